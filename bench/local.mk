@@ -1,0 +1,3 @@
+# Benchmarks, compiled into the gemel command (gemel bench).
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# Scripts that a person or a CI runs.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# Documentation; man pages go to dist_man_MANS, the rest to EXTRA_DIST.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# Reverse and forward mode.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# The rule engine and the procedural passes.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

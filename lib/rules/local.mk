@@ -1,0 +1,3 @@
+# Declarative rewrites.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

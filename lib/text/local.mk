@@ -1,0 +1,3 @@
+# Graph text, binary graphs, NPY and NPZ, DOT.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

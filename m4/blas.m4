@@ -1,0 +1,51 @@
+# A CBLAS, found by pkg-config: the fastest known first. Optional; without one the project's own
+# matrix product is used. SPDX-License-Identifier: MIT
+
+# GEMEL_TRY_BLAS(MODULE): take MODULE if pkg-config knows it and a CBLAS call links with it.
+AC_DEFUN([GEMEL_TRY_BLAS], [
+  AC_MSG_CHECKING([for a CBLAS in $1])
+  gemel_blas_found=no
+  AS_IF([$PKG_CONFIG --exists "$1" 2>/dev/null], [
+    gemel_blas_cflags=`$PKG_CONFIG --cflags "$1"`
+    gemel_blas_libs=`$PKG_CONFIG --libs "$1"`
+    gemel_save_libs=$LIBS gemel_save_cppflags=$CPPFLAGS
+    LIBS="$gemel_blas_libs $LIBS" CPPFLAGS="$gemel_blas_cflags $CPPFLAGS"
+    for gemel_header in cblas.h mkl_cblas.h blis/cblas.h; do
+      AS_IF([test "$gemel_blas_found" = no], [
+        AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <$gemel_header>]],
+            [[float x = 0;
+              cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1, &x, 1, &x, 1, 0, &x, 1);]])],
+          [gemel_blas_found=yes gemel_blas_header=$gemel_header])])
+    done
+    LIBS=$gemel_save_libs CPPFLAGS=$gemel_save_cppflags])
+  AC_MSG_RESULT([$gemel_blas_found])])
+
+AC_DEFUN([GEMEL_BLAS], [
+  AC_ARG_WITH([blas],
+    [AS_HELP_STRING([--with-blas=NAME],
+      [CBLAS to use, as pkg-config calls it; `no' for none @<:@the first of openblas, blis, cblas,
+       mkl-dynamic-lp64-seq, blas-netlib, blas that links@:>@])],
+    [], [with_blas=auto])
+  AS_CASE([$with_blas],
+    [no], [gemel_blas_list=],
+    [auto|yes], [gemel_blas_list="openblas blis cblas mkl-dynamic-lp64-seq blas-netlib blas"],
+    [gemel_blas_list=$with_blas])
+  gemel_have_blas=no
+  for gemel_blas in $gemel_blas_list; do
+    AS_IF([test "$gemel_have_blas" = no], [
+      GEMEL_TRY_BLAS([$gemel_blas])
+      AS_IF([test "$gemel_blas_found" = yes], [
+        gemel_have_blas=$gemel_blas
+        BLAS_MODULE=$gemel_blas BLAS_CFLAGS=$gemel_blas_cflags BLAS_LIBS=$gemel_blas_libs])])
+  done
+  AS_CASE([$with_blas:$gemel_have_blas],
+    [no:*|auto:*], [],
+    [*:no], [AC_MSG_ERROR([no CBLAS was found as `$gemel_blas_list': install the Debian package libopenblas-dev.])])
+  AS_IF([test "$gemel_have_blas" != no], [
+    AC_DEFINE([HAVE_CBLAS], [1], [A CBLAS is used.])
+    AC_DEFINE_UNQUOTED([GEMEL_CBLAS_HEADER], [<$gemel_blas_header>], [Header of the CBLAS.])
+    AC_DEFINE_UNQUOTED([GEMEL_CBLAS_NAME], ["$gemel_have_blas"], [The CBLAS, as pkg-config calls it.])])
+  AM_CONDITIONAL([CBLAS], [test "$gemel_have_blas" != no])
+  AC_SUBST([BLAS_MODULE])
+  AC_SUBST([BLAS_CFLAGS])
+  AC_SUBST([BLAS_LIBS])])

@@ -1,0 +1,29 @@
+# The harness (libgemel-verify.a) and the exact arithmetic it stands on: GMP, MPFR, FLINT and Arb.
+# Built unless --disable-verify; then each of the four is required.
+# SPDX-License-Identifier: MIT
+
+# GEMEL_NEED(HEADER, LIBRARY, FUNCTION, PACKAGE, OTHER-LIBRARIES)
+AC_DEFUN([GEMEL_NEED], [
+  gemel_found=no
+  AC_CHECK_HEADER([$1], [AC_CHECK_LIB([$2], [$3], [gemel_found=yes], [], [$5])])
+  AS_IF([test "$gemel_found" = no],
+    [AC_MSG_ERROR([the harness needs <$1> and -l$2: install the Debian package $4, or build without the harness by --disable-verify.])])])
+
+AC_DEFUN([GEMEL_VERIFY], [
+  AC_ARG_ENABLE([verify],
+    [AS_HELP_STRING([--disable-verify],
+      [build without the harness (libgemel-verify.a, `gemel verify' and its kin); it needs GMP,
+       MPFR, FLINT and Arb])],
+    [], [enable_verify=yes])
+  gemel_have_verify=no
+  AS_IF([test "x$enable_verify" != xno], [
+    GEMEL_NEED([gmp.h], [gmp], [__gmpz_init], [libgmp-dev])
+    GEMEL_NEED([mpfr.h], [mpfr], [mpfr_init2], [libmpfr-dev], [-lgmp])
+    GEMEL_NEED([flint/flint.h], [flint], [flint_malloc], [libflint-dev], [-lmpfr -lgmp])
+    AC_CHECK_LIB([flint-arb], [arb_exp], [gemel_arb=flint-arb], [gemel_arb=arb], [-lflint -lmpfr -lgmp])
+    GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
+    VERIFY_LIBS="-l$gemel_arb -lflint -lmpfr -lgmp"
+    gemel_have_verify=yes
+    AC_DEFINE([HAVE_VERIFY], [1], [The harness is built.])])
+  AM_CONDITIONAL([VERIFY], [test "$gemel_have_verify" = yes])
+  AC_SUBST([VERIFY_LIBS])])

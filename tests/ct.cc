@@ -1,0 +1,163 @@
+/*
+ * The only C++ of the tests: the bridge from the C tables of ct.h to GoogleTest. Every test is one
+ * object of the same fixture class, whose body calls the C function with its data. The fixture sets
+ * aside what a test left behind (context text).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <cstdio>
+
+#ifndef HAVE_GTEST
+
+int main(void) {
+  std::puts("skipped: built without GoogleTest (Debian package libgtest-dev)");
+  return 77;
+}
+
+#else
+
+#include <cstdarg>
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+std::string context;
+
+class Fixture : public testing::Test {
+public:
+  explicit Fixture(const ct_test &test) : test_(test) {
+  }
+
+private:
+  void TestBody() override {
+    context.clear();
+    test_.run(test_.data);
+    context.clear();
+  }
+
+  ct_test test_;
+};
+
+std::string format_text(const char *format, va_list arguments) {
+  char text[2000];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  return text;
+}
+
+int report(bool ok, const char *file, int line, const std::string &text) {
+  if (!ok) {
+    ADD_FAILURE_AT(file, line) << text << (context.empty() ? "" : "\n  with ") << context;
+  }
+  return ok;
+}
+
+std::string quoted(const char *text) {
+  return text ? '"' + std::string(text) + '"' : "NULL";
+}
+
+template <class T>
+std::string two_sides(const char *sa, const T &a, const char *sb, const T &b, const char *relation) {
+  testing::Message text;
+  text << "  " << sa << "\n    is " << a << ", should be " << relation << "\n  " << sb << "\n    = "
+       << b;
+  return text.GetString();
+}
+
+} // namespace
+
+void ct_add(const char *suite, const ct_test *test) {
+  ct_test copy = *test;
+  testing::RegisterTest(suite, test->name, nullptr, nullptr, test->file, test->line,
+                        [copy]() -> Fixture * { return new Fixture(copy); });
+}
+
+void ct_suite(const char *suite, const ct_test *tests, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    ct_add(suite, &tests[i]);
+}
+
+void ct_context(const char *format, ...) {
+  context.clear();
+  if (!format)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  context = format_text(format, arguments);
+  va_end(arguments);
+}
+
+void ct_property(const char *key, long long value) {
+  testing::Test::RecordProperty(key, std::to_string(value));
+}
+
+int ct_check(int ok, const char *text, const char *file, int line) {
+  return report(ok, file, line, std::string("  not so: ") + text);
+}
+
+void ct_fail(const char *file, int line, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  report(false, file, line, "  " + format_text(format, arguments));
+  va_end(arguments);
+}
+
+void ct_skip(const char *reason, const char *file, int line) {
+  GTEST_MESSAGE_AT_(file, line, reason, testing::TestPartResult::kSkip);
+}
+
+int ct_eq_int(long long a, long long b, const char *sa, const char *sb, const char *file,
+              int line) {
+  return report(a == b, file, line, two_sides(sa, a, sb, b, "equal to"));
+}
+
+int ct_eq_uint(unsigned long long a, unsigned long long b, const char *sa, const char *sb,
+               const char *file, int line) {
+  return report(a == b, file, line, two_sides(sa, a, sb, b, "equal to"));
+}
+
+int ct_eq_str(const char *a, const char *b, const char *sa, const char *sb, const char *file,
+              int line) {
+  bool equal = a && b ? std::strcmp(a, b) == 0 : a == b;
+  return report(equal, file, line, two_sides(sa, quoted(a), sb, quoted(b), "equal to"));
+}
+
+int ct_eq_mem(const void *a, const void *b, size_t size, const char *sa, const char *sb,
+              const char *file, int line) {
+  const unsigned char *x = static_cast<const unsigned char *>(a);
+  const unsigned char *y = static_cast<const unsigned char *>(b);
+  size_t i = 0;
+  while (i < size && x[i] == y[i])
+    i++;
+  testing::Message text;
+  if (i < size)
+    text << "  " << sa << " and " << sb << " differ first at byte " << i << " of " << size << ": "
+         << int(x[i]) << " against " << int(y[i]);
+  return report(i == size, file, line, text.GetString());
+}
+
+int ct_has_str(const char *text, const char *part, const char *st, const char *file, int line) {
+  bool found = text && part && std::strstr(text, part);
+  return report(found, file, line,
+                std::string("  ") + st + "\n    is " + quoted(text) + ", should hold\n    " +
+                    quoted(part));
+}
+
+int ct_le_double(double a, double b, const char *sa, const char *sb, const char *file, int line) {
+  char x[40], y[40];
+  std::snprintf(x, sizeof x, "%.17g", a);
+  std::snprintf(y, sizeof y, "%.17g", b);
+  return report(a <= b, file, line, two_sides<std::string>(sa, x, sb, y, "at most"));
+}
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  ct_register();
+  return RUN_ALL_TESTS();
+}
+
+#endif

@@ -1,0 +1,3 @@
+# Number systems of the harness: prime-field chains, exact rationals and balls, duals, error bounds.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# One obvious implementation of each operation, generic over the domain.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+

@@ -1,0 +1,3 @@
+# Random types, tensors and graphs.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+
