@@ -1,3 +1,43 @@
 # Scripts that a person or a CI runs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+EXTRA_DIST += %reldir%/common.sh
+EXTRA_DIST += %reldir%/count-tests
+EXTRA_DIST += %reldir%/documented
+EXTRA_DIST += %reldir%/headers
+EXTRA_DIST += %reldir%/outsider
+EXTRA_DIST += %reldir%/quickstart
+EXTRA_DIST += %reldir%/style
+EXTRA_DIST += %reldir%/symbols
+EXTRA_DIST += %reldir%/test
+
+# check-valgrind: the test programs under memcheck; a leak is an error. What the libraries that are
+# called leave behind is listed in ci/valgrind.supp. The XML goes elsewhere than that of make check.
+EXTRA_DIST += %reldir%/valgrind.supp
+valgrind_tests = $(check_PROGRAMS)
+valgrind_command = $(VALGRIND) -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite,indirect \
+	--errors-for-leak-kinds=definite,indirect --child-silent-after-fork=yes \
+	--suppressions=$(abs_srcdir)/ci/valgrind.supp
+check-valgrind: all
+	@test -n "$(VALGRIND)" || { echo "check-valgrind needs Valgrind: install the Debian package valgrind." >&2; exit 1; }
+	GEMEL_VALGRIND=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_tests)' LOG_COMPILER='$(valgrind_command)' \
+	  TEST_SUITE_LOG=test-suite-valgrind.log
+
+# coverage: what the tests reach, as a page. Needs ./configure --enable-coverage.
+if COVERAGE
+coverage: check
+	$(LCOV) -q --capture --directory . --output-file coverage.info
+	$(LCOV) -q --extract coverage.info '$(abs_top_srcdir)/lib/*' '$(abs_top_srcdir)/verify/*' '$(abs_top_srcdir)/tools/*' --output-file coverage.info
+	$(GENHTML) -q --output-directory coverage coverage.info
+	$(LCOV) --summary coverage.info
+else
+coverage:
+	@echo "coverage needs a build of its own: ./configure --enable-coverage" >&2; exit 1
+endif
+.PHONY: check-valgrind coverage
+clean-local: clean-coverage
+clean-coverage:
+	rm -rf coverage coverage.info
+	find . -name '*.gcda' -o -name '*.gcno' | xargs rm -f
+.PHONY: clean-coverage

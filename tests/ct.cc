@@ -19,6 +19,7 @@ int main(void) {
 #else
 
 #include <cstdarg>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -61,10 +62,11 @@ std::string quoted(const char *text) {
 }
 
 template <class T>
-std::string two_sides(const char *sa, const T &a, const char *sb, const T &b, const char *relation) {
+std::string two_sides(const char *sa, const T &a, const char *sb, const T &b,
+                      const char *relation) {
   testing::Message text;
-  text << "  " << sa << "\n    is " << a << ", should be " << relation << "\n  " << sb << "\n    = "
-       << b;
+  text << "  " << sa << "\n    is " << a << ", should be " << relation << "\n  " << sb
+       << "\n    = " << b;
   return text.GetString();
 }
 
@@ -154,7 +156,19 @@ int ct_le_double(double a, double b, const char *sa, const char *sb, const char 
   return report(a <= b, file, line, two_sides<std::string>(sa, x, sb, y, "at most"));
 }
 
+/* GEMEL_JUNIT names a folder for reports. GoogleTest would add a number to the name of a report
+   that is there already; with a file's name it replaces it. */
+static void choose_report(const char *program) {
+  const char *folder = std::getenv("GEMEL_JUNIT");
+  if (!folder || !*folder)
+    return;
+  const char *slash = std::strrchr(program, '/');
+  GTEST_FLAG_SET(output,
+                 std::string("xml:") + folder + '/' + (slash ? slash + 1 : program) + ".xml");
+}
+
 int main(int argc, char **argv) {
+  choose_report(argv[0]);
   testing::InitGoogleTest(&argc, argv);
   ct_register();
   return RUN_ALL_TESTS();

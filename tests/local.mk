@@ -27,7 +27,7 @@ LDADD = %reldir%/libct.a $(gemel_LDADD) $(GTEST_LIBS) $(STDCXX_LIBS)
 AM_TESTS_ENVIRONMENT = \
 	GEMEL='$(abs_builddir)/gemel'; export GEMEL; \
 	GEMEL_SRCDIR='$(abs_srcdir)'; export GEMEL_SRCDIR; \
-	GTEST_OUTPUT='xml:$(abs_builddir)/tests/junit/'; export GTEST_OUTPUT;
+	GEMEL_JUNIT='$(abs_builddir)/tests/junit'; export GEMEL_JUNIT;
 
 clean-local: clean-junit
 clean-junit:

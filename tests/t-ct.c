@@ -1,14 +1,17 @@
 /*
  * Tests of the shim itself: that its checks pass what is right, and that the program carries a
- * version. That they fail on what is wrong is shown by running this program with GEMEL_CT_FAIL set,
- * which ci/test does, expecting every test of the suite "wrong" to fail.
+ * version. That they fail on what is wrong is shown by this program running itself with
+ * GEMEL_CT_FAIL set: then there is a suite "wrong", in which every test must fail.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <gemel/version.h>
 
@@ -75,13 +78,36 @@ static void wrong(const void *data) {
 
 static const int answer = 42;
 static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-static const char *const names[] = {"check",    "require",    "int",   "string", "memory",
+static const char *const names[] = {"check",    "require",   "int",       "string",   "memory",
                                     "nan/left", "nan/right", "substring", "unsigned", "context"};
+
+/* Runs this program with the suite "wrong" alone and counts the failures it reports. */
+static void wrong_is_found(const void *data) {
+  (void)data;
+  char self[1000] = "", command[1200], line[300];
+  CT_REQUIRE(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+  snprintf(command, sizeof command,
+           "GEMEL_CT_FAIL=1 GEMEL_JUNIT= '%s' --gtest_filter='wrong.*' --gtest_color=no 2>&1",
+           self);
+  FILE *output = popen(command, "r");
+  CT_REQUIRE(output);
+  size_t failed = 0, located = 0, context = 0;
+  while (fgets(line, sizeof line, output)) {
+    failed += strncmp(line, "[  FAILED  ] wrong.", 19) == 0 && strstr(line, " ms)");
+    located += strstr(line, "t-ct.c:") != NULL && strstr(line, ": Failure") != NULL;
+    context += strstr(line, "with case 9") != NULL;
+  }
+  CT_CHECK(pclose(output) != 0);
+  CT_EQ_UINT(failed, CT_COUNT(numbers));
+  CT_EQ_UINT(located, CT_COUNT(numbers));
+  CT_EQ_UINT(context, 1);
+}
 
 static const ct_test tests[] = {
     CT_TEST("checks/pass", checks_pass, &answer),
     CT_TEST("skip/returns", skip_returns, NULL),
     CT_TEST("version", version_is_known, NULL),
+    CT_TEST("wrong/is_found", wrong_is_found, NULL),
 };
 
 void ct_register(void) {

@@ -1,0 +1,51 @@
+# What the scripts in ci/ share: the Debian packages by purpose, how to get them, and how to build.
+# Sourced by bash with the project's root as the current folder. One place names each package.
+# SPDX-License-Identifier: MIT
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev make pkg-config"
+test_packages="clang-format libgtest-dev pmccabe"
+extra_packages="lcov valgrind xz-utils"
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+
+# need PACKAGE...: install what is missing, or say in one sentence what to ask for.
+need() {
+  type dpkg-query >/dev/null 2>&1 || return 0
+  local package missing=
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=" $package"
+  done
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    say "not root, so ask for: apt-get install -y --no-install-recommends$missing"
+    exit 2
+  fi
+  say "installing$missing"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq >/dev/null
+  apt-get install -y -qq --no-install-recommends $missing >/dev/null || {
+    say "apt-get could not install$missing"
+    exit 2
+  }
+}
+
+jobs=$(nproc 2>/dev/null || echo 1)
+
+# build FOLDER [CONFIGURE-OPTION...]: configure there once, then make; quiet unless it goes wrong.
+build() {
+  local folder=$1
+  shift
+  [ -e configure ] || autoreconf -fi >autoreconf.log 2>&1 || { cat autoreconf.log >&2; exit 2; }
+  rm -f autoreconf.log
+  mkdir -p "$folder"
+  if [ ! -e "$folder/config.status" ]; then
+    (cd "$folder" && "$OLDPWD/configure" "$@" >configure.log 2>&1) || {
+      tail -20 "$folder/configure.log" >&2
+      exit 2
+    }
+  fi
+  make -C "$folder" -j"$jobs" >"$folder/make.log" 2>&1 || { tail -40 "$folder/make.log" >&2; exit 2; }
+}
