@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filling in gemel_error. All of these return the status given, so that a caller writes
+ * `return gemel__fail(error, GEMEL_BAD_SHAPE, "…")`. ERROR may be NULL everywhere.
+ */
+#ifndef GEMEL__CORE_ERROR_H
+#define GEMEL__CORE_ERROR_H
+
+#include <stdarg.h>
+#include <gemel/status.h>
+
+#if defined(__GNUC__)
+#define GEMEL__PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define GEMEL__PRINTF(format, first)
+#endif
+
+/* Sets status and message (printf's language; cut off at the buffer's end). */
+gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *format, ...)
+    GEMEL__PRINTF(3, 4);
+gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char *format,
+                            va_list args) GEMEL__PRINTF(3, 0);
+
+/* Sets GEMEL_NO_MEMORY; WHAT names what there was no memory for. Needs none itself. */
+gemel_status gemel__no_memory(gemel_error *error, const char *what);
+
+/* Puts "PREFIX: " before the message that is already there. */
+void gemel__error_prefix(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a graph. A node is a fixed-size record; its inputs are a slice of one pool, which ends where
+ * the next node's slice begins. Node ids start at 0 and are a topological order, so a pass over a
+ * graph is a loop over the array and needs no stack.
+ */
+#ifndef GEMEL__CORE_GRAPH_H
+#define GEMEL__CORE_GRAPH_H
+
+#include <stdint.h>
+#include <gemel/graph.h>
+#include "core/context.h"
+
+typedef struct gemel__ref {
+  uint32_t node;
+  uint32_t output;
+} gemel__ref;
+
+typedef struct gemel__node {
+  uint16_t op;
+  uint16_t n_outputs;
+  uint32_t attrs;    /* id in the context; 0: none */
+  uint32_t in_begin; /* first input in the pool */
+  uint32_t type;     /* n_outputs == 1: a type id; else where its type ids begin in graph->types */
+  uint32_t line;
+  uint32_t file; /* index in graph->files */
+} gemel__node;
+
+struct gemel_graph {
+  gemel_context *context;
+  long references;
+  int frozen;
+  gemel_error error;
+  gemel__node *nodes; /* n_nodes + 1 records: the last is a sentinel whose in_begin ends the pool */
+  size_t n_nodes, node_capacity;
+  gemel__ref *pool;
+  size_t n_pool, pool_capacity;
+  gemel_type *types; /* type lists of nodes with several outputs */
+  size_t n_types, type_capacity;
+  uint32_t *slots; /* hash-consing: node id + 1, 0 empty */
+  size_t slot_count;
+  gemel__ref *inputs; /* nodes of operation "input", in order */
+  const char **input_names;
+  size_t n_inputs, input_capacity, input_name_capacity;
+  gemel__ref *outputs;
+  const char **output_names;
+  size_t n_outputs, output_capacity, output_name_capacity;
+  const char **files; /* interned; files[0] is "" */
+  size_t n_files, file_capacity;
+  uint32_t last_file;
+  const char *last_file_given; /* the caller's pointer of the last look-up */
+};
+
+static inline const gemel__node *gemel__node_at(const gemel_graph *graph, uint32_t node) {
+  return &graph->nodes[node];
+}
+
+/* Inputs of NODE: a pointer into the pool (moves when the graph grows) and their number. */
+static inline const gemel__ref *gemel__node_inputs(const gemel_graph *graph, uint32_t node,
+                                                   uint32_t *count) {
+  const gemel__node *record = &graph->nodes[node];
+  *count = record[1].in_begin - record->in_begin;
+  return graph->pool + record->in_begin;
+}
+
+/* Type of output OUTPUT of NODE. */
+static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
+                                          uint32_t output) {
+  const gemel__node *record = &graph->nodes[node];
+  return record->n_outputs == 1 ? record->type : graph->types[record->type + output];
+}
+
+/* Operation of NODE. */
+static inline const gemel__op *gemel__node_op(const gemel_graph *graph, uint32_t node) {
+  return gemel__op_at(graph->context, graph->nodes[node].op);
+}
+
+static inline gemel_value gemel__value(const gemel_graph *graph, gemel__ref ref) {
+  gemel_value value = {(gemel_graph *)graph, ref.node, ref.output};
+  return value;
+}
+
+/* The funnel that every node goes through: applies operation OP with interned attributes ATTRS to
+ * inputs that are known to be of this graph. Promotes, infers, hash-conses, appends. Returns the
+ * null value and records the error on failure. */
+gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                         const gemel_value *inputs, gemel_location where);
+
+/* Records an error on the graph if it has none; returns the null value. */
+gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const char *format, ...);
+
+/* Marks in LIVE (n_nodes bytes, zeroed by the caller) every node that an output needs; inputs are
+ * always live. */
+void gemel__graph_live(const gemel_graph *graph, unsigned char *live);
+
+/* ONE and ZERO of a value's type, broadcast to its shape (grad/ and simplifiers need them). */
+gemel_value gemel__filled_like(gemel_value like, double number, gemel_location where);
+
+#endif

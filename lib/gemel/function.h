@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions: a graph made ready to run. The schedule and the memory plan are made once for each
+ * signature of input shapes and strides; a call with a known signature allocates nothing when it is
+ * given its results' tensors.
+ */
+#ifndef GEMEL_FUNCTION_H
+#define GEMEL_FUNCTION_H
+
+#include <gemel/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gemel_function gemel_function;
+
+/* Options; start from {0} and set SIZE. */
+typedef struct gemel_options {
+  size_t size;
+  int threads;       /* 0: as OpenMP would choose */
+  int deterministic; /* 1: only kernels whose results don't depend on the number of threads */
+  int plain;         /* 1: no fusion, no memory reuse, each operation's last (plain) kernel */
+} gemel_options;
+
+/* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
+ * NULL. The function copies what it needs: the graph may be freed or grow afterwards. NULL on
+ * failure (GEMEL_UNSUPPORTED: an operation has no kernel; GEMEL_NO_MEMORY). */
+gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
+                              gemel_error *error);
+
+/* Calls FUNCTION: INPUTS[k] for each graph input, any strides. OUTPUTS[k] may come in as NULL (a new
+ * tensor is made) or as a tensor of the right dtype and shape that no input overlaps (it is filled;
+ * its strides may be any). Results never share memory with inputs or each other. On failure new
+ * tensors are released and OUTPUTS is as before, though given tensors may be partly written. Errors:
+ * GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of
+ * range), GEMEL_NO_MEMORY. One call of a function at a time. */
+gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
+                        gemel_tensor **outputs, gemel_error *error);
+
+/* Compiles, calls once and frees. As gemel_compile and gemel_call. */
+gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
+                            gemel_tensor **outputs, gemel_error *error);
+
+/* Bytes of intermediate memory that the plan of the last call holds. */
+size_t gemel_function_bytes(const gemel_function *function);
+
+/* Frees the function; NULL is ignored. */
+void gemel_function_free(gemel_function *function);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

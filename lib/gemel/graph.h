@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs: append-only arrays of nodes. A node's inputs have smaller ids than it has, equal nodes are
+ * one node, and nothing has hidden state. A value is one output of one node, a small struct passed
+ * by value. A builder that fails returns the null value and records the first error on the graph;
+ * builders given a null value return it. So write an expression and check once.
+ *
+ * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
+ */
+#ifndef GEMEL_GRAPH_H
+#define GEMEL_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/context.h>
+#include <gemel/status.h>
+#include <gemel/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gemel_graph gemel_graph;
+
+typedef struct gemel_value {
+  gemel_graph *graph; /* NULL: the null value */
+  uint32_t node;
+  uint32_t output;
+} gemel_value;
+
+/* Where in the user's program a node was created. */
+typedef struct gemel_location {
+  const char *file; /* copied and interned when it is first seen */
+  int line;
+} gemel_location;
+
+/* The place of the call, for the functions whose name ends in _at. */
+#ifdef __cplusplus
+#define GEMEL_HERE (gemel_location{__FILE__, __LINE__})
+#else
+#define GEMEL_HERE ((gemel_location){__FILE__, __LINE__})
+#endif
+
+/* ---- Attributes ---- */
+
+typedef enum gemel_attr_kind {
+  GEMEL_ATTR_NONE, /* absent optional attribute */
+  GEMEL_ATTR_INT,
+  GEMEL_ATTR_DIM,
+  GEMEL_ATTR_FLOAT,
+  GEMEL_ATTR_DTYPE,
+  GEMEL_ATTR_STRING,
+  GEMEL_ATTR_TENSOR,
+  GEMEL_ATTR_GRAPH,
+  GEMEL_ATTR_LIST = 16 /* GEMEL_ATTR_LIST | kind: a list of that kind */
+} gemel_attr_kind;
+
+/* One attribute value. For a list, COUNT elements stand in the array member of the union; for a
+ * string, TEXT is NUL-terminated. What the pointers point at is copied or referenced when a node is
+ * built from it. */
+typedef struct gemel_attr {
+  const char *name;
+  int kind;
+  size_t count;
+  union {
+    int64_t i;
+    gemel_dim dim;
+    double f;
+    gemel_dtype dtype;
+    const char *text;
+    gemel_tensor *tensor;
+    gemel_graph *graph;
+    const int64_t *ints;
+    const gemel_dim *dims;
+    const double *floats;
+    const gemel_dtype *dtypes;
+    const char *const *texts;
+    gemel_tensor *const *tensors;
+    gemel_graph *const *graphs;
+  } u;
+} gemel_attr;
+
+/* Shorthands that make a gemel_attr. The arrays are borrowed until the node is built. */
+static inline gemel_attr gemel_attr_int(const char *name, int64_t value) {
+  gemel_attr a = {name, GEMEL_ATTR_INT, 0, {0}};
+  a.u.i = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_ints(const char *name, size_t count, const int64_t *values) {
+  gemel_attr a = {name, GEMEL_ATTR_LIST | GEMEL_ATTR_INT, count, {0}};
+  a.u.ints = values;
+  return a;
+}
+static inline gemel_attr gemel_attr_dims(const char *name, size_t count, const gemel_dim *values) {
+  gemel_attr a = {name, GEMEL_ATTR_LIST | GEMEL_ATTR_DIM, count, {0}};
+  a.u.dims = values;
+  return a;
+}
+static inline gemel_attr gemel_attr_dim(const char *name, gemel_dim value) {
+  gemel_attr a = {name, GEMEL_ATTR_DIM, 0, {0}};
+  a.u.dim = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_float(const char *name, double value) {
+  gemel_attr a = {name, GEMEL_ATTR_FLOAT, 0, {0}};
+  a.u.f = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_dtype(const char *name, gemel_dtype value) {
+  gemel_attr a = {name, GEMEL_ATTR_DTYPE, 0, {0}};
+  a.u.dtype = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_string(const char *name, const char *value) {
+  gemel_attr a = {name, GEMEL_ATTR_STRING, 0, {0}};
+  a.u.text = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_tensor(const char *name, gemel_tensor *value) {
+  gemel_attr a = {name, GEMEL_ATTR_TENSOR, 0, {0}};
+  a.u.tensor = value;
+  return a;
+}
+static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) {
+  gemel_attr a = {name, GEMEL_ATTR_GRAPH, 0, {0}};
+  a.u.graph = value;
+  return a;
+}
+
+/* ---- Building ---- */
+
+/* Creates an empty graph with one reference, owned by the caller; it holds a reference to CONTEXT.
+ * NULL on failure (GEMEL_NO_MEMORY). Thread-safe. */
+gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error);
+
+/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. A graph that is an
+ * attribute of a node is frozen: builders on it fail with GEMEL_BAD_ARGUMENT. */
+gemel_graph *gemel_graph_ref(gemel_graph *graph);
+void gemel_graph_unref(gemel_graph *graph);
+
+/* The context of the graph (borrowed). */
+gemel_context *gemel_graph_context(const gemel_graph *graph);
+
+/* The graph's first error, or one with status GEMEL_OK. Borrowed; valid as long as the graph. */
+const gemel_error *gemel_graph_error(const gemel_graph *graph);
+
+/* Forgets the error, so that building can go on; what was built before it is all there. */
+void gemel_graph_clear_error(gemel_graph *graph);
+
+/* Adds an input called NAME (unique among the graph's inputs, [A-Za-z_][A-Za-z0-9_]*). Null value
+ * on failure. */
+gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type,
+                           gemel_location where);
+#define gemel_input(graph, name, type) gemel_input_at(graph, name, type, GEMEL_HERE)
+
+/* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
+ * Returns the graph's error status. */
+gemel_status gemel_output(gemel_value value, const char *name);
+
+/* A constant that holds a copy of TENSOR. */
+gemel_value gemel_constant_at(gemel_graph *graph, gemel_tensor *tensor, gemel_location where);
+#define gemel_constant(graph, tensor) gemel_constant_at(graph, tensor, GEMEL_HERE)
+
+/* A scalar constant of this dtype: VALUE rounded to it (to nearest, ties to even); a value that an
+ * integer dtype can't hold is an error (GEMEL_BAD_VALUE). */
+gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value, gemel_location where);
+#define gemel_scalar(graph, dtype, value) gemel_scalar_at(graph, dtype, value, GEMEL_HERE)
+
+/* Applies the operation called OPERATION to N_INPUTS values of GRAPH with these attributes (any
+ * order; absent optional ones take their default). Elementwise operands are promoted by inserting
+ * casts. Returns output 0; the others are (node, 1), (node, 2), …: see gemel_value_output. Cost:
+ * constant, for a fixed number of inputs. Every builder in <gemel/ops.h> is this. */
+gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
+                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                           gemel_location where);
+#define gemel_apply(graph, operation, n_inputs, inputs, n_attrs, attrs)                            \
+  gemel_apply_at(graph, operation, n_inputs, inputs, n_attrs, attrs, GEMEL_HERE)
+
+/* ---- Looking ---- */
+
+/* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes with.
+ * GEMEL_DIM_NONE (and the error on the graph) if VALUE is not an integer scalar. */
+gemel_dim gemel_dim_of(gemel_value value);
+
+/* 1 if the value is null. */
+static inline int gemel_is_null(gemel_value value) {
+  return value.graph == NULL;
+}
+
+/* Output K of the node that VALUE belongs to; null if there is none. */
+gemel_value gemel_value_output(gemel_value value, uint32_t k);
+
+/* Type of a value; GEMEL_TYPE_NONE for the null value. */
+gemel_type gemel_value_type(gemel_value value);
+
+/* Name of the operation that made the value ("add", "input", …); "" for the null value. */
+const char *gemel_value_operation(gemel_value value);
+
+/* Where the value's node was created; file is "" when unknown. Borrowed from the graph. */
+gemel_location gemel_value_where(gemel_value value);
+
+/* Number of inputs of the value's node, and its K-th input (null if out of range). */
+size_t gemel_value_input_count(gemel_value value);
+gemel_value gemel_value_input(gemel_value value, size_t k);
+
+/* Attribute NAME of the value's node; pointers inside are borrowed from the context. GEMEL_NOT_FOUND
+ * if the operation has no such attribute; an absent optional one has kind GEMEL_ATTR_NONE. */
+gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *attr);
+
+/* Counts of nodes, inputs, outputs. */
+size_t gemel_graph_node_count(const gemel_graph *graph);
+size_t gemel_graph_input_count(const gemel_graph *graph);
+size_t gemel_graph_output_count(const gemel_graph *graph);
+
+/* K-th input or output, and its name (borrowed); null value and NULL when out of range. */
+gemel_value gemel_graph_input(const gemel_graph *graph, size_t k);
+gemel_value gemel_graph_output(const gemel_graph *graph, size_t k);
+const char *gemel_graph_input_name(const gemel_graph *graph, size_t k);
+const char *gemel_graph_output_name(const gemel_graph *graph, size_t k);
+
+/* Bytes that the graph holds (arrays at their reserved size, names and provenance included; what it
+ * shares with others through the context not). */
+size_t gemel_graph_bytes(const gemel_graph *graph);
+
+/* Proves the graph well-formed: ids ordered, inputs in range, types as the operations' rules give
+ * them, names unique. GEMEL_INTERNAL with the first node at fault. Linear time. */
+gemel_status gemel_graph_check(const gemel_graph *graph, gemel_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The record of an operation: what gemel's own rows fill in, and what a program fills in to register
+ * an operation of its own at run time. Structs begin with their size, so that fields can be added.
+ * Hooks report failure by filling in ERROR and returning a status; they never abort.
+ */
+#ifndef GEMEL_OPERATION_H
+#define GEMEL_OPERATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One attribute of an operation's schema. FALLBACK says what an absent one is: NULL means it must be
+ * given; "none" leaves it absent (kind GEMEL_ATTR_NONE); else a value as text ("0", "false", "[]"). */
+typedef struct gemel_attr_spec {
+  const char *name;
+  int kind;
+  const char *fallback;
+} gemel_attr_spec;
+
+enum {
+  GEMEL_OP_ELEMENTWISE = 1 << 0,  /* operands broadcast; output element depends on operand element */
+  GEMEL_OP_COMMUTATIVE = 1 << 1,  /* two operands may be swapped */
+  GEMEL_OP_VIEW = 1 << 2,         /* output 0 may share input 0's memory: see view */
+  GEMEL_OP_SOURCE = 1 << 3        /* no inputs; input and constant are such */
+};
+
+/* ---- Type rule ---- */
+
+/* What a type rule sees: input types and attributes (in schema order, defaults filled in). It sets
+ * N_OUTPUTS and OUTPUTS[0..N_OUTPUTS), which has room for MAX_OUTPUTS. It must work for symbolic
+ * and for constant dims alike: the run-time shape check is the same rule on constants. */
+typedef struct gemel_infer {
+  size_t size;
+  gemel_context *context;
+  size_t n_inputs;
+  const gemel_type *inputs;
+  const gemel_attr *attrs;
+  size_t max_outputs;
+  size_t n_outputs;
+  gemel_type *outputs;
+  gemel_error *error;
+  const void *data; /* the record's DATA */
+} gemel_infer;
+
+/* ---- Derivatives ---- */
+
+/* What a gradient (reverse) rule sees: the node's inputs and outputs as values of the graph that the
+ * gradient is built on, and the cotangent of each output (null: zero). It sets IN_COTANGENTS[k] for
+ * each input with WANTED[k] (null: zero); types as the inputs'. A forward rule (jvp) sees the
+ * tangents of the inputs in IN_COTANGENTS (null: zero) and sets OUT_COTANGENTS. A rule that fails
+ * leaves the graph's own error; it returns that status. */
+typedef struct gemel_derive {
+  size_t size;
+  gemel_graph *graph;
+  size_t n_inputs;
+  const gemel_value *inputs;
+  size_t n_outputs;
+  const gemel_value *outputs;
+  const gemel_attr *attrs;
+  const unsigned char *wanted;
+  gemel_value *in_cotangents;
+  gemel_value *out_cotangents;
+  gemel_location where; /* the place of the node being differentiated */
+  const void *data;
+  gemel_error *error;
+} gemel_derive;
+
+/* ---- Kernels ---- */
+
+/* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
+ * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major, uninitialised, and
+ * don't overlap the inputs. PREPARE runs once a shape signature and may return GEMEL_DECLINED (then
+ * the next candidate is tried), ask for SCRATCH_BYTES of scratch memory for each call and keep up to
+ * 256 bytes in STATE; the data pointers are not valid yet. RUN runs at each call. THREADS is how
+ * many threads the call may use; DETERMINISTIC asks for results that don't depend on it. */
+typedef struct gemel_kernel_call {
+  size_t size;
+  size_t n_inputs;
+  const gemel_view *inputs;
+  size_t n_outputs;
+  const gemel_view *outputs;
+  const gemel_attr *attrs;
+  int threads;
+  int deterministic;
+  size_t scratch_bytes;
+  void *scratch;
+  void *state;
+  const void *data;
+  gemel_error *error;
+} gemel_kernel_call;
+
+#define GEMEL_KERNEL_STATE_BYTES 256
+
+/* One way to compute an operation. An operation's kernels stand in order of preference, the plain
+ * one, which never declines, last; the array ends with a NULL name. PREPARE may be NULL. */
+typedef struct gemel_kernel {
+  const char *name;
+  gemel_status (*prepare)(gemel_kernel_call *call);
+  gemel_status (*run)(const gemel_kernel_call *call);
+} gemel_kernel;
+
+/* ---- Samples ---- */
+
+/* What values an input of a sampled instance may take. */
+typedef enum gemel_domain {
+  GEMEL_ANY,         /* any number of the dtype */
+  GEMEL_POSITIVE,    /* > 0 */
+  GEMEL_NONNEGATIVE, /* >= 0 */
+  GEMEL_NONZERO,
+  GEMEL_ABOVE_MINUS_ONE, /* > -1 */
+  GEMEL_MODERATE,        /* |x| small enough for exp and its like not to overflow */
+  GEMEL_INDEX            /* integer in [LOW, HIGH) */
+} gemel_domain;
+
+#define GEMEL_SAMPLE_MAX_INPUTS 8
+#define GEMEL_SAMPLE_MAX_ATTRS 8
+
+/* What a sampler fills in: a random instance of the operation. RANDOM(state) gives 64 fresh bits.
+ * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS bounds
+ * each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in ATTRS
+ * point into STORAGE (or static data). Shapes should include sizes 0 and 1. */
+typedef struct gemel_sample {
+  size_t size;
+  gemel_context *context;
+  uint64_t (*random)(void *state);
+  void *state;
+  gemel_dtype dtype;
+  int64_t max_elements;
+  size_t n_inputs;
+  gemel_type inputs[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel_domain domains[GEMEL_SAMPLE_MAX_INPUTS];
+  int64_t low[GEMEL_SAMPLE_MAX_INPUTS];
+  int64_t high[GEMEL_SAMPLE_MAX_INPUTS];
+  size_t n_attrs;
+  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS];
+  union {
+    int64_t ints[256];
+    gemel_dim dims[512];
+  } storage;
+  size_t storage_used; /* in 8-byte units */
+  const void *data;
+} gemel_sample;
+
+/* ---- The record ---- */
+
+typedef struct gemel_operation {
+  size_t size;      /* sizeof(gemel_operation) */
+  const char *name; /* [a-z_][a-z0-9_]*, unique in the context */
+  const char *summary;
+  int min_inputs;
+  int max_inputs; /* -1: no limit */
+  unsigned flags;
+  int version; /* for the binary form; from 1 */
+  const gemel_attr_spec *attrs; /* ends with a NULL name; NULL: none */
+  gemel_status (*infer)(gemel_infer *call);
+  gemel_status (*grad)(gemel_derive *call); /* NULL: not differentiable */
+  gemel_status (*jvp)(gemel_derive *call);  /* NULL: not differentiable forward */
+  gemel_status (*sample)(gemel_sample *call); /* NULL: can't be verified by itself */
+  const gemel_kernel *kernels;
+  /* View operations: given views of the inputs, describes output 0 as a view of input 0's memory
+   * (shape and strides go to the arrays, room for GEMEL_MAX_RANK; *OFFSET in bytes), or declines. */
+  gemel_status (*view)(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                       int64_t *offset);
+  /* Operations' work at these shapes; NULL: one flop for each output element. */
+  void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
+  const void *data; /* handed to every hook */
+} gemel_operation;
+
+/* Registers an operation with CONTEXT; the record and what it points at are copied where gemel keeps
+ * them (strings, schema) and must stay valid otherwise (functions, DATA, KERNELS). Errors:
+ * GEMEL_BAD_ARGUMENT (name taken or malformed, no type rule, no kernel and no view, SIZE too small),
+ * GEMEL_NO_MEMORY. Thread-safe. */
+gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
+                                      gemel_error *error);
+
+/* The record of operation NAME, or NULL. Borrowed from the context. Thread-safe. */
+const gemel_operation *gemel_find_operation(gemel_context *context, const char *name);
+
+/* How many operations there are, and the K-th in the order of registration. Thread-safe. */
+size_t gemel_operation_count(gemel_context *context);
+const gemel_operation *gemel_operation_at(gemel_context *context, size_t k);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs as text and as compact binary. Both round-trip exactly and neither recurses.
+ */
+#ifndef GEMEL_TEXT_H
+#define GEMEL_TEXT_H
+
+#include <stddef.h>
+#include <gemel/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sink for text or bytes: returns 0, or non-zero to stop with GEMEL_IO. */
+typedef int (*gemel_write)(void *state, const void *bytes, size_t count);
+
+/* Parses one graph. FILE is the name used in messages and as the nodes' provenance. NULL on failure:
+ * GEMEL_BAD_TEXT with line and column, and a message of up to three lines that shows the line with
+ * a caret; or the error of the operation applied, with its line. *NAME (may be NULL) receives the
+ * graph's name, to be freed with gemel_text_free. Linear time. */
+gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length, const char *file,
+                         char **name, gemel_error *error);
+
+/* Prints GRAPH under NAME, one node a line in the order of ids, only nodes that an output or input
+ * needs; what is printed parses back to an equal graph, and prints the same again. */
+gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *state,
+                         gemel_error *error);
+
+/* Prints to a new NUL-terminated string, to be freed with gemel_text_free; NULL on failure. */
+char *gemel_print_string(const gemel_graph *graph, const char *name, gemel_error *error);
+
+/* Frees a string that this header's functions made; NULL is ignored. */
+void gemel_text_free(char *text);
+
+/* Writes the binary form (format in doc/text.md: version, sections, checksum). */
+gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_write write,
+                             void *state, gemel_error *error);
+
+/* Reads the binary form. NULL on failure: GEMEL_BAD_FILE (what is wrong and at which byte). */
+gemel_graph *gemel_deserialize(gemel_context *context, const void *bytes, size_t length,
+                               char **name, gemel_error *error);
+
+/* Loads a graph file, text or binary by its first bytes; saves one, binary if PATH ends in ".gemel",
+ * else text (".gmt" by custom). A file appears whole or not at all. */
+gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, gemel_error *error);
+gemel_status gemel_save(const gemel_graph *graph, const char *name, const char *path,
+                        gemel_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

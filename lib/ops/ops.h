@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How an operation's row finds its code. A row of ops.def `OP(sum, …)` takes its hooks from
+ * `gemel__hooks_sum`, defined in lib/ops/<family>.c; a row without hooks doesn't link. Rows of
+ * scalar.def share one set of hooks (elementwise.c), which read the row's columns.
+ */
+#ifndef GEMEL__OPS_OPS_H
+#define GEMEL__OPS_OPS_H
+
+#include <gemel/operation.h>
+#include "core/context.h"
+#include "core/error.h"
+#include "core/graph.h"
+
+typedef struct gemel__hooks {
+  gemel_status (*infer)(gemel_infer *call);
+  gemel_status (*grad)(gemel_derive *call);
+  gemel_status (*jvp)(gemel_derive *call);
+  gemel_status (*sample)(gemel_sample *call);
+  const gemel_kernel *kernels;
+  gemel_status (*view)(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                       int64_t *offset);
+  void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
+} gemel__hooks;
+
+/* What dtypes a scalar operation takes and gives; operands are promoted to one dtype first. */
+typedef enum gemel__type_code {
+  GEMEL__TYPE_ARITH,    /* any dtype, gives the same */
+  GEMEL__TYPE_NUMBER,   /* any but bool, gives the same */
+  GEMEL__TYPE_REAL,     /* floats; i8 u8 bool become f16, i16 u16 f32, wider integers f64 (NumPy) */
+  GEMEL__TYPE_QUOTIENT, /* floats; integers and bool become f64 (NumPy's true division) */
+  GEMEL__TYPE_COMPARE,  /* any dtype, gives bool */
+  GEMEL__TYPE_LOGIC,    /* operands are made bool first, gives bool */
+  GEMEL__TYPE_SELECT,   /* operand 0 is made bool, the others promoted; gives the latter */
+  GEMEL__TYPE_CAST      /* attribute dtype says what it gives */
+} gemel__type_code;
+
+/* A row of scalar.def, as C sees it (what kernels need is in lib/ops/elementwise*.c). */
+typedef struct gemel__scalar_row {
+  const char *name;
+  const char *inputs; /* "x, y" */
+  gemel__type_code code;
+  const char *c_text;    /* the C expression for floats, as text (for device code) */
+  const char *grads[3];  /* derivative texts in x, y, z, r (the result), g; "" = zero */
+  gemel_domain domains[3];
+  double ulp;            /* accuracy of the float kernels, units in the last place */
+  const char *law;       /* an identity "left == right" that defines it */
+  int n_inputs;
+  int index;             /* its place in scalar.def */
+} gemel__scalar_row;
+
+enum {
+#define SCALAR(name, ...) GEMEL__SCALAR_##name,
+#include "ops/scalar.def"
+#undef SCALAR
+  GEMEL__SCALAR_COUNT
+};
+
+extern const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT];
+
+/* If RECORD is an elementwise row of scalar.def, that row; else NULL. */
+const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record);
+
+/* The hooks that all scalar rows share. */
+extern const gemel__hooks gemel__scalar_hooks;
+
+/* A scalar kernel: N contiguous elements, each input contiguous, all of the operation's one operand
+ * dtype (SELECT: input 0 is bool); OUT may be the same memory as an input. f16 and bf16 have none:
+ * the engine converts to f32 and back. SECOND is the source dtype of a cast. NULL: no such kernel. */
+typedef void (*gemel__scalar_kernel)(size_t n, void *out, const void *const *in);
+gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, gemel_dtype operand,
+                                              gemel_dtype result);
+
+/* The dtype to which operands of these dtypes are promoted under CODE, per operand in OPERANDS, and
+ * the result's dtype. CAST_TO is the dtype attribute of a cast. GEMEL_BAD_TYPE if CODE refuses. */
+gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_dtype *given,
+                                  gemel_dtype cast_to, gemel_dtype *operands, gemel_dtype *result);
+
+/* Dims of operands broadcast together, NumPy's rule with one line drawn for symbols: only a literal 1
+ * broadcasts, sizes that can't be proved equal are taken as equal and checked at run time. */
+gemel_status gemel__broadcast(gemel_context *context, size_t n, const gemel_type *types,
+                              int *rank, gemel_dim *dims, gemel_error *error);
+
+/* Sums COTANGENT (of a broadcast result) back to the shape of LIKE. */
+gemel_value gemel__unbroadcast(gemel_value cotangent, gemel_value like, gemel_location where);
+
+/* Normalises an axis (−rank ≤ axis < rank) to 0..rank; −1 if out of range. */
+static inline int gemel__axis(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    return -1;
+  }
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* Type shorthands for rules: rank and dims of input K; sets output 0 and N_OUTPUTS = 1. */
+const gemel_dim *gemel__infer_dims(const gemel_infer *call, size_t k, int *rank);
+gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
+                                 const gemel_dim *dims);
+
+/* Resolves the INPUT atoms of an attribute's dims to sizes of the node's inputs: during inference an
+ * INPUT(k) whose input is a scalar integer constant becomes that constant, else VALUE of its node. */
+gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim);
+
+#endif

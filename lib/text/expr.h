@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Expressions in text: the one parser of infix arithmetic and calls, which serves graph text,
+ * derivative texts of operation rows, and (later) rules. Grammar in doc/text.md: numbers, names,
+ * calls with positional values and `name = attribute`, + − × ÷ % and comparisons with the usual
+ * precedence, parentheses. Literals without a dtype take that of the other operand.
+ */
+#ifndef GEMEL__TEXT_EXPR_H
+#define GEMEL__TEXT_EXPR_H
+
+#include <gemel/graph.h>
+
+typedef struct gemel__expr gemel__expr;
+
+/* Compiles TEXT over the variables NAMES[0..COUNT); NULL on failure (GEMEL_BAD_TEXT with column,
+ * GEMEL_NO_MEMORY). Operations are looked up in CONTEXT. Immutable afterwards, so it may be built
+ * from on several threads. */
+gemel__expr *gemel__expr_compile(gemel_context *context, const char *text, size_t count,
+                                 const char *const *names, gemel_error *error);
+
+/* Builds the expression on GRAPH with VALUES for the variables; null value on failure (error on the
+ * graph). Allocation-free apart from the graph itself; iterative. */
+gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
+                              const gemel_value *values, gemel_location where);
+
+void gemel__expr_free(gemel__expr *expr);
+
+#endif
