@@ -25,11 +25,14 @@ need() {
   fi
   say "installing$missing"
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq >/dev/null
-  apt-get install -y -qq --no-install-recommends $missing >/dev/null || {
+  local log
+  log=$(mktemp)
+  if ! { apt-get update && apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -5 "$log" >&2
     say "apt-get could not install$missing"
     exit 2
-  }
+  fi
+  rm -f "$log"
 }
 
 jobs=$(nproc 2>/dev/null || echo 1)

@@ -19,10 +19,14 @@ int main(void) {
 #else
 
 #include <cstdarg>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
+#include <gemel/alloc.h>
 #include <gtest/gtest.h>
 
 namespace {
@@ -156,15 +160,112 @@ int ct_le_double(double a, double b, const char *sa, const char *sb, const char 
   return report(a <= b, file, line, two_sides<std::string>(sa, x, sb, y, "at most"));
 }
 
+namespace {
+
+/* An allocator that knows every block and refuses on command. */
+struct Memory {
+  std::mutex mutex;
+  std::unordered_map<void *, size_t> blocks;
+  size_t count = 0;          /* allocations so far */
+  size_t refused = SIZE_MAX; /* number of the allocation to refuse */
+  bool refuse_rest = false;
+  bool did_refuse = false;
+  std::string complaint;
+
+  bool refuses() {
+    size_t number = count++;
+    bool refuse = number == refused || (refuse_rest && number > refused);
+    did_refuse |= refuse;
+    return refuse;
+  }
+
+  void forget(void *block, size_t bytes) {
+    auto found = blocks.find(block);
+    if (found == blocks.end()) {
+      complaint = "a block was released that this run had not allocated";
+    } else {
+      if (found->second != bytes)
+        complaint = "a block of " + std::to_string(found->second) + " bytes was released as " +
+                    std::to_string(bytes);
+      blocks.erase(found);
+    }
+  }
+};
+
+void *memory_allocate(void *state, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(state);
+  std::lock_guard<std::mutex> lock(memory->mutex);
+  if (memory->refuses())
+    return nullptr;
+  void *block = std::malloc(bytes);
+  memory->blocks[block] = bytes;
+  return block;
+}
+
+void memory_release(void *state, void *block, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(state);
+  std::lock_guard<std::mutex> lock(memory->mutex);
+  memory->forget(block, bytes);
+  std::free(block);
+}
+
+/* Always moves, so that a pointer kept to the old place is found by Valgrind. */
+void *memory_reallocate(void *state, void *old, size_t old_bytes, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(state);
+  std::lock_guard<std::mutex> lock(memory->mutex);
+  if (memory->refuses())
+    return nullptr;
+  void *block = std::malloc(bytes);
+  if (old) {
+    std::memcpy(block, old, old_bytes < bytes ? old_bytes : bytes);
+    memory->forget(old, old_bytes);
+    std::free(old);
+  }
+  memory->blocks[block] = bytes;
+  return block;
+}
+
+/* One run with allocation k refused; says whether to go on with k + 1. */
+bool oom_run(ct_oom_fn *fn, void *data, size_t k, bool rest) {
+  Memory memory;
+  memory.refused = k;
+  memory.refuse_rest = rest;
+  gemel_allocator hooks = {sizeof hooks, memory_allocate, memory_reallocate, memory_release,
+                           &memory};
+  gemel_set_allocator(&hooks);
+  context = "allocation " + std::to_string(k) + (rest ? " and all after it" : "") + " refused";
+  int status = fn(data);
+  gemel_set_allocator(nullptr);
+  int wanted = memory.did_refuse ? GEMEL_NO_MEMORY : GEMEL_OK;
+  bool good = report(status == wanted, __FILE__, __LINE__,
+                     std::string("  the status is ") + gemel_status_text(gemel_status(status)) +
+                         ", should be " + gemel_status_text(gemel_status(wanted)));
+  good &= report(memory.complaint.empty(), __FILE__, __LINE__, "  " + memory.complaint);
+  good &= report(memory.blocks.empty(), __FILE__, __LINE__,
+                 "  blocks leaked: " + std::to_string(memory.blocks.size()));
+  return good && memory.did_refuse;
+}
+
 /* GEMEL_JUNIT names a folder for reports. GoogleTest would add a number to the name of a report
    that is there already; with a file's name it replaces it. */
-static void choose_report(const char *program) {
+void choose_report(const char *program) {
   const char *folder = std::getenv("GEMEL_JUNIT");
   if (!folder || !*folder)
     return;
   const char *slash = std::strrchr(program, '/');
   GTEST_FLAG_SET(output,
                  std::string("xml:") + folder + '/' + (slash ? slash + 1 : program) + ".xml");
+}
+
+} // namespace
+
+size_t ct_oom(ct_oom_fn *fn, void *data) {
+  size_t tried = 0;
+  for (int rest = 0; rest < 2; rest++)
+    for (size_t k = 0; oom_run(fn, data, k, rest != 0); k++)
+      tried++;
+  context.clear();
+  return tried;
 }
 
 int main(int argc, char **argv) {

@@ -13,6 +13,8 @@
  * CT_REQUIRE and CT_SKIP return from the (void) function they stand in. There is no comparison with
  * a tolerance: a bound is computed and CT_LE_DOUBLE holds the error against it, NaN never passing.
  *
+ * ct_oom() runs a function again and again with one allocation after another refused.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef GEMEL_TESTS_CT_H
@@ -55,6 +57,16 @@ void ct_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Puts a figure (a seed, a count) into the XML report. */
 void ct_property(const char *key, long long value);
+
+/* Something that uses the library, makes and frees all its objects itself, and returns a
+   gemel_status. It is called many times with the same data, and may use checks. */
+typedef int ct_oom_fn(void *data);
+
+/* Runs FN with allocation k of the library refused, for k = 0, 1, ... until a run in which none
+   was: that run must return GEMEL_OK. Every run before must return GEMEL_NO_MEMORY. It is done
+   twice: only allocation k is refused, then k and all that follow. After each run every block must
+   have been released, with the size it was allocated with. Returns the number of refusals tried. */
+size_t ct_oom(ct_oom_fn *fn, void *data);
 
 #define CT_CHECK(condition) ct_check(!!(condition), #condition, __FILE__, __LINE__)
 #define CT_REQUIRE(condition)                                                                      \
