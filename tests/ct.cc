@@ -28,6 +28,8 @@ int main(void) {
 
 #include <gemel/alloc.h>
 #include <gtest/gtest.h>
+#pragma weak gemel_set_allocator
+#pragma weak gemel_status_text
 
 namespace {
 

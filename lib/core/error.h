@@ -10,7 +10,7 @@
 #include <gemel/status.h>
 
 #if defined(__GNUC__)
-#define GEMEL__PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define GEMEL__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define GEMEL__PRINTF(format, first)
 #endif

@@ -2,3 +2,8 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/version.c
+libgemel_a_SOURCES += %reldir%/alloc.h
+libgemel_a_SOURCES += %reldir%/arena.h
+libgemel_a_SOURCES += %reldir%/context.h
+libgemel_a_SOURCES += %reldir%/error.h
+libgemel_a_SOURCES += %reldir%/graph.h

@@ -1,3 +1,4 @@
 # One obvious implementation of each operation, generic over the domain.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/reference.h
