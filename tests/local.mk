@@ -7,8 +7,12 @@ library_tests += %reldir%/t-ct
 
 verify_tests =
 
-# The library once more, with the planted faults that the harness must find; only t-faults links it.
+# What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
+# Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
+fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
+	$(GTEST_LIBS) $(STDCXX_LIBS)
+fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 check_LIBRARIES += %reldir%/libct.a libgemel-faults.a
 check_PROGRAMS += $(library_tests)
@@ -24,7 +28,9 @@ libgemel_faults_a_SOURCES = $(libgemel_a_SOURCES)
 
 LDADD = %reldir%/libct.a $(gemel_LDADD) $(GTEST_LIBS) $(STDCXX_LIBS)
 
+# Programs run side by side, so idle threads must not spin.
 AM_TESTS_ENVIRONMENT = \
+	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
 	GEMEL='$(abs_builddir)/gemel'; export GEMEL; \
 	GEMEL_SRCDIR='$(abs_srcdir)'; export GEMEL_SRCDIR; \
 	GEMEL_JUNIT='$(abs_builddir)/tests/junit'; export GEMEL_JUNIT;
