@@ -228,7 +228,7 @@ void *memory_reallocate(void *state, void *old, size_t old_bytes, size_t bytes) 
 }
 
 /* One run with allocation k refused; says whether to go on with k + 1. */
-bool oom_run(ct_oom_fn *fn, void *data, size_t k, bool rest) {
+bool oom_run(ct_oom_fn *fn, void *data, size_t k, bool rest, const char *file, int line) {
   Memory memory;
   memory.refused = k;
   memory.refuse_rest = rest;
@@ -239,11 +239,11 @@ bool oom_run(ct_oom_fn *fn, void *data, size_t k, bool rest) {
   int status = fn(data);
   gemel_set_allocator(nullptr);
   int wanted = memory.did_refuse ? GEMEL_NO_MEMORY : GEMEL_OK;
-  bool good = report(status == wanted, __FILE__, __LINE__,
+  bool good = report(status == wanted, file, line,
                      std::string("  the status is ") + gemel_status_text(gemel_status(status)) +
                          ", should be " + gemel_status_text(gemel_status(wanted)));
-  good &= report(memory.complaint.empty(), __FILE__, __LINE__, "  " + memory.complaint);
-  good &= report(memory.blocks.empty(), __FILE__, __LINE__,
+  good &= report(memory.complaint.empty(), file, line, "  " + memory.complaint);
+  good &= report(memory.blocks.empty(), file, line,
                  "  blocks leaked: " + std::to_string(memory.blocks.size()));
   return good && memory.did_refuse;
 }
@@ -261,10 +261,10 @@ void choose_report(const char *program) {
 
 } // namespace
 
-size_t ct_oom(ct_oom_fn *fn, void *data) {
+size_t ct_oom_at(ct_oom_fn *fn, void *data, const char *file, int line) {
   size_t tried = 0;
   for (int rest = 0; rest < 2; rest++)
-    for (size_t k = 0; oom_run(fn, data, k, rest != 0); k++)
+    for (size_t k = 0; oom_run(fn, data, k, rest != 0, file, line); k++)
       tried++;
   context.clear();
   return tried;

@@ -66,7 +66,8 @@ typedef int ct_oom_fn(void *data);
    was: that run must return GEMEL_OK. Every run before must return GEMEL_NO_MEMORY. It is done
    twice: only allocation k is refused, then k and all that follow. After each run every block must
    have been released, with the size it was allocated with. Returns the number of refusals tried. */
-size_t ct_oom(ct_oom_fn *fn, void *data);
+#define ct_oom(fn, data) ct_oom_at((fn), (data), __FILE__, __LINE__)
+size_t ct_oom_at(ct_oom_fn *fn, void *data, const char *file, int line);
 
 #define CT_CHECK(condition) ct_check(!!(condition), #condition, __FILE__, __LINE__)
 #define CT_REQUIRE(condition)                                                                      \
