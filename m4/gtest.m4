@@ -1,5 +1,6 @@
 # GoogleTest, which runs the tests behind the C shim tests/ct.h. Only `make check' needs it; without
-# it each test program says so and skips (exit status 77). SPDX-License-Identifier: MIT
+# it no test is built and tests/no-googletest, which says so, is skipped in their place.
+# SPDX-License-Identifier: MIT
 
 AC_DEFUN([GEMEL_GTEST], [
   gemel_have_gtest=no
@@ -16,9 +17,10 @@ AC_DEFUN([GEMEL_GTEST], [
   LIBS=$gemel_save_libs CPPFLAGS=$gemel_save_cppflags
   AC_LANG_POP([C++])
   AS_IF([test "$gemel_have_gtest" = yes],
-    [AC_DEFINE([HAVE_GTEST], [1], [GoogleTest runs the tests.])],
+    [],
     [AC_MSG_WARN([GoogleTest was not found, so make check will skip every test: install the Debian package libgtest-dev.])])
   AC_CHECK_LIB([stdc++], [__gxx_personality_v0], [STDCXX_LIBS=-lstdc++], [STDCXX_LIBS=-lc++])
+  AM_CONDITIONAL([GTEST], [test "$gemel_have_gtest" = yes])
   AC_SUBST([STDCXX_LIBS])
   AC_SUBST([GTEST_CFLAGS])
   AC_SUBST([GTEST_LIBS])])

@@ -14,12 +14,18 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
-check_LIBRARIES += %reldir%/libct.a libgemel-faults.a
+EXTRA_DIST += %reldir%/no-googletest
+if GTEST
+check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)
 if VERIFY
+check_LIBRARIES += libgemel-faults.a
 check_PROGRAMS += $(verify_tests) $(fault_tests)
 endif
 TESTS = $(check_PROGRAMS)
+else
+TESTS = %reldir%/no-googletest
+endif
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h
