@@ -4,3 +4,4 @@
 libgemel_a_SOURCES += %reldir%/ops.def
 libgemel_a_SOURCES += %reldir%/ops.h
 libgemel_a_SOURCES += %reldir%/scalar.def
+libgemel_a_SOURCES += %reldir%/table.c

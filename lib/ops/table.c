@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Registers gemel's own operations with a context. The rows of ops.def and scalar.def are included
+ * three times: to declare each row's hooks, so that a row without code does not link; to make the
+ * two tables below; and (elsewhere) for builders, references and device kernels. A row says its
+ * inputs and attributes as text, "x, sizes*" and "axis: int = 0", which is taken apart here into
+ * the public record; the context copies what it keeps, so the pieces live on the stack.
+ */
+#include <string.h>
+#include "ops/ops.h"
+
+#define OP(name, ...) extern const gemel__hooks gemel__hooks_##name;
+#include "ops/ops.def"
+#undef OP
+
+/* The flag words that rows use. */
+#define GEMEL__FLAG_0 0
+#define GEMEL__FLAG_COMMUTATIVE GEMEL_OP_COMMUTATIVE
+#define GEMEL__FLAG_VIEW GEMEL_OP_VIEW
+#define GEMEL__FLAG_SOURCE GEMEL_OP_SOURCE
+
+/* What both kinds of row have in common, as the rows write it. */
+typedef struct row {
+  const char *name, *inputs, *attrs, *summary;
+  unsigned flags;
+  const gemel__hooks *hooks;
+} row;
+
+static const row tensor_rows[] = {
+#define OP(name, inputs, attrs, flags, family, law, summary)                                       \
+  {#name, inputs, attrs, summary, GEMEL__FLAG_##flags, &gemel__hooks_##name},
+#include "ops/ops.def"
+#undef OP
+};
+
+static const row scalar_rows[] = {
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, law, summary)        \
+  {#name, inputs, attrs, summary, GEMEL_OP_ELEMENTWISE | GEMEL__FLAG_##flags, &gemel__scalar_hooks},
+#include "ops/scalar.def"
+#undef SCALAR
+};
+
+enum { MAX_ATTRS = GEMEL_SAMPLE_MAX_ATTRS, MAX_TEXT = 256 };
+
+static char *skip_blanks(char *text) {
+  return text + strspn(text, " ");
+}
+
+/* Cuts TEXT at the first MARK; returns what follows it, or NULL if there is none. */
+static char *cut(char *text, char mark) {
+  char *at = strchr(text, mark);
+  if (at == NULL) {
+    return NULL;
+  }
+  *at = '\0';
+  return at + 1;
+}
+
+static void trim_right(char *text) {
+  size_t n = strlen(text);
+  while (n > 0 && text[n - 1] == ' ') {
+    text[--n] = '\0';
+  }
+}
+
+/* "int", "dims", …: the kind of an attribute; -1 if it is none. */
+static int kind_of(const char *word) {
+  static const struct {
+    const char *word;
+    int kind;
+  } kinds[] = {{"int", GEMEL_ATTR_INT},       {"dim", GEMEL_ATTR_DIM},
+               {"float", GEMEL_ATTR_FLOAT},   {"dtype", GEMEL_ATTR_DTYPE},
+               {"string", GEMEL_ATTR_STRING}, {"tensor", GEMEL_ATTR_TENSOR},
+               {"graph", GEMEL_ATTR_GRAPH}};
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    size_t n = strlen(kinds[k].word);
+    if (strncmp(word, kinds[k].word, n) == 0) {
+      if (word[n] == '\0') {
+        return kinds[k].kind;
+      }
+      if (word[n] == 's' && word[n + 1] == '\0') {
+        return GEMEL_ATTR_LIST | kinds[k].kind;
+      }
+    }
+  }
+  return -1;
+}
+
+/* Takes "name: kind = fallback" apart in place. */
+static int parse_attr(char *text, gemel_attr_spec *spec) {
+  char *kind = cut(text, ':');
+  char *fallback = kind == NULL ? NULL : cut(kind, '=');
+  if (kind == NULL) {
+    return -1;
+  }
+  text = skip_blanks(text), kind = skip_blanks(kind);
+  trim_right(text), trim_right(kind);
+  spec->name = text;
+  spec->kind = kind_of(kind);
+  spec->fallback = NULL;
+  if (fallback != NULL) {
+    fallback = skip_blanks(fallback);
+    trim_right(fallback);
+    spec->fallback = fallback;
+  }
+  return spec->kind < 0 ? -1 : 0;
+}
+
+/* Takes an attribute column apart into SPECS, which a NULL name ends. */
+static int parse_attrs(char *text, gemel_attr_spec *specs) {
+  size_t count = 0;
+  for (char *next; text != NULL && *skip_blanks(text) != '\0'; text = next) {
+    next = cut(text, ',');
+    if (count == MAX_ATTRS || parse_attr(text, &specs[count]) != 0) {
+      return -1;
+    }
+    count++;
+  }
+  specs[count].name = NULL;
+  return 0;
+}
+
+/* Counts the names of an inputs column: "x, y" is 2, "xs..." and "sizes*" any number. */
+static void count_inputs(const char *text, int *min, int *max) {
+  *min = *max = 0;
+  while (*text != '\0') {
+    size_t n = strcspn(text, ",");
+    if (n > 0 && (text[n - 1] == '.' || text[n - 1] == '*')) {
+      *max = -1;
+    } else {
+      (*min)++;
+      *max += *max >= 0;
+    }
+    text += n + (text[n] == ',');
+  }
+}
+
+static gemel_status register_row(gemel_context *context, const row *row, const void *data,
+                                 gemel_error *error) {
+  char text[MAX_TEXT];
+  gemel_attr_spec specs[MAX_ATTRS + 1];
+  gemel_operation record = {.size = sizeof record,
+                            .name = row->name,
+                            .summary = row->summary,
+                            .flags = row->flags,
+                            .version = 1,
+                            .attrs = specs,
+                            .infer = row->hooks->infer,
+                            .grad = row->hooks->grad,
+                            .jvp = row->hooks->jvp,
+                            .sample = row->hooks->sample,
+                            .kernels = row->hooks->kernels,
+                            .view = row->hooks->view,
+                            .cost = row->hooks->cost,
+                            .data = data};
+  if (strlen(row->attrs) >= sizeof text) {
+    return gemel__fail(error, GEMEL_INTERNAL, "%s: attribute column too long", row->name);
+  }
+  strcpy(text, row->attrs);
+  if (parse_attrs(text, specs) != 0) {
+    return gemel__fail(error, GEMEL_INTERNAL, "%s: malformed attribute column", row->name);
+  }
+  count_inputs(row->inputs, &record.min_inputs, &record.max_inputs);
+  return gemel_register_operation(context, &record, error);
+}
+
+gemel_status gemel__register_builtins(gemel_context *context, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < sizeof tensor_rows / sizeof *tensor_rows && status == GEMEL_OK; k++) {
+    status = register_row(context, &tensor_rows[k], NULL, error);
+  }
+  for (size_t k = 0; k < sizeof scalar_rows / sizeof *scalar_rows && status == GEMEL_OK; k++) {
+    status = register_row(context, &scalar_rows[k], &gemel__scalar_rows[k], error);
+  }
+  return status;
+}
