@@ -1,3 +1,4 @@
 # Random types, tensors and graphs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/random.h
