@@ -5,5 +5,7 @@ libgemel_a_SOURCES += %reldir%/version.c
 libgemel_a_SOURCES += %reldir%/alloc.h
 libgemel_a_SOURCES += %reldir%/arena.h
 libgemel_a_SOURCES += %reldir%/context.h
+libgemel_a_SOURCES += %reldir%/dtype.c
+libgemel_a_SOURCES += %reldir%/dtype.h
 libgemel_a_SOURCES += %reldir%/error.h
 libgemel_a_SOURCES += %reldir%/graph.h
