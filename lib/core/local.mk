@@ -9,3 +9,5 @@ libgemel_a_SOURCES += %reldir%/dtype.c
 libgemel_a_SOURCES += %reldir%/dtype.h
 libgemel_a_SOURCES += %reldir%/error.h
 libgemel_a_SOURCES += %reldir%/graph.h
+libgemel_a_SOURCES += %reldir%/tensor.c
+libgemel_a_SOURCES += %reldir%/tensor.h

@@ -1,3 +1,5 @@
 # Engines that families share: tiles, threads, bindings to GEMM and oneDNN.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/copy.c
+libgemel_a_SOURCES += %reldir%/copy.h

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a tensor. Shape and strides lie behind the struct, and the elements of a tensor that owns
+ * them behind those, in the same block, aligned to 64 bytes.
+ */
+#ifndef GEMEL__CORE_TENSOR_H
+#define GEMEL__CORE_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/context.h>
+#include <gemel/tensor.h>
+
+#define GEMEL__DATA_ALIGNMENT 64
+#define GEMEL__MAX_BYTES ((int64_t)1 << 62)
+
+struct gemel_tensor {
+  long references; /* counted atomically */
+  gemel_dtype dtype;
+  int rank;
+  void *data; /* element (0, ..., 0) */
+  void (*release)(void *state);
+  void *state;
+  size_t block_bytes;
+  int64_t *shape; /* RANK each, behind the struct */
+  int64_t *strides;
+};
+
+/* Checks RANK and SHAPE and writes the row-major byte strides, the number of elements and their
+ * bytes. Strides are those that the shape has with empty axes taken as 1. Errors as
+ * gemel_tensor_new. */
+gemel_status gemel__row_major(gemel_dtype dtype, int rank, const int64_t *shape, int64_t *strides,
+                              int64_t *elements, int64_t *bytes, gemel_error *error);
+
+/* 1 if elements of SHAPE with STRIDES lie in row-major order without gaps (empty ones do). */
+int gemel__is_row_major(size_t element_bytes, int rank, const int64_t *shape,
+                        const int64_t *strides);
+
+/* As gemel_tensor_new, with the elements left uninitialised. */
+gemel_tensor *gemel__tensor_raw(gemel_dtype dtype, int rank, const int64_t *shape,
+                                gemel_error *error);
+
+/* Asks the system for huge pages where BYTES is big enough for them to pay. */
+void gemel__advise_huge(void *data, size_t bytes);
+
+/* Writes "[2, 3]" to TEXT (cut off at BYTES); returns TEXT. */
+char *gemel__format_shape(int rank, const int64_t *shape, char *text, size_t bytes);
+
+#endif
