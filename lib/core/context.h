@@ -57,6 +57,7 @@ struct gemel__attrs {
   uint32_t op;
   size_t count;
   const gemel_attr *values; /* in schema order, deep copies owned by the context */
+  int has_runtime;          /* a dim of it holds an INPUT atom */
 };
 
 typedef struct gemel__op {

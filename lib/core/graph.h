@@ -48,7 +48,8 @@ struct gemel_graph {
   const char **files; /* interned; files[0] is "" */
   size_t n_files, file_capacity;
   uint32_t last_file;
-  const char *last_file_given; /* the caller's pointer of the last look-up */
+  gemel__idtable input_table, output_table, file_table; /* by interned name; index + 1 */
+  struct gemel__memo *memo; /* apply.c: type rules' results and scalar constants seen lately */
 };
 
 static inline const gemel__node *gemel__node_at(const gemel_graph *graph, uint32_t node) {
@@ -88,6 +89,16 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
 
 /* Records an error on the graph if it has none; returns the null value. */
 gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const char *format, ...);
+
+/* The same for a message that is there already. */
+gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error);
+
+/* Appends the live nodes of BODY to INTO with INPUTS (types as the body's, its symbols matched with
+ * theirs) in place of the body's inputs; OUTPUTS[k] is what the body's output k became. On failure
+ * nodes appended so far stay (unused). */
+gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
+                                 const gemel_value *inputs, gemel_value *outputs,
+                                 gemel_error *error);
 
 /* Marks in LIVE (n_nodes bytes, zeroed by the caller) every node that an output needs; inputs are
  * always live. */

@@ -40,6 +40,7 @@ typedef struct gemel_infer {
   gemel_context *context;
   size_t n_inputs;
   const gemel_type *inputs;
+  const gemel_value *input_values; /* NULL when only types are known (the run-time shape check) */
   const gemel_attr *attrs;
   size_t max_outputs;
   size_t n_outputs;

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The funnel that every node goes through: promote the operands of elementwise operations by
+ * inserting casts, look for an equal node, infer types, append. Building is the hot path of a
+ * program that makes graphs of millions of nodes, so each graph remembers the last results of type
+ * rules, keyed by operation, attributes and input types: the common node costs two table look-ups.
+ */
+#include "core/apply.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/cons.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "core/lift.h"
+#include "ops/ops.h"
+
+enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_NAMES = 64, MEMO_INPUTS = 3, LOCAL = 16 };
+
+struct memo_type {
+  uint32_t op, attrs, n_inputs;
+  gemel_type inputs[MEMO_INPUTS];
+  gemel_type result;
+};
+
+struct memo_scalar {
+  uint64_t bits;
+  uint32_t dtype; /* + 1; 0: empty */
+  uint32_t node;
+};
+
+struct gemel__memo {
+  struct memo_type types[MEMO_TYPES];
+  struct memo_scalar scalars[MEMO_SCALARS];
+  uint32_t names[MEMO_NAMES]; /* ids of operations, by hash of the pointer to their name */
+};
+
+struct gemel__memo *gemel__memo_new(void) {
+  return gemel__alloc_zeroed(sizeof(struct gemel__memo));
+}
+
+void gemel__memo_free(struct gemel__memo *memo) {
+  gemel__free(memo, sizeof *memo);
+}
+
+size_t gemel__memo_bytes(const struct gemel__memo *memo) {
+  return memo != NULL ? sizeof *memo : 0;
+}
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* ---- Types ---- */
+
+gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t attrs,
+                          size_t n_inputs, const gemel_type *inputs,
+                          const gemel_value *input_values, size_t max_outputs, size_t *n_outputs,
+                          gemel_type *outputs, gemel_error *error) {
+  gemel_infer call;
+  gemel_status status;
+  memset(&call, 0, sizeof call);
+  call.size = sizeof call;
+  call.context = context;
+  call.n_inputs = n_inputs;
+  call.inputs = inputs;
+  call.input_values = input_values;
+  call.attrs = gemel__attrs_at(context, attrs)->values;
+  call.max_outputs = max_outputs;
+  call.outputs = outputs;
+  call.error = error;
+  call.data = op->record.data;
+  status = op->record.infer(&call);
+  *n_outputs = call.n_outputs;
+  return status;
+}
+
+void gemel__apply_context(gemel_context *context, const gemel__op *op, size_t n_inputs,
+                          const gemel_type *inputs, gemel_location where, gemel_error *error) {
+  char types[400];
+  gemel__format_types(context, n_inputs, inputs, types, sizeof types);
+  if (where.file != NULL && where.file[0] != '\0') {
+    gemel__error_prefix(error, "%s:%d: %s(%s)", where.file, where.line, op->record.name, types);
+  } else {
+    gemel__error_prefix(error, "%s(%s)", op->record.name, types);
+  }
+}
+
+/* One application on its way: inputs as refs, their types, what the type rule gave. */
+struct application {
+  gemel_graph *graph;
+  const gemel__op *op;
+  uint32_t attrs;
+  size_t n;
+  gemel__ref *refs;
+  gemel_type *types;
+  gemel_value *values;
+  gemel_location where;
+  size_t n_outputs, room;
+  gemel_type *outputs;
+};
+
+static struct memo_type *memo_entry(const struct application *a) {
+  uint64_t key = (uint64_t)a->op->id << 32 ^ a->attrs;
+  size_t k;
+  for (k = 0; k < a->n; k++) {
+    key = key * 31 + a->types[k];
+  }
+  return &a->graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+static int memo_applies(const struct application *a) {
+  return a->n > 0 && a->n <= MEMO_INPUTS && a->graph->memo != NULL;
+}
+
+static int memo_recall(struct application *a) {
+  const struct memo_type *m;
+  if (!memo_applies(a)) {
+    return 0;
+  }
+  m = memo_entry(a);
+  if (m->op != a->op->id || m->attrs != a->attrs || m->n_inputs != a->n ||
+      memcmp(m->inputs, a->types, a->n * sizeof *a->types) != 0) {
+    return 0;
+  }
+  a->outputs[0] = m->result;
+  a->n_outputs = 1;
+  return 1;
+}
+
+static void memo_store(struct application *a) {
+  struct memo_type *m;
+  /* a size that an input holds makes the result depend on more than the types */
+  if (!memo_applies(a) || a->n_outputs != 1 ||
+      gemel__attrs_at(a->graph->context, a->attrs)->has_runtime) {
+    return;
+  }
+  m = memo_entry(a);
+  m->op = a->op->id;
+  m->attrs = a->attrs;
+  m->n_inputs = (uint32_t)a->n;
+  memcpy(m->inputs, a->types, a->n * sizeof *a->types);
+  m->result = a->outputs[0];
+}
+
+/* ---- Promotion ---- */
+
+static gemel_value cast_to(gemel_graph *graph, gemel_value x, gemel_dtype dtype,
+                           gemel_location where) {
+  gemel_attr attr = gemel_attr_dtype("dtype", dtype);
+  gemel_error error;
+  uint32_t attrs;
+  uint32_t op = gemel__op_find(graph->context, "cast");
+  if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), 1, &attr, &attrs,
+                          &error) != GEMEL_OK) {
+    return gemel__graph_take_error(graph, &error);
+  }
+  return gemel__apply(graph, op, attrs, 1, &x, where);
+}
+
+/* Makes the operands of a scalar operation one dtype by inserting casts. The error is recorded on
+ * the graph. */
+static int promote(struct application *a, const gemel__scalar_row *row) {
+  gemel_dtype given[3], operands[3], result, to = GEMEL_BOOL;
+  gemel_status status;
+  gemel_error error;
+  size_t k;
+  for (k = 0; k < a->n; k++) {
+    given[k] = (gemel_dtype)gemel__type_at(a->graph->context, a->types[k])->dtype;
+  }
+  if (row->code == GEMEL__TYPE_CAST) {
+    return 0;
+  }
+  status = gemel__scalar_dtypes(row->code, a->n, given, to, operands, &result);
+  if (status != GEMEL_OK) {
+    gemel__fail(&error, status, "no such operation on these dtypes");
+    gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
+    gemel__graph_take_error(a->graph, &error);
+    return -1;
+  }
+  for (k = 0; k < a->n; k++) {
+    if (operands[k] != given[k]) {
+      a->values[k] = cast_to(a->graph, a->values[k], operands[k], a->where);
+      if (gemel_is_null(a->values[k])) {
+        return -1;
+      }
+      a->refs[k].node = a->values[k].node;
+      a->refs[k].output = a->values[k].output;
+      a->types[k] = gemel_value_type(a->values[k]);
+    }
+  }
+  return 0;
+}
+
+/* ---- The funnel ---- */
+
+static gemel_value fail_here(struct application *a, gemel_status status, const char *message) {
+  gemel_error error;
+  gemel__fail(&error, status, "%s", message);
+  gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
+  return gemel__graph_take_error(a->graph, &error);
+}
+
+static int arity_fits(const gemel_operation *record, size_t n) {
+  return n >= (size_t)record->min_inputs &&
+         (record->max_inputs < 0 || n <= (size_t)record->max_inputs);
+}
+
+/* Runs the type rule, with a bigger array if the operation has more outputs than fit. */
+static gemel_status infer_outputs(struct application *a, gemel_error *error) {
+  gemel_status status =
+      gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
+                   &a->n_outputs, a->outputs, error);
+  if (status == GEMEL_OK && a->n_outputs > a->room) {
+    gemel_type *more = gemel__alloc_array(a->n_outputs, sizeof *more);
+    if (more == NULL) {
+      return gemel__no_memory(error, "outputs");
+    }
+    a->room = a->n_outputs;
+    a->outputs = more;
+    status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
+                          &a->n_outputs, a->outputs, error);
+  }
+  return status;
+}
+
+static gemel_value append(struct application *a) {
+  gemel_value value = {a->graph, 0, 0};
+  gemel_error error;
+  gemel_status status;
+  if (gemel__cons_find(a->graph, a->op->id, a->attrs, a->n, a->refs, &value.node)) {
+    return value;
+  }
+  if (!memo_recall(a)) {
+    status = infer_outputs(a, &error);
+    if (status != GEMEL_OK) {
+      gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
+      return gemel__graph_take_error(a->graph, &error);
+    }
+    memo_store(a);
+  }
+  status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, a->n_outputs,
+                              a->outputs, a->where, &value.node);
+  if (status != GEMEL_OK) {
+    return fail_here(a, status,
+                     status == GEMEL_NO_MEMORY ? "out of memory for a node" : "the graph is full");
+  }
+  return value;
+}
+
+static gemel_value check_and_append(struct application *a) {
+  const gemel__scalar_row *row;
+  if (a->graph->frozen) {
+    return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
+  }
+  if (!arity_fits(&a->op->record, a->n)) {
+    return fail_here(a, GEMEL_BAD_ARGUMENT, "wrong number of inputs");
+  }
+  if ((a->op->record.flags & GEMEL_OP_ELEMENTWISE) && !memo_recall(a) &&
+      (row = gemel__scalar_row_of(&a->op->record)) != NULL && promote(a, row) != 0) {
+    return null_value;
+  }
+  return append(a);
+}
+
+/* Fills in refs and types; 0 if an input is null or of another graph. */
+static int take_inputs(struct application *a, const gemel_value *inputs) {
+  size_t k;
+  for (k = 0; k < a->n; k++) {
+    if (inputs[k].graph != a->graph || inputs[k].node >= a->graph->n_nodes ||
+        inputs[k].output >= gemel__node_at(a->graph, inputs[k].node)->n_outputs) {
+      gemel__graph_fail(a->graph, GEMEL_BAD_ARGUMENT, "%s:%d: input %zu of %s is %s", a->where.file,
+                        a->where.line, k, a->op->record.name,
+                        inputs[k].graph == NULL ? "null" : "a value of another graph");
+      return 0;
+    }
+    a->values[k] = inputs[k];
+    a->refs[k].node = inputs[k].node;
+    a->refs[k].output = inputs[k].output;
+    a->types[k] = gemel__node_type(a->graph, inputs[k].node, inputs[k].output);
+  }
+  return 1;
+}
+
+/* For more inputs than fit on the stack. */
+static gemel_value apply_many(struct application *a, const gemel_value *inputs) {
+  size_t each = sizeof *a->values + sizeof *a->refs + sizeof *a->types;
+  char *block = a->n <= SIZE_MAX / 64 ? gemel__alloc(a->n * each) : NULL;
+  gemel_value value = null_value;
+  if (block == NULL) {
+    return gemel__graph_fail(a->graph, GEMEL_NO_MEMORY, "out of memory for inputs");
+  }
+  a->values = (gemel_value *)block;
+  a->refs = (gemel__ref *)(a->values + a->n);
+  a->types = (gemel_type *)(a->refs + a->n);
+  if (take_inputs(a, inputs)) {
+    value = check_and_append(a);
+  }
+  gemel__free(block, a->n * each);
+  return value;
+}
+
+gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                         const gemel_value *inputs, gemel_location where) {
+  gemel_type types[LOCAL], outputs[LOCAL];
+  gemel_value values[LOCAL];
+  gemel__ref refs[LOCAL];
+  struct application a = {graph, gemel__op_at(graph->context, op), attrs, n_inputs, refs, types,
+                          values, where, 0, LOCAL, outputs};
+  gemel_value value = null_value;
+  if (where.file == NULL) {
+    a.where.file = "";
+  }
+  if (n_inputs > LOCAL) {
+    value = apply_many(&a, inputs);
+  } else if (take_inputs(&a, inputs)) {
+    value = check_and_append(&a);
+  }
+  if (a.outputs != outputs) {
+    gemel__free(a.outputs, a.room * sizeof *a.outputs);
+  }
+  return value;
+}
+
+/* ---- By name ---- */
+
+static uint32_t op_by_name(gemel_graph *graph, const char *name) {
+  size_t slot = (size_t)(gemel__mix((uint64_t)(uintptr_t)name) % MEMO_NAMES);
+  uint32_t id = graph->memo->names[slot];
+  if (id == 0 || strcmp(gemel__op_at(graph->context, id)->record.name, name) != 0) {
+    id = gemel__op_find(graph->context, name);
+    graph->memo->names[slot] = id;
+  }
+  return id;
+}
+
+gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
+                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                           gemel_location where) {
+  gemel_error error;
+  uint32_t op, id;
+  size_t k;
+  gemel_status status;
+  if (graph == NULL) {
+    return null_value;
+  }
+  for (k = 0; k < n_inputs; k++) {
+    if (gemel_is_null(inputs[k]) && graph->error.status != GEMEL_OK) {
+      return null_value;
+    }
+  }
+  op = operation != NULL ? op_by_name(graph, operation) : 0;
+  if (op == 0) {
+    return gemel__graph_fail(graph, GEMEL_NOT_FOUND, "%s:%d: there is no operation called %s",
+                             where.file, where.line, operation != NULL ? operation : "(null)");
+  }
+  if (gemel__runtime_sizes(n_attrs, attrs, graph->context)) {
+    return gemel__apply_lifted(graph, op, n_inputs, inputs, n_attrs, attrs, where);
+  }
+  status = gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), n_attrs, attrs,
+                               &id, &error);
+  if (status != GEMEL_OK) {
+    if (where.file != NULL && where.file[0] != '\0') {
+      gemel__error_prefix(&error, "%s:%d", where.file, where.line);
+    }
+    return gemel__graph_take_error(graph, &error);
+  }
+  return gemel__apply(graph, op, id, n_inputs, inputs, where);
+}
+
+/* ---- Constants ---- */
+
+gemel_value gemel_constant_at(gemel_graph *graph, gemel_tensor *tensor, gemel_location where) {
+  gemel_attr attr = gemel_attr_tensor("value", tensor);
+  return gemel_apply_at(graph, "constant", 0, NULL, 1, &attr, where);
+}
+
+static gemel_value make_scalar(gemel_graph *graph, gemel_dtype dtype, double number,
+                               gemel_location where) {
+  unsigned char element[8];
+  gemel_error error;
+  gemel_tensor *tensor;
+  gemel_view view;
+  gemel_value value;
+  if ((unsigned)dtype >= GEMEL_DTYPE_COUNT ||
+      gemel__dtype_store(dtype, number, element) != GEMEL_OK) {
+    return gemel__graph_fail(graph, GEMEL_BAD_VALUE, "%s:%d: %s can't hold %.17g", where.file,
+                             where.line, gemel_dtype_name(dtype), number);
+  }
+  memset(&view, 0, sizeof view);
+  view.dtype = dtype;
+  view.data = element;
+  tensor = gemel_tensor_copy(&view, &error);
+  if (tensor == NULL) {
+    return gemel__graph_take_error(graph, &error);
+  }
+  value = gemel_constant_at(graph, tensor, where);
+  gemel_tensor_unref(tensor);
+  return value;
+}
+
+gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
+                            gemel_location where) {
+  struct memo_scalar *m;
+  gemel_value result = {graph, 0, 0};
+  uint64_t bits;
+  if (graph == NULL) {
+    return null_value;
+  }
+  memcpy(&bits, &value, sizeof bits);
+  m = &graph->memo->scalars[gemel__mix(bits ^ (uint64_t)dtype) % MEMO_SCALARS];
+  if (m->dtype == (uint32_t)dtype + 1 && m->bits == bits) {
+    result.node = m->node;
+    return result;
+  }
+  result = make_scalar(graph, dtype, value, where);
+  if (!gemel_is_null(result)) {
+    m->dtype = (uint32_t)dtype + 1;
+    m->bits = bits;
+    m->node = result.node;
+  }
+  return result;
+}
+
+gemel_value gemel__filled_like(gemel_value like, double number, gemel_location where) {
+  gemel_context *context = like.graph->context;
+  const struct gemel__type *type = gemel__type_at(context, gemel_value_type(like));
+  gemel_value scalar = gemel_scalar_at(like.graph, (gemel_dtype)type->dtype, number, where);
+  gemel_attr attr = gemel_attr_dims("shape", type->rank, type->dims);
+  if (type->rank == 0 || gemel_is_null(scalar)) {
+    return scalar;
+  }
+  return gemel_apply_at(like.graph, "broadcast_to", 1, &scalar, 1, &attr, where);
+}

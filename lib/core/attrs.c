@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attributes, interned: what an operation is given besides its inputs, checked against its schema,
+ * in the schema's order, deep-copied into the context. Two nodes have equal attributes if and only
+ * if the ids are equal. Tensors compare by dtype, shape and bytes, graphs by structure.
+ */
+#include "core/attrs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "core/intern.h"
+
+#define MAX_ATTRS 32
+
+/* Attributes on their way in. Tensors are row-major copies that `owned` releases. */
+struct candidate {
+  gemel_context *context;
+  const gemel__op *op;
+  gemel_attr values[MAX_ATTRS];
+  uint64_t hash;
+  int has_runtime;
+};
+
+static int is_list(int kind) {
+  return (kind & GEMEL_ATTR_LIST) != 0;
+}
+
+static int base_kind(int kind) {
+  return kind & ~GEMEL_ATTR_LIST;
+}
+
+const char *gemel__attr_kind_name(int kind) {
+  static const char *const names[] = {"none",   "int",    "dim",   "float",
+                                      "dtype",  "string", "tensor", "graph"};
+  int base = base_kind(kind);
+  return base <= GEMEL_ATTR_GRAPH ? names[base] : "?";
+}
+
+/* Bytes of one element of a list of this kind. */
+static size_t element_bytes(int kind) {
+  switch (base_kind(kind)) {
+  case GEMEL_ATTR_INT:
+    return sizeof(int64_t);
+  case GEMEL_ATTR_DIM:
+    return sizeof(gemel_dim);
+  case GEMEL_ATTR_FLOAT:
+    return sizeof(double);
+  case GEMEL_ATTR_DTYPE:
+    return sizeof(gemel_dtype);
+  default:
+    return sizeof(void *);
+  }
+}
+
+/* Where the elements of an attribute lie: the list, or the single value itself. */
+static const void *elements_of(const gemel_attr *a) {
+  return is_list(a->kind) ? (const void *)a->u.ints : (const void *)&a->u;
+}
+
+static size_t count_of(const gemel_attr *a) {
+  return is_list(a->kind) ? a->count : 1;
+}
+
+/* ---- Hash and equality ---- */
+
+static uint64_t hash_tensor(uint64_t hash, const gemel_tensor *tensor) {
+  gemel_view v = gemel_tensor_view(tensor);
+  hash = gemel__hash_bytes(hash ^ v.dtype, v.shape, (size_t)v.rank * sizeof *v.shape);
+  return gemel__hash_bytes(hash, v.data,
+                           (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(v.dtype));
+}
+
+static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
+  gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
+  return x.dtype == y.dtype && x.rank == y.rank &&
+         memcmp(x.shape, y.shape, (size_t)x.rank * sizeof *x.shape) == 0 &&
+         memcmp(x.data, y.data,
+                (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype)) == 0;
+}
+
+static uint64_t hash_attr(uint64_t hash, const gemel_attr *a) {
+  size_t k, n = count_of(a);
+  hash = gemel__mix(hash ^ (uint64_t)(unsigned)a->kind ^ (uint64_t)n << 8);
+  switch (base_kind(a->kind)) {
+  case GEMEL_ATTR_NONE:
+    return hash;
+  case GEMEL_ATTR_STRING:
+    for (k = 0; k < n; k++) {
+      const char *text = ((const char *const *)elements_of(a))[k];
+      hash = gemel__hash_bytes(hash, text, strlen(text));
+    }
+    return hash;
+  case GEMEL_ATTR_TENSOR:
+    for (k = 0; k < n; k++) {
+      hash = hash_tensor(hash, ((gemel_tensor *const *)elements_of(a))[k]);
+    }
+    return hash;
+  case GEMEL_ATTR_GRAPH:
+    for (k = 0; k < n; k++) {
+      hash = gemel__mix(hash ^ gemel__graph_hash(((gemel_graph *const *)elements_of(a))[k]));
+    }
+    return hash;
+  default:
+    return gemel__hash_bytes(hash, elements_of(a), n * element_bytes(a->kind));
+  }
+}
+
+static int same_pointers(const gemel_attr *a, const gemel_attr *b) {
+  size_t k, n = count_of(a);
+  void *const *x = elements_of(a), *const *y = elements_of(b);
+  for (k = 0; k < n; k++) {
+    int same;
+    if (base_kind(a->kind) == GEMEL_ATTR_STRING) {
+      same = strcmp(x[k], y[k]) == 0;
+    } else if (base_kind(a->kind) == GEMEL_ATTR_TENSOR) {
+      same = same_tensor(x[k], y[k]);
+    } else {
+      same = gemel__graph_same(x[k], y[k]);
+    }
+    if (!same) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int same_attr(const gemel_attr *a, const gemel_attr *b) {
+  if (a->kind != b->kind || count_of(a) != count_of(b)) {
+    return 0;
+  }
+  switch (base_kind(a->kind)) {
+  case GEMEL_ATTR_NONE:
+    return 1;
+  case GEMEL_ATTR_STRING:
+  case GEMEL_ATTR_TENSOR:
+  case GEMEL_ATTR_GRAPH:
+    return same_pointers(a, b);
+  default:
+    return count_of(a) == 0 ||
+           memcmp(elements_of(a), elements_of(b), count_of(a) * element_bytes(a->kind)) == 0;
+  }
+}
+
+static int same_attrs(const void *user, uint32_t id) {
+  const struct candidate *c = user;
+  const struct gemel__attrs *stored = gemel__attrs_at(c->context, id);
+  size_t k;
+  if (stored->hash != (uint32_t)c->hash || stored->op != c->op->id) {
+    return 0;
+  }
+  for (k = 0; k < stored->count; k++) {
+    if (!same_attr(&c->values[k], &stored->values[k])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static uint64_t stored_hash(const void *user, uint32_t id) {
+  const struct candidate *c = user;
+  return gemel__attrs_at(c->context, id)->hash;
+}
+
+/* ---- Checking against the schema ---- */
+
+static gemel_status fallback_value(struct candidate *c, const gemel_attr_spec *spec, gemel_attr *a,
+                                   gemel_error *error) {
+  a->name = spec->name;
+  a->kind = spec->kind;
+  if (spec->fallback == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is missing",
+                       c->op->record.name, spec->name);
+  }
+  if (strcmp(spec->fallback, "none") == 0) {
+    a->kind = GEMEL_ATTR_NONE;
+    return GEMEL_OK;
+  }
+  switch (spec->kind) {
+  case GEMEL_ATTR_INT:
+    a->u.i = strtoll(spec->fallback, NULL, 10);
+    return GEMEL_OK;
+  case GEMEL_ATTR_FLOAT:
+    a->u.f = strtod(spec->fallback, NULL);
+    return GEMEL_OK;
+  case GEMEL_ATTR_DTYPE:
+    return gemel_dtype_by_name(spec->fallback, &a->u.dtype);
+  case GEMEL_ATTR_STRING:
+    a->u.text = spec->fallback;
+    return GEMEL_OK;
+  default:
+    /* lists: "[]" is the only fallback, and the zeroed attribute is that */
+    return GEMEL_OK;
+  }
+}
+
+/* A list whose address is NULL though it has elements, or a null pointer where there must be one. */
+static int has_null(const gemel_attr *a) {
+  size_t k, n = count_of(a);
+  if (is_list(a->kind) && a->count > 0 && a->u.ints == NULL) {
+    return 1;
+  }
+  if (base_kind(a->kind) < GEMEL_ATTR_STRING) {
+    return 0;
+  }
+  for (k = 0; k < n; k++) {
+    if (((void *const *)elements_of(a))[k] == NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static gemel_status take_given(struct candidate *c, const gemel_attr *given, gemel_error *error) {
+  const gemel_attr_spec *schema = c->op->record.attrs;
+  const char *name = c->op->record.name;
+  size_t k;
+  for (k = 0; k < c->op->n_attrs; k++) {
+    if (given->name != NULL && strcmp(schema[k].name, given->name) == 0) {
+      break;
+    }
+  }
+  if (k == c->op->n_attrs) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s has no attribute called %s", name,
+                       given->name != NULL ? given->name : "(null)");
+  }
+  if (given->kind == GEMEL_ATTR_NONE && schema[k].fallback != NULL) {
+    return fallback_value(c, &schema[k], &c->values[k], error);
+  }
+  c->values[k] = *given;
+  c->values[k].name = schema[k].name;
+  if (given->kind != schema[k].kind && !(is_list(given->kind) && given->count == 0)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s must be %s%s, not %s%s", name,
+                       given->name, is_list(schema[k].kind) ? "a list of " : "",
+                       gemel__attr_kind_name(schema[k].kind),
+                       is_list(given->kind) ? "a list of " : "",
+                       gemel__attr_kind_name(given->kind));
+  }
+  c->values[k].kind = schema[k].kind;
+  if (!is_list(schema[k].kind)) {
+    c->values[k].count = 0;
+  }
+  if (has_null(&c->values[k])) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is null", name, given->name);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_dims(struct candidate *c, const gemel_attr *a, gemel_error *error) {
+  const gemel_dim *dims = elements_of(a);
+  size_t k;
+  for (k = 0; k < count_of(a); k++) {
+    if (dims[k] == GEMEL_DIM_NONE) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s holds no dim",
+                         c->op->record.name, a->name);
+    }
+    c->has_runtime |= gemel__dim_has_runtime(c->context, dims[k]);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status gather(struct candidate *c, size_t n_given, const gemel_attr *given,
+                           gemel_error *error) {
+  size_t k;
+  gemel_status status = GEMEL_OK;
+  memset(c->values, 0, c->op->n_attrs * sizeof *c->values);
+  for (k = 0; k < n_given && status == GEMEL_OK; k++) {
+    status = take_given(c, &given[k], error);
+  }
+  c->hash = gemel__mix(c->op->id);
+  for (k = 0; k < c->op->n_attrs && status == GEMEL_OK; k++) {
+    gemel_attr *a = &c->values[k];
+    if (a->name == NULL) {
+      status = fallback_value(c, &c->op->record.attrs[k], a, error);
+    }
+    if (status == GEMEL_OK && base_kind(a->kind) == GEMEL_ATTR_DIM) {
+      status = check_dims(c, a, error);
+    }
+    if (status == GEMEL_OK) {
+      c->hash = hash_attr(c->hash, a);
+    }
+  }
+  return status;
+}
+
+/* ---- Storing ---- */
+
+/* Replaces the pointers of a stored list by copies that the context owns; on failure those made so
+ * far are released. */
+static int own_pointers(gemel_context *context, int kind, size_t n, void **p) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    void *copy;
+    if (kind == GEMEL_ATTR_STRING) {
+      copy = (void *)gemel__intern_string_locked(context, p[k]);
+    } else if (kind == GEMEL_ATTR_TENSOR) {
+      copy = gemel_tensor_ref(p[k]);
+    } else {
+      copy = gemel__graph_freeze_copy(p[k]);
+    }
+    if (copy == NULL) {
+      gemel__release_pointers(kind, k, p);
+      return -1;
+    }
+    p[k] = copy;
+  }
+  return 0;
+}
+
+void gemel__release_pointers(int kind, size_t n, void **p) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    if (kind == GEMEL_ATTR_TENSOR) {
+      gemel_tensor_unref(p[k]);
+    } else if (kind == GEMEL_ATTR_GRAPH) {
+      gemel__graph_free_frozen(p[k]);
+    }
+  }
+}
+
+static void **pointers_of(gemel_attr *a) {
+  return is_list(a->kind) ? (void **)a->u.ints : (void **)&a->u;
+}
+
+static int own_attr(gemel_context *context, gemel_attr *a) {
+  int kind = base_kind(a->kind);
+  if (is_list(a->kind)) {
+    void *copy = gemel__arena_copy(&context->arena, a->u.ints, a->count * element_bytes(kind));
+    if (copy == NULL) {
+      return -1;
+    }
+    a->u.ints = copy;
+  }
+  return kind < GEMEL_ATTR_STRING ? 0 : own_pointers(context, kind, count_of(a), pointers_of(a));
+}
+
+void gemel__attrs_release(struct gemel__attrs *attrs) {
+  gemel_attr *values = (gemel_attr *)attrs->values;
+  size_t k;
+  for (k = 0; k < attrs->count; k++) {
+    if (base_kind(values[k].kind) > GEMEL_ATTR_STRING) {
+      gemel__release_pointers(base_kind(values[k].kind), count_of(&values[k]),
+                              pointers_of(&values[k]));
+    }
+  }
+}
+
+/* Appends the candidate; 0 when memory is out, with nothing left behind but arena space. */
+static uint32_t add_attrs(struct candidate *c) {
+  gemel_context *context = c->context;
+  uint32_t id = context->attrs.count;
+  size_t bytes = c->op->n_attrs * sizeof *c->values;
+  gemel_attr *values = gemel__arena_copy(&context->arena, c->values, bytes);
+  struct gemel__attrs *stored;
+  struct gemel__attrs made = {(uint32_t)c->hash, c->op->id, 0, values, c->has_runtime};
+  if (values == NULL) {
+    return 0;
+  }
+  while (made.count < c->op->n_attrs && own_attr(context, &values[made.count]) == 0) {
+    made.count++;
+  }
+  if (made.count == c->op->n_attrs && (stored = gemel__stable_push(&context->attrs)) != NULL) {
+    *stored = made;
+    if (gemel__idtable_add(&context->attr_table, (uint32_t)c->hash, id, stored_hash, c) == 0) {
+      return id;
+    }
+    context->attrs.count--;
+  }
+  gemel__attrs_release(&made);
+  return 0;
+}
+
+static gemel_status find_or_add(struct candidate *c, uint32_t *id, gemel_error *error) {
+  pthread_mutex_lock(&c->context->lock);
+  *id = gemel__idtable_find(&c->context->attr_table, (uint32_t)c->hash, same_attrs, c);
+  if (*id == 0) {
+    *id = add_attrs(c);
+  }
+  pthread_mutex_unlock(&c->context->lock);
+  return *id != 0 ? GEMEL_OK : gemel__no_memory(error, "attributes");
+}
+
+/* Tensors of GIVEN replaced by row-major copies in REBASED, since hash and equality read them as plain
+ * bytes; the copies are counted in COPIES for release. */
+static gemel_status copy_tensors(size_t n, const gemel_attr *given, gemel_attr *rebased,
+                                 gemel_tensor **copies, size_t *n_copies, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    rebased[k] = given[k];
+    if (given[k].kind == GEMEL_ATTR_TENSOR && given[k].u.tensor != NULL) {
+      gemel_view view = gemel_tensor_view(given[k].u.tensor);
+      copies[*n_copies] = gemel_tensor_copy(&view, error);
+      if (copies[*n_copies] == NULL) {
+        return GEMEL_NO_MEMORY;
+      }
+      rebased[k].u.tensor = copies[(*n_copies)++];
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
+                                 const gemel_attr *given, uint32_t *id, gemel_error *error) {
+  struct candidate c;
+  gemel_tensor *copies[MAX_ATTRS];
+  gemel_attr rebased[MAX_ATTRS];
+  size_t n_copies = 0;
+  gemel_status status;
+  if (op->n_attrs == 0 && n_given == 0) {
+    *id = 0;
+    return GEMEL_OK;
+  }
+  if (n_given > MAX_ATTRS || op->n_attrs > MAX_ATTRS) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: more than %d attributes", op->record.name,
+                       MAX_ATTRS);
+  }
+  c.context = context;
+  c.op = op;
+  c.has_runtime = 0;
+  status = copy_tensors(n_given, given, rebased, copies, &n_copies, error);
+  if (status == GEMEL_OK) {
+    status = gather(&c, n_given, rebased, error);
+  }
+  if (status == GEMEL_OK) {
+    status = find_or_add(&c, id, error);
+  }
+  while (n_copies > 0) {
+    gemel_tensor_unref(copies[--n_copies]);
+  }
+  return status;
+}
+
+/* ---- Substitution ---- */
+
+static gemel_status substitute_attr(gemel_context *context, gemel_attr *a, gemel_dim *room,
+                                    size_t n_room, gemel__replace replace, void *user,
+                                    gemel_error *error) {
+  const gemel_dim *dims = elements_of(a);
+  size_t k, n = count_of(a);
+  if (n > n_room) {
+    return gemel__fail(error, GEMEL_UNSUPPORTED, "attribute %s has more than %zu dims", a->name,
+                       n_room);
+  }
+  for (k = 0; k < n; k++) {
+    room[k] = gemel__dim_substitute(context, dims[k], replace, user);
+    if (room[k] == GEMEL_DIM_NONE) {
+      return gemel__no_memory(error, "dims");
+    }
+  }
+  if (is_list(a->kind)) {
+    a->u.dims = room;
+  } else {
+    a->u.dim = room[0];
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__attrs_substitute(gemel_context *context, uint32_t attrs, gemel__replace replace,
+                                     void *user, uint32_t *id, gemel_error *error) {
+  const struct gemel__attrs *stored = gemel__attrs_at(context, attrs);
+  gemel_attr values[MAX_ATTRS];
+  gemel_dim room[MAX_ATTRS * 8];
+  size_t used = 0, k;
+  int found = 0;
+  for (k = 0; k < stored->count; k++) {
+    values[k] = stored->values[k];
+    if (base_kind(values[k].kind) == GEMEL_ATTR_DIM) {
+      gemel_status status =
+          substitute_attr(context, &values[k], room + used, sizeof room / sizeof *room - used,
+                          replace, user, error);
+      if (status != GEMEL_OK) {
+        return status;
+      }
+      used += count_of(&values[k]);
+      found = 1;
+    }
+  }
+  if (!found) {
+    *id = attrs;
+    return GEMEL_OK;
+  }
+  return gemel__attrs_intern(context, gemel__op_at(context, stored->op), stored->count, values, id,
+                             error);
+}

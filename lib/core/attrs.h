@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the rest of the core needs to know of stored attributes.
+ */
+#ifndef GEMEL__CORE_ATTRS_H
+#define GEMEL__CORE_ATTRS_H
+
+#include "core/context.h"
+
+/* "int", "dim", … for a kind, list or not. */
+const char *gemel__attr_kind_name(int kind);
+
+/* Releases the tensors and graphs that stored attributes own. */
+void gemel__attrs_release(struct gemel__attrs *attrs);
+
+/* Releases N owned tensors (GEMEL_ATTR_TENSOR) or graphs (GEMEL_ATTR_GRAPH); other kinds own none. */
+void gemel__release_pointers(int kind, size_t n, void **p);
+
+typedef gemel_dim (*gemel__replace)(void *user, const gemel__atom *atom, gemel_dim self);
+
+/* The attributes ATTRS with every dim rebuilt by gemel__dim_substitute. */
+gemel_status gemel__attrs_substitute(gemel_context *context, uint32_t attrs, gemel__replace replace,
+                                     void *user, uint32_t *id, gemel_error *error);
+
+/* Hash and equality of graphs of one context by structure, inputs' and outputs' names included. */
+uint64_t gemel__graph_hash(const gemel_graph *graph);
+int gemel__graph_same(const gemel_graph *a, const gemel_graph *b);
+
+/* A frozen copy that holds no reference to its context (the context owns it), or NULL. */
+gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph);
+void gemel__graph_free_frozen(gemel_graph *graph);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Status names and error messages. The message lies in the caller's struct, so none of this
+ * allocates.
+ */
+#include "core/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *gemel_status_text(gemel_status status) {
+  switch (status) {
+#define STATUS_CASE(name, code, text)                                                              \
+  case GEMEL_##name:                                                                               \
+    return text;
+    GEMEL_STATUS_TABLE(STATUS_CASE)
+#undef STATUS_CASE
+  }
+  return "unknown status";
+}
+
+gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char *format,
+                            va_list args) {
+  if (error != NULL) {
+    error->status = status;
+    error->line = 0;
+    error->column = 0;
+    vsnprintf(error->text, sizeof error->text, format, args);
+  }
+  return status;
+}
+
+gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  gemel__fail_va(error, status, format, args);
+  va_end(args);
+  return status;
+}
+
+gemel_status gemel__no_memory(gemel_error *error, const char *what) {
+  return gemel__fail(error, GEMEL_NO_MEMORY, "out of memory for %s", what);
+}
+
+void gemel__error_prefix(gemel_error *error, const char *format, ...) {
+  char old[sizeof error->text];
+  size_t used;
+  va_list args;
+  if (error == NULL) {
+    return;
+  }
+  memcpy(old, error->text, sizeof old);
+  va_start(args, format);
+  vsnprintf(error->text, sizeof error->text, format, args);
+  va_end(args);
+  used = strlen(error->text);
+  snprintf(error->text + used, sizeof error->text - used, ": %s", old);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs as attributes. The context keeps its own frozen copy of a body, so the program's
+ * graph stays the program's. Two bodies are one attribute if they are equal
+ * node for node; all ids in them are the context's, so that is a comparison of arrays.
+ */
+#include <string.h>
+#include "core/alloc.h"
+#include "core/attrs.h"
+#include "core/cons.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "core/intern.h"
+#include "core/lift.h"
+
+uint64_t gemel__graph_hash(const gemel_graph *graph) {
+  uint64_t hash = gemel__mix(graph->n_nodes ^ (uint64_t)graph->n_inputs << 40);
+  size_t k;
+  for (k = 0; k < graph->n_nodes; k++) {
+    const gemel__node *node = gemel__node_at(graph, (uint32_t)k);
+    hash = gemel__mix(hash ^ ((uint64_t)node->op << 32 | node->attrs));
+  }
+  hash = gemel__hash_bytes(hash, graph->pool, graph->n_pool * sizeof *graph->pool);
+  hash = gemel__hash_bytes(hash, graph->inputs, graph->n_inputs * sizeof *graph->inputs);
+  return gemel__hash_bytes(hash, graph->outputs, graph->n_outputs * sizeof *graph->outputs);
+}
+
+static int same_array(const void *a, const void *b, size_t count, size_t bytes) {
+  return count == 0 || memcmp(a, b, count * bytes) == 0;
+}
+
+int gemel__graph_same(const gemel_graph *a, const gemel_graph *b) {
+  size_t k;
+  if (a == b) {
+    return 1;
+  }
+  if (a->context != b->context || a->n_nodes != b->n_nodes || a->n_pool != b->n_pool ||
+      a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) {
+    return 0;
+  }
+  for (k = 0; k < a->n_nodes; k++) {
+    const gemel__node *x = gemel__node_at(a, (uint32_t)k), *y = gemel__node_at(b, (uint32_t)k);
+    if (x->op != y->op || x->attrs != y->attrs || x->in_begin != y->in_begin) {
+      return 0;
+    }
+  }
+  return same_array(a->pool, b->pool, a->n_pool, sizeof *a->pool) &&
+         same_array(a->inputs, b->inputs, a->n_inputs, sizeof *a->inputs) &&
+         same_array(a->input_names, b->input_names, a->n_inputs, sizeof *a->input_names) &&
+         same_array(a->outputs, b->outputs, a->n_outputs, sizeof *a->outputs) &&
+         same_array(a->output_names, b->output_names, a->n_outputs, sizeof *a->output_names);
+}
+
+/* *COPY becomes COUNT × BYTES bytes from DATA, *CAPACITY its capacity; 0, or -1. */
+static int copy_array(void *copy_pointer, size_t *capacity, const void *data, size_t count,
+                      size_t bytes) {
+  void **copy = copy_pointer;
+  *capacity = 0;
+  *copy = NULL;
+  if (count == 0) {
+    return 0;
+  }
+  *copy = gemel__alloc_array(count, bytes);
+  if (*copy == NULL) {
+    return -1;
+  }
+  memcpy(*copy, data, count * bytes);
+  *capacity = count;
+  return 0;
+}
+
+static int copy_arrays(gemel_graph *copy, const gemel_graph *g) {
+  if (copy_array(&copy->nodes, &copy->node_capacity, g->nodes, g->n_nodes + 1, sizeof *g->nodes) ||
+      copy_array(&copy->pool, &copy->pool_capacity, g->pool, g->n_pool, sizeof *g->pool) ||
+      copy_array(&copy->types, &copy->type_capacity, g->types, g->n_types, sizeof *g->types) ||
+      copy_array(&copy->inputs, &copy->input_capacity, g->inputs, g->n_inputs,
+                 sizeof *g->inputs) ||
+      copy_array(&copy->input_names, &copy->input_name_capacity, g->input_names, g->n_inputs,
+                 sizeof *g->input_names) ||
+      copy_array(&copy->outputs, &copy->output_capacity, g->outputs, g->n_outputs,
+                 sizeof *g->outputs) ||
+      copy_array(&copy->output_names, &copy->output_name_capacity, g->output_names, g->n_outputs,
+                 sizeof *g->output_names) ||
+      copy_array(&copy->files, &copy->file_capacity, g->files, g->n_files, sizeof *g->files)) {
+    return -1;
+  }
+  return 0;
+}
+
+gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
+  gemel_graph *copy = gemel__alloc_zeroed(sizeof *copy);
+  if (copy == NULL) {
+    return NULL;
+  }
+  copy->context = graph->context;
+  copy->frozen = 1;
+  copy->n_nodes = graph->n_nodes;
+  copy->n_pool = graph->n_pool;
+  copy->n_types = graph->n_types;
+  copy->n_inputs = graph->n_inputs;
+  copy->n_outputs = graph->n_outputs;
+  copy->n_files = graph->n_files;
+  if (copy_arrays(copy, graph) != 0) {
+    gemel__graph_free_frozen(copy);
+    return NULL;
+  }
+  return copy;
+}
+
+/* ---- Inlining ---- */
+
+/* Which symbol of the body stands for which size of the surrounding graph. */
+struct binding {
+  const char *name; /* interned */
+  gemel_dim dim;
+};
+
+struct inlining {
+  gemel_graph *into;
+  const gemel_graph *body;
+  struct binding *bindings;
+  size_t n_bindings, capacity;
+  gemel__ref *map; /* where the outputs of a body's node went: node; outputs keep their numbers */
+};
+
+static struct binding *find_binding(struct inlining *s, const char *name) {
+  size_t k;
+  for (k = 0; k < s->n_bindings; k++) {
+    if (strcmp(s->bindings[k].name, name) == 0) {
+      return &s->bindings[k];
+    }
+  }
+  return NULL;
+}
+
+static int bind_input(struct inlining *s, gemel_type pattern, gemel_type actual) {
+  gemel_context *context = s->body->context;
+  const struct gemel__type *p = gemel__type_at(context, pattern);
+  const struct gemel__type *a = gemel__type_at(context, actual);
+  gemel__atom atom;
+  int k;
+  for (k = 0; k < p->rank && k < a->rank; k++) {
+    if (gemel__dim_is_atom(context, p->dims[k], &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
+        find_binding(s, atom.name) == NULL) {
+      if (gemel__grow(&s->bindings, &s->capacity, s->n_bindings + 1, sizeof *s->bindings) != 0) {
+        return -1;
+      }
+      s->bindings[s->n_bindings].name = atom.name;
+      s->bindings[s->n_bindings++].dim = a->dims[k];
+    }
+  }
+  return 0;
+}
+
+static gemel_dim bound_dim(void *user, const gemel__atom *atom, gemel_dim self) {
+  struct binding *b =
+      atom->kind == GEMEL__ATOM_SYMBOL ? find_binding((struct inlining *)user, atom->name) : NULL;
+  return b != NULL ? b->dim : self;
+}
+
+static gemel_status take_graph_error(const gemel_graph *graph, gemel_error *error) {
+  if (error != NULL) {
+    *error = graph->error;
+  }
+  return graph->error.status;
+}
+
+/* Copies one node. Sizes bound to run-time sizes of the surrounding graph become inputs on the way,
+ * so the node is built through the attribute list and not from the interned id. */
+static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *inputs,
+                                gemel_error *error) {
+  const gemel__node *node = gemel__node_at(s->body, id);
+  const struct gemel__attrs *stored;
+  uint32_t count, attrs, k;
+  const gemel__ref *refs = gemel__node_inputs(s->body, id, &count);
+  gemel_location where = {s->body->files[node->file], (int)node->line};
+  gemel_value value;
+  gemel_status status =
+      gemel__attrs_substitute(s->body->context, node->attrs, bound_dim, s, &attrs, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (k = 0; k < count; k++) {
+    inputs[k].graph = s->into;
+    inputs[k].node = s->map[refs[k].node].node;
+    inputs[k].output = s->map[refs[k].node].output == UINT32_MAX ? refs[k].output
+                                                                 : s->map[refs[k].node].output;
+  }
+  stored = gemel__attrs_at(s->body->context, attrs);
+  if (gemel__runtime_sizes(stored->count, stored->values, s->body->context)) {
+    value = gemel_apply_at(s->into, gemel__node_op(s->body, id)->record.name, count, inputs,
+                           stored->count, stored->values, where);
+  } else {
+    value = gemel__apply(s->into, node->op, attrs, count, inputs, where);
+  }
+  if (gemel_is_null(value)) {
+    return take_graph_error(s->into, error);
+  }
+  s->map[id].node = value.node;
+  s->map[id].output = UINT32_MAX;
+  return GEMEL_OK;
+}
+
+static uint32_t most_inputs(const gemel_graph *graph) {
+  uint32_t most = 0, count;
+  size_t k;
+  for (k = 0; k < graph->n_nodes; k++) {
+    gemel__node_inputs(graph, (uint32_t)k, &count);
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
+                                 gemel_value *scratch, const unsigned char *live,
+                                 gemel_error *error) {
+  size_t k;
+  gemel_status status = GEMEL_OK;
+  uint32_t input_op = gemel__op_find(s->body->context, "input");
+  for (k = 0; k < s->body->n_inputs; k++) {
+    uint32_t node = s->body->inputs[k].node;
+    s->map[node].node = inputs[k].node;
+    s->map[node].output = inputs[k].output;
+    if (inputs[k].graph != s->into) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "input %zu of a body is null or elsewhere", k);
+    }
+    if (bind_input(s, gemel__node_type(s->body, node, 0), gemel_value_type(inputs[k])) != 0) {
+      return gemel__no_memory(error, "a body's sizes");
+    }
+  }
+  for (k = 0; k < s->body->n_nodes && status == GEMEL_OK; k++) {
+    if (live[k] && gemel__node_at(s->body, (uint32_t)k)->op != input_op) {
+      status = inline_node(s, (uint32_t)k, scratch, error);
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
+                                 const gemel_value *inputs, gemel_value *outputs,
+                                 gemel_error *error) {
+  struct inlining s;
+  uint32_t most = most_inputs(body);
+  unsigned char *live = gemel__alloc_array(body->n_nodes, 1);
+  gemel_value *scratch = gemel__alloc_array(most, sizeof *scratch);
+  gemel_status status = GEMEL_NO_MEMORY;
+  size_t k;
+  memset(&s, 0, sizeof s);
+  s.into = into;
+  s.body = body;
+  s.map = gemel__alloc_array(body->n_nodes, sizeof *s.map);
+  if (live == NULL || scratch == NULL || s.map == NULL) {
+    gemel__no_memory(error, "a body");
+  } else {
+    gemel__graph_live(body, live);
+    status = inline_nodes(&s, inputs, scratch, live, error);
+  }
+  for (k = 0; k < body->n_outputs && status == GEMEL_OK; k++) {
+    gemel__ref to = s.map[body->outputs[k].node];
+    outputs[k].graph = into;
+    outputs[k].node = to.node;
+    outputs[k].output = to.output == UINT32_MAX ? body->outputs[k].output : to.output;
+  }
+  gemel__free(live, body->n_nodes);
+  gemel__free(scratch, most * sizeof *scratch);
+  gemel__free(s.map, body->n_nodes * sizeof *s.map);
+  gemel__free(s.bindings, s.capacity * sizeof *s.bindings);
+  return status;
+}

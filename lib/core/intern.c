@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The containers of a context: stable arrays, whose elements never move (so they are read without
+ * the lock), tables of ids, and interned strings.
+ */
+#include "core/intern.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/context.h"
+
+#define FIRST_CHUNK 64u
+
+/* Chunk k holds FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top bit. */
+static unsigned chunk_of(uint32_t id, uint32_t *offset) {
+  uint32_t scaled = id / FIRST_CHUNK + 1;
+  unsigned chunk = 31u - (unsigned)__builtin_clz(scaled);
+  *offset = id - FIRST_CHUNK * ((1u << chunk) - 1);
+  return chunk;
+}
+
+void *gemel__stable_push(gemel__stable *array) {
+  uint32_t offset;
+  unsigned chunk = chunk_of(array->count, &offset);
+  if (chunk >= sizeof array->chunks / sizeof *array->chunks) {
+    return NULL;
+  }
+  if (array->chunks[chunk] == NULL) {
+    array->chunks[chunk] =
+        gemel__alloc_zeroed(((size_t)FIRST_CHUNK << chunk) * array->element_bytes);
+    if (array->chunks[chunk] == NULL) {
+      return NULL;
+    }
+  }
+  array->count++;
+  return (char *)array->chunks[chunk] + offset * array->element_bytes;
+}
+
+void *gemel__stable_at(const gemel__stable *array, uint32_t id) {
+  uint32_t offset;
+  unsigned chunk = chunk_of(id, &offset);
+  return (char *)array->chunks[chunk] + offset * array->element_bytes;
+}
+
+void gemel__stable_clear(gemel__stable *array) {
+  size_t k;
+  for (k = 0; k < sizeof array->chunks / sizeof *array->chunks; k++) {
+    gemel__free(array->chunks[k], ((size_t)FIRST_CHUNK << k) * array->element_bytes);
+    array->chunks[k] = NULL;
+  }
+  array->count = 0;
+}
+
+uint32_t gemel__idtable_find(const gemel__idtable *table, uint64_t hash,
+                             int (*same)(const void *user, uint32_t id), const void *user) {
+  size_t mask = table->capacity - 1;
+  size_t slot;
+  if (table->capacity == 0) {
+    return 0;
+  }
+  for (slot = hash & mask; table->slots[slot] != 0; slot = (slot + 1) & mask) {
+    if (same(user, table->slots[slot])) {
+      return table->slots[slot];
+    }
+  }
+  return 0;
+}
+
+static void place(uint32_t *slots, size_t capacity, uint64_t hash, uint32_t id) {
+  size_t slot = hash & (capacity - 1);
+  while (slots[slot] != 0) {
+    slot = (slot + 1) & (capacity - 1);
+  }
+  slots[slot] = id;
+}
+
+static int grow_table(gemel__idtable *table, uint64_t (*hash_of)(const void *, uint32_t),
+                      const void *user) {
+  size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
+  uint32_t *slots = gemel__alloc_array(capacity, sizeof *slots);
+  size_t k;
+  if (slots == NULL) {
+    return -1;
+  }
+  for (k = 0; k < table->capacity; k++) {
+    if (table->slots[k] != 0) {
+      place(slots, capacity, hash_of(user, table->slots[k]), table->slots[k]);
+    }
+  }
+  gemel__free(table->slots, table->capacity * sizeof *slots);
+  table->slots = slots;
+  table->capacity = capacity;
+  return 0;
+}
+
+int gemel__idtable_add(gemel__idtable *table, uint64_t hash, uint32_t id,
+                       uint64_t (*hash_of)(const void *user, uint32_t id), const void *user) {
+  if (table->used * 2 >= table->capacity && grow_table(table, hash_of, user) != 0) {
+    return -1;
+  }
+  place(table->slots, table->capacity, hash, id);
+  table->used++;
+  return 0;
+}
+
+void gemel__idtable_clear(gemel__idtable *table) {
+  gemel__free(table->slots, table->capacity * sizeof *table->slots);
+  memset(table, 0, sizeof *table);
+}
+
+/* ---- Strings ---- */
+
+struct string_key {
+  const gemel_context *context;
+  const char *text;
+};
+
+static const char *string_at(const gemel_context *context, uint32_t id) {
+  return *(const char **)gemel__stable_at(&context->strings, id);
+}
+
+static int same_string(const void *user, uint32_t id) {
+  const struct string_key *key = user;
+  return strcmp(string_at(key->context, id), key->text) == 0;
+}
+
+static uint64_t string_hash(const void *user, uint32_t id) {
+  const struct string_key *key = user;
+  const char *text = string_at(key->context, id);
+  return gemel__hash_bytes(0, text, strlen(text));
+}
+
+static const char *add_string(gemel_context *context, const char *text, uint64_t hash) {
+  struct string_key key = {context, text};
+  uint32_t id = context->strings.count;
+  char *copy = gemel__arena_string(&context->arena, text);
+  const char **slot;
+  if (copy == NULL || (slot = gemel__stable_push(&context->strings)) == NULL) {
+    return NULL;
+  }
+  *slot = copy;
+  if (gemel__idtable_add(&context->string_table, hash, id, string_hash, &key) != 0) {
+    context->strings.count--;
+    return NULL;
+  }
+  return copy;
+}
+
+const char *gemel__intern_string_locked(gemel_context *context, const char *text) {
+  struct string_key key = {context, text};
+  uint64_t hash = gemel__hash_bytes(0, text, strlen(text));
+  uint32_t id = gemel__idtable_find(&context->string_table, hash, same_string, &key);
+  return id != 0 ? string_at(context, id) : add_string(context, text, hash);
+}
+
+const char *gemel__intern_string(gemel_context *context, const char *text) {
+  const char *result;
+  pthread_mutex_lock(&context->lock);
+  result = gemel__intern_string_locked(context, text);
+  pthread_mutex_unlock(&context->lock);
+  return result;
+}
+
+uint64_t gemel__hash_bytes(uint64_t seed, const void *data, size_t bytes) {
+  const unsigned char *p = data;
+  uint64_t hash = gemel__mix(seed ^ bytes);
+  for (; bytes >= 8; bytes -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    hash = gemel__mix(hash ^ word);
+  }
+  if (bytes > 0) {
+    uint64_t word = 0;
+    memcpy(&word, p, bytes);
+    hash = gemel__mix(hash ^ word);
+  }
+  return hash;
+}

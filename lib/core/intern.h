@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hashing for interned things, and the variant of string interning for callers that hold the lock.
+ */
+#ifndef GEMEL__CORE_INTERN_H
+#define GEMEL__CORE_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/context.h>
+
+/* A 64-bit permutation with good avalanche. Source: D. Stafford's variant 13 of MurmurHash3's
+ * finaliser, as SplitMix64 uses it. */
+static inline uint64_t gemel__mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/* Hash of BYTES bytes of data, started from SEED. */
+uint64_t gemel__hash_bytes(uint64_t seed, const void *data, size_t bytes);
+
+/* gemel__intern_string for a caller that holds the context's lock. */
+const char *gemel__intern_string_locked(gemel_context *context, const char *text);
+
+#endif
