@@ -5,7 +5,6 @@
 library_tests =
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dtype
-library_tests += %reldir%/t-dims
 
 verify_tests =
 
