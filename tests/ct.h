@@ -2,8 +2,7 @@
  * Tests in C, run by GoogleTest. A test program defines ct_register(), which hands over tables of
  * tests; ct.cc registers each with GoogleTest under "suite.name" and supplies main(), so listing,
  * filtering (--gtest_filter), sharding and JUnit XML work as usual, and a failure is reported at
- * the line of the C file. A name may hold '/'. Without GoogleTest every program says so and
- * exits 77.
+ * the line of the C file. A name may hold '/'.
  *
  *   static void rank_of_scalar(const void *data) { CT_EQ_INT(gemel_rank(...), 0); }
  *   static const ct_test tests[] = {CT_TEST("rank/scalar", rank_of_scalar, NULL)};
