@@ -18,8 +18,6 @@
 
 #include <gemel/alloc.h>
 #include <gtest/gtest.h>
-#pragma weak gemel_set_allocator
-#pragma weak gemel_status_text
 
 namespace {
 

@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gemel/status.h>
 #include <gemel/version.h>
+
+#include "core/alloc.h"
 
 static void checks_pass(const void *data) {
   const char text[] = "ab";
@@ -32,6 +35,28 @@ static void checks_pass(const void *data) {
 static void version_is_known(const void *data) {
   (void)data;
   CT_EQ_STR(gemel_version(), PACKAGE_VERSION);
+}
+
+/* What is wrong with a function that ct_oom() runs. */
+enum { SOUND, LEAKS_ON_ERROR, IGNORES_ERROR, WRONG_SIZE };
+
+/* Two blocks, the second grown once: three allocations. */
+static int uses_memory(void *data) {
+  int fault = *(int *)data;
+  char *a = gemel__alloc(10);
+  if (!a)
+    return fault == IGNORES_ERROR ? GEMEL_OK : GEMEL_NO_MEMORY;
+  char *b = gemel__alloc(20), *c = b ? gemel__realloc(b, 20, 40) : NULL;
+  if (fault != LEAKS_ON_ERROR || c)
+    gemel__free(a, 10);
+  gemel__free(c ? c : b, fault == WRONG_SIZE || !c ? 20 : 40);
+  return c ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
+static void oom_passes(const void *data) {
+  (void)data;
+  int fault = SOUND;
+  CT_EQ_UINT(ct_oom(uses_memory, &fault), 6);
 }
 
 /* Each of these must fail but the one that skips, and nothing after a CT_REQUIRE may run. */
@@ -67,6 +92,13 @@ static void wrong(const void *data) {
   case 9:
     CT_SKIP("a reason");
     exit(3);
+  case 10:
+  case 11:
+  case 12: {
+    int fault = *(const int *)data - 10 + LEAKS_ON_ERROR;
+    ct_oom(uses_memory, &fault);
+    break;
+  }
   default:
     ct_context("case %d", *(const int *)data);
     CT_FAIL("as planned");
@@ -74,10 +106,10 @@ static void wrong(const void *data) {
 }
 
 static const int answer = 42;
-static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-static const char *const names[] = {"check",    "require",  "int",       "string",
-                                    "memory",   "nan/left", "nan/right", "substring",
-                                    "unsigned", "skip",     "context"};
+static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+static const char *const names[] = {"check",    "require",    "int",       "string",   "memory",
+                                    "nan/left", "nan/right",  "substring", "unsigned", "skip",
+                                    "oom/leak", "oom/ignore", "oom/size",  "context"};
 
 /* Runs this program with the suite "wrong" alone and counts the failures it reports. */
 static void wrong_is_found(const void *data) {
@@ -94,17 +126,18 @@ static void wrong_is_found(const void *data) {
     failed += strncmp(line, "[  FAILED  ] wrong.", 19) == 0 && strstr(line, " ms)");
     skipped += strncmp(line, "[  SKIPPED ] wrong.skip", 23) == 0 && strstr(line, " ms)");
     located += strstr(line, "t-ct.c:") != NULL && strstr(line, ": Failure") != NULL;
-    context += strstr(line, "with case 10") != NULL;
+    context += strstr(line, "with case 13") != NULL;
   }
   CT_CHECK(pclose(output) != 0);
   CT_EQ_UINT(failed, CT_COUNT(numbers) - 1);
   CT_EQ_UINT(skipped, 1);
-  CT_EQ_UINT(located, CT_COUNT(numbers) - 1);
+  CT_EQ_UINT(located, CT_COUNT(numbers) - 1 + 3); /* ct_oom tries in two ways */
   CT_EQ_UINT(context, 1);
 }
 
 static const ct_test tests[] = {
     CT_TEST("checks/pass", checks_pass, &answer),
+    CT_TEST("oom/passes", oom_passes, NULL),
     CT_TEST("version", version_is_known, NULL),
     CT_TEST("wrong/is_found", wrong_is_found, NULL),
 };
