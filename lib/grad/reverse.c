@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reverse mode. A first sweep upwards marks the nodes that depend on what is differentiated with
+ * respect to; a second one downwards hands each marked node's cotangents to its operation's rule and
+ * adds what comes back to the cotangents of its inputs.
+ */
+#include <gemel/grad.h>
+#include <string.h>
+#include "core/error.h"
+#include "grad/sweep.h"
+
+static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
+  size_t k;
+  uint32_t count, j;
+  for (k = 0; k < n_wrt; k++) {
+    s->active[wrt[k].node] = 1;
+  }
+  for (k = 0; k < s->n_nodes; k++) {
+    const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
+    for (j = 0; j < count && !s->active[k]; j++) {
+      s->active[k] = s->active[inputs[j].node];
+    }
+  }
+}
+
+/* slot += COTANGENT; 0, or -1 with the error on the graph. */
+static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
+                      gemel_location where) {
+  gemel_value sum = cotangent;
+  if (slot->node != UINT32_MAX) {
+    gemel_value both[2];
+    both[0] = gemel__sweep_get(s, slot);
+    both[1] = cotangent;
+    sum = gemel_apply_at(s->graph, "add", 2, both, 0, NULL, where);
+  }
+  if (gemel_is_null(sum)) {
+    return -1;
+  }
+  slot->node = sum.node;
+  slot->output = sum.output;
+  return 0;
+}
+
+static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *outputs,
+                                 const gemel_value *seeds, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel_value_type(outputs[k]);
+    gemel_value seed;
+    if (!gemel__differentiable(s->graph, outputs[k].node, outputs[k].output)) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "output %zu is not of a float dtype", k);
+    }
+    if (seeds == NULL && gemel_type_rank(s->graph->context, type) != 0) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "output %zu is not a scalar and has no seed", k);
+    }
+    if (seeds != NULL && gemel_value_type(seeds[k]) != type) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "seed %zu has not the type of its output", k);
+    }
+    seed = seeds != NULL ? seeds[k]
+                         : gemel__filled_like(outputs[k], 1, gemel_value_where(outputs[k]));
+    if (gemel_is_null(seed) ||
+        accumulate(s, gemel__sweep_slot(s, outputs[k].node, outputs[k].output), seed,
+                   gemel_value_where(outputs[k])) != 0) {
+      return gemel__sweep_fail(s, outputs[k].node, GEMEL_NO_MEMORY, error);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* 1 if some cotangent reaches NODE's outputs; they are put into the call. */
+static int take_cotangents(gemel__sweep *s, uint32_t node) {
+  size_t k;
+  int any = 0;
+  for (k = 0; k < s->call.n_outputs; k++) {
+    s->call.out_cotangents[k] =
+        gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
+    any |= !gemel_is_null(s->call.out_cotangents[k]);
+  }
+  return any;
+}
+
+static int want_inputs(gemel__sweep *s) {
+  size_t k;
+  int any = 0;
+  for (k = 0; k < s->call.n_inputs; k++) {
+    gemel_value x = s->call.inputs[k];
+    s->wanted[k] =
+        s->active[x.node] && gemel__differentiable(s->graph, x.node, x.output);
+    any |= s->wanted[k];
+  }
+  return any;
+}
+
+static int has_cotangent(gemel__sweep *s, uint32_t node) {
+  uint32_t k, n = gemel__node_at(s->graph, node)->n_outputs;
+  for (k = 0; k < n; k++) {
+    if (gemel__sweep_slot(s, node, k)->node != UINT32_MAX) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  const gemel__op *op = gemel__node_op(s->graph, node);
+  gemel_status status;
+  size_t k;
+  if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
+      !has_cotangent(s, node)) {
+    return GEMEL_OK;
+  }
+  status = gemel__sweep_call(s, node, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (!take_cotangents(s, node) || !want_inputs(s)) {
+    return GEMEL_OK;
+  }
+  if (op->record.grad == NULL) {
+    gemel__fail(error, GEMEL_NOT_DIFFERENTIABLE, "it has no gradient");
+    return gemel__sweep_fail(s, node, GEMEL_NOT_DIFFERENTIABLE, error);
+  }
+  status = op->record.grad(&s->call);
+  if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
+    return gemel__sweep_fail(s, node, status, error);
+  }
+  for (k = 0; k < s->call.n_inputs; k++) {
+    gemel_value x = s->call.inputs[k];
+    if (s->wanted[k] && !gemel_is_null(s->call.in_cotangents[k]) &&
+        accumulate(s, gemel__sweep_slot(s, x.node, x.output), s->call.in_cotangents[k],
+                   s->call.where) != 0) {
+      return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status collect(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt,
+                            gemel_value *gradients, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < n_wrt; k++) {
+    gemel__ref *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
+    gradients[k] = slot->node != UINT32_MAX
+                       ? gemel__sweep_get(s, slot)
+                       : gemel__filled_like(wrt[k], 0, gemel_value_where(wrt[k]));
+    if (gemel_is_null(gradients[k])) {
+      return gemel__sweep_fail(s, wrt[k].node, GEMEL_NO_MEMORY, error);
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
+                        size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
+                        gemel_error *error) {
+  gemel_error mine;
+  gemel__sweep s;
+  gemel_graph *graph;
+  gemel_status status;
+  size_t k;
+  error = error != NULL ? error : &mine;
+  graph = gemel__one_graph(n_outputs, outputs, n_wrt, wrt, error);
+  if (graph == NULL ||
+      (seeds != NULL && gemel__one_graph(n_outputs, seeds, 1, outputs, error) == NULL)) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  for (k = 0; k < n_wrt; k++) {
+    if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "value %zu to differentiate by is not of a float "
+                         "dtype", k);
+    }
+  }
+  if (graph->error.status != GEMEL_OK) {
+    *error = graph->error;
+    return error->status;
+  }
+  status = gemel__sweep_init(&s, graph, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  mark_active(&s, n_wrt, wrt);
+  status = seed_outputs(&s, n_outputs, outputs, seeds, error);
+  for (k = s.n_nodes; k-- > 0 && status == GEMEL_OK;) {
+    if (s.active[k]) {
+      status = reverse_node(&s, (uint32_t)k, error);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = collect(&s, n_wrt, wrt, gradients, error);
+  }
+  gemel__sweep_clear(&s);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What both modes of differentiation share: one slot for each value of the graph that holds its
+ * derivative, and the arrays that a node's rule is called with.
+ */
+#ifndef GEMEL__GRAD_SWEEP_H
+#define GEMEL__GRAD_SWEEP_H
+
+#include <gemel/operation.h>
+#include "core/graph.h"
+
+typedef struct gemel__sweep {
+  gemel_graph *graph;
+  size_t n_nodes;        /* of the graph before the sweep appends to it */
+  unsigned char *active; /* a byte a node: a derivative can flow through it */
+  gemel__ref *slots;     /* a derivative a value; node == UINT32_MAX: none (zero) */
+  size_t n_slots;
+  uint32_t *first_slot; /* of each node; NULL when every node has one output */
+  /* room for one node's rule */
+  gemel_value *room;
+  unsigned char *wanted;
+  size_t room_capacity, wanted_capacity;
+  gemel_derive call;
+} gemel__sweep;
+
+/* Prepares a sweep over GRAPH; all slots empty, nothing active. GEMEL_NO_MEMORY. */
+gemel_status gemel__sweep_init(gemel__sweep *sweep, gemel_graph *graph, gemel_error *error);
+void gemel__sweep_clear(gemel__sweep *sweep);
+
+/* The slot of a value. */
+static inline gemel__ref *gemel__sweep_slot(gemel__sweep *s, uint32_t node, uint32_t output) {
+  return &s->slots[s->first_slot != NULL ? s->first_slot[node] + output : node];
+}
+
+/* The derivative in a slot, or the null value. */
+static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const gemel__ref *slot) {
+  gemel_value value = {slot->node != UINT32_MAX ? s->graph : NULL, slot->node, slot->output};
+  return value;
+}
+
+/* Sets up CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and out_cotangents
+ * are zeroed. GEMEL_NO_MEMORY. */
+gemel_status gemel__sweep_call(gemel__sweep *sweep, uint32_t node, gemel_error *error);
+
+/* 1 if a value of this type has a derivative: a float dtype. */
+int gemel__differentiable(const gemel_graph *graph, uint32_t node, uint32_t output);
+
+/* The error of a rule that failed: what it wrote or the graph's own, with the node named. */
+gemel_status gemel__sweep_fail(gemel__sweep *sweep, uint32_t node, gemel_status status,
+                               gemel_error *error);
+
+/* All VALUES are of one graph, and none is null: that graph, else NULL and *ERROR filled in. */
+gemel_graph *gemel__one_graph(size_t n, const gemel_value *values, size_t m,
+                              const gemel_value *more, gemel_error *error);
+
+#endif
