@@ -1,6 +1,21 @@
 # Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/elementwise.c
+libgemel_a_SOURCES += %reldir%/elementwise.h
+libgemel_a_SOURCES += %reldir%/elementwise_broadcast.c
+libgemel_a_SOURCES += %reldir%/elementwise_cast.c
+libgemel_a_SOURCES += %reldir%/elementwise_float.c
+libgemel_a_SOURCES += %reldir%/elementwise_integer.h
+libgemel_a_SOURCES += %reldir%/elementwise_kernels.c
+libgemel_a_SOURCES += %reldir%/elementwise_loops.h
+libgemel_a_SOURCES += %reldir%/elementwise_math.h
+libgemel_a_SOURCES += %reldir%/elementwise_plain.c
+libgemel_a_SOURCES += %reldir%/elementwise_sample.c
+libgemel_a_SOURCES += %reldir%/elementwise_signed.c
+libgemel_a_SOURCES += %reldir%/elementwise_unsigned.c
+libgemel_a_SOURCES += %reldir%/isa.c
+libgemel_a_SOURCES += %reldir%/isa.h
 libgemel_a_SOURCES += %reldir%/ops.def
 libgemel_a_SOURCES += %reldir%/ops.h
 libgemel_a_SOURCES += %reldir%/scalar.def

@@ -61,12 +61,15 @@ extern const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT];
 /* If RECORD is an elementwise row of scalar.def, that row; else NULL. */
 const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record);
 
-/* The hooks that all scalar rows share. */
+/* The hooks that all scalar rows share, and what frees gemel__op.derived of such a row. */
 extern const gemel__hooks gemel__scalar_hooks;
+void gemel__scalar_derived_free(void *derived);
 
 /* A scalar kernel: N contiguous elements, each input contiguous, all of the operation's one operand
- * dtype (SELECT: input 0 is bool); OUT may be the same memory as an input. f16 and bf16 have none:
- * the engine converts to f32 and back. SECOND is the source dtype of a cast. NULL: no such kernel. */
+ * dtype (SELECT: input 0 is bool); OUT may be the same memory as an input of elements at least as
+ * wide. For a cast OPERAND is the source dtype and RESULT the target. f16 and bf16 have kernels for
+ * cast (all pairs of dtypes, rounded once) and where only: for the others the engine converts to f32
+ * and back. NULL: no such kernel. */
 typedef void (*gemel__scalar_kernel)(size_t n, void *out, const void *const *in);
 gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, gemel_dtype operand,
                                               gemel_dtype result);

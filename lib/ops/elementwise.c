@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all rows of scalar.def share: the table of rows as C sees it, which dtypes a row takes and
+ * gives, the type rule, and both derivatives. A derivative is the row's text, compiled when it is
+ * first needed and kept with the operation, built for the node at hand, cast and summed back to the
+ * operand's type. Kernels are in elementwise_kernels.c, samples in elementwise_sample.c.
+ */
+#include "ops/elementwise.h"
+
+#include "core/alloc.h"
+#include "text/expr.h"
+
+/* ---- The table ---- */
+
+#define UNWRAP(...) __VA_ARGS__
+#define COUNT_ARGS(...) COUNT_ARGS_(__VA_ARGS__, 3, 2, 1)
+#define COUNT_ARGS_(a, b, c, n, ...) n
+#define PASTE(a, b) PASTE_(a, b)
+#define PASTE_(a, b) a##b
+#define DOMAINS(...) PASTE(DOMAINS_, COUNT_ARGS(__VA_ARGS__))(__VA_ARGS__)
+#define DOMAINS_1(a) GEMEL_##a
+#define DOMAINS_2(a, b) GEMEL_##a, GEMEL_##b
+#define DOMAINS_3(a, b, c) GEMEL_##a, GEMEL_##b, GEMEL_##c
+
+const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
+#define SCALAR(row, arguments, attributes, type_code, float_c, integer_c, derivatives, where,      \
+               accuracy, flags, identity, summary)                                                 \
+  {.name = #row,                                                                                   \
+   .inputs = arguments,                                                                            \
+   .code = GEMEL__TYPE_##type_code,                                                                \
+   .c_text = #float_c,                                                                             \
+   .grads = {UNWRAP derivatives},                                                                  \
+   .domains = {DOMAINS where},                                                                     \
+   .ulp = accuracy,                                                                                \
+   .law = identity,                                                                                \
+   .n_inputs = COUNT_ARGS derivatives,                                                             \
+   .index = GEMEL__SCALAR_##row},
+#include "ops/scalar.def"
+#undef SCALAR
+};
+
+/* ---- Dtypes ---- */
+
+/* NumPy computes functions of the reals on small integers in the smallest float that holds them. */
+static gemel_dtype real_of(gemel_dtype dtype) {
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    return dtype;
+  }
+  switch (gemel_dtype_size(dtype)) {
+  case 1:
+    return GEMEL_F16;
+  case 2:
+    return GEMEL_F32;
+  default:
+    return GEMEL_F64;
+  }
+}
+
+static gemel_dtype quotient_of(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? dtype : GEMEL_F64;
+}
+
+/* What the promoted dtype P becomes under CODE. */
+static gemel_dtype operand_of(gemel__type_code code, gemel_dtype p) {
+  switch (code) {
+  case GEMEL__TYPE_REAL:
+    return real_of(p);
+  case GEMEL__TYPE_QUOTIENT:
+    return quotient_of(p);
+  case GEMEL__TYPE_LOGIC:
+    return GEMEL_BOOL;
+  default:
+    return p;
+  }
+}
+
+gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_dtype *given,
+                                  gemel_dtype cast_to, gemel_dtype *operands, gemel_dtype *result) {
+  size_t first = code == GEMEL__TYPE_SELECT, k;
+  gemel_dtype p = given[n > first ? first : 0];
+  for (k = first; k < n; k++) {
+    p = gemel_promote(p, given[k]);
+  }
+  if (code == GEMEL__TYPE_NUMBER && p == GEMEL_BOOL) {
+    return GEMEL_BAD_TYPE;
+  }
+  p = operand_of(code, p);
+  for (k = 0; k < n; k++) {
+    operands[k] = k < first ? GEMEL_BOOL : p;
+  }
+  *result = code == GEMEL__TYPE_CAST ? cast_to : code == GEMEL__TYPE_COMPARE ? GEMEL_BOOL : p;
+  return GEMEL_OK;
+}
+
+/* ---- Type rule ---- */
+
+static gemel_status scalar_infer(gemel_infer *call) {
+  const gemel__scalar_row *row = call->data;
+  gemel_dtype given[3], operands[3], result, to = GEMEL_BOOL;
+  gemel_dim dims[GEMEL_MAX_RANK];
+  gemel_status status;
+  size_t k;
+  int rank;
+  for (k = 0; k < call->n_inputs; k++) {
+    given[k] = (gemel_dtype)gemel__type_at(call->context, call->inputs[k])->dtype;
+  }
+  if (row->code == GEMEL__TYPE_CAST) {
+    to = call->attrs[0].u.dtype;
+  }
+  if ((unsigned)to >= GEMEL_DTYPE_COUNT) {
+    return gemel__fail(call->error, GEMEL_BAD_ARGUMENT, "there is no dtype %d", (int)to);
+  }
+  if (gemel__scalar_dtypes(row->code, call->n_inputs, given, to, operands, &result) != GEMEL_OK) {
+    return gemel__fail(call->error, GEMEL_BAD_TYPE, "not defined for bool");
+  }
+  status = gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error);
+  return status == GEMEL_OK ? gemel__infer_result(call, result, rank, dims) : status;
+}
+
+const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record) {
+  return record->infer == scalar_infer ? (const gemel__scalar_row *)record->data : NULL;
+}
+
+/* ---- Derivatives ---- */
+
+/* The compiled derivative texts of a row; NULL for zero. */
+typedef struct derived {
+  gemel__expr *grads[3];
+} derived;
+
+void gemel__scalar_derived_free(void *pointer) {
+  derived *all = pointer;
+  size_t k;
+  if (all != NULL) {
+    for (k = 0; k < 3; k++) {
+      gemel__expr_free(all->grads[k]);
+    }
+    gemel__free(all, sizeof *all);
+  }
+}
+
+static derived *compile(gemel_context *context, const gemel__scalar_row *row, gemel_error *error) {
+  static const char *const names[] = {"x", "y", "z", "r", "g"};
+  derived *all = gemel__alloc_zeroed(sizeof *all);
+  int k;
+  if (all == NULL) {
+    gemel__no_memory(error, "a derivative");
+    return NULL;
+  }
+  for (k = 0; k < row->n_inputs; k++) {
+    if (row->grads[k][0] != '\0') {
+      all->grads[k] = gemel__expr_compile(context, row->grads[k], 5, names, error);
+      if (all->grads[k] == NULL) {
+        gemel__scalar_derived_free(all);
+        return NULL;
+      }
+    }
+  }
+  return all;
+}
+
+/* The operation that ROW is in CONTEXT; the node being differentiated says it at once. */
+static gemel__op *op_of(const gemel_derive *call, const gemel__scalar_row *row) {
+  gemel_context *context = call->graph->context;
+  const gemel__op *op;
+  if (call->n_outputs > 0 && call->outputs[0].graph == call->graph) {
+    op = gemel__node_op(call->graph, call->outputs[0].node);
+    if (op->record.data == row) {
+      return (gemel__op *)op;
+    }
+  }
+  return (gemel__op *)gemel__op_at(context, gemel__op_find(context, row->name));
+}
+
+/* Compiling takes the context's lock, so it is done outside; who comes second throws his away. */
+static const derived *derived_of(const gemel_derive *call, const gemel__scalar_row *row) {
+  gemel_context *context = call->graph->context;
+  gemel__op *op = op_of(call, row);
+  derived *all = __atomic_load_n(&op->derived, __ATOMIC_ACQUIRE), *mine;
+  gemel_error error;
+  if (all != NULL) {
+    return all;
+  }
+  mine = compile(context, row, &error);
+  if (mine == NULL) {
+    gemel__graph_fail(call->graph, error.status, "derivative of %s: %s", row->name, error.text);
+    return NULL;
+  }
+  pthread_mutex_lock(&context->lock);
+  all = op->derived;
+  if (all == NULL) {
+    __atomic_store_n(&op->derived, mine, __ATOMIC_RELEASE);
+    all = mine;
+    mine = NULL;
+  }
+  pthread_mutex_unlock(&context->lock);
+  gemel__scalar_derived_free(mine);
+  return all;
+}
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* Only floats carry derivatives. */
+static int carries(gemel_value value) {
+  gemel_context *context = value.graph->context;
+  gemel_dtype dtype = (gemel_dtype)gemel__type_at(context, gemel_value_type(value))->dtype;
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+static gemel_value cast_like(gemel_value value, gemel_value like, gemel_location where) {
+  gemel_context *context = value.graph->context;
+  gemel_dtype to = (gemel_dtype)gemel__type_at(context, gemel_value_type(like))->dtype;
+  gemel_attr attr;
+  if (gemel__type_at(context, gemel_value_type(value))->dtype == to) {
+    return value;
+  }
+  attr = gemel_attr_dtype("dtype", to);
+  return gemel_apply_at(value.graph, "cast", 1, &value, 1, &attr, where);
+}
+
+/* The K-th derivative text with FLOW for g, cast to LIKE's dtype; null if it is zero. */
+static gemel_value build(const gemel_derive *call, const derived *all, size_t k, gemel_value flow,
+                         gemel_value like) {
+  gemel_value values[5];
+  gemel_value made;
+  size_t j;
+  if (all->grads[k] == NULL) {
+    return null_value;
+  }
+  for (j = 0; j < 3; j++) {
+    values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
+  }
+  values[3] = call->outputs[0];
+  values[4] = flow;
+  made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
+  return gemel_is_null(made) ? made : cast_like(made, like, call->where);
+}
+
+/* The status of a hook that may have failed on the graph. */
+static gemel_status outcome(const gemel_derive *call) {
+  const gemel_error *error = gemel_graph_error(call->graph);
+  if (error->status != GEMEL_OK && call->error != NULL) {
+    *call->error = *error;
+  }
+  return error->status;
+}
+
+static gemel_status scalar_grad(gemel_derive *call) {
+  const derived *all = derived_of(call, call->data);
+  gemel_value flow = call->out_cotangents[0];
+  size_t k;
+  for (k = 0; k < call->n_inputs; k++) {
+    gemel_value made = null_value;
+    if (all != NULL && call->wanted[k] && !gemel_is_null(flow) && carries(flow) &&
+        carries(call->inputs[k])) {
+      made = build(call, all, k, flow, call->inputs[k]);
+      if (!gemel_is_null(made)) {
+        made = gemel__unbroadcast(made, call->inputs[k], call->where);
+      }
+    }
+    call->in_cotangents[k] = made;
+  }
+  return outcome(call);
+}
+
+/* VALUE in the shape of LIKE; only where an operand was broadcast do they differ. */
+static gemel_value spread(gemel_value value, gemel_value like, gemel_location where) {
+  gemel_value inputs[2];
+  if (gemel_is_null(value) || gemel_value_type(value) == gemel_value_type(like)) {
+    return value;
+  }
+  inputs[0] = like;
+  inputs[1] = value;
+  return gemel_apply_at(value.graph, "fill", 2, inputs, 0, NULL, where);
+}
+
+static gemel_status scalar_jvp(gemel_derive *call) {
+  const derived *all = derived_of(call, call->data);
+  gemel_value out = call->outputs[0], total = null_value, pair[2];
+  size_t k;
+  for (k = 0; all != NULL && carries(out) && k < call->n_inputs; k++) {
+    gemel_value tangent = call->in_cotangents[k];
+    gemel_value term = gemel_is_null(tangent) ? null_value : build(call, all, k, tangent, out);
+    if (!gemel_is_null(term) && !gemel_is_null(total)) {
+      pair[0] = total;
+      pair[1] = term;
+      term = gemel_apply_at(call->graph, "add", 2, pair, 0, NULL, call->where);
+    }
+    total = gemel_is_null(term) ? total : term;
+  }
+  call->out_cotangents[0] = spread(total, out, call->where);
+  return outcome(call);
+}
+
+const gemel__hooks gemel__scalar_hooks = {.infer = scalar_infer,
+                                          .grad = scalar_grad,
+                                          .jvp = scalar_jvp,
+                                          .sample = gemel__scalar_sample,
+                                          .kernels = gemel__scalar_kernels};

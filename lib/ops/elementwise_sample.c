@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random instances of scalar operations: a result shape of rank 0 to 4 with sizes 0 and 1 among its
+ * axes, and operands that broadcast to it (leading axes left out, axes shrunk to 1).
+ */
+#include "ops/elementwise.h"
+
+enum { MAX_RANK = 4 };
+
+static int64_t below(gemel_sample *call, uint64_t bound) {
+  return (int64_t)(call->random(call->state) % bound);
+}
+
+/* Mostly small sizes; 0 one time in sixteen, 1 three times in sixteen. */
+static int64_t sample_size(gemel_sample *call) {
+  int64_t die = below(call, 16);
+  return die == 0 ? 0 : die < 4 ? 1 : die < 13 ? 2 + below(call, 4) : 2 + below(call, 30);
+}
+
+static int sample_shape(gemel_sample *call, int64_t *shape) {
+  int rank = (int)below(call, MAX_RANK + 1), axis;
+  int64_t room = call->max_elements > 1 ? call->max_elements : 1;
+  for (axis = 0; axis < rank; axis++) {
+    int64_t size = sample_size(call);
+    shape[axis] = size > room ? room : size;
+    room /= shape[axis] > 0 ? shape[axis] : 1;
+  }
+  return rank;
+}
+
+/* An operand's type: half of them have the result's shape. */
+static gemel_type sample_operand(gemel_sample *call, gemel_dtype dtype, int rank,
+                                 const int64_t *shape) {
+  int64_t own[MAX_RANK];
+  int skip = 0, axis;
+  int broadcast = below(call, 2) == 0;
+  if (broadcast && below(call, 2) == 0) {
+    skip = (int)below(call, (uint64_t)rank + 1);
+  }
+  for (axis = skip; axis < rank; axis++) {
+    own[axis - skip] = broadcast && below(call, 3) == 0 ? 1 : shape[axis];
+  }
+  return gemel_type_of_shape(call->context, dtype, rank - skip, own);
+}
+
+/* Whether operands of DTYPE reach the operation's kernels as they are, and are worth sampling. */
+static int makes_sense(gemel__type_code code, gemel_dtype dtype) {
+  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+  switch (code) {
+  case GEMEL__TYPE_NUMBER:
+    return dtype != GEMEL_BOOL;
+  case GEMEL__TYPE_REAL:
+  case GEMEL__TYPE_QUOTIENT:
+    return is_float;
+  default:
+    return 1;
+  }
+}
+
+gemel_status gemel__scalar_sample(gemel_sample *call) {
+  const gemel__scalar_row *row = call->data;
+  int64_t shape[MAX_RANK];
+  int rank, k;
+  if (!makes_sense(row->code, call->dtype)) {
+    return GEMEL_DECLINED;
+  }
+  rank = sample_shape(call, shape);
+  call->n_inputs = (size_t)row->n_inputs;
+  for (k = 0; k < row->n_inputs; k++) {
+    int is_mask = row->code == GEMEL__TYPE_SELECT && k == 0;
+    call->inputs[k] = sample_operand(call, is_mask ? GEMEL_BOOL : call->dtype, rank, shape);
+    if (call->inputs[k] == GEMEL_TYPE_NONE) {
+      return GEMEL_NO_MEMORY;
+    }
+    call->domains[k] = row->domains[k];
+  }
+  call->n_attrs = 0;
+  if (row->code == GEMEL__TYPE_CAST) {
+    call->attrs[0] = gemel_attr_dtype("dtype", (gemel_dtype)below(call, GEMEL_DTYPE_COUNT));
+    call->n_attrs = 1;
+  }
+  return GEMEL_OK;
+}
