@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the type rules and derivatives of tensor operations share: reading attributes that hold dims,
+ * errors that name the operands' types, and the small pieces that gradients are made of.
+ *
+ * One rule serves twice: while a graph is built, dims may be symbols, and an equality that can't be
+ * proved is let pass; at run time the same rule sees constants, so everything is decided then.
+ */
+#ifndef GEMEL__OPS_RULE_H
+#define GEMEL__OPS_RULE_H
+
+#include "ops/ops.h"
+
+/* ---- Type rules ---- */
+
+/* Fails with a message of printf's language, to which "; inputs f32[2, 3], i64[]" is added. */
+gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, const char *format, ...)
+    GEMEL__PRINTF(3, 4);
+
+/* Number of elements of a list attribute (0 if absent). */
+size_t gemel__attr_count(const gemel_attr *attr);
+
+/* Writes the dims of a dim or list attribute to DIMS (room for GEMEL_MAX_RANK), INPUT atoms resolved.
+ * GEMEL_BAD_SHAPE if there are more than that, GEMEL_NO_MEMORY. */
+gemel_status gemel__rule_dims(const gemel_infer *call, const gemel_attr *attr, gemel_dim *dims);
+
+/* Checks that inputs from FIRST on are integer scalars: the sizes that a node produces. */
+gemel_status gemel__rule_sizes(const gemel_infer *call, size_t first);
+
+/* Checks that inputs A and B have one dtype. */
+gemel_status gemel__rule_same_dtype(const gemel_infer *call, size_t a, size_t b);
+
+/* Normalises the axes in a list attribute to 0..RANK and marks them in USED (RANK entries, zeroed by
+ * the caller). Out of range or given twice: GEMEL_BAD_SHAPE. */
+gemel_status gemel__rule_axes(const gemel_infer *call, const gemel_attr *attr, int rank, int *axes,
+                              unsigned char *used);
+
+static inline gemel_dtype gemel__rule_dtype(const gemel_infer *call, size_t k) {
+  return gemel_type_dtype(call->context, call->inputs[k]);
+}
+
+/* ---- Derivatives ---- */
+
+/* What a hook returns when it is done: the graph's own status. */
+gemel_status gemel__derive_status(const gemel_derive *call);
+
+/* Dims of VALUE's type and its rank. */
+const gemel_dim *gemel__value_dims(gemel_value value, int *rank);
+
+/* As gemel__rule_dims, for attributes of the node that is being differentiated. */
+size_t gemel__derive_dims(const gemel_derive *call, const gemel_attr *attr, gemel_dim *dims);
+
+/* COTANGENT, or zeros like LIKE if it is null. */
+gemel_value gemel__or_zeros(gemel_value cotangent, gemel_value like, gemel_location where);
+
+/* x + y, where null is zero. */
+gemel_value gemel__add_or(gemel_value x, gemel_value y, gemel_location where);
+
+/* The hooks of operations whose outputs don't depend differentiably on their inputs. */
+gemel_status gemel__grad_nothing(gemel_derive *call);
+gemel_status gemel__jvp_nothing(gemel_derive *call);
+
+/* ---- Kernels ---- */
+
+/* The K-th number of an attribute at run time, where dims have become integers. */
+static inline int64_t gemel__attr_int_at(const gemel_attr *attr, size_t k) {
+  return attr->kind & GEMEL_ATTR_LIST ? attr->u.ints[k] : attr->u.i;
+}
+
+/* Elements of a view, and bytes of one. */
+int64_t gemel__view_elements(const gemel_view *view);
+static inline int64_t gemel__view_item(const gemel_view *view) {
+  return (int64_t)gemel_dtype_size(view->dtype);
+}
+
+/* The cost of operations that only move elements: no flops, each output byte read and written. */
+void gemel__cost_move(const gemel_kernel_call *call, double *flops, double *bytes);
+
+#endif

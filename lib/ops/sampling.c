@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See sampling.h.
+ */
+#include "ops/sampling.h"
+
+#include <string.h>
+
+int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high) {
+  uint64_t span = (uint64_t)high - (uint64_t)low + 1;
+  return low + (int64_t)(sample->random(sample->state) % span);
+}
+
+int gemel__sample_chance(gemel_sample *sample, int n) {
+  return gemel__sample_int(sample, 0, n - 1) == 0;
+}
+
+void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape) {
+  int64_t left = sample->max_elements;
+  for (int k = 0; k < rank; k++) {
+    int64_t size = gemel__sample_int(sample, 2, 6);
+    int64_t pick = gemel__sample_int(sample, 0, 19);
+    if (pick == 0) {
+      size = 0;
+    } else if (pick < 5) {
+      size = 1;
+    }
+    if (size > left) {
+      size = 1;
+    }
+    shape[k] = size;
+    left /= size > 0 ? size : 1;
+  }
+}
+
+void gemel__sample_permutation(gemel_sample *sample, int n, int64_t *order) {
+  for (int k = 0; k < n; k++) {
+    int64_t j = gemel__sample_int(sample, 0, k);
+    order[k] = order[j];
+    order[j] = k;
+  }
+}
+
+void gemel__sample_input(gemel_sample *sample, gemel_dtype dtype, int rank, const int64_t *shape,
+                         gemel_domain domain) {
+  size_t k = sample->n_inputs++;
+  sample->inputs[k] = gemel_type_of_shape(sample->context, dtype, rank, shape);
+  sample->domains[k] = domain;
+}
+
+gemel_dim gemel__sample_size(gemel_sample *sample, int64_t low, int64_t high) {
+  size_t k = sample->n_inputs;
+  gemel__sample_input(sample, GEMEL_I64, 0, NULL, GEMEL_INDEX);
+  sample->low[k] = low;
+  sample->high[k] = high;
+  return gemel__dim_input(sample->context, (uint32_t)k);
+}
+
+void gemel__sample_attr(gemel_sample *sample, gemel_attr attr) {
+  sample->attrs[sample->n_attrs++] = attr;
+}
+
+/* Room for BYTES bytes in the storage, which is ample for the lists of any one operation. */
+static void *room(gemel_sample *sample, size_t bytes) {
+  void *at = &sample->storage.ints[sample->storage_used];
+  sample->storage_used += (bytes + 7) / 8;
+  return at;
+}
+
+void gemel__sample_ints(gemel_sample *sample, const char *name, size_t count,
+                        const int64_t *values) {
+  int64_t *copy = room(sample, count * sizeof *copy);
+  for (size_t k = 0; k < count; k++) {
+    copy[k] = values[k];
+  }
+  gemel__sample_attr(sample, gemel_attr_ints(name, count, copy));
+}
+
+void gemel__sample_dims(gemel_sample *sample, const char *name, size_t count,
+                        const gemel_dim *values) {
+  gemel_dim *copy = room(sample, count * sizeof *copy);
+  for (size_t k = 0; k < count; k++) {
+    copy[k] = values[k];
+  }
+  gemel__sample_attr(sample, gemel_attr_dims(name, count, copy));
+}
+
+void gemel__sample_sizes(gemel_sample *sample, const char *name, size_t count,
+                         const int64_t *values) {
+  gemel_dim dims[GEMEL_MAX_RANK];
+  for (size_t k = 0; k < count; k++) {
+    dims[k] = gemel_dim_constant(sample->context, values[k]);
+  }
+  gemel__sample_dims(sample, name, count, dims);
+}
+
+gemel_status gemel__sample_status(const gemel_sample *sample) {
+  for (size_t k = 0; k < sample->n_inputs; k++) {
+    if (sample->inputs[k] == GEMEL_TYPE_NONE) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  return GEMEL_OK;
+}
