@@ -3,3 +3,5 @@
 
 libgemel_a_SOURCES += %reldir%/copy.c
 libgemel_a_SOURCES += %reldir%/copy.h
+libgemel_a_SOURCES += %reldir%/walk.c
+libgemel_a_SOURCES += %reldir%/walk.h

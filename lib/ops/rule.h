@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the type rules and derivatives of tensor operations share: reading attributes that hold dims,
- * errors that name the operands' types, and the small pieces that gradients are made of.
+ * What the type rules and derivatives of tensor operations share: reading attributes that hold
+ * dims, errors that name the operands' types, and the small pieces that gradients are made of.
  *
  * One rule serves twice: while a graph is built, dims may be symbols, and an equality that can't be
  * proved is let pass; at run time the same rule sees constants, so everything is decided then.
@@ -20,8 +20,8 @@ gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, cons
 /* Number of elements of a list attribute (0 if absent). */
 size_t gemel__attr_count(const gemel_attr *attr);
 
-/* Writes the dims of a dim or list attribute to DIMS (room for GEMEL_MAX_RANK), INPUT atoms resolved.
- * GEMEL_BAD_SHAPE if there are more than that, GEMEL_NO_MEMORY. */
+/* Writes the dims of a dim or list attribute to DIMS (room for GEMEL_MAX_RANK), INPUT atoms
+ * resolved. GEMEL_BAD_SHAPE if there are more than that, GEMEL_NO_MEMORY. */
 gemel_status gemel__rule_dims(const gemel_infer *call, const gemel_attr *attr, gemel_dim *dims);
 
 /* Checks that inputs from FIRST on are integer scalars: the sizes that a node produces. */
@@ -30,8 +30,8 @@ gemel_status gemel__rule_sizes(const gemel_infer *call, size_t first);
 /* Checks that inputs A and B have one dtype. */
 gemel_status gemel__rule_same_dtype(const gemel_infer *call, size_t a, size_t b);
 
-/* Normalises the axes in a list attribute to 0..RANK and marks them in USED (RANK entries, zeroed by
- * the caller). Out of range or given twice: GEMEL_BAD_SHAPE. */
+/* Normalises the axes in a list attribute to 0..RANK and marks them in USED (RANK entries, zeroed
+ * by the caller). Out of range or given twice: GEMEL_BAD_SHAPE. */
 gemel_status gemel__rule_axes(const gemel_infer *call, const gemel_attr *attr, int rank, int *axes,
                               unsigned char *used);
 

@@ -3,7 +3,7 @@
  * Operations that make values from their attributes alone: input, constant, size and arange. None
  * has anything to differentiate.
  */
-#include "cpu/half.h"
+#include "core/dtype.h"
 #include "cpu/walk.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -72,8 +72,7 @@ static gemel_status sample_size(gemel_sample *sample) {
   if (gemel__sample_chance(sample, 2)) {
     gemel_dim dim = gemel__sample_size(sample, -3, 9);
     gemel_dim two = gemel_dim_constant(sample->context, 2);
-    gemel__sample_attr(sample,
-                       gemel_attr_dim("value", gemel_dim_mul(sample->context, dim, two)));
+    gemel__sample_attr(sample, gemel_attr_dim("value", gemel_dim_mul(sample->context, dim, two)));
   } else {
     gemel_dim dim = gemel_dim_constant(sample->context, gemel__sample_int(sample, -3, 9));
     gemel__sample_attr(sample, gemel_attr_dim("value", dim));
@@ -119,10 +118,10 @@ static gemel_status run_arange(const gemel_kernel_call *call) {
   const gemel_view *output = &call->outputs[0];
   switch (output->dtype) {
   case GEMEL_F16:
-    COUNT_UP(uint16_t, gemel__f16_from_f64);
+    COUNT_UP(uint16_t, gemel__f64_to_f16);
     break;
   case GEMEL_BF16:
-    COUNT_UP(uint16_t, gemel__bf16_from_f64);
+    COUNT_UP(uint16_t, gemel__f64_to_bf16);
     break;
   case GEMEL_F32:
     COUNT_UP(float, (float));

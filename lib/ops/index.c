@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows into a tensor: subtensor reads x[start + i * step], set_subtensor and inc_subtensor write
+ * there. Starts and sizes may be known only at run time; what can be decided while the graph is
+ * built is an error then, the rest when the numbers are there, in the same words. An empty window
+ * may start anywhere. Steps are of either sign and never 0, so a window names no element twice.
+ */
+#include <string.h>
+#include <gemel/ops.h>
+#include "core/dtype.h"
+#include "core/tensor.h"
+#include "cpu/copy.h"
+#include "cpu/walk.h"
+#include "ops/rule.h"
+#include "ops/sampling.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+static int64_t step_of(const gemel_attr *step, int axis) {
+  return step->kind == GEMEL_ATTR_NONE ? 1 : step->u.ints[axis];
+}
+
+/* 1 if SIZE elements from START on, STEP apart, lie in 0..N - 1; *OUTSIDE is one that doesn't. */
+static int window_fits(int64_t start, int64_t size, int64_t step, int64_t n, int64_t *outside) {
+  int64_t reach, last;
+  if (size <= 0) {
+    return 1;
+  }
+  *outside = start;
+  if (start < 0 || start >= n) {
+    return 0;
+  }
+  if (__builtin_mul_overflow(size - 1, step, &reach) ||
+      __builtin_add_overflow(start, reach, &last)) {
+    *outside = step > 0 ? INT64_MAX : INT64_MIN;
+    return 0;
+  }
+  *outside = last;
+  return last >= 0 && last < n;
+}
+
+/* ---- The type rules' part ---- */
+
+typedef struct window {
+  int rank;
+  const gemel_dim *dims; /* of x */
+  gemel_dim start[GEMEL_MAX_RANK];
+  gemel_dim size[GEMEL_MAX_RANK];
+} window;
+
+/* The last index of a window as a dim. */
+static gemel_dim last_index(gemel_context *context, gemel_dim start, gemel_dim size, int64_t step) {
+  gemel_dim count = gemel_dim_sub(context, size, gemel_dim_constant(context, 1));
+  return gemel_dim_add(context, start,
+                       gemel_dim_mul(context, count, gemel_dim_constant(context, step)));
+}
+
+/* 1 if INDEX is provably below 0 or at or behind N. */
+static int provably_outside(gemel_context *context, gemel_dim index, gemel_dim n) {
+  int64_t number;
+  gemel_dim behind = gemel_dim_sub(context, index, n);
+  return (gemel_dim_is_constant(context, index, &number) && number < 0) ||
+         (gemel_dim_is_constant(context, behind, &number) && number >= 0);
+}
+
+/* With symbols among the numbers: refuses what is outside whatever they stand for. */
+static gemel_status check_axis(const gemel_infer *call, const window *w, int k, int64_t step) {
+  gemel_context *context = call->context;
+  int64_t size, start, n, outside;
+  char index[96], of[96];
+  gemel_dim last = last_index(context, w->start[k], w->size[k], step);
+  int fixed = gemel_dim_is_constant(context, w->size[k], &size);
+  if (fixed && gemel_dim_is_constant(context, w->start[k], &start) &&
+      gemel_dim_is_constant(context, w->dims[k], &n)) {
+    if (window_fits(start, size, step, n, &outside)) {
+      return GEMEL_OK;
+    }
+    return gemel__rule_fail(call, GEMEL_BAD_VALUE, "index %lld of axis %d is outside 0..%lld",
+                            (long long)outside, k, (long long)n - 1);
+  }
+  if (!fixed || size <= 0) {
+    return GEMEL_OK;
+  }
+  if (!provably_outside(context, last, w->dims[k])) {
+    last = w->start[k];
+    if (!provably_outside(context, last, w->dims[k])) {
+      return GEMEL_OK;
+    }
+  }
+  gemel_dim_format(context, last, index, sizeof index);
+  gemel_dim_format(context, w->dims[k], of, sizeof of);
+  return gemel__rule_fail(call, GEMEL_BAD_VALUE, "index %s of axis %d is outside its size %s",
+                          index, k, of);
+}
+
+static gemel_status check_lists(const gemel_infer *call, int rank, const gemel_attr *list) {
+  if (list->kind != GEMEL_ATTR_NONE && list->count != (size_t)rank) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s has %zu entries for rank %d", list->name,
+                            list->count, rank);
+  }
+  return GEMEL_OK;
+}
+
+/* Checks the window whose start and size are filled in. */
+static gemel_status check_window(const gemel_infer *call, const window *w, const gemel_attr *step) {
+  for (int k = 0; k < w->rank; k++) {
+    gemel_status status;
+    if (step_of(step, k) == 0) {
+      return gemel__rule_fail(call, GEMEL_BAD_VALUE, "step 0 along axis %d", k);
+    }
+    status = check_axis(call, w, k, step_of(step, k));
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* ---- The kernels' part ---- */
+
+/* Describes the window of X as strides and an offset in bytes, after checking that it is inside. */
+static gemel_status locate(const gemel_kernel_call *call, const gemel_attr *start,
+                           const gemel_attr *step, const int64_t *size, int64_t *strides,
+                           int64_t *offset) {
+  const gemel_view *x = &call->inputs[0];
+  *offset = 0;
+  for (int k = 0; k < x->rank; k++) {
+    int64_t first = start->u.ints[k], outside;
+    if (!window_fits(first, size[k], step_of(step, k), x->shape[k], &outside)) {
+      return gemel__fail(call->error, GEMEL_BAD_VALUE, "index %lld of axis %d is outside 0..%lld",
+                         (long long)outside, k, (long long)x->shape[k] - 1);
+    }
+    strides[k] = x->strides[k] * step_of(step, k);
+    *offset += size[k] > 0 ? first * x->strides[k] : 0;
+  }
+  return GEMEL_OK;
+}
+
+/* ---- subtensor ---- */
+
+static gemel_status infer_subtensor(gemel_infer *call) {
+  window w;
+  gemel_status status = gemel__rule_sizes(call, 1);
+  w.dims = gemel__infer_dims(call, 0, &w.rank);
+  for (int k = 0; k < 3 && status == GEMEL_OK; k++) {
+    status = check_lists(call, w.rank, &call->attrs[k]);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__rule_dims(call, &call->attrs[0], w.start);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__rule_dims(call, &call->attrs[1], w.size);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__infer_result(call, gemel__rule_dtype(call, 0), w.rank, w.size);
+  }
+  return status != GEMEL_OK ? status : check_window(call, &w, &call->attrs[2]);
+}
+
+static const int64_t *steps(const gemel_attr *step) {
+  return step->kind == GEMEL_ATTR_NONE ? NULL : step->u.ints;
+}
+
+static gemel_value window_of(const gemel_derive *call, gemel_value x, gemel_value like,
+                             const gemel_attr *start, const gemel_attr *step) {
+  gemel_dim starts[GEMEL_MAX_RANK];
+  int rank;
+  const gemel_dim *size = gemel__value_dims(like, &rank);
+  gemel__derive_dims(call, start, starts);
+  return gemel_subtensor_at(x, (size_t)rank, starts, (size_t)rank, size, step->count, steps(step),
+                            call->where);
+}
+
+static gemel_value set_window(const gemel_derive *call, gemel_value x, gemel_value y,
+                              const gemel_attr *start, const gemel_attr *step) {
+  gemel_dim starts[GEMEL_MAX_RANK];
+  size_t rank = gemel__derive_dims(call, start, starts);
+  return gemel_set_subtensor_at(x, y, rank, starts, step->count, steps(step), call->where);
+}
+
+static gemel_status grad_subtensor(gemel_derive *call) {
+  call->in_cotangents[0] = null_value;
+  if (!gemel_is_null(call->out_cotangents[0])) {
+    gemel_value zeros = gemel__filled_like(call->inputs[0], 0, call->where);
+    call->in_cotangents[0] =
+        set_window(call, zeros, call->out_cotangents[0], &call->attrs[0], &call->attrs[2]);
+  }
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_subtensor(gemel_derive *call) {
+  call->out_cotangents[0] =
+      window_of(call, call->in_cotangents[0], call->outputs[0], &call->attrs[0], &call->attrs[2]);
+  return gemel__derive_status(call);
+}
+
+/* A window inside SHAPE: sizes, steps of either sign, starts that fit. */
+static void sample_window(gemel_sample *sample, int rank, const int64_t *shape, int64_t *start,
+                          int64_t *size, int64_t *step) {
+  for (int k = 0; k < rank; k++) {
+    int64_t n = shape[k], reach;
+    step[k] = gemel__sample_int(sample, 1, 3) * (gemel__sample_chance(sample, 2) ? -1 : 1);
+    if (n == 0 || gemel__sample_chance(sample, 12)) {
+      size[k] = 0;
+      start[k] = gemel__sample_int(sample, 0, n);
+      continue;
+    }
+    size[k] = gemel__sample_int(sample, 1, (n - 1) / (step[k] < 0 ? -step[k] : step[k]) + 1);
+    reach = (size[k] - 1) * (step[k] < 0 ? -step[k] : step[k]);
+    start[k] = gemel__sample_int(sample, 0, n - 1 - reach);
+    if (step[k] < 0) {
+      start[k] += reach;
+    }
+  }
+}
+
+/* Adds the attribute start; some of the starts become run-time sizes that may only take the value
+ * that fits, or any that fits. */
+static void sample_starts(gemel_sample *sample, int rank, const int64_t *shape,
+                          const int64_t *start, const int64_t *size, const int64_t *step) {
+  gemel_dim dims[4];
+  for (int k = 0; k < rank; k++) {
+    int64_t reach = size[k] > 0 ? (size[k] - 1) * step[k] : 0;
+    int64_t low = reach < 0 ? -reach : 0, high = reach > 0 ? shape[k] - reach : shape[k];
+    if (shape[k] > 0 && sample->n_inputs < 4 && gemel__sample_chance(sample, 4)) {
+      dims[k] = gemel__sample_size(sample, low, high);
+    } else {
+      dims[k] = gemel_dim_constant(sample->context, start[k]);
+    }
+  }
+  gemel__sample_dims(sample, "start", (size_t)rank, dims);
+}
+
+static void sample_steps(gemel_sample *sample, int rank, int64_t *step) {
+  int all_ones = 1;
+  for (int k = 0; k < rank; k++) {
+    all_ones &= step[k] == 1;
+  }
+  if (!all_ones || gemel__sample_chance(sample, 2)) {
+    gemel__sample_ints(sample, "step", (size_t)rank, step);
+  }
+}
+
+static gemel_status sample_subtensor(gemel_sample *sample) {
+  int64_t shape[4], start[4], size[4], step[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4);
+  gemel__sample_shape(sample, rank, shape);
+  sample_window(sample, rank, shape, start, size, step);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  if (rank > 0 && gemel__sample_chance(sample, 6)) {
+    /* A size known only at run time: axis 0 forwards from where it started. */
+    gemel_dim dims[4], starts[4];
+    int64_t most = shape[0];
+    for (int k = 0; k < rank; k++) {
+      dims[k] = gemel_dim_constant(sample->context, size[k]);
+      starts[k] = gemel_dim_constant(sample->context, k == 0 ? 0 : start[k]);
+    }
+    step[0] = 1;
+    dims[0] = gemel__sample_size(sample, 0, most + 1);
+    gemel__sample_dims(sample, "start", (size_t)rank, starts);
+    gemel__sample_dims(sample, "size", (size_t)rank, dims);
+  } else {
+    sample_starts(sample, rank, shape, start, size, step);
+    gemel__sample_sizes(sample, "size", (size_t)rank, size);
+  }
+  sample_steps(sample, rank, step);
+  return gemel__sample_status(sample);
+}
+
+static gemel_status view_subtensor(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                                   int64_t *offset) {
+  memcpy(shape, call->attrs[1].u.ints, (size_t)call->inputs[0].rank * sizeof *shape);
+  return locate(call, &call->attrs[0], &call->attrs[2], shape, strides, offset);
+}
+
+static gemel_status run_subtensor(const gemel_kernel_call *call) {
+  int64_t strides[GEMEL_MAX_RANK], offset;
+  const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
+  gemel_status status =
+      locate(call, &call->attrs[0], &call->attrs[2], out->shape, strides, &offset);
+  if (status == GEMEL_OK) {
+    gemel__copy_strided((size_t)gemel__view_item(x), out->rank, out->shape, out->data, out->strides,
+                        (const char *)x->data + offset, strides);
+  }
+  return status;
+}
+
+static const gemel_kernel subtensor_kernels[] = {{"plain", NULL, run_subtensor},
+                                                 {NULL, NULL, NULL}};
+
+const gemel__hooks gemel__hooks_subtensor = {infer_subtensor,  grad_subtensor,    jvp_subtensor,
+                                             sample_subtensor, subtensor_kernels, view_subtensor,
+                                             gemel__cost_move};
+
+/* ---- set_subtensor and inc_subtensor ---- */
+
+static gemel_status infer_write(gemel_infer *call) {
+  window w;
+  int y_rank;
+  const gemel_dim *size = gemel__infer_dims(call, 1, &y_rank);
+  gemel_status status = gemel__rule_sizes(call, 2);
+  w.dims = gemel__infer_dims(call, 0, &w.rank);
+  if (status == GEMEL_OK) {
+    status = gemel__rule_same_dtype(call, 0, 1);
+  }
+  if (status == GEMEL_OK && y_rank != w.rank) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "ranks %d and %d differ", w.rank, y_rank);
+  }
+  for (int k = 0; k < 2 && status == GEMEL_OK; k++) {
+    status = check_lists(call, w.rank, &call->attrs[k]);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__rule_dims(call, &call->attrs[0], w.start);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  memcpy(w.size, size, (size_t)w.rank * sizeof *size);
+  status = check_window(call, &w, &call->attrs[1]);
+  return status != GEMEL_OK ? status
+                            : gemel__infer_result(call, gemel__rule_dtype(call, 0), w.rank, w.dims);
+}
+
+static gemel_status grad_set_subtensor(gemel_derive *call) {
+  gemel_value g = call->out_cotangents[0];
+  call->in_cotangents[0] = call->in_cotangents[1] = null_value;
+  if (!gemel_is_null(g) && call->wanted[0]) {
+    gemel_value zeros = gemel__filled_like(call->inputs[1], 0, call->where);
+    call->in_cotangents[0] = set_window(call, g, zeros, &call->attrs[0], &call->attrs[1]);
+  }
+  if (!gemel_is_null(g) && call->wanted[1]) {
+    call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
+  }
+  return gemel__derive_status(call);
+}
+
+static gemel_status grad_inc_subtensor(gemel_derive *call) {
+  gemel_value g = call->out_cotangents[0];
+  call->in_cotangents[0] = call->wanted[0] ? g : null_value;
+  call->in_cotangents[1] = null_value;
+  if (!gemel_is_null(g) && call->wanted[1]) {
+    call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
+  }
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_set_subtensor(gemel_derive *call) {
+  gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
+  gemel_value y = gemel__or_zeros(call->in_cotangents[1], call->inputs[1], call->where);
+  call->out_cotangents[0] = set_window(call, x, y, &call->attrs[0], &call->attrs[1]);
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_inc_subtensor(gemel_derive *call) {
+  gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
+  gemel_dim starts[GEMEL_MAX_RANK];
+  size_t rank = gemel__derive_dims(call, &call->attrs[0], starts);
+  call->out_cotangents[0] =
+      gemel_is_null(call->in_cotangents[1])
+          ? x
+          : gemel_inc_subtensor_at(x, call->in_cotangents[1], rank, starts, call->attrs[1].count,
+                                   steps(&call->attrs[1]), call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status sample_write(gemel_sample *sample) {
+  int64_t shape[4], start[4], size[4], step[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4);
+  gemel__sample_shape(sample, rank, shape);
+  sample_window(sample, rank, shape, start, size, step);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, size, GEMEL_ANY);
+  sample_starts(sample, rank, shape, start, size, step);
+  sample_steps(sample, rank, step);
+  return gemel__sample_status(sample);
+}
+
+/* Copies x to the result and finds the window there: its strides, and where it begins. */
+static gemel_status copy_and_locate(const gemel_kernel_call *call, int64_t *strides, char **begin) {
+  const gemel_view *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
+  gemel_kernel_call in_result = *call;
+  int64_t offset;
+  gemel_status status;
+  in_result.inputs = out;
+  status = locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset);
+  if (status == GEMEL_OK) {
+    gemel__copy_view(out, x);
+    *begin = (char *)out->data + offset;
+  }
+  return status;
+}
+
+static gemel_status run_set_subtensor(const gemel_kernel_call *call) {
+  const gemel_view *y = &call->inputs[1];
+  int64_t strides[GEMEL_MAX_RANK];
+  char *begin;
+  gemel_status status = copy_and_locate(call, strides, &begin);
+  if (status == GEMEL_OK) {
+    gemel__copy_strided((size_t)gemel__view_item(y), y->rank, y->shape, begin, strides, y->data,
+                        y->strides);
+  }
+  return status;
+}
+
+/* Row functions that add; unsigned arithmetic wraps, which is what signed integers do here too. */
+#define ADD_ROW(name, T, sum_statement)                                                            \
+  static void add_row_##name(int64_t n, char *to, int64_t ts, const char *from, int64_t fs) {      \
+    for (int64_t i = 0; i < n; i++, to += ts, from += fs) {                                        \
+      T *x = (T *)to;                                                                              \
+      T y = *(const T *)from;                                                                      \
+      sum_statement;                                                                               \
+    }                                                                                              \
+  }
+ADD_ROW(bool, uint8_t, *x = *x | y)
+ADD_ROW(u8, uint8_t, *x = (uint8_t)(*x + y))
+ADD_ROW(u16, uint16_t, *x = (uint16_t)(*x + y))
+ADD_ROW(u32, uint32_t, *x = *x + y)
+ADD_ROW(u64, uint64_t, *x = *x + y)
+ADD_ROW(f16, uint16_t, *x = gemel__f32_to_f16(gemel__f16_to_f32(*x) + gemel__f16_to_f32(y)))
+ADD_ROW(bf16, uint16_t, *x = gemel__f32_to_bf16(gemel__bf16_to_f32(*x) + gemel__bf16_to_f32(y)))
+ADD_ROW(f32, float, *x = *x + y)
+ADD_ROW(f64, double, *x = *x + y)
+
+static gemel__row_function add_row(gemel_dtype dtype) {
+  static const gemel__row_function by_dtype[GEMEL_DTYPE_COUNT] = {
+      [GEMEL_BOOL] = add_row_bool, [GEMEL_I8] = add_row_u8,     [GEMEL_I16] = add_row_u16,
+      [GEMEL_I32] = add_row_u32,   [GEMEL_I64] = add_row_u64,   [GEMEL_U8] = add_row_u8,
+      [GEMEL_U16] = add_row_u16,   [GEMEL_U32] = add_row_u32,   [GEMEL_U64] = add_row_u64,
+      [GEMEL_F16] = add_row_f16,   [GEMEL_BF16] = add_row_bf16, [GEMEL_F32] = add_row_f32,
+      [GEMEL_F64] = add_row_f64};
+  return by_dtype[dtype];
+}
+
+static gemel_status run_inc_subtensor(const gemel_kernel_call *call) {
+  const gemel_view *y = &call->inputs[1];
+  int64_t strides[GEMEL_MAX_RANK];
+  char *begin;
+  gemel_status status = copy_and_locate(call, strides, &begin);
+  if (status == GEMEL_OK) {
+    gemel__walk(add_row(y->dtype), y->rank, y->shape, begin, strides, y->data, y->strides);
+  }
+  return status;
+}
+
+static const gemel_kernel set_kernels[] = {{"plain", NULL, run_set_subtensor}, {NULL, NULL, NULL}};
+static const gemel_kernel inc_kernels[] = {{"plain", NULL, run_inc_subtensor}, {NULL, NULL, NULL}};
+
+const gemel__hooks gemel__hooks_set_subtensor = {
+    infer_write, grad_set_subtensor, jvp_set_subtensor, sample_write, set_kernels,
+    NULL,        gemel__cost_move};
+const gemel__hooks gemel__hooks_inc_subtensor = {
+    infer_write, grad_inc_subtensor, jvp_inc_subtensor, sample_write, inc_kernels,
+    NULL,        gemel__cost_move};

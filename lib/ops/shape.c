@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operations that move elements without computing: dimshuffle, reshape, broadcast_to, fill,
+ * reverse, pad, join, split. Where the result can be described as a view of the input's memory, the
+ * view hook does so; the kernels copy, whatever the strides.
+ */
+#include <string.h>
+#include <gemel/ops.h>
+#include "core/tensor.h"
+#include "cpu/copy.h"
+#include "cpu/walk.h"
+#include "ops/rule.h"
+#include "ops/sampling.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* The kernel of operations whose view hook always succeeds and that are asked to copy all the same:
+ * describes the result as a view of input 0 by VIEW and copies that. */
+static gemel_status copy_through(const gemel_kernel_call *call,
+                                 gemel_status (*view)(const gemel_kernel_call *, int64_t *,
+                                                      int64_t *, int64_t *)) {
+  int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
+  const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
+  gemel_status status = view(call, shape, strides, &offset);
+  if (status == GEMEL_OK) {
+    gemel__copy_strided((size_t)gemel__view_item(x), out->rank, out->shape, out->data, out->strides,
+                        (const char *)x->data + offset, strides);
+  }
+  return status;
+}
+
+#define COPY_KERNEL(name)                                                                          \
+  static gemel_status run_##name(const gemel_kernel_call *call) {                                  \
+    return copy_through(call, view_##name);                                                        \
+  }                                                                                                \
+  static const gemel_kernel name##_kernels[] = {{"plain", NULL, run_##name}, {NULL, NULL, NULL}}
+
+/* ---- dimshuffle ---- */
+
+static gemel_status check_dropped(const gemel_infer *call, int rank, const gemel_dim *dims,
+                                  const unsigned char *used) {
+  gemel_dim one = gemel_dim_constant(call->context, 1);
+  for (int k = 0; k < rank; k++) {
+    if (!used[k] && gemel__dim_compare(call->context, dims[k], one) == GEMEL__DIFFERENT) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
+                              "axis %d is left out of the order and its size isn't 1", k);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status infer_dimshuffle(gemel_infer *call) {
+  int rank;
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  const gemel_attr *order = &call->attrs[0];
+  unsigned char used[GEMEL_MAX_RANK] = {0};
+  gemel_dim result[GEMEL_MAX_RANK];
+  gemel_status status;
+  if (order->count > GEMEL_MAX_RANK) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "a result of rank %zu; at most %d is supported",
+                            order->count, GEMEL_MAX_RANK);
+  }
+  for (size_t k = 0; k < order->count; k++) {
+    int64_t axis = order->u.ints[k];
+    if (axis < -1 || axis >= rank) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "order: axis %lld is out of range for rank %d",
+                              (long long)axis, rank);
+    }
+    if (axis >= 0 && used[axis]++) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "order: axis %lld is given twice",
+                              (long long)axis);
+    }
+    result[k] = axis < 0 ? gemel_dim_constant(call->context, 1) : dims[axis];
+  }
+  status = check_dropped(call, rank, dims, used);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return gemel__infer_result(call, gemel__rule_dtype(call, 0), (int)order->count, result);
+}
+
+static gemel_status grad_dimshuffle(gemel_derive *call) {
+  const gemel_attr *order = &call->attrs[0];
+  int64_t back[GEMEL_MAX_RANK];
+  int rank;
+  gemel__value_dims(call->inputs[0], &rank);
+  for (int k = 0; k < rank; k++) {
+    back[k] = -1;
+  }
+  for (size_t k = 0; k < order->count; k++) {
+    if (order->u.ints[k] >= 0) {
+      back[order->u.ints[k]] = (int64_t)k;
+    }
+  }
+  call->in_cotangents[0] =
+      gemel_is_null(call->out_cotangents[0])
+          ? null_value
+          : gemel_dimshuffle_at(call->out_cotangents[0], (size_t)rank, back, call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_dimshuffle(gemel_derive *call) {
+  const gemel_attr *order = &call->attrs[0];
+  call->out_cotangents[0] =
+      gemel_dimshuffle_at(call->in_cotangents[0], order->count, order->u.ints, call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status sample_dimshuffle(gemel_sample *sample) {
+  int64_t shape[4], permutation[4], order[8];
+  int rank = (int)gemel__sample_int(sample, 0, 4);
+  size_t count = 0;
+  gemel__sample_shape(sample, rank, shape);
+  gemel__sample_permutation(sample, rank, permutation);
+  for (int k = 0; k < rank; k++) {
+    if (gemel__sample_chance(sample, 4)) {
+      order[count++] = -1;
+    }
+    if (shape[permutation[k]] != 1 || gemel__sample_chance(sample, 2)) {
+      order[count++] = permutation[k];
+    }
+  }
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_ints(sample, "order", count, order);
+  return gemel__sample_status(sample);
+}
+
+static gemel_status view_dimshuffle(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                                    int64_t *offset) {
+  const gemel_view *x = &call->inputs[0];
+  const gemel_attr *order = &call->attrs[0];
+  for (size_t k = 0; k < order->count; k++) {
+    int64_t axis = order->u.ints[k];
+    shape[k] = axis < 0 ? 1 : x->shape[axis];
+    strides[k] = axis < 0 ? 0 : x->strides[axis];
+  }
+  *offset = 0;
+  return GEMEL_OK;
+}
+
+COPY_KERNEL(dimshuffle);
+
+const gemel__hooks gemel__hooks_dimshuffle = {
+    infer_dimshuffle,   grad_dimshuffle, jvp_dimshuffle,  sample_dimshuffle,
+    dimshuffle_kernels, view_dimshuffle, gemel__cost_move};
+
+/* ---- reshape ---- */
+
+/* The number of elements; one constant 0 among the dims decides, so that the others' product can't
+ * overflow. */
+static gemel_dim count_elements(gemel_context *context, int rank, const gemel_dim *dims) {
+  gemel_dim count = gemel_dim_constant(context, 1);
+  int64_t size;
+  for (int k = 0; k < rank; k++) {
+    if (gemel_dim_is_constant(context, dims[k], &size) && size == 0) {
+      return dims[k];
+    }
+  }
+  for (int k = 0; k < rank && count != GEMEL_DIM_NONE; k++) {
+    count = gemel_dim_mul(context, count, dims[k]);
+  }
+  return count;
+}
+
+static gemel_status infer_reshape(gemel_infer *call) {
+  int rank, to_rank = (int)gemel__attr_count(&call->attrs[0]);
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  gemel_dim shape[GEMEL_MAX_RANK], from, to;
+  gemel_status status = gemel__rule_sizes(call, 1);
+  if (status == GEMEL_OK) {
+    status = gemel__rule_dims(call, &call->attrs[0], shape);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__infer_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  from = count_elements(call->context, rank, dims);
+  to = count_elements(call->context, to_rank, shape);
+  if (from == GEMEL_DIM_NONE || to == GEMEL_DIM_NONE) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "more elements than 64 bits can count");
+  }
+  if (gemel__dim_compare(call->context, from, to) == GEMEL__DIFFERENT) {
+    char a[128], b[128], text[128];
+    gemel_dim_format(call->context, from, a, sizeof a);
+    gemel_dim_format(call->context, to, b, sizeof b);
+    gemel_type_format(call->context, call->outputs[0], text, sizeof text);
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s elements don't make %s, which has %s", a,
+                            text, b);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_value reshape_like(gemel_value x, gemel_value like, gemel_location where) {
+  int rank;
+  const gemel_dim *dims = gemel__value_dims(like, &rank);
+  return gemel_reshape_at(x, (size_t)rank, dims, where);
+}
+
+static gemel_status grad_reshape(gemel_derive *call) {
+  call->in_cotangents[0] =
+      gemel_is_null(call->out_cotangents[0])
+          ? null_value
+          : reshape_like(call->out_cotangents[0], call->inputs[0], call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_reshape(gemel_derive *call) {
+  call->out_cotangents[0] = reshape_like(call->in_cotangents[0], call->outputs[0], call->where);
+  return gemel__derive_status(call);
+}
+
+/* Cuts a random shape into prime factors and puts them together anew. */
+static gemel_status sample_reshape(gemel_sample *sample) {
+  int64_t from[4], to[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4), to_rank = (int)gemel__sample_int(sample, 1, 4);
+  int64_t count = 1;
+  gemel__sample_shape(sample, rank, from);
+  for (int k = 0; k < rank; k++) {
+    count *= from[k];
+  }
+  for (int k = 0; k < to_rank; k++) {
+    to[k] = 1;
+  }
+  for (int64_t p = 2; p <= count; p++) {
+    for (; count % p == 0 && count > 1; count /= p) {
+      to[gemel__sample_int(sample, 0, to_rank - 1)] *= p;
+    }
+  }
+  if (count == 0) {
+    gemel__sample_shape(sample, to_rank, to);
+    to[gemel__sample_int(sample, 0, to_rank - 1)] = 0;
+  }
+  if (count == 1 && to_rank == 1 && to[0] == 1 && gemel__sample_chance(sample, 2)) {
+    to_rank = 0;
+  }
+  gemel__sample_input(sample, sample->dtype, rank, from, GEMEL_ANY);
+  gemel__sample_sizes(sample, "shape", (size_t)to_rank, to);
+  return gemel__sample_status(sample);
+}
+
+static gemel_status view_reshape(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                                 int64_t *offset) {
+  const gemel_view *x = &call->inputs[0];
+  const gemel_attr *to = &call->attrs[0];
+  if (!gemel__is_row_major((size_t)gemel__view_item(x), x->rank, x->shape, x->strides)) {
+    return GEMEL_DECLINED;
+  }
+  for (size_t k = 0; k < to->count; k++) {
+    shape[k] = to->u.ints[k];
+  }
+  gemel__packed_strides(gemel__view_item(x), (int)to->count, shape, strides);
+  *offset = 0;
+  return GEMEL_OK;
+}
+
+/* The result is row-major, so it can be written with x's shape. */
+static gemel_status run_reshape(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  int64_t strides[GEMEL_MAX_RANK];
+  gemel__packed_strides(gemel__view_item(x), x->rank, x->shape, strides);
+  gemel__copy_strided((size_t)gemel__view_item(x), x->rank, x->shape, call->outputs[0].data,
+                      strides, x->data, x->strides);
+  return GEMEL_OK;
+}
+
+static const gemel_kernel reshape_kernels[] = {{"plain", NULL, run_reshape}, {NULL, NULL, NULL}};
+
+const gemel__hooks gemel__hooks_reshape = {infer_reshape,   grad_reshape,    jvp_reshape,
+                                           sample_reshape,  reshape_kernels, view_reshape,
+                                           gemel__cost_move};
+
+/* ---- broadcast_to ---- */
+
+/* Checks that DIMS broadcasts to SHAPE; only a literal 1 does, as everywhere. */
+static gemel_status check_broadcast(const gemel_infer *call, int rank, const gemel_dim *dims,
+                                    int to_rank, const gemel_dim *shape) {
+  int64_t size;
+  for (int k = 0; k < rank; k++) {
+    gemel_dim to = k + to_rank < rank ? GEMEL_DIM_NONE : shape[k + to_rank - rank];
+    if (to == GEMEL_DIM_NONE) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "rank %d can't be broadcast to rank %d", rank,
+                              to_rank);
+    }
+    if (gemel_dim_is_constant(call->context, dims[k], &size) && size == 1) {
+      continue;
+    }
+    if (gemel__dim_compare(call->context, dims[k], to) == GEMEL__DIFFERENT) {
+      char a[128], b[128];
+      gemel_dim_format(call->context, dims[k], a, sizeof a);
+      gemel_dim_format(call->context, to, b, sizeof b);
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
+                              "axis %d has size %s, which can't be broadcast to %s", k, a, b);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status infer_broadcast_to(gemel_infer *call) {
+  int rank, to_rank = (int)gemel__attr_count(&call->attrs[0]);
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  gemel_dim shape[GEMEL_MAX_RANK];
+  gemel_status status = gemel__rule_sizes(call, 1);
+  if (status == GEMEL_OK) {
+    status = gemel__rule_dims(call, &call->attrs[0], shape);
+  }
+  if (status == GEMEL_OK) {
+    status = check_broadcast(call, rank, dims, to_rank, shape);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return gemel__infer_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
+}
+
+static gemel_status grad_broadcast_to(gemel_derive *call) {
+  call->in_cotangents[0] =
+      gemel_is_null(call->out_cotangents[0])
+          ? null_value
+          : gemel__unbroadcast(call->out_cotangents[0], call->inputs[0], call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_value broadcast_like(gemel_value x, gemel_value like, gemel_location where) {
+  int rank;
+  const gemel_dim *dims = gemel__value_dims(like, &rank);
+  return gemel_broadcast_to_at(x, (size_t)rank, dims, where);
+}
+
+static gemel_status jvp_broadcast_to(gemel_derive *call) {
+  call->out_cotangents[0] = broadcast_like(call->in_cotangents[0], call->outputs[0], call->where);
+  return gemel__derive_status(call);
+}
+
+/* Fills FROM with a shape that broadcasts to SHAPE; returns its rank. */
+static int sample_broadcastable(gemel_sample *sample, int rank, const int64_t *shape,
+                                int64_t *from) {
+  int from_rank = (int)gemel__sample_int(sample, 0, rank);
+  for (int k = 0; k < from_rank; k++) {
+    from[k] = gemel__sample_chance(sample, 3) ? 1 : shape[rank - from_rank + k];
+  }
+  return from_rank;
+}
+
+static gemel_status sample_broadcast_to(gemel_sample *sample) {
+  int64_t shape[4], from[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4), from_rank;
+  gemel__sample_shape(sample, rank, shape);
+  from_rank = sample_broadcastable(sample, rank, shape, from);
+  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_ANY);
+  gemel__sample_sizes(sample, "shape", (size_t)rank, shape);
+  return gemel__sample_status(sample);
+}
+
+/* Writes strides with which X looks like something of RANK axes of SHAPE. */
+static void broadcast_strides(const gemel_view *x, int rank, const int64_t *shape,
+                              int64_t *strides) {
+  for (int k = 0; k < rank; k++) {
+    int from = k - (rank - x->rank);
+    strides[k] = from < 0 || (x->shape[from] == 1 && shape[k] != 1) ? 0 : x->strides[from];
+  }
+}
+
+static gemel_status view_broadcast_to(const gemel_kernel_call *call, int64_t *shape,
+                                      int64_t *strides, int64_t *offset) {
+  const gemel_attr *to = &call->attrs[0];
+  for (size_t k = 0; k < to->count; k++) {
+    shape[k] = to->u.ints[k];
+  }
+  broadcast_strides(&call->inputs[0], (int)to->count, shape, strides);
+  *offset = 0;
+  return GEMEL_OK;
+}
+
+COPY_KERNEL(broadcast_to);
+
+const gemel__hooks gemel__hooks_broadcast_to = {
+    infer_broadcast_to,   grad_broadcast_to, jvp_broadcast_to, sample_broadcast_to,
+    broadcast_to_kernels, view_broadcast_to, gemel__cost_move};
+
+/* ---- fill ---- */
+
+static gemel_status infer_fill(gemel_infer *call) {
+  int rank, value_rank;
+  const gemel_dim *shape = gemel__infer_dims(call, 0, &rank);
+  const gemel_dim *dims = gemel__infer_dims(call, 1, &value_rank);
+  gemel_status status = check_broadcast(call, value_rank, dims, rank, shape);
+  return status != GEMEL_OK ? status
+                            : gemel__infer_result(call, gemel__rule_dtype(call, 1), rank, shape);
+}
+
+static gemel_status grad_fill(gemel_derive *call) {
+  call->in_cotangents[0] = null_value;
+  call->in_cotangents[1] =
+      gemel_is_null(call->out_cotangents[0]) || !call->wanted[1]
+          ? null_value
+          : gemel__unbroadcast(call->out_cotangents[0], call->inputs[1], call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_fill(gemel_derive *call) {
+  call->out_cotangents[0] =
+      gemel_is_null(call->in_cotangents[1])
+          ? null_value
+          : gemel_fill_at(call->inputs[0], call->in_cotangents[1], call->where);
+  return gemel__derive_status(call);
+}
+
+static gemel_status sample_fill(gemel_sample *sample) {
+  int64_t shape[4], from[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4), from_rank;
+  gemel__sample_shape(sample, rank, shape);
+  from_rank = sample_broadcastable(sample, rank, shape, from);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_ANY);
+  return gemel__sample_status(sample);
+}
+
+static gemel_status run_fill(const gemel_kernel_call *call) {
+  const gemel_view *out = &call->outputs[0], *value = &call->inputs[1];
+  int64_t strides[GEMEL_MAX_RANK];
+  broadcast_strides(value, out->rank, out->shape, strides);
+  gemel__copy_strided((size_t)gemel__view_item(out), out->rank, out->shape, out->data, out->strides,
+                      value->data, strides);
+  return GEMEL_OK;
+}
+
+static const gemel_kernel fill_kernels[] = {{"plain", NULL, run_fill}, {NULL, NULL, NULL}};
+
+const gemel__hooks gemel__hooks_fill = {infer_fill,   grad_fill, jvp_fill,        sample_fill,
+                                        fill_kernels, NULL,      gemel__cost_move};
+
+/* ---- reverse ---- */
+
+static gemel_status infer_reverse(gemel_infer *call) {
+  int rank, axes[GEMEL_MAX_RANK];
+  unsigned char used[GEMEL_MAX_RANK] = {0};
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  gemel_status status = gemel__rule_axes(call, &call->attrs[0], rank, axes, used);
+  return status != GEMEL_OK ? status
+                            : gemel__infer_result(call, gemel__rule_dtype(call, 0), rank, dims);
+}
+
+static gemel_value reverse_again(const gemel_derive *call, gemel_value x) {
+  const gemel_attr *axes = &call->attrs[0];
+  return gemel_is_null(x) ? null_value
+                          : gemel_reverse_at(x, axes->count, axes->u.ints, call->where);
+}
+
+static gemel_status grad_reverse(gemel_derive *call) {
+  call->in_cotangents[0] = reverse_again(call, call->out_cotangents[0]);
+  return gemel__derive_status(call);
+}
+
+static gemel_status jvp_reverse(gemel_derive *call) {
+  call->out_cotangents[0] = reverse_again(call, call->in_cotangents[0]);
+  return gemel__derive_status(call);
+}
+
+static gemel_status sample_reverse(gemel_sample *sample) {
+  int64_t shape[4], axes[4];
+  int rank = (int)gemel__sample_int(sample, 0, 4);
+  size_t count = 0;
+  gemel__sample_shape(sample, rank, shape);
+  for (int k = 0; k < rank; k++) {
+    if (gemel__sample_chance(sample, 2)) {
+      axes[count++] = gemel__sample_chance(sample, 4) ? k - rank : k;
+    }
+  }
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_ints(sample, "axes", count, axes);
+  return gemel__sample_status(sample);
+}
+
+static gemel_status view_reverse(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
+                                 int64_t *offset) {
+  const gemel_view *x = &call->inputs[0];
+  const gemel_attr *axes = &call->attrs[0];
+  memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
+  memcpy(strides, x->strides, (size_t)x->rank * sizeof *strides);
+  *offset = 0;
+  for (size_t k = 0; k < axes->count; k++) {
+    int axis = gemel__axis(axes->u.ints[k], x->rank);
+    if (shape[axis] > 0) {
+      *offset += (shape[axis] - 1) * strides[axis];
+    }
+    strides[axis] = -strides[axis];
+  }
+  return GEMEL_OK;
+}
+
+COPY_KERNEL(reverse);
+
+const gemel__hooks gemel__hooks_reverse = {infer_reverse,   grad_reverse,    jvp_reverse,
+                                           sample_reverse,  reverse_kernels, view_reverse,
+                                           gemel__cost_move};
