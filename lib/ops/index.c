@@ -152,7 +152,7 @@ static gemel_status infer_subtensor(gemel_infer *call) {
     status = gemel__rule_dims(call, &call->attrs[1], w.size);
   }
   if (status == GEMEL_OK) {
-    status = gemel__infer_result(call, gemel__rule_dtype(call, 0), w.rank, w.size);
+    status = gemel__rule_result(call, gemel__rule_dtype(call, 0), w.rank, w.size);
   }
   return status != GEMEL_OK ? status : check_window(call, &w, &call->attrs[2]);
 }
@@ -185,13 +185,13 @@ static gemel_status grad_subtensor(gemel_derive *call) {
     call->in_cotangents[0] =
         set_window(call, zeros, call->out_cotangents[0], &call->attrs[0], &call->attrs[2]);
   }
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_subtensor(gemel_derive *call) {
   call->out_cotangents[0] =
       window_of(call, call->in_cotangents[0], call->outputs[0], &call->attrs[0], &call->attrs[2]);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 /* A window inside SHAPE: sizes, steps of either sign, starts that fit. */
@@ -318,7 +318,7 @@ static gemel_status infer_write(gemel_infer *call) {
   memcpy(w.size, size, (size_t)w.rank * sizeof *size);
   status = check_window(call, &w, &call->attrs[1]);
   return status != GEMEL_OK ? status
-                            : gemel__infer_result(call, gemel__rule_dtype(call, 0), w.rank, w.dims);
+                            : gemel__rule_result(call, gemel__rule_dtype(call, 0), w.rank, w.dims);
 }
 
 static gemel_status grad_set_subtensor(gemel_derive *call) {
@@ -331,7 +331,7 @@ static gemel_status grad_set_subtensor(gemel_derive *call) {
   if (!gemel_is_null(g) && call->wanted[1]) {
     call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
   }
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status grad_inc_subtensor(gemel_derive *call) {
@@ -341,14 +341,14 @@ static gemel_status grad_inc_subtensor(gemel_derive *call) {
   if (!gemel_is_null(g) && call->wanted[1]) {
     call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
   }
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_set_subtensor(gemel_derive *call) {
   gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
   gemel_value y = gemel__or_zeros(call->in_cotangents[1], call->inputs[1], call->where);
   call->out_cotangents[0] = set_window(call, x, y, &call->attrs[0], &call->attrs[1]);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status jvp_inc_subtensor(gemel_derive *call) {
@@ -360,7 +360,7 @@ static gemel_status jvp_inc_subtensor(gemel_derive *call) {
           ? x
           : gemel_inc_subtensor_at(x, call->in_cotangents[1], rank, starts, call->attrs[1].count,
                                    steps(&call->attrs[1]), call->where);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_write(gemel_sample *sample) {

@@ -10,15 +10,9 @@
 
 /* ---- Type rules ---- */
 
-const gemel_dim *gemel__infer_dims(const gemel_infer *call, size_t k, int *rank) {
-  *rank = gemel_type_rank(call->context, call->inputs[k]);
-  return gemel_type_dims(call->context, call->inputs[k]);
-}
-
-gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
-                                 const gemel_dim *dims) {
+gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,
+                                const gemel_dim *dims) {
   int64_t size;
-  int space = GEMEL_SPACE_HOST;
   if (rank > GEMEL_MAX_RANK) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "a result of rank %d; at most %d is supported",
                             rank, GEMEL_MAX_RANK);
@@ -32,12 +26,7 @@ gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
                               (long long)size);
     }
   }
-  if (call->n_inputs > 0) {
-    space = gemel_type_space(call->context, call->inputs[0]);
-  }
-  call->n_outputs = 1;
-  call->outputs[0] = gemel_type_new(call->context, dtype, rank, dims, space);
-  return call->outputs[0] == GEMEL_TYPE_NONE ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
+  return gemel__infer_result(call, dtype, rank, dims);
 }
 
 gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, const char *format,
@@ -122,7 +111,19 @@ gemel_status gemel__rule_axes(const gemel_infer *call, const gemel_attr *attr, i
 
 /* ---- Derivatives ---- */
 
-gemel_status gemel__derive_status(const gemel_derive *call) {
+gemel_status gemel__grad_done(gemel_derive *call) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    call->in_cotangents[k] =
+        gemel__unbroadcast(call->in_cotangents[k], call->inputs[k], call->where);
+  }
+  return gemel_graph_error(call->graph)->status;
+}
+
+gemel_status gemel__jvp_done(gemel_derive *call) {
+  for (size_t k = 0; k < call->n_outputs; k++) {
+    call->out_cotangents[k] =
+        gemel__unbroadcast(call->out_cotangents[k], call->outputs[k], call->where);
+  }
   return gemel_graph_error(call->graph)->status;
 }
 

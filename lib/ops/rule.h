@@ -17,6 +17,11 @@
 gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, const char *format, ...)
     GEMEL__PRINTF(3, 4);
 
+/* Sets output 0 to this type, in the memory space of input 0. A negative size or too high a rank is
+ * GEMEL_BAD_SHAPE. */
+gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,
+                                const gemel_dim *dims);
+
 /* Number of elements of a list attribute (0 if absent). */
 size_t gemel__attr_count(const gemel_attr *attr);
 
@@ -41,8 +46,11 @@ static inline gemel_dtype gemel__rule_dtype(const gemel_infer *call, size_t k) {
 
 /* ---- Derivatives ---- */
 
-/* What a hook returns when it is done: the graph's own status. */
-gemel_status gemel__derive_status(const gemel_derive *call);
+/* What a gradient or a forward hook returns when it is done: the graph's own status. Sizes that are
+ * equal without proof have other names in a cotangent than in its input; here it gets the input's
+ * (a tangent that of the output). */
+gemel_status gemel__grad_done(gemel_derive *call);
+gemel_status gemel__jvp_done(gemel_derive *call);
 
 /* Dims of VALUE's type and its rank. */
 const gemel_dim *gemel__value_dims(gemel_value value, int *rank);

@@ -77,7 +77,7 @@ static gemel_status infer_pad(gemel_infer *call) {
   for (int k = 0; k < rank; k++) {
     result[k] = padded(call->context, dims[k], padding_of(call->attrs, k));
   }
-  return gemel__infer_result(call, gemel__rule_dtype(call, 0), rank, result);
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), rank, result);
 }
 
 static gemel_value pad_with(const gemel_derive *call, gemel_value x, gemel_value value) {
@@ -126,14 +126,14 @@ static gemel_status grad_pad(gemel_derive *call) {
   gemel_value g = call->out_cotangents[0];
   call->in_cotangents[0] = gemel_is_null(g) || !call->wanted[0] ? null_value : unpad(call, g);
   call->in_cotangents[1] = gemel_is_null(g) || !call->wanted[1] ? null_value : padding_sum(call, g);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_pad(gemel_derive *call) {
   gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
   gemel_value value = gemel__or_zeros(call->in_cotangents[1], call->inputs[1], call->where);
   call->out_cotangents[0] = pad_with(call, x, value);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static int64_t spread_size(int64_t n, int64_t interior) {
@@ -252,7 +252,7 @@ static gemel_status infer_join(gemel_infer *call) {
     result[axis] =
         gemel_dim_add(call->context, result[axis], gemel__infer_dims(call, k, &other_rank)[axis]);
   }
-  return gemel__infer_result(call, gemel__rule_dtype(call, 0), rank, result);
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), rank, result);
 }
 
 static gemel_status grad_join(gemel_derive *call) {
@@ -276,7 +276,7 @@ static gemel_status grad_join(gemel_derive *call) {
   for (size_t k = 0; k < n; k++) {
     call->in_cotangents[k] = call->wanted[k] ? gemel_value_output(parts, (uint32_t)k) : null_value;
   }
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 /* Joins N values, zeros like LIKES[k] where one is null; null if all are. */
@@ -307,7 +307,7 @@ static gemel_value join_or_zeros(size_t n, const gemel_value *values, const geme
 static gemel_status jvp_join(gemel_derive *call) {
   call->out_cotangents[0] = join_or_zeros(call->n_inputs, call->in_cotangents, call->inputs,
                                           call->attrs[0].u.i, call->where, call->error);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_join(gemel_sample *sample) {
@@ -381,7 +381,7 @@ static gemel_status split_outputs(gemel_infer *call, int rank, const gemel_dim *
     shape[axis] = part_size(call, k);
     total = gemel_dim_add(call->context, total, shape[axis]);
     part.outputs = &type;
-    status = gemel__infer_result(&part, gemel__rule_dtype(call, 0), rank, shape);
+    status = gemel__rule_result(&part, gemel__rule_dtype(call, 0), rank, shape);
     if (status != GEMEL_OK) {
       return status;
     }
@@ -421,7 +421,7 @@ static gemel_status infer_split(gemel_infer *call) {
 static gemel_status grad_split(gemel_derive *call) {
   call->in_cotangents[0] = join_or_zeros(call->n_outputs, call->out_cotangents, call->outputs,
                                          call->attrs[1].u.i, call->where, call->error);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_split(gemel_derive *call) {
@@ -442,7 +442,7 @@ static gemel_status jvp_split(gemel_derive *call) {
     call->out_cotangents[k] = gemel_value_output(parts, (uint32_t)k);
   }
   gemel__free(sizes, n * sizeof *sizes);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_split(gemel_sample *sample) {

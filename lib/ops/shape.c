@@ -76,7 +76,7 @@ static gemel_status infer_dimshuffle(gemel_infer *call) {
   if (status != GEMEL_OK) {
     return status;
   }
-  return gemel__infer_result(call, gemel__rule_dtype(call, 0), (int)order->count, result);
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), (int)order->count, result);
 }
 
 static gemel_status grad_dimshuffle(gemel_derive *call) {
@@ -96,14 +96,14 @@ static gemel_status grad_dimshuffle(gemel_derive *call) {
       gemel_is_null(call->out_cotangents[0])
           ? null_value
           : gemel_dimshuffle_at(call->out_cotangents[0], (size_t)rank, back, call->where);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_dimshuffle(gemel_derive *call) {
   const gemel_attr *order = &call->attrs[0];
   call->out_cotangents[0] =
       gemel_dimshuffle_at(call->in_cotangents[0], order->count, order->u.ints, call->where);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_dimshuffle(gemel_sample *sample) {
@@ -171,7 +171,7 @@ static gemel_status infer_reshape(gemel_infer *call) {
     status = gemel__rule_dims(call, &call->attrs[0], shape);
   }
   if (status == GEMEL_OK) {
-    status = gemel__infer_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
+    status = gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -203,12 +203,12 @@ static gemel_status grad_reshape(gemel_derive *call) {
       gemel_is_null(call->out_cotangents[0])
           ? null_value
           : reshape_like(call->out_cotangents[0], call->inputs[0], call->where);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_reshape(gemel_derive *call) {
   call->out_cotangents[0] = reshape_like(call->in_cotangents[0], call->outputs[0], call->where);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 /* Cuts a random shape into prime factors and puts them together anew. */
@@ -311,7 +311,7 @@ static gemel_status infer_broadcast_to(gemel_infer *call) {
   if (status != GEMEL_OK) {
     return status;
   }
-  return gemel__infer_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
 }
 
 static gemel_status grad_broadcast_to(gemel_derive *call) {
@@ -319,7 +319,7 @@ static gemel_status grad_broadcast_to(gemel_derive *call) {
       gemel_is_null(call->out_cotangents[0])
           ? null_value
           : gemel__unbroadcast(call->out_cotangents[0], call->inputs[0], call->where);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_value broadcast_like(gemel_value x, gemel_value like, gemel_location where) {
@@ -330,7 +330,7 @@ static gemel_value broadcast_like(gemel_value x, gemel_value like, gemel_locatio
 
 static gemel_status jvp_broadcast_to(gemel_derive *call) {
   call->out_cotangents[0] = broadcast_like(call->in_cotangents[0], call->outputs[0], call->where);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 /* Fills FROM with a shape that broadcasts to SHAPE; returns its rank. */
@@ -387,7 +387,7 @@ static gemel_status infer_fill(gemel_infer *call) {
   const gemel_dim *dims = gemel__infer_dims(call, 1, &value_rank);
   gemel_status status = check_broadcast(call, value_rank, dims, rank, shape);
   return status != GEMEL_OK ? status
-                            : gemel__infer_result(call, gemel__rule_dtype(call, 1), rank, shape);
+                            : gemel__rule_result(call, gemel__rule_dtype(call, 1), rank, shape);
 }
 
 static gemel_status grad_fill(gemel_derive *call) {
@@ -396,7 +396,7 @@ static gemel_status grad_fill(gemel_derive *call) {
       gemel_is_null(call->out_cotangents[0]) || !call->wanted[1]
           ? null_value
           : gemel__unbroadcast(call->out_cotangents[0], call->inputs[1], call->where);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_fill(gemel_derive *call) {
@@ -404,7 +404,7 @@ static gemel_status jvp_fill(gemel_derive *call) {
       gemel_is_null(call->in_cotangents[1])
           ? null_value
           : gemel_fill_at(call->inputs[0], call->in_cotangents[1], call->where);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_fill(gemel_sample *sample) {
@@ -439,7 +439,7 @@ static gemel_status infer_reverse(gemel_infer *call) {
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   gemel_status status = gemel__rule_axes(call, &call->attrs[0], rank, axes, used);
   return status != GEMEL_OK ? status
-                            : gemel__infer_result(call, gemel__rule_dtype(call, 0), rank, dims);
+                            : gemel__rule_result(call, gemel__rule_dtype(call, 0), rank, dims);
 }
 
 static gemel_value reverse_again(const gemel_derive *call, gemel_value x) {
@@ -450,12 +450,12 @@ static gemel_value reverse_again(const gemel_derive *call, gemel_value x) {
 
 static gemel_status grad_reverse(gemel_derive *call) {
   call->in_cotangents[0] = reverse_again(call, call->out_cotangents[0]);
-  return gemel__derive_status(call);
+  return gemel__grad_done(call);
 }
 
 static gemel_status jvp_reverse(gemel_derive *call) {
   call->out_cotangents[0] = reverse_again(call, call->in_cotangents[0]);
-  return gemel__derive_status(call);
+  return gemel__jvp_done(call);
 }
 
 static gemel_status sample_reverse(gemel_sample *sample) {

@@ -57,7 +57,7 @@ const gemel__hooks gemel__hooks_constant = {.infer = infer_constant,
 
 static gemel_status infer_size(gemel_infer *call) {
   gemel_status status = gemel__rule_sizes(call, 0);
-  return status != GEMEL_OK ? status : gemel__infer_result(call, GEMEL_I64, 0, NULL);
+  return status != GEMEL_OK ? status : gemel__rule_result(call, GEMEL_I64, 0, NULL);
 }
 
 static gemel_status run_size(const gemel_kernel_call *call) {
@@ -103,7 +103,7 @@ static gemel_status infer_arange(gemel_infer *call) {
   if (dtype == GEMEL_BOOL) {
     return gemel__rule_fail(call, GEMEL_BAD_TYPE, "there is no arange of dtype bool");
   }
-  return gemel__infer_result(call, dtype, 1, &n);
+  return gemel__rule_result(call, dtype, 1, &n);
 }
 
 #define COUNT_UP(T, convert)                                                                       \
