@@ -2,3 +2,4 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/reference.h
+libgemel_verify_a_SOURCES += %reldir%/rtensor.c

@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Domain B: see bound.h. Both parts of an element are Arb balls; as long as nothing has been
+ * rounded they are the same ball, and only one is kept and computed (the flag `same`), which halves
+ * the work on inputs and on integers.
+ */
+#include "domains/bound.h"
+
+#include <arb.h>
+#include <math.h>
+#include <stdio.h>
+#include "core/alloc.h"
+
+#define INTEGER_PRECISION 512
+#define MAX_PRECISION 2048
+
+typedef struct element {
+  gemel__state state;
+  int same;    /* computed is not used: it is equal to exact */
+  arb_t exact; /* holds the exact value */
+  arb_t computed;
+} element;
+
+/* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
+typedef struct format {
+  int precision, overflow, tiny;
+} format;
+
+static const format *format_of(gemel_dtype dtype) {
+  static const format f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
+                      f64 = {53, 1024, -1074};
+  switch (dtype) {
+  case GEMEL_F16:
+    return &f16;
+  case GEMEL_BF16:
+    return &bf16;
+  case GEMEL_F64:
+    return &f64;
+  default:
+    return &f32;
+  }
+}
+
+static gemel__bound *self(gemel__domain *d) {
+  return (gemel__bound *)d;
+}
+
+static slong precision(gemel__domain *d) {
+  slong bits = self(d)->precision;
+  if (gemel_dtype_kind(self(d)->dtype) != GEMEL_KIND_FLOAT && bits < INTEGER_PRECISION)
+    return INTEGER_PRECISION;
+  return bits;
+}
+
+static const arb_struct *computed(const element *a) {
+  return a->same ? a->exact : a->computed;
+}
+
+/* ---- Elements ---- */
+
+static void bound_init(gemel__domain *d, void *e) {
+  (void)d;
+  element *x = e;
+  x->state = GEMEL__DEFINED;
+  x->same = 1;
+  arb_init(x->exact);
+  arb_init(x->computed);
+}
+
+static void bound_clear(gemel__domain *d, void *e) {
+  (void)d;
+  element *x = e;
+  arb_clear(x->exact);
+  arb_clear(x->computed);
+}
+
+static void bound_set(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *x = e;
+  const element *y = a;
+  if (x == y)
+    return;
+  x->state = y->state;
+  x->same = y->same;
+  arb_set(x->exact, y->exact);
+  if (!y->same)
+    arb_set(x->computed, y->computed);
+}
+
+static gemel__state bound_state(gemel__domain *d, const void *e) {
+  (void)d;
+  return ((const element *)e)->state;
+}
+
+static void bound_set_state(gemel__domain *d, void *e, gemel__state state) {
+  (void)d;
+  element *x = e;
+  x->state = state;
+  if (state != GEMEL__DEFINED) {
+    x->same = 1;
+    arb_zero(x->exact);
+  }
+}
+
+static void leave_undecided(gemel__domain *d, element *e) {
+  self(d)->undecided++;
+  bound_set_state(d, e, GEMEL__UNDECIDED);
+}
+
+static int both_defined(gemel__domain *d, element *e, const element *a, const element *b) {
+  gemel__state state = a->state;
+  if (b && b->state > state)
+    state = b->state;
+  if (state == GEMEL__DEFINED)
+    return 1;
+  bound_set_state(d, e, state);
+  return 0;
+}
+
+static int is_usable(const arb_t x) {
+  return arb_is_finite(x) && !COEFF_IS_MPZ(*ARF_EXPREF(arb_midref(x)));
+}
+
+/* E has just got both parts; numbers beyond all reason have no bound. */
+static void settle(gemel__domain *d, element *e, int same) {
+  e->state = GEMEL__DEFINED;
+  e->same = same;
+  if (!is_usable(e->exact) || (!same && !is_usable(e->computed)))
+    bound_set_state(d, e, GEMEL__UNDECIDED);
+}
+
+static void set_integer(element *e, slong x) {
+  e->state = GEMEL__DEFINED;
+  e->same = 1;
+  arb_set_si(e->exact, x);
+}
+
+/* ---- Conversions ---- */
+
+static void bound_from_double(gemel__domain *d, void *e, double x) {
+  element *r = e;
+  set_integer(r, 0);
+  if (isfinite(x))
+    arb_set_d(r->exact, x);
+  else
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+}
+
+static void bound_from_integer(gemel__domain *d, void *e, int64_t x) {
+  (void)d;
+  set_integer(e, x);
+}
+
+static void bound_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
+  (void)d;
+  element *r = e;
+  set_integer(r, 0);
+  arb_set_ui(r->exact, x);
+}
+
+static int bound_to_integer(gemel__domain *d, const void *e, int64_t *x) {
+  (void)d;
+  const element *a = e;
+  const arf_struct *m = arb_midref(computed(a));
+  if (a->state != GEMEL__DEFINED || !arb_is_exact(computed(a)) || !arb_is_exact(a->exact) ||
+      !arf_is_int(m) || arf_cmpabs_2exp_si(m, 64) >= 0)
+    return 0;
+  fmpz_t n;
+  fmpz_init(n);
+  arf_get_fmpz(n, m, ARF_RND_DOWN);
+  int fits = fmpz_fits_si(n);
+  if (fits)
+    *x = fmpz_get_si(n);
+  fmpz_clear(n);
+  return fits;
+}
+
+/* ---- Arithmetic ---- */
+
+typedef void binary_function(arb_t, const arb_t, const arb_t, slong);
+typedef void unary_function(arb_t, const arb_t, slong);
+
+/* The computed part first: E may be A or B, whose exact part may stand for both. */
+static void binary(gemel__domain *d, element *e, const element *a, const element *b,
+                   binary_function *function) {
+  int same = a->same && b->same;
+  slong bits = precision(d);
+  if (!same)
+    function(e->computed, computed(a), computed(b), bits);
+  function(e->exact, a->exact, b->exact, bits);
+  settle(d, e, same);
+}
+
+static void unary(gemel__domain *d, element *e, const element *a, unary_function *function) {
+  int same = a->same;
+  slong bits = precision(d);
+  if (!same)
+    function(e->computed, a->computed, bits);
+  function(e->exact, a->exact, bits);
+  settle(d, e, same);
+}
+
+static void bound_add(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (both_defined(d, e, a, b))
+    binary(d, e, a, b, arb_add);
+}
+
+static void bound_sub(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (both_defined(d, e, a, b))
+    binary(d, e, a, b, arb_sub);
+}
+
+static void bound_mul(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (both_defined(d, e, a, b))
+    binary(d, e, a, b, arb_mul);
+}
+
+static void bound_div(gemel__domain *d, void *e, const void *a, const void *b) {
+  const element *y = b;
+  if (!both_defined(d, e, a, b))
+    return;
+  if (arb_is_zero(y->exact))
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else if (arb_contains_zero(y->exact) || arb_contains_zero(computed(y)))
+    leave_undecided(d, e);
+  else
+    binary(d, e, a, b, arb_div);
+}
+
+static void bound_neg(gemel__domain *d, void *e, const void *a) {
+  bound_set(d, e, a);
+  element *x = e;
+  arb_neg(x->exact, x->exact);
+  if (!x->same)
+    arb_neg(x->computed, x->computed);
+}
+
+static void bound_exp(gemel__domain *d, void *e, const void *a) {
+  if (both_defined(d, e, a, NULL))
+    unary(d, e, a, arb_exp);
+}
+
+static void bound_log(gemel__domain *d, void *e, const void *a) {
+  const element *x = a;
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (arb_is_nonpositive(x->exact))
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else if (!arb_is_positive(x->exact) || !arb_is_positive(computed(x)))
+    leave_undecided(d, e);
+  else
+    unary(d, e, a, arb_log);
+}
+
+static void bound_sqrt(gemel__domain *d, void *e, const void *a) {
+  const element *x = a;
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (arb_is_negative(x->exact))
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else if (!arb_is_nonnegative(x->exact) || !arb_is_nonnegative(computed(x)))
+    leave_undecided(d, e);
+  else
+    unary(d, e, a, arb_sqrt);
+}
+
+/* a^n. */
+static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
+  if (fmpz_sgn(n) < 0 && arb_is_zero(a->exact)) {
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  } else if (fmpz_sgn(n) < 0 && (arb_contains_zero(a->exact) || arb_contains_zero(computed(a)))) {
+    leave_undecided(d, e);
+  } else {
+    int same = a->same;
+    slong bits = precision(d) + (slong)fmpz_bits(n);
+    if (!same)
+      arb_pow_fmpz(e->computed, a->computed, n, bits);
+    arb_pow_fmpz(e->exact, a->exact, n, bits);
+    settle(d, e, same);
+  }
+}
+
+/* 1 and *N if B is exactly an integer that isn't huge. */
+static int exact_integer(const element *b, fmpz_t n) {
+  const arf_struct *m = arb_midref(b->exact);
+  if (!b->same || !arb_is_exact(b->exact) || !arf_is_int(m) || arf_cmpabs_2exp_si(m, 64) >= 0)
+    return 0;
+  arf_get_fmpz(n, m, ARF_RND_DOWN);
+  return 1;
+}
+
+static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
+  if (arb_is_positive(a->exact) && arb_is_positive(computed(a)))
+    binary(d, e, a, b, arb_pow);
+  else if (arb_is_zero(a->exact) && a->same && arb_is_positive(computed(b)))
+    set_integer(e, 0);
+  else if (b->same && arb_is_exact(b->exact) && arb_is_nonpositive(a->exact) &&
+           !(arb_is_zero(a->exact) && arb_is_positive(b->exact)))
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else
+    leave_undecided(d, e);
+}
+
+static void bound_pow(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  fmpz_t n;
+  fmpz_init(n);
+  if (exact_integer(b, n))
+    integer_power(d, e, a, n);
+  else
+    general_power(d, e, a, b);
+  fmpz_clear(n);
+}
+
+/* ---- Sums ---- */
+
+/* What sum() needs to know of its terms: the sum of the magnitudes, rounded up, and for exact terms
+ * the largest 2^k that they are all multiples of. */
+typedef struct terms {
+  mag_t magnitude;
+  int exact;
+  slong unit;
+} terms;
+
+static void add_term(terms *t, const element *a) {
+  mag_t m;
+  mag_init(m);
+  const arb_struct *x = computed(a);
+  arb_get_mag(m, x);
+  mag_add(t->magnitude, t->magnitude, m);
+  mag_clear(m);
+  if (!arb_is_exact(x)) {
+    t->exact = 0;
+  } else if (!arf_is_zero(arb_midref(x))) {
+    slong unit = ARF_EXP(arb_midref(x)) - arf_bits(arb_midref(x));
+    if (unit < t->unit)
+      t->unit = unit;
+  }
+}
+
+/* 1 if every partial sum in every order is a number of the format. */
+static int sums_exactly(const terms *t, const format *f) {
+  return t->exact && t->unit >= f->tiny &&
+         (t->unit == WORD_MAX || mag_cmp_2exp_si(t->magnitude, t->unit + f->precision) <= 0);
+}
+
+/* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
+static int widen_sum(element *e, size_t n, const terms *t, const format *f) {
+  double u = ldexp(0.5, 1 - f->precision), nu = (double)(n - 1) * u;
+  if (nu >= 0.5 || mag_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
+    return 0;
+  mag_t error;
+  mag_init(error);
+  mag_set_d(error, nu / (1 - nu) * (1 + 0x1p-50));
+  mag_mul(error, error, t->magnitude);
+  if (e->same)
+    arb_set(e->computed, e->exact);
+  e->same = 0;
+  arb_add_error_mag(e->computed, error);
+  mag_clear(error);
+  return 1;
+}
+
+static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
+  element sum;
+  terms t = {.exact = 1, .unit = WORD_MAX};
+  bound_init(d, &sum);
+  mag_init(t.magnitude);
+  for (size_t i = 0; i < n; i++) {
+    bound_add(d, &sum, &sum, addends[i]);
+    if (sum.state == GEMEL__DEFINED)
+      add_term(&t, addends[i]);
+  }
+  gemel_dtype dtype = self(d)->dtype;
+  const format *f = dtype == GEMEL_F64 ? format_of(GEMEL_F64) : format_of(GEMEL_F32);
+  if (sum.state == GEMEL__DEFINED && n > 1 && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT &&
+      !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
+    bound_set_state(d, &sum, GEMEL__UNDECIDED);
+  mag_clear(t.magnitude);
+  bound_set(d, e, &sum);
+  bound_clear(d, &sum);
+}
+
+/* ---- Decisions ---- */
+
+static int sign_of(const arb_t x) {
+  if (arb_is_positive(x))
+    return 1;
+  if (arb_is_negative(x))
+    return -1;
+  return arb_is_zero(x) ? 0 : GEMEL__UNORDERED;
+}
+
+static int bound_sign(gemel__domain *d, const void *a) {
+  const element *x = a;
+  if (x->state != GEMEL__DEFINED)
+    return GEMEL__UNORDERED;
+  int sign = sign_of(computed(x));
+  if (sign == 0 && sign_of(x->exact) != 0)
+    sign = GEMEL__UNORDERED;
+  if (sign == GEMEL__UNORDERED)
+    self(d)->undecided++;
+  return sign;
+}
+
+static void bound_floor(gemel__domain *d, void *e, const void *a) {
+  if (!both_defined(d, e, a, NULL))
+    return;
+  element *r = e;
+  arf_t low, high;
+  arf_init(low);
+  arf_init(high);
+  arb_get_interval_arf(low, high, computed(a), ARF_PREC_EXACT);
+  arf_floor(low, low);
+  arf_floor(high, high);
+  if (arf_equal(low, high)) {
+    arb_set_arf(r->exact, low);
+    settle(d, r, 1);
+  } else {
+    leave_undecided(d, r);
+  }
+  arf_clear(low);
+  arf_clear(high);
+}
+
+static void bound_hull(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (both_defined(d, e, a, b)) {
+    binary(d, e, a, b, arb_union);
+  }
+}
+
+/* ---- Rounding ---- */
+
+/* 1 if X is one number of the format. */
+static int is_representable(const arb_t x, const format *f) {
+  const arf_struct *m = arb_midref(x);
+  if (!arb_is_exact(x))
+    return 0;
+  return arf_is_zero(m) || (arf_bits(m) <= f->precision && ARF_EXP(m) - arf_bits(m) >= f->tiny);
+}
+
+/* 1 if X reaches beyond the largest finite number, 2^overflow − 2^(overflow − precision). */
+static int overflows(const arb_t x, const format *f) {
+  mag_t m;
+  mag_init(m);
+  arb_get_mag(m, x);
+  int beyond = mag_cmp_2exp_si(m, f->overflow - 1) > 0;
+  mag_clear(m);
+  if (beyond) {
+    arf_t top, largest;
+    arf_init(top);
+    arf_init(largest);
+    arb_get_abs_ubound_arf(top, x, 128);
+    arf_set_si_2exp_si(largest, 1, f->precision);
+    arf_sub_ui(largest, largest, 1, 64, ARF_RND_DOWN);
+    arf_mul_2exp_si(largest, largest, f->overflow - f->precision);
+    beyond = arf_cmp(top, largest) > 0;
+    arf_clear(top);
+    arf_clear(largest);
+  }
+  return beyond;
+}
+
+/* Exponent of the unit in the last place of the format at the largest magnitude of X. */
+static slong ulp_exponent(const arb_t x, const format *f) {
+  slong exponent = f->tiny + f->precision;
+  if (arb_is_exact(x)) {
+    if (!arf_is_zero(arb_midref(x)))
+      exponent = ARF_EXP(arb_midref(x));
+  } else {
+    mag_t m;
+    mag_init(m);
+    arb_get_mag(m, x);
+    exponent = MAG_EXP(m);
+    mag_clear(m);
+  }
+  exponent -= f->precision;
+  return exponent < f->tiny ? f->tiny : exponent;
+}
+
+static void widen(arb_t x, double ulps, slong unit) {
+  mag_t error;
+  mag_init(error);
+  mag_set_d(error, ulps);
+  mag_mul_2exp_si(error, error, unit);
+  arb_add_error_mag(x, error);
+  mag_clear(error);
+}
+
+static void round_float(gemel__domain *d, element *e, gemel_dtype dtype, double ulps) {
+  const format *f = format_of(dtype);
+  int correct = ulps < 0 || ulps == 0.5;
+  if (ulps != 0 && !(correct && is_representable(computed(e), f))) {
+    if (e->same)
+      arb_set(e->computed, e->exact);
+    e->same = 0;
+    slong unit = ulp_exponent(e->computed, f);
+    slong inner = ulp_exponent(e->computed, format_of(GEMEL_F32));
+    widen(e->computed, correct ? 0.5 : ulps, unit);
+    widen(e->computed, 0.5, f->tiny);
+    if (dtype == GEMEL_F16 || dtype == GEMEL_BF16)
+      widen(e->computed, 0.5, inner);
+  }
+  if (overflows(computed(e), f))
+    bound_set_state(d, e, GEMEL__UNDECIDED);
+}
+
+static void round_integer(gemel__domain *d, element *e, gemel_dtype dtype) {
+  const arf_struct *m = arb_midref(computed(e));
+  if (!arb_is_exact(e->exact) || !arb_is_exact(computed(e)) || !arf_is_int(m) ||
+      arf_cmpabs_2exp_si(m, 2 * MAX_PRECISION) >= 0) {
+    leave_undecided(d, e);
+    return;
+  }
+  ulong bits = 8 * gemel_dtype_size(dtype);
+  fmpz_t n, modulus;
+  fmpz_init(n);
+  fmpz_init(modulus);
+  arf_get_fmpz(n, m, ARF_RND_DOWN);
+  fmpz_fdiv_r_2exp(n, n, bits);
+  fmpz_one(modulus);
+  fmpz_mul_2exp(modulus, modulus, bits);
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED && fmpz_tstbit(n, bits - 1))
+    fmpz_sub(n, n, modulus);
+  set_integer(e, 0);
+  arb_set_fmpz(e->exact, n);
+  fmpz_clear(n);
+  fmpz_clear(modulus);
+}
+
+static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
+  element *x = e;
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  if (kind == GEMEL_KIND_FLOAT)
+    self(d)->dtype = dtype;
+  if (x->state != GEMEL__DEFINED)
+    return;
+  if (kind == GEMEL_KIND_FLOAT) {
+    round_float(d, x, dtype, ulps);
+  } else if (kind == GEMEL_KIND_BOOL) {
+    int sign = bound_sign(d, x);
+    if (sign == GEMEL__UNORDERED)
+      bound_set_state(d, e, GEMEL__UNDECIDED);
+    else
+      set_integer(x, sign != 0);
+  } else {
+    round_integer(d, x, dtype);
+  }
+}
+
+/* ---- Comparison, verdicts, text ---- */
+
+static int bound_equal(gemel__domain *d, const void *a, const void *b) {
+  (void)d;
+  const element *x = a, *y = b;
+  if (x->state != GEMEL__DEFINED || y->state != GEMEL__DEFINED)
+    return -1;
+  if (!arb_overlaps(computed(x), computed(y)))
+    return 0;
+  return x->same && y->same && arb_is_exact(x->exact) && arb_is_exact(y->exact) ? 1 : -1;
+}
+
+/* The farthest that the computed ball reaches from the exact value, rounded up. */
+static void get_radius(arf_t bound, const element *x) {
+  arf_t t;
+  arf_init(t);
+  const arb_struct *c = computed(x);
+  arf_sub(bound, arb_midref(c), arb_midref(x->exact), 64, ARF_RND_UP);
+  arf_abs(bound, bound);
+  arf_set_mag(t, arb_radref(c));
+  arf_add(bound, bound, t, 64, ARF_RND_UP);
+  arf_set_mag(t, arb_radref(x->exact));
+  arf_add(bound, bound, t, 64, ARF_RND_UP);
+  arf_clear(t);
+}
+
+static double float_ratio(const element *x, double value) {
+  arf_t error, bound, t;
+  arf_init(error);
+  arf_init(bound);
+  arf_init(t);
+  arf_set_d(error, value);
+  arf_sub(error, error, arb_midref(x->exact), 64, ARF_RND_DOWN);
+  arf_abs(error, error);
+  arf_set_mag(t, arb_radref(x->exact));
+  arf_sub(error, error, t, 64, ARF_RND_FLOOR);
+  get_radius(bound, x);
+  double ratio = 0;
+  if (arf_sgn(error) > 0 && arf_is_zero(bound)) {
+    ratio = INFINITY;
+  } else if (arf_sgn(error) > 0) {
+    arf_div(t, error, bound, 64, ARF_RND_DOWN);
+    ratio = arf_get_d(t, ARF_RND_DOWN);
+  }
+  arf_clear(error);
+  arf_clear(bound);
+  arf_clear(t);
+  return ratio;
+}
+
+double gemel__bound_ratio(gemel__domain *d, const void *e, gemel_dtype dtype, double value) {
+  const element *x = e;
+  if (x->state != GEMEL__DEFINED)
+    return 0;
+  if (!isfinite(value))
+    return INFINITY;
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT && x->same && arb_is_exact(x->exact))
+    return gemel__bound_value(d, e) == value ? 0 : INFINITY;
+  return float_ratio(x, value);
+}
+
+double gemel__bound_radius(gemel__domain *d, const void *e) {
+  (void)d;
+  const element *x = e;
+  if (x->state != GEMEL__DEFINED)
+    return INFINITY;
+  arf_t bound;
+  arf_init(bound);
+  get_radius(bound, x);
+  double radius = arf_get_d(bound, ARF_RND_UP);
+  arf_clear(bound);
+  return radius;
+}
+
+double gemel__bound_relative(gemel__domain *d, const void *e) {
+  const element *x = e;
+  double relative = INFINITY;
+  if (x->state != GEMEL__DEFINED)
+    return relative;
+  arf_t bound, value;
+  arf_init(bound);
+  arf_init(value);
+  get_radius(bound, x);
+  arb_get_abs_lbound_arf(value, x->exact, 64);
+  if (arf_is_zero(bound)) {
+    relative = 0;
+  } else if (!arf_is_zero(value)) {
+    arf_div(bound, bound, value, 64, ARF_RND_UP);
+    relative = arf_get_d(bound, ARF_RND_UP);
+  }
+  arf_clear(bound);
+  arf_clear(value);
+  (void)d;
+  return relative;
+}
+
+double gemel__bound_value(gemel__domain *d, const void *e) {
+  (void)d;
+  const element *x = e;
+  return x->state == GEMEL__DEFINED ? arf_get_d(arb_midref(x->exact), ARF_RND_NEAR) : NAN;
+}
+
+static void bound_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
+  static const char *const states[] = {"", "undefined", "undecided", "gap"};
+  const element *x = e;
+  if (x->state != GEMEL__DEFINED)
+    snprintf(text, bytes, "%s", states[x->state]);
+  else
+    snprintf(text, bytes, "%.17g ± %.3g", gemel__bound_value(d, e), gemel__bound_radius(d, e));
+}
+
+/* ---- The domain ---- */
+
+static const gemel__domain table = {
+    .name = "bound",
+    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .init = bound_init,
+    .clear = bound_clear,
+    .set = bound_set,
+    .from_double = bound_from_double,
+    .from_integer = bound_from_integer,
+    .from_unsigned = bound_from_unsigned,
+    .add = bound_add,
+    .sub = bound_sub,
+    .mul = bound_mul,
+    .div = bound_div,
+    .neg = bound_neg,
+    .exp = bound_exp,
+    .log = bound_log,
+    .sqrt = bound_sqrt,
+    .pow = bound_pow,
+    .floor = bound_floor,
+    .sum = bound_sum,
+    .sign = bound_sign,
+    .hull = bound_hull,
+    .round = bound_round,
+    .to_integer = bound_to_integer,
+    .state = bound_state,
+    .set_state = bound_set_state,
+    .equal = bound_equal,
+    .format = bound_format,
+};
+
+void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype) {
+  if (d->init == bound_init)
+    self(d)->dtype = dtype;
+}
+
+gemel__bound *gemel__bound_new(long bits) {
+  gemel__bound *b = gemel__alloc_zeroed(sizeof *b);
+  if (!b)
+    return NULL;
+  b->domain = table;
+  b->precision = bits < 128 ? 128 : bits > MAX_PRECISION ? MAX_PRECISION : bits;
+  b->dtype = GEMEL_F32;
+  return b;
+}
+
+void gemel__bound_free(gemel__bound *b) {
+  gemel__free(b, sizeof *b);
+}

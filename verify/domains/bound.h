@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Domain B, error bounds for tier float. An element is a pair: the exact value (a ball of PRECISION
+ * bits that holds it), and a ball that holds every number which a correct implementation in
+ * floating point may have computed in its place, given the input at hand. Primitive operations act
+ * on both; round(dtype, ulps), which the references call once for each rounding that a
+ * straightforward algorithm has, widens the second. The verdict on a computed number is its
+ * distance from the exact value divided by the bound, the farthest that the second ball reaches
+ * from the exact value. There is no tolerance to edit.
+ *
+ * round(dtype, ulps) of a float dtype widens by ulps × ulp(v) + half the smallest subnormal, where
+ * ulp(v) belongs to the largest number of the ball and ulps < 0 means 0.5 (correct rounding). f16
+ * and bf16 are computed in f32 and then stored, so half an f32 ulp is added for the second
+ * rounding. ulps = 0 adds nothing. With correct rounding, a result that is known exactly and is a
+ * number of the dtype stays exact: then the bound is 0. If the ball reaches beyond the dtype's
+ * largest finite number, the element becomes UNDECIDED: the bound says nothing there. Integer
+ * dtypes wrap exactly; a value that is not one certain integer becomes UNDECIDED.
+ *
+ * sum() holds for every order of summation: it widens by γ · Σ(|x_i| + r_i) with γ = (n − 1)u ÷
+ * (1 − (n − 1)u) (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 4.2),
+ * and by nothing if all terms are exact multiples of some 2^k whose magnitudes add up to at most
+ * 2^(k+p). u belongs to the dtype in which the operation at hand accumulates: see
+ * gemel__bound_set_dtype.
+ *
+ * sign() is decided only if every number of the second ball has that sign; hull() is the union.
+ *
+ * A domain object is for one thread at a time; several may be used side by side.
+ */
+#ifndef GEMEL__BOUND_H
+#define GEMEL__BOUND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "domains/domain.h"
+
+typedef struct gemel__bound {
+  gemel__domain domain; /* first, so a pointer to it is a pointer to the whole */
+  long precision;       /* bits of both balls' midpoints */
+  gemel_dtype dtype;    /* of the operation being evaluated: see gemel__bound_set_dtype */
+  size_t undecided;     /* comparisons that the rounding error leaves open, since last set to 0 */
+} gemel__bound;
+
+/* A new domain of PRECISION bits (brought into 128 … 2048); NULL when memory is out. Free it with
+ * gemel__bound_free after all its elements; NULL is ignored there. */
+gemel__bound *gemel__bound_new(long precision);
+void gemel__bound_free(gemel__bound *b);
+
+/* Says that what follows belongs to an operation whose result is of DTYPE. Call it with output 0's
+ * dtype before each node. sum() then takes u = 2^-24 for f16, bf16 (which accumulate in f32) and
+ * f32, 2^-53 for f64, and is exact for integers and bool. round() to a float dtype sets it too; a
+ * new domain has f32. D may be any domain: one that isn't made by gemel__bound_new is left alone.
+ */
+void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype);
+
+/* |COMPUTED − exact| ÷ bound, rounded so that it is never too large by the division's own error;
+ * above 1 means refuted. 0 ÷ 0 is 0, x ÷ 0 is +Inf, and so are NaN and infinities. For integer
+ * dtypes COMPUTED is compared with the exact integer (of 64 bits: converted to double): 0 or +Inf.
+ * An element without value has nothing to hold COMPUTED against: 0, and gemel__bound_relative is
+ * +Inf. */
+double gemel__bound_ratio(gemel__domain *d, const void *e, gemel_dtype dtype, double computed);
+
+/* bound ÷ |exact value|, rounded up: 0 if the bound is 0, +Inf if the value is 0 (and the bound
+ * isn't) or the element has no value. From 1 on the bound is larger than the value: uninformative.
+ */
+double gemel__bound_relative(gemel__domain *d, const void *e);
+
+/* The exact value, nearest double (NaN if it has none); the bound, rounded up (+Inf). For reports.
+ */
+double gemel__bound_value(gemel__domain *d, const void *e);
+double gemel__bound_radius(gemel__domain *d, const void *e);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Intervals with outward rounding, for domain O: two endpoints (Arb's arf numbers), the lower of
+ * which may be −∞ and the upper +∞. Endpoints and not a midpoint with a radius, because a lower
+ * bound of exactly 0 (of x², relu, exp) must survive adding 1 to it. Every function gives an
+ * interval that holds all values that the operation takes on its arguments, as tight as PREC bits
+ * allow; the result may be an argument. Exponents beyond 2^80 are turned outward into infinity or
+ * zero, so that nothing grows without end.
+ */
+#ifndef GEMEL__ORDERED_INTERVAL_H
+#define GEMEL__ORDERED_INTERVAL_H
+
+#include <arb.h>
+#include <flint/fmpq.h>
+
+typedef struct gemel__interval {
+  arf_t lo, hi; /* lo ≤ hi, lo < +∞, hi > −∞ */
+} gemel__interval;
+
+void gemel__interval_init(gemel__interval *e); /* [0, 0] */
+void gemel__interval_clear(gemel__interval *e);
+void gemel__interval_set(gemel__interval *e, const gemel__interval *a);
+void gemel__interval_swap(gemel__interval *a, gemel__interval *b);
+void gemel__interval_set_fmpq(gemel__interval *e, const fmpq_t q, slong prec);
+
+/* −1, 0 or 1 if all of A has that sign, else 2. */
+int gemel__interval_sign(const gemel__interval *a);
+int gemel__interval_is_point(const gemel__interval *a);
+int gemel__interval_overlaps(const gemel__interval *a, const gemel__interval *b);
+
+void gemel__interval_neg(gemel__interval *e, const gemel__interval *a);
+void gemel__interval_abs(gemel__interval *e, const gemel__interval *a);
+void gemel__interval_add(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                         slong prec);
+void gemel__interval_sub(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                         slong prec);
+void gemel__interval_mul(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                         slong prec);
+/* B does not hold 0. */
+void gemel__interval_div(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                         slong prec);
+/* A ≥ 0. */
+void gemel__interval_sqrt(gemel__interval *e, const gemel__interval *a, slong prec);
+void gemel__interval_exp(gemel__interval *e, const gemel__interval *a, slong prec);
+/* A ≥ 0; log 0 is −∞. */
+void gemel__interval_log(gemel__interval *e, const gemel__interval *a, slong prec);
+void gemel__interval_tanh(gemel__interval *e, const gemel__interval *a, slong prec);
+/* N ≠ 0; if N < 0, A does not hold 0. */
+void gemel__interval_pow(gemel__interval *e, const gemel__interval *a, const fmpz_t n, slong prec);
+void gemel__interval_floor(gemel__interval *e, const gemel__interval *a);
+
+/* Union (of intervals that may be apart: with what lies between), larger, smaller. */
+void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
+void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
+void gemel__interval_min(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
+
+#endif

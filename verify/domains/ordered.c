@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Domain O: see ordered.h. An element is a rational (FLINT's fmpq) while it can be, else an
+ * interval. Each operation first settles the states, then tries the exact way, which declines when
+ * operands are intervals or the result would be too large, and then takes the intervals of the
+ * operands. A result whose two endpoints coincide becomes a rational again.
+ */
+#include "domains/ordered.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <mpfr.h>
+#include "core/alloc.h"
+#include "domains/ordered-interval.h"
+
+typedef struct element {
+  gemel__state state;
+  int exact; /* q holds the value, else interval does */
+  fmpq_t q;
+  gemel__interval interval;
+} element;
+
+static gemel__ordered *self(gemel__domain *d) {
+  return (gemel__ordered *)d;
+}
+
+/* ---- Elements ---- */
+
+static void ordered_init(gemel__domain *d, void *e) {
+  (void)d;
+  element *x = e;
+  x->state = GEMEL__DEFINED;
+  x->exact = 1;
+  fmpq_init(x->q);
+  gemel__interval_init(&x->interval);
+}
+
+static void ordered_clear(gemel__domain *d, void *e) {
+  (void)d;
+  element *x = e;
+  fmpq_clear(x->q);
+  gemel__interval_clear(&x->interval);
+}
+
+static void ordered_set(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *x = e;
+  const element *y = a;
+  if (x == y)
+    return;
+  x->state = y->state;
+  x->exact = y->exact;
+  if (y->exact)
+    fmpq_set(x->q, y->q);
+  else
+    gemel__interval_set(&x->interval, &y->interval);
+}
+
+static gemel__state ordered_state(gemel__domain *d, const void *e) {
+  (void)d;
+  return ((const element *)e)->state;
+}
+
+static void ordered_set_state(gemel__domain *d, void *e, gemel__state state) {
+  (void)d;
+  element *x = e;
+  x->state = state;
+  if (state != GEMEL__DEFINED && !x->exact) {
+    x->exact = 1;
+    fmpq_zero(x->q);
+  }
+}
+
+/* Counts one undecided question and gives E that state. */
+static void leave_undecided(gemel__domain *d, element *e) {
+  self(d)->undecided++;
+  ordered_set_state(d, e, GEMEL__UNDECIDED);
+}
+
+static void set_small(element *e, slong x) {
+  e->state = GEMEL__DEFINED;
+  e->exact = 1;
+  fmpq_set_si(e->q, x, 1);
+}
+
+static int is_number(const element *e, slong x) {
+  return e->exact && fmpz_is_one(fmpq_denref(e->q)) && fmpz_equal_si(fmpq_numref(e->q), x);
+}
+
+static slong size_of(const fmpq_t q) {
+  return (slong)fmpz_bits(fmpq_numref(q)) + (slong)fmpz_bits(fmpq_denref(q));
+}
+
+/* E has just got an exact value in q: if it is too large, it becomes an interval. */
+static void settle_exact(gemel__domain *d, element *e) {
+  e->state = GEMEL__DEFINED;
+  e->exact = 1;
+  if (size_of(e->q) > GEMEL__ORDERED_BITS) {
+    gemel__interval_set_fmpq(&e->interval, e->q, self(d)->precision);
+    e->exact = 0;
+    fmpq_zero(e->q);
+  }
+}
+
+/* E has just got an interval: a single number of reasonable size becomes exact. */
+static void settle_interval(element *e) {
+  e->state = GEMEL__DEFINED;
+  e->exact = 0;
+  const arf_struct *x = e->interval.lo;
+  if (arf_is_special(x) ? !arf_is_zero(x)
+                        : COEFF_IS_MPZ(*ARF_EXPREF(x)) ||
+                              labs(*ARF_EXPREF(x)) + arf_bits(x) > GEMEL__ORDERED_BITS / 2)
+    return;
+  if (gemel__interval_is_point(&e->interval)) {
+    arf_get_fmpq(e->q, x);
+    e->exact = 1;
+  }
+}
+
+/* A's interval: its own, or the one of its rational, made in *TEMP. */
+static const gemel__interval *interval_of(gemel__domain *d, const element *a,
+                                          gemel__interval *temp) {
+  if (!a->exact)
+    return &a->interval;
+  gemel__interval_set_fmpq(temp, a->q, self(d)->precision);
+  return temp;
+}
+
+/* 1 if both are defined; else E gets the worse state. B may be NULL. */
+static int both_defined(gemel__domain *d, element *e, const element *a, const element *b) {
+  gemel__state state = a->state;
+  if (b && b->state > state)
+    state = b->state;
+  if (state == GEMEL__DEFINED)
+    return 1;
+  ordered_set_state(d, e, state);
+  return 0;
+}
+
+/* ---- Conversions ---- */
+
+static void ordered_from_double(gemel__domain *d, void *e, double x) {
+  element *r = e;
+  set_small(r, 0);
+  if (!isfinite(x)) {
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+    return;
+  }
+  int exponent;
+  double mantissa = frexp(x, &exponent);
+  fmpz_set_si(fmpq_numref(r->q), (slong)ldexp(mantissa, 53));
+  exponent -= 53;
+  if (exponent >= 0)
+    fmpz_mul_2exp(fmpq_numref(r->q), fmpq_numref(r->q), (ulong)exponent);
+  else
+    fmpq_div_2exp(r->q, r->q, (flint_bitcnt_t)-exponent);
+}
+
+static void ordered_from_integer(gemel__domain *d, void *e, int64_t x) {
+  (void)d;
+  set_small(e, x);
+}
+
+static void ordered_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
+  (void)d;
+  element *r = e;
+  set_small(r, 0);
+  fmpz_set_ui(fmpq_numref(r->q), x);
+}
+
+static int ordered_to_integer(gemel__domain *d, const void *e, int64_t *x) {
+  (void)d;
+  const element *a = e;
+  if (a->state != GEMEL__DEFINED || !a->exact || !fmpz_is_one(fmpq_denref(a->q)) ||
+      !fmpz_fits_si(fmpq_numref(a->q)))
+    return 0;
+  *x = fmpz_get_si(fmpq_numref(a->q));
+  return 1;
+}
+
+/* ---- Arithmetic ---- */
+
+typedef void exact_function(fmpq_t, const fmpq_t, const fmpq_t);
+typedef void interval_function(gemel__interval *, const gemel__interval *, const gemel__interval *,
+                               slong);
+
+static void by_intervals(gemel__domain *d, element *e, const element *a, const element *b,
+                         interval_function *function) {
+  gemel__interval s, t;
+  gemel__interval_init(&s);
+  gemel__interval_init(&t);
+  function(&e->interval, interval_of(d, a, &s), interval_of(d, b, &t), self(d)->precision);
+  settle_interval(e);
+  gemel__interval_clear(&s);
+  gemel__interval_clear(&t);
+}
+
+static void arithmetic(gemel__domain *d, element *e, const element *a, const element *b,
+                       exact_function *exact, interval_function *function) {
+  if (a->exact && b->exact && size_of(a->q) + size_of(b->q) <= 4 * GEMEL__ORDERED_BITS) {
+    exact(e->q, a->q, b->q);
+    settle_exact(d, e);
+  } else {
+    by_intervals(d, e, a, b, function);
+  }
+}
+
+static void ordered_add(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  if (is_number(a, 0))
+    ordered_set(d, e, b);
+  else if (is_number(b, 0))
+    ordered_set(d, e, a);
+  else
+    arithmetic(d, e, a, b, fmpq_add, gemel__interval_add);
+}
+
+static void ordered_neg(gemel__domain *d, void *e, const void *a) {
+  ordered_set(d, e, a);
+  element *x = e;
+  if (x->exact)
+    fmpq_neg(x->q, x->q);
+  else
+    gemel__interval_neg(&x->interval, &x->interval);
+}
+
+static void ordered_sub(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  if (a == b)
+    set_small(e, 0);
+  else if (is_number(a, 0))
+    ordered_neg(d, e, b);
+  else if (is_number(b, 0))
+    ordered_set(d, e, a);
+  else
+    arithmetic(d, e, a, b, fmpq_sub, gemel__interval_sub);
+}
+
+static void square_interval(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                            slong prec) {
+  (void)b;
+  fmpz_t two;
+  fmpz_init_set_ui(two, 2);
+  gemel__interval_pow(e, a, two, prec);
+  fmpz_clear(two);
+}
+
+static void ordered_mul(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  if (is_number(a, 0) || is_number(b, 0))
+    set_small(e, 0);
+  else
+    arithmetic(d, e, a, b, fmpq_mul, a == b ? square_interval : gemel__interval_mul);
+}
+
+static int sign_of(const element *a) {
+  return a->exact ? fmpq_sgn(a->q) : gemel__interval_sign(&a->interval);
+}
+
+static void ordered_div(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  int sign = sign_of(b);
+  if (sign == 0)
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  else if (sign == 2)
+    leave_undecided(d, e);
+  else if (a == b)
+    set_small(e, 1);
+  else if (is_number(a, 0))
+    set_small(e, 0);
+  else
+    arithmetic(d, e, a, b, fmpq_div, gemel__interval_div);
+}
+
+static void ordered_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
+  element sum;
+  ordered_init(d, &sum);
+  for (size_t i = 0; i < n; i++)
+    ordered_add(d, &sum, &sum, addends[i]);
+  ordered_set(d, e, &sum);
+  ordered_clear(d, &sum);
+}
+
+/* ---- Functions ---- */
+
+static void apply(gemel__domain *d, element *e, const element *a,
+                  void (*function)(gemel__interval *, const gemel__interval *, slong)) {
+  gemel__interval t;
+  gemel__interval_init(&t);
+  function(&e->interval, interval_of(d, a, &t), self(d)->precision);
+  settle_interval(e);
+  gemel__interval_clear(&t);
+}
+
+static void ordered_exp(gemel__domain *d, void *e, const void *a) {
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (is_number(a, 0))
+    set_small(e, 1);
+  else
+    apply(d, e, a, gemel__interval_exp);
+}
+
+void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a) {
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (is_number(a, 0))
+    set_small(e, 0);
+  else
+    apply(d, e, a, gemel__interval_tanh);
+}
+
+/* For functions defined on A > 0, or ≥ 0 with ZERO: 1 if A is inside, else E gets its state. */
+static int inside_positive(gemel__domain *d, element *e, const element *a, int zero) {
+  int sign = sign_of(a);
+  if (sign == 1 || (sign == 0 && zero))
+    return 1;
+  if (sign == 2 && arf_sgn(a->interval.lo) >= 0 && zero)
+    return 1;
+  if (sign != 2 || (!zero && arf_sgn(a->interval.hi) <= 0))
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  else
+    leave_undecided(d, e);
+  return 0;
+}
+
+static void ordered_log(gemel__domain *d, void *e, const void *a) {
+  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a, 0))
+    return;
+  if (is_number(a, 1))
+    set_small(e, 0);
+  else
+    apply(d, e, a, gemel__interval_log);
+}
+
+/* The K-th root of A ≥ 0 if it is rational: 1, else 0 and E is left alone. */
+static int exact_root(element *e, const fmpq_t a, slong k) {
+  fmpq_t root;
+  fmpq_init(root);
+  int exact = fmpz_root(fmpq_numref(root), fmpq_numref(a), k) &&
+              fmpz_root(fmpq_denref(root), fmpq_denref(a), k);
+  if (exact) {
+    fmpq_set(e->q, root);
+    e->state = GEMEL__DEFINED;
+    e->exact = 1;
+  }
+  fmpq_clear(root);
+  return exact;
+}
+
+static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
+  const element *x = a;
+  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a, 1))
+    return;
+  if (!x->exact || !exact_root(e, x->q, 2))
+    apply(d, e, a, gemel__interval_sqrt);
+}
+
+/* a to the integer n, which is neither 0 nor 1. */
+static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
+  int sign = sign_of(a);
+  if (fmpz_bits(n) > 128) {
+    leave_undecided(d, e);
+  } else if (fmpz_sgn(n) < 0 && sign == 0) {
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  } else if (fmpz_sgn(n) < 0 && sign == 2) {
+    leave_undecided(d, e);
+  } else if (a->exact && fmpz_fits_si(n) &&
+             labs(fmpz_get_si(n)) <= 2 * GEMEL__ORDERED_BITS / size_of(a->q)) {
+    fmpq_pow_si(e->q, a->q, fmpz_get_si(n));
+    settle_exact(d, e);
+  } else {
+    gemel__interval t;
+    gemel__interval_init(&t);
+    gemel__interval_pow(&e->interval, interval_of(d, a, &t), n, self(d)->precision);
+    settle_interval(e);
+    gemel__interval_clear(&t);
+  }
+}
+
+/* a^b = exp(b log a) for a > 0, with so many more bits that the exponent's size does no harm. */
+static void power_interval(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
+                           slong prec) {
+  gemel__interval t;
+  gemel__interval_init(&t);
+  gemel__interval_log(&t, a, prec + 64);
+  gemel__interval_mul(&t, &t, b, prec + 64);
+  gemel__interval_exp(e, &t, prec);
+  gemel__interval_clear(&t);
+}
+
+/* a to a power that is no certain integer. */
+static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
+  int sign = sign_of(a), power = sign_of(b);
+  if (sign == 2 || (sign == -1 && !b->exact) || (sign == 0 && power == 2))
+    leave_undecided(d, e);
+  else if (sign == -1 || (sign == 0 && power < 0))
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  else if (sign == 0)
+    set_small(e, 0);
+  else
+    by_intervals(d, e, a, b, power_interval);
+}
+
+/* a^(p/q) for a ≥ 0 if its q-th root is rational. */
+static int exact_general_power(gemel__domain *d, element *e, const element *a, const element *b) {
+  if (!a->exact || !b->exact || fmpq_sgn(a->q) <= 0 ||
+      fmpz_cmp_si(fmpq_denref(b->q), GEMEL__ORDERED_BITS) > 0)
+    return 0;
+  element root;
+  fmpz_t power;
+  ordered_init(d, &root);
+  fmpz_init_set(power, fmpq_numref(b->q));
+  int exact = exact_root(&root, a->q, fmpz_get_si(fmpq_denref(b->q)));
+  if (exact)
+    integer_power(d, e, &root, power);
+  fmpz_clear(power);
+  ordered_clear(d, &root);
+  return exact;
+}
+
+static void ordered_pow(gemel__domain *d, void *e, const void *a, const void *b) {
+  const element *x = a, *y = b;
+  if (!both_defined(d, e, a, b))
+    return;
+  if (is_number(y, 0) || is_number(x, 1)) {
+    set_small(e, 1);
+  } else if (is_number(y, 1)) {
+    ordered_set(d, e, a);
+  } else if (y->exact && fmpz_is_one(fmpq_denref(y->q))) {
+    fmpz_t n;
+    fmpz_init_set(n, fmpq_numref(y->q));
+    integer_power(d, e, x, n);
+    fmpz_clear(n);
+  } else if (!exact_general_power(d, e, x, y)) {
+    general_power(d, e, x, y);
+  }
+}
+
+/* ---- Decisions ---- */
+
+static void record(gemel__domain *d, int64_t decision) {
+  if (self(d)->tape)
+    gemel__tape_push(self(d)->tape, decision);
+}
+
+static int ordered_sign(gemel__domain *d, const void *a) {
+  const element *x = a;
+  int sign = x->state == GEMEL__DEFINED ? sign_of(x) : GEMEL__UNORDERED;
+  if (sign == GEMEL__UNORDERED && x->state == GEMEL__DEFINED)
+    self(d)->undecided++;
+  record(d, sign);
+  return sign;
+}
+
+static void ordered_floor(gemel__domain *d, void *e, const void *a) {
+  element *r = e;
+  const element *x = a;
+  int64_t decision = INT64_MIN;
+  if (both_defined(d, e, a, NULL)) {
+    if (x->exact) {
+      fmpz_fdiv_q(fmpq_numref(r->q), fmpq_numref(x->q), fmpq_denref(x->q));
+      fmpz_one(fmpq_denref(r->q));
+      settle_exact(d, r);
+    } else {
+      gemel__interval_floor(&r->interval, &x->interval);
+      settle_interval(r);
+      if (!r->exact && !d->hull)
+        leave_undecided(d, r);
+    }
+    if (!ordered_to_integer(d, e, &decision))
+      decision = INT64_MIN;
+  }
+  record(d, decision);
+}
+
+static void ordered_hull(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  element *r = e;
+  gemel__interval s, t;
+  gemel__interval_init(&s);
+  gemel__interval_init(&t);
+  gemel__interval_union(&r->interval, interval_of(d, a, &s), interval_of(d, b, &t));
+  settle_interval(r);
+  gemel__interval_clear(&s);
+  gemel__interval_clear(&t);
+}
+
+/* The larger of A and B, or with SIGN = −1 the smaller. */
+static void extreme(gemel__domain *d, element *e, const element *a, const element *b, int sign) {
+  if (!both_defined(d, e, a, b))
+    return;
+  if (a->exact && b->exact) {
+    ordered_set(d, e, fmpq_cmp(a->q, b->q) * sign >= 0 ? a : b);
+    return;
+  }
+  gemel__interval s, t;
+  gemel__interval_init(&s);
+  gemel__interval_init(&t);
+  const gemel__interval *x = interval_of(d, a, &s), *y = interval_of(d, b, &t);
+  (sign > 0 ? gemel__interval_max : gemel__interval_min)(&e->interval, x, y);
+  settle_interval(e);
+  gemel__interval_clear(&s);
+  gemel__interval_clear(&t);
+}
+
+void gemel__ordered_max(gemel__domain *d, void *e, const void *a, const void *b) {
+  extreme(d, e, a, b, 1);
+}
+
+void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b) {
+  extreme(d, e, a, b, -1);
+}
+
+void gemel__ordered_abs(gemel__domain *d, void *e, const void *a) {
+  ordered_set(d, e, a);
+  element *x = e;
+  if (x->exact)
+    fmpq_abs(x->q, x->q);
+  else
+    gemel__interval_abs(&x->interval, &x->interval);
+}
+
+/* ---- Storing in a dtype ---- */
+
+/* Q, an integer, modulo 2^BITS, into the range of the dtype. */
+static void wrap(fmpz_t x, int bits, int is_signed) {
+  fmpz_fdiv_r_2exp(x, x, (ulong)bits);
+  if (is_signed && fmpz_tstbit(x, (ulong)bits - 1)) {
+    fmpz_t modulus;
+    fmpz_init(modulus);
+    fmpz_one(modulus);
+    fmpz_mul_2exp(modulus, modulus, (ulong)bits);
+    fmpz_sub(x, x, modulus);
+    fmpz_clear(modulus);
+  }
+}
+
+static void ordered_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
+  (void)ulps;
+  element *x = e;
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  if (kind == GEMEL_KIND_FLOAT || x->state != GEMEL__DEFINED)
+    return;
+  if (kind == GEMEL_KIND_BOOL) {
+    int sign = sign_of(x);
+    if (sign == GEMEL__UNORDERED)
+      leave_undecided(d, x);
+    else
+      set_small(x, sign != 0);
+  } else if (!x->exact) {
+    leave_undecided(d, x);
+  } else if (!fmpz_is_one(fmpq_denref(x->q))) {
+    ordered_set_state(d, x, GEMEL__GAP);
+  } else {
+    wrap(fmpq_numref(x->q), 8 * (int)gemel_dtype_size(dtype), kind == GEMEL_KIND_SIGNED);
+  }
+}
+
+/* ---- Comparison and text ---- */
+
+static int overlap(gemel__domain *d, const element *a, const element *b) {
+  if (a->exact && b->exact)
+    return fmpq_equal(a->q, b->q);
+  gemel__interval s, t;
+  gemel__interval_init(&s);
+  gemel__interval_init(&t);
+  int yes = gemel__interval_overlaps(interval_of(d, a, &s), interval_of(d, b, &t));
+  gemel__interval_clear(&s);
+  gemel__interval_clear(&t);
+  return yes;
+}
+
+static int ordered_equal(gemel__domain *d, const void *a, const void *b) {
+  const element *x = a, *y = b;
+  if (x->state != GEMEL__DEFINED || y->state != GEMEL__DEFINED)
+    return -1;
+  if (x->exact && y->exact)
+    return fmpq_equal(x->q, y->q);
+  return overlap(d, x, y) ? -1 : 0;
+}
+
+int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b) {
+  const element *x = a, *y = b;
+  if (x->state >= GEMEL__UNDECIDED || y->state >= GEMEL__UNDECIDED)
+    return 1;
+  if (x->state != y->state)
+    return 0;
+  return x->state == GEMEL__UNDEFINED || overlap(d, x, y);
+}
+
+void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double *high) {
+  const element *x = e;
+  if (x->state != GEMEL__DEFINED) {
+    *low = -INFINITY;
+    *high = INFINITY;
+    return;
+  }
+  gemel__interval t;
+  gemel__interval_init(&t);
+  const gemel__interval *i = interval_of(d, x, &t);
+  *low = arf_get_d(i->lo, ARF_RND_FLOOR);
+  *high = arf_get_d(i->hi, ARF_RND_CEIL);
+  gemel__interval_clear(&t);
+}
+
+int gemel__ordered_is_exact(gemel__domain *d, const void *e) {
+  (void)d;
+  const element *x = e;
+  return x->state == GEMEL__DEFINED && x->exact;
+}
+
+static void ordered_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
+  static const char *const states[] = {"", "undefined", "undecided", "gap"};
+  const element *x = e;
+  double low, high;
+  if (x->state != GEMEL__DEFINED) {
+    snprintf(text, bytes, "%s", states[x->state]);
+  } else if (x->exact && size_of(x->q) <= 200) {
+    char *digits = fmpq_get_str(NULL, 10, x->q);
+    snprintf(text, bytes, "%s", digits);
+    flint_free(digits);
+  } else {
+    gemel__ordered_bounds(d, x, &low, &high);
+    snprintf(text, bytes, "[%.17g, %.17g]", low, high);
+  }
+}
+
+/* ---- The domain ---- */
+
+void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double high) {
+  element *x = e;
+  if (low == high) {
+    ordered_from_double(d, e, low);
+  } else if (low < high) {
+    arf_set_d(x->interval.lo, low);
+    arf_set_d(x->interval.hi, high);
+    settle_interval(x);
+  } else {
+    ordered_set_state(d, e, GEMEL__UNDECIDED);
+  }
+}
+
+void gemel__ordered_intervals(gemel__ordered *o, int on) {
+  o->domain.hull = on ? ordered_hull : NULL;
+}
+
+int gemel__ordered_raise(gemel__ordered *o) {
+  if (o->precision >= GEMEL__ORDERED_MAX_PRECISION)
+    return 0;
+  o->precision *= 2;
+  if (o->precision > GEMEL__ORDERED_MAX_PRECISION)
+    o->precision = GEMEL__ORDERED_MAX_PRECISION;
+  o->undecided = 0;
+  return 1;
+}
+
+static const gemel__domain table = {
+    .name = "ordered",
+    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .init = ordered_init,
+    .clear = ordered_clear,
+    .set = ordered_set,
+    .from_double = ordered_from_double,
+    .from_integer = ordered_from_integer,
+    .from_unsigned = ordered_from_unsigned,
+    .add = ordered_add,
+    .sub = ordered_sub,
+    .mul = ordered_mul,
+    .div = ordered_div,
+    .neg = ordered_neg,
+    .exp = ordered_exp,
+    .log = ordered_log,
+    .sqrt = ordered_sqrt,
+    .pow = ordered_pow,
+    .floor = ordered_floor,
+    .sum = ordered_sum,
+    .sign = ordered_sign,
+    .round = ordered_round,
+    .to_integer = ordered_to_integer,
+    .state = ordered_state,
+    .set_state = ordered_set_state,
+    .equal = ordered_equal,
+    .format = ordered_format,
+};
+
+gemel__ordered *gemel__ordered_new(long precision) {
+  gemel__ordered *o = gemel__alloc_zeroed(sizeof *o);
+  if (!o)
+    return NULL;
+  o->domain = table;
+  o->precision = precision < 64                             ? 64
+                 : precision > GEMEL__ORDERED_MAX_PRECISION ? GEMEL__ORDERED_MAX_PRECISION
+                                                            : precision;
+  return o;
+}
+
+void gemel__ordered_free(gemel__ordered *o) {
+  gemel__free(o, sizeof *o);
+}
+
+void gemel__domains_cleanup(void) {
+  flint_cleanup();
+  mpfr_free_cache();
+}

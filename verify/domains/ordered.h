@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Domain O, ordered exact arithmetic. An element is an exact rational as long as the operations
+ * allow and its numerator and denominator stay below GEMEL__ORDERED_BITS bits; else an interval
+ * with outward-rounded endpoints of PRECISION bits (Arb's arf and arb). So every comparison is
+ * either right or undecided, and undecided ones can be asked again at a higher precision: raise it
+ * by gemel__ordered_raise and evaluate again, as long as `undecided` is not 0 afterwards.
+ *
+ *   gemel__ordered *o = gemel__ordered_new(128);
+ *   do { o->undecided = 0; evaluate on &o->domain; } while (o->undecided &&
+ * gemel__ordered_raise(o));
+ *
+ * What has no real value is UNDEFINED: division by zero, log of a number ≤ 0, sqrt of a number < 0,
+ * NaN and infinities from outside. Where an interval straddles such a border, the result is
+ * UNDECIDED. Integer dtypes wrap modulo 2^w in round(); a value that is no integer there is a GAP.
+ * Float dtypes do nothing: this is arithmetic over the reals.
+ *
+ * Sizes are capped before GMP and FLINT are called (they abort when memory is out): larger
+ * rationals turn into intervals, and endpoints beyond 2^±(2^80) into infinity or zero. Nothing here
+ * aborts but for a refusal of the few kilobytes that such numbers take.
+ *
+ * A domain object is for one thread at a time; several may be used side by side.
+ */
+#ifndef GEMEL__ORDERED_H
+#define GEMEL__ORDERED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "domains/domain.h"
+
+#define GEMEL__ORDERED_BITS 8192
+#define GEMEL__ORDERED_MAX_PRECISION 2048
+
+typedef struct gemel__ordered {
+  gemel__domain domain; /* first, so a pointer to it is a pointer to the whole */
+  long precision;       /* bits of interval endpoints, for results from now on */
+  /* How often a sign, a floor or a border of a domain couldn't be decided since the program last
+   * set this to 0 (descendants of an undecided element don't count again). */
+  size_t undecided;
+  /* If not NULL, each sign() and floor() pushes what it decided: −1, 0, 1 or GEMEL__UNORDERED; the
+   * floor, or INT64_MIN where it is undecided or doesn't fit. */
+  gemel__tape *tape;
+} gemel__ordered;
+
+/* A new domain of PRECISION bits (brought into 64 … 2048); NULL when memory is out. Free it with
+ * gemel__ordered_free after all its elements; NULL is ignored there. */
+gemel__ordered *gemel__ordered_new(long precision);
+void gemel__ordered_free(gemel__ordered *o);
+
+/* Doubles the precision and sets `undecided` to 0; returns 1, or 0 (nothing done) if the precision
+ * is at its maximum already. */
+int gemel__ordered_raise(gemel__ordered *o);
+
+/* For tests of results (D is a domain made by gemel__ordered_new): 0 if A and B certainly differ,
+ * be it in value or because one is defined and the other UNDEFINED; else 1. An element that is
+ * UNDECIDED or a GAP overlaps everything. */
+int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b);
+
+/* ---- Whole domains ---- */
+
+/* E becomes the whole interval [LOW, HIGH] (infinite ends allowed; equal ends give the exact
+ * number; LOW > HIGH or NaN gives UNDECIDED). What is computed from it encloses every value that
+ * the operation takes there, so sign() proves facts: x·x + 1 > 0 on [−∞, ∞]. mul(e, a, a) with
+ * twice the same pointer is a square, ≥ 0. */
+void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double high);
+
+/* With ON ≠ 0 the domain has a hull() (the union), so an undecided choice covers both sides instead
+ * of ending in UNDECIDED. Off in a new domain. Not for elements that stand for one point. */
+void gemel__ordered_intervals(gemel__ordered *o, int on);
+
+/* The larger, the smaller of A and B, and |A|, as tight as the enclosures allow (relu of [−1, 2] is
+ * [0, 2], where a hull would be [−1, 2]). No decision is taken or pushed. */
+void gemel__ordered_max(gemel__domain *d, void *e, const void *a, const void *b);
+void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b);
+void gemel__ordered_abs(gemel__domain *d, void *e, const void *a);
+
+/* tanh, monotone: the enclosure never leaves [−1, 1]. */
+void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a);
+
+/* Doubles *LOW ≤ every value of E ≤ *HIGH, as near as doubles can; [−∞, ∞] for an element without
+ * value. */
+void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double *high);
+
+/* 1 if E is an exact rational, 0 if it is an interval or has no value. */
+int gemel__ordered_is_exact(gemel__domain *d, const void *e);
+
+/* ---- Clean-up ---- */
+
+/* Frees what FLINT, Arb and MPFR cache for the calling thread (constants, powers). Call it at the
+ * end of a program or thread that used the domains O, B or S, so that leak checkers find nothing;
+ * the domains may be used again afterwards. */
+void gemel__domains_cleanup(void);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Domain S: see special.h. MPFR does what IEEE 754 says with NaN, infinities and signed zeros, so
+ * most functions are one call with rounding towards zero, followed by making the last bit odd if
+ * the result was not exact. The work is in round(): MPFR's numbers have neither subnormals nor a
+ * small largest number, so the precision is cut to what the format has left at that exponent.
+ */
+#include "domains/special.h"
+
+#include <gmp.h>
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include "core/alloc.h"
+
+#define BITS 200
+
+typedef struct element {
+  gemel__state state;
+  mpfr_t x;
+} element;
+
+/* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
+typedef struct format {
+  int precision, overflow, tiny;
+} format;
+
+static const format *format_of(gemel_dtype dtype) {
+  static const format f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
+                      f64 = {53, 1024, -1074};
+  switch (dtype) {
+  case GEMEL_F16:
+    return &f16;
+  case GEMEL_BF16:
+    return &bf16;
+  case GEMEL_F64:
+    return &f64;
+  default:
+    return &f32;
+  }
+}
+
+/* ---- Elements ---- */
+
+static void special_init(gemel__domain *d, void *e) {
+  (void)d;
+  element *r = e;
+  r->state = GEMEL__DEFINED;
+  mpfr_init2(r->x, BITS);
+  mpfr_set_zero(r->x, 1);
+}
+
+static void special_clear(gemel__domain *d, void *e) {
+  (void)d;
+  mpfr_clear(((element *)e)->x);
+}
+
+static void special_set(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *r = e;
+  const element *s = a;
+  r->state = s->state;
+  mpfr_set(r->x, s->x, MPFR_RNDN);
+}
+
+static gemel__state special_state(gemel__domain *d, const void *e) {
+  (void)d;
+  return ((const element *)e)->state;
+}
+
+static void special_set_state(gemel__domain *d, void *e, gemel__state state) {
+  (void)d;
+  ((element *)e)->state = state;
+}
+
+/* The worse of two states (B may be NULL) becomes E's. */
+static void join(element *e, const element *a, const element *b) {
+  e->state = b && b->state > a->state ? b->state : a->state;
+}
+
+/* Makes the last bit odd after rounding towards zero, TERNARY being what that returned: the sign of
+ * result − true value. */
+static void make_odd(mpfr_t x, int ternary) {
+  if (ternary == 0 || mpfr_nan_p(x) || mpfr_inf_p(x))
+    return;
+  if (!mpfr_zero_p(x) && mpfr_min_prec(x) == BITS)
+    return;
+  if (ternary < 0)
+    mpfr_nextabove(x);
+  else
+    mpfr_nextbelow(x);
+}
+
+/* ---- Conversions ---- */
+
+static void special_from_double(gemel__domain *d, void *e, double x) {
+  (void)d;
+  element *r = e;
+  r->state = GEMEL__DEFINED;
+  mpfr_set_d(r->x, x, MPFR_RNDN);
+}
+
+static void special_from_integer(gemel__domain *d, void *e, int64_t x) {
+  (void)d;
+  element *r = e;
+  r->state = GEMEL__DEFINED;
+  mpfr_set_si(r->x, x, MPFR_RNDN);
+}
+
+static void special_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
+  (void)d;
+  element *r = e;
+  r->state = GEMEL__DEFINED;
+  mpfr_set_ui(r->x, x, MPFR_RNDN);
+}
+
+static int special_to_integer(gemel__domain *d, const void *e, int64_t *x) {
+  (void)d;
+  const element *a = e;
+  if (a->state != GEMEL__DEFINED || !mpfr_integer_p(a->x) || !mpfr_fits_slong_p(a->x, MPFR_RNDZ))
+    return 0;
+  *x = mpfr_get_si(a->x, MPFR_RNDZ);
+  return 1;
+}
+
+/* ---- Arithmetic ---- */
+
+typedef int binary_function(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
+typedef int unary_function(mpfr_t, const mpfr_t, mpfr_rnd_t);
+
+static void binary(void *e, const void *a, const void *b, binary_function *function) {
+  element *r = e;
+  const element *s = a, *t = b;
+  join(r, s, t);
+  make_odd(r->x, function(r->x, s->x, t->x, MPFR_RNDZ));
+}
+
+static void unary(void *e, const void *a, unary_function *function) {
+  element *r = e;
+  const element *s = a;
+  join(r, s, NULL);
+  make_odd(r->x, function(r->x, s->x, MPFR_RNDZ));
+}
+
+#define BINARY(name, function)                                                                     \
+  static void special_##name(gemel__domain *d, void *e, const void *a, const void *b) {            \
+    (void)d;                                                                                       \
+    binary(e, a, b, function);                                                                     \
+  }
+#define UNARY(name, function)                                                                      \
+  void name(gemel__domain *d, void *e, const void *a) {                                            \
+    (void)d;                                                                                       \
+    unary(e, a, function);                                                                         \
+  }
+
+BINARY(add, mpfr_add)
+BINARY(sub, mpfr_sub)
+BINARY(mul, mpfr_mul)
+BINARY(div, mpfr_div)
+BINARY(pow, mpfr_pow)
+static UNARY(special_exp, mpfr_exp) static UNARY(special_log, mpfr_log) static UNARY(special_sqrt,
+                                                                                     mpfr_sqrt)
+    UNARY(gemel__special_tanh, mpfr_tanh) UNARY(gemel__special_expm1, mpfr_expm1)
+        UNARY(gemel__special_log1p, mpfr_log1p)
+
+            static void special_neg(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *r = e;
+  const element *s = a;
+  join(r, s, NULL);
+  mpfr_neg(r->x, s->x, MPFR_RNDN);
+}
+
+static void special_floor(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *r = e;
+  const element *s = a;
+  join(r, s, NULL);
+  mpfr_rint(r->x, s->x, MPFR_RNDD);
+}
+
+static void special_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
+  (void)d;
+  element *r = e;
+  if (n == 0) {
+    special_from_integer(d, e, 0);
+    return;
+  }
+  element sum;
+  special_init(d, &sum);
+  special_set(d, &sum, addends[0]);
+  for (size_t i = 1; i < n; i++)
+    special_add(d, &sum, &sum, addends[i]);
+  special_set(d, r, &sum);
+  special_clear(d, &sum);
+}
+
+void gemel__special_abs(gemel__domain *d, void *e, const void *a) {
+  (void)d;
+  element *r = e;
+  const element *s = a;
+  join(r, s, NULL);
+  mpfr_setsign(r->x, s->x, 0, MPFR_RNDN);
+}
+
+void gemel__special_copysign(gemel__domain *d, void *e, const void *a, const void *b) {
+  (void)d;
+  element *r = e;
+  const element *s = a, *t = b;
+  join(r, s, t);
+  mpfr_copysign(r->x, s->x, t->x, MPFR_RNDN);
+}
+
+/* The larger of A and B, or with SIGN = −1 the smaller. */
+static void extreme(element *e, const element *a, const element *b, int sign) {
+  join(e, a, b);
+  if (mpfr_nan_p(a->x) || mpfr_nan_p(b->x)) {
+    mpfr_set_nan(e->x);
+    return;
+  }
+  int order = mpfr_cmp(a->x, b->x);
+  if (order == 0)
+    order = !mpfr_signbit(a->x) - !mpfr_signbit(b->x);
+  mpfr_set(e->x, order * sign >= 0 ? a->x : b->x, MPFR_RNDN);
+}
+
+void gemel__special_max(gemel__domain *d, void *e, const void *a, const void *b) {
+  (void)d;
+  extreme(e, a, b, 1);
+}
+
+void gemel__special_min(gemel__domain *d, void *e, const void *a, const void *b) {
+  (void)d;
+  extreme(e, a, b, -1);
+}
+
+static int special_sign(gemel__domain *d, const void *a) {
+  (void)d;
+  const element *s = a;
+  if (s->state != GEMEL__DEFINED || mpfr_nan_p(s->x))
+    return GEMEL__UNORDERED;
+  int sign = mpfr_sgn(s->x);
+  return (sign > 0) - (sign < 0);
+}
+
+/* ---- Rounding ---- */
+
+/* X, rounded to nearest even, into the numbers of the format. */
+static void round_float(mpfr_t x, const format *f) {
+  if (!mpfr_regular_p(x))
+    return;
+  mpfr_exp_t exponent = mpfr_get_exp(x); /* 2^(exponent − 1) ≤ |x| < 2^exponent */
+  mpfr_exp_t left = exponent - f->tiny;  /* bits that the format has for a number of that size */
+  int sign = mpfr_sgn(x);
+  if (left < 1) {
+    /* Below the smallest subnormal: from more than half of it that, else zero. */
+    int up = left == 0 && mpfr_min_prec(x) > 1;
+    if (up)
+      mpfr_set_si_2exp(x, sign, f->tiny, MPFR_RNDN);
+    else
+      mpfr_set_zero(x, sign);
+    return;
+  }
+  mpfr_t t;
+  mpfr_init2(t, left < f->precision ? (mpfr_prec_t)left : f->precision);
+  mpfr_set(t, x, MPFR_RNDN);
+  mpfr_set(x, t, MPFR_RNDN);
+  mpfr_clear(t);
+  if (mpfr_get_exp(x) > f->overflow)
+    mpfr_set_inf(x, sign);
+}
+
+/* X modulo 2^w, in the range of the dtype; NaN is 0, infinities are the extremes. */
+static void round_integer(mpfr_t x, gemel_dtype dtype) {
+  mp_bitcnt_t bits = 8 * gemel_dtype_size(dtype);
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  mpz_t n, modulus;
+  mpz_init(n);
+  mpz_init_set_ui(modulus, 1);
+  mpz_mul_2exp(modulus, modulus, bits);
+  if (mpfr_inf_p(x)) {
+    if (mpfr_sgn(x) > 0)
+      mpz_sub_ui(n, modulus, 1);
+    if (is_signed)
+      mpz_fdiv_q_2exp(n, mpfr_sgn(x) > 0 ? n : modulus, 1);
+    if (is_signed && mpfr_sgn(x) < 0)
+      mpz_neg(n, n);
+  } else if (mpfr_regular_p(x) && mpfr_get_exp(x) <= 4096) {
+    mpfr_get_z(n, x, MPFR_RNDZ);
+    mpz_fdiv_r_2exp(n, n, bits);
+    if (is_signed && mpz_tstbit(n, bits - 1))
+      mpz_sub(n, n, modulus);
+  }
+  mpfr_set_z(x, n, MPFR_RNDN);
+  mpz_clear(n);
+  mpz_clear(modulus);
+}
+
+static void store(mpfr_t x, gemel_dtype dtype) {
+  switch (gemel_dtype_kind(dtype)) {
+  case GEMEL_KIND_FLOAT:
+    round_float(x, format_of(dtype));
+    break;
+  case GEMEL_KIND_BOOL:
+    mpfr_set_si(x, mpfr_zero_p(x) ? 0 : 1, MPFR_RNDN);
+    break;
+  default:
+    round_integer(x, dtype);
+  }
+}
+
+static void special_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
+  (void)d;
+  (void)ulps;
+  store(((element *)e)->x, dtype);
+}
+
+/* ---- Comparison and text ---- */
+
+static int special_equal(gemel__domain *d, const void *a, const void *b) {
+  (void)d;
+  const element *s = a, *t = b;
+  if (s->state != GEMEL__DEFINED || t->state != GEMEL__DEFINED)
+    return -1;
+  if (mpfr_nan_p(s->x) || mpfr_nan_p(t->x))
+    return mpfr_nan_p(s->x) && mpfr_nan_p(t->x);
+  return mpfr_equal_p(s->x, t->x) && !mpfr_signbit(s->x) == !mpfr_signbit(t->x);
+}
+
+int gemel__special_is_nan(gemel__domain *d, const void *e) {
+  (void)d;
+  return mpfr_nan_p(((const element *)e)->x) != 0;
+}
+
+int gemel__special_is_infinite(gemel__domain *d, const void *e) {
+  (void)d;
+  return mpfr_inf_p(((const element *)e)->x) != 0;
+}
+
+int gemel__special_sign_bit(gemel__domain *d, const void *e) {
+  (void)d;
+  return mpfr_signbit(((const element *)e)->x) != 0;
+}
+
+double gemel__special_value(gemel__domain *d, const void *e) {
+  (void)d;
+  return mpfr_get_d(((const element *)e)->x, MPFR_RNDN);
+}
+
+static int same_sign(const mpfr_t x, double value) {
+  return !mpfr_signbit(x) == !signbit(value);
+}
+
+/* VALUE against X where X is the very number asked for. */
+static int is_exactly(const gemel__special *s, const mpfr_t x, double value) {
+  if (mpfr_nan_p(x) || isnan(value))
+    return mpfr_nan_p(x) && isnan(value);
+  if (mpfr_zero_p(x))
+    return value == 0 && (!s->zero_signs || same_sign(x, value));
+  return mpfr_cmp_d(x, value) == 0 && (value != 0);
+}
+
+/* X moved by ULPS units in the last place of the format, away from zero (OUT) or towards it. */
+static void shift(mpfr_t r, const mpfr_t x, const format *f, double ulps, int out) {
+  mpfr_exp_t unit = mpfr_get_exp(x) - f->precision;
+  if (unit < f->tiny)
+    unit = f->tiny;
+  mpfr_set_d(r, ulps, MPFR_RNDN);
+  mpfr_mul_2si(r, r, unit, MPFR_RNDN);
+  if ((mpfr_sgn(x) > 0) == out)
+    mpfr_add(r, x, r, MPFR_RNDN);
+  else
+    mpfr_sub(r, x, r, MPFR_RNDN);
+}
+
+/* 1 if VALUE lies within ULPS of the regular number X, overflow and underflow taken into account.
+ */
+static int is_near(const gemel__special *s, const mpfr_t x, const format *f, double value,
+                   double ulps) {
+  mpfr_t near, far;
+  if (isnan(value) || (value != 0 && !same_sign(x, value)))
+    return 0;
+  mpfr_init2(near, BITS);
+  mpfr_init2(far, BITS);
+  shift(near, x, f, ulps, 0);
+  shift(far, x, f, ulps, 1);
+  int ok;
+  if (isinf(value)) {
+    round_float(far, f);
+    ok = mpfr_inf_p(far) != 0;
+  } else if (value == 0) {
+    round_float(near, f);
+    int crossed = mpfr_zero_p(near) || mpfr_sgn(near) != mpfr_sgn(x);
+    ok = crossed && (!s->zero_signs || same_sign(x, value));
+  } else {
+    int low = mpfr_cmp_d(near, value), high = mpfr_cmp_d(far, value);
+    ok = mpfr_sgn(x) > 0 ? low <= 0 && high >= 0 : low >= 0 && high <= 0;
+  }
+  mpfr_clear(near);
+  mpfr_clear(far);
+  return ok;
+}
+
+int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, double value,
+                          double ulps) {
+  const gemel__special *s = (const gemel__special *)d;
+  const element *a = e;
+  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, ok;
+  if (is_float && ulps > 0.5 && mpfr_regular_p(a->x) &&
+      is_near(s, a->x, format_of(dtype), value, ulps))
+    return 1;
+  mpfr_t t;
+  mpfr_init2(t, BITS);
+  mpfr_set(t, a->x, MPFR_RNDN);
+  store(t, dtype);
+  if (is_float)
+    ok = is_exactly(s, t, value);
+  else
+    ok = mpfr_get_d(t, MPFR_RNDN) == value;
+  mpfr_clear(t);
+  return ok;
+}
+
+static void special_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
+  static const char *const states[] = {"", "undefined", "undecided", "gap"};
+  const element *a = e;
+  if (a->state != GEMEL__DEFINED)
+    snprintf(text, bytes, "%s", states[a->state]);
+  else if (mpfr_nan_p(a->x))
+    snprintf(text, bytes, "nan");
+  else
+    mpfr_snprintf(text, bytes, "%.17Rg", a->x);
+  (void)d;
+}
+
+/* ---- The domain ---- */
+
+static const gemel__domain table = {
+    .name = "special",
+    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .init = special_init,
+    .clear = special_clear,
+    .set = special_set,
+    .from_double = special_from_double,
+    .from_integer = special_from_integer,
+    .from_unsigned = special_from_unsigned,
+    .add = special_add,
+    .sub = special_sub,
+    .mul = special_mul,
+    .div = special_div,
+    .neg = special_neg,
+    .exp = special_exp,
+    .log = special_log,
+    .sqrt = special_sqrt,
+    .pow = special_pow,
+    .floor = special_floor,
+    .sum = special_sum,
+    .sign = special_sign,
+    .round = special_round,
+    .to_integer = special_to_integer,
+    .state = special_state,
+    .set_state = special_set_state,
+    .equal = special_equal,
+    .format = special_format,
+    .ieee = 1,
+};
+
+gemel__special *gemel__special_new(void) {
+  gemel__special *s = gemel__alloc_zeroed(sizeof *s);
+  if (!s)
+    return NULL;
+  s->domain = table;
+  s->zero_signs = 1;
+  return s;
+}
+
+void gemel__special_free(gemel__special *s) {
+  gemel__free(s, sizeof *s);
+}

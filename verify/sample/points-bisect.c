@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bisection between points whose decisions differ in two or more places: see points.h. Segments
+ * that are still to be halved lie on a stack; each owns its two ends, values and tape. The half
+ * whose ends differ more is pushed last, so it is taken first.
+ */
+#include "sample/points.h"
+
+#include <string.h>
+#include "core/alloc.h"
+
+size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b) {
+  size_t common = a->count < b->count ? a->count : b->count, distance = 0;
+  for (size_t i = 0; i < common; i++)
+    distance += a->entries[i] != b->entries[i];
+  return distance + (a->count == b->count ? 0 : 2);
+}
+
+/* A point: its values and what was decided there; freed with its last segment. */
+typedef struct place {
+  size_t references;
+  double *values;
+  gemel__tape tape;
+} place;
+
+typedef struct segment {
+  place *a, *b;
+} segment;
+
+typedef struct search {
+  size_t n;
+  gemel__points_evaluate evaluate;
+  void *user;
+  size_t budget, evaluations;
+  segment *stack;
+  size_t count, capacity;
+} search;
+
+static void release(search *s, place *p) {
+  if (!p || --p->references)
+    return;
+  gemel__tape_clear(&p->tape);
+  gemel__free(p->values, s->n * sizeof *p->values);
+  gemel__free(p, sizeof *p);
+}
+
+static place *new_place(const search *s) {
+  place *p = gemel__alloc_zeroed(sizeof *p);
+  if (!p)
+    return NULL;
+  p->references = 1;
+  p->values = gemel__alloc(s->n * sizeof *p->values);
+  if (!p->values) {
+    gemel__free(p, sizeof *p);
+    return NULL;
+  }
+  return p;
+}
+
+/* Evaluates at P: 0, 1 (stop), −1 (memory), or 2 where the point is of no use. */
+static int evaluate(search *s, place *p) {
+  s->evaluations++;
+  int answer = s->evaluate(s->user, s->n, p->values, &p->tape);
+  if (p->tape.failed)
+    return -1;
+  return answer < 0 ? 2 : answer;
+}
+
+static int push(search *s, place *a, place *b) {
+  if (gemel__grow(&s->stack, &s->capacity, s->count + 1, sizeof *s->stack))
+    return -1;
+  a->references++;
+  b->references++;
+  s->stack[s->count++] = (segment){a, b};
+  return 0;
+}
+
+/* Sets M's values halfway; returns 0 if there is nothing between. */
+static int halve(const search *s, const segment *t, place *m) {
+  int inside = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    double a = t->a->values[i], b = t->b->values[i];
+    m->values[i] = a / 2 + b / 2;
+    if (m->values[i] != a && m->values[i] != b)
+      inside = 1;
+    else
+      m->values[i] = a;
+  }
+  return inside;
+}
+
+/* Evaluates halfway on T and pushes the halves that are worth it. */
+static int refine(search *s, const segment *t) {
+  place *m = new_place(s);
+  if (!m)
+    return -1;
+  int answer = 0;
+  if (halve(s, t, m)) {
+    answer = evaluate(s, m);
+    if (answer == 0) {
+      size_t first = gemel__tape_distance(&t->a->tape, &m->tape);
+      size_t second = gemel__tape_distance(&m->tape, &t->b->tape);
+      if (second > first) {
+        answer = first >= 2 ? push(s, t->a, m) : 0;
+        answer = answer ? answer : push(s, m, t->b);
+      } else {
+        answer = second >= 2 ? push(s, m, t->b) : 0;
+        answer = answer || first < 2 ? answer : push(s, t->a, m);
+      }
+    }
+  }
+  release(s, m);
+  return answer == 2 ? 0 : answer;
+}
+
+static int run(search *s, place *a, place *b) {
+  int answer = evaluate(s, a);
+  if (answer == 0)
+    answer = evaluate(s, b);
+  if (answer == 0 && gemel__tape_distance(&a->tape, &b->tape) >= 2)
+    answer = push(s, a, b);
+  while (answer == 0 && s->count && s->evaluations < s->budget) {
+    segment t = s->stack[--s->count];
+    answer = refine(s, &t);
+    release(s, t.a);
+    release(s, t.b);
+  }
+  return answer == 2 ? 0 : answer;
+}
+
+int gemel__points_bisect(size_t n, const double *a, const double *b,
+                         gemel__points_evaluate evaluate_at, void *user, size_t budget,
+                         size_t *evaluations) {
+  search s = {.n = n, .evaluate = evaluate_at, .user = user, .budget = budget};
+  place *pa = new_place(&s), *pb = new_place(&s);
+  int answer = -1;
+  if (pa && pb) {
+    memcpy(pa->values, a, n * sizeof *a);
+    memcpy(pb->values, b, n * sizeof *b);
+    answer = run(&s, pa, pb);
+  }
+  while (s.count) {
+    segment t = s.stack[--s.count];
+    release(&s, t.a);
+    release(&s, t.b);
+  }
+  release(&s, pa);
+  release(&s, pb);
+  gemel__free(s.stack, s.capacity * sizeof *s.stack);
+  if (evaluations)
+    *evaluations = s.evaluations;
+  return answer;
+}
