@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains of prime fields: arithmetic that is too long for the header, primality, and the search for
+ * chains. A candidate for the bottom prime is M n − 1 with M = 8 · ∏ of the small primes that must be
+ * squares; 2ʲ(b + 1) − 1 must be prime for each j below the length. One residue of b + 1 modulo each
+ * small prime tells whether any of these is divisible by it, so most candidates cost a few divisions;
+ * the rest go through a strong test to base 2 each, and the survivors through the full test.
+ *
+ * A source of small chains lists them all when it is made. Tables are kept for primes drawn lately,
+ * up to a total size.
+ */
+#include "domains/chain.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/alloc.h"
+
+enum {
+  CACHE_ENTRIES = 64,
+  CACHE_BYTES = 96 << 20,
+  LIST_AT_LEAST = 16,
+  SIEVE_PRIMES = 40,
+  MAX_SMALL = 40
+};
+
+static const uint8_t small_primes[MAX_SMALL] = {
+    3,  5,  7,  11, 13, 17, 19, 23, 29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,
+    79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179};
+
+struct gemel__chains {
+  gemel__chain_options options;
+  uint64_t modulus;        /* the bottom prime is ≡ −1 modulo this */
+  uint64_t rest[GEMEL__MAX_CONSTANTS]; /* parts of the constants without primes of the modulus */
+  size_t n_rest, n_unmet;
+  uint64_t *bottoms; /* the list, of small chains */
+  size_t n_bottoms, capacity;
+  int top_bits; /* of the chains that are drawn: options.bits, or more where these are too few */
+  gemel__logs *cache[CACHE_ENTRIES];
+  uint64_t used[CACHE_ENTRIES]; /* number of the draw that used it last */
+  uint64_t draws;
+};
+
+/* ---- One ring ---- */
+
+uint64_t gemel__random_below(uint64_t *state, uint64_t n) {
+  uint64_t limit = UINT64_MAX - UINT64_MAX % n, x;
+  do
+    x = gemel__random(state);
+  while (x >= limit);
+  return x % n;
+}
+
+void gemel__ring_init(gemel__ring *r, uint64_t p) {
+  __extension__ typedef unsigned __int128 wide;
+  memset(r, 0, sizeof *r);
+  uint64_t inverse = p; /* of p modulo 2³; each step doubles the number of right bits */
+  for (int i = 0; i < 5; i++)
+    inverse *= 2 - p * inverse;
+  r->p = p;
+  r->negative_inverse = -inverse;
+  r->one = -p % p;
+  r->square = (uint64_t)((wide)r->one * r->one % p);
+  r->order = (p - 1) / 2;
+}
+
+uint64_t gemel__ring_pow(const gemel__ring *r, uint64_t a, uint64_t n) {
+  uint64_t result = r->one;
+  for (; n; n >>= 1) {
+    if (n & 1)
+      result = gemel__ring_mul(r, result, a);
+    a = gemel__ring_mul(r, a, a);
+  }
+  return result;
+}
+
+/* Euclid on (p, a), keeping the coefficient of a. */
+static uint64_t invert(uint64_t p, uint64_t a) {
+  uint64_t r0 = p, r1 = a;
+  int64_t t0 = 0, t1 = 1;
+  while (r1) {
+    uint64_t q = r0 / r1, r2 = r0 - q * r1;
+    int64_t t2 = t0 - (int64_t)q * t1;
+    r0 = r1, r1 = r2, t0 = t1, t1 = t2;
+  }
+  return t0 < 0 ? p - (uint64_t)-t0 : (uint64_t)t0;
+}
+
+uint64_t gemel__ring_inverse(const gemel__ring *r, uint64_t a) {
+  uint64_t x;
+  if (!a)
+    return 0;
+  if (r->logs && gemel__logs_inverse(r->logs, r, a, &x))
+    return x;
+  /* The inverse of a · 2⁶⁴ lacks 2¹²⁸. */
+  x = gemel__ring_mul(r, invert(r->p, a), r->square);
+  return gemel__ring_mul(r, x, r->square);
+}
+
+/* Jacobi's symbol (a / p), p odd, a ≠ 0. */
+static int jacobi(uint64_t a, uint64_t p) {
+  int sign = 0; /* odd: −1 */
+  while (a) {
+    int twos = __builtin_ctzll(a);
+    a >>= twos;
+    sign ^= twos & (int)((p >> 1) ^ (p >> 2)); /* (2/p) = −1 for p ≡ 3, 5 mod 8 */
+    if (a < p) {
+      sign ^= (int)((a & p) >> 1);
+      uint64_t t = a;
+      a = p, p = t;
+    }
+    a -= p;
+  }
+  return p != 1 ? 0 : sign & 1 ? -1 : 1;
+}
+
+int gemel__ring_character(const gemel__ring *r, uint64_t a) {
+  int character;
+  if (!a)
+    return 0;
+  if (r->logs && gemel__logs_character(r->logs, a, &character))
+    return character;
+  return jacobi(a, r->p); /* 2⁶⁴ is a square */
+}
+
+uint64_t gemel__ring_sqrt(const gemel__ring *r, uint64_t a) {
+  return gemel__ring_pow(r, a, (r->p + 1) / 4);
+}
+
+uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n) {
+  uint64_t magnitude = n < 0 ? -(uint64_t)(int64_t)n : (uint64_t)n;
+  uint64_t x = gemel__ring_pow(r, gemel__ring_add(r, r->one, r->one), magnitude);
+  return n < 0 ? gemel__ring_inverse(r, x) : x;
+}
+
+/* ---- Chains ---- */
+
+uint64_t gemel__chain_exp(const gemel__chain *c, int i, uint64_t x) {
+  const gemel__ring *r = &c->ring[i];
+  /* x is in Montgomery's form and power isn't: their product comes out plain. */
+  return gemel__logs_power(r->logs, r, gemel__ring_mul(&c->ring[i + 1], x, r->power));
+}
+
+int gemel__chain_log(const gemel__chain *c, int i, uint64_t a, uint64_t *x) {
+  const gemel__ring *r = &c->ring[i], *below = &c->ring[i + 1];
+  uint64_t exponent;
+  if (!gemel__logs_find(r->logs, r, a, &exponent))
+    return 0;
+  /* root carries 2¹²⁸: the product is in Montgomery's form. */
+  *x = gemel__ring_mul(below, exponent, r->root);
+  return 1;
+}
+
+int gemel__chain_has_log(const gemel__chain *c) {
+  return c->ring[0].p >> GEMEL__LOG_BITS == 0;
+}
+
+/* ---- Primality ---- */
+
+static int strong_test(const gemel__ring *r, uint64_t base) {
+  uint64_t odd = r->p - 1, minus_one = r->p - r->one;
+  int twos = __builtin_ctzll(odd);
+  uint64_t a = gemel__ring_enter(r, base);
+  if (!a)
+    return 1;
+  a = gemel__ring_pow(r, a, odd >> twos);
+  if (a == r->one || a == minus_one)
+    return 1;
+  while (--twos > 0) {
+    a = gemel__ring_mul(r, a, a);
+    if (a == minus_one)
+      return 1;
+  }
+  return 0;
+}
+
+int gemel__is_prime(uint64_t n) {
+  static const uint8_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
+  gemel__ring r;
+  if (n < 2 || n >> 62)
+    return 0;
+  for (size_t i = 0; i < sizeof bases; i++)
+    if (n % bases[i] == 0)
+      return n == bases[i];
+  gemel__ring_init(&r, n);
+  for (size_t i = 0; i < sizeof bases; i++)
+    if (!strong_test(&r, bases[i]))
+      return 0;
+  return 1;
+}
+
+/* 1 unless some 2ʲ(bottom + 1) − 1 has a small factor other than itself. */
+static int survives_sieve(uint64_t bottom, int length) {
+  for (int i = 0; i < SIEVE_PRIMES; i++) {
+    unsigned l = small_primes[i], x = (unsigned)((bottom + 1) % l);
+    for (int j = 0; j < length; j++) {
+      if (x == 1 && ((bottom + 1) << j) - 1 != l)
+        return 0;
+      x = 2 * x % l;
+    }
+  }
+  return 1;
+}
+
+static int is_chain(uint64_t bottom, int length) {
+  gemel__ring r;
+  if (!survives_sieve(bottom, length))
+    return 0;
+  for (int j = 0; j < length; j++) {
+    gemel__ring_init(&r, ((bottom + 1) << j) - 1);
+    if (!strong_test(&r, 2))
+      return 0;
+  }
+  for (int j = 0; j < length; j++)
+    if (!gemel__is_prime(((bottom + 1) << j) - 1))
+      return 0;
+  return 1;
+}
+
+/* 1 if all constants that are still asked for are squares in every ring. */
+static int constants_are_squares(const gemel__chains *s, uint64_t bottom) {
+  for (size_t k = 0; k < s->n_rest; k++)
+    for (int j = 0; j < s->options.length; j++) {
+      uint64_t p = ((bottom + 1) << j) - 1, x = s->rest[k] % p;
+      if (x && jacobi(x, p) < 0)
+        return 0;
+    }
+  return 1;
+}
+
+/* ---- Constants ---- */
+
+/* The odd part of a finite double's numerator; 0 for 0 and what is not finite. */
+static uint64_t odd_part(double x) {
+  int exponent;
+  if (!isfinite(x) || x == 0)
+    return 0;
+  uint64_t m = (uint64_t)ldexp(frexp(fabs(x), &exponent), 53);
+  return m >> __builtin_ctzll(m);
+}
+
+static void add_rest(gemel__chains *s, uint64_t m) {
+  for (size_t i = 0; i < s->n_rest; i++)
+    if (s->rest[i] == m)
+      return;
+  if (s->n_rest < GEMEL__MAX_CONSTANTS)
+    s->rest[s->n_rest++] = m;
+  else
+    s->n_unmet++;
+}
+
+/* Takes the primes out of M that divide the modulus, and puts further small ones into the modulus
+ * while LIMIT allows. */
+static uint64_t split(gemel__chains *s, uint64_t m, uint64_t limit) {
+  for (int i = 0; i < MAX_SMALL; i++) {
+    uint64_t l = small_primes[i];
+    if (m % l)
+      continue;
+    if (s->modulus % l && s->modulus <= limit / l)
+      s->modulus *= l;
+    while (s->modulus % l == 0 && m % l == 0)
+      m /= l;
+  }
+  return m;
+}
+
+/* How large the modulus may be, so that enough chains are left: the wanted number of chains is about
+ * that of the candidates times (a few ÷ log b) for each prime. */
+static uint64_t modulus_limit(const gemel__chain_options *o) {
+  int bottom_bits = o->bits - (o->length - 1);
+  int keep = o->bits <= GEMEL__TABLE_BITS ? 8 : 9 + 2 * o->length;
+  return bottom_bits - keep > 5 ? UINT64_C(1) << (bottom_bits - keep) : 32;
+}
+
+static void read_constants(gemel__chains *s) {
+  const gemel__chain_options *o = &s->options;
+  uint64_t limit = modulus_limit(o);
+  s->modulus = o->faults & GEMEL__CHAIN_ANY_PRIMES ? 4 : 8;
+  if (o->faults & GEMEL__CHAIN_ANY_PRIMES)
+    return;
+  if (o->length > 1)
+    s->modulus *= 3; /* no chain does without */
+  for (size_t i = 0; i < o->n_constants; i++) {
+    uint64_t m = odd_part(o->constants[i]);
+    if (m)
+      split(s, m, limit);
+  }
+  if (o->bits > 48) /* the search is the faster, the more primes can't divide */
+    split(s, UINT64_C(3) * 5 * 7 * 11 * 13, limit);
+  for (size_t i = 0; i < o->n_constants; i++) {
+    uint64_t m = odd_part(o->constants[i]);
+    if (m && (m = split(s, m, 0)) > 1)
+      add_rest(s, m);
+  }
+}
+
+/* ---- Small chains: a list ---- */
+
+static gemel_status list_bits(gemel__chains *s, int bits) {
+  int shift = s->options.length - 1;
+  uint64_t low = (UINT64_C(1) << (bits - 1)) >> shift, high = (UINT64_C(1) << bits) >> shift;
+  uint64_t b = low / s->modulus * s->modulus + s->modulus - 1;
+  for (; b < high; b += s->modulus) {
+    if (!is_chain(b, s->options.length) || !constants_are_squares(s, b))
+      continue;
+    if (gemel__grow(&s->bottoms, &s->capacity, s->n_bottoms + 1, sizeof *s->bottoms))
+      return GEMEL_NO_MEMORY;
+    s->bottoms[s->n_bottoms++] = b;
+  }
+  return GEMEL_OK;
+}
+
+/* Lists chains of the wanted size, and of larger ones until there are enough; gives up constants,
+ * last first, while none is left. */
+static gemel_status list_chains(gemel__chains *s) {
+  for (;;) {
+    for (int bits = s->options.bits; bits <= GEMEL__TABLE_BITS && s->n_bottoms < LIST_AT_LEAST;
+         bits++) {
+      gemel_status status = list_bits(s, bits);
+      if (status)
+        return status;
+    }
+    if (s->n_bottoms || !s->n_rest)
+      return s->n_bottoms ? GEMEL_OK : GEMEL_UNSUPPORTED;
+    s->n_rest--, s->n_unmet++;
+  }
+}
+
+/* ---- Larger chains: a search ---- */
+
+/* A random chain whose top prime has BITS bits; 0 after TRIES candidates. */
+static uint64_t search(const gemel__chains *s, uint64_t *random, int bits, uint64_t tries) {
+  int shift = s->options.length - 1;
+  uint64_t low = (UINT64_C(1) << (bits - 1 - shift)) / s->modulus + 1;
+  uint64_t high = (UINT64_C(1) << (bits - shift)) / s->modulus;
+  while (high > low && tries--) {
+    uint64_t b = s->modulus * (low + gemel__random_below(random, high - low)) - 1;
+    if (is_chain(b, s->options.length) && constants_are_squares(s, b))
+      return b;
+  }
+  return 0;
+}
+
+/* Searches at the size that worked last; where candidates are few or constants many, goes up by a bit
+ * and then gives up the last of the constants. */
+static uint64_t search_any(gemel__chains *s, uint64_t *random) {
+  int most = s->options.bits <= GEMEL__LOG_BITS ? GEMEL__LOG_BITS : GEMEL__CHAIN_BITS;
+  uint64_t b;
+  for (;;) {
+    if ((b = search(s, random, s->top_bits, UINT64_C(1) << 21)))
+      return b;
+    if (s->top_bits < most && s->top_bits < s->options.bits + 3)
+      s->top_bits++;
+    else if (s->n_rest)
+      s->n_rest--, s->n_unmet++;
+    else
+      return 0;
+  }
+}
+
+/* ---- Sources ---- */
+
+static int options_are_bad(const gemel__chain_options *o) {
+  return o->bits < 15 || o->bits > GEMEL__CHAIN_BITS || o->length < 1 ||
+         o->length > GEMEL__MAX_RINGS || (o->n_constants && !o->constants);
+}
+
+gemel_status gemel__chains_new(gemel__chains **source, const gemel__chain_options *options) {
+  *source = NULL;
+  if (options_are_bad(options))
+    return GEMEL_BAD_VALUE;
+  gemel__chains *s = gemel__alloc_zeroed(sizeof *s);
+  if (!s)
+    return GEMEL_NO_MEMORY;
+  s->options = *options;
+  s->top_bits = options->bits;
+  read_constants(s);
+  s->options.constants = NULL;
+  gemel_status status = options->bits <= GEMEL__TABLE_BITS ? list_chains(s) : GEMEL_OK;
+  if (status) {
+    gemel__chains_free(s);
+    return status;
+  }
+  *source = s;
+  return GEMEL_OK;
+}
+
+void gemel__chains_free(gemel__chains *s) {
+  if (!s)
+    return;
+  for (int i = 0; i < CACHE_ENTRIES; i++)
+    gemel__logs_free(s->cache[i]);
+  gemel__free(s->bottoms, s->capacity * sizeof *s->bottoms);
+  gemel__free(s, sizeof *s);
+}
+
+size_t gemel__chains_count(const gemel__chains *s) {
+  return s->n_bottoms;
+}
+
+size_t gemel__chains_unmet(const gemel__chains *s) {
+  return s->n_unmet;
+}
+
+/* ---- The cache of tables ---- */
+
+static void drop(gemel__chains *s, int i) {
+  gemel__logs_free(s->cache[i]);
+  s->cache[i] = NULL;
+}
+
+/* Frees what was used longest ago until there is room for one chain more. */
+static void trim(gemel__chains *s) {
+  for (;;) {
+    size_t bytes = 0;
+    int oldest = -1, empty = 0;
+    for (int i = 0; i < CACHE_ENTRIES; i++) {
+      bytes += s->cache[i] ? gemel__logs_bytes(s->cache[i]) : 0;
+      empty += !s->cache[i];
+      if (s->cache[i] && (oldest < 0 || s->used[i] < s->used[oldest]))
+        oldest = i;
+    }
+    if (oldest < 0 || (bytes <= CACHE_BYTES && empty >= GEMEL__MAX_RINGS))
+      return;
+    drop(s, oldest);
+  }
+}
+
+/* A generator of the squares of R: the first small square whose order is not a proper divisor. When
+ * the order is prime that is 4; the bottom ring's need not be. */
+static uint64_t canonical_generator(const gemel__ring *r) {
+  for (uint64_t k = 2;; k++) {
+    uint64_t x = gemel__ring_enter(r, k), g = gemel__ring_mul(r, x, x), n = r->order;
+    int whole = g != 0 && g != r->one;
+    for (uint64_t f = 3; whole && f * f <= n; f += 2)
+      if (n % f == 0) {
+        whole = gemel__ring_pow(r, g, r->order / f) != r->one;
+        while (n % f == 0)
+          n /= f;
+      }
+    if (whole && (n == 1 || n == r->order || gemel__ring_pow(r, g, r->order / n) != r->one))
+      return g;
+  }
+}
+
+/* The tables for R, from the cache or new; NULL: out of memory. */
+static gemel__logs *find_logs(gemel__chains *s, const gemel__ring *r, int prime_order) {
+  int empty = -1;
+  for (int i = 0; i < CACHE_ENTRIES; i++) {
+    if (s->cache[i] && gemel__logs_prime(s->cache[i]) == r->p) {
+      s->used[i] = s->draws;
+      return s->cache[i];
+    }
+    if (!s->cache[i])
+      empty = i;
+  }
+  uint64_t canonical = prime_order ? gemel__ring_enter(r, 4) : canonical_generator(r);
+  s->cache[empty] = gemel__logs_new(r, canonical);
+  s->used[empty] = s->draws;
+  return s->cache[empty];
+}
+
+/* Gives ring I of C a random generator. */
+static void choose_generator(gemel__chain *c, int i, uint64_t *random, unsigned faults) {
+  gemel__ring *r = &c->ring[i], *below = &c->ring[i + 1];
+  r->power = faults & GEMEL__CHAIN_GENERATOR_4 ? 1 : 1 + gemel__random_below(random, r->order - 1);
+  r->generator = gemel__logs_power(r->logs, r, r->power);
+  uint64_t inverse = gemel__ring_inverse(below, gemel__ring_enter(below, r->power));
+  r->root = gemel__ring_mul(below, inverse, below->square);
+}
+
+static gemel_status build(gemel__chains *s, uint64_t bottom, uint64_t *random, gemel__chain *c) {
+  int tables = s->options.bits <= GEMEL__TABLE_BITS;
+  c->length = s->options.length;
+  for (int i = 0; i < c->length; i++)
+    gemel__ring_init(&c->ring[i], ((bottom + 1) << (c->length - 1 - i)) - 1);
+  for (int i = 0; i < c->length; i++) {
+    int last = i + 1 == c->length;
+    if (last && !tables)
+      break;
+    if (!(c->ring[i].logs = find_logs(s, &c->ring[i], !last)))
+      return GEMEL_NO_MEMORY;
+  }
+  for (int i = 0; i + 1 < c->length; i++)
+    choose_generator(c, i, random, s->options.faults);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__chains_draw(gemel__chains *s, uint64_t *random, gemel__chain *chain) {
+  uint64_t bottom =
+      s->n_bottoms ? s->bottoms[gemel__random_below(random, s->n_bottoms)] : search_any(s, random);
+  gemel__chain c = {0};
+  if (!bottom)
+    return GEMEL_UNSUPPORTED;
+  s->draws++;
+  trim(s);
+  gemel_status status = build(s, bottom, random, &c);
+  if (status == GEMEL_OK)
+    *chain = c;
+  return status;
+}

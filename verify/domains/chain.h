@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains of prime fields. A Cunningham chain is a sequence of primes with p[i] = 2 p[i+1] + 1; ring i
+ * is the field of integers modulo p[i], ring 0 the largest. The non-zero squares modulo p[i] form a
+ * group of order p[i+1], so the residues of ring i+1 are exactly the exponents of a generator of the
+ * squares of ring i: that is what makes an exponential (from ring i+1 up to ring i) and a logarithm
+ * (from ring i down to ring i+1) which are homomorphisms and inverse to each other.
+ *
+ * The bottom prime is ≡ −1 modulo 8 times the product of given small primes, hence so is every prime of
+ * the chain, and by quadratic reciprocity 2 and all these primes are squares in every ring. As every
+ * p[i] ≡ 3 modulo 4, −1 is never a square: of x and −x one is, and a square has one square root that
+ * is a square itself, the principal one.
+ *
+ * Residues are kept in Montgomery's form (x stands for x · 2⁶⁴ mod p), so a product costs three
+ * multiplications and no division. All primes are below 2⁶².
+ *
+ * Logarithms. Up to GEMEL__TABLE_BITS, tables of the whole group: one look-up each for exp, log,
+ * inverse and character. Up to GEMEL__LOG_BITS, the element times a power of the generator is written as a
+ * quotient of two numbers of half its length until both are smooth, and the logarithms of the small
+ * primes are found once each by baby and giant steps. Above, none: logarithms are not available.
+ */
+#ifndef GEMEL__CHAIN_H
+#define GEMEL__CHAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/status.h>
+
+enum {
+  GEMEL__MAX_RINGS = 6,
+  GEMEL__TABLE_BITS = 22,  /* top primes up to this size have tables */
+  GEMEL__LOG_BITS = 40,    /* and up to this size logarithms at all */
+  GEMEL__CHAIN_BITS = 61,  /* the largest */
+  GEMEL__MAX_CONSTANTS = 32
+};
+
+/* ---- Random numbers: splitmix64 ---- */
+
+/* The next of the sequence whose state is *STATE (any 64 bits are a seed). */
+static inline uint64_t gemel__random(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/* Uniform in [0, n), n > 0. */
+uint64_t gemel__random_below(uint64_t *state, uint64_t n);
+
+/* ---- One ring ---- */
+
+typedef struct gemel__logs gemel__logs; /* powers and logarithms of one prime (chain_log.c) */
+
+typedef struct gemel__ring {
+  uint64_t p;
+  uint64_t negative_inverse; /* −1/p mod 2⁶⁴ */
+  uint64_t one;              /* 2⁶⁴ mod p: 1 in Montgomery's form */
+  uint64_t square;           /* 2¹²⁸ mod p, which takes a residue to Montgomery's form */
+  uint64_t order;            /* (p − 1)/2, of the group of squares */
+  uint64_t generator;        /* of that group, random for each trial; Montgomery's form */
+  uint64_t power;            /* generator = (canonical generator)^power, a residue of the order */
+  uint64_t root;             /* 1/power modulo the order */
+  gemel__logs *logs;         /* owned by the source of the chain; the last ring may have none */
+} gemel__ring;
+
+/* Fills in what follows from the odd prime P < 2⁶²; generator, power, root and logs are zero. */
+void gemel__ring_init(gemel__ring *r, uint64_t p);
+
+/* (high, low) / 2⁶⁴ mod p, for a number below p · 2⁶⁴. */
+static inline uint64_t gemel__reduce(const gemel__ring *r, uint64_t high, uint64_t low) {
+  uint64_t m = low * r->negative_inverse;
+  __extension__ typedef unsigned __int128 wide;
+  uint64_t t = high + (uint64_t)(((wide)m * r->p) >> 64) + (low != 0);
+  return t >= r->p ? t - r->p : t;
+}
+
+/* a b, a + b, a − b, −a: arguments and results are residues in Montgomery's form, below p. */
+static inline uint64_t gemel__ring_mul(const gemel__ring *r, uint64_t a, uint64_t b) {
+  __extension__ typedef unsigned __int128 wide;
+  wide t = (wide)a * b;
+  return gemel__reduce(r, (uint64_t)(t >> 64), (uint64_t)t);
+}
+static inline uint64_t gemel__ring_add(const gemel__ring *r, uint64_t a, uint64_t b) {
+  uint64_t t = a + b;
+  return t >= r->p ? t - r->p : t;
+}
+static inline uint64_t gemel__ring_sub(const gemel__ring *r, uint64_t a, uint64_t b) {
+  return a >= b ? a - b : a + r->p - b;
+}
+static inline uint64_t gemel__ring_neg(const gemel__ring *r, uint64_t a) {
+  return a ? r->p - a : 0;
+}
+
+/* To Montgomery's form (X any 64 bits) and back (to [0, p)). */
+static inline uint64_t gemel__ring_enter(const gemel__ring *r, uint64_t x) {
+  return gemel__ring_mul(r, x % r->p, r->square);
+}
+static inline uint64_t gemel__ring_leave(const gemel__ring *r, uint64_t a) {
+  return gemel__reduce(r, 0, a);
+}
+
+/* a^n, n ≥ 0 (0^0 = 1). */
+uint64_t gemel__ring_pow(const gemel__ring *r, uint64_t a, uint64_t n);
+/* 1/a; 0 for a = 0: the caller looks first. */
+uint64_t gemel__ring_inverse(const gemel__ring *r, uint64_t a);
+/* The quadratic character: 1 for a non-zero square, −1 for a non-square, 0 for 0. */
+int gemel__ring_character(const gemel__ring *r, uint64_t a);
+/* The square root that is a square (or 0) of a square (or 0); p ≡ 3 mod 4. */
+uint64_t gemel__ring_sqrt(const gemel__ring *r, uint64_t a);
+/* 2^n for any n. */
+uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n);
+
+/* ---- Chains ---- */
+
+typedef struct gemel__chain {
+  int length;
+  gemel__ring ring[GEMEL__MAX_RINGS];
+} gemel__chain;
+
+/* generator^x in ring I; X is a residue of ring I + 1 (Montgomery's form). I + 1 < length. */
+uint64_t gemel__chain_exp(const gemel__chain *c, int i, uint64_t x);
+
+/* The logarithm of A, a non-zero square of ring I, as a residue of ring I + 1. Returns 1; 0 if the
+ * chain has no logarithms (too large) or memory ran out, with *X untouched. I + 1 < length. */
+int gemel__chain_log(const gemel__chain *c, int i, uint64_t a, uint64_t *x);
+
+/* 1 if gemel__chain_log is available for this chain. */
+int gemel__chain_has_log(const gemel__chain *c);
+
+/* Faults that the tests of the harness plant. */
+enum {
+  GEMEL__CHAIN_ANY_PRIMES = 1, /* no condition on the bottom prime: 2 may be a non-square */
+  GEMEL__CHAIN_GENERATOR_4 = 2 /* always the generator 4 */
+};
+
+typedef struct gemel__chain_options {
+  int bits;   /* of the top prime, at least; 15 to GEMEL__CHAIN_BITS */
+  int length; /* 1 to GEMEL__MAX_RINGS */
+  /* Numbers that occur in the graphs to be compared: each shall be a square in every ring. Signs and
+   * powers of two don't matter. Small primes in them become a condition on the chain; what is left
+   * is satisfied by drawing again, while that is affordable. */
+  const double *constants;
+  size_t n_constants;
+  unsigned faults;
+} gemel__chain_options;
+
+/* A source of random chains of one kind, with the tables of the latest. Below 2^GEMEL__TABLE_BITS all
+ * chains of the wanted size are listed (and larger ones while they are fewer than 16); above, each
+ * draw searches. Not thread-safe: one source for each thread. */
+typedef struct gemel__chains gemel__chains;
+
+/* A new source. Errors: GEMEL_BAD_VALUE (options out of range), GEMEL_UNSUPPORTED (no chain of this
+ * kind found), GEMEL_NO_MEMORY; *SOURCE is then NULL. Release with gemel__chains_free. */
+gemel_status gemel__chains_new(gemel__chains **source, const gemel__chain_options *options);
+void gemel__chains_free(gemel__chains *source);
+
+/* A random chain with random generators, determined by the options and *RANDOM (which is advanced).
+ * It points into SOURCE and is valid until the next draw. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (no
+ * chain found; retry with fewer constants), with *CHAIN untouched. */
+gemel_status gemel__chains_draw(gemel__chains *source, uint64_t *random, gemel__chain *chain);
+
+/* How many chains the source draws from; 0: too many to list. And how many of the constants (their
+ * parts without small primes) could not be made squares for good: for these a sign by character may
+ * be wrong, and x ↦ cx doesn't preserve order. */
+size_t gemel__chains_count(const gemel__chains *source);
+size_t gemel__chains_unmet(const gemel__chains *source);
+
+/* 1 if N is prime (Miller–Rabin with bases that are known to suffice for 64 bits). */
+int gemel__is_prime(uint64_t n);
+
+/* ---- Powers and logarithms of one prime (chain_log.c), used by chain.c alone ---- */
+
+/* For ring R and the canonical generator of its squares (Montgomery's form): complete tables for a
+ * small prime, else what is found at the first logarithm and kept. NULL: out of memory. */
+gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical);
+void gemel__logs_free(gemel__logs *logs);
+uint64_t gemel__logs_canonical(const gemel__logs *logs);
+uint64_t gemel__logs_prime(const gemel__logs *logs);
+size_t gemel__logs_bytes(const gemel__logs *logs);
+/* The exponent, below the order, of the canonical generator that gives A, a square. 0: the prime is
+ * too large, or out of memory. */
+int gemel__logs_find(gemel__logs *logs, const gemel__ring *r, uint64_t a, uint64_t *x);
+/* canonical^x for x below the order. */
+uint64_t gemel__logs_power(const gemel__logs *logs, const gemel__ring *r, uint64_t x);
+/* With complete tables: 1 and the character or the inverse of A ≠ 0; else 0. */
+int gemel__logs_character(const gemel__logs *logs, uint64_t a, int *character);
+int gemel__logs_inverse(const gemel__logs *logs, const gemel__ring *r, uint64_t a, uint64_t *x);
+
+#endif
