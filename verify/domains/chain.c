@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chains of prime fields: arithmetic that is too long for the header, primality, and the search for
- * chains. A candidate for the bottom prime is M n − 1 with M = 8 · ∏ of the small primes that must be
- * squares; 2ʲ(b + 1) − 1 must be prime for each j below the length. One residue of b + 1 modulo each
- * small prime tells whether any of these is divisible by it, so most candidates cost a few divisions;
- * the rest go through a strong test to base 2 each, and the survivors through the full test.
+ * chains. A candidate for the bottom prime is M n − 1 with M = 8 · ∏ of the small primes that must
+ * be squares; 2ʲ(b + 1) − 1 must be prime for each j below the length. One residue of b + 1 modulo
+ * each small prime tells whether any of these is divisible by it, so most candidates cost a few
+ * divisions; the rest go through a strong test to base 2 each, and the survivors through the full
+ * test.
  *
  * A source of small chains lists them all when it is made. Tables are kept for primes drawn lately,
  * up to a total size.
@@ -25,12 +26,12 @@ enum {
 };
 
 static const uint8_t small_primes[MAX_SMALL] = {
-    3,  5,  7,  11, 13, 17, 19, 23, 29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,
+    3,  5,  7,  11, 13,  17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,
     79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179};
 
 struct gemel__chains {
   gemel__chain_options options;
-  uint64_t modulus;        /* the bottom prime is ≡ −1 modulo this */
+  uint64_t modulus;                    /* the bottom prime is ≡ −1 modulo this */
   uint64_t rest[GEMEL__MAX_CONSTANTS]; /* parts of the constants without primes of the modulus */
   size_t n_rest, n_unmet;
   uint64_t *bottoms; /* the list, of small chains */
@@ -42,14 +43,6 @@ struct gemel__chains {
 };
 
 /* ---- One ring ---- */
-
-uint64_t gemel__random_below(uint64_t *state, uint64_t n) {
-  uint64_t limit = UINT64_MAX - UINT64_MAX % n, x;
-  do
-    x = gemel__random(state);
-  while (x >= limit);
-  return x % n;
-}
 
 void gemel__ring_init(gemel__ring *r, uint64_t p) {
   __extension__ typedef unsigned __int128 wide;
@@ -264,8 +257,8 @@ static uint64_t split(gemel__chains *s, uint64_t m, uint64_t limit) {
   return m;
 }
 
-/* How large the modulus may be, so that enough chains are left: the wanted number of chains is about
- * that of the candidates times (a few ÷ log b) for each prime. */
+/* How large the modulus may be, so that enough chains are left: the wanted number of chains is
+ * about that of the candidates times (a few ÷ log b) for each prime. */
 static uint64_t modulus_limit(const gemel__chain_options *o) {
   int bottom_bits = o->bits - (o->length - 1);
   int keep = o->bits <= GEMEL__TABLE_BITS ? 8 : 9 + 2 * o->length;
@@ -329,7 +322,7 @@ static gemel_status list_chains(gemel__chains *s) {
 /* ---- Larger chains: a search ---- */
 
 /* A random chain whose top prime has BITS bits; 0 after TRIES candidates. */
-static uint64_t search(const gemel__chains *s, uint64_t *random, int bits, uint64_t tries) {
+static uint64_t search(const gemel__chains *s, gemel__random *random, int bits, uint64_t tries) {
   int shift = s->options.length - 1;
   uint64_t low = (UINT64_C(1) << (bits - 1 - shift)) / s->modulus + 1;
   uint64_t high = (UINT64_C(1) << (bits - shift)) / s->modulus;
@@ -341,9 +334,9 @@ static uint64_t search(const gemel__chains *s, uint64_t *random, int bits, uint6
   return 0;
 }
 
-/* Searches at the size that worked last; where candidates are few or constants many, goes up by a bit
- * and then gives up the last of the constants. */
-static uint64_t search_any(gemel__chains *s, uint64_t *random) {
+/* Searches at the size that worked last; where candidates are few or constants many, goes up by a
+ * bit and then gives up the last of the constants. */
+static uint64_t search_any(gemel__chains *s, gemel__random *random) {
   int most = s->options.bits <= GEMEL__LOG_BITS ? GEMEL__LOG_BITS : GEMEL__CHAIN_BITS;
   uint64_t b;
   for (;;) {
@@ -461,7 +454,7 @@ static gemel__logs *find_logs(gemel__chains *s, const gemel__ring *r, int prime_
 }
 
 /* Gives ring I of C a random generator. */
-static void choose_generator(gemel__chain *c, int i, uint64_t *random, unsigned faults) {
+static void choose_generator(gemel__chain *c, int i, gemel__random *random, unsigned faults) {
   gemel__ring *r = &c->ring[i], *below = &c->ring[i + 1];
   r->power = faults & GEMEL__CHAIN_GENERATOR_4 ? 1 : 1 + gemel__random_below(random, r->order - 1);
   r->generator = gemel__logs_power(r->logs, r, r->power);
@@ -469,7 +462,8 @@ static void choose_generator(gemel__chain *c, int i, uint64_t *random, unsigned 
   r->root = gemel__ring_mul(below, inverse, below->square);
 }
 
-static gemel_status build(gemel__chains *s, uint64_t bottom, uint64_t *random, gemel__chain *c) {
+static gemel_status build(gemel__chains *s, uint64_t bottom, gemel__random *random,
+                          gemel__chain *c) {
   int tables = s->options.bits <= GEMEL__TABLE_BITS;
   c->length = s->options.length;
   for (int i = 0; i < c->length; i++)
@@ -486,7 +480,7 @@ static gemel_status build(gemel__chains *s, uint64_t bottom, uint64_t *random, g
   return GEMEL_OK;
 }
 
-gemel_status gemel__chains_draw(gemel__chains *s, uint64_t *random, gemel__chain *chain) {
+gemel_status gemel__chains_draw(gemel__chains *s, gemel__random *random, gemel__chain *chain) {
   uint64_t bottom =
       s->n_bottoms ? s->bottoms[gemel__random_below(random, s->n_bottoms)] : search_any(s, random);
   gemel__chain c = {0};

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of prime fields. A Cunningham chain is a sequence of primes with p[i] = 2 p[i+1] + 1; ring i
- * is the field of integers modulo p[i], ring 0 the largest. The non-zero squares modulo p[i] form a
- * group of order p[i+1], so the residues of ring i+1 are exactly the exponents of a generator of the
- * squares of ring i: that is what makes an exponential (from ring i+1 up to ring i) and a logarithm
- * (from ring i down to ring i+1) which are homomorphisms and inverse to each other.
+ * Chains of prime fields. A Cunningham chain is a sequence of primes with p[i] = 2 p[i+1] + 1; ring
+ * i is the field of integers modulo p[i], ring 0 the largest. The non-zero squares modulo p[i] form
+ * a group of order p[i+1], so the residues of ring i+1 are exactly the exponents of a generator of
+ * the squares of ring i: that is what makes an exponential (from ring i+1 up to ring i) and a
+ * logarithm (from ring i down to ring i+1) which are homomorphisms and inverse to each other.
  *
- * The bottom prime is ≡ −1 modulo 8 times the product of given small primes, hence so is every prime of
- * the chain, and by quadratic reciprocity 2 and all these primes are squares in every ring. As every
- * p[i] ≡ 3 modulo 4, −1 is never a square: of x and −x one is, and a square has one square root that
- * is a square itself, the principal one.
+ * The bottom prime is ≡ −1 modulo 8 times the product of given small primes, hence so is every
+ * prime of the chain, and by quadratic reciprocity 2 and all these primes are squares in every
+ * ring. As every p[i] ≡ 3 modulo 4, −1 is never a square: of x and −x one is, and a square has one
+ * square root that is a square itself, the principal one.
  *
  * Residues are kept in Montgomery's form (x stands for x · 2⁶⁴ mod p), so a product costs three
  * multiplications and no division. All primes are below 2⁶².
  *
  * Logarithms. Up to GEMEL__TABLE_BITS, tables of the whole group: one look-up each for exp, log,
- * inverse and character. Up to GEMEL__LOG_BITS, the element times a power of the generator is written as a
- * quotient of two numbers of half its length until both are smooth, and the logarithms of the small
- * primes are found once each by baby and giant steps. Above, none: logarithms are not available.
+ * inverse and character. Up to GEMEL__LOG_BITS, the element times a power of the generator is
+ * written as a quotient of two numbers of half its length until both are smooth, and the logarithms
+ * of the small primes are found once each by baby and giant steps. Above, none: logarithms are not
+ * available.
  */
 #ifndef GEMEL__CHAIN_H
 #define GEMEL__CHAIN_H
@@ -25,27 +26,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gemel/status.h>
+#include "sample/random.h"
 
 enum {
   GEMEL__MAX_RINGS = 6,
-  GEMEL__TABLE_BITS = 22,  /* top primes up to this size have tables */
-  GEMEL__LOG_BITS = 40,    /* and up to this size logarithms at all */
-  GEMEL__CHAIN_BITS = 61,  /* the largest */
+  GEMEL__TABLE_BITS = 22, /* top primes up to this size have tables */
+  GEMEL__LOG_BITS = 34,   /* and up to this size logarithms at all */
+  GEMEL__CHAIN_BITS = 61, /* the largest */
   GEMEL__MAX_CONSTANTS = 32
 };
-
-/* ---- Random numbers: splitmix64 ---- */
-
-/* The next of the sequence whose state is *STATE (any 64 bits are a seed). */
-static inline uint64_t gemel__random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-/* Uniform in [0, n), n > 0. */
-uint64_t gemel__random_below(uint64_t *state, uint64_t n);
 
 /* ---- One ring ---- */
 
@@ -136,17 +125,17 @@ enum {
 typedef struct gemel__chain_options {
   int bits;   /* of the top prime, at least; 15 to GEMEL__CHAIN_BITS */
   int length; /* 1 to GEMEL__MAX_RINGS */
-  /* Numbers that occur in the graphs to be compared: each shall be a square in every ring. Signs and
-   * powers of two don't matter. Small primes in them become a condition on the chain; what is left
-   * is satisfied by drawing again, while that is affordable. */
+  /* Numbers that occur in the graphs to be compared: each shall be a square in every ring. Signs
+   * and powers of two don't matter. Small primes in them become a condition on the chain; what is
+   * left is satisfied by drawing again, while that is affordable. */
   const double *constants;
   size_t n_constants;
   unsigned faults;
 } gemel__chain_options;
 
-/* A source of random chains of one kind, with the tables of the latest. Below 2^GEMEL__TABLE_BITS all
- * chains of the wanted size are listed (and larger ones while they are fewer than 16); above, each
- * draw searches. Not thread-safe: one source for each thread. */
+/* A source of random chains of one kind, with the tables of the latest. Below 2^GEMEL__TABLE_BITS
+ * all chains of the wanted size are listed (and larger ones while they are fewer than 16); above,
+ * each draw searches. Not thread-safe: one source for each thread. */
 typedef struct gemel__chains gemel__chains;
 
 /* A new source. Errors: GEMEL_BAD_VALUE (options out of range), GEMEL_UNSUPPORTED (no chain of this
@@ -154,10 +143,11 @@ typedef struct gemel__chains gemel__chains;
 gemel_status gemel__chains_new(gemel__chains **source, const gemel__chain_options *options);
 void gemel__chains_free(gemel__chains *source);
 
-/* A random chain with random generators, determined by the options and *RANDOM (which is advanced).
- * It points into SOURCE and is valid until the next draw. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (no
- * chain found; retry with fewer constants), with *CHAIN untouched. */
-gemel_status gemel__chains_draw(gemel__chains *source, uint64_t *random, gemel__chain *chain);
+/* A random chain with random generators, determined by the options and RANDOM (and by how many
+ * draws went before, where chains are so rare that the size had to be raised). It points into
+ * SOURCE and is valid until the next draw. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (no chain found;
+ * retry with fewer constants), with *CHAIN untouched. */
+gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random, gemel__chain *chain);
 
 /* How many chains the source draws from; 0: too many to list. And how many of the constants (their
  * parts without small primes) could not be made squares for good: for these a sign by character may

@@ -6,10 +6,10 @@
  * Small: one table of powers and one of logarithms of all residues; a non-square x carries the
  * logarithm of −x and a mark, so that the table also answers for characters and inverses.
  *
- * Medium: powers by windows of eight bits. For a logarithm of h, Euclid's algorithm on p and w = h gˢ
- * gives pairs with w ≡ ±u/v and u v of the size of p; for s = 0, 1, … until u and v have small factors only.
- * Then log h = Σ log of the primes of u − Σ of those of v − s, where the logarithm of a
- * prime l is that of whichever of l and −l is a square: signs can be left out, as the product of
+ * Medium: powers by windows of eight bits. For a logarithm of h, Euclid's algorithm on p and w = h
+ * gˢ gives pairs with w ≡ ±u/v and u v of the size of p; for s = 0, 1, … until u and v have small
+ * factors only. Then log h = Σ log of the primes of u − Σ of those of v − s, where the logarithm of
+ * a prime l is that of whichever of l and −l is a square: signs can be left out, as the product of
  * squares is one. The logarithms of the few small primes are found by baby and giant steps when
  * first needed.
  *
@@ -24,9 +24,9 @@
 enum {
   WINDOW_BITS = 8,
   WINDOWS = 8,
-  SMOOTH = 256,            /* bound on the primes */
-  FACTOR_LIMIT = 1 << 17,  /* of the table of smallest factors */
-  NON_SQUARE = 1u << 31,   /* mark in the table of logarithms */
+  SMOOTH = 256,           /* bound on the primes */
+  FACTOR_LIMIT = 1 << 18, /* of the table of smallest factors */
+  NON_SQUARE = 1u << 31,  /* mark in the table of logarithms */
   NO_LOG = 0xffffffffu
 };
 
@@ -40,14 +40,15 @@ struct gemel__logs {
   /* medium, made at the first logarithm */
   struct baby *baby; /* [1 << baby_bits], open addressing */
   int baby_bits;
-  uint64_t steps; /* baby steps taken */
-  uint64_t stride; /* canonical^−steps */
+  uint64_t steps;   /* baby steps taken */
+  uint64_t stride;  /* canonical^−steps */
   uint8_t *factors; /* [FACTOR_LIMIT]: smallest prime factor below SMOOTH, else 0 */
   uint64_t prime_log[SMOOTH];
   uint8_t known[SMOOTH];
 };
 
-/* An element of the baby steps, by the low bits of its residue; x = 0 where empty, else 1 + exponent. */
+/* An element of the baby steps, by the low bits of its residue; x = 0 where empty, else 1 +
+ * exponent. */
 struct baby {
   uint32_t residue; /* bits 20..51 of it: what a collision gives is checked */
   uint32_t x;
@@ -182,15 +183,15 @@ static int make_baby_steps(gemel__logs *l, const gemel__ring *r) {
   return 1;
 }
 
-/* The exponent of a square A, by giant steps. Residues are told apart by 32 of their bits, so a match is checked. */
+/* The exponent of a square A, by giant steps. Residues are told apart by 32 of their bits, so a
+ * match is checked. */
 static uint64_t giant_steps(const gemel__logs *l, const gemel__ring *r, uint64_t a) {
   size_t mask = ((size_t)1 << l->baby_bits) - 1;
   uint64_t target = a;
   for (uint64_t giant = 0;; giant += l->steps) {
     for (size_t i = slot(l, a); l->baby[i].x; i = (i + 1) & mask) {
       uint64_t x = giant + l->baby[i].x - 1;
-      if (l->baby[i].residue == (uint32_t)a && x < l->order &&
-          gemel__logs_power(l, r, x) == target)
+      if (l->baby[i].residue == (uint32_t)a && x < l->order && gemel__logs_power(l, r, x) == target)
         return x;
     }
     a = gemel__ring_mul(r, a, l->stride);
