@@ -135,6 +135,15 @@ static void set_integer(element *e, slong x) {
   arb_set_si(e->exact, x);
 }
 
+/* −1, 0 or 1 if all of X has that sign. */
+static int sign_of(const arb_struct *x) {
+  if (arb_is_positive(x))
+    return 1;
+  if (arb_is_negative(x))
+    return -1;
+  return arb_is_zero(x) ? 0 : GEMEL__UNORDERED;
+}
+
 /* ---- Conversions ---- */
 
 static void bound_from_double(gemel__domain *d, void *e, double x) {
@@ -289,13 +298,15 @@ static int exact_integer(const element *b, fmpz_t n) {
   return 1;
 }
 
+/* a to a power that is no certain integer. */
 static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
-  if (arb_is_positive(a->exact) && arb_is_positive(computed(a)))
+  int base = sign_of(a->exact), power = sign_of(b->exact);
+  int known = b->same && arb_is_exact(b->exact); /* then it is no integer */
+  if (base == 1 && arb_is_positive(computed(a)))
     binary(d, e, a, b, arb_pow);
-  else if (arb_is_zero(a->exact) && a->same && arb_is_positive(computed(b)))
+  else if (base == 0 && a->same && power == 1 && arb_is_positive(computed(b)))
     set_integer(e, 0);
-  else if (b->same && arb_is_exact(b->exact) && arb_is_nonpositive(a->exact) &&
-           !(arb_is_zero(a->exact) && arb_is_positive(b->exact)))
+  else if ((base == -1 && known) || (base == 0 && power == -1))
     bound_set_state(d, e, GEMEL__UNDEFINED);
   else
     leave_undecided(d, e);
@@ -383,14 +394,6 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
 }
 
 /* ---- Decisions ---- */
-
-static int sign_of(const arb_t x) {
-  if (arb_is_positive(x))
-    return 1;
-  if (arb_is_negative(x))
-    return -1;
-  return arb_is_zero(x) ? 0 : GEMEL__UNORDERED;
-}
 
 static int bound_sign(gemel__domain *d, const void *a) {
   const element *x = a;

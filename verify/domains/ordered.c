@@ -338,12 +338,14 @@ static void ordered_log(gemel__domain *d, void *e, const void *a) {
     apply(d, e, a, gemel__interval_log);
 }
 
-/* The K-th root of A ≥ 0 if it is rational: 1, else 0 and E is left alone. */
-static int exact_root(element *e, const fmpq_t a, slong k) {
+/* The K-th root of A ≥ 0 if A and it are rational: 1, else 0 and E is left alone. */
+static int exact_root(element *e, const element *a, slong k) {
+  if (!a->exact)
+    return 0;
   fmpq_t root;
   fmpq_init(root);
-  int exact = fmpz_root(fmpq_numref(root), fmpq_numref(a), k) &&
-              fmpz_root(fmpq_denref(root), fmpq_denref(a), k);
+  int exact = fmpz_root(fmpq_numref(root), fmpq_numref(a->q), k) &&
+              fmpz_root(fmpq_denref(root), fmpq_denref(a->q), k);
   if (exact) {
     fmpq_set(e->q, root);
     e->state = GEMEL__DEFINED;
@@ -354,10 +356,9 @@ static int exact_root(element *e, const fmpq_t a, slong k) {
 }
 
 static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
-  const element *x = a;
   if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a, 1))
     return;
-  if (!x->exact || !exact_root(e, x->q, 2))
+  if (!exact_root(e, a, 2))
     apply(d, e, a, gemel__interval_sqrt);
 }
 
@@ -416,7 +417,7 @@ static int exact_general_power(gemel__domain *d, element *e, const element *a, c
   fmpz_t power;
   ordered_init(d, &root);
   fmpz_init_set(power, fmpq_numref(b->q));
-  int exact = exact_root(&root, a->q, fmpz_get_si(fmpq_denref(b->q)));
+  int exact = exact_root(&root, a, fmpz_get_si(fmpq_denref(b->q)));
   if (exact)
     integer_power(d, e, &root, power);
   fmpz_clear(power);
