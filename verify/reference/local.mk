@@ -1,5 +1,19 @@
 # One obvious implementation of each operation, generic over the domain.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/common.c
+libgemel_verify_a_SOURCES += %reldir%/common.h
+libgemel_verify_a_SOURCES += %reldir%/graph.c
+libgemel_verify_a_SOURCES += %reldir%/index.c
+libgemel_verify_a_SOURCES += %reldir%/invoke.c
+libgemel_verify_a_SOURCES += %reldir%/linalg.c
+libgemel_verify_a_SOURCES += %reldir%/reduce.c
 libgemel_verify_a_SOURCES += %reldir%/reference.h
 libgemel_verify_a_SOURCES += %reldir%/rtensor.c
+libgemel_verify_a_SOURCES += %reldir%/scalar.c
+libgemel_verify_a_SOURCES += %reldir%/scalar.def
+libgemel_verify_a_SOURCES += %reldir%/shape.c
+libgemel_verify_a_SOURCES += %reldir%/softmax.c
+libgemel_verify_a_SOURCES += %reldir%/source.c
+libgemel_verify_a_SOURCES += %reldir%/table.c
+libgemel_verify_a_SOURCES += %reldir%/table.h

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Evaluation of a whole graph by references. Ids are a topological order, so it is one loop over the
+ * nodes that an output needs. For each: its attributes with the dims in them made numbers, its
+ * reference, then a comparison of what came out with the graph's types; and values whose last reader
+ * this was are freed.
+ *
+ * A dim's symbols get their numbers from the shapes of the inputs, wherever a size of an input's type
+ * is a symbol by itself. Sizes that nodes produce at run time are read from the integer scalars that
+ * those nodes gave, and kept when the scalar itself is freed.
+ */
+#include "reference/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One output of one node. */
+typedef struct slot {
+  gemel__rtensor own;          /* empty for graph inputs and for what is freed or not computed */
+  const gemel__rtensor *value; /* OWN, or a graph input */
+  int64_t size;                /* what an integer scalar holds, if HAS_SIZE */
+  int has_size;
+} slot;
+
+typedef struct symbol {
+  const char *name;
+  int64_t value;
+} symbol;
+
+typedef struct evaluator {
+  const gemel_graph *graph;
+  gemel_context *context;
+  gemel__domain *domain;
+  const gemel__evaluation *within;
+  gemel_error *error;
+  size_t n_nodes, n_slots;
+  slot *slots;
+  uint32_t *first;    /* slot of each node's output 0; one more that ends the last node's */
+  uint32_t *last_use; /* largest node that reads the node; KEPT for outputs */
+  unsigned char *live;
+  symbol *symbols; /* sorted by name */
+  size_t n_symbols, symbol_capacity;
+  uint32_t node; /* the node at hand */
+} evaluator;
+
+#define KEPT UINT32_MAX
+
+static slot *slot_of(const evaluator *ev, uint32_t node, uint32_t output) {
+  return &ev->slots[ev->first[node] + output];
+}
+
+/* ---- Dims ---- */
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const symbol *)a)->name, ((const symbol *)b)->name);
+}
+
+/* What integer a scalar of an integer dtype holds. */
+static int read_size(gemel__domain *d, const gemel__rtensor *t, int64_t *size) {
+  return t && t->rank == 0 && gemel_dtype_kind(t->dtype) != GEMEL_KIND_FLOAT &&
+         d->to_integer(d, gemel__rtensor_at(t, 0), size);
+}
+
+/* Value of an atom: 0, or -1 if it has none here. */
+static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
+  const evaluator *ev = user;
+  if (atom->kind == GEMEL__ATOM_SYMBOL) {
+    symbol key = {atom->name, 0}, *found = NULL;
+    if (ev->n_symbols > 0) {
+      found = bsearch(&key, ev->symbols, ev->n_symbols, sizeof key, by_name);
+    }
+    *value = found ? found->value : 0;
+    return found ? 0 : -1;
+  }
+  if (atom->kind == GEMEL__ATOM_INPUT) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(ev->graph, ev->node, &count);
+    return atom->a < count && read_size(ev->domain,
+                                        slot_of(ev, inputs[atom->a].node, inputs[atom->a].output)
+                                            ->value,
+                                        value)
+               ? 0
+               : -1;
+  }
+  if (atom->a >= ev->n_nodes || !slot_of(ev, atom->a, atom->b)->has_size) {
+    return -1;
+  }
+  *value = slot_of(ev, atom->a, atom->b)->size;
+  return 0;
+}
+
+static gemel_status evaluate_dim(evaluator *ev, gemel_dim dim, int64_t *value) {
+  gemel_status status =
+      gemel__dim_evaluate(ev->context, dim, look_up, ev, value, ev->error);
+  if (status == GEMEL_NOT_FOUND) {
+    char text[200];
+    gemel_dim_format(ev->context, dim, text, sizeof text);
+    return gemel__fail(ev->error, GEMEL_BAD_VALUE, "the size %s has no value in domain %s", text,
+                       ev->domain->name);
+  }
+  return status;
+}
+
+/* ---- Inputs ---- */
+
+/* Collects the symbols that are sizes of input T by themselves. */
+static gemel_status collect_symbols(evaluator *ev, gemel_type type, const gemel__rtensor *t) {
+  const gemel_dim *dims = gemel_type_dims(ev->context, type);
+  for (int k = 0; k < t->rank; k++) {
+    gemel__atom atom;
+    if (!gemel__dim_is_atom(ev->context, dims[k], &atom) || atom.kind != GEMEL__ATOM_SYMBOL) {
+      continue;
+    }
+    if (gemel__grow(&ev->symbols, &ev->symbol_capacity, ev->n_symbols + 1,
+                    sizeof *ev->symbols) != 0) {
+      return gemel__no_memory(ev->error, "symbols");
+    }
+    ev->symbols[ev->n_symbols++] = (symbol){atom.name, t->shape[k]};
+  }
+  return GEMEL_OK;
+}
+
+/* Sorts the symbols, drops repetitions and refuses contradictions. */
+static gemel_status settle_symbols(evaluator *ev) {
+  size_t kept = 0;
+  if (ev->n_symbols == 0) {
+    return GEMEL_OK;
+  }
+  qsort(ev->symbols, ev->n_symbols, sizeof *ev->symbols, by_name);
+  for (size_t i = 0; i < ev->n_symbols; i++) {
+    const symbol *last = kept ? &ev->symbols[kept - 1] : NULL;
+    if (!last || by_name(last, &ev->symbols[i]) != 0) {
+      ev->symbols[kept++] = ev->symbols[i];
+    } else if (last->value != ev->symbols[i].value) {
+      return gemel__fail(ev->error, GEMEL_BAD_SHAPE, "inputs give %s the sizes %lld and %lld",
+                         last->name, (long long)last->value, (long long)ev->symbols[i].value);
+    }
+  }
+  ev->n_symbols = kept;
+  return GEMEL_OK;
+}
+
+/* 1 if T has the dtype, rank and sizes of TYPE, 0 if not, -1 if a size couldn't be evaluated. */
+static int fits(evaluator *ev, gemel_type type, const gemel__rtensor *t) {
+  const gemel_dim *dims = gemel_type_dims(ev->context, type);
+  if (gemel_type_dtype(ev->context, type) != t->dtype ||
+      gemel_type_rank(ev->context, type) != t->rank) {
+    return 0;
+  }
+  for (int k = 0; k < t->rank; k++) {
+    int64_t size;
+    if (evaluate_dim(ev, dims[k], &size) != GEMEL_OK) {
+      return -1;
+    }
+    if (size != t->shape[k]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* "f32[2, 3]" */
+static void describe(const gemel__rtensor *t, char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "%s[", gemel_dtype_name(t->dtype));
+  for (int k = 0; k < t->rank && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld", k ? ", " : "",
+                             (long long)t->shape[k]);
+  }
+  if (used < bytes) {
+    snprintf(text + used, bytes - used, "]");
+  }
+}
+
+/* Fails with STATUS unless T fits TYPE; WHOSE says what T is. */
+static gemel_status check_fit(evaluator *ev, gemel_type type, const gemel__rtensor *t,
+                              gemel_status status, const char *whose) {
+  char wanted[300], got[300];
+  int fit = fits(ev, type, t);
+  if (fit != 0) {
+    return fit > 0 ? GEMEL_OK : GEMEL_BAD_VALUE;
+  }
+  gemel_type_format(ev->context, type, wanted, sizeof wanted);
+  describe(t, got, sizeof got);
+  return gemel__fail(ev->error, status, "%s gives %s, the graph says %s", whose, got, wanted);
+}
+
+static gemel_status bind_inputs(evaluator *ev, const gemel__rtensor *const *inputs) {
+  const gemel_graph *graph = ev->graph;
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; status == GEMEL_OK && k < graph->n_inputs; k++) {
+    gemel_type type = gemel__node_type(graph, graph->inputs[k].node, 0);
+    slot *s = slot_of(ev, graph->inputs[k].node, 0);
+    s->value = inputs[k];
+    s->has_size = read_size(ev->domain, inputs[k], &s->size);
+    if (gemel_type_rank(ev->context, type) != inputs[k]->rank) {
+      status = gemel__fail(ev->error, GEMEL_BAD_SHAPE, "input %s has rank %d",
+                           graph->input_names[k], inputs[k]->rank);
+    } else {
+      status = collect_symbols(ev, type, inputs[k]);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = settle_symbols(ev);
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < graph->n_inputs; k++) {
+    gemel_type type = gemel__node_type(graph, graph->inputs[k].node, 0);
+    status = check_fit(ev, type, inputs[k], GEMEL_BAD_SHAPE, graph->input_names[k]);
+  }
+  return status;
+}
+
+/* ---- Attributes ---- */
+
+typedef struct numbers {
+  gemel_attr *attrs;
+  size_t n_attrs;
+  int64_t *ints;
+  size_t n_ints;
+} numbers;
+
+static void numbers_clear(numbers *n) {
+  gemel__free(n->attrs, n->n_attrs * sizeof *n->attrs);
+  gemel__free(n->ints, n->n_ints * sizeof *n->ints);
+}
+
+/* Turns attribute A, a list of dims, into a list of integers at INTS. */
+static gemel_status number_list(evaluator *ev, gemel_attr *a, int64_t *ints) {
+  for (size_t i = 0; i < a->count; i++) {
+    gemel_status status = evaluate_dim(ev, a->u.dims[i], &ints[i]);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  a->kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT;
+  a->u.ints = ints;
+  return GEMEL_OK;
+}
+
+static gemel_status number_dims(evaluator *ev, numbers *n) {
+  gemel_status status = GEMEL_OK;
+  size_t used = 0;
+  for (size_t k = 0; status == GEMEL_OK && k < n->n_attrs; k++) {
+    gemel_attr *a = &n->attrs[k];
+    if (a->kind == GEMEL_ATTR_DIM) {
+      int64_t value;
+      status = evaluate_dim(ev, a->u.dim, &value);
+      a->kind = GEMEL_ATTR_INT;
+      a->u.i = value;
+    } else if (a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)) {
+      size_t count = a->count;
+      status = number_list(ev, a, n->ints + used);
+      used += count;
+    }
+  }
+  return status;
+}
+
+/* Attributes of the node at hand, its dims made numbers. To be cleared in any case. */
+static gemel_status number_attrs(evaluator *ev, numbers *n) {
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(ev->context, gemel__node_at(ev->graph, ev->node)->attrs);
+  n->n_attrs = attrs->count;
+  n->n_ints = 0;
+  for (size_t k = 0; k < attrs->count; k++) {
+    n->n_ints += attrs->values[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)
+                     ? attrs->values[k].count
+                     : 0;
+  }
+  n->attrs = gemel__alloc_array(n->n_attrs, sizeof *n->attrs);
+  n->ints = gemel__alloc_array(n->n_ints, sizeof *n->ints);
+  if (!n->attrs || !n->ints) {
+    return gemel__no_memory(ev->error, "attributes");
+  }
+  if (n->n_attrs > 0) {
+    memcpy(n->attrs, attrs->values, n->n_attrs * sizeof *n->attrs);
+  }
+  return number_dims(ev, n);
+}
+
+/* ---- Nodes ---- */
+
+/* Checks what the reference of the node at hand gave, and moves it into the node's slots. */
+static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
+  uint32_t n = gemel__node_at(ev->graph, ev->node)->n_outputs;
+  if (call->n_outputs != n) {
+    return gemel__fail(ev->error, GEMEL_INTERNAL, "the reference gives %zu outputs of %u",
+                       call->n_outputs, (unsigned)n);
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    slot *s = slot_of(ev, ev->node, k);
+    s->own = call->outputs[k];
+    memset(&call->outputs[k], 0, sizeof call->outputs[k]);
+    s->value = &s->own;
+    s->has_size = read_size(ev->domain, &s->own, &s->size);
+    gemel_status status = check_fit(ev, gemel__node_type(ev->graph, ev->node, k), &s->own,
+                                    GEMEL_INTERNAL, "the reference");
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status find_reference(evaluator *ev, gemel__rcall *call, gemel__reference *found) {
+  const gemel__op *op = gemel__node_op(ev->graph, ev->node);
+  *found = NULL;
+  if (ev->within->extra) {
+    *found = ev->within->extra(ev->within->user, op->record.name);
+  }
+  call->data = *found ? op->record.data : ev->within;
+  if (!*found) {
+    *found = gemel__reference_find(op->record.name);
+  }
+  return *found ? GEMEL_OK
+                : gemel__fail(ev->error, GEMEL_NOT_FOUND, "%s has no reference", op->record.name);
+}
+
+/* Evaluates the node at hand with room for its operands (OPERANDS) and outputs in CALL. */
+static gemel_status run_reference(evaluator *ev, gemel__rcall *call) {
+  numbers n;
+  gemel__reference reference;
+  gemel_status status = number_attrs(ev, &n);
+  if (status == GEMEL_OK && (status = find_reference(ev, call, &reference)) == GEMEL_OK) {
+    call->attrs = n.attrs;
+    status = reference(call);
+  }
+  if (status == GEMEL_OK) {
+    status = keep_outputs(ev, call);
+  }
+  for (size_t k = 0; k < call->max_outputs; k++) {
+    if (call->outputs[k].domain) {
+      gemel__rtensor_clear(&call->outputs[k]);
+    }
+  }
+  numbers_clear(&n);
+  return status;
+}
+
+static gemel_status evaluate_node(evaluator *ev) {
+  uint32_t count, n_outputs = gemel__node_at(ev->graph, ev->node)->n_outputs;
+  const gemel__ref *refs = gemel__node_inputs(ev->graph, ev->node, &count);
+  const gemel__rtensor **operands = gemel__alloc_array(count, sizeof *operands);
+  gemel__rcall call = {ev->domain, count, operands, NULL, 0, n_outputs, NULL, NULL, ev->error};
+  call.outputs = gemel__alloc_array(n_outputs, sizeof *call.outputs);
+  gemel_status status = GEMEL_OK;
+  if (!operands || !call.outputs) {
+    status = gemel__no_memory(ev->error, "operands");
+  }
+  for (uint32_t k = 0; status == GEMEL_OK && k < count; k++) {
+    operands[k] = slot_of(ev, refs[k].node, refs[k].output)->value;
+  }
+  if (status == GEMEL_OK) {
+    status = run_reference(ev, &call);
+  }
+  gemel__free(call.outputs, n_outputs * sizeof *call.outputs);
+  gemel__free(operands, count * sizeof *operands);
+  return status;
+}
+
+/* Says of which node an error speaks. */
+static gemel_status name_node(evaluator *ev, gemel_status status) {
+  const gemel__node *node = gemel__node_at(ev->graph, ev->node);
+  gemel__error_prefix(ev->error, "node %u, %s (%s:%u)", (unsigned)ev->node,
+                      gemel__node_op(ev->graph, ev->node)->record.name,
+                      ev->graph->files[node->file], (unsigned)node->line);
+  return status;
+}
+
+static void free_slots(evaluator *ev, uint32_t node) {
+  for (uint32_t i = ev->first[node]; i < ev->first[node + 1]; i++) {
+    if (ev->slots[i].own.domain) {
+      gemel__rtensor_clear(&ev->slots[i].own);
+      memset(&ev->slots[i].own, 0, sizeof ev->slots[i].own);
+      ev->slots[i].value = NULL;
+    }
+  }
+}
+
+static gemel_status evaluate_nodes(evaluator *ev) {
+  for (ev->node = 0; ev->node < ev->n_nodes; ev->node++) {
+    uint32_t count;
+    const gemel__ref *refs = gemel__node_inputs(ev->graph, ev->node, &count);
+    if (!ev->live[ev->node] || slot_of(ev, ev->node, 0)->value) {
+      continue; /* not needed, or an input */
+    }
+    gemel_status status = evaluate_node(ev);
+    if (status != GEMEL_OK) {
+      return name_node(ev, status);
+    }
+    for (uint32_t k = 0; k < count; k++) {
+      if (ev->last_use[refs[k].node] == ev->node) {
+        free_slots(ev, refs[k].node);
+      }
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Graphs ---- */
+
+static gemel_status evaluator_init(evaluator *ev) {
+  const gemel_graph *graph = ev->graph;
+  ev->n_nodes = graph->n_nodes;
+  for (size_t i = 0; i < ev->n_nodes; i++) {
+    ev->n_slots += graph->nodes[i].n_outputs;
+  }
+  ev->slots = gemel__alloc_array(ev->n_slots, sizeof *ev->slots);
+  ev->first = gemel__alloc_array(ev->n_nodes + 1, sizeof *ev->first);
+  ev->last_use = gemel__alloc_array(ev->n_nodes, sizeof *ev->last_use);
+  ev->live = gemel__alloc_array(ev->n_nodes, 1);
+  if (!ev->slots || !ev->first || !ev->last_use || !ev->live) {
+    return gemel__no_memory(ev->error, "an evaluation by references");
+  }
+  gemel__graph_live(graph, ev->live);
+  for (uint32_t i = 0; i < ev->n_nodes; i++) {
+    uint32_t count;
+    const gemel__ref *refs = gemel__node_inputs(graph, i, &count);
+    ev->first[i + 1] = ev->first[i] + graph->nodes[i].n_outputs;
+    for (uint32_t k = 0; ev->live[i] && k < count; k++) {
+      ev->last_use[refs[k].node] = i;
+    }
+  }
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    ev->last_use[graph->outputs[k].node] = KEPT;
+  }
+  return GEMEL_OK;
+}
+
+static void evaluator_clear(evaluator *ev) {
+  for (uint32_t i = 0; ev->slots && ev->first && i < ev->n_nodes; i++) {
+    free_slots(ev, i);
+  }
+  gemel__free(ev->slots, ev->n_slots * sizeof *ev->slots);
+  gemel__free(ev->first, (ev->n_nodes + 1) * sizeof *ev->first);
+  gemel__free(ev->last_use, ev->n_nodes * sizeof *ev->last_use);
+  gemel__free(ev->live, ev->n_nodes);
+  gemel__free(ev->symbols, ev->symbol_capacity * sizeof *ev->symbols);
+}
+
+static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t,
+                                gemel_error *error) {
+  gemel_status status =
+      gemel__rtensor_init(copy, t->domain, t->dtype, t->rank, t->shape, error);
+  for (size_t i = 0; status == GEMEL_OK && i < t->count; i++) {
+    t->domain->set(t->domain, gemel__rtensor_at(copy, i), gemel__rtensor_at(t, i));
+  }
+  return status;
+}
+
+/* Copies the graph's outputs out; all or none. */
+static gemel_status copy_outputs(evaluator *ev, gemel__rtensor *outputs) {
+  gemel_status status = GEMEL_OK;
+  size_t k = 0;
+  for (; status == GEMEL_OK && k < ev->graph->n_outputs; k++) {
+    gemel__ref ref = ev->graph->outputs[k];
+    status = copy_tensor(&outputs[k], slot_of(ev, ref.node, ref.output)->value, ev->error);
+  }
+  while (status != GEMEL_OK && k-- > 0) {
+    if (outputs[k].domain) {
+      gemel__rtensor_clear(&outputs[k]);
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
+                                   const gemel__rtensor *const *inputs, gemel__rtensor *outputs,
+                                   const gemel__evaluation *within, gemel_error *error) {
+  evaluator ev = {graph, graph->context, d, within, error, 0, 0, NULL, NULL,
+                  NULL,  NULL,           NULL, 0,   0,     0};
+  gemel_status status = evaluator_init(&ev);
+  if (status == GEMEL_OK && (status = bind_inputs(&ev, inputs)) == GEMEL_OK &&
+      (status = evaluate_nodes(&ev)) == GEMEL_OK) {
+    status = copy_outputs(&ev, outputs);
+  }
+  evaluator_clear(&ev);
+  return status;
+}
+
+gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
+                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                    gemel__reference_lookup extra, void *user,
+                                    gemel_error *error) {
+  gemel__evaluation within = {extra, user, 0};
+  const gemel__rtensor **pointers = gemel__alloc_array(graph->n_inputs, sizeof *pointers);
+  if (!pointers) {
+    return gemel__no_memory(error, "inputs");
+  }
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    pointers[k] = &inputs[k];
+  }
+  gemel_status status = gemel__reference_body(graph, d, pointers, outputs, &within, error);
+  gemel__free(pointers, graph->n_inputs * sizeof *pointers);
+  return status;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of the index family: reading and writing x[start + i * step]. Places outside of x are an
+ * error, never clamped and never counted from the end.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+/* Which part of X: SIZE elements along each axis, from START, STEP apart. */
+typedef struct region {
+  int rank;
+  const int64_t *start, *size;
+  int64_t step[GEMEL_MAX_RANK];
+} region;
+
+/* Reads START and STEP from attributes A and B; checks that the region lies in X. */
+static gemel_status read_region(const gemel__rcall *call, const gemel__rtensor *x, size_t a,
+                                size_t b, const int64_t *size, region *r) {
+  const gemel_attr *start = &call->attrs[a], *step = &call->attrs[b];
+  int steps = !gemel__reference_absent(call, b);
+  if (start->count != (size_t)x->rank || (steps && step->count != (size_t)x->rank)) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "one number for each axis is wanted");
+  }
+  r->rank = x->rank;
+  r->start = start->u.ints;
+  r->size = size;
+  for (int k = 0; k < x->rank; k++) {
+    int64_t first = start->u.ints[k], last, n = size[k];
+    r->step[k] = steps ? step->u.ints[k] : 1;
+    if (n < 0 || r->step[k] == 0) {
+      return gemel__fail(call->error, GEMEL_BAD_VALUE, "a negative size or a step of 0");
+    }
+    if (n > 0 && (__builtin_mul_overflow(n - 1, r->step[k], &last) ||
+                  __builtin_add_overflow(first, last, &last) || first < 0 ||
+                  first >= x->shape[k] || last < 0 || last >= x->shape[k])) {
+      return gemel__fail(call->error, GEMEL_BAD_VALUE,
+                         "axis %d: start %lld, size %lld, step %lld lie outside of size %lld", k,
+                         (long long)first, (long long)n, (long long)r->step[k],
+                         (long long)x->shape[k]);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Index of X that index I of the region stands for. */
+static void locate(const region *r, const int64_t *i, int64_t *at) {
+  for (int k = 0; k < r->rank; k++) {
+    at[k] = r->start[k] + i[k] * r->step[k];
+  }
+}
+
+gemel_status gemel__reference_subtensor(gemel__rcall *call) {
+  const gemel__rtensor *x = call->inputs[0];
+  const gemel_attr *size = &call->attrs[1];
+  int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
+  region r;
+  if (size->count != (size_t)x->rank) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "one size for each axis is wanted");
+  }
+  gemel_status status = read_region(call, x, 0, 2, size->u.ints, &r);
+  if (status != GEMEL_OK ||
+      (status = gemel__reference_output(call, 0, x->dtype, x->rank, r.size)) != GEMEL_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < call->outputs[0].count; i++) {
+    locate(&r, index, at);
+    call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
+                      gemel__rtensor_index(x, at));
+    gemel__index_next(r.rank, r.size, index);
+  }
+  return GEMEL_OK;
+}
+
+/* The output is a copy of x; R is the region of y's shape. */
+static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
+  const gemel__rtensor *x = call->inputs[0], *y = call->inputs[1];
+  if (y->rank != x->rank || y->dtype != x->dtype) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "x and y differ in rank or dtype");
+  }
+  gemel_status status = read_region(call, x, 0, 1, y->shape, r);
+  if (status == GEMEL_OK) {
+    status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
+  }
+  for (size_t i = 0; status == GEMEL_OK && i < x->count; i++) {
+    call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
+                      gemel__rtensor_at(x, i));
+  }
+  return status;
+}
+
+gemel_status gemel__reference_set_subtensor(gemel__rcall *call) {
+  const gemel__rtensor *y = call->inputs[1];
+  int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
+  region r;
+  gemel_status status = copy_and_locate(call, &r);
+  for (size_t i = 0; status == GEMEL_OK && i < y->count; i++) {
+    locate(&r, index, at);
+    call->domain->set(call->domain, gemel__rtensor_index(&call->outputs[0], at),
+                      gemel__rtensor_at(y, i));
+    gemel__index_next(r.rank, r.size, index);
+  }
+  return status;
+}
+
+gemel_status gemel__reference_inc_subtensor(gemel__rcall *call) {
+  const gemel__rtensor *y = call->inputs[1];
+  int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
+  region r;
+  gemel__decider w;
+  gemel_status status = copy_and_locate(call, &r);
+  if (status != GEMEL_OK ||
+      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < y->count; i++) {
+    locate(&r, index, at);
+    void *e = gemel__rtensor_index(&call->outputs[0], at);
+    call->domain->add(call->domain, e, e, gemel__rtensor_at(y, i));
+    gemel__store(&w, e, y->dtype, 0.5);
+    gemel__index_next(r.rank, r.size, index);
+  }
+  gemel__decider_clear(&w);
+  return GEMEL_OK;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reference of invoke: the body's outputs, evaluated by references. A body may hold further bodies,
+ * and this is the only recursion among the references: it goes as deep as bodies are nested, which
+ * GEMEL__MAX_NESTING bounds, and never as deep as a graph is.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+gemel_status gemel__reference_invoke(gemel__rcall *call) {
+  const gemel_graph *body = call->attrs[0].u.graph;
+  const gemel__evaluation *within = call->data;
+  size_t n = gemel_graph_output_count(body);
+  if (call->n_inputs != gemel_graph_input_count(body) || n > call->max_outputs) {
+    return gemel__fail(call->error, GEMEL_INTERNAL, "the body has other inputs or outputs");
+  }
+  if (within->depth >= GEMEL__MAX_NESTING) {
+    return gemel__fail(call->error, GEMEL_UNSUPPORTED, "bodies nested deeper than %d",
+                       GEMEL__MAX_NESTING);
+  }
+  gemel__evaluation inside = *within;
+  inside.depth++;
+  gemel_status status = gemel__reference_body(body, call->domain, call->inputs, call->outputs,
+                                              &inside, call->error);
+  call->n_outputs = status == GEMEL_OK ? n : 0;
+  return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reference of dot: for each index of the batch axes, the free axes of x and the free axes of y, the
+ * sum over the contracted axes of products of elements. Each product is rounded to the dtype computed
+ * in (f32 for half types), their sum as the sum reference does it.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+/* One operand: its axes in the roles they play, in the order of the attributes. */
+typedef struct operand {
+  const gemel__rtensor *tensor;
+  int batch[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK], free[GEMEL_MAX_RANK];
+  int n_batch, n_contracted, n_free;
+} operand;
+
+typedef struct product {
+  operand x, y;
+  int rank; /* of the result */
+  int64_t shape[GEMEL_MAX_RANK];
+  int64_t inner[GEMEL_MAX_RANK]; /* sizes of the contracted axes */
+  size_t terms;
+} product;
+
+static gemel_status refuse(const gemel__rcall *call, const char *what) {
+  return gemel__fail(call->error, GEMEL_BAD_SHAPE, "%s", what);
+}
+
+/* ---- Which axis plays which role ---- */
+
+/* Reads list attribute K into AXES, marking each axis as used. */
+static gemel_status read_axes(const gemel__rcall *call, size_t k, int rank, unsigned char *used,
+                              int *axes, int *count) {
+  *count = 0;
+  for (size_t i = 0; !gemel__reference_absent(call, k) && i < call->attrs[k].count; i++) {
+    int axis = gemel__reference_axis(call->attrs[k].u.ints[i], rank);
+    if (axis < 0 || used[axis]++) {
+      return refuse(call, "an axis is out of range or has two roles");
+    }
+    axes[(*count)++] = axis;
+  }
+  return GEMEL_OK;
+}
+
+static void free_axes(operand *o, const unsigned char *used) {
+  o->n_free = 0;
+  for (int axis = 0; axis < o->tensor->rank; axis++) {
+    if (!used[axis]) {
+      o->free[o->n_free++] = axis;
+    }
+  }
+}
+
+static gemel_status explicit_axes(const gemel__rcall *call, operand *o, size_t contract,
+                                  size_t batch) {
+  unsigned char used[GEMEL_MAX_RANK] = {0};
+  gemel_status status = read_axes(call, contract, o->tensor->rank, used, o->contracted,
+                                  &o->n_contracted);
+  if (status == GEMEL_OK) {
+    status = read_axes(call, batch, o->tensor->rank, used, o->batch, &o->n_batch);
+  }
+  free_axes(o, used);
+  return status;
+}
+
+/* numpy.matmul: a vector is contracted whole, a matrix along its last axis on the left, its last but
+ * one on the right; axes before those two are batch axes. */
+static gemel_status matrix_axes(const gemel__rcall *call, operand *o, int from_the_end) {
+  unsigned char used[GEMEL_MAX_RANK] = {0};
+  int rank = o->tensor->rank;
+  if (rank == 0) {
+    return refuse(call, "a matrix product of a scalar");
+  }
+  o->n_contracted = 1;
+  o->contracted[0] = rank == 1 ? 0 : rank - from_the_end;
+  used[o->contracted[0]] = 1;
+  o->n_batch = 0;
+  for (int axis = 0; axis < rank - 2; axis++) {
+    o->batch[o->n_batch++] = axis;
+    used[axis] = 1;
+  }
+  free_axes(o, used);
+  return GEMEL_OK;
+}
+
+static gemel_status assign_axes(const gemel__rcall *call, product *p) {
+  int is_explicit = 0;
+  for (size_t k = 0; k < 4; k++) {
+    is_explicit |= !gemel__reference_absent(call, k);
+  }
+  gemel_status status =
+      is_explicit ? explicit_axes(call, &p->x, 0, 2) : matrix_axes(call, &p->x, 1);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return is_explicit ? explicit_axes(call, &p->y, 1, 3) : matrix_axes(call, &p->y, 2);
+}
+
+/* ---- Shapes ---- */
+
+static gemel_status append(const gemel__rcall *call, product *p, int64_t size) {
+  if (p->rank == GEMEL_MAX_RANK) {
+    return refuse(call, "the product has too many axes");
+  }
+  p->shape[p->rank++] = size;
+  return GEMEL_OK;
+}
+
+static gemel_status pair_axes(const gemel__rcall *call, product *p) {
+  const operand *x = &p->x, *y = &p->y;
+  if (x->n_contracted != y->n_contracted || x->n_batch != y->n_batch) {
+    return refuse(call, "different numbers of contracted or of batch axes");
+  }
+  p->rank = 0;
+  p->terms = 1;
+  for (int k = 0; k < x->n_contracted; k++) {
+    p->inner[k] = x->tensor->shape[x->contracted[k]];
+    p->terms *= (size_t)p->inner[k];
+    if (p->inner[k] != y->tensor->shape[y->contracted[k]]) {
+      return refuse(call, "contracted axes of different sizes");
+    }
+  }
+  for (int k = 0; k < x->n_batch; k++) {
+    p->shape[p->rank++] = x->tensor->shape[x->batch[k]];
+    if (p->shape[k] != y->tensor->shape[y->batch[k]]) {
+      return refuse(call, "batch axes of different sizes");
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status result_shape(const gemel__rcall *call, product *p) {
+  gemel_status status = pair_axes(call, p);
+  for (int k = 0; status == GEMEL_OK && k < p->x.n_free; k++) {
+    status = append(call, p, p->x.tensor->shape[p->x.free[k]]);
+  }
+  for (int k = 0; status == GEMEL_OK && k < p->y.n_free; k++) {
+    status = append(call, p, p->y.tensor->shape[p->y.free[k]]);
+  }
+  return status;
+}
+
+/* ---- Elements ---- */
+
+/* The operand's element: BATCH and FREE are parts of the result's index, INNER is the contracted one. */
+static const void *element(const operand *o, const int64_t *batch, const int64_t *inner,
+                           const int64_t *free) {
+  int64_t at[GEMEL_MAX_RANK];
+  for (int k = 0; k < o->n_batch; k++) {
+    at[o->batch[k]] = batch[k];
+  }
+  for (int k = 0; k < o->n_contracted; k++) {
+    at[o->contracted[k]] = inner[k];
+  }
+  for (int k = 0; k < o->n_free; k++) {
+    at[o->free[k]] = free[k];
+  }
+  return gemel__rtensor_index(o->tensor, at);
+}
+
+/* Memory for the products that make up one element. */
+typedef struct workspace {
+  gemel__decider w;
+  void *products;
+  const void **pointers;
+} workspace;
+
+static void one_element(const product *p, workspace *space, const int64_t *index, void *e,
+                        gemel_dtype dtype) {
+  gemel__domain *d = space->w.domain;
+  int64_t inner[GEMEL_MAX_RANK] = {0};
+  const int64_t *free_x = index + p->x.n_batch, *free_y = free_x + p->x.n_free;
+  for (size_t i = 0; i < p->terms; i++) {
+    void *term = gemel__element(d, space->products, i);
+    d->mul(d, term, element(&p->x, index, inner, free_x), element(&p->y, index, inner, free_y));
+    if (dtype != GEMEL_BOOL) {
+      d->round(d, term, gemel__compute_dtype(dtype), 0.5);
+    }
+    space->pointers[i] = term;
+    gemel__index_next(p->x.n_contracted, p->inner, inner);
+  }
+  gemel__store_sum(&space->w, e, dtype, p->terms, space->pointers);
+}
+
+static gemel_status fill_product(gemel__rcall *call, const product *p) {
+  workspace space;
+  gemel__rtensor *out = &call->outputs[0];
+  int64_t index[GEMEL_MAX_RANK] = {0};
+  gemel_status status = gemel__decider_init(&space.w, call->domain, call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  space.products = gemel__elements_new(call->domain, p->terms);
+  space.pointers = gemel__alloc_array(p->terms, sizeof *space.pointers);
+  if (!space.products || !space.pointers) {
+    status = gemel__no_memory(call->error, "a product's terms");
+  }
+  for (size_t i = 0; status == GEMEL_OK && i < out->count; i++) {
+    one_element(p, &space, index, gemel__rtensor_at(out, i), out->dtype);
+    gemel__index_next(out->rank, out->shape, index);
+  }
+  gemel__free(space.pointers, p->terms * sizeof *space.pointers);
+  if (space.products) {
+    gemel__elements_free(call->domain, space.products, p->terms);
+  }
+  gemel__decider_clear(&space.w);
+  return status;
+}
+
+gemel_status gemel__reference_dot(gemel__rcall *call) {
+  product p;
+  p.x.tensor = call->inputs[0];
+  p.y.tensor = call->inputs[1];
+  if (p.x.tensor->dtype != p.y.tensor->dtype) {
+    return gemel__fail(call->error, GEMEL_BAD_TYPE, "operands of different dtypes");
+  }
+  gemel_status status = assign_axes(call, &p);
+  if (status != GEMEL_OK || (status = result_shape(call, &p)) != GEMEL_OK ||
+      (status = gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape)) !=
+          GEMEL_OK) {
+    return status;
+  }
+  return fill_product(call, &p);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of the reduce family. A reduction is made of groups: for each index of the kept axes, the
+ * elements along the others, in row-major order.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+/* One reduction under way. */
+typedef struct reduction {
+  gemel__rcall *call;
+  gemel__decider w;
+  gemel__groups groups;
+  const void **tied; /* room for a group; max alone */
+  void *best;
+} reduction;
+
+/* Outer shape without the reduced axes. */
+static int kept_shape(const gemel__groups *groups, const unsigned char *reduced, int64_t *shape) {
+  int rank = 0;
+  for (int k = 0; k < groups->tensor->rank; k++) {
+    if (!reduced[k]) {
+      shape[rank++] = groups->outer[k];
+    }
+  }
+  return rank;
+}
+
+/* Makes ready: attribute 0 says which axes, KEEP whether they stay with size 1. */
+static gemel_status begin(reduction *r, gemel__rcall *call, const unsigned char *reduced, int keep,
+                          gemel_dtype dtype) {
+  const gemel__rtensor *x = call->inputs[0];
+  int64_t shape[GEMEL_MAX_RANK];
+  r->call = call;
+  gemel_status status = gemel__groups_init(&r->groups, x, reduced, call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  int rank = kept_shape(&r->groups, reduced, shape);
+  status = gemel__reference_output(call, 0, dtype, keep ? x->rank : rank,
+                                   keep ? r->groups.outer : shape);
+  if (status != GEMEL_OK ||
+      (status = gemel__decider_init(&r->w, call->domain, call->error)) != GEMEL_OK) {
+    gemel__groups_clear(&r->groups);
+  }
+  return status;
+}
+
+static void end(reduction *r) {
+  gemel__decider_clear(&r->w);
+  gemel__groups_clear(&r->groups);
+}
+
+static gemel_status begin_with_axes(reduction *r, gemel__rcall *call, gemel_dtype dtype) {
+  unsigned char reduced[GEMEL_MAX_RANK];
+  gemel_status status = gemel__reference_axes(call, 0, call->inputs[0]->rank, reduced);
+  return status != GEMEL_OK ? status
+                            : begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
+}
+
+/* NumPy's: bools and integers are summed in 64 bits. */
+static gemel_dtype sum_dtype(gemel_dtype dtype) {
+  switch (gemel_dtype_kind(dtype)) {
+  case GEMEL_KIND_FLOAT:
+    return dtype;
+  case GEMEL_KIND_UNSIGNED:
+    return GEMEL_U64;
+  default:
+    return GEMEL_I64;
+  }
+}
+
+gemel_status gemel__reference_sum(gemel__rcall *call) {
+  reduction r;
+  gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
+  gemel_status status = begin_with_axes(&r, call, dtype);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < r.groups.count; i++) {
+    gemel__groups_next(&r.groups);
+    gemel__store_sum(&r.w, gemel__rtensor_at(&call->outputs[0], i), dtype, r.groups.size,
+                     (const void *const *)r.groups.members);
+  }
+  end(&r);
+  return GEMEL_OK;
+}
+
+/* The first element, times each of the others: a rounding each; 1 for none. */
+gemel_status gemel__reference_prod(gemel__rcall *call) {
+  reduction r;
+  gemel__domain *d = call->domain;
+  gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
+  gemel_status status = begin_with_axes(&r, call, dtype);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < r.groups.count; i++) {
+    void *e = gemel__rtensor_at(&call->outputs[0], i);
+    gemel__groups_next(&r.groups);
+    d->set(d, e, r.groups.size ? r.groups.members[0] : r.w.one);
+    for (size_t k = 1; k < r.groups.size; k++) {
+      d->mul(d, e, e, r.groups.members[k]);
+      d->round(d, e, gemel__compute_dtype(dtype), 0.5);
+    }
+    gemel__store(&r.w, e, dtype, 0);
+  }
+  end(&r);
+  return GEMEL_OK;
+}
+
+/* ---- max ---- */
+
+/* e = the largest of a group. Elements equal to it are tied; what can't be decided is covered. */
+static void largest(reduction *r, void *e) {
+  gemel__domain *d = r->call->domain;
+  void *const *members = r->groups.members;
+  size_t n_tied = 1;
+  r->tied[0] = members[0];
+  for (size_t k = 1; k < r->groups.size; k++) {
+    int order = gemel__compare(&r->w, members[k], r->tied[0]);
+    if (order == 1) {
+      n_tied = 1;
+      r->tied[0] = members[k];
+    } else if (order == 0) {
+      r->tied[n_tied++] = members[k];
+    } else if (order == GEMEL__UNORDERED && d->ieee) {
+      d->add(d, e, members[k], r->tied[0]);
+      return;
+    } else if (order == GEMEL__UNORDERED) {
+      gemel__cover(d, r->best, r->w.difference, members[k], r->tied[0]);
+      n_tied = 1;
+      r->tied[0] = r->best;
+    }
+  }
+  gemel__tied(&r->w, e, n_tied, r->tied);
+}
+
+static gemel_status refuse_empty(const gemel__rcall *call, const gemel__groups *groups) {
+  return groups->size > 0
+             ? GEMEL_OK
+             : gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
+}
+
+gemel_status gemel__reference_max(gemel__rcall *call) {
+  reduction r;
+  gemel_status status = begin_with_axes(&r, call, call->inputs[0]->dtype);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  r.tied = gemel__alloc_array(r.groups.size, sizeof *r.tied);
+  r.best = gemel__elements_new(call->domain, 1);
+  status = r.tied && r.best ? refuse_empty(call, &r.groups)
+                            : gemel__no_memory(call->error, "a reduction");
+  for (size_t i = 0; status == GEMEL_OK && i < r.groups.count; i++) {
+    gemel__groups_next(&r.groups);
+    largest(&r, gemel__rtensor_at(&call->outputs[0], i));
+  }
+  if (r.best) {
+    gemel__elements_free(call->domain, r.best, 1);
+  }
+  gemel__free(r.tied, r.groups.size * sizeof *r.tied);
+  end(&r);
+  return status;
+}
+
+/* ---- argmax ---- */
+
+static int is_nan(gemel__domain *d, const void *e) {
+  return d->ieee && d->sign(d, e) == GEMEL__UNORDERED;
+}
+
+/* e = the index of the first largest, a NaN being larger than anything. Undecided: e covers the
+ * indices that it may be, BEST the elements. */
+static void first_largest(reduction *r, void *e) {
+  gemel__domain *d = r->call->domain;
+  void *const *members = r->groups.members;
+  d->from_integer(d, e, 0);
+  d->set(d, r->best, members[0]);
+  for (size_t k = 1; k < r->groups.size && !is_nan(d, r->best); k++) {
+    int order = is_nan(d, members[k]) ? 1 : gemel__compare(&r->w, members[k], r->best);
+    if (order == 1) {
+      d->from_integer(d, e, (int64_t)k);
+      d->set(d, r->best, members[k]);
+    } else if (order == GEMEL__UNORDERED) {
+      d->from_integer(d, r->w.spare, (int64_t)k);
+      gemel__cover(d, e, r->w.difference, e, r->w.spare);
+      gemel__cover(d, r->best, r->w.difference, r->best, members[k]);
+    }
+  }
+}
+
+gemel_status gemel__reference_argmax(gemel__rcall *call) {
+  reduction r;
+  const gemel__rtensor *x = call->inputs[0];
+  unsigned char reduced[GEMEL_MAX_RANK] = {0};
+  int axis = gemel__reference_axis(call->attrs[0].u.i, x->rank);
+  if (axis < 0) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld",
+                       (long long)call->attrs[0].u.i);
+  }
+  reduced[axis] = 1;
+  gemel_status status = begin(&r, call, reduced, 0, GEMEL_I64);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  r.best = gemel__elements_new(call->domain, 1);
+  status = r.best ? refuse_empty(call, &r.groups) : gemel__no_memory(call->error, "a reduction");
+  for (size_t i = 0; status == GEMEL_OK && i < r.groups.count; i++) {
+    gemel__groups_next(&r.groups);
+    first_largest(&r, gemel__rtensor_at(&call->outputs[0], i));
+  }
+  if (r.best) {
+    gemel__elements_free(call->domain, r.best, 1);
+  }
+  end(&r);
+  return status;
+}

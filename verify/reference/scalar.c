@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of the scalar operations: a stack machine that runs the programs of scalar.def, one
+ * element at a time, over any domain. Broadcasting is NumPy's: shapes are aligned at their last axes,
+ * and an axis of size 1 is repeated.
+ *
+ * After the program comes one rounding, `round(dtype, ulp)`, with the ULP column of
+ * lib/ops/scalar.def: what production claims is what it is held to. For f16 and bf16 an operation is
+ * computed in f32 and rounded once: ULP units of f32, then half a unit of the half type. A cast is one
+ * rounding from the number itself, none where every number of the one dtype exists in the other. An
+ * integer dtype wraps, a bool becomes (value ≠ 0).
+ *
+ * SELECT copies the chosen operand only, so what the other one holds, a NaN or no value at all, has
+ * no effect.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+#define STACK_DEPTH 8
+#define MAX_OPERANDS 3
+
+typedef struct machine {
+  gemel__domain *domain;
+  gemel__decider decider;
+  void *block;
+  void *stack[STACK_DEPTH];
+  const void *operands[MAX_OPERANDS];
+  gemel_dtype from, to; /* dtype of the last operand, and of the result */
+} machine;
+
+/* ---- Opcodes: S points at the operands, the deepest first; the result replaces it ---- */
+
+#define PUSH_OPERAND(name, k)                                                                      \
+  static void name(machine *m, void *const *s) {                                                   \
+    m->domain->set(m->domain, s[0], m->operands[k]);                                               \
+  }
+PUSH_OPERAND(do_x, 0)
+PUSH_OPERAND(do_y, 1)
+PUSH_OPERAND(do_z, 2)
+
+#define PUSH_CONSTANT(name, value)                                                                 \
+  static void name(machine *m, void *const *s) {                                                   \
+    m->domain->from_integer(m->domain, s[0], value);                                               \
+  }
+PUSH_CONSTANT(do_zero, 0)
+PUSH_CONSTANT(do_one, 1)
+PUSH_CONSTANT(do_two, 2)
+
+#define UNARY(name, function)                                                                      \
+  static void name(machine *m, void *const *s) {                                                   \
+    m->domain->function(m->domain, s[0], s[0]);                                                    \
+  }
+UNARY(do_neg, neg)
+UNARY(do_exp, exp)
+UNARY(do_log, log)
+UNARY(do_sqrt, sqrt)
+UNARY(do_floor, floor)
+
+#define BINARY(name, function)                                                                     \
+  static void name(machine *m, void *const *s) {                                                   \
+    m->domain->function(m->domain, s[0], s[0], s[1]);                                              \
+  }
+BINARY(do_add, add)
+BINARY(do_sub, sub)
+BINARY(do_mul, mul)
+BINARY(do_div, div)
+BINARY(do_pow, pow)
+
+/* At 0 the constant 0: +0, and no derivative. */
+static void do_abs(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int sign = d->sign(d, s[0]);
+  if (sign == 0) {
+    d->set(d, s[0], m->decider.zero);
+  } else if (sign == -1) {
+    d->neg(d, s[0], s[0]);
+  } else if (sign == GEMEL__UNORDERED && !d->ieee) {
+    d->neg(d, m->decider.spare, s[0]);
+    gemel__cover(d, s[0], s[0], s[0], m->decider.spare);
+  }
+}
+
+/* At 0 the operand times 0, which keeps the sign of zero and has no derivative. NaN stays. */
+static void do_sign(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int sign = d->sign(d, s[0]);
+  if (sign == 0) {
+    d->mul(d, s[0], s[0], m->decider.zero);
+  } else if (sign != GEMEL__UNORDERED) {
+    d->from_integer(d, s[0], sign);
+  } else if (!d->ieee) {
+    d->neg(d, m->decider.spare, m->decider.one);
+    gemel__cover(d, s[0], s[0], m->decider.spare, m->decider.one);
+  }
+}
+
+static void do_max(machine *m, void *const *s) {
+  gemel__larger(&m->decider, s[0], s[0], s[1]);
+}
+
+static void do_min(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  d->neg(d, s[0], s[0]);
+  d->neg(d, s[1], s[1]);
+  gemel__larger(&m->decider, s[0], s[0], s[1]);
+  d->neg(d, s[0], s[0]);
+}
+
+/* s[0], or s[1] if that is on the side that SIDE says (1 above, -1 below); NaN if either is. */
+static void bounded(machine *m, void *const *s, int side) {
+  gemel__domain *d = m->domain;
+  int order = gemel__compare(&m->decider, s[1], s[0]);
+  if (order == side) {
+    d->set(d, s[0], s[1]);
+  } else if (order == GEMEL__UNORDERED && d->ieee) {
+    d->add(d, s[0], s[0], s[1]);
+  } else if (order == GEMEL__UNORDERED) {
+    gemel__cover(d, s[0], m->decider.difference, s[0], s[1]);
+  }
+}
+
+static void do_atleast(machine *m, void *const *s) {
+  bounded(m, s, 1);
+}
+
+static void do_atmost(machine *m, void *const *s) {
+  bounded(m, s, -1);
+}
+
+/* s[0] = 1 or 0 by the order of s[0] and s[1]; comparisons with NaN are false. */
+static void compared(machine *m, void *const *s, int or_less, int or_equal) {
+  gemel__domain *d = m->domain;
+  int order = gemel__compare(&m->decider, s[0], s[1]);
+  if (order == GEMEL__UNORDERED && !d->ieee) {
+    gemel__cover(d, s[0], m->decider.difference, m->decider.zero, m->decider.one);
+  } else {
+    d->from_integer(d, s[0], (order == -1 && or_less) || (order == 0 && or_equal));
+  }
+}
+
+static void do_lt(machine *m, void *const *s) {
+  compared(m, s, 1, 0);
+}
+
+static void do_le(machine *m, void *const *s) {
+  compared(m, s, 1, 1);
+}
+
+static void do_eq(machine *m, void *const *s) {
+  compared(m, s, 0, 1);
+}
+
+/* Truth values are 0, 1, or something that covers both: and is their product, or is the truth of
+ * their sum, and not is 1 - a. */
+static void do_and(machine *m, void *const *s) {
+  gemel__truth(&m->decider, s[0], s[0]);
+  gemel__truth(&m->decider, s[1], s[1]);
+  m->domain->mul(m->domain, s[0], s[0], s[1]);
+}
+
+static void do_or(machine *m, void *const *s) {
+  gemel__truth(&m->decider, s[0], s[0]);
+  gemel__truth(&m->decider, s[1], s[1]);
+  m->domain->add(m->domain, s[0], s[0], s[1]);
+  gemel__truth(&m->decider, s[0], s[0]);
+}
+
+static void do_not(machine *m, void *const *s) {
+  gemel__truth(&m->decider, s[0], s[0]);
+  m->domain->sub(m->domain, s[0], m->decider.one, s[0]);
+}
+
+static void do_select(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int sign = d->sign(d, s[0]);
+  if (sign == GEMEL__UNORDERED && !d->ieee) {
+    gemel__cover(d, s[0], s[0], s[1], s[2]);
+  } else {
+    d->set(d, s[0], sign == 0 ? s[2] : s[1]);
+  }
+}
+
+/* ---- Integer powers: by squaring, wrapping at each step ---- */
+
+/* e = base^exponent, 0 ≤ EXPONENT. SQUARE (which holds the base) is overwritten. */
+static void wrapped_power(machine *m, void *e, void *square, uint64_t exponent) {
+  gemel__domain *d = m->domain;
+  d->from_integer(d, e, 1);
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) {
+      d->mul(d, e, e, square);
+      d->round(d, e, m->to, 0);
+    }
+    d->mul(d, square, square, square);
+    d->round(d, square, m->to, 0);
+  }
+}
+
+/* A negative power: 1 of 1, ±1 of -1, 0 of everything else. */
+static void negative_power(machine *m, void *base, int64_t exponent) {
+  gemel__domain *d = m->domain;
+  gemel__decider *w = &m->decider;
+  d->neg(d, w->spare, w->one);
+  int64_t result = 0;
+  if (gemel__compare(w, base, w->one) == 0) {
+    result = 1;
+  } else if (gemel__compare(w, base, w->spare) == 0) {
+    result = exponent % 2 == 0 ? 1 : -1;
+  }
+  d->from_integer(d, base, result);
+}
+
+/* The exponent as a number; those of u64 above 2^63 lie 2^63 above what an int64_t can say. */
+static int read_exponent(machine *m, const void *e, int64_t *low, uint64_t *exponent) {
+  gemel__domain *d = m->domain;
+  if (d->to_integer(d, e, low)) {
+    *exponent = (uint64_t)*low;
+    return 1;
+  }
+  if (m->to != GEMEL_U64) {
+    return 0;
+  }
+  d->from_unsigned(d, m->decider.spare, (uint64_t)1 << 63);
+  d->sub(d, m->decider.spare, e, m->decider.spare);
+  if (!d->to_integer(d, m->decider.spare, low) || *low < 0) {
+    return 0;
+  }
+  *exponent = (uint64_t)*low + ((uint64_t)1 << 63);
+  return 1;
+}
+
+static void do_intpow(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int64_t low;
+  uint64_t exponent;
+  if (!read_exponent(m, s[1], &low, &exponent)) {
+    d->pow(d, s[0], s[0], s[1]);
+  } else if (gemel_dtype_kind(m->to) == GEMEL_KIND_SIGNED && low < 0) {
+    negative_power(m, s[0], low);
+  } else {
+    d->set(d, m->decider.spare, s[0]);
+    wrapped_power(m, s[0], m->decider.spare, exponent);
+  }
+}
+
+/* ---- Casts ---- */
+
+/* e = E without its fraction. */
+static void truncate(machine *m, void *e) {
+  gemel__domain *d = m->domain;
+  void *up = m->decider.spare;
+  int sign = d->sign(d, e);
+  if (sign == 0 || sign == 1) {
+    d->floor(d, e, e);
+    return;
+  }
+  d->neg(d, up, e);
+  d->floor(d, up, up);
+  d->neg(d, up, up);
+  if (sign == -1) {
+    d->set(d, e, up);
+    return;
+  }
+  d->set(d, m->decider.difference, e);
+  d->floor(d, e, e);
+  gemel__cover(d, e, m->decider.difference, e, up);
+}
+
+/* The least and the largest number of an integer dtype. */
+static void limits(gemel__domain *d, gemel_dtype dtype, void *low, void *high) {
+  int bits = 8 * (int)gemel_dtype_size(dtype);
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED) {
+    d->from_integer(d, low, 0);
+    d->from_unsigned(d, high, UINT64_MAX >> (64 - bits));
+  } else {
+    d->from_integer(d, low, INT64_MIN >> (64 - bits));
+    d->from_integer(d, high, INT64_MAX >> (64 - bits));
+  }
+}
+
+/* Float to integer: NaN is 0, the fraction goes, what is out of range becomes the nearest limit.
+ * S[1] and S[2] are free. */
+static void saturate(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  if (d->ieee && d->sign(d, s[0]) == GEMEL__UNORDERED) {
+    d->from_integer(d, s[0], 0);
+    return;
+  }
+  truncate(m, s[0]);
+  limits(d, m->to, s[1], s[2]);
+  bounded(m, s, 1);
+  d->set(d, s[1], s[2]);
+  bounded(m, s, -1);
+}
+
+static void do_convert(machine *m, void *const *s) {
+  gemel_kind to = gemel_dtype_kind(m->to);
+  int from_float = gemel_dtype_kind(m->from) == GEMEL_KIND_FLOAT;
+  if (to == GEMEL_KIND_BOOL) {
+    gemel__truth(&m->decider, s[0], s[0]);
+  } else if (from_float && to != GEMEL_KIND_FLOAT) {
+    saturate(m, s);
+  }
+}
+
+/* ---- The machine ---- */
+
+/* T(opcode, operands, function) */
+#define OPCODES(T)                                                                                 \
+  T(X, 0, do_x)                                                                                    \
+  T(Y, 0, do_y)                                                                                    \
+  T(Z, 0, do_z)                                                                                    \
+  T(ZERO, 0, do_zero)                                                                              \
+  T(ONE, 0, do_one)                                                                                \
+  T(TWO, 0, do_two)                                                                                \
+  T(ADD, 2, do_add)                                                                                \
+  T(SUB, 2, do_sub)                                                                                \
+  T(MUL, 2, do_mul)                                                                                \
+  T(DIV, 2, do_div)                                                                                \
+  T(POW, 2, do_pow)                                                                                \
+  T(INTPOW, 2, do_intpow)                                                                          \
+  T(NEG, 1, do_neg)                                                                                \
+  T(EXP, 1, do_exp)                                                                                \
+  T(LOG, 1, do_log)                                                                                \
+  T(SQRT, 1, do_sqrt)                                                                              \
+  T(FLOOR, 1, do_floor)                                                                            \
+  T(ABS, 1, do_abs)                                                                                \
+  T(SIGN, 1, do_sign)                                                                              \
+  T(MAX, 2, do_max)                                                                                \
+  T(MIN, 2, do_min)                                                                                \
+  T(ATLEAST, 2, do_atleast)                                                                        \
+  T(ATMOST, 2, do_atmost)                                                                          \
+  T(SELECT, 3, do_select)                                                                          \
+  T(CONVERT, 1, do_convert)                                                                        \
+  T(LT, 2, do_lt)                                                                                  \
+  T(LE, 2, do_le)                                                                                  \
+  T(EQ, 2, do_eq)                                                                                  \
+  T(AND, 2, do_and)                                                                                \
+  T(OR, 2, do_or)                                                                                  \
+  T(NOT, 1, do_not)
+
+enum {
+#define OPCODE_ENUM(opcode, operands, function) opcode,
+  OPCODES(OPCODE_ENUM)
+#undef OPCODE_ENUM
+  END, /* ends every program */
+  SAME /* "as the first program" */
+};
+
+static const struct {
+  unsigned char operands;
+  void (*run)(machine *m, void *const *s);
+} opcodes[] = {
+#define OPCODE_ENTRY(opcode, operands, function) {operands, function},
+    OPCODES(OPCODE_ENTRY)
+#undef OPCODE_ENTRY
+};
+
+typedef struct twin {
+  int arity;
+  double ulp;
+  const unsigned char *program, *integers, *ieee;
+} twin;
+
+static gemel_status check_program(const unsigned char *program, gemel_error *error) {
+  int depth = 0;
+  for (; *program != END; program++) {
+    depth -= opcodes[*program].operands;
+    if (depth < 0 || ++depth > STACK_DEPTH) {
+      return gemel__fail(error, GEMEL_INTERNAL, "a program of verify/reference/scalar.def "
+                                                "runs over its stack");
+    }
+  }
+  return depth == 1 ? GEMEL_OK
+                    : gemel__fail(error, GEMEL_INTERNAL,
+                                  "a program of verify/reference/scalar.def leaves no result");
+}
+
+/* The result is left in stack[0]. */
+static void run(machine *m, const unsigned char *program) {
+  void *const *top = m->stack;
+  for (; *program != END; program++) {
+    top -= opcodes[*program].operands;
+    opcodes[*program].run(m, top);
+    top++;
+  }
+}
+
+static gemel_status machine_init(machine *m, gemel__domain *d, gemel_error *error) {
+  m->domain = d;
+  m->block = gemel__elements_new(d, STACK_DEPTH);
+  if (!m->block) {
+    return gemel__no_memory(error, "elements of a reference");
+  }
+  for (size_t i = 0; i < STACK_DEPTH; i++) {
+    m->stack[i] = gemel__element(d, m->block, i);
+  }
+  gemel_status status = gemel__decider_init(&m->decider, d, error);
+  if (status != GEMEL_OK) {
+    gemel__elements_free(d, m->block, STACK_DEPTH);
+  }
+  return status;
+}
+
+static void machine_clear(machine *m) {
+  gemel__decider_clear(&m->decider);
+  gemel__elements_free(m->domain, m->block, STACK_DEPTH);
+}
+
+/* ---- Rows ---- */
+
+static const unsigned char *choose_program(const gemel__rcall *call, const twin *t) {
+  gemel_dtype dtype = call->inputs[call->n_inputs - 1]->dtype;
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+    return t->integers[0] == SAME ? t->program : t->integers;
+  }
+  return call->domain->ieee && t->ieee[0] != SAME ? t->ieee : t->program;
+}
+
+static gemel_dtype result_dtype(const gemel__rcall *call, const unsigned char *program) {
+  unsigned char last = END;
+  for (; *program != END; program++) {
+    last = *program;
+  }
+  if (last == CONVERT) {
+    return call->attrs[0].u.dtype;
+  }
+  return last >= LT && last <= NOT ? GEMEL_BOOL : call->inputs[call->n_inputs - 1]->dtype;
+}
+
+/* NumPy's rule: the shape to which the operands broadcast. */
+static gemel_status broadcast(const gemel__rcall *call, int *rank, int64_t *shape) {
+  *rank = 0;
+  for (size_t i = 0; i < call->n_inputs; i++) {
+    *rank = call->inputs[i]->rank > *rank ? call->inputs[i]->rank : *rank;
+  }
+  for (int k = 0; k < *rank; k++) {
+    shape[k] = 1;
+    for (size_t i = 0; i < call->n_inputs; i++) {
+      int axis = k - (*rank - call->inputs[i]->rank);
+      int64_t size = axis < 0 ? 1 : call->inputs[i]->shape[axis];
+      if (size != 1 && shape[k] != 1 && size != shape[k]) {
+        return gemel__fail(call->error, GEMEL_BAD_SHAPE, "sizes %lld and %lld don't broadcast",
+                           (long long)shape[k], (long long)size);
+      }
+      shape[k] = size != 1 ? size : shape[k];
+    }
+  }
+  return GEMEL_OK;
+}
+
+static const void *broadcast_element(const gemel__rtensor *t, int rank, const int64_t *index) {
+  int64_t own[GEMEL_MAX_RANK];
+  for (int k = 0; k < t->rank; k++) {
+    own[k] = t->shape[k] == 1 ? 0 : index[rank - t->rank + k];
+  }
+  return gemel__rtensor_index(t, own);
+}
+
+/* How many bits a dtype's integers or significands have. */
+static int digits(gemel_dtype dtype) {
+  switch (dtype) {
+  case GEMEL_F16:
+    return 11;
+  case GEMEL_BF16:
+    return 8;
+  case GEMEL_F32:
+    return 24;
+  case GEMEL_F64:
+    return 53;
+  default:
+    return 8 * (int)gemel_dtype_size(dtype) - (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED);
+  }
+}
+
+/* 1 if every number of FROM is one of the float dtype TO (f16 has fewer exponents than bf16). */
+static int widens(gemel_dtype from, gemel_dtype to) {
+  return digits(from) <= digits(to) && !(from == GEMEL_BF16 && to == GEMEL_F16);
+}
+
+static void store(machine *m, const twin *t, int cast) {
+  gemel__domain *d = m->domain;
+  if (cast && m->to != GEMEL_BOOL) {
+    d->round(d, m->stack[0], m->to, widens(m->from, m->to) ? 0 : t->ulp);
+  } else if (t->ulp == 0 && m->to != GEMEL_BOOL) {
+    d->round(d, m->stack[0], m->to, 0);
+  } else {
+    gemel__store(&m->decider, m->stack[0], m->to, t->ulp);
+  }
+}
+
+static void fill_output(machine *m, gemel__rcall *call, const twin *t,
+                        const unsigned char *program) {
+  gemel__rtensor *out = &call->outputs[0];
+  int64_t index[GEMEL_MAX_RANK] = {0};
+  int cast = program[0] == X && program[1] == CONVERT;
+  for (size_t i = 0; i < out->count; i++) {
+    for (size_t k = 0; k < call->n_inputs; k++) {
+      m->operands[k] = broadcast_element(call->inputs[k], out->rank, index);
+    }
+    run(m, program);
+    store(m, t, cast);
+    call->domain->set(call->domain, gemel__rtensor_at(out, i), m->stack[0]);
+    gemel__index_next(out->rank, out->shape, index);
+  }
+}
+
+/* Operands have one dtype, but for the condition of `where`. */
+static gemel_status check_operands(const gemel__rcall *call, const twin *t) {
+  if (call->n_inputs != (size_t)t->arity) {
+    return gemel__fail(call->error, GEMEL_INTERNAL, "%d operands wanted, %zu given", t->arity,
+                       call->n_inputs);
+  }
+  for (size_t k = 1; k + 1 < call->n_inputs; k++) {
+    if (call->inputs[k]->dtype != call->inputs[k + 1]->dtype) {
+      return gemel__fail(call->error, GEMEL_BAD_TYPE, "operands of different dtypes");
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status evaluate(gemel__rcall *call, const twin *t) {
+  machine m;
+  int rank;
+  int64_t shape[GEMEL_MAX_RANK];
+  gemel_status status = check_operands(call, t);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  const unsigned char *program = choose_program(call, t);
+  m.from = call->inputs[call->n_inputs - 1]->dtype;
+  m.to = result_dtype(call, program);
+  if ((status = check_program(program, call->error)) != GEMEL_OK ||
+      (status = broadcast(call, &rank, shape)) != GEMEL_OK ||
+      (status = gemel__reference_output(call, 0, m.to, rank, shape)) != GEMEL_OK ||
+      (status = machine_init(&m, call->domain, call->error)) != GEMEL_OK) {
+    return status;
+  }
+  fill_output(&m, call, t, program);
+  machine_clear(&m);
+  return GEMEL_OK;
+}
+
+/* The accuracy that production claims, and may be held to. */
+#define SCALAR(name, inputs, attributes, code, floats, integers, derivatives, domains, ulp, ...)   \
+  static const double ulp_##name = ulp;
+#include "ops/scalar.def"
+#undef SCALAR
+
+#define LIST(...) __VA_ARGS__
+#define TWIN(name, arity, program, integers, ieee)                                                 \
+  gemel_status gemel__reference_##name(gemel__rcall *call) {                                       \
+    static const unsigned char first[] = {LIST program, END}, second[] = {LIST integers, END},     \
+                               third[] = {LIST ieee, END};                                         \
+    const twin t = {arity, ulp_##name, first, second, third};                                      \
+    return evaluate(call, &t);                                                                     \
+  }
+#include "reference/scalar.def"
+#undef TWIN

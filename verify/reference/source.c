@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of the source family: what makes a value out of no other.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+/* A graph's inputs are given, never computed: the evaluator of graphs doesn't come here. */
+gemel_status gemel__reference_input(gemel__rcall *call) {
+  return gemel__fail(call->error, GEMEL_INTERNAL, "an input has no value of its own");
+}
+
+gemel_status gemel__reference_constant(gemel__rcall *call) {
+  gemel_view view = gemel_tensor_view(call->attrs[0].u.tensor);
+  call->n_outputs = 1;
+  return gemel__rtensor_from_view(&call->outputs[0], call->domain, &view, call->error);
+}
+
+/* value, an i64 scalar */
+gemel_status gemel__reference_size(gemel__rcall *call) {
+  gemel_status status = gemel__reference_output(call, 0, GEMEL_I64, 0, NULL);
+  if (status == GEMEL_OK) {
+    gemel__domain *d = call->domain;
+    d->from_integer(d, gemel__rtensor_at(&call->outputs[0], 0), call->attrs[0].u.i);
+  }
+  return status;
+}
+
+/* out[i] = i, rounded to the dtype (an i8 wraps, an f16 has no 2049) */
+gemel_status gemel__reference_arange(gemel__rcall *call) {
+  int64_t n = call->attrs[0].u.i;
+  gemel_dtype dtype = call->attrs[1].u.dtype;
+  gemel__decider w;
+  if (n < 0) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "a size of %lld", (long long)n);
+  }
+  gemel_status status = gemel__reference_output(call, 0, dtype, 1, &n);
+  if (status != GEMEL_OK ||
+      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
+    return status;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    void *e = gemel__rtensor_at(&call->outputs[0], (size_t)i);
+    call->domain->from_integer(call->domain, e, i);
+    if (dtype == GEMEL_BOOL) {
+      gemel__truth(&w, e, e);
+    } else {
+      call->domain->round(call->domain, e, dtype, 0.5);
+    }
+  }
+  gemel__decider_clear(&w);
+  return GEMEL_OK;
+}
