@@ -2,10 +2,10 @@
  *
  * What the references share (common.h): outputs and axes, groups of elements, decisions, rounding.
  *
- * A decision that a domain can't take never becomes a guess. A domain with a hull gets something that
- * covers both answers, any other gets a state: that of the element that caused it if it has no value
- * at all, else UNDECIDED. In a domain with NaNs (`ieee`) there is nothing undecided: a comparison with
- * NaN is false, and the larger of a NaN and anything is NaN.
+ * A decision that a domain can't take never becomes a guess. A domain with a hull gets something
+ * that covers both answers, any other gets a state: that of the element that caused it if it has no
+ * value at all, else UNDECIDED. In a domain with NaNs (`ieee`) there is nothing undecided: a
+ * comparison with NaN is false, and the larger of a NaN and anything is NaN.
  */
 #include "reference/common.h"
 
@@ -130,7 +130,8 @@ void gemel__truth(gemel__decider *w, void *e, const void *a) {
   }
 }
 
-/* The mean of the tied: of zeros it is +0 unless all are −0, and it is the tangent that `tie` gives. */
+/* The mean of the tied: of zeros it is +0 unless all are −0, and it is the tangent that `tie`
+ * gives. */
 static void tied_zeros(gemel__decider *w, void *e, size_t n, const void *const *tied) {
   gemel__domain *d = w->domain;
   d->set(d, w->spare, tied[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the references share: walking over index vectors, reading attributes, the decisions that every
- * domain takes in the same way, and the rounding that a straightforward algorithm has. It is private
- * to verify/reference.
+ * What the references share: walking over index vectors, reading attributes, the decisions that
+ * every domain takes in the same way, and the rounding that a straightforward algorithm has. It is
+ * private to verify/reference.
  */
 #ifndef GEMEL__REFERENCE_COMMON_H
 #define GEMEL__REFERENCE_COMMON_H
@@ -42,8 +42,8 @@ static inline int gemel__reference_absent(const gemel__rcall *call, size_t k) {
   return call->attrs[k].kind == GEMEL_ATTR_NONE;
 }
 
-/* Flags the axes that list attribute K names (all of them if it was left out). GEMEL_BAD_SHAPE for an
- * axis out of range or named twice. */
+/* Flags the axes that list attribute K names (all of them if it was left out). GEMEL_BAD_SHAPE for
+ * an axis out of range or named twice. */
 gemel_status gemel__reference_axes(const gemel__rcall *call, size_t k, int rank,
                                    unsigned char *chosen);
 
@@ -79,8 +79,8 @@ typedef struct gemel__decider {
 gemel_status gemel__decider_init(gemel__decider *w, gemel__domain *d, gemel_error *error);
 void gemel__decider_clear(gemel__decider *w);
 
-/* Sign of a - b, or GEMEL__UNORDERED; infinities of one sign are equal (their difference is NaN). The
- * difference stays in W, for gemel__cover. */
+/* Sign of a - b, or GEMEL__UNORDERED; infinities of one sign are equal (their difference is NaN).
+ * The difference stays in W, for gemel__cover. */
 int gemel__compare(gemel__decider *w, const void *a, const void *b);
 
 /* The result E of a choice between A and B that could not be made because of CAUSE: something that
@@ -90,8 +90,8 @@ void gemel__cover(gemel__domain *d, void *e, const void *cause, const void *a, c
 /* e = 1 if A differs from 0 (a NaN does), else 0. */
 void gemel__truth(gemel__decider *w, void *e, const void *a);
 
-/* e = the larger of A and B. At a tie the domain's `tie`, but of zeros the positive one (IEEE 754-2019
- * maximum); NaN if either is. */
+/* e = the larger of A and B. At a tie the domain's `tie`, but of zeros the positive one (IEEE
+ * 754-2019 maximum); NaN if either is. */
 void gemel__larger(gemel__decider *w, void *e, const void *a, const void *b);
 
 /* e = the element chosen from N equal ones. */
@@ -104,8 +104,8 @@ static inline gemel_dtype gemel__compute_dtype(gemel_dtype dtype) {
   return dtype == GEMEL_F16 || dtype == GEMEL_BF16 ? GEMEL_F32 : dtype;
 }
 
-/* What storing the last step of a computation costs: ULPS units of the dtype computed in and, for half
- * types, one correct rounding more. Bools become 0 or 1. */
+/* What storing the last step of a computation costs: ULPS units of the dtype computed in and, for
+ * half types, one correct rounding more. Bools become 0 or 1. */
 void gemel__store(gemel__decider *w, void *e, gemel_dtype dtype, double ulps);
 
 /* e = the sum of N ADDENDS in DTYPE, 0 if there are none. Domain B's sum holds the error of N - 1
@@ -116,15 +116,16 @@ void gemel__store_sum(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
 
 /* ---- Nested graphs ---- */
 
-/* How an evaluation of a graph goes on inside a body: what references it has, how deep it is. Handed
- * to the references of gemel's own operations as their DATA. */
+/* How an evaluation of a graph goes on inside a body: what references it has, how deep it is.
+ * Handed to the references of gemel's own operations as their DATA. */
 typedef struct gemel__evaluation {
   gemel__reference_lookup extra;
   void *user;
   int depth;
 } gemel__evaluation;
 
-/* Bodies may be nested this deep: the one recursion here, a few kilobytes of stack for each level. */
+/* Bodies may be nested this deep: the one recursion here, a few kilobytes of stack for each level.
+ */
 #define GEMEL__MAX_NESTING 32
 
 /* As gemel__reference_graph, inside the evaluation WITHIN. */

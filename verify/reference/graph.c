@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluation of a whole graph by references. Ids are a topological order, so it is one loop over the
- * nodes that an output needs. For each: its attributes with the dims in them made numbers, its
- * reference, then a comparison of what came out with the graph's types; and values whose last reader
- * this was are freed.
+ * Evaluation of a whole graph by references. Ids are a topological order, so it is one loop over
+ * the nodes that an output needs. For each: its attributes with the dims in them made numbers, its
+ * reference, then a comparison of what came out with the graph's types; and values whose last
+ * reader this was are freed.
  *
- * A dim's symbols get their numbers from the shapes of the inputs, wherever a size of an input's type
- * is a symbol by itself. Sizes that nodes produce at run time are read from the integer scalars that
- * those nodes gave, and kept when the scalar itself is freed.
+ * A dim's symbols get their numbers from the shapes of the inputs, wherever a size of an input's
+ * type is a symbol by itself. Sizes that nodes produce at run time are read from the integer
+ * scalars that those nodes gave, and kept when the scalar itself is freed.
  */
+#include "core/graph.h"
 #include "reference/common.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,12 +77,9 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
   if (atom->kind == GEMEL__ATOM_INPUT) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(ev->graph, ev->node, &count);
-    return atom->a < count && read_size(ev->domain,
-                                        slot_of(ev, inputs[atom->a].node, inputs[atom->a].output)
-                                            ->value,
-                                        value)
-               ? 0
-               : -1;
+    const slot *from =
+        atom->a < count ? slot_of(ev, inputs[atom->a].node, inputs[atom->a].output) : NULL;
+    return from && read_size(ev->domain, from->value, value) ? 0 : -1;
   }
   if (atom->a >= ev->n_nodes || !slot_of(ev, atom->a, atom->b)->has_size) {
     return -1;
@@ -90,8 +89,7 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
 }
 
 static gemel_status evaluate_dim(evaluator *ev, gemel_dim dim, int64_t *value) {
-  gemel_status status =
-      gemel__dim_evaluate(ev->context, dim, look_up, ev, value, ev->error);
+  gemel_status status = gemel__dim_evaluate(ev->context, dim, look_up, ev, value, ev->error);
   if (status == GEMEL_NOT_FOUND) {
     char text[200];
     gemel_dim_format(ev->context, dim, text, sizeof text);
@@ -111,8 +109,8 @@ static gemel_status collect_symbols(evaluator *ev, gemel_type type, const gemel_
     if (!gemel__dim_is_atom(ev->context, dims[k], &atom) || atom.kind != GEMEL__ATOM_SYMBOL) {
       continue;
     }
-    if (gemel__grow(&ev->symbols, &ev->symbol_capacity, ev->n_symbols + 1,
-                    sizeof *ev->symbols) != 0) {
+    if (gemel__grow(&ev->symbols, &ev->symbol_capacity, ev->n_symbols + 1, sizeof *ev->symbols) !=
+        0) {
       return gemel__no_memory(ev->error, "symbols");
     }
     ev->symbols[ev->n_symbols++] = (symbol){atom.name, t->shape[k]};
@@ -262,9 +260,8 @@ static gemel_status number_attrs(evaluator *ev, numbers *n) {
   n->n_attrs = attrs->count;
   n->n_ints = 0;
   for (size_t k = 0; k < attrs->count; k++) {
-    n->n_ints += attrs->values[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)
-                     ? attrs->values[k].count
-                     : 0;
+    n->n_ints +=
+        attrs->values[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM) ? attrs->values[k].count : 0;
   }
   n->attrs = gemel__alloc_array(n->n_attrs, sizeof *n->attrs);
   n->ints = gemel__alloc_array(n->n_ints, sizeof *n->ints);
@@ -437,10 +434,8 @@ static void evaluator_clear(evaluator *ev) {
   gemel__free(ev->symbols, ev->symbol_capacity * sizeof *ev->symbols);
 }
 
-static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t,
-                                gemel_error *error) {
-  gemel_status status =
-      gemel__rtensor_init(copy, t->domain, t->dtype, t->rank, t->shape, error);
+static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t, gemel_error *error) {
+  gemel_status status = gemel__rtensor_init(copy, t->domain, t->dtype, t->rank, t->shape, error);
   for (size_t i = 0; status == GEMEL_OK && i < t->count; i++) {
     t->domain->set(t->domain, gemel__rtensor_at(copy, i), gemel__rtensor_at(t, i));
   }
@@ -466,8 +461,8 @@ static gemel_status copy_outputs(evaluator *ev, gemel__rtensor *outputs) {
 gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
                                    const gemel__rtensor *const *inputs, gemel__rtensor *outputs,
                                    const gemel__evaluation *within, gemel_error *error) {
-  evaluator ev = {graph, graph->context, d, within, error, 0, 0, NULL, NULL,
-                  NULL,  NULL,           NULL, 0,   0,     0};
+  evaluator ev = {graph, graph->context, d,    within, error, 0, 0, NULL,
+                  NULL,  NULL,           NULL, NULL,   0,     0, 0};
   gemel_status status = evaluator_init(&ev);
   if (status == GEMEL_OK && (status = bind_inputs(&ev, inputs)) == GEMEL_OK &&
       (status = evaluate_nodes(&ev)) == GEMEL_OK) {
@@ -479,8 +474,7 @@ gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
 
 gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
-                                    gemel__reference_lookup extra, void *user,
-                                    gemel_error *error) {
+                                    gemel__reference_lookup extra, void *user, gemel_error *error) {
   gemel__evaluation within = {extra, user, 0};
   const gemel__rtensor **pointers = gemel__alloc_array(graph->n_inputs, sizeof *pointers);
   if (!pointers) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the index family: reading and writing x[start + i * step]. Places outside of x are an
- * error, never clamped and never counted from the end.
+ * References of the index family: reading and writing x[start + i * step]. Places outside of x are
+ * an error, never clamped and never counted from the end.
  */
 #include "reference/common.h"
 #include "reference/table.h"
@@ -31,8 +31,8 @@ static gemel_status read_region(const gemel__rcall *call, const gemel__rtensor *
       return gemel__fail(call->error, GEMEL_BAD_VALUE, "a negative size or a step of 0");
     }
     if (n > 0 && (__builtin_mul_overflow(n - 1, r->step[k], &last) ||
-                  __builtin_add_overflow(first, last, &last) || first < 0 ||
-                  first >= x->shape[k] || last < 0 || last >= x->shape[k])) {
+                  __builtin_add_overflow(first, last, &last) || first < 0 || first >= x->shape[k] ||
+                  last < 0 || last >= x->shape[k])) {
       return gemel__fail(call->error, GEMEL_BAD_VALUE,
                          "axis %d: start %lld, size %lld, step %lld lie outside of size %lld", k,
                          (long long)first, (long long)n, (long long)r->step[k],

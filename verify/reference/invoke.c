@@ -20,8 +20,8 @@ gemel_status gemel__reference_invoke(gemel__rcall *call) {
   }
   gemel__evaluation inside = *within;
   inside.depth++;
-  gemel_status status = gemel__reference_body(body, call->domain, call->inputs, call->outputs,
-                                              &inside, call->error);
+  gemel_status status =
+      gemel__reference_body(body, call->domain, call->inputs, call->outputs, &inside, call->error);
   call->n_outputs = status == GEMEL_OK ? n : 0;
   return status;
 }

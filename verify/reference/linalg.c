@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reference of dot: for each index of the batch axes, the free axes of x and the free axes of y, the
- * sum over the contracted axes of products of elements. Each product is rounded to the dtype computed
- * in (f32 for half types), their sum as the sum reference does it.
+ * Reference of dot: for each index of the batch axes, the free axes of x and the free axes of y,
+ * the sum over the contracted axes of products of elements. Each product is rounded to the dtype
+ * computed in (f32 for half types), their sum as the sum reference does it.
  */
 #include "reference/common.h"
 #include "reference/table.h"
@@ -54,8 +54,8 @@ static void free_axes(operand *o, const unsigned char *used) {
 static gemel_status explicit_axes(const gemel__rcall *call, operand *o, size_t contract,
                                   size_t batch) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
-  gemel_status status = read_axes(call, contract, o->tensor->rank, used, o->contracted,
-                                  &o->n_contracted);
+  gemel_status status =
+      read_axes(call, contract, o->tensor->rank, used, o->contracted, &o->n_contracted);
   if (status == GEMEL_OK) {
     status = read_axes(call, batch, o->tensor->rank, used, o->batch, &o->n_batch);
   }
@@ -63,8 +63,8 @@ static gemel_status explicit_axes(const gemel__rcall *call, operand *o, size_t c
   return status;
 }
 
-/* numpy.matmul: a vector is contracted whole, a matrix along its last axis on the left, its last but
- * one on the right; axes before those two are batch axes. */
+/* numpy.matmul: a vector is contracted whole, a matrix along its last axis on the left, its last
+ * but one on the right; axes before those two are batch axes. */
 static gemel_status matrix_axes(const gemel__rcall *call, operand *o, int from_the_end) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
   int rank = o->tensor->rank;
@@ -142,7 +142,8 @@ static gemel_status result_shape(const gemel__rcall *call, product *p) {
 
 /* ---- Elements ---- */
 
-/* The operand's element: BATCH and FREE are parts of the result's index, INNER is the contracted one. */
+/* The operand's element: BATCH and FREE are parts of the result's index, INNER is the contracted
+ * one. */
 static const void *element(const operand *o, const int64_t *batch, const int64_t *inner,
                            const int64_t *free) {
   int64_t at[GEMEL_MAX_RANK];
@@ -216,8 +217,7 @@ gemel_status gemel__reference_dot(gemel__rcall *call) {
   }
   gemel_status status = assign_axes(call, &p);
   if (status != GEMEL_OK || (status = result_shape(call, &p)) != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape)) !=
-          GEMEL_OK) {
+      (status = gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape)) != GEMEL_OK) {
     return status;
   }
   return fill_product(call, &p);

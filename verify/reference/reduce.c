@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the reduce family. A reduction is made of groups: for each index of the kept axes, the
- * elements along the others, in row-major order.
+ * References of the reduce family. A reduction is made of groups: for each index of the kept axes,
+ * the elements along the others, in row-major order.
  */
 #include "reference/common.h"
 #include "reference/table.h"
@@ -54,8 +54,7 @@ static void end(reduction *r) {
 static gemel_status begin_with_axes(reduction *r, gemel__rcall *call, gemel_dtype dtype) {
   unsigned char reduced[GEMEL_MAX_RANK];
   gemel_status status = gemel__reference_axes(call, 0, call->inputs[0]->rank, reduced);
-  return status != GEMEL_OK ? status
-                            : begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
+  return status != GEMEL_OK ? status : begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
 }
 
 /* NumPy's: bools and integers are summed in 64 bits. */
@@ -137,9 +136,8 @@ static void largest(reduction *r, void *e) {
 }
 
 static gemel_status refuse_empty(const gemel__rcall *call, const gemel__groups *groups) {
-  return groups->size > 0
-             ? GEMEL_OK
-             : gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
+  return groups->size > 0 ? GEMEL_OK
+                          : gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
 }
 
 gemel_status gemel__reference_max(gemel__rcall *call) {
@@ -196,8 +194,7 @@ gemel_status gemel__reference_argmax(gemel__rcall *call) {
   unsigned char reduced[GEMEL_MAX_RANK] = {0};
   int axis = gemel__reference_axis(call->attrs[0].u.i, x->rank);
   if (axis < 0) {
-    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld",
-                       (long long)call->attrs[0].u.i);
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld", (long long)call->attrs[0].u.i);
   }
   reduced[axis] = 1;
   gemel_status status = begin(&r, call, reduced, 0, GEMEL_I64);

@@ -21,7 +21,8 @@ typedef struct gemel__rtensor {
 } gemel__rtensor;
 
 /* Allocates COUNT = product of SHAPE elements (0 in value). GEMEL_NO_MEMORY, or GEMEL_BAD_VALUE if
- * more than 2^24 elements are asked for (GMP aborts when memory is out, so sizes are capped here). */
+ * more than 2^24 elements are asked for (GMP aborts when memory is out, so sizes are capped here).
+ */
 gemel_status gemel__rtensor_init(gemel__rtensor *t, gemel__domain *d, gemel_dtype dtype, int rank,
                                  const int64_t *shape, gemel_error *error);
 void gemel__rtensor_clear(gemel__rtensor *t);
@@ -58,9 +59,9 @@ typedef gemel_status (*gemel__reference)(gemel__rcall *call);
  * one). Built from lib/ops/ops.def and lib/ops/scalar.def, so a row without twin doesn't link. */
 gemel__reference gemel__reference_find(const char *name);
 
-/* Evaluates GRAPH's outputs on D by references alone: INPUTS in the graph's order; OUTPUTS (an array
- * of as many empty slots as the graph has outputs) is filled in. Values are freed after their last
- * use. EXTRA (may be NULL) is asked first, for operations registered at run time. Errors:
+/* Evaluates GRAPH's outputs on D by references alone: INPUTS in the graph's order; OUTPUTS (an
+ * array of as many empty slots as the graph has outputs) is filled in. Values are freed after their
+ * last use. EXTRA (may be NULL) is asked first, for operations registered at run time. Errors:
  * GEMEL_NOT_FOUND (no reference), GEMEL_INTERNAL (a reference's shape or dtype is not what the
  * graph's types say), and what the references report. */
 typedef gemel__reference (*gemel__reference_lookup)(void *user, const char *name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * References of the scalar operations: a stack machine that runs the programs of scalar.def, one
- * element at a time, over any domain. Broadcasting is NumPy's: shapes are aligned at their last axes,
- * and an axis of size 1 is repeated.
+ * element at a time, over any domain. Broadcasting is NumPy's: shapes are aligned at their last
+ * axes, and an axis of size 1 is repeated.
  *
  * After the program comes one rounding, `round(dtype, ulp)`, with the ULP column of
- * lib/ops/scalar.def: what production claims is what it is held to. For f16 and bf16 an operation is
- * computed in f32 and rounded once: ULP units of f32, then half a unit of the half type. A cast is one
- * rounding from the number itself, none where every number of the one dtype exists in the other. An
- * integer dtype wraps, a bool becomes (value ≠ 0).
+ * lib/ops/scalar.def: what production claims is what it is held to. For f16 and bf16 an operation
+ * is computed in f32 and rounded once: ULP units of f32, then half a unit of the half type. A cast
+ * is one rounding from the number itself, none where every number of the one dtype exists in the
+ * other. An integer dtype wraps, a bool becomes (value ≠ 0).
  *
  * SELECT copies the chosen operand only, so what the other one holds, a NaN or no value at all, has
  * no effect.
@@ -343,8 +343,8 @@ enum {
 #define OPCODE_ENUM(opcode, operands, function) opcode,
   OPCODES(OPCODE_ENUM)
 #undef OPCODE_ENUM
-  END, /* ends every program */
-  SAME /* "as the first program" */
+      END, /* ends every program */
+  SAME     /* "as the first program" */
 };
 
 static const struct {
@@ -367,8 +367,9 @@ static gemel_status check_program(const unsigned char *program, gemel_error *err
   for (; *program != END; program++) {
     depth -= opcodes[*program].operands;
     if (depth < 0 || ++depth > STACK_DEPTH) {
-      return gemel__fail(error, GEMEL_INTERNAL, "a program of verify/reference/scalar.def "
-                                                "runs over its stack");
+      return gemel__fail(error, GEMEL_INTERNAL,
+                         "a program of verify/reference/scalar.def "
+                         "runs over its stack");
     }
   }
   return depth == 1 ? GEMEL_OK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the shape family. Each says, for an index of the result, which element of an operand
- * stands there.
+ * References of the shape family. Each says, for an index of the result, which element of an
+ * operand stands there.
  */
 #include "reference/common.h"
 #include "reference/table.h"
@@ -67,8 +67,8 @@ gemel_status gemel__reference_dimshuffle(gemel__rcall *call) {
 
 gemel_status gemel__reference_reshape(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
-  gemel_status status = gemel__reference_output(call, 0, x->dtype, (int)call->attrs[0].count,
-                                                call->attrs[0].u.ints);
+  gemel_status status =
+      gemel__reference_output(call, 0, x->dtype, (int)call->attrs[0].count, call->attrs[0].u.ints);
   if (status != GEMEL_OK) {
     return status;
   }

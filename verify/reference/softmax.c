@@ -2,20 +2,20 @@
  *
  * References of softmax and of cross-entropy with logits. A line is the elements along the axis.
  *
- * Over the reals (domains F and O, and dual numbers over them) the definitions are evaluated as they
- * stand: softmax is exp(x) / Σ exp(x), and the loss is Σ t · (log Σ exp(x) − x). Nothing is compared
- * there, so no decision hangs on the logits.
+ * Over the reals (domains F and O, and dual numbers over them) the definitions are evaluated as
+ * they stand: softmax is exp(x) / Σ exp(x), and the loss is Σ t · (log Σ exp(x) − x). Nothing is
+ * compared there, so no decision hangs on the logits.
  *
- * Where rounding or infinities are modelled (domains B and S) it matters how the numbers are computed,
- * and what is modelled is what implementations do: with m the largest of the line,
+ * Where rounding or infinities are modelled (domains B and S) it matters how the numbers are
+ * computed, and what is modelled is what implementations do: with m the largest of the line,
  *
  *   d = x − m,  e = exp(d),  s = Σ e;   softmax = e / s,   log softmax = d − log s.
  *
- * The roundings are one for each −, two units for exp and for log (the rows' figures), the sum in any
- * order, and for the quotient 1.5 units, so that a product with 1/s is within the bound too. In B an m
- * that rounding error leaves undecided covers all candidates. For S the same formulas settle the
- * infinities: a line with +Inf or NaN, or of nothing but −Inf, is NaN throughout; −Inf beside a finite
- * number has softmax 0; and in the loss 0 · log 0 = 0 · −Inf is NaN.
+ * The roundings are one for each −, two units for exp and for log (the rows' figures), the sum in
+ * any order, and for the quotient 1.5 units, so that a product with 1/s is within the bound too. In
+ * B an m that rounding error leaves undecided covers all candidates. For S the same formulas settle
+ * the infinities: a line with +Inf or NaN, or of nothing but −Inf, is NaN throughout; −Inf beside a
+ * finite number has softmax 0; and in the loss 0 · log 0 = 0 · −Inf is NaN.
  *
  * Half types are computed in f32 and rounded once at the end.
  */
@@ -121,8 +121,7 @@ static gemel_status lines_of(const gemel__rcall *call, size_t k, const gemel__rt
   unsigned char chosen[GEMEL_MAX_RANK] = {0};
   int axis = gemel__reference_axis(call->attrs[k].u.i, t->rank);
   if (axis < 0) {
-    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld",
-                       (long long)call->attrs[k].u.i);
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld", (long long)call->attrs[k].u.i);
   }
   chosen[axis] = 1;
   return gemel__groups_init(groups, t, chosen, call->error);
@@ -225,7 +224,8 @@ static gemel_status losses(gemel__rcall *call, line *l, gemel__groups *logits,
   return status;
 }
 
-/* The logits' shape without the axis; 1 if TARGETS are weights, 0 if indices, -1 if they don't fit. */
+/* The logits' shape without the axis; 1 if TARGETS are weights, 0 if indices, -1 if they don't fit.
+ */
 static int loss_shape(const gemel__rtensor *x, const gemel__rtensor *targets, int axis,
                       int64_t *shape) {
   int rank = 0, same = targets->rank == x->rank, without = targets->rank == x->rank - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operation's reference, declared from the rows of lib/ops/ops.def and lib/ops/scalar.def: the
- * name of a reference is its row's name.
+ * Every operation's reference, declared from the rows of lib/ops/ops.def and lib/ops/scalar.def:
+ * the name of a reference is its row's name.
  */
 #ifndef GEMEL__REFERENCE_TABLE_H
 #define GEMEL__REFERENCE_TABLE_H
