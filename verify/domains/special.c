@@ -203,6 +203,11 @@ void gemel__special_abs(gemel__domain *d, void *e, const void *a) {
   mpfr_setsign(r->x, s->x, 0, MPFR_RNDN);
 }
 
+void gemel__special_fmod(gemel__domain *d, void *e, const void *a, const void *b) {
+  (void)d;
+  binary(e, a, b, mpfr_fmod);
+}
+
 void gemel__special_copysign(gemel__domain *d, void *e, const void *a, const void *b) {
   (void)d;
   element *r = e;

@@ -18,6 +18,9 @@ gemel_status gemel__reference_output(gemel__rcall *call, size_t k, gemel_dtype d
   if (k >= call->max_outputs) {
     return gemel__fail(call->error, GEMEL_INTERNAL, "the reference has more outputs than the node");
   }
+  if (k == 0) {
+    gemel__bound_set_dtype(call->domain, dtype);
+  }
   gemel_status status =
       gemel__rtensor_init(&call->outputs[k], call->domain, dtype, rank, shape, call->error);
   if (status == GEMEL_OK && call->n_outputs <= k) {
@@ -191,7 +194,6 @@ void gemel__store_sum(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
     d->from_integer(d, e, 0);
     return;
   }
-  gemel__bound_set_dtype(d, dtype);
   d->sum(d, e, n, addends);
   gemel__store(w, e, dtype, 0);
 }

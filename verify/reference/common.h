@@ -33,7 +33,8 @@ static inline int gemel__reference_axis(int64_t axis, int rank) {
 
 /* ---- Calls ---- */
 
-/* Allocates output K with this dtype and shape and counts it. */
+/* Allocates output K with this dtype and shape and counts it. Output 0's dtype is also what domain
+ * B takes the operation to be computed in: its sums have to know. */
 gemel_status gemel__reference_output(gemel__rcall *call, size_t k, gemel_dtype dtype, int rank,
                                      const int64_t *shape);
 

@@ -13,8 +13,11 @@
  * SELECT copies the chosen operand only, so what the other one holds, a NaN or no value at all, has
  * no effect.
  */
+#include "domains/special.h"
 #include "reference/common.h"
 #include "reference/table.h"
+
+#include <string.h>
 
 #define STACK_DEPTH 8
 #define MAX_OPERANDS 3
@@ -65,6 +68,11 @@ BINARY(do_sub, sub)
 BINARY(do_mul, mul)
 BINARY(do_div, div)
 BINARY(do_pow, pow)
+
+/* The same pointer twice: a domain may then know that the result is not negative. */
+static void do_square(machine *m, void *const *s) {
+  m->domain->mul(m->domain, s[0], s[0], s[0]);
+}
 
 /* At 0 the constant 0: +0, and no derivative. */
 static void do_abs(machine *m, void *const *s) {
@@ -303,6 +311,33 @@ static void do_convert(machine *m, void *const *s) {
   }
 }
 
+/* ---- In domain S alone ---- */
+
+static void do_ieee_tanh(machine *m, void *const *s) {
+  gemel__special_tanh(m->domain, s[0], s[0]);
+}
+
+static void do_ieee_expm1(machine *m, void *const *s) {
+  gemel__special_expm1(m->domain, s[0], s[0]);
+}
+
+static void do_ieee_log1p(machine *m, void *const *s) {
+  gemel__special_log1p(m->domain, s[0], s[0]);
+}
+
+/* Python's % from C's fmod, which is exact: a remainder of the other sign gets the divisor added
+ * (so -1 % inf is inf), and a remainder of zero the divisor's sign. */
+static void do_ieee_mod(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  gemel__special_fmod(d, s[0], s[0], s[1]);
+  int sign = d->sign(d, s[0]);
+  if (sign == 0) {
+    gemel__special_copysign(d, s[0], s[0], s[1]);
+  } else if (sign != GEMEL__UNORDERED && sign != d->sign(d, s[1])) {
+    d->add(d, s[0], s[0], s[1]);
+  }
+}
+
 /* ---- The machine ---- */
 
 /* T(opcode, operands, function) */
@@ -324,6 +359,11 @@ static void do_convert(machine *m, void *const *s) {
   T(LOG, 1, do_log)                                                                                \
   T(SQRT, 1, do_sqrt)                                                                              \
   T(FLOOR, 1, do_floor)                                                                            \
+  T(SQUARE, 1, do_square)                                                                          \
+  T(IEEE_TANH, 1, do_ieee_tanh)                                                                    \
+  T(IEEE_EXPM1, 1, do_ieee_expm1)                                                                  \
+  T(IEEE_LOG1P, 1, do_ieee_log1p)                                                                  \
+  T(IEEE_MOD, 2, do_ieee_mod)                                                                      \
   T(ABS, 1, do_abs)                                                                                \
   T(SIGN, 1, do_sign)                                                                              \
   T(MAX, 2, do_max)                                                                                \
@@ -415,7 +455,8 @@ static const unsigned char *choose_program(const gemel__rcall *call, const twin 
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
     return t->integers[0] == SAME ? t->program : t->integers;
   }
-  return call->domain->ieee && t->ieee[0] != SAME ? t->ieee : t->program;
+  int special = call->domain->ieee && strcmp(call->domain->name, "special") == 0;
+  return special && t->ieee[0] != SAME ? t->ieee : t->program;
 }
 
 static gemel_dtype result_dtype(const gemel__rcall *call, const unsigned char *program) {
