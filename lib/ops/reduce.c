@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sum, prod, max and argmax: type rules, derivatives and samples. How they run is in reduce_run.c
+ * and reduce_argmax.c.
+ *
+ * The derivative of a product is made of products of all the others, right also where elements are
+ * 0, to second order: with P the product of an axis's nonzero elements and Z the number of its
+ * zeros, an element that isn't 0 gets the whole product divided by itself (whose own derivative is
+ * this rule again); one that is 0 gets P if it is the only zero, and (sum of the zeros - itself) *
+ * P if there are two: a number that is 0, but with the derivative P towards the other one.
+ */
+#include <string.h>
+#include "ops/reduce.h"
+
+/* ---- Types ---- */
+
+/* Marks axis number K of the list. */
+static gemel_status mark(int64_t axis, int rank, unsigned char *mask, gemel_error *error) {
+  int at = gemel__axis(axis, rank);
+  if (at < 0) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "axis %lld is out of range for rank %d",
+                       (long long)axis, rank);
+  }
+  if (mask[at]) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "axis %d is named twice", at);
+  }
+  mask[at] = 1;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__reduced_axes(const gemel_attr *attr, int rank, unsigned char *mask,
+                                 gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  memset(mask, attr->kind == GEMEL_ATTR_NONE, (size_t)rank);
+  for (k = 0; attr->kind != GEMEL_ATTR_NONE && k < attr->count && status == GEMEL_OK; k++) {
+    status = mark(attr->u.ints[k], rank, mask, error);
+  }
+  return status;
+}
+
+/* The result has the axes that MASK doesn't name, or size 1 in the place of those that it does. */
+static gemel_status infer_reduced(gemel_infer *call, gemel_dtype dtype, const unsigned char *mask,
+                                  int keepdims) {
+  gemel_dim kept[GEMEL_MAX_RANK];
+  int rank, axis, count = 0;
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  gemel_dim one = gemel_dim_constant(call->context, 1);
+  if (one == GEMEL_DIM_NONE) {
+    return gemel__no_memory(call->error, "a size");
+  }
+  for (axis = 0; axis < rank; axis++) {
+    if (!mask[axis]) {
+      kept[count++] = dims[axis];
+    } else if (keepdims) {
+      kept[count++] = one;
+    }
+  }
+  return gemel__infer_result(call, dtype, count, kept);
+}
+
+static gemel_dtype dtype_of(const gemel_infer *call) {
+  return (gemel_dtype)gemel__type_at(call->context, call->inputs[0])->dtype;
+}
+
+static gemel_status infer_axes(gemel_infer *call, gemel_dtype dtype, unsigned char *mask) {
+  int rank = gemel__type_at(call->context, call->inputs[0])->rank;
+  gemel_status status = gemel__reduced_axes(&call->attrs[0], rank, mask, call->error);
+  return status == GEMEL_OK ? infer_reduced(call, dtype, mask, call->attrs[1].u.i != 0) : status;
+}
+
+static gemel_status infer_total(gemel_infer *call) {
+  unsigned char mask[GEMEL_MAX_RANK];
+  gemel_dtype dtype = dtype_of(call);
+  switch (gemel_dtype_kind(dtype)) {
+  case GEMEL_KIND_BOOL:
+  case GEMEL_KIND_SIGNED:
+    dtype = GEMEL_I64;
+    break;
+  case GEMEL_KIND_UNSIGNED:
+    dtype = GEMEL_U64;
+    break;
+  default:
+    break;
+  }
+  return infer_axes(call, dtype, mask);
+}
+
+/* Sizes known to be 0 have no largest element. */
+static gemel_status refuse_empty(gemel_infer *call, const unsigned char *mask) {
+  int rank, axis;
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  int64_t size;
+  for (axis = 0; axis < rank; axis++) {
+    if (mask[axis] && gemel_dim_is_constant(call->context, dims[axis], &size) && size == 0) {
+      return gemel__fail(call->error, GEMEL_BAD_SHAPE,
+                         "axis %d has size 0, and nothing is the largest of no elements", axis);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status infer_max(gemel_infer *call) {
+  unsigned char mask[GEMEL_MAX_RANK];
+  gemel_status status = infer_axes(call, dtype_of(call), mask);
+  return status == GEMEL_OK ? refuse_empty(call, mask) : status;
+}
+
+static gemel_status infer_argmax(gemel_infer *call) {
+  unsigned char mask[GEMEL_MAX_RANK] = {0};
+  int rank = gemel__type_at(call->context, call->inputs[0])->rank;
+  gemel_status status = mark(call->attrs[0].u.i, rank, mask, call->error);
+  if (status == GEMEL_OK) {
+    status = refuse_empty(call, mask);
+  }
+  return status == GEMEL_OK ? infer_reduced(call, GEMEL_I64, mask, 0) : status;
+}
+
+/* ---- Building derivatives ---- */
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+static gemel_value apply2(const gemel_derive *call, const char *name, gemel_value x,
+                          gemel_value y) {
+  gemel_value both[2];
+  both[0] = x;
+  both[1] = y;
+  return gemel_is_null(x) || gemel_is_null(y)
+             ? null_value
+             : gemel_apply_at(call->graph, name, 2, both, 0, NULL, call->where);
+}
+
+static gemel_value where3(const gemel_derive *call, gemel_value x, gemel_value y, gemel_value z) {
+  gemel_value all[3];
+  all[0] = x;
+  all[1] = y;
+  all[2] = z;
+  return gemel_is_null(x) || gemel_is_null(y) || gemel_is_null(z)
+             ? null_value
+             : gemel_apply_at(call->graph, "where", 3, all, 0, NULL, call->where);
+}
+
+/* NAME (sum, prod, max) over the axes of the node, which stay with size 1 if KEEPDIMS. */
+static gemel_value reduce(const gemel_derive *call, const char *name, gemel_value x, int keepdims) {
+  gemel_attr attrs[2];
+  if (gemel_is_null(x)) {
+    return x;
+  }
+  attrs[0] = call->attrs[0];
+  attrs[1] = gemel_attr_int("keepdims", keepdims);
+  return gemel_apply_at(call->graph, name, 1, &x, 2, attrs, call->where);
+}
+
+static int keeps_dims(const gemel_derive *call) {
+  return call->attrs[1].u.i != 0;
+}
+
+/* VALUE, which has the result's shape, with the reduced axes put back as size 1. */
+static gemel_value expand(const gemel_derive *call, gemel_value value) {
+  gemel_context *context = call->graph->context;
+  int rank = gemel_type_rank(context, gemel_value_type(call->inputs[0])), axis, next = 0;
+  unsigned char mask[GEMEL_MAX_RANK];
+  int64_t order[GEMEL_MAX_RANK];
+  gemel_attr attr;
+  if (gemel_is_null(value) || keeps_dims(call) ||
+      gemel__reduced_axes(&call->attrs[0], rank, mask, NULL) != GEMEL_OK) {
+    return value;
+  }
+  for (axis = 0; axis < rank; axis++) {
+    order[axis] = mask[axis] ? -1 : next++;
+  }
+  if (next == rank) {
+    return value;
+  }
+  attr = gemel_attr_ints("order", (size_t)rank, order);
+  return gemel_apply_at(call->graph, "dimshuffle", 1, &value, 1, &attr, call->where);
+}
+
+static gemel_dtype dtype_of_value(gemel_value value) {
+  return gemel_type_dtype(value.graph->context, gemel_value_type(value));
+}
+
+static gemel_value number_like(const gemel_derive *call, gemel_value like, double number) {
+  return gemel_scalar_at(call->graph, dtype_of_value(like), number, call->where);
+}
+
+static gemel_value cast_like(const gemel_derive *call, gemel_value x, gemel_value like) {
+  gemel_attr attr;
+  if (gemel_is_null(x)) {
+    return x;
+  }
+  attr = gemel_attr_dtype("dtype", dtype_of_value(like));
+  return gemel_apply_at(call->graph, "cast", 1, &x, 1, &attr, call->where);
+}
+
+static gemel_status outcome(const gemel_derive *call) {
+  const gemel_error *error = gemel_graph_error(call->graph);
+  if (error->status != GEMEL_OK && call->error != NULL) {
+    *call->error = *error;
+  }
+  return error->status;
+}
+
+/* Only floats carry derivatives. */
+static int carries(gemel_value value) {
+  return !gemel_is_null(value) && gemel_dtype_kind(dtype_of_value(value)) == GEMEL_KIND_FLOAT;
+}
+
+/* A linear reduction of x * factor: the cotangent of x is the result's times FACTOR, and the
+ * tangent of the result is the sum of x's times FACTOR. */
+static gemel_status grad_times(gemel_derive *call, gemel_value (*factor)(const gemel_derive *)) {
+  call->in_cotangents[0] = null_value;
+  if (call->wanted[0] && carries(call->out_cotangents[0])) {
+    call->in_cotangents[0] =
+        apply2(call, "mul", expand(call, call->out_cotangents[0]), factor(call));
+  }
+  return outcome(call);
+}
+
+static gemel_status jvp_times(gemel_derive *call, gemel_value (*factor)(const gemel_derive *)) {
+  call->out_cotangents[0] = null_value;
+  if (carries(call->in_cotangents[0])) {
+    gemel_value product = apply2(call, "mul", call->in_cotangents[0], factor(call));
+    call->out_cotangents[0] = reduce(call, "sum", product, keeps_dims(call));
+  }
+  return outcome(call);
+}
+
+/* ---- sum ---- */
+
+static gemel_status grad_sum(gemel_derive *call) {
+  call->in_cotangents[0] = null_value;
+  if (call->wanted[0] && carries(call->out_cotangents[0])) {
+    call->in_cotangents[0] =
+        apply2(call, "fill", call->inputs[0], expand(call, call->out_cotangents[0]));
+  }
+  return outcome(call);
+}
+
+static gemel_status jvp_sum(gemel_derive *call) {
+  call->out_cotangents[0] = null_value;
+  if (carries(call->in_cotangents[0])) {
+    call->out_cotangents[0] = reduce(call, "sum", call->in_cotangents[0], keeps_dims(call));
+  }
+  return outcome(call);
+}
+
+/* ---- prod ---- */
+
+/* For the elements that are 0: the product of the others. */
+static gemel_value others_of_zero(const gemel_derive *call, gemel_value is_zero,
+                                  gemel_value nonzero) {
+  gemel_value x = call->inputs[0], none = number_like(call, x, 0);
+  gemel_value zeros = reduce(call, "sum", is_zero, 1);
+  gemel_value product = reduce(call, "prod", nonzero, 1);
+  gemel_value sum = reduce(call, "sum", where3(call, is_zero, x, none), 1);
+  gemel_value one = gemel_scalar_at(call->graph, GEMEL_I64, 1, call->where);
+  gemel_value two = gemel_scalar_at(call->graph, GEMEL_I64, 2, call->where);
+  gemel_value other = apply2(call, "mul", apply2(call, "sub", sum, x), product);
+  return where3(call, apply2(call, "eq", zeros, one), product,
+                where3(call, apply2(call, "eq", zeros, two), other, none));
+}
+
+/* The product of all the other elements, for each element. */
+static gemel_value others(const gemel_derive *call) {
+  gemel_value x = call->inputs[0];
+  gemel_value is_zero = apply2(call, "eq", x, number_like(call, x, 0));
+  gemel_value nonzero = where3(call, is_zero, number_like(call, x, 1), x);
+  gemel_value quotient = apply2(call, "div", expand(call, call->outputs[0]), nonzero);
+  return where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
+}
+
+static gemel_status grad_prod(gemel_derive *call) {
+  return grad_times(call, others);
+}
+
+static gemel_status jvp_prod(gemel_derive *call) {
+  return jvp_times(call, others);
+}
+
+/* ---- max ---- */
+
+/* 1 ÷ (number of elements that are as large as the largest) for those, else 0. */
+static gemel_value share(const gemel_derive *call) {
+  gemel_value x = call->inputs[0];
+  gemel_value largest = apply2(call, "eq", x, expand(call, call->outputs[0]));
+  gemel_value mask = cast_like(call, largest, x);
+  return apply2(call, "div", mask, cast_like(call, reduce(call, "sum", largest, 1), x));
+}
+
+static gemel_status grad_max(gemel_derive *call) {
+  return grad_times(call, share);
+}
+
+static gemel_status jvp_max(gemel_derive *call) {
+  return jvp_times(call, share);
+}
+
+/* ---- argmax ---- */
+
+/* An index is constant but where it jumps. */
+static gemel_status grad_argmax(gemel_derive *call) {
+  call->in_cotangents[0] = null_value;
+  return GEMEL_OK;
+}
+
+static gemel_status jvp_argmax(gemel_derive *call) {
+  call->out_cotangents[0] = null_value;
+  return GEMEL_OK;
+}
+
+/* ---- Samples ---- */
+
+enum { MAX_RANK = 4 };
+
+static int64_t below(gemel_sample *call, uint64_t bound) {
+  return (int64_t)(call->random(call->state) % bound);
+}
+
+/* Sizes of a random operand of rank 0 to 4 with at most LIMIT elements. */
+static int sample_shape(gemel_sample *call, int least_rank, int64_t limit, int64_t *shape) {
+  int rank = least_rank + (int)below(call, (uint64_t)(MAX_RANK + 1 - least_rank)), axis;
+  int64_t room = limit > 1 ? limit : 1;
+  for (axis = 0; axis < rank; axis++) {
+    int64_t die = below(call, 16);
+    int64_t size = die == 0 ? 0 : die < 3 ? 1 : die < 13 ? 2 + below(call, 4) : 2 + below(call, 40);
+    shape[axis] = size > room ? room : size;
+    room /= shape[axis] > 0 ? shape[axis] : 1;
+  }
+  return rank;
+}
+
+static gemel_status sample_input(gemel_sample *call, int rank, const int64_t *shape) {
+  call->n_inputs = 1;
+  call->domains[0] = GEMEL_ANY;
+  call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
+  return call->inputs[0] == GEMEL_TYPE_NONE ? GEMEL_NO_MEMORY : GEMEL_OK;
+}
+
+/* Random axes, counted from either end; none at all one time in four, which means all. Reduced
+ * sizes are at least LEAST and at most MOST. */
+static gemel_status sample_axes(gemel_sample *call, int64_t limit, int64_t least, int64_t most) {
+  int64_t shape[MAX_RANK], *axes = call->storage.ints;
+  int rank = sample_shape(call, 0, limit, shape), axis;
+  int all = below(call, 4) == 0;
+  size_t n = 0;
+  for (axis = 0; axis < rank; axis++) {
+    if (all || below(call, 2) == 0) {
+      axes[n++] = below(call, 2) == 0 ? axis : axis - rank;
+      shape[axis] = shape[axis] < least ? least : shape[axis] > most ? most : shape[axis];
+    }
+  }
+  call->storage_used = n;
+  call->attrs[0] = gemel_attr_ints("axes", n, axes);
+  if (all) {
+    memset(&call->attrs[0], 0, sizeof call->attrs[0]);
+    call->attrs[0].name = "axes";
+    call->attrs[0].kind = GEMEL_ATTR_NONE;
+  }
+  call->attrs[1] = gemel_attr_int("keepdims", below(call, 2));
+  call->n_attrs = 2;
+  return sample_input(call, rank, shape);
+}
+
+static gemel_status sample_sum(gemel_sample *call) {
+  return sample_axes(call, call->max_elements, 0, INT64_MAX);
+}
+
+/* Short, or else products overflow and say nothing. */
+static gemel_status sample_prod(gemel_sample *call) {
+  int64_t limit = call->max_elements < 64 ? call->max_elements : 64;
+  return sample_axes(call, limit, 0, 3);
+}
+
+static gemel_status sample_max(gemel_sample *call) {
+  return sample_axes(call, call->max_elements, 1, INT64_MAX);
+}
+
+static gemel_status sample_argmax(gemel_sample *call) {
+  int64_t shape[MAX_RANK];
+  int rank = sample_shape(call, 1, call->max_elements, shape);
+  int axis = (int)below(call, (uint64_t)rank);
+  shape[axis] += shape[axis] == 0;
+  call->attrs[0] = gemel_attr_int("axis", below(call, 2) == 0 ? axis : axis - rank);
+  call->n_attrs = 1;
+  return sample_input(call, rank, shape);
+}
+
+/* ---- Hooks ---- */
+
+static double elements(const gemel_view *view) {
+  double count = 1;
+  int axis;
+  for (axis = 0; axis < view->rank; axis++) {
+    count *= (double)view->shape[axis];
+  }
+  return count;
+}
+
+static void cost(const gemel_kernel_call *call, double *flops, double *bytes) {
+  const gemel_view *in = &call->inputs[0], *out = &call->outputs[0];
+  *flops = elements(in);
+  *bytes = elements(in) * (double)gemel_dtype_size(in->dtype) +
+           elements(out) * (double)gemel_dtype_size(out->dtype);
+}
+
+const gemel__hooks gemel__hooks_sum = {infer_total,        grad_sum, jvp_sum, sample_sum,
+                                       gemel__sum_kernels, NULL,     cost};
+const gemel__hooks gemel__hooks_prod = {infer_total,         grad_prod, jvp_prod, sample_prod,
+                                        gemel__prod_kernels, NULL,      cost};
+const gemel__hooks gemel__hooks_max = {infer_max,          grad_max, jvp_max, sample_max,
+                                       gemel__max_kernels, NULL,     cost};
+const gemel__hooks gemel__hooks_argmax = {
+    infer_argmax, grad_argmax, jvp_argmax, sample_argmax, gemel__argmax_kernels, NULL, cost};

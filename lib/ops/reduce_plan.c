@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes the plan of a reduction: sorts axes into kept and reduced ones. Sums, products and maxima
+ * may take their elements in any order, so reduced axes are walked in the order of memory:
+ * forwards, and the closest elements innermost.
+ */
+#include "ops/reduce_plan.h"
+
+/* Axes repeated by a stride of 0 are the last to be walked innermost. */
+static int64_t reach(const gemel__reduce_axis *axis) {
+  return axis->stride == 0 ? INT64_MAX : axis->stride;
+}
+
+static void order_as_memory(gemel__reduce_plan *p) {
+  int j, k;
+  for (k = 0; k < p->n_reduced; k++) {
+    gemel__reduce_axis axis = p->reduced[k];
+    if (axis.stride < 0) {
+      p->in += (axis.size - 1) * axis.stride;
+      axis.stride = -axis.stride;
+    }
+    for (j = k; j > 0 && reach(&p->reduced[j - 1]) < reach(&axis); j--) {
+      p->reduced[j] = p->reduced[j - 1];
+    }
+    p->reduced[j] = axis;
+  }
+}
+
+/* Joins neighbours where the outer axis goes on where the inner one ends; returns how many are
+ * left. */
+static int join_axes(gemel__reduce_axis *axes, int count) {
+  int k, last = 0;
+  for (k = 1; k < count; k++) {
+    if (axes[last].stride == axes[k].size * axes[k].stride) {
+      axes[last].size *= axes[k].size;
+      axes[last].stride = axes[k].stride;
+    } else {
+      axes[++last] = axes[k];
+    }
+  }
+  return count > 0 ? last + 1 : 0;
+}
+
+static void sort_axes(gemel__reduce_plan *p, const gemel_view *in, const unsigned char *mask) {
+  int axis;
+  p->lines = p->length = 1;
+  for (axis = 0; axis < in->rank; axis++) {
+    gemel__reduce_axis it = {in->shape[axis], in->strides[axis]};
+    if (mask[axis]) {
+      p->length *= it.size;
+    } else {
+      p->lines *= it.size;
+    }
+    if (it.size != 1) {
+      *(mask[axis] ? &p->reduced[p->n_reduced++] : &p->kept[p->n_kept++]) = it;
+    }
+  }
+}
+
+static gemel_status mask_of(const gemel_kernel_call *call, gemel__reduction what,
+                            unsigned char *mask) {
+  gemel_attr attr = call->attrs[0];
+  int64_t axis;
+  if (what == GEMEL__REDUCE_ARGMAX) {
+    axis = attr.u.i;
+    attr = gemel_attr_ints("axis", 1, &axis);
+  }
+  return gemel__reduced_axes(&attr, call->inputs[0].rank, mask, call->error);
+}
+
+gemel_status gemel__reduce_plan_make(const gemel_kernel_call *call, gemel__reduction what,
+                                     gemel__reduce_plan *p) {
+  const gemel_view *in = &call->inputs[0];
+  unsigned char mask[GEMEL_MAX_RANK];
+  gemel_status status = mask_of(call, what, mask);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  p->dtype = in->dtype;
+  p->half = in->dtype == GEMEL_F16 || in->dtype == GEMEL_BF16;
+  p->reducer = gemel__reducer_for(what, p->half ? GEMEL_F32 : in->dtype, gemel__isa_best());
+  p->bytes = gemel_dtype_size(in->dtype);
+  p->out_bytes = gemel_dtype_size(call->outputs[0].dtype);
+  p->in = in->data;
+  p->out = call->outputs[0].data;
+  p->n_kept = p->n_reduced = 0;
+  sort_axes(p, in, mask);
+  if (p->length == 0 && what >= GEMEL__REDUCE_MAX) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
+  }
+  if (p->length > 0 && p->lines > 0) {
+    if (what != GEMEL__REDUCE_ARGMAX) {
+      order_as_memory(p);
+    }
+    p->n_kept = join_axes(p->kept, p->n_kept);
+    p->n_reduced = join_axes(p->reduced, p->n_reduced);
+  }
+  if (p->n_reduced == 0) {
+    p->reduced[p->n_reduced++] = (gemel__reduce_axis){1, (int64_t)p->bytes};
+  }
+  return GEMEL_OK;
+}
