@@ -142,7 +142,8 @@ static void put_term(const struct gemel__dims *dims, gemel__term term, int first
     put(out, number);
     put(out, "*");
   }
-  put_in_parentheses(out, mono->facts.text, term.coefficient != 1 && is_quotient(dims, mono));
+  int tight = term.coefficient == 1 || (term.coefficient == -1 && !first);
+  put_in_parentheses(out, mono->facts.text, !tight && is_quotient(dims, mono));
 }
 
 int gemel__poly_text(const struct gemel__dims *dims, const gemel__poly *poly, char *text) {

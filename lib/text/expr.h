@@ -3,7 +3,9 @@
  * Expressions in text: the one parser of infix arithmetic and calls, which serves graph text,
  * derivative texts of operation rows, and (later) rules. Grammar in doc/text.md: numbers, names,
  * calls with positional values and `name = attribute`, + − × ÷ % and comparisons with the usual
- * precedence, parentheses. Literals without a dtype take that of the other operand.
+ * precedence, and / or / not, parentheses. Literals without a dtype take that of what they are
+ * combined with, through as many operations on literals as there are: in `g * where(x == y, 0.5,
+ * 0)` both become g's.
  */
 #ifndef GEMEL__TEXT_EXPR_H
 #define GEMEL__TEXT_EXPR_H
@@ -18,10 +20,23 @@ typedef struct gemel__expr gemel__expr;
 gemel__expr *gemel__expr_compile(gemel_context *context, const char *text, size_t count,
                                  const char *const *names, gemel_error *error);
 
+/* As above; ATTR_NAMES[0..N_ATTRS) are variables that stand where an attribute's value is expected,
+ * as the second dtype in "cast(g, dtype = dtype)". They are bound when the expression is built. */
+gemel__expr *gemel__expr_compile_attrs(gemel_context *context, const char *text, size_t count,
+                                       const char *const *names, size_t n_attrs,
+                                       const char *const *attr_names, gemel_error *error);
+
 /* Builds the expression on GRAPH with VALUES for the variables; null value on failure (error on the
  * graph). Allocation-free apart from the graph itself; iterative. */
 gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
                               const gemel_value *values, gemel_location where);
+
+/* As above; ATTRS[k] is what attribute variable k stands for (its name is ignored): for the
+ * schema's names in the schema's order, a node's own attributes, gemel_derive's `attrs`. May be
+ * NULL if the text uses none. */
+gemel_value gemel__expr_build_attrs(const gemel__expr *expr, gemel_graph *graph,
+                                    const gemel_value *values, const gemel_attr *attrs,
+                                    gemel_location where);
 
 void gemel__expr_free(gemel__expr *expr);
 

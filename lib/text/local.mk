@@ -1,4 +1,15 @@
 # Graph text, binary graphs, NPY and NPZ, DOT.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/attribute.c
+libgemel_a_SOURCES += %reldir%/expr.c
 libgemel_a_SOURCES += %reldir%/expr.h
+libgemel_a_SOURCES += %reldir%/infix.c
+libgemel_a_SOURCES += %reldir%/lex.c
+libgemel_a_SOURCES += %reldir%/lex.h
+libgemel_a_SOURCES += %reldir%/number.c
+libgemel_a_SOURCES += %reldir%/number.h
+libgemel_a_SOURCES += %reldir%/program.c
+libgemel_a_SOURCES += %reldir%/program.h
+libgemel_a_SOURCES += %reldir%/values.c
+libgemel_a_SOURCES += %reldir%/values.h

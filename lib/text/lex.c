@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The lexer, and messages that show a place in the text. Which characters may begin, or go on with,
+ * a name or number is one table look-up a character: graphs of millions of lines pass through here.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "text/lex.h"
+
+enum { SPACE = 1, LETTER = 2, DIGIT = 4 };
+
+static const unsigned char classes[256] = {
+    [' '] = SPACE,  ['\t'] = SPACE, ['\r'] = SPACE, ['\n'] = SPACE, ['_'] = LETTER, ['a'] = LETTER,
+    ['b'] = LETTER, ['c'] = LETTER, ['d'] = LETTER, ['e'] = LETTER, ['f'] = LETTER, ['g'] = LETTER,
+    ['h'] = LETTER, ['i'] = LETTER, ['j'] = LETTER, ['k'] = LETTER, ['l'] = LETTER, ['m'] = LETTER,
+    ['n'] = LETTER, ['o'] = LETTER, ['p'] = LETTER, ['q'] = LETTER, ['r'] = LETTER, ['s'] = LETTER,
+    ['t'] = LETTER, ['u'] = LETTER, ['v'] = LETTER, ['w'] = LETTER, ['x'] = LETTER, ['y'] = LETTER,
+    ['z'] = LETTER, ['A'] = LETTER, ['B'] = LETTER, ['C'] = LETTER, ['D'] = LETTER, ['E'] = LETTER,
+    ['F'] = LETTER, ['G'] = LETTER, ['H'] = LETTER, ['I'] = LETTER, ['J'] = LETTER, ['K'] = LETTER,
+    ['L'] = LETTER, ['M'] = LETTER, ['N'] = LETTER, ['O'] = LETTER, ['P'] = LETTER, ['Q'] = LETTER,
+    ['R'] = LETTER, ['S'] = LETTER, ['T'] = LETTER, ['U'] = LETTER, ['V'] = LETTER, ['W'] = LETTER,
+    ['X'] = LETTER, ['Y'] = LETTER, ['Z'] = LETTER, ['0'] = DIGIT,  ['1'] = DIGIT,  ['2'] = DIGIT,
+    ['3'] = DIGIT,  ['4'] = DIGIT,  ['5'] = DIGIT,  ['6'] = DIGIT,  ['7'] = DIGIT,  ['8'] = DIGIT,
+    ['9'] = DIGIT,
+};
+
+static int class_of(char c) {
+  return classes[(unsigned char)c];
+}
+
+/* Skips white space and comments; counts lines. */
+static void skip(gemel__lex *lex) {
+  const char *p = lex->at;
+  for (; p < lex->end; p++) {
+    if (*p == '\n') {
+      lex->line++;
+      lex->line_start = p + 1;
+    } else if (*p == '#') {
+      const char *stop = (const char *)memchr(p, '\n', (size_t)(lex->end - p));
+      p = (stop ? stop : lex->end) - 1;
+    } else if (class_of(*p) != SPACE) {
+      break;
+    }
+  }
+  lex->at = p;
+}
+
+/* The end of a number that begins at P: digits, a fraction, an exponent; or 0x and a hexadecimal
+ * one. *FLOAT is set if it is more than an integer. */
+static const char *number_end(const char *p, const char *end, int *is_float) {
+  int hex = end - p > 1 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+  int exponent = hex ? 'p' : 'e';
+  *is_float = 0;
+  p += hex ? 2 : 0;
+  for (; p < end; p++) {
+    int c = *p | 32;
+    if (*p == '.') {
+      *is_float = 1;
+    } else if (c == exponent) {
+      *is_float = 1;
+      p += p + 1 < end && (p[1] == '+' || p[1] == '-');
+    } else if (class_of(*p) != DIGIT && !(hex && c >= 'a' && c <= 'f')) {
+      break;
+    }
+  }
+  return p;
+}
+
+/* The end of a quoted string that begins at P; NULL if it doesn't end on its line. */
+static const char *string_end(const char *p, const char *end) {
+  for (p++; p < end && *p != '\n'; p++) {
+    if (*p == '\\') {
+      p++;
+    } else if (*p == '"') {
+      return p + 1;
+    }
+  }
+  return NULL;
+}
+
+static const char *word_end(const char *p, const char *end) {
+  while (p < end && (class_of(*p) & (LETTER | DIGIT))) {
+    p++;
+  }
+  return p;
+}
+
+/* Punctuation of two characters, or one by itself. */
+static int punctuation(const char *p, const char *end) {
+  int next = p + 1 < end ? p[1] : 0;
+  switch (*p) {
+  case '=':
+    return next == '=' ? GEMEL__TOKEN_EQ : '=';
+  case '!':
+    return next == '=' ? GEMEL__TOKEN_NE : GEMEL__TOKEN_BAD;
+  case '<':
+    return next == '=' ? GEMEL__TOKEN_LE : '<';
+  case '>':
+    return next == '=' ? GEMEL__TOKEN_GE : '>';
+  case '/':
+    return next == '/' ? GEMEL__TOKEN_FLOORDIV : '/';
+  case '(':
+  case ')':
+  case '[':
+  case ']':
+  case '{':
+  case '}':
+  case ',':
+  case ':':
+  case '+':
+  case '-':
+  case '*':
+  case '%':
+  case '@':
+    return *p;
+  default:
+    return GEMEL__TOKEN_BAD;
+  }
+}
+
+/* The other tokens: strings, sizes of inputs, punctuation. */
+static const char *odd_token(gemel__lex *lex, const char *p) {
+  const char *stop;
+  if (*p == '"') {
+    stop = string_end(p, lex->end);
+    lex->kind = stop ? GEMEL__TOKEN_STRING : GEMEL__TOKEN_BAD;
+    return stop ? stop : p + 1;
+  }
+  if (*p == '$') {
+    stop = word_end(p + 1, lex->end);
+    lex->kind = stop > p + 1 ? GEMEL__TOKEN_DOLLAR : GEMEL__TOKEN_BAD;
+    return stop;
+  }
+  lex->kind = punctuation(p, lex->end);
+  return p + 1 + (lex->kind >= GEMEL__TOKEN_EQ && lex->kind <= GEMEL__TOKEN_FLOORDIV);
+}
+
+void gemel__lex_next(gemel__lex *lex) {
+  int is_float;
+  skip(lex);
+  const char *p = lex->at, *stop;
+  lex->token = p;
+  lex->token_line = lex->line;
+  lex->token_line_start = lex->line_start;
+  if (p == lex->end) {
+    lex->kind = GEMEL__TOKEN_END;
+    stop = p;
+  } else if (class_of(*p) == LETTER) {
+    lex->kind = GEMEL__TOKEN_NAME;
+    stop = word_end(p, lex->end);
+  } else if (class_of(*p) == DIGIT || (*p == '.' && p + 1 < lex->end && class_of(p[1]) == DIGIT)) {
+    stop = number_end(p, lex->end, &is_float);
+    lex->kind = is_float ? GEMEL__TOKEN_FLOAT : GEMEL__TOKEN_INT;
+  } else {
+    stop = odd_token(lex, p);
+  }
+  lex->length = (size_t)(stop - p);
+  lex->at = stop;
+}
+
+void gemel__lex_start(gemel__lex *lex, const char *text, size_t length, const char *file) {
+  memset(lex, 0, sizeof *lex);
+  lex->at = lex->line_start = text;
+  lex->end = text + length;
+  lex->file = file ? file : "";
+  lex->line = 1;
+  gemel__lex_next(lex);
+}
+
+int gemel__lex_peek(const gemel__lex *lex, int *second) {
+  const char *p = lex->at;
+  if (p < lex->end && (class_of(*p) == SPACE || *p == '#')) {
+    gemel__lex ahead = *lex;
+    skip(&ahead);
+    p = ahead.at;
+  }
+  if (second) {
+    *second = p + 1 < lex->end ? p[1] : 0;
+  }
+  return p < lex->end ? *p : 0;
+}
+
+int gemel__lex_is(const gemel__lex *lex, const char *text) {
+  return lex->kind == GEMEL__TOKEN_NAME && strlen(text) == lex->length &&
+         memcmp(text, lex->token, lex->length) == 0;
+}
+
+int gemel__lex_accept(gemel__lex *lex, int kind) {
+  if (lex->kind != kind) {
+    return 0;
+  }
+  gemel__lex_next(lex);
+  return 1;
+}
+
+const char *gemel__lex_describe(const gemel__lex *lex, char text[64]) {
+  if (lex->kind == GEMEL__TOKEN_END) {
+    return "the end of the text";
+  }
+  if (lex->kind == GEMEL__TOKEN_BAD && (unsigned char)*lex->token < 32) {
+    snprintf(text, 64, "byte 0x%02x", (unsigned char)*lex->token);
+    return text;
+  }
+  snprintf(text, 64, lex->length > 40 ? "'%.*s…'" : "'%.*s'",
+           (int)(lex->length > 40 ? 40 : lex->length), lex->token);
+  return text;
+}
+
+gemel_status gemel__lex_expect(gemel__lex *lex, int kind, const char *what, gemel_error *error) {
+  char found[64];
+  if (gemel__lex_accept(lex, kind)) {
+    return GEMEL_OK;
+  }
+  return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected %s, found %s", what,
+                         gemel__lex_describe(lex, found));
+}
+
+int gemel__lex_copy(const gemel__lex *lex, char *name, size_t bytes) {
+  if (lex->length >= bytes) {
+    return -1;
+  }
+  memcpy(name, lex->token, lex->length);
+  name[lex->length] = 0;
+  return 0;
+}
+
+/* Appends the line of the token and a caret under it; of a long line, what is near. */
+static void show_line(const gemel__lex *lex, char *text, size_t bytes) {
+  enum { BEFORE = 70, AFTER = 40 };
+  const char *from = lex->token_line_start, *to = lex->token;
+  char mark[BEFORE + 2];
+  size_t n = 0;
+  if (to - from > BEFORE) {
+    from = to - BEFORE;
+  }
+  while (to < lex->end && *to != '\n' && *to != '\r' && to - lex->token < AFTER) {
+    to++;
+  }
+  for (const char *p = from; p < lex->token; p++) {
+    if (((unsigned char)*p & 0xc0) != 0x80) { /* UTF-8: one column a character */
+      mark[n++] = *p == '\t' ? '\t' : ' ';
+    }
+  }
+  mark[n] = 0;
+  snprintf(text, bytes, "\n%.*s\n%s^", (int)(to - from), from, mark);
+  for (char *p = text + 1; *p; p++) {
+    if ((unsigned char)*p < 32 && *p != '\n' && *p != '\t') {
+      *p = '?';
+    }
+  }
+}
+
+gemel_status gemel__lex_locate(const gemel__lex *lex, gemel_error *error) {
+  if (!error) {
+    return GEMEL_BAD_TEXT;
+  }
+  gemel_status status = error->status;
+  int column = (int)(lex->token - lex->token_line_start) + 1;
+  size_t room = sizeof error->text - 200, used;
+  if (strlen(error->text) > room) {
+    error->text[room] = 0;
+  }
+  if (*lex->file) {
+    gemel__error_prefix(error, "%s:%d:%d", lex->file, lex->token_line, column);
+  } else {
+    gemel__error_prefix(error, "line %d, column %d", lex->token_line, column);
+  }
+  used = strlen(error->text);
+  show_line(lex, error->text + used, sizeof error->text - used);
+  error->line = lex->token_line;
+  error->column = column;
+  error->status = status;
+  return status;
+}
+
+gemel_status gemel__lex_fail(const gemel__lex *lex, gemel_error *error, gemel_status status,
+                             const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  gemel__fail_va(error, status, format, args);
+  va_end(args);
+  gemel__lex_locate(lex, error);
+  return status;
+}
