@@ -4,7 +4,6 @@
 
 library_tests =
 library_tests += %reldir%/t-ct
-library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
 
 verify_tests =
