@@ -206,26 +206,6 @@ static int carries(gemel_value value) {
   return !gemel_is_null(value) && gemel_dtype_kind(dtype_of_value(value)) == GEMEL_KIND_FLOAT;
 }
 
-/* A linear reduction of x * factor: the cotangent of x is the result's times FACTOR, and the
- * tangent of the result is the sum of x's times FACTOR. */
-static gemel_status grad_times(gemel_derive *call, gemel_value (*factor)(const gemel_derive *)) {
-  call->in_cotangents[0] = null_value;
-  if (call->wanted[0] && carries(call->out_cotangents[0])) {
-    call->in_cotangents[0] =
-        apply2(call, "mul", expand(call, call->out_cotangents[0]), factor(call));
-  }
-  return outcome(call);
-}
-
-static gemel_status jvp_times(gemel_derive *call, gemel_value (*factor)(const gemel_derive *)) {
-  call->out_cotangents[0] = null_value;
-  if (carries(call->in_cotangents[0])) {
-    gemel_value product = apply2(call, "mul", call->in_cotangents[0], factor(call));
-    call->out_cotangents[0] = reduce(call, "sum", product, keeps_dims(call));
-  }
-  return outcome(call);
-}
-
 /* ---- sum ---- */
 
 static gemel_status grad_sum(gemel_derive *call) {
@@ -271,29 +251,50 @@ static gemel_value others(const gemel_derive *call) {
 }
 
 static gemel_status grad_prod(gemel_derive *call) {
-  return grad_times(call, others);
+  gemel_value g = call->out_cotangents[0];
+  call->in_cotangents[0] = null_value;
+  if (call->wanted[0] && carries(g)) {
+    call->in_cotangents[0] = apply2(call, "mul", expand(call, g), others(call));
+  }
+  return outcome(call);
 }
 
 static gemel_status jvp_prod(gemel_derive *call) {
-  return jvp_times(call, others);
+  gemel_value tangent = call->in_cotangents[0];
+  call->out_cotangents[0] = null_value;
+  if (carries(tangent)) {
+    gemel_value products = apply2(call, "mul", tangent, others(call));
+    call->out_cotangents[0] = reduce(call, "sum", products, keeps_dims(call));
+  }
+  return outcome(call);
 }
 
 /* ---- max ---- */
 
-/* 1 ÷ (number of elements that are as large as the largest) for those, else 0. */
-static gemel_value share(const gemel_derive *call) {
+/* FLOW ÷ (number of elements that are as large as the largest) for those, else 0. */
+static gemel_value share(const gemel_derive *call, gemel_value flow) {
   gemel_value x = call->inputs[0];
   gemel_value largest = apply2(call, "eq", x, expand(call, call->outputs[0]));
-  gemel_value mask = cast_like(call, largest, x);
-  return apply2(call, "div", mask, cast_like(call, reduce(call, "sum", largest, 1), x));
+  gemel_value count = cast_like(call, reduce(call, "sum", largest, 1), x);
+  return where3(call, largest, apply2(call, "div", flow, count), number_like(call, x, 0));
 }
 
 static gemel_status grad_max(gemel_derive *call) {
-  return grad_times(call, share);
+  gemel_value g = call->out_cotangents[0];
+  call->in_cotangents[0] = null_value;
+  if (call->wanted[0] && carries(g)) {
+    call->in_cotangents[0] = share(call, expand(call, g));
+  }
+  return outcome(call);
 }
 
 static gemel_status jvp_max(gemel_derive *call) {
-  return jvp_times(call, share);
+  gemel_value tangent = call->in_cotangents[0];
+  call->out_cotangents[0] = null_value;
+  if (carries(tangent)) {
+    call->out_cotangents[0] = reduce(call, "sum", share(call, tangent), keeps_dims(call));
+  }
+  return outcome(call);
 }
 
 /* ---- argmax ---- */
