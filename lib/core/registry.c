@@ -9,7 +9,13 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "text/expr.h"
+#include "ops/ops.h"
+
+void gemel__op_release(gemel__op *op) {
+  if (gemel__scalar_row_of(&op->record) != NULL) {
+    gemel__scalar_derived_free(op->derived);
+  }
+}
 
 struct op_key {
   const gemel_context *context;
