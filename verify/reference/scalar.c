@@ -29,6 +29,7 @@ typedef struct machine {
   void *stack[STACK_DEPTH];
   const void *operands[MAX_OPERANDS];
   gemel_dtype from, to; /* dtype of the last operand, and of the result */
+  unsigned char last;   /* the program's last opcode */
 } machine;
 
 /* ---- Opcodes: S points at the operands, the deepest first; the result replaces it ---- */
@@ -459,15 +460,24 @@ static const unsigned char *choose_program(const gemel__rcall *call, const twin 
   return special && t->ieee[0] != SAME ? t->ieee : t->program;
 }
 
-static gemel_dtype result_dtype(const gemel__rcall *call, const unsigned char *program) {
+static unsigned char last_opcode(const unsigned char *program) {
   unsigned char last = END;
   for (; *program != END; program++) {
     last = *program;
   }
+  return last;
+}
+
+/* 1 if OPCODE leaves a truth value. */
+static int gives_truth(unsigned char opcode) {
+  return opcode >= LT && opcode <= NOT;
+}
+
+static gemel_dtype result_dtype(const gemel__rcall *call, unsigned char last) {
   if (last == CONVERT) {
     return call->attrs[0].u.dtype;
   }
-  return last >= LT && last <= NOT ? GEMEL_BOOL : call->inputs[call->n_inputs - 1]->dtype;
+  return gives_truth(last) ? GEMEL_BOOL : call->inputs[call->n_inputs - 1]->dtype;
 }
 
 /* NumPy's rule: the shape to which the operands broadcast. */
@@ -520,9 +530,13 @@ static int widens(gemel_dtype from, gemel_dtype to) {
   return digits(from) <= digits(to) && !(from == GEMEL_BF16 && to == GEMEL_F16);
 }
 
-static void store(machine *m, const twin *t, int cast) {
+/* Rounds the result, which lies in stack[0]. */
+static void store(machine *m, const twin *t) {
   gemel__domain *d = m->domain;
-  if (cast && m->to != GEMEL_BOOL) {
+  if (gives_truth(m->last) || (m->to == GEMEL_BOOL && m->last == CONVERT)) {
+    return;
+  }
+  if (m->last == CONVERT) {
     d->round(d, m->stack[0], m->to, widens(m->from, m->to) ? 0 : t->ulp);
   } else if (t->ulp == 0 && m->to != GEMEL_BOOL) {
     d->round(d, m->stack[0], m->to, 0);
@@ -535,13 +549,12 @@ static void fill_output(machine *m, gemel__rcall *call, const twin *t,
                         const unsigned char *program) {
   gemel__rtensor *out = &call->outputs[0];
   int64_t index[GEMEL_MAX_RANK] = {0};
-  int cast = program[0] == X && program[1] == CONVERT;
   for (size_t i = 0; i < out->count; i++) {
     for (size_t k = 0; k < call->n_inputs; k++) {
       m->operands[k] = broadcast_element(call->inputs[k], out->rank, index);
     }
     run(m, program);
-    store(m, t, cast);
+    store(m, t);
     call->domain->set(call->domain, gemel__rtensor_at(out, i), m->stack[0]);
     gemel__index_next(out->rank, out->shape, index);
   }
@@ -571,7 +584,8 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
   }
   const unsigned char *program = choose_program(call, t);
   m.from = call->inputs[call->n_inputs - 1]->dtype;
-  m.to = result_dtype(call, program);
+  m.last = last_opcode(program);
+  m.to = result_dtype(call, m.last);
   if ((status = check_program(program, call->error)) != GEMEL_OK ||
       (status = broadcast(call, &rank, shape)) != GEMEL_OK ||
       (status = gemel__reference_output(call, 0, m.to, rank, shape)) != GEMEL_OK ||
