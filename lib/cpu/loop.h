@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tile engine: runs a straight-line program of scalar kernels over all elements of one
+ * iteration shape, a cache-sized tile at a time, so that values between kernels never reach memory.
+ * Operands that lie in the order of the iteration are read and written where they are; any others
+ * are gathered into tile buffers first, and one that is the same everywhere is filled in once.
+ * Tiles are independent, so threads share them out in a fixed way and the result doesn't depend on
+ * how many there are.
+ */
+#ifndef GEMEL__CPU_LOOP_H
+#define GEMEL__CPU_LOOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "ops/ops.h"
+
+/* A slot is a place for one tile of a value. Slots below N_BUFFERS are buffers of BUFFER_BYTES each
+ * in the thread's scratch memory, the others point into operands. */
+enum { GEMEL__LOOP_SLOTS = 1024 };
+
+typedef enum gemel__load_kind {
+  GEMEL__LOAD_DIRECT, /* in iteration order without gaps: SLOT points into it */
+  GEMEL__LOAD_GATHER, /* any STRIDES: copied to SLOT, a buffer, for each tile */
+  GEMEL__LOAD_FIXED   /* one element for all: SLOT, a buffer, is filled once */
+} gemel__load_kind;
+
+typedef struct gemel__load {
+  const char *data;       /* element (0, ..., 0); set before a run */
+  const int64_t *strides; /* bytes, one an axis of the loop */
+  uint16_t slot;
+  uint8_t element_bytes;
+  uint8_t kind;
+} gemel__load;
+
+typedef struct gemel__store {
+  char *data; /* row-major; set before a run */
+  uint16_t slot;
+  uint8_t element_bytes;
+  uint8_t streamed; /* SLOT is a buffer, written past the cache at the end of the tile */
+} gemel__store;
+
+typedef struct gemel__step {
+  gemel__scalar_kernel run;
+  uint16_t out;
+  uint16_t in[3];
+} gemel__step;
+
+typedef struct gemel__loop {
+  int64_t elements;
+  int64_t tile; /* elements in a tile */
+  int rank;     /* of the collapsed iteration shape, which only gathers look at */
+  int threads;
+  const int64_t *sizes;
+  uint32_t n_loads, n_stores, n_steps;
+  uint16_t n_buffers;
+  uint16_t prefetch; /* 1: fetch the next tile's operands while this one is computed */
+  size_t buffer_bytes;
+  gemel__load *loads;
+  gemel__store *stores;
+  const gemel__step *steps;
+} gemel__loop;
+
+/* Chooses TILE, BUFFER_BYTES and THREADS (at most THREADS) for a loop whose other members are set;
+ * WIDEST is the largest element in bytes of any slot. */
+void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest);
+
+/* Scratch memory for each thread, a multiple of 64 bytes. */
+size_t gemel__loop_scratch(const gemel__loop *loop);
+
+/* Runs the loop. SCRATCH holds gemel__loop_scratch bytes, aligned to 64, for each thread. */
+void gemel__loop_run(const gemel__loop *loop, char *scratch);
+
+/* Bytes from which a result is better written past the cache. */
+int64_t gemel__stream_bytes(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a compiled function.
+ *
+ * A *program* is the function's own compact copy of the live part of the graph: values are numbered
+ * through, nodes are in order. A *plan* belongs to one signature (shapes and strides of the inputs):
+ * all sizes are numbers in it. It is a tree of *segments*, nearly always of one: where a size is only
+ * known at run time, a segment ends at the first node that needs it, and the rest is planned for the
+ * size that was seen; other sizes give the segment other children. A segment is a list of
+ * *instructions* whose pointers are all set when it is planned, except for those into inputs and
+ * results, which a short list of *patches* sets at each call.
+ */
+#ifndef GEMEL__RUN_FUNCTION_H
+#define GEMEL__RUN_FUNCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/function.h>
+#include <gemel/operation.h>
+#include "core/arena.h"
+#include "core/context.h"
+#include "core/graph.h"
+#include "core/tensor.h"
+#include "cpu/loop.h"
+#include "ops/ops.h"
+
+enum { GEMEL__PLANS = 8 }; /* kept for a function, and children for a segment */
+
+#define GEMEL__NO_VALUE UINT32_MAX
+
+/* ---- Program ---- */
+
+typedef struct gemel__pnode {
+  uint16_t op; /* index in program->ops */
+  uint16_t n_outputs;
+  uint32_t attrs;
+  uint32_t in_begin;
+  uint32_t value; /* its first output; the others follow */
+  uint32_t line;
+  uint32_t file;
+} gemel__pnode;
+
+typedef enum gemel__pkind {
+  GEMEL__P_INPUT,
+  GEMEL__P_CONSTANT,
+  GEMEL__P_SCALAR, /* a row of scalar.def that the tile engine runs */
+  GEMEL__P_KERNEL
+} gemel__pkind;
+
+typedef struct gemel__pop {
+  const gemel__op *op;
+  const gemel__scalar_row *row;
+  gemel__pkind kind;
+} gemel__pop;
+
+/* A type of the program: types are numbered anew, so that tables of them are small. */
+typedef struct gemel__ptype {
+  gemel_type type;
+  uint8_t constant;    /* all dims are constants */
+  uint8_t has_runtime; /* a dim is a size that a node produces */
+} gemel__ptype;
+
+/* An input or output of the function. */
+typedef struct gemel__port {
+  const char *name;
+  uint32_t value;
+} gemel__port;
+
+typedef struct gemel__program {
+  gemel_context *context;
+  gemel__pnode *nodes; /* n_nodes + 1: a sentinel ends the pool and the values */
+  uint32_t n_nodes, n_values, n_pool, n_types, n_ops, n_files;
+  uint32_t *pool;        /* values that nodes read */
+  uint32_t *value_types; /* index in types */
+  uint32_t *uses;        /* of each value, by nodes and outputs */
+  uint32_t *original;    /* each node's id in the graph, for sizes that nodes produce */
+  gemel__ptype *types;
+  gemel__pop *ops;
+  const char **files;
+  gemel__port *inputs, *outputs;
+  uint32_t n_inputs, n_outputs;
+  uint64_t *direct; /* value << 32 | output, sorted: to find the output that a value is */
+} gemel__program;
+
+gemel_status gemel__program_new(gemel__program *program, const gemel_graph *graph,
+                                gemel_error *error);
+void gemel__program_clear(gemel__program *program);
+
+static inline gemel_type gemel__value_type(const gemel__program *p, uint32_t value) {
+  return p->types[p->value_types[value]].type;
+}
+
+static inline const uint32_t *gemel__pnode_inputs(const gemel__program *p, uint32_t node,
+                                                  uint32_t *count) {
+  *count = p->nodes[node + 1].in_begin - p->nodes[node].in_begin;
+  return p->pool + p->nodes[node].in_begin;
+}
+
+/* The first output of the function that VALUE is, or n_outputs. */
+uint32_t gemel__program_output(const gemel__program *program, uint32_t value);
+
+/* Puts "file:line: operation(types): " before the error's message. */
+void gemel__blame(const gemel__program *program, uint32_t node, gemel_error *error);
+
+/* ---- Values of a plan ---- */
+
+/* Where elements lie relative to a buffer: shape and strides are RANK numbers each. */
+typedef struct gemel__layout {
+  gemel_dtype dtype;
+  int rank;
+  int dense; /* row-major without gaps */
+  int64_t elements;
+  int64_t bytes; /* elements × their size */
+  int64_t offset;
+  gemel_type type; /* with constant dims; GEMEL_TYPE_NONE until it is asked for */
+  const int64_t *shape;
+  const int64_t *strides;
+} gemel__layout;
+
+typedef enum gemel__buffer_kind {
+  GEMEL__B_PORT,  /* an input or a result: DATA is known at a call; PORT counts inputs, then outputs */
+  GEMEL__B_ARENA, /* in the segment's arena, in place SLOT */
+  GEMEL__B_FIXED  /* DATA: a constant, or of an earlier segment */
+} gemel__buffer_kind;
+
+typedef struct gemel__buffer {
+  gemel__buffer_kind kind;
+  uint32_t port;
+  uint32_t slot;
+  uint32_t remaining; /* uses of it and its views that are not scheduled yet */
+  int64_t bytes;
+  char *data;
+} gemel__buffer;
+
+/* Where a value is. A value inside a group of elementwise nodes that is not closed yet has no buffer
+ * but a GROUP (its number + 1) and is MEMBER there. */
+typedef struct gemel__place {
+  gemel__layout *layout; /* NULL: not planned yet */
+  gemel__buffer *buffer;
+  uint32_t group;
+  uint32_t member;
+} gemel__place;
+
+/* ---- Instructions ---- */
+
+typedef enum gemel__instr_kind {
+  GEMEL__I_LOOP,    /* gemel__loop */
+  GEMEL__I_KERNEL,  /* gemel__invocation */
+  GEMEL__I_DYNAMIC, /* the same; attributes hold sizes that are read at each call */
+  GEMEL__I_COPY,    /* gemel__move */
+  GEMEL__I_RESULT,  /* gemel__move, into the tensor of an output */
+  GEMEL__I_POISON   /* gemel__move: fills memory that must not be read before it is written */
+} gemel__instr_kind;
+
+typedef struct gemel__instr {
+  gemel__instr_kind kind;
+  uint32_t node;
+  void *body;
+} gemel__instr;
+
+/* A run-time size in an attribute: evaluated from DIM to *TARGET at each call. */
+typedef struct gemel__late {
+  gemel_dim dim;
+  int64_t *target;
+} gemel__late;
+
+typedef struct gemel__invocation {
+  gemel_kernel_call call;
+  const gemel_kernel *kernel;
+  const gemel_kernel *candidates; /* of a dynamic one */
+  gemel__late *late;
+  size_t n_late;
+} gemel__invocation;
+
+typedef struct gemel__move {
+  const gemel__layout *layout; /* of the source */
+  const int64_t *to_strides;
+  char *to;
+  const char *from;
+  uint32_t output;
+  int64_t bytes; /* of poison */
+  int pattern;
+} gemel__move;
+
+/* *WHERE = pointer of port PORT + OFFSET. */
+typedef struct gemel__patch {
+  char **where;
+  uint32_t port;
+  int64_t offset;
+} gemel__patch;
+
+/* A result that a segment makes. */
+typedef struct gemel__result {
+  uint32_t output;
+  const gemel__layout *layout;
+} gemel__result;
+
+typedef struct gemel__segment {
+  struct gemel__segment *parent, *children, *next; /* NEXT: sibling, most recently used first */
+  gemel__arena meta;                               /* everything that is small */
+  char *block;                                     /* intermediate memory, as allocated */
+  size_t block_bytes;
+  uint32_t depth;
+  uint32_t begin, end; /* nodes */
+  int64_t size;        /* the size seen, for which it was planned */
+  uint32_t wanted;     /* value that holds the size the next segment needs; or GEMEL__NO_VALUE */
+  const char *wanted_data;
+  gemel__instr *instrs;
+  size_t n_instrs, instr_capacity;
+  gemel__patch *patches;
+  size_t n_patches, patch_capacity;
+  gemel__result *results;
+  size_t n_results, result_capacity;
+  gemel__place *places; /* of the nodes' values, kept if there are run-time sizes */
+} gemel__segment;
+
+typedef struct gemel__symbol {
+  const char *name;
+  int64_t size;
+  uint32_t input;
+  int axis;
+} gemel__symbol;
+
+typedef struct gemel__plan {
+  struct gemel__plan *next;
+  int64_t *signature;
+  size_t signature_count;
+  gemel__symbol *symbols;
+  size_t n_symbols, symbol_capacity;
+  gemel__segment *root;
+} gemel__plan;
+
+/* A run-time size on the way from the root to the segment being run. */
+typedef struct gemel__seen {
+  uint32_t value;
+  int64_t size;
+  gemel__segment *segment; /* planned for it */
+} gemel__seen;
+
+struct gemel_function {
+  gemel__program program;
+  int threads, deterministic, plain;
+  gemel__plan *plans; /* most recently used first */
+  char **ports;       /* data of inputs, then of outputs, in this call */
+  gemel_tensor **fresh;  /* results that this call made */
+  gemel_tensor **bounce; /* row-major stand-ins for given results with other strides */
+  gemel_tensor **given;  /* where this call's results go */
+  char *scratch;         /* of loops: aligned, and as allocated */
+  char *scratch_block;
+  size_t scratch_bytes;
+  gemel__place *places; /* of all values on the current path; kept if there are run-time sizes */
+  gemel__seen *seen;
+  size_t n_seen, seen_capacity;
+  gemel__segment **loaded; /* whose places stand in PLACES, by depth */
+  size_t loaded_capacity;
+  size_t bytes; /* of the last call's plan */
+  gemel_error error; /* what kernels fill in */
+};
+
+/* ---- Planning ---- */
+
+/* Plans the segment from node BEGIN on, below PARENT (NULL: the root). On failure nothing changes. */
+gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
+                                 uint32_t begin, gemel__segment **made, gemel_error *error);
+
+/* Binds the symbols of the inputs' types to the sizes of INPUTS and checks everything about them. */
+gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
+                                gemel_error *error);
+
+void gemel__segment_free(gemel_function *f, gemel__segment *segment);
+void gemel__plan_free(gemel_function *f, gemel__plan *plan);
+
+/* ---- Running ---- */
+
+gemel_status gemel__segment_run(gemel_function *f, gemel__segment *segment, gemel_error *error);
+
+#endif

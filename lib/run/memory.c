@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory plan. Buffers live from the instruction that makes them to the last that reads them or a
+ * view of them; a place in the arena serves one after another. A new buffer takes the smallest free
+ * place that fits and is not wastefully large, or else enlarges the largest free one that is not much
+ * too small, or else gets a new place; where places lie is settled at the end, so enlarging costs
+ * nothing but bytes. Free places are kept in lists by class of size (a quarter of a power of two), so
+ * the whole is linear in the number of buffers.
+ */
+#include "run/planner.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+
+enum { UNIT = 64, LOOK_AHEAD = 8, SMALL_PLACE = 4096 };
+
+static int64_t round_up(int64_t bytes) {
+  return bytes > 0 ? (bytes + UNIT - 1) / UNIT * UNIT : UNIT;
+}
+
+/* Class of a size: 4 × its binary logarithm + the next two bits. */
+static int class_of(int64_t bytes) {
+  int log = 63 - __builtin_clzll((unsigned long long)bytes);
+  return log * 4 + (int)(bytes >> (log - 2) & 3);
+}
+
+static void put_free(gemel__memory *m, uint32_t slot) {
+  int c = class_of(m->slots[slot].bytes);
+  m->slots[slot].next = m->heads[c];
+  m->heads[c] = slot + 1;
+}
+
+/* Takes the first of the first few slots of class C with at least BYTES; returns slot + 1 or 0. */
+static uint32_t take_free(gemel__memory *m, int c, int64_t bytes) {
+  uint32_t *link = &m->heads[c];
+  int looked;
+  for (looked = 0; *link != 0 && looked < LOOK_AHEAD; looked++) {
+    gemel__slot *slot = &m->slots[*link - 1];
+    if (slot->bytes >= bytes) {
+      uint32_t found = *link;
+      *link = slot->next;
+      return found;
+    }
+    link = &slot->next;
+  }
+  return 0;
+}
+
+/* A place of at least BYTES: slot + 1, or 0 when memory is out. */
+static uint32_t find_place(gemel__memory *m, int64_t bytes) {
+  int c = class_of(bytes), k;
+  int64_t largest = bytes * 4 > SMALL_PLACE ? bytes * 4 : SMALL_PLACE;
+  int top = class_of(largest);
+  uint32_t found = 0;
+  for (k = c; k <= top && found == 0; k++) {
+    found = take_free(m, k, bytes);
+  }
+  for (k = c; k >= c - 8 && k >= 0 && found == 0; k--) {
+    found = take_free(m, k, 0);
+    if (found != 0) {
+      m->slots[found - 1].bytes = bytes;
+    }
+  }
+  if (found != 0) {
+    return found;
+  }
+  if (gemel__grow(&m->slots, &m->slot_capacity, m->n_slots + 1, sizeof *m->slots) != 0) {
+    return 0;
+  }
+  m->slots[m->n_slots].bytes = bytes;
+  return (uint32_t)++m->n_slots;
+}
+
+gemel__buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
+                                char *data, int64_t bytes) {
+  gemel__buffer *buffer = gemel__arena_alloc(&planner->segment->meta, sizeof *buffer);
+  if (buffer != NULL) {
+    memset(buffer, 0, sizeof *buffer);
+    buffer->kind = kind;
+    buffer->port = port;
+    buffer->data = data;
+    buffer->bytes = bytes;
+  }
+  return buffer;
+}
+
+static gemel__buffer *in_arena(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
+  gemel__buffer *buffer = gemel__buffer_at(planner, GEMEL__B_ARENA, 0, NULL, bytes);
+  if (buffer == NULL || gemel__grow(&planner->buffers, &planner->buffer_capacity,
+                                    planner->n_buffers + 1, sizeof *planner->buffers) != 0) {
+    return NULL;
+  }
+  buffer->remaining = remaining;
+  planner->buffers[planner->n_buffers++] = buffer;
+  return buffer;
+}
+
+gemel__buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
+  gemel__buffer *buffer = in_arena(planner, bytes, remaining);
+  uint32_t place = buffer != NULL ? find_place(&planner->memory, round_up(bytes)) : 0;
+  if (place == 0) {
+    return NULL;
+  }
+  buffer->slot = place - 1;
+  return buffer;
+}
+
+gemel__buffer *gemel__buffer_over(gemel__planner *planner, gemel__buffer *dying,
+                                  uint32_t remaining) {
+  gemel__buffer *buffer = in_arena(planner, dying->bytes, remaining);
+  if (buffer != NULL) {
+    buffer->slot = dying->slot;
+    dying->kind = GEMEL__B_FIXED; /* its place is no longer its own: nothing frees it again */
+    dying->slot = buffer->slot;
+  }
+  return buffer;
+}
+
+#ifdef GEMEL_DEBUG
+/* Freed memory is made unfit for use, so that a plan that reads it too late shows. */
+static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
+  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  if (move == NULL) {
+    return gemel__no_memory(planner->error, "a plan");
+  }
+  memset(move, 0, sizeof *move);
+  move->bytes = buffer->bytes;
+  move->pattern = 0xff;
+  if (gemel__fix(planner, &move->to, buffer, 0) != 0 ||
+      gemel__emit(planner, GEMEL__I_POISON, planner->node, move) != 0) {
+    return gemel__no_memory(planner->error, "a plan");
+  }
+  return GEMEL_OK;
+}
+#else
+static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
+  (void)planner, (void)buffer;
+  return GEMEL_OK;
+}
+#endif
+
+gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, uint32_t count) {
+  buffer->remaining -= count;
+  if (buffer->remaining > 0 || buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
+    return GEMEL_OK;
+  }
+  put_free(&planner->memory, buffer->slot);
+  return poison(planner, buffer);
+}
+
+int gemel__fix(gemel__planner *planner, void *where, const gemel__buffer *buffer, int64_t offset) {
+  if (gemel__grow(&planner->fixups, &planner->fixup_capacity, planner->n_fixups + 1,
+                  sizeof *planner->fixups) != 0) {
+    return -1;
+  }
+  planner->fixups[planner->n_fixups].where = where;
+  planner->fixups[planner->n_fixups].buffer = buffer;
+  planner->fixups[planner->n_fixups++].offset = offset;
+  return 0;
+}
+
+/* Bytes of the arena with every place laid out, or -1 if that is more than can be. */
+static int64_t lay_out(gemel__memory *m) {
+  int64_t end = 0;
+  size_t k;
+  for (k = 0; k < m->n_slots; k++) {
+    m->slots[k].offset = end;
+    if (m->slots[k].bytes > GEMEL__MAX_BYTES - end) {
+      return -1;
+    }
+    end += m->slots[k].bytes;
+  }
+  return end;
+}
+
+static int add_patch(gemel__segment *s, const gemel__fixup *fixup) {
+  gemel__patch *patch;
+  if (gemel__grow(&s->patches, &s->patch_capacity, s->n_patches + 1, sizeof *s->patches) != 0) {
+    return -1;
+  }
+  patch = &s->patches[s->n_patches++];
+  patch->where = fixup->where;
+  patch->port = fixup->buffer->port;
+  patch->offset = fixup->offset;
+  return 0;
+}
+
+static gemel_status resolve(gemel__planner *planner) {
+  size_t k;
+  for (k = 0; k < planner->n_fixups; k++) {
+    const gemel__fixup *fixup = &planner->fixups[k];
+    if (fixup->buffer->kind == GEMEL__B_PORT) {
+      if (add_patch(planner->segment, fixup) != 0) {
+        return gemel__no_memory(planner->error, "a plan");
+      }
+    } else {
+      *fixup->where = fixup->buffer->data + fixup->offset;
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__memory_finish(gemel__planner *planner) {
+  gemel__segment *s = planner->segment;
+  int64_t bytes = lay_out(&planner->memory);
+  char *base = NULL;
+  size_t k;
+  if (bytes < 0) {
+    return gemel__no_memory(planner->error, "intermediate results");
+  }
+  if (bytes > 0) {
+    s->block_bytes = (size_t)bytes + UNIT;
+    s->block = gemel__alloc(s->block_bytes);
+    if (s->block == NULL) {
+      return gemel__no_memory(planner->error, "intermediate results");
+    }
+    base = s->block + (-(uintptr_t)s->block & (UNIT - 1));
+    gemel__advise_huge(base, (size_t)bytes);
+  }
+  for (k = 0; k < planner->n_buffers; k++) {
+    gemel__buffer *buffer = planner->buffers[k];
+    buffer->data = base + planner->memory.slots[buffer->slot].offset;
+  }
+  return resolve(planner);
+}
+
+void gemel__memory_clear(gemel__planner *planner) {
+  gemel__memory *m = &planner->memory;
+  gemel__free(m->slots, m->slot_capacity * sizeof *m->slots);
+  gemel__free(planner->fixups, planner->fixup_capacity * sizeof *planner->fixups);
+  gemel__free(planner->buffers, planner->buffer_capacity * sizeof *planner->buffers);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of planning share. plan.c walks the nodes; bind.c turns dims into numbers and checks
+ * shapes; group.c collects elementwise nodes and group-build.c turns a group into a loop; memory.c
+ * assigns places in the arena. All pointers into buffers are written down as fixups and resolved when
+ * the segment is complete, since places are only known then.
+ */
+#ifndef GEMEL__RUN_PLANNER_H
+#define GEMEL__RUN_PLANNER_H
+
+#include "run/function.h"
+
+enum {
+  GEMEL__GROUP_NODES = 128,
+  GEMEL__GROUP_LOADS = 32,
+  GEMEL__GROUPS = 4,        /* open at a time */
+  GEMEL__LOAD_REF = 0x8000, /* in member.in: a load, not a member */
+  GEMEL__CLASSES = 256      /* of sizes of free places */
+};
+
+/* A node of a group. */
+typedef struct gemel__member {
+  uint32_t node;
+  uint32_t value;
+  uint32_t uses_inside;
+  uint16_t in[3]; /* members, or loads with GEMEL__LOAD_REF */
+  uint8_t n_in;
+} gemel__member;
+
+typedef struct gemel__group_load {
+  gemel__layout *layout;
+  gemel__buffer *buffer;
+  uint32_t uses; /* by members */
+  uint16_t last; /* member that reads it last */
+} gemel__group_load;
+
+/* Elementwise nodes of one shape that will be one loop. */
+typedef struct gemel__group {
+  uint32_t number; /* 0: none */
+  uint32_t n_members, n_loads;
+  const gemel__layout *shape;
+  gemel__member members[GEMEL__GROUP_NODES];
+  gemel__group_load loads[GEMEL__GROUP_LOADS];
+} gemel__group;
+
+/* A place in the arena, used by one buffer after another. */
+typedef struct gemel__slot {
+  int64_t bytes;
+  int64_t offset;
+  uint32_t next; /* in its free list; slot + 1, 0 ends it */
+} gemel__slot;
+
+typedef struct gemel__memory {
+  gemel__slot *slots;
+  size_t n_slots, slot_capacity;
+  uint32_t heads[GEMEL__CLASSES]; /* free lists by class of size */
+} gemel__memory;
+
+/* *WHERE = data of BUFFER + OFFSET, once it is known. */
+typedef struct gemel__fixup {
+  char **where;
+  const gemel__buffer *buffer;
+  int64_t offset;
+} gemel__fixup;
+
+typedef struct gemel__planner {
+  gemel_function *f;
+  gemel__plan *plan;
+  gemel__segment *segment;
+  gemel__place *places;
+  gemel__layout **layouts; /* of each type, row-major; NULL until asked for */
+  gemel_error *error;
+  gemel__fixup *fixups;
+  size_t n_fixups, fixup_capacity;
+  gemel__buffer **buffers; /* those in the arena */
+  size_t n_buffers, buffer_capacity;
+  gemel__memory memory;
+  gemel__group groups[GEMEL__GROUPS];
+  uint32_t next_group;
+  size_t scratch;   /* bytes that loops need, all threads together */
+  uint32_t node;    /* being planned, for dims that name its inputs */
+  uint32_t missing; /* value whose size is needed and not known yet */
+  int dynamic;      /* evaluating at a call: sizes of inputs are read, not looked up */
+} gemel__planner;
+
+/* ---- bind.c ---- */
+
+/* Evaluates DIM. GEMEL_DECLINED with MISSING set if it needs a size that is not known yet. */
+gemel_status gemel__plan_dim(gemel__planner *planner, gemel_dim dim, int64_t *size);
+
+/* The row-major layout of TYPE (a number of the program). As gemel__plan_dim. */
+gemel_status gemel__plan_layout(gemel__planner *planner, uint32_t type, gemel__layout **layout);
+
+/* A layout with these parts, copied. NULL when memory is out. */
+gemel__layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
+                                 const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* The type with the layout's constant dims; GEMEL_TYPE_NONE when memory is out. */
+gemel_type gemel__layout_type(gemel__planner *planner, gemel__layout *layout);
+
+/* Checks node's operands' and results' sizes where building could not: elementwise nodes by their
+ * dims, others by their type rule on constants. ATTRS have constant dims. */
+gemel_status gemel__check_node(gemel__planner *planner, uint32_t node, const gemel_attr *attrs);
+
+/* Attributes of NODE with dims evaluated: to constant dims in *CHECKED, to integers in *EVALUATED.
+ * Both may point at the context's own. LATE (may be NULL) gets the dims that must be evaluated at
+ * each call; without it they are looked up. */
+gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gemel_attr **checked,
+                               const gemel_attr **evaluated, gemel__late **late, size_t *n_late);
+
+/* ---- memory.c ---- */
+
+/* A buffer of BYTES bytes with REMAINING uses in the arena; its place is free of others until they
+ * are all scheduled. NULL when memory is out. */
+gemel__buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining);
+
+/* One that takes over the place of DYING. */
+gemel__buffer *gemel__buffer_over(gemel__planner *planner, gemel__buffer *dying,
+                                  uint32_t remaining);
+
+/* One that is elsewhere. */
+gemel__buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
+                                char *data, int64_t bytes);
+
+/* COUNT uses of BUFFER have been scheduled. */
+gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, uint32_t count);
+
+/* Has *WHERE point OFFSET bytes into BUFFER. 0, or -1 when memory is out. */
+int gemel__fix(gemel__planner *planner, void *where, const gemel__buffer *buffer, int64_t offset);
+
+/* Lays out the arena, allocates it and resolves fixups. */
+gemel_status gemel__memory_finish(gemel__planner *planner);
+void gemel__memory_clear(gemel__planner *planner);
+
+/* ---- plan.c ---- */
+
+/* Appends an instruction; 0, or -1 when memory is out. */
+int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, void *body);
+
+/* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were scheduled,
+ * else a new buffer. */
+gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
+                                    const gemel__layout *layout, uint32_t remaining,
+                                    gemel_status *status);
+
+/* ---- group.c ---- */
+
+/* Adds NODE, an elementwise node with results laid out as LAYOUT, to a group. GEMEL_DECLINED: no
+ * scalar kernel. */
+gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__layout *layout);
+
+/* Makes VALUE have a buffer: closes the group it is in, if any. */
+gemel_status gemel__group_settle(gemel__planner *planner, uint32_t value);
+
+/* Closes all groups. */
+gemel_status gemel__group_settle_all(gemel__planner *planner);
+
+/* ---- group-build.c ---- */
+
+/* The kernel of NODE, a scalar operation: half types stand for f32 in it. */
+gemel__scalar_kernel gemel__member_kernel(const gemel__program *program, uint32_t node);
+
+/* Emits GROUP as a loop; the members that others read have their buffers. */
+gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program of a function: a compact copy of what the outputs of a graph need. Values, types and
+ * operations are numbered anew, in the order of the graph's ids, so that what follows are loops over
+ * arrays; the graph itself may change or go afterwards. Attributes, types and strings belong to the
+ * context, which the program holds a reference to.
+ */
+#include "run/function.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+
+/* What the copy needs for its own time only. */
+typedef struct copier {
+  const gemel_graph *graph;
+  gemel__program *p;
+  unsigned char *live;
+  uint32_t *first_value; /* of each live node */
+  uint32_t *type_of;     /* new number + 1 of a type */
+  uint32_t *op_of;       /* the same for operations */
+  uint32_t n_type_ids, n_op_ids;
+  gemel_error *error;
+} copier;
+
+static void copier_clear(copier *c) {
+  size_t n = c->graph->n_nodes;
+  gemel__free(c->live, n);
+  gemel__free(c->first_value, n * sizeof *c->first_value);
+  gemel__free(c->type_of, c->n_type_ids * sizeof *c->type_of);
+  gemel__free(c->op_of, c->n_op_ids * sizeof *c->op_of);
+}
+
+static gemel_status copier_start(copier *c) {
+  size_t n = c->graph->n_nodes;
+  c->n_type_ids = c->p->context->types.count;
+  c->n_op_ids = c->p->context->ops.count;
+  c->live = gemel__alloc_array(n, 1);
+  c->first_value = gemel__alloc_array(n, sizeof *c->first_value);
+  c->type_of = gemel__alloc_array(c->n_type_ids, sizeof *c->type_of);
+  c->op_of = gemel__alloc_array(c->n_op_ids, sizeof *c->op_of);
+  if (c->live == NULL || c->first_value == NULL || c->type_of == NULL || c->op_of == NULL) {
+    return gemel__no_memory(c->error, "a function");
+  }
+  gemel__graph_live(c->graph, c->live);
+  return GEMEL_OK;
+}
+
+/* ---- Counting and numbering ---- */
+
+static gemel_status number_op(copier *c, uint32_t node) {
+  const gemel__op *op = gemel__node_op(c->graph, node);
+  const gemel_operation *r = &op->record;
+  if (c->op_of[op->id] != 0) {
+    return GEMEL_OK;
+  }
+  if ((r->kernels == NULL || r->kernels[0].name == NULL) && r->view == NULL &&
+      !(r->flags & GEMEL_OP_SOURCE) && gemel__scalar_row_of(r) == NULL) {
+    return gemel__fail(c->error, GEMEL_UNSUPPORTED, "operation %s has no kernel", r->name);
+  }
+  c->op_of[op->id] = ++c->p->n_ops;
+  return GEMEL_OK;
+}
+
+/* Counts what is live, and numbers the types and operations of it. */
+static gemel_status number(copier *c) {
+  gemel__program *p = c->p;
+  uint32_t node, k, count;
+  for (node = 0; node < c->graph->n_nodes; node++) {
+    const gemel__node *n = gemel__node_at(c->graph, node);
+    gemel_status status = c->live[node] ? number_op(c, node) : GEMEL_OK;
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    if (c->live[node]) {
+      (void)gemel__node_inputs(c->graph, node, &count);
+      c->first_value[node] = p->n_values;
+      p->n_nodes++;
+      p->n_pool += count;
+      p->n_values += n->n_outputs;
+      for (k = 0; k < n->n_outputs; k++) {
+        gemel_type type = gemel__node_type(c->graph, node, k);
+        c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++p->n_types;
+      }
+    }
+  }
+  p->n_inputs = (uint32_t)c->graph->n_inputs;
+  p->n_outputs = (uint32_t)c->graph->n_outputs;
+  p->n_files = (uint32_t)c->graph->n_files;
+  return GEMEL_OK;
+}
+
+/* ---- Copying ---- */
+
+static gemel_status allocate(copier *c) {
+  gemel__program *p = c->p;
+  p->nodes = gemel__alloc_array(p->n_nodes + 1u, sizeof *p->nodes);
+  p->pool = gemel__alloc_array(p->n_pool, sizeof *p->pool);
+  p->value_types = gemel__alloc_array(p->n_values, sizeof *p->value_types);
+  p->uses = gemel__alloc_array(p->n_values, sizeof *p->uses);
+  p->types = gemel__alloc_array(p->n_types, sizeof *p->types);
+  p->ops = gemel__alloc_array(p->n_ops, sizeof *p->ops);
+  p->files = gemel__alloc_array(p->n_files, sizeof *p->files);
+  p->inputs = gemel__alloc_array(p->n_inputs, sizeof *p->inputs);
+  p->outputs = gemel__alloc_array(p->n_outputs, sizeof *p->outputs);
+  p->direct = gemel__alloc_array(p->n_outputs, sizeof *p->direct);
+  p->original = gemel__alloc_array(p->n_nodes, sizeof *p->original);
+  if (p->nodes == NULL || p->pool == NULL || p->value_types == NULL || p->uses == NULL ||
+      p->types == NULL || p->ops == NULL || p->files == NULL || p->inputs == NULL ||
+      p->outputs == NULL || p->direct == NULL || p->original == NULL) {
+    return gemel__no_memory(c->error, "a function");
+  }
+  return GEMEL_OK;
+}
+
+static void copy_type(copier *c, gemel_type type) {
+  gemel_context *context = c->p->context;
+  gemel__ptype *t = &c->p->types[c->type_of[type] - 1];
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int rank = gemel_type_rank(context, type), k;
+  int64_t size;
+  if (t->type != GEMEL_TYPE_NONE) {
+    return;
+  }
+  t->type = type;
+  t->constant = 1;
+  t->has_runtime = gemel__type_at(context, type)->has_runtime;
+  for (k = 0; k < rank; k++) {
+    t->constant = (uint8_t)(t->constant && gemel_dim_is_constant(context, dims[k], &size));
+  }
+}
+
+static void copy_op(copier *c, uint32_t node) {
+  const gemel__op *op = gemel__node_op(c->graph, node);
+  gemel__pop *to = &c->p->ops[c->op_of[op->id] - 1];
+  to->op = op;
+  to->row = gemel__scalar_row_of(&op->record);
+  to->kind = to->row != NULL                             ? GEMEL__P_SCALAR
+             : strcmp(op->record.name, "input") == 0    ? GEMEL__P_INPUT
+             : strcmp(op->record.name, "constant") == 0 ? GEMEL__P_CONSTANT
+                                                         : GEMEL__P_KERNEL;
+}
+
+static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used) {
+  const gemel__node *n = gemel__node_at(c->graph, node);
+  gemel__program *p = c->p;
+  gemel__pnode *made = &p->nodes[to];
+  uint32_t count, k;
+  const gemel__ref *in = gemel__node_inputs(c->graph, node, &count);
+  copy_op(c, node);
+  made->op = (uint16_t)(c->op_of[gemel__node_op(c->graph, node)->id] - 1);
+  made->n_outputs = n->n_outputs;
+  made->attrs = n->attrs;
+  made->in_begin = *pool_used;
+  made->value = c->first_value[node];
+  made->line = n->line;
+  made->file = n->file;
+  p->original[to] = node;
+  for (k = 0; k < count; k++) {
+    uint32_t value = c->first_value[in[k].node] + in[k].output;
+    p->pool[(*pool_used)++] = value;
+    p->uses[value]++;
+  }
+  for (k = 0; k < n->n_outputs; k++) {
+    gemel_type type = gemel__node_type(c->graph, node, k);
+    p->value_types[made->value + k] = c->type_of[type] - 1;
+    copy_type(c, type);
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void copy_ports(copier *c) {
+  gemel__program *p = c->p;
+  uint32_t k;
+  for (k = 0; k < p->n_inputs; k++) {
+    gemel__ref ref = c->graph->inputs[k];
+    p->inputs[k].name = c->graph->input_names[k];
+    p->inputs[k].value = c->first_value[ref.node] + ref.output;
+  }
+  for (k = 0; k < p->n_outputs; k++) {
+    gemel__ref ref = c->graph->outputs[k];
+    p->outputs[k].name = c->graph->output_names[k];
+    p->outputs[k].value = c->first_value[ref.node] + ref.output;
+    p->uses[p->outputs[k].value]++;
+    p->direct[k] = (uint64_t)p->outputs[k].value << 32 | k;
+  }
+  qsort(p->direct, p->n_outputs, sizeof *p->direct, by_value);
+}
+
+static void copy(copier *c) {
+  gemel__program *p = c->p;
+  uint32_t node, to = 0, pool_used = 0, k;
+  for (node = 0; node < c->graph->n_nodes; node++) {
+    if (c->live[node]) {
+      copy_node(c, node, to++, &pool_used);
+    }
+  }
+  p->nodes[to].in_begin = pool_used;
+  p->nodes[to].value = p->n_values;
+  for (k = 0; k < p->n_files; k++) {
+    p->files[k] = c->graph->files[k];
+  }
+  copy_ports(c);
+}
+
+gemel_status gemel__program_new(gemel__program *program, const gemel_graph *graph,
+                                gemel_error *error) {
+  copier c = {0};
+  gemel_status status;
+  memset(program, 0, sizeof *program);
+  program->context = gemel_context_ref(graph->context);
+  c.graph = graph;
+  c.p = program;
+  c.error = error;
+  status = copier_start(&c);
+  if (status == GEMEL_OK) {
+    status = number(&c);
+  }
+  if (status == GEMEL_OK) {
+    status = allocate(&c);
+  }
+  if (status == GEMEL_OK) {
+    copy(&c);
+  }
+  copier_clear(&c);
+  if (status != GEMEL_OK) {
+    gemel__program_clear(program);
+  }
+  return status;
+}
+
+void gemel__program_clear(gemel__program *p) {
+  gemel__free(p->nodes, (p->n_nodes + 1u) * sizeof *p->nodes);
+  gemel__free(p->pool, p->n_pool * sizeof *p->pool);
+  gemel__free(p->value_types, p->n_values * sizeof *p->value_types);
+  gemel__free(p->uses, p->n_values * sizeof *p->uses);
+  gemel__free(p->types, p->n_types * sizeof *p->types);
+  gemel__free(p->ops, p->n_ops * sizeof *p->ops);
+  gemel__free(p->files, p->n_files * sizeof *p->files);
+  gemel__free(p->inputs, p->n_inputs * sizeof *p->inputs);
+  gemel__free(p->outputs, p->n_outputs * sizeof *p->outputs);
+  gemel__free(p->direct, p->n_outputs * sizeof *p->direct);
+  gemel__free(p->original, p->n_nodes * sizeof *p->original);
+  gemel_context_unref(p->context);
+  memset(p, 0, sizeof *p);
+}
+
+uint32_t gemel__program_output(const gemel__program *p, uint32_t value) {
+  uint32_t low = 0, high = p->n_outputs;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->direct[middle] >> 32 < value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < p->n_outputs && p->direct[low] >> 32 == value ? (uint32_t)p->direct[low]
+                                                             : p->n_outputs;
+}
+
+void gemel__blame(const gemel__program *p, uint32_t node, gemel_error *error) {
+  const gemel__pnode *n = &p->nodes[node];
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  gemel_type types[8];
+  char text[300];
+  for (k = 0; k < count && k < 8; k++) {
+    types[k] = gemel__value_type(p, in[k]);
+  }
+  gemel__format_types(p->context, k, types, text, sizeof text);
+  gemel__error_prefix(error, "%s(%s%s)", p->ops[n->op].op->record.name, text,
+                      count > 8 ? ", ..." : "");
+  if (p->files[n->file][0] != '\0') {
+    gemel__error_prefix(error, "%s:%u", p->files[n->file], n->line);
+  }
+}
