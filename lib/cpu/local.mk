@@ -3,5 +3,7 @@
 
 libgemel_a_SOURCES += %reldir%/copy.c
 libgemel_a_SOURCES += %reldir%/copy.h
+libgemel_a_SOURCES += %reldir%/loop.c
+libgemel_a_SOURCES += %reldir%/loop.h
 libgemel_a_SOURCES += %reldir%/walk.c
 libgemel_a_SOURCES += %reldir%/walk.h

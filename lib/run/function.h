@@ -3,12 +3,12 @@
  * Inside a compiled function.
  *
  * A *program* is the function's own compact copy of the live part of the graph: values are numbered
- * through, nodes are in order. A *plan* belongs to one signature (shapes and strides of the inputs):
- * all sizes are numbers in it. It is a tree of *segments*, nearly always of one: where a size is only
- * known at run time, a segment ends at the first node that needs it, and the rest is planned for the
- * size that was seen; other sizes give the segment other children. A segment is a list of
- * *instructions* whose pointers are all set when it is planned, except for those into inputs and
- * results, which a short list of *patches* sets at each call.
+ * through, nodes are in order. A *plan* belongs to one signature (shapes and strides of the
+ * inputs): all sizes are numbers in it. It is a tree of *segments*, nearly always of one: where a
+ * size is only known at run time, a segment ends at the first node that needs it, and the rest is
+ * planned for the size that was seen; other sizes give the segment other children. A segment is a
+ * list of *instructions* whose pointers are all set when it is planned, except for those into
+ * inputs and results, which a short list of *patches* sets at each call.
  */
 #ifndef GEMEL__RUN_FUNCTION_H
 #define GEMEL__RUN_FUNCTION_H
@@ -33,7 +33,7 @@ enum { GEMEL__PLANS = 8 }; /* kept for a function, and children for a segment */
 typedef struct gemel__pnode {
   uint16_t op; /* index in program->ops */
   uint16_t n_outputs;
-  uint32_t attrs;
+  uint32_t attrs; /* of an input: which one it is */
   uint32_t in_begin;
   uint32_t value; /* its first output; the others follow */
   uint32_t line;
@@ -96,6 +96,9 @@ static inline const uint32_t *gemel__pnode_inputs(const gemel__program *p, uint3
   return p->pool + p->nodes[node].in_begin;
 }
 
+/* The node that was ORIGINAL in the graph, or n_nodes. */
+uint32_t gemel__node_of(const gemel__program *program, uint32_t original);
+
 /* The first output of the function that VALUE is, or n_outputs. */
 uint32_t gemel__program_output(const gemel__program *program, uint32_t value);
 
@@ -118,7 +121,8 @@ typedef struct gemel__layout {
 } gemel__layout;
 
 typedef enum gemel__buffer_kind {
-  GEMEL__B_PORT,  /* an input or a result: DATA is known at a call; PORT counts inputs, then outputs */
+  GEMEL__B_PORT,  /* an input or a result: DATA is known at a call; PORT counts inputs, then outputs
+                   */
   GEMEL__B_ARENA, /* in the segment's arena, in place SLOT */
   GEMEL__B_FIXED  /* DATA: a constant, or of an earlier segment */
 } gemel__buffer_kind;
@@ -132,8 +136,8 @@ typedef struct gemel__buffer {
   char *data;
 } gemel__buffer;
 
-/* Where a value is. A value inside a group of elementwise nodes that is not closed yet has no buffer
- * but a GROUP (its number + 1) and is MEMBER there. */
+/* Where a value is. A value inside a group of elementwise nodes that is not closed yet has no
+ * buffer but a GROUP (its number + 1) and is MEMBER there. */
 typedef struct gemel__place {
   gemel__layout *layout; /* NULL: not planned yet */
   gemel__buffer *buffer;
@@ -166,7 +170,7 @@ typedef struct gemel__late {
 
 typedef struct gemel__invocation {
   gemel_kernel_call call;
-  const gemel_kernel *kernel;
+  gemel_status (*run)(const gemel_kernel_call *call);
   const gemel_kernel *candidates; /* of a dynamic one */
   gemel__late *late;
   size_t n_late;
@@ -223,8 +227,9 @@ typedef struct gemel__symbol {
 
 typedef struct gemel__plan {
   struct gemel__plan *next;
-  int64_t *signature;
+  int64_t *signature; /* of each input: dtype, rank, shape, strides */
   size_t signature_count;
+  size_t *offsets; /* where each input's part begins */
   gemel__symbol *symbols;
   size_t n_symbols, symbol_capacity;
   gemel__segment *root;
@@ -240,11 +245,10 @@ typedef struct gemel__seen {
 struct gemel_function {
   gemel__program program;
   int threads, deterministic, plain;
-  gemel__plan *plans; /* most recently used first */
-  char **ports;       /* data of inputs, then of outputs, in this call */
+  gemel__plan *plans;    /* most recently used first */
+  char **ports;          /* data of inputs, then of outputs, in this call */
   gemel_tensor **fresh;  /* results that this call made */
   gemel_tensor **bounce; /* row-major stand-ins for given results with other strides */
-  gemel_tensor **given;  /* where this call's results go */
   char *scratch;         /* of loops: aligned, and as allocated */
   char *scratch_block;
   size_t scratch_bytes;
@@ -253,17 +257,19 @@ struct gemel_function {
   size_t n_seen, seen_capacity;
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */
   size_t loaded_capacity;
-  size_t bytes; /* of the last call's plan */
+  size_t bytes;      /* of the last call's plan */
   gemel_error error; /* what kernels fill in */
 };
 
 /* ---- Planning ---- */
 
-/* Plans the segment from node BEGIN on, below PARENT (NULL: the root). On failure nothing changes. */
+/* Plans the segment from node BEGIN on, below PARENT (NULL: the root). On failure nothing changes;
+ * the error is in F->error. */
 gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
-                                 uint32_t begin, gemel__segment **made, gemel_error *error);
+                                 uint32_t begin, gemel__segment **made);
 
-/* Binds the symbols of the inputs' types to the sizes of INPUTS and checks everything about them. */
+/* Binds the symbols of the inputs' types to the sizes of INPUTS and checks everything about them.
+ */
 gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
                                 gemel_error *error);
 
@@ -272,6 +278,13 @@ void gemel__plan_free(gemel_function *f, gemel__plan *plan);
 
 /* ---- Running ---- */
 
-gemel_status gemel__segment_run(gemel_function *f, gemel__segment *segment, gemel_error *error);
+/* Does the instructions of SEGMENT, which belongs to the plan in front; an error is in F->error. */
+gemel_status gemel__segment_run(gemel_function *f, gemel__segment *segment);
+
+/* The size that an integer of DTYPE at DATA stands for. */
+int64_t gemel__load_size(gemel_dtype dtype, const void *data);
+
+/* The size of symbol NAME; 0, or -1 if PLAN has none of that name. */
+int gemel__plan_symbol(const gemel__plan *plan, const char *name, int64_t *size);
 
 #endif

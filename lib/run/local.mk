@@ -1,3 +1,13 @@
 # Schedule, memory plan, compiled functions, shared variables, profiles.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/bind.c
+libgemel_a_SOURCES += %reldir%/function.c
+libgemel_a_SOURCES += %reldir%/function.h
+libgemel_a_SOURCES += %reldir%/group-build.c
+libgemel_a_SOURCES += %reldir%/group.c
+libgemel_a_SOURCES += %reldir%/memory.c
+libgemel_a_SOURCES += %reldir%/plan.c
+libgemel_a_SOURCES += %reldir%/planner.h
+libgemel_a_SOURCES += %reldir%/program.c
+libgemel_a_SOURCES += %reldir%/run.c

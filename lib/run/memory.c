@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory plan. Buffers live from the instruction that makes them to the last that reads them or a
- * view of them; a place in the arena serves one after another. A new buffer takes the smallest free
- * place that fits and is not wastefully large, or else enlarges the largest free one that is not much
- * too small, or else gets a new place; where places lie is settled at the end, so enlarging costs
- * nothing but bytes. Free places are kept in lists by class of size (a quarter of a power of two), so
- * the whole is linear in the number of buffers.
+ * The memory plan. Buffers live from the instruction that makes them to the last that reads them or
+ * a view of them; a place in the arena serves one after another. A new buffer takes the smallest
+ * free place that fits and is not wastefully large, or else enlarges the largest free one that is
+ * not much too small, or else gets a new place; where places lie is settled at the end, so
+ * enlarging costs nothing but bytes. Free places are kept in lists by class of size (a quarter of a
+ * power of two), so the whole is linear in the number of buffers.
  */
 #include "run/planner.h"
 
@@ -50,8 +50,8 @@ static uint32_t take_free(gemel__memory *m, int c, int64_t bytes) {
 /* A place of at least BYTES: slot + 1, or 0 when memory is out. */
 static uint32_t find_place(gemel__memory *m, int64_t bytes) {
   int c = class_of(bytes), k;
-  int64_t largest = bytes * 4 > SMALL_PLACE ? bytes * 4 : SMALL_PLACE;
-  int top = class_of(largest);
+  int64_t largest = bytes > GEMEL__MAX_BYTES / 4 ? bytes : bytes * 4;
+  int top = class_of(largest > SMALL_PLACE ? largest : SMALL_PLACE);
   uint32_t found = 0;
   for (k = c; k <= top && found == 0; k++) {
     found = take_free(m, k, bytes);
@@ -221,6 +221,7 @@ gemel_status gemel__memory_finish(gemel__planner *planner) {
   for (k = 0; k < planner->n_buffers; k++) {
     gemel__buffer *buffer = planner->buffers[k];
     buffer->data = base + planner->memory.slots[buffer->slot].offset;
+    buffer->kind = GEMEL__B_FIXED; /* later segments read it and leave it alone */
   }
   return resolve(planner);
 }

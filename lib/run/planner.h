@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of planning share. plan.c walks the nodes; bind.c turns dims into numbers and checks
- * shapes; group.c collects elementwise nodes and group-build.c turns a group into a loop; memory.c
- * assigns places in the arena. All pointers into buffers are written down as fixups and resolved when
- * the segment is complete, since places are only known then.
+ * What the parts of planning share. plan.c walks the nodes; bind.c turns dims into numbers and
+ * checks shapes; group.c collects elementwise nodes and group-build.c turns a group into a loop;
+ * memory.c assigns places in the arena. All pointers into buffers are written down as fixups and
+ * resolved when the segment is complete, since places are only known then.
  */
 #ifndef GEMEL__RUN_PLANNER_H
 #define GEMEL__RUN_PLANNER_H
@@ -137,8 +137,8 @@ void gemel__memory_clear(gemel__planner *planner);
 /* Appends an instruction; 0, or -1 when memory is out. */
 int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, void *body);
 
-/* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were scheduled,
- * else a new buffer. */
+/* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were
+ * scheduled, else a new buffer. */
 gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
                                     const gemel__layout *layout, uint32_t remaining,
                                     gemel_status *status);

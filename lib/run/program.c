@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The program of a function: a compact copy of what the outputs of a graph need. Values, types and
- * operations are numbered anew, in the order of the graph's ids, so that what follows are loops over
- * arrays; the graph itself may change or go afterwards. Attributes, types and strings belong to the
- * context, which the program holds a reference to.
+ * operations are numbered anew, in the order of the graph's ids, so that what follows are loops
+ * over arrays; the graph itself may change or go afterwards. Attributes, types and strings belong
+ * to the context, which the program holds a reference to.
  */
 #include "run/function.h"
 
@@ -136,10 +136,10 @@ static void copy_op(copier *c, uint32_t node) {
   gemel__pop *to = &c->p->ops[c->op_of[op->id] - 1];
   to->op = op;
   to->row = gemel__scalar_row_of(&op->record);
-  to->kind = to->row != NULL                             ? GEMEL__P_SCALAR
+  to->kind = to->row != NULL                            ? GEMEL__P_SCALAR
              : strcmp(op->record.name, "input") == 0    ? GEMEL__P_INPUT
              : strcmp(op->record.name, "constant") == 0 ? GEMEL__P_CONSTANT
-                                                         : GEMEL__P_KERNEL;
+                                                        : GEMEL__P_KERNEL;
 }
 
 static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used) {
@@ -181,6 +181,7 @@ static void copy_ports(copier *c) {
     gemel__ref ref = c->graph->inputs[k];
     p->inputs[k].name = c->graph->input_names[k];
     p->inputs[k].value = c->first_value[ref.node] + ref.output;
+    p->nodes[gemel__node_of(p, ref.node)].attrs = k;
   }
   for (k = 0; k < p->n_outputs; k++) {
     gemel__ref ref = c->graph->outputs[k];
@@ -250,6 +251,19 @@ void gemel__program_clear(gemel__program *p) {
   memset(p, 0, sizeof *p);
 }
 
+uint32_t gemel__node_of(const gemel__program *p, uint32_t original) {
+  uint32_t low = 0, high = p->n_nodes;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->original[middle] < original) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < p->n_nodes && p->original[low] == original ? low : p->n_nodes;
+}
+
 uint32_t gemel__program_output(const gemel__program *p, uint32_t value) {
   uint32_t low = 0, high = p->n_outputs;
   while (low < high) {
@@ -268,7 +282,7 @@ void gemel__blame(const gemel__program *p, uint32_t node, gemel_error *error) {
   const gemel__pnode *n = &p->nodes[node];
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  gemel_type types[8];
+  gemel_type types[8] = {0};
   char text[300];
   for (k = 0; k < count && k < 8; k++) {
     types[k] = gemel__value_type(p, in[k]);

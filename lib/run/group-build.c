@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a group of elementwise nodes to a loop. Each value of the group lives in *registers*, tiles
+ * of one value: a raw one, in its own dtype, and for a half type that arithmetic reads also a wide
+ * one in f32. The result of a node of half type is rounded to it at once, so that the loop computes
+ * what its nodes would compute one by one. Registers that point into operands need no memory; the
+ * others get buffers by their lifetimes over the steps, first come, first served.
+ */
+#include "run/planner.h"
+
+#include <string.h>
+#include "core/dtype.h"
+#include "core/error.h"
+#include "cpu/copy.h"
+
+enum {
+  MAX_REGISTERS = GEMEL__LOOP_SLOTS,
+  MAX_STEPS = GEMEL__GROUP_NODES * 6,
+  NONE = 0xffff,
+  AT_START = -1
+};
+
+typedef enum register_kind { IN_BUFFER, IN_OPERAND } register_kind;
+
+typedef struct reg {
+  register_kind kind;
+  uint8_t bytes;   /* of an element */
+  uint8_t keep;    /* filled once: its buffer is nobody else's */
+  int first, last; /* steps */
+  uint16_t slot;
+} reg;
+
+typedef struct operand {
+  gemel_dtype dtype;
+  uint16_t raw, wide; /* registers; NONE: not there (yet) */
+} operand;
+
+typedef struct builder {
+  gemel__planner *planner;
+  gemel__group *group;
+  gemel__loop *loop;
+  operand loads[GEMEL__GROUP_LOADS], members[GEMEL__GROUP_NODES];
+  reg regs[MAX_REGISTERS];
+  gemel__step steps[MAX_STEPS];
+  int n_regs, n_steps;
+  int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements */
+  int64_t strides[GEMEL__GROUP_LOADS + 1][GEMEL_MAX_RANK];
+} builder;
+
+/* ---- Kernels ---- */
+
+static int is_half(gemel_dtype dtype) {
+  return dtype == GEMEL_F16 || dtype == GEMEL_BF16;
+}
+
+/* Casts and choices have kernels for half types themselves. */
+static int is_native(const gemel__scalar_row *row) {
+  return row->code == GEMEL__TYPE_CAST || row->code == GEMEL__TYPE_SELECT;
+}
+
+static gemel_dtype computed_in(gemel_dtype dtype) {
+  return is_half(dtype) ? GEMEL_F32 : dtype;
+}
+
+static gemel_dtype value_dtype(const gemel__program *p, uint32_t value) {
+  return gemel_type_dtype(p->context, gemel__value_type(p, value));
+}
+
+gemel__scalar_kernel gemel__member_kernel(const gemel__program *p, uint32_t node) {
+  const gemel__scalar_row *row = p->ops[p->nodes[node].op].row;
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  gemel_dtype given = value_dtype(p, in[count - 1]);
+  gemel_dtype result = value_dtype(p, p->nodes[node].value);
+  return is_native(row) ? gemel__scalar_kernel_for(row, given, result)
+                        : gemel__scalar_kernel_for(row, computed_in(given), computed_in(result));
+}
+
+static void widen_f16(size_t n, void *out, const void *const *in) {
+  gemel__half_to_f32(GEMEL_F16, n, out, in[0]);
+}
+
+static void widen_bf16(size_t n, void *out, const void *const *in) {
+  gemel__half_to_f32(GEMEL_BF16, n, out, in[0]);
+}
+
+static void narrow_f16(size_t n, void *out, const void *const *in) {
+  gemel__half_from_f32(GEMEL_F16, n, out, in[0]);
+}
+
+static void narrow_bf16(size_t n, void *out, const void *const *in) {
+  gemel__half_from_f32(GEMEL_BF16, n, out, in[0]);
+}
+
+/* ---- Registers and steps ---- */
+
+static uint16_t new_reg(builder *b, register_kind kind, size_t bytes, int first) {
+  reg *r = &b->regs[b->n_regs];
+  memset(r, 0, sizeof *r);
+  r->kind = kind;
+  r->bytes = (uint8_t)bytes;
+  r->first = r->last = first;
+  return (uint16_t)b->n_regs++;
+}
+
+/* Appends a step that computes register OUT. Operands that are not there are NONE. */
+static void add_step(builder *b, gemel__scalar_kernel kernel, uint16_t out, const uint16_t *in,
+                     uint32_t n_in) {
+  gemel__step *s = &b->steps[b->n_steps];
+  uint32_t k;
+  s->run = kernel;
+  s->out = out;
+  for (k = 0; k < 3; k++) {
+    s->in[k] = k < n_in ? in[k] : in[0];
+    b->regs[s->in[k]].last = b->n_steps;
+  }
+  b->regs[out].last = b->regs[out].last < b->n_steps ? b->n_steps : b->regs[out].last;
+  b->n_steps++;
+}
+
+/* The register of X in f32, converted when it is first asked for. */
+static uint16_t widened(builder *b, operand *x) {
+  if (x->wide == NONE) {
+    x->wide = new_reg(b, IN_BUFFER, sizeof(float), b->n_steps);
+    add_step(b, x->dtype == GEMEL_F16 ? widen_f16 : widen_bf16, x->wide, &x->raw, 1);
+  }
+  return x->wide;
+}
+
+static operand *operand_of(builder *b, uint16_t ref) {
+  return ref & GEMEL__LOAD_REF ? &b->loads[ref & ~GEMEL__LOAD_REF] : &b->members[ref];
+}
+
+/* ---- Loads ---- */
+
+/* The layout of a load over the axes of the iteration: 0 where it is broadcast. */
+static void spread(const gemel__layout *shape, const gemel__layout *l, int64_t *strides) {
+  int shift = shape->rank - l->rank, axis;
+  for (axis = 0; axis < shape->rank; axis++) {
+    int absent = axis < shift || (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
+    strides[axis] = absent ? 0 : l->strides[axis - shift];
+  }
+}
+
+static void collapse(builder *b) {
+  const gemel__layout *shape = b->group->shape;
+  int64_t step = 1;
+  uint32_t k;
+  int axis;
+  for (axis = shape->rank - 1; axis >= 0; axis--) {
+    b->sizes[axis] = shape->shape[axis];
+    b->strides[0][axis] = step;
+    step *= shape->shape[axis];
+  }
+  for (k = 0; k < b->group->n_loads; k++) {
+    spread(shape, b->group->loads[k].layout, b->strides[k + 1]);
+  }
+  b->loop->rank = gemel__collapse(shape->rank, b->sizes, (int)b->group->n_loads + 1,
+                                  &b->strides[0][0], GEMEL_MAX_RANK);
+}
+
+static gemel__load_kind load_kind(const builder *b, uint32_t load, size_t bytes) {
+  int direct = 1, fixed = 1, axis;
+  for (axis = 0; axis < b->loop->rank; axis++) {
+    direct &= b->strides[load + 1][axis] == b->strides[0][axis] * (int64_t)bytes;
+    fixed &= b->strides[load + 1][axis] == 0;
+  }
+  return direct ? GEMEL__LOAD_DIRECT : fixed ? GEMEL__LOAD_FIXED : GEMEL__LOAD_GATHER;
+}
+
+static gemel_status build_loads(builder *b) {
+  gemel__arena *meta = &b->planner->segment->meta;
+  uint32_t k;
+  for (k = 0; k < b->group->n_loads; k++) {
+    const gemel__group_load *from = &b->group->loads[k];
+    gemel__load *to = &b->loop->loads[k];
+    size_t bytes = gemel_dtype_size(from->layout->dtype);
+    to->kind = (uint8_t)load_kind(b, k, bytes);
+    to->element_bytes = (uint8_t)bytes;
+    to->strides = NULL;
+    if (to->kind == GEMEL__LOAD_GATHER) {
+      to->strides =
+          gemel__arena_copy(meta, b->strides[k + 1], (size_t)b->loop->rank * sizeof *to->strides);
+    }
+    if ((to->kind == GEMEL__LOAD_GATHER && to->strides == NULL) ||
+        gemel__fix(b->planner, &to->data, from->buffer, from->layout->offset) != 0) {
+      return gemel__no_memory(b->planner->error, "a plan");
+    }
+    b->loads[k].dtype = from->layout->dtype;
+    b->loads[k].raw =
+        new_reg(b, to->kind == GEMEL__LOAD_DIRECT ? IN_OPERAND : IN_BUFFER, bytes, AT_START);
+    b->loads[k].wide = NONE;
+    b->regs[b->loads[k].raw].keep = to->kind == GEMEL__LOAD_FIXED;
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Members ---- */
+
+/* The register that member K's result, raw, goes to; a result in memory is a store. */
+static gemel_status result_reg(builder *b, uint32_t k, size_t bytes, uint16_t *made) {
+  const gemel__place *place = &b->planner->places[b->group->members[k].value];
+  gemel__store *store = &b->loop->stores[b->loop->n_stores];
+  if (place->buffer == NULL) {
+    *made = new_reg(b, IN_BUFFER, bytes, b->n_steps);
+    return GEMEL_OK;
+  }
+  store->element_bytes = (uint8_t)bytes;
+  store->streamed = place->layout->bytes >= gemel__stream_bytes();
+  *made = new_reg(b, store->streamed ? IN_BUFFER : IN_OPERAND, bytes, b->n_steps);
+  b->regs[*made].last = store->streamed ? MAX_STEPS : b->n_steps;
+  store->slot = *made;
+  b->loop->n_stores++;
+  if (gemel__fix(b->planner, &store->data, place->buffer, 0) != 0) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status build_member(builder *b, uint32_t k) {
+  const gemel__program *p = &b->planner->f->program;
+  const gemel__member *m = &b->group->members[k];
+  const gemel__scalar_row *row = p->ops[p->nodes[m->node].op].row;
+  gemel_dtype result = value_dtype(p, m->value);
+  int wide = !is_native(row) && is_half(result);
+  uint16_t in[3], computed = NONE;
+  operand *made = &b->members[k];
+  gemel_status status;
+  uint32_t i;
+  for (i = 0; i < m->n_in; i++) {
+    operand *x = operand_of(b, m->in[i]);
+    in[i] = !is_native(row) && is_half(x->dtype) ? widened(b, x) : x->raw;
+  }
+  made->dtype = result;
+  made->wide = NONE;
+  if (wide) {
+    computed = new_reg(b, IN_BUFFER, sizeof(float), b->n_steps);
+    add_step(b, gemel__member_kernel(p, m->node), computed, in, m->n_in);
+  }
+  status = result_reg(b, k, gemel_dtype_size(result), &made->raw);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (wide) {
+    add_step(b, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
+  } else {
+    add_step(b, gemel__member_kernel(p, m->node), made->raw, in, m->n_in);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Slots ---- */
+
+/* Registers in buffers get the lowest buffer that is free from their first to their last step. At
+ * the step that reads a register last, its buffer may already take the result, if that is not
+ * wider. */
+static void assign_buffers(builder *b) {
+  int held_until[GEMEL__LOOP_SLOTS], n = 0, k, r;
+  uint8_t width[GEMEL__LOOP_SLOTS];
+  for (r = 0; r < b->n_regs; r++) {
+    reg *x = &b->regs[r];
+    if (x->kind != IN_BUFFER) {
+      continue;
+    }
+    for (k = 0; k < n; k++) {
+      if (held_until[k] < x->first || (held_until[k] == x->first && width[k] >= x->bytes)) {
+        break;
+      }
+    }
+    n = k == n ? n + 1 : n;
+    x->slot = (uint16_t)k;
+    held_until[k] = x->keep ? MAX_STEPS : x->last;
+    width[k] = x->bytes;
+  }
+  b->loop->n_buffers = (uint16_t)n;
+}
+
+/* Numbers what points into operands behind the buffers and replaces registers by slots. */
+static void assign_slots(builder *b) {
+  uint16_t next = b->loop->n_buffers;
+  uint32_t k;
+  int r, i;
+  for (r = 0; r < b->n_regs; r++) {
+    if (b->regs[r].kind == IN_OPERAND) {
+      b->regs[r].slot = next++;
+    }
+  }
+  for (k = 0; k < b->loop->n_loads; k++) {
+    b->loop->loads[k].slot = b->regs[b->loads[k].raw].slot;
+  }
+  for (k = 0; k < b->loop->n_stores; k++) {
+    b->loop->stores[k].slot = b->regs[b->loop->stores[k].slot].slot;
+  }
+  for (r = 0; r < b->n_steps; r++) {
+    b->steps[r].out = b->regs[b->steps[r].out].slot;
+    for (i = 0; i < 3; i++) {
+      b->steps[r].in[i] = b->regs[b->steps[r].in[i]].slot;
+    }
+  }
+}
+
+static size_t widest(const builder *b) {
+  size_t bytes = 1;
+  int r;
+  for (r = 0; r < b->n_regs; r++) {
+    bytes = b->regs[r].bytes > bytes ? b->regs[r].bytes : bytes;
+  }
+  return bytes;
+}
+
+/* ---- The loop ---- */
+
+static gemel_status allocate(builder *b) {
+  gemel__arena *meta = &b->planner->segment->meta;
+  uint32_t k, stores = 0;
+  for (k = 0; k < b->group->n_members; k++) {
+    stores += b->planner->places[b->group->members[k].value].buffer != NULL;
+  }
+  b->loop = gemel__arena_alloc(meta, sizeof *b->loop);
+  if (b->loop == NULL) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  memset(b->loop, 0, sizeof *b->loop);
+  b->loop->elements = b->group->shape->elements;
+  b->loop->n_loads = b->group->n_loads;
+  b->loop->loads = gemel__arena_alloc(meta, b->group->n_loads * sizeof *b->loop->loads);
+  b->loop->stores = gemel__arena_alloc(meta, stores * sizeof *b->loop->stores);
+  if (b->loop->loads == NULL || b->loop->stores == NULL) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status finish(builder *b) {
+  gemel__arena *meta = &b->planner->segment->meta;
+  gemel__loop *loop = b->loop;
+  size_t bytes;
+  assign_buffers(b);
+  assign_slots(b);
+  loop->n_steps = (uint32_t)b->n_steps;
+  loop->steps = gemel__arena_copy(meta, b->steps, (size_t)b->n_steps * sizeof *b->steps);
+  loop->sizes = gemel__arena_copy(meta, b->sizes, (size_t)loop->rank * sizeof *b->sizes);
+  if (loop->steps == NULL || loop->sizes == NULL) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  gemel__loop_tune(loop, b->planner->f->threads, widest(b));
+  bytes = gemel__loop_scratch(loop) * (size_t)loop->threads;
+  b->planner->scratch = bytes > b->planner->scratch ? bytes : b->planner->scratch;
+  if (gemel__emit(b->planner, GEMEL__I_LOOP, b->group->members[0].node, loop) != 0) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group) {
+  builder b;
+  gemel_status status;
+  uint32_t k;
+  if (group->shape->elements == 0) {
+    return GEMEL_OK;
+  }
+  b.planner = planner;
+  b.group = group;
+  b.n_regs = b.n_steps = 0;
+  status = allocate(&b);
+  if (status == GEMEL_OK) {
+    collapse(&b);
+    status = build_loads(&b);
+  }
+  for (k = 0; k < group->n_members && status == GEMEL_OK; k++) {
+    status = build_member(&b, k);
+  }
+  return status == GEMEL_OK ? finish(&b) : status;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which elementwise nodes become one loop. Nodes are taken in order; each joins the open group of
+ * its shape. A group must be computed before anything outside it reads one of its values, so at
+ * that moment it is closed: emitted as a loop. Several groups of different shapes are open at a
+ * time; what closes one never adds to another, so the order of closing is an order of computation.
+ * The number of members is bounded, and with it the work for a node.
+ */
+#include "run/planner.h"
+
+#include <string.h>
+#include "core/error.h"
+
+static int same_shape(const gemel__layout *a, const gemel__layout *b) {
+  return a == b ||
+         (a->rank == b->rank &&
+          (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0));
+}
+
+/* Drops the uses that the loads of a closed group had. */
+static gemel_status release_loads(gemel__planner *planner, gemel__group *group) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < group->n_loads && status == GEMEL_OK; k++) {
+    status = gemel__buffer_use(planner, group->loads[k].buffer, group->loads[k].uses);
+  }
+  return status;
+}
+
+/* A load whose memory a result may take over: all of its uses are in the group, they read it once,
+ * in place, in the order of the iteration, and none comes after member MEMBER. */
+static int may_overwrite(const gemel__group *group, const gemel__group_load *load, uint32_t member,
+                         const gemel__layout *result) {
+  uint32_t k, readers = 0;
+  if (load->buffer->kind != GEMEL__B_ARENA || load->buffer->remaining != load->uses ||
+      load->last > member || !load->layout->dense || !same_shape(load->layout, result) ||
+      load->layout->offset != 0 || load->layout->bytes != result->bytes ||
+      load->buffer->bytes != result->bytes) {
+    return 0;
+  }
+  for (k = 0; k < group->n_loads; k++) {
+    readers += group->loads[k].buffer == load->buffer;
+  }
+  return readers == 1;
+}
+
+static gemel__buffer *take_over(gemel__planner *planner, gemel__group *group, uint32_t member,
+                                const gemel__layout *result, uint32_t remaining, int *found) {
+  uint32_t k;
+  *found = 0;
+  if (planner->f->plain ||
+      gemel__program_output(&planner->f->program, group->members[member].value) <
+          planner->f->program.n_outputs) {
+    return NULL;
+  }
+  for (k = 0; k < group->n_loads; k++) {
+    if (may_overwrite(group, &group->loads[k], member, result)) {
+      *found = 1;
+      return gemel__buffer_over(planner, group->loads[k].buffer, remaining);
+    }
+  }
+  return NULL;
+}
+
+/* Gives a buffer to each member that is read outside the group. */
+static gemel_status place_members(gemel__planner *planner, gemel__group *group) {
+  uint32_t k;
+  for (k = 0; k < group->n_members; k++) {
+    const gemel__member *m = &group->members[k];
+    gemel__place *place = &planner->places[m->value];
+    uint32_t remaining = planner->f->program.uses[m->value] - m->uses_inside;
+    gemel_status status;
+    int found;
+    place->group = 0;
+    place->buffer = NULL;
+    if (remaining > 0) {
+      place->buffer = take_over(planner, group, k, place->layout, remaining, &found);
+      if (!found) {
+        place->buffer = gemel__output_buffer(planner, m->value, place->layout, remaining, &status);
+      }
+      if (place->buffer == NULL) {
+        return gemel__no_memory(planner->error, "a plan");
+      }
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status close_group(gemel__planner *planner, gemel__group *group) {
+  gemel_status status = place_members(planner, group);
+  if (status == GEMEL_OK) {
+    status = gemel__group_build(planner, group);
+  }
+  if (status == GEMEL_OK) {
+    status = release_loads(planner, group);
+  }
+  group->number = 0;
+  return status;
+}
+
+gemel_status gemel__group_settle(gemel__planner *planner, uint32_t value) {
+  uint32_t number = planner->places[value].group, k;
+  if (number == 0) {
+    return GEMEL_OK;
+  }
+  for (k = 0; k < GEMEL__GROUPS; k++) {
+    if (planner->groups[k].number == number) {
+      return close_group(planner, &planner->groups[k]);
+    }
+  }
+  return gemel__fail(planner->error, GEMEL_INTERNAL, "a value is in a group that is gone");
+}
+
+/* The open group with the smallest number, or NULL. */
+static gemel__group *oldest(gemel__planner *planner) {
+  gemel__group *found = NULL;
+  uint32_t k;
+  for (k = 0; k < GEMEL__GROUPS; k++) {
+    gemel__group *g = &planner->groups[k];
+    if (g->number != 0 && (found == NULL || g->number < found->number)) {
+      found = g;
+    }
+  }
+  return found;
+}
+
+gemel_status gemel__group_settle_all(gemel__planner *planner) {
+  gemel_status status = GEMEL_OK;
+  gemel__group *g;
+  while (status == GEMEL_OK && (g = oldest(planner)) != NULL) {
+    status = close_group(planner, g);
+  }
+  return status;
+}
+
+/* The open group of SHAPE, new if there is none; the oldest makes room for it. */
+static gemel_status open_group(gemel__planner *planner, const gemel__layout *shape,
+                               gemel__group **group) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k, empty = GEMEL__GROUPS;
+  for (k = 0; k < GEMEL__GROUPS; k++) {
+    gemel__group *g = &planner->groups[k];
+    if (g->number != 0 && same_shape(g->shape, shape)) {
+      *group = g;
+      return GEMEL_OK;
+    }
+    empty = g->number == 0 ? k : empty;
+  }
+  if (empty == GEMEL__GROUPS) {
+    *group = oldest(planner);
+    status = close_group(planner, *group);
+  } else {
+    *group = &planner->groups[empty];
+  }
+  (*group)->number = ++planner->next_group;
+  (*group)->n_members = (*group)->n_loads = 0;
+  (*group)->shape = shape;
+  return status;
+}
+
+/* The load of the group that reads PLACE. */
+static uint16_t add_load(gemel__group *group, const gemel__place *place) {
+  uint32_t k;
+  for (k = 0; k < group->n_loads; k++) {
+    if (group->loads[k].buffer == place->buffer && group->loads[k].layout == place->layout) {
+      break;
+    }
+  }
+  if (k == group->n_loads) {
+    memset(&group->loads[k], 0, sizeof group->loads[k]);
+    group->loads[k].buffer = place->buffer;
+    group->loads[k].layout = place->layout;
+    group->n_loads++;
+  }
+  group->loads[k].uses++;
+  group->loads[k].last = (uint16_t)group->n_members;
+  return (uint16_t)(k | GEMEL__LOAD_REF);
+}
+
+/* Settles operands that are in other groups than GROUP. */
+static gemel_status settle_operands(gemel__planner *planner, const gemel__group *group,
+                                    uint32_t count, const uint32_t *in) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < count && status == GEMEL_OK; k++) {
+    if (planner->places[in[k]].group != group->number) {
+      status = gemel__group_settle(planner, in[k]);
+    }
+  }
+  return status;
+}
+
+static void append(gemel__planner *planner, gemel__group *group, uint32_t node, uint32_t count,
+                   const uint32_t *in) {
+  gemel__member *m = &group->members[group->n_members];
+  gemel__place *place;
+  uint32_t k;
+  memset(m, 0, sizeof *m);
+  m->node = node;
+  m->value = planner->f->program.nodes[node].value;
+  m->n_in = (uint8_t)count;
+  for (k = 0; k < count; k++) {
+    place = &planner->places[in[k]];
+    if (place->group == group->number) {
+      group->members[place->member].uses_inside++;
+      m->in[k] = (uint16_t)place->member;
+    } else {
+      m->in[k] = add_load(group, place);
+    }
+  }
+  place = &planner->places[m->value];
+  place->group = group->number;
+  place->member = group->n_members++;
+}
+
+gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__layout *layout) {
+  const gemel__program *p = &planner->f->program;
+  gemel__group *group = NULL;
+  gemel_status status;
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  if (count > 3 || gemel__member_kernel(p, node) == NULL) {
+    return GEMEL_DECLINED;
+  }
+  status = open_group(planner, layout, &group);
+  if (status == GEMEL_OK &&
+      (group->n_members == GEMEL__GROUP_NODES || group->n_loads + count > GEMEL__GROUP_LOADS)) {
+    status = close_group(planner, group);
+    if (status == GEMEL_OK) {
+      status = open_group(planner, layout, &group);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = settle_operands(planner, group, count, in);
+  }
+  if (status == GEMEL_OK) {
+    append(planner, group, node, count, in);
+  }
+  return status;
+}

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Planning a segment: one pass over the nodes in order. Inputs and constants are where they are;
+ * view operations become other layouts of the same memory and cost nothing; elementwise nodes are
+ * collected into groups; any other node becomes an invocation of the first of its kernels that does
+ * not decline. The segment ends at a node that needs a size which is not known yet: the size is
+ * then read from where it was computed, and planning goes on in a child of the segment.
+ */
+#include "run/planner.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+
+static gemel_status out_of_memory(gemel__planner *planner) {
+  return gemel__no_memory(planner->error, "a plan");
+}
+
+int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, void *body) {
+  gemel__segment *s = planner->segment;
+  gemel__instr *instr;
+  if (gemel__grow(&s->instrs, &s->instr_capacity, s->n_instrs + 1, sizeof *s->instrs) != 0) {
+    return -1;
+  }
+  instr = &s->instrs[s->n_instrs++];
+  instr->kind = kind;
+  instr->node = node;
+  instr->body = body;
+  return 0;
+}
+
+static int add_result(gemel__planner *planner, uint32_t output, const gemel__layout *layout) {
+  gemel__segment *s = planner->segment;
+  if (gemel__grow(&s->results, &s->result_capacity, s->n_results + 1, sizeof *s->results) != 0) {
+    return -1;
+  }
+  s->results[s->n_results].output = output;
+  s->results[s->n_results++].layout = layout;
+  return 0;
+}
+
+/* ---- Poison, in plain functions ---- */
+
+static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__buffer *buffer,
+                           const gemel__layout *layout) {
+  gemel__move *move;
+  if (!planner->f->plain) {
+    return GEMEL_OK;
+  }
+  move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  if (move == NULL) {
+    return out_of_memory(planner);
+  }
+  memset(move, 0, sizeof *move);
+  move->bytes = layout->bytes;
+  move->pattern = gemel_dtype_kind(layout->dtype) == GEMEL_KIND_FLOAT ? 0xff : 0xa5;
+  if (gemel__fix(planner, &move->to, buffer, 0) != 0 ||
+      gemel__emit(planner, GEMEL__I_POISON, node, move) != 0) {
+    return out_of_memory(planner);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Places of results ---- */
+
+gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
+                                    const gemel__layout *layout, uint32_t remaining,
+                                    gemel_status *status) {
+  const gemel__program *p = &planner->f->program;
+  uint32_t output = gemel__program_output(p, value);
+  gemel__buffer *buffer;
+  if (output == p->n_outputs) {
+    buffer = gemel__buffer_new(planner, layout->bytes, remaining);
+  } else {
+    buffer = gemel__buffer_at(planner, GEMEL__B_PORT, p->n_inputs + output, NULL, layout->bytes);
+    if (buffer != NULL && add_result(planner, output, layout) != 0) {
+      buffer = NULL;
+    }
+  }
+  *status = buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+  return buffer;
+}
+
+/* 1 if output K of the function is written by the node that computes it, else a copy is needed. */
+static int is_direct(const gemel__planner *planner, uint32_t k) {
+  const gemel__program *p = &planner->f->program;
+  const gemel__buffer *buffer = planner->places[p->outputs[k].value].buffer;
+  return buffer->kind == GEMEL__B_PORT && buffer->port == p->n_inputs + k;
+}
+
+/* ---- Sources ---- */
+
+static gemel_status plan_input(gemel__planner *planner, uint32_t node) {
+  const gemel__pnode *n = &planner->f->program.nodes[node];
+  gemel__place *place = &planner->places[n->value];
+  const int64_t *part = planner->plan->signature + planner->plan->offsets[n->attrs];
+  int rank = (int)part[1];
+  memset(place, 0, sizeof *place);
+  place->layout =
+      gemel__layout_new(planner->segment, (gemel_dtype)part[0], rank, part + 2, part + 2 + rank, 0);
+  place->buffer = gemel__buffer_at(planner, GEMEL__B_PORT, n->attrs, NULL, 0);
+  return place->layout != NULL && place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+}
+
+static gemel_status plan_constant(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
+  const gemel_tensor *t = attrs->values[0].u.tensor;
+  gemel__place *place = &planner->places[p->nodes[node].value];
+  memset(place, 0, sizeof *place);
+  place->layout = gemel__layout_new(planner->segment, t->dtype, t->rank, t->shape, t->strides, 0);
+  place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, 0, t->data, 0);
+  return place->layout != NULL && place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+}
+
+/* ---- Kernels ---- */
+
+static gemel_view view_of(const gemel__layout *l) {
+  gemel_view view = {l->dtype, l->rank, l->shape, l->strides, NULL};
+  return view;
+}
+
+/* Views of the operands: arrays in the segment's memory, data pointers to be fixed. */
+static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
+  const gemel__program *p = &planner->f->program;
+  gemel__arena *meta = &planner->segment->meta;
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  uint32_t n_outputs = p->nodes[node].n_outputs, out = p->nodes[node].value;
+  gemel_view *inputs = gemel__arena_alloc(meta, count * sizeof *inputs);
+  gemel_view *outputs = gemel__arena_alloc(meta, n_outputs * sizeof *outputs);
+  if (inputs == NULL || outputs == NULL) {
+    return out_of_memory(planner);
+  }
+  for (k = 0; k < count; k++) {
+    inputs[k] = view_of(planner->places[in[k]].layout);
+  }
+  for (k = 0; k < n_outputs; k++) {
+    outputs[k] = view_of(planner->places[out + k].layout);
+  }
+  call->size = sizeof *call;
+  call->n_inputs = count;
+  call->inputs = inputs;
+  call->n_outputs = n_outputs;
+  call->outputs = outputs;
+  call->threads = planner->f->threads;
+  call->deterministic = planner->f->deterministic;
+  call->data = p->ops[p->nodes[node].op].op->record.data;
+  call->error = &planner->f->error;
+  return GEMEL_OK;
+}
+
+static gemel_status fix_views(gemel__planner *planner, uint32_t node,
+                              const gemel_kernel_call *call) {
+  const gemel__program *p = &planner->f->program;
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  for (k = 0; k < count; k++) {
+    const gemel__place *place = &planner->places[in[k]];
+    if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer, place->layout->offset) !=
+        0) {
+      return out_of_memory(planner);
+    }
+  }
+  for (k = 0; k < call->n_outputs; k++) {
+    if (gemel__fix(planner, (void *)&call->outputs[k].data,
+                   planner->places[p->nodes[node].value + k].buffer, 0) != 0) {
+      return out_of_memory(planner);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* The first of CANDIDATES that does not decline; the last one for plain functions. */
+static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *candidates,
+                                  gemel__invocation *inv) {
+  const gemel_kernel *k = candidates;
+  gemel_kernel_call *call = &inv->call;
+  gemel_status status = GEMEL_DECLINED;
+  call->state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
+  if (call->state == NULL) {
+    return out_of_memory(planner);
+  }
+  while (planner->f->plain && k[1].name != NULL) {
+    k++;
+  }
+  for (; k->name != NULL && status == GEMEL_DECLINED; k++) {
+    memset(call->state, 0, GEMEL_KERNEL_STATE_BYTES);
+    call->scratch_bytes = 0;
+    status = k->prepare != NULL ? k->prepare(call) : GEMEL_OK;
+    inv->run = k->run;
+  }
+  return status == GEMEL_DECLINED
+             ? gemel__fail(planner->error, GEMEL_UNSUPPORTED, "every kernel declines")
+             : status;
+}
+
+static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  uint32_t k;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+    uint32_t value = p->nodes[node].value + k;
+    gemel__place *place = &planner->places[value];
+    place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
+    if (status == GEMEL_OK) {
+      status = poison(planner, node, place->buffer, place->layout);
+    }
+  }
+  return status;
+}
+
+/* Drops the uses that NODE has of its inputs, and outputs that nobody reads. */
+static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  gemel_status status = GEMEL_OK;
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  for (k = 0; k < count && status == GEMEL_OK; k++) {
+    status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
+  }
+  for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+    uint32_t value = p->nodes[node].value + k;
+    if (p->uses[value] == 0) {
+      status = gemel__buffer_use(planner, planner->places[value].buffer, 0);
+    }
+  }
+  return status;
+}
+
+/* Scratch memory is a buffer that lives for one instruction. */
+static gemel_status place_scratch(gemel__planner *planner, gemel_kernel_call *call,
+                                  gemel__buffer **scratch) {
+  *scratch = NULL;
+  if (call->scratch_bytes == 0) {
+    return GEMEL_OK;
+  }
+  if (call->scratch_bytes > (size_t)GEMEL__MAX_BYTES) {
+    return out_of_memory(planner);
+  }
+  *scratch = gemel__buffer_new(planner, (int64_t)call->scratch_bytes, 1);
+  if (*scratch == NULL || gemel__fix(planner, &call->scratch, *scratch, 0) != 0) {
+    return out_of_memory(planner);
+  }
+  return GEMEL_OK;
+}
+
+/* Emits a copy of MADE. */
+static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
+                                const gemel__invocation *made) {
+  gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
+  gemel__buffer *scratch = NULL;
+  gemel_status status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
+  if (status == GEMEL_OK) {
+    status = place_scratch(planner, &inv->call, &scratch);
+  }
+  if (status == GEMEL_OK) {
+    status = fix_views(planner, node, &inv->call);
+  }
+  if (status == GEMEL_OK &&
+      gemel__emit(planner, inv->late != NULL ? GEMEL__I_DYNAMIC : GEMEL__I_KERNEL, node, inv) !=
+          0) {
+    status = out_of_memory(planner);
+  }
+  if (status == GEMEL_OK && scratch != NULL) {
+    status = gemel__buffer_use(planner, scratch, 1);
+  }
+  return status == GEMEL_OK ? release_operands(planner, node) : status;
+}
+
+/* ---- Views ---- */
+
+/* Makes NODE's output another layout of its input's memory. GEMEL_DECLINED if it is none. */
+static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
+  const gemel__program *p = &planner->f->program;
+  const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
+  uint32_t value = p->nodes[node].value, count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  gemel__place *place = &planner->places[value], *source = &planner->places[in[0]];
+  const gemel__layout *wanted = place->layout;
+  int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
+  gemel_status status = record->view(call, shape, strides, &offset);
+  uint32_t k;
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (wanted->rank > 0 && memcmp(shape, wanted->shape, (size_t)wanted->rank * sizeof *shape) != 0) {
+    return gemel__fail(planner->error, GEMEL_INTERNAL, "a view has another shape than its type");
+  }
+  place->layout = gemel__layout_new(planner->segment, wanted->dtype, wanted->rank, shape, strides,
+                                    source->layout->offset + offset);
+  place->buffer = source->buffer;
+  if (place->layout == NULL) {
+    return out_of_memory(planner);
+  }
+  source->buffer->remaining += p->uses[value];
+  for (k = 0; k < count && status == GEMEL_OK; k++) {
+    status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
+  }
+  return status;
+}
+
+/* For a view operation without kernels: the view is copied into the node's own memory. */
+static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  gemel__place *place = &planner->places[p->nodes[node].value];
+  gemel__layout *source = place->layout, *target;
+  gemel__buffer *from = place->buffer;
+  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  gemel_status status = gemel__plan_layout(planner, p->value_types[p->nodes[node].value], &target);
+  if (status != GEMEL_OK || move == NULL) {
+    return status != GEMEL_OK ? status : out_of_memory(planner);
+  }
+  memset(move, 0, sizeof *move);
+  place->layout = target;
+  place->buffer = gemel__output_buffer(planner, p->nodes[node].value, target,
+                                       p->uses[p->nodes[node].value], &status);
+  move->layout = source;
+  move->to_strides = target->strides;
+  if (status == GEMEL_OK && (gemel__fix(planner, &move->from, from, source->offset) != 0 ||
+                             gemel__fix(planner, &move->to, place->buffer, 0) != 0 ||
+                             gemel__emit(planner, GEMEL__I_COPY, node, move) != 0)) {
+    status = out_of_memory(planner);
+  }
+  return status;
+}
+
+/* ---- Nodes ---- */
+
+/* 1 if NODE's attributes hold run-time sizes on which its types don't depend: they are then read at
+ * each call, and the plan holds for all of them. */
+static int is_dynamic(const gemel__program *p, uint32_t node) {
+  const gemel__pnode *n = &p->nodes[node];
+  const gemel_kernel *kernels = p->ops[n->op].op->record.kernels;
+  uint32_t k;
+  if (!gemel__attrs_at(p->context, n->attrs)->has_runtime || kernels == NULL ||
+      kernels[0].name == NULL) {
+    return 0;
+  }
+  for (k = 0; k < n->n_outputs; k++) {
+    if (p->types[p->value_types[n->value + k]].has_runtime) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
+  const gemel__program *p = &planner->f->program;
+  const gemel_attr *checked;
+  gemel_status status =
+      gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->late, &inv->n_late);
+  if (status == GEMEL_OK) {
+    status = set_views(planner, node, &inv->call);
+  }
+  inv->candidates = p->ops[p->nodes[node].op].op->record.kernels;
+  inv->call.state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
+  if (status == GEMEL_OK && inv->call.state == NULL) {
+    status = out_of_memory(planner);
+  }
+  return status == GEMEL_OK ? emit_kernel(planner, node, inv) : status;
+}
+
+static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
+  const gemel__program *p = &planner->f->program;
+  const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
+  int has_kernels = record->kernels != NULL && record->kernels[0].name != NULL;
+  const gemel_attr *checked;
+  gemel_status status = gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, NULL, NULL);
+  if (status == GEMEL_OK) {
+    status = gemel__check_node(planner, node, checked);
+  }
+  if (status == GEMEL_OK) {
+    status = set_views(planner, node, &inv->call);
+  }
+  if (status == GEMEL_OK && record->view != NULL && !(planner->f->plain && has_kernels)) {
+    status = plan_view(planner, node, &inv->call);
+    if (status == GEMEL_OK && planner->f->plain) {
+      return copy_view(planner, node);
+    }
+    if (status != GEMEL_DECLINED) {
+      return status;
+    }
+    status = GEMEL_OK;
+  }
+  if (status == GEMEL_OK && !has_kernels) {
+    return gemel__fail(planner->error, GEMEL_UNSUPPORTED, "operation %s has no kernel",
+                       record->name);
+  }
+  if (status == GEMEL_OK) {
+    status = choose_kernel(planner, record->kernels, inv);
+    if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
+      gemel__blame(p, node, planner->error);
+    }
+  }
+  return status == GEMEL_OK ? emit_kernel(planner, node, inv) : status;
+}
+
+static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  gemel__invocation inv;
+  gemel_status status = GEMEL_OK;
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  for (k = 0; k < count && status == GEMEL_OK; k++) {
+    status = gemel__group_settle(planner, in[k]);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  memset(&inv, 0, sizeof inv);
+  return is_dynamic(p, node) ? plan_dynamic(planner, node, &inv) : plan_static(planner, node, &inv);
+}
+
+/* Row-major layouts of NODE's outputs. */
+static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  planner->node = node;
+  for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+    gemel__place *place = &planner->places[p->nodes[node].value + k];
+    memset(place, 0, sizeof *place);
+    status = gemel__plan_layout(planner, p->value_types[p->nodes[node].value + k], &place->layout);
+  }
+  if (status != GEMEL_OK && status != GEMEL_DECLINED && status != GEMEL_NO_MEMORY) {
+    gemel__blame(p, node, planner->error);
+  }
+  return status;
+}
+
+static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
+  gemel_status status = planner->f->plain ? GEMEL_DECLINED : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    status = gemel__check_node(planner, node, attrs->values);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__group_add(planner, node, planner->places[p->nodes[node].value].layout);
+  }
+  return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
+}
+
+static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
+  const gemel__program *p = &planner->f->program;
+  gemel__pkind kind = p->ops[p->nodes[node].op].kind;
+  gemel_status status;
+  if (kind == GEMEL__P_INPUT) {
+    return plan_input(planner, node);
+  }
+  if (kind == GEMEL__P_CONSTANT) {
+    return plan_constant(planner, node);
+  }
+  status = lay_out(planner, node);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return kind == GEMEL__P_SCALAR ? plan_scalar(planner, node) : plan_kernel(planner, node);
+}
+
+/* ---- Results and sizes ---- */
+
+/* Copies for the outputs that are inputs, constants, views, or the same value as another output. */
+static gemel_status plan_results(gemel__planner *planner) {
+  const gemel__program *p = &planner->f->program;
+  uint32_t k;
+  for (k = 0; k < p->n_outputs; k++) {
+    const gemel__place *place = &planner->places[p->outputs[k].value];
+    gemel__move *move;
+    if (is_direct(planner, k)) {
+      continue;
+    }
+    move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+    if (move == NULL) {
+      return out_of_memory(planner);
+    }
+    memset(move, 0, sizeof *move);
+    move->layout = place->layout;
+    move->output = k;
+    if (gemel__fix(planner, &move->from, place->buffer, place->layout->offset) != 0 ||
+        gemel__emit(planner, GEMEL__I_RESULT, p->n_nodes, move) != 0 ||
+        add_result(planner, k, place->layout) != 0) {
+      return out_of_memory(planner);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Has the segment end with reading the size that VALUE holds. */
+static gemel_status want(gemel__planner *planner, uint32_t value) {
+  const gemel__place *place = &planner->places[value];
+  gemel_status status = gemel__group_settle(planner, value);
+  if (status == GEMEL_OK && gemel__fix(planner, &planner->segment->wanted_data, place->buffer,
+                                       place->layout->offset) != 0) {
+    status = out_of_memory(planner);
+  }
+  planner->segment->wanted = value;
+  return status;
+}
+
+/* Plans nodes until one needs a size that is not known, or all are planned. */
+static gemel_status plan_nodes(gemel__planner *planner) {
+  gemel__segment *s = planner->segment;
+  const gemel__program *p = &planner->f->program;
+  gemel_status status = GEMEL_OK;
+  uint32_t node;
+  for (node = s->begin; node < p->n_nodes && status == GEMEL_OK; node++) {
+    status = plan_node(planner, node);
+    if (status == GEMEL_DECLINED) {
+      s->end = node;
+      return want(planner, planner->missing);
+    }
+  }
+  s->end = node;
+  return status;
+}
+
+/* ---- The segment ---- */
+
+/* Copies places of earlier segments of this path that another path has overwritten. */
+static void load_places(gemel_function *f, gemel__segment *parent) {
+  const gemel__program *p = &f->program;
+  uint32_t d, k;
+  for (d = 0; parent != NULL && d <= parent->depth; d++) {
+    gemel__segment *s = f->seen[d].segment;
+    uint32_t first = p->nodes[s->begin].value;
+    if (f->loaded[d] != s) {
+      memcpy(f->places + first, s->places, (p->nodes[s->end].value - first) * sizeof *f->places);
+      for (k = d + 1; k < f->loaded_capacity; k++) {
+        f->loaded[k] = NULL;
+      }
+      f->loaded[d] = s;
+    }
+  }
+}
+
+/* Keeps the places of this segment's values for when a child of it is planned later. */
+static gemel_status save_places(gemel__planner *planner) {
+  gemel__segment *s = planner->segment;
+  const gemel__program *p = &planner->f->program;
+  uint32_t first = p->nodes[s->begin].value;
+  size_t count = p->nodes[s->end].value - first;
+  if (s->wanted == GEMEL__NO_VALUE) {
+    return GEMEL_OK;
+  }
+  s->places = gemel__arena_copy(&s->meta, planner->places + first, count * sizeof *s->places);
+  return s->places != NULL ? GEMEL_OK : out_of_memory(planner);
+}
+
+/* Room for the tile buffers of the segment's loops. */
+static gemel_status reserve_scratch(gemel__planner *planner) {
+  gemel_function *f = planner->f;
+  size_t bytes = planner->scratch;
+  char *block;
+  if (bytes <= f->scratch_bytes) {
+    return GEMEL_OK;
+  }
+  block = gemel__alloc(bytes + GEMEL__DATA_ALIGNMENT);
+  if (block == NULL) {
+    return out_of_memory(planner);
+  }
+  if (f->scratch_block != NULL) {
+    gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
+  }
+  f->scratch_block = block;
+  f->scratch_bytes = bytes;
+  f->scratch = block + (-(uintptr_t)block & (GEMEL__DATA_ALIGNMENT - 1));
+  return GEMEL_OK;
+}
+
+static gemel_status plan_all(gemel__planner *planner) {
+  gemel_status status = plan_nodes(planner);
+  if (status == GEMEL_OK) {
+    status = gemel__group_settle_all(planner);
+  }
+  if (status == GEMEL_OK && planner->segment->wanted == GEMEL__NO_VALUE) {
+    status = plan_results(planner);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__memory_finish(planner);
+  }
+  if (status == GEMEL_OK) {
+    status = save_places(planner);
+  }
+  return status == GEMEL_OK ? reserve_scratch(planner) : status;
+}
+
+/* Marks whose places stand in the function's table now. */
+static void set_loaded(gemel_function *f, uint32_t depth, gemel__segment *segment) {
+  size_t k;
+  for (k = depth; k < f->loaded_capacity; k++) {
+    f->loaded[k] = NULL;
+  }
+  f->loaded[depth] = segment;
+}
+
+/* The table of all values' places, and room for the path to the new segment. */
+static gemel_status prepare_tables(gemel_function *f, uint32_t depth) {
+  size_t old = f->loaded_capacity;
+  if (gemel__grow(&f->loaded, &f->loaded_capacity, depth + 1u, sizeof *f->loaded) != 0 ||
+      gemel__grow(&f->seen, &f->seen_capacity, depth + 1u, sizeof *f->seen) != 0) {
+    return gemel__no_memory(&f->error, "a plan");
+  }
+  if (f->loaded_capacity > old) {
+    memset(f->loaded + old, 0, (f->loaded_capacity - old) * sizeof *f->loaded);
+  }
+  if (f->places == NULL) {
+    f->places = gemel__alloc_array(f->program.n_values, sizeof *f->places);
+  }
+  return f->places != NULL ? GEMEL_OK : gemel__no_memory(&f->error, "a plan");
+}
+
+static gemel__segment *new_segment(gemel__segment *parent, uint32_t begin) {
+  gemel__segment *s = gemel__alloc_zeroed(sizeof *s);
+  if (s != NULL) {
+    s->parent = parent;
+    s->depth = parent != NULL ? parent->depth + 1 : 0;
+    s->begin = begin;
+    s->wanted = GEMEL__NO_VALUE;
+  }
+  return s;
+}
+
+/* A function without run-time sizes needs the table of places only while it plans. */
+static void drop_places(gemel_function *f, const gemel__segment *segment) {
+  if (segment == NULL || (segment->depth == 0 && segment->wanted == GEMEL__NO_VALUE)) {
+    gemel__free(f->places, f->program.n_values * sizeof *f->places);
+    f->places = NULL;
+    set_loaded(f, 0, NULL);
+  }
+}
+
+gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
+                                 uint32_t begin, gemel__segment **made) {
+  uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
+  gemel__planner *planner = gemel__alloc_zeroed(sizeof *planner);
+  gemel__segment *s = new_segment(parent, begin);
+  gemel_status status = prepare_tables(f, depth);
+  if (planner == NULL || s == NULL) {
+    status = gemel__no_memory(&f->error, "a plan");
+  }
+  if (status == GEMEL_OK) {
+    planner->layouts = gemel__alloc_array(f->program.n_types, sizeof *planner->layouts);
+    status = planner->layouts != NULL ? GEMEL_OK : gemel__no_memory(&f->error, "a plan");
+  }
+  if (status == GEMEL_OK) {
+    load_places(f, parent);
+    set_loaded(f, depth, NULL);
+    planner->f = f;
+    planner->plan = plan;
+    planner->segment = s;
+    planner->places = f->places;
+    planner->error = &f->error;
+    status = plan_all(planner);
+    gemel__memory_clear(planner);
+  }
+  if (planner != NULL) {
+    gemel__free(planner->layouts, f->program.n_types * sizeof *planner->layouts);
+    gemel__free(planner, sizeof *planner);
+  }
+  if (status == GEMEL_OK) {
+    set_loaded(f, depth, s);
+  } else if (s != NULL) {
+    gemel__segment_free(f, s);
+    s = NULL;
+  }
+  drop_places(f, s);
+  *made = s;
+  return status;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a segment: pointers into inputs and results are set, then its instructions are done in
+ * order. Everything else was settled when it was planned.
+ */
+#include "run/function.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "cpu/copy.h"
+#include "run/planner.h"
+
+static void patch(gemel_function *f, const gemel__segment *s) {
+  const gemel__patch *p = s->patches, *end = p + s->n_patches;
+  for (; p < end; p++) {
+    *p->where = f->ports[p->port] + p->offset;
+  }
+}
+
+static void run_copy(const gemel__move *move) {
+  const gemel__layout *l = move->layout;
+  gemel__copy_strided(gemel_dtype_size(l->dtype), l->rank, l->shape, move->to, move->to_strides,
+                      move->from, l->strides);
+}
+
+/* Into the tensor of an output, row-major here: a given one with other strides has a stand-in. */
+static void run_result(gemel_function *f, const gemel__move *move) {
+  const gemel__layout *l = move->layout;
+  int64_t strides[GEMEL_MAX_RANK], elements, bytes;
+  if (gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, NULL) == GEMEL_OK) {
+    gemel__copy_strided(gemel_dtype_size(l->dtype), l->rank, l->shape,
+                        f->ports[f->program.n_inputs + move->output], strides, move->from,
+                        l->strides);
+  }
+}
+
+/* ---- Attributes with run-time sizes ---- */
+
+typedef struct late_lookup {
+  const gemel_function *f;
+  const gemel_kernel_call *call;
+} late_lookup;
+
+static int look_up_late(void *user, const gemel__atom *atom, int64_t *size) {
+  const late_lookup *l = user;
+  const gemel_view *in;
+  if (atom->kind == GEMEL__ATOM_SYMBOL) {
+    return gemel__plan_symbol(l->f->plans, atom->name, size);
+  }
+  if (atom->kind != GEMEL__ATOM_INPUT || atom->a >= l->call->n_inputs) {
+    return -1;
+  }
+  in = &l->call->inputs[atom->a];
+  *size = gemel__load_size(in->dtype, in->data);
+  return 0;
+}
+
+int64_t gemel__load_size(gemel_dtype dtype, const void *data) {
+  int64_t size = 0;
+  switch (dtype) {
+#define LOAD(E, name, bytes, kind, ctype)                                                          \
+  case GEMEL_##E: {                                                                                \
+    ctype value;                                                                                   \
+    memcpy(&value, data, sizeof value);                                                            \
+    size = (int64_t)value;                                                                         \
+    break;                                                                                         \
+  }
+    GEMEL_DTYPE_TABLE(LOAD)
+#undef LOAD
+  default:
+    break;
+  }
+  return size;
+}
+
+static gemel_status run_prepared(gemel_kernel_call *call,
+                                 gemel_status (*run)(const gemel_kernel_call *)) {
+  gemel_status status;
+  call->scratch = call->scratch_bytes > 0 ? gemel__alloc(call->scratch_bytes) : NULL;
+  if (call->scratch_bytes > 0 && call->scratch == NULL) {
+    return gemel__no_memory(call->error, "scratch memory");
+  }
+  status = run(call);
+  gemel__free(call->scratch, call->scratch_bytes);
+  return status;
+}
+
+/* Evaluates the attributes, then chooses the kernel anew. */
+static gemel_status run_dynamic(gemel_function *f, gemel__invocation *inv) {
+  late_lookup l = {f, &inv->call};
+  const gemel_kernel *k = inv->candidates;
+  gemel_status status = GEMEL_OK;
+  size_t i;
+  for (i = 0; i < inv->n_late && status == GEMEL_OK; i++) {
+    status = gemel__dim_evaluate(f->program.context, inv->late[i].dim, look_up_late, &l,
+                                 inv->late[i].target, &f->error);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  while (f->plain && k[1].name != NULL) {
+    k++;
+  }
+  for (status = GEMEL_DECLINED; k->name != NULL; k++) {
+    memset(inv->call.state, 0, GEMEL_KERNEL_STATE_BYTES);
+    inv->call.scratch_bytes = 0;
+    status = k->prepare != NULL ? k->prepare(&inv->call) : GEMEL_OK;
+    if (status != GEMEL_DECLINED) {
+      return status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
+    }
+  }
+  return gemel__fail(&f->error, GEMEL_UNSUPPORTED, "every kernel declines");
+}
+
+/* ---- Instructions ---- */
+
+static gemel_status failed(gemel_function *f, uint32_t node, gemel_status status) {
+  if (f->error.status != status) {
+    gemel__fail(&f->error, status, "%s", gemel_status_text(status));
+  }
+  gemel__blame(&f->program, node, &f->error);
+  return status;
+}
+
+gemel_status gemel__segment_run(gemel_function *f, gemel__segment *s) {
+  const gemel__instr *instr = s->instrs, *end = instr + s->n_instrs;
+  patch(f, s);
+  f->error.status = GEMEL_OK;
+  for (; instr < end; instr++) {
+    gemel_status status = GEMEL_OK;
+    switch (instr->kind) {
+    case GEMEL__I_LOOP:
+      gemel__loop_run(instr->body, f->scratch);
+      break;
+    case GEMEL__I_KERNEL: {
+      const gemel__invocation *inv = instr->body;
+      status = inv->run(&inv->call);
+      break;
+    }
+    case GEMEL__I_DYNAMIC:
+      status = run_dynamic(f, instr->body);
+      break;
+    case GEMEL__I_COPY:
+      run_copy(instr->body);
+      break;
+    case GEMEL__I_RESULT:
+      run_result(f, instr->body);
+      break;
+    case GEMEL__I_POISON: {
+      const gemel__move *move = instr->body;
+      memset(move->to, move->pattern, (size_t)move->bytes);
+      break;
+    }
+    }
+    if (status != GEMEL_OK) {
+      return failed(f, instr->node, status);
+    }
+  }
+  return GEMEL_OK;
+}
