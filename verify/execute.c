@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running what is on trial: the library in its variants, or a program's own kernel for one operation.
+ * Results of the scattered variant lie in odd layouts between guard bytes, which are compared
+ * afterwards, so a write outside a result is found.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "tiers.h"
+
+const gemel__variant gemel__variants[] = {{"fused", 0, 0, 0},
+                                          {"plain", 1, 1, 0},
+                                          {"one thread", 0, 1, 0},
+                                          {"odd layout", 0, 2, 1},
+                                          {NULL, 0, 0, 0}};
+
+const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
+  gemel_view v = gemel_tensor_view(tensor);
+  const char *at = v.data;
+  int k;
+  for (k = v.rank; k-- > 0;) {
+    at += (int64_t)(i % (size_t)v.shape[k]) * v.strides[k];
+    i /= (size_t)v.shape[k];
+  }
+  return at;
+}
+
+const char *gemel__operation_family(const char *name) {
+  static const struct {
+    const char *name, *family;
+  } rows[] = {
+#define OP(name, inputs, attrs, flags, family, law, summary) {#name, #family},
+#include "ops/ops.def"
+#undef OP
+#define SCALAR(name, ...) {#name, "elementwise"},
+#include "ops/scalar.def"
+#undef SCALAR
+  };
+  size_t k;
+  for (k = 0; k < sizeof rows / sizeof *rows; k++) {
+    if (strcmp(rows[k].name, name) == 0) {
+      return rows[k].family;
+    }
+  }
+  return "";
+}
+
+/* ---- Guarded results ---- */
+
+#define GUARD_BYTE 0xA5
+
+struct guarded {
+  void *block;
+  size_t bytes;
+  gemel_tensor *tensor;
+};
+
+static void release_block(void *state) {
+  struct guarded *g = state;
+  gemel__free(g->block, g->bytes);
+  gemel__free(g, sizeof *g);
+}
+
+/* A tensor of TYPE in column-major order with a gap after each element and guards around it. */
+static gemel_tensor *guarded_tensor(const gemel__leaf *type, gemel_error *error) {
+  size_t size = gemel_dtype_size(type->dtype);
+  int64_t strides[GEMEL_MAX_RANK];
+  size_t step = 2 * size;
+  struct guarded *g = gemel__alloc_zeroed(sizeof *g);
+  int k;
+  for (k = 0; k < type->rank; k++) {
+    strides[k] = (int64_t)step;
+    step *= (size_t)(type->shape[k] > 0 ? type->shape[k] : 1);
+  }
+  if (g == NULL || (g->block = gemel__alloc(g->bytes = step + 128)) == NULL) {
+    gemel__free(g, sizeof *g);
+    gemel__no_memory(error, "a guarded result");
+    return NULL;
+  }
+  memset(g->block, GUARD_BYTE, g->bytes);
+  g->tensor = gemel_tensor_wrap(type->dtype, type->rank, type->shape, strides,
+                                (char *)g->block + 64, release_block, g, error);
+  if (g->tensor == NULL) {
+    release_block(g);
+    return NULL;
+  }
+  return g->tensor;
+}
+
+/* 1 if every byte outside the elements, which stand at every second place, is still the guard byte. */
+static int guards_hold(gemel_tensor *tensor) {
+  gemel_view v = gemel_tensor_view(tensor);
+  size_t size = gemel_dtype_size(v.dtype);
+  size_t count = (size_t)gemel_tensor_elements(tensor);
+  const unsigned char *first = (const unsigned char *)v.data - 64;
+  size_t span = 2 * size * (count > 0 ? count : 1) + 128;
+  size_t at;
+  for (at = 0; at < span; at++) {
+    size_t from = at - 64;
+    if (at >= 64 && from < 2 * size * count && from % (2 * size) < size) {
+      continue;
+    }
+    if (first[at] != GUARD_BYTE) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- The library ---- */
+
+static gemel_status leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_output(graph, k));
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int j;
+  leaf->dtype = gemel_type_dtype(context, type);
+  leaf->rank = gemel_type_rank(context, type);
+  leaf->count = 1;
+  for (j = 0; j < leaf->rank; j++) {
+    if (!gemel_dim_is_constant(context, dims[j], &leaf->shape[j])) {
+      return GEMEL_DECLINED;
+    }
+    leaf->count *= (size_t)leaf->shape[j];
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status scatter(const gemel__instance *instance, gemel_tensor *const *values,
+                            gemel__random *random, gemel_tensor **inputs, gemel_tensor **outputs,
+                            gemel_error *error) {
+  size_t k, n_out = gemel_graph_output_count(instance->graph);
+  for (k = 0; k < instance->n_leaves; k++) {
+    inputs[k] = gemel__tensor_scattered(values[k], random, error);
+    if (inputs[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  for (k = 0; k < n_out; k++) {
+    gemel__leaf leaf;
+    /* a size known at run time only: the library makes the tensor */
+    if (leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK &&
+        (outputs[k] = guarded_tensor(&leaf, error)) == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status call_scattered(gemel_function *function, const gemel__instance *instance,
+                                   gemel_tensor *const *values, gemel__random *random,
+                                   gemel_tensor **outputs, gemel_error *error) {
+  size_t k, n_out = gemel_graph_output_count(instance->graph);
+  gemel_tensor **inputs = gemel__alloc_array(instance->n_leaves + n_out, sizeof *inputs);
+  gemel_tensor **guarded = inputs + instance->n_leaves;
+  gemel_status status;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a run");
+  }
+  status = scatter(instance, values, random, inputs, outputs, error);
+  if (status == GEMEL_OK) {
+    memcpy(guarded, outputs, n_out * sizeof *outputs);
+    status = gemel_call(function, inputs, outputs, error);
+  }
+  for (k = 0; k < n_out && status == GEMEL_OK; k++) {
+    if (guarded[k] != NULL && !guards_hold(guarded[k])) {
+      status = gemel__fail(error, GEMEL_INTERNAL, "output %zu: bytes outside it were written", k);
+    }
+  }
+  gemel__tensors_release(instance->n_leaves, inputs);
+  gemel__free(inputs, (instance->n_leaves + n_out) * sizeof *inputs);
+  return status;
+}
+
+gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+                            gemel_tensor *const *values, gemel__random *random,
+                            gemel_tensor **outputs, gemel_error *error) {
+  gemel_options options = {sizeof options, variant->threads, 0, variant->plain};
+  gemel_function *function = gemel_compile(instance->graph, &options, error);
+  size_t n_out = gemel_graph_output_count(instance->graph);
+  gemel_status status;
+  memset(outputs, 0, n_out * sizeof *outputs);
+  if (function == NULL) {
+    return error != NULL ? error->status : GEMEL_INTERNAL;
+  }
+  if (variant->scattered) {
+    status = call_scattered(function, instance, values, random, outputs, error);
+  } else {
+    status = gemel_call(function, values, outputs, error);
+  }
+  gemel_function_free(function);
+  if (status != GEMEL_OK) {
+    gemel__tensors_release(n_out, outputs);
+  }
+  return status;
+}
+
+/* ---- A program's kernel ---- */
+
+struct kernel_run {
+  gemel_view inputs[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel_view outputs[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS * 2];
+  int64_t sizes[512];
+  size_t used;
+  double state[GEMEL_KERNEL_STATE_BYTES / sizeof(double)];
+};
+
+/* Dims in attributes become integers, as kernels see them. */
+static gemel_status evaluate_attr(gemel_context *context, struct kernel_run *r, gemel_attr *a) {
+  size_t k, n = a->kind & GEMEL_ATTR_LIST ? a->count : 1;
+  const gemel_dim *dims = a->kind & GEMEL_ATTR_LIST ? a->u.dims : &a->u.dim;
+  int64_t *sizes = r->sizes + r->used;
+  if ((a->kind & ~GEMEL_ATTR_LIST) != GEMEL_ATTR_DIM) {
+    return GEMEL_OK;
+  }
+  if (r->used + n > sizeof r->sizes / sizeof *r->sizes) {
+    return GEMEL_UNSUPPORTED;
+  }
+  for (k = 0; k < n; k++) {
+    if (!gemel_dim_is_constant(context, dims[k], &sizes[k])) {
+      return GEMEL_DECLINED; /* a size known at run time only */
+    }
+  }
+  r->used += n;
+  if (a->kind & GEMEL_ATTR_LIST) {
+    a->kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT;
+    a->u.ints = sizes;
+  } else {
+    a->kind = GEMEL_ATTR_INT;
+    a->u.i = sizes[0];
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status prepare_call(const gemel__instance *instance, gemel_tensor *const *values,
+                                 struct kernel_run *r, gemel_kernel_call *call,
+                                 gemel_tensor **outputs, gemel_error *error) {
+  gemel_graph *graph = instance->graph;
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_value result = gemel_graph_output(graph, 0);
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(context, gemel__node_at(graph, result.node)->attrs);
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  memset(call, 0, sizeof *call);
+  call->size = sizeof *call;
+  call->n_inputs = instance->n_leaves;
+  call->n_outputs = gemel_graph_output_count(graph);
+  if (call->n_inputs > GEMEL_SAMPLE_MAX_INPUTS || call->n_outputs > GEMEL_SAMPLE_MAX_INPUTS ||
+      attrs->count > sizeof r->attrs / sizeof *r->attrs) {
+    return GEMEL_DECLINED;
+  }
+  for (k = 0; k < call->n_inputs; k++) {
+    r->inputs[k] = gemel_tensor_view(values[k]);
+  }
+  for (k = 0; k < attrs->count && status == GEMEL_OK; k++) {
+    r->attrs[k] = attrs->values[k];
+    status = evaluate_attr(context, r, &r->attrs[k]);
+  }
+  for (k = 0; k < call->n_outputs && status == GEMEL_OK; k++) {
+    gemel__leaf leaf;
+    status = leaf_of_output(graph, k, &leaf);
+    if (status == GEMEL_OK) {
+      outputs[k] = gemel_tensor_new(leaf.dtype, leaf.rank, leaf.shape, error);
+      status = outputs[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    }
+    if (status == GEMEL_OK) {
+      r->outputs[k] = gemel_tensor_view(outputs[k]);
+      /* what a kernel leaves unwritten shall show */
+      memset(r->outputs[k].data, 0xff, leaf.count * gemel_dtype_size(leaf.dtype));
+    }
+  }
+  call->inputs = r->inputs;
+  call->outputs = r->outputs;
+  call->attrs = r->attrs;
+  call->threads = 1;
+  call->state = r->state;
+  call->data = gemel__node_op(graph, result.node)->record.data;
+  call->error = error;
+  return status;
+}
+
+gemel_status gemel__execute_kernel(const gemel__instance *instance, const gemel_kernel *kernel,
+                                   gemel_tensor *const *values, gemel_tensor **outputs,
+                                   gemel_error *error) {
+  struct kernel_run *r = gemel__alloc_zeroed(sizeof *r);
+  gemel_kernel_call call;
+  gemel_status status;
+  memset(outputs, 0, gemel_graph_output_count(instance->graph) * sizeof *outputs);
+  if (r == NULL) {
+    return gemel__no_memory(error, "a kernel's run");
+  }
+  status = prepare_call(instance, values, r, &call, outputs, error);
+  if (status == GEMEL_OK && kernel->prepare != NULL) {
+    status = kernel->prepare(&call);
+  }
+  if (status == GEMEL_OK && call.scratch_bytes > 0) {
+    call.scratch = gemel__alloc(call.scratch_bytes);
+    status = call.scratch != NULL ? GEMEL_OK : gemel__no_memory(error, "scratch memory");
+  }
+  if (status == GEMEL_OK) {
+    status = kernel->run(&call);
+  }
+  gemel__free(call.scratch, call.scratch_bytes);
+  gemel__free(r, sizeof *r);
+  if (status != GEMEL_OK) {
+    gemel__tensors_release(gemel_graph_output_count(instance->graph), outputs);
+  }
+  return status;
+}

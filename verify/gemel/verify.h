@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The harness: evidence that what is shipped computes what its reference says, or a small
+ * counterexample. Evidence comes in tiers, each with its own question; doc/verify.md explains them.
+ */
+#ifndef GEMEL_VERIFY_H
+#define GEMEL_VERIFY_H
+
+#include <gemel/gemel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The tiers. X(enum, name, question). */
+#define GEMEL_TIER_TABLE(X)                                                                        \
+  X(REAL, real, "are both sides the same function over the reals?")                                \
+  X(INTEGER, integer, "does the shipped code give the exact result where everything is exact?")    \
+  X(FLOAT, float, "is each result within the bound propagated for this input?")                    \
+  X(GRADIENT, gradient, "is the symbolic derivative the derivative?")                              \
+  X(SPECIAL, special, "NaN, infinities, signed zeros, ties, odd layouts: as the conventions say?")
+
+typedef enum gemel_tier {
+#define GEMEL_TIER_ENUM(E, name, question) GEMEL_TIER_##E,
+  GEMEL_TIER_TABLE(GEMEL_TIER_ENUM)
+#undef GEMEL_TIER_ENUM
+  GEMEL_TIER_COUNT
+} gemel_tier;
+
+/* What came out, from good to bad. Only PASSED and NOT_APPLICABLE are good. */
+#define GEMEL_VERDICT_TABLE(X)                                                                     \
+  X(PASSED, "passed")                                                                              \
+  X(NOT_APPLICABLE, "not applicable")                                                              \
+  X(NOT_RUN, "not run")                                                                            \
+  X(UNINFORMATIVE, "uninformative")                                                                \
+  X(REFUTED, "refuted")
+
+typedef enum gemel_verdict {
+#define GEMEL_VERDICT_ENUM(E, text) GEMEL_##E,
+  GEMEL_VERDICT_TABLE(GEMEL_VERDICT_ENUM)
+#undef GEMEL_VERDICT_ENUM
+  GEMEL_VERDICT_COUNT
+} gemel_verdict;
+
+/* Names of tiers and verdicts; static storage; thread-safe. */
+const char *gemel_tier_name(gemel_tier tier);
+const char *gemel_verdict_name(gemel_verdict verdict);
+
+/* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
+typedef struct gemel_record {
+  size_t size;
+  const char *kind; /* "operation", "gradient" (its derivative graph), "kernel", "pair" */
+  const char *name;
+  gemel_tier tier;
+  gemel_verdict verdict;
+  const char *how;    /* what carries it: "field", "cells", "samples", "bits", "bound", "Taylor" */
+  const char *detail; /* reason, caveat, or what was measured; "" if there is nothing to say */
+  size_t instances;   /* how many were tried */
+  size_t elements;    /* how many results were compared */
+  uint64_t seed;
+  double seconds;
+  double worst;             /* tier float: largest error ÷ bound; else 0 */
+  double error_probability; /* of passing although false, as far as the model says; else 0 */
+  const char *counterexample; /* graph text, inputs and both results; NULL unless refuted */
+  const char *replay;         /* file that reproduces it; NULL if none was written */
+} gemel_record;
+
+typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
+
+/* Options; start from {0} and set SIZE. */
+typedef struct gemel_verify_options {
+  size_t size;
+  uint64_t seed;
+  size_t instances;   /* for each operation and tier; 0: 24 */
+  unsigned tiers;     /* bit 1 << tier; 0: all */
+  const char *ops;    /* glob over operations' names; NULL: all */
+  const char *replay_folder; /* where counterexamples are written; NULL: nowhere */
+  gemel_record_sink sink;    /* called for each record, on the calling thread */
+  void *user;
+} gemel_verify_options;
+
+/* Counts of a run. */
+typedef struct gemel_verify_summary {
+  size_t size;
+  size_t records;
+  size_t verdicts[GEMEL_VERDICT_COUNT];
+} gemel_verify_summary;
+
+/* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
+ * derivatives, in every tier. Verdicts go to the sink; the return value is about the run itself:
+ * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for different
+ * contexts. */
+gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
+                                     gemel_verify_summary *summary, gemel_error *error);
+
+/* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the operation
+ * is under test): tiers integer, float and special. A kernel that declines an instance isn't judged
+ * on it. Verdicts as above, with kind "kernel". */
+gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
+                                 const gemel_kernel *kernel, const gemel_verify_options *options,
+                                 gemel_verify_summary *summary, gemel_error *error);
+
+/* What tells two graphs apart in IEEE terms, as bits; the words that rules use in `needs`. */
+#define GEMEL_NEEDS_TABLE(X)                                                                       \
+  X(NNAN, nnan)                                                                                    \
+  X(NINF, ninf)                                                                                    \
+  X(NSZ, nsz)                                                                                      \
+  X(CONTRACT, contract)                                                                            \
+  X(ARCP, arcp)                                                                                    \
+  X(AFN, afn)                                                                                      \
+  X(REASSOC, reassoc)
+
+enum {
+#define GEMEL_NEEDS_ENUM(E, name) GEMEL_NEEDS_INDEX_##E,
+  GEMEL_NEEDS_TABLE(GEMEL_NEEDS_ENUM)
+#undef GEMEL_NEEDS_ENUM
+  GEMEL_NEEDS_COUNT
+};
+#define GEMEL_NEEDS_ALL ((1u << GEMEL_NEEDS_COUNT) - 1)
+
+/* What gemel_verify_pair found. */
+typedef struct gemel_pair_result {
+  size_t size;
+  gemel_verdict verdict; /* the worst of the tiers */
+  int bitwise;           /* 1: no difference in any bit was seen */
+  unsigned needs;        /* words that tell the two apart, 1u << GEMEL_NEEDS_INDEX_… */
+  unsigned refused;      /* those of NEEDS that ALLOW doesn't allow */
+} gemel_pair_result;
+
+/* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name;
+ * differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which words
+ * may tell them apart (GEMEL_NEEDS_ALL: any); one that isn't allowed is a refutation. One record a
+ * tier goes to the sink, with kind "pair" and NAME. */
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error);
+
+/* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE, GEMEL_BAD_TEXT
+ * (line, column). */
+gemel_status gemel_verify_replay(gemel_context *context, const char *path,
+                                 const gemel_verify_options *options,
+                                 gemel_verify_summary *summary, gemel_error *error);
+
+/* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
+ * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds, worst,
+ * error_probability, and for a refutation counterexample and replay. */
+size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tier gradient. The left side is what the library builds: the reverse-mode graph R(x, u), whose
+ * inner product with a direction t is u'(J t), and the forward-mode graph J(x, t). The right side is
+ * the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t, by
+ * rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides are
+ * evaluated by references on the models, so equality is exact and nothing is tolerated.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "domains/dual.h"
+#include "model.h"
+
+/* Everything about one instance: leaves are x (its inputs), u (a cotangent for each output of float
+ * dtype), t (a tangent for each input of float dtype), in this order. */
+struct derivative {
+  const gemel__instance *instance;
+  gemel__instance reverse; /* inputs x, u; outputs a cotangent for each float input */
+  gemel_graph *forward;    /* inputs x, t; outputs a tangent for each float output */
+  gemel__instance leaves;  /* no graph: the leaves of both sides */
+  size_t n_x, n_u, n_t;
+  size_t n_out; /* outputs of the instance, of any dtype */
+};
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* ---- The forward graph ---- */
+
+static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
+  if (error != NULL && gemel_graph_error(graph)->status != GEMEL_OK) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_value *y,
+                                  gemel_value *wrt, gemel_value *t, gemel_value *result,
+                                  gemel_error *error) {
+  gemel_graph *g = v->forward;
+  char label[24];
+  size_t k, n_wrt = 0, n_y = 0;
+  gemel_status status;
+  for (k = 0; k < v->n_x; k++) {
+    x[k] = gemel_input(g, gemel_graph_input_name(v->instance->graph, k),
+                       gemel_value_type(gemel_graph_input(v->instance->graph, k)));
+  }
+  for (k = 0; k < v->n_x; k++) {
+    if (is_float(v->instance->leaves[k].dtype)) {
+      snprintf(label, sizeof label, "tangent_%zu", k);
+      wrt[n_wrt] = x[k];
+      t[n_wrt++] = gemel_input(g, label, gemel_value_type(x[k]));
+    }
+  }
+  status = graph_status(g, error);
+  if (status == GEMEL_OK) {
+    status = gemel__graph_inline(g, v->instance->graph, x, y, error);
+  }
+  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+    if (is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
+      y[n_y++] = y[k];
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = gemel_jvp(n_y, y, n_wrt, wrt, t, result, error);
+  }
+  for (k = 0; k < n_y && status == GEMEL_OK; k++) {
+    snprintf(label, sizeof label, "dy%zu", k);
+    status = gemel_output(result[k], label);
+  }
+  return status;
+}
+
+static gemel_status make_forward(struct derivative *v, gemel_error *error) {
+  size_t n = 3 * v->n_x + 2 * v->n_out;
+  gemel_value *room = gemel__alloc_array(n, sizeof *room);
+  gemel_status status;
+  v->forward = gemel_graph_new(gemel_graph_context(v->instance->graph), error);
+  if (room == NULL || v->forward == NULL) {
+    gemel__free(room, n * sizeof *room);
+    return gemel__no_memory(error, "a derivative");
+  }
+  status = build_forward(v, room, room + 3 * v->n_x, room + v->n_x, room + 2 * v->n_x,
+                         room + 3 * v->n_x + v->n_out, error);
+  gemel__free(room, n * sizeof *room);
+  return status;
+}
+
+/* ---- Leaves ---- */
+
+static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
+  size_t k, at;
+  gemel__instance *l = &v->leaves;
+  v->n_x = v->instance->n_leaves;
+  v->n_u = v->reverse.n_leaves - v->n_x;
+  v->n_t = gemel_graph_output_count(v->reverse.graph);
+  v->n_out = gemel_graph_output_count(v->instance->graph);
+  l->elementwise = v->instance->elementwise;
+  l->leaves = gemel__alloc_array(v->n_x + v->n_u + v->n_t, sizeof *l->leaves);
+  if (l->leaves == NULL) {
+    return gemel__no_memory(error, "a derivative");
+  }
+  l->n_leaves = v->n_x + v->n_u + v->n_t;
+  memcpy(l->leaves, v->reverse.leaves, v->reverse.n_leaves * sizeof *l->leaves);
+  for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
+    if (is_float(v->instance->leaves[k].dtype)) {
+      l->leaves[at] = v->instance->leaves[k];
+      l->leaves[at++].domain = GEMEL_ANY;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void clear_derivative(struct derivative *v) {
+  gemel__instance_clear(&v->reverse);
+  gemel__instance_clear(&v->leaves);
+  gemel_graph_unref(v->forward);
+}
+
+/* ---- Left: what the library built ---- */
+
+/* ACCUMULATOR += Σ a_i b_i. */
+static void add_inner_product(gemel__domain *d, void *accumulator, void *scratch,
+                              const gemel__rtensor *a, const gemel__rtensor *b) {
+  size_t i;
+  for (i = 0; i < a->count; i++) {
+    d->mul(d, scratch, gemel__rtensor_at(a, i), gemel__rtensor_at(b, i));
+    d->add(d, accumulator, accumulator, scratch);
+  }
+}
+
+/* OUTPUT = Σ_k <A[k], B[k]> as a scalar. */
+static gemel_status inner_products(gemel__domain *d, size_t n, const gemel__rtensor *a,
+                                   const gemel__rtensor *b, gemel__rtensor *output,
+                                   gemel_error *error) {
+  gemel_status status = gemel__rtensor_init(output, d, GEMEL_F64, 0, NULL, error);
+  void *scratch = gemel__elements_new(d, 1);
+  size_t k;
+  if (status != GEMEL_OK || scratch == NULL) {
+    gemel__elements_free(d, scratch, 1);
+    return status != GEMEL_OK ? status : gemel__no_memory(error, "an inner product");
+  }
+  for (k = 0; k < n; k++) {
+    add_inner_product(d, gemel__rtensor_at(output, 0), scratch, &a[k], &b[k]);
+  }
+  gemel__elements_free(d, scratch, 1);
+  return GEMEL_OK;
+}
+
+static gemel_status evaluate_built(const gemel__side *side, gemel__domain *d,
+                                   const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                   gemel_error *error) {
+  const struct derivative *v = side->data;
+  size_t n_forward = v->n_x + v->n_t, k;
+  gemel__rtensor *cotangents = gemel__alloc_array(v->n_t, sizeof *cotangents);
+  gemel__rtensor *borrowed = gemel__alloc_array(n_forward, sizeof *borrowed);
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (cotangents != NULL && borrowed != NULL) {
+    /* x then t, without the u between them; the elements stay the caller's */
+    memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
+    memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
+    status =
+        gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, NULL, NULL, error);
+  } else {
+    gemel__no_memory(error, "a derivative");
+  }
+  if (status == GEMEL_OK) {
+    status = inner_products(d, v->n_t, cotangents, inputs + v->n_x + v->n_u, &outputs[0], error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_graph(v->forward, d, borrowed, outputs + 1, NULL, NULL, error);
+  }
+  for (k = 0; k < v->n_t && cotangents != NULL; k++) {
+    gemel__rtensor_clear(&cotangents[k]);
+  }
+  gemel__free(cotangents, v->n_t * sizeof *cotangents);
+  gemel__free(borrowed, n_forward * sizeof *borrowed);
+  return status;
+}
+
+/* ---- Right: dual numbers ---- */
+
+static gemel_status dual_input(gemel__domain *dual, const gemel__rtensor *x,
+                               const gemel__rtensor *t, gemel__rtensor *result,
+                               gemel_error *error) {
+  gemel__domain *base = gemel__dual_base(dual);
+  size_t i;
+  gemel_status status =
+      gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error);
+  for (i = 0; i < x->count && status == GEMEL_OK; i++) {
+    void *e = gemel__rtensor_at(result, i);
+    base->set(base, gemel__dual_value(dual, e), gemel__rtensor_at(x, i));
+    if (t != NULL) {
+      base->set(base, gemel__dual_tangent(dual, e), gemel__rtensor_at(t, i));
+    }
+  }
+  return status;
+}
+
+/* The tangents of a dual tensor, as a tensor of the base. */
+static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
+                                  gemel__rtensor *tangents, gemel_error *error) {
+  gemel__domain *base = gemel__dual_base(dual);
+  size_t i;
+  gemel_status status =
+      gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error);
+  for (i = 0; i < y->count && status == GEMEL_OK; i++) {
+    base->set(base, gemel__rtensor_at(tangents, i),
+              gemel__dual_tangent_of(dual, gemel__rtensor_at(y, i)));
+  }
+  return status;
+}
+
+static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dual,
+                                  const gemel__rtensor *inputs, gemel__rtensor *x,
+                                  gemel__rtensor *y, gemel__rtensor *outputs, gemel_error *error) {
+  size_t k, t = v->n_x + v->n_u, n = 0;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < v->n_x && status == GEMEL_OK; k++) {
+    int f = is_float(v->instance->leaves[k].dtype);
+    status = dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error);
+    t += (size_t)f;
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error);
+  }
+  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+    if (is_float(y[k].dtype)) {
+      status = take_tangents(dual, &y[k], &outputs[1 + n++], error);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = inner_products(gemel__dual_base(dual), n, outputs + 1, inputs + v->n_x, &outputs[0],
+                            error);
+  }
+  return status;
+}
+
+static gemel_status evaluate_right(const gemel__side *side, gemel__domain *d,
+                                   const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                   gemel_error *error) {
+  const struct derivative *v = side->data;
+  size_t n = v->n_x + v->n_out;
+  gemel__domain *dual = gemel__dual_new(d);
+  gemel__rtensor *room = gemel__alloc_array(n, sizeof *room);
+  gemel_status status;
+  if (dual == NULL || room == NULL) {
+    status = gemel__no_memory(error, "dual numbers");
+  } else {
+    status = evaluate_dual(v, dual, inputs, room, room + v->n_x, outputs, error);
+  }
+  if (room != NULL) {
+    gemel__rtensors_clear(n, room);
+  }
+  gemel__free(room, n * sizeof *room);
+  gemel__dual_free(dual);
+  return status;
+}
+
+/* ---- The question ---- */
+
+gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
+                                    size_t trials, gemel__answer *answer, gemel_error *error) {
+  struct derivative v;
+  gemel__side left = {evaluate_built, &v}, right = {evaluate_right, &v};
+  gemel__question q;
+  double constants[16];
+  gemel_status status;
+  memset(&v, 0, sizeof v);
+  memset(&q, 0, sizeof q);
+  memset(answer, 0, sizeof *answer);
+  answer->how = "";
+  v.instance = instance;
+  status = gemel__instance_gradient(&v.reverse, instance, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = make_leaves(&v, error);
+  if (status == GEMEL_OK) {
+    status = make_forward(&v, error);
+  }
+  if (status == GEMEL_OK) {
+    q.leaves = &v.leaves;
+    q.left = &left;
+    q.right = &right;
+    q.n_outputs = 1 + v.n_u;
+    q.points = points;
+    q.trials = trials;
+    q.seed = seed;
+    gemel__survey(v.reverse.graph, &q.rings, &q.logs, constants, 16, &q.n_constants);
+    q.constants = constants;
+    status = gemel__decide(&q, answer, error);
+    /* the witness's first tensors are the instance's inputs; what follows belongs to the directions */
+  }
+  if (status == GEMEL_OK) {
+    answer->detail[sizeof answer->detail - 1] = '\0';
+  }
+  clear_derivative(&v);
+  return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An instance: a graph of concrete shapes, with what values its inputs may take. Everything that the
+ * harness judges is turned into one: an operation applied to inputs, a derivative, a side of a pair.
+ */
+#ifndef GEMEL__VERIFY_INSTANCE_H
+#define GEMEL__VERIFY_INSTANCE_H
+
+#include <gemel/verify.h>
+#include "reference/reference.h"
+#include "sample/points.h"
+#include "sample/random.h"
+
+/* An input of an instance. */
+typedef struct gemel__leaf {
+  gemel_dtype dtype;
+  int rank;
+  int64_t shape[GEMEL_MAX_RANK];
+  size_t count;
+  gemel_domain domain;
+  int64_t low, high; /* GEMEL_INDEX */
+} gemel__leaf;
+
+typedef struct gemel__instance {
+  gemel_graph *graph;
+  size_t n_leaves;
+  gemel__leaf *leaves;
+  int elementwise; /* each result element depends on one element of each operand */
+  double ulp;      /* a scalar operation's claim; −1: none, the bound is propagated */
+} gemel__instance;
+
+/* How values are drawn. */
+typedef enum gemel__fill {
+  GEMEL__FILL_INTEGERS, /* small integers in floats; integer dtypes at their extremes */
+  GEMEL__FILL_FULL,     /* full significands */
+  GEMEL__FILL_SPECIAL,  /* NaN, infinities, zeros, subnormals among small numbers */
+  GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
+} gemel__fill;
+
+/* Draws an instance of the operation RECORD in DTYPE. GEMEL_DECLINED if it has none there. */
+gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
+                                  const gemel_operation *record, gemel_dtype dtype,
+                                  int64_t max_elements, gemel__random *random, gemel_error *error);
+
+/* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may be
+ * NULL: any) has one entry an input. */
+gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
+                                      const gemel_domain *domains, gemel_error *error);
+
+/* The instance of its derivative: a graph with INSTANCE's inputs, then one cotangent an output of
+ * float dtype ("u0", …), whose outputs are the cotangents of the inputs of float dtype. GEMEL_DECLINED
+ * if nothing is differentiable. */
+gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
+                                      gemel_error *error);
+
+void gemel__instance_clear(gemel__instance *instance);
+
+/* Draws a value for each leaf into new row-major tensors (an array of n_leaves). */
+gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill fill,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error);
+void gemel__tensors_release(size_t n, gemel_tensor **tensors);
+
+/* The same tensor in an odd layout: permuted axes, gaps, negative strides, an offset; the elements
+ * around it are NaN. */
+gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
+                                      gemel_error *error);
+
+/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets the graph's outputs. */
+gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
+                                       gemel_tensor *const *values, gemel__rtensor *outputs,
+                                       gemel_error *error);
+void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors);
+
+#endif

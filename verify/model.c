@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The two models together. For each point: O evaluates both sides, with more and more precision while
+ * a decision is open; results that don't overlap are a counterexample. The decisions taken there are
+ * then forced on F, at fresh residues: a mismatch says that the two are different formulas on that
+ * cell. Besides, F alone runs trials in which the quadratic character stands for the sign; these are
+ * proofs where no character was asked, and nothing but a hint where one was.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "domains/field.h"
+#include "domains/ordered.h"
+#include "ops/ops.h"
+#include "tiers.h"
+
+enum { CHAINS_A_CELL = 2, REDRAWS = 6, MAX_CELLS = 4096 };
+
+struct state {
+  const gemel__question *q;
+  gemel__answer *answer;
+  gemel__ordered *o;
+  gemel__domain *f;
+  gemel__tape tapes[2];
+  gemel__rtensor *results; /* left's, then right's */
+  gemel__random random;
+  uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
+  size_t o_compared, o_nonzero, o_undefined;
+  size_t f_accepted, f_rejected, f_open, f_with_characters;
+  size_t cell_accepted, cell_rejected, cell_open;
+  size_t keyed, gaps;
+  int exponentials;
+  double delta;
+};
+
+/* ---- Evaluating ---- */
+
+/* Both sides on D; BEFORE is called ahead of each (0 left, 1 right). */
+static gemel_status evaluate_sides(struct state *s, gemel__domain *d, const gemel__rtensor *inputs,
+                                   void (*before)(struct state *s, int side), gemel_error *error) {
+  const gemel__side *sides[2] = {s->q->left, s->q->right};
+  gemel_status status = GEMEL_OK;
+  int k;
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  for (k = 0; k < 2 && status == GEMEL_OK; k++) {
+    if (before != NULL) {
+      before(s, k);
+    }
+    status = sides[k]->evaluate(sides[k], d, inputs,
+                                s->results + (size_t)k * s->q->n_outputs, error);
+  }
+  return status;
+}
+
+static void record_side(struct state *s, int side) {
+  gemel__tape_clear(&s->tapes[side]);
+  s->o->tape = &s->tapes[side];
+}
+
+/* O at VALUES, raising the precision while something is undecided. */
+static gemel_status evaluate_point(struct state *s, gemel_tensor *const *values,
+                                   gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves, k;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_status status = GEMEL_OK;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  s->o->precision = 128;
+  do {
+    s->o->undecided = 0;
+    for (k = 0; k < n && status == GEMEL_OK; k++) {
+      gemel_view view = gemel_tensor_view(values[k]);
+      gemel__rtensor_clear(&inputs[k]);
+      status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, error);
+    }
+    if (status == GEMEL_OK) {
+      status = evaluate_sides(s, &s->o->domain, inputs, record_side, error);
+    }
+  } while (status == GEMEL_OK && s->o->undecided > 0 && gemel__ordered_raise(s->o));
+  s->o->tape = NULL;
+  gemel__rtensors_clear(n, inputs);
+  gemel__free(inputs, n * sizeof *inputs);
+  return status;
+}
+
+/* ---- Comparing ---- */
+
+static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
+  return a->rank == b->rank && a->count == b->count &&
+         memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* One element in O: 1 agree, 0 differ, −1 nothing to compare. */
+static int compare_exact(struct state *s, const void *a, const void *b) {
+  gemel__domain *d = &s->o->domain;
+  gemel__state x = d->state(d, a), y = d->state(d, b);
+  if (x == GEMEL__DEFINED && y == GEMEL__DEFINED) {
+    s->o_compared++;
+    s->o_nonzero += d->sign(d, a) != 0 || d->sign(d, b) != 0;
+    return gemel__ordered_overlap(d, a, b) ? 1 : 0;
+  }
+  s->o_undefined++;
+  if (s->q->compare_domain && (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
+      (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED)) {
+    return x == y;
+  }
+  return -1;
+}
+
+static void note_difference(struct state *s, gemel__domain *d, size_t output, size_t i) {
+  const gemel__rtensor *left = &s->results[output];
+  const gemel__rtensor *right = &s->results[s->q->n_outputs + output];
+  s->answer->output = output;
+  s->answer->element = i;
+  d->format(d, gemel__rtensor_at(left, i), s->answer->got, sizeof s->answer->got);
+  d->format(d, gemel__rtensor_at(right, i), s->answer->expected, sizeof s->answer->expected);
+}
+
+/* 1 if no result differs at this point. */
+static int point_agrees(struct state *s) {
+  size_t k, i;
+  for (k = 0; k < s->q->n_outputs; k++) {
+    const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
+    if (!same_shape(left, right)) {
+      snprintf(s->answer->detail, sizeof s->answer->detail, "output %zu: shapes differ", k);
+      return 0;
+    }
+    for (i = 0; i < left->count; i++) {
+      if (compare_exact(s, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i)) == 0) {
+        note_difference(s, &s->o->domain, k, i);
+        return 0;
+      }
+    }
+  }
+  return 1;
+}
+
+/* All results in F: 1 equal, 0 some differ, −1 some can't be compared. */
+static int field_agrees(struct state *s) {
+  size_t k, i;
+  int all = 1;
+  for (k = 0; k < s->q->n_outputs; k++) {
+    const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
+    if (!same_shape(left, right)) {
+      return 0;
+    }
+    for (i = 0; i < left->count; i++) {
+      const void *a = gemel__rtensor_at(left, i), *b = gemel__rtensor_at(right, i);
+      int equal = s->f->equal(s->f, a, b);
+      if (equal == 0) {
+        note_difference(s, s->f, k, i);
+        return 0;
+      }
+      all = equal < 0 ? -1 : all;
+      if (equal == 1) {
+        double bound = gemel__field_error_bound(s->f, a, b);
+        s->delta = bound > s->delta ? bound : s->delta;
+      }
+    }
+  }
+  return all;
+}
+
+/* ---- F ---- */
+
+static gemel__field_leaf leaf_kind(gemel_domain domain) {
+  switch (domain) {
+  case GEMEL_POSITIVE:
+  case GEMEL_NONNEGATIVE:
+    return GEMEL__LEAF_POSITIVE;
+  case GEMEL_ABOVE_MINUS_ONE:
+    return GEMEL__LEAF_ABOVE_MINUS_ONE;
+  default:
+    return GEMEL__LEAF_ANY;
+  }
+}
+
+/* Random residues for float leaves (with POINT: of the sign that the point has), the point's numbers
+ * for integer ones. */
+static gemel_status field_inputs(struct state *s, gemel_tensor *const *point, int signs,
+                                 gemel__rtensor *inputs, gemel_error *error) {
+  const gemel__instance *in = s->q->leaves;
+  size_t k, i;
+  for (k = 0; k < in->n_leaves; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    gemel_view view = gemel_tensor_view(point[k]);
+    gemel_status status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    for (i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
+      gemel__field_leaf kind = leaf_kind(leaf->domain);
+      if (leaf->domain == GEMEL_INDEX) {
+        break;
+      }
+      if (signs && kind == GEMEL__LEAF_ANY) {
+        double x = gemel__decode(leaf->dtype, gemel__tensor_element(point[k], i));
+        kind = x > 0 ? GEMEL__LEAF_POSITIVE : x < 0 ? GEMEL__LEAF_NEGATIVE : kind;
+      }
+      gemel__field_random(s->f, gemel__rtensor_at(&inputs[k], i), kind);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void force_side(struct state *s, int side) {
+  gemel__tape_rewind(&s->tapes[side]);
+  gemel__field_force(s->f, &s->tapes[side]);
+}
+
+/* One evaluation in F: *RESULT as field_agrees; the report stays in the domain. */
+static gemel_status field_trial(struct state *s, gemel_tensor *const *point, int forced,
+                                int *result, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_status status;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a trial");
+  }
+  status = gemel__field_trial(s->f, gemel__random_bits(&s->random), error);
+  if (status == GEMEL_OK) {
+    status = field_inputs(s, point, forced, inputs, error);
+  }
+  if (status == GEMEL_OK) {
+    status = evaluate_sides(s, s->f, inputs, forced ? force_side : NULL, error);
+  }
+  gemel__field_force(s->f, NULL);
+  *result = status == GEMEL_OK ? field_agrees(s) : -1;
+  gemel__rtensors_clear(n, inputs);
+  gemel__free(inputs, n * sizeof *inputs);
+  /* elements of one trial mean nothing in the next */
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  return status;
+}
+
+/* A tie among the decisions: the point lies on a border between cells, where F has nothing to say. */
+static int on_border(const struct state *s) {
+  size_t k, i;
+  for (k = 0; k < 2; k++) {
+    for (i = 0; i < s->tapes[k].count; i++) {
+      if (s->tapes[k].entries[i] == 0 || s->tapes[k].entries[i] == GEMEL__UNORDERED) {
+        return 1;
+      }
+    }
+    if (s->tapes[k].failed) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static uint64_t cell_hash(const struct state *s) {
+  uint64_t hash = 1;
+  size_t i;
+  for (i = 0; i < s->tapes[0].count; i++) {
+    hash = hash * 0x9e3779b97f4a7c15u + (uint64_t)s->tapes[0].entries[i];
+    hash ^= hash >> 29;
+  }
+  return hash | 1;
+}
+
+static void count_cell(struct state *s) {
+  uint64_t hash = cell_hash(s);
+  size_t k, n = sizeof s->cells / sizeof *s->cells;
+  for (k = 0; k < n; k++) {
+    size_t at = (size_t)(hash + k) % n;
+    if (s->cells[at] == hash) {
+      return;
+    }
+    if (s->cells[at] == 0) {
+      s->cells[at] = hash;
+      s->answer->cells++;
+      return;
+    }
+  }
+}
+
+/* σF at the point just evaluated. */
+static gemel_status check_cell(struct state *s, gemel_tensor *const *point, gemel_error *error) {
+  int k, tries, result;
+  if (on_border(s)) {
+    return GEMEL_OK;
+  }
+  for (k = 0; k < CHAINS_A_CELL; k++) {
+    const gemel__field_report *report = gemel__field_get_report(s->f);
+    result = -1;
+    for (tries = 0; tries < REDRAWS && result < 0; tries++) {
+      gemel_status status = field_trial(s, point, 1, &result, error);
+      if (status != GEMEL_OK) {
+        return status;
+      }
+      /* decisions that contradict known facts belong to no cell */
+      if (result == 0 && (report->contradictions > 0 || report->keyed_signs > 0)) {
+        result = -1;
+      }
+      s->keyed += report->keyed;
+      s->gaps += report->gaps;
+      s->exponentials |= report->exponentials > 0;
+    }
+    s->cell_accepted += result == 1;
+    s->cell_rejected += result == 0;
+    s->cell_open += result < 0;
+  }
+  if (result == 1) {
+    count_cell(s);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- The rounds ---- */
+
+static gemel_status run_points(struct state *s, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves, k;
+  gemel_tensor **values = gemel__alloc_array(n, sizeof *values);
+  gemel_status status = values != NULL ? GEMEL_OK : gemel__no_memory(error, "points");
+  for (k = 0; k < s->q->points && status == GEMEL_OK; k++) {
+    status = gemel__instance_values(s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL
+                                                             : GEMEL__FILL_POINTS,
+                                    &s->random, values, error);
+    if (status == GEMEL_OK) {
+      status = evaluate_point(s, values, error);
+    }
+    s->answer->points++;
+    if (status == GEMEL_OK && !point_agrees(s)) {
+      s->answer->verdict = GEMEL_REFUTED;
+      s->answer->how = "samples";
+      s->answer->witness = values;
+      return GEMEL_OK;
+    }
+    if (status == GEMEL_OK && s->f != NULL) {
+      gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+      status = check_cell(s, values, error);
+    }
+    if (status == GEMEL_OK && s->cell_rejected > 0) {
+      s->answer->witness = values;
+      return GEMEL_OK;
+    }
+    gemel__tensors_release(n, values);
+  }
+  gemel__free(values, n * sizeof *values);
+  return status;
+}
+
+static gemel_status run_trials(struct state *s, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves, k;
+  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
+  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(error, "trials");
+  for (k = 0; k < s->q->trials && status == GEMEL_OK && s->f_rejected == 0; k++) {
+    const gemel__field_report *report = gemel__field_get_report(s->f);
+    int result = -1, tries;
+    status = gemel__instance_values(s->q->leaves, GEMEL__FILL_POINTS, &s->random, point, error);
+    for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
+      status = field_trial(s, point, 0, &result, error);
+      s->keyed += report->keyed;
+      s->exponentials |= report->exponentials > 0;
+      if (result < 0 && report->non_squares + report->zero_inverses == 0) {
+        s->gaps += report->gaps;
+        break;
+      }
+    }
+    s->answer->trials++;
+    s->f_with_characters += report->characters > 0;
+    s->f_accepted += result == 1;
+    s->f_rejected += result == 0;
+    s->f_open += result < 0;
+    gemel__tensors_release(n, point);
+  }
+  gemel__free(point, n * sizeof *point);
+  return status;
+}
+
+/* ---- The verdict ---- */
+
+static void say(gemel__answer *a, gemel_verdict verdict, const char *how, const char *detail) {
+  a->verdict = verdict;
+  a->how = how;
+  snprintf(a->detail, sizeof a->detail, "%s", detail);
+}
+
+/* The rules of doc/verify.md, the first that applies. */
+static void decide(struct state *s) {
+  gemel__answer *a = s->answer;
+  int characters = s->f_with_characters > 0;
+  if (a->verdict == GEMEL_REFUTED) {
+    return;
+  }
+  if (s->cell_rejected > 0 && s->keyed == 0) {
+    say(a, GEMEL_REFUTED, "cells", "different formulas where the decisions are those of this point");
+  } else if (s->f_rejected > 0 && !characters && s->keyed == 0) {
+    say(a, GEMEL_REFUTED, "field", "different residues at random elements of a prime field");
+  } else if (s->o_compared == 0) {
+    say(a, GEMEL_UNINFORMATIVE, "", "no result was defined at any point");
+  } else if (s->f_accepted > 0 && s->f_open == 0 && s->f_rejected == 0 && !characters &&
+             s->keyed == 0) {
+    a->error_probability = pow(s->delta, (double)s->f_accepted);
+    say(a, GEMEL_PASSED, "field",
+        s->exponentials ? "the bound rests on the conjecture of Li and Wu" : "");
+  } else if (s->cell_accepted > 0 && s->cell_rejected == 0 && s->keyed == 0) {
+    a->error_probability = s->delta;
+    say(a, GEMEL_PASSED, "cells", "");
+    snprintf(a->detail, sizeof a->detail, "%zu cells at %zu points", a->cells, a->points);
+  } else {
+    say(a, GEMEL_PASSED, "samples",
+        s->gaps > 0 ? "outside the field model" : "decided by exact evaluation at points");
+  }
+}
+
+static gemel_status start(struct state *s, gemel_error *error) {
+  const gemel__question *q = s->q;
+  gemel__field_options options = {q->logs ? GEMEL__FIELD_MEDIUM : GEMEL__FIELD_LARGE,
+                                  q->rings < 1 ? 1 : q->rings > 4 ? 4 : q->rings, q->constants,
+                                  q->n_constants, 0};
+  s->results = gemel__alloc_array(2 * q->n_outputs, sizeof *s->results);
+  s->o = gemel__ordered_new(128);
+  if (s->results == NULL || s->o == NULL) {
+    return gemel__no_memory(error, "the models");
+  }
+  s->f = gemel__field_new(&options, q->seed, error);
+  if (s->f == NULL && error != NULL && error->status == GEMEL_NO_MEMORY) {
+    return GEMEL_NO_MEMORY;
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
+                           gemel_error *error) {
+  struct state *s = gemel__alloc_zeroed(sizeof *s);
+  gemel_status status;
+  gemel_error mine = {GEMEL_OK, 0, 0, ""};
+  memset(answer, 0, sizeof *answer);
+  answer->how = "";
+  if (s == NULL) {
+    return gemel__no_memory(error, "the models");
+  }
+  s->q = question;
+  s->answer = answer;
+  gemel__random_seed(&s->random, question->seed);
+  status = start(s, error != NULL ? error : &mine);
+  if (status == GEMEL_OK) {
+    status = run_points(s, error);
+  }
+  if (status == GEMEL_OK && answer->witness == NULL && s->f != NULL) {
+    status = run_trials(s, error);
+  }
+  if (status == GEMEL_OK) {
+    decide(s);
+    answer->compared = s->o_compared;
+  }
+  gemel__rtensors_clear(s->results != NULL ? 2 * question->n_outputs : 0, s->results);
+  gemel__free(s->results, 2 * question->n_outputs * sizeof *s->results);
+  gemel__tape_clear(&s->tapes[0]);
+  gemel__tape_clear(&s->tapes[1]);
+  gemel__ordered_free(s->o);
+  gemel__field_free(s->f);
+  gemel__free(s, sizeof *s);
+  return status;
+}
+
+void gemel__answer_clear(gemel__answer *answer, size_t n_leaves) {
+  if (answer->witness != NULL) {
+    gemel__tensors_release(n_leaves, answer->witness);
+    gemel__free(answer->witness, n_leaves * sizeof *answer->witness);
+    answer->witness = NULL;
+  }
+}
+
+/* ---- Graphs as sides ---- */
+
+gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
+                               const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                               gemel_error *error) {
+  return gemel__reference_graph(side->data, d, inputs, outputs, NULL, NULL, error);
+}
+
+static int nests(const char *name) {
+  static const char *const exponential[] = {"exp",  "expm1", "tanh",    "sigmoid",
+                                            "pow",  "softmax", "cross_entropy"};
+  size_t k;
+  for (k = 0; k < sizeof exponential / sizeof *exponential; k++) {
+    if (strcmp(name, exponential[k]) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int has_log(const char *name) {
+  return strcmp(name, "log") == 0 || strcmp(name, "log1p") == 0 || strcmp(name, "pow") == 0 ||
+         strcmp(name, "cross_entropy") == 0;
+}
+
+static void add_constant(gemel_value value, double *constants, size_t room, size_t *n) {
+  gemel_attr attr;
+  if (gemel_value_attr(value, "value", &attr) == GEMEL_OK) {
+    int64_t count = gemel_tensor_elements(attr.u.tensor), i;
+    for (i = 0; i < count && *n < room; i++) {
+      double x = gemel__decode(gemel_tensor_dtype(attr.u.tensor),
+                               gemel__tensor_element(attr.u.tensor, (size_t)i));
+      if (isfinite(x) && x != 0) {
+        constants[(*n)++] = x;
+      }
+    }
+  }
+}
+
+void gemel__survey(const gemel_graph *graph, int *rings, int *logs, double *constants, size_t room,
+                   size_t *n_constants) {
+  size_t n = gemel_graph_node_count(graph), k;
+  unsigned char *depth = gemel__alloc_array(n, 1);
+  uint32_t count, j;
+  int deepest = 0;
+  for (k = 0; k < n && depth != NULL; k++) {
+    const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
+    const char *name = gemel__node_op(graph, (uint32_t)k)->record.name;
+    gemel__ref self = {(uint32_t)k, 0};
+    for (j = 0; j < count; j++) {
+      depth[k] = depth[inputs[j].node] > depth[k] ? depth[inputs[j].node] : depth[k];
+    }
+    depth[k] = (unsigned char)(depth[k] + (nests(name) && depth[k] < 100));
+    deepest = depth[k] > deepest ? depth[k] : deepest;
+    *logs |= has_log(name);
+    if (strcmp(name, "constant") == 0) {
+      add_constant(gemel__value(graph, self), constants, room, n_constants);
+    }
+  }
+  *rings = deepest + 1 > *rings ? deepest + 1 : *rings;
+  gemel__free(depth, n);
+}

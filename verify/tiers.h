@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tiers that judge shipped code on one instance at one set of values: integer, float, special.
+ * Each runs every variant (fused, plain, one thread, odd layouts, or a program's own kernel) and
+ * compares each element of each result with what the reference says on the tier's domain.
+ */
+#ifndef GEMEL__VERIFY_TIERS_H
+#define GEMEL__VERIFY_TIERS_H
+
+#include "instance.h"
+
+/* What one check found. */
+typedef struct gemel__outcome {
+  int refuted;
+  size_t compared;    /* results that could be compared */
+  size_t informative; /* of these, the ones that say something */
+  size_t inexact;     /* results left out because the reference itself isn't exact there */
+  double worst;       /* tier float: largest error ÷ bound */
+  size_t output, element;
+  const char *variant;
+  char expected[160], got[80];
+} gemel__outcome;
+
+/* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
+typedef struct gemel__trial {
+  const gemel_kernel *kernel; /* NULL: the library */
+  gemel__random *random;      /* for layouts */
+} gemel__trial;
+
+typedef gemel_status (*gemel__check)(const gemel__instance *instance, gemel_tensor *const *values,
+                                     const gemel__trial *trial, gemel__outcome *outcome,
+                                     gemel_error *error);
+
+/* GEMEL_DECLINED: the kernel on trial declines the instance. */
+gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *const *values,
+                                const gemel__trial *trial, gemel__outcome *outcome,
+                                gemel_error *error);
+gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+
+/* ---- Running (execute.c) ---- */
+
+/* How the library is run. */
+typedef struct gemel__variant {
+  const char *name;
+  int plain, threads, scattered;
+} gemel__variant;
+
+/* The variants, ending with a NULL name. */
+extern const gemel__variant gemel__variants[];
+
+/* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is reported
+ * as GEMEL_INTERNAL. */
+gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+                            gemel_tensor *const *values, gemel__random *random,
+                            gemel_tensor **outputs, gemel_error *error);
+
+/* Runs KERNEL on the instance's one operation. */
+gemel_status gemel__execute_kernel(const gemel__instance *instance, const gemel_kernel *kernel,
+                                   gemel_tensor *const *values, gemel_tensor **outputs,
+                                   gemel_error *error);
+
+/* Element I (in row-major order) of a tensor of any strides: its address. */
+const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
+
+/* A number of DTYPE as a double, decoded by the harness's own code. */
+double gemel__decode(gemel_dtype dtype, const void *data);
+
+/* The family of operation NAME by ops.def or "elementwise"; "" if it is the program's own. */
+const char *gemel__operation_family(const char *name);
+
+#endif
