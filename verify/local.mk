@@ -1,3 +1,16 @@
 # The harness itself: tiers and verdicts.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/check.c
+libgemel_verify_a_SOURCES += %reldir%/execute.c
+libgemel_verify_a_SOURCES += %reldir%/gradient.c
+libgemel_verify_a_SOURCES += %reldir%/instance.c
+libgemel_verify_a_SOURCES += %reldir%/instance.h
+libgemel_verify_a_SOURCES += %reldir%/law.c
+libgemel_verify_a_SOURCES += %reldir%/model.c
+libgemel_verify_a_SOURCES += %reldir%/model.h
+libgemel_verify_a_SOURCES += %reldir%/run.c
+libgemel_verify_a_SOURCES += %reldir%/run.h
+libgemel_verify_a_SOURCES += %reldir%/tiers.h
+libgemel_verify_a_SOURCES += %reldir%/values.c
+libgemel_verify_a_SOURCES += %reldir%/verify.c

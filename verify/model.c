@@ -19,7 +19,7 @@
 #include "ops/ops.h"
 #include "tiers.h"
 
-enum { CHAINS_A_CELL = 2, REDRAWS = 6, MAX_CELLS = 4096 };
+enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
 
 struct state {
   const gemel__question *q;
@@ -331,6 +331,7 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
       s->answer->verdict = GEMEL_REFUTED;
       s->answer->how = "samples";
       s->answer->witness = values;
+      s->answer->n_witness = n;
       return GEMEL_OK;
     }
     if (status == GEMEL_OK && s->f != NULL) {
@@ -339,6 +340,7 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
     }
     if (status == GEMEL_OK && s->cell_rejected > 0) {
       s->answer->witness = values;
+      s->answer->n_witness = n;
       return GEMEL_OK;
     }
     gemel__tensors_release(n, values);
@@ -462,10 +464,10 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   return status;
 }
 
-void gemel__answer_clear(gemel__answer *answer, size_t n_leaves) {
+void gemel__answer_clear(gemel__answer *answer) {
   if (answer->witness != NULL) {
-    gemel__tensors_release(n_leaves, answer->witness);
-    gemel__free(answer->witness, n_leaves * sizeof *answer->witness);
+    gemel__tensors_release(answer->n_witness, answer->witness);
+    gemel__free(answer->witness, answer->n_witness * sizeof *answer->witness);
     answer->witness = NULL;
   }
 }

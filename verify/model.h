@@ -38,15 +38,16 @@ typedef struct gemel__answer {
   char detail[200];
   double error_probability;
   size_t points, trials, cells, compared;
-  gemel_tensor **witness; /* a value for each leaf, when refuted by a point; else NULL */
+  gemel_tensor **witness; /* a value for each leaf, when a point tells; else NULL */
+  size_t n_witness;
   size_t output, element;
   char expected[160], got[160];
 } gemel__answer;
 
-/* Decides. Release the answer with gemel__answer_clear (n_leaves of the question). */
+/* Decides. Release the answer with gemel__answer_clear. */
 gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
                            gemel_error *error);
-void gemel__answer_clear(gemel__answer *answer, size_t n_leaves);
+void gemel__answer_clear(gemel__answer *answer);
 
 /* A side that is the graph DATA points to (a gemel_graph), evaluated by references. */
 gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,

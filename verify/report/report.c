@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records as JSON, counterexamples as text, replay files. A replay file is text: a header of comment
+ * lines, the graph, the second graph of a pair if there is one, and a comment line for each input's
+ * values, in hexadecimal so that no bit is lost.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "report/buffer.h"
+#include "run.h"
+
+/* ---- JSON ---- */
+
+static void json_string(gemel__buffer *b, const char *text) {
+  const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
+  gemel__buffer_text(b, "\"");
+  for (; *p != '\0'; p++) {
+    if (*p == '"' || *p == '\\') {
+      gemel__buffer_format(b, "\\%c", *p);
+    } else if (*p == '\n') {
+      gemel__buffer_text(b, "\\n");
+    } else if (*p < 0x20) {
+      gemel__buffer_format(b, "\\u%04x", *p);
+    } else {
+      gemel__buffer_format(b, "%c", *p);
+    }
+  }
+  gemel__buffer_text(b, "\"");
+}
+
+static void json_field(gemel__buffer *b, const char *name, const char *text) {
+  gemel__buffer_format(b, ", \"%s\": ", name);
+  json_string(b, text);
+}
+
+/* JSON has no infinities: they become a string. */
+static void json_number(gemel__buffer *b, const char *name, double x) {
+  if (isfinite(x)) {
+    gemel__buffer_format(b, ", \"%s\": %.6g", name, x);
+  } else {
+    gemel__buffer_format(b, ", \"%s\": \"%s\"", name, isnan(x) ? "nan" : "inf");
+  }
+}
+
+size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
+  gemel__buffer b = {text, bytes, 0};
+  if (bytes > 0) {
+    text[0] = '\0';
+  }
+  gemel__buffer_text(&b, "{\"kind\": ");
+  json_string(&b, r->kind);
+  json_field(&b, "name", r->name);
+  json_field(&b, "tier", gemel_tier_name(r->tier));
+  json_field(&b, "verdict", gemel_verdict_name(r->verdict));
+  json_field(&b, "how", r->how);
+  json_field(&b, "detail", r->detail);
+  gemel__buffer_format(&b, ", \"instances\": %zu, \"elements\": %zu, \"seed\": %llu", r->instances,
+                       r->elements, (unsigned long long)r->seed);
+  json_number(&b, "seconds", r->seconds);
+  json_number(&b, "worst", r->worst);
+  json_number(&b, "error_probability", r->error_probability);
+  if (r->verdict == GEMEL_REFUTED) {
+    json_field(&b, "counterexample", r->counterexample);
+    json_field(&b, "replay", r->replay);
+  }
+  gemel__buffer_text(&b, "}");
+  return b.used;
+}
+
+/* ---- Counterexamples ---- */
+
+static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, int exactly) {
+  int64_t i;
+  uint64_t u;
+  if (dtype == GEMEL_I64) {
+    memcpy(&i, data, sizeof i);
+    gemel__buffer_format(b, " %lld", (long long)i);
+  } else if (dtype == GEMEL_U64) {
+    memcpy(&u, data, sizeof u);
+    gemel__buffer_format(b, " %llu", (unsigned long long)u);
+  } else if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && exactly) {
+    gemel__buffer_format(b, " %a", gemel__decode(dtype, data));
+  } else {
+    gemel__buffer_format(b, " %.9g", gemel__decode(dtype, data));
+  }
+}
+
+/* "# input x0: f32[2, 3] …": at most MOST values, in hexadecimal when EXACTLY. */
+static void format_input(gemel__buffer *b, const gemel__instance *instance, size_t k,
+                         const gemel_tensor *tensor, size_t most, int exactly) {
+  const gemel__leaf *leaf = &instance->leaves[k];
+  char type[256];
+  size_t i;
+  gemel_type_format(gemel_graph_context(instance->graph),
+                    gemel_value_type(gemel_graph_input(instance->graph, k)), type, sizeof type);
+  gemel__buffer_format(b, "# input %s: %s =", gemel_graph_input_name(instance->graph, k), type);
+  for (i = 0; i < leaf->count && i < most; i++) {
+    format_value(b, leaf->dtype, gemel__tensor_element(tensor, i), exactly);
+  }
+  gemel__buffer_text(b, leaf->count > most ? " …\n" : "\n");
+}
+
+static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char *name) {
+  char *text = gemel_print_string(graph, name, NULL);
+  gemel__buffer_text(b, text != NULL ? text : "# (the graph can't be printed: out of memory)\n");
+  gemel_text_free(text);
+}
+
+/* Inputs of the instance's own graph: a derivative's witness has directions behind them. */
+static size_t shown_inputs(const gemel__instance *instance) {
+  size_t n = gemel_graph_input_count(instance->graph);
+  return n < instance->n_leaves ? n : instance->n_leaves;
+}
+
+char *gemel__counterexample(const gemel__instance *instance, gemel_tensor *const *values,
+                            const char *place, const char *expected, const char *got) {
+  gemel__buffer b = {NULL, 0, 0};
+  int round;
+  for (round = 0; round < 2; round++) {
+    size_t k;
+    if (instance != NULL && instance->graph != NULL) {
+      append_graph(&b, instance->graph, "counterexample");
+      for (k = 0; k < shown_inputs(instance) && values != NULL; k++) {
+        format_input(&b, instance, k, values[k], 16, 0);
+      }
+    }
+    gemel__buffer_format(&b, "# %s: expected %s, got %s\n", place, expected, got);
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return NULL;
+    }
+  }
+  return b.text;
+}
+
+/* ---- Replay files ---- */
+
+static void write_replay(gemel__buffer *b, const gemel_record *record,
+                         const gemel__instance *instance, const gemel_graph *other,
+                         gemel_tensor *const *values, uint64_t seed) {
+  size_t k;
+  gemel__buffer_text(b, "# gemel replay 1\n");
+  gemel__buffer_format(b, "# kind: %s\n# name: %s\n# tier: %s\n", record->kind, record->name,
+                       gemel_tier_name(record->tier));
+  gemel__buffer_format(b, "# seed: %llu\n# ulp: %.17g\n# elementwise: %d\n",
+                       (unsigned long long)seed, instance->ulp, instance->elementwise);
+  for (k = 0; k < shown_inputs(instance); k++) {
+    const gemel__leaf *l = &instance->leaves[k];
+    gemel__buffer_format(b, "# domain: %d %lld %lld\n", (int)l->domain, (long long)l->low,
+                         (long long)l->high);
+  }
+  for (k = 0; k < shown_inputs(instance) && values != NULL; k++) {
+    format_input(b, instance, k, values[k], SIZE_MAX, 1);
+  }
+  append_graph(b, instance->graph, "instance");
+  if (other != NULL) {
+    append_graph(b, other, "other");
+  }
+}
+
+static char *replay_path(const gemel__run *run, const gemel_record *record, uint64_t seed) {
+  gemel__buffer b = {NULL, 0, 0};
+  int round;
+  for (round = 0; round < 2; round++) {
+    gemel__buffer_format(&b, "%s/%s-%s-%llx.replay", run->options.replay_folder, record->name,
+                         gemel_tier_name(record->tier), (unsigned long long)seed);
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return NULL;
+    }
+  }
+  return b.text;
+}
+
+char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
+                          const gemel__instance *instance, const gemel_graph *other,
+                          gemel_tensor *const *values, uint64_t seed) {
+  gemel__buffer b = {NULL, 0, 0};
+  char *path;
+  FILE *file;
+  int good;
+  if (run->options.replay_folder == NULL || instance == NULL || instance->graph == NULL ||
+      (path = replay_path(run, record, seed)) == NULL) {
+    return NULL;
+  }
+  write_replay(&b, record, instance, other, values, seed);
+  if (gemel__buffer_allocate(&b) != 0) {
+    gemel_text_free(path);
+    return NULL;
+  }
+  write_replay(&b, record, instance, other, values, seed);
+  file = fopen(path, "w");
+  good = file != NULL && fwrite(b.text, 1, b.used, file) == b.used;
+  good = (file == NULL || fclose(file) == 0) && good;
+  gemel_text_free(b.text);
+  if (!good) {
+    gemel_text_free(path);
+    return NULL;
+  }
+  return path;
+}

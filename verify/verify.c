@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel verify`: every operation, and the graphs of its first derivative, in every tier. A tier is a
+ * loop over random instances; the first one that is refuted ends it, is made small and reported.
+ * The derivative's own tier gradient is the second order.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "ops/ops.h"
+#include "run.h"
+#include "text/expr.h"
+
+enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 1500, DUAL_ELEMENTS = 6 };
+
+/* What is being verified: an operation or its derivative, the library's code or a program's kernel. */
+struct subject {
+  gemel__run *run;
+  const gemel_operation *op;
+  const char *kind;
+  char name[160];
+  int derivative; /* 0: the operation, 1: the graph of its gradient */
+  const gemel_kernel *kernel;
+  gemel_dtype dtype; /* of the instance at hand */
+};
+
+static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
+static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
+                                         GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
+                                         GEMEL_U32, GEMEL_I64, GEMEL_U64};
+
+/* ---- Drawing ---- */
+
+static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
+                         gemel__random *random, gemel__instance *instance, gemel_error *error) {
+  gemel__instance base;
+  gemel_status status = gemel__instance_draw(&base, s->run->context, s->op, dtype, max_elements,
+                                             random, error);
+  if (status != GEMEL_OK || !s->derivative) {
+    *instance = base;
+    return status;
+  }
+  status = gemel__instance_gradient(instance, &base, error);
+  gemel__instance_clear(&base);
+  return status;
+}
+
+/* Tries dtypes from the K-th on until the sampler accepts one. */
+static gemel_status draw_any(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
+                             int64_t max_elements, gemel__random *random,
+                             gemel__instance *instance, gemel_error *error) {
+  gemel_status status = GEMEL_DECLINED;
+  size_t tries;
+  for (tries = 0; tries < n && status == GEMEL_DECLINED; tries++) {
+    s->dtype = dtypes[(k + tries) % n];
+    status = draw(s, s->dtype, max_elements, random, instance, error);
+  }
+  return status;
+}
+
+static gemel_status redraw(void *user, int64_t max_elements, gemel__random *random,
+                           gemel__instance *instance, gemel_error *error) {
+  struct subject *s = user;
+  return draw(s, s->dtype, max_elements, random, instance, error);
+}
+
+/* ---- Reporting ---- */
+
+static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
+  gemel_record record;
+  gemel__record_init(&record, s->run, s->kind, s->name, tier);
+  record.verdict = GEMEL_NOT_APPLICABLE;
+  record.detail = reason;
+  gemel__record_emit(s->run, &record);
+}
+
+/* ---- Tiers integer, float, special ---- */
+
+struct tier_plan {
+  gemel_tier tier;
+  gemel__fill fill;
+  gemel__check check;
+  const gemel_dtype *dtypes;
+  size_t n_dtypes;
+  const char *how;
+};
+
+static const struct tier_plan plans[] = {
+    {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
+     sizeof all_dtypes / sizeof *all_dtypes, "bits"},
+    {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float, float_dtypes,
+     sizeof float_dtypes / sizeof *float_dtypes, "bound"},
+    {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
+     sizeof float_dtypes / sizeof *float_dtypes, "bits"}};
+
+static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
+  size_t compared = total->compared + one->compared;
+  size_t informative = total->informative + one->informative;
+  size_t inexact = total->inexact + one->inexact;
+  double worst = one->worst > total->worst ? one->worst : total->worst;
+  *total = *one;
+  total->compared = compared;
+  total->informative = informative;
+  total->inexact = inexact;
+  total->worst = worst;
+}
+
+/* 1 if no result of the operation is exact, on integers either. */
+static int never_exact(const struct subject *s) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
+  return (row != NULL && row->ulp > 0.5) ||
+         strcmp(gemel__operation_family(s->op->name), "softmax") == 0;
+}
+
+static const char *reason_without_instances(const struct tier_plan *plan,
+                                            const struct subject *s) {
+  if (s->derivative) {
+    return "it has no derivative in a float dtype";
+  }
+  return plan->tier == GEMEL_TIER_INTEGER ? "its sampler gives no instance"
+                                          : "it takes no float dtype";
+}
+
+static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
+                     const gemel__evidence *e) {
+  char detail[160] = "";
+  const gemel__outcome *o = &e->outcome;
+  record->instances = e->instances;
+  record->elements = o->compared;
+  record->worst = o->worst;
+  record->how = plan->how;
+  record->detail = detail;
+  if (e->instances == 0) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = reason_without_instances(plan, s);
+  } else if (plan->tier == GEMEL_TIER_INTEGER && o->compared == 0 && never_exact(s)) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = "its results are not exact on integers";
+  } else if (o->informative == 0) {
+    record->verdict = GEMEL_UNINFORMATIVE;
+    snprintf(detail, sizeof detail, "%zu results compared, all zero or without a useful bound",
+             o->compared);
+  } else {
+    record->verdict = GEMEL_PASSED;
+    if (o->inexact > 0) {
+      snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
+               o->inexact);
+    }
+  }
+  gemel__record_emit(s->run, record);
+}
+
+static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
+                                   gemel_record *record, gemel__instance *instance,
+                                   gemel_tensor ***values, const gemel__trial *trial,
+                                   gemel__evidence *e, gemel_error *error) {
+  char place[120];
+  gemel__outcome *o = &e->outcome;
+  gemel_status status = gemel__shrink(instance, values, plan->fill, plan->check, trial, redraw, s,
+                                      o, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  snprintf(place, sizeof place, "output %zu, element %zu (%s, %s)", o->output, o->element,
+           o->variant != NULL ? o->variant : "", gemel_dtype_name(s->dtype));
+  record->instances = e->instances;
+  record->elements = o->compared;
+  record->worst = o->worst;
+  record->how = plan->how;
+  record->detail = place;
+  gemel__record_refuted(s->run, record, instance, NULL, *values, place, o->expected, o->got,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+/* One instance. *DONE: it was refuted and reported. */
+static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
+                                 gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_error *error) {
+  gemel__random random;
+  gemel__instance instance;
+  gemel__trial trial = {s->kernel, &random};
+  gemel__outcome outcome;
+  gemel_tensor **values;
+  gemel_status status;
+  memset(&outcome, 0, sizeof outcome);
+  gemel__run_random(s->run, s->name, plan->tier, k, &random);
+  status = draw_any(s, plan->dtypes, plan->n_dtypes, k,
+                    k % 8 == 7 ? LARGE_ELEMENTS : SMALL_ELEMENTS, &random, &instance, error);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  values = gemel__alloc_array(instance.n_leaves, sizeof *values);
+  status = values == NULL ? gemel__no_memory(error, "values")
+                          : gemel__instance_values(&instance, plan->fill, &random, values, error);
+  if (status == GEMEL_OK) {
+    status = plan->check(&instance, values, &trial, &outcome, error);
+  }
+  if (status == GEMEL_OK) {
+    e->instances++;
+    add_outcome(&e->outcome, &outcome);
+    if (outcome.refuted) {
+      *done = 1;
+      record->seconds = gemel__clock() - e->started;
+      status = report_refuted(s, plan, record, &instance, &values, &trial, e, error);
+    }
+  }
+  if (values != NULL) {
+    gemel__tensors_release(instance.n_leaves, values);
+    gemel__free(values, instance.n_leaves * sizeof *values);
+  }
+  gemel__instance_clear(&instance);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
+                                gemel_error *error) {
+  gemel_record record;
+  gemel__evidence e;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  int done = 0;
+  memset(&e, 0, sizeof e);
+  gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
+  e.started = gemel__clock();
+  for (k = 0; k < s->run->options.instances && status == GEMEL_OK && !done; k++) {
+    status = try_instance(s, plan, k, &record, &e, &done, error);
+  }
+  record.seconds = gemel__clock() - e.started;
+  if (status == GEMEL_OK && !done) {
+    conclude(s, plan, &record, &e);
+  }
+  return status;
+}
+
+/* ---- Tiers real and gradient ---- */
+
+/* Merges one instance's answer into the tier's: the weakest evidence counts. */
+static void merge_answer(gemel__answer *total, const gemel__answer *one, size_t instances) {
+  static const char *const order[] = {"field", "cells", "samples"};
+  size_t compared = total->compared + one->compared, k, a = 0, b = 0;
+  double error_probability = total->error_probability > one->error_probability
+                                 ? total->error_probability
+                                 : one->error_probability;
+  for (k = 0; k < 3; k++) {
+    a = strcmp(total->how, order[k]) == 0 ? k : a;
+    b = strcmp(one->how, order[k]) == 0 ? k : b;
+  }
+  if (instances == 0 || total->verdict == GEMEL_UNINFORMATIVE ||
+      (one->verdict == GEMEL_PASSED && b > a)) {
+    *total = *one;
+    total->witness = NULL;
+  }
+  total->compared = compared;
+  total->error_probability = error_probability;
+}
+
+static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
+                                 gemel__answer *total, size_t *instances, int *done,
+                                 gemel_error *error) {
+  gemel__random random;
+  gemel__instance instance;
+  gemel__answer answer;
+  uint64_t seed;
+  gemel_status status;
+  gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
+  status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, error);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  seed = gemel__random_bits(&random);
+  status = gemel__decide_gradient(&instance, seed, s->derivative ? 3 : 5, 2, &answer, error);
+  if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+    *done = 1;
+    record->instances = *instances + 1;
+    gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
+  } else if (status == GEMEL_OK) {
+    merge_answer(total, &answer, (*instances)++);
+  }
+  if (status == GEMEL_OK) {
+    gemel__answer_clear(&answer);
+  }
+  gemel__instance_clear(&instance);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
+  gemel_record record;
+  gemel__answer total;
+  double started = gemel__clock();
+  size_t k, instances = 0, wanted = s->run->options.instances / 2 + 1;
+  gemel_status status = GEMEL_OK;
+  int done = 0;
+  memset(&total, 0, sizeof total);
+  total.how = "";
+  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
+    status = try_gradient(s, k, &record, &total, &instances, &done, error);
+    record.seconds = gemel__clock() - started;
+  }
+  if (status == GEMEL_NOT_DIFFERENTIABLE && !done && instances == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable");
+    return GEMEL_OK;
+  }
+  if (status != GEMEL_OK || done) {
+    return status;
+  }
+  if (instances == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of a float dtype to differentiate");
+  } else {
+    record.instances = instances;
+    gemel__record_answer(s->run, &record, &total, NULL, NULL, 0);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Entry points ---- */
+
+static int glob_matches(const char *glob, const char *name) {
+  return glob == NULL || fnmatch(glob, name, 0) == 0;
+}
+
+static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
+    if (gemel__run_wants(s->run, plans[k].tier)) {
+      if (s->derivative && plans[k].tier == GEMEL_TIER_SPECIAL) {
+        not_applicable(s, plans[k].tier,
+                       "made of operations whose special values are verified one by one");
+      } else {
+        status = verify_tier(s, &plans[k], error);
+      }
+    }
+  }
+  return status;
+}
+
+static gemel_status verify_subject(struct subject *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  if (gemel__run_wants(s->run, GEMEL_TIER_REAL)) {
+    if (s->derivative) {
+      not_applicable(s, GEMEL_TIER_REAL, "decided by tier gradient of the operation");
+    } else {
+      status = gemel__verify_law(s->run, s->op, s->name, error);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = verify_shipped(s, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
+    status = verify_gradient(s, error);
+  }
+  return status;
+}
+
+static void describe_source(struct subject *s) {
+  size_t tier;
+  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (gemel__run_wants(s->run, (gemel_tier)tier)) {
+      not_applicable(s, (gemel_tier)tier, "a graph's input or constant: nothing is computed");
+    }
+  }
+}
+
+static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
+                                     gemel_error *error) {
+  struct subject s;
+  gemel_status status;
+  memset(&s, 0, sizeof s);
+  s.run = run;
+  s.op = op;
+  s.kind = "operation";
+  snprintf(s.name, sizeof s.name, "%s", op->name);
+  if (op->flags & GEMEL_OP_SOURCE) {
+    describe_source(&s);
+    return GEMEL_OK;
+  }
+  status = verify_subject(&s, error);
+  if (status == GEMEL_OK && op->grad != NULL) {
+    s.kind = "gradient";
+    s.derivative = 1;
+    snprintf(s.name, sizeof s.name, "%.140s.grad", op->name);
+    status = verify_subject(&s, error);
+  }
+  return status;
+}
+
+gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
+                                     gemel_verify_summary *summary, gemel_error *error) {
+  gemel__run run;
+  gemel_status status = GEMEL_OK;
+  size_t n = gemel_operation_count(context), k, matched = 0;
+  gemel__run_init(&run, context, options);
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    const gemel_operation *op = gemel_operation_at(context, k);
+    if (glob_matches(run.options.ops, op->name)) {
+      matched++;
+      status = verify_operation(&run, op, error);
+      if (status != GEMEL_OK) {
+        gemel__error_prefix(error, "verifying %s", op->name);
+      }
+    }
+  }
+  gemel__run_finish(&run, summary);
+  if (status == GEMEL_OK && matched == 0) {
+    return gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
+                       run.options.ops != NULL ? run.options.ops : "*");
+  }
+  return status;
+}
+
+gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
+                                 const gemel_kernel *kernel, const gemel_verify_options *options,
+                                 gemel_verify_summary *summary, gemel_error *error) {
+  gemel__run run;
+  struct subject s;
+  gemel_status status;
+  gemel__run_init(&run, context, options);
+  memset(&s, 0, sizeof s);
+  s.run = &run;
+  s.kind = "kernel";
+  s.kernel = kernel;
+  s.op = gemel_find_operation(context, name);
+  if (s.op == NULL || kernel == NULL || kernel->run == NULL) {
+    return gemel__fail(error, s.op == NULL ? GEMEL_NOT_FOUND : GEMEL_BAD_ARGUMENT,
+                       s.op == NULL ? "there is no operation called %s"
+                                    : "the kernel for %s has no run function",
+                       name);
+  }
+  snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");
+  status = verify_shipped(&s, error);
+  gemel__run_finish(&run, summary);
+  return status;
+}
