@@ -42,7 +42,7 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
                                   gemel_value *wrt, gemel_value *t, gemel_value *result,
                                   gemel_error *error) {
   gemel_graph *g = v->forward;
-  char label[24];
+  char label[32];
   size_t k, n_wrt = 0, n_y = 0;
   gemel_status status;
   for (k = 0; k < v->n_x; k++) {

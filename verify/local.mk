@@ -14,3 +14,7 @@ libgemel_verify_a_SOURCES += %reldir%/run.h
 libgemel_verify_a_SOURCES += %reldir%/tiers.h
 libgemel_verify_a_SOURCES += %reldir%/values.c
 libgemel_verify_a_SOURCES += %reldir%/verify.c
+
+if VERIFY
+gemelinclude_HEADERS += %reldir%/gemel/verify.h
+endif
