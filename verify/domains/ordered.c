@@ -14,6 +14,13 @@
 #include "core/alloc.h"
 #include "domains/ordered-interval.h"
 
+/* GCC 12 takes the first member of an array-of-one type for all of it, and then warns of reading
+ * beyond. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
 typedef struct element {
   gemel__state state;
   int exact; /* q holds the value, else interval does */
