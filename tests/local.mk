@@ -8,6 +8,7 @@ library_tests += %reldir%/t-dtype
 
 verify_tests =
 verify_tests += %reldir%/t-ordered
+verify_tests += %reldir%/t-rtensor
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).

@@ -2,7 +2,7 @@
  * Domain O: exact arithmetic against GMP's rationals, functions against MPFR with directed rounding
  * (every enclosure must hold the true value, at any precision), exactness where it is promised,
  * states at the borders of domains, wrapping of integers against C's own, tapes, whole-domain
- * facts, and numbers so large that GMP would abort. Tensors of elements are tested here too.
+ * facts, and numbers so large that GMP would abort.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,6 @@
 
 #include "domains/ordered-interval.h"
 #include "domains/ordered.h"
-#include "reference/reference.h"
 #include "sample/random.h"
 
 /* Elements a, b, c of a fresh domain, which every test here wants. */
@@ -29,6 +28,7 @@ typedef struct bench {
 } bench;
 
 static int set_up(bench *t, long precision) {
+  *t = (bench){0};
   t->o = gemel__ordered_new(precision);
   if (!t->o)
     return 0;
@@ -488,7 +488,8 @@ static void precision_decides(const void *data) {
     CT_EQ_INT(sign == GEMEL__UNORDERED, t.o->undecided == 1);
   } while (t.o->undecided && gemel__ordered_raise(t.o));
   CT_EQ_INT(sign, -1);
-  CT_EQ_INT(t.o->precision, 1024);
+  CT_EQ_INT(t.o->precision, 512);
+  CT_CHECK(gemel__ordered_raise(t.o));
   CT_CHECK(gemel__ordered_raise(t.o));
   CT_CHECK(!gemel__ordered_raise(t.o));
   CT_EQ_INT(t.o->precision, GEMEL__ORDERED_MAX_PRECISION);
@@ -803,116 +804,20 @@ static void facts_are_proved(const void *data) {
 static const double ranges[][2] = {
     {-1, 1}, {-0x1p60, 0x1p60}, {-1e300, 1e-300}, {-INFINITY, INFINITY}, {-5e-324, 1e308}};
 
-/* ---- Tensors ---- */
-
-static void tensors_decode(const void *data) {
-  gemel_dtype dtype = *(const gemel_dtype *)data;
-  bench t;
-  CT_REQUIRE(set_up(&t, 128));
-  unsigned char bytes[13 * 8];
-  gemel__random r;
-  gemel__random_seed(&r, 9);
-  for (size_t i = 0; i < sizeof bytes; i++)
-    bytes[i] = (unsigned char)gemel__random_bits(&r);
-  int64_t size = (int64_t)gemel_dtype_size(dtype), shape[] = {2, 3}, strides[] = {-size, 2 * size};
-  gemel_view view = {dtype, 2, shape, strides, bytes + size};
-  gemel__rtensor tensor;
-  CT_EQ_INT(gemel__rtensor_from_view(&tensor, t.d, &view, NULL), GEMEL_OK);
-  CT_EQ_UINT(tensor.count, 6);
-  CT_EQ_INT(tensor.dtype, dtype);
-  for (int64_t i = 0; i < 2; i++)
-    for (int64_t j = 0; j < 3; j++) {
-      int64_t index[] = {i, j};
-      unsigned char *at = bytes + size - i * size + 2 * j * size;
-      uint64_t bits = 0;
-      memcpy(&bits, at, (size_t)size); /* little-endian, like the rest of the project */
-      float single;
-      double wide;
-      memcpy(&single, at, sizeof single);
-      memcpy(&wide, at, sizeof wide);
-      uint32_t upper = (uint32_t)bits << 16;
-      if (dtype == GEMEL_BF16) /* the upper half of an f32 */
-        memcpy(&single, &upper, sizeof single);
-      int64_t number = wrapped(dtype, (int64_t)bits);
-      if (dtype == GEMEL_F64)
-        t.d->from_double(t.d, t.a, wide);
-      else if (dtype == GEMEL_F32 || dtype == GEMEL_BF16)
-        t.d->from_double(t.d, t.a, single);
-      else if (dtype == GEMEL_U64)
-        t.d->from_unsigned(t.d, t.a, bits);
-      else
-        t.d->from_integer(t.d, t.a, number);
-      if (dtype != GEMEL_F16)
-        CT_CHECK(gemel__ordered_overlap(t.d, t.a, gemel__rtensor_index(&tensor, index)));
-    }
-  gemel__rtensor_clear(&tensor);
-  CT_CHECK(tensor.domain == NULL);
-  tear_down(&t);
-}
-
-/* All finite binary16 numbers, in order of their bits: differences must double at each binade. */
-static void halves_decode(const void *data) {
-  (void)data;
-  bench t;
-  CT_REQUIRE(set_up(&t, 128));
-  static uint16_t bits[0x7c00];
-  for (int i = 0; i < 0x7c00; i++)
-    bits[i] = (uint16_t)i;
-  int64_t shape[] = {0x7c00}, strides[] = {2};
-  gemel_view view = {GEMEL_F16, 1, shape, strides, bits};
-  gemel__rtensor tensor;
-  CT_REQUIRE(gemel__rtensor_from_view(&tensor, t.d, &view, NULL) == GEMEL_OK);
-  double value = 0;
-  for (int i = 0; i < 0x7c00; i++) {
-    double low, high;
-    gemel__ordered_bounds(t.d, gemel__rtensor_at(&tensor, (size_t)i), &low, &high);
-    if (low != value || high != value)
-      CT_FAIL("%04x is [%a, %a], not %a", (unsigned)i, low, high, value);
-    value += ldexp(0x1p-24, i < 0x400 ? 0 : i / 0x400 - 1);
-  }
-  CT_CHECK(value == 65536);
-  gemel__rtensor_clear(&tensor);
-  tear_down(&t);
-}
-
-static void tensors_are_limited(const void *data) {
-  (void)data;
-  bench t;
-  CT_REQUIRE(set_up(&t, 128));
-  gemel__rtensor tensor;
-  const int64_t much[] = {4096, 4097}, huge[] = {INT64_MAX, INT64_MAX, 2}, negative[] = {-1},
-                empty[] = {INT64_MAX, 0, INT64_MAX};
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 2, much, NULL), GEMEL_BAD_VALUE);
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 3, huge, NULL), GEMEL_BAD_VALUE);
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 1, negative, NULL), GEMEL_BAD_VALUE);
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 17, huge, NULL), GEMEL_BAD_VALUE);
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 3, empty, NULL), GEMEL_OK);
-  CT_EQ_UINT(tensor.count, 0);
-  gemel__rtensor_clear(&tensor);
-  CT_EQ_INT(gemel__rtensor_init(&tensor, t.d, GEMEL_F32, 0, NULL, NULL), GEMEL_OK);
-  CT_EQ_UINT(tensor.count, 1);
-  CT_EQ_INT(t.d->sign(t.d, gemel__rtensor_at(&tensor, 0)), 0);
-  gemel__rtensor_clear(&tensor);
-  gemel__rtensor_clear(&tensor);
-  tear_down(&t);
-}
+/* ---- Memory ---- */
 
 static int memory_runs_out(void *data) {
   (void)data;
   gemel__ordered *o = gemel__ordered_new(128);
   if (!o)
     return GEMEL_NO_MEMORY;
-  const int64_t shape[] = {5};
-  gemel__rtensor tensor;
-  gemel_status status = gemel__rtensor_init(&tensor, &o->domain, GEMEL_F32, 1, shape, NULL);
-  gemel__rtensor_clear(&tensor);
   gemel__ordered_free(o);
-  return status;
+  return GEMEL_OK;
 }
 
 static void refusals_are_survived(const void *data) {
   (void)data;
-  CT_CHECK(ct_oom(memory_runs_out, NULL) >= 2);
+  CT_CHECK(ct_oom(memory_runs_out, NULL) >= 1);
 }
 
 static const ct_test tests[] = {
@@ -925,8 +830,6 @@ static const ct_test tests[] = {
     CT_TEST("same_argument", same_argument_is_special, NULL),
     CT_TEST("size/capped", size_is_capped, NULL),
     CT_TEST("tape", decisions_are_recorded, NULL),
-    CT_TEST("tensor/f16", halves_decode, NULL),
-    CT_TEST("tensor/limits", tensors_are_limited, NULL),
     CT_TEST("memory", refusals_are_survived, NULL),
 };
 
@@ -955,7 +858,6 @@ void ct_register(void) {
     int is_float = gemel_dtype_kind(dtypes[i]) == GEMEL_KIND_FLOAT;
     const char *name = gemel_dtype_name(dtypes[i]);
     add("round", name, is_float ? floats_stay : integers_wrap, &dtypes[i]);
-    add("tensor", name, tensors_decode, &dtypes[i]);
   }
   for (size_t i = 0; i < CT_COUNT(ranges); i++) {
     snprintf(text, sizeof text, "%g,%g", ranges[i][0], ranges[i][1]);

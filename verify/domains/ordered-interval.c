@@ -7,6 +7,8 @@
  */
 #include "domains/ordered-interval.h"
 
+#include <stdlib.h>
+
 #define EXPONENT_BITS 80
 
 enum { DOWN = 0, UP = 1 };
@@ -35,27 +37,31 @@ void gemel__interval_swap(gemel__interval *a, gemel__interval *b) {
   arf_swap(a->hi, b->hi);
 }
 
+/* x = SIGN · 2^(2^|BITS|), or with BITS < 0 its inverse. */
+static void set_power(arf_t x, int sign, int bits) {
+  fmpz_t exponent;
+  fmpz_init(exponent);
+  fmpz_set_si(exponent, bits < 0 ? -1 : 1);
+  fmpz_mul_2exp(exponent, exponent, (ulong)abs(bits));
+  arf_set_si(x, sign);
+  arf_mul_2exp_fmpz(x, x, exponent);
+  fmpz_clear(exponent);
+}
+
 /* Turns an endpoint with an exponent beyond ±2^80 outward: to infinity or zero if that is outward,
  * else to ±2^±(2^79), which lies inward of it. */
 static void limit_end(arf_t x, int up) {
   if (arf_is_special(x) || fmpz_bits(ARF_EXPREF(x)) <= EXPONENT_BITS)
     return;
   int huge = fmpz_sgn(ARF_EXPREF(x)) > 0, sign = arf_sgn(x), away = up == (sign > 0);
-  if (huge && away) {
-    sign > 0 ? arf_pos_inf(x) : arf_neg_inf(x);
-  } else if (!huge && !away) {
+  if (!huge && !away)
     arf_zero(x);
-  } else {
-    fmpz_t exponent;
-    fmpz_init(exponent);
-    fmpz_one(exponent);
-    fmpz_mul_2exp(exponent, exponent, EXPONENT_BITS - 1);
-    if (!huge)
-      fmpz_neg(exponent, exponent);
-    arf_set_si(x, sign);
-    arf_mul_2exp_fmpz(x, x, exponent);
-    fmpz_clear(exponent);
-  }
+  else if (!(huge && away))
+    set_power(x, sign, huge ? EXPONENT_BITS - 1 : 1 - EXPONENT_BITS);
+  else if (sign > 0)
+    arf_pos_inf(x);
+  else
+    arf_neg_inf(x);
 }
 
 static void limit(gemel__interval *e) {
@@ -64,6 +70,13 @@ static void limit(gemel__interval *e) {
 }
 
 void gemel__interval_set_fmpq(gemel__interval *e, const fmpq_t q, slong prec) {
+  ulong twos = fmpz_val2(fmpq_denref(q));
+  if (fmpz_bits(fmpq_denref(q)) == twos + 1) {
+    arf_set_fmpz(e->lo, fmpq_numref(q));
+    arf_mul_2exp_si(e->lo, e->lo, -(slong)twos);
+    arf_set(e->hi, e->lo);
+    return;
+  }
   arf_fmpz_div_fmpz(e->lo, fmpq_numref(q), fmpq_denref(q), prec, ARF_RND_FLOOR);
   arf_fmpz_div_fmpz(e->hi, fmpq_numref(q), fmpq_denref(q), prec, ARF_RND_CEIL);
 }
@@ -218,11 +231,14 @@ static void function_end(arf_t z, const arf_t x, ball_function function, slong p
   arb_clear(t);
 }
 
+/* Beyond ±2^100, exp x is certainly past every limit: any number that is will do. */
 static void exp_end(arf_t z, const arf_t x, slong prec, int up) {
   if (arf_is_neg_inf(x))
     arf_zero(z);
   else if (arf_is_pos_inf(x))
     arf_pos_inf(z);
+  else if (arf_cmpabs_2exp_si(x, 100) >= 0)
+    set_power(z, 1, arf_sgn(x) * (EXPONENT_BITS + 1));
   else
     function_end(z, x, arb_exp, prec, up);
   if (arf_sgn(z) < 0)

@@ -21,6 +21,7 @@ void gemel__interval_init(gemel__interval *e); /* [0, 0] */
 void gemel__interval_clear(gemel__interval *e);
 void gemel__interval_set(gemel__interval *e, const gemel__interval *a);
 void gemel__interval_swap(gemel__interval *a, gemel__interval *b);
+/* Exact if the denominator is a power of two, else PREC bits. */
 void gemel__interval_set_fmpq(gemel__interval *e, const fmpq_t q, slong prec);
 
 /* −1, 0 or 1 if all of A has that sign, else 2. */
