@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products through oneDNN and CBLAS; see gemm.h. A matrix goes to a library as it lies if
+ * one of its strides is 1 and the other spans it: then it is a row-major matrix or the transpose of
+ * one, with a leading dimension. Products with a vector go to the library's matrix-vector routine.
+ */
+#include "cpu/gemm.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#ifdef HAVE_CBLAS
+#include GEMEL_CBLAS_HEADER
+#endif
+#ifdef HAVE_DNNL
+#include <dnnl.h>
+#endif
+
+typedef struct matrix {
+  const void *data;
+  int64_t rows, columns, ld;
+  int transposed; /* the memory holds columns × rows, row-major */
+} matrix;
+
+/* Fills in LD and TRANSPOSED; 0 if the matrix doesn't lie as a library needs it. */
+static int lies(matrix *x, int64_t row, int64_t column) {
+  int64_t most = x->rows > x->columns ? x->rows : x->columns;
+  int64_t tall = x->columns > 0 ? x->columns : 1, wide = x->rows > 0 ? x->rows : 1;
+  if (x->columns <= 1 || column == 1) {
+    x->ld = x->rows <= 1 ? tall : row;
+    x->transposed = 0;
+    if (x->ld >= tall && x->ld <= INT_MAX && most <= INT_MAX) {
+      return 1;
+    }
+  }
+  if (x->rows <= 1 || row == 1) {
+    x->ld = x->columns <= 1 ? wide : column;
+    x->transposed = 1;
+    return x->ld >= wide && x->ld <= INT_MAX && most <= INT_MAX;
+  }
+  return 0;
+}
+
+int gemel__gemm_has_library(gemel_dtype dtype) {
+#ifdef HAVE_CBLAS
+  return dtype == GEMEL_F32 || dtype == GEMEL_F64;
+#elif defined(HAVE_DNNL)
+  return dtype == GEMEL_F32;
+#else
+  (void)dtype;
+  return 0;
+#endif
+}
+
+int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  matrix x = {NULL, rows, columns, 0, 0};
+  return lies(&x, row_stride, column_stride);
+}
+
+#ifdef HAVE_CBLAS
+
+#pragma weak openblas_set_num_threads
+extern void openblas_set_num_threads(int threads);
+
+/* The number of threads of OpenBLAS is the process's; asking for it costs more than remembering. */
+static void blas_threads(int threads) {
+  static atomic_int set_to;
+  if (openblas_set_num_threads != NULL && atomic_exchange(&set_to, threads) != threads) {
+    openblas_set_num_threads(threads);
+  }
+}
+
+static enum CBLAS_TRANSPOSE cblas_trans(int transposed) {
+  return transposed ? CblasTrans : CblasNoTrans;
+}
+
+/* y = X v, where X is taken transposed if TRANS. Some versions of the routine scale y by 0 instead
+ * of ignoring it, which keeps a NaN: so y is zeroed first. */
+static void cblas_vector(gemel_dtype dtype, const matrix *x, int trans, const void *v, int step,
+                         void *y) {
+  int rows = (int)(x->transposed ? x->columns : x->rows);
+  int columns = (int)(x->transposed ? x->rows : x->columns);
+  enum CBLAS_TRANSPOSE t = cblas_trans(trans != x->transposed);
+  int64_t n = trans ? x->columns : x->rows;
+  memset(y, 0, (size_t)n * gemel_dtype_size(dtype));
+  if (dtype == GEMEL_F32) {
+    cblas_sgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, 0, y, 1);
+  } else {
+    cblas_dgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, 0, y, 1);
+  }
+}
+
+static int step_of(const matrix *v) {
+  return v->rows * v->columns <= 1 ? 1
+         : v->rows == 1            ? (int)(v->transposed ? v->ld : 1)
+                                   : (int)(v->transposed ? 1 : v->ld);
+}
+
+static void cblas_product(gemel_dtype dtype, const matrix *a, const matrix *b, void *c) {
+  int m = (int)a->rows, n = (int)b->columns, k = (int)a->columns;
+  if (m == 1 && n == 1 && dtype == GEMEL_F32) {
+    *(float *)c = cblas_sdot(k, a->data, step_of(a), b->data, step_of(b));
+  } else if (m == 1 && n == 1) {
+    *(double *)c = cblas_ddot(k, a->data, step_of(a), b->data, step_of(b));
+  } else if (n == 1) {
+    cblas_vector(dtype, a, 0, b->data, step_of(b), c);
+  } else if (m == 1) {
+    cblas_vector(dtype, b, 1, a->data, step_of(a), c);
+  } else if (dtype == GEMEL_F32) {
+    cblas_sgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
+                a->data, (int)a->ld, b->data, (int)b->ld, 0, c, n);
+  } else {
+    cblas_dgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
+                a->data, (int)a->ld, b->data, (int)b->ld, 0, c, n);
+  }
+}
+#endif
+
+#ifdef HAVE_DNNL
+static void dnnl_product(const matrix *a, const matrix *b, void *c, int64_t ldc) {
+  dnnl_sgemm(a->transposed ? 'T' : 'N', b->transposed ? 'T' : 'N', a->rows, b->columns, a->columns,
+             1, a->data, a->ld, b->data, b->ld, 0, c, ldc);
+}
+#endif
+
+/* ---- Choosing between the two ---- */
+
+enum { UNDECIDED, ONEDNN, CBLAS, DECIDING };
+
+/* Below SMALL multiplications CBLAS's lower overhead decides; from BIG on a trial is worth while.
+ */
+enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 512, ROUNDS = 3 };
+
+#if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
+
+static atomic_int choice[2]; /* for one thread, for more */
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double time_one(int which, const matrix *a, const matrix *b, float *c, int64_t n) {
+  double start = seconds();
+  if (which == ONEDNN) {
+    dnnl_product(a, b, c, n);
+  } else {
+    cblas_sgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), (int)a->rows,
+                (int)b->columns, (int)a->columns, 1, a->data, (int)a->ld, b->data, (int)b->ld, 0, c,
+                (int)n);
+  }
+  return seconds() - start;
+}
+
+/* Times both on a corner of the product, at most TRIAL a side, in turns; the first round, which
+ * compiles kernels and starts threads, doesn't count. */
+static int faster(matrix a, matrix b, float *c) {
+  double best[DECIDING];
+  int64_t n = b.columns;
+  best[ONEDNN] = best[CBLAS] = 1e30;
+  a.rows = a.rows < TRIAL ? a.rows : TRIAL;
+  b.columns = b.columns < TRIAL ? b.columns : TRIAL;
+  a.columns = b.rows = a.columns < TRIAL ? a.columns : TRIAL;
+  for (int round = 0; round <= ROUNDS; round++) {
+    for (int which = ONEDNN; which <= CBLAS; which++) {
+      double time = time_one(which, &a, &b, c, n);
+      if (round > 0 && time < best[which]) {
+        best[which] = time;
+      }
+    }
+  }
+  return best[ONEDNN] <= best[CBLAS] ? ONEDNN : CBLAS;
+}
+
+static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
+  atomic_int *chosen = &choice[p->threads > 1];
+  double work = (double)p->m * (double)p->n * (double)p->k;
+  int now = UNDECIDED;
+  if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
+    return CBLAS;
+  }
+  if (work >= BIG && atomic_compare_exchange_strong(chosen, &now, DECIDING)) {
+    atomic_store(chosen, faster(*a, *b, c));
+  }
+  now = atomic_load(chosen);
+  return now == CBLAS ? CBLAS : ONEDNN;
+}
+
+const char *gemel__gemm_library_name(void) {
+  return atomic_load(&choice[1]) == CBLAS ? GEMEL_CBLAS_NAME : "oneDNN";
+}
+
+#else
+
+static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
+  (void)p, (void)a, (void)b, (void)c;
+  return gemel__gemm_has_library(GEMEL_F64) ? CBLAS : ONEDNN;
+}
+
+const char *gemel__gemm_library_name(void) {
+#ifdef HAVE_CBLAS
+  return GEMEL_CBLAS_NAME;
+#elif defined(HAVE_DNNL)
+  return "oneDNN";
+#else
+  return "";
+#endif
+}
+#endif
+
+static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
+  int which = p->dtype == GEMEL_F32 ? choose(p, a, b, c) : CBLAS;
+#ifdef HAVE_DNNL
+  if (which == ONEDNN) {
+    dnnl_product(a, b, c, p->n);
+    return;
+  }
+#endif
+#ifdef HAVE_CBLAS
+  cblas_product(p->dtype, a, b, c);
+#endif
+  (void)which;
+}
+
+void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c) {
+  matrix x = {a, p->m, p->k, 0, 0}, y = {b, p->k, p->n, 0, 0};
+  int threads = p->deterministic || p->threads < 1 ? 1 : p->threads;
+  lies(&x, p->a_row, p->a_col);
+  lies(&y, p->b_row, p->b_col);
+#ifdef HAVE_CBLAS
+  blas_threads(threads);
+#endif
+#ifdef _OPENMP
+  int before = omp_get_max_threads();
+  if (before != threads) {
+    omp_set_num_threads(threads);
+  }
+#endif
+  compute(p, &x, &y, c);
+#ifdef _OPENMP
+  if (before != threads) {
+    omp_set_num_threads(before);
+  }
+#endif
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix products: C = A B with A of m × k and B of k × n elements of any strides, C row-major. Two
+ * ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), and our own plain loops, which
+ * take every dtype and stride.
+ *
+ * Which library is faster differs by machine (a factor of two either way), so for f32, where both
+ * are there, the first big product of the process is tried on both and the winner kept. With
+ * `deterministic` it is always CBLAS (oneDNN if there is none) on one thread: then a result depends
+ * neither on the number of threads nor on a race. The plain loops add up each element of C in the
+ * order of k whatever the number of threads.
+ */
+#ifndef GEMEL__CPU_GEMM_H
+#define GEMEL__CPU_GEMM_H
+
+#include <stdint.h>
+#include <gemel/dtype.h>
+
+typedef struct gemel__gemm {
+  gemel_dtype dtype;
+  int threads;
+  int deterministic;
+  int64_t m, n, k;
+  int64_t a_row, a_col; /* strides in elements */
+  int64_t b_row, b_col;
+} gemel__gemm;
+
+/* 1 if a library takes elements of this dtype / a matrix of these strides as it lies. */
+int gemel__gemm_has_library(gemel_dtype dtype);
+int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride);
+
+/* C = A B by a library that takes dtype and both matrices; m, n, k > 0. What C holds before is not
+ * read. Thread-safe, but for the number of threads of an OpenBLAS, which is the process's. */
+void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c);
+
+/* C = A B by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
+void gemel__gemm_plain(const gemel__gemm *p, const void *a, const void *b, void *c);
+
+/* "oneDNN", "openblas", … : the library that would compute a big f32 product now; "" if none. */
+const char *gemel__gemm_library_name(void);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dot: sums of products over contracted axes for each index of the batch axes. The axes of each
+ * operand fall into three groups, batch, free and contracted; the result's are batch, free of x,
+ * free of y. Its gradients are dots again, with the axes put back in order. How it is computed is
+ * in linalg-kernel.c.
+ */
+#include "ops/linalg.h"
+
+#include <string.h>
+#include <gemel/ops.h>
+#include "ops/rule.h"
+#include "ops/sampling.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+enum { CONTRACT_X, CONTRACT_Y, BATCH_X, BATCH_Y };
+
+/* ---- Axes ---- */
+
+static int explicit_axes(const gemel_attr *attrs) {
+  for (int k = 0; k < 4; k++) {
+    if (attrs[k].kind != GEMEL_ATTR_NONE) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int list_axes(const gemel_attr *attr, int rank, int *axes) {
+  int count = (int)gemel__attr_count(attr);
+  for (int k = 0; k < count; k++) {
+    axes[k] = gemel__axis(attr->u.ints[k], rank);
+  }
+  return count;
+}
+
+/* The matrix product: the last axis of x against the last but one of y (the only one of a vector),
+ * all before them batch axes. */
+static void matmul_axes(gemel__dot_axes *axes, const int *rank) {
+  axes->n_batch = rank[0] > 2 ? rank[0] - 2 : 0;
+  axes->n_contract = 1;
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < axes->n_batch; k++) {
+      axes->batch[side][k] = k;
+    }
+  }
+  axes->contract[0][0] = rank[0] - 1;
+  axes->contract[1][0] = rank[1] == 1 ? 0 : rank[1] - 2;
+}
+
+void gemel__dot_axes_of(const gemel_attr *attrs, int x_rank, int y_rank, gemel__dot_axes *axes) {
+  int rank[2] = {x_rank, y_rank};
+  if (explicit_axes(attrs)) {
+    axes->n_contract = list_axes(&attrs[CONTRACT_X], x_rank, axes->contract[0]);
+    list_axes(&attrs[CONTRACT_Y], y_rank, axes->contract[1]);
+    axes->n_batch = list_axes(&attrs[BATCH_X], x_rank, axes->batch[0]);
+    list_axes(&attrs[BATCH_Y], y_rank, axes->batch[1]);
+  } else {
+    matmul_axes(axes, rank);
+  }
+  for (int side = 0; side < 2; side++) {
+    unsigned char used[GEMEL_MAX_RANK] = {0};
+    for (int k = 0; k < axes->n_batch; k++) {
+      used[axes->batch[side][k]] = 1;
+    }
+    for (int k = 0; k < axes->n_contract; k++) {
+      used[axes->contract[side][k]] = 1;
+    }
+    axes->n_free[side] = 0;
+    for (int k = 0; k < rank[side]; k++) {
+      if (!used[k]) {
+        axes->free[side][axes->n_free[side]++] = k;
+      }
+    }
+  }
+}
+
+/* ---- Type rule ---- */
+
+static gemel_status check_lists(const gemel_infer *call, const int *rank) {
+  unsigned char used[2][GEMEL_MAX_RANK] = {{0}};
+  int scratch[GEMEL_MAX_RANK];
+  for (int k = 0; k < 4; k++) {
+    gemel_status status =
+        gemel__rule_axes(call, &call->attrs[k], rank[k % 2], scratch, used[k % 2]);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  for (int k = 0; k < 4; k += 2) {
+    size_t x = gemel__attr_count(&call->attrs[k]), y = gemel__attr_count(&call->attrs[k + 1]);
+    if (x != y) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s has %zu axes and %s %zu",
+                              call->attrs[k].name, x, call->attrs[k + 1].name, y);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_matmul(const gemel_infer *call, const int *rank) {
+  if (rank[0] == 0 || rank[1] == 0) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "a scalar has no axis to sum over");
+  }
+  if ((rank[0] > 2 || rank[1] > 2) && rank[0] != rank[1]) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
+                            "the matrix product of ranks %d and %d is ambiguous: give contract_x "
+                            "and contract_y",
+                            rank[0], rank[1]);
+  }
+  return GEMEL_OK;
+}
+
+/* Checks that axis A of x and B of y have one size, as far as that can be told. */
+static gemel_status check_pair(const gemel_infer *call, const char *what, int a, int b) {
+  int rank;
+  gemel_dim x = gemel__infer_dims(call, 0, &rank)[a], y = gemel__infer_dims(call, 1, &rank)[b];
+  char x_text[128], y_text[128];
+  if (gemel__dim_compare(call->context, x, y) != GEMEL__DIFFERENT) {
+    return GEMEL_OK;
+  }
+  gemel_dim_format(call->context, x, x_text, sizeof x_text);
+  gemel_dim_format(call->context, y, y_text, sizeof y_text);
+  return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s axis %d of x has size %s, axis %d of y has %s",
+                          what, a, x_text, b, y_text);
+}
+
+static gemel_status check_sizes(const gemel_infer *call, const gemel__dot_axes *axes) {
+  gemel_status status = GEMEL_OK;
+  for (int k = 0; k < axes->n_batch && status == GEMEL_OK; k++) {
+    status = check_pair(call, "batch", axes->batch[0][k], axes->batch[1][k]);
+  }
+  for (int k = 0; k < axes->n_contract && status == GEMEL_OK; k++) {
+    status = check_pair(call, "contracted", axes->contract[0][k], axes->contract[1][k]);
+  }
+  return status;
+}
+
+static gemel_status infer_dot(gemel_infer *call) {
+  int rank[2], count = 0;
+  const gemel_dim *dims[2] = {gemel__infer_dims(call, 0, &rank[0]),
+                              gemel__infer_dims(call, 1, &rank[1])};
+  gemel_dim result[2 * GEMEL_MAX_RANK];
+  gemel__dot_axes axes;
+  gemel_status status = gemel__rule_same_dtype(call, 0, 1);
+  if (status == GEMEL_OK) {
+    status = explicit_axes(call->attrs) ? check_lists(call, rank) : check_matmul(call, rank);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__dot_axes_of(call->attrs, rank[0], rank[1], &axes);
+  status = check_sizes(call, &axes);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (int k = 0; k < axes.n_batch; k++) {
+    result[count++] = dims[0][axes.batch[0][k]];
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < axes.n_free[side]; k++) {
+      result[count++] = dims[side][axes.free[side][k]];
+    }
+  }
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result);
+}
+
+/* ---- Derivatives ---- */
+
+typedef struct axis_list {
+  size_t count;
+  int64_t axes[GEMEL_MAX_RANK];
+} axis_list;
+
+static axis_list list_of(int count, const int *axes) {
+  axis_list list = {(size_t)count, {0}};
+  for (int k = 0; k < count; k++) {
+    list.axes[k] = axes[k];
+  }
+  return list;
+}
+
+static axis_list range(int from, int count) {
+  axis_list list = {(size_t)count, {0}};
+  for (int k = 0; k < count; k++) {
+    list.axes[k] = from + k;
+  }
+  return list;
+}
+
+static gemel_value dot_over(gemel_value x, gemel_value y, axis_list contract_x,
+                            axis_list contract_y, axis_list batch_x, axis_list batch_y,
+                            gemel_location where) {
+  return gemel_dot_at(x, y, contract_x.count, contract_x.axes, contract_y.count, contract_y.axes,
+                      batch_x.count, batch_x.axes, batch_y.count, batch_y.axes, where);
+}
+
+/* How many of the contracted axes of SIDE come before AXIS. */
+static int contracted_before(const gemel__dot_axes *axes, int side, int axis) {
+  int count = 0;
+  for (int k = 0; k < axes->n_contract; k++) {
+    count += axes->contract[side][k] < axis;
+  }
+  return count;
+}
+
+/* Puts the axes of VALUE in the order of operand SIDE. Place FREE_AT holds the first of its free
+ * axes, CONTRACT_AT that of its contracted ones, which stand in the order that they have in the
+ * other operand. */
+static gemel_value in_order(const gemel__dot_axes *axes, int side, gemel_value value, int free_at,
+                            int contract_at, gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK];
+  int rank = axes->n_batch + axes->n_contract + axes->n_free[side], moved = 0;
+  for (int k = 0; k < axes->n_batch; k++) {
+    order[axes->batch[side][k]] = k;
+  }
+  for (int k = 0; k < axes->n_free[side]; k++) {
+    order[axes->free[side][k]] = free_at + k;
+  }
+  for (int k = 0; k < axes->n_contract; k++) {
+    order[axes->contract[side][k]] =
+        contract_at + contracted_before(axes, !side, axes->contract[!side][k]);
+  }
+  for (int k = 0; k < rank; k++) {
+    moved |= order[k] != k;
+  }
+  return moved && !gemel_is_null(value) ? gemel_dimshuffle_at(value, (size_t)rank, order, where)
+                                        : value;
+}
+
+static gemel_status grad_dot(gemel_derive *call) {
+  gemel__dot_axes axes;
+  gemel_value g = call->out_cotangents[0], x = call->inputs[0], y = call->inputs[1];
+  int x_rank, y_rank, n_batch, free_x, free_y;
+  gemel__value_dims(x, &x_rank);
+  gemel__value_dims(y, &y_rank);
+  gemel__dot_axes_of(call->attrs, x_rank, y_rank, &axes);
+  n_batch = axes.n_batch, free_x = axes.n_free[0], free_y = axes.n_free[1];
+  call->in_cotangents[0] = call->in_cotangents[1] = null_value;
+  if (gemel_is_null(g)) {
+    return GEMEL_OK;
+  }
+  if (call->wanted[0]) { /* axes: batch, free of x, contracted of y */
+    gemel_value back =
+        dot_over(g, y, range(n_batch + free_x, free_y), list_of(free_y, axes.free[1]),
+                 range(0, n_batch), list_of(n_batch, axes.batch[1]), call->where);
+    call->in_cotangents[0] = in_order(&axes, 0, back, n_batch, n_batch + free_x, call->where);
+  }
+  if (call->wanted[1]) { /* axes: batch, contracted of x, free of y */
+    gemel_value back = dot_over(x, g, list_of(free_x, axes.free[0]), range(n_batch, free_x),
+                                list_of(n_batch, axes.batch[0]), range(0, n_batch), call->where);
+    call->in_cotangents[1] =
+        in_order(&axes, 1, back, n_batch + axes.n_contract, n_batch, call->where);
+  }
+  return gemel__grad_done(call);
+}
+
+static gemel_value same_dot(const gemel_derive *call, gemel_value x, gemel_value y) {
+  gemel_value inputs[2] = {x, y};
+  gemel_attr given[4];
+  size_t count = 0;
+  for (int k = 0; k < 4; k++) {
+    if (call->attrs[k].kind != GEMEL_ATTR_NONE) {
+      given[count++] = call->attrs[k];
+    }
+  }
+  if (gemel_is_null(x) || gemel_is_null(y)) {
+    return null_value;
+  }
+  return gemel_apply_at(call->graph, "dot", 2, inputs, count, given, call->where);
+}
+
+static gemel_status jvp_dot(gemel_derive *call) {
+  gemel_value left = same_dot(call, call->in_cotangents[0], call->inputs[1]);
+  gemel_value right = same_dot(call, call->inputs[0], call->in_cotangents[1]);
+  call->out_cotangents[0] = gemel__add_or(left, right, call->where);
+  return gemel__jvp_done(call);
+}
+
+/* ---- Samples ---- */
+
+static gemel_status sample_matmul(gemel_sample *sample) {
+  int64_t batch[2], m[1], k[1], n[1], x[4], y[4];
+  int n_batch = gemel__sample_chance(sample, 3) ? (int)gemel__sample_int(sample, 1, 2) : 0;
+  int x_rank, y_rank;
+  int64_t limit = sample->max_elements;
+  gemel__sample_shape(sample, n_batch, batch);
+  gemel__sample_shape(sample, 1, m);
+  gemel__sample_shape(sample, 1, k);
+  gemel__sample_shape(sample, 1, n);
+  for (int i = 0; i < n_batch; i++) {
+    x[i] = y[i] = batch[i];
+    limit /= batch[i] > 0 ? batch[i] : 1;
+  }
+  if (m[0] * k[0] > limit || k[0] * n[0] > limit || m[0] * n[0] > limit) {
+    m[0] = n[0] = k[0] = 1;
+  }
+  x_rank = y_rank = n_batch;
+  if (n_batch > 0 || !gemel__sample_chance(sample, 4)) {
+    x[x_rank++] = m[0];
+  }
+  x[x_rank++] = k[0];
+  y[y_rank++] = k[0];
+  if (n_batch > 0 || !gemel__sample_chance(sample, 4)) {
+    y[y_rank++] = n[0];
+  }
+  gemel__sample_input(sample, sample->dtype, x_rank, x, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, y_rank, y, GEMEL_ANY);
+  return gemel__sample_status(sample);
+}
+
+/* Shuffles PLACE[0..RANK), the role of each axis of one operand, and writes its shape and lists:
+ * roles 0.. are batch axes, 10.. contracted ones, 20.. free. */
+static void place_axes(gemel_sample *sample, int rank, const int *role, const int64_t *size,
+                       int64_t *shape, int64_t *contract, int64_t *batch) {
+  int64_t order[GEMEL_MAX_RANK];
+  gemel__sample_permutation(sample, rank, order);
+  for (int k = 0; k < rank; k++) {
+    int64_t axis = order[k], named = gemel__sample_chance(sample, 5) ? axis - rank : axis;
+    shape[axis] = size[k];
+    if (role[k] < 10) {
+      batch[role[k]] = named;
+    } else if (role[k] < 20) {
+      contract[role[k] - 10] = named;
+    }
+  }
+}
+
+static gemel_status sample_general(gemel_sample *sample) {
+  int counts[3] = {(int)gemel__sample_int(sample, 0, 1), (int)gemel__sample_int(sample, 0, 2), 0};
+  int64_t shared[3], own[2], shape[4], contract[2], batch[1], size[4];
+  static const char *const names[2][2] = {{"contract_x", "batch_x"}, {"contract_y", "batch_y"}};
+  int64_t limit = sample->max_elements;
+  int role[4];
+  sample->max_elements = limit > 64 ? 8 : 2;
+  gemel__sample_shape(sample, counts[0] + counts[1], shared);
+  for (int side = 0; side < 2; side++) {
+    int rank = counts[0] + counts[1];
+    counts[2] = (int)gemel__sample_int(sample, 0, 4 - rank > 2 ? 2 : 4 - rank);
+    gemel__sample_shape(sample, counts[2], own);
+    for (int k = 0; k < rank + counts[2]; k++) {
+      role[k] = k < counts[0] ? k : k < rank ? 10 + k - counts[0] : 20;
+      size[k] = k < rank ? shared[k] : own[k - rank];
+    }
+    rank += counts[2];
+    place_axes(sample, rank, role, size, shape, contract, batch);
+    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+    gemel__sample_ints(sample, names[side][0], (size_t)counts[1], contract);
+    if (counts[0] > 0) {
+      gemel__sample_ints(sample, names[side][1], (size_t)counts[0], batch);
+    }
+  }
+  sample->max_elements = limit;
+  return gemel__sample_status(sample);
+}
+
+static gemel_status sample_dot(gemel_sample *sample) {
+  return gemel__sample_chance(sample, 2) ? sample_matmul(sample) : sample_general(sample);
+}
+
+const gemel__hooks gemel__hooks_dot = {infer_dot,          grad_dot, jvp_dot,        sample_dot,
+                                       gemel__dot_kernels, NULL,     gemel__dot_cost};
