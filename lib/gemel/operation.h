@@ -94,6 +94,8 @@ typedef struct gemel_kernel_call {
   void *state;
   const void *data;
   gemel_error *error;
+  /* PREPARE may set this if it succeeds: called with STATE once, when the state is thrown away. */
+  void (*release)(void *state);
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

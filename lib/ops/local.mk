@@ -15,6 +15,7 @@ libgemel_a_SOURCES += %reldir%/elementwise_sample.c
 libgemel_a_SOURCES += %reldir%/elementwise_signed.c
 libgemel_a_SOURCES += %reldir%/elementwise_unsigned.c
 libgemel_a_SOURCES += %reldir%/index.c
+libgemel_a_SOURCES += %reldir%/invoke.c
 libgemel_a_SOURCES += %reldir%/isa.c
 libgemel_a_SOURCES += %reldir%/isa.h
 libgemel_a_SOURCES += %reldir%/lanes.c
