@@ -98,7 +98,7 @@ gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
 
 void gemel__expr_free(gemel__expr *expr) {
   if (expr) {
-    gemel__program_clear(&expr->program);
+    gemel__program_discard(&expr->program);
     gemel__free(expr, sizeof *expr);
   }
 }

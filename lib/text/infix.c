@@ -545,7 +545,7 @@ gemel_status gemel__infix_parse(gemel__program *program, gemel__lex *lex, const 
   return status;
 }
 
-void gemel__program_clear(gemel__program *program) {
+void gemel__program_discard(gemel__program *program) {
   gemel__program_reset(program);
   gemel__store_clear(&program->store);
   gemel__free(program->code, program->code_capacity * sizeof *program->code);

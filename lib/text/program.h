@@ -78,7 +78,7 @@ typedef struct gemel__program {
 void gemel__program_init(gemel__program *program, gemel_context *context);
 /* Empty again, with its memory kept / released. */
 void gemel__program_reset(gemel__program *program);
-void gemel__program_clear(gemel__program *program);
+void gemel__program_discard(gemel__program *program);
 
 /* Append one instruction whose index becomes *INDEX. GEMEL_NO_MEMORY. LINE is its provenance. */
 gemel_status gemel__program_variable(gemel__program *program, gemel__ref ref, int line,
