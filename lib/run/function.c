@@ -112,6 +112,9 @@ static void free_one_segment(gemel_function *f, gemel__segment *s) {
   if (s->depth < f->loaded_capacity && f->loaded[s->depth] == s) {
     f->loaded[s->depth] = NULL;
   }
+  for (gemel__invocation *inv = s->to_release; inv != NULL; inv = inv->next_to_release) {
+    inv->call.release(inv->call.state);
+  }
   gemel__free(s->block, s->block_bytes);
   gemel__free(s->instrs, s->instr_capacity * sizeof *s->instrs);
   gemel__free(s->patches, s->patch_capacity * sizeof *s->patches);

@@ -174,6 +174,7 @@ typedef struct gemel__invocation {
   const gemel_kernel *candidates; /* of a dynamic one */
   gemel__late *late;
   size_t n_late;
+  struct gemel__invocation *next_to_release;
 } gemel__invocation;
 
 typedef struct gemel__move {
@@ -216,6 +217,7 @@ typedef struct gemel__segment {
   gemel__result *results;
   size_t n_results, result_capacity;
   gemel__place *places; /* of the nodes' values, kept if there are run-time sizes */
+  gemel__invocation *to_release; /* those whose kernels hold something */
 } gemel__segment;
 
 typedef struct gemel__symbol {

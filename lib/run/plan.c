@@ -246,12 +246,28 @@ static gemel_status place_scratch(gemel__planner *planner, gemel_kernel_call *ca
   return GEMEL_OK;
 }
 
+/* Has the segment let go of what the kernel holds; when memory is out, does so at once. */
+static void note_release(gemel__planner *planner, const gemel__invocation *made,
+                         gemel__invocation *inv) {
+  if (made->call.release == NULL) {
+    return;
+  }
+  if (inv == NULL) {
+    made->call.release(made->call.state);
+    return;
+  }
+  inv->next_to_release = planner->segment->to_release;
+  planner->segment->to_release = inv;
+}
+
 /* Emits a copy of MADE. */
 static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
                                 const gemel__invocation *made) {
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
   gemel__buffer *scratch = NULL;
-  gemel_status status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
+  gemel_status status;
+  note_release(planner, made, inv);
+  status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
   if (status == GEMEL_OK) {
     status = place_scratch(planner, &inv->call, &scratch);
   }

@@ -108,7 +108,12 @@ static gemel_status run_dynamic(gemel_function *f, gemel__invocation *inv) {
     inv->call.scratch_bytes = 0;
     status = k->prepare != NULL ? k->prepare(&inv->call) : GEMEL_OK;
     if (status != GEMEL_DECLINED) {
-      return status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
+      status = status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
+      if (inv->call.release != NULL) {
+        inv->call.release(inv->call.state);
+        inv->call.release = NULL;
+      }
+      return status;
     }
   }
   return gemel__fail(&f->error, GEMEL_UNSUPPORTED, "every kernel declines");
