@@ -9,6 +9,8 @@ library_tests += %reldir%/t-dtype
 verify_tests =
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-rtensor
+verify_tests += %reldir%/t-reference
+verify_tests += %reldir%/t-reference-graph
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
@@ -18,6 +20,7 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 EXTRA_DIST += %reldir%/no-googletest
+EXTRA_DIST += %reldir%/plain.h
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)
