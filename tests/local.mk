@@ -4,6 +4,7 @@
 
 library_tests =
 library_tests += %reldir%/t-ct
+library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
 
 verify_tests =

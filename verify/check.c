@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tiers integer, float and special: evaluate the reference on the tier's domain once, then run every
- * variant and hold each result element against it.
+ * Tiers integer, float and special: evaluate the reference on the tier's domain once, then run
+ * every variant and hold each result element against it.
  *
- * Tier integer: inputs are integers so small that every intermediate stays exact. Domain O gives the
- * exact result; domain B says where exactness is certain whatever the order of operations (its bound
- * is zero): there the result must be that number, zeros being equal. Elsewhere (a transcendental
- * function, an overflow of the significand) the element isn't compared, but counted as inexact.
+ * Tier integer: inputs are integers so small that every intermediate stays exact. Domain O gives
+ * the exact result; domain B says where exactness is certain whatever the order of operations (its
+ * bound is zero): there the result must be that number, zeros being equal. Elsewhere (a
+ * transcendental function, an overflow of the significand) the element isn't compared, but counted
+ * as inexact.
  *
  * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
  */
@@ -141,8 +142,7 @@ static int shapes_agree(const gemel__rtensor *r, const gemel_tensor *tensor) {
 
 static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
                               gemel_tensor *const *values, const gemel__trial *trial,
-                              gemel_tensor **outputs, gemel__outcome *outcome,
-                              gemel_error *error) {
+                              gemel_tensor **outputs, gemel__outcome *outcome, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   size_t k;
@@ -245,9 +245,8 @@ static int element_integer(struct judge *j, size_t output, size_t i, const void 
   void *e;
   int equal;
   if (d->state(d, exact) != GEMEL__DEFINED ||
-      (is_float(r->dtype) &&
-       (j->bound_domain->state(j->bound_domain, bound) != GEMEL__DEFINED ||
-        !(gemel__bound_radius(j->bound_domain, bound) == 0)))) {
+      (is_float(r->dtype) && (j->bound_domain->state(j->bound_domain, bound) != GEMEL__DEFINED ||
+                              !(gemel__bound_radius(j->bound_domain, bound) == 0)))) {
     outcome->inexact++;
     return -1;
   }
@@ -355,8 +354,8 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
                                   gemel_error *error) {
   gemel__special *s = gemel__special_new();
   struct judge j = {instance, 0, NULL, NULL, NULL, NULL, 0, element_special};
-  const char *family = gemel__operation_family(
-      gemel_value_operation(gemel_graph_output(instance->graph, 0)));
+  const char *family =
+      gemel__operation_family(gemel_value_operation(gemel_graph_output(instance->graph, 0)));
   gemel_status status;
   if (s == NULL) {
     return gemel__no_memory(error, "a domain");

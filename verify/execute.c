@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running what is on trial: the library in its variants, or a program's own kernel for one operation.
- * Results of the scattered variant lie in odd layouts between guard bytes, which are compared
- * afterwards, so a write outside a result is found.
+ * Running what is on trial: the library in its variants, or a program's own kernel for one
+ * operation. Results of the scattered variant lie in odd layouts between guard bytes, which are
+ * compared afterwards, so a write outside a result is found.
  */
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +90,8 @@ static gemel_tensor *guarded_tensor(const gemel__leaf *type, gemel_error *error)
   return g->tensor;
 }
 
-/* 1 if every byte outside the elements, which stand at every second place, is still the guard byte. */
+/* 1 if every byte outside the elements, which stand at every second place, is still the guard byte.
+ */
 static int guards_hold(gemel_tensor *tensor) {
   gemel_view v = gemel_tensor_view(tensor);
   size_t size = gemel_dtype_size(v.dtype);

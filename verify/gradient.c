@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tier gradient. The left side is what the library builds: the reverse-mode graph R(x, u), whose
- * inner product with a direction t is u'(J t), and the forward-mode graph J(x, t). The right side is
- * the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t, by
- * rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides are
- * evaluated by references on the models, so equality is exact and nothing is tolerated.
+ * inner product with a direction t is u'(J t), and the forward-mode graph J(x, t). The right side
+ * is the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t,
+ * by rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides
+ * are evaluated by references on the models, so equality is exact and nothing is tolerated.
  */
 #include <stdio.h>
 #include <string.h>
@@ -163,8 +163,7 @@ static gemel_status evaluate_built(const gemel__side *side, gemel__domain *d,
     /* x then t, without the u between them; the elements stay the caller's */
     memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
     memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
-    status =
-        gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, NULL, NULL, error);
+    status = gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, NULL, NULL, error);
   } else {
     gemel__no_memory(error, "a derivative");
   }
@@ -189,8 +188,7 @@ static gemel_status dual_input(gemel__domain *dual, const gemel__rtensor *x,
                                gemel_error *error) {
   gemel__domain *base = gemel__dual_base(dual);
   size_t i;
-  gemel_status status =
-      gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error);
+  gemel_status status = gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error);
   for (i = 0; i < x->count && status == GEMEL_OK; i++) {
     void *e = gemel__rtensor_at(result, i);
     base->set(base, gemel__dual_value(dual, e), gemel__rtensor_at(x, i));
@@ -206,8 +204,7 @@ static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
                                   gemel__rtensor *tangents, gemel_error *error) {
   gemel__domain *base = gemel__dual_base(dual);
   size_t i;
-  gemel_status status =
-      gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error);
+  gemel_status status = gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error);
   for (i = 0; i < y->count && status == GEMEL_OK; i++) {
     base->set(base, gemel__rtensor_at(tangents, i),
               gemel__dual_tangent_of(dual, gemel__rtensor_at(y, i)));
@@ -234,8 +231,8 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
     }
   }
   if (status == GEMEL_OK) {
-    status = inner_products(gemel__dual_base(dual), n, outputs + 1, inputs + v->n_x, &outputs[0],
-                            error);
+    status =
+        inner_products(gemel__dual_base(dual), n, outputs + 1, inputs + v->n_x, &outputs[0], error);
   }
   return status;
 }
@@ -294,7 +291,8 @@ gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t se
     gemel__survey(v.reverse.graph, &q.rings, &q.logs, constants, 16, &q.n_constants);
     q.constants = constants;
     status = gemel__decide(&q, answer, error);
-    /* the witness's first tensors are the instance's inputs; what follows belongs to the directions */
+    /* the witness's first tensors are the instance's inputs; what follows belongs to the directions
+     */
   }
   if (status == GEMEL_OK) {
     answer->detail[sizeof answer->detail - 1] = '\0';

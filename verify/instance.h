@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An instance: a graph of concrete shapes, with what values its inputs may take. Everything that the
- * harness judges is turned into one: an operation applied to inputs, a derivative, a side of a pair.
+ * An instance: a graph of concrete shapes, with what values its inputs may take. Everything that
+ * the harness judges is turned into one: an operation applied to inputs, a derivative, a side of a
+ * pair.
  */
 #ifndef GEMEL__VERIFY_INSTANCE_H
 #define GEMEL__VERIFY_INSTANCE_H
@@ -42,14 +43,14 @@ gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *cont
                                   const gemel_operation *record, gemel_dtype dtype,
                                   int64_t max_elements, gemel__random *random, gemel_error *error);
 
-/* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may be
- * NULL: any) has one entry an input. */
+/* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
+ * be NULL: any) has one entry an input. */
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
                                       const gemel_domain *domains, gemel_error *error);
 
 /* The instance of its derivative: a graph with INSTANCE's inputs, then one cotangent an output of
- * float dtype ("u0", …), whose outputs are the cotangents of the inputs of float dtype. GEMEL_DECLINED
- * if nothing is differentiable. */
+ * float dtype ("u0", …), whose outputs are the cotangents of the inputs of float dtype.
+ * GEMEL_DECLINED if nothing is differentiable. */
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
                                       gemel_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tier real of an operation: its row's law, an identity "left == right" that says what it means in
- * terms of other operations. Both sides are built as graphs and decided by the models. A row without
- * a law is defined by its reference; the other tiers hold the shipped code to that.
+ * terms of other operations. Both sides are built as graphs and decided by the models. A row
+ * without a law is defined by its reference; the other tiers hold the shipped code to that.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -115,8 +115,8 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   gemel__answer a;
   gemel__random random;
   double constants[16];
-  gemel_status status = gemel__instance_of_graph(&leaves, left, row != NULL ? row->domains : NULL,
-                                                 error);
+  gemel_status status =
+      gemel__instance_of_graph(&leaves, left, row != NULL ? row->domains : NULL, error);
   if (status != GEMEL_OK) {
     return status;
   }

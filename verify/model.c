@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two models together. For each point: O evaluates both sides, with more and more precision while
- * a decision is open; results that don't overlap are a counterexample. The decisions taken there are
- * then forced on F, at fresh residues: a mismatch says that the two are different formulas on that
- * cell. Besides, F alone runs trials in which the quadratic character stands for the sign; these are
- * proofs where no character was asked, and nothing but a hint where one was.
+ * The two models together. For each point: O evaluates both sides, with more and more precision
+ * while a decision is open; results that don't overlap are a counterexample. The decisions taken
+ * there are then forced on F, at fresh residues: a mismatch says that the two are different
+ * formulas on that cell. Besides, F alone runs trials in which the quadratic character stands for
+ * the sign; these are proofs where no character was asked, and nothing but a hint where one was.
  */
 #include "model.h"
 
@@ -51,8 +51,8 @@ static gemel_status evaluate_sides(struct state *s, gemel__domain *d, const geme
     if (before != NULL) {
       before(s, k);
     }
-    status = sides[k]->evaluate(sides[k], d, inputs,
-                                s->results + (size_t)k * s->q->n_outputs, error);
+    status =
+        sides[k]->evaluate(sides[k], d, inputs, s->results + (size_t)k * s->q->n_outputs, error);
   }
   return status;
 }
@@ -181,8 +181,8 @@ static gemel__field_leaf leaf_kind(gemel_domain domain) {
   }
 }
 
-/* Random residues for float leaves (with POINT: of the sign that the point has), the point's numbers
- * for integer ones. */
+/* Random residues for float leaves (with POINT: of the sign that the point has), the point's
+ * numbers for integer ones. */
 static gemel_status field_inputs(struct state *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
@@ -239,7 +239,8 @@ static gemel_status field_trial(struct state *s, gemel_tensor *const *point, int
   return status;
 }
 
-/* A tie among the decisions: the point lies on a border between cells, where F has nothing to say. */
+/* A tie among the decisions: the point lies on a border between cells, where F has nothing to say.
+ */
 static int on_border(const struct state *s) {
   size_t k, i;
   for (k = 0; k < 2; k++) {
@@ -320,9 +321,9 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
   gemel_tensor **values = gemel__alloc_array(n, sizeof *values);
   gemel_status status = values != NULL ? GEMEL_OK : gemel__no_memory(error, "points");
   for (k = 0; k < s->q->points && status == GEMEL_OK; k++) {
-    status = gemel__instance_values(s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL
-                                                             : GEMEL__FILL_POINTS,
-                                    &s->random, values, error);
+    status =
+        gemel__instance_values(s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
+                               &s->random, values, error);
     if (status == GEMEL_OK) {
       status = evaluate_point(s, values, error);
     }
@@ -393,7 +394,8 @@ static void decide(struct state *s) {
     return;
   }
   if (s->cell_rejected > 0 && s->keyed == 0) {
-    say(a, GEMEL_REFUTED, "cells", "different formulas where the decisions are those of this point");
+    say(a, GEMEL_REFUTED, "cells",
+        "different formulas where the decisions are those of this point");
   } else if (s->f_rejected > 0 && !characters && s->keyed == 0) {
     say(a, GEMEL_REFUTED, "field", "different residues at random elements of a prime field");
   } else if (s->o_compared == 0) {
@@ -416,8 +418,10 @@ static void decide(struct state *s) {
 static gemel_status start(struct state *s, gemel_error *error) {
   const gemel__question *q = s->q;
   gemel__field_options options = {q->logs ? GEMEL__FIELD_MEDIUM : GEMEL__FIELD_LARGE,
-                                  q->rings < 1 ? 1 : q->rings > 4 ? 4 : q->rings, q->constants,
-                                  q->n_constants, 0};
+                                  q->rings < 1   ? 1
+                                  : q->rings > 4 ? 4
+                                                 : q->rings,
+                                  q->constants, q->n_constants, 0};
   s->results = gemel__alloc_array(2 * q->n_outputs, sizeof *s->results);
   s->o = gemel__ordered_new(128);
   if (s->results == NULL || s->o == NULL) {
@@ -481,8 +485,8 @@ gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
 }
 
 static int nests(const char *name) {
-  static const char *const exponential[] = {"exp",  "expm1", "tanh",    "sigmoid",
-                                            "pow",  "softmax", "cross_entropy"};
+  static const char *const exponential[] = {"exp", "expm1",   "tanh",         "sigmoid",
+                                            "pow", "softmax", "cross_entropy"};
   size_t k;
   for (k = 0; k < sizeof exponential / sizeof *exponential; k++) {
     if (strcmp(name, exponential[k]) == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Are two sides the same function over the reals? Domain O evaluates both at points and compares;
- * domain F evaluates both at random residues; and F, forced to the decisions that O took at a point,
- * tells whether both are the same formula on that cell (σF). Together they decide, see decide() in
- * model.c; doc/verify.md has the mathematics.
+ * domain F evaluates both at random residues; and F, forced to the decisions that O took at a
+ * point, tells whether both are the same formula on that cell (σF). Together they decide, see
+ * decide() in model.c; doc/verify.md has the mathematics.
  */
 #ifndef GEMEL__VERIFY_MODEL_H
 #define GEMEL__VERIFY_MODEL_H

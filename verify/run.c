@@ -32,8 +32,7 @@ double gemel__clock(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void gemel__run_init(gemel__run *run, gemel_context *context,
-                     const gemel_verify_options *options) {
+void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options) {
   size_t bytes = 0;
   memset(run, 0, sizeof *run);
   run->context = context;
@@ -91,9 +90,8 @@ void gemel__record_emit(gemel__run *run, gemel_record *record) {
 }
 
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
-                           const gemel_graph *other, gemel_tensor *const *values,
-                           const char *place, const char *expected, const char *got,
-                           uint64_t seed) {
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got, uint64_t seed) {
   char *text = gemel__counterexample(instance, values, place, expected, got);
   char *path = gemel__replay_write(run, record, instance, other, values, seed);
   record->verdict = GEMEL_REFUTED;
@@ -119,6 +117,5 @@ void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__an
   }
   snprintf(place, sizeof place, "%s %zu, element %zu",
            record->tier == GEMEL_TIER_GRADIENT ? "derivative" : "result", a->output, a->element);
-  gemel__record_refuted(run, record, instance, other, a->witness, place, a->expected, a->got,
-                        seed);
+  gemel__record_refuted(run, record, instance, other, a->witness, place, a->expected, a->got, seed);
 }

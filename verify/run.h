@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run of the harness: options with their defaults filled in, counts, and one subject after another.
+ * A run of the harness: options with their defaults filled in, counts, and one subject after
+ * another.
  */
 #ifndef GEMEL__VERIFY_RUN_H
 #define GEMEL__VERIFY_RUN_H
@@ -45,21 +46,19 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
 
 /* Emits a refutation with its counterexample and replay file. */
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
-                           const gemel_graph *other, gemel_tensor *const *values,
-                           const char *place, const char *expected, const char *got,
-                           uint64_t seed);
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got, uint64_t seed);
 
 /* Emits a record with what the models answered; a refutation gets counterexample and replay file.
  * OTHER is the second graph of a pair, or NULL. */
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
-                          const gemel__instance *instance, const gemel_graph *other,
-                          uint64_t seed);
+                          const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
 /* ---- Counterexamples (shrink/shrink.c, report/replay.c) ---- */
 
 /* Makes a refuted instance smaller: fewer elements by drawing anew, then simpler values, as long as
- * CHECK still refutes it. INSTANCE and VALUES are replaced; OUTCOME is that of the result. REDRAW (may
- * be NULL) draws another instance of at most so many elements. */
+ * CHECK still refutes it. INSTANCE and VALUES are replaced; OUTCOME is that of the result. REDRAW
+ * (may be NULL) draws another instance of at most so many elements. */
 typedef gemel_status (*gemel__redraw)(void *user, int64_t max_elements, gemel__random *random,
                                       gemel__instance *instance, gemel_error *error);
 gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,

@@ -53,8 +53,8 @@ typedef struct gemel__variant {
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
 
-/* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is reported
- * as GEMEL_INTERNAL. */
+/* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is
+ * reported as GEMEL_INTERNAL. */
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel verify`: every operation, and the graphs of its first derivative, in every tier. A tier is a
- * loop over random instances; the first one that is refuted ends it, is made small and reported.
+ * `gemel verify`: every operation, and the graphs of its first derivative, in every tier. A tier is
+ * a loop over random instances; the first one that is refuted ends it, is made small and reported.
  * The derivative's own tier gradient is the second order.
  */
 #include <fnmatch.h>
@@ -16,7 +16,8 @@
 
 enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 1500, DUAL_ELEMENTS = 6 };
 
-/* What is being verified: an operation or its derivative, the library's code or a program's kernel. */
+/* What is being verified: an operation or its derivative, the library's code or a program's kernel.
+ */
 struct subject {
   gemel__run *run;
   const gemel_operation *op;
@@ -37,8 +38,8 @@ static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_
 static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
                          gemel__random *random, gemel__instance *instance, gemel_error *error) {
   gemel__instance base;
-  gemel_status status = gemel__instance_draw(&base, s->run->context, s->op, dtype, max_elements,
-                                             random, error);
+  gemel_status status =
+      gemel__instance_draw(&base, s->run->context, s->op, dtype, max_elements, random, error);
   if (status != GEMEL_OK || !s->derivative) {
     *instance = base;
     return status;
@@ -50,8 +51,8 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
 
 /* Tries dtypes from the K-th on until the sampler accepts one. */
 static gemel_status draw_any(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
-                             int64_t max_elements, gemel__random *random,
-                             gemel__instance *instance, gemel_error *error) {
+                             int64_t max_elements, gemel__random *random, gemel__instance *instance,
+                             gemel_error *error) {
   gemel_status status = GEMEL_DECLINED;
   size_t tries;
   for (tries = 0; tries < n && status == GEMEL_DECLINED; tries++) {
@@ -115,8 +116,7 @@ static int never_exact(const struct subject *s) {
          strcmp(gemel__operation_family(s->op->name), "softmax") == 0;
 }
 
-static const char *reason_without_instances(const struct tier_plan *plan,
-                                            const struct subject *s) {
+static const char *reason_without_instances(const struct tier_plan *plan, const struct subject *s) {
   if (s->derivative) {
     return "it has no derivative in a float dtype";
   }
@@ -161,8 +161,8 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
                                    gemel__evidence *e, gemel_error *error) {
   char place[120];
   gemel__outcome *o = &e->outcome;
-  gemel_status status = gemel__shrink(instance, values, plan->fill, plan->check, trial, redraw, s,
-                                      o, error);
+  gemel_status status =
+      gemel__shrink(instance, values, plan->fill, plan->check, trial, redraw, s, o, error);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocation inside the library: every block goes through the program's hooks, and its size is known
- * when it is released. Growth of arrays is here too, so that overflow is checked in one place.
+ * Allocation inside the library: every block goes through the program's hooks, and its size is
+ * known when it is released. Growth of arrays is here too, so that overflow is checked in one
+ * place.
  */
 #ifndef GEMEL__CORE_ALLOC_H
 #define GEMEL__CORE_ALLOC_H

@@ -207,9 +207,8 @@ static int arity_fits(const gemel_operation *record, size_t n) {
 
 /* Runs the type rule, with a bigger array if the operation has more outputs than fit. */
 static gemel_status infer_outputs(struct application *a, gemel_error *error) {
-  gemel_status status =
-      gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
-                   &a->n_outputs, a->outputs, error);
+  gemel_status status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values,
+                                     a->room, &a->n_outputs, a->outputs, error);
   if (status == GEMEL_OK && a->n_outputs > a->room) {
     gemel_type *more = gemel__alloc_array(a->n_outputs, sizeof *more);
     if (more == NULL) {
@@ -304,8 +303,12 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
   gemel_type types[LOCAL], outputs[LOCAL];
   gemel_value values[LOCAL];
   gemel__ref refs[LOCAL];
-  struct application a = {graph, gemel__op_at(graph->context, op), attrs, n_inputs, refs, types,
-                          values, where, 0, LOCAL, outputs};
+  struct application a = {graph,  gemel__op_at(graph->context, op),
+                          attrs,  n_inputs,
+                          refs,   types,
+                          values, where,
+                          0,      LOCAL,
+                          outputs};
   gemel_value value = null_value;
   if (where.file == NULL) {
     a.where.file = "";

@@ -14,8 +14,8 @@ struct gemel__memo *gemel__memo_new(void);
 void gemel__memo_free(struct gemel__memo *memo);
 size_t gemel__memo_bytes(const struct gemel__memo *memo);
 
-/* The type rule of OP on types alone: *N_OUTPUTS types into OUTPUTS (room for MAX_OUTPUTS; when more
- * are needed, *N_OUTPUTS says how many and nothing is written). INPUT_VALUES may be NULL. */
+/* The type rule of OP on types alone: *N_OUTPUTS types into OUTPUTS (room for MAX_OUTPUTS; when
+ * more are needed, *N_OUTPUTS says how many and nothing is written). INPUT_VALUES may be NULL. */
 gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t attrs,
                           size_t n_inputs, const gemel_type *inputs,
                           const gemel_value *input_values, size_t max_outputs, size_t *n_outputs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arena allocation: bump a pointer in a block, chain blocks. With GEMEL_DEBUG every object is its own
- * block, so that memory checkers see each one.
+ * Arena allocation: bump a pointer in a block, chain blocks. With GEMEL_DEBUG every object is its
+ * own block, so that memory checkers see each one.
  */
 #include "core/arena.h"
 

@@ -33,8 +33,8 @@ static int base_kind(int kind) {
 }
 
 const char *gemel__attr_kind_name(int kind) {
-  static const char *const names[] = {"none",   "int",    "dim",   "float",
-                                      "dtype",  "string", "tensor", "graph"};
+  static const char *const names[] = {"none",  "int",    "dim",    "float",
+                                      "dtype", "string", "tensor", "graph"};
   int base = base_kind(kind);
   return base <= GEMEL_ATTR_GRAPH ? names[base] : "?";
 }
@@ -77,8 +77,7 @@ static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
   gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
   return x.dtype == y.dtype && x.rank == y.rank &&
          memcmp(x.shape, y.shape, (size_t)x.rank * sizeof *x.shape) == 0 &&
-         memcmp(x.data, y.data,
-                (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype)) == 0;
+         memcmp(x.data, y.data, (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype)) == 0;
 }
 
 static uint64_t hash_attr(uint64_t hash, const gemel_attr *a) {
@@ -171,8 +170,8 @@ static gemel_status fallback_value(struct candidate *c, const gemel_attr_spec *s
   a->name = spec->name;
   a->kind = spec->kind;
   if (spec->fallback == NULL) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is missing",
-                       c->op->record.name, spec->name);
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is missing", c->op->record.name,
+                       spec->name);
   }
   if (strcmp(spec->fallback, "none") == 0) {
     a->kind = GEMEL_ATTR_NONE;
@@ -196,7 +195,8 @@ static gemel_status fallback_value(struct candidate *c, const gemel_attr_spec *s
   }
 }
 
-/* A list whose address is NULL though it has elements, or a null pointer where there must be one. */
+/* A list whose address is NULL though it has elements, or a null pointer where there must be one.
+ */
 static int has_null(const gemel_attr *a) {
   size_t k, n = count_of(a);
   if (is_list(a->kind) && a->count > 0 && a->u.ints == NULL) {
@@ -232,11 +232,10 @@ static gemel_status take_given(struct candidate *c, const gemel_attr *given, gem
   c->values[k] = *given;
   c->values[k].name = schema[k].name;
   if (given->kind != schema[k].kind && !(is_list(given->kind) && given->count == 0)) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s must be %s%s, not %s%s", name,
-                       given->name, is_list(schema[k].kind) ? "a list of " : "",
-                       gemel__attr_kind_name(schema[k].kind),
-                       is_list(given->kind) ? "a list of " : "",
-                       gemel__attr_kind_name(given->kind));
+    return gemel__fail(
+        error, GEMEL_BAD_ARGUMENT, "%s: attribute %s must be %s%s, not %s%s", name, given->name,
+        is_list(schema[k].kind) ? "a list of " : "", gemel__attr_kind_name(schema[k].kind),
+        is_list(given->kind) ? "a list of " : "", gemel__attr_kind_name(given->kind));
   }
   c->values[k].kind = schema[k].kind;
   if (!is_list(schema[k].kind)) {
@@ -382,8 +381,8 @@ static gemel_status find_or_add(struct candidate *c, uint32_t *id, gemel_error *
   return *id != 0 ? GEMEL_OK : gemel__no_memory(error, "attributes");
 }
 
-/* Tensors of GIVEN replaced by row-major copies in REBASED, since hash and equality read them as plain
- * bytes; the copies are counted in COPIES for release. */
+/* Tensors of GIVEN replaced by row-major copies in REBASED, since hash and equality read them as
+ * plain bytes; the copies are counted in COPIES for release. */
 static gemel_status copy_tensors(size_t n, const gemel_attr *given, gemel_attr *rebased,
                                  gemel_tensor **copies, size_t *n_copies, gemel_error *error) {
   size_t k;

@@ -13,7 +13,8 @@ const char *gemel__attr_kind_name(int kind);
 /* Releases the tensors and graphs that stored attributes own. */
 void gemel__attrs_release(struct gemel__attrs *attrs);
 
-/* Releases N owned tensors (GEMEL_ATTR_TENSOR) or graphs (GEMEL_ATTR_GRAPH); other kinds own none. */
+/* Releases N owned tensors (GEMEL_ATTR_TENSOR) or graphs (GEMEL_ATTR_GRAPH); other kinds own none.
+ */
 void gemel__release_pointers(int kind, size_t n, void **p);
 
 typedef gemel_dim (*gemel__replace)(void *user, const gemel__atom *atom, gemel_dim self);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The checker: proves a graph well-formed after a pass. One sweep over the nodes in the order of
- * ids: inputs come before the node and exist, and the type rule, run again, gives the types that are
- * stored.
+ * ids: inputs come before the node and exist, and the type rule, run again, gives the types that
+ * are stored.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -61,8 +61,10 @@ static gemel_status check_node(const gemel_graph *graph, uint32_t id, struct roo
   }
   for (k = 0; k < node->n_outputs; k++) {
     if (n_outputs != node->n_outputs || r->outputs[k] != gemel__node_type(graph, id, (uint32_t)k)) {
-      return gemel__fail(error, GEMEL_INTERNAL, "node %u (%s): output %zu has not the type that "
-                         "the operation gives", id, op->record.name, k);
+      return gemel__fail(error, GEMEL_INTERNAL,
+                         "node %u (%s): output %zu has not the type that "
+                         "the operation gives",
+                         id, op->record.name, k);
     }
   }
   return GEMEL_OK;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hash-consing. The table maps a node's content to its id; a slot holds id + 1. A node's first slots
- * are near twice the id of its largest input: what was built together lies together, so a chain of
- * ten million nodes walks through the table instead of jumping about it. Only when the WINDOW slots
- * there are full (many nodes on one input) does a node go to a place given by its hash.
+ * Hash-consing. The table maps a node's content to its id; a slot holds id + 1. A node's first
+ * slots are near twice the id of its largest input: what was built together lies together, so a
+ * chain of ten million nodes walks through the table instead of jumping about it. Only when the
+ * WINDOW slots there are full (many nodes on one input) does a node go to a place given by its
+ * hash.
  *
  * Nodes are never taken out, but for the last one (gemel__graph_pop): that clears the slot that was
  * filled last, which leaves the table as it was.
@@ -171,8 +172,8 @@ static uint32_t file_index(gemel_graph *graph, const char *file) {
 /* ---- Appending ---- */
 
 static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
-  if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2,
-                  sizeof *graph->nodes) != 0 ||
+  if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2, sizeof *graph->nodes) !=
+          0 ||
       gemel__grow(&graph->pool, &graph->pool_capacity, graph->n_pool + n_inputs,
                   sizeof *graph->pool) != 0) {
     return -1;
@@ -206,8 +207,8 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
 }
 
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, size_t n_outputs,
-                                const gemel_type *types, gemel_location where, uint32_t *node) {
+                                const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
+                                gemel_location where, uint32_t *node) {
   size_t slot;
   if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
       n_outputs > UINT16_MAX) {

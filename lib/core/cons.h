@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hash-consing: finding a node equal to the one about to be made, and appending it if there is none.
+ * Hash-consing: finding a node equal to the one about to be made, and appending it if there is
+ * none.
  */
 #ifndef GEMEL__CORE_CONS_H
 #define GEMEL__CORE_CONS_H
@@ -18,8 +19,8 @@ int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size
 /* Appends a node that gemel__cons_find didn't find. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (too many
  * nodes, inputs or outputs) with the graph as it was. */
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, size_t n_outputs,
-                                const gemel_type *types, gemel_location where, uint32_t *node);
+                                const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
+                                gemel_location where, uint32_t *node);
 
 /* Takes NODE out again if it is the last one. */
 void gemel__graph_pop(gemel_graph *graph, uint32_t node);

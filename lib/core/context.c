@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Life of a context: create, count references, destroy. Element 0 of every table is a dummy, so that
- * id 0 can mean "none".
+ * Life of a context: create, count references, destroy. Element 0 of every table is a dummy, so
+ * that id 0 can mean "none".
  */
 #include "core/context.h"
 

@@ -34,10 +34,12 @@ typedef struct gemel__idtable {
   size_t used;
 } gemel__idtable;
 
-/* Calls SAME(user, id) for each id whose hash collides; returns the id for which it is true, or 0. */
+/* Calls SAME(user, id) for each id whose hash collides; returns the id for which it is true, or 0.
+ */
 uint32_t gemel__idtable_find(const gemel__idtable *table, uint64_t hash,
                              int (*same)(const void *user, uint32_t id), const void *user);
-/* Adds ID under HASH; HASH_OF gives any stored id's hash, for growth. 0, or -1 when memory is out. */
+/* Adds ID under HASH; HASH_OF gives any stored id's hash, for growth. 0, or -1 when memory is out.
+ */
 int gemel__idtable_add(gemel__idtable *table, uint64_t hash, uint32_t id,
                        uint64_t (*hash_of)(const void *user, uint32_t id), const void *user);
 void gemel__idtable_clear(gemel__idtable *table);
@@ -72,15 +74,15 @@ struct gemel__dims; /* lib/core/dims.c */
 struct gemel_context {
   long references;
   pthread_mutex_t lock;
-  gemel__arena arena;     /* strings, dim lists, attribute copies */
+  gemel__arena arena; /* strings, dim lists, attribute copies */
   struct gemel__dims *dims;
-  gemel__stable types;    /* struct gemel__type; element 0 unused */
+  gemel__stable types; /* struct gemel__type; element 0 unused */
   gemel__idtable type_table;
-  gemel__stable attrs;    /* struct gemel__attrs; element 0: no attributes */
+  gemel__stable attrs; /* struct gemel__attrs; element 0: no attributes */
   gemel__idtable attr_table;
-  gemel__stable strings;  /* const char * */
+  gemel__stable strings; /* const char * */
   gemel__idtable string_table;
-  gemel__stable ops;      /* gemel__op; element 0 unused */
+  gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
 };
 
@@ -93,8 +95,8 @@ const char *gemel__intern_string(gemel_context *context, const char *text);
 struct gemel__dims *gemel__dims_new(void);
 void gemel__dims_free(struct gemel__dims *dims);
 
-/* A size that output OUTPUT of node NODE produces at run time, and (in attributes only) the size that
- * input K of the node that has the attribute holds. GEMEL_DIM_NONE when memory is out. */
+/* A size that output OUTPUT of node NODE produces at run time, and (in attributes only) the size
+ * that input K of the node that has the attribute holds. GEMEL_DIM_NONE when memory is out. */
 gemel_dim gemel__dim_value(gemel_context *context, uint32_t node, uint32_t output);
 gemel_dim gemel__dim_input(gemel_context *context, uint32_t k);
 
@@ -131,11 +133,7 @@ int gemel__dim_has_runtime(gemel_context *context, gemel_dim dim);
 int gemel__dim_is_atom(gemel_context *context, gemel_dim dim, gemel__atom *atom);
 
 /* How two sizes relate: provably equal, provably different, or not known. */
-typedef enum gemel__relation {
-  GEMEL__EQUAL,
-  GEMEL__DIFFERENT,
-  GEMEL__UNKNOWN
-} gemel__relation;
+typedef enum gemel__relation { GEMEL__EQUAL, GEMEL__DIFFERENT, GEMEL__UNKNOWN } gemel__relation;
 gemel__relation gemel__dim_compare(gemel_context *context, gemel_dim a, gemel_dim b);
 
 /* ---- types.c, attrs.c, registry.c ---- */
@@ -157,8 +155,8 @@ gemel_type gemel__type_with_dtype(gemel_context *context, gemel_type type, gemel
 gemel_type gemel__type_with_dims(gemel_context *context, gemel_type type, int rank,
                                  const gemel_dim *dims);
 
-/* Interns N_GIVEN attributes against OP's schema: checks names and kinds, fills in fallbacks. *ID is
- * set on success. */
+/* Interns N_GIVEN attributes against OP's schema: checks names and kinds, fills in fallbacks. *ID
+ * is set on success. */
 gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
                                  const gemel_attr *given, uint32_t *id, gemel_error *error);
 

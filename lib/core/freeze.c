@@ -73,8 +73,7 @@ static int copy_arrays(gemel_graph *copy, const gemel_graph *g) {
   if (copy_array(&copy->nodes, &copy->node_capacity, g->nodes, g->n_nodes + 1, sizeof *g->nodes) ||
       copy_array(&copy->pool, &copy->pool_capacity, g->pool, g->n_pool, sizeof *g->pool) ||
       copy_array(&copy->types, &copy->type_capacity, g->types, g->n_types, sizeof *g->types) ||
-      copy_array(&copy->inputs, &copy->input_capacity, g->inputs, g->n_inputs,
-                 sizeof *g->inputs) ||
+      copy_array(&copy->inputs, &copy->input_capacity, g->inputs, g->n_inputs, sizeof *g->inputs) ||
       copy_array(&copy->input_names, &copy->input_name_capacity, g->input_names, g->n_inputs,
                  sizeof *g->input_names) ||
       copy_array(&copy->outputs, &copy->output_capacity, g->outputs, g->n_outputs,
@@ -183,8 +182,8 @@ static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *in
   for (k = 0; k < count; k++) {
     inputs[k].graph = s->into;
     inputs[k].node = s->map[refs[k].node].node;
-    inputs[k].output = s->map[refs[k].node].output == UINT32_MAX ? refs[k].output
-                                                                 : s->map[refs[k].node].output;
+    inputs[k].output =
+        s->map[refs[k].node].output == UINT32_MAX ? refs[k].output : s->map[refs[k].node].output;
   }
   stored = gemel__attrs_at(s->body->context, attrs);
   if (gemel__runtime_sizes(stored->count, stored->values, s->body->context)) {

@@ -181,8 +181,9 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
     return gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for a name");
   }
   if (gemel__name_find(&graph->input_table, graph->input_names, interned) >= 0) {
-    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "%s:%d: there is an input called %s already",
-                             where.file, where.line, name);
+    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT,
+                             "%s:%d: there is an input called %s already", where.file, where.line,
+                             name);
   }
   return add_input(graph, interned, type, where);
 }
@@ -202,14 +203,14 @@ gemel_status gemel_output(gemel_value value, const char *name) {
     return GEMEL_BAD_ARGUMENT;
   }
   interned = gemel__intern_string(graph->context, name);
-  if (interned != NULL && gemel__name_find(&graph->output_table, graph->output_names, interned) >= 0) {
+  if (interned != NULL &&
+      gemel__name_find(&graph->output_table, graph->output_names, interned) >= 0) {
     gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "there is an output called %s already", name);
     return GEMEL_BAD_ARGUMENT;
   }
-  if (interned == NULL ||
-      push_named(&graph->outputs, &graph->output_capacity, &graph->output_names,
-                 &graph->output_name_capacity, &graph->output_table, &graph->n_outputs, ref,
-                 interned) != 0) {
+  if (interned == NULL || push_named(&graph->outputs, &graph->output_capacity, &graph->output_names,
+                                     &graph->output_name_capacity, &graph->output_table,
+                                     &graph->n_outputs, ref, interned) != 0) {
     gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for an output");
     return GEMEL_NO_MEMORY;
   }
@@ -311,9 +312,8 @@ const char *gemel_graph_output_name(const gemel_graph *graph, size_t k) {
 
 size_t gemel_graph_bytes(const gemel_graph *graph) {
   return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
-         graph->pool_capacity * sizeof *graph->pool +
-         graph->type_capacity * sizeof *graph->types + graph->slot_count * sizeof *graph->slots +
-         graph->input_capacity * sizeof *graph->inputs +
+         graph->pool_capacity * sizeof *graph->pool + graph->type_capacity * sizeof *graph->types +
+         graph->slot_count * sizeof *graph->slots + graph->input_capacity * sizeof *graph->inputs +
          graph->input_name_capacity * sizeof *graph->input_names +
          graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +

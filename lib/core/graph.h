@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a graph. A node is a fixed-size record; its inputs are a slice of one pool, which ends where
- * the next node's slice begins. Node ids start at 0 and are a topological order, so a pass over a
- * graph is a loop over the array and needs no stack.
+ * Inside a graph. A node is a fixed-size record; its inputs are a slice of one pool, which ends
+ * where the next node's slice begins. Node ids start at 0 and are a topological order, so a pass
+ * over a graph is a loop over the array and needs no stack.
  */
 #ifndef GEMEL__CORE_GRAPH_H
 #define GEMEL__CORE_GRAPH_H

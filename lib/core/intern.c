@@ -11,7 +11,8 @@
 
 #define FIRST_CHUNK 64u
 
-/* Chunk k holds FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top bit. */
+/* Chunk k holds FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top bit.
+ */
 static unsigned chunk_of(uint32_t id, uint32_t *offset) {
   uint32_t scaled = id / FIRST_CHUNK + 1;
   unsigned chunk = 31u - (unsigned)__builtin_clz(scaled);

@@ -2,8 +2,9 @@
  *
  * Sizes that nodes produce at run time. A dim may hold a VALUE atom: what an integer scalar of the
  * graph will hold. When such a dim stands in an attribute, the node depends on that scalar, and a
- * dependence must be an edge: so the atom becomes INPUT(k) and the scalar input k of the node. Types
- * need no such care, since a VALUE atom gets into a type only through an input that carries it.
+ * dependence must be an edge: so the atom becomes INPUT(k) and the scalar input k of the node.
+ * Types need no such care, since a VALUE atom gets into a type only through an input that carries
+ * it.
  */
 #include "core/lift.h"
 
@@ -111,8 +112,8 @@ static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t 
 }
 
 gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs,
-                                const gemel_value *inputs, size_t n_attrs,
-                                const gemel_attr *attrs, gemel_location where) {
+                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                                gemel_location where) {
   struct lifting l;
   gemel_attr lifted[MAX_ATTRS];
   gemel_dim room[MAX_LIFTED_DIMS];

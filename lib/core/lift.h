@@ -13,7 +13,7 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
 /* Applies OP with each VALUE atom in ATTRS turned into INPUT(k), and the value that produces it
  * appended as input k. */
 gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs,
-                                const gemel_value *inputs, size_t n_attrs,
-                                const gemel_attr *attrs, gemel_location where);
+                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                                gemel_location where);
 
 #endif

@@ -54,8 +54,7 @@ int gemel__is_name(const char *text) {
   }
   for (k = 0; text[k] != '\0'; k++) {
     char c = text[k];
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-          c == '_')) {
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) {
       return 0;
     }
   }
@@ -123,10 +122,10 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
   made.record = *record;
   made.id = id;
   made.record.name = gemel__intern_string_locked(context, record->name);
-  made.record.summary = gemel__intern_string_locked(
-      context, record->summary != NULL ? record->summary : "");
-  if (made.record.name == NULL || made.record.summary == NULL ||
-      copy_schema(context, &made) != 0 || (op = gemel__stable_push(&context->ops)) == NULL) {
+  made.record.summary =
+      gemel__intern_string_locked(context, record->summary != NULL ? record->summary : "");
+  if (made.record.name == NULL || made.record.summary == NULL || copy_schema(context, &made) != 0 ||
+      (op = gemel__stable_push(&context->ops)) == NULL) {
     return gemel__no_memory(error, "an operation");
   }
   *op = made;

@@ -10,7 +10,6 @@
 /* Frees what a stored operation owns besides arena memory. */
 void gemel__op_release(gemel__op *op);
 
-
 /* 1 if TEXT is a name: [A-Za-z_][A-Za-z0-9_]*, shorter than 1024. */
 int gemel__is_name(const char *text);
 

@@ -23,8 +23,8 @@ static int same_type(const void *user, uint32_t id) {
   const struct type_key *key = user;
   const struct gemel__type *a = &key->type;
   const struct gemel__type *b = gemel__type_at(key->context, id);
-  return a->hash == b->hash && a->dtype == b->dtype && a->rank == b->rank &&
-         a->space == b->space && memcmp(a->dims, b->dims, a->rank * sizeof(gemel_dim)) == 0;
+  return a->hash == b->hash && a->dtype == b->dtype && a->rank == b->rank && a->space == b->space &&
+         memcmp(a->dims, b->dims, a->rank * sizeof(gemel_dim)) == 0;
 }
 
 static uint64_t stored_type_hash(const void *user, uint32_t id) {

@@ -38,11 +38,13 @@ typedef uint32_t gemel_dim;
 /* The constant VALUE. Returns GEMEL_DIM_NONE when memory is out. Thread-safe, as all below. */
 gemel_dim gemel_dim_constant(gemel_context *context, int64_t value);
 
-/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or memory out. */
+/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or memory out.
+ */
 gemel_dim gemel_dim_symbol(gemel_context *context, const char *name);
 
 /* a + b, a - b, a * b, floor(a / b), min(a, b), max(a, b), in normal form. GEMEL_DIM_NONE if either
- * is, if memory is out, if a constant overflows 64 bits, or if b is the constant 0 in a quotient. */
+ * is, if memory is out, if a constant overflows 64 bits, or if b is the constant 0 in a quotient.
+ */
 gemel_dim gemel_dim_add(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_sub(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_mul(gemel_context *context, gemel_dim a, gemel_dim b);
@@ -53,8 +55,8 @@ gemel_dim gemel_dim_max(gemel_context *context, gemel_dim a, gemel_dim b);
 /* 1 and *VALUE if DIM is a constant, else 0. */
 int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value);
 
-/* Writes DIM as text that parses back ("2*N + 1"), truncated to BYTES bytes with its NUL; returns the
- * length that the whole text has, as snprintf does. */
+/* Writes DIM as text that parses back ("2*N + 1"), truncated to BYTES bytes with its NUL; returns
+ * the length that the whole text has, as snprintf does. */
 size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_t bytes);
 
 /* ---- Types ------------------------------------------------------------------------------------

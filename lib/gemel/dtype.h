@@ -14,7 +14,8 @@ extern "C" {
 #endif
 
 /* X(enum, text name, bytes, kind, C storage type). f16 is IEEE binary16, bf16 the upper half of an
- * f32; both are stored as their bits in a uint16_t and computed in f32. A bool is one byte, 0 or 1. */
+ * f32; both are stored as their bits in a uint16_t and computed in f32. A bool is one byte, 0 or 1.
+ */
 #define GEMEL_DTYPE_TABLE(X)                                                                       \
   X(BOOL, bool, 1, GEMEL_KIND_BOOL, uint8_t)                                                       \
   X(I8, i8, 1, GEMEL_KIND_SIGNED, int8_t)                                                          \
@@ -34,7 +35,7 @@ typedef enum gemel_dtype {
 #define GEMEL_DTYPE_ENUM(E, name, bytes, kind, ctype) GEMEL_##E,
   GEMEL_DTYPE_TABLE(GEMEL_DTYPE_ENUM)
 #undef GEMEL_DTYPE_ENUM
-  GEMEL_DTYPE_COUNT
+      GEMEL_DTYPE_COUNT
 } gemel_dtype;
 
 typedef enum gemel_kind {

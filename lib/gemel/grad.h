@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Derivatives as more graph: reverse mode and forward mode, each applicable to what the other built.
- * Conventions at ties, kinks and domain edges stand in doc/conventions.md.
+ * Derivatives as more graph: reverse mode and forward mode, each applicable to what the other
+ * built. Conventions at ties, kinks and domain edges stand in doc/conventions.md.
  */
 #ifndef GEMEL_GRAD_H
 #define GEMEL_GRAD_H
@@ -12,11 +12,12 @@
 extern "C" {
 #endif
 
-/* Reverse mode. For N_OUTPUTS values with cotangents SEEDS (same types; SEEDS NULL: ones, allowed for
- * scalars of a float dtype only), writes to GRADIENTS the cotangent of each of the N_WRT values: type
- * as the value's, zeros where nothing flows. All are values of one graph, to which the derivative is
- * appended; cost linear in the nodes between. Nodes appended before an error stay (unused). Errors:
- * GEMEL_NOT_DIFFERENTIABLE (names the node), GEMEL_BAD_TYPE, GEMEL_NO_MEMORY; also the graph's. */
+/* Reverse mode. For N_OUTPUTS values with cotangents SEEDS (same types; SEEDS NULL: ones, allowed
+ * for scalars of a float dtype only), writes to GRADIENTS the cotangent of each of the N_WRT
+ * values: type as the value's, zeros where nothing flows. All are values of one graph, to which the
+ * derivative is appended; cost linear in the nodes between. Nodes appended before an error stay
+ * (unused). Errors: GEMEL_NOT_DIFFERENTIABLE (names the node), GEMEL_BAD_TYPE, GEMEL_NO_MEMORY;
+ * also the graph's. */
 gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
                         size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
                         gemel_error *error);

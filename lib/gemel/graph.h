@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graphs: append-only arrays of nodes. A node's inputs have smaller ids than it has, equal nodes are
- * one node, and nothing has hidden state. A value is one output of one node, a small struct passed
- * by value. A builder that fails returns the null value and records the first error on the graph;
- * builders given a null value return it. So write an expression and check once.
+ * Graphs: append-only arrays of nodes. A node's inputs have smaller ids than it has, equal nodes
+ * are one node, and nothing has hidden state. A value is one output of one node, a small struct
+ * passed by value. A builder that fails returns the null value and records the first error on the
+ * graph; builders given a null value return it. So write an expression and check once.
  *
  * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
  */
@@ -163,7 +163,8 @@ gemel_value gemel_constant_at(gemel_graph *graph, gemel_tensor *tensor, gemel_lo
 
 /* A scalar constant of this dtype: VALUE rounded to it (to nearest, ties to even); a value that an
  * integer dtype can't hold is an error (GEMEL_BAD_VALUE). */
-gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value, gemel_location where);
+gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
+                            gemel_location where);
 #define gemel_scalar(graph, dtype, value) gemel_scalar_at(graph, dtype, value, GEMEL_HERE)
 
 /* Applies the operation called OPERATION to N_INPUTS values of GRAPH with these attributes (any
@@ -178,8 +179,8 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
 
 /* ---- Looking ---- */
 
-/* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes with.
- * GEMEL_DIM_NONE (and the error on the graph) if VALUE is not an integer scalar. */
+/* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes
+ * with. GEMEL_DIM_NONE (and the error on the graph) if VALUE is not an integer scalar. */
 gemel_dim gemel_dim_of(gemel_value value);
 
 /* 1 if the value is null. */
@@ -203,8 +204,9 @@ gemel_location gemel_value_where(gemel_value value);
 size_t gemel_value_input_count(gemel_value value);
 gemel_value gemel_value_input(gemel_value value, size_t k);
 
-/* Attribute NAME of the value's node; pointers inside are borrowed from the context. GEMEL_NOT_FOUND
- * if the operation has no such attribute; an absent optional one has kind GEMEL_ATTR_NONE. */
+/* Attribute NAME of the value's node; pointers inside are borrowed from the context.
+ * GEMEL_NOT_FOUND if the operation has no such attribute; an absent optional one has kind
+ * GEMEL_ATTR_NONE. */
 gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *attr);
 
 /* Counts of nodes, inputs, outputs. */

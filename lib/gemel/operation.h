@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The record of an operation: what gemel's own rows fill in, and what a program fills in to register
- * an operation of its own at run time. Structs begin with their size, so that fields can be added.
- * Hooks report failure by filling in ERROR and returning a status; they never abort.
+ * The record of an operation: what gemel's own rows fill in, and what a program fills in to
+ * register an operation of its own at run time. Structs begin with their size, so that fields can
+ * be added. Hooks report failure by filling in ERROR and returning a status; they never abort.
  */
 #ifndef GEMEL_OPERATION_H
 #define GEMEL_OPERATION_H
@@ -15,8 +15,9 @@
 extern "C" {
 #endif
 
-/* One attribute of an operation's schema. FALLBACK says what an absent one is: NULL means it must be
- * given; "none" leaves it absent (kind GEMEL_ATTR_NONE); else a value as text ("0", "false", "[]"). */
+/* One attribute of an operation's schema. FALLBACK says what an absent one is: NULL means it must
+ * be given; "none" leaves it absent (kind GEMEL_ATTR_NONE); else a value as text ("0", "false",
+ * "[]"). */
 typedef struct gemel_attr_spec {
   const char *name;
   int kind;
@@ -24,10 +25,10 @@ typedef struct gemel_attr_spec {
 } gemel_attr_spec;
 
 enum {
-  GEMEL_OP_ELEMENTWISE = 1 << 0,  /* operands broadcast; output element depends on operand element */
-  GEMEL_OP_COMMUTATIVE = 1 << 1,  /* two operands may be swapped */
-  GEMEL_OP_VIEW = 1 << 2,         /* output 0 may share input 0's memory: see view */
-  GEMEL_OP_SOURCE = 1 << 3        /* no inputs; input and constant are such */
+  GEMEL_OP_ELEMENTWISE = 1 << 0, /* operands broadcast; output element depends on operand element */
+  GEMEL_OP_COMMUTATIVE = 1 << 1, /* two operands may be swapped */
+  GEMEL_OP_VIEW = 1 << 2,        /* output 0 may share input 0's memory: see view */
+  GEMEL_OP_SOURCE = 1 << 3       /* no inputs; input and constant are such */
 };
 
 /* ---- Type rule ---- */
@@ -51,9 +52,9 @@ typedef struct gemel_infer {
 
 /* ---- Derivatives ---- */
 
-/* What a gradient (reverse) rule sees: the node's inputs and outputs as values of the graph that the
- * gradient is built on, and the cotangent of each output (null: zero). It sets IN_COTANGENTS[k] for
- * each input with WANTED[k] (null: zero); types as the inputs'. A forward rule (jvp) sees the
+/* What a gradient (reverse) rule sees: the node's inputs and outputs as values of the graph that
+ * the gradient is built on, and the cotangent of each output (null: zero). It sets IN_COTANGENTS[k]
+ * for each input with WANTED[k] (null: zero); types as the inputs'. A forward rule (jvp) sees the
  * tangents of the inputs in IN_COTANGENTS (null: zero) and sets OUT_COTANGENTS. A rule that fails
  * leaves the graph's own error; it returns that status. */
 typedef struct gemel_derive {
@@ -77,8 +78,8 @@ typedef struct gemel_derive {
 /* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
  * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major, uninitialised, and
  * don't overlap the inputs. PREPARE runs once a shape signature and may return GEMEL_DECLINED (then
- * the next candidate is tried), ask for SCRATCH_BYTES of scratch memory for each call and keep up to
- * 256 bytes in STATE; the data pointers are not valid yet. RUN runs at each call. THREADS is how
+ * the next candidate is tried), ask for SCRATCH_BYTES of scratch memory for each call and keep up
+ * to 256 bytes in STATE; the data pointers are not valid yet. RUN runs at each call. THREADS is how
  * many threads the call may use; DETERMINISTIC asks for results that don't depend on it. */
 typedef struct gemel_kernel_call {
   size_t size;
@@ -125,9 +126,9 @@ typedef enum gemel_domain {
 #define GEMEL_SAMPLE_MAX_ATTRS 8
 
 /* What a sampler fills in: a random instance of the operation. RANDOM(state) gives 64 fresh bits.
- * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS bounds
- * each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in ATTRS
- * point into STORAGE (or static data). Shapes should include sizes 0 and 1. */
+ * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS
+ * bounds each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in
+ * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. */
 typedef struct gemel_sample {
   size_t size;
   gemel_context *context;
@@ -159,15 +160,16 @@ typedef struct gemel_operation {
   int min_inputs;
   int max_inputs; /* -1: no limit */
   unsigned flags;
-  int version; /* for the binary form; from 1 */
+  int version;                  /* for the binary form; from 1 */
   const gemel_attr_spec *attrs; /* ends with a NULL name; NULL: none */
   gemel_status (*infer)(gemel_infer *call);
-  gemel_status (*grad)(gemel_derive *call); /* NULL: not differentiable */
-  gemel_status (*jvp)(gemel_derive *call);  /* NULL: not differentiable forward */
+  gemel_status (*grad)(gemel_derive *call);   /* NULL: not differentiable */
+  gemel_status (*jvp)(gemel_derive *call);    /* NULL: not differentiable forward */
   gemel_status (*sample)(gemel_sample *call); /* NULL: can't be verified by itself */
   const gemel_kernel *kernels;
   /* View operations: given views of the inputs, describes output 0 as a view of input 0's memory
-   * (shape and strides go to the arrays, room for GEMEL_MAX_RANK; *OFFSET in bytes), or declines. */
+   * (shape and strides go to the arrays, room for GEMEL_MAX_RANK; *OFFSET in bytes), or declines.
+   */
   gemel_status (*view)(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                        int64_t *offset);
   /* Operations' work at these shapes; NULL: one flop for each output element. */
@@ -175,10 +177,10 @@ typedef struct gemel_operation {
   const void *data; /* handed to every hook */
 } gemel_operation;
 
-/* Registers an operation with CONTEXT; the record and what it points at are copied where gemel keeps
- * them (strings, schema) and must stay valid otherwise (functions, DATA, KERNELS). Errors:
- * GEMEL_BAD_ARGUMENT (name taken or malformed, no type rule, no kernel and no view, SIZE too small),
- * GEMEL_NO_MEMORY. Thread-safe. */
+/* Registers an operation with CONTEXT; the record and what it points at are copied where gemel
+ * keeps them (strings, schema) and must stay valid otherwise (functions, DATA, KERNELS). Errors:
+ * GEMEL_BAD_ARGUMENT (name taken or malformed, no type rule, no kernel and no view, SIZE too
+ * small), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
                                       gemel_error *error);
 

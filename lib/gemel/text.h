@@ -15,10 +15,10 @@ extern "C" {
 /* A sink for text or bytes: returns 0, or non-zero to stop with GEMEL_IO. */
 typedef int (*gemel_write)(void *state, const void *bytes, size_t count);
 
-/* Parses one graph. FILE is the name used in messages and as the nodes' provenance. NULL on failure:
- * GEMEL_BAD_TEXT with line and column, and a message of up to three lines that shows the line with
- * a caret; or the error of the operation applied, with its line. *NAME (may be NULL) receives the
- * graph's name, to be freed with gemel_text_free. Linear time. */
+/* Parses one graph. FILE is the name used in messages and as the nodes' provenance. NULL on
+ * failure: GEMEL_BAD_TEXT with line and column, and a message of up to three lines that shows the
+ * line with a caret; or the error of the operation applied, with its line. *NAME (may be NULL)
+ * receives the graph's name, to be freed with gemel_text_free. Linear time. */
 gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length, const char *file,
                          char **name, gemel_error *error);
 
@@ -41,8 +41,8 @@ gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_w
 gemel_graph *gemel_deserialize(gemel_context *context, const void *bytes, size_t length,
                                char **name, gemel_error *error);
 
-/* Loads a graph file, text or binary by its first bytes; saves one, binary if PATH ends in ".gemel",
- * else text (".gmt" by custom). A file appears whole or not at all. */
+/* Loads a graph file, text or binary by its first bytes; saves one, binary if PATH ends in
+ * ".gemel", else text (".gmt" by custom). A file appears whole or not at all. */
 gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, gemel_error *error);
 gemel_status gemel_save(const gemel_graph *graph, const char *name, const char *path,
                         gemel_error *error);

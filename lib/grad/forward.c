@@ -81,8 +81,10 @@ static gemel_status check_tangents(const gemel_graph *graph, size_t n_wrt, const
   size_t k;
   for (k = 0; k < n_wrt; k++) {
     if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "value %zu to differentiate by is not of a float "
-                         "dtype", k);
+      return gemel__fail(error, GEMEL_BAD_TYPE,
+                         "value %zu to differentiate by is not of a float "
+                         "dtype",
+                         k);
     }
     if (gemel_value_type(tangents[k]) != gemel_value_type(wrt[k])) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "tangent %zu has not the type of its value", k);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reverse mode. A first sweep upwards marks the nodes that depend on what is differentiated with
- * respect to; a second one downwards hands each marked node's cotangents to its operation's rule and
- * adds what comes back to the cotangents of its inputs.
+ * respect to; a second one downwards hands each marked node's cotangents to its operation's rule
+ * and adds what comes back to the cotangents of its inputs.
  */
 #include <gemel/grad.h>
 #include <string.h>
@@ -56,8 +56,8 @@ static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *o
     if (seeds != NULL && gemel_value_type(seeds[k]) != type) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "seed %zu has not the type of its output", k);
     }
-    seed = seeds != NULL ? seeds[k]
-                         : gemel__filled_like(outputs[k], 1, gemel_value_where(outputs[k]));
+    seed =
+        seeds != NULL ? seeds[k] : gemel__filled_like(outputs[k], 1, gemel_value_where(outputs[k]));
     if (gemel_is_null(seed) ||
         accumulate(s, gemel__sweep_slot(s, outputs[k].node, outputs[k].output), seed,
                    gemel_value_where(outputs[k])) != 0) {
@@ -72,8 +72,7 @@ static int take_cotangents(gemel__sweep *s, uint32_t node) {
   size_t k;
   int any = 0;
   for (k = 0; k < s->call.n_outputs; k++) {
-    s->call.out_cotangents[k] =
-        gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
+    s->call.out_cotangents[k] = gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
     any |= !gemel_is_null(s->call.out_cotangents[k]);
   }
   return any;
@@ -84,8 +83,7 @@ static int want_inputs(gemel__sweep *s) {
   int any = 0;
   for (k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k];
-    s->wanted[k] =
-        s->active[x.node] && gemel__differentiable(s->graph, x.node, x.output);
+    s->wanted[k] = s->active[x.node] && gemel__differentiable(s->graph, x.node, x.output);
     any |= s->wanted[k];
   }
   return any;
@@ -166,8 +164,10 @@ gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const geme
   }
   for (k = 0; k < n_wrt; k++) {
     if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "value %zu to differentiate by is not of a float "
-                         "dtype", k);
+      return gemel__fail(error, GEMEL_BAD_TYPE,
+                         "value %zu to differentiate by is not of a float "
+                         "dtype",
+                         k);
     }
   }
   if (graph->error.status != GEMEL_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bookkeeping of a derivative sweep. Ids are a topological order, so both modes are one loop over the
- * array of nodes, with one slot a value and no stack.
+ * Bookkeeping of a derivative sweep. Ids are a topological order, so both modes are one loop over
+ * the array of nodes, with one slot a value and no stack.
  */
 #include "grad/sweep.h"
 

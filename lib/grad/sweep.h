@@ -38,8 +38,8 @@ static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const gemel__r
   return value;
 }
 
-/* Sets up CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and out_cotangents
- * are zeroed. GEMEL_NO_MEMORY. */
+/* Sets up CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and
+ * out_cotangents are zeroed. GEMEL_NO_MEMORY. */
 gemel_status gemel__sweep_call(gemel__sweep *sweep, uint32_t node, gemel_error *error);
 
 /* 1 if a value of this type has a derivative: a float dtype. */

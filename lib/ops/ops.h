@@ -40,13 +40,13 @@ typedef struct gemel__scalar_row {
   const char *name;
   const char *inputs; /* "x, y" */
   gemel__type_code code;
-  const char *c_text;    /* the C expression for floats, as text (for device code) */
-  const char *grads[3];  /* derivative texts in x, y, z, r (the result), g; "" = zero */
+  const char *c_text;   /* the C expression for floats, as text (for device code) */
+  const char *grads[3]; /* derivative texts in x, y, z, r (the result), g; "" = zero */
   gemel_domain domains[3];
-  double ulp;            /* accuracy of the float kernels, units in the last place */
-  const char *law;       /* an identity "left == right" that defines it */
+  double ulp;      /* accuracy of the float kernels, units in the last place */
+  const char *law; /* an identity "left == right" that defines it */
   int n_inputs;
-  int index;             /* its place in scalar.def */
+  int index; /* its place in scalar.def */
 } gemel__scalar_row;
 
 enum {
@@ -68,8 +68,8 @@ void gemel__scalar_derived_free(void *derived);
 /* A scalar kernel: N contiguous elements, each input contiguous, all of the operation's one operand
  * dtype (SELECT: input 0 is bool); OUT may be the same memory as an input of elements at least as
  * wide. For a cast OPERAND is the source dtype and RESULT the target. f16 and bf16 have kernels for
- * cast (all pairs of dtypes, rounded once) and where only: for the others the engine converts to f32
- * and back. NULL: no such kernel. */
+ * cast (all pairs of dtypes, rounded once) and where only: for the others the engine converts to
+ * f32 and back. NULL: no such kernel. */
 typedef void (*gemel__scalar_kernel)(size_t n, void *out, const void *const *in);
 gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, gemel_dtype operand,
                                               gemel_dtype result);
@@ -79,10 +79,10 @@ gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, geme
 gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_dtype *given,
                                   gemel_dtype cast_to, gemel_dtype *operands, gemel_dtype *result);
 
-/* Dims of operands broadcast together, NumPy's rule with one line drawn for symbols: only a literal 1
- * broadcasts, sizes that can't be proved equal are taken as equal and checked at run time. */
-gemel_status gemel__broadcast(gemel_context *context, size_t n, const gemel_type *types,
-                              int *rank, gemel_dim *dims, gemel_error *error);
+/* Dims of operands broadcast together, NumPy's rule with one line drawn for symbols: only a literal
+ * 1 broadcasts, sizes that can't be proved equal are taken as equal and checked at run time. */
+gemel_status gemel__broadcast(gemel_context *context, size_t n, const gemel_type *types, int *rank,
+                              gemel_dim *dims, gemel_error *error);
 
 /* Sums COTANGENT (of a broadcast result) back to the shape of LIKE. */
 gemel_value gemel__unbroadcast(gemel_value cotangent, gemel_value like, gemel_location where);
@@ -100,8 +100,9 @@ const gemel_dim *gemel__infer_dims(const gemel_infer *call, size_t k, int *rank)
 gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
                                  const gemel_dim *dims);
 
-/* Resolves the INPUT atoms of an attribute's dims to sizes of the node's inputs: during inference an
- * INPUT(k) whose input is a scalar integer constant becomes that constant, else VALUE of its node. */
+/* Resolves the INPUT atoms of an attribute's dims to sizes of the node's inputs: during inference
+ * an INPUT(k) whose input is a scalar integer constant becomes that constant, else VALUE of its
+ * node. */
 gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim);
 
 #endif

@@ -38,7 +38,8 @@ void gemel__special_free(gemel__special *s);
 void gemel__special_tanh(gemel__domain *d, void *e, const void *a);
 void gemel__special_expm1(gemel__domain *d, void *e, const void *a);
 void gemel__special_log1p(gemel__domain *d, void *e, const void *a);
-/* The remainder of a by b with the sign of a (C's fmod), exactly; NaN if a is infinite or b is 0. */
+/* The remainder of a by b with the sign of a (C's fmod), exactly; NaN if a is infinite or b is 0.
+ */
 void gemel__special_fmod(gemel__domain *d, void *e, const void *a, const void *b);
 /* IEEE 754-2019 maximum and minimum: NaN if either is NaN; −0 < +0. */
 void gemel__special_max(gemel__domain *d, void *e, const void *a, const void *b);

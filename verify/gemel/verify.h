@@ -24,7 +24,7 @@ typedef enum gemel_tier {
 #define GEMEL_TIER_ENUM(E, name, question) GEMEL_TIER_##E,
   GEMEL_TIER_TABLE(GEMEL_TIER_ENUM)
 #undef GEMEL_TIER_ENUM
-  GEMEL_TIER_COUNT
+      GEMEL_TIER_COUNT
 } gemel_tier;
 
 /* What came out, from good to bad. Only PASSED and NOT_APPLICABLE are good. */
@@ -39,7 +39,7 @@ typedef enum gemel_verdict {
 #define GEMEL_VERDICT_ENUM(E, text) GEMEL_##E,
   GEMEL_VERDICT_TABLE(GEMEL_VERDICT_ENUM)
 #undef GEMEL_VERDICT_ENUM
-  GEMEL_VERDICT_COUNT
+      GEMEL_VERDICT_COUNT
 } gemel_verdict;
 
 /* Names of tiers and verdicts; static storage; thread-safe. */
@@ -59,8 +59,8 @@ typedef struct gemel_record {
   size_t elements;    /* how many results were compared */
   uint64_t seed;
   double seconds;
-  double worst;             /* tier float: largest error ÷ bound; else 0 */
-  double error_probability; /* of passing although false, as far as the model says; else 0 */
+  double worst;               /* tier float: largest error ÷ bound; else 0 */
+  double error_probability;   /* of passing although false, as far as the model says; else 0 */
   const char *counterexample; /* graph text, inputs and both results; NULL unless refuted */
   const char *replay;         /* file that reproduces it; NULL if none was written */
 } gemel_record;
@@ -71,9 +71,9 @@ typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
 typedef struct gemel_verify_options {
   size_t size;
   uint64_t seed;
-  size_t instances;   /* for each operation and tier; 0: 24 */
-  unsigned tiers;     /* bit 1 << tier; 0: all */
-  const char *ops;    /* glob over operations' names; NULL: all */
+  size_t instances;          /* for each operation and tier; 0: 24 */
+  unsigned tiers;            /* bit 1 << tier; 0: all */
+  const char *ops;           /* glob over operations' names; NULL: all */
   const char *replay_folder; /* where counterexamples are written; NULL: nowhere */
   gemel_record_sink sink;    /* called for each record, on the calling thread */
   void *user;
@@ -88,14 +88,14 @@ typedef struct gemel_verify_summary {
 
 /* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
  * derivatives, in every tier. Verdicts go to the sink; the return value is about the run itself:
- * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for different
- * contexts. */
+ * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
+ * different contexts. */
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error);
 
-/* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the operation
- * is under test): tiers integer, float and special. A kernel that declines an instance isn't judged
- * on it. Verdicts as above, with kind "kernel". */
+/* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the
+ * operation is under test): tiers integer, float and special. A kernel that declines an instance
+ * isn't judged on it. Verdicts as above, with kind "kernel". */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);
@@ -114,7 +114,7 @@ enum {
 #define GEMEL_NEEDS_ENUM(E, name) GEMEL_NEEDS_INDEX_##E,
   GEMEL_NEEDS_TABLE(GEMEL_NEEDS_ENUM)
 #undef GEMEL_NEEDS_ENUM
-  GEMEL_NEEDS_COUNT
+      GEMEL_NEEDS_COUNT
 };
 #define GEMEL_NEEDS_ALL ((1u << GEMEL_NEEDS_COUNT) - 1)
 
@@ -128,22 +128,22 @@ typedef struct gemel_pair_result {
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name;
- * differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which words
- * may tell them apart (GEMEL_NEEDS_ALL: any); one that isn't allowed is a refutation. One record a
- * tier goes to the sink, with kind "pair" and NAME. */
+ * differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which
+ * words may tell them apart (GEMEL_NEEDS_ALL: any); one that isn't allowed is a refutation. One
+ * record a tier goes to the sink, with kind "pair" and NAME. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
 
-/* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE, GEMEL_BAD_TEXT
- * (line, column). */
+/* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
+ * GEMEL_BAD_TEXT (line, column). */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,
-                                 const gemel_verify_options *options,
-                                 gemel_verify_summary *summary, gemel_error *error);
+                                 const gemel_verify_options *options, gemel_verify_summary *summary,
+                                 gemel_error *error);
 
 /* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
- * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds, worst,
- * error_probability, and for a refutation counterexample and replay. */
+ * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
+ * worst, error_probability, and for a refutation counterexample and replay. */
 size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of unknown length: write once into nothing to measure, allocate, write again. The result is a
- * block of exactly its length plus the NUL, as gemel_text_free wants it.
+ * Text of unknown length: write once into nothing to measure, allocate, write again. The result is
+ * a block of exactly its length plus the NUL, as gemel_text_free wants it.
  */
 #ifndef GEMEL__REPORT_BUFFER_H
 #define GEMEL__REPORT_BUFFER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records as JSON, counterexamples as text, replay files. A replay file is text: a header of comment
- * lines, the graph, the second graph of a pair if there is one, and a comment line for each input's
- * values, in hexadecimal so that no bit is lost.
+ * Records as JSON, counterexamples as text, replay files. A replay file is text: a header of
+ * comment lines, the graph, the second graph of a pair if there is one, and a comment line for each
+ * input's values, in hexadecimal so that no bit is lost.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making a refuted instance small. First the shapes: instances of one, two, four … elements are drawn
- * until one is refuted by the same check. Then the values: each is tried as 0, 1, −1, a small integer
- * and with fewer significant bits. Only what the check still refutes is kept, and the check compares
- * with an exact reference, so shrinking can't slide over to another bug's tolerance.
+ * Making a refuted instance small. First the shapes: instances of one, two, four … elements are
+ * drawn until one is refuted by the same check. Then the values: each is tried as 0, 1, −1, a small
+ * integer and with fewer significant bits. Only what the check still refutes is kept, and the check
+ * compares with an exact reference, so shrinking can't slide over to another bug's tolerance.
  */
 #include <math.h>
 #include <string.h>
