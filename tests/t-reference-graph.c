@@ -263,6 +263,105 @@ static void graph_that_is_deep(const void *data) {
   world_free(&w);
 }
 
+/* ---- Every operation ---- */
+
+static uint64_t random_bits(void *state) {
+  uint64_t *x = state;
+  *x = *x * 6364136223846793005u + 1442695040888963407u;
+  return (*x >> 33) * 0x9e3779b97f4a7c15u;
+}
+
+/* Small numbers that the dtype and the domain of input K allow. */
+static void fill_sample(const gemel_sample *sample, size_t k, gemel__domain *d, gemel__rtensor *t,
+                        uint64_t *seed) {
+  gemel_context *context = sample->context;
+  int64_t shape[GEMEL_MAX_RANK], low = 0, high = 3;
+  gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(context, sample->inputs[k]));
+  int rank = gemel_type_rank(context, sample->inputs[k]);
+  for (int axis = 0; axis < rank; axis++) {
+    CT_CHECK(gemel_dim_is_constant(context, gemel_type_dims(context, sample->inputs[k])[axis],
+                                   &shape[axis]));
+  }
+  if (sample->domains[k] == GEMEL_INDEX) {
+    low = sample->low[k];
+    high = sample->high[k];
+  } else if (sample->domains[k] != GEMEL_ANY || kind == GEMEL_KIND_BOOL) {
+    low = kind == GEMEL_KIND_BOOL ? 0 : 1;
+    high = low + 2;
+  } else if (kind != GEMEL_KIND_UNSIGNED) {
+    low = -3;
+  }
+  CT_EQ_INT(
+      gemel__rtensor_init(t, d, gemel_type_dtype(context, sample->inputs[k]), rank, shape, NULL),
+      GEMEL_OK);
+  for (size_t i = 0; i < t->count; i++) {
+    d->from_integer(d, gemel__rtensor_at(t, i),
+                    low + (int64_t)(random_bits(seed) % (uint64_t)(high - low)));
+  }
+}
+
+/* Evaluates the sampled instance of OP; the references' shapes and dtypes must be the type rule's.
+ */
+static void run_sample(gemel_context *context, const gemel_operation *op,
+                       const gemel_sample *sample, uint64_t *seed) {
+  world w = {context, gemel_graph_new(context, NULL), {0}};
+  gemel__domain d = plain;
+  gemel_value inputs[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel__rtensor in[GEMEL_SAMPLE_MAX_INPUTS] = {{0}}, out[16] = {{0}};
+  char name[20];
+  for (size_t k = 0; k < sample->n_inputs; k++) {
+    snprintf(name, sizeof name, "x%zu", k);
+    inputs[k] = gemel_input(w.graph, name, sample->inputs[k]);
+    fill_sample(sample, k, &d, &in[k], seed);
+  }
+  gemel_value value =
+      gemel_apply(w.graph, op->name, sample->n_inputs, inputs, sample->n_attrs, sample->attrs);
+  CT_EQ_INT(gemel_graph_error(w.graph)->status, GEMEL_OK);
+  for (uint32_t k = 0; k < 16 && !gemel_is_null(gemel_value_output(value, k)); k++) {
+    snprintf(name, sizeof name, "y%u", (unsigned)k);
+    gemel_output(gemel_value_output(value, k), name);
+  }
+  if (!CT_EQ_INT(gemel__reference_graph(w.graph, &d, in, out, NULL, NULL, &w.error), GEMEL_OK)) {
+    CT_FAIL("%s", w.error.text);
+  }
+  for (size_t k = 0; k < 16; k++) {
+    gemel__rtensor_clear(&out[k]);
+  }
+  for (size_t k = 0; k < sample->n_inputs; k++) {
+    gemel__rtensor_clear(&in[k]);
+  }
+  gemel_graph_unref(w.graph);
+}
+
+static void sampled_operations(const void *data) {
+  (void)data;
+  gemel_context *context = gemel_context_new(NULL);
+  uint64_t seed = 1;
+  size_t with_sampler = 0, instances = 0;
+  for (size_t k = 0; k < gemel_operation_count(context); k++) {
+    const gemel_operation *op = gemel_operation_at(context, k);
+    with_sampler += op->sample != NULL;
+    for (int i = 0; op->sample && i < 20 * GEMEL_DTYPE_COUNT; i++) {
+      static gemel_sample sample;
+      sample = (gemel_sample){.size = sizeof sample,
+                              .context = context,
+                              .random = random_bits,
+                              .state = &seed,
+                              .dtype = (gemel_dtype)(i % GEMEL_DTYPE_COUNT),
+                              .max_elements = 30,
+                              .data = op->data};
+      ct_context("%s, %s, instance %d", op->name, gemel_dtype_name(sample.dtype), i);
+      if (op->sample(&sample) == GEMEL_OK) {
+        run_sample(context, op, &sample, &seed);
+        instances++;
+      }
+    }
+  }
+  CT_CHECK(with_sampler > 40 && instances > 5000);
+  ct_property("instances", (long long)instances);
+  gemel_context_unref(context);
+}
+
 /* ---- No memory ---- */
 
 static int evaluate_without_memory(void *data) {
@@ -304,6 +403,7 @@ static const ct_test tests[] = {
     CT_TEST("own_operation", graph_with_own_operation, NULL),
     CT_TEST("bodies", graph_with_bodies, NULL),
     CT_TEST("deep", graph_that_is_deep, NULL),
+    CT_TEST("sampled_operations", sampled_operations, NULL),
     CT_TEST("without_memory", without_memory, NULL),
 };
 
