@@ -181,6 +181,10 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
   }
   for (k = 0; k < g->n_out && status == GEMEL_OK; k++) {
     if (is_float(g->out[k])) {
+      /* a cotangent is an input, whose size can't be one that a node produces */
+      if (gemel__type_at(gemel_graph_context(g->graph), gemel_value_type(g->out[k]))->has_runtime) {
+        return GEMEL_DECLINED;
+      }
       g->out[n++] = g->out[k];
     }
   }

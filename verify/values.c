@@ -123,6 +123,29 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
   }
 }
 
+/* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
+static void store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    uint16_t sign = signbit(values[k]) ? 0x8000 : 0;
+    uint16_t half = (uint16_t)(sign | (dtype == GEMEL_F16 ? 0x7c00 : 0x7f80));
+    float single = (float)values[k];
+    if (isfinite(values[k])) {
+      continue;
+    }
+    if (isnan(values[k])) {
+      half |= dtype == GEMEL_F16 ? 0x0200 : 0x0040;
+    }
+    if (dtype == GEMEL_F64) {
+      memcpy((char *)data + 8 * k, &values[k], 8);
+    } else if (dtype == GEMEL_F32) {
+      memcpy((char *)data + 4 * k, &single, 4);
+    } else {
+      memcpy((char *)data + 2 * k, &half, 2);
+    }
+  }
+}
+
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                               int elementwise, gemel__points *points, void *data,
                               gemel_error *error) {
@@ -142,6 +165,7 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
       draw_reals(leaf, fill, random, elementwise, reals);
     }
     gemel__points_store(leaf->dtype, leaf->count, reals, NULL, data);
+    store_specials(leaf->dtype, leaf->count, reals, data);
   }
   gemel__free(reals, bytes);
   return GEMEL_OK;

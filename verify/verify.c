@@ -116,6 +116,18 @@ static int never_exact(const struct subject *s) {
          strcmp(gemel__operation_family(s->op->name), "softmax") == 0;
 }
 
+/* 1 if the row says that its derivative vanishes. */
+static int zero_derivative(const struct subject *s) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
+  int k;
+  for (k = 0; row != NULL && k < row->n_inputs; k++) {
+    if (row->grads[k] != NULL && row->grads[k][0] != '\0') {
+      return 0;
+    }
+  }
+  return row != NULL;
+}
+
 static const char *reason_without_instances(const struct tier_plan *plan, const struct subject *s) {
   if (s->derivative) {
     return "it has no derivative in a float dtype";
@@ -137,10 +149,14 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = reason_without_instances(plan, s);
-  } else if (plan->tier == GEMEL_TIER_INTEGER && o->compared == 0 && never_exact(s)) {
+  } else if (plan->tier == GEMEL_TIER_INTEGER && o->informative == 0 && never_exact(s)) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = "its results are not exact on integers";
+  } else if (s->derivative && o->informative == 0 && zero_derivative(s)) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = "its derivative is zero everywhere: decided by tier gradient of the operation";
   } else if (o->informative == 0) {
     record->verdict = GEMEL_UNINFORMATIVE;
     snprintf(detail, sizeof detail, "%zu results compared, all zero or without a useful bound",

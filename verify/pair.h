@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pair of graphs made comparable: inputs matched by name, symbols given sizes, one set of leaves.
+ */
+#ifndef GEMEL__VERIFY_PAIR_H
+#define GEMEL__VERIFY_PAIR_H
+
+#include "instance.h"
+
+/* Both graphs at concrete sizes; inputs in A's order, outputs in A's order. */
+typedef struct gemel__pair {
+  gemel__instance a, b;
+} gemel__pair;
+
+/* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with both
+ * types. */
+gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel_error *error);
+
+/* Instantiates both with the same random sizes for symbols. Sizes that the graphs refuse are drawn
+ * again; GEMEL_BAD_SHAPE (the graphs' own message) if none is accepted. */
+gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                              gemel__random *random, gemel_error *error);
+void gemel__pair_clear(gemel__pair *pair);
+
+#endif
