@@ -102,8 +102,7 @@ static gemel_status build_sample(gemel_graph *graph, const char *name, const gem
 
 gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
                                   const gemel_operation *record, gemel_dtype dtype,
-                                  int64_t max_elements, gemel__random *random,
-                                  gemel_error *error) {
+                                  int64_t max_elements, gemel__random *random, gemel_error *error) {
   gemel_sample sample;
   const gemel__scalar_row *row = gemel__scalar_row_of(record);
   gemel_status status;

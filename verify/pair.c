@@ -64,8 +64,8 @@ static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gem
     }
     if (gemel_value_type(gemel_graph_input(a, k)) !=
         gemel_value_type(gemel_graph_input(b, (size_t)at))) {
-      return types_differ("input", name, gemel_graph_input(a, k),
-                          gemel_graph_input(b, (size_t)at), error);
+      return types_differ("input", name, gemel_graph_input(a, k), gemel_graph_input(b, (size_t)at),
+                          error);
     }
   }
   for (k = 0; k < gemel_graph_input_count(b); k++) {
@@ -77,8 +77,7 @@ static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gem
   return GEMEL_OK;
 }
 
-static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b,
-                                  gemel_error *error) {
+static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
   size_t k;
   for (k = 0; k < gemel_graph_output_count(a); k++) {
     const char *name = gemel_graph_output_name(a, k);
@@ -166,19 +165,17 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
 }
 
 /* Inputs in the order of ORDER's, outputs likewise. */
-static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from,
-                               const gemel_graph *order, struct sizes *s, gemel_value *inputs,
-                               gemel_value *outputs, gemel_error *error) {
+static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
+                               struct sizes *s, gemel_value *inputs, gemel_value *outputs,
+                               gemel_error *error) {
   size_t k;
   gemel_status status;
   for (k = 0; k < gemel_graph_input_count(order); k++) {
     const char *name = gemel_graph_input_name(order, k);
     long at = find_input(from, name);
-    gemel_type type =
-        concrete(s, gemel_value_type(gemel_graph_input(from, (size_t)at)), error);
+    gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, (size_t)at)), error);
     if (type == GEMEL_TYPE_NONE) {
-      return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated",
-                         name);
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
     }
     inputs[at] = gemel_input(into, name, type);
   }

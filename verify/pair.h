@@ -12,8 +12,8 @@ typedef struct gemel__pair {
   gemel__instance a, b;
 } gemel__pair;
 
-/* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with both
- * types. */
+/* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with
+ * both types. */
 gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel_error *error);
 
 /* Instantiates both with the same random sizes for symbols. Sizes that the graphs refuse are drawn

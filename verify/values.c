@@ -276,8 +276,8 @@ gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random 
   }
   memset(s->block, 0xff, s->bytes); /* NaN in every float dtype, so a stray read shows */
   copy_scattered(&view, (char *)s->block + offset, strides);
-  result = gemel_tensor_wrap(view.dtype, view.rank, view.shape, strides,
-                             (char *)s->block + offset, release_scattered, s, error);
+  result = gemel_tensor_wrap(view.dtype, view.rank, view.shape, strides, (char *)s->block + offset,
+                             release_scattered, s, error);
   if (result == NULL) {
     release_scattered(s);
   }
