@@ -9,10 +9,12 @@ library_tests += %reldir%/t-dtype
 library_tests += %reldir%/t-shape
 
 verify_tests =
+verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
+verify_tests += %reldir%/t-special
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).

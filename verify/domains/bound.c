@@ -235,7 +235,7 @@ static void bound_div(gemel__domain *d, void *e, const void *a, const void *b) {
   const element *y = b;
   if (!both_defined(d, e, a, b))
     return;
-  if (arb_is_zero(y->exact))
+  if (arb_is_zero(computed(y)))
     bound_set_state(d, e, GEMEL__UNDEFINED);
   else if (arb_contains_zero(y->exact) || arb_contains_zero(computed(y)))
     leave_undecided(d, e);
@@ -260,7 +260,7 @@ static void bound_log(gemel__domain *d, void *e, const void *a) {
   const element *x = a;
   if (!both_defined(d, e, a, NULL))
     return;
-  if (arb_is_nonpositive(x->exact))
+  if (arb_is_nonpositive(computed(x)))
     bound_set_state(d, e, GEMEL__UNDEFINED);
   else if (!arb_is_positive(x->exact) || !arb_is_positive(computed(x)))
     leave_undecided(d, e);
@@ -272,7 +272,7 @@ static void bound_sqrt(gemel__domain *d, void *e, const void *a) {
   const element *x = a;
   if (!both_defined(d, e, a, NULL))
     return;
-  if (arb_is_negative(x->exact))
+  if (arb_is_negative(computed(x)))
     bound_set_state(d, e, GEMEL__UNDEFINED);
   else if (!arb_is_nonnegative(x->exact) || !arb_is_nonnegative(computed(x)))
     leave_undecided(d, e);
@@ -282,7 +282,7 @@ static void bound_sqrt(gemel__domain *d, void *e, const void *a) {
 
 /* a^n. */
 static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
-  if (fmpz_sgn(n) < 0 && arb_is_zero(a->exact)) {
+  if (fmpz_sgn(n) < 0 && arb_is_zero(computed(a))) {
     bound_set_state(d, e, GEMEL__UNDEFINED);
   } else if (fmpz_sgn(n) < 0 && (arb_contains_zero(a->exact) || arb_contains_zero(computed(a)))) {
     leave_undecided(d, e);
@@ -307,11 +307,11 @@ static int exact_integer(const element *b, fmpz_t n) {
 
 /* a to a power that is no certain integer. */
 static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
-  int base = sign_of(a->exact), power = sign_of(b->exact);
+  int base = sign_of(computed(a)), power = sign_of(computed(b));
   int known = b->same && arb_is_exact(b->exact); /* then it is no integer */
-  if (base == 1 && arb_is_positive(computed(a)))
+  if (base == 1 && arb_is_positive(a->exact))
     binary(d, e, a, b, arb_pow);
-  else if (base == 0 && a->same && power == 1 && arb_is_positive(computed(b)))
+  else if (base == 0 && power == 1)
     set_integer(e, 0);
   else if ((base == -1 && known) || (base == 0 && power == -1))
     bound_set_state(d, e, GEMEL__UNDEFINED);
@@ -336,22 +336,25 @@ static void bound_pow(gemel__domain *d, void *e, const void *a, const void *b) {
 /* What sum() needs to know of its terms: the sum of the magnitudes, rounded up, and for exact terms
  * the largest 2^k that they are all multiples of. */
 typedef struct terms {
-  mag_t magnitude;
+  arf_t magnitude;
   int exact;
   slong unit;
 } terms;
 
 static void add_term(terms *t, const element *a) {
-  mag_t m;
-  mag_init(m);
   const arb_struct *x = computed(a);
-  arb_get_mag(m, x);
-  mag_add(t->magnitude, t->magnitude, m);
-  mag_clear(m);
+  const arf_struct *m = arb_midref(x);
+  if (arf_sgn(m) >= 0)
+    arf_add(t->magnitude, t->magnitude, m, 64, ARF_RND_UP);
+  else
+    arf_sub(t->magnitude, t->magnitude, m, 64, ARF_RND_UP);
   if (!arb_is_exact(x)) {
+    arf_t radius;
+    arf_init_set_mag_shallow(radius, arb_radref(x));
+    arf_add(t->magnitude, t->magnitude, radius, 64, ARF_RND_UP);
     t->exact = 0;
-  } else if (!arf_is_zero(arb_midref(x))) {
-    slong unit = ARF_EXP(arb_midref(x)) - arf_bits(arb_midref(x));
+  } else if (!arf_is_zero(m)) {
+    slong unit = ARF_EXP(m) - arf_bits(m);
     if (unit < t->unit)
       t->unit = unit;
   }
@@ -360,23 +363,26 @@ static void add_term(terms *t, const element *a) {
 /* 1 if every partial sum in every order is a number of the format. */
 static int sums_exactly(const terms *t, const format *f) {
   return t->exact && t->unit >= f->tiny &&
-         (t->unit == WORD_MAX || mag_cmp_2exp_si(t->magnitude, t->unit + f->precision) <= 0);
+         (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->precision) <= 0);
 }
 
 /* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
 static int widen_sum(element *e, size_t n, const terms *t, const format *f) {
   double u = ldexp(0.5, 1 - f->precision), nu = (double)(n - 1) * u;
-  if (nu >= 0.5 || mag_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
+  if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
     return 0;
-  mag_t error;
+  mag_t error, gamma;
   mag_init(error);
-  mag_set_d(error, nu / (1 - nu) * (1 + 0x1p-50));
-  mag_mul(error, error, t->magnitude);
+  mag_init(gamma);
+  mag_set_d(gamma, nu / (1 - nu) * (1 + 0x1p-50));
+  arf_get_mag(error, t->magnitude);
+  mag_mul(error, error, gamma);
   if (e->same)
     arb_set(e->computed, e->exact);
   e->same = 0;
   arb_add_error_mag(e->computed, error);
   mag_clear(error);
+  mag_clear(gamma);
   return 1;
 }
 
@@ -384,7 +390,7 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
   element sum;
   terms t = {.exact = 1, .unit = WORD_MAX};
   bound_init(d, &sum);
-  mag_init(t.magnitude);
+  arf_init(t.magnitude);
   for (size_t i = 0; i < n; i++) {
     bound_add(d, &sum, &sum, addends[i]);
     if (sum.state == GEMEL__DEFINED)
@@ -395,7 +401,7 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
   if (sum.state == GEMEL__DEFINED && n > 1 && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT &&
       !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
     bound_set_state(d, &sum, GEMEL__UNDECIDED);
-  mag_clear(t.magnitude);
+  arf_clear(t.magnitude);
   bound_set(d, e, &sum);
   bound_clear(d, &sum);
 }
@@ -585,27 +591,25 @@ static void get_radius(arf_t bound, const element *x) {
   arf_clear(t);
 }
 
+/* Distance of VALUE from the middle of the computed ball ÷ its radius, both rounded in favour. */
 static double float_ratio(const element *x, double value) {
-  arf_t error, bound, t;
+  const arb_struct *c = computed(x);
+  arf_t error, radius;
   arf_init(error);
-  arf_init(bound);
-  arf_init(t);
+  arf_init(radius);
   arf_set_d(error, value);
-  arf_sub(error, error, arb_midref(x->exact), 64, ARF_RND_DOWN);
+  arf_sub(error, error, arb_midref(c), 64, ARF_RND_DOWN);
   arf_abs(error, error);
-  arf_set_mag(t, arb_radref(x->exact));
-  arf_sub(error, error, t, 64, ARF_RND_FLOOR);
-  get_radius(bound, x);
+  arf_set_mag(radius, arb_radref(c));
   double ratio = 0;
-  if (arf_sgn(error) > 0 && arf_is_zero(bound)) {
+  if (!arf_is_zero(error) && arf_is_zero(radius)) {
     ratio = INFINITY;
-  } else if (arf_sgn(error) > 0) {
-    arf_div(t, error, bound, 64, ARF_RND_DOWN);
-    ratio = arf_get_d(t, ARF_RND_DOWN);
+  } else if (!arf_is_zero(error)) {
+    arf_div(error, error, radius, 64, ARF_RND_DOWN);
+    ratio = arf_get_d(error, ARF_RND_DOWN);
   }
   arf_clear(error);
-  arf_clear(bound);
-  arf_clear(t);
+  arf_clear(radius);
   return ratio;
 }
 

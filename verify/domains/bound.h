@@ -4,9 +4,9 @@
  * bits that holds it), and a ball that holds every number which a correct implementation in
  * floating point may have computed in its place, given the input at hand. Primitive operations act
  * on both; round(dtype, ulps), which the references call once for each rounding that a
- * straightforward algorithm has, widens the second. The verdict on a computed number is its
- * distance from the exact value divided by the bound, the farthest that the second ball reaches
- * from the exact value. There is no tolerance to edit.
+ * straightforward algorithm has, widens the second. A computed number outside the second ball is
+ * wrong: its distance from the ball's middle divided by the ball's radius is the verdict, and there
+ * is no tolerance to edit.
  *
  * round(dtype, ulps) of a float dtype widens by ulps × ulp(v) + half the smallest subnormal, where
  * ulp(v) belongs to the largest number of the ball and ulps < 0 means 0.5 (correct rounding). f16
@@ -22,7 +22,9 @@
  * 2^(k+p). u belongs to the dtype in which the operation at hand accumulates: see
  * gemel__bound_set_dtype.
  *
- * sign() is decided only if every number of the second ball has that sign; hull() is the union.
+ * UNDEFINED means that no number of the second ball is in the function's domain, UNDECIDED that
+ * only some are. sign() is decided only if every number of the second ball has that sign; hull() is
+ * the union.
  *
  * A domain object is for one thread at a time; several may be used side by side.
  */
@@ -52,15 +54,18 @@ void gemel__bound_free(gemel__bound *b);
  */
 void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype);
 
-/* |COMPUTED − exact| ÷ bound, rounded so that it is never too large by the division's own error;
- * above 1 means refuted. 0 ÷ 0 is 0, x ÷ 0 is +Inf, and so are NaN and infinities. For integer
- * dtypes COMPUTED is compared with the exact integer (of 64 bits: converted to double): 0 or +Inf.
- * An element without value has nothing to hold COMPUTED against: 0, and gemel__bound_relative is
- * +Inf. */
+/* How far COMPUTED lies from the middle of the second ball, divided by the ball's radius: at most 1
+ * if a correct implementation may have computed it, above 1 means refuted. The middle is the exact
+ * value as long as errors are small, so this is |computed − exact| ÷ bound; it never errs on the
+ * side of refuting. 0 ÷ 0 is 0, x ÷ 0 is +Inf, and so are NaN and infinities. For integer dtypes
+ * COMPUTED is compared with the exact integer (of 64 bits: converted to double): 0 or +Inf. An
+ * element without value has nothing to hold COMPUTED against: 0, and gemel__bound_relative is +Inf.
+ */
 double gemel__bound_ratio(gemel__domain *d, const void *e, gemel_dtype dtype, double computed);
 
-/* bound ÷ |exact value|, rounded up: 0 if the bound is 0, +Inf if the value is 0 (and the bound
- * isn't) or the element has no value. From 1 on the bound is larger than the value: uninformative.
+/* The bound, which is the farthest that the second ball reaches from the exact value, ÷ |exact
+ * value|, rounded up: 0 if the bound is 0, +Inf if the value is 0 (and the bound isn't) or the
+ * element has no value. From 1 on the bound is larger than the value: uninformative.
  */
 double gemel__bound_relative(gemel__domain *d, const void *e);
 
