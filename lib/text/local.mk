@@ -2,14 +2,24 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/attribute.c
+libgemel_a_SOURCES += %reldir%/bodies.c
+libgemel_a_SOURCES += %reldir%/bodies.h
 libgemel_a_SOURCES += %reldir%/expr.c
 libgemel_a_SOURCES += %reldir%/expr.h
 libgemel_a_SOURCES += %reldir%/infix.c
 libgemel_a_SOURCES += %reldir%/lex.c
 libgemel_a_SOURCES += %reldir%/lex.h
+libgemel_a_SOURCES += %reldir%/names.c
+libgemel_a_SOURCES += %reldir%/names.h
 libgemel_a_SOURCES += %reldir%/number.c
 libgemel_a_SOURCES += %reldir%/number.h
+libgemel_a_SOURCES += %reldir%/parse.c
+libgemel_a_SOURCES += %reldir%/print-attrs.c
+libgemel_a_SOURCES += %reldir%/print.c
+libgemel_a_SOURCES += %reldir%/print.h
 libgemel_a_SOURCES += %reldir%/program.c
 libgemel_a_SOURCES += %reldir%/program.h
 libgemel_a_SOURCES += %reldir%/values.c
 libgemel_a_SOURCES += %reldir%/values.h
+libgemel_a_SOURCES += %reldir%/write.c
+libgemel_a_SOURCES += %reldir%/write.h

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collecting graphs inside graphs: a walk in post-order with a stack of (graph, next node), so that
+ * nesting is limited by memory alone.
+ */
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "text/bodies.h"
+
+typedef struct level {
+  const gemel_graph *graph;
+  unsigned char *live;
+  uint32_t node;    /* the next to look at */
+  uint32_t graph_k; /* of its graphs, the next */
+} level;
+
+typedef struct walk {
+  gemel__bodies *bodies;
+  level *levels;
+  size_t count, capacity;
+  gemel__bodies seen; /* also those that are not complete */
+  uint32_t skip;
+  const gemel_graph *found;
+} walk;
+
+unsigned char *gemel__live_nodes(const gemel_graph *graph, gemel_error *error) {
+  unsigned char *live = (unsigned char *)gemel__alloc_zeroed(graph->n_nodes);
+  if (!live) {
+    gemel__no_memory(error, "marks");
+    return NULL;
+  }
+  gemel__graph_live(graph, live);
+  return live;
+}
+
+int gemel__each_graph(gemel_context *context, uint32_t attrs,
+                      int (*each)(void *user, const gemel_graph *graph), void *user) {
+  const struct gemel__attrs *stored = gemel__attrs_at(context, attrs);
+  for (size_t k = 0; attrs && k < stored->count; k++) {
+    const gemel_attr *a = &stored->values[k];
+    int result = 0;
+    if (a->kind == GEMEL_ATTR_GRAPH) {
+      result = each(user, a->u.graph);
+    }
+    for (size_t i = 0; a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH) && i < a->count && !result;
+         i++) {
+      result = each(user, a->u.graphs[i]);
+    }
+    if (result) {
+      return result;
+    }
+  }
+  return 0;
+}
+
+/* ---- Set of graphs ---- */
+
+static uint32_t *find_slot(const gemel__bodies *b, const gemel_graph *graph) {
+  size_t mask = b->slot_count - 1, k = (size_t)gemel__mix((uint64_t)(uintptr_t)graph) & mask;
+  while (b->slots[k] && b->graphs[b->slots[k] - 1] != graph) {
+    k = (k + 1) & mask;
+  }
+  return &b->slots[k];
+}
+
+static int add(gemel__bodies *b, const gemel_graph *graph) {
+  if (2 * b->count >= b->slot_count) {
+    gemel__bodies bigger = *b;
+    bigger.slot_count = b->slot_count ? 2 * b->slot_count : 16;
+    bigger.slots = (uint32_t *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
+    if (!bigger.slots) {
+      return -1;
+    }
+    for (size_t k = 0; k < b->count; k++) {
+      *find_slot(&bigger, b->graphs[k]) = (uint32_t)k + 1;
+    }
+    gemel__free(b->slots, b->slot_count * sizeof *b->slots);
+    *b = bigger;
+  }
+  if (gemel__grow(&b->graphs, &b->capacity, b->count + 1, sizeof *b->graphs)) {
+    return -1;
+  }
+  uint32_t *slot = find_slot(b, graph);
+  b->graphs[b->count++] = graph;
+  *slot = (uint32_t)b->count;
+  return 0;
+}
+
+static int has(const gemel__bodies *b, const gemel_graph *graph) {
+  return b->slot_count > 0 && *find_slot(b, graph) != 0;
+}
+
+size_t gemel__bodies_index(const gemel__bodies *bodies, const gemel_graph *graph) {
+  return *find_slot(bodies, graph) - 1;
+}
+
+void gemel__bodies_clear(gemel__bodies *bodies) {
+  gemel__free(bodies->graphs, bodies->capacity * sizeof *bodies->graphs);
+  gemel__free(bodies->slots, bodies->slot_count * sizeof *bodies->slots);
+  memset(bodies, 0, sizeof *bodies);
+}
+
+/* ---- The walk ---- */
+
+static int enter(walk *w, const gemel_graph *graph, gemel_error *error) {
+  if (gemel__grow(&w->levels, &w->capacity, w->count + 1, sizeof *w->levels)) {
+    gemel__no_memory(error, "graphs");
+    return -1;
+  }
+  level *l = &w->levels[w->count];
+  l->graph = graph;
+  l->node = l->graph_k = 0;
+  l->live = gemel__live_nodes(graph, error);
+  w->count += l->live != NULL;
+  return l->live ? 0 : -1;
+}
+
+static int take(void *user, const gemel_graph *graph) {
+  walk *w = (walk *)user;
+  if (w->skip == 0) {
+    w->found = graph;
+    return 1;
+  }
+  w->skip--;
+  return 0;
+}
+
+/* 1 if the operation has an attribute that holds graphs. */
+static int holds_graphs(const gemel__op *op) {
+  for (size_t k = 0; k < op->n_attrs; k++) {
+    if ((op->record.attrs[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_GRAPH) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The next graph that a live node of the level holds, or NULL at the end. */
+static const gemel_graph *next_graph(walk *w, level *l) {
+  const gemel_graph *g = l->graph;
+  for (; l->node < g->n_nodes; l->node++, l->graph_k = 0) {
+    uint32_t attrs = g->nodes[l->node].attrs;
+    if (!attrs || !l->live[l->node] || !holds_graphs(gemel__node_op(g, l->node))) {
+      continue;
+    }
+    w->skip = l->graph_k;
+    if (gemel__each_graph(g->context, attrs, take, w)) {
+      l->graph_k++;
+      return w->found;
+    }
+  }
+  return NULL;
+}
+
+static gemel_status collect(walk *w, const gemel_graph *graph, gemel_error *error) {
+  if (enter(w, graph, error)) {
+    return GEMEL_NO_MEMORY;
+  }
+  while (w->count > 0) {
+    level *l = &w->levels[w->count - 1];
+    const gemel_graph *inner = next_graph(w, l);
+    if (inner) {
+      if (!has(&w->seen, inner) && (add(&w->seen, inner) || enter(w, inner, error))) {
+        return gemel__no_memory(error, "graphs");
+      }
+      continue;
+    }
+    gemel__free(l->live, l->graph->n_nodes);
+    w->count--;
+    if (w->count > 0 && add(w->bodies, l->graph)) {
+      return gemel__no_memory(error, "graphs");
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__bodies *bodies,
+                                   gemel_error *error) {
+  walk w;
+  memset(&w, 0, sizeof w);
+  memset(bodies, 0, sizeof *bodies);
+  w.bodies = bodies;
+  gemel_status status = collect(&w, graph, error);
+  while (w.count > 0) {
+    level *l = &w.levels[--w.count];
+    gemel__free(l->live, l->graph->n_nodes);
+  }
+  gemel__free(w.levels, w.capacity * sizeof *w.levels);
+  gemel__bodies_clear(&w.seen);
+  if (status) {
+    gemel__bodies_clear(bodies);
+  }
+  return status;
+}

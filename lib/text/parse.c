@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parser of graph text: a file is one graph after another, the last of which is the result and
+ * the others can be named as attributes by those behind them. A statement is parsed to a program
+ * (program.h) and executed at once; the program's memory serves all statements, so a line costs no
+ * allocation. Nothing recurses but graphs written inside attributes, and those only MAX_INLINE
+ * deep: graphs inside graphs without limit are written one before the other.
+ */
+#include <gemel/text.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "text/names.h"
+#include "text/program.h"
+
+enum { MAX_INLINE = 32 };
+
+/* A graph that was read, under the name that later ones call it by. */
+typedef struct definition {
+  const char *name;
+  size_t length;
+  gemel_graph *graph;
+} definition;
+
+/* What all graphs of one text share. */
+typedef struct file {
+  gemel_context *context;
+  const char *name; /* interned: the nodes' provenance */
+  definition *definitions;
+  size_t count, capacity;
+  gemel__names index; /* definition number by name */
+  int depth;
+} file;
+
+/* One graph being read. */
+typedef struct body {
+  file *file;
+  gemel_graph *graph;
+  gemel__names names;
+  gemel__program program;
+  gemel_value *values; /* of the statement's instructions */
+  size_t value_capacity;
+  gemel__lex *targets; /* names on the left of '=' */
+  size_t target_capacity;
+} body;
+
+/* ---- Scope ---- */
+
+static int find_value(void *user, const char *name, size_t length, gemel__ref *ref) {
+  return gemel__names_find(&((body *)user)->names, name, length, ref);
+}
+
+static int find_size(void *user, const char *name, size_t length, gemel_dim *dim,
+                     gemel_error *error) {
+  body *b = (body *)user;
+  gemel__ref ref;
+  if (!gemel__names_find(&b->names, name, length, &ref)) {
+    return 0;
+  }
+  *dim = gemel_dim_of(gemel__value(b->graph, ref));
+  if (!*dim) {
+    if (b->graph->error.status && error) {
+      *error = b->graph->error;
+    } else {
+      gemel__no_memory(error, "a size");
+    }
+  }
+  return 1;
+}
+
+static gemel_graph *read_graph(file *f, gemel__lex *lex, gemel_error *error);
+
+/* An attribute's graph: written inline, or the name of one before. */
+static gemel_graph *find_graph(void *user, gemel__lex *lex, gemel_error *error) {
+  file *f = ((body *)user)->file;
+  gemel__ref ref;
+  char found[64];
+  int next = gemel__lex_peek(lex, NULL);
+  if (gemel__lex_is(lex, "graph") && next != ',' && next != ')') {
+    return read_graph(f, lex, error);
+  }
+  if (lex->kind != GEMEL__TOKEN_NAME ||
+      !gemel__names_find(&f->index, lex->token, lex->length, &ref)) {
+    gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a graph that is defined above, found %s",
+                    gemel__lex_describe(lex, found));
+    return NULL;
+  }
+  gemel__lex_next(lex);
+  return gemel_graph_ref(f->definitions[ref.node].graph);
+}
+
+/* ---- Statements ---- */
+
+static gemel_status expect_name(const gemel__lex *lex, const char *what, gemel_error *error) {
+  char found[64];
+  if (lex->kind == GEMEL__TOKEN_NAME) {
+    return GEMEL_OK;
+  }
+  return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected %s, found %s", what,
+                         gemel__lex_describe(lex, found));
+}
+
+/* The graph's own error, with the line that it names. */
+static gemel_status graph_error(const body *b, int line, gemel_error *error) {
+  if (error) {
+    *error = b->graph->error;
+    error->line = line;
+    error->column = 0;
+  }
+  return b->graph->error.status;
+}
+
+/* Makes NAME stand for REF. */
+static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_error *error) {
+  gemel__ref old;
+  char found[64];
+  if (gemel__names_find(&b->names, at->token, at->length, &old)) {
+    return gemel__lex_fail(at, error, GEMEL_BAD_TEXT, "%s is defined already",
+                           gemel__lex_describe(at, found));
+  }
+  return gemel__names_add(&b->names, at->token, at->length, ref) ? gemel__no_memory(error, "names")
+                                                                 : GEMEL_OK;
+}
+
+/* Reads an expression and builds it. */
+static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gemel_error *error) {
+  gemel__scope scope = {b, find_value, NULL, find_size, find_graph};
+  gemel__program *program = &b->program;
+  gemel_location where = {b->file->name, lex->token_line};
+  uint32_t index;
+  gemel__program_reset(program);
+  gemel_status status = gemel__infix_parse(program, lex, &scope, &index, error);
+  if (status) {
+    return status;
+  }
+  if (program->n_code > b->value_capacity &&
+      gemel__grow(&b->values, &b->value_capacity, program->n_code, sizeof *b->values)) {
+    return gemel__no_memory(error, "an expression");
+  }
+  *value = gemel__program_run(program, b->graph, NULL, NULL, where, 1, b->values);
+  return gemel_is_null(*value) ? graph_error(b, where.line, error) : GEMEL_OK;
+}
+
+/* Gives the names on the left to the outputs of VALUE's node. */
+static gemel_status define_targets(body *b, size_t n, gemel_value value, gemel_error *error) {
+  uint32_t outputs = gemel__node_at(b->graph, value.node)->n_outputs;
+  gemel_status status = GEMEL_OK;
+  if (n != outputs && (n > 1 || b->program.code[b->program.n_code - 1].kind >= GEMEL__CODE_APPLY)) {
+    return gemel__lex_fail(&b->targets[0], error, GEMEL_BAD_TEXT, "%zu name%s for %u value%s", n,
+                           n == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s");
+  }
+  for (size_t k = 0; k < n && !status; k++) {
+    gemel__ref ref = {value.node, n == 1 ? value.output : (uint32_t)k};
+    status = define(b, &b->targets[k], ref, error);
+  }
+  return status;
+}
+
+/* name, … = expression */
+static gemel_status assignment(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel_value value;
+  size_t n = 0;
+  gemel_status status;
+  do {
+    if (n == b->target_capacity &&
+        gemel__grow(&b->targets, &b->target_capacity, n + 1, sizeof *b->targets)) {
+      return gemel__no_memory(error, "names");
+    }
+    status = expect_name(lex, "a name, 'return' or '}'", error);
+    if (status) {
+      return status;
+    }
+    b->targets[n++] = *lex;
+    gemel__lex_next(lex);
+  } while (gemel__lex_accept(lex, ','));
+  status = gemel__lex_expect(lex, '=', "'='", error);
+  status = status ? status : expression(b, lex, &value, error);
+  return status ? status : define_targets(b, n, value, error);
+}
+
+/* name, or name = expression */
+static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel__lex at = *lex;
+  gemel__ref ref;
+  gemel_value value;
+  char name[1024], found[64];
+  gemel_status status = expect_name(lex, "the name of an output", error);
+  if (status) {
+    return status;
+  }
+  gemel__lex_next(lex);
+  if (gemel__lex_accept(lex, '=')) {
+    status = expression(b, lex, &value, error);
+  } else if (gemel__names_find(&b->names, at.token, at.length, &ref)) {
+    value = gemel__value(b->graph, ref);
+  } else {
+    status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "%s is not defined",
+                             gemel__lex_describe(&at, found));
+  }
+  if (!status && gemel__lex_copy(&at, name, sizeof name)) {
+    status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "the name is too long");
+  }
+  if (!status && gemel_output(value, name)) {
+    *error = b->graph->error;
+    status = gemel__lex_locate(&at, error);
+  }
+  return status;
+}
+
+static gemel_status outputs(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel_status status;
+  if (lex->kind == '}') {
+    return GEMEL_OK;
+  }
+  do {
+    status = output(b, lex, error);
+  } while (!status && gemel__lex_accept(lex, ','));
+  return status;
+}
+
+/* ---- Graphs ---- */
+
+static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel__lex at = *lex;
+  gemel_location where = {b->file->name, lex->token_line};
+  gemel_type type;
+  char name[1024];
+  gemel_status status = expect_name(lex, "the name of an input", error);
+  if (!status && gemel__lex_copy(lex, name, sizeof name)) {
+    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "the name is too long");
+  }
+  if (status) {
+    return status;
+  }
+  gemel__lex_next(lex);
+  status = gemel__lex_expect(lex, ':', "':' and a type", error);
+  status = status ? status : gemel__type_read(b->file->context, lex, &type, error);
+  if (status) {
+    return status;
+  }
+  gemel__ref old;
+  if (gemel__names_find(&b->names, at.token, at.length, &old)) {
+    return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two inputs called %s", name);
+  }
+  gemel_value value = gemel_input_at(b->graph, name, type, where);
+  if (gemel_is_null(value)) {
+    return graph_error(b, where.line, error);
+  }
+  return define(b, &at, (gemel__ref){value.node, value.output}, error);
+}
+
+static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel_status status = gemel__lex_expect(lex, '(', "'('", error);
+  if (status || gemel__lex_accept(lex, ')')) {
+    return status;
+  }
+  do {
+    status = input(b, lex, error);
+  } while (!status && gemel__lex_accept(lex, ','));
+  return status ? status : gemel__lex_expect(lex, ')', "',' or ')'", error);
+}
+
+static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel_status status = gemel__lex_expect(lex, '{', "'{'", error);
+  while (!status && lex->kind != '}') {
+    if (gemel__lex_is(lex, "return") && gemel__lex_peek(lex, NULL) != '=') {
+      gemel__lex_next(lex);
+      status = outputs(b, lex, error);
+      break;
+    }
+    status = assignment(b, lex, error);
+  }
+  return status ? status : gemel__lex_expect(lex, '}', "'}'", error);
+}
+
+static void clear_body(body *b) {
+  gemel__names_clear(&b->names);
+  gemel__program_clear(&b->program);
+  gemel__free(b->values, b->value_capacity * sizeof *b->values);
+  gemel__free(b->targets, b->target_capacity * sizeof *b->targets);
+}
+
+/* Reads `graph [NAME](inputs) { … }` with the lexer on `graph`; a new graph or NULL. */
+static gemel_graph *read_graph(file *f, gemel__lex *lex, gemel_error *error) {
+  body b;
+  if (f->depth == MAX_INLINE) {
+    gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
+                    "graphs inside one another more than %d deep: define them one before the other",
+                    MAX_INLINE);
+    return NULL;
+  }
+  memset(&b, 0, sizeof b);
+  b.file = f;
+  b.graph = gemel_graph_new(f->context, error);
+  if (!b.graph) {
+    return NULL;
+  }
+  f->depth++;
+  gemel__program_init(&b.program, f->context);
+  gemel__lex_next(lex);
+  gemel__lex_accept(lex, GEMEL__TOKEN_NAME);
+  gemel_status status = inputs(&b, lex, error);
+  status = status ? status : statements(&b, lex, error);
+  clear_body(&b);
+  f->depth--;
+  if (status) {
+    gemel_graph_unref(b.graph);
+    return NULL;
+  }
+  return b.graph;
+}
+
+/* Reads one top-level graph and files it under its name. */
+static gemel_status definition_at(file *f, gemel__lex *lex, gemel_error *error) {
+  gemel__lex at;
+  gemel__ref ref = {(uint32_t)f->count, 0}, old;
+  char found[64];
+  if (!gemel__lex_is(lex, "graph")) {
+    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected 'graph', found %s",
+                           gemel__lex_describe(lex, found));
+  }
+  at = *lex;
+  gemel__lex_next(&at);
+  gemel_status status = expect_name(&at, "the graph's name", error);
+  if (status) {
+    return status;
+  }
+  if (gemel__names_find(&f->index, at.token, at.length, &old)) {
+    return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two graphs called %s",
+                           gemel__lex_describe(&at, found));
+  }
+  if (gemel__grow(&f->definitions, &f->capacity, f->count + 1, sizeof *f->definitions)) {
+    return gemel__no_memory(error, "graphs");
+  }
+  gemel_graph *graph = read_graph(f, lex, error);
+  if (!graph) {
+    return error->status;
+  }
+  f->definitions[f->count++] = (definition){at.token, at.length, graph};
+  return gemel__names_add(&f->index, at.token, at.length, ref) ? gemel__no_memory(error, "names")
+                                                               : GEMEL_OK;
+}
+
+/* The last definition, its reference handed to the caller; NAME (may be NULL) receives its name. */
+static gemel_graph *take_last(file *f, char **name, gemel_error *error) {
+  definition *last = &f->definitions[f->count - 1];
+  gemel_graph *graph = last->graph;
+  if (name) {
+    char *copy = (char *)gemel__alloc(last->length + 1);
+    if (!copy) {
+      gemel__no_memory(error, "a name");
+      return NULL;
+    }
+    memcpy(copy, last->name, last->length);
+    copy[last->length] = 0;
+    *name = copy;
+  }
+  last->graph = NULL;
+  return graph;
+}
+
+gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length,
+                         const char *file_name, char **name, gemel_error *error) {
+  gemel_error local;
+  gemel_graph *graph = NULL;
+  gemel__lex lex;
+  file f;
+  error = error ? error : &local;
+  memset(&f, 0, sizeof f);
+  f.context = context;
+  f.name = gemel__intern_string(context, file_name ? file_name : "");
+  if (!f.name) {
+    gemel__no_memory(error, "a name");
+    return NULL;
+  }
+  gemel__lex_start(&lex, text, length, f.name);
+  gemel_status status;
+  do {
+    status = definition_at(&f, &lex, error);
+  } while (!status && lex.kind != GEMEL__TOKEN_END);
+  if (!status) {
+    graph = take_last(&f, name, error);
+  }
+  while (f.count > 0) {
+    gemel_graph_unref(f.definitions[--f.count].graph);
+  }
+  gemel__free(f.definitions, f.capacity * sizeof *f.definitions);
+  gemel__names_clear(&f.index);
+  return graph;
+}
+
+void gemel_text_free(char *text) {
+  gemel__free_string(text);
+}
