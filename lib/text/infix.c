@@ -86,8 +86,7 @@ static const infix *infix_here(const gemel__lex *lex) {
 
 /* ---- Looking up operations ---- */
 
-/* The operation called TEXT, or 0. */
-static uint32_t find_op(gemel__program *program, const char *text, size_t length) {
+uint32_t gemel__program_find(gemel__program *program, const char *text, size_t length) {
   char name[1024];
   uint32_t hash = (uint32_t)length;
   for (size_t k = 0; k < length; k++) {
@@ -199,6 +198,11 @@ static int is_value(const parser *p) {
          p->scope->value(p->scope->user, p->lex->token, p->lex->length, &ref);
 }
 
+/* 1 if the token is one of the words for a bool and no value's name. */
+static int bool_here(const parser *p) {
+  return (gemel__lex_is(p->lex, "true") || gemel__lex_is(p->lex, "false")) && !is_value(p);
+}
+
 /* 1 if a number stands here, its minus included, and not a value that has the name inf or nan. */
 static int literal_here(const parser *p) {
   gemel__lex ahead = *p->lex;
@@ -226,7 +230,7 @@ static gemel_status literal(parser *p) {
   gemel_tensor *tensor;
   uint32_t index;
   gemel_status status = GEMEL_OK;
-  if (!gemel__lex_is(p->lex, "tensor")) {
+  if (!gemel__lex_is(p->lex, "tensor") && !bool_here(p)) {
     status = gemel__number_read(p->lex, &number, p->error);
     if (!status && p->lex->kind != ':') {
       status = gemel__program_literal(p->program, &number, start.token_line, &index, p->error);
@@ -249,7 +253,7 @@ static gemel_status literal(parser *p) {
 
 static gemel_status begin_call(parser *p) {
   char found[64];
-  uint32_t op = find_op(p->program, p->lex->token, p->lex->length);
+  uint32_t op = gemel__program_find(p->program, p->lex->token, p->lex->length);
   if (!op) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "there is no operation called %s",
                            gemel__lex_describe(p->lex, found));
@@ -271,7 +275,8 @@ static int is_not(const parser *p) {
 }
 
 static gemel_status prefix(parser *p, const char *op, int strength) {
-  gemel_status status = push_frame(p, FRAME_PREFIX, strength, find_op(p->program, op, strlen(op)));
+  gemel_status status =
+      push_frame(p, FRAME_PREFIX, strength, gemel__program_find(p->program, op, strlen(op)));
   gemel__lex_next(p->lex);
   return status;
 }
@@ -283,7 +288,7 @@ static gemel_status operand(parser *p, int *want) {
   gemel__lex *lex = p->lex;
   char found[64];
   *want = WANT_OPERATOR;
-  int number = literal_here(p);
+  int number = literal_here(p) || bool_here(p);
   if (lex->kind == GEMEL__TOKEN_NAME && !number) {
     if (is_not(p)) {
       *want = WANT_OPERAND;
@@ -486,7 +491,7 @@ static gemel_status infix_operator(parser *p, const infix *op, int *want) {
   }
   status = status ? status
                   : push_frame(p, FRAME_INFIX, op->strength,
-                               find_op(p->program, op->op, strlen(op->op)));
+                               gemel__program_find(p->program, op->op, strlen(op->op)));
   gemel__lex_next(p->lex);
   *want = WANT_OPERAND;
   return status;

@@ -12,7 +12,7 @@
 #include "text/names.h"
 #include "text/program.h"
 
-enum { MAX_INLINE = 32 };
+enum { MAX_INLINE = 32, MAX_PLAIN = 8 };
 
 /* A graph that was read, under the name that later ones call it by. */
 typedef struct definition {
@@ -155,6 +155,61 @@ static gemel_status define_targets(body *b, size_t n, gemel_value value, gemel_e
   return status;
 }
 
+/* The call of an operation without attributes on values with names, the token being the operation's
+ * name: what printed graphs consist of, built without a program. 0 and the lexer behind it; -1 if
+ * something else stands here, or something is wrong with it. */
+static int plain_call(body *b, gemel__lex *lex, gemel_value *value) {
+  gemel_value inputs[MAX_PLAIN];
+  gemel_location where = {b->file->name, lex->token_line};
+  size_t n = 0;
+  gemel__ref ref;
+  uint32_t op = lex->kind == GEMEL__TOKEN_NAME && lex->at < lex->end && *lex->at == '('
+                    ? gemel__program_find(&b->program, lex->token, lex->length)
+                    : 0;
+  if (!op || gemel__op_at(b->file->context, op)->n_attrs) {
+    return -1;
+  }
+  gemel__lex_next(lex);
+  do {
+    gemel__lex_next(lex);
+    if (lex->kind != GEMEL__TOKEN_NAME || n == MAX_PLAIN ||
+        !gemel__names_find(&b->names, lex->token, lex->length, &ref)) {
+      return -1;
+    }
+    inputs[n++] = gemel__value(b->graph, ref);
+    gemel__lex_next(lex);
+  } while (lex->kind == ',');
+  if (lex->kind != ')') {
+    return -1;
+  }
+  gemel__lex_next(lex);
+  if (lex->kind != '}' &&
+      (lex->kind != GEMEL__TOKEN_NAME || gemel__lex_is(lex, "and") || gemel__lex_is(lex, "or"))) {
+    return -1;
+  }
+  *value = gemel__apply(b->graph, op, 0, n, inputs, where);
+  return gemel_is_null(*value) || gemel__node_at(b->graph, value->node)->n_outputs != 1 ? -1 : 0;
+}
+
+/* NAME = plain call, the token being NAME. 1: done, with *STATUS; 0: the statement is another. */
+static int plain_statement(body *b, gemel__lex *lex, gemel_status *status, gemel_error *error) {
+  gemel__lex start = *lex;
+  gemel_value value;
+  if (lex->kind == GEMEL__TOKEN_NAME && !b->graph->error.status) {
+    gemel__lex_next(lex);
+    if (lex->kind == '=') {
+      gemel__lex_next(lex);
+      if (plain_call(b, lex, &value) == 0) {
+        *status = define(b, &start, (gemel__ref){value.node, 0}, error);
+        return 1;
+      }
+    }
+  }
+  *lex = start;
+  gemel_graph_clear_error(b->graph);
+  return 0;
+}
+
 /* name, … = expression */
 static gemel_status assignment(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_value value;
@@ -262,6 +317,9 @@ static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {
 static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_status status = gemel__lex_expect(lex, '{', "'{'", error);
   while (!status && lex->kind != '}') {
+    if (plain_statement(b, lex, &status, error)) {
+      continue;
+    }
     if (gemel__lex_is(lex, "return") && gemel__lex_peek(lex, NULL) != '=') {
       gemel__lex_next(lex);
       status = outputs(b, lex, error);
@@ -274,7 +332,7 @@ static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
 
 static void clear_body(body *b) {
   gemel__names_clear(&b->names);
-  gemel__program_clear(&b->program);
+  gemel__program_discard(&b->program);
   gemel__free(b->values, b->value_capacity * sizeof *b->values);
   gemel__free(b->targets, b->target_capacity * sizeof *b->targets);
 }

@@ -281,19 +281,19 @@ gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write
 }
 
 char *gemel_print_string(const gemel_graph *graph, const char *name, gemel_error *error) {
-  gemel__memory memory = {NULL, 0, 0};
-  gemel_status status = gemel_print(graph, name, gemel__memory_write, &memory, error);
-  if (status == GEMEL_IO || (!status && gemel__memory_write(&memory, "", 1))) {
+  gemel__memory all = {NULL, 0, 0};
+  gemel_status status = gemel_print(graph, name, gemel__memory_write, &all, error);
+  if (status == GEMEL_IO || (!status && gemel__memory_write(&all, "", 1))) {
     status = gemel__no_memory(error, "text");
   }
-  char *text = status ? NULL : (char *)gemel__realloc(memory.bytes, memory.capacity, memory.count);
+  char *text = status ? NULL : (char *)gemel__realloc(all.bytes, all.capacity, all.count);
   if (!text) {
     if (!status) {
       gemel__no_memory(error, "text");
     }
-    gemel__free(memory.bytes, memory.capacity);
+    gemel__free(all.bytes, all.capacity);
   } else {
-    text[memory.count - 1] = 0;
+    text[all.count - 1] = 0;
   }
   return text;
 }

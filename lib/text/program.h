@@ -80,6 +80,9 @@ void gemel__program_init(gemel__program *program, gemel_context *context);
 void gemel__program_reset(gemel__program *program);
 void gemel__program_discard(gemel__program *program);
 
+/* The operation called TEXT, or 0; remembered in the program. */
+uint32_t gemel__program_find(gemel__program *program, const char *text, size_t length);
+
 /* Append one instruction whose index becomes *INDEX. GEMEL_NO_MEMORY. LINE is its provenance. */
 gemel_status gemel__program_variable(gemel__program *program, gemel__ref ref, int line,
                                      uint32_t *index, gemel_error *error);

@@ -410,14 +410,20 @@ gemel_status gemel__tensor_read(gemel_context *context, gemel__lex *lex, gemel_t
   gemel__number number;
   gemel_dtype dtype;
   unsigned char element[8];
+  gemel_status status;
   if (gemel__lex_is(lex, "tensor")) {
     return read_full(context, lex, tensor, error);
   }
-  gemel_status status = gemel__number_read(lex, &number, error);
-  status = status ? status : gemel__lex_expect(lex, ':', "':' and a dtype", error);
-  status = status ? status : gemel__dtype_read(lex, &dtype, error);
-  if (!status && gemel__number_store(&number, dtype, element)) {
-    status = bad_element(&start, dtype, error);
+  if (gemel__lex_is(lex, "true") || gemel__lex_is(lex, "false")) {
+    dtype = GEMEL_BOOL;
+    status = read_element(lex, dtype, element, error);
+  } else {
+    status = gemel__number_read(lex, &number, error);
+    status = status ? status : gemel__lex_expect(lex, ':', "':' and a dtype", error);
+    status = status ? status : gemel__dtype_read(lex, &dtype, error);
+    if (!status && gemel__number_store(&number, dtype, element)) {
+      status = bad_element(&start, dtype, error);
+    }
   }
   if (status) {
     return status;
