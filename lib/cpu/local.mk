@@ -10,5 +10,7 @@ libgemel_a_SOURCES += %reldir%/gemm-tile.h
 libgemel_a_SOURCES += %reldir%/gemm-types.h
 libgemel_a_SOURCES += %reldir%/gemm.c
 libgemel_a_SOURCES += %reldir%/gemm.h
+libgemel_a_SOURCES += %reldir%/stream.c
+libgemel_a_SOURCES += %reldir%/stream.h
 libgemel_a_SOURCES += %reldir%/walk.c
 libgemel_a_SOURCES += %reldir%/walk.h

@@ -9,12 +9,8 @@
 #include "cpu/loop.h"
 
 #include <string.h>
-#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
-#endif
-#ifdef __SSE2__
-#include <emmintrin.h>
 #endif
 #include "cpu/copy.h"
 
@@ -22,47 +18,58 @@ enum {
   TILE_BUDGET = 24 << 10, /* bytes of all slots of a tile: most of a first-level cache */
   TILE_MIN = 256,         /* elements; fewer would be all overhead */
   TILE_MAX = 4096,
+  TILE_STEP = 256,           /* elements of a share of an overlapped tile */
+  OVERLAP_BYTES = 2 << 20,   /* of operands and results, from which memory is overlapped */
   PARALLEL_WORK = 128 << 10, /* element-steps from which waking threads pays */
   LINE = 64
 };
 
-int64_t gemel__stream_bytes(void) {
-  static int64_t known; /* the same value whoever writes it */
-  int64_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (bytes == 0) {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE) / 2;
-#endif
-    bytes = bytes < (4 << 20) ? 4 << 20 : bytes;
-    __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+/* Results that are streamed get their second buffers. */
+static int add_spares(gemel__loop *loop) {
+  int streamed = 0;
+  uint32_t k;
+  for (k = 0; k < loop->n_stores; k++) {
+    if (loop->stores[k].streamed) {
+      loop->stores[k].spare = (uint16_t)(loop->n_buffers + streamed++);
+    }
   }
-  return bytes;
+  return streamed;
+}
+
+/* Bytes that a tile of one element takes in the cache. */
+static int64_t footprint(const gemel__loop *loop, int buffers, size_t widest) {
+  size_t bytes = (size_t)buffers * widest;
+  uint32_t k;
+  for (k = 0; k < loop->n_loads; k++) {
+    bytes += loop->loads[k].kind == GEMEL__LOAD_DIRECT ? loop->loads[k].element_bytes : 0;
+  }
+  for (k = 0; k < loop->n_stores; k++) {
+    bytes += loop->stores[k].streamed ? 0 : loop->stores[k].element_bytes;
+  }
+  return bytes > 0 ? (int64_t)bytes : 1;
 }
 
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
-  size_t streams = loop->n_buffers, traffic = 0;
-  int64_t tile, work;
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
-    streams += loop->loads[k].kind == GEMEL__LOAD_DIRECT;
-    traffic += loop->loads[k].kind == GEMEL__LOAD_DIRECT ? loop->loads[k].element_bytes : 0;
+  int streamed = add_spares(loop);
+  int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest);
+  int64_t tile = TILE_BUDGET / bytes, n, work;
+  loop->overlap = streamed > 0 || bytes * loop->elements > OVERLAP_BYTES;
+  if (loop->overlap && tile > (int64_t)TILE_STEP * (loop->n_steps + 1)) {
+    tile = (int64_t)TILE_STEP * (loop->n_steps + 1);
   }
-  for (k = 0; k < loop->n_stores; k++) {
-    streams += !loop->stores[k].streamed;
-  }
-  tile = TILE_BUDGET / (int64_t)(widest * (streams > 0 ? streams : 1));
   tile = tile < TILE_MIN ? TILE_MIN : tile > TILE_MAX ? TILE_MAX : tile;
   tile -= tile % TILE_MIN;
   loop->tile = tile;
-  loop->buffer_bytes = (size_t)(tile < loop->elements ? tile : loop->elements) * widest;
-  loop->buffer_bytes = (loop->buffer_bytes + LINE - 1) / LINE * LINE;
-  loop->prefetch = (int64_t)traffic * loop->elements > 1 << 20;
+  n = tile < loop->elements ? tile : loop->elements;
+  loop->buffer_bytes = ((size_t)n * widest + LINE - 1) / LINE * LINE;
+  loop->n_buffers_all = (uint16_t)(loop->n_buffers + streamed);
+  loop->stream = gemel__stream_best();
   work = loop->elements * (int64_t)(loop->n_steps + loop->n_loads + loop->n_stores);
   loop->threads = work < PARALLEL_WORK || loop->elements <= tile ? 1 : threads;
 }
 
 size_t gemel__loop_scratch(const gemel__loop *loop) {
-  return loop->n_buffers * loop->buffer_bytes;
+  return loop->n_buffers_all * loop->buffer_bytes;
 }
 
 /* ---- Moving tiles ---- */
@@ -103,28 +110,6 @@ static void gather(const gemel__loop *loop, const gemel__load *load, int64_t beg
   }
 }
 
-/* Writes BYTES bytes past the cache. */
-static void stream_out(char *to, const char *from, size_t bytes) {
-#ifdef __SSE2__
-  size_t head = (size_t)(-(uintptr_t)to & (LINE - 1)), k;
-  head = head < bytes ? head : bytes;
-  memcpy(to, from, head);
-  for (k = head; k + LINE <= bytes; k += LINE) {
-    __m128i a = _mm_loadu_si128((const __m128i *)(from + k));
-    __m128i b = _mm_loadu_si128((const __m128i *)(from + k + 16));
-    __m128i c = _mm_loadu_si128((const __m128i *)(from + k + 32));
-    __m128i d = _mm_loadu_si128((const __m128i *)(from + k + 48));
-    _mm_stream_si128((__m128i *)(to + k), a);
-    _mm_stream_si128((__m128i *)(to + k + 16), b);
-    _mm_stream_si128((__m128i *)(to + k + 32), c);
-    _mm_stream_si128((__m128i *)(to + k + 48), d);
-  }
-  memcpy(to + k, from + k, bytes - k);
-#else
-  memcpy(to, from, bytes);
-#endif
-}
-
 /* Fetches the STEP-th share of the operands of the tile that begins at NEXT. */
 static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t step) {
   uint32_t k;
@@ -144,6 +129,53 @@ static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t 
 
 /* ---- Running ---- */
 
+/* What one thread is at: where slots are, and the tile whose streamed results are still in buffers.
+ */
+typedef struct state {
+  int64_t last_begin, last_n;
+  char *scratch;
+  int turn; /* which of its two buffers a streamed result is written to */
+  void *slots[GEMEL__LOOP_SLOTS];
+} state;
+
+static char *buffer_at(const gemel__loop *loop, const state *s, uint32_t k) {
+  return s->scratch + k * loop->buffer_bytes;
+}
+
+/* The STEP-th of STEPS shares of BYTES bytes: from *AT to the result, in whole lines. */
+static size_t share(size_t bytes, uint32_t step, uint32_t steps, size_t *at) {
+  *at = bytes * step / steps / LINE * LINE;
+  return step + 1 == steps ? bytes : bytes * (step + 1) / steps / LINE * LINE;
+}
+
+static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t step) {
+  uint32_t k;
+  for (k = 0; k < loop->n_loads; k++) {
+    const gemel__load *load = &loop->loads[k];
+    if (load->kind == GEMEL__LOAD_DIRECT) {
+      const char *from = load->data + next * load->element_bytes;
+      size_t at, end = share((size_t)n * load->element_bytes, step, loop->n_steps, &at);
+      for (; at < end; at += LINE) {
+        __builtin_prefetch(from + at, 0, 3);
+      }
+    }
+  }
+}
+
+/* Writes the STEP-th of STEPS shares of the last tile's streamed results. */
+static void write_last(const gemel__loop *loop, const state *s, uint32_t step, uint32_t steps) {
+  uint32_t k;
+  for (k = 0; k < loop->n_stores; k++) {
+    const gemel__store *store = &loop->stores[k];
+    if (store->streamed) {
+      const char *from = buffer_at(loop, s, s->turn ? store->slot : store->spare);
+      char *to = store->data + s->last_begin * store->element_bytes;
+      size_t at, end = share((size_t)s->last_n * store->element_bytes, step, steps, &at);
+      loop->stream(to + at, from + at, end - at);
+    }
+  }
+}
+
 static void run_steps(const gemel__loop *loop, size_t n, void *const *slots) {
   const gemel__step *step = loop->steps, *end = step + loop->n_steps;
   for (; step < end; step++) {
@@ -155,72 +187,73 @@ static void run_steps(const gemel__loop *loop, size_t n, void *const *slots) {
   }
 }
 
-static void run_steps_fetching(const gemel__loop *loop, int64_t n, void *const *slots,
-                               int64_t next) {
+static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state *s, int64_t next) {
   int64_t ahead = loop->elements - next < loop->tile ? loop->elements - next : loop->tile;
   uint32_t k;
   for (k = 0; k < loop->n_steps; k++) {
     const gemel__step *step = &loop->steps[k];
     const void *in[3];
-    in[0] = slots[step->in[0]];
-    in[1] = slots[step->in[1]];
-    in[2] = slots[step->in[2]];
+    in[0] = s->slots[step->in[0]];
+    in[1] = s->slots[step->in[1]];
+    in[2] = s->slots[step->in[2]];
     if (ahead > 0) {
       prefetch(loop, next, ahead, k);
     }
-    step->run((size_t)n, slots[step->out], in);
+    if (s->last_n > 0) {
+      write_last(loop, s, k, loop->n_steps);
+    }
+    step->run((size_t)n, s->slots[step->out], in);
   }
 }
 
-static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, void **slots) {
+static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, state *s) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_DIRECT) {
-      slots[load->slot] = (char *)load->data + begin * load->element_bytes;
+      s->slots[load->slot] = (char *)load->data + begin * load->element_bytes;
     } else if (load->kind == GEMEL__LOAD_GATHER) {
-      gather(loop, load, begin, n, slots[load->slot]);
+      gather(loop, load, begin, n, s->slots[load->slot]);
     }
   }
   for (k = 0; k < loop->n_stores; k++) {
     const gemel__store *store = &loop->stores[k];
-    if (!store->streamed) {
-      slots[store->slot] = store->data + begin * store->element_bytes;
-    }
+    s->slots[store->slot] = store->streamed
+                                ? buffer_at(loop, s, s->turn ? store->spare : store->slot)
+                                : store->data + begin * store->element_bytes;
   }
-  if (loop->prefetch) {
-    run_steps_fetching(loop, n, slots, begin + n);
-  } else {
-    run_steps(loop, (size_t)n, slots);
+  if (!loop->overlap) {
+    run_steps(loop, (size_t)n, s->slots);
+    return;
   }
-  for (k = 0; k < loop->n_stores; k++) {
-    const gemel__store *store = &loop->stores[k];
-    if (store->streamed) {
-      stream_out(store->data + begin * store->element_bytes, slots[store->slot],
-                 (size_t)n * store->element_bytes);
-    }
-  }
+  run_steps_overlapped(loop, n, s, begin + n);
+  s->last_begin = begin;
+  s->last_n = n;
+  s->turn = !s->turn;
 }
 
 static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char *scratch) {
-  void *slots[GEMEL__LOOP_SLOTS];
+  state s;
   int64_t tile = loop->tile < loop->elements ? loop->tile : loop->elements;
   uint32_t k;
+  s.scratch = scratch;
+  s.last_n = s.turn = 0;
   for (k = 0; k < loop->n_buffers; k++) {
-    slots[k] = scratch + k * loop->buffer_bytes;
+    s.slots[k] = buffer_at(loop, &s, k);
   }
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_FIXED) {
-      fill(load->element_bytes, tile, slots[load->slot], load->data);
+      fill(load->element_bytes, tile, s.slots[load->slot], load->data);
     }
   }
   for (; begin < end; begin += tile) {
-    run_tile(loop, begin, end - begin < tile ? end - begin : tile, slots);
+    run_tile(loop, begin, end - begin < tile ? end - begin : tile, &s);
   }
-#ifdef __SSE2__
-  _mm_sfence();
-#endif
+  if (s.last_n > 0) {
+    write_last(loop, &s, 0, 1);
+    gemel__stream_end();
+  }
 }
 
 void gemel__loop_run(const gemel__loop *loop, char *scratch) {

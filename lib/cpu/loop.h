@@ -12,10 +12,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "cpu/stream.h"
 #include "ops/ops.h"
 
 /* A slot is a place for one tile of a value. Slots below N_BUFFERS are buffers of BUFFER_BYTES each
- * in the thread's scratch memory, the others point into operands. */
+ * in the thread's scratch memory, the others point into operands (spare buffers are no slots). */
 enum { GEMEL__LOOP_SLOTS = 1024 };
 
 typedef enum gemel__load_kind {
@@ -36,7 +37,8 @@ typedef struct gemel__store {
   char *data; /* row-major; set before a run */
   uint16_t slot;
   uint8_t element_bytes;
-  uint8_t streamed; /* SLOT is a buffer, written past the cache at the end of the tile */
+  uint8_t streamed; /* SLOT is a buffer, written past the cache while the next tile is computed */
+  uint16_t spare;   /* then: a second buffer, that takes turns with the one of SLOT */
 } gemel__store;
 
 typedef struct gemel__step {
@@ -52,12 +54,14 @@ typedef struct gemel__loop {
   int threads;
   const int64_t *sizes;
   uint32_t n_loads, n_stores, n_steps;
-  uint16_t n_buffers;
-  uint16_t prefetch; /* 1: fetch the next tile's operands while this one is computed */
+  uint16_t n_buffers, n_buffers_all; /* without and with the spare ones */
+  uint16_t overlap; /* 1: fetch the next tile's operands and write the last one's results while
+                       this one is computed */
   size_t buffer_bytes;
   gemel__load *loads;
   gemel__store *stores;
   const gemel__step *steps;
+  gemel__stream stream;
 } gemel__loop;
 
 /* Chooses TILE, BUFFER_BYTES and THREADS (at most THREADS) for a loop whose other members are set;
@@ -69,8 +73,5 @@ size_t gemel__loop_scratch(const gemel__loop *loop);
 
 /* Runs the loop. SCRATCH holds gemel__loop_scratch bytes, aligned to 64, for each thread. */
 void gemel__loop_run(const gemel__loop *loop, char *scratch);
-
-/* Bytes from which a result is better written past the cache. */
-int64_t gemel__stream_bytes(void);
 
 #endif

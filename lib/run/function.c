@@ -46,7 +46,7 @@ static gemel_status check_options(const gemel_options *options, gemel_error *err
 }
 
 static gemel_status start(gemel_function *f, const gemel_graph *graph, gemel_error *error) {
-  gemel_status status = gemel__program_new(&f->program, graph, error);
+  gemel_status status = gemel__program_make(&f->program, graph, error);
   return status == GEMEL_OK ? allocate(f, error) : status;
 }
 
@@ -104,7 +104,7 @@ void gemel_function_free(gemel_function *f) {
   if (f->scratch_block != NULL) {
     gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
   }
-  gemel__program_clear(&f->program);
+  gemel__program_release(&f->program);
   gemel__free(f, sizeof *f);
 }
 

@@ -82,9 +82,9 @@ typedef struct gemel__program {
   uint64_t *direct; /* value << 32 | output, sorted: to find the output that a value is */
 } gemel__program;
 
-gemel_status gemel__program_new(gemel__program *program, const gemel_graph *graph,
-                                gemel_error *error);
-void gemel__program_clear(gemel__program *program);
+gemel_status gemel__program_make(gemel__program *program, const gemel_graph *graph,
+                                 gemel_error *error);
+void gemel__program_release(gemel__program *program);
 
 static inline gemel_type gemel__value_type(const gemel__program *p, uint32_t value) {
   return p->types[p->value_types[value]].type;

@@ -209,8 +209,8 @@ static void copy(copier *c) {
   copy_ports(c);
 }
 
-gemel_status gemel__program_new(gemel__program *program, const gemel_graph *graph,
-                                gemel_error *error) {
+gemel_status gemel__program_make(gemel__program *program, const gemel_graph *graph,
+                                 gemel_error *error) {
   copier c = {0};
   gemel_status status;
   memset(program, 0, sizeof *program);
@@ -230,12 +230,12 @@ gemel_status gemel__program_new(gemel__program *program, const gemel_graph *grap
   }
   copier_clear(&c);
   if (status != GEMEL_OK) {
-    gemel__program_clear(program);
+    gemel__program_release(program);
   }
   return status;
 }
 
-void gemel__program_clear(gemel__program *p) {
+void gemel__program_release(gemel__program *p) {
   gemel__free(p->nodes, (p->n_nodes + 1u) * sizeof *p->nodes);
   gemel__free(p->pool, p->n_pool * sizeof *p->pool);
   gemel__free(p->value_types, p->n_values * sizeof *p->value_types);
