@@ -49,6 +49,22 @@ static int64_t footprint(const gemel__loop *loop, int buffers, size_t widest) {
   return bytes > 0 ? (int64_t)bytes : 1;
 }
 
+/* Bytes of one of N_STEPS shares of a tile: whole lines. */
+static uint32_t share_of(const gemel__loop *loop, size_t element_bytes) {
+  int64_t bytes = loop->tile * (int64_t)element_bytes / LINE + 1;
+  return (uint32_t)((bytes + loop->n_steps - 1) / loop->n_steps * LINE);
+}
+
+static void set_shares(gemel__loop *loop) {
+  uint32_t k;
+  for (k = 0; k < loop->n_loads; k++) {
+    loop->loads[k].share = share_of(loop, loop->loads[k].element_bytes);
+  }
+  for (k = 0; k < loop->n_stores; k++) {
+    loop->stores[k].share = share_of(loop, loop->stores[k].element_bytes);
+  }
+}
+
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   int streamed = add_spares(loop);
   int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest);
@@ -60,6 +76,7 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   tile = tile < TILE_MIN ? TILE_MIN : tile > TILE_MAX ? TILE_MAX : tile;
   tile -= tile % TILE_MIN;
   loop->tile = tile;
+  set_shares(loop);
   n = tile < loop->elements ? tile : loop->elements;
   loop->buffer_bytes = ((size_t)n * widest + LINE - 1) / LINE * LINE;
   loop->n_buffers_all = (uint16_t)(loop->n_buffers + streamed);
@@ -110,23 +127,6 @@ static void gather(const gemel__loop *loop, const gemel__load *load, int64_t beg
   }
 }
 
-/* Fetches the STEP-th share of the operands of the tile that begins at NEXT. */
-static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t step) {
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
-    const gemel__load *load = &loop->loads[k];
-    if (load->kind == GEMEL__LOAD_DIRECT) {
-      const char *from = load->data + next * load->element_bytes;
-      size_t bytes = (size_t)n * load->element_bytes;
-      size_t at = bytes * step / loop->n_steps & ~(size_t)(LINE - 1);
-      size_t end = bytes * (step + 1) / loop->n_steps;
-      for (; at < end; at += LINE) {
-        __builtin_prefetch(from + at, 0, 2);
-      }
-    }
-  }
-}
-
 /* ---- Running ---- */
 
 /* What one thread is at: where slots are, and the tile whose streamed results are still in buffers.
@@ -142,36 +142,36 @@ static char *buffer_at(const gemel__loop *loop, const state *s, uint32_t k) {
   return s->scratch + k * loop->buffer_bytes;
 }
 
-/* The STEP-th of STEPS shares of BYTES bytes: from *AT to the result, in whole lines. */
-static size_t share(size_t bytes, uint32_t step, uint32_t steps, size_t *at) {
-  *at = bytes * step / steps / LINE * LINE;
-  return step + 1 == steps ? bytes : bytes * (step + 1) / steps / LINE * LINE;
-}
-
+/* Fetches the STEP-th share of the operands of the tile at NEXT, of N elements. */
 static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t step) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_DIRECT) {
       const char *from = load->data + next * load->element_bytes;
-      size_t at, end = share((size_t)n * load->element_bytes, step, loop->n_steps, &at);
-      for (; at < end; at += LINE) {
+      size_t at = (size_t)step * load->share, end = at + load->share;
+      size_t bytes = (size_t)n * load->element_bytes;
+      for (end = end < bytes ? end : bytes; at < end; at += LINE) {
         __builtin_prefetch(from + at, 0, 3);
       }
     }
   }
 }
 
-/* Writes the STEP-th of STEPS shares of the last tile's streamed results. */
-static void write_last(const gemel__loop *loop, const state *s, uint32_t step, uint32_t steps) {
+/* Writes the STEP-th share of the last tile's streamed results, or all from it on. */
+static void write_last(const gemel__loop *loop, const state *s, uint32_t step, int all) {
   uint32_t k;
   for (k = 0; k < loop->n_stores; k++) {
     const gemel__store *store = &loop->stores[k];
     if (store->streamed) {
       const char *from = buffer_at(loop, s, s->turn ? store->slot : store->spare);
       char *to = store->data + s->last_begin * store->element_bytes;
-      size_t at, end = share((size_t)s->last_n * store->element_bytes, step, steps, &at);
-      loop->stream(to + at, from + at, end - at);
+      size_t at = (size_t)step * store->share, end = at + store->share;
+      size_t bytes = (size_t)s->last_n * store->element_bytes;
+      end = end < bytes && !all ? end : bytes;
+      if (at < end) {
+        loop->stream(to + at, from + at, end - at);
+      }
     }
   }
 }
@@ -200,7 +200,7 @@ static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state
       prefetch(loop, next, ahead, k);
     }
     if (s->last_n > 0) {
-      write_last(loop, s, k, loop->n_steps);
+      write_last(loop, s, k, k + 1 == loop->n_steps);
     }
     step->run((size_t)n, s->slots[step->out], in);
   }

@@ -28,13 +28,15 @@ typedef enum gemel__load_kind {
 typedef struct gemel__load {
   const char *data;       /* element (0, ..., 0); set before a run */
   const int64_t *strides; /* bytes, one an axis of the loop */
+  uint32_t share;         /* bytes to fetch before each step when overlapped */
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t kind;
 } gemel__load;
 
 typedef struct gemel__store {
-  char *data; /* row-major; set before a run */
+  char *data;     /* row-major; set before a run */
+  uint32_t share; /* bytes to write before each step when overlapped */
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t streamed; /* SLOT is a buffer, written past the cache while the next tile is computed */
