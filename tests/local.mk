@@ -11,6 +11,7 @@ library_tests += %reldir%/t-shape
 verify_tests =
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-ordered
+verify_tests += %reldir%/t-points
 verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
