@@ -37,6 +37,7 @@ struct gemel__chains {
   uint64_t *bottoms; /* the list, of small chains */
   size_t n_bottoms, capacity;
   int top_bits; /* of the chains that are drawn: options.bits, or more where these are too few */
+  uint8_t *factors; /* see gemel__logs_new */
   gemel__logs *cache[CACHE_ENTRIES];
   uint64_t used[CACHE_ENTRIES]; /* number of the draw that used it last */
   uint64_t draws;
@@ -383,6 +384,7 @@ void gemel__chains_free(gemel__chains *s) {
     return;
   for (int i = 0; i < CACHE_ENTRIES; i++)
     gemel__logs_free(s->cache[i]);
+  gemel__factors_free(s->factors);
   gemel__free(s->bottoms, s->capacity * sizeof *s->bottoms);
   gemel__free(s, sizeof *s);
 }
@@ -448,7 +450,7 @@ static gemel__logs *find_logs(gemel__chains *s, const gemel__ring *r, int prime_
       empty = i;
   }
   uint64_t canonical = prime_order ? gemel__ring_enter(r, 4) : canonical_generator(r);
-  s->cache[empty] = gemel__logs_new(r, canonical);
+  s->cache[empty] = gemel__logs_new(r, canonical, &s->factors);
   s->used[empty] = s->draws;
   return s->cache[empty];
 }

@@ -15,10 +15,8 @@
  * multiplications and no division. All primes are below 2⁶².
  *
  * Logarithms. Up to GEMEL__TABLE_BITS, tables of the whole group: one look-up each for exp, log,
- * inverse and character. Up to GEMEL__LOG_BITS, the element times a power of the generator is
- * written as a quotient of two numbers of half its length until both are smooth, and the logarithms
- * of the small primes are found once each by baby and giant steps. Above, none: logarithms are not
- * available.
+ * inverse and character. Up to GEMEL__LOG_BITS, index calculus: a third of a millisecond once for
+ * each prime, then a microsecond each. Above, none.
  */
 #ifndef GEMEL__CHAIN_H
 #define GEMEL__CHAIN_H
@@ -161,9 +159,13 @@ int gemel__is_prime(uint64_t n);
 /* ---- Powers and logarithms of one prime (chain_log.c), used by chain.c alone ---- */
 
 /* For ring R and the canonical generator of its squares (Montgomery's form): complete tables for a
- * small prime, else what is found at the first logarithm and kept. NULL: out of memory. */
-gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical);
+ * small prime, else what is found at the first logarithm and kept. FACTORS is where those with the
+ * same source keep their table of factors (of medium primes; made when needed, NULL before). NULL:
+ * out of memory. */
+gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical, uint8_t **factors);
 void gemel__logs_free(gemel__logs *logs);
+int gemel__factors_make(uint8_t **factors); /* 0: out of memory */
+void gemel__factors_free(uint8_t *factors); /* may be NULL */
 uint64_t gemel__logs_canonical(const gemel__logs *logs);
 uint64_t gemel__logs_prime(const gemel__logs *logs);
 size_t gemel__logs_bytes(const gemel__logs *logs);

@@ -6,12 +6,13 @@
  * Small: one table of powers and one of logarithms of all residues; a non-square x carries the
  * logarithm of −x and a mark, so that the table also answers for characters and inverses.
  *
- * Medium: powers by windows of eight bits. For a logarithm of h, Euclid's algorithm on p and w = h
- * gˢ gives pairs with w ≡ ±u/v and u v of the size of p; for s = 0, 1, … until u and v have small
- * factors only. Then log h = Σ log of the primes of u − Σ of those of v − s, where the logarithm of
- * a prime l is that of whichever of l and −l is a square: signs can be left out, as the product of
- * squares is one. The logarithms of the few small primes are found by baby and giant steps when
- * first needed.
+ * Medium: powers by windows of eight bits, logarithms by index calculus. For a square w, Euclid's
+ * algorithm on p and w gives pairs with w ≡ ±u/v and u v about p; when u and v have small primes
+ * only, log w = Σ log of the primes of u − Σ of those of v. Signs can be left out: let the
+ * logarithm of a prime l be that of whichever of l and −l is a square; a product of squares is one.
+ * So for a logarithm of h take w = h gˢ, s = 0, 1, …, until u and v are smooth: some seven tries.
+ * The logarithms of the first primes are the solution of linear equations modulo q, from powers gˢ;
+ * each further prime's follows from those before it, as any logarithm does.
  *
  * Large: powers only.
  */
@@ -24,11 +25,14 @@
 enum {
   WINDOW_BITS = 8,
   WINDOWS = 8,
-  SMOOTH = 256,           /* bound on the primes */
-  FACTOR_LIMIT = 1 << 18, /* of the table of smallest factors */
-  NON_SQUARE = 1u << 31,  /* mark in the table of logarithms */
-  NO_LOG = 0xffffffffu
+  CORE_PRIMES = 18,       /* those below 64: found by linear equations */
+  SMOOTH = 256,           /* bound on the primes of smooth numbers */
+  FACTOR_LIMIT = 1 << 17, /* of the table of smallest factors */
 };
+static const uint32_t non_square = UINT32_C(1) << 31; /* mark in the table of logarithms */
+
+static const uint8_t core_primes[CORE_PRIMES] = {2,  3,  5,  7,  11, 13, 17, 19, 23,
+                                                 29, 31, 37, 41, 43, 47, 53, 59, 61};
 
 struct gemel__logs {
   uint64_t p, order, canonical;
@@ -38,20 +42,9 @@ struct gemel__logs {
   /* medium and large */
   uint64_t *windows; /* [WINDOWS][1 << WINDOW_BITS] */
   /* medium, made at the first logarithm */
-  struct baby *baby; /* [1 << baby_bits], open addressing */
-  int baby_bits;
-  uint64_t steps;   /* baby steps taken */
-  uint64_t stride;  /* canonical^−steps */
-  uint8_t *factors; /* [FACTOR_LIMIT]: smallest prime factor below SMOOTH, else 0 */
-  uint64_t prime_log[SMOOTH];
-  uint8_t known[SMOOTH];
-};
-
-/* An element of the baby steps, by the low bits of its residue; x = 0 where empty, else 1 +
- * exponent. */
-struct baby {
-  uint32_t residue; /* bits 20..51 of it: what a collision gives is checked */
-  uint32_t x;
+  uint8_t **factors;          /* *factors: [FACTOR_LIMIT], smallest prime below SMOOTH, else 0 */
+  uint64_t prime_log[SMOOTH]; /* below the order */
+  int ready;
 };
 
 static int is_small(const gemel__logs *l) {
@@ -61,8 +54,7 @@ static int is_small(const gemel__logs *l) {
 size_t gemel__logs_bytes(const gemel__logs *l) {
   if (is_small(l))
     return (size_t)(l->p + l->order) * sizeof(uint32_t);
-  return ((size_t)WINDOWS << WINDOW_BITS) * sizeof(uint64_t) +
-         (l->baby ? sizeof(struct baby) << l->baby_bits : 0) + (l->factors ? FACTOR_LIMIT : 0);
+  return ((size_t)WINDOWS << WINDOW_BITS) * sizeof(uint64_t);
 }
 
 uint64_t gemel__logs_prime(const gemel__logs *l) {
@@ -85,7 +77,7 @@ static int make_tables(gemel__logs *l, const gemel__ring *r) {
   for (uint64_t i = 0; i < l->order; i++) {
     l->powers[i] = (uint32_t)a;
     l->table[a] = (uint32_t)i;
-    l->table[r->p - a] = (uint32_t)i | NON_SQUARE;
+    l->table[r->p - a] = (uint32_t)i | non_square;
     a = gemel__ring_mul(r, a, l->canonical);
   }
   return 1;
@@ -107,11 +99,12 @@ static int make_windows(gemel__logs *l, const gemel__ring *r) {
   return 1;
 }
 
-gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical) {
+gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical, uint8_t **factors) {
   gemel__logs *l = gemel__alloc_zeroed(sizeof *l);
   if (!l)
     return NULL;
   l->p = r->p, l->order = r->order, l->canonical = canonical;
+  l->factors = factors;
   if (!(is_small(l) ? make_tables(l, r) : make_windows(l, r))) {
     gemel__logs_free(l);
     return NULL;
@@ -125,8 +118,6 @@ void gemel__logs_free(gemel__logs *l) {
   gemel__free(l->powers, l->order * sizeof *l->powers);
   gemel__free(l->table, l->p * sizeof *l->table);
   gemel__free(l->windows, ((size_t)WINDOWS << WINDOW_BITS) * sizeof *l->windows);
-  gemel__free(l->baby, sizeof *l->baby << l->baby_bits);
-  gemel__free(l->factors, FACTOR_LIMIT);
   gemel__free(l, sizeof *l);
 }
 
@@ -145,114 +136,58 @@ uint64_t gemel__logs_power(const gemel__logs *l, const gemel__ring *r, uint64_t 
 int gemel__logs_character(const gemel__logs *l, uint64_t a, int *character) {
   if (!l->table)
     return 0;
-  *character = l->table[a] & NON_SQUARE ? -1 : 1;
+  *character = l->table[a] & non_square ? -1 : 1;
   return 1;
 }
 
 int gemel__logs_inverse(const gemel__logs *l, const gemel__ring *r, uint64_t a, uint64_t *x) {
   if (!l->table)
     return 0;
-  uint32_t log = l->table[a], magnitude = log & ~(uint32_t)NON_SQUARE;
+  uint32_t log = l->table[a], magnitude = log & ~non_square;
   uint64_t inverse = l->powers[magnitude ? l->order - magnitude : 0];
-  *x = log & NON_SQUARE ? r->p - inverse : inverse;
+  *x = log & non_square ? r->p - inverse : inverse;
   return 1;
 }
 
-/* ---- Baby and giant steps ---- */
+/* ---- Smooth numbers ---- */
 
-static size_t slot(const gemel__logs *l, uint64_t a) {
-  return (size_t)(a * 0x9e3779b97f4a7c15u >> (64 - l->baby_bits));
-}
-
-static int make_baby_steps(gemel__logs *l, const gemel__ring *r) {
-  int order_bits = 64 - __builtin_clzll(l->order);
-  l->baby_bits = (order_bits + 1) / 2 + 1;
-  l->baby = gemel__alloc_array((size_t)1 << l->baby_bits, sizeof *l->baby);
-  if (!l->baby)
-    return 0;
-  l->steps = UINT64_C(1) << (l->baby_bits - 1);
-  uint64_t a = r->one;
-  for (uint64_t x = 0; x < l->steps; x++) {
-    size_t i = slot(l, a);
-    while (l->baby[i].x)
-      i = (i + 1) & (((size_t)1 << l->baby_bits) - 1);
-    l->baby[i] = (struct baby){(uint32_t)a, (uint32_t)x + 1};
-    a = gemel__ring_mul(r, a, l->canonical);
-  }
-  l->stride = gemel__ring_inverse(r, a);
-  return 1;
-}
-
-/* The exponent of a square A, by giant steps. Residues are told apart by 32 of their bits, so a
- * match is checked. */
-static uint64_t giant_steps(const gemel__logs *l, const gemel__ring *r, uint64_t a) {
-  size_t mask = ((size_t)1 << l->baby_bits) - 1;
-  uint64_t target = a;
-  for (uint64_t giant = 0;; giant += l->steps) {
-    for (size_t i = slot(l, a); l->baby[i].x; i = (i + 1) & mask) {
-      uint64_t x = giant + l->baby[i].x - 1;
-      if (l->baby[i].residue == (uint32_t)a && x < l->order && gemel__logs_power(l, r, x) == target)
-        return x;
-    }
-    a = gemel__ring_mul(r, a, l->stride);
-  }
-}
-
-/* ---- Logarithms by smooth quotients ---- */
-
-static int make_factors(gemel__logs *l) {
-  l->factors = gemel__alloc_zeroed(FACTOR_LIMIT);
-  if (!l->factors)
-    return 0;
+int gemel__factors_make(uint8_t **factors) {
+  uint8_t *t = *factors ? *factors : gemel__alloc_zeroed(FACTOR_LIMIT);
+  if (!t || *factors)
+    return t != NULL;
   for (unsigned f = 2; f < SMOOTH; f++)
-    if (!l->factors[f])
+    if (!t[f])
       for (unsigned n = f; n < FACTOR_LIMIT; n += f)
-        if (!l->factors[n])
-          l->factors[n] = (uint8_t)f;
+        if (!t[n])
+          t[n] = (uint8_t)f;
+  *factors = t;
   return 1;
 }
 
-/* 1 if N has small primes only. */
-static int is_smooth(const gemel__logs *l, uint64_t n) {
-  if (n >= FACTOR_LIMIT)
-    return 0;
+void gemel__factors_free(uint8_t *factors) {
+  gemel__free(factors, FACTOR_LIMIT);
+}
+
+/* 1 if all primes of N are below BOUND ≤ SMOOTH. */
+static int is_smooth(const gemel__logs *l, uint32_t n, unsigned bound) {
+  const uint8_t *factors = *l->factors;
   while (n > 1) {
-    if (!l->factors[n])
+    unsigned f = factors[n];
+    if (f == 0 || f >= bound)
       return 0;
-    n /= l->factors[n];
+    n /= f;
   }
   return 1;
-}
-
-static uint64_t log_of_prime(gemel__logs *l, const gemel__ring *r, unsigned f) {
-  if (!l->known[f]) {
-    uint64_t a = gemel__ring_enter(r, f);
-    if (gemel__ring_character(r, a) < 0)
-      a = gemel__ring_neg(r, a);
-    l->prime_log[f] = giant_steps(l, r, a);
-    l->known[f] = 1;
-  }
-  return l->prime_log[f];
-}
-
-/* Σ of the logarithms of the primes of a smooth N, modulo the order. */
-static uint64_t log_of_smooth(gemel__logs *l, const gemel__ring *r, uint64_t n) {
-  uint64_t sum = 0;
-  while (n > 1) {
-    unsigned f = l->factors[n];
-    n /= f;
-    sum += log_of_prime(l, r, f);
-    sum -= sum >= l->order ? l->order : 0;
-  }
-  return sum;
 }
 
 /* Euclid on p and W: u and v, both smooth, with w ≡ ±u/v. 0 if there is no such pair. */
-static int smooth_quotient(const gemel__logs *l, uint64_t w, uint64_t *u, uint64_t *v) {
+static int smooth_quotient(const gemel__logs *l, uint64_t w, unsigned bound, uint32_t *u,
+                           uint32_t *v) {
   uint64_t r0 = l->p, r1 = w, t0 = 0, t1 = 1;
   while (r1 && t1 < FACTOR_LIMIT) {
-    if (r1 < FACTOR_LIMIT && is_smooth(l, r1) && is_smooth(l, t1)) {
-      *u = r1, *v = t1;
+    if (r1 < FACTOR_LIMIT && is_smooth(l, (uint32_t)r1, bound) &&
+        is_smooth(l, (uint32_t)t1, bound)) {
+      *u = (uint32_t)r1, *v = (uint32_t)t1;
       return 1;
     }
     uint64_t q = r0 / r1, r2 = r0 - q * r1, t2 = t0 + q * t1;
@@ -261,21 +196,131 @@ static int smooth_quotient(const gemel__logs *l, uint64_t w, uint64_t *u, uint64
   return 0;
 }
 
+/* The least s ≥ *SHIFT for which A g^(s − *SHIFT) is a quotient of smooth u and v; A becomes that.
+ */
+static void next_quotient(const gemel__logs *l, const gemel__ring *r, uint64_t *a, uint64_t *shift,
+                          unsigned bound, uint32_t *u, uint32_t *v) {
+  while (!smooth_quotient(l, gemel__ring_leave(r, *a), bound, u, v)) {
+    *a = gemel__ring_mul(r, *a, l->canonical);
+    ++*shift;
+  }
+}
+
+/* ---- The logarithms of small primes ---- */
+
+/* Equations modulo the order: coefficients of the core primes, then the right side. A row of a
+ * matrix in echelon form has its first coefficient 1 in the column of its number; 0: not there yet.
+ */
+typedef struct equations {
+  gemel__ring group; /* arithmetic modulo the order, a prime */
+  uint64_t row[CORE_PRIMES][CORE_PRIMES + 1];
+  uint8_t have[CORE_PRIMES];
+  int rank;
+} equations;
+
+/* row −= factor · other, from column FROM on. */
+static void subtract(const gemel__ring *q, uint64_t *row, uint64_t factor, const uint64_t *other,
+                     int from) {
+  for (int j = from; j <= CORE_PRIMES; j++)
+    row[j] = gemel__ring_sub(q, row[j], gemel__ring_mul(q, factor, other[j]));
+}
+
+/* Puts ROW among the equations unless it follows from them. */
+static void add_equation(equations *m, uint64_t *row) {
+  const gemel__ring *q = &m->group;
+  for (int i = 0; i < CORE_PRIMES; i++) {
+    if (!row[i])
+      continue;
+    if (m->have[i]) {
+      subtract(q, row, row[i], m->row[i], i);
+      continue;
+    }
+    uint64_t scale = gemel__ring_inverse(q, row[i]);
+    for (int j = i; j <= CORE_PRIMES; j++)
+      m->row[i][j] = gemel__ring_mul(q, row[j], scale);
+    m->have[i] = 1;
+    m->rank++;
+    return;
+  }
+}
+
+/* s = Σ logarithms of the primes of U − Σ of those of V. */
+static void make_equation(const equations *m, uint64_t *row, uint32_t u, uint32_t v, uint64_t s) {
+  const gemel__ring *q = &m->group;
+  for (int j = 0; j < CORE_PRIMES; j++) {
+    uint64_t n = 0;
+    for (; u % core_primes[j] == 0; u /= core_primes[j])
+      n = gemel__ring_add(q, n, q->one);
+    for (; v % core_primes[j] == 0; v /= core_primes[j])
+      n = gemel__ring_sub(q, n, q->one);
+    row[j] = n;
+  }
+  row[CORE_PRIMES] = gemel__ring_enter(q, s);
+}
+
+static void solve_core(gemel__logs *l, const gemel__ring *r) {
+  equations m = {.rank = 0};
+  uint64_t s = 1, a = l->canonical, row[CORE_PRIMES + 1];
+  uint32_t u, v;
+  gemel__ring_init(&m.group, l->order);
+  while (m.rank < CORE_PRIMES) {
+    next_quotient(l, r, &a, &s, core_primes[CORE_PRIMES - 1] + 1, &u, &v);
+    make_equation(&m, row, u, v, s);
+    add_equation(&m, row);
+    a = gemel__ring_mul(r, a, l->canonical);
+    s++;
+  }
+  for (int i = CORE_PRIMES - 1; i >= 0; i--) {
+    for (int j = i + 1; j < CORE_PRIMES; j++)
+      subtract(&m.group, m.row[i], m.row[i][j], m.row[j], j);
+    l->prime_log[core_primes[i]] = gemel__ring_leave(&m.group, m.row[i][CORE_PRIMES]);
+  }
+}
+
+/* Σ of the logarithms of the primes of a smooth N, modulo the order. */
+static uint64_t log_of_smooth(const gemel__logs *l, uint32_t n) {
+  uint64_t sum = 0;
+  while (n > 1) {
+    unsigned f = (*l->factors)[n];
+    n /= f;
+    sum += l->prime_log[f];
+    sum -= sum >= l->order ? l->order : 0;
+  }
+  return sum;
+}
+
+/* The logarithm of a square A, from those of the primes below BOUND. */
+static uint64_t log_of_square(const gemel__logs *l, const gemel__ring *r, uint64_t a,
+                              unsigned bound) {
+  uint64_t shift = 0;
+  uint32_t u, v;
+  next_quotient(l, r, &a, &shift, bound, &u, &v);
+  uint64_t up = log_of_smooth(l, u), down = log_of_smooth(l, v) + shift % l->order;
+  down -= down >= l->order ? l->order : 0;
+  return up >= down ? up - down : up + l->order - down;
+}
+
+static int make_ready(gemel__logs *l, const gemel__ring *r) {
+  if (!gemel__factors_make(l->factors))
+    return 0;
+  solve_core(l, r);
+  for (unsigned f = core_primes[CORE_PRIMES - 1] + 1; f < SMOOTH; f++) {
+    if ((*l->factors)[f] != f)
+      continue;
+    uint64_t a = gemel__ring_enter(r, f);
+    l->prime_log[f] =
+        log_of_square(l, r, gemel__ring_character(r, a) < 0 ? gemel__ring_neg(r, a) : a, f);
+  }
+  return l->ready = 1;
+}
+
 int gemel__logs_find(gemel__logs *l, const gemel__ring *r, uint64_t a, uint64_t *x) {
-  uint64_t u, v, shift = 0;
   if (l->table) {
-    *x = l->table[a] & ~(uint32_t)NON_SQUARE;
+    *x = l->table[a] & ~non_square;
     return 1;
   }
-  if (l->p >> GEMEL__LOG_BITS || (!l->factors && !make_factors(l)) ||
-      (!l->baby && !make_baby_steps(l, r)))
+  if (l->p >> GEMEL__LOG_BITS || (!l->ready && !make_ready(l, r)))
     return 0;
-  while (!smooth_quotient(l, gemel__ring_leave(r, a), &u, &v)) {
-    a = gemel__ring_mul(r, a, l->canonical);
-    shift++;
-  }
-  uint64_t up = log_of_smooth(l, r, u), down = log_of_smooth(l, r, v) + shift % l->order;
-  down -= down >= l->order ? l->order : 0;
-  *x = up >= down ? up - down : up + l->order - down;
+  *x = log_of_square(l, r, a, SMOOTH);
   return 1;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * A domain: a kind of number that a reference can be evaluated on. The references in
- * verify/reference are written once, against this table of functions, and run on residues in a chain
- * of prime fields (F), exact rationals and balls (O), pairs of value and tangent over either (dual
- * numbers), values with an error bound (B), and IEEE values with NaN, infinities and signed zeros (S).
+ * verify/reference are written once, against this table of functions, and run on residues in a
+ * chain of prime fields (F), exact rationals and balls (O), pairs of value and tangent over either
+ * (dual numbers), values with an error bound (B), and IEEE values with NaN, infinities and signed
+ * zeros (S).
  *
  * An element is `bytes` bytes of memory, initialised by `init` and freed by `clear`. Every function
  * allows its result to be one of its arguments. An element that has no value (an inverse of zero, a
- * root that doesn't exist, a comparison that can't be decided, a ring too few) says why in its state,
- * and what is computed from it inherits that state; nothing is ever guessed.
+ * root that doesn't exist, a comparison that can't be decided, a ring too few) says why in its
+ * state, and what is computed from it inherits that state; nothing is ever guessed.
  */
 #ifndef GEMEL__DOMAIN_H
 #define GEMEL__DOMAIN_H
@@ -52,8 +53,8 @@ struct gemel__domain {
   void (*pow)(gemel__domain *d, void *e, const void *a, const void *b);
   /* The largest integer ≤ a; a decision, like sign. */
   void (*floor)(gemel__domain *d, void *e, const void *a);
-  /* Sum of N elements in any order: the same as adding them, but a domain with error bounds makes the
-   * bound one that holds for every order. ADDENDS are pointers. */
+  /* Sum of N elements in any order: the same as adding them, but a domain with error bounds makes
+   * the bound one that holds for every order. ADDENDS are pointers. */
   void (*sum)(gemel__domain *d, void *e, size_t n, const void *const *addends);
   /* −1, 0, 1, or GEMEL__UNORDERED. Every decision that a reference takes comes from here (or from
    * floor), in an order that depends on decisions only: so a tape of them can be replayed. */
@@ -61,11 +62,12 @@ struct gemel__domain {
   /* N ≥ 1 elements whose values are equal, one of which is to be chosen: the value of any; a dual
    * number gets the mean of the tangents (the convention at ties). NULL: set from the first. */
   void (*tie)(gemel__domain *d, void *e, size_t n, const void *const *tied);
-  /* When a choice between a and b is undecided: something that covers both. NULL: e is UNDECIDED. */
+  /* When a choice between a and b is undecided: something that covers both. NULL: e is UNDECIDED.
+   */
   void (*hull)(gemel__domain *d, void *e, const void *a, const void *b);
-  /* What storing the value in DTYPE does: integers wrap modulo 2^w, bool becomes (a ≠ 0); for a float
-   * dtype nothing, except where the domain models rounding (B adds ULPS units in the last place of
-   * error, S rounds to nearest). Called by the references once for each rounding that a
+  /* What storing the value in DTYPE does: integers wrap modulo 2^w, bool becomes (a ≠ 0); for a
+   * float dtype nothing, except where the domain models rounding (B adds ULPS units in the last
+   * place of error, S rounds to nearest). Called by the references once for each rounding that a
    * straightforward algorithm has; ULPS < 0 means 0.5 (correct rounding). */
   void (*round)(gemel__domain *d, void *e, gemel_dtype dtype, double ulps);
   /* 1 and *X if the element is exactly this integer (for indices and shapes), else 0. */
@@ -85,7 +87,7 @@ struct gemel__domain {
 typedef struct gemel__tape {
   int64_t *entries;
   size_t count, capacity;
-  size_t at; /* next entry to replay */
+  size_t at;  /* next entry to replay */
   int failed; /* memory ran out while recording, or replay ran past the end */
 } gemel__tape;
 
@@ -97,8 +99,8 @@ void gemel__tape_clear(gemel__tape *tape);
 
 /* ---- The domains ---- */
 
-/* F: chains of prime fields (domains/field.c). See field.h for how to make one, its error bounds and
- * what it used (characters, keyed functions). */
+/* F: chains of prime fields (domains/field.c). See field.h for how to make one, its error bounds
+ * and what it used (characters, keyed functions). */
 /* O: exact rationals, else balls of PRECISION bits (domains/ordered.c, ordered.h). */
 /* B: balls with propagated rounding error (domains/bound.c, bound.h). */
 /* S: IEEE special values on MPFR numbers (domains/special.c, special.h). */

@@ -172,24 +172,16 @@ gemel__wide gemel__known_wrap(gemel__wide n, gemel_dtype dtype) {
 
 /* ---- Facts about signs ---- */
 
-/* Which signs s + t, s t can have, for s, t in −1, 0, 1. */
-static uint8_t combine(uint8_t a, uint8_t b, const uint8_t table[3][3]) {
-  uint8_t may = 0;
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      if (a >> i & 1 && b >> j & 1)
-        may |= table[i][j];
-  return may;
-}
-
 uint8_t gemel__may_add(uint8_t a, uint8_t b) {
-  static const uint8_t table[3][3] = {{1, 1, 7}, {1, 2, 4}, {7, 4, 4}};
-  return (a | b) == GEMEL__MAY_ANY && (a == b) ? GEMEL__MAY_ANY : combine(a, b, table);
+  uint8_t opposite = a & gemel__may_neg(b) & ~GEMEL__MAY_ZERO;
+  uint8_t zero = opposite ? GEMEL__MAY_ZERO : a & b & GEMEL__MAY_ZERO;
+  return (uint8_t)(((a | b) & ~GEMEL__MAY_ZERO) | zero);
 }
 
 uint8_t gemel__may_mul(uint8_t a, uint8_t b) {
-  static const uint8_t table[3][3] = {{4, 2, 1}, {2, 2, 2}, {1, 2, 4}};
-  return a == b && a == GEMEL__MAY_ANY ? GEMEL__MAY_ANY : combine(a, b, table);
+  uint8_t same = a & b & ~GEMEL__MAY_ZERO, opposite = a & gemel__may_neg(b) & ~GEMEL__MAY_ZERO;
+  return (uint8_t)(((a | b) & GEMEL__MAY_ZERO) | (same ? GEMEL__MAY_POSITIVE : 0) |
+                   (opposite ? GEMEL__MAY_NEGATIVE : 0));
 }
 
 uint8_t gemel__may_neg(uint8_t a) {
