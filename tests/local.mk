@@ -16,6 +16,8 @@ verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-special
+verify_tests += %reldir%/t-dual
+verify_tests += %reldir%/t-field
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
@@ -56,3 +58,6 @@ clean-local: clean-junit
 clean-junit:
 	rm -rf $(builddir)/tests/junit
 .PHONY: clean-junit
+
+tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
+tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h

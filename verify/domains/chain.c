@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chains of prime fields: arithmetic that is too long for the header, primality, and the search for
- * chains. A candidate for the bottom prime is M n − 1 with M = 8 · ∏ of the small primes that must
- * be squares; 2ʲ(b + 1) − 1 must be prime for each j below the length. One residue of b + 1 modulo
- * each small prime tells whether any of these is divisible by it, so most candidates cost a few
- * divisions; the rest go through a strong test to base 2 each, and the survivors through the full
- * test.
+ * chains. A candidate for the bottom prime is b = M n − 1, where M is 8 times the small primes that
+ * must be squares; 2ʲ (b + 1) − 1 must be prime for each j below the length. A window of
+ * consecutive n is sieved by small primes; what is left is asked first for the constants (a Jacobi
+ * symbol each: a wrong one rules the candidate out, prime or not), then goes through a strong test
+ * to base 2 in every ring, and at last through the full test.
+ *
+ * A constant whose odd part isn't made of small primes becomes a square by chance only, in each
+ * ring with probability 1/2. So many pairs of constant and ring are made a condition as leave
+ * enough chains (estimated by the conjecture of Bateman and Horn, Math. Comp. 16, 1962), ring 1
+ * first: it is the one that decides signs.
  *
  * A source of small chains lists them all when it is made. Tables are kept for primes drawn lately,
  * up to a total size.
@@ -20,23 +25,26 @@
 enum {
   CACHE_ENTRIES = 64,
   CACHE_BYTES = 96 << 20,
-  LIST_AT_LEAST = 16,
-  SIEVE_PRIMES = 40,
-  MAX_SMALL = 40
+  LIST_AT_LEAST = 16, /* small chains to choose from */
+  ENOUGH_BITS = 6,    /* so many, in bits, shall be left to larger ones after all conditions */
+  MODULUS_BITS = 9,   /* and before those on constants */
+  MOST_CONDITIONS = 12,
+  SIEVE_LIMIT = 1000,
+  SIEVE_PRIMES = 167, /* odd ones below */
+  SMALL_LIMIT = 180,  /* of primes that may go into the modulus */
+  WINDOW = 4096
 };
-
-static const uint8_t small_primes[MAX_SMALL] = {
-    3,  5,  7,  11, 13,  17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,
-    79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179};
 
 struct gemel__chains {
   gemel__chain_options options;
   uint64_t modulus;                    /* the bottom prime is ≡ −1 modulo this */
   uint64_t rest[GEMEL__MAX_CONSTANTS]; /* parts of the constants without primes of the modulus */
-  size_t n_rest, n_unmet;
+  size_t n_rest, n_dropped;
+  size_t n_conditions; /* pairs of ring and constant that must be squares, ring by ring */
+  uint16_t primes[SIEVE_PRIMES];
   uint64_t *bottoms; /* the list, of small chains */
   size_t n_bottoms, capacity;
-  int top_bits; /* of the chains that are drawn: options.bits, or more where these are too few */
+  int top_bits; /* of the chains that are drawn: options.bits, or more where there are too few */
   uint8_t *factors; /* see gemel__logs_new */
   gemel__logs *cache[CACHE_ENTRIES];
   uint64_t used[CACHE_ENTRIES]; /* number of the draw that used it last */
@@ -183,23 +191,9 @@ int gemel__is_prime(uint64_t n) {
   return 1;
 }
 
-/* 1 unless some 2ʲ(bottom + 1) − 1 has a small factor other than itself. */
-static int survives_sieve(uint64_t bottom, int length) {
-  for (int i = 0; i < SIEVE_PRIMES; i++) {
-    unsigned l = small_primes[i], x = (unsigned)((bottom + 1) % l);
-    for (int j = 0; j < length; j++) {
-      if (x == 1 && ((bottom + 1) << j) - 1 != l)
-        return 0;
-      x = 2 * x % l;
-    }
-  }
-  return 1;
-}
-
+/* 1 if BOTTOM is below LENGTH − 1 further primes. */
 static int is_chain(uint64_t bottom, int length) {
   gemel__ring r;
-  if (!survives_sieve(bottom, length))
-    return 0;
   for (int j = 0; j < length; j++) {
     gemel__ring_init(&r, ((bottom + 1) << j) - 1);
     if (!strong_test(&r, 2))
@@ -211,15 +205,27 @@ static int is_chain(uint64_t bottom, int length) {
   return 1;
 }
 
-/* 1 if all constants that are still asked for are squares in every ring. */
-static int constants_are_squares(const gemel__chains *s, uint64_t bottom) {
-  for (size_t k = 0; k < s->n_rest; k++)
-    for (int j = 0; j < s->options.length; j++) {
-      uint64_t p = ((bottom + 1) << j) - 1, x = s->rest[k] % p;
-      if (x && jacobi(x, p) < 0)
-        return 0;
-    }
-  return 1;
+/* ---- How many chains there are ---- */
+
+/* How many of 1, 2, 4, … 2^(length − 1) differ modulo L. */
+static int distinct_powers(unsigned l, int length) {
+  unsigned x = 2 % l;
+  int n = 1;
+  for (; n < length && x != 1; n++)
+    x = 2 * x % l;
+  return n;
+}
+
+/* The binary logarithm of the expected number of chains whose top prime has BITS bits. */
+static double log2_count(const gemel__chains *s, int bits, uint64_t modulus) {
+  int length = s->options.length;
+  double n = bits - log2((double)modulus);
+  for (int i = 0; i < SIEVE_PRIMES; i++) {
+    double l = s->primes[i];
+    double excluded = modulus % s->primes[i] ? distinct_powers(s->primes[i], length) : 0;
+    n += log2(1 - excluded / l) - length * log2(1 - 1 / l);
+  }
+  return n - length * log2((bits - length * 0.5) * log(2));
 }
 
 /* ---- Constants ---- */
@@ -240,17 +246,18 @@ static void add_rest(gemel__chains *s, uint64_t m) {
   if (s->n_rest < GEMEL__MAX_CONSTANTS)
     s->rest[s->n_rest++] = m;
   else
-    s->n_unmet++;
+    s->n_dropped++;
 }
 
-/* Takes the primes out of M that divide the modulus, and puts further small ones into the modulus
- * while LIMIT allows. */
-static uint64_t split(gemel__chains *s, uint64_t m, uint64_t limit) {
-  for (int i = 0; i < MAX_SMALL; i++) {
-    uint64_t l = small_primes[i];
+/* Takes the primes out of M that divide the modulus, if MORE after putting further small ones into
+ * it while enough chains are left. */
+static uint64_t split(gemel__chains *s, uint64_t m, int more) {
+  double least = s->options.bits <= GEMEL__TABLE_BITS ? 5 : MODULUS_BITS;
+  for (int i = 0; i < SIEVE_PRIMES && s->primes[i] < SMALL_LIMIT; i++) {
+    uint64_t l = s->primes[i];
     if (m % l)
       continue;
-    if (s->modulus % l && s->modulus <= limit / l)
+    if (more && s->modulus % l && log2_count(s, s->options.bits, s->modulus * l) >= least)
       s->modulus *= l;
     while (s->modulus % l == 0 && m % l == 0)
       m /= l;
@@ -258,29 +265,18 @@ static uint64_t split(gemel__chains *s, uint64_t m, uint64_t limit) {
   return m;
 }
 
-/* How large the modulus may be, so that enough chains are left: the wanted number of chains is
- * about that of the candidates times (a few ÷ log b) for each prime. */
-static uint64_t modulus_limit(const gemel__chain_options *o) {
-  int bottom_bits = o->bits - (o->length - 1);
-  int keep = o->bits <= GEMEL__TABLE_BITS ? 8 : 9 + 2 * o->length;
-  return bottom_bits - keep > 5 ? UINT64_C(1) << (bottom_bits - keep) : 32;
-}
-
 static void read_constants(gemel__chains *s) {
   const gemel__chain_options *o = &s->options;
-  uint64_t limit = modulus_limit(o);
   s->modulus = o->faults & GEMEL__CHAIN_ANY_PRIMES ? 4 : 8;
   if (o->faults & GEMEL__CHAIN_ANY_PRIMES)
     return;
   if (o->length > 1)
     s->modulus *= 3; /* no chain does without */
-  for (size_t i = 0; i < o->n_constants; i++) {
-    uint64_t m = odd_part(o->constants[i]);
-    if (m)
-      split(s, m, limit);
-  }
+  for (size_t i = 0; i < o->n_constants; i++)
+    if (odd_part(o->constants[i]))
+      split(s, odd_part(o->constants[i]), 1);
   if (o->bits > 48) /* the search is the faster, the more primes can't divide */
-    split(s, UINT64_C(3) * 5 * 7 * 11 * 13, limit);
+    split(s, UINT64_C(3) * 5 * 7 * 11 * 13, 1);
   for (size_t i = 0; i < o->n_constants; i++) {
     uint64_t m = odd_part(o->constants[i]);
     if (m && (m = split(s, m, 0)) > 1)
@@ -288,14 +284,32 @@ static void read_constants(gemel__chains *s) {
   }
 }
 
+/* The rings in the order in which constants are cared for: 1, 0, 2, 3, … */
+static int ring_by_rank(int length, int rank) {
+  return length > 1 && rank < 2 ? 1 - rank : rank;
+}
+
+/* Condition number K: a constant that must be a square in a ring. */
+static int is_met(const gemel__chains *s, uint64_t bottom, size_t k) {
+  int length = s->options.length, ring = ring_by_rank(length, (int)(k / s->n_rest));
+  uint64_t p = ((bottom + 1) << (length - 1 - ring)) - 1, x = s->rest[k % s->n_rest] % p;
+  return x == 0 || jacobi(x, p) > 0;
+}
+
+static int conditions_are_met(const gemel__chains *s, uint64_t bottom) {
+  for (size_t k = 0; k < s->n_conditions; k++)
+    if (!is_met(s, bottom, k))
+      return 0;
+  return 1;
+}
+
 /* ---- Small chains: a list ---- */
 
 static gemel_status list_bits(gemel__chains *s, int bits) {
-  int shift = s->options.length - 1;
-  uint64_t low = (UINT64_C(1) << (bits - 1)) >> shift, high = (UINT64_C(1) << bits) >> shift;
+  uint64_t low = (UINT64_C(1) << bits) >> s->options.length;
   uint64_t b = low / s->modulus * s->modulus + s->modulus - 1;
-  for (; b < high; b += s->modulus) {
-    if (!is_chain(b, s->options.length) || !constants_are_squares(s, b))
+  for (; b < 2 * low; b += s->modulus) {
+    if (!is_chain(b, s->options.length))
       continue;
     if (gemel__grow(&s->bottoms, &s->capacity, s->n_bottoms + 1, sizeof *s->bottoms))
       return GEMEL_NO_MEMORY;
@@ -304,52 +318,106 @@ static gemel_status list_bits(gemel__chains *s, int bits) {
   return GEMEL_OK;
 }
 
-/* Lists chains of the wanted size, and of larger ones until there are enough; gives up constants,
- * last first, while none is left. */
+/* Leaves those chains that meet condition K, if they are not too few. */
+static int filter(gemel__chains *s, size_t k) {
+  size_t met = 0, kept = 0;
+  for (size_t i = 0; i < s->n_bottoms; i++)
+    met += (size_t)is_met(s, s->bottoms[i], k);
+  if (met < LIST_AT_LEAST / 2)
+    return 0;
+  for (size_t i = 0; i < s->n_bottoms; i++)
+    if (is_met(s, s->bottoms[i], k))
+      s->bottoms[kept++] = s->bottoms[i];
+  s->n_bottoms = kept;
+  return 1;
+}
+
+/* Lists chains of the wanted size, and of larger ones until there are enough. */
 static gemel_status list_chains(gemel__chains *s) {
-  for (;;) {
-    for (int bits = s->options.bits; bits <= GEMEL__TABLE_BITS && s->n_bottoms < LIST_AT_LEAST;
-         bits++) {
-      gemel_status status = list_bits(s, bits);
-      if (status)
-        return status;
-    }
-    if (s->n_bottoms || !s->n_rest)
-      return s->n_bottoms ? GEMEL_OK : GEMEL_UNSUPPORTED;
-    s->n_rest--, s->n_unmet++;
+  size_t enough = LIST_AT_LEAST << (s->n_rest < 3 ? s->n_rest : 3);
+  for (int bits = s->options.bits; bits <= GEMEL__TABLE_BITS; bits++) {
+    gemel_status status = list_bits(s, bits);
+    if (status)
+      return status;
+    if (s->n_bottoms >= (bits < s->options.bits + 2 ? enough : LIST_AT_LEAST))
+      break;
   }
+  if (!s->n_bottoms)
+    return GEMEL_UNSUPPORTED;
+  while (s->n_conditions < s->n_rest * (size_t)s->options.length && filter(s, s->n_conditions))
+    s->n_conditions++;
+  return GEMEL_OK;
 }
 
 /* ---- Larger chains: a search ---- */
 
-/* A random chain whose top prime has BITS bits; 0 after TRIES candidates. */
-static uint64_t search(const gemel__chains *s, gemel__random *random, int bits, uint64_t tries) {
-  int shift = s->options.length - 1;
-  uint64_t low = (UINT64_C(1) << (bits - 1 - shift)) / s->modulus + 1;
-  uint64_t high = (UINT64_C(1) << (bits - shift)) / s->modulus;
-  while (high > low && tries--) {
-    uint64_t b = s->modulus * (low + gemel__random_below(random, high - low)) - 1;
-    if (is_chain(b, s->options.length) && constants_are_squares(s, b))
-      return b;
+/* Conditions on constants, as many as leave enough chains and can be afforded. */
+static void choose_conditions(gemel__chains *s) {
+  double bits = log2_count(s, s->options.bits, s->modulus) - ENOUGH_BITS;
+  size_t most = s->n_rest * (size_t)s->options.length;
+  size_t can = bits < 0 ? 0 : bits > MOST_CONDITIONS ? MOST_CONDITIONS : (size_t)bits;
+  s->n_conditions = most < can ? most : can;
+}
+
+/* The inverse of A modulo the small prime L. */
+static unsigned small_inverse(unsigned a, unsigned l) {
+  unsigned x = 1;
+  for (unsigned n = l - 2; n; n >>= 1) {
+    x = n & 1 ? x * a % l : x;
+    a = a * a % l;
+  }
+  return x;
+}
+
+/* Marks the n in [start, start + WINDOW) for which a small prime divides one of the chain's
+ * numbers, that is M n 2ʲ ≡ 1. */
+static void sieve(const gemel__chains *s, uint64_t start, uint8_t *marked) {
+  memset(marked, 0, WINDOW);
+  for (int i = 0; i < SIEVE_PRIMES; i++) {
+    unsigned l = s->primes[i], half = (l + 1) / 2;
+    unsigned m = (unsigned)(s->modulus % l), at = (unsigned)(start % l);
+    if (m == 0)
+      continue;
+    unsigned n = small_inverse(m, l);
+    for (int j = distinct_powers(l, s->options.length); j > 0; j--) {
+      for (unsigned k = (n + l - at) % l; k < WINDOW; k += l)
+        marked[k] = 1;
+      n = n * half % l;
+    }
+  }
+}
+
+/* A random chain whose top prime has BITS bits, in so many windows at random; 0: none. */
+static uint64_t search(const gemel__chains *s, gemel__random *random, int bits, int windows) {
+  uint8_t marked[WINDOW];
+  uint64_t low = (UINT64_C(1) << (bits - s->options.length)) / s->modulus + 1;
+  uint64_t high = (UINT64_C(2) << (bits - s->options.length)) / s->modulus;
+  while (high > low && windows--) {
+    uint64_t start = low + gemel__random_below(random, high - low);
+    sieve(s, start, marked);
+    for (unsigned k = 0; k < WINDOW && start + k < high; k++) {
+      uint64_t bottom = s->modulus * (start + k) - 1;
+      if (!marked[k] && conditions_are_met(s, bottom) && is_chain(bottom, s->options.length))
+        return bottom;
+    }
   }
   return 0;
 }
 
-/* Searches at the size that worked last; where candidates are few or constants many, goes up by a
- * bit and then gives up the last of the constants. */
+/* Searches at the size that worked last; where no chain turns up, there goes the last condition, or
+ * the size up by a bit. */
 static uint64_t search_any(gemel__chains *s, gemel__random *random) {
   int most = s->options.bits <= GEMEL__LOG_BITS ? GEMEL__LOG_BITS : GEMEL__CHAIN_BITS;
   uint64_t b;
-  for (;;) {
-    if ((b = search(s, random, s->top_bits, UINT64_C(1) << 21)))
-      return b;
-    if (s->top_bits < most && s->top_bits < s->options.bits + 3)
+  while (!(b = search(s, random, s->top_bits, 8192))) {
+    if (s->n_conditions)
+      s->n_conditions--;
+    else if (s->top_bits < most)
       s->top_bits++;
-    else if (s->n_rest)
-      s->n_rest--, s->n_unmet++;
     else
       return 0;
   }
+  return b;
 }
 
 /* ---- Sources ---- */
@@ -357,6 +425,17 @@ static uint64_t search_any(gemel__chains *s, gemel__random *random) {
 static int options_are_bad(const gemel__chain_options *o) {
   return o->bits < 15 || o->bits > GEMEL__CHAIN_BITS || o->length < 1 ||
          o->length > GEMEL__MAX_RINGS || (o->n_constants && !o->constants);
+}
+
+static void list_primes(gemel__chains *s) {
+  int n = 0;
+  for (unsigned l = 3; l < SIEVE_LIMIT; l += 2) {
+    unsigned f = 3;
+    while (f * f <= l && l % f)
+      f += 2;
+    if (f * f > l)
+      s->primes[n++] = (uint16_t)l;
+  }
 }
 
 gemel_status gemel__chains_new(gemel__chains **source, const gemel__chain_options *options) {
@@ -368,9 +447,14 @@ gemel_status gemel__chains_new(gemel__chains **source, const gemel__chain_option
     return GEMEL_NO_MEMORY;
   s->options = *options;
   s->top_bits = options->bits;
+  list_primes(s);
   read_constants(s);
   s->options.constants = NULL;
-  gemel_status status = options->bits <= GEMEL__TABLE_BITS ? list_chains(s) : GEMEL_OK;
+  gemel_status status = GEMEL_OK;
+  if (options->bits <= GEMEL__TABLE_BITS)
+    status = list_chains(s);
+  else
+    choose_conditions(s);
   if (status) {
     gemel__chains_free(s);
     return status;
@@ -394,7 +478,7 @@ size_t gemel__chains_count(const gemel__chains *s) {
 }
 
 size_t gemel__chains_unmet(const gemel__chains *s) {
-  return s->n_unmet;
+  return s->n_dropped + (s->n_conditions < s->n_rest ? s->n_rest - s->n_conditions : 0);
 }
 
 /* ---- The cache of tables ---- */

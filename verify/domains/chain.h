@@ -123,9 +123,10 @@ enum {
 typedef struct gemel__chain_options {
   int bits;   /* of the top prime, at least; 15 to GEMEL__CHAIN_BITS */
   int length; /* 1 to GEMEL__MAX_RINGS */
-  /* Numbers that occur in the graphs to be compared: each shall be a square in every ring. Signs
-   * and powers of two don't matter. Small primes in them become a condition on the chain; what is
-   * left is satisfied by drawing again, while that is affordable. */
+  /* Numbers that occur in the graphs to be compared, which shall be squares. Signs and powers of
+   * two don't matter. Small primes in them become a condition on the chain, in every ring; what is
+   * left is made a square by drawing again, in ring 1 first (in ring 0 if it is the only one), in
+   * the others as far as that is affordable. */
   const double *constants;
   size_t n_constants;
   unsigned faults;
@@ -148,8 +149,8 @@ void gemel__chains_free(gemel__chains *source);
 gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random, gemel__chain *chain);
 
 /* How many chains the source draws from; 0: too many to list. And how many of the constants (their
- * parts without small primes) could not be made squares for good: for these a sign by character may
- * be wrong, and x ↦ cx doesn't preserve order. */
+ * parts without small primes) aren't squares for certain even in ring 1: of these the character may
+ * be wrong, and x ↦ cx doesn't preserve the order that it makes. */
 size_t gemel__chains_count(const gemel__chains *source);
 size_t gemel__chains_unmet(const gemel__chains *source);
 

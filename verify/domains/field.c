@@ -126,6 +126,14 @@ static void f_sub(gemel__domain *d, void *e, const void *a, const void *b) {
   f_add(d, e, a, &minus);
 }
 
+/* The same in all rings that both have: the same number, as certainly as two results are equal. */
+static int same_residues(const gemel__residues *x, const gemel__residues *y) {
+  for (int i = 0; i < GEMEL__MAX_RINGS; i++)
+    if (x->rings & y->rings & 1u << i && x->r[i] != y->r[i])
+      return 0;
+  return x->rings == y->rings;
+}
+
 static void f_mul(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__field *f = field(d);
   const gemel__residues *x = a, *y = b;
@@ -135,7 +143,7 @@ static void f_mul(gemel__domain *d, void *e, const void *a, const void *b) {
   uint8_t may = gemel__may_mul(x->may, y->may);
   if (gemel__known_is_zero(x->known) || gemel__known_is_zero(y->known))
     k = gemel__known_integer(0), above = below = 0;
-  if (a == b)
+  if (same_residues(x, y))
     may &= GEMEL__MAY_ZERO | GEMEL__MAY_POSITIVE;
   for (int i = 0; i < f->chain.length; i++)
     z->r[i] = gemel__ring_mul(&f->chain.ring[i], x->r[i], y->r[i]);

@@ -55,7 +55,7 @@ enum { GEMEL__FIELD_SMALL = 17, GEMEL__FIELD_MEDIUM = 31, GEMEL__FIELD_LARGE = 6
 typedef struct gemel__field_options {
   int bits;   /* of the largest prime, at least; larger if chains of the kind are too few */
   int length; /* rings: 1 + how deep exponentials are nested */
-  const double *constants; /* constants of the graphs: their absolute values shall be squares */
+  const double *constants; /* constants of the graphs: squares, as far as possible (chain.h) */
   size_t n_constants;
   unsigned faults; /* 0 */
 } gemel__field_options;
@@ -157,7 +157,8 @@ double gemel__field_error_bound(const gemel__domain *d, const void *a, const voi
  * 2^K ln(1/DELTA), rounded up; infinite for K beyond 1000. */
 double gemel__field_trials(int k, double delta);
 
-/* How many of the constants in the options could not be made squares (0 is good: see chain.h). */
+/* How many of the constants in the options aren't squares for certain in ring 1, which decides
+ * signs (0 is good: see chain.h). */
 size_t gemel__field_unmet(const gemel__domain *d);
 
 #endif
