@@ -241,6 +241,7 @@ void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, voi
     omp_set_num_threads(threads);
   }
 #endif
+  (void)threads; /* unused in a build with neither */
   compute(p, &x, &y, c);
 #ifdef _OPENMP
   if (before != threads) {
