@@ -6,7 +6,11 @@ library_tests =
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
+library_tests += %reldir%/t-index
+library_tests += %reldir%/t-invoke
+library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-shape
+library_tests += %reldir%/t-softmax
 
 verify_tests =
 verify_tests += %reldir%/t-bound

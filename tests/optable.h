@@ -1,10 +1,10 @@
 /*
- * Tests of operations as tables of text. A case is an expression over x, y, z, the inputs' types and
- * elements, and what comes out: "f32[2, 3] 1 2 3 4 5 6". A size may be given a name, "f32[N=2, 3]":
- * then the graph is built for the symbol. A case that must fail says the status and a part of the
- * message instead. Each case is run with inputs that lie row-major, reversed, transposed and with
- * gaps, by the preferred kernels, by the plain ones and deterministically; all must give exactly the
- * literal elements (a NaN stands for any NaN).
+ * Tests of operations as tables of text. A case is an expression over x, y, z, the inputs' types
+ * and elements, and what comes out: "f32[2, 3] 1 2 3 4 5 6". A size may be given a name, "f32[N=2,
+ * 3]": then the graph is built for the symbol. A case that must fail says the status and a part of
+ * the message instead. Each case is run with inputs that lie row-major, reversed, transposed and
+ * with gaps, by the preferred kernels, by the plain ones and deterministically; all must give
+ * exactly the literal elements (a NaN stands for any NaN).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,8 +31,8 @@ typedef struct op_case {
   const char *outputs[OPT_OUTPUTS];
   gemel_status status;
   const char *message;
-  const char *seed;              /* for gradients: the cotangent of output 0 */
-  const char *wrt[OPT_INPUTS];   /* and what must come back to each input; NULL: not asked */
+  const char *seed;            /* for gradients: the cotangent of output 0 */
+  const char *wrt[OPT_INPUTS]; /* and what must come back to each input; NULL: not asked */
 } op_case;
 
 typedef struct opt_tensor {
@@ -60,8 +60,8 @@ static int64_t opt_number(const char **text, gemel_dtype dtype, void *at) {
       CT_EQ_INT(gemel__dtype_store(dtype, value, at), GEMEL_OK);
     }
   } else {
-    long long value = (*text)[0] == '-' ? strtoll(*text, &end, 10)
-                                        : (long long)strtoull(*text, &end, 10);
+    long long value =
+        (*text)[0] == '-' ? strtoll(*text, &end, 10) : (long long)strtoull(*text, &end, 10);
     memcpy(at, &value, gemel_dtype_size(dtype)); /* little-endian */
   }
   if (end == *text) {
@@ -108,8 +108,8 @@ static gemel_type opt_type(gemel_context *context, const opt_tensor *t) {
   return gemel_type_new(context, t->dtype, t->rank, dims, GEMEL_SPACE_HOST);
 }
 
-/* The same elements lying otherwise: 0 as they are, 1 reversed along all axes, 2 first axis fastest,
- * 3 every second place. The memory is the program's own. */
+/* The same elements lying otherwise: 0 as they are, 1 reversed along all axes, 2 first axis
+ * fastest, 3 every second place. The memory is the program's own. */
 static gemel_tensor *opt_lay(const gemel_tensor *from, int layout) {
   gemel_view view = gemel_tensor_view(from);
   int64_t item = (int64_t)gemel_dtype_size(view.dtype), strides[GEMEL_MAX_RANK], offset = 0;
@@ -286,8 +286,16 @@ static inline void opt_suite(const char *suite, const op_case *cases, size_t cou
 
 /* How a table's rows are written. */
 #define OK_CASE(name, expression, out, ...)                                                        \
-  { (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, NULL, {NULL} }
+  {                                                                                                \
+    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, NULL, {                          \
+      NULL                                                                                         \
+    }                                                                                              \
+  }
 #define BAD_CASE(name, expression, status, message, ...)                                           \
-  { (name), (expression), {__VA_ARGS__}, {"f32[] 0"}, (status), (message), NULL, {NULL} }
+  {                                                                                                \
+    (name), (expression), {__VA_ARGS__}, {"f32[] 0"}, (status), (message), NULL, {                 \
+      NULL                                                                                         \
+    }                                                                                              \
+  }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Operations that move elements: dimshuffle, reshape, broadcast_to, fill, reverse, pad, join, split;
- * and those that make some: size, arange.
+ * Operations that move elements: dimshuffle, reshape, broadcast_to, fill, reverse, pad, join,
+ * split; and those that make some: size, arange.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,8 @@ static const op_case cases[] = {
     OK_CASE("arange/half", "arange(n = 3, dtype = f16)", "f16[3] 0 1 2", NULL),
     OK_CASE("arange/double", "arange(n = 3, dtype = f64)", "f64[3] 0 1 2", NULL),
     OK_CASE("arange/runtime", "arange(x, n = 2 * $0, dtype = u8)", "u8[4] 0 1 2 3", "i32[] 2"),
-    BAD_CASE("arange/bool", "arange(n = 3, dtype = bool)", GEMEL_BAD_TYPE, "no arange of dtype bool",
-             NULL),
+    BAD_CASE("arange/bool", "arange(n = 3, dtype = bool)", GEMEL_BAD_TYPE,
+             "no arange of dtype bool", NULL),
     BAD_CASE("arange/negative", "arange(x, n = $0)", GEMEL_BAD_SHAPE, "-2", "i64[] -2"),
     BAD_CASE("arange/float_size", "arange(x, n = $0)", GEMEL_BAD_TYPE, "no integer scalar",
              "f32[] 2"),
@@ -29,8 +29,7 @@ static const op_case cases[] = {
     OK_CASE("dimshuffle/drop_symbol", "dimshuffle(x, order = [1])", "i8[3] 7 8 9",
             "i8[N=1, 3] 7 8 9"),
     OK_CASE("dimshuffle/scalar", "dimshuffle(x, order = [-1, -1])", "f64[1, 1] 5", "f64[] 5"),
-    OK_CASE("dimshuffle/empty", "dimshuffle(x, order = [2, 0, 1])", "u16[3, 2, 0]",
-            "u16[2, 0, 3]"),
+    OK_CASE("dimshuffle/empty", "dimshuffle(x, order = [2, 0, 1])", "u16[3, 2, 0]", "u16[2, 0, 3]"),
     BAD_CASE("dimshuffle/range", "dimshuffle(x, order = [0, 2])", GEMEL_BAD_SHAPE,
              "axis 2 is out of range for rank 2; inputs f32[2, 3]", M23),
     BAD_CASE("dimshuffle/twice", "dimshuffle(x, order = [0, 0])", GEMEL_BAD_SHAPE, "given twice",
@@ -78,8 +77,8 @@ static const op_case cases[] = {
     OK_CASE("reverse/none", "reverse(x, axes = [])", M23, M23),
     OK_CASE("reverse/empty", "reverse(x, axes = [1])", "f32[2, 0]", "f32[2, 0]"),
     BAD_CASE("reverse/range", "reverse(x, axes = [2])", GEMEL_BAD_SHAPE, "out of range", M23),
-    BAD_CASE("reverse/twice", "reverse(x, axes = [1, -1])", GEMEL_BAD_SHAPE, "axis 1 is given twice",
-             M23),
+    BAD_CASE("reverse/twice", "reverse(x, axes = [1, -1])", GEMEL_BAD_SHAPE,
+             "axis 1 is given twice", M23),
 
     OK_CASE("pad", "pad(x, y, low = [1, 0], high = [0, 2])",
             "f32[3, 5] 9 9 9 9 9 1 2 3 9 9 4 5 6 9 9", M23, "f32[] 9"),
@@ -151,7 +150,11 @@ static const op_case cases[] = {
 };
 
 #define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  { (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {(wrt_x), (wrt_y)} }
+  {                                                                                                \
+    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
+      (wrt_x), (wrt_y)                                                                             \
+    }                                                                                              \
+  }
 
 static const op_case gradients[] = {
     GRAD("dimshuffle", "dimshuffle(x, order = [2, -1, 0])", "f32[3, 1, 2] 1 4 2 5 3 6",

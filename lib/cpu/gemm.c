@@ -135,6 +135,9 @@ enum { UNDECIDED, ONEDNN, CBLAS, DECIDING };
  */
 enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 512, ROUNDS = 3 };
 
+/* Below this sharing a product among threads takes longer than it saves. */
+enum { WORTH_THREADS = 80 * 80 * 80 };
+
 #if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
 
 static atomic_int choice[2]; /* for one thread, for more */
@@ -229,7 +232,8 @@ static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void
 
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c) {
   matrix x = {a, p->m, p->k, 0, 0}, y = {b, p->k, p->n, 0, 0};
-  int threads = p->deterministic || p->threads < 1 ? 1 : p->threads;
+  double work = (double)p->m * (double)p->n * (double)p->k;
+  int threads = p->deterministic || p->threads < 1 || work < WORTH_THREADS ? 1 : p->threads;
   lies(&x, p->a_row, p->a_col);
   lies(&y, p->b_row, p->b_col);
 #ifdef HAVE_CBLAS
