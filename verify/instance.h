@@ -35,6 +35,10 @@ typedef enum gemel__fill {
   GEMEL__FILL_INTEGERS, /* small integers in floats; integer dtypes at their extremes */
   GEMEL__FILL_FULL,     /* full significands */
   GEMEL__FILL_SPECIAL,  /* NaN, infinities, zeros, subnormals among small numbers */
+  GEMEL__FILL_ZEROS,    /* of these, only finite numbers */
+  GEMEL__FILL_INFINITE, /* no NaN */
+  GEMEL__FILL_NAN,      /* no infinities */
+  GEMEL__FILL_POWERS,   /* powers of two */
   GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
 } gemel__fill;
 
@@ -61,6 +65,9 @@ gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill
                                     gemel__random *random, gemel_tensor **values,
                                     gemel_error *error);
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);
+
+/* Stores X as one element of a float DTYPE, NaN and infinities too. */
+void gemel__store_real(gemel_dtype dtype, double x, void *data);
 
 /* The same tensor in an odd layout: permuted axes, gaps, negative strides, an offset; the elements
  * around it are NaN. */

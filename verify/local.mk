@@ -1,6 +1,10 @@
 # The harness itself: tiers and verdicts.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/align.c
+libgemel_verify_a_SOURCES += %reldir%/align.h
+libgemel_verify_a_SOURCES += %reldir%/equal.c
+libgemel_verify_a_SOURCES += %reldir%/replay.c
 libgemel_verify_a_SOURCES += %reldir%/check.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c

@@ -327,6 +327,12 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
     if (status == GEMEL_OK) {
       status = evaluate_point(s, values, error);
     }
+    if (status == GEMEL_BAD_VALUE) {
+      /* an index out of range: no point of either function */
+      gemel__tensors_release(n, values);
+      status = GEMEL_OK;
+      continue;
+    }
     s->answer->points++;
     if (status == GEMEL_OK && !point_agrees(s)) {
       s->answer->verdict = GEMEL_REFUTED;
@@ -360,6 +366,7 @@ static gemel_status run_trials(struct state *s, gemel_error *error) {
     status = gemel__instance_values(s->q->leaves, GEMEL__FILL_POINTS, &s->random, point, error);
     for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
       status = field_trial(s, point, 0, &result, error);
+      status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
       s->keyed += report->keyed;
       s->exponentials |= report->exponentials > 0;
       if (result < 0 && report->non_squares + report->zero_inverses == 0) {

@@ -23,8 +23,9 @@ typedef struct gemel__outcome {
 
 /* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
 typedef struct gemel__trial {
-  const gemel_kernel *kernel; /* NULL: the library */
-  gemel__random *random;      /* for layouts */
+  const gemel_kernel *kernel;   /* NULL: the library */
+  gemel__random *random;        /* for layouts */
+  const gemel__instance *other; /* a pair's second graph, where the check compares two */
 } gemel__trial;
 
 typedef gemel_status (*gemel__check)(const gemel__instance *instance, gemel_tensor *const *values,
@@ -41,6 +42,11 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
 gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error);
+
+/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal.c) */
+gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel__outcome *outcome,
+                               gemel_error *error);
 
 /* ---- Running (execute.c) ---- */
 

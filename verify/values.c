@@ -77,17 +77,36 @@ static void extremes(gemel_dtype dtype, double *tiny, double *huge) {
   }
 }
 
-/* MIX says which special values a tensor has: where results of different orders of summation would
- * differ (an underflow here, an infinity there), they don't come together. */
-static double special_number(gemel__random *random, gemel_dtype dtype, int mix, int elementwise) {
+/* Which special values may come together. */
+struct mix {
+  int nan, infinite, extreme;
+};
+
+/* Where results of different orders of summation would differ (an underflow here, an infinity
+ * there), special values don't come together: EXTREME only in elementwise operations. */
+static struct mix draw_mix(gemel__fill fill, int elementwise, gemel__random *random) {
+  struct mix m = {0, 0, elementwise};
+  uint64_t which = gemel__random_below(random, 3);
+  if (fill == GEMEL__FILL_SPECIAL) {
+    m.nan = elementwise || which == 0;
+    m.infinite = elementwise || which <= 1;
+  } else {
+    m.nan = fill == GEMEL__FILL_NAN;
+    m.infinite = fill == GEMEL__FILL_INFINITE;
+    m.extreme = 0;
+  }
+  return m;
+}
+
+static double special_number(gemel__random *random, gemel_dtype dtype, const struct mix *mix) {
   double tiny, huge;
   double sign = gemel__random_sign(random);
   extremes(dtype, &tiny, &huge);
-  switch (gemel__random_below(random, elementwise ? 12 : 8)) {
+  switch (gemel__random_below(random, mix->extreme ? 12 : 8)) {
   case 0:
-    return mix == 0 || elementwise ? NAN : 0.0;
+    return mix->nan ? NAN : 0.0;
   case 1:
-    return mix <= 1 || elementwise ? sign * INFINITY : 1;
+    return mix->infinite ? sign * INFINITY : 1;
   case 2:
     return sign * 0.0;
   case 3:
@@ -105,7 +124,7 @@ static double special_number(gemel__random *random, gemel_dtype dtype, int mix, 
 
 static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                        int elementwise, double *values) {
-  int mix = (int)gemel__random_below(random, 3);
+  struct mix mix = draw_mix(fill, elementwise, random);
   double tie = small_integer(random, leaf->domain);
   size_t k;
   for (k = 0; k < leaf->count; k++) {
@@ -113,12 +132,14 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
       values[k] = (double)gemel__random_between(random, leaf->low, leaf->high - 1);
     } else if (fill == GEMEL__FILL_FULL) {
       values[k] = full_number(random, leaf->domain);
-    } else if (fill == GEMEL__FILL_SPECIAL) {
-      values[k] = gemel__random_chance(random, 1, 6)
-                      ? tie
-                      : special_number(random, leaf->dtype, mix, elementwise);
-    } else {
+    } else if (fill == GEMEL__FILL_POWERS) {
+      values[k] = into_domain(leaf->domain, ldexp(gemel__random_sign(random),
+                                                  (int)gemel__random_between(random, -3, 3)));
+    } else if (fill == GEMEL__FILL_INTEGERS) {
       values[k] = small_integer(random, leaf->domain);
+    } else {
+      values[k] =
+          gemel__random_chance(random, 1, 6) ? tie : special_number(random, leaf->dtype, &mix);
     }
   }
 }
@@ -144,6 +165,11 @@ static void store_specials(gemel_dtype dtype, size_t n, const double *values, vo
       memcpy((char *)data + 2 * k, &half, 2);
     }
   }
+}
+
+void gemel__store_real(gemel_dtype dtype, double x, void *data) {
+  gemel__points_store(dtype, 1, &x, NULL, data);
+  store_specials(dtype, 1, &x, data);
 }
 
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,

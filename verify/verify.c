@@ -200,7 +200,7 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
                                  gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
-  gemel__trial trial = {s->kernel, &random};
+  gemel__trial trial = {s->kernel, &random, NULL};
   gemel__outcome outcome;
   gemel_tensor **values;
   gemel_status status;

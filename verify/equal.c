@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
+ * Tier real decides with the models, and there the two must also be defined at the same points.
+ * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
+ * what tells the two apart in IEEE terms, by inputs that bring in one thing at a time: finite
+ * numbers with signed zeros, then infinities, then NaN; and if finite results differ by rounding,
+ * what kind of rounding, by inputs on which that kind is exact.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "align.h"
+#include "domains/ordered.h"
+#include "pair.h"
+#include "run.h"
+
+struct equality {
+  gemel__run *run;
+  const gemel_graph *a, *b;
+  const char *name;
+  unsigned allow;
+  gemel_pair_result *result;
+};
+
+static void note(struct equality *q, gemel_verdict verdict) {
+  if (verdict > q->result->verdict) {
+    q->result->verdict = verdict;
+  }
+}
+
+static void emit_simple(struct equality *q, gemel_tier tier, gemel_verdict verdict,
+                        const char *detail) {
+  gemel_record record;
+  if (!gemel__run_wants(q->run, tier)) {
+    return;
+  }
+  gemel__record_init(&record, q->run, "pair", q->name, tier);
+  record.verdict = verdict;
+  record.detail = detail;
+  gemel__record_emit(q->run, &record);
+}
+
+/* ---- Tier real ---- */
+
+gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel__outcome *outcome,
+                               gemel_error *error) {
+  size_t n = gemel_graph_output_count(instance->graph), k, i;
+  gemel__ordered *o = gemel__ordered_new(1024);
+  gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
+  gemel_status status;
+  if (o == NULL || room == NULL) {
+    gemel__ordered_free(o);
+    gemel__free(room, 2 * n * sizeof *room);
+    return gemel__no_memory(error, "a comparison");
+  }
+  status = gemel__instance_reference(instance, &o->domain, values, room, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_reference(trial->other, &o->domain, values, room + n, error);
+  }
+  for (k = 0; k < n && status == GEMEL_OK && !outcome->refuted; k++) {
+    for (i = 0; i < room[k].count && i < room[n + k].count && !outcome->refuted; i++) {
+      void *x = gemel__rtensor_at(&room[k], i), *y = gemel__rtensor_at(&room[n + k], i);
+      if (!gemel__ordered_overlap(&o->domain, x, y)) {
+        outcome->refuted = 1;
+        outcome->output = k;
+        outcome->element = i;
+        o->domain.format(&o->domain, x, outcome->expected, sizeof outcome->expected);
+        o->domain.format(&o->domain, y, outcome->got, sizeof outcome->got);
+      }
+    }
+  }
+  gemel__rtensors_clear(2 * n, room);
+  gemel__free(room, 2 * n * sizeof *room);
+  gemel__ordered_free(o);
+  return status;
+}
+
+static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t seed,
+                        gemel__answer *answer, gemel_error *error) {
+  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
+  gemel__question question;
+  double constants[24];
+  memset(&question, 0, sizeof question);
+  question.leaves = &pair->a;
+  question.left = &left;
+  question.right = &right;
+  question.n_outputs = gemel_graph_output_count(pair->a.graph);
+  question.compare_domain = 1;
+  question.points = q->run->options.instances;
+  question.trials = 4;
+  question.seed = seed;
+  gemel__survey(pair->a.graph, &question.rings, &question.logs, constants, 24,
+                &question.n_constants);
+  gemel__survey(pair->b.graph, &question.rings, &question.logs, constants, 24,
+                &question.n_constants);
+  question.constants = constants;
+  return gemel__decide(&question, answer, error);
+}
+
+/* Simplifies the witness, finds where the graphs part, reports. */
+static gemel_status report_difference(struct equality *q, gemel__pair *pair, gemel__answer *answer,
+                                      gemel_record *record, uint64_t seed, gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {NULL, &random, &pair->b};
+  gemel__outcome outcome;
+  char place[700];
+  char where[512] = "";
+  const char *output = gemel_graph_output_name(pair->a.graph, answer->output);
+  memset(&outcome, 0, sizeof outcome);
+  gemel__random_seed(&random, seed);
+  if (answer->witness != NULL) {
+    if (gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
+        outcome.refuted) {
+      gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, gemel__check_pair, &trial, NULL,
+                    NULL, &outcome, error);
+      snprintf(answer->expected, sizeof answer->expected, "%s", outcome.expected);
+      snprintf(answer->got, sizeof answer->got, "%s", outcome.got);
+      answer->element = outcome.element;
+      output = gemel_graph_output_name(pair->a.graph, outcome.output);
+    }
+    gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);
+  }
+  snprintf(place, sizeof place, "output %s, element %zu%s%s", output, answer->element,
+           where[0] != '\0' ? "; " : "", where);
+  record->how = answer->how;
+  record->detail = answer->detail[0] != '\0' ? answer->detail
+                                             : "the first graph's result and the second's differ";
+  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, answer->witness, place,
+                        answer->expected, answer->got, seed);
+  note(q, GEMEL_REFUTED);
+  return GEMEL_OK;
+}
+
+/* The weakest evidence of all instantiations counts. */
+static int weaker(const char *how, const char *than) {
+  static const char *const order[] = {"", "field", "cells", "samples"};
+  size_t k, a = 0, b = 0;
+  for (k = 0; k < 4; k++) {
+    a = strcmp(how, order[k]) == 0 ? k : a;
+    b = strcmp(than, order[k]) == 0 ? k : b;
+  }
+  return a > b;
+}
+
+static void merge(gemel_record *record, const gemel__answer *answer, char *detail, size_t bytes,
+                  size_t *useful) {
+  record->instances++;
+  record->elements += answer->compared;
+  if (answer->verdict != GEMEL_PASSED) {
+    return;
+  }
+  if (*useful == 0 || weaker(answer->how, record->how)) {
+    record->how = answer->how;
+    snprintf(detail, bytes, "%s", answer->detail);
+  }
+  if (answer->error_probability > record->error_probability) {
+    record->error_probability = answer->error_probability;
+  }
+  ++*useful;
+}
+
+static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
+  gemel_record record;
+  char detail[200] = "";
+  size_t k, useful = 0, rounds = 5;
+  gemel_status status = GEMEL_OK;
+  double started = gemel__clock();
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
+  for (k = 0; k < rounds && status == GEMEL_OK && !*refuted; k++) {
+    gemel__random random;
+    gemel__pair pair;
+    gemel__answer answer;
+    uint64_t seed;
+    gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, k, &random);
+    status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+    if (status != GEMEL_OK) {
+      break;
+    }
+    seed = gemel__random_bits(&random);
+    status = ask(q, &pair, seed, &answer, error);
+    record.seconds = gemel__clock() - started;
+    if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+      *refuted = 1;
+      record.instances = k + 1;
+      status = report_difference(q, &pair, &answer, &record, seed, error);
+    } else if (status == GEMEL_OK) {
+      merge(&record, &answer, detail, sizeof detail, &useful);
+    }
+    gemel__answer_clear(&answer);
+    gemel__pair_clear(&pair);
+  }
+  if (status == GEMEL_OK && !*refuted) {
+    record.verdict = useful > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+    record.detail = useful > 0 ? detail : "no result was defined and non-zero at any point";
+    note(q, record.verdict);
+    gemel__record_emit(q->run, &record);
+  }
+  return status;
+}
+
+/* ---- Tiers integer and float ---- */
+
+struct shipped {
+  gemel_tier tier;
+  gemel__fill fill;
+  gemel__check check;
+  const char *how;
+};
+
+static gemel_status try_shipped(struct equality *q, const struct shipped *t, size_t k,
+                                gemel_record *record, gemel__outcome *total, gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel_tensor **values;
+  gemel_status status;
+  int side;
+  gemel__run_random(q->run, q->name, t->tier, k, &random);
+  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
+  status = values == NULL ? gemel__no_memory(error, "values")
+                          : gemel__instance_values(&pair.a, t->fill, &random, values, error);
+  for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; side++) {
+    const gemel__instance *instance = side == 0 ? &pair.a : &pair.b;
+    gemel__trial trial = {NULL, &random, NULL};
+    gemel__outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    status = t->check(instance, values, &trial, &outcome, error);
+    total->compared += outcome.compared;
+    total->informative += outcome.informative;
+    total->worst = outcome.worst > total->worst ? outcome.worst : total->worst;
+    if (status == GEMEL_OK && outcome.refuted) {
+      char place[160];
+      snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)",
+               side == 0 ? "first" : "second", outcome.output, outcome.element, outcome.variant);
+      record->detail = "shipped code and reference differ";
+      gemel__record_refuted(q->run, record, instance, NULL, values, place, outcome.expected,
+                            outcome.got, record->seed);
+    }
+  }
+  if (values != NULL) {
+    gemel__tensors_release(pair.a.n_leaves, values);
+    gemel__free(values, pair.a.n_leaves * sizeof *values);
+  }
+  gemel__pair_clear(&pair);
+  /* an index out of range is no instance */
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+static gemel_status equal_shipped(struct equality *q, const struct shipped *t, gemel_error *error) {
+  gemel_record record;
+  gemel__outcome total;
+  gemel_status status = GEMEL_OK;
+  double started = gemel__clock();
+  size_t k, n = q->run->options.instances / 2 + 1;
+  memset(&total, 0, sizeof total);
+  gemel__record_init(&record, q->run, "pair", q->name, t->tier);
+  record.how = t->how;
+  for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+    status = try_shipped(q, t, k, &record, &total, error);
+  }
+  note(q, record.verdict == GEMEL_REFUTED ? GEMEL_REFUTED : GEMEL_PASSED);
+  if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
+    return status;
+  }
+  record.seconds = gemel__clock() - started;
+  record.instances = n;
+  record.elements = total.compared;
+  record.worst = total.worst;
+  record.verdict = GEMEL_PASSED;
+  if (total.informative == 0) {
+    record.verdict = GEMEL_NOT_APPLICABLE;
+    record.how = "";
+    record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
+                                                  : "no result has a bound that says something";
+  }
+  gemel__record_emit(q->run, &record);
+  return GEMEL_OK;
+}
+
+/* ---- Tier special ---- */
+
+/* How two computed numbers differ. */
+enum { SAME = 0, ZERO_SIGN = 1, ROUNDING = 2, CLASS = 4 };
+
+static int difference(gemel_dtype dtype, const void *a, const void *b) {
+  double x = gemel__decode(dtype, a), y = gemel__decode(dtype, b);
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+    return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ? SAME : CLASS;
+  }
+  if (isnan(x) || isnan(y)) {
+    return isnan(x) && isnan(y) ? SAME : CLASS;
+  }
+  if (isinf(x) || isinf(y)) {
+    return x == y ? SAME : CLASS;
+  }
+  if (x == 0 && y == 0) {
+    return (signbit(x) != 0) == (signbit(y) != 0) ? SAME : ZERO_SIGN;
+  }
+  return x == y ? SAME : ROUNDING;
+}
+
+struct contrast {
+  int kinds; /* of all differences seen */
+  size_t compared;
+  size_t output, element; /* of the worst */
+  int worst;
+  char left[64], right[64];
+};
+
+static void contrast_tensors(size_t output, const gemel_tensor *x, const gemel_tensor *y,
+                             struct contrast *c) {
+  gemel_dtype dtype = gemel_tensor_dtype(x);
+  size_t n = (size_t)gemel_tensor_elements(x), i;
+  if (n != (size_t)gemel_tensor_elements(y)) {
+    c->kinds |= CLASS;
+    return;
+  }
+  for (i = 0; i < n; i++) {
+    const void *a = gemel__tensor_element(x, i), *b = gemel__tensor_element(y, i);
+    int kind = difference(dtype, a, b);
+    c->compared++;
+    c->kinds |= kind;
+    if (kind > c->worst) {
+      c->worst = kind;
+      c->output = output;
+      c->element = i;
+      snprintf(c->left, sizeof c->left, "%.17g", gemel__decode(dtype, a));
+      snprintf(c->right, sizeof c->right, "%.17g", gemel__decode(dtype, b));
+    }
+  }
+}
+
+/* Runs both graphs at VALUES and compares. */
+static gemel_status contrast_pair(const gemel__pair *pair, gemel_tensor *const *values,
+                                  gemel__random *random, struct contrast *c, gemel_error *error) {
+  size_t n = gemel_graph_output_count(pair->a.graph), k;
+  gemel_tensor **outputs = gemel__alloc_array(2 * n, sizeof *outputs);
+  gemel_status status;
+  if (outputs == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  status = gemel__execute(&pair->a, &gemel__variants[0], values, random, outputs, error);
+  if (status == GEMEL_OK) {
+    status = gemel__execute(&pair->b, &gemel__variants[0], values, random, outputs + n, error);
+  }
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    contrast_tensors(k, outputs[k], outputs[n + k], c);
+  }
+  gemel__tensors_release(2 * n, outputs);
+  gemel__free(outputs, 2 * n * sizeof *outputs);
+  return status;
+}
+
+/* All differences under one kind of values. On NEED != 0 a class difference sets that word; the
+ * first difference that isn't allowed is reported. */
+static gemel_status contrast_fill(struct equality *q, gemel__fill fill, size_t n, unsigned need,
+                                  gemel_record *record, struct contrast *all, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < n && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; k++) {
+    gemel__random random;
+    gemel__pair pair;
+    struct contrast c;
+    gemel_tensor **values;
+    memset(&c, 0, sizeof c);
+    gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, k * 16 + (size_t)fill, &random);
+    status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+    if (status != GEMEL_OK) {
+      break;
+    }
+    pair.a.elementwise = 0;
+    values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
+    status = values == NULL ? gemel__no_memory(error, "values")
+                            : gemel__instance_values(&pair.a, fill, &random, values, error);
+    if (status == GEMEL_OK) {
+      status = contrast_pair(&pair, values, &random, &c, error);
+    }
+    all->kinds |= c.kinds;
+    all->compared += c.compared;
+    if (status == GEMEL_OK && need != 0 && (c.kinds & CLASS)) {
+      q->result->needs |= need;
+      if (!(q->allow & need)) {
+        char place[100];
+        snprintf(place, sizeof place, "output %s, element %zu",
+                 gemel_graph_output_name(pair.a.graph, c.output), c.element);
+        record->detail = "they differ where it isn't allowed";
+        gemel__record_refuted(q->run, record, &pair.a, pair.b.graph, values, place, c.left, c.right,
+                              record->seed);
+      }
+    }
+    if (values != NULL) {
+      gemel__tensors_release(pair.a.n_leaves, values);
+      gemel__free(values, pair.a.n_leaves * sizeof *values);
+    }
+    gemel__pair_clear(&pair);
+    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  }
+  return status;
+}
+
+#define NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)
+
+/* Finite results differ by rounding: which kind? Each is tested for what it promises. */
+static gemel_status classify_rounding(struct equality *q, gemel_record *record,
+                                      gemel_error *error) {
+  struct contrast integers, powers;
+  gemel_status status;
+  size_t n = q->run->options.instances / 2 + 4;
+  memset(&integers, 0, sizeof integers);
+  memset(&powers, 0, sizeof powers);
+  status = contrast_fill(q, GEMEL__FILL_INTEGERS, n, 0, record, &integers, error);
+  if (status == GEMEL_OK) {
+    status = contrast_fill(q, GEMEL__FILL_POWERS, n, 0, record, &powers, error);
+  }
+  if (!(integers.kinds & (ROUNDING | CLASS))) {
+    q->result->needs |= NEED(REASSOC);
+  } else if (!(powers.kinds & (ROUNDING | CLASS))) {
+    q->result->needs |= NEED(ARCP);
+  } else {
+    q->result->needs |= NEED(AFN);
+  }
+  return status;
+}
+
+static const char *const need_names[] = {
+#define NEED_NAME(E, name) #name,
+    GEMEL_NEEDS_TABLE(NEED_NAME)
+#undef NEED_NAME
+};
+
+static void name_needs(unsigned needs, char *text, size_t bytes) {
+  size_t k, used = 0;
+  text[0] = '\0';
+  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    if (needs >> k & 1) {
+      used +=
+          (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", need_names[k]);
+    }
+  }
+}
+
+static void conclude_special(struct equality *q, gemel_record *record, size_t compared) {
+  char words[100], detail[200];
+  unsigned refused = q->result->needs & ~q->allow;
+  q->result->refused = refused;
+  q->result->bitwise = q->result->needs == 0;
+  record->elements = compared;
+  record->how = "bits";
+  name_needs(refused != 0 ? refused : q->result->needs, words, sizeof words);
+  if (refused != 0) {
+    snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
+    record->verdict = GEMEL_REFUTED;
+    record->counterexample = detail;
+  } else {
+    record->verdict = compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+    snprintf(detail, sizeof detail, "%s%s", q->result->needs != 0 ? "told apart by " : "bitwise",
+             words);
+  }
+  record->detail = detail;
+  note(q, record->verdict);
+  gemel__record_emit(q->run, record);
+}
+
+static gemel_status equal_special(struct equality *q, gemel_error *error) {
+  gemel_record record;
+  struct contrast finite, other;
+  size_t n = q->run->options.instances;
+  double started = gemel__clock();
+  gemel_status status;
+  memset(&finite, 0, sizeof finite);
+  memset(&other, 0, sizeof other);
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
+  status = contrast_fill(q, GEMEL__FILL_FULL, n, 0, &record, &finite, error);
+  if (status == GEMEL_OK) {
+    status = contrast_fill(q, GEMEL__FILL_ZEROS, n, 0, &record, &finite, error);
+  }
+  if (finite.kinds & ZERO_SIGN) {
+    q->result->needs |= NEED(NSZ);
+  }
+  if (status == GEMEL_OK && (finite.kinds & (ROUNDING | CLASS))) {
+    status = classify_rounding(q, &record, error);
+  }
+  if (status == GEMEL_OK) {
+    status = contrast_fill(q, GEMEL__FILL_INFINITE, n, NEED(NINF), &record, &other, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+    status = contrast_fill(q, GEMEL__FILL_NAN, n, NEED(NNAN), &record, &other, error);
+  }
+  record.seconds = gemel__clock() - started;
+  record.instances = 4 * n;
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+    conclude_special(q, &record, finite.compared + other.compared);
+  } else if (record.verdict == GEMEL_REFUTED) {
+    q->result->refused = q->result->needs & ~q->allow;
+    note(q, GEMEL_REFUTED);
+  }
+  return status;
+}
+
+/* ---- The question ---- */
+
+static gemel_status all_tiers(struct equality *q, gemel_error *error) {
+  static const struct shipped integer = {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS,
+                                         gemel__check_integer, "bits"};
+  static const struct shipped real = {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float,
+                                      "bound"};
+  gemel_status status = GEMEL_OK;
+  int refuted = 0;
+  if (gemel__run_wants(q->run, GEMEL_TIER_REAL)) {
+    status = equal_real(q, &refuted, error);
+  }
+  if (status == GEMEL_OK && refuted) {
+    emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_FLOAT, GEMEL_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_NOT_RUN, "tier real refuted the pair");
+    return GEMEL_OK;
+  }
+  if (status == GEMEL_OK && gemel__run_wants(q->run, GEMEL_TIER_INTEGER)) {
+    status = equal_shipped(q, &integer, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(q->run, GEMEL_TIER_FLOAT)) {
+    status = equal_shipped(q, &real, error);
+  }
+  emit_simple(q, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE,
+              "equal functions have equal derivatives");
+  if (status == GEMEL_OK && gemel__run_wants(q->run, GEMEL_TIER_SPECIAL)) {
+    status = equal_special(q, error);
+  }
+  return status;
+}
+
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error) {
+  gemel__run run;
+  gemel_pair_result mine;
+  struct equality q = {&run, a, b, name != NULL ? name : "pair", allow, &mine};
+  gemel_status status = gemel__pair_check(a, b, error);
+  memset(&mine, 0, sizeof mine);
+  mine.size = sizeof mine;
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__run_init(&run, gemel_graph_context(a), options);
+  status = all_tiers(&q, error);
+  if (status == GEMEL_OK && result != NULL) {
+    *result = mine;
+  }
+  return status;
+}
