@@ -39,7 +39,7 @@ static int trace_graph(struct traced *t, gemel_error *error) {
       good && gemel__graph_inline(copy, t->instance->graph, room, room + n_in, error) == GEMEL_OK;
   t->n = good ? gemel_graph_node_count(copy) : 0;
   for (k = 0; k < t->n && good; k++) {
-    char label[24];
+    char label[32];
     gemel__ref ref = {(uint32_t)k, 0};
     snprintf(label, sizeof label, "value_%zu", k);
     good = gemel_output(gemel__value(copy, ref), label) == GEMEL_OK;
