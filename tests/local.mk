@@ -20,6 +20,7 @@ verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-special
+verify_tests += %reldir%/t-chain
 verify_tests += %reldir%/t-dual
 verify_tests += %reldir%/t-field
 

@@ -44,7 +44,8 @@ typedef struct gemel__field {
 /* ---- Known numbers ---- */
 
 static inline gemel__wide gemel__known_numerator(gemel__known a) {
-  return (gemel__wide)a.high << 64 | a.low;
+  __extension__ typedef unsigned __int128 wide;
+  return (gemel__wide)((wide)(uint64_t)a.high << 64 | a.low);
 }
 static inline gemel__known gemel__known_integer(gemel__wide n) {
   return (gemel__known){(int64_t)(n >> 64), (uint64_t)n, 1};
