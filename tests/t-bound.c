@@ -156,7 +156,8 @@ static void sums_are_bounded(const void *data) {
       double ratio = gemel__bound_ratio(t.d, t.c, dtype, sum);
       CT_LE_DOUBLE(ratio, 1);
       worst = fmax(worst, ratio);
-      CT_CHECK(!isfinite(gemel__bound_ratio(t.d, t.c, dtype, NAN)));
+      CT_CHECK(isinf(gemel__bound_ratio(t.d, t.c, dtype, NAN)));
+      CT_CHECK(isinf(gemel__bound_ratio(t.d, t.c, dtype, -INFINITY)));
     }
     double exact = gemel__bound_value(t.d, t.c), radius = gemel__bound_radius(t.d, t.c);
     if (fabs(x[0]) > 2.5 * radius) { /* a term counted twice, one lost */
@@ -484,6 +485,9 @@ static void subnormals_are_bounded(const void *data) {
   t.d->set(t.d, t.c, t.a);
   t.d->round(t.d, t.c, dtype, -1);
   CT_CHECK(gemel__bound_radius(t.d, t.c) == 0); /* representable */
+  t.d->round(t.d, t.c, dtype, 2);
+  CT_LE_DOUBLE(2 * spacing, gemel__bound_radius(t.d, t.c));
+  CT_LE_DOUBLE(gemel__bound_radius(t.d, t.c), 3 * spacing);
   tear_down(&t);
 }
 

@@ -726,6 +726,37 @@ static void size_is_capped(const void *data) {
   tear_down(&t);
 }
 
+/* Rationals of more than GEMEL__ORDERED_BITS bits become intervals, and endpoints stay below
+ * 2^(2^80). */
+static void limits_are_kept(const void *data) {
+  (void)data;
+  bench t;
+  CT_REQUIRE(set_up(&t, 128));
+  for (int power = 3000; power <= 4000; power += 1000) {
+    t.d->from_double(t.d, t.a, 1.5);
+    t.d->from_integer(t.d, t.b, power);
+    t.d->pow(t.d, t.c, t.a, t.b);
+    CT_EQ_INT(gemel__ordered_is_exact(t.d, t.c), power == 3000);
+  }
+  tear_down(&t);
+  gemel__interval e;
+  gemel__interval_init(&e);
+  arf_set_d(e.lo, 1.5);
+  arf_set_d(e.hi, 1.75);
+  for (int i = 0; i < 200; i++)
+    gemel__interval_mul(&e, &e, &e, 100);
+  CT_CHECK(fmpz_bits(ARF_EXPREF(e.lo)) == 80 && arf_sgn(e.lo) > 0 && arf_is_pos_inf(e.hi));
+  arf_set_d(e.lo, 0.5);
+  arf_set_d(e.hi, 0.75);
+  for (int i = 0; i < 200; i++)
+    gemel__interval_mul(&e, &e, &e, 100);
+  CT_CHECK(arf_is_zero(e.lo) && fmpz_bits(ARF_EXPREF(e.hi)) <= 80 && arf_sgn(e.hi) > 0);
+  gemel__interval_neg(&e, &e);
+  gemel__interval_add(&e, &e, &e, 100);
+  CT_CHECK(arf_is_zero(e.hi) && arf_sgn(e.lo) < 0);
+  gemel__interval_clear(&e);
+}
+
 /* ---- Tapes ---- */
 
 static void decisions_are_recorded(const void *data) {
@@ -829,6 +860,7 @@ static const ct_test tests[] = {
     CT_TEST("identities", identities_hold, NULL),
     CT_TEST("same_argument", same_argument_is_special, NULL),
     CT_TEST("size/capped", size_is_capped, NULL),
+    CT_TEST("size/limits", limits_are_kept, NULL),
     CT_TEST("tape", decisions_are_recorded, NULL),
     CT_TEST("memory", refusals_are_survived, NULL),
 };

@@ -39,7 +39,7 @@ static const unsigned char styles[][KINDS] = {
     {12, 0, 4, 0, 0, 0}, /* small integers: everything stays exact, many ties */
     {3, 2, 11, 0, 0, 0}, /* hardly two values */
     {1, 1, 2, 11, 1, 0}, /* around the constants */
-    {0, 0, 1, 0, 15, 0}, /* all magnitudes */
+    {0, 0, 4, 0, 12, 0}, /* all magnitudes */
     {0, 4, 1, 0, 0, 11}, /* ordinary numbers about 1 */
 };
 
