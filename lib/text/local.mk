@@ -2,10 +2,15 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/attribute.c
+libgemel_a_SOURCES += %reldir%/binary-read.c
+libgemel_a_SOURCES += %reldir%/binary-write.c
+libgemel_a_SOURCES += %reldir%/binary.h
 libgemel_a_SOURCES += %reldir%/bodies.c
 libgemel_a_SOURCES += %reldir%/bodies.h
 libgemel_a_SOURCES += %reldir%/expr.c
 libgemel_a_SOURCES += %reldir%/expr.h
+libgemel_a_SOURCES += %reldir%/file.c
+libgemel_a_SOURCES += %reldir%/file.h
 libgemel_a_SOURCES += %reldir%/infix.c
 libgemel_a_SOURCES += %reldir%/lex.c
 libgemel_a_SOURCES += %reldir%/lex.h

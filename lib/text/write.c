@@ -11,7 +11,6 @@ gemel_status gemel__writer_open(gemel__writer *writer, gemel_write write, void *
   memset(writer, 0, sizeof *writer);
   writer->write = write;
   writer->state = state;
-  writer->checksum = GEMEL__CHECKSUM_START;
   writer->buffer = (char *)gemel__alloc(GEMEL__WRITER_BYTES);
   return writer->buffer ? GEMEL_OK : gemel__no_memory(error, "a buffer");
 }
@@ -20,7 +19,6 @@ void gemel__writer_flush(gemel__writer *writer) {
   if (writer->used > 0 && !writer->failed) {
     writer->failed = writer->write(writer->state, writer->buffer, writer->used) != 0;
   }
-  writer->total += writer->used;
   writer->used = 0;
 }
 

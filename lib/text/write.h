@@ -16,8 +16,6 @@ typedef struct gemel__writer {
   void *state;
   char *buffer;
   size_t used;
-  uint64_t total;    /* bytes written before those in the buffer */
-  uint64_t checksum; /* of all bytes that left the buffer; the binary form keeps it */
   int failed;
 } gemel__writer;
 
@@ -56,11 +54,6 @@ static inline void gemel__put_text(gemel__writer *writer, const char *text) {
 
 /* VALUE in decimal. */
 void gemel__put_number(gemel__writer *writer, uint64_t value);
-
-/* The hash that gemel__writer keeps: FNV's structure on 64-bit words. Continues HASH; COUNT must be
- * a multiple of 8 but for the last piece. */
-uint64_t gemel__checksum(uint64_t hash, const void *bytes, size_t count);
-#define GEMEL__CHECKSUM_START 0xcbf29ce484222325u
 
 /* A sink that collects everything in memory. Zeroed: empty; release with gemel__free(bytes,
  * capacity). */

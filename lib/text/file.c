@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whole files, and graphs in them.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "text/binary.h"
+#include "text/file.h"
+
+static gemel_status system_failed(const char *path, const char *what, gemel_error *error) {
+  return gemel__fail(error, GEMEL_IO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* Reads the rest of STREAM, which may be a pipe, into a block that grows. */
+static gemel_status read_stream(FILE *stream, const char *path, size_t expected, char **bytes,
+                                size_t *length, gemel_error *error) {
+  size_t capacity = 0, used = 0, n;
+  char *block = NULL;
+  do {
+    if (gemel__grow(&block, &capacity, used + (used == 0 ? expected + 2 : 4096), 1)) {
+      gemel__free(block, capacity);
+      return gemel__no_memory(error, path);
+    }
+    n = fread(block + used, 1, capacity - used - 1, stream);
+    used += n;
+  } while (n > 0);
+  char *exact = ferror(stream) ? NULL : (char *)gemel__realloc(block, capacity, used + 1);
+  if (!exact) {
+    gemel_status status = ferror(stream) ? system_failed(path, "can't be read", error)
+                                         : gemel__no_memory(error, path);
+    gemel__free(block, capacity);
+    return status;
+  }
+  exact[used] = 0;
+  *bytes = exact;
+  *length = used;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error) {
+  struct stat info;
+  FILE *stream = fopen(path, "rb");
+  if (!stream) {
+    return system_failed(path, "can't be opened", error);
+  }
+  gemel_status status = GEMEL_OK;
+  if (fstat(fileno(stream), &info) != 0 || S_ISDIR(info.st_mode)) {
+    status = gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
+  } else {
+    status = read_stream(stream, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, bytes,
+                         length, error);
+  }
+  fclose(stream);
+  return status;
+}
+
+gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
+  struct stat info;
+  size_t bytes = strlen(path) + 32;
+  memset(file, 0, sizeof *file);
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
+  }
+  file->path = path;
+  file->aside = (char *)gemel__alloc(bytes);
+  if (!file->aside) {
+    return gemel__no_memory(error, path);
+  }
+  snprintf(file->aside, bytes, "%s.%ld.tmp", path, (long)getpid());
+  file->stream = fopen(file->aside, "wb");
+  if (!file->stream) {
+    gemel_status status = system_failed(path, "can't be written", error);
+    gemel__free(file->aside, bytes);
+    return status;
+  }
+  return GEMEL_OK;
+}
+
+int gemel__file_write(void *file, const void *bytes, size_t count) {
+  return fwrite(bytes, 1, count, ((gemel__file *)file)->stream) != count;
+}
+
+gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_error *error) {
+  int failed = ferror(file->stream) | (fflush(file->stream) != 0);
+  failed |= fclose(file->stream) != 0;
+  if (failed && (!status || status == GEMEL_IO)) {
+    status = system_failed(file->path, "can't be written", error);
+  }
+  if (!status && rename(file->aside, file->path) != 0) {
+    status = system_failed(file->path, "can't be written", error);
+  }
+  if (status) {
+    remove(file->aside);
+  }
+  gemel__free(file->aside, strlen(file->path) + 32);
+  return status;
+}
+
+/* ---- Graphs ---- */
+
+gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, gemel_error *error) {
+  char *bytes;
+  size_t length;
+  gemel_graph *graph;
+  gemel_error local;
+  error = error ? error : &local;
+  if (gemel__file_read(path, &bytes, &length, error)) {
+    return NULL;
+  }
+  if (length >= 8 && memcmp(bytes, GEMEL__MAGIC, 8) == 0) {
+    graph = gemel__binary_read(context, bytes, length, path, name, error);
+    if (!graph) {
+      gemel__error_prefix(error, "%s", path);
+    }
+  } else {
+    graph = gemel_parse(context, bytes, length, path, name, error);
+  }
+  gemel__free(bytes, length + 1);
+  return graph;
+}
+
+gemel_status gemel_save(const gemel_graph *graph, const char *name, const char *path,
+                        gemel_error *error) {
+  size_t n = strlen(path);
+  int binary = n >= 6 && strcmp(path + n - 6, ".gemel") == 0;
+  gemel__file file;
+  gemel_status status = gemel__file_create(&file, path, error);
+  if (status) {
+    return status;
+  }
+  status = (binary ? gemel_serialize : gemel_print)(graph, name, gemel__file_write, &file, error);
+  return gemel__file_commit(&file, status, error);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whole files: read into memory, or written aside and renamed, so that a file appears whole or not
+ * at all.
+ */
+#ifndef GEMEL__TEXT_FILE_H
+#define GEMEL__TEXT_FILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <gemel/status.h>
+
+/* The file's bytes, to be released with gemel__free(*BYTES, *LENGTH + 1); a NUL follows them.
+ * GEMEL_IO (with the system's reason), GEMEL_NO_MEMORY. */
+gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error);
+
+/* A file being written: STATE for gemel__file_write is the struct. */
+typedef struct gemel__file {
+  FILE *stream;
+  char *aside; /* where it is written first */
+  const char *path;
+} gemel__file;
+
+gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error);
+int gemel__file_write(void *file, const void *bytes, size_t count);
+
+/* Closes; renames to its own name if STATUS is GEMEL_OK, else removes it and returns STATUS. */
+gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_error *error);
+
+#endif
