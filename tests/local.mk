@@ -11,6 +11,7 @@ library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-softmax
+library_tests += %reldir%/t-elementwise
 
 verify_tests =
 verify_tests += %reldir%/t-bound

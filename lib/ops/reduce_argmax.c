@@ -6,7 +6,9 @@
 #include <string.h>
 #include "ops/reduce_plan.h"
 
-/* A key of one element, in the reducer's accumulator. */
+enum { RUN = 64 };
+
+/* The key of the largest of N elements, in the reducer's accumulator. */
 static gemel__acc key_of(const gemel__reduce_plan *p, size_t n, const void *data) {
   gemel__acc key;
   memset(&key, 0, sizeof key);
@@ -18,14 +20,17 @@ static int same_key(const gemel__reduce_plan *p, const gemel__acc *a, const geme
   return memcmp(a, b, p->reducer->acc_bytes) == 0;
 }
 
-/* Place of the first of N elements whose key is KEY. It is there. */
+/* Place of the first of N elements whose key is KEY, which is there: first the run, then the one.
+ */
 static int64_t first_with(const gemel__reduce_plan *p, size_t n, const char *data,
                           const gemel__acc *key) {
-  size_t bytes = p->half ? sizeof(float) : p->bytes, k;
-  for (k = 0; k + 1 < n; k++) {
-    gemel__acc own = key_of(p, 1, data + k * bytes);
-    if (same_key(p, &own, key)) {
-      break;
+  size_t bytes = p->half ? sizeof(float) : p->bytes, k = 0, step;
+  for (step = RUN; step > 0; step /= RUN) {
+    for (; k + step < n; k += step) {
+      gemel__acc own = key_of(p, step, data + k * bytes);
+      if (same_key(p, &own, key)) {
+        break;
+      }
     }
   }
   return (int64_t)k;

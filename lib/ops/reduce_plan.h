@@ -42,6 +42,9 @@ gemel_status gemel__reduce_plan_make(const gemel_kernel_call *call, gemel__reduc
 static inline int64_t gemel__reduce_offset(const gemel__reduce_axis *axes, int count,
                                            int64_t index) {
   int64_t offset = 0;
+  if (count == 1) {
+    return index * axes->stride;
+  }
   for (; count > 0 && index > 0; count--) {
     offset += index % axes[count - 1].size * axes[count - 1].stride;
     index /= axes[count - 1].size;

@@ -28,8 +28,9 @@ enum {
   STRIP = 1024,    /* columns in a strip, at most */
   LEVELS = 48,     /* of a tree: more than log2 of any number of blocks */
   PARTS = 64,      /* runs of blocks that a tree may be cut into */
+  SOME = 4,        /* lines that a thread takes at once */
   SMALL = 1 << 15, /* elements that are not worth a second thread */
-  NARROW = 8       /* fewer columns than this go by lines */
+  NARROW = 2       /* fewer columns than this go by lines */
 };
 
 /* ---- Trees ---- */
@@ -76,7 +77,7 @@ static const void *tree_result(tree *t) {
 const void *gemel__reduce_load(const gemel__reduce_plan *p, const char *base, int64_t from,
                                size_t n, void *buffer) {
   const gemel__reduce_axis *inner = &p->reduced[p->n_reduced - 1];
-  int64_t start = from % inner->size, outer = from / inner->size;
+  int64_t outer = from < inner->size ? 0 : from / inner->size, start = from - outer * inner->size;
   size_t done = 0, bytes = p->bytes;
   char *raw = p->half ? (char *)buffer + BLOCK * sizeof(float) : buffer;
   if (inner->stride == (int64_t)bytes && start + (int64_t)n <= inner->size && !p->half) {
@@ -110,6 +111,11 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
   gemel__acc buffer[GEMEL__REDUCE_BUFFER / sizeof(gemel__acc)];
   tree t = {p->reducer, 1, (char *)stack, 0, 0};
   int64_t block;
+  if (last == 1) {
+    const void *all = gemel__reduce_load(p, base, 0, (size_t)p->length, buffer);
+    p->reducer->block((size_t)p->length, all, &result);
+    return result;
+  }
   for (block = first; block < last; block++) {
     int64_t from = block * BLOCK, left = p->length - from;
     size_t n = (size_t)(left < BLOCK ? left : BLOCK);
@@ -160,19 +166,30 @@ static void long_line(const gemel__reduce_plan *p, int64_t line, int threads) {
   store(p, line, 1, tree_result(&t));
 }
 
+static void some_lines(const gemel__reduce_plan *p, int64_t line, int64_t last) {
+  int64_t blocks = (p->length + BLOCK - 1) / BLOCK;
+  for (; line < last; line++) {
+    const char *base = p->in + gemel__reduce_offset(p->kept, p->n_kept, line);
+    gemel__acc result = line_part(p, base, 0, blocks);
+    store(p, line, 1, &result);
+  }
+}
+
 static void run_lines(const gemel__reduce_plan *p, int threads) {
   int64_t blocks = (p->length + BLOCK - 1) / BLOCK, line;
-  if (threads > 1 && p->lines < 4 * (int64_t)threads && blocks > 1) {
+  if (threads <= 1) {
+    some_lines(p, 0, p->lines);
+    return;
+  }
+  if (p->lines < 4 * (int64_t)threads && blocks > 1) {
     for (line = 0; line < p->lines; line++) {
       long_line(p, line, threads);
     }
     return;
   }
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (line = 0; line < p->lines; line++) {
-    const char *base = p->in + gemel__reduce_offset(p->kept, p->n_kept, line);
-    gemel__acc result = line_part(p, base, 0, blocks);
-    store(p, line, 1, &result);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (line = 0; line < p->lines; line += SOME) {
+    some_lines(p, line, line + SOME < p->lines ? line + SOME : p->lines);
   }
 }
 
