@@ -12,6 +12,7 @@ library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-elementwise
+library_tests += %reldir%/t-reduce
 
 verify_tests =
 verify_tests += %reldir%/t-bound

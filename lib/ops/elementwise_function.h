@@ -136,7 +136,7 @@ static inline T F(tanh)(T x) {
   T size = F(fabs)(x), z = x * x;
   T small = x + x * (z * TANH_POLYNOMIAL(z));
   T large = 1 - 2 / (F(exp)(2 * size) + 1);
-  return size < (T)0.625 ? small : SUFFIX(copysign)(large, x);
+  return SUFFIX(copysign)(size < (T)0.625 ? small : large, x); /* of -0 too */
 }
 
 #undef F

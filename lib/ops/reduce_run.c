@@ -111,7 +111,7 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
   gemel__acc buffer[GEMEL__REDUCE_BUFFER / sizeof(gemel__acc)];
   tree t = {p->reducer, 1, (char *)stack, 0, 0};
   int64_t block;
-  if (last == 1) {
+  if (p->length <= BLOCK) {
     const void *all = gemel__reduce_load(p, base, 0, (size_t)p->length, buffer);
     p->reducer->block((size_t)p->length, all, &result);
     return result;
