@@ -165,6 +165,29 @@ static void nested(const void *data) {
   close_scene(&s);
 }
 
+/* More tangents than outputs. */
+static void all_tangents(const void *data) {
+  scene s = open_scene();
+  gemel_graph *body = gemel_graph_new(s.context, NULL);
+  gemel_value in[3], z, d, wrt[2] = {s.x, s.y};
+  static const double wanted[] = {12, 60, 162};
+  gemel_error error = {0};
+  (void)data;
+  for (int k = 0; k < 3; k++) {
+    in[k] = gemel_input(body, k == 0 ? "a" : k == 1 ? "b" : "c", gemel_value_type(s.x));
+  }
+  gemel_output(gemel_mul(gemel_mul(in[0], in[1]), in[2]), "z");
+  in[0] = in[2] = s.x;
+  in[1] = s.y;
+  z = gemel_invoke(3, in, body);
+  CT_EQ_INT(gemel_jvp(1, &z, 2, wrt, wrt, &d, &error), GEMEL_OK); /* 3 x y x */
+  CT_EQ_STR(error.text, "");
+  gemel_output(d, "dz");
+  expect(&s, 3, wanted);
+  gemel_graph_unref(body);
+  close_scene(&s);
+}
+
 typedef struct refusal {
   const char *name;
   const char *n, *m; /* sizes of the body's x and y */
@@ -260,9 +283,13 @@ static void memory(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("values", values, NULL),        CT_TEST("merging", merging, NULL),
-    CT_TEST("gradients", gradients, NULL),  CT_TEST("tangents", tangents, NULL),
-    CT_TEST("nested", nested, NULL),        CT_TEST("refused/dtype", wrong_dtype, NULL),
+    CT_TEST("values", values, NULL),
+    CT_TEST("merging", merging, NULL),
+    CT_TEST("gradients", gradients, NULL),
+    CT_TEST("tangents", tangents, NULL),
+    CT_TEST("tangents/all", all_tangents, NULL),
+    CT_TEST("nested", nested, NULL),
+    CT_TEST("refused/dtype", wrong_dtype, NULL),
     CT_TEST("out_of_memory", memory, NULL),
 };
 

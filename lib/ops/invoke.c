@@ -220,7 +220,7 @@ static gemel_status derived_init(derived *d, const gemel_derive *call) {
   d->body = call->attrs[0].u.graph;
   d->n_inputs = call->n_inputs;
   d->n_outputs = call->n_outputs;
-  d->room = d->n_inputs + d->n_outputs + 1;
+  d->room = 2 * d->n_inputs + d->n_outputs + 1; /* arguments: inputs, then tangents or cotangents */
   d->block = gemel__alloc_array(7 * d->room, sizeof *d->block);
   d->graph = gemel_graph_new(context, call->error);
   if (d->block == NULL || d->graph == NULL) {

@@ -279,30 +279,40 @@ static gemel_status jvp_dot(gemel_derive *call) {
 
 /* ---- Samples ---- */
 
+/* A size for the matrix product: now and then so big that the library kernels are asked. */
+static int64_t sample_side(gemel_sample *sample, int big) {
+  int64_t size;
+  if (big) {
+    return gemel__sample_int(sample, 5, 9);
+  }
+  gemel__sample_shape(sample, 1, &size);
+  return size;
+}
+
 static gemel_status sample_matmul(gemel_sample *sample) {
-  int64_t batch[2], m[1], k[1], n[1], x[4], y[4];
+  int64_t batch[2], x[4], y[4];
+  int big = gemel__sample_chance(sample, 3);
   int n_batch = gemel__sample_chance(sample, 3) ? (int)gemel__sample_int(sample, 1, 2) : 0;
   int x_rank, y_rank;
   int64_t limit = sample->max_elements;
   gemel__sample_shape(sample, n_batch, batch);
-  gemel__sample_shape(sample, 1, m);
-  gemel__sample_shape(sample, 1, k);
-  gemel__sample_shape(sample, 1, n);
+  int64_t m = sample_side(sample, big), k = sample_side(sample, big);
+  int64_t n = sample_side(sample, big);
   for (int i = 0; i < n_batch; i++) {
     x[i] = y[i] = batch[i];
     limit /= batch[i] > 0 ? batch[i] : 1;
   }
-  if (m[0] * k[0] > limit || k[0] * n[0] > limit || m[0] * n[0] > limit) {
-    m[0] = n[0] = k[0] = 1;
+  if (m * k > limit || k * n > limit || m * n > limit) {
+    m = n = k = 1;
   }
   x_rank = y_rank = n_batch;
   if (n_batch > 0 || !gemel__sample_chance(sample, 4)) {
-    x[x_rank++] = m[0];
+    x[x_rank++] = m;
   }
-  x[x_rank++] = k[0];
-  y[y_rank++] = k[0];
+  x[x_rank++] = k;
+  y[y_rank++] = k;
   if (n_batch > 0 || !gemel__sample_chance(sample, 4)) {
-    y[y_rank++] = n[0];
+    y[y_rank++] = n;
   }
   gemel__sample_input(sample, sample->dtype, x_rank, x, GEMEL_ANY);
   gemel__sample_input(sample, sample->dtype, y_rank, y, GEMEL_ANY);
