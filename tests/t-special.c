@@ -87,6 +87,7 @@ PAIR(sqrt, sqrt(x), sqrtf(x))
 PAIR(floor, floor(x), floorf(x))
 PAIR(abs, fabs(x), fabsf(x))
 PAIR(copysign, copysign(x, y), copysignf(x, y))
+PAIR(fmod, fmod(x, y), fmodf(x, y))
 PAIR(exp, exp(x), expf(x))
 PAIR(log, log(x), logf(x))
 PAIR(pow, pow(x, y), powf(x, y))
@@ -100,9 +101,9 @@ OPERATION(min, x != x || y != y ? NAN : x == y ? (signbit(x) ? x : y) : x < y ? 
 static const operation operations[] = {
 #define ROW(name, ulps2)                                                                           \
   { #name, wide_##name, single_##name, ulps2 }
-    ROW(add, 1),   ROW(sub, 1), ROW(mul, 1),      ROW(div, 1),   ROW(neg, 1),  ROW(sqrt, 1),
-    ROW(floor, 1), ROW(abs, 1), ROW(copysign, 1), ROW(max, 1),   ROW(min, 1),  ROW(exp, 4),
-    ROW(log, 4),   ROW(pow, 4), ROW(tanh, 6),     ROW(expm1, 4), ROW(log1p, 4)};
+    ROW(add, 1),   ROW(sub, 1), ROW(mul, 1),      ROW(div, 1),  ROW(neg, 1),   ROW(sqrt, 1),
+    ROW(floor, 1), ROW(abs, 1), ROW(copysign, 1), ROW(fmod, 1), ROW(max, 1),   ROW(min, 1),
+    ROW(exp, 4),   ROW(log, 4), ROW(pow, 4),      ROW(tanh, 6), ROW(expm1, 4), ROW(log1p, 4)};
 
 static void evaluate(bench *t, const char *name) {
   gemel__domain *d = t->d;
@@ -116,6 +117,7 @@ static void evaluate(bench *t, const char *name) {
                {"div", d->div, NULL},
                {"pow", d->pow, NULL},
                {"copysign", gemel__special_copysign, NULL},
+               {"fmod", gemel__special_fmod, NULL},
                {"max", gemel__special_max, NULL},
                {"min", gemel__special_min, NULL},
                {"neg", NULL, d->neg},
