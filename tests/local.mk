@@ -34,6 +34,7 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 EXTRA_DIST += %reldir%/no-googletest
+EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/plain.h
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
