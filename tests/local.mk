@@ -9,8 +9,10 @@ library_tests += %reldir%/t-dtype
 library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
+library_tests += %reldir%/t-run
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-softmax
+library_tests += %reldir%/t-tensor
 library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-reduce
 

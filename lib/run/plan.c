@@ -609,7 +609,9 @@ static void set_loaded(gemel_function *f, uint32_t depth, gemel__segment *segmen
   for (k = depth; k < f->loaded_capacity; k++) {
     f->loaded[k] = NULL;
   }
-  f->loaded[depth] = segment;
+  if (depth < f->loaded_capacity) {
+    f->loaded[depth] = segment;
+  }
 }
 
 /* The table of all values' places, and room for the path to the new segment. */

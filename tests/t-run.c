@@ -1,0 +1,901 @@
+/*
+ * The executor. Random graphs are run fused, with memory reused, on one thread and on several, with
+ * inputs and results in all kinds of layouts, and must agree bit for bit with the plain way: one
+ * kernel a node, fresh poisoned memory for each. Further: results never alias, steady state
+ * allocates nothing, every refused allocation is an error with everything as before, run-time
+ * sizes, messages.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <gemel/gemel.h>
+#include <gemel/ops.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef GEMEL_SANITIZED
+enum { sanitized = 1 };
+#else
+enum { sanitized = 0 };
+#endif
+
+static uint64_t state;
+
+static int64_t pick(int64_t n) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int64_t)((state >> 33) % (uint64_t)n);
+}
+
+static gemel_error error;
+
+static gemel_context *context_new(void) {
+  gemel_context *context = gemel_context_new(&error);
+  CT_CHECK(context != NULL);
+  return context;
+}
+
+static gemel_function *compile(gemel_graph *graph, int threads, int plain) {
+  gemel_options options = {sizeof options, threads, 0, plain};
+  gemel_function *f = NULL;
+  if (CT_EQ_INT(gemel_graph_error(graph)->status, GEMEL_OK))
+    f = gemel_compile(graph, &options, &error);
+  else
+    CT_FAIL("%s", gemel_graph_error(graph)->text);
+  CT_CHECK(f != NULL);
+  return f;
+}
+
+static gemel_tensor *vector_of(gemel_dtype dtype, int64_t n, double first) {
+  gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, &error);
+  int64_t k;
+  for (k = 0; k < n; k++) {
+    if (dtype == GEMEL_F32)
+      ((float *)gemel_tensor_data(t))[k] = (float)(first + (double)k);
+    else if (dtype == GEMEL_I64)
+      ((int64_t *)gemel_tensor_data(t))[k] = (int64_t)first + k;
+  }
+  return t;
+}
+
+static gemel_value f32_input(gemel_graph *g, const char *name, const char *symbol, int64_t size) {
+  gemel_context *c = gemel_graph_context(g);
+  gemel_dim dim = symbol ? gemel_dim_symbol(c, symbol) : gemel_dim_constant(c, size);
+  return gemel_input(g, name, gemel_type_new(c, GEMEL_F32, 1, &dim, GEMEL_SPACE_HOST));
+}
+
+static float float_at(const gemel_tensor *t, int64_t k) {
+  return ((const float *)gemel_tensor_data(t))[k];
+}
+
+/* ---- Layouts ---- */
+
+typedef enum layout { ROW_MAJOR, REVERSED, TRANSPOSED, GAPS, OFFSET, LAYOUTS } layout;
+
+/* The elements of SOURCE in memory of their own in another layout. */
+static gemel_tensor *relaid(const gemel_tensor *source, layout how) {
+  gemel_view v = gemel_tensor_view(source);
+  int64_t strides[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0};
+  int64_t bytes = (int64_t)gemel_dtype_size(v.dtype), step = bytes, start = 0, n = 1, i;
+  int k;
+  char *memory;
+  for (k = 0; k < v.rank; k++) {
+    int axis = how == TRANSPOSED ? k : v.rank - 1 - k;
+    step *= how == GAPS ? 2 : 1;
+    strides[axis] = how == REVERSED ? -step : step;
+    start += how == REVERSED && v.shape[axis] > 0 ? step * (v.shape[axis] - 1) : 0;
+    step *= v.shape[axis];
+    n *= v.shape[axis];
+  }
+  start += how == OFFSET ? bytes : 0;
+  memory = malloc((size_t)(step + 2 * bytes + 64));
+  memset(memory, 0x77, (size_t)(step + 2 * bytes + 64));
+  for (i = 0; i < n; i++) {
+    int64_t from = 0, to = start;
+    for (k = 0; k < v.rank; k++) {
+      from += index[k] * v.strides[k];
+      to += index[k] * strides[k];
+    }
+    memcpy(memory + to, (const char *)v.data + from, (size_t)bytes);
+    for (k = v.rank - 1; k >= 0 && ++index[k] == v.shape[k]; k--)
+      index[k] = 0;
+  }
+  return gemel_tensor_wrap(v.dtype, v.rank, v.shape, strides, memory + start,
+                           how == OFFSET || how == REVERSED ? NULL : free,
+                           how == OFFSET || how == REVERSED ? NULL : memory, &error);
+}
+
+/* Bit for bit, whatever the layouts. */
+static int same_elements(const gemel_tensor *a, const gemel_tensor *b) {
+  gemel_view u = gemel_tensor_view(a), v = gemel_tensor_view(b);
+  gemel_tensor *x = gemel_tensor_copy(&u, &error), *y = gemel_tensor_copy(&v, &error);
+  size_t bytes = (size_t)gemel_tensor_elements(a) * gemel_dtype_size(u.dtype);
+  int same = u.dtype == v.dtype && u.rank == v.rank &&
+             (u.rank == 0 || memcmp(u.shape, v.shape, (size_t)u.rank * sizeof *u.shape) == 0);
+  same = CT_CHECK(same) &&
+         (bytes == 0 || CT_EQ_MEM(gemel_tensor_data(x), gemel_tensor_data(y), bytes));
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  return same;
+}
+
+/* ---- Random graphs ---- */
+
+enum { INPUTS = 4, MAX_VALUES = 400, MAX_OUTPUTS = 12 };
+
+typedef struct random_graph {
+  gemel_context *context;
+  gemel_graph *graph;
+  gemel_value values[MAX_VALUES];
+  int n_values, n_outputs;
+  gemel_tensor *inputs[INPUTS];
+} random_graph;
+
+static const char *const scalar_ops[] = {
+    "add",   "sub",     "mul",  "div",   "neg",     "abs",         "sign",       "sqr",
+    "sqrt",  "exp",     "log",  "tanh",  "sigmoid", "relu",        "eq",         "lt",
+    "where", "maximum", "clip", "log1p", "minimum", "logical_not", "logical_or", "mod"};
+static const int scalar_arity[] = {2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1,
+                                   1, 1, 2, 2, 3, 2, 3, 1, 2, 1, 2, 2};
+
+static const gemel_dtype dtypes[] = {GEMEL_F32,  GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16,
+                                     GEMEL_BOOL, GEMEL_I8,  GEMEL_I32, GEMEL_I64, GEMEL_U16};
+
+/* Small numbers, zeros of both signs, now and then an infinity or a NaN. */
+static void fill(gemel_tensor *t) {
+  static const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e30f, 1e-30f, 1e-41f};
+  gemel_dtype dtype = gemel_tensor_dtype(t);
+  int64_t n = gemel_tensor_elements(t), k;
+  unsigned char *bytes = gemel_tensor_data(t);
+  for (k = 0; k < n; k++) {
+    double x = pick(20) == 0 ? odd[pick(8)] : (double)(pick(2001) - 1000) / 256;
+    if (dtype == GEMEL_F32)
+      ((float *)gemel_tensor_data(t))[k] = (float)x;
+    else if (dtype == GEMEL_F64)
+      ((double *)gemel_tensor_data(t))[k] = x;
+    else if (dtype == GEMEL_BOOL)
+      bytes[k] = (unsigned char)pick(2);
+    else if (dtype == GEMEL_F16)
+      ((uint16_t *)gemel_tensor_data(t))[k] = (uint16_t)(pick(2) << 15 | (0x3800 + pick(0x800)));
+    else if (dtype == GEMEL_BF16)
+      ((uint16_t *)gemel_tensor_data(t))[k] = (uint16_t)(pick(2) << 15 | (0x3f00 + pick(0x100)));
+    else if (gemel_dtype_size(dtype) == 8)
+      ((int64_t *)gemel_tensor_data(t))[k] = pick(200) - 100;
+    else if (gemel_dtype_size(dtype) == 4)
+      ((int32_t *)gemel_tensor_data(t))[k] = (int32_t)pick(200) - 100;
+    else if (gemel_dtype_size(dtype) == 2)
+      ((uint16_t *)gemel_tensor_data(t))[k] = (uint16_t)pick(65536);
+    else
+      bytes[k] = (unsigned char)pick(256);
+  }
+}
+
+static int rank_of(gemel_value v) {
+  return gemel_type_rank(gemel_graph_context(v.graph), gemel_value_type(v));
+}
+
+static int64_t size_of(gemel_value v, int axis) {
+  gemel_context *c = gemel_graph_context(v.graph);
+  int64_t size = 0;
+  gemel_dim_is_constant(c, gemel_type_dims(c, gemel_value_type(v))[axis], &size);
+  return size;
+}
+
+static gemel_value some(random_graph *r) {
+  return r->values[pick(4) == 0 ? pick(r->n_values) : r->n_values - 1 - pick(r->n_values / 2 + 1)];
+}
+
+/* A value whose shape broadcasts with V's; V itself if none is found soon. */
+static gemel_value partner(random_graph *r, gemel_value v) {
+  int tries, k;
+  for (tries = 0; tries < 20; tries++) {
+    gemel_value w = some(r);
+    int good = 1, a = rank_of(v), b = rank_of(w);
+    for (k = 1; k <= a && k <= b; k++) {
+      int64_t m = size_of(v, a - k), n = size_of(w, b - k);
+      good &= m == n || m == 1 || n == 1;
+    }
+    if (good)
+      return w;
+  }
+  return v;
+}
+
+static gemel_value random_scalar(random_graph *r) {
+  int op = (int)pick(CT_COUNT(scalar_ops));
+  gemel_value in[3];
+  in[0] = some(r);
+  in[1] = scalar_arity[op] > 1 ? partner(r, in[0]) : in[0];
+  in[2] = scalar_arity[op] > 2 ? in[0] : in[0];
+  if (scalar_arity[op] > 2 && pick(2))
+    in[2] = in[1];
+  return gemel_apply(r->graph, scalar_ops[op], (size_t)scalar_arity[op], in, 0, NULL);
+}
+
+static gemel_value random_shape(random_graph *r) {
+  gemel_value x = some(r);
+  int rank = rank_of(x), k;
+  int64_t axis = rank > 0 ? pick(rank) : 0, order[GEMEL_MAX_RANK], n = 1;
+  gemel_attr attrs[2];
+  gemel_dim dim;
+  switch (pick(6)) {
+  case 0:
+    for (k = 0; k < rank; k++)
+      order[k] = rank - 1 - k;
+    attrs[0] = gemel_attr_ints("order", (size_t)rank, order);
+    return gemel_apply(r->graph, "dimshuffle", 1, &x, 1, attrs);
+  case 1:
+    attrs[0] = gemel_attr_ints("axes", rank > 0, &axis);
+    return gemel_apply(r->graph, "reverse", 1, &x, 1, attrs);
+  case 2:
+    for (k = 0; k < rank; k++)
+      n *= size_of(x, k);
+    dim = gemel_dim_constant(r->context, n);
+    attrs[0] = gemel_attr_dims("shape", 1, &dim);
+    return gemel_apply(r->graph, "reshape", 1, &x, 1, attrs);
+  case 3:
+    attrs[0] = gemel_attr_ints("axes", rank > 0, &axis);
+    attrs[1] = gemel_attr_int("keepdims", pick(2));
+    return gemel_apply(r->graph, "sum", 1, &x, 2, attrs);
+  case 4:
+    attrs[0] = gemel_attr_dtype("dtype", dtypes[pick(CT_COUNT(dtypes))]);
+    return gemel_apply(r->graph, "cast", 1, &x, 1, attrs);
+  default: {
+    gemel_value xs[2] = {x, x};
+    attrs[0] = gemel_attr_int("axis", axis);
+    return rank > 0 && size_of(x, (int)axis) < 200 ? gemel_apply(r->graph, "join", 2, xs, 1, attrs)
+                                                   : x;
+  }
+  }
+}
+
+static void add_value(random_graph *r, gemel_value v) {
+  if (gemel_is_null(v))
+    gemel_graph_clear_error(r->graph);
+  else
+    r->values[r->n_values++] = v;
+}
+
+static void random_graph_make(random_graph *r, int n_nodes, const int64_t *shape) {
+  static const unsigned char kept[INPUTS][2] = {{1, 1}, {1, 0}, {0, 1}, {1, 1}};
+  int k, tries;
+  memset(r, 0, sizeof *r);
+  r->context = context_new();
+  r->graph = gemel_graph_new(r->context, &error);
+  for (k = 0; k < INPUTS; k++) {
+    int64_t sizes[2] = {kept[k][0] ? shape[0] : 1, kept[k][1] ? shape[1] : 1};
+    gemel_dtype dtype = dtypes[pick(CT_COUNT(dtypes))];
+    char name[8];
+    gemel_tensor *t = gemel_tensor_new(dtype, 2, sizes, &error);
+    fill(t);
+    r->inputs[k] = relaid(t, (layout)(k == 0 ? ROW_MAJOR : pick(LAYOUTS)));
+    gemel_tensor_unref(t);
+    snprintf(name, sizeof name, "x%d", k);
+    add_value(r, gemel_input(r->graph, name, gemel_type_of_shape(r->context, dtype, 2, sizes)));
+  }
+  add_value(r, gemel_scalar(r->graph, GEMEL_F32, 0.75));
+  for (tries = 0; r->n_values < n_nodes && tries < 3 * n_nodes; tries++)
+    add_value(r, pick(4) > 0 ? random_scalar(r) : random_shape(r));
+  for (k = 0; k < MAX_OUTPUTS; k++) {
+    char name[8];
+    gemel_value v = k == 0 ? r->values[r->n_values - 1] : k == 1 ? r->values[pick(5)] : some(r);
+    snprintf(name, sizeof name, "y%d", k);
+    CT_EQ_INT(gemel_output(v, name), GEMEL_OK);
+  }
+  r->n_outputs = MAX_OUTPUTS;
+}
+
+static void random_graph_free(random_graph *r) {
+  int k;
+  for (k = 0; k < INPUTS; k++)
+    gemel_tensor_unref(r->inputs[k]);
+  gemel_graph_unref(r->graph);
+  gemel_context_unref(r->context);
+}
+
+static void free_outputs(gemel_tensor **outputs) {
+  int k;
+  for (k = 0; k < MAX_OUTPUTS; k++) {
+    gemel_tensor_unref(outputs[k]);
+    outputs[k] = NULL;
+  }
+}
+
+/* Calls and compares with WANTED, or fills it in if it is empty. Twice, since the second time
+ * memory holds what the first left. */
+static int run_and_compare(random_graph *r, int threads, int plain, int relay,
+                           gemel_tensor **wanted) {
+  gemel_function *f = compile(r->graph, threads, plain);
+  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL};
+  int round, k, good = f != NULL;
+  for (round = 0; good && round < 2; round++) {
+    if (relay)
+      for (k = 0; k < r->n_outputs; k++)
+        outputs[k] = relaid(wanted[k], (layout)pick(LAYOUTS));
+    good = CT_EQ_INT(gemel_call(f, r->inputs, outputs, &error), GEMEL_OK);
+    if (!good)
+      CT_FAIL("%s", error.text);
+    for (k = 0; good && k < r->n_outputs; k++) {
+      ct_context("seed %llu, threads %d, plain %d, output %d", (unsigned long long)state, threads,
+                 plain, k);
+      if (wanted[k] == NULL) {
+        gemel_view v = gemel_tensor_view(outputs[k]);
+        wanted[k] = gemel_tensor_copy(&v, &error);
+      } else {
+        good = same_elements(outputs[k], wanted[k]);
+      }
+    }
+    free_outputs(outputs);
+  }
+  gemel_function_free(f);
+  return good;
+}
+
+static const int64_t shapes[][2] = {{7, 5}, {1, 1}, {0, 3}, {33, 129}, {120, 300}};
+
+/* Ways to run a graph that must all give the same bits. */
+static void random_graphs(const void *data) {
+  size_t which = (size_t)((const int64_t(*)[2])data - shapes);
+  int rounds = which < 3 ? 150 : which == 3 ? 40 : 6, round, good = 1;
+  for (round = 0; round < rounds && good; round++) {
+    random_graph r;
+    gemel_tensor *wanted[MAX_OUTPUTS] = {NULL};
+    state = (uint64_t)round * 1000 + which;
+    random_graph_make(&r, round % 10 == 9 ? MAX_VALUES : 30, shapes[which]);
+    good = run_and_compare(&r, 1, 1, 0, wanted) && run_and_compare(&r, 1, 0, 0, wanted) &&
+           run_and_compare(&r, 3, 0, 0, wanted) && run_and_compare(&r, 2, 0, 1, wanted);
+    free_outputs(wanted);
+    random_graph_free(&r);
+  }
+  ct_context(NULL);
+}
+
+/* ---- Memory ---- */
+
+/* A chain y = -(y + x) of N nodes. */
+static gemel_graph *chain(gemel_context *c, int64_t size, int n) {
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value x = f32_input(g, "x", size < 0 ? "N" : NULL, size), y = x;
+  int k;
+  for (k = 0; k < n; k++)
+    y = k % 2 ? gemel_neg(y) : gemel_add(y, x);
+  gemel_output(y, "y");
+  return g;
+}
+
+/* Sums break groups, so that intermediates need memory: it must not grow with the depth. */
+static void memory_is_reused(const void *data) {
+  gemel_context *c = context_new();
+  size_t bytes[2] = {0, 0};
+  int deep, k;
+  (void)data;
+  for (deep = 0; deep < 2; deep++) {
+    gemel_graph *g = gemel_graph_new(c, &error);
+    int64_t shape[2] = {64, 64}, order[2] = {1, 0};
+    gemel_value y = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 2, shape));
+    gemel_tensor *x = gemel_tensor_new(GEMEL_F32, 2, shape, &error), *out = NULL;
+    gemel_attr attr = gemel_attr_ints("order", 2, order);
+    gemel_function *f;
+    for (k = 0; k < (deep ? 40 : 8); k++) {
+      y = gemel_exp(y);
+      y = gemel_add(gemel_apply(g, "dimshuffle", 1, &y, 1, &attr), y);
+    }
+    gemel_output(y, "y");
+    f = compile(g, 1, 0);
+    CT_REQUIRE(f != NULL);
+    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+    bytes[deep] = gemel_function_bytes(f);
+    gemel_function_free(f);
+    gemel_tensor_unref(out);
+    gemel_tensor_unref(x);
+    gemel_graph_unref(g);
+  }
+  CT_CHECK(bytes[0] > 0);
+  CT_EQ_UINT(bytes[1], bytes[0]);
+  gemel_context_unref(c);
+}
+
+typedef struct counter {
+  size_t allocations;
+} counter;
+
+static void *count_allocate(void *user, size_t bytes) {
+  ((counter *)user)->allocations++;
+  return malloc(bytes);
+}
+
+static void *count_reallocate(void *user, void *block, size_t old, size_t bytes) {
+  (void)old;
+  ((counter *)user)->allocations++;
+  return realloc(block, bytes);
+}
+
+static void count_release(void *user, void *block, size_t bytes) {
+  (void)user, (void)bytes;
+  free(block);
+}
+
+/* A call with known shapes and given results allocates nothing, whatever alternates. */
+static void steady_state(const void *data) {
+  counter n = {0};
+  gemel_allocator hooks = {sizeof hooks, count_allocate, count_reallocate, count_release, &n};
+  gemel_context *c;
+  gemel_graph *g;
+  gemel_function *f;
+  gemel_tensor *x[2], *y[2] = {NULL, NULL}, *odd;
+  int64_t shape = 5, stride = 8;
+  static float memory[10];
+  size_t before;
+  int k;
+  (void)data;
+  gemel_set_allocator(&hooks);
+  c = context_new();
+  g = chain(c, -1, 5);
+  f = compile(g, 1, 0);
+  gemel_graph_unref(g);
+  x[0] = vector_of(GEMEL_F32, 5, 1);
+  x[1] = vector_of(GEMEL_F32, 700, 2);
+  odd = gemel_tensor_wrap(GEMEL_F32, 1, &shape, &stride, memory, NULL, NULL, &error);
+  for (k = 0; k < 2; k++)
+    CT_EQ_INT(gemel_call(f, &x[k], &y[k], &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, &x[0], &odd, &error), GEMEL_OK);
+  before = n.allocations;
+  for (k = 0; k < 10; k++) {
+    CT_EQ_INT(gemel_call(f, &x[k % 2], &y[k % 2], &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, &x[0], &odd, &error), GEMEL_OK);
+  }
+  CT_EQ_UINT(n.allocations, before);
+  CT_CHECK(memory[2] == float_at(y[0], 1));
+  gemel_tensor_unref(odd);
+  for (k = 0; k < 2; k++) {
+    gemel_tensor_unref(x[k]);
+    gemel_tensor_unref(y[k]);
+  }
+  gemel_function_free(f);
+  gemel_context_unref(c);
+  gemel_set_allocator(NULL);
+}
+
+/* ---- Results ---- */
+
+/* Outputs that are an input, a constant, a view, or the same value twice are copies. */
+static void results_never_alias(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value x = f32_input(g, "x", NULL, 4), s = gemel_scalar(g, GEMEL_F32, 3), y = gemel_neg(x);
+  int64_t axis = 0;
+  gemel_attr attr = gemel_attr_ints("axes", 1, &axis);
+  gemel_tensor *in = vector_of(GEMEL_F32, 4, 1), *out[6] = {NULL};
+  gemel_function *f;
+  int k, j;
+  (void)data;
+  gemel_output(x, "x");
+  gemel_output(s, "s");
+  gemel_output(y, "y");
+  gemel_output(y, "z");
+  gemel_output(gemel_apply(g, "reverse", 1, &y, 1, &attr), "r");
+  gemel_output(gemel_apply(g, "reverse", 1, &x, 1, &attr), "q");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_OK);
+  for (k = 0; k < 6; k++) {
+    CT_CHECK(gemel_tensor_data(out[k]) != gemel_tensor_data(in));
+    for (j = 0; j < k; j++)
+      CT_CHECK(gemel_tensor_data(out[k]) != gemel_tensor_data(out[j]));
+  }
+  CT_CHECK(float_at(out[0], 2) == 3 && float_at(out[1], 0) == 3 && float_at(out[2], 2) == -3 &&
+           float_at(out[3], 2) == -3 && float_at(out[4], 0) == -4 && float_at(out[5], 0) == 4);
+  CT_CHECK(float_at(in, 0) == 1);
+  for (k = 0; k < 6; k++)
+    gemel_tensor_unref(out[k]);
+  gemel_tensor_unref(in);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+/* The function keeps what it needs: the graph may grow and go. One tensor may be several inputs. */
+static void function_outlives_graph(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value a = f32_input(g, "a", "N", 0), b = f32_input(g, "b", "N", 0);
+  gemel_function *f;
+  gemel_tensor *in[2], *out = NULL;
+  (void)data;
+  gemel_output(gemel_sub(gemel_mul(a, b), b), "y");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  gemel_output(gemel_add(a, b), "later");
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+  in[0] = in[1] = vector_of(GEMEL_F32, 3, 2);
+  CT_EQ_INT(gemel_call(f, in, &out, &error), GEMEL_OK);
+  CT_CHECK(out && float_at(out, 0) == 2 && float_at(out, 2) == 12);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(in[0]);
+  gemel_function_free(f);
+}
+
+/* More signatures than plans are kept. */
+static void many_signatures(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = chain(c, -1, 6);
+  gemel_function *f = compile(g, 0, 0);
+  int round;
+  (void)data;
+  CT_REQUIRE(f != NULL);
+  for (round = 0; round < 60; round++) {
+    int64_t n = round * 7 % 20;
+    gemel_tensor *x = vector_of(GEMEL_F32, n, 1), *y = NULL;
+    CT_EQ_INT(gemel_call(f, &x, &y, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_tensor_elements(y), n);
+    if (n > 0)
+      CT_CHECK(float_at(y, n - 1) == -2 * (float)n);
+    gemel_tensor_unref(x);
+    gemel_tensor_unref(y);
+  }
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+/* ---- Sizes known at run time ---- */
+
+/* y = sum(arange(n)) + arange(n) * m where n is computed from an input, and arange(2 * n) behind.
+ */
+static gemel_graph *sized_graph(gemel_context *c) {
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value n = gemel_input(g, "n", gemel_type_new(c, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST)), m,
+              a, sizes[1], y;
+  gemel_dim dim;
+  gemel_attr attr;
+  m = gemel_add(n, gemel_scalar(g, GEMEL_I64, 1));
+  dim = gemel_dim_of(m);
+  attr = gemel_attr_dim("n", dim);
+  sizes[0] = m;
+  (void)sizes;
+  a = gemel_apply(g, "arange", 0, NULL, 1, &attr);
+  y = gemel_apply(g, "sum", 1, &a, 0, NULL);
+  y = gemel_add(gemel_mul(a, m), y);
+  gemel_output(y, "y");
+  attr = gemel_attr_dim("n", gemel_dim_of(y.graph ? gemel_apply(g, "sum", 1, &y, 0, NULL) : y));
+  gemel_output(gemel_apply(g, "arange", 0, NULL, 1, &attr), "z");
+  return g;
+}
+
+static void run_time_sizes(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = sized_graph(c);
+  int plain = *(const int *)data, round;
+  gemel_function *f = compile(g, 0, plain);
+  CT_REQUIRE(f != NULL);
+  for (round = 0; round < 60; round++) {
+    int64_t n = round < 30 ? round % 4 : pick(12), k, size = n + 1, total = 0;
+    gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
+    *(int64_t *)gemel_tensor_data(in) = n;
+    ct_context("n %d", (int)n);
+    if (CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_OK)) {
+      CT_EQ_INT(gemel_tensor_elements(out[0]), size);
+      for (k = 0; k < size; k++) {
+        int64_t wanted = k * size + size * (size - 1) / 2;
+        CT_EQ_INT(((int64_t *)gemel_tensor_data(out[0]))[k], wanted);
+        total += wanted;
+      }
+      CT_EQ_INT(gemel_tensor_elements(out[1]), total);
+    } else {
+      CT_FAIL("%s", error.text);
+    }
+    gemel_tensor_unref(in);
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  ct_context(NULL);
+  { /* a negative size */
+    gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
+    *(int64_t *)gemel_tensor_data(in) = -7;
+    CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_BAD_SHAPE);
+    CT_HAS_STR(error.text, "arange");
+    CT_HAS_STR(error.text, "t-run.c");
+    CT_CHECK(out[0] == NULL && out[1] == NULL);
+    gemel_tensor_unref(in);
+  }
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+/* ---- Errors ---- */
+
+static gemel_status call_once(gemel_function *f, gemel_tensor *a, gemel_tensor *b,
+                              gemel_tensor **out) {
+  gemel_tensor *in[2] = {a, b};
+  memset(&error, 0, sizeof error);
+  return gemel_call(f, in, out, &error);
+}
+
+static void messages(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value a = f32_input(g, "a", "N", 0), b = f32_input(g, "b", "M", 0);
+  gemel_tensor *t3 = vector_of(GEMEL_F32, 3, 0), *t4 = vector_of(GEMEL_F32, 4, 0),
+               *t1 = vector_of(GEMEL_F32, 1, 0), *i3 = vector_of(GEMEL_I64, 3, 0), *out = NULL,
+               *wrong = t4;
+  gemel_function *f;
+  (void)data;
+  gemel_output(gemel_add(a, b), "y");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(call_once(f, t3, t3, &out), GEMEL_OK);
+  gemel_tensor_unref(out);
+  out = NULL;
+  CT_EQ_INT(call_once(f, t3, t4, &out), GEMEL_BAD_SHAPE);
+  CT_HAS_STR(error.text, "add");
+  CT_HAS_STR(error.text, "M = 4");
+  CT_HAS_STR(error.text, "N = 3");
+  CT_HAS_STR(error.text, "t-run.c");
+  /* sizes that happen to be 1 don't broadcast: only a literal 1 does */
+  CT_EQ_INT(call_once(f, t3, t1, &out), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(call_once(f, t1, t3, &out), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(call_once(f, t3, i3, &out), GEMEL_BAD_TYPE);
+  CT_HAS_STR(error.text, "input b should be f32[M] and is i64[3]");
+  CT_EQ_INT(call_once(f, t3, NULL, &out), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "input b");
+  CT_EQ_INT(call_once(f, t3, t3, &wrong), GEMEL_BAD_SHAPE);
+  CT_HAS_STR(error.text, "output y is f32[3]");
+  CT_CHECK(wrong == t4 && out == NULL);
+  wrong = i3;
+  CT_EQ_INT(call_once(f, t3, t3, &wrong), GEMEL_BAD_TYPE);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_tensor_unref(t1);
+  gemel_tensor_unref(t3);
+  gemel_tensor_unref(t4);
+  gemel_tensor_unref(i3);
+  gemel_context_unref(c);
+}
+
+/* Dims on inputs: one symbol twice, and expressions over symbols. */
+static void input_dims(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_dim n = gemel_dim_symbol(c, "N"), two = gemel_dim_constant(c, 2), dims[2], h;
+  gemel_value a, b;
+  gemel_tensor *t3 = vector_of(GEMEL_F32, 3, 0), *t4 = vector_of(GEMEL_F32, 4, 0),
+               *t6 = vector_of(GEMEL_F32, 6, 0), *out = NULL;
+  gemel_function *f;
+  (void)data;
+  dims[0] = gemel_dim_mul(c, two, n);
+  a = gemel_input(g, "a", gemel_type_new(c, GEMEL_F32, 1, dims, 0));
+  b = gemel_input(g, "b", gemel_type_new(c, GEMEL_F32, 1, &n, 0));
+  gemel_output(gemel_neg(a), "y");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(call_once(f, t6, t3, &out), GEMEL_OK);
+  CT_EQ_INT(call_once(f, t6, t4, &out), GEMEL_BAD_SHAPE);
+  CT_HAS_STR(error.text, "2*N");
+  CT_HAS_STR(error.text, "input a");
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  g = gemel_graph_new(c, &error);
+  h = gemel_dim_mul(c, two, gemel_dim_symbol(c, "H"));
+  a = gemel_input(g, "a", gemel_type_new(c, GEMEL_F32, 1, &h, 0));
+  b = gemel_input(g, "b", gemel_type_new(c, GEMEL_F32, 1, &n, 0));
+  gemel_output(gemel_neg(b), "y");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(call_once(f, t6, t3, &out), GEMEL_BAD_SHAPE);
+  CT_HAS_STR(error.text, "H");
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(t3);
+  gemel_tensor_unref(t4);
+  gemel_tensor_unref(t6);
+  gemel_context_unref(c);
+}
+
+/* ---- Operations of a program's own ---- */
+
+static gemel_status infer_twice(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status decline(gemel_kernel_call *call) {
+  (void)call;
+  return GEMEL_DECLINED;
+}
+
+static gemel_status prepare_twice(gemel_kernel_call *call) {
+  call->scratch_bytes = 100;
+  *(int *)call->state = 2;
+  return GEMEL_OK;
+}
+
+static gemel_status never(const gemel_kernel_call *call) {
+  (void)call;
+  CT_FAIL("a kernel that declined is run");
+  return GEMEL_INTERNAL;
+}
+
+static gemel_status run_twice(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0], *y = &call->outputs[0];
+  int64_t k;
+  if (*(const float *)x->data < 0) {
+    snprintf(call->error->text, sizeof call->error->text, "below zero");
+    return call->error->status = GEMEL_BAD_VALUE;
+  }
+  memset(call->scratch, 1, call->scratch_bytes);
+  CT_EQ_INT(call->scratch_bytes, 100);
+  CT_EQ_INT(y->strides[0], 4);
+  for (k = 0; k < x->shape[0]; k++)
+    ((float *)y->data)[k] =
+        *(int *)call->state * *(const float *)((const char *)x->data + k * x->strides[0]);
+  return GEMEL_OK;
+}
+
+static void own_operation(const void *data) {
+  static const gemel_kernel kernels[] = {
+      {"picky", decline, never}, {"good", prepare_twice, run_twice}, {NULL, NULL, NULL}};
+  gemel_operation record = {sizeof record, "twice", "2 x", 1,    1,       0,    1,    NULL,
+                            infer_twice,   NULL,    NULL,  NULL, kernels, NULL, NULL, NULL};
+  gemel_context *c = context_new();
+  gemel_graph *g;
+  gemel_value x, y;
+  gemel_function *f;
+  gemel_tensor *in = vector_of(GEMEL_F32, 5, 1), *back = relaid(in, REVERSED), *out = NULL;
+  (void)data;
+  CT_EQ_INT(gemel_register_operation(c, &record, &error), GEMEL_OK);
+  g = gemel_graph_new(c, &error);
+  x = f32_input(g, "x", NULL, 5);
+  y = gemel_exp(x);
+  y = gemel_apply(g, "twice", 1, &x, 0, NULL);
+  gemel_output(gemel_add(y, y), "y");
+  f = compile(g, 0, 0);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, &back, &out, &error), GEMEL_OK);
+  CT_CHECK(float_at(out, 0) == 4 && float_at(out, 4) == 20);
+  *(float *)gemel_tensor_data(in) = -1;
+  CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_BAD_VALUE);
+  CT_HAS_STR(error.text, "twice(f32[5]): below zero");
+  CT_HAS_STR(error.text, "t-run.c");
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(back);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+/* ---- No memory ---- */
+
+/* A file name that can't be kept for want of memory is no error, so none is given here. */
+static const gemel_location nowhere = {NULL, 0};
+
+static gemel_status use_everything(gemel_context *c, gemel_error *e) {
+  gemel_graph *g = gemel_graph_new(c, e);
+  gemel_function *f = NULL;
+  gemel_tensor *n = NULL, *x = NULL, *out[3] = {NULL, NULL, NULL}, *in[2];
+  gemel_status status = g != NULL ? GEMEL_OK : e->status;
+  int64_t three = 3, order[1] = {0};
+  gemel_attr attrs[1];
+  int k;
+  gemel_dim dim = gemel_dim_symbol(c, "N");
+  gemel_type scalar = gemel_type_new(c, GEMEL_I64, 0, NULL, 0);
+  gemel_type vector = dim ? gemel_type_new(c, GEMEL_F32, 1, &dim, 0) : GEMEL_TYPE_NONE;
+  if (!scalar || !vector)
+    status = GEMEL_NO_MEMORY;
+  if (status == GEMEL_OK) {
+    gemel_value a = gemel_input_at(g, "n", scalar, nowhere);
+    gemel_value b = gemel_input_at(g, "x", vector, nowhere), y, z;
+    attrs[0] = gemel_attr_dim("n", gemel_dim_of(a));
+    y = gemel_apply_at(g, "arange", 0, NULL, 1, attrs, nowhere);
+    attrs[0] = gemel_attr_ints("axes", 1, order);
+    z = gemel_apply_at(g, "reverse", 1, &b, 1, attrs, nowhere);
+    z = gemel_add_at(gemel_mul_at(z, b, nowhere), gemel_apply_at(g, "sum", 1, &b, 0, NULL, nowhere),
+                     nowhere);
+    gemel_output(y, "y");
+    gemel_output(z, "z");
+    gemel_output(b, "b");
+    *e = *gemel_graph_error(g);
+    status = e->status;
+  }
+  if (status == GEMEL_OK) {
+    f = gemel_compile(g, NULL, e);
+    n = f != NULL ? gemel_tensor_new(GEMEL_I64, 0, NULL, e) : NULL;
+    x = n != NULL ? gemel_tensor_new(GEMEL_F32, 1, &three, e) : NULL;
+    status = x != NULL ? GEMEL_OK : e->status;
+  }
+  if (status == GEMEL_OK) {
+    *(int64_t *)gemel_tensor_data(n) = 4;
+    in[0] = n;
+    in[1] = x;
+    status = gemel_call(f, in, out, e);
+    CT_CHECK((status == GEMEL_OK) == (out[0] != NULL && out[1] != NULL && out[2] != NULL));
+    CT_CHECK((status == GEMEL_OK) == (out[0] != NULL || out[1] != NULL || out[2] != NULL));
+  }
+  for (k = 0; k < 3; k++)
+    gemel_tensor_unref(out[k]);
+  gemel_tensor_unref(n);
+  gemel_tensor_unref(x);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  return status;
+}
+
+static int in_little_memory(void *data) {
+  gemel_error e;
+  gemel_context *c = gemel_context_new(&e);
+  gemel_status status = c != NULL ? use_everything(c, &e) : e.status;
+  (void)data;
+  gemel_context_unref(c);
+  return status;
+}
+
+static void out_of_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(in_little_memory, NULL) > 50);
+}
+
+/* ---- Depth ---- */
+
+/* Runs on a stack of 256 KiB. */
+static void *deep_chain(void *data) {
+  int n = *(int *)data;
+  gemel_context *c = context_new();
+  gemel_graph *g = chain(c, 3, n);
+  gemel_function *f = compile(g, 1, 0);
+  gemel_tensor *x = vector_of(GEMEL_F32, 3, 1), *y = NULL;
+  gemel_graph_unref(g);
+  if (f != NULL && CT_EQ_INT(gemel_call(f, &x, &y, &error), GEMEL_OK)) {
+    /* y -> y + x, y -> -y: after 4 nodes it is back */
+    CT_CHECK(float_at(y, 2) == 3);
+    CT_CHECK(gemel_function_bytes(f) < 1000);
+  }
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  gemel_function_free(f);
+  gemel_context_unref(c);
+  return NULL;
+}
+
+static void depth(const void *data) {
+  int n = sanitized ? 100000 : *(const int *)data;
+  pthread_attr_t attr;
+  pthread_t thread;
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, 256 << 10);
+  CT_REQUIRE(pthread_create(&thread, &attr, deep_chain, &n) == 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+}
+
+static const int no = 0, yes = 1, million = 1000000;
+
+static const ct_test tests[] = {
+    CT_TEST("random/7x5", random_graphs, &shapes[0]),
+    CT_TEST("random/1x1", random_graphs, &shapes[1]),
+    CT_TEST("random/0x3", random_graphs, &shapes[2]),
+    CT_TEST("random/33x129", random_graphs, &shapes[3]),
+    CT_TEST("random/120x300", random_graphs, &shapes[4]),
+    CT_TEST("memory/reused", memory_is_reused, NULL),
+    CT_TEST("memory/steady_state", steady_state, NULL),
+    CT_TEST("memory/refused", out_of_memory, NULL),
+    CT_TEST("results/never_alias", results_never_alias, NULL),
+    CT_TEST("function/outlives_graph", function_outlives_graph, NULL),
+    CT_TEST("function/many_signatures", many_signatures, NULL),
+    CT_TEST("sizes/run_time", run_time_sizes, &no),
+    CT_TEST("sizes/run_time/plain", run_time_sizes, &yes),
+    CT_TEST("errors/messages", messages, NULL),
+    CT_TEST("errors/input_dims", input_dims, NULL),
+    CT_TEST("own_operation", own_operation, NULL),
+    CT_TEST("depth", depth, &million),
+};
+
+void ct_register(void) {
+  ct_suite("run", tests, CT_COUNT(tests));
+}

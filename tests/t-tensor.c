@@ -1,0 +1,243 @@
+/*
+ * Tensors: their making, wrapping and counting, limits of shapes and strides, and strided copies
+ * against a loop that computes each address.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <gemel/gemel.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/copy.h"
+
+static void zeros_row_major(const void *data) {
+  int64_t shape[3] = {2, 0, 3};
+  gemel_error error;
+  (void)data;
+  for (shape[1] = 0; shape[1] < 4; shape[1]++) {
+    gemel_tensor *t = gemel_tensor_new(GEMEL_I32, 3, shape, &error);
+    CT_REQUIRE(t != NULL);
+    gemel_view view = gemel_tensor_view(t);
+    int64_t n = gemel_tensor_elements(t), k;
+    CT_EQ_INT(n, 6 * shape[1]);
+    CT_EQ_INT((intptr_t)view.data % 64, 0);
+    CT_EQ_INT(view.strides[2], 4);
+    CT_EQ_INT(view.strides[1], 12);
+    CT_EQ_INT(view.strides[0], 12 * (shape[1] > 0 ? shape[1] : 1));
+    CT_EQ_INT(gemel_tensor_rank(t), 3);
+    CT_EQ_INT(gemel_tensor_dtype(t), GEMEL_I32);
+    CT_EQ_MEM(gemel_tensor_shape(t), shape, sizeof shape);
+    for (k = 0; k < n; k++)
+      CT_EQ_INT(((int32_t *)gemel_tensor_data(t))[k], 0);
+    gemel_tensor_unref(t);
+  }
+}
+
+static void scalars(const void *data) {
+  gemel_error error;
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F64, 0, NULL, &error);
+  (void)data;
+  CT_REQUIRE(t != NULL);
+  CT_EQ_INT(gemel_tensor_elements(t), 1);
+  CT_CHECK(*(double *)gemel_tensor_data(t) == 0);
+  CT_CHECK(gemel_tensor_ref(t) == t);
+  gemel_tensor_unref(t);
+  gemel_tensor_unref(t);
+  gemel_tensor_unref(NULL);
+}
+
+#ifdef GEMEL_SANITIZED
+enum { sanitized = 1 };
+#else
+enum { sanitized = 0 };
+#endif
+
+typedef struct bad_shape {
+  int dtype, rank;
+  int64_t shape[4];
+  gemel_status status;
+} bad_shape;
+
+static void bad_shapes(const void *data) {
+  static const bad_shape cases[] = {
+      {GEMEL_F32, -1, {0}, GEMEL_BAD_SHAPE},
+      {GEMEL_F32, 17, {0}, GEMEL_BAD_SHAPE},
+      {GEMEL_F32, 2, {3, -1}, GEMEL_BAD_SHAPE},
+      {GEMEL_I8, 1, {((int64_t)1 << 62) + 1}, GEMEL_BAD_SHAPE},
+      {GEMEL_F32, 1, {(int64_t)1 << 61}, GEMEL_BAD_SHAPE},
+      {GEMEL_F32, 3, {(int64_t)1 << 31, (int64_t)1 << 31, (int64_t)1 << 31}, GEMEL_BAD_SHAPE},
+      {GEMEL_F32, 3, {0, (int64_t)1 << 40, (int64_t)1 << 40}, GEMEL_BAD_SHAPE},
+      {GEMEL_DTYPE_COUNT, 1, {1}, GEMEL_BAD_ARGUMENT},
+      {GEMEL_F64, 1, {(int64_t)1 << 58}, GEMEL_NO_MEMORY},
+  };
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(cases); k++) {
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    ct_context("case %zu", k);
+    if (cases[k].status == GEMEL_NO_MEMORY && sanitized)
+      continue;
+    CT_CHECK(gemel_tensor_new((gemel_dtype)cases[k].dtype, cases[k].rank, cases[k].shape, &error) ==
+             NULL);
+    CT_EQ_INT(error.status, cases[k].status);
+    CT_CHECK(error.text[0] != '\0');
+  }
+  ct_context(NULL);
+}
+
+static int released;
+
+static void release(void *state) {
+  CT_CHECK(state == &released);
+  released++;
+}
+
+static void wrapping(const void *data) {
+  double memory[6] = {1, 2, 3, 4, 5, 6};
+  int64_t shape[2] = {2, 3}, backwards[2] = {-24, -8}, odd[2] = {24, 4},
+          far[2] = {(int64_t)1 << 62, 8};
+  gemel_error error;
+  gemel_tensor *t =
+                   gemel_tensor_wrap(GEMEL_F64, 2, shape, NULL, memory, release, &released, &error),
+               *copy;
+  gemel_view view;
+  (void)data;
+  CT_REQUIRE(t != NULL);
+  CT_CHECK(gemel_tensor_data(t) == memory);
+  released = 0;
+  gemel_tensor_ref(t);
+  gemel_tensor_unref(t);
+  CT_EQ_INT(released, 0);
+  gemel_tensor_unref(t);
+  CT_EQ_INT(released, 1);
+
+  t = gemel_tensor_wrap(GEMEL_F64, 2, shape, backwards, memory + 5, NULL, NULL, &error);
+  CT_REQUIRE(t != NULL);
+  view = gemel_tensor_view(t);
+  copy = gemel_tensor_copy(&view, &error);
+  CT_REQUIRE(copy != NULL);
+  CT_EQ_MEM(gemel_tensor_data(copy), ((double[]){6, 5, 4, 3, 2, 1}), sizeof memory);
+  gemel_tensor_unref(copy);
+  gemel_tensor_unref(t);
+
+  CT_CHECK(!gemel_tensor_wrap(GEMEL_F64, 2, shape, odd, memory, NULL, NULL, &error));
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_CHECK(!gemel_tensor_wrap(GEMEL_F64, 2, shape, NULL, (char *)memory + 4, NULL, NULL, &error));
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_CHECK(!gemel_tensor_wrap(GEMEL_F64, 2, shape, far, memory, NULL, NULL, &error));
+  CT_EQ_INT(error.status, GEMEL_BAD_SHAPE);
+  CT_CHECK(!gemel_tensor_wrap(GEMEL_F64, 2, shape, NULL, NULL, NULL, NULL, &error));
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+}
+
+/* ---- Copies ---- */
+
+static uint64_t state = 1;
+
+static int64_t pick(int64_t n) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int64_t)(state >> 33) % n;
+}
+
+enum { MAX_RANK = 5, ROOM = 1 << 16 };
+
+/* Random strides for SHAPE that don't make elements of the target overlap, and where (0, ..., 0)
+ * is. */
+static int64_t random_layout(int rank, const int64_t *shape, int64_t bytes, int target,
+                             int64_t *strides) {
+  int order[MAX_RANK], k;
+  int64_t step = bytes, start = 0;
+  for (k = 0; k < rank; k++)
+    order[k] = k;
+  for (k = rank - 1; k > 0; k--) {
+    int other = (int)pick(k + 1), axis = order[k];
+    order[k] = order[other];
+    order[other] = axis;
+  }
+  for (k = 0; k < rank; k++) {
+    int axis = order[k];
+    step *= 1 + (k < 2 && pick(4) == 0);
+    strides[axis] = step;
+    if (!target && pick(4) == 0) {
+      strides[axis] = 0;
+    } else if (pick(3) == 0) {
+      strides[axis] = -step;
+      start += step * (shape[axis] - 1);
+    }
+    step *= shape[axis];
+  }
+  return start;
+}
+
+static void copies(const void *data) {
+  static unsigned char from[ROOM], to[ROOM], wanted[ROOM];
+  size_t bytes = *(const size_t *)data;
+  int round, k;
+  for (k = 0; k < ROOM; k++)
+    from[k] = (unsigned char)(k * 7 + k / 251);
+  for (round = 0; round < 400; round++) {
+    int rank = (int)pick(MAX_RANK + 1);
+    int64_t shape[MAX_RANK], a[MAX_RANK], b[MAX_RANK], index[MAX_RANK] = {0}, n = 1, i;
+    for (k = 0; k < rank; k++) {
+      shape[k] = rank < 3 ? 1 + pick(70 / rank) : pick(5);
+      n *= shape[k];
+    }
+    int64_t from_start = random_layout(rank, shape, (int64_t)bytes, 0, a);
+    int64_t to_start = random_layout(rank, shape, (int64_t)bytes, 1, b);
+    memset(to, 0xee, ROOM);
+    memset(wanted, 0xee, ROOM);
+    for (i = 0; i < n; i++) {
+      int64_t x = from_start, y = to_start;
+      for (k = 0; k < rank; k++) {
+        x += index[k] * a[k];
+        y += index[k] * b[k];
+      }
+      memcpy(wanted + y, from + x, bytes);
+      for (k = rank - 1; k >= 0 && ++index[k] == shape[k]; k--)
+        index[k] = 0;
+    }
+    gemel__copy_strided(bytes, rank, shape, to + (n > 0 ? to_start : 0), b,
+                        from + (n > 0 ? from_start : 0), a);
+    ct_context("round %d", round);
+    if (!CT_EQ_MEM(to, wanted, ROOM))
+      return;
+  }
+  ct_context(NULL);
+}
+
+static int tensors_in_little_memory(void *data) {
+  int64_t shape[2] = {3, 4};
+  gemel_error error;
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 2, shape, &error), *copy = NULL;
+  gemel_status status = t != NULL ? GEMEL_OK : error.status;
+  (void)data;
+  if (t != NULL) {
+    gemel_view view = gemel_tensor_view(t);
+    copy = gemel_tensor_copy(&view, &error);
+    status = copy != NULL ? GEMEL_OK : error.status;
+  }
+  gemel_tensor_unref(copy);
+  gemel_tensor_unref(t);
+  return status;
+}
+
+static void out_of_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(tensors_in_little_memory, NULL) == 4);
+}
+
+static const size_t sizes[] = {1, 2, 4, 8};
+
+static const ct_test tests[] = {
+    CT_TEST("new/zeros", zeros_row_major, NULL),   CT_TEST("new/scalar", scalars, NULL),
+    CT_TEST("new/bad_shapes", bad_shapes, NULL),   CT_TEST("wrap", wrapping, NULL),
+    CT_TEST("copy/1", copies, &sizes[0]),          CT_TEST("copy/2", copies, &sizes[1]),
+    CT_TEST("copy/4", copies, &sizes[2]),          CT_TEST("copy/8", copies, &sizes[3]),
+    CT_TEST("out_of_memory", out_of_memory, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("tensor", tests, CT_COUNT(tests));
+}
