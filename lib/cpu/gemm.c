@@ -61,18 +61,48 @@ int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t
   return lies(&x, row_stride, column_stride);
 }
 
+/* ---- Threads ---- */
+
 #ifdef HAVE_CBLAS
-
+#pragma weak openblas_get_num_threads
 #pragma weak openblas_set_num_threads
+extern int openblas_get_num_threads(void);
 extern void openblas_set_num_threads(int threads);
+#endif
 
-/* The number of threads of OpenBLAS is the process's; asking for it costs more than remembering. */
-static void blas_threads(int threads) {
-  static atomic_int set_to;
-  if (openblas_set_num_threads != NULL && atomic_exchange(&set_to, threads) != threads) {
-    openblas_set_num_threads(threads);
-  }
+/* Numbers of threads: that of OpenBLAS, which is the process's, and that of OpenMP, which is the
+ * calling thread's and oneDNN goes by. 0: there is no such thing. */
+typedef struct thread_counts {
+  int blas, openmp;
+} thread_counts;
+
+static thread_counts threads_now(void) {
+  thread_counts now = {0, 0};
+#ifdef HAVE_CBLAS
+  now.blas = openblas_get_num_threads != NULL ? openblas_get_num_threads() : 0;
+#endif
+#ifdef _OPENMP
+  now.openmp = omp_get_max_threads();
+#endif
+  return now;
 }
+
+static void set_threads(thread_counts from, thread_counts to) {
+#ifdef HAVE_CBLAS
+  if (openblas_set_num_threads != NULL && from.blas != to.blas && to.blas > 0) {
+    openblas_set_num_threads(to.blas);
+  }
+#endif
+#ifdef _OPENMP
+  if (from.openmp != to.openmp) {
+    omp_set_num_threads(to.openmp);
+  }
+#else
+  (void)from, (void)to;
+#endif
+}
+
+#ifdef HAVE_CBLAS
 
 static enum CBLAS_TRANSPOSE cblas_trans(int transposed) {
   return transposed ? CblasTrans : CblasNoTrans;
@@ -133,14 +163,15 @@ enum { UNDECIDED, ONEDNN, CBLAS, DECIDING };
 
 /* Below SMALL multiplications CBLAS's lower overhead decides; from BIG on a trial is worth while.
  */
-enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 512, ROUNDS = 3 };
+enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 256, ROUNDS = 5 };
 
-/* Below this sharing a product among threads takes longer than it saves. */
+/* Below this oneDNN loses more than it gains by sharing a product among threads; OpenBLAS has such
+ * a threshold of its own. */
 enum { WORTH_THREADS = 80 * 80 * 80 };
 
 #if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
 
-static atomic_int choice[2]; /* for one thread, for more */
+static atomic_int choice;
 
 static double seconds(void) {
   struct timespec now;
@@ -160,8 +191,9 @@ static double time_one(int which, const matrix *a, const matrix *b, float *c, in
   return seconds() - start;
 }
 
-/* Times both on a corner of the product, at most TRIAL a side, in turns; the first round, which
- * compiles kernels and starts threads, doesn't count. */
+/* Times both on a corner of the product, at most TRIAL a side, in turns; the first round, in which
+ * kernels are compiled, doesn't count. On one thread: a short time that nothing interrupts tells
+ * more of a library than a race with whatever else the machine does. */
 static int faster(matrix a, matrix b, float *c) {
   double best[DECIDING];
   int64_t n = b.columns;
@@ -181,21 +213,23 @@ static int faster(matrix a, matrix b, float *c) {
 }
 
 static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
-  atomic_int *chosen = &choice[p->threads > 1];
   double work = (double)p->m * (double)p->n * (double)p->k;
   int now = UNDECIDED;
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
     return CBLAS;
   }
-  if (work >= BIG && atomic_compare_exchange_strong(chosen, &now, DECIDING)) {
-    atomic_store(chosen, faster(*a, *b, c));
+  if (work >= BIG && atomic_compare_exchange_strong(&choice, &now, DECIDING)) {
+    thread_counts before = threads_now(), one = {1, 1};
+    set_threads(before, one);
+    atomic_store(&choice, faster(*a, *b, c));
+    set_threads(one, before);
   }
-  now = atomic_load(chosen);
+  now = atomic_load(&choice);
   return now == CBLAS ? CBLAS : ONEDNN;
 }
 
 const char *gemel__gemm_library_name(void) {
-  return atomic_load(&choice[1]) == CBLAS ? GEMEL_CBLAS_NAME : "oneDNN";
+  return atomic_load(&choice) == CBLAS ? GEMEL_CBLAS_NAME : "oneDNN";
 }
 
 #else
@@ -233,23 +267,11 @@ static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c) {
   matrix x = {a, p->m, p->k, 0, 0}, y = {b, p->k, p->n, 0, 0};
   double work = (double)p->m * (double)p->n * (double)p->k;
-  int threads = p->deterministic || p->threads < 1 || work < WORTH_THREADS ? 1 : p->threads;
+  int threads = p->deterministic || p->threads < 1 ? 1 : p->threads;
+  thread_counts before = threads_now(), wanted = {threads, work < WORTH_THREADS ? 1 : threads};
   lies(&x, p->a_row, p->a_col);
   lies(&y, p->b_row, p->b_col);
-#ifdef HAVE_CBLAS
-  blas_threads(threads);
-#endif
-#ifdef _OPENMP
-  int before = omp_get_max_threads();
-  if (before != threads) {
-    omp_set_num_threads(threads);
-  }
-#endif
-  (void)threads; /* unused in a build with neither */
+  set_threads(before, wanted);
   compute(p, &x, &y, c);
-#ifdef _OPENMP
-  if (before != threads) {
-    omp_set_num_threads(before);
-  }
-#endif
+  set_threads(wanted, before);
 }

@@ -5,10 +5,10 @@
  * take every dtype and stride.
  *
  * Which library is faster differs by machine (a factor of two either way), so for f32, where both
- * are there, the first big product of the process is tried on both and the winner kept. With
- * `deterministic` it is always CBLAS (oneDNN if there is none) on one thread: then a result depends
- * neither on the number of threads nor on a race. The plain loops add up each element of C in the
- * order of k whatever the number of threads.
+ * are there, a corner of the process's first big product is tried on both, and the winner kept.
+ * With `deterministic` it is always CBLAS (oneDNN if there is none) on one thread: then a result
+ * depends neither on the number of threads nor on a race. The plain loops add up each element of C
+ * in the order of k whatever the number of threads.
  */
 #ifndef GEMEL__CPU_GEMM_H
 #define GEMEL__CPU_GEMM_H
@@ -30,7 +30,8 @@ int gemel__gemm_has_library(gemel_dtype dtype);
 int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride);
 
 /* C = A B by a library that takes dtype and both matrices; m, n, k > 0. What C holds before is not
- * read. Thread-safe, but for the number of threads of an OpenBLAS, which is the process's. */
+ * read. Thread-safe; but an OpenBLAS has one number of threads for the whole process, so calls that
+ * ask for different numbers at one time may get each other's. */
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c);
 
 /* C = A B by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
