@@ -349,7 +349,7 @@ static gemel_status attribute(parser *p) {
   char found[64];
   gemel__bound bound = {{0}, -1};
   if (!spec) {
-    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_ARGUMENT, "%s has no attribute called %s",
+    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s",
                            op->record.name, gemel__lex_describe(p->lex, found));
   }
   for (size_t k = call->pending; k < program->n_pending; k++) {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NPY in memory: what npy.c gives npz.c.
+ */
+#ifndef GEMEL__TEXT_NPY_H
+#define GEMEL__TEXT_NPY_H
+
+#include <gemel/tensor.h>
+
+/* The tensor in LENGTH bytes of NPY; WHAT names them in messages. */
+gemel_tensor *gemel__npy_parse(const char *bytes, size_t length, const char *what,
+                               gemel_error *error);
+
+/* Writes the head of an NPY file of VIEW (magic to padding) to HEAD; its length. GEMEL_UNSUPPORTED for
+ * bf16, which has no name in NPY. */
+enum { GEMEL__NPY_HEAD = 1024 };
+gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD], size_t *length,
+                             gemel_error *error);
+
+#endif
