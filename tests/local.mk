@@ -10,6 +10,7 @@ library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-run
+library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-tensor
@@ -35,6 +36,7 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
+EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/plain.h

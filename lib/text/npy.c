@@ -2,8 +2,8 @@
  *
  * NPY files: a magic, a version, the length of a header, the header (the text of a Python dict with
  * the keys descr, fortran_order and shape), then the elements. The reader takes exactly what NumPy
- * writes, in any order of keys and with any white space, and nothing else: no objects, no structures,
- * no big-endian numbers, no byte too few or too many. Source: numpy.lib.format, NEP 1.
+ * writes, in any order of keys and with any white space, and nothing else: no objects, no
+ * structures, no big-endian numbers, no byte too few or too many. Source: numpy.lib.format, NEP 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -274,9 +274,9 @@ gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD],
                            "{'descr': '%s', 'fortran_order': False, 'shape': (", description);
   for (int k = 0; k < view->rank; k++) {
     used += (size_t)snprintf(head + used, GEMEL__NPY_HEAD - used,
-                             k + 1 < view->rank  ? "%lld, "
-                             : view->rank == 1 ? "%lld,"
-                                               : "%lld",
+                             k + 1 < view->rank ? "%lld, "
+                             : view->rank == 1  ? "%lld,"
+                                                : "%lld",
                              (long long)view->shape[k]);
   }
   used += (size_t)snprintf(head + used, GEMEL__NPY_HEAD - used, "), }");

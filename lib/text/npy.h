@@ -11,8 +11,8 @@
 gemel_tensor *gemel__npy_parse(const char *bytes, size_t length, const char *what,
                                gemel_error *error);
 
-/* Writes the head of an NPY file of VIEW (magic to padding) to HEAD; its length. GEMEL_UNSUPPORTED for
- * bf16, which has no name in NPY. */
+/* Writes the head of an NPY file of VIEW (magic to padding) to HEAD; its length. GEMEL_UNSUPPORTED
+ * for bf16, which has no name in NPY. */
 enum { GEMEL__NPY_HEAD = 1024 };
 gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD], size_t *length,
                              gemel_error *error);

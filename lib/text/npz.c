@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * NPZ files: ZIP archives of NPY files. Entries are stored, not compressed, so all that is needed of
- * ZIP is its directory and CRC-32. The reader starts from the record at the end, walks the directory,
- * and holds each entry against its local header, its checksum and the bytes that there are; the 64-bit
- * extension (ZIP64), which NumPy uses for entries of 4 GiB and in streamed ones, is read and, for
- * large archives, written. Source: APPNOTE.TXT of PKWARE, version 6.3.10.
+ * NPZ files: ZIP archives of NPY files. Entries are stored, not compressed, so all that is needed
+ * of ZIP is its directory and CRC-32. The reader starts from the record at the end, walks the
+ * directory, and holds each entry against its local header, its checksum and the bytes that there
+ * are; the 64-bit extension (ZIP64), which NumPy uses for entries of 4 GiB and in streamed ones, is
+ * read and, for large archives, written. Source: APPNOTE.TXT of PKWARE, version 6.3.10.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -153,7 +153,8 @@ static gemel_status read_end(archive *a) {
   return GEMEL_OK;
 }
 
-/* Takes the sizes that stand in the 64-bit extension: those whose 32-bit field says so, in order. */
+/* Takes the sizes that stand in the 64-bit extension: those whose 32-bit field says so, in order.
+ */
 static gemel_status read_extension(const archive *a, const char *extra, size_t length,
                                    uint64_t *packed, entry *e) {
   while (length >= 4) {
@@ -363,10 +364,10 @@ static gemel_status add_to_directory(maker *m, const char *name, size_t n, uint6
   p = put(p, DIRECTORY_HEADER, 4);
   p = put(p, large ? 45 : 20, 2);
   p = put_common(p, crc, size, n + SUFFIX, large, large ? 28 : 0);
-  p = put(p, 0, 2);  /* comment */
-  p = put(p, 0, 2);  /* disk */
-  p = put(p, 0, 2);  /* internal attributes */
-  p = put(p, 0, 4);  /* external attributes */
+  p = put(p, 0, 2); /* comment */
+  p = put(p, 0, 2); /* disk */
+  p = put(p, 0, 2); /* internal attributes */
+  p = put(p, 0, 4); /* external attributes */
   p = put(p, large ? UNKNOWN : offset, 4);
   int failed = gemel__memory_write(&m->directory, record, DIRECTORY_BYTES) ||
                gemel__memory_write(&m->directory, name, n) ||

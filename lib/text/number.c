@@ -190,19 +190,24 @@ static size_t put_unsigned(char *text, uint64_t value, int negative) {
   return length;
 }
 
+/* The element's bits as a number. */
+static uint64_t load_bits(gemel_dtype dtype, const void *element) {
+  uint64_t bits = 0;
+  for (size_t k = gemel_dtype_size(dtype); k-- > 0;) {
+    bits = bits << 8 | ((const unsigned char *)element)[k];
+  }
+  return bits;
+}
+
 static size_t put_nan(gemel_dtype dtype, const void *element, char *text) {
   gemel__number usual = {.is_float = 1};
   unsigned char bytes[8] = {0};
-  size_t size = gemel_dtype_size(dtype);
-  uint64_t bits = 0;
   store_nan(&usual, dtype, bytes);
-  if (memcmp(bytes, element, size) == 0) {
+  if (memcmp(bytes, element, gemel_dtype_size(dtype)) == 0) {
     return (size_t)snprintf(text, GEMEL__NUMBER_TEXT, "nan");
   }
-  for (size_t k = size; k-- > 0;) {
-    bits = bits << 8 | ((const unsigned char *)element)[k];
-  }
-  return (size_t)snprintf(text, GEMEL__NUMBER_TEXT, "nan(0x%" PRIx64 ")", bits);
+  return (size_t)snprintf(text, GEMEL__NUMBER_TEXT, "nan(0x%" PRIx64 ")",
+                          load_bits(dtype, element));
 }
 
 /* Puts a point in place of the locale's decimal point, which may be several bytes. */
@@ -219,6 +224,15 @@ static size_t unlocalise(char *text) {
   return strlen(text);
 }
 
+/* 1 if the exponent's bits are all 0. */
+static int is_subnormal(gemel_dtype dtype, const void *element) {
+  static const unsigned char fraction[GEMEL_DTYPE_COUNT] = {
+      [GEMEL_F16] = 10, [GEMEL_BF16] = 7, [GEMEL_F32] = 23, [GEMEL_F64] = 52};
+  uint64_t bits = load_bits(dtype, element);
+  uint64_t magnitude = bits & UINT64_MAX >> (65 - 8 * gemel_dtype_size(dtype));
+  return magnitude >> fraction[dtype] == 0;
+}
+
 static size_t put_float(gemel_dtype dtype, const void *element, char *text) {
   static const signed char enough[GEMEL_DTYPE_COUNT] = {
       [GEMEL_F16] = 3, [GEMEL_BF16] = 2, [GEMEL_F32] = 6, [GEMEL_F64] = 15};
@@ -232,7 +246,8 @@ static size_t put_float(gemel_dtype dtype, const void *element, char *text) {
   if (fabs(value) < 1e6 && value == (double)(int64_t)value) {
     return put_unsigned(text, (uint64_t)fabs(value), signbit(value) != 0);
   }
-  for (int digits = enough[dtype];; digits++) {
+  /* So many digits are never too many, but for subnormal numbers. */
+  for (int digits = is_subnormal(dtype, element) ? 1 : enough[dtype];; digits++) {
     unsigned char back[8];
     gemel__number number = {.is_float = 1, .negative = value < 0};
     snprintf(text, GEMEL__NUMBER_TEXT, "%.*g", digits, value);
@@ -250,14 +265,12 @@ static size_t put_float(gemel_dtype dtype, const void *element, char *text) {
 
 size_t gemel__number_format(gemel_dtype dtype, const void *element, char *text) {
   size_t bytes = gemel_dtype_size(dtype);
-  uint64_t bits = 0;
+  uint64_t bits;
   int below = 0;
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
     return put_float(dtype, element, text);
   }
-  for (size_t k = bytes; k-- > 0;) {
-    bits = bits << 8 | ((const unsigned char *)element)[k];
-  }
+  bits = load_bits(dtype, element);
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED && bits >> (8 * bytes - 1)) {
     below = 1;
     bits = (UINT64_MAX >> (64 - 8 * bytes)) + 1 - bits; /* for 8 bytes it wraps, as it should */

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NPY and NPZ: files that NumPy wrote (tests/corpus/npy, made by make-npy.py), what gemel writes
+ * read back, and files that are cut off, damaged or of kinds that gemel doesn't read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <gemel/gemel.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "text/file.h"
+#include "text/npy.h"
+#include "ct.h"
+
+static const char *corpus(const char *name) {
+  static char path[2000];
+  const char *folder = getenv("GEMEL_SRCDIR");
+  snprintf(path, sizeof path, "%s/tests/corpus/npy/%s", folder ? folder : ".", name);
+  return path;
+}
+
+/* A scratch file of this process, in the folder in which tests run. */
+static const char *scratch(const char *suffix) {
+  static char path[100];
+  snprintf(path, sizeof path, "t-npy-%ld%s", (long)getpid(), suffix);
+  return path;
+}
+
+typedef struct fixture {
+  const char *file;
+  gemel_dtype dtype;
+  int rank;
+  int64_t shape[3];
+} fixture;
+
+static const fixture fixtures[] = {
+    {"b1-2x3.npy", GEMEL_BOOL, 2, {2, 3}},
+    {"i1-2x3.npy", GEMEL_I8, 2, {2, 3}},
+    {"i2-2x3.npy", GEMEL_I16, 2, {2, 3}},
+    {"i4-2x3.npy", GEMEL_I32, 2, {2, 3}},
+    {"i8-2x3.npy", GEMEL_I64, 2, {2, 3}},
+    {"u1-2x3.npy", GEMEL_U8, 2, {2, 3}},
+    {"u2-2x3.npy", GEMEL_U16, 2, {2, 3}},
+    {"u4-2x3.npy", GEMEL_U32, 2, {2, 3}},
+    {"u8-2x3.npy", GEMEL_U64, 2, {2, 3}},
+    {"f2-2x3.npy", GEMEL_F16, 2, {2, 3}},
+    {"f4-2x3.npy", GEMEL_F32, 2, {2, 3}},
+    {"f8-2x3.npy", GEMEL_F64, 2, {2, 3}},
+    {"f4-fortran-2x3x4.npy", GEMEL_F32, 3, {2, 3, 4}},
+    {"f8-scalar.npy", GEMEL_F64, 0, {0}},
+    {"i4-empty-0x5.npy", GEMEL_I32, 2, {0, 5}},
+    {"i4-one-7.npy", GEMEL_I32, 1, {7}},
+    {"i2-version2.npy", GEMEL_I16, 2, {2, 2}},
+    {"i2-version3.npy", GEMEL_I16, 2, {2, 2}},
+};
+
+/* Whether element K is what make-npy.py put there: 3 k - 4, wrapped if unsigned; of bools, k odd.
+ */
+static int is_expected(const gemel_tensor *t, int64_t k) {
+  gemel_dtype dtype = gemel_tensor_dtype(t);
+  size_t bytes = gemel_dtype_size(dtype);
+  const char *p = (const char *)gemel_tensor_data(t) + (size_t)k * bytes;
+  int64_t want = dtype == GEMEL_BOOL ? k % 2 : 3 * k - 4;
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    return gemel__dtype_load(dtype, p) == (double)want;
+  }
+  return memcmp(p, &want, bytes) == 0; /* little-endian: the lowest bytes come first */
+}
+
+static void check_tensor(const gemel_tensor *t, gemel_dtype dtype, int rank, const int64_t *shape) {
+  CT_REQUIRE(t != NULL);
+  CT_EQ_INT(gemel_tensor_dtype(t), dtype);
+  CT_REQUIRE(gemel_tensor_rank(t) == rank);
+  for (int k = 0; k < rank; k++) {
+    CT_EQ_INT(gemel_tensor_shape(t)[k], shape[k]);
+  }
+  for (int64_t k = 0; k < gemel_tensor_elements(t); k++) {
+    ct_context("element %lld", (long long)k);
+    CT_CHECK(is_expected(t, k));
+  }
+  ct_context(NULL);
+}
+
+static void reads(const void *data) {
+  const fixture *f = (const fixture *)data;
+  gemel_error error = {0};
+  gemel_tensor *t = gemel_npy_load(corpus(f->file), &error);
+  CT_EQ_STR(error.text, "");
+  check_tensor(t, f->dtype, f->rank, f->shape);
+  gemel_tensor_unref(t);
+}
+
+/* What is written reads back the same, and where NumPy would write one block of rows, so does
+ * gemel. */
+static void writes(const void *data) {
+  const fixture *f = (const fixture *)data;
+  gemel_error error = {0};
+  char *ours, *theirs;
+  size_t n = 0, m = 0;
+  gemel_tensor *t = gemel_npy_load(corpus(f->file), &error);
+  CT_REQUIRE(t != NULL);
+  gemel_view view = gemel_tensor_view(t);
+  CT_EQ_INT(gemel_npy_save(scratch(".npy"), &view, &error), GEMEL_OK);
+  gemel_tensor *back = gemel_npy_load(scratch(".npy"), &error);
+  check_tensor(back, f->dtype, f->rank, f->shape);
+  if (!strstr(f->file, "fortran") && !strstr(f->file, "version")) {
+    CT_REQUIRE(!gemel__file_read(scratch(".npy"), &ours, &n, &error));
+    CT_REQUIRE(!gemel__file_read(corpus(f->file), &theirs, &m, &error));
+    CT_EQ_UINT(n, m);
+    CT_CHECK(n == m && CT_EQ_MEM(ours, theirs, n));
+    gemel__free(ours, n + 1);
+    gemel__free(theirs, m + 1);
+  }
+  remove(scratch(".npy"));
+  gemel_tensor_unref(t);
+  gemel_tensor_unref(back);
+}
+
+static void views(const void *data) {
+  (void)data;
+  float memory[24];
+  int64_t shape[3] = {3, 2, 2}, strides[3] = {-8, 4, 48};
+  gemel_error error = {0};
+  for (int k = 0; k < 24; k++) {
+    memory[k] = (float)k;
+  }
+  gemel_view view = {GEMEL_F32, 3, shape, strides, memory + 5};
+  CT_EQ_INT(gemel_npy_save(scratch(".npy"), &view, &error), GEMEL_OK);
+  gemel_tensor *t = gemel_npy_load(scratch(".npy"), &error);
+  CT_REQUIRE(t != NULL);
+  for (int i = 0, k = 0; i < 3; i++) {
+    for (int j = 0; j < 2; j++) {
+      for (int l = 0; l < 2; l++, k++) {
+        CT_CHECK(((const float *)gemel_tensor_data(t))[k] == (float)(5 - 2 * i + j + 12 * l));
+      }
+    }
+  }
+  remove(scratch(".npy"));
+  gemel_tensor_unref(t);
+}
+
+static void refuses(const void *data) {
+  const char *const files[] = {"bad-bigendian.npy", "bad-complex.npy", "bad-structure.npy",
+                               "bad-object.npy", "bad-text.npy"};
+  char **names;
+  gemel_tensor **tensors;
+  size_t count;
+  gemel_error error;
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(files); k++) {
+    ct_context("%s", files[k]);
+    CT_CHECK(!gemel_npy_load(corpus(files[k]), &error));
+    CT_EQ_INT(error.status, GEMEL_BAD_FILE);
+    CT_HAS_STR(error.text, files[k]);
+  }
+  CT_EQ_INT(gemel_npz_load(corpus("bad-compressed.npz"), &names, &tensors, &count, &error),
+            GEMEL_UNSUPPORTED);
+  CT_HAS_STR(error.text, "compressed");
+  CT_CHECK(!gemel_npy_load(corpus("stored.npz"), &error));
+  CT_EQ_INT(error.status, GEMEL_BAD_FILE);
+  CT_EQ_INT(gemel_npz_load(corpus("f4-2x3.npy"), &names, &tensors, &count, &error), GEMEL_BAD_FILE);
+  CT_CHECK(!gemel_npy_load(corpus("no-such-file.npy"), &error));
+  CT_EQ_INT(error.status, GEMEL_IO);
+  CT_CHECK(!gemel_npy_load(corpus("."), &error));
+  CT_EQ_INT(error.status, GEMEL_IO);
+}
+
+static void refuses_to_write(const void *data) {
+  (void)data;
+  uint16_t element = 0x3f80;
+  gemel_error error = {0};
+  gemel_view view = {GEMEL_BF16, 0, NULL, NULL, &element};
+  CT_EQ_INT(gemel_npy_save(scratch("-bf16.npy"), &view, &error), GEMEL_UNSUPPORTED);
+  CT_HAS_STR(error.text, "bf16");
+  CT_CHECK(access(scratch("-bf16.npy"), F_OK) != 0);
+  view.dtype = GEMEL_F16;
+  CT_EQ_INT(gemel_npy_save("no-such-folder/x.npy", &view, &error), GEMEL_IO);
+  CT_HAS_STR(error.text, "no-such-folder/x.npy");
+  CT_EQ_INT(gemel_npy_save(".", &view, &error), GEMEL_IO);
+}
+
+/* Headers by hand: 1 those that NumPy could have written, 0 those that it couldn't. */
+static const struct {
+  int good;
+  const char *text;
+} headers[] = {
+    {1, "{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }"},
+    {1, "{\"shape\":(3,),\"descr\":\"<i2\",\"fortran_order\":True}"},
+    {1, "{ 'shape' : ( 3 , ) , 'fortran_order' : False , 'descr' : '<i2' }"},
+    {1, "{'descr': '<i2', 'fortran_order': False, 'shape': (3, 1)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (3)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (3,), 'x': 1}"},
+    {0, "{'descr': '<i2', 'fortran_order': False}"},
+    {0, "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, 'shape': (3,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': false, 'shape': (3,)}"},
+    {0, "{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (-3,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (3 3)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (4,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (2,)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': "
+        "(3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}"},
+    {0, "{'descr': '<i2', 'fortran_order': False, 'shape': (3,)} x"},
+    {0, "{'descr: '<i2', 'fortran_order': False, 'shape': (3,)}"},
+    {0, "{'descr': '<i2' 'fortran_order': False, 'shape': (3,)}"},
+    {0, "'descr': '<i2', 'fortran_order': False, 'shape': (3,)"},
+    {0, "{"},
+    {0, ""},
+};
+
+static void header_variants(const void *data) {
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(headers); k++) {
+    char bytes[400];
+    size_t n = strlen(headers[k].text) + 1;
+    gemel_error error = {0};
+    memcpy(bytes, "\x93NUMPY\x01", 8);
+    bytes[8] = (char)n;
+    bytes[9] = 0;
+    memcpy(bytes + 10, headers[k].text, n);
+    bytes[9 + n] = '\n';
+    memcpy(bytes + 10 + n, "\1\0\2\0\3\0", 6);
+    ct_context("%s", headers[k].text);
+    gemel_tensor *t = gemel__npy_parse(bytes, 16 + n, "header", &error);
+    CT_EQ_INT(t != NULL, headers[k].good);
+    if (!t) {
+      CT_EQ_INT(error.status, GEMEL_BAD_FILE);
+    }
+    gemel_tensor_unref(t);
+  }
+}
+
+/* Every proper beginning of a file is refused, and so is one byte more. */
+static void cut_off(const void *data) {
+  (void)data;
+  for (size_t f = 0; f < CT_COUNT(fixtures); f++) {
+    char *bytes;
+    size_t n;
+    gemel_error error;
+    CT_REQUIRE(!gemel__file_read(corpus(fixtures[f].file), &bytes, &n, &error));
+    for (size_t k = 0; k < n; k++) {
+      char *exact = (char *)malloc(k + 1); /* its own block: a byte too far is seen by Valgrind */
+      memcpy(exact, bytes, k);
+      ct_context("%s, %zu bytes", fixtures[f].file, k);
+      CT_CHECK(!gemel__npy_parse(exact, k, "cut", &error));
+      CT_EQ_INT(error.status, GEMEL_BAD_FILE);
+      free(exact);
+    }
+    CT_CHECK(!gemel__npy_parse(bytes, n + 1, "longer", &error)); /* the NUL behind the file */
+    gemel__free(bytes, n + 1);
+  }
+}
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t rnd(uint64_t n) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return (state * 0x2545f4914f6cdd1du >> 33) % n;
+}
+
+static void damaged(const void *data) {
+  (void)data;
+  int accepted = 0;
+  for (int round = 0; round < 20000; round++) {
+    const fixture *f = &fixtures[rnd(CT_COUNT(fixtures))];
+    char *bytes;
+    size_t n;
+    gemel_error error = {0};
+    CT_REQUIRE(!gemel__file_read(corpus(f->file), &bytes, &n, &error));
+    for (uint64_t k = 1 + rnd(3); k > 0; k--) {
+      bytes[rnd(n < 100 ? n : 100)] = (char)(rnd(2) ? rnd(256) : ' ' + rnd(95));
+    }
+    gemel_tensor *t = gemel__npy_parse(bytes, n, "damaged", &error);
+    accepted += t != NULL;
+    if (!t && !CT_EQ_INT(error.status, GEMEL_BAD_FILE)) {
+      round = 20000;
+    }
+    gemel_tensor_unref(t);
+    gemel__free(bytes, n + 1);
+  }
+  CT_CHECK(accepted > 0 && accepted < 15000);
+}
+
+/* ---- NPZ ---- */
+
+static void npz_reads(const void *data) {
+  (void)data;
+  char **names = NULL;
+  gemel_tensor **tensors = NULL;
+  size_t count = 0;
+  gemel_error error = {0};
+  int64_t shape[] = {2, 3}, four = 4, none = 0;
+  CT_EQ_INT(gemel_npz_load(corpus("stored.npz"), &names, &tensors, &count, &error), GEMEL_OK);
+  CT_REQUIRE(count == 3);
+  CT_EQ_STR(names[0], "x");
+  CT_EQ_STR(names[1], "y");
+  CT_EQ_STR(names[2], "empty");
+  check_tensor(tensors[0], GEMEL_F32, 2, shape);
+  check_tensor(tensors[1], GEMEL_I64, 1, &four);
+  check_tensor(tensors[2], GEMEL_F64, 1, &none);
+  gemel_npz_free(names, tensors, count);
+}
+
+static gemel_status save_and_load(size_t *count) {
+  gemel_error error = {0};
+  const char *const wanted[] = {"a", "b/c", "long name with \xc3\xa9"};
+  gemel_tensor *out[3] = {NULL, NULL, NULL}, **tensors = NULL;
+  char **names = NULL;
+  int64_t shape[2] = {2, 3};
+  gemel_status status = GEMEL_OK;
+  for (int k = 0; k < 3 && !status; k++) {
+    out[k] = gemel_tensor_new(k == 1 ? GEMEL_BOOL : GEMEL_F64, k, shape, &error);
+    status = out[k] ? GEMEL_OK : error.status;
+  }
+  status = status ? status : gemel_npz_save(scratch(".npz"), wanted, out, 3, &error);
+  status = status ? status : gemel_npz_load(scratch(".npz"), &names, &tensors, count, &error);
+  for (size_t k = 0; k < 3 && !status; k++) {
+    CT_EQ_STR(names[k], wanted[k]);
+    CT_EQ_INT(gemel_tensor_rank(tensors[k]), (int)k);
+  }
+  if (!status) {
+    gemel_npz_free(names, tensors, *count);
+  }
+  for (int k = 0; k < 3; k++) {
+    gemel_tensor_unref(out[k]);
+  }
+  remove(scratch(".npz"));
+  return status;
+}
+
+static void npz_writes(const void *data) {
+  (void)data;
+  size_t count = 0;
+  gemel_error error = {0};
+  char **names;
+  gemel_tensor **tensors;
+  CT_EQ_INT(save_and_load(&count), GEMEL_OK);
+  CT_EQ_UINT(count, 3);
+  CT_EQ_INT(gemel_npz_save(scratch(".npz"), NULL, NULL, 0, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_npz_load(scratch(".npz"), &names, &tensors, &count, &error), GEMEL_OK);
+  CT_EQ_UINT(count, 0);
+  gemel_npz_free(names, tensors, count);
+  remove(scratch(".npz"));
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t n) {
+  FILE *f = fopen(path, "wb");
+  CT_REQUIRE(f != NULL);
+  fwrite(bytes, 1, n, f);
+  fclose(f);
+}
+
+static void npz_damaged(const void *data) {
+  (void)data;
+  char *bytes, **names;
+  gemel_tensor **tensors;
+  size_t n, count;
+  gemel_error error;
+  int refused = 0;
+  CT_REQUIRE(!gemel__file_read(corpus("stored.npz"), &bytes, &n, &error));
+  for (size_t k = 0; k < n; k++) {
+    write_bytes(scratch(".npz"), bytes, k);
+    ct_context("%zu bytes", k);
+    CT_EQ_INT(gemel_npz_load(scratch(".npz"), &names, &tensors, &count, &error), GEMEL_BAD_FILE);
+  }
+  ct_context(NULL);
+  for (size_t k = 0; k < n; k++) {
+    for (int bit = 0; bit < 8; bit += 3) {
+      bytes[k] = (char)(bytes[k] ^ 1 << bit);
+      write_bytes(scratch(".npz"), bytes, n);
+      if (gemel_npz_load(scratch(".npz"), &names, &tensors, &count, &error)) {
+        refused++;
+      } else {
+        gemel_npz_free(names, tensors, count);
+      }
+      bytes[k] = (char)(bytes[k] ^ 1 << bit);
+    }
+  }
+  CT_CHECK(refused > (int)(2 * n)); /* but for dates, versions and the like */
+  remove(scratch(".npz"));
+  gemel__free(bytes, n + 1);
+}
+
+static int everything(void *data) {
+  size_t count = 0;
+  gemel_error error = {0};
+  (void)data;
+  gemel_tensor *t = gemel_npy_load(corpus("f4-fortran-2x3x4.npy"), &error);
+  if (!t) {
+    return error.status;
+  }
+  gemel_view view = gemel_tensor_view(t);
+  gemel_status status = gemel_npy_save(scratch("-oom.npy"), &view, &error);
+  if (status) {
+    CT_CHECK(access(scratch("-oom.npy"), F_OK) != 0);
+  }
+  remove(scratch("-oom.npy"));
+  gemel_tensor_unref(t);
+  return status ? status : save_and_load(&count);
+}
+
+static void memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(everything, NULL) > 10);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("views", views, NULL),
+    CT_TEST("refuses", refuses, NULL),
+    CT_TEST("refuses_to_write", refuses_to_write, NULL),
+    CT_TEST("headers", header_variants, NULL),
+    CT_TEST("cut_off", cut_off, NULL),
+    CT_TEST("damaged", damaged, NULL),
+    CT_TEST("npz/reads", npz_reads, NULL),
+    CT_TEST("npz/writes", npz_writes, NULL),
+    CT_TEST("npz/damaged", npz_damaged, NULL),
+    CT_TEST("memory", memory, NULL),
+};
+
+void ct_register(void) {
+  char name[100];
+  for (size_t k = 0; k < CT_COUNT(fixtures); k++) {
+    snprintf(name, sizeof name, "reads/%s", fixtures[k].file);
+    CT_ADD("npy", name, reads, &fixtures[k]);
+    snprintf(name, sizeof name, "writes/%s", fixtures[k].file);
+    CT_ADD("npy", name, writes, &fixtures[k]);
+  }
+  ct_suite("npy", tests, CT_COUNT(tests));
+}
