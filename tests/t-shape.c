@@ -66,11 +66,17 @@ static const op_case cases[] = {
     BAD_CASE("broadcast_to/at_run_time", "broadcast_to(x, shape = [4])", GEMEL_BAD_SHAPE,
              "size 3, which can't be broadcast to 4", "f32[N=3] 1 2 3"),
 
+    BAD_CASE("broadcast_to/one_at_run_time", "broadcast_to(x, shape = [4])", GEMEL_BAD_SHAPE,
+             "size 1, which can't be broadcast to 4", "f32[N=1] 1"),
+
     OK_CASE("fill", "fill(x, y)", "i16[2, 3] 7 7 7 7 7 7", M23, "i16[] 7"),
     OK_CASE("fill/row", "fill(x, y)", "f64[2, 3] 7 8 9 7 8 9", M23, "f64[3] 7 8 9"),
     OK_CASE("fill/nan_is_ignored", "fill(x, y)", "f64[2] 7 7", "f32[2] nan inf", "f64[] 7"),
     BAD_CASE("fill/shape", "fill(x, y)", GEMEL_BAD_SHAPE, "can't be broadcast to 3", M23,
              "f64[2] 7 8"),
+
+    BAD_CASE("fill/one_at_run_time", "fill(x, y)", GEMEL_BAD_SHAPE, "size 1, which can't be", M23,
+             "f64[N=1] 7"),
 
     OK_CASE("reverse", "reverse(x, axes = [1])", "f32[2, 3] 3 2 1 6 5 4", M23),
     OK_CASE("reverse/both", "reverse(x, axes = [0, -1])", "f32[2, 3] 6 5 4 3 2 1", M23),

@@ -47,7 +47,9 @@ typedef struct gemel_infer {
   size_t n_outputs;
   gemel_type *outputs;
   gemel_error *error;
-  const void *data; /* the record's DATA */
+  const void *data;           /* the record's DATA */
+  const gemel_type *declared; /* at the run-time check, the types that the node was built with (a
+                                 size that is 1 only now does not broadcast); else NULL */
 } gemel_infer;
 
 /* ---- Derivatives ---- */

@@ -273,40 +273,46 @@ const gemel__hooks gemel__hooks_reshape = {infer_reshape,   grad_reshape,    jvp
 
 /* ---- broadcast_to ---- */
 
-/* Checks that DIMS broadcasts to SHAPE; only a literal 1 does, as everywhere. */
-static gemel_status check_broadcast(const gemel_infer *call, int rank, const gemel_dim *dims,
-                                    int to_rank, const gemel_dim *shape) {
+/* 1 if axis AXIS of input K is a literal 1: at run time, one that already was when it was built. */
+static int literal_one(const gemel_infer *call, size_t k, int axis) {
+  gemel_type type = call->declared != NULL ? call->declared[k] : call->inputs[k];
   int64_t size;
-  for (int k = 0; k < rank; k++) {
-    gemel_dim to = k + to_rank < rank ? GEMEL_DIM_NONE : shape[k + to_rank - rank];
-    if (to == GEMEL_DIM_NONE) {
-      return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "rank %d can't be broadcast to rank %d", rank,
-                              to_rank);
-    }
-    if (gemel_dim_is_constant(call->context, dims[k], &size) && size == 1) {
-      continue;
-    }
-    if (gemel__dim_compare(call->context, dims[k], to) == GEMEL__DIFFERENT) {
+  return gemel_dim_is_constant(call->context, gemel_type_dims(call->context, type)[axis], &size) &&
+         size == 1;
+}
+
+/* Checks that input K broadcasts to SHAPE; only a literal 1 does, as everywhere. */
+static gemel_status check_broadcast(const gemel_infer *call, size_t k, int to_rank,
+                                    const gemel_dim *shape) {
+  int rank;
+  const gemel_dim *dims = gemel__infer_dims(call, k, &rank);
+  if (rank > to_rank) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "rank %d can't be broadcast to rank %d", rank,
+                            to_rank);
+  }
+  for (int axis = 0; axis < rank; axis++) {
+    gemel_dim to = shape[axis + to_rank - rank];
+    if (!literal_one(call, k, axis) &&
+        gemel__dim_compare(call->context, dims[axis], to) == GEMEL__DIFFERENT) {
       char a[128], b[128];
-      gemel_dim_format(call->context, dims[k], a, sizeof a);
+      gemel_dim_format(call->context, dims[axis], a, sizeof a);
       gemel_dim_format(call->context, to, b, sizeof b);
       return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
-                              "axis %d has size %s, which can't be broadcast to %s", k, a, b);
+                              "axis %d has size %s, which can't be broadcast to %s", axis, a, b);
     }
   }
   return GEMEL_OK;
 }
 
 static gemel_status infer_broadcast_to(gemel_infer *call) {
-  int rank, to_rank = (int)gemel__attr_count(&call->attrs[0]);
-  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  int to_rank = (int)gemel__attr_count(&call->attrs[0]);
   gemel_dim shape[GEMEL_MAX_RANK];
   gemel_status status = gemel__rule_sizes(call, 1);
   if (status == GEMEL_OK) {
     status = gemel__rule_dims(call, &call->attrs[0], shape);
   }
   if (status == GEMEL_OK) {
-    status = check_broadcast(call, rank, dims, to_rank, shape);
+    status = check_broadcast(call, 0, to_rank, shape);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -382,10 +388,9 @@ const gemel__hooks gemel__hooks_broadcast_to = {
 /* ---- fill ---- */
 
 static gemel_status infer_fill(gemel_infer *call) {
-  int rank, value_rank;
+  int rank;
   const gemel_dim *shape = gemel__infer_dims(call, 0, &rank);
-  const gemel_dim *dims = gemel__infer_dims(call, 1, &value_rank);
-  gemel_status status = check_broadcast(call, value_rank, dims, rank, shape);
+  gemel_status status = check_broadcast(call, 1, rank, shape);
   return status != GEMEL_OK ? status
                             : gemel__rule_result(call, gemel__rule_dtype(call, 1), rank, shape);
 }

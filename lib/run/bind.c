@@ -464,19 +464,21 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   const gemel__program *p = &planner->f->program;
   const gemel__pnode *n = &p->nodes[node];
   const gemel_operation *record = &p->ops[n->op].op->record;
-  gemel_type local_in[LOCAL_TYPES], local_out[LOCAL_TYPES];
+  gemel_type local_in[LOCAL_TYPES], local_out[LOCAL_TYPES], local_declared[LOCAL_TYPES];
   gemel_infer call;
   gemel_status status;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   gemel_type *types = type_room(planner, local_in, count);
+  gemel_type *declared = type_room(planner, local_declared, count);
   memset(&call, 0, sizeof call);
   call.outputs = type_room(planner, local_out, n->n_outputs);
-  if (types == NULL || call.outputs == NULL) {
+  if (types == NULL || declared == NULL || call.outputs == NULL) {
     return gemel__no_memory(planner->error, "a plan");
   }
   for (k = 0; k < count; k++) {
     types[k] = gemel__layout_type(planner, planner->places[in[k]].layout);
+    declared[k] = gemel__value_type(p, in[k]);
     if (types[k] == GEMEL_TYPE_NONE) {
       return gemel__no_memory(planner->error, "a plan");
     }
@@ -485,6 +487,7 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   call.context = p->context;
   call.n_inputs = count;
   call.inputs = types;
+  call.declared = declared;
   call.attrs = attrs;
   call.max_outputs = n->n_outputs;
   call.error = planner->error;
