@@ -149,6 +149,43 @@ static void derivatives(const void *data) {
   tower_free(&t);
 }
 
+/* At x = 0 exactly, where first derivatives are 0 and second ones are not. */
+static void at_zero(const void *data) {
+  (void)data;
+  static const struct {
+    const char *text;
+    int64_t first, second;
+  } cases[] = {{"x * x", 0, 2},
+               {"exp(x * x)", 0, 2},
+               {"log(1 + x * x)", 0, 2},
+               {"sqrt(1 + x * x)", 0, 1},
+               {"1 / (1 + x * x)", 0, -2},
+               {"pow(1 + x * x, 3)", 0, 6},
+               {"pow(x, 2)", 0, 2},
+               {"pow(x, 1)", 1, 0},
+               {"pow(x, 0)", 0, 0},
+               {"pow(2, x * x) / log(2)", 0, 2}};
+  tower t = tower_new(31, 3);
+  void *expected = gemel__element(t.f, t.pool_f, POOL - 1);
+  int decided = 0;
+  for (uint64_t trial = 0; trial < 10; trial++) {
+    draw(&t, trial, leaf('x'));
+    t.f->from_integer(t.f, gemel__dual_value(t.d, gemel__dual_value(t.dd, t.pool_dd)), 0);
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+      ct_context("%s", cases[i].text);
+      void *e = value_of(t.dd, t.pool_dd, cases[i].text), *tangent = gemel__dual_tangent(t.dd, e);
+      t.f->from_integer(t.f, expected, cases[i].first);
+      CT_EQ_INT(t.f->equal(t.f, gemel__dual_value(t.d, tangent), expected), 1);
+      t.f->from_integer(t.f, expected, cases[i].second);
+      int equal = t.f->equal(t.f, gemel__dual_tangent(t.d, tangent), expected);
+      CT_CHECK(equal != 0);
+      decided += equal == 1;
+    }
+  }
+  CT_CHECK(decided > 90);
+  tower_free(&t);
+}
+
 /* Wrong derivatives that a check must refuse: in each trial that decides. */
 static void wrong_derivatives(const void *data) {
   (void)data;
@@ -333,6 +370,7 @@ static void refused_memory(const void *data) {
 }
 
 static const ct_test tests[] = {
+    CT_TEST("zero", at_zero, NULL),
     CT_TEST("wrong", wrong_derivatives, NULL),
     CT_TEST("directions", directions, NULL),
     CT_TEST("ties", ties, NULL),
