@@ -40,7 +40,7 @@ static int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, uint32_
                      const gemel__ref *inputs) {
   const gemel__node *node = gemel__node_at(graph, id);
   return node->op == op && node->attrs == attrs && node[1].in_begin - node->in_begin == n &&
-         memcmp(graph->pool + node->in_begin, inputs, n * sizeof *inputs) == 0;
+         (n == 0 || memcmp(graph->pool + node->in_begin, inputs, n * sizeof *inputs) == 0);
 }
 
 /* The slot where such a node is, or the empty one where it would go. */

@@ -15,7 +15,7 @@ static void order_as_memory(gemel__reduce_plan *p) {
   int j, k;
   for (k = 0; k < p->n_reduced; k++) {
     gemel__reduce_axis axis = p->reduced[k];
-    if (axis.stride < 0) {
+    if (axis.stride < 0 && p->in != NULL) { /* no elements may mean no memory */
       p->in += (axis.size - 1) * axis.stride;
       axis.stride = -axis.stride;
     }
