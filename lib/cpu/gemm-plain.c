@@ -8,7 +8,7 @@
 #include "cpu/gemm.h"
 #include "ops/isa.h"
 
-enum { PANEL = 4, STRIP = 256, BLOCK_ROWS = 32, WORTH_THREADS = 1 << 18 };
+enum { PANEL = 16, STRIP = 256, BLOCK_ROWS = 32, WORTH_THREADS = 1 << 18 };
 
 typedef void (*tile_function)(const gemel__gemm *p, const void *a, const void *b, void *c,
                               int64_t row, int64_t row_end);
