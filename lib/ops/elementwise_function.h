@@ -42,6 +42,10 @@ static inline T F(fabs)(T x) {
   return SUFFIX(fabs)(x);
 }
 
+static inline T F(copysign)(T x, T y) {
+  return SUFFIX(copysign)(x, y);
+}
+
 static inline T F(sqrt)(T x) {
   return SUFFIX(sqrt)(x);
 }

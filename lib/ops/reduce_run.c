@@ -322,7 +322,7 @@ static void run_columns(const gemel__reduce_plan *p, char *scratch, int threads)
 /* ---- The kernel ---- */
 
 static int by_columns(const gemel__reduce_plan *p) {
-  const gemel__reduce_axis *columns = &p->kept[p->n_kept - 1];
+  const gemel__reduce_axis *columns = p->kept + p->n_kept - (p->n_kept > 0);
   return p->n_kept > 0 && p->length > 0 && columns->stride == (int64_t)p->bytes &&
          columns->size >= NARROW && p->reduced[p->n_reduced - 1].stride != (int64_t)p->bytes;
 }
