@@ -1,4 +1,26 @@
-# The gemel command. What needs the harness goes between "if VERIFY" and "endif".
+# The gemel command: main.c and one file for each sub-command. What needs the harness goes between
+# "if VERIFY" and "endif".
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+gemel_SOURCES += %reldir%/args.c
+gemel_SOURCES += %reldir%/attrs.c
+gemel_SOURCES += %reldir%/convert.c
+gemel_SOURCES += %reldir%/debug.c
+gemel_SOURCES += %reldir%/dot.c
+gemel_SOURCES += %reldir%/files.c
+gemel_SOURCES += %reldir%/flags.c
+gemel_SOURCES += %reldir%/grad.c
+gemel_SOURCES += %reldir%/info.c
 gemel_SOURCES += %reldir%/main.c
+gemel_SOURCES += %reldir%/run.c
+gemel_SOURCES += %reldir%/say.c
+gemel_SOURCES += %reldir%/show.c
+gemel_SOURCES += %reldir%/tool.h
+gemel_SOURCES += %reldir%/values.c
+if VERIFY
+gemel_SOURCES += %reldir%/equal.c
+gemel_SOURCES += %reldir%/records.c
+gemel_SOURCES += %reldir%/records.h
+gemel_SOURCES += %reldir%/table.c
+gemel_SOURCES += %reldir%/verify.c
+endif

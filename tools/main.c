@@ -1,13 +1,88 @@
-/*
- * The gemel command.
+/* SPDX-License-Identifier: MIT
  *
- * SPDX-License-Identifier: MIT
+ * The gemel command: finds the sub-command in a table, reads its arguments and runs it. Each
+ * sub-command stands in a file of its own name. Exit status 0: all is well; 1: something was
+ * refuted or differs; 2: usage, or something can't be read or written.
  */
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tool.h"
 
-#include <gemel/version.h>
+static const gemel__command *const commands[] = {
+#define COMMAND_ROW(name) &gemel__command_##name,
+    GEMEL__COMMAND_TABLE(COMMAND_ROW)
+#undef COMMAND_ROW
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-int main(void) {
-  printf("gemel %s\n", gemel_version());
-  return 0;
+static int print_help(FILE *file) {
+  size_t k;
+  fputs("usage: gemel COMMAND [ARGUMENT]...\n\n", file);
+  for (k = 0; k < COMMAND_COUNT; k++) {
+    fprintf(file, "  %-8s  %s\n", commands[k]->name, commands[k]->summary);
+  }
+  fputs("\n  --help     print this, or after a command what it takes\n"
+        "  --version  print the version\n"
+        "\nExit status: 0 all is well; 1 something was refuted or differs; 2 usage, or something "
+        "can't\nbe read or written. GEMEL_FLAGS=name=value,... sets defaults:\n\n",
+        file);
+#define FLAG_ROW(name, summary) fprintf(file, "  %-13s  %s\n", #name, summary);
+  GEMEL__FLAG_TABLE(FLAG_ROW)
+#undef FLAG_ROW
+  return GEMEL__GOOD;
+}
+
+static const gemel__command *find_command(const char *name) {
+  size_t k;
+  for (k = 0; k < COMMAND_COUNT; k++) {
+    if (strcmp(commands[k]->name, name) == 0) {
+      return commands[k];
+    }
+  }
+  return NULL;
+}
+
+static int run_command(const gemel__command *command, int argc, char **argv) {
+  gemel__args args;
+  int status = gemel__flags_read();
+  if (status != GEMEL__GOOD) {
+    return status;
+  }
+  status = gemel__args_read(&args, command, argc, argv);
+  if (status == GEMEL__GOOD) {
+    status = command->run(&args);
+  }
+  gemel__args_clear(&args);
+  return status < 0 ? GEMEL__GOOD : status;
+}
+
+static int dispatch(int argc, char **argv) {
+  const gemel__command *command;
+  if (argc < 2) {
+    print_help(stderr);
+    return GEMEL__BAD;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+      (strcmp(argv[1], "help") == 0 && argc == 2)) {
+    return print_help(stdout);
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("gemel %s\n", gemel_version());
+    return GEMEL__GOOD;
+  }
+  command = find_command(argv[1]);
+  if (command == NULL) {
+    return gemel__complain("there is no %s '%s'; see gemel --help",
+                           argv[1][0] == '-' ? "option" : "command", argv[1]);
+  }
+  return run_command(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  int status = dispatch(argc, argv);
+  /* What stdout could not take is an error like any other. */
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    status = gemel__complain("standard output can't be written");
+  }
+  return status;
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arguments of a sub-command, by getopt_long: short and long options, abbreviated long ones,
+ * "--name=value", "--" before operands that begin with a dash. The tables that getopt_long wants
+ * are made from the command's own.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tool.h"
+
+enum { HELP = 256, FIRST = 257, HELP_COLUMN = 26, HELP_WIDTH = 78 };
+
+/* ---- Help ---- */
+
+/* Prints TEXT in lines of at most HELP_WIDTH, the following ones indented by COLUMN. */
+static void print_wrapped(const char *text, int column) {
+  int at = column;
+  while (*text != '\0') {
+    int length = (int)strcspn(text, " \n");
+    if (at > column && at + 1 + length > HELP_WIDTH) {
+      printf("\n%*s", column, "");
+      at = column;
+    } else if (at > column) {
+      putchar(' ');
+      at++;
+    }
+    printf("%.*s", length, text);
+    at += length;
+    text += length;
+    if (*text == '\n') {
+      printf("\n%*s", text[1] != '\0' ? column : 0, "");
+      at = column;
+    }
+    text += *text != '\0';
+  }
+  putchar('\n');
+}
+
+static void print_option(const gemel__option *o) {
+  char head[64];
+  int n = o->letter != 0 ? snprintf(head, sizeof head, "  -%c, ", o->letter)
+                         : snprintf(head, sizeof head, "      ");
+  n += snprintf(head + n, sizeof head - (size_t)n, "--%s%s%s", o->name, o->value != NULL ? " " : "",
+                o->value != NULL ? o->value : "");
+  if (n < HELP_COLUMN - 1) {
+    printf("%-*s", HELP_COLUMN, head);
+  } else {
+    printf("%s\n%*s", head, HELP_COLUMN, "");
+  }
+  print_wrapped(o->help, HELP_COLUMN);
+}
+
+static void print_help(const gemel__command *command) {
+  static const gemel__option help = {"help", 'h', NULL, "print this"};
+  const gemel__option *o;
+  printf("usage: gemel %s [OPTION]...%s%s\n\n", command->name,
+         command->operands[0] != '\0' ? " " : "", command->operands);
+  print_wrapped(command->summary, 0);
+  putchar('\n');
+  for (o = command->options; o->name != NULL; o++) {
+    print_option(o);
+  }
+  print_option(&help);
+  if (command->about != NULL) {
+    putchar('\n');
+    print_wrapped(command->about, 0);
+  }
+}
+
+/* ---- Reading ---- */
+
+static void make_tables(const gemel__command *command, struct option *longs, char *shorts) {
+  size_t k;
+  *shorts++ = ':';
+  *shorts++ = 'h';
+  for (k = 0; command->options[k].name != NULL; k++) {
+    const gemel__option *o = &command->options[k];
+    struct option row = {o->name, o->value != NULL, NULL, FIRST + (int)k};
+    longs[k] = row;
+    if (o->letter != 0) {
+      *shorts++ = o->letter;
+      *shorts++ = ':';
+      shorts -= o->value == NULL;
+    }
+  }
+  *shorts = '\0';
+  longs[k] = (struct option){"help", 0, NULL, HELP};
+  longs[k + 1] = (struct option){NULL, 0, NULL, 0};
+}
+
+static const gemel__option *find_option(const gemel__command *command, int code) {
+  const gemel__option *o;
+  if (code >= FIRST) {
+    return &command->options[code - FIRST];
+  }
+  for (o = command->options; o->name != NULL && o->letter != code; o++) {
+  }
+  return o->name != NULL ? o : NULL;
+}
+
+/* What getopt_long refused: ':' a missing value, '?' anything else; CODE is what it left in optopt.
+ */
+static int refuse(const gemel__command *command, int code, const char *argument, int missing) {
+  const gemel__option *o = code != 0 ? find_option(command, code) : NULL;
+  const char *name = command->name;
+  if (missing) {
+    return gemel__complain("%s: option --%s needs a value", name, o != NULL ? o->name : "?");
+  }
+  if (o != NULL || code == HELP) {
+    return gemel__complain("%s: option --%s takes no value", name, o != NULL ? o->name : "help");
+  }
+  if (code != 0) {
+    return gemel__complain("%s: there is no option -%c; see gemel %s --help", name, code, name);
+  }
+  return gemel__complain("%s: there is no option %s; see gemel %s --help", name, argument, name);
+}
+
+static int read_options(gemel__args *args, int argc, char **argv, const struct option *longs,
+                        const char *shorts) {
+  int code;
+  optind = 0;
+  opterr = 0;
+  while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+    if (code == HELP || code == 'h') {
+      print_help(args->command);
+      return -1;
+    }
+    if (code == '?' || code == ':') {
+      return refuse(args->command, optopt, argv[optind - 1], code == ':');
+    }
+    args->given[args->n_given].option = find_option(args->command, code);
+    args->given[args->n_given++].value = optarg != NULL ? optarg : "";
+  }
+  return GEMEL__GOOD;
+}
+
+static int check_operands(const gemel__args *args) {
+  const gemel__command *c = args->command;
+  if (args->n_operands < c->min_operands) {
+    return gemel__complain("%s: too few arguments: gemel %s %s", c->name, c->name, c->operands);
+  }
+  if (c->max_operands >= 0 && args->n_operands > c->max_operands) {
+    return gemel__complain("%s: '%s' is one argument too many; see gemel %s --help", c->name,
+                           args->operands[c->max_operands], c->name);
+  }
+  return GEMEL__GOOD;
+}
+
+int gemel__args_read(gemel__args *args, const gemel__command *command, int argc, char **argv) {
+  struct option *longs;
+  char *shorts;
+  size_t n = 0;
+  int status;
+  while (command->options[n].name != NULL) {
+    n++;
+  }
+  memset(args, 0, sizeof *args);
+  args->command = command;
+  args->given = gemel__need(NULL, (size_t)argc * 2 * sizeof *args->given);
+  longs = gemel__need(NULL, (n + 2) * sizeof *longs);
+  shorts = gemel__need(NULL, 2 * n + 3);
+  make_tables(command, longs, shorts);
+  status = read_options(args, argc, argv, longs, shorts);
+  args->operands = argv + optind;
+  args->n_operands = argc - optind;
+  free(longs);
+  free(shorts);
+  return status == GEMEL__GOOD ? check_operands(args) : status;
+}
+
+void gemel__args_clear(gemel__args *args) {
+  free(args->given);
+  args->given = NULL;
+}
+
+/* ---- Values ---- */
+
+static const char *given_value(const gemel__args *args, const char *name) {
+  int k;
+  for (k = args->n_given; k-- > 0;) {
+    if (strcmp(args->given[k].option->name, name) == 0) {
+      return args->given[k].value;
+    }
+  }
+  return NULL;
+}
+
+const char *gemel__arg(const gemel__args *args, const char *name) {
+  const char *value = given_value(args, name);
+  return value != NULL ? value : gemel__flag(name);
+}
+
+int gemel__arg_set(const gemel__args *args, const char *name) {
+  const char *flag = gemel__flag(name);
+  return given_value(args, name) != NULL || (flag != NULL && strcmp(flag, "1") == 0);
+}
+
+/* A whole number in decimal, nothing else around it. */
+static int read_number(const char *text, uint64_t *value) {
+  char *end;
+  unsigned long long number;
+  if (!isdigit((unsigned char)text[0])) {
+    return -1;
+  }
+  errno = 0;
+  number = strtoull(text, &end, 10);
+  if (errno != 0 || *end != '\0') {
+    return -1;
+  }
+  *value = number;
+  return 0;
+}
+
+/* Where the value of option NAME comes from, for messages. */
+static const char *origin(const gemel__args *args, const char *name) {
+  return given_value(args, name) != NULL ? "--" : "GEMEL_FLAGS: ";
+}
+
+int gemel__arg_number(const gemel__args *args, const char *name, uint64_t min, uint64_t max,
+                      uint64_t *value) {
+  const char *text = gemel__arg(args, name);
+  uint64_t number;
+  if (text == NULL) {
+    return GEMEL__GOOD;
+  }
+  if (read_number(text, &number) != 0 || number < min || number > max) {
+    return gemel__complain("%s%s: '%s' is no whole number from %llu to %llu", origin(args, name),
+                           name, text, (unsigned long long)min, (unsigned long long)max);
+  }
+  *value = number;
+  return GEMEL__GOOD;
+}
+
+static int random_seed(uint64_t *seed) {
+  FILE *file = fopen("/dev/urandom", "rb");
+  int good = file != NULL && fread(seed, sizeof *seed, 1, file) == 1;
+  if (file != NULL) {
+    fclose(file);
+  }
+  *seed >>= 16; /* short enough to type again */
+  return good ? GEMEL__GOOD : gemel__complain("/dev/urandom can't be read: give --seed a number");
+}
+
+int gemel__arg_seed(const gemel__args *args, uint64_t *seed) {
+  const char *text = gemel__arg(args, "seed");
+  if (text == NULL) {
+    return GEMEL__GOOD;
+  }
+  if (strcmp(text, "random") == 0) {
+    return random_seed(seed);
+  }
+  if (read_number(text, seed) != 0) {
+    return gemel__complain("%sseed: '%s' is neither a number from 0 to 2^64 - 1 nor 'random'",
+                           origin(args, "seed"), text);
+  }
+  return GEMEL__GOOD;
+}

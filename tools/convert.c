@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel convert: graph text to binary and back, NPY to NPZ and back. What IN is decides its first
+ * bytes (graphs) or its extension (tensors); what OUT shall be decides its extension.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "tool.h"
+
+static const gemel__option options[] = {{NULL, 0, NULL, NULL}};
+
+/* A set of named tensors. */
+typedef struct tensors {
+  char **names;
+  gemel_tensor **values;
+  size_t count;
+} tensors;
+
+static int is_tensor_file(const char *path) {
+  return gemel__ends_in(path, ".npy") || gemel__ends_in(path, ".npz");
+}
+
+/* ---- Tensors ---- */
+
+/* "a/b.npy" -> "b" */
+static char *stem(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  return gemel__need_text("%.*s", (int)(strlen(base) - strlen(".npy")), base);
+}
+
+static int write_tensors(const tensors *t, const char *in, const char *out) {
+  gemel_error error;
+  gemel_status status;
+  if (gemel__ends_in(out, ".npz")) {
+    status = gemel_npz_save(out, (const char *const *)t->names, t->values, t->count, &error);
+  } else if (t->count == 1) {
+    gemel_view view = gemel_tensor_view(t->values[0]);
+    status = gemel_npy_save(out, &view, &error);
+  } else {
+    return gemel__complain("%s: holds %zu tensors, %s can hold only one", in, t->count, out);
+  }
+  return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(out, &error);
+}
+
+static int convert_npz(const char *in, const char *out) {
+  gemel_error error;
+  tensors t;
+  int status;
+  if (gemel_npz_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
+    return gemel__complain_error(in, &error);
+  }
+  status = write_tensors(&t, in, out);
+  gemel_npz_free(t.names, t.values, t.count);
+  return status;
+}
+
+static int convert_npy(const char *in, const char *out) {
+  gemel_error error;
+  gemel_tensor *tensor = gemel_npy_load(in, &error);
+  char *name;
+  int status;
+  if (tensor == NULL) {
+    return gemel__complain_error(in, &error);
+  }
+  name = stem(in);
+  tensors t = {&name, &tensor, 1};
+  status = write_tensors(&t, in, out);
+  free(name);
+  gemel_tensor_unref(tensor);
+  return status;
+}
+
+static int convert_tensors(const char *in, const char *out) {
+  if (!gemel__readable(in)) {
+    return GEMEL__BAD;
+  }
+  return gemel__ends_in(in, ".npz") ? convert_npz(in, out) : convert_npy(in, out);
+}
+
+/* ---- Graphs ---- */
+
+static int convert_graph(const char *in, const char *out) {
+  gemel_context *context = gemel__context_need();
+  gemel_graph *graph = NULL;
+  char *name = NULL;
+  int status = GEMEL__BAD;
+  if (context != NULL && (graph = gemel__graph_read(context, in, &name)) != NULL) {
+    status = gemel__graph_write(graph, name, out);
+  }
+  gemel_text_free(name);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return status;
+}
+
+static int run(const gemel__args *args) {
+  const char *in = args->operands[0], *out = args->operands[1];
+  if (!is_tensor_file(out) && !gemel__ends_in(out, ".gmt") && !gemel__ends_in(out, ".gemel")) {
+    return gemel__complain("%s: what to convert to is said by the extension: .gmt (graph text), "
+                           ".gemel (binary graph), .npy or .npz",
+                           out);
+  }
+  if (is_tensor_file(in) != is_tensor_file(out)) {
+    return gemel__complain("%s to %s: a graph can't become a tensor, nor a tensor a graph", in,
+                           out);
+  }
+  return is_tensor_file(in) ? convert_tensors(in, out) : convert_graph(in, out);
+}
+
+const gemel__command gemel__command_convert = {
+    "convert",
+    "IN OUT",
+    "Convert graphs between text (.gmt) and binary (.gemel), tensors between .npy and .npz.",
+    "A graph IN may be either, whatever it is called. An NPY file becomes the entry of its own "
+    "name "
+    "in an NPZ file, and an NPZ file with a single entry an NPY file.",
+    options,
+    2,
+    2,
+    run};

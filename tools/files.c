@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading graphs and writing files. A file that is written is written aside, in the same folder,
+ * and renamed when every byte of it has reached the system; so a reader sees the old one or the new
+ * one, and after an error neither a part nor a rest of it. What is no regular file (a terminal, a
+ * pipe, /dev/full) is written directly.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "tool.h"
+
+/* ---- Memory ---- */
+
+void *gemel__need(void *block, size_t bytes) {
+  block = realloc(block, bytes > 0 ? bytes : 1);
+  if (block == NULL) {
+    exit(gemel__complain("out of memory"));
+  }
+  return block;
+}
+
+char *gemel__need_text(const char *format, ...) {
+  va_list args;
+  char *text;
+  int length;
+  va_start(args, format);
+  length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  text = gemel__need(NULL, (size_t)length + 1);
+  va_start(args, format);
+  vsnprintf(text, (size_t)length + 1, format, args);
+  va_end(args);
+  return text;
+}
+
+int gemel__ends_in(const char *path, const char *suffix) {
+  size_t length = strlen(path), tail = strlen(suffix);
+  return length >= tail && strcmp(path + length - tail, suffix) == 0;
+}
+
+/* ---- Reading ---- */
+
+gemel_context *gemel__context_need(void) {
+  gemel_error error;
+  gemel_context *context = gemel_context_new(&error);
+  if (context == NULL) {
+    gemel__complain_error(NULL, &error);
+  }
+  return context;
+}
+
+int gemel__readable(const char *path) {
+  struct stat about;
+  if (stat(path, &about) != 0) {
+    gemel__complain("%s: %s", path, strerror(errno));
+    return 0;
+  }
+  if (S_ISDIR(about.st_mode)) {
+    gemel__complain("%s: is a folder, a file is needed", path);
+    return 0;
+  }
+  if (access(path, R_OK) != 0) {
+    gemel__complain("%s: %s", path, strerror(errno));
+    return 0;
+  }
+  return 1;
+}
+
+/* The message of a text error names the file by itself. */
+static const char *unless_named(const char *path, const gemel_error *error) {
+  return strncmp(error->text, path, strlen(path)) == 0 ? NULL : path;
+}
+
+gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name) {
+  gemel_error error;
+  gemel_graph *graph;
+  if (!gemel__readable(path)) {
+    return NULL;
+  }
+  graph = gemel_load(context, path, name, &error);
+  if (graph == NULL) {
+    gemel__complain_error(unless_named(path, &error), &error);
+  }
+  return graph;
+}
+
+/* ---- Writing ---- */
+
+static int open_direct(gemel__output *output) {
+  output->file = fopen(output->path, "wb");
+  if (output->file == NULL) {
+    gemel__complain("%s: %s", output->path, strerror(errno));
+    free(output->path);
+    return GEMEL__BAD;
+  }
+  return GEMEL__GOOD;
+}
+
+static int open_aside(gemel__output *output) {
+  mode_t mask = umask(0);
+  int descriptor;
+  umask(mask);
+  output->aside = gemel__need_text("%s.XXXXXX", output->path);
+  descriptor = mkstemp(output->aside);
+  if (descriptor < 0) {
+    gemel__complain("%s: %s", output->path, strerror(errno));
+    free(output->aside);
+    free(output->path);
+    return GEMEL__BAD;
+  }
+  output->file = fdopen(descriptor, "wb");
+  if (fchmod(descriptor, 0666 & ~mask) != 0 || output->file == NULL) {
+    exit(gemel__complain("%s: %s", output->path, strerror(errno)));
+  }
+  return GEMEL__GOOD;
+}
+
+int gemel__output_open(gemel__output *output, const char *path) {
+  struct stat about;
+  char *real;
+  memset(output, 0, sizeof *output);
+  if (strcmp(path, "-") == 0) {
+    output->path = gemel__need_text("standard output");
+    output->file = stdout;
+    return GEMEL__GOOD;
+  }
+  real = realpath(path, NULL); /* a link stays a link */
+  output->path = gemel__need_text("%s", real != NULL ? real : path);
+  free(real);
+  if (stat(output->path, &about) != 0) {
+    return open_aside(output);
+  }
+  if (S_ISDIR(about.st_mode)) {
+    gemel__complain("%s: is a folder, a file is needed", path);
+    free(output->path);
+    return GEMEL__BAD;
+  }
+  return S_ISREG(about.st_mode) ? open_aside(output) : open_direct(output);
+}
+
+int gemel__output_write(void *output, const void *bytes, size_t count) {
+  return fwrite(bytes, 1, count, ((gemel__output *)output)->file) != count;
+}
+
+int gemel__output_close(gemel__output *output, int keep) {
+  int good = fflush(output->file) == 0 && !ferror(output->file);
+  int cause = errno, status = GEMEL__GOOD;
+  if (output->file != stdout && fclose(output->file) != 0 && good) {
+    good = 0;
+    cause = errno;
+  }
+  if (good && keep && output->aside != NULL && rename(output->aside, output->path) != 0) {
+    good = 0;
+    cause = errno;
+  }
+  if (output->aside != NULL && !(good && keep)) {
+    unlink(output->aside);
+  }
+  if (!good && keep) {
+    status = gemel__complain("%s: %s", output->path, strerror(cause));
+    if (output->file == stdout) {
+      clearerr(stdout); /* said already */
+    }
+  }
+  free(output->path);
+  free(output->aside);
+  return status;
+}
+
+int gemel__graph_write(const gemel_graph *graph, const char *name, const char *path) {
+  gemel__output output;
+  gemel_error error;
+  gemel_status status;
+  if (gemel__output_open(&output, path) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  status = gemel__ends_in(path, ".gemel")
+               ? gemel_serialize(graph, name, gemel__output_write, &output, &error)
+               : gemel_print(graph, name, gemel__output_write, &output, &error);
+  if (status != GEMEL_OK && status != GEMEL_IO) {
+    gemel__output_close(&output, 0);
+    return gemel__complain_error(path, &error);
+  }
+  return gemel__output_close(&output, 1);
+}

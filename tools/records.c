@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records as they come from the harness: see records.h.
+ */
+#include "records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void write_json(gemel__records *records, const gemel_record *record) {
+  size_t length = gemel_record_json(record, NULL, 0);
+  char *line = gemel__need(NULL, length + 2);
+  gemel_record_json(record, line, length + 1);
+  line[length] = '\n';
+  gemel__output_write(&records->output, line, length + 1); /* an error shows when it is closed */
+  if (records->output.file == stdout) {
+    fflush(stdout);
+  }
+  free(line);
+}
+
+static const char *copy(const char *text) {
+  return text != NULL ? gemel__need_text("%s", text) : NULL;
+}
+
+static void keep(gemel__records *records, const gemel_record *record) {
+  gemel_record *row;
+  if (records->count == records->capacity) {
+    records->capacity = records->capacity * 2 + 64;
+    records->rows = gemel__need(records->rows, records->capacity * sizeof *records->rows);
+  }
+  row = &records->rows[records->count++];
+  *row = *record;
+  row->kind = copy(record->kind);
+  row->name = copy(record->name);
+  row->how = copy(record->how != NULL ? record->how : "");
+  row->detail = copy(record->detail != NULL ? record->detail : "");
+  row->counterexample = copy(record->counterexample);
+  row->replay = copy(record->replay);
+}
+
+static void sink(void *user, const gemel_record *record) {
+  gemel__records *records = user;
+  if ((unsigned)record->verdict < GEMEL_VERDICT_COUNT) {
+    records->verdicts[record->verdict]++;
+  }
+  keep(records, record);
+  if (records->json) {
+    write_json(records, record);
+  }
+  gemel__progress("gemel %s: %s, %s: %s (%zu verdicts, %zu refuted, %.0f s)", records->command,
+                  record->name, gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
+                  records->count, records->verdicts[GEMEL_REFUTED],
+                  gemel__now() - records->started);
+}
+
+/* The folder for counterexamples, made if it isn't there. */
+static int make_folder(const char *path) {
+  struct stat about;
+  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    return gemel__complain("%s: %s", path, strerror(errno));
+  }
+  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
+    return gemel__complain("%s: is no folder", path);
+  }
+  return GEMEL__GOOD;
+}
+
+int gemel__records_open(gemel__records *records, const gemel__args *args,
+                        gemel_verify_options *options) {
+  const char *json = gemel__arg(args, "json"), *folder = gemel__arg(args, "replay-dir");
+  uint64_t instances = 0;
+  memset(records, 0, sizeof *records);
+  records->command = args->command->name;
+  records->table = stdout;
+  records->started = gemel__now();
+  memset(options, 0, sizeof *options);
+  options->size = sizeof *options;
+  options->seed = 1;
+  options->sink = sink;
+  options->user = records;
+  if (gemel__arg_seed(args, &options->seed) != GEMEL__GOOD ||
+      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD ||
+      (folder != NULL && make_folder(folder) != GEMEL__GOOD)) {
+    return GEMEL__BAD;
+  }
+  options->instances = (size_t)instances;
+  options->replay_folder = folder;
+  if (json != NULL) {
+    records->table = strcmp(json, "-") == 0 ? stderr : stdout;
+    records->json = gemel__output_open(&records->output, json) == GEMEL__GOOD;
+    return records->json ? GEMEL__GOOD : GEMEL__BAD;
+  }
+  return GEMEL__GOOD;
+}
+
+int gemel__records_close(gemel__records *records, int keep_it) {
+  int status = GEMEL__GOOD;
+  gemel__progress(NULL);
+  if (records->json) {
+    status = gemel__output_close(&records->output, keep_it);
+    records->json = 0;
+  }
+  return status;
+}
+
+void gemel__records_clear(gemel__records *records) {
+  size_t k;
+  for (k = 0; k < records->count; k++) {
+    gemel_record *row = &records->rows[k];
+    free((char *)row->kind);
+    free((char *)row->name);
+    free((char *)row->how);
+    free((char *)row->detail);
+    free((char *)row->counterexample);
+    free((char *)row->replay);
+  }
+  free(records->rows);
+}
+
+int gemel__records_good(const gemel__records *records) {
+  return records->count > 0 &&
+         records->verdicts[GEMEL_PASSED] + records->verdicts[GEMEL_NOT_APPLICABLE] ==
+             records->count;
+}

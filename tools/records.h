@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `gemel verify` and `gemel equal` do with the harness's records: keep them for the table,
+ * write them as JSON lines, show progress.
+ */
+#ifndef GEMEL__TOOLS_RECORDS_H
+#define GEMEL__TOOLS_RECORDS_H
+
+#include <gemel/verify.h>
+#include "tool.h"
+
+typedef struct gemel__records {
+  const char *command; /* for progress */
+  gemel_record *rows;  /* copies; their strings are our own */
+  size_t count, capacity;
+  size_t verdicts[GEMEL_VERDICT_COUNT];
+  int json; /* 1: OUTPUT is open */
+  gemel__output output;
+  FILE *table;    /* where text for people goes: stdout, or stderr if JSON takes that */
+  double started; /* gemel__now() */
+} gemel__records;
+
+/* The options that both commands have, for their tables, and what they say about output. */
+#define GEMEL__RECORD_OPTIONS                                                                      \
+  {"instances", 'n', "N", "random instances for each subject and tier (default 24)"},              \
+      {"seed", 's', "S",                                                                           \
+       "of everything random, a number (default 1) or 'random'; always printed"},                  \
+      {"json", 'j', "F",                                                                           \
+       "write one JSON object a record a line to F; '-' is stdout, then the table goes to "        \
+       "stderr"},                                                                                  \
+  {                                                                                                \
+    "replay-dir", 'd', "D",                                                                        \
+        "write a file for each counterexample into the folder D, for gemel verify --replay"        \
+  }
+
+/* Reads these options into OPTIONS, whose sink becomes RECORDS, and opens the JSON file.
+ * GEMEL__BAD (said). */
+int gemel__records_open(gemel__records *records, const gemel__args *args,
+                        gemel_verify_options *options);
+
+/* Ends the JSON file: KEEP it (GEMEL__BAD, said, if that fails) or leave nothing. */
+int gemel__records_close(gemel__records *records, int keep);
+void gemel__records_clear(gemel__records *records);
+
+/* 1 if every verdict is passed or not applicable. */
+int gemel__records_good(const gemel__records *records);
+
+/* The table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */
+void gemel__records_print(const gemel__records *records);
+
+/* What isn't passed or not applicable, in full: reason, counterexample, how to repeat it. */
+void gemel__records_print_failures(const gemel__records *records);
+
+#endif

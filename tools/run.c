@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel run: a graph file on tensors from NPY and NPZ files. Everything that can be said about the
+ * inputs is checked before anything is computed, and everything is computed before anything is
+ * written.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "tool.h"
+
+static const gemel__option options[] = {
+    {"in", 'i', "NAME=F.npy",
+     "the input called NAME; or F.npz, whose entries are named as inputs; may be repeated"},
+    {"out", 'o', "DIR",
+     "write each output to DIR/NAME.npy (DIR is made if it isn't there) instead of printing it"},
+    {"threads", 't', "N", "how many threads to use (default: as OpenMP would choose)"},
+    {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
+    {"plain", 'p', NULL, "no fusion, no reuse of memory, the plain kernel of each operation"},
+    {NULL, 0, NULL, NULL}};
+
+/* A graph and what is bound to its inputs. */
+typedef struct binding {
+  gemel_graph *graph;
+  gemel_context *context;
+  size_t n_inputs, n_outputs;
+  gemel_tensor **inputs; /* NULL: not given yet */
+  gemel_tensor **outputs;
+} binding;
+
+/* ---- Inputs ---- */
+
+static void format_tensor_type(const gemel_tensor *tensor, char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "%s", gemel_dtype_name(gemel_tensor_dtype(tensor)));
+  int k, rank = gemel_tensor_rank(tensor);
+  for (k = 0; k < rank && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld%s", k == 0 ? "[" : ", ",
+                             (long long)gemel_tensor_shape(tensor)[k], k == rank - 1 ? "]" : "");
+  }
+}
+
+/* Does TENSOR fit TYPE, as far as can be said without the other inputs? */
+static int fits(const binding *b, gemel_type type, const gemel_tensor *tensor) {
+  int k, rank = gemel_type_rank(b->context, type);
+  if (gemel_tensor_dtype(tensor) != gemel_type_dtype(b->context, type) ||
+      gemel_tensor_rank(tensor) != rank) {
+    return 0;
+  }
+  for (k = 0; k < rank; k++) {
+    int64_t size;
+    if (gemel_dim_is_constant(b->context, gemel_type_dims(b->context, type)[k], &size) &&
+        size != gemel_tensor_shape(tensor)[k]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Binds TENSOR, read from PATH, to the input called NAME. */
+static int bind_input(binding *b, const char *path, const char *name, gemel_tensor *tensor) {
+  char wanted[512], found[512];
+  gemel_type type;
+  size_t k = 0;
+  while (k < b->n_inputs && strcmp(gemel_graph_input_name(b->graph, k), name) != 0) {
+    k++;
+  }
+  if (k == b->n_inputs) {
+    return gemel__complain("%s: the graph has no input called '%s'", path, name);
+  }
+  if (b->inputs[k] != NULL) {
+    return gemel__complain("%s: input %s is given twice", path, name);
+  }
+  type = gemel_value_type(gemel_graph_input(b->graph, k));
+  if (!fits(b, type, tensor)) {
+    gemel_type_format(b->context, type, wanted, sizeof wanted);
+    format_tensor_type(tensor, found, sizeof found);
+    return gemel__complain("%s: input %s is %s, the file holds %s", path, name, wanted, found);
+  }
+  b->inputs[k] = gemel_tensor_ref(tensor);
+  return GEMEL__GOOD;
+}
+
+static int read_npz(binding *b, const char *path) {
+  gemel_error error;
+  char **names;
+  gemel_tensor **tensors;
+  size_t count, k;
+  int status = GEMEL__GOOD;
+  if (!gemel__readable(path)) {
+    return GEMEL__BAD;
+  }
+  if (gemel_npz_load(path, &names, &tensors, &count, &error) != GEMEL_OK) {
+    return gemel__complain_error(path, &error);
+  }
+  for (k = 0; k < count && status == GEMEL__GOOD; k++) {
+    status = bind_input(b, path, names[k], tensors[k]);
+  }
+  gemel_npz_free(names, tensors, count);
+  return status;
+}
+
+static int read_npy(binding *b, const char *name, const char *path) {
+  gemel_error error;
+  gemel_tensor *tensor;
+  int status;
+  if (!gemel__readable(path)) {
+    return GEMEL__BAD;
+  }
+  tensor = gemel_npy_load(path, &error);
+  if (tensor == NULL) {
+    return gemel__complain_error(path, &error);
+  }
+  status = bind_input(b, path, name, tensor);
+  gemel_tensor_unref(tensor);
+  return status;
+}
+
+/* One --in: "name=path" or the path of an NPZ file. */
+static int read_input(binding *b, const char *text) {
+  const char *equals = strchr(text, '=');
+  char *name;
+  int status;
+  if (equals == NULL) {
+    return gemel__ends_in(text, ".npz")
+               ? read_npz(b, text)
+               : gemel__complain("--in: '%s' is neither NAME=F.npy nor F.npz", text);
+  }
+  name = gemel__need_text("%.*s", (int)(equals - text), text);
+  status = read_npy(b, name, equals + 1);
+  free(name);
+  return status;
+}
+
+static int read_inputs(binding *b, const gemel__args *args) {
+  char type[512];
+  size_t k;
+  int j;
+  for (j = 0; j < args->n_given; j++) {
+    if (strcmp(args->given[j].option->name, "in") == 0 &&
+        read_input(b, args->given[j].value) != GEMEL__GOOD) {
+      return GEMEL__BAD;
+    }
+  }
+  for (k = 0; k < b->n_inputs; k++) {
+    if (b->inputs[k] == NULL) {
+      gemel_type_format(b->context, gemel_value_type(gemel_graph_input(b->graph, k)), type,
+                        sizeof type);
+      return gemel__complain("%s: input %s (%s) is not given: --in %s=F.npy", args->operands[0],
+                             gemel_graph_input_name(b->graph, k), type,
+                             gemel_graph_input_name(b->graph, k));
+    }
+  }
+  return GEMEL__GOOD;
+}
+
+/* ---- Outputs ---- */
+
+/* What can be known to go wrong with --out DIR before anything is computed. */
+static int check_folder(const binding *b, const char *folder) {
+  struct stat about;
+  size_t k;
+  for (k = 0; k < b->n_outputs; k++) {
+    gemel_type type = gemel_value_type(gemel_graph_output(b->graph, k));
+    if (gemel_type_dtype(b->context, type) == GEMEL_BF16) {
+      return gemel__complain("output %s is bf16, which NPY has no name for: cast it in the graph",
+                             gemel_graph_output_name(b->graph, k));
+    }
+  }
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    return gemel__complain("%s: %s", folder, strerror(errno));
+  }
+  if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode)) {
+    return gemel__complain("%s: is no folder", folder);
+  }
+  return GEMEL__GOOD;
+}
+
+static int write_outputs(const binding *b, const char *folder) {
+  size_t k;
+  int status = GEMEL__GOOD;
+  for (k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
+    gemel_view view = gemel_tensor_view(b->outputs[k]);
+    gemel_error error;
+    char *path = gemel__need_text("%s/%s.npy", folder, gemel_graph_output_name(b->graph, k));
+    if (gemel_npy_save(path, &view, &error) != GEMEL_OK) {
+      status = gemel__complain_error(path, &error);
+    }
+    free(path);
+  }
+  return status;
+}
+
+static void print_outputs(const binding *b) {
+  char type[512];
+  size_t k;
+  for (k = 0; k < b->n_outputs; k++) {
+    format_tensor_type(b->outputs[k], type, sizeof type);
+    printf("%s: %s\n", gemel_graph_output_name(b->graph, k), type);
+    gemel__print_values(stdout, b->outputs[k]);
+  }
+}
+
+/* ---- The command ---- */
+
+static int compute(binding *b, const gemel__args *args, const gemel_options *settings) {
+  gemel_error error;
+  gemel_function *function = gemel_compile(b->graph, settings, &error);
+  gemel_status status = GEMEL_OK;
+  if (function == NULL) {
+    return gemel__complain_error(args->operands[0], &error);
+  }
+  status = gemel_call(function, b->inputs, b->outputs, &error);
+  gemel_function_free(function);
+  return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(args->operands[0], &error);
+}
+
+static int run_graph(binding *b, const gemel__args *args, const gemel_options *settings) {
+  const char *folder = gemel__arg(args, "out");
+  int status = read_inputs(b, args);
+  if (status == GEMEL__GOOD && folder != NULL) {
+    status = check_folder(b, folder);
+  }
+  if (status == GEMEL__GOOD) {
+    status = compute(b, args, settings);
+  }
+  if (status == GEMEL__GOOD && folder != NULL) {
+    status = write_outputs(b, folder);
+  } else if (status == GEMEL__GOOD) {
+    print_outputs(b);
+  }
+  return status;
+}
+
+static gemel_tensor **need_tensors(size_t count) {
+  gemel_tensor **tensors = gemel__need(NULL, (count + 1) * sizeof *tensors);
+  memset(tensors, 0, (count + 1) * sizeof *tensors);
+  return tensors;
+}
+
+static void release_tensors(gemel_tensor **tensors, size_t count) {
+  size_t k;
+  for (k = 0; k < count; k++) {
+    gemel_tensor_unref(tensors[k]);
+  }
+  free(tensors);
+}
+
+static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_options *settings) {
+  binding b;
+  int status;
+  b.graph = graph;
+  b.context = gemel_graph_context(graph);
+  b.n_inputs = gemel_graph_input_count(graph);
+  b.n_outputs = gemel_graph_output_count(graph);
+  b.inputs = need_tensors(b.n_inputs);
+  b.outputs = need_tensors(b.n_outputs);
+  status = run_graph(&b, args, settings);
+  release_tensors(b.inputs, b.n_inputs);
+  release_tensors(b.outputs, b.n_outputs);
+  return status;
+}
+
+static int run(const gemel__args *args) {
+  gemel_options settings = {sizeof settings, 0, 0, 0};
+  uint64_t threads = 0;
+  gemel_context *context;
+  gemel_graph *graph = NULL;
+  int status = GEMEL__BAD;
+  if (gemel__arg_number(args, "threads", 1, 4096, &threads) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  settings.threads = (int)threads;
+  settings.deterministic = gemel__arg_set(args, "deterministic");
+  settings.plain = gemel__arg_set(args, "plain");
+  context = gemel__context_need();
+  if (context != NULL && (graph = gemel__graph_read(context, args->operands[0], NULL)) != NULL) {
+    status = with_graph(graph, args, &settings);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return status;
+}
+
+const gemel__command gemel__command_run = {
+    "run",
+    "FILE",
+    "Run a graph file on tensors from NPY files; print its outputs or write them as NPY files.",
+    "Dtypes, ranks and sizes are checked first. Sizes that are symbols take their values from the "
+    "inputs. NPY has no name for bf16: cast to or from it in the graph.",
+    options,
+    1,
+    1,
+    run};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Messages to people: complaints and progress. A complaint is one message that begins with
+ * "gemel: "; progress is shown on a terminal only, on one line that is written over and cleared.
+ */
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
+#include "tool.h"
+
+static int progress_shown;
+
+int gemel__complain(const char *format, ...) {
+  va_list args;
+  gemel__progress(NULL);
+  va_start(args, format);
+  fputs("gemel: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return GEMEL__BAD;
+}
+
+int gemel__complain_error(const char *what, const gemel_error *error) {
+  const char *text = error->text[0] != '\0' ? error->text : gemel_status_text(error->status);
+  return what != NULL ? gemel__complain("%s: %s", what, text) : gemel__complain("%s", text);
+}
+
+void gemel__progress(const char *format, ...) {
+  static int terminal = -1;
+  va_list args;
+  if (terminal < 0) {
+    terminal = isatty(STDERR_FILENO);
+  }
+  if (!terminal || (format == NULL && !progress_shown)) {
+    return;
+  }
+  fputs("\r\033[K", stderr);
+  progress_shown = format != NULL;
+  if (format != NULL) {
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+  }
+  fflush(stderr);
+}
+
+double gemel__now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

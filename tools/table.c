@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of verdicts: a row for each subject, a column for each tier. A cell says the verdict
+ * and what carries it: the model that decided (field, cells, samples), or the largest error ÷
+ * bound. Why something is not applicable stands below, once for each reason. What is worse than
+ * that is printed in full.
+ */
+#include <string.h>
+#include <stdlib.h>
+#include "records.h"
+
+enum { CELL = 16, MAX_REASONS = 99 };
+
+typedef struct reasons {
+  const char *texts[MAX_REASONS];
+  size_t counts[MAX_REASONS];
+  size_t count;
+} reasons;
+
+/* The number of this reason, from 1; 0 when there are too many. */
+static size_t reason_number(reasons *seen, const char *text) {
+  size_t k;
+  for (k = 0; k < seen->count; k++) {
+    if (strcmp(seen->texts[k], text) == 0) {
+      seen->counts[k]++;
+      return k + 1;
+    }
+  }
+  if (seen->count == MAX_REASONS || text[0] == '\0') {
+    return 0;
+  }
+  seen->texts[seen->count] = text;
+  seen->counts[seen->count] = 1;
+  return ++seen->count;
+}
+
+static void format_cell(const gemel_record *r, reasons *seen, char *cell) {
+  size_t number;
+  if (r == NULL) {
+    snprintf(cell, CELL, "-");
+  } else if (r->verdict == GEMEL_NOT_APPLICABLE) {
+    number = reason_number(seen, r->detail);
+    snprintf(cell, CELL, number > 0 ? "n/a %zu" : "n/a", number);
+  } else if (r->verdict == GEMEL_PASSED && r->tier == GEMEL_TIER_FLOAT) {
+    snprintf(cell, CELL, "passed %.2f", r->worst);
+  } else if (r->verdict == GEMEL_PASSED &&
+             (r->tier == GEMEL_TIER_REAL || r->tier == GEMEL_TIER_GRADIENT)) {
+    snprintf(cell, CELL, "passed %.8s", r->how);
+  } else {
+    snprintf(cell, CELL, "%s",
+             r->verdict == GEMEL_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
+  }
+}
+
+static int same_subject(const gemel_record *a, const gemel_record *b) {
+  return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
+/* Prints the row of the records FIRST .. END, which are of one subject. */
+static void print_row(const gemel__records *records, size_t first, size_t end, int width,
+                      reasons *seen) {
+  const gemel_record *cells[GEMEL_TIER_COUNT] = {NULL};
+  char cell[CELL];
+  size_t k;
+  for (k = first; k < end; k++) {
+    if ((unsigned)records->rows[k].tier < GEMEL_TIER_COUNT) {
+      cells[records->rows[k].tier] = &records->rows[k];
+    }
+  }
+  fprintf(records->table, "%-*s", width, records->rows[first].name);
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    format_cell(cells[k], seen, cell);
+    fprintf(records->table, k + 1 < GEMEL_TIER_COUNT ? "  %-15s" : "  %s", cell);
+  }
+  fputc('\n', records->table);
+}
+
+static int name_width(const gemel__records *records) {
+  size_t k, width = 9;
+  for (k = 0; k < records->count; k++) {
+    size_t length = strlen(records->rows[k].name);
+    width = length > width && length <= 40 ? length : width;
+  }
+  return (int)width;
+}
+
+static void print_reasons(FILE *file, const reasons *seen) {
+  size_t k;
+  if (seen->count > 0) {
+    fputs("\nnot applicable:\n", file);
+  }
+  for (k = 0; k < seen->count; k++) {
+    fprintf(file, "  n/a %zu: %s (%zu)\n", k + 1, seen->texts[k], seen->counts[k]);
+  }
+}
+
+void gemel__records_print(const gemel__records *records) {
+  reasons seen = {{NULL}, {0}, 0};
+  int width = name_width(records);
+  size_t k, first = 0;
+  fprintf(records->table, "%-*s", width, "");
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    fprintf(records->table, k + 1 < GEMEL_TIER_COUNT ? "  %-15s" : "  %s",
+            gemel_tier_name((gemel_tier)k));
+  }
+  fputc('\n', records->table);
+  for (k = 1; k <= records->count; k++) {
+    if (k == records->count || !same_subject(&records->rows[first], &records->rows[k])) {
+      print_row(records, first, k, width, &seen);
+      first = k;
+    }
+  }
+  print_reasons(records->table, &seen);
+  gemel__records_print_failures(records);
+}
+
+/* ---- What didn't pass ---- */
+
+static void print_indented(FILE *file, const char *text) {
+  while (*text != '\0') {
+    size_t length = strcspn(text, "\n");
+    fprintf(file, "    %.*s\n", (int)length, text);
+    text += length + (text[length] == '\n');
+  }
+}
+
+/* A command line that meets the same instance again. */
+static void print_repeat(FILE *file, const gemel_record *r) {
+  size_t operation = strcspn(r->name, ".");
+  if (r->replay != NULL) {
+    fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
+  } else if (strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
+    fprintf(file, "  repeat: gemel verify --ops %.*s --tier %s --seed %llu --replay-dir .\n",
+            (int)operation, r->name, gemel_tier_name(r->tier), (unsigned long long)r->seed);
+  }
+}
+
+void gemel__records_print_failures(const gemel__records *records) {
+  FILE *file = records->table;
+  size_t k;
+  for (k = 0; k < records->count; k++) {
+    const gemel_record *r = &records->rows[k];
+    if (r->verdict == GEMEL_PASSED || r->verdict == GEMEL_NOT_APPLICABLE) {
+      continue;
+    }
+    fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,
+            gemel_tier_name(r->tier), r->detail[0] != '\0' ? ": " : "", r->detail);
+    if (r->counterexample != NULL) {
+      print_indented(file, r->counterexample);
+    }
+    print_repeat(file, r);
+  }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the sub-commands of `gemel` share: how they are described, their arguments, messages, and
+ * output that appears whole or not at all. A sub-command is one gemel__command; the table of its
+ * options is what its --help prints and what the man page is checked against.
+ */
+#ifndef GEMEL__TOOLS_TOOL_H
+#define GEMEL__TOOLS_TOOL_H
+
+#include <gemel/gemel.h>
+#include <stdio.h>
+
+/* Exit statuses. */
+enum {
+  GEMEL__GOOD = 0,
+  GEMEL__REFUTED = 1, /* something was refuted, or differs */
+  GEMEL__BAD = 2      /* usage, input that can't be read, output that can't be written */
+};
+
+/* Defaults that the environment variable GEMEL_FLAGS may set. X(name, summary). An option of the
+ * same name takes its default from there. */
+#define GEMEL__FLAG_TABLE(X)                                                                       \
+  X(deterministic, "1: results that don't depend on the number of threads")                        \
+  X(instances, "random instances for each operation and tier")                                     \
+  X(seed, "of everything random: a number, or the word random")                                    \
+  X(threads, "how many threads a call may use")
+
+/* ---- Describing a command ---- */
+
+/* One option; a table of them ends with a NULL name. */
+typedef struct gemel__option {
+  const char *name;  /* the long one, without dashes */
+  char letter;       /* the short one; 0: none */
+  const char *value; /* what its value is called; NULL: it takes none */
+  const char *help;
+} gemel__option;
+
+/* One option as it was given. */
+typedef struct gemel__given {
+  const gemel__option *option;
+  const char *value;
+} gemel__given;
+
+typedef struct gemel__args {
+  const struct gemel__command *command;
+  gemel__given *given; /* in their order */
+  int n_given;
+  char **operands;
+  int n_operands;
+} gemel__args;
+
+typedef struct gemel__command {
+  const char *name;
+  const char *operands; /* as in "usage: gemel name [OPTION]... operands" */
+  const char *summary;
+  const char *about; /* a paragraph or more below the options; may be NULL */
+  const gemel__option *options;
+  int min_operands, max_operands; /* max -1: no limit */
+  int (*run)(const gemel__args *args);
+} gemel__command;
+
+/* The commands, in the order of --help; without the harness, those that need it are left out. */
+#ifdef HAVE_VERIFY
+#define GEMEL__HARNESS_COMMANDS(X) X(verify) X(equal)
+#else
+#define GEMEL__HARNESS_COMMANDS(X)
+#endif
+#define GEMEL__COMMAND_TABLE(X) GEMEL__HARNESS_COMMANDS(X) X(run) X(grad) X(show) X(convert) X(info)
+#define GEMEL__COMMAND_DECLARE(name) extern const gemel__command gemel__command_##name;
+GEMEL__COMMAND_TABLE(GEMEL__COMMAND_DECLARE)
+#undef GEMEL__COMMAND_DECLARE
+
+/* ---- Arguments (args.c, flags.c) ---- */
+
+/* Reads GEMEL_FLAGS. GEMEL__BAD (said) if it is malformed. */
+int gemel__flags_read(void);
+
+/* The value that GEMEL_FLAGS gives NAME, or NULL. */
+const char *gemel__flag(const char *name);
+
+/* Reads argv of a sub-command (argv[0] is its name). GEMEL__GOOD; GEMEL__BAD (said); -1: --help was
+ * asked for and printed. Release with gemel__args_clear in any case. */
+int gemel__args_read(gemel__args *args, const gemel__command *command, int argc, char **argv);
+void gemel__args_clear(gemel__args *args);
+
+/* The last value given for option NAME, else GEMEL_FLAGS', else NULL; "" for a bare option. */
+const char *gemel__arg(const gemel__args *args, const char *name);
+
+/* 1 if the option, one without a value, is given (or the flag is 1). */
+int gemel__arg_set(const gemel__args *args, const char *name);
+
+/* *VALUE = the option's whole number in MIN..MAX; left alone if it isn't given. GEMEL__BAD (said)
+ * otherwise. */
+int gemel__arg_number(const gemel__args *args, const char *name, uint64_t min, uint64_t max,
+                      uint64_t *value);
+
+/* *SEED = --seed: a number, or "random"; left alone if it isn't given. */
+int gemel__arg_seed(const gemel__args *args, uint64_t *seed);
+
+/* ---- Messages (say.c) ---- */
+
+/* Prints "gemel: " and the message to stderr; returns GEMEL__BAD. */
+int gemel__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for an error of the library about WHAT (a path; NULL: nothing to name). */
+int gemel__complain_error(const char *what, const gemel_error *error);
+
+/* Prints "\r" and a message without a newline to stderr if that is a terminal; NULL clears it. */
+void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Seconds of a monotonic clock. */
+double gemel__now(void);
+
+/* ---- Files (files.c) ---- */
+
+/* malloc and its kin, for a program that can say so and leave: exits with GEMEL__BAD when memory is
+ * out. Nothing is held then that outlives the process. */
+void *gemel__need(void *block, size_t bytes);
+char *gemel__need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* 1 if PATH ends in SUFFIX. */
+int gemel__ends_in(const char *path, const char *suffix);
+
+/* A graph from a file; *NAME is freed with gemel_text_free. NULL (said) on failure. */
+gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name);
+
+/* A context, or NULL (said). */
+gemel_context *gemel__context_need(void);
+
+/* 1 if PATH can be read as a regular file (or the like); else says what it is. */
+int gemel__readable(const char *path);
+
+/* A file being written. What goes to a regular file is written aside and renamed at the end. */
+typedef struct gemel__output {
+  FILE *file;
+  char *path;  /* where it shall be */
+  char *aside; /* where it is until then; NULL: there, or stdout */
+} gemel__output;
+
+/* PATH "-" is stdout. GEMEL__BAD (said). */
+int gemel__output_open(gemel__output *output, const char *path);
+
+/* A gemel_write whose state is a gemel__output. */
+int gemel__output_write(void *output, const void *bytes, size_t count);
+
+/* KEEP: the file appears, or GEMEL__BAD (said). Otherwise nothing appears. */
+int gemel__output_close(gemel__output *output, int keep);
+
+/* Writes GRAPH to PATH: binary if that ends in ".gemel", else text. GEMEL__BAD (said). */
+int gemel__graph_write(const gemel_graph *graph, const char *name, const char *path);
+
+/* ---- Printing (values.c, attrs.c) ---- */
+
+/* Prints a tensor's values as NumPy does: brackets, columns, the middle left out of long ones. */
+void gemel__print_values(FILE *file, const gemel_tensor *tensor);
+
+/* Writes the attributes of VALUE's node that are there (", name = value" each) into TEXT, shortened
+ * to fit. */
+void gemel__print_attributes(gemel_value value, char *text, size_t bytes);
+
+/* show's other formats (debug.c, dot.c). */
+void gemel__show_debug(FILE *file, const gemel_graph *graph, const char *name);
+void gemel__show_dot(FILE *file, const gemel_graph *graph, const char *name);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel verify: the harness over the operations, or over one replay file.
+ */
+#include <string.h>
+#include "records.h"
+
+static const gemel__option options[] = {
+    {"ops", 'o', "GLOB", "only operations whose name matches, as '*softmax*' (default: all)"},
+    {"tier", 't', "T[,T]...",
+     "only these tiers, of real, integer, float, gradient, special (default: all)"},
+    GEMEL__RECORD_OPTIONS,
+    {"replay", 'r', "FILE",
+     "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
+    {NULL, 0, NULL, NULL}};
+
+/* *TIERS = the bits of the tiers in TEXT, separated by commas. */
+static int read_tiers(const char *text, unsigned *tiers) {
+  *tiers = 0;
+  do {
+    size_t length = strcspn(text, ",");
+    unsigned k = 0;
+    while (k < GEMEL_TIER_COUNT && (strlen(gemel_tier_name((gemel_tier)k)) != length ||
+                                    memcmp(gemel_tier_name((gemel_tier)k), text, length) != 0)) {
+      k++;
+    }
+    if (k == GEMEL_TIER_COUNT) {
+      return gemel__complain("--tier: there is no tier '%.*s'; see gemel verify --help",
+                             (int)length, text);
+    }
+    *tiers |= 1u << k;
+    text += length;
+  } while (*text++ == ',');
+  return GEMEL__GOOD;
+}
+
+/* How many operations the records are about: a derivative belongs to its operation. */
+static size_t count_operations(const gemel__records *records) {
+  const char *last = "";
+  size_t k, count = 0;
+  for (k = 0; k < records->count; k++) {
+    const char *name = records->rows[k].name;
+    count += strcmp(records->rows[k].kind, "operation") == 0 && strcmp(name, last) != 0;
+    last = name;
+  }
+  return count;
+}
+
+static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
+  fputs("\ngemel verify: ", r->table);
+  if (!replay) {
+    fprintf(r->table, "%zu operations, ", count_operations(r));
+  }
+  fprintf(r->table,
+          "%zu passed, %zu not applicable, %zu uninformative, %zu not run, %zu refuted (seed %llu, "
+          "%.1f s)\n",
+          r->verdicts[GEMEL_PASSED], r->verdicts[GEMEL_NOT_APPLICABLE],
+          r->verdicts[GEMEL_UNINFORMATIVE], r->verdicts[GEMEL_NOT_RUN], r->verdicts[GEMEL_REFUTED],
+          (unsigned long long)seed, gemel__now() - r->started);
+}
+
+/* Runs the harness with OPTIONS; REPLAY may be NULL. */
+static gemel_status run_harness(gemel_context *context, const char *replay,
+                                const gemel_verify_options *options, gemel_error *error) {
+  return replay != NULL ? gemel_verify_replay(context, replay, options, NULL, error)
+                        : gemel_verify_operations(context, options, NULL, error);
+}
+
+static int verify(gemel__records *records, const char *replay,
+                  const gemel_verify_options *settings) {
+  gemel_error error;
+  gemel_status status;
+  gemel_context *context = gemel__context_need();
+  int closed;
+  if (context == NULL) {
+    return GEMEL__BAD;
+  }
+  status = run_harness(context, replay, settings, &error);
+  gemel_context_unref(context);
+  closed = gemel__records_close(records, status == GEMEL_OK);
+  if (status != GEMEL_OK) {
+    return gemel__complain_error(replay, &error);
+  }
+  gemel__records_print(records);
+  print_summary(records,
+                replay != NULL && records->count > 0 ? records->rows[0].seed : settings->seed,
+                replay != NULL);
+  if (closed != GEMEL__GOOD) {
+    return closed;
+  }
+  return gemel__records_good(records) ? GEMEL__GOOD : GEMEL__REFUTED;
+}
+
+static int run(const gemel__args *args) {
+  gemel__records records;
+  gemel_verify_options settings;
+  const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
+  unsigned bits = 0;
+  int status;
+  if ((tiers != NULL && read_tiers(tiers, &bits) != GEMEL__GOOD) ||
+      (replay != NULL && !gemel__readable(replay)) ||
+      gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  settings.tiers = bits;
+  settings.ops = gemel__arg(args, "ops");
+  status = verify(&records, replay, &settings);
+  gemel__records_close(&records, 0);
+  gemel__records_clear(&records);
+  return status;
+}
+
+const gemel__command gemel__command_verify = {
+    "verify",
+    "",
+    "Verify every operation and its derivatives against independent references.",
+    "Evidence comes in five tiers. real: are both sides the same function over the reals? integer: "
+    "is the result exact, to the bit, where everything is? float: is each result within the bound "
+    "propagated for this input? gradient: is the symbolic derivative the derivative? special: NaN, "
+    "infinities, signed zeros, ties, odd layouts.\n"
+    "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "
+    "(with a counterexample). Exit status 0 if there are only the first two, else 1; 2 for usage "
+    "and for what can't be read or written.",
+    options,
+    0,
+    0,
+    run};
