@@ -94,7 +94,7 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
   for (k = 0; k < records->count; k++) {
     print_evidence(file, &records->rows[k]);
   }
-  gemel__records_print_failures(records);
+  gemel__records_print_failures(records, GEMEL_REFUTED); /* the others are said above */
   if (result->refused != 0) {
     fputs("\nnot allowed: ", file);
     print_needs(file, result->refused);

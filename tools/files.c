@@ -70,11 +70,6 @@ int gemel__readable(const char *path) {
   return 1;
 }
 
-/* The message of a text error names the file by itself. */
-static const char *unless_named(const char *path, const gemel_error *error) {
-  return strncmp(error->text, path, strlen(path)) == 0 ? NULL : path;
-}
-
 gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name) {
   gemel_error error;
   gemel_graph *graph;
@@ -83,7 +78,7 @@ gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **
   }
   graph = gemel_load(context, path, name, &error);
   if (graph == NULL) {
-    gemel__complain_error(unless_named(path, &error), &error);
+    gemel__complain_error(path, &error);
   }
   return graph;
 }

@@ -48,7 +48,8 @@ int gemel__records_good(const gemel__records *records);
 /* The table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */
 void gemel__records_print(const gemel__records *records);
 
-/* What isn't passed or not applicable, in full: reason, counterexample, how to repeat it. */
-void gemel__records_print_failures(const gemel__records *records);
+/* Every record whose verdict is FROM or worse, in full: reason, counterexample, how to repeat it.
+ */
+void gemel__records_print_failures(const gemel__records *records, gemel_verdict from);
 
 #endif

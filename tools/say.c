@@ -4,6 +4,7 @@
  * "gemel: "; progress is shown on a terminal only, on one line that is written over and cleared.
  */
 #include <stdarg.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "tool.h"
@@ -23,7 +24,10 @@ int gemel__complain(const char *format, ...) {
 
 int gemel__complain_error(const char *what, const gemel_error *error) {
   const char *text = error->text[0] != '\0' ? error->text : gemel_status_text(error->status);
-  return what != NULL ? gemel__complain("%s: %s", what, text) : gemel__complain("%s", text);
+  if (what == NULL || strncmp(text, what, strlen(what)) == 0) {
+    return gemel__complain("%s", text); /* a message with a line names the file by itself */
+  }
+  return gemel__complain("%s: %s", what, text);
 }
 
 void gemel__progress(const char *format, ...) {

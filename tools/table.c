@@ -111,7 +111,7 @@ void gemel__records_print(const gemel__records *records) {
     }
   }
   print_reasons(records->table, &seen);
-  gemel__records_print_failures(records);
+  gemel__records_print_failures(records, GEMEL_NOT_RUN);
 }
 
 /* ---- What didn't pass ---- */
@@ -135,12 +135,12 @@ static void print_repeat(FILE *file, const gemel_record *r) {
   }
 }
 
-void gemel__records_print_failures(const gemel__records *records) {
+void gemel__records_print_failures(const gemel__records *records, gemel_verdict from) {
   FILE *file = records->table;
   size_t k;
   for (k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
-    if (r->verdict == GEMEL_PASSED || r->verdict == GEMEL_NOT_APPLICABLE) {
+    if (r->verdict < from) {
       continue;
     }
     fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,

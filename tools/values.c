@@ -4,6 +4,7 @@
  * lines of 75 characters, and of more than 1000 elements only the first and last three along each
  * axis. A float has as few digits as tell it from its neighbours, eight at most.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "core/dtype.h"
@@ -20,19 +21,29 @@ typedef struct printer {
   int column;
 } printer;
 
+/* VALUE with DIGITS significant digits: without an exponent if that stays short. */
+static void format_digits(double value, int digits, char *text) {
+  int exponent = value == 0 ? 0 : (int)floor(log10(fabs(value)));
+  if (!isfinite(value)) {
+    snprintf(text, ELEMENT, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+  } else if (exponent < -4 || exponent >= 2 * DIGITS) {
+    snprintf(text, ELEMENT, "%.*e", digits - 1, value);
+  } else {
+    int behind = digits - 1 - exponent;
+    snprintf(text, ELEMENT, behind > 0 ? "%.*f" : "%.*f.", behind > 0 ? behind : 0, value);
+  }
+}
+
 static void format_float(gemel_dtype dtype, double value, char *text) {
   char bits[8], back[8];
   int digits;
   gemel__dtype_store(dtype, value, bits);
   for (digits = 1; digits <= DIGITS; digits++) {
-    snprintf(text, ELEMENT, "%.*g", digits, value);
+    format_digits(value, digits, text);
     gemel__dtype_store(dtype, strtod(text, NULL), back);
     if (memcmp(bits, back, gemel_dtype_size(dtype)) == 0) {
       break;
     }
-  }
-  if (strspn(text, "-0123456789") == strlen(text)) {
-    strcat(text, ".");
   }
 }
 

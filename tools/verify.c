@@ -59,11 +59,11 @@ static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
           (unsigned long long)seed, gemel__now() - r->started);
 }
 
-/* Runs the harness with OPTIONS; REPLAY may be NULL. */
+/* Runs the harness with SETTINGS; REPLAY may be NULL. */
 static gemel_status run_harness(gemel_context *context, const char *replay,
-                                const gemel_verify_options *options, gemel_error *error) {
-  return replay != NULL ? gemel_verify_replay(context, replay, options, NULL, error)
-                        : gemel_verify_operations(context, options, NULL, error);
+                                const gemel_verify_options *settings, gemel_error *error) {
+  return replay != NULL ? gemel_verify_replay(context, replay, settings, NULL, error)
+                        : gemel_verify_operations(context, settings, NULL, error);
 }
 
 static int verify(gemel__records *records, const char *replay,
