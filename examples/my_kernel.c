@@ -97,7 +97,8 @@ static void print_record(void *user, const gemel_record *record) {
 /* 1 if the harness says of the kernel what it should: passed somewhere and refuted nowhere, or
  * refuted. */
 static int judge(gemel_context *context, const gemel_kernel *kernel, int right) {
-  gemel_verify_options options = {.size = sizeof options, .seed = 1, .sink = print_record};
+  gemel_verify_options options = {
+      .size = sizeof options, .seed = 1, .instances = 200, .sink = print_record};
   gemel_verify_summary summary = {.size = sizeof summary};
   gemel_error error;
   if (gemel_verify_kernel(context, "softmax", kernel, &options, &summary, &error) != GEMEL_OK) {
