@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hash-consing. The table maps a node's content to its id; a slot holds id + 1. A node's first
+ * Hash-consing. The table maps a node's content to its id: a slot holds the id, and a byte beside it
+ * eight bits of the content's hash (0: empty), so that a node which isn't there is told from the
+ * others without looking at them. A node's first
  * slots are near twice the id of its largest input: what was built together lies together, so a
  * chain of ten million nodes walks through the table instead of jumping about it. Only when the
  * WINDOW slots there are full (many nodes on one input) does a node go to a place given by its
@@ -16,6 +18,7 @@
 #include "core/intern.h"
 
 #define WINDOW 8
+#define SPREAD 3
 #define FIRST_NODES 64
 
 static uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
@@ -43,50 +46,58 @@ static int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, uint32_
          (n == 0 || memcmp(graph->pool + node->in_begin, inputs, n * sizeof *inputs) == 0);
 }
 
+/* 1 … 255 from the bits of a hash that don't choose the slot. */
+static unsigned char tag_of(uint64_t hash) {
+  return (unsigned char)((hash >> 56) % 255 + 1);
+}
+
 /* The slot where such a node is, or the empty one where it would go. */
 static size_t find_slot(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
-                        const gemel__ref *inputs) {
+                        const gemel__ref *inputs, unsigned char *tag) {
+  uint64_t hash = node_hash(op, attrs, n, inputs);
   size_t mask = graph->slot_count - 1;
-  size_t slot = (size_t)largest_input(n, inputs) * 2;
-  int k;
-  if (n > 0) {
-    for (k = 0; k < WINDOW; k++, slot++) {
-      uint32_t id = graph->slots[slot & mask];
-      if (id == 0 || same_node(graph, id - 1, op, attrs, n, inputs)) {
-        return slot & mask;
-      }
-    }
-  }
-  for (slot = node_hash(op, attrs, n, inputs) & mask;; slot = (slot + 1) & mask) {
-    uint32_t id = graph->slots[slot];
-    if (id == 0 || same_node(graph, id - 1, op, attrs, n, inputs)) {
+  size_t slot = n > 0 ? (size_t)largest_input(n, inputs) * SPREAD : (size_t)hash;
+  size_t k;
+  *tag = tag_of(hash);
+  for (k = 0;; k++, slot++) {
+    slot = k == WINDOW ? (size_t)hash & mask : slot & mask;
+    if (graph->tags[slot] == 0 ||
+        (graph->tags[slot] == *tag &&
+         same_node(graph, graph->slots[slot], op, attrs, n, inputs))) {
       return slot;
     }
   }
 }
 
-static size_t slot_of(const gemel_graph *graph, uint32_t id) {
+static size_t slot_of(const gemel_graph *graph, uint32_t id, unsigned char *tag) {
   const gemel__node *node = gemel__node_at(graph, id);
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, id, &count);
-  return find_slot(graph, node->op, node->attrs, count, inputs);
+  return find_slot(graph, node->op, node->attrs, count, inputs, tag);
 }
 
 /* Doubles the table. Inserting in the order of ids gives each node the slots it would have got. */
 static int grow_slots(gemel_graph *graph) {
   size_t count = graph->slot_count == 0 ? 4 * FIRST_NODES : graph->slot_count * 2;
   uint32_t *slots = gemel__alloc_array(count, sizeof *slots);
-  uint32_t *old = graph->slots;
-  size_t old_count = graph->slot_count, k;
-  if (slots == NULL) {
+  unsigned char *tags = gemel__alloc_array(count, 1);
+  size_t k;
+  if (slots == NULL || tags == NULL) {
+    gemel__free(slots, count * sizeof *slots);
+    gemel__free(tags, count);
     return -1;
   }
+  gemel__free(graph->slots, graph->slot_count * sizeof *slots);
+  gemel__free(graph->tags, graph->slot_count);
   graph->slots = slots;
+  graph->tags = tags;
   graph->slot_count = count;
   for (k = 0; k < graph->n_nodes; k++) {
-    slots[slot_of(graph, (uint32_t)k)] = (uint32_t)k + 1;
+    unsigned char tag;
+    size_t slot = slot_of(graph, (uint32_t)k, &tag);
+    slots[slot] = (uint32_t)k;
+    tags[slot] = tag;
   }
-  gemel__free(old, old_count * sizeof *old);
   return 0;
 }
 
@@ -104,9 +115,10 @@ int gemel__graph_reserve(gemel_graph *graph) {
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, uint32_t *node) {
-  uint32_t id = graph->slots[find_slot(graph, op, attrs, n_inputs, inputs)];
-  *node = id - 1;
-  return id != 0;
+  unsigned char tag;
+  size_t slot = find_slot(graph, op, attrs, n_inputs, inputs, &tag);
+  *node = graph->slots[slot];
+  return graph->tags[slot] != 0;
 }
 
 /* ---- Names and provenance ---- */
@@ -182,7 +194,7 @@ static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
                                     graph->n_types + n_outputs, sizeof *graph->types) != 0) {
     return -1;
   }
-  if ((graph->n_nodes + 1) * 2 > graph->slot_count) {
+  if ((graph->n_nodes + 1) * SPREAD > graph->slot_count) {
     return grow_slots(graph);
   }
   return 0;
@@ -209,6 +221,7 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
                                 gemel_location where, uint32_t *node) {
+  unsigned char tag;
   size_t slot;
   if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
       n_outputs > UINT16_MAX) {
@@ -217,7 +230,7 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
   if (make_room(graph, n_inputs, n_outputs) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  slot = find_slot(graph, op, attrs, n_inputs, inputs);
+  slot = find_slot(graph, op, attrs, n_inputs, inputs, &tag);
   write_node(graph, op, attrs, n_outputs, types, where);
   if (n_inputs > 0) {
     memcpy(graph->pool + graph->n_pool, inputs, n_inputs * sizeof *inputs);
@@ -225,16 +238,18 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
   graph->n_pool += n_inputs;
   *node = (uint32_t)graph->n_nodes++;
   graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  graph->slots[slot] = *node + 1;
+  graph->slots[slot] = *node;
+  graph->tags[slot] = tag;
   return GEMEL_OK;
 }
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
+  unsigned char tag;
   const gemel__node *record = gemel__node_at(graph, node);
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }
-  graph->slots[slot_of(graph, node)] = 0;
+  graph->tags[slot_of(graph, node, &tag)] = 0;
   graph->n_pool = record->in_begin;
   if (record->n_outputs != 1) {
     graph->n_types -= record->n_outputs;

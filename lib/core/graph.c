@@ -19,6 +19,7 @@ static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->pool, graph->pool_capacity * sizeof *graph->pool);
   gemel__free(graph->types, graph->type_capacity * sizeof *graph->types);
   gemel__free(graph->slots, graph->slot_count * sizeof *graph->slots);
+  gemel__free(graph->tags, graph->slot_count);
   gemel__free(graph->inputs, graph->input_capacity * sizeof *graph->inputs);
   gemel__free(graph->input_names, graph->input_name_capacity * sizeof *graph->input_names);
   gemel__free(graph->outputs, graph->output_capacity * sizeof *graph->outputs);
@@ -313,7 +314,7 @@ const char *gemel_graph_output_name(const gemel_graph *graph, size_t k) {
 size_t gemel_graph_bytes(const gemel_graph *graph) {
   return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
          graph->pool_capacity * sizeof *graph->pool + graph->type_capacity * sizeof *graph->types +
-         graph->slot_count * sizeof *graph->slots + graph->input_capacity * sizeof *graph->inputs +
+         graph->slot_count * (sizeof *graph->slots + 1) + graph->input_capacity * sizeof *graph->inputs +
          graph->input_name_capacity * sizeof *graph->input_names +
          graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +

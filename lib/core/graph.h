@@ -37,7 +37,8 @@ struct gemel_graph {
   size_t n_pool, pool_capacity;
   gemel_type *types; /* type lists of nodes with several outputs */
   size_t n_types, type_capacity;
-  uint32_t *slots; /* hash-consing: node id + 1, 0 empty */
+  uint32_t *slots;     /* hash-consing: node ids */
+  unsigned char *tags; /* of each slot: 0 empty, else bits of the node's hash */
   size_t slot_count;
   gemel__ref *inputs; /* nodes of operation "input", in order */
   const char **input_names;
