@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_SYS_MMAN_H
-#include <sys/mman.h>
-#endif
 
 static void *default_allocate(void *state, size_t bytes) {
   (void)state;
@@ -62,30 +59,11 @@ void *gemel__alloc_zeroed(size_t bytes) {
   return block;
 }
 
-/* Asks for large pages behind a large block: arrays of millions of nodes are read at random, and each
- * small page costs a miss of its own. Advice only; failure is no matter. */
-static void advise(void *block, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  const uintptr_t page = 4096;
-  uintptr_t begin = ((uintptr_t)block + page - 1) / page * page;
-  uintptr_t end = ((uintptr_t)block + bytes) / page * page;
-  if (block != NULL && bytes >= (size_t)8 << 20 && end > begin && !getenv("NOHUGE")) {
-    madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-  }
-#else
-  (void)block;
-  (void)bytes;
-#endif
-}
-
 void *gemel__alloc_array(size_t count, size_t bytes) {
-  void *block;
   if (bytes != 0 && count > SIZE_MAX / bytes) {
     return NULL;
   }
-  block = gemel__alloc_zeroed(count * bytes);
-  advise(block, count * bytes);
-  return block;
+  return gemel__alloc_zeroed(count * bytes);
 }
 
 void *gemel__realloc(void *block, size_t old_bytes, size_t bytes) {
@@ -118,7 +96,6 @@ int gemel__grow(void *array_pointer, size_t *capacity, size_t need, size_t bytes
   if (grown == NULL) {
     return -1;
   }
-  advise(grown, wanted * bytes);
   *array = grown;
   *capacity = wanted;
   return 0;

@@ -265,8 +265,8 @@ static gemel_value check_and_append(struct application *a) {
 static int take_inputs(struct application *a, const gemel_value *inputs) {
   size_t k;
   for (k = 0; k < a->n; k++) {
-    if (inputs[k].graph != a->graph || inputs[k].node >= a->graph->n_nodes ||
-        inputs[k].output >= gemel__node_at(a->graph, inputs[k].node)->n_outputs) {
+    if (inputs[k].graph != a->graph ||
+        !gemel__has_output(a->graph, inputs[k].node, inputs[k].output)) {
       gemel__graph_fail(a->graph, GEMEL_BAD_ARGUMENT, "%s:%d: input %zu of %s is %s", a->where.file,
                         a->where.line, k, a->op->record.name,
                         inputs[k].graph == NULL ? "null" : "a value of another graph");

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hash-consing. The table maps a node's content to its id: a slot holds the id, and a byte beside it
- * eight bits of the content's hash (0: empty), so that a node which isn't there is told from the
- * others without looking at them. A node's first
- * slots are near twice the id of its largest input: what was built together lies together, so a
- * chain of ten million nodes walks through the table instead of jumping about it. Only when the
- * WINDOW slots there are full (many nodes on one input) does a node go to a place given by its
- * hash.
+ * Hash-consing. A node is looked for near the id of its largest input: in the WINDOW slots from
+ * SPREAD times that id on. A slot holds a node's id, and a byte beside it eight bits of the
+ * content's hash (0: empty), so that a node which isn't there is told from the others without
+ * looking at them. What was built together lies together: a chain of ten million nodes walks
+ * through the table instead of jumping about it, and since the place doesn't depend on the size of
+ * the table, growing it moves nothing. (In a random graph an early node is the largest input of two
+ * others on average, so a spread of 3 keeps a third of the slots empty.) Nodes without inputs, and
+ * those whose window is full (many nodes on one input), go to an ordinary table, the overflow.
  *
- * Nodes are never taken out, but for the last one (gemel__graph_pop): that clears the slot that was
- * filled last, which leaves the table as it was.
+ * Nodes are never taken out, but for the last one (gemel__graph_pop): that empties the slot that
+ * was filled last, which leaves the table as it was.
  */
 #include "core/cons.h"
 
@@ -17,7 +18,7 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-#define WINDOW 8
+#define WINDOW 16
 #define SPREAD 3
 #define FIRST_NODES 64
 
@@ -51,60 +52,75 @@ static unsigned char tag_of(uint64_t hash) {
   return (unsigned char)((hash >> 56) % 255 + 1);
 }
 
-/* The slot where such a node is, or the empty one where it would go. */
-static size_t find_slot(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
-                        const gemel__ref *inputs, unsigned char *tag) {
-  uint64_t hash = node_hash(op, attrs, n, inputs);
-  size_t mask = graph->slot_count - 1;
-  size_t slot = n > 0 ? (size_t)largest_input(n, inputs) * SPREAD : (size_t)hash;
-  size_t k;
-  *tag = tag_of(hash);
-  for (k = 0;; k++, slot++) {
-    slot = k == WINDOW ? (size_t)hash & mask : slot & mask;
-    if (graph->tags[slot] == 0 ||
-        (graph->tags[slot] == *tag &&
-         same_node(graph, graph->slots[slot], op, attrs, n, inputs))) {
-      return slot;
+/* What is looked for. */
+struct key {
+  const gemel_graph *graph;
+  uint32_t op, attrs;
+  size_t n;
+  const gemel__ref *inputs;
+};
+
+static int same_key(const void *user, uint32_t id) {
+  const struct key *k = user;
+  return same_node(k->graph, id - 1, k->op, k->attrs, k->n, k->inputs);
+}
+
+static uint64_t key_hash(const void *user, uint32_t id) {
+  const struct key *k = user;
+  const gemel__node *node = gemel__node_at(k->graph, id - 1);
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(k->graph, id - 1, &count);
+  return node_hash(node->op, node->attrs, count, inputs);
+}
+
+/* Where a node is or would go: a slot of the window table, or NO_SLOT: the overflow. */
+#define NO_SLOT SIZE_MAX
+
+struct place {
+  uint64_t hash;
+  size_t slot;
+  uint32_t found; /* node id + 1; 0: not there */
+};
+
+static struct place find(const struct key *k) {
+  struct place p = {node_hash(k->op, k->attrs, k->n, k->inputs), NO_SLOT, 0};
+  unsigned char tag = tag_of(p.hash);
+  size_t first = (size_t)largest_input(k->n, k->inputs) * SPREAD, slot;
+  for (slot = first; k->n > 0 && slot < first + WINDOW; slot++) {
+    unsigned char there = k->graph->tags[slot];
+    if (there == 0) {
+      p.slot = slot;
+      return p;
+    }
+    if (there == tag &&
+        same_node(k->graph, k->graph->slots[slot], k->op, k->attrs, k->n, k->inputs)) {
+      p.slot = slot;
+      p.found = k->graph->slots[slot] + 1;
+      return p;
     }
   }
+  p.found = gemel__idtable_find(&k->graph->overflow, p.hash, same_key, k);
+  return p;
 }
 
-static size_t slot_of(const gemel_graph *graph, uint32_t id, unsigned char *tag) {
-  const gemel__node *node = gemel__node_at(graph, id);
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(graph, id, &count);
-  return find_slot(graph, node->op, node->attrs, count, inputs, tag);
-}
-
-/* Doubles the table. Inserting in the order of ids gives each node the slots it would have got. */
-static int grow_slots(gemel_graph *graph) {
-  size_t count = graph->slot_count == 0 ? 4 * FIRST_NODES : graph->slot_count * 2;
-  uint32_t *slots = gemel__alloc_array(count, sizeof *slots);
-  unsigned char *tags = gemel__alloc_array(count, 1);
-  size_t k;
-  if (slots == NULL || tags == NULL) {
-    gemel__free(slots, count * sizeof *slots);
-    gemel__free(tags, count);
+/* Room in the window table for a graph of N nodes. */
+static int grow_slots(gemel_graph *graph, size_t n) {
+  size_t need = n * SPREAD + WINDOW, old = graph->tag_capacity;
+  if (need <= graph->tag_capacity && need <= graph->slot_capacity) {
+    return 0;
+  }
+  if (gemel__grow(&graph->slots, &graph->slot_capacity, need, sizeof *graph->slots) != 0 ||
+      gemel__grow(&graph->tags, &graph->tag_capacity, need, 1) != 0) {
     return -1;
   }
-  gemel__free(graph->slots, graph->slot_count * sizeof *slots);
-  gemel__free(graph->tags, graph->slot_count);
-  graph->slots = slots;
-  graph->tags = tags;
-  graph->slot_count = count;
-  for (k = 0; k < graph->n_nodes; k++) {
-    unsigned char tag;
-    size_t slot = slot_of(graph, (uint32_t)k, &tag);
-    slots[slot] = (uint32_t)k;
-    tags[slot] = tag;
-  }
+  memset(graph->tags + old, 0, graph->tag_capacity - old);
   return 0;
 }
 
 int gemel__graph_reserve(gemel_graph *graph) {
   if (gemel__grow(&graph->files, &graph->file_capacity, 1, sizeof *graph->files) != 0 ||
       gemel__grow(&graph->nodes, &graph->node_capacity, FIRST_NODES, sizeof *graph->nodes) != 0 ||
-      grow_slots(graph) != 0) {
+      grow_slots(graph, FIRST_NODES) != 0) {
     return -1;
   }
   graph->files[0] = "";
@@ -115,10 +131,10 @@ int gemel__graph_reserve(gemel_graph *graph) {
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, uint32_t *node) {
-  unsigned char tag;
-  size_t slot = find_slot(graph, op, attrs, n_inputs, inputs, &tag);
-  *node = graph->slots[slot];
-  return graph->tags[slot] != 0;
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  struct place p = find(&key);
+  *node = p.found - 1;
+  return p.found != 0;
 }
 
 /* ---- Names and provenance ---- */
@@ -186,6 +202,8 @@ static uint32_t file_index(gemel_graph *graph, const char *file) {
 static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2, sizeof *graph->nodes) !=
           0 ||
+      gemel__grow(&graph->node_types, &graph->node_type_capacity, graph->n_nodes + 1,
+                  sizeof *graph->node_types) != 0 ||
       gemel__grow(&graph->pool, &graph->pool_capacity, graph->n_pool + n_inputs,
                   sizeof *graph->pool) != 0) {
     return -1;
@@ -194,10 +212,7 @@ static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
                                     graph->n_types + n_outputs, sizeof *graph->types) != 0) {
     return -1;
   }
-  if ((graph->n_nodes + 1) * SPREAD > graph->slot_count) {
-    return grow_slots(graph);
-  }
-  return 0;
+  return grow_slots(graph, graph->n_nodes + 1);
 }
 
 static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
@@ -210,9 +225,9 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
   node->line = (uint32_t)where.line;
   node->file = file_index(graph, where.file);
   if (n_outputs == 1) {
-    node->type = types[0];
+    graph->node_types[graph->n_nodes] = types[0];
   } else {
-    node->type = (uint32_t)graph->n_types;
+    graph->node_types[graph->n_nodes] = GEMEL__SEVERAL | (uint32_t)graph->n_types;
     memcpy(graph->types + graph->n_types, types, n_outputs * sizeof *types);
     graph->n_types += n_outputs;
   }
@@ -221,16 +236,20 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
                                 gemel_location where, uint32_t *node) {
-  unsigned char tag;
-  size_t slot;
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  struct place p;
   if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
-      n_outputs > UINT16_MAX) {
+      graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX) {
     return GEMEL_UNSUPPORTED;
   }
   if (make_room(graph, n_inputs, n_outputs) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  slot = find_slot(graph, op, attrs, n_inputs, inputs, &tag);
+  p = find(&key);
+  if (p.slot == NO_SLOT && gemel__idtable_add(&graph->overflow, p.hash,
+                                              (uint32_t)graph->n_nodes + 1, key_hash, &key) != 0) {
+    return GEMEL_NO_MEMORY;
+  }
   write_node(graph, op, attrs, n_outputs, types, where);
   if (n_inputs > 0) {
     memcpy(graph->pool + graph->n_pool, inputs, n_inputs * sizeof *inputs);
@@ -238,18 +257,27 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
   graph->n_pool += n_inputs;
   *node = (uint32_t)graph->n_nodes++;
   graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  graph->slots[slot] = *node;
-  graph->tags[slot] = tag;
+  if (p.slot != NO_SLOT) {
+    graph->slots[p.slot] = *node;
+    graph->tags[p.slot] = tag_of(p.hash);
+  }
   return GEMEL_OK;
 }
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
-  unsigned char tag;
   const gemel__node *record = gemel__node_at(graph, node);
+  struct key key = {graph, record->op, record->attrs, record[1].in_begin - record->in_begin,
+                    graph->pool + record->in_begin};
+  struct place p;
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }
-  graph->tags[slot_of(graph, node, &tag)] = 0;
+  p = find(&key);
+  if (p.slot != NO_SLOT) {
+    graph->tags[p.slot] = 0;
+  } else {
+    gemel__idtable_remove_last(&graph->overflow, p.hash, node + 1);
+  }
   graph->n_pool = record->in_begin;
   if (record->n_outputs != 1) {
     graph->n_types -= record->n_outputs;

@@ -42,6 +42,8 @@ uint32_t gemel__idtable_find(const gemel__idtable *table, uint64_t hash,
  */
 int gemel__idtable_add(gemel__idtable *table, uint64_t hash, uint32_t id,
                        uint64_t (*hash_of)(const void *user, uint32_t id), const void *user);
+/* Takes out ID, which was added last of all under HASH: no later search has to pass its slot. */
+void gemel__idtable_remove_last(gemel__idtable *table, uint64_t hash, uint32_t id);
 void gemel__idtable_clear(gemel__idtable *table);
 
 struct gemel__type {

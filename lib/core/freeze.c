@@ -72,6 +72,8 @@ static int copy_array(void *copy_pointer, size_t *capacity, const void *data, si
 static int copy_arrays(gemel_graph *copy, const gemel_graph *g) {
   if (copy_array(&copy->nodes, &copy->node_capacity, g->nodes, g->n_nodes + 1, sizeof *g->nodes) ||
       copy_array(&copy->pool, &copy->pool_capacity, g->pool, g->n_pool, sizeof *g->pool) ||
+      copy_array(&copy->node_types, &copy->node_type_capacity, g->node_types, g->n_nodes,
+                 sizeof *g->node_types) ||
       copy_array(&copy->types, &copy->type_capacity, g->types, g->n_types, sizeof *g->types) ||
       copy_array(&copy->inputs, &copy->input_capacity, g->inputs, g->n_inputs, sizeof *g->inputs) ||
       copy_array(&copy->input_names, &copy->input_name_capacity, g->input_names, g->n_inputs,

@@ -17,9 +17,11 @@
 static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->nodes, graph->node_capacity * sizeof *graph->nodes);
   gemel__free(graph->pool, graph->pool_capacity * sizeof *graph->pool);
+  gemel__free(graph->node_types, graph->node_type_capacity * sizeof *graph->node_types);
   gemel__free(graph->types, graph->type_capacity * sizeof *graph->types);
-  gemel__free(graph->slots, graph->slot_count * sizeof *graph->slots);
-  gemel__free(graph->tags, graph->slot_count);
+  gemel__free(graph->slots, graph->slot_capacity * sizeof *graph->slots);
+  gemel__free(graph->tags, graph->tag_capacity);
+  gemel__idtable_clear(&graph->overflow);
   gemel__free(graph->inputs, graph->input_capacity * sizeof *graph->inputs);
   gemel__free(graph->input_names, graph->input_name_capacity * sizeof *graph->input_names);
   gemel__free(graph->outputs, graph->output_capacity * sizeof *graph->outputs);
@@ -223,7 +225,7 @@ gemel_status gemel_output(gemel_value value, const char *name) {
 static const gemel_value null_value = {NULL, 0, 0};
 
 gemel_value gemel_value_output(gemel_value value, uint32_t k) {
-  if (value.graph == NULL || k >= gemel__node_at(value.graph, value.node)->n_outputs) {
+  if (value.graph == NULL || !gemel__has_output(value.graph, value.node, k)) {
     return null_value;
   }
   value.output = k;
@@ -314,12 +316,15 @@ const char *gemel_graph_output_name(const gemel_graph *graph, size_t k) {
 size_t gemel_graph_bytes(const gemel_graph *graph) {
   return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
          graph->pool_capacity * sizeof *graph->pool + graph->type_capacity * sizeof *graph->types +
-         graph->slot_count * (sizeof *graph->slots + 1) + graph->input_capacity * sizeof *graph->inputs +
+         graph->node_type_capacity * sizeof *graph->node_types +
+         graph->slot_capacity * sizeof *graph->slots + graph->tag_capacity +
+         graph->input_capacity * sizeof *graph->inputs +
          graph->input_name_capacity * sizeof *graph->input_names +
          graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +
          graph->file_capacity * sizeof *graph->files +
-         (graph->input_table.capacity + graph->output_table.capacity) * sizeof(uint32_t) +
+         (graph->input_table.capacity + graph->output_table.capacity + graph->overflow.capacity) *
+             sizeof(uint32_t) +
          gemel__memo_bytes(graph->memo);
 }
 

@@ -21,7 +21,6 @@ typedef struct gemel__node {
   uint16_t n_outputs;
   uint32_t attrs;    /* id in the context; 0: none */
   uint32_t in_begin; /* first input in the pool */
-  uint32_t type;     /* n_outputs == 1: a type id; else where its type ids begin in graph->types */
   uint32_t line;
   uint32_t file; /* index in graph->files */
 } gemel__node;
@@ -35,12 +34,17 @@ struct gemel_graph {
   size_t n_nodes, node_capacity;
   gemel__ref *pool;
   size_t n_pool, pool_capacity;
-  gemel_type *types; /* type lists of nodes with several outputs */
+  uint32_t
+      *node_types; /* a type id a node, or GEMEL__SEVERAL | where its ids begin in types: apart
+                      from the nodes, since making a node reads its inputs' types and no more */
+  size_t node_type_capacity;
+  gemel_type *types; /* type lists of nodes whose outputs aren't exactly one */
   size_t n_types, type_capacity;
-  uint32_t *slots;     /* hash-consing: node ids */
+  uint32_t *slots;     /* hash-consing (cons.c): node ids */
   unsigned char *tags; /* of each slot: 0 empty, else bits of the node's hash */
-  size_t slot_count;
-  gemel__ref *inputs; /* nodes of operation "input", in order */
+  size_t slot_capacity, tag_capacity;
+  gemel__idtable overflow; /* node ids + 1 */
+  gemel__ref *inputs;      /* nodes of operation "input", in order */
   const char **input_names;
   size_t n_inputs, input_capacity, input_name_capacity;
   gemel__ref *outputs;
@@ -65,11 +69,22 @@ static inline const gemel__ref *gemel__node_inputs(const gemel_graph *graph, uin
   return graph->pool + record->in_begin;
 }
 
+#define GEMEL__SEVERAL 0x80000000u
+
 /* Type of output OUTPUT of NODE. */
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
                                           uint32_t output) {
-  const gemel__node *record = &graph->nodes[node];
-  return record->n_outputs == 1 ? record->type : graph->types[record->type + output];
+  uint32_t type = graph->node_types[node];
+  return type & GEMEL__SEVERAL ? graph->types[(type & ~GEMEL__SEVERAL) + output] : type;
+}
+
+/* 1 if NODE exists and has an output OUTPUT. */
+static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uint32_t output) {
+  if (node >= graph->n_nodes) {
+    return 0;
+  }
+  return graph->node_types[node] & GEMEL__SEVERAL ? output < graph->nodes[node].n_outputs
+                                                  : output == 0;
 }
 
 /* Operation of NODE. */

@@ -104,6 +104,21 @@ int gemel__idtable_add(gemel__idtable *table, uint64_t hash, uint32_t id,
   return 0;
 }
 
+void gemel__idtable_remove_last(gemel__idtable *table, uint64_t hash, uint32_t id) {
+  size_t mask = table->capacity - 1;
+  size_t slot;
+  if (table->capacity == 0) {
+    return;
+  }
+  for (slot = hash & mask; table->slots[slot] != 0; slot = (slot + 1) & mask) {
+    if (table->slots[slot] == id) {
+      table->slots[slot] = 0;
+      table->used--;
+      return;
+    }
+  }
+}
+
 void gemel__idtable_clear(gemel__idtable *table) {
   gemel__free(table->slots, table->capacity * sizeof *table->slots);
   memset(table, 0, sizeof *table);
