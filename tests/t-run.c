@@ -103,9 +103,7 @@ static gemel_tensor *relaid(const gemel_tensor *source, layout how) {
     for (k = v.rank - 1; k >= 0 && ++index[k] == v.shape[k]; k--)
       index[k] = 0;
   }
-  return gemel_tensor_wrap(v.dtype, v.rank, v.shape, strides, memory + start,
-                           how == OFFSET || how == REVERSED ? NULL : free,
-                           how == OFFSET || how == REVERSED ? NULL : memory, &error);
+  return gemel_tensor_wrap(v.dtype, v.rank, v.shape, strides, memory + start, free, memory, &error);
 }
 
 /* Bit for bit, whatever the layouts. */

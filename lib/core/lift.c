@@ -16,6 +16,7 @@ enum { MAX_LIFTED_INPUTS = 64, MAX_LIFTED_DIMS = 256, MAX_ATTRS = 32 };
 
 gemel_dim gemel_dim_of(gemel_value value) {
   const struct gemel__type *type;
+  gemel_dim dim;
   if (gemel_is_null(value)) {
     return GEMEL_DIM_NONE;
   }
@@ -28,7 +29,11 @@ gemel_dim gemel_dim_of(gemel_value value) {
                       text);
     return GEMEL_DIM_NONE;
   }
-  return gemel__dim_value(value.graph->context, value.node, value.output);
+  dim = gemel__dim_value(value.graph->context, value.node, value.output);
+  if (dim == GEMEL_DIM_NONE) {
+    gemel__graph_fail(value.graph, GEMEL_NO_MEMORY, "out of memory for a size");
+  }
+  return dim;
 }
 
 struct lifting {
@@ -86,7 +91,8 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
   return 0;
 }
 
-/* Rewrites the dims of one attribute into ROOM; how many it used, or -1. */
+/* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none or there are too
+ * many, or -2 when memory is out. */
 static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t n_room) {
   size_t count, j;
   const gemel_dim *dims = attr_dims(a, &count);
@@ -94,11 +100,12 @@ static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t 
     return -1;
   }
   for (j = 0; j < count; j++) {
-    room[j] = dims[j] == GEMEL_DIM_NONE
-                  ? GEMEL_DIM_NONE
-                  : gemel__dim_substitute(l->graph->context, dims[j], lift_atom, l);
-    if (room[j] == GEMEL_DIM_NONE) {
+    if (dims[j] == GEMEL_DIM_NONE) {
       return -1;
+    }
+    room[j] = gemel__dim_substitute(l->graph->context, dims[j], lift_atom, l);
+    if (room[j] == GEMEL_DIM_NONE) {
+      return l->n_inputs == MAX_LIFTED_INPUTS ? -1 : -2;
     }
   }
   if (count > 0) {
@@ -135,6 +142,9 @@ gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs
     long n;
     lifted[k] = attrs[k];
     n = lift_attr(&l, &lifted[k], room + used, MAX_LIFTED_DIMS - used);
+    if (n == -2) {
+      return gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for a size");
+    }
     if (n < 0) {
       return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "%s:%d: %s: attribute %s: bad size",
                                where.file, where.line, record->record.name, attrs[k].name);
