@@ -157,7 +157,7 @@ static gemel_status reduce(const char *op, const gemel_view *x, int n_axes, cons
 
 /* ---- Any strides ---- */
 
-enum { RANK = 4, MOST = 3000 };
+enum { RANK = 4, MOST = 3000, PATTERN = 997 };
 
 /* A random operand in a bigger block of memory: permuted, reversed, repeated, stepped. Its elements
  * are small integers, so that sums are exact in every dtype and order. */
@@ -200,6 +200,9 @@ static void make_strides(operand *x, int64_t *offset) {
 
 static void make_operand(operand *x, gemel_dtype dtype, int small) {
   int64_t room = small ? 24 : MOST, offset;
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  int64_t low = kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_FLOAT ? -1 : 0;
+  uint64_t most = dtype == GEMEL_BOOL ? 2 : 4;
   size_t bytes = gemel_dtype_size(dtype), k;
   int axis;
   x->view = (gemel_view){dtype, (int)(bits64() % (RANK + 1)), x->shape, x->strides, x->memory};
@@ -213,15 +216,12 @@ static void make_operand(operand *x, gemel_dtype dtype, int small) {
   }
   make_strides(x, &offset);
   x->view.data = x->memory + offset;
-  for (k = 0; k < sizeof x->memory / bytes; k++) {
-    int64_t low =
-        gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED || gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT
-            ? -1
-            : 0;
-    gemel__dtype_store(
-        dtype,
-        (double)(low + (int64_t)(bits64() % (dtype == GEMEL_BOOL ? 2 : 4)) / (small ? 1 : 2)),
-        x->memory + k * bytes);
+  for (k = 0; k < PATTERN; k++) {
+    gemel__dtype_store(dtype, (double)(low + (int64_t)(bits64() % most) / (small ? 1 : 2)),
+                       x->memory + k * bytes);
+  }
+  for (k = PATTERN; k + PATTERN <= sizeof x->memory / bytes; k += PATTERN) {
+    memcpy(x->memory + k * bytes, x->memory, PATTERN * bytes);
   }
 }
 
@@ -358,7 +358,7 @@ static void threads(const void *data) {
 
 static void same_for_isa(gemel__reduction what, gemel_dtype dtype, size_t n, const double *data,
                          size_t rows) {
-  gemel__acc acc[2][64];
+  gemel__acc acc[2][65];
   int isa;
   for (isa = 0; isa <= (int)gemel__isa_best(); isa++) {
     const gemel__reducer *r = gemel__reducer_for(what, dtype, (gemel__isa)isa);
