@@ -15,7 +15,10 @@ extern "C" {
 
 typedef struct gemel_function gemel_function;
 
-/* Options; start from {0} and set SIZE. */
+/* Options; start from {0} and set SIZE. Results of gemel's own kernels don't depend on the number
+ * of threads. Those of f32 and f64 matrix products, which go through oneDNN or a CBLAS, may, and
+ * which library computes an f32 product is found out by a trial in each process: DETERMINISTIC
+ * computes them by the CBLAS (oneDNN if there is none) on one thread. */
 typedef struct gemel_options {
   size_t size;
   int threads;       /* 0: as OpenMP would choose */
