@@ -216,7 +216,7 @@ typedef struct gemel__segment {
   size_t n_patches, patch_capacity;
   gemel__result *results;
   size_t n_results, result_capacity;
-  gemel__place *places; /* of the nodes' values, kept if there are run-time sizes */
+  gemel__place *places;          /* of the nodes' values, kept if there are run-time sizes */
   gemel__invocation *to_release; /* those whose kernels hold something */
 } gemel__segment;
 
