@@ -13,6 +13,7 @@ library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-softmax
+library_tests += %reldir%/t-text
 library_tests += %reldir%/t-tensor
 library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-reduce

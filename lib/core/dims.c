@@ -60,13 +60,32 @@ typedef struct probe {
   const void *key;
 } probe;
 
+unsigned gemel__dim_memory_failures(gemel_context *context) {
+  return atomic_load(&context->dims->memory_failures);
+}
+
+/* Counts a failed allocation; returns 0, the id of nothing. */
+static uint32_t no_room(struct gemel__dims *dims) {
+  atomic_fetch_add(&dims->memory_failures, 1);
+  return 0;
+}
+
+/* Copies into the arena what belongs to an item; NULL when memory is out. */
+static const void *keep(struct gemel__dims *dims, const void *data, size_t bytes) {
+  const void *copy = gemel__arena_copy(&dims->arena, data, bytes);
+  if (!copy) {
+    no_room(dims);
+  }
+  return copy;
+}
+
 /* Gives FACTS its text (of BYTES bytes; negative: too long) and hash. */
 static int set_facts(struct gemel__dims *dims, gemel__dim_facts *facts, const char *text, int bytes,
                      uint64_t hash) {
   if (bytes < 0 || facts->depth > GEMEL__DIM_DEPTH) {
     return -1;
   }
-  facts->text = (const char *)gemel__arena_copy(&dims->arena, text, (size_t)bytes + 1);
+  facts->text = (const char *)keep(dims, text, (size_t)bytes + 1);
   facts->text_bytes = (uint16_t)bytes;
   facts->hash = (uint32_t)hash;
   return facts->text ? 0 : -1;
@@ -116,8 +135,7 @@ static int describe_dim(struct gemel__dims *dims, const gemel__poly *poly, uint6
   dim->facts.bounds = gemel__poly_bounds(dims, poly);
   dim->count = poly->count;
   if (poly->count > 1) {
-    dim->terms = (const gemel__term *)gemel__arena_copy(&dims->arena, poly->terms,
-                                                        poly->count * sizeof *poly->terms);
+    dim->terms = (const gemel__term *)keep(dims, poly->terms, poly->count * sizeof *poly->terms);
     return dim->terms ? 0 : -1;
   }
   dim->only = poly->count ? poly->terms[0] : (gemel__term){0, 0};
@@ -141,14 +159,14 @@ gemel_dim gemel__dim_intern(struct gemel__dims *dims, const gemel__poly *poly) {
   }
   gemel__dim *stored = (gemel__dim *)gemel__stable_push(&dims->dims);
   if (!stored) {
-    return GEMEL_DIM_NONE;
+    return no_room(dims);
   }
   id = dims->dims.count - 1;
   *stored = dim;
   if (stored->count < 2) {
     stored->terms = &stored->only;
   }
-  return gemel__idtable_add(&dims->dim_table, hash, id, dim_hash_of, dims) ? GEMEL_DIM_NONE : id;
+  return gemel__idtable_add(&dims->dim_table, hash, id, dim_hash_of, dims) ? no_room(dims) : id;
 }
 
 /* ---- Monomials ---- */
@@ -184,8 +202,8 @@ static int describe_mono(struct gemel__dims *dims, uint64_t hash, gemel__mono *m
     return -1;
   }
   mono->facts.bounds = gemel__mono_bounds(dims, mono);
-  mono->factors = (const gemel__factor *)gemel__arena_copy(&dims->arena, mono->factors,
-                                                           mono->count * sizeof *mono->factors);
+  mono->factors =
+      (const gemel__factor *)keep(dims, mono->factors, mono->count * sizeof *mono->factors);
   return mono->factors ? 0 : -1;
 }
 
@@ -208,11 +226,11 @@ uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__factor *facto
   }
   gemel__mono *stored = (gemel__mono *)gemel__stable_push(&dims->monos);
   if (!stored) {
-    return 0;
+    return no_room(dims);
   }
   *stored = mono;
   id = dims->monos.count - 1;
-  return gemel__idtable_add(&dims->mono_table, hash, id, mono_hash_of, dims) ? 0 : id;
+  return gemel__idtable_add(&dims->mono_table, hash, id, mono_hash_of, dims) ? no_room(dims) : id;
 }
 
 /* ---- Atoms ---- */
@@ -253,8 +271,7 @@ static int describe_atom(struct gemel__dims *dims, uint64_t hash, gemel__dim_ato
     atom->name = atom->facts.text;
   }
   if (atom->count) {
-    atom->list = (const gemel_dim *)gemel__arena_copy(&dims->arena, atom->list,
-                                                      atom->count * sizeof *atom->list);
+    atom->list = (const gemel_dim *)keep(dims, atom->list, atom->count * sizeof *atom->list);
     return atom->list ? 0 : -1;
   }
   return 0;
@@ -278,11 +295,11 @@ uint32_t gemel__atom_intern(struct gemel__dims *dims, const gemel__dim_atom *wan
   }
   gemel__dim_atom *stored = (gemel__dim_atom *)gemel__stable_push(&dims->atoms);
   if (!stored) {
-    return 0;
+    return no_room(dims);
   }
   *stored = atom;
   id = dims->atoms.count - 1;
-  return gemel__idtable_add(&dims->atom_table, hash, id, atom_hash_of, dims) ? 0 : id;
+  return gemel__idtable_add(&dims->atom_table, hash, id, atom_hash_of, dims) ? no_room(dims) : id;
 }
 
 /* ---- Public: leaves ---- */

@@ -85,6 +85,7 @@ struct gemel__dims {
   gemel__stable atoms, monos, dims; /* elements 0 unused */
   gemel__idtable atom_table, mono_table, dim_table;
   _Atomic uint32_t small[GEMEL__DIM_SMALL];
+  _Atomic unsigned memory_failures;
 };
 
 /* A polynomial being computed. Functions on it return 0, or -1 when it can't be represented (or

@@ -213,6 +213,10 @@ static void read_dims(cursor *c, deserializer *d) {
     }
     gemel__lex_start(&lex, s->text, s->length, "");
     gemel_status status = gemel__dim_read(d->context, &lex, NULL, &to[k], c->error);
+    if (status == GEMEL_NO_MEMORY) {
+      no_memory(c);
+      break;
+    }
     if (status || lex.kind != GEMEL__TOKEN_END) {
       fail(c, "a size is malformed");
       break;

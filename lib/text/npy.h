@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * NPY in memory: what npy.c gives npz.c.
+ * NPY and NPZ in memory.
  */
 #ifndef GEMEL__TEXT_NPY_H
 #define GEMEL__TEXT_NPY_H
@@ -10,6 +10,10 @@
 /* The tensor in LENGTH bytes of NPY; WHAT names them in messages. */
 gemel_tensor *gemel__npy_parse(const char *bytes, size_t length, const char *what,
                                gemel_error *error);
+
+/* gemel_npz_load on LENGTH bytes. */
+gemel_status gemel__npz_parse(const char *bytes, size_t length, const char *what, char ***names,
+                              gemel_tensor ***tensors, size_t *count, gemel_error *error);
 
 /* Writes the head of an NPY file of VIEW (magic to padding) to HEAD; its length. GEMEL_UNSUPPORTED
  * for bf16, which has no name in NPY. */

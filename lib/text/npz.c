@@ -302,28 +302,33 @@ static gemel_status read_archive(archive *a) {
   return status;
 }
 
-gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***tensors, size_t *count,
-                            gemel_error *error) {
+gemel_status gemel__npz_parse(const char *bytes, size_t length, const char *what, char ***names,
+                              gemel_tensor ***tensors, size_t *count, gemel_error *error) {
   archive a;
-  char *bytes;
-  size_t length;
   gemel_error local;
   memset(&a, 0, sizeof a);
   a.error = error ? error : &local;
-  a.path = path;
-  gemel_status status = gemel__file_read(path, &bytes, &length, a.error);
-  if (status) {
-    return status;
-  }
-  make_crc_table(a.table);
+  a.path = what;
   a.bytes = bytes;
   a.length = length;
-  status = read_archive(&a);
-  gemel__free(bytes, length + 1);
+  make_crc_table(a.table);
+  gemel_status status = read_archive(&a);
   if (!status) {
     *names = a.names;
     *tensors = a.tensors;
     *count = (size_t)a.count;
+  }
+  return status;
+}
+
+gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***tensors, size_t *count,
+                            gemel_error *error) {
+  char *bytes;
+  size_t length;
+  gemel_status status = gemel__file_read(path, &bytes, &length, error);
+  if (!status) {
+    status = gemel__npz_parse(bytes, length, path, names, tensors, count, error);
+    gemel__free(bytes, length + 1);
   }
   return status;
 }

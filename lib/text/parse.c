@@ -191,11 +191,12 @@ static int plain_call(body *b, gemel__lex *lex, gemel_value *value) {
   return gemel_is_null(*value) || gemel__node_at(b->graph, value->node)->n_outputs != 1 ? -1 : 0;
 }
 
-/* NAME = plain call, the token being NAME. 1: done, with *STATUS; 0: the statement is another. */
+/* NAME = plain call, the token being NAME. 1: done or failed, with *STATUS; 0: the statement is
+ * another. */
 static int plain_statement(body *b, gemel__lex *lex, gemel_status *status, gemel_error *error) {
   gemel__lex start = *lex;
   gemel_value value;
-  if (lex->kind == GEMEL__TOKEN_NAME && !b->graph->error.status) {
+  if (lex->kind == GEMEL__TOKEN_NAME) {
     gemel__lex_next(lex);
     if (lex->kind == '=') {
       gemel__lex_next(lex);
@@ -205,8 +206,12 @@ static int plain_statement(body *b, gemel__lex *lex, gemel_status *status, gemel
       }
     }
   }
+  if (b->graph->error.status == GEMEL_NO_MEMORY) {
+    *status = graph_error(b, start.token_line, error);
+    return 1;
+  }
+  gemel_graph_clear_error(b->graph); /* what is wrong is found again, and said better */
   *lex = start;
-  gemel_graph_clear_error(b->graph);
   return 0;
 }
 

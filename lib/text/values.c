@@ -55,9 +55,13 @@ typedef struct dim_reader {
   unsigned char operators[DIM_DEPTH];
   gemel_dim values[DIM_DEPTH];
   int n_operators, n_values;
+  unsigned failures; /* for want of memory, before this dim */
 } dim_reader;
 
 static gemel_status dim_fail(dim_reader *r) {
+  if (gemel__dim_memory_failures(r->context) != r->failures) {
+    return gemel__no_memory(r->error, "a size");
+  }
   return gemel__lex_fail(r->lex, r->error, GEMEL_BAD_VALUE,
                          "the size overflows, divides by zero, or is too long");
 }
@@ -247,6 +251,7 @@ gemel_status gemel__dim_read(gemel_context *context, gemel__lex *lex, const geme
   r.scope = scope;
   r.error = error;
   r.n_operators = r.n_values = 0;
+  r.failures = gemel__dim_memory_failures(context);
   while (!status && want >= 0) {
     status = want ? dim_operand(&r, &want) : dim_continue(&r, &want);
   }
