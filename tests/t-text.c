@@ -690,7 +690,7 @@ static int parse_and_print(void *data) {
   char *name = NULL, *text = NULL;
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graph = context ? gemel_parse(context, (const char *)data,
-                                             strlen((const char *)data), "oom", &name, &error)
+                                             strlen((const char *)data), NULL, &name, &error)
                                : NULL;
   gemel_status status = graph ? GEMEL_OK : error.status;
   if (graph && !(text = gemel_print_string(graph, name, &error))) {
