@@ -1,3 +1,4 @@
 # Documentation; man pages go to dist_man_MANS, the rest to EXTRA_DIST.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+dist_man_MANS += %reldir%/gemel.1

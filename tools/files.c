@@ -6,6 +6,7 @@
  * pipe, /dev/full) is written directly.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,29 @@ gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **
 
 /* ---- Writing ---- */
 
+/* What an interrupted command has to take back; one file is written at a time. */
+static char *volatile pending;
+
+static void take_back(int number) {
+  if (pending != NULL) {
+    unlink(pending);
+  }
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+/* PATH is being written aside (NULL: no longer). */
+static void set_pending(char *path) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+  size_t k;
+  pending = path;
+  for (k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+    if (signal(numbers[k], path != NULL ? take_back : SIG_DFL) == SIG_IGN) {
+      signal(numbers[k], SIG_IGN);
+    }
+  }
+}
+
 static int open_direct(gemel__output *output) {
   output->file = fopen(output->path, "wb");
   if (output->file == NULL) {
@@ -107,9 +131,12 @@ static int open_aside(gemel__output *output) {
     free(output->path);
     return GEMEL__BAD;
   }
+  set_pending(output->aside);
   output->file = fdopen(descriptor, "wb");
   if (fchmod(descriptor, 0666 & ~mask) != 0 || output->file == NULL) {
-    exit(gemel__complain("%s: %s", output->path, strerror(errno)));
+    gemel__complain("%s: %s", output->path, strerror(errno));
+    unlink(output->aside);
+    exit(GEMEL__BAD);
   }
   return GEMEL__GOOD;
 }
@@ -151,6 +178,9 @@ int gemel__output_close(gemel__output *output, int keep) {
   if (good && keep && output->aside != NULL && rename(output->aside, output->path) != 0) {
     good = 0;
     cause = errno;
+  }
+  if (output->aside != NULL) {
+    set_pending(NULL);
   }
   if (output->aside != NULL && !(good && keep)) {
     unlink(output->aside);

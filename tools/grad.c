@@ -33,6 +33,22 @@ static gemel_value find_output(const gemel_graph *graph, const char *path, const
   return none;
 }
 
+/* A gradient is one of a number. */
+static int check_scalar(gemel_value output, const char *path) {
+  gemel_context *context = gemel_graph_context(output.graph);
+  gemel_type type = gemel_value_type(output);
+  char text[512];
+  if (gemel_type_rank(context, type) == 0 &&
+      gemel_dtype_kind(gemel_type_dtype(context, type)) == GEMEL_KIND_FLOAT) {
+    return GEMEL__GOOD;
+  }
+  gemel_type_format(context, type, text, sizeof text);
+  return gemel__complain(
+      "%s: the output to differentiate is %s, not a scalar of a float dtype: sum "
+      "it in the graph",
+      path, text);
+}
+
 /* The inputs to differentiate by. */
 typedef struct chosen {
   gemel_value *values, *gradients;
@@ -108,7 +124,7 @@ static int differentiate(gemel_graph *graph, const gemel__args *args) {
   size_t n = gemel_graph_input_count(graph) + 1;
   chosen c = {NULL, NULL, NULL, 0};
   int status;
-  if (gemel_is_null(output)) {
+  if (gemel_is_null(output) || check_scalar(output, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   c.values = gemel__need(NULL, n * sizeof *c.values);

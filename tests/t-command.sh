@@ -1,0 +1,396 @@
+#!/bin/sh
+# The gemel command from outside: what every sub-command prints, exit statuses, bad input of every
+# kind, and that a failed command leaves no file behind. Each check is one line of output and one
+# case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
+# SPDX-License-Identifier: MIT
+set -u
+LC_ALL=C
+export LC_ALL
+unset GEMEL_FLAGS
+gemel=${GEMEL:?the path of the gemel command}
+source=${GEMEL_SRCDIR:?the source folder}
+junit=${GEMEL_JUNIT:-}
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/here" && cd "$scratch/here" || exit 99
+passed=0 failed=0 skipped=0
+: >"$scratch/cases"
+
+xml() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g' | tr -d '\000-\010\013\014\016-\037'; }
+case_is() { # NAME RESULT-ATTRIBUTE BODY
+  printf '<testcase name="%s" classname="command" %s>%s</testcase>\n' \
+    "$(printf %s "$1" | xml)" "$2" "$3" >>"$scratch/cases"
+}
+good() { passed=$((passed + 1)); echo "PASS: $1"; case_is "$1" 'result="completed"' ''; }
+skip() { skipped=$((skipped + 1)); echo "SKIP: $1"; case_is "$1" 'result="skipped"' ''; }
+wrong() { # NAME WHY
+  failed=$((failed + 1))
+  echo "FAIL: $1: $2"
+  sed 's/^/  stdout: /' "$scratch/out" | head -20
+  sed 's/^/  stderr: /' "$scratch/err" | head -20
+  case_is "$1" 'result="completed"' "<failure message=\"$(printf %s "$2" | xml)\"/>"
+}
+
+# run COMMAND...: exit status in $status, output in $scratch/out and $scratch/err.
+run() {
+  "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  status=$?
+}
+# Names of folders; names, sizes and times of all else.
+files() { find . -type d -print -o -exec ls -ld --time-style=full-iso {} + | sort; }
+
+# gives NAME STATUS PATTERN ARGUMENT...: gemel exits so, and a line of stdout matches the pattern, if
+# there is one.
+gives() {
+  name=$1 wanted=$2 pattern=$3
+  shift 3
+  run "$gemel" "$@"
+  if [ "$status" != "$wanted" ]; then
+    wrong "$name" "exit status $status, not $wanted"
+  elif [ -n "$pattern" ] && ! grep -q -e "$pattern" "$scratch/out"; then
+    wrong "$name" "no line of stdout matches '$pattern'"
+  else
+    good "$name"
+  fi
+}
+
+# refuses NAME TEXT ARGUMENT...: exit status 2, nothing on stdout, one message on stderr that begins
+# with "gemel: " and has TEXT in it, and every file as it was.
+refuses() {
+  name=$1 text=$2
+  shift 2
+  before=$(files)
+  run "$gemel" "$@"
+  if [ "$status" != 2 ]; then
+    wrong "$name" "exit status $status, not 2"
+  elif [ -s "$scratch/out" ]; then
+    wrong "$name" "there is something on stdout"
+  elif [ "$(grep -c '^gemel: ' "$scratch/err")" != 1 ] || [ "$(head -c 7 "$scratch/err")" != "gemel: " ]; then
+    wrong "$name" "stderr is not one message beginning with 'gemel: '"
+  elif ! grep -q -F -e "$text" "$scratch/err"; then
+    wrong "$name" "the message has no '$text' in it"
+  elif [ "$(files)" != "$before" ]; then
+    wrong "$name" "files have changed"
+  else
+    good "$name"
+  fi
+}
+
+# same NAME FILE FILE: they have the same bytes.
+same() {
+  cmp -s "$2" "$3" && good "$1" || wrong "$1" "$2 and $3 differ"
+}
+
+# ---- What to work on ----
+
+cat >make.gmt <<'END'
+graph make() {
+  x = reshape(cast(arange(n = 12), dtype = f32), shape = [4, 3])
+  long = cast(arange(n = 5000), dtype = f64)
+  return x = x, w = cast(arange(n = 3), dtype = f32), i = arange(n = 3), d = cast(x, dtype = f64), long = long
+}
+END
+cat >f.gmt <<'END'
+graph f(x: f32[N, 3], w: f32[3]) {
+  y = x * w
+  return y = y, loss = sum(y * y)
+}
+END
+cat >equal.gmt <<'END'
+graph other(x: f32[N, 3], w: f32[3]) {
+  y = w * x
+  return loss = sum(sum(y * y, axes = [1])), y = y
+}
+END
+sed 's/y = w \* x/y = w * x * 1.000001:f32/' equal.gmt >differs.gmt
+sed 's/f32\[3\]/f64[3]/' f.gmt >f64.gmt
+sed 's/loss =/cost =/' f.gmt >renamed.gmt
+mkdir folder
+gives run/out 0 '' run make.gmt --out data
+gives run/out-again 0 '' run make.gmt --out data
+x=data/x.npy w=data/w.npy
+
+# ---- Help and version ----
+
+gives version 0 '^gemel [0-9]' --version
+gives help 0 '^usage: gemel COMMAND' --help
+run "$gemel"
+[ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
+commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal)
+page=$source/doc/gemel.1
+for command in $commands; do
+  gives "help/$command" 0 "^usage: gemel $command " "$command" --help
+  for option in $(sed -n 's/^  \(-., \|    \)--\([a-z-]*\).*/\2/p' "$scratch/out"); do
+    grep -q -e "^\.BR* .*\\\\-\\\\-$(printf %s "$option" | sed 's/-/\\\\-/g')\( \|$\)" "$page" &&
+      good "man/$command/$option" || wrong "man/$command/$option" "gemel.1 does not describe --$option"
+  done
+  grep -q "^\.SS gemel $command\$" "$page" && good "man/$command" || wrong "man/$command" "gemel.1 does not describe it"
+done
+for command in $commands; do "$gemel" "$command" --help; done >"$scratch/out"
+for option in $(sed -n 's/^\.BR* .*\\-\\-\([a-z\\-]*\).*/\1/p' "$page" | sed 's/\\//g; s/^version$//'); do
+  grep -q -e "--$option\b" "$scratch/out" && good "man-only/$option" || wrong "man-only/$option" "no command has --$option"
+done
+if command -v groff >/dev/null 2>&1; then
+  : >"$scratch/out"
+  groff -man -ww -Tutf8 -z "$page" 2>"$scratch/err"
+  [ -s "$scratch/err" ] && wrong man/groff "groff warns" || good man/groff
+else
+  skip man/groff
+fi
+
+# ---- show, convert, info ----
+
+gives show 0 '^graph f(x: f32\[N, 3\], w: f32\[3\]) {' show f.gmt
+cp "$scratch/out" shown.gmt
+gives show/twice 0 '^graph f' show shown.gmt
+same show/same shown.gmt "$scratch/out"
+gives show/debug 0 '= mul(%0, %1): f32\[N, 3\]  # f.gmt:2$' show --format debug f.gmt
+gives show/debug-attributes 0 '= reshape(%[0-9]*, shape = \[4, 3\]): f32\[4, 3\]' show --format=debug make.gmt
+gives show/dot 0 '^  n0 -> n2 \[label="0: f32\[N, 3\]"\];' show -f dot f.gmt
+gives show/out 0 '' show f.gmt -o shown2.gmt
+same show/out-same shown.gmt shown2.gmt
+gives convert/binary 0 '' convert f.gmt f.gemel
+gives show/binary 0 '^graph f' show f.gemel
+same convert/same shown.gmt "$scratch/out"
+gives convert/text 0 '' convert f.gemel back.gmt
+same convert/back shown.gmt back.gmt
+gives convert/npz 0 '' convert "$x" x.npz
+gives convert/npy 0 '' convert x.npz x2.npy
+same convert/npy-same "$x" x2.npy
+gives info 0 '^  dtypes    bool i8 .* f64$' info
+gives info/ops 0 '^softmax: 1 input, axis: int = -1$' info --ops
+
+# ---- run, grad ----
+
+gives run 0 '^loss: f32$' run f.gmt --in "x=$x" --in "w=$w"
+grep -q '^1022\.$' "$scratch/out" && good run/value || wrong run/value "the loss is not 1022"
+grep -q '^ \[ 0. 10. 22.\]\]$' "$scratch/out" && good run/row || wrong run/row "a row of y is missing"
+gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
+gives run/threads 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --threads 2 --deterministic --plain
+gives run/long 0 '^\[   0.    1.    2. ... 4997. 4998. 4999.\]$' run make.gmt
+gives grad 0 'return y = .*, loss = .*, d_x = .*, d_w = ' grad f.gmt --output loss
+gives grad/out 0 '' grad f.gmt --wrt w --output loss -o grad.gemel
+gives grad/value 0 '^\[  0. 332. 856.\]$' run grad.gemel -i "x=$x" -i "w=$w"
+gives flags 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w"
+GEMEL_FLAGS=threads=1,deterministic=1,seed=4 && export GEMEL_FLAGS
+gives flags/run 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w"
+GEMEL_FLAGS=threads=many
+refuses flags/value "GEMEL_FLAGS: threads: 'many'" run f.gmt -i "x=$x" -i "w=$w"
+GEMEL_FLAGS=colour=1
+refuses flags/name "'colour'" show f.gmt
+GEMEL_FLAGS=seed
+refuses flags/form "'seed' is no name=value" show f.gmt
+unset GEMEL_FLAGS
+
+# ---- Bad usage ----
+
+refuses usage/command "'frobnicate'" frobnicate
+refuses usage/option "'--frobnicate'" --frobnicate
+refuses usage/many 'one argument too many' info more
+for command in $commands; do
+  refuses "usage/$command/option" '--frobnicate' "$command" --frobnicate
+  refuses "usage/$command/letter" '-Z' "$command" -Z
+  case $command in info | verify) ;; *) refuses "usage/$command/few" 'too few arguments' "$command" ;; esac
+done
+refuses usage/missing-value '--in needs a value' run f.gmt --in
+refuses usage/useless-value '--plain takes no value' run f.gmt --plain=1
+refuses usage/negative "'-1'" run f.gmt --threads -1
+refuses usage/number "'2x'" run f.gmt --threads 2x
+refuses usage/overflow "'99999999999999999999999'" run f.gmt --threads 99999999999999999999999
+refuses usage/format "'svgz'" show f.gmt --format svgz
+refuses usage/in "'x'" run f.gmt --in x
+refuses usage/output "'nothing'" grad f.gmt --output nothing
+refuses usage/outputs '2 outputs' grad f.gmt
+refuses usage/wrt "'nothing'" grad f.gmt --output loss --wrt w,nothing
+refuses usage/wrt-twice 'named twice' grad f.gmt --output loss --wrt w,w
+refuses usage/not-scalar 'is f32[N, 3], not a scalar' grad f.gmt --output y
+refuses usage/extension 'extension' convert f.gmt f.xyz
+refuses usage/kinds "can't become" convert f.gmt f.npy
+
+# ---- Bad graphs ----
+
+: >empty.gmt
+printf 'graph f(x: f32[3]) {\n  y = x + + 2:\n  return y = y\n}\n' >broken.gmt
+printf 'graph f(x: f32[3]) {\n  return y = frobnicate(x)\n}\n' >unknown.gmt
+printf 'graph f(x: f32[3], y: f32[4]) {\n  return z = x + y\n}\n' >shapes.gmt
+printf 'graph f(x: f32[-3]) {\n  return y = x\n}\n' >negative.gmt
+printf 'graph f(x: f99[3]) {\n  return y = x\n}\n' >dtype.gmt
+head -c 60 f.gmt >cut.gmt
+head -c 100 f.gemel >cut.gemel
+size=$(wc -c <f.gemel)
+{ head -c $((size / 2)) f.gemel; printf '\377'; tail -c $((size - size / 2 - 1)) f.gemel; } >flipped.gemel
+head -c 3000 /dev/urandom >noise.gmt
+for command in show "grad --output loss" run "show --format debug" "grad --output loss -o out.gmt"; do
+  set -- $command
+  refuses "$command/no-file" 'No such file' "$@" nothing.gmt
+  refuses "$command/folder" 'folder' "$@" folder
+  refuses "$command/empty" 'empty.gmt' "$@" empty.gmt
+  refuses "$command/broken" 'broken.gmt:2:' "$@" broken.gmt
+  grep -q '^ *^$' "$scratch/err" && good "$command/caret" || wrong "$command/caret" "no caret below the line"
+  refuses "$command/unknown" "'frobnicate'" "$@" unknown.gmt
+  refuses "$command/shapes" 'f32[3]' "$@" shapes.gmt
+  refuses "$command/negative" 'negative.gmt' "$@" negative.gmt
+  refuses "$command/dtype" "f99" "$@" dtype.gmt
+  refuses "$command/cut" 'cut.gmt' "$@" cut.gmt
+  refuses "$command/cut-binary" 'cut.gemel' "$@" cut.gemel
+  refuses "$command/flipped" 'flipped.gemel' "$@" flipped.gemel
+  refuses "$command/noise" 'noise.gmt' "$@" noise.gmt
+done
+refuses convert/no-file 'No such file' convert nothing.gmt out.gemel
+refuses convert/broken 'broken.gmt:2:' convert broken.gmt out.gemel
+refuses convert/cut 'cut.gemel' convert cut.gemel out.gmt
+
+# ---- Bad tensors ----
+
+npy() { printf '\223NUMPY\001\000v\000%-117s\n' "$1"; } # a header; the elements follow
+npy "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }" >minus.npy
+npy "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }" >object.npy
+npy "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }" >huge.npy
+npy "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }" >none.npy
+head -c 9 "$x" >head.npy
+head -c 60 "$x" >header.npy
+head -c 150 "$x" >short.npy
+{ cat "$x"; echo; } >behind.npy
+head -c 100 x.npz >cut.npz
+cp f.gmt text.npy
+for bad in minus object huge none head header short behind text; do
+  refuses "npy/$bad" "$bad.npy" run f.gmt -i "x=$bad.npy" -i "w=$w" -o out
+  refuses "npy/convert-$bad" "$bad.npy" convert "$bad.npy" out.npz
+done
+refuses npz/cut 'cut.npz' run f.gmt -i cut.npz -i "w=$w"
+refuses npz/text 'text.npz' run f.gmt -i text.npz
+refuses npy/no-file 'No such file' run f.gmt -i x=nothing.npy
+refuses npy/folder 'folder' run f.gmt -i x=folder
+refuses run/missing 'input w (f32[3]) is not given' run f.gmt -i "x=$x" -o out
+refuses run/unknown "no input called 'z'" run f.gmt -i "z=$x"
+refuses run/twice 'given twice' run f.gmt -i "x=$x" -i "x=$x"
+refuses run/dtype 'input x is f32[N, 3], the file holds f64[4, 3]' run f.gmt -i x=data/d.npy -i "w=$w" -o out
+refuses run/rank 'input w is f32[3], the file holds f32[4, 3]' run f.gmt -i "x=$x" -i "w=$x" -o out
+refuses run/size 'input w is f32[3], the file holds f64[5000]' run f.gmt -i w=data/long.npy
+printf 'graph f(x: f32[N], y: f32[N, 3]) {\n  return z = dot(x, y)\n}\n' >symbols.gmt
+refuses run/symbol 'N' run symbols.gmt -i "x=$w" -i "y=$x"
+
+# ---- Bad places to write to ----
+
+refuses write/folder 'folder' convert f.gmt folder/../folder.gmt/x.gmt
+mkdir folder.gmt folder.npy folder.npz file.d 2>/dev/null
+refuses write/graph-folder 'folder.gmt' convert f.gmt folder.gmt
+refuses write/grad-folder 'folder' grad f.gmt --output loss -o folder
+refuses write/npy-folder 'folder.npy' convert "$x" folder.npy
+refuses write/npz-folder 'folder.npz' convert "$x" folder.npz
+refuses write/out-file "no folder" run make.gmt -o f.gmt
+refuses write/out-deep 'nothing/deep' run make.gmt -o nothing/deep
+if [ -c /dev/full ]; then
+  refuses full/grad 'No space left' grad f.gmt --output loss -o /dev/full
+  ln -s /dev/full full.gmt
+  refuses full/convert 'No space left' convert f.gmt full.gmt
+  "$gemel" show f.gmt >/dev/full 2>"$scratch/err"
+  status=$?
+  : >"$scratch/out"
+  [ "$status" = 2 ] && grep -q '^gemel: ' "$scratch/err" && good full/stdout || wrong full/stdout "exit status $status"
+  "$gemel" info --ops >/dev/full 2>"$scratch/err"
+  status=$?
+  [ "$status" = 2 ] && grep -q '^gemel: ' "$scratch/err" && good full/info || wrong full/info "exit status $status"
+else
+  skip full
+fi
+
+# A limit on the size of files stands in for a full disk: what was there stays, nothing else appears.
+limited() { (trap '' XFSZ && ulimit -f 8 && exec "$gemel" "$@"); }
+awk 'BEGIN { print "graph long(x: f32[3]) {"; print "n0 = x"; for (k = 1; k < 20000; k++) print "n" k " = n" k-1 " + x"; print "return y = n" k-1; print "}" }' >long.gmt
+echo precious >kept.gmt
+cp kept.gmt kept.npz
+before=$(files)
+for arguments in "convert long.gmt new.gemel" "convert long.gmt kept.gmt" "convert data/long.npy new.npy" \
+  "convert data/long.npy kept.npz" "show long.gmt -o kept.gmt"; do
+  run limited $arguments
+  if [ "$status" = 2 ] && grep -q '^gemel: ' "$scratch/err" && [ "$(files)" = "$before" ]; then
+    good "limited/$arguments"
+  else
+    wrong "limited/$arguments" "exit status $status, or files have changed"
+  fi
+done
+
+# ---- Deep graphs on a small stack ----
+
+deep() { (ulimit -s 256 && exec "$gemel" "$@"); }
+for arguments in "show long.gmt" "show --format debug long.gmt" "show --format dot long.gmt" \
+  "convert long.gmt long.gemel" "show long.gemel" "run long.gmt --in x=$w"; do
+  run deep $arguments
+  [ "$status" = 0 ] && good "deep/$arguments" || wrong "deep/$arguments" "exit status $status"
+done
+grep -q '^\[    0. 20000. 40000.\]$' "$scratch/out" && good deep/value || wrong deep/value "the sum is wrong"
+
+# ---- verify, equal ----
+
+without_times() { sed 's/"seconds": [^,]*,//' "$@"; }
+if [ "$harness" = 2 ]; then
+  gives verify 0 '^gemel verify: 2 operations, .* 0 refuted (seed 1, ' verify --ops '[ae]?[dp]' --instances 6 --json one.json
+  # the last of repeated options counts
+  gives verify/last 0 '^gemel verify: 1 operations, .* 0 refuted (seed 1, ' verify --ops exp --ops add --instances 6 --json one.json
+  [ "$(tail -1 "$scratch/out" | cut -c 1-13)" = 'gemel verify:' ] && good verify/summary-last || wrong verify/summary-last "it is not the last line"
+  for field in kind name tier verdict how detail instances elements seed seconds worst error_probability; do
+    [ "$(grep -c "^{.*\"$field\": .*}\$" one.json)" = "$(wc -l <one.json)" ] && good "json/$field" || wrong "json/$field" "not in every line"
+  done
+  [ "$(wc -l <one.json)" = 10 ] && good json/lines || wrong json/lines "add and its gradient in five tiers are not ten lines"
+  gives verify/stdout 0 '^{"kind": "operation", "name": "add", "tier": "real", "verdict": "passed"' verify --ops add --instances 6 --json -
+  without_times one.json >"$scratch/one"
+  without_times "$scratch/out" >"$scratch/two"
+  same verify/repeats "$scratch/one" "$scratch/two"
+  tail -1 "$scratch/err" | grep -q '^gemel verify: ' && good verify/stderr || wrong verify/stderr "no summary on stderr"
+  gives verify/tier 0 '^add  *-  *passed  *-  *-  *passed$' verify --ops add --tier special,integer --seed 5 --instances 6
+  tail -1 "$scratch/out" | grep -q '(seed 5, ' && good verify/seed || wrong verify/seed "seed 5 is not printed"
+  GEMEL_FLAGS=seed=77,instances=3 && export GEMEL_FLAGS
+  gives verify/flags 0 '(seed 77, ' verify --ops add
+  gives verify/over-flags 0 '(seed 8, ' verify --ops add --seed 8
+  unset GEMEL_FLAGS
+  gives verify/random 0 '(seed [0-9]' verify --ops add --seed random --instances 2 --tier integer
+  refuses verify/none 'nothing*' verify --ops 'nothing*' --json new.json
+  refuses verify/tiers "'unreal'" verify --tier real,unreal
+  refuses verify/negative "'-5'" verify --instances -5
+  refuses verify/zero "'0'" verify --instances 0
+  refuses verify/bad-seed "'soon'" verify --seed soon
+  refuses verify/json-folder 'folder' verify --ops add --json folder
+  refuses verify/json-nowhere 'No such file' verify --ops add --json nothing/one.json
+  refuses verify/replay-dir 'no folder' verify --ops add --replay-dir f.gmt
+  refuses verify/replay-nothing 'No such file' verify --replay nothing
+  refuses verify/replay-graph 'f.gmt' verify --replay f.gmt
+  refuses verify/replay-noise 'noise.gmt' verify --replay noise.gmt
+  if [ -c /dev/full ]; then
+    run "$gemel" verify --ops add --instances 2 --json /dev/full
+    [ "$status" = 2 ] && grep -q 'No space left' "$scratch/err" && good verify/full || wrong verify/full "exit status $status"
+  fi
+
+  gives equal 0 '^gemel equal: f.gmt and equal.gmt are the same function, up to .*(seed 1, ' equal f.gmt equal.gmt
+  gives equal/bitwise 0 'are the same function, bitwise (seed 3, ' equal f.gmt f.gemel --seed 3
+  gives equal/none 1 '^not allowed: .*reassoc' equal f.gmt equal.gmt --allow none
+  gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
+  grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay file"
+  for file in replays/*; do
+    gives equal/replay 1 ' 1 refuted (seed ' verify --replay "$file"
+    head -c 150 "$file" >cut.replay
+    refuses equal/replay-cut 'cut.replay' verify --replay cut.replay
+  done
+  refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
+  refuses equal/names 'loss' equal f.gmt renamed.gmt
+  refuses equal/words "'fast'" equal f.gmt f.gmt --allow nsz,fast
+  refuses equal/no-file 'No such file' equal f.gmt nothing.gmt
+  refuses equal/broken 'broken.gmt:2:' equal f.gmt broken.gmt
+  refuses equal/folder 'folder' equal folder f.gmt
+  gives equal/examples 0 'are the same function' equal "$source/examples/square1.gmt" "$source/examples/square2.gmt"
+else
+  skip harness
+fi
+for file in "$source"/examples/*.gmt; do
+  gives "examples/$(basename "$file")" 0 '^graph ' show "$file"
+done
+
+if [ -n "$junit" ] && mkdir -p "$junit"; then
+  { echo '<?xml version="1.0" encoding="UTF-8"?>'
+    echo "<testsuites><testsuite name=\"command\" tests=\"$((passed + failed + skipped))\" failures=\"$failed\">"
+    cat "$scratch/cases"
+    echo '</testsuite></testsuites>'; } >"$junit/t-command.xml"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
