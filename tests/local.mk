@@ -53,6 +53,12 @@ else
 TESTS = %reldir%/no-googletest
 endif
 
+# The command from outside, by a shell script: needs neither GoogleTest nor Valgrind.
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+EXTRA_DIST += %reldir%/t-command.sh
+TESTS += %reldir%/t-command.sh
+
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h
 libgemel_faults_a_CPPFLAGS = $(libgemel_a_CPPFLAGS) -DGEMEL_FAULTS=1
