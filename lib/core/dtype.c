@@ -5,10 +5,11 @@
  * F16C instructions where the machine has them (found out at run time); they give the same bits as
  * the plain code in dtype.h.
  */
+#define GEMEL__KERNELS
+#include "ops/isa.h" /* first: what follows is inlined into loops */
 #include "core/dtype.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define GEMEL__F16C 1
+#if GEMEL__X86
 #include <immintrin.h>
 #endif
 
@@ -82,80 +83,74 @@ gemel_dtype gemel_promote(gemel_dtype a, gemel_dtype b) {
 
 /* ---- Half types in bulk ---- */
 
-static void f16_to_f32_plain(size_t count, float *out, const uint16_t *in) {
-  size_t k;
-  for (k = 0; k < count; k++) {
-    out[k] = gemel__f16_to_f32(in[k]);
+#define DEFINE_LOOPS(tag, isa)                                                                     \
+  static void tag##_to_f32_##isa(size_t count, float *restrict out, const uint16_t *restrict in) { \
+    size_t k;                                                                                      \
+    for (k = 0; k < count; k++) {                                                                  \
+      out[k] = gemel__##tag##_to_f32(in[k]);                                                       \
+    }                                                                                              \
+  }                                                                                                \
+  static void tag##_from_f32_##isa(size_t count, uint16_t *restrict out,                           \
+                                   const float *restrict in) {                                     \
+    size_t k;                                                                                      \
+    for (k = 0; k < count; k++) {                                                                  \
+      out[k] = gemel__f32_to_##tag(in[k]);                                                         \
+    }                                                                                              \
   }
-}
 
-static void f16_from_f32_plain(size_t count, uint16_t *out, const float *in) {
-  size_t k;
-  for (k = 0; k < count; k++) {
-    out[k] = gemel__f32_to_f16(in[k]);
-  }
-}
+DEFINE_LOOPS(f16, base)
+DEFINE_LOOPS(bf16, base)
 
-#ifdef GEMEL__F16C
+#if GEMEL__X86
 
-__attribute__((target("avx,f16c"))) static void f16_to_f32_f16c(size_t count, float *out,
+GEMEL__BEGIN_AVX2
+DEFINE_LOOPS(bf16, avx2)
+GEMEL__END_VARIANT
+
+__attribute__((target("avx,f16c"))) static void f16_to_f32_avx2(size_t count, float *out,
                                                                 const uint16_t *in) {
   size_t k;
   for (k = 0; k + 8 <= count; k += 8) {
     _mm256_storeu_ps(out + k, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + k))));
   }
-  f16_to_f32_plain(count - k, out + k, in + k);
+  f16_to_f32_base(count - k, out + k, in + k);
 }
 
-__attribute__((target("avx,f16c"))) static void f16_from_f32_f16c(size_t count, uint16_t *out,
+__attribute__((target("avx,f16c"))) static void f16_from_f32_avx2(size_t count, uint16_t *out,
                                                                   const float *in) {
   size_t k;
   for (k = 0; k + 8 <= count; k += 8) {
     __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(in + k), _MM_FROUND_TO_NEAREST_INT);
     _mm_storeu_si128((__m128i *)(out + k), half);
   }
-  f16_from_f32_plain(count - k, out + k, in + k);
-}
-
-/* Compilers differ in whether they know the name "f16c" here; every machine with AVX2 has it. */
-static int has_f16c(void) {
-  return __builtin_cpu_supports("avx2");
+  f16_from_f32_base(count - k, out + k, in + k);
 }
 
 #else
 
-#define f16_to_f32_f16c f16_to_f32_plain
-#define f16_from_f32_f16c f16_from_f32_plain
-
-static int has_f16c(void) {
-  return 0;
-}
+#define f16_to_f32_avx2 f16_to_f32_base
+#define f16_from_f32_avx2 f16_from_f32_base
+#define bf16_to_f32_avx2 bf16_to_f32_base
+#define bf16_from_f32_avx2 bf16_from_f32_base
 
 #endif
 
+/* Every machine that has AVX2 has F16C too. */
 void gemel__half_to_f32(gemel_dtype dtype, size_t count, float *out, const uint16_t *in) {
-  size_t k;
+  int wide = gemel__isa_best() >= GEMEL__ISA_AVX2;
   if (dtype == GEMEL_BF16) {
-    for (k = 0; k < count; k++) {
-      out[k] = gemel__bf16_to_f32(in[k]);
-    }
-  } else if (has_f16c()) {
-    f16_to_f32_f16c(count, out, in);
+    (wide ? bf16_to_f32_avx2 : bf16_to_f32_base)(count, out, in);
   } else {
-    f16_to_f32_plain(count, out, in);
+    (wide ? f16_to_f32_avx2 : f16_to_f32_base)(count, out, in);
   }
 }
 
 void gemel__half_from_f32(gemel_dtype dtype, size_t count, uint16_t *out, const float *in) {
-  size_t k;
+  int wide = gemel__isa_best() >= GEMEL__ISA_AVX2;
   if (dtype == GEMEL_BF16) {
-    for (k = 0; k < count; k++) {
-      out[k] = gemel__f32_to_bf16(in[k]);
-    }
-  } else if (has_f16c()) {
-    f16_from_f32_f16c(count, out, in);
+    (wide ? bf16_from_f32_avx2 : bf16_from_f32_base)(count, out, in);
   } else {
-    f16_from_f32_plain(count, out, in);
+    (wide ? f16_from_f32_avx2 : f16_from_f32_base)(count, out, in);
   }
 }
 

@@ -28,8 +28,8 @@ static inline float gemel__f32_from_bits(uint32_t bits) {
 /* Exact. */
 static inline float gemel__bf16_to_f32(uint16_t half) {
   uint32_t bits = (uint32_t)half << 16;
-  int nan = (bits & 0x7fffffff) > 0x7f800000;
-  return gemel__f32_from_bits(nan ? bits | 0x00400000 : bits);
+  uint32_t nan = (bits & 0x7fffffff) > 0x7f800000;
+  return gemel__f32_from_bits(bits | nan << 22);
 }
 
 static inline uint16_t gemel__f32_to_bf16(float value) {

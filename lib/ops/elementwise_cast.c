@@ -6,6 +6,7 @@
  * for each source.
  */
 #define GEMEL__KERNELS
+#include "ops/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include "core/dtype.h"
 #include "ops/elementwise.h"
@@ -187,20 +188,22 @@ GEMEL__END_VARIANT
 
 /* ---- Halves to and from f32 have instructions of their own ---- */
 
-static void f16_to_f32(size_t n, void *out, const void *const *in) {
-  gemel__half_to_f32(GEMEL_F16, n, out, in[0]);
-}
-
-static void f32_to_f16(size_t n, void *out, const void *const *in) {
-  gemel__half_from_f32(GEMEL_F16, n, out, in[0]);
-}
+#define BULK(half, HALF)                                                                           \
+  static void half##_to_f32(size_t n, void *out, const void *const *in) {                          \
+    gemel__half_to_f32(HALF, n, out, in[0]);                                                       \
+  }                                                                                                \
+  static void f32_to_##half(size_t n, void *out, const void *const *in) {                          \
+    gemel__half_from_f32(HALF, n, out, in[0]);                                                     \
+  }
+BULK(f16, GEMEL_F16)
+BULK(bf16, GEMEL_BF16)
 
 gemel__scalar_kernel gemel__cast_kernel(gemel_dtype from, gemel_dtype to, gemel__isa isa) {
-  if (from == GEMEL_F16 && to == GEMEL_F32) {
-    return f16_to_f32;
+  if (to == GEMEL_F32 && (from == GEMEL_F16 || from == GEMEL_BF16)) {
+    return from == GEMEL_F16 ? f16_to_f32 : bf16_to_f32;
   }
-  if (from == GEMEL_F32 && to == GEMEL_F16) {
-    return f32_to_f16;
+  if (from == GEMEL_F32 && (to == GEMEL_F16 || to == GEMEL_BF16)) {
+    return to == GEMEL_F16 ? f32_to_f16 : f32_to_bf16;
   }
   return isa == GEMEL__ISA_BASE ? casts_base[from][to] : casts_avx2[from][to];
 }
