@@ -6,6 +6,7 @@ library_tests =
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
+library_tests += %reldir%/t-grad
 library_tests += %reldir%/t-graph
 library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke

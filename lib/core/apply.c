@@ -343,7 +343,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   uint32_t op, id;
   size_t k;
   gemel_status status;
-  if (graph == NULL) {
+  if (graph == NULL || graph->frozen) {
     return null_value;
   }
   for (k = 0; k < n_inputs; k++) {
@@ -406,7 +406,7 @@ gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
   struct memo_scalar *m;
   gemel_value result = {graph, 0, 0};
   uint64_t bits;
-  if (graph == NULL) {
+  if (graph == NULL || graph->frozen) {
     return null_value;
   }
   memcpy(&bits, &value, sizeof bits);

@@ -57,7 +57,7 @@ static gemel_status check_node(const gemel_graph *graph, uint32_t id, struct roo
                         &n_outputs, r->outputs, error);
   if (status != GEMEL_OK) {
     gemel__error_prefix(error, "node %u (%s)", id, op->record.name);
-    return GEMEL_INTERNAL;
+    return status == GEMEL_NO_MEMORY ? status : GEMEL_INTERNAL;
   }
   for (k = 0; k < node->n_outputs; k++) {
     if (n_outputs != node->n_outputs || r->outputs[k] != gemel__node_type(graph, id, (uint32_t)k)) {

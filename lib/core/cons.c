@@ -169,32 +169,31 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
                             &key);
 }
 
-/* Number of the file in the graph's list; 0 ("unknown") when memory is out, which loses a file name
- * in messages and nothing else. */
-static uint32_t file_index(gemel_graph *graph, const char *file) {
+/* Number of the file in the graph's list, or -1 when memory is out. */
+static long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
   if (file == NULL || strcmp(graph->files[graph->last_file], file) == 0) {
-    return file == NULL ? 0 : graph->last_file;
+    return file == NULL ? 0 : (long)graph->last_file;
   }
   interned = gemel__intern_string(graph->context, file);
   if (interned == NULL) {
-    return 0;
+    return -1;
   }
   found = gemel__name_find(&graph->file_table, graph->files, interned);
   if (found < 0) {
     if (gemel__grow(&graph->files, &graph->file_capacity, graph->n_files + 1,
                     sizeof *graph->files) != 0) {
-      return 0;
+      return -1;
     }
     graph->files[graph->n_files] = interned;
     if (gemel__name_add(&graph->file_table, graph->files, graph->n_files) != 0) {
-      return 0;
+      return -1;
     }
     found = (long)graph->n_files++;
   }
   graph->last_file = (uint32_t)found;
-  return graph->last_file;
+  return found;
 }
 
 /* ---- Appending ---- */
@@ -216,14 +215,14 @@ static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
 }
 
 static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
-                       const gemel_type *types, gemel_location where) {
+                       const gemel_type *types, uint32_t file, int line) {
   gemel__node *node = &graph->nodes[graph->n_nodes];
   node->op = (uint16_t)op;
   node->n_outputs = (uint16_t)n_outputs;
   node->attrs = attrs;
   node->in_begin = (uint32_t)graph->n_pool;
-  node->line = (uint32_t)where.line;
-  node->file = file_index(graph, where.file);
+  node->line = (uint32_t)line;
+  node->file = file;
   if (n_outputs == 1) {
     graph->node_types[graph->n_nodes] = types[0];
   } else {
@@ -238,11 +237,12 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
                                 gemel_location where, uint32_t *node) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
   struct place p;
+  long file;
   if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
       graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX) {
     return GEMEL_UNSUPPORTED;
   }
-  if (make_room(graph, n_inputs, n_outputs) != 0) {
+  if (make_room(graph, n_inputs, n_outputs) != 0 || (file = file_index(graph, where.file)) < 0) {
     return GEMEL_NO_MEMORY;
   }
   p = find(&key);
@@ -250,7 +250,7 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
                                               (uint32_t)graph->n_nodes + 1, key_hash, &key) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  write_node(graph, op, attrs, n_outputs, types, where);
+  write_node(graph, op, attrs, n_outputs, types, (uint32_t)file, where.line);
   if (n_inputs > 0) {
     memcpy(graph->pool + graph->n_pool, inputs, n_inputs * sizeof *inputs);
   }

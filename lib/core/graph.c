@@ -92,7 +92,8 @@ void gemel_graph_clear_error(gemel_graph *graph) {
 gemel_value gemel__graph_fail_va(gemel_graph *graph, gemel_status status, const char *format,
                                  va_list args) {
   gemel_value null = {NULL, 0, 0};
-  if (graph != NULL && graph->error.status == GEMEL_OK) {
+  /* a frozen graph is shared between threads: nothing is written to it */
+  if (graph != NULL && !graph->frozen && graph->error.status == GEMEL_OK) {
     gemel__fail_va(&graph->error, status, format, args);
   }
   return null;
@@ -109,7 +110,7 @@ gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const cha
 
 gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error) {
   gemel_value null = {NULL, 0, 0};
-  if (graph->error.status == GEMEL_OK) {
+  if (!graph->frozen && graph->error.status == GEMEL_OK) {
     graph->error = *error;
   }
   return null;

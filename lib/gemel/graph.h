@@ -133,8 +133,9 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
  * NULL on failure (GEMEL_NO_MEMORY). Thread-safe. */
 gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error);
 
-/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. A graph that is an
- * attribute of a node is frozen: builders on it fail with GEMEL_BAD_ARGUMENT. */
+/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. The graph of an
+ * attribute (gemel_value_attr) is the context's own frozen copy: builders on it return the null
+ * value. */
 gemel_graph *gemel_graph_ref(gemel_graph *graph);
 void gemel_graph_unref(gemel_graph *graph);
 

@@ -1,0 +1,320 @@
+/*
+ * Derivatives: both modes against literal values, against each other, of each other; what can't be
+ * differentiated; conventions at ties and kinks; chains deeper than any stack. (That each
+ * operation's rule is right is for the harness to say, tier gradient.)
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "ct.h"
+
+static gemel_context *context;
+
+static gemel_context *shared(void) {
+  if (context == NULL) {
+    context = gemel_context_new(NULL);
+  }
+  return context;
+}
+
+static gemel_value input(gemel_graph *g, const char *name, int64_t n) {
+  return gemel_input(g, name, gemel_type_of_shape(shared(), GEMEL_F64, n >= 0, &n));
+}
+
+/* Evaluates the graph's outputs at NUMBERS, given one after another; results into RESULTS. */
+static int evaluate(gemel_graph *g, const double *numbers, double *results) {
+  gemel_tensor *in[8], *out[8] = {NULL};
+  size_t n = gemel_graph_input_count(g), m = gemel_graph_output_count(g), k;
+  gemel_error error;
+  int good;
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(g, k));
+    int64_t shape[1] = {0}, count = 1;
+    if (gemel_type_rank(shared(), type) == 1) {
+      gemel_dim_is_constant(shared(), gemel_type_dims(shared(), type)[0], &shape[0]);
+      count = shape[0];
+    }
+    in[k] = gemel_tensor_wrap(GEMEL_F64, gemel_type_rank(shared(), type), shape, NULL,
+                              (void *)(uintptr_t)numbers, NULL, NULL, NULL);
+    numbers += count;
+  }
+  good = gemel_evaluate(g, in, out, &error) == GEMEL_OK;
+  if (!good) {
+    CT_FAIL("%s", error.text);
+  }
+  for (k = 0; k < m && good; k++) {
+    size_t count = (size_t)gemel_tensor_elements(out[k]);
+    memcpy(results, gemel_tensor_data(out[k]), count * sizeof *results);
+    results += count;
+  }
+  for (k = 0; k < n; k++) {
+    gemel_tensor_unref(in[k]);
+  }
+  for (k = 0; k < m; k++) {
+    gemel_tensor_unref(out[k]);
+  }
+  return good;
+}
+
+/* f(x, y) = x² y + exp(y): gradient, gradient of the gradient, and the tangent. */
+static void orders(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", -1), y = input(g, "y", -1);
+  gemel_value f = gemel_add(gemel_mul(gemel_mul(x, x), y), gemel_exp(y));
+  gemel_value wrt[2], first[2], second[2], tangents[2], tangent;
+  double at[2] = {3, 0}, r[8];
+  (void)data;
+  wrt[0] = x;
+  wrt[1] = y;
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, first, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_grad(1, &first[0], NULL, 2, wrt, second, NULL) == GEMEL_OK);
+  tangents[0] = gemel_scalar(g, GEMEL_F64, 1);
+  tangents[1] = gemel_scalar(g, GEMEL_F64, 2);
+  CT_REQUIRE(gemel_jvp(1, &f, 2, wrt, tangents, &tangent, NULL) == GEMEL_OK);
+  gemel_output(first[0], "dx");
+  gemel_output(first[1], "dy");
+  gemel_output(second[0], "dxx");
+  gemel_output(second[1], "dxy");
+  gemel_output(tangent, "t");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 0);          /* 2 x y */
+  CT_CHECK(r[1] == 10);         /* x² + e^y */
+  CT_CHECK(r[2] == 0);          /* 2 y */
+  CT_CHECK(r[3] == 6);          /* 2 x */
+  CT_CHECK(r[4] == 0 + 2 * 10); /* J · (1, 2) */
+  CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  gemel_graph_unref(g);
+}
+
+/* Forward over reverse equals reverse over reverse: (H v) of Σ tanh(x)². */
+static void mixed_modes(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 3), v = input(g, "v", 3);
+  gemel_value f = gemel_sum(gemel_sqr(gemel_tanh(x)), 0, NULL, 0), d, hv, hv2;
+  double at[6] = {0.5, -1, 2, 1, 2, 3}, r[6];
+  int k;
+  (void)data;
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &x, &d, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_jvp(1, &d, 1, &x, &v, &hv, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_grad(1, &d, &v, 1, &x, &hv2, NULL) == GEMEL_OK);
+  gemel_output(hv, "forward");
+  gemel_output(hv2, "reverse");
+  CT_REQUIRE(evaluate(g, at, r));
+  for (k = 0; k < 3; k++) {
+    CT_CHECK(r[k] != 0);
+    CT_LE_DOUBLE(fabs(r[k] - r[k + 3]), 1e-14 * fabs(r[k]));
+  }
+  gemel_graph_unref(g);
+}
+
+/* A value used many times adds up; one that isn't used gets zeros of its own shape. */
+static void accumulation(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 2), unused = input(g, "unused", 3), f = x, wrt[2], d[2];
+  double at[5] = {1, 2, 0, 0, 0}, r[5];
+  int k;
+  (void)data;
+  for (k = 0; k < 9; k++) {
+    f = gemel_add(f, x);
+  }
+  f = gemel_sum(f, 0, NULL, 0);
+  wrt[0] = x;
+  wrt[1] = unused;
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "d");
+  gemel_output(d[1], "zeros");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 10 && r[1] == 10 && r[2] == 0 && r[4] == 0);
+  gemel_graph_unref(g);
+}
+
+/* By a value in the middle: what is before it plays no part. */
+static void intermediate(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", -1), m = gemel_mul(x, x), f = gemel_mul(m, x), d[2], wrt[2];
+  double at[1] = {3}, r[2];
+  (void)data;
+  wrt[0] = m;
+  wrt[1] = x;
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "by_m");
+  gemel_output(d[1], "by_x");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 3);
+  CT_CHECK(r[1] == 27);
+  gemel_graph_unref(g);
+}
+
+/* Several outputs of one node, of which one is used. */
+static void several_outputs(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 5), part, f, d;
+  gemel_dim sizes[2];
+  double at[5] = {1, 2, 3, 4, 5}, r[5];
+  (void)data;
+  sizes[0] = gemel_dim_constant(shared(), 2);
+  sizes[1] = gemel_dim_constant(shared(), 3);
+  part = gemel_value_output(gemel_split(x, 2, sizes, 0), 1);
+  f = gemel_sum(gemel_mul(part, part), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &x, &d, NULL) == GEMEL_OK);
+  gemel_output(d, "d");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 0 && r[1] == 0 && r[2] == 6 && r[4] == 10);
+  gemel_graph_unref(g);
+}
+
+/* At ties and kinks, as doc/conventions.md says. */
+static void kinks(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 3), y = input(g, "y", 3), d[2], wrt[2], f;
+  gemel_value zero = gemel_scalar(g, GEMEL_F64, 0), one = gemel_scalar(g, GEMEL_F64, 1);
+  double at[6] = {0, 1, 2, 0, 1, 1}, r[15];
+  (void)data;
+  wrt[0] = x;
+  wrt[1] = y;
+  f = gemel_sum(gemel_maximum(x, y), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "max_x");
+  f = gemel_sum(gemel_relu(x), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &x, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "relu");
+  f = gemel_sum(gemel_abs(x), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &x, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "abs");
+  f = gemel_sum(gemel_clip(x, zero, one), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &x, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "clip");
+  f = gemel_max(y, 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &y, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "reduced_max");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 0.5 && r[1] == 0.5 && r[2] == 1);
+  CT_CHECK(r[3] == 0 && r[4] == 1 && r[5] == 1);
+  CT_CHECK(r[6] == 0 && r[7] == 1 && r[8] == 1);
+  CT_CHECK(r[9] == 1 && r[10] == 1 && r[11] == 0);
+  CT_CHECK(r[12] == 0 && r[13] == 0.5 && r[14] == 0.5);
+  gemel_graph_unref(g);
+}
+
+static void refusals(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL), *h = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 3), other = input(h, "x", 3), none = {NULL, 0, 0}, d;
+  gemel_value i = gemel_input(g, "i", gemel_type_of_shape(shared(), GEMEL_I32, 0, NULL));
+  gemel_value f = gemel_sum(x, 0, NULL, 0);
+  size_t before = gemel_graph_node_count(g);
+  gemel_error error;
+  (void)data;
+  CT_EQ_INT(gemel_grad(1, &x, NULL, 1, &x, &d, &error), GEMEL_BAD_TYPE); /* no seed */
+  CT_EQ_INT(gemel_grad(1, &f, NULL, 1, &i, &d, &error), GEMEL_BAD_TYPE); /* by an integer */
+  CT_EQ_INT(gemel_grad(1, &i, NULL, 1, &x, &d, &error), GEMEL_BAD_TYPE); /* of an integer */
+  CT_EQ_INT(gemel_grad(1, &f, &x, 1, &x, &d, &error), GEMEL_BAD_TYPE);   /* a seed's type */
+  CT_EQ_INT(gemel_grad(1, &f, NULL, 1, &other, &d, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_grad(1, &none, NULL, 1, &x, &d, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_grad(0, NULL, NULL, 0, NULL, &d, NULL), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_jvp(1, &f, 1, &x, &f, &d, &error), GEMEL_BAD_TYPE);
+  CT_EQ_INT(gemel_graph_error(g)->status, GEMEL_OK);
+  CT_EQ_INT(gemel_graph_node_count(g), before);
+  gemel_graph_unref(g);
+  gemel_graph_unref(h);
+}
+
+static gemel_status same_type(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status no_run(const gemel_kernel_call *call) {
+  (void)call;
+  return GEMEL_UNSUPPORTED;
+}
+
+/* The message names the operation and the line that made the node. */
+static void not_differentiable(const void *data) {
+  static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
+  gemel_operation op;
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", -1), y, d;
+  gemel_error error;
+  char place[40];
+  int line;
+  (void)data;
+  memset(&op, 0, sizeof op);
+  op.size = sizeof op;
+  op.name = "opaque";
+  op.min_inputs = op.max_inputs = op.version = 1;
+  op.infer = same_type;
+  op.kernels = kernels;
+  CT_REQUIRE(gemel_register_operation(shared(), &op, NULL) == GEMEL_OK);
+  line = __LINE__ + 1;
+  y = gemel_exp(gemel_apply(g, "opaque", 1, &x, 0, NULL));
+  snprintf(place, sizeof place, "t-grad.c:%d", line);
+  CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_NOT_DIFFERENTIABLE);
+  CT_HAS_STR(error.text, "opaque");
+  CT_HAS_STR(error.text, place);
+  CT_EQ_INT(gemel_jvp(1, &y, 1, &x, &x, &d, &error), GEMEL_NOT_DIFFERENTIABLE);
+  CT_HAS_STR(error.text, "opaque");
+  /* nothing flows through it: no error */
+  y = gemel_add(gemel_mul(x, x), gemel_cast(gemel_apply(g, "opaque", 1, &x, 0, NULL), GEMEL_I32));
+  CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_OK);
+  gemel_graph_unref(g);
+}
+
+/* ---- Depth ---- */
+
+enum { DEEP = 1000000, SMALL_STACK = 256 * 1024 };
+
+static void *deep_chain(void *user) {
+  int *good = user;
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", -1), y = x, d = x;
+  double at[1] = {1}, r[1] = {0};
+  int k;
+  for (k = 0; k < DEEP; k++) {
+    y = k % 2 ? gemel_mul(y, x) : gemel_add(y, x);
+  }
+  *good = gemel_grad(1, &y, NULL, 1, &x, &d, NULL) == GEMEL_OK &&
+          gemel_output(d, "d") == GEMEL_OK && gemel_graph_check(g, NULL) == GEMEL_OK &&
+          evaluate(g, at, r) && r[0] == r[0];
+  gemel_graph_unref(g);
+  return NULL;
+}
+
+static void depth(const void *data) {
+  pthread_attr_t attr;
+  pthread_t thread;
+  int good = 0;
+  (void)data;
+  CT_REQUIRE(pthread_attr_init(&attr) == 0);
+  CT_REQUIRE(pthread_attr_setstacksize(&attr, SMALL_STACK) == 0);
+  CT_REQUIRE(pthread_create(&thread, &attr, deep_chain, &good) == 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+  CT_CHECK(good);
+}
+
+static void end(const void *data) {
+  (void)data;
+  gemel_context_unref(context);
+  context = NULL;
+}
+
+void ct_register(void) {
+  static const ct_test tests[] = {
+      CT_TEST("orders", orders, NULL),
+      CT_TEST("mixed_modes", mixed_modes, NULL),
+      CT_TEST("accumulation", accumulation, NULL),
+      CT_TEST("intermediate", intermediate, NULL),
+      CT_TEST("several_outputs", several_outputs, NULL),
+      CT_TEST("kinks", kinks, NULL),
+      CT_TEST("refusals", refusals, NULL),
+      CT_TEST("not_differentiable", not_differentiable, NULL),
+      CT_TEST("depth", depth, NULL),
+      CT_TEST("end", end, NULL),
+  };
+  ct_suite("grad", tests, CT_COUNT(tests));
+}
