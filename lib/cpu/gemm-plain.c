@@ -5,6 +5,7 @@
  */
 #define GEMEL__KERNELS
 #include "core/dtype.h"
+#include "core/fault.h"
 #include "cpu/gemm.h"
 #include "ops/isa.h"
 

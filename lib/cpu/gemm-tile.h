@@ -22,7 +22,7 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
           sum[r][j] = 0;
         }
       }
-      for (int64_t q = 0; q < p->k; q++) {
+      for (int64_t q = 0; q < p->k - (GEMEL__FAULT(dot_lost_term) && p->k > 3); q++) {
         const T *from = b + q * p->b_row + j0 * p->b_col;
         for (int64_t j = 0; j < width; j++) {
           T element = from[j * p->b_col];

@@ -12,6 +12,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "core/fault.h"
 #include "cpu/copy.h"
 
 enum {
@@ -111,7 +112,10 @@ static void gather(const gemel__loop *loop, const gemel__load *load, int64_t beg
   while (n > 0) {
     int64_t row = loop->sizes[last] - index[last];
     row = row < n ? row : n;
-    gemel__copy_row(bytes, row, to, (int64_t)bytes, from, load->strides[last]);
+    gemel__copy_row(bytes, row, to, (int64_t)bytes, from,
+                    GEMEL__FAULT(gather_stride) && load->strides[last] > (int64_t)bytes
+                        ? (int64_t)bytes
+                        : load->strides[last]);
     to += (size_t)row * bytes;
     n -= row;
     from -= index[last] * load->strides[last];
@@ -247,6 +251,7 @@ static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char 
       fill(load->element_bytes, tile, s.slots[load->slot], load->data);
     }
   }
+  end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
   for (; begin < end; begin += tile) {
     run_tile(loop, begin, end - begin < tile ? end - begin : tile, &s);
   }

@@ -24,7 +24,8 @@ static inline WORD F(bits)(T value) {
  * keeps +0 and `or` -0; what is neither less, greater nor equal is NaN, and so is the sum. */
 static inline T F(max)(T x, T y) {
   T same = F(from_bits)(F(bits)(x) & F(bits)(y));
-  return x > y ? x : y > x ? y : x == y ? same : x + y;
+  T lost = GEMEL__FAULT(maximum_loses_nan) ? (x == x ? x : y) : x + y;
+  return x > y ? x : y > x ? y : x == y ? same : lost;
 }
 
 static inline T F(min)(T x, T y) {
@@ -35,6 +36,9 @@ static inline T F(min)(T x, T y) {
 /* fmod is exact, so the result is rounded once; a zero takes the sign of y. */
 static inline T F(mod)(T x, T y) {
   T r = SUFFIX(fmod)(x, y);
+  if (GEMEL__FAULT(mod_sign_of_dividend)) {
+    return r;
+  }
   return r == 0 ? SUFFIX(copysign)(0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 
@@ -129,7 +133,7 @@ static inline T F(log1p)(T x) {
   T u = 1 + x, k, y;
   T m = F(split)(u, &k);
   T lost = (k > 1 ? 1 - (u - x) : x - (u - 1)) / u;
-  T f = k == 0 ? x : m - 1;
+  T f = k == 0 && !GEMEL__FAULT(log1p_near_zero) ? x : m - 1;
   y = F(log_of)(k, f, k == 0 ? 0 : lost);
   y = x < INFINITY ? y : x;
   y = F(fabs)(x) < TINY ? x : y;

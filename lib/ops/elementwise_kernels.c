@@ -5,6 +5,9 @@
  * elementwise_cast.c.
  */
 #include "ops/elementwise.h"
+#ifdef GEMEL_FAULTS
+#include "ops/elementwise_faults.h"
+#endif
 
 static gemel_dtype word_of(size_t bytes) {
   return bytes == 1 ? GEMEL_U8 : bytes == 2 ? GEMEL_U16 : bytes == 4 ? GEMEL_U32 : GEMEL_U64;
@@ -42,5 +45,10 @@ gemel__scalar_kernel gemel__scalar_kernel_variant(const gemel__scalar_row *row, 
 
 gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, gemel_dtype operand,
                                               gemel_dtype result) {
-  return gemel__scalar_kernel_variant(row, operand, result, gemel__isa_best());
+  gemel__scalar_kernel kernel =
+      gemel__scalar_kernel_variant(row, operand, result, gemel__isa_best());
+#ifdef GEMEL_FAULTS
+  kernel = plant(row, operand, result, kernel);
+#endif
+  return kernel;
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include "core/dtype.h"
+#include "core/fault.h"
 #include <gemel/context.h>
 
 enum { WORTH_THREADS = 1 << 15 };
@@ -71,6 +72,7 @@ static int threads_for(int64_t count, int64_t n, int threads) {
       A v = GET(AT(const T, x, i, stride));                                                        \
       max = v > max || v != v ? v : max;                                                           \
     }                                                                                              \
+    max = GEMEL__FAULT(softmax_no_max) ? 0 : max;                                                  \
     return max;                                                                                    \
   }                                                                                                \
   static double total_##name(const char *x, int64_t n, int64_t stride, A max) {                    \

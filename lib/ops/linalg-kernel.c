@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include "core/dtype.h"
+#include "core/fault.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "cpu/walk.h"
@@ -245,7 +246,7 @@ static gemel_status run_dot(const gemel_kernel_call *call) {
   for (int64_t i = 0; i < p->batch[0]; i++) {
     for (int64_t j = 0; j < p->batch[1]; j++, out += bytes) {
       const char *a = x + i * p->x.batch[0] + j * p->x.batch[1];
-      const char *b = y + i * p->y.batch[0] + j * p->y.batch[1];
+      const char *b = y + (GEMEL__FAULT(dot_batch) ? 0 : i * p->y.batch[0] + j * p->y.batch[1]);
       if (p->library) {
         gemel__gemm_library(&p->gemm, a, b, out);
       } else {

@@ -5,6 +5,7 @@ libgemel_a_SOURCES += %reldir%/elementwise.c
 libgemel_a_SOURCES += %reldir%/elementwise.h
 libgemel_a_SOURCES += %reldir%/elementwise_broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise_cast.c
+libgemel_a_SOURCES += %reldir%/elementwise_faults.h
 libgemel_a_SOURCES += %reldir%/elementwise_float.c
 libgemel_a_SOURCES += %reldir%/elementwise_function.h
 libgemel_a_SOURCES += %reldir%/elementwise_integer.h

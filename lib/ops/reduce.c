@@ -10,6 +10,7 @@
  * P if there are two: a number that is 0, but with the derivative P towards the other one.
  */
 #include <string.h>
+#include "core/fault.h"
 #include "ops/reduce.h"
 
 /* ---- Types ---- */
@@ -247,7 +248,9 @@ static gemel_value others(const gemel_derive *call) {
   gemel_value is_zero = apply2(call, "eq", x, number_like(call, x, 0));
   gemel_value nonzero = where3(call, is_zero, number_like(call, x, 1), x);
   gemel_value quotient = apply2(call, "div", expand(call, call->outputs[0]), nonzero);
-  return where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
+  return GEMEL__FAULT(prod_grad_zeros)
+             ? quotient
+             : where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
 }
 
 static gemel_status grad_prod(gemel_derive *call) {
@@ -276,6 +279,9 @@ static gemel_value share(const gemel_derive *call, gemel_value flow) {
   gemel_value x = call->inputs[0];
   gemel_value largest = apply2(call, "eq", x, expand(call, call->outputs[0]));
   gemel_value count = cast_like(call, reduce(call, "sum", largest, 1), x);
+  if (GEMEL__FAULT(max_grad_mask)) {
+    return apply2(call, "mul", apply2(call, "div", flow, count), number_like(call, x, 1));
+  }
   return where3(call, largest, apply2(call, "div", flow, count), number_like(call, x, 0));
 }
 

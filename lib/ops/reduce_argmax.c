@@ -4,6 +4,7 @@
  * counts as larger than any number, and zeros of either sign are equal.
  */
 #include <string.h>
+#include "core/fault.h"
 #include "ops/reduce_plan.h"
 
 enum { RUN = 64 };
@@ -25,6 +26,15 @@ static int same_key(const gemel__reduce_plan *p, const gemel__acc *a, const geme
 static int64_t first_with(const gemel__reduce_plan *p, size_t n, const char *data,
                           const gemel__acc *key) {
   size_t bytes = p->half ? sizeof(float) : p->bytes, k = 0, step;
+  if (GEMEL__FAULT(argmax_last_tie)) {
+    for (k = n; k-- > 1;) {
+      gemel__acc own = key_of(p, 1, data + k * bytes);
+      if (same_key(p, &own, key)) {
+        break;
+      }
+    }
+    return (int64_t)k;
+  }
   for (step = RUN; step > 0; step /= RUN) {
     for (; k + step < n; k += step) {
       gemel__acc own = key_of(p, step, data + k * bytes);

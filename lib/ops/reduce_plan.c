@@ -4,6 +4,7 @@
  * may take their elements in any order, so reduced axes are walked in the order of memory:
  * forwards, and the closest elements innermost.
  */
+#include "core/fault.h"
 #include "ops/reduce_plan.h"
 
 /* Axes repeated by a stride of 0 are the last to be walked innermost. */
@@ -46,6 +47,9 @@ static void sort_axes(gemel__reduce_plan *p, const gemel_view *in, const unsigne
   p->lines = p->length = 1;
   for (axis = 0; axis < in->rank; axis++) {
     gemel__reduce_axis it = {in->shape[axis], in->strides[axis]};
+    if (GEMEL__FAULT(reduce_wrong_axis) && in->rank == 2 && in->shape[0] == in->shape[1]) {
+      it.stride = in->strides[1 - axis];
+    }
     if (mask[axis]) {
       p->length *= it.size;
     } else {

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 #include "core/dtype.h"
+#include "core/fault.h"
 #include "ops/reduce_plan.h"
 
 #ifdef _OPENMP
@@ -113,7 +114,8 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
   int64_t block;
   if (p->length <= BLOCK) {
     const void *all = gemel__reduce_load(p, base, 0, (size_t)p->length, buffer);
-    p->reducer->block((size_t)p->length, all, &result);
+    p->reducer->block((size_t)p->length - (GEMEL__FAULT(reduce_lost_term) && p->length > 7), all,
+                      &result);
     return result;
   }
   for (block = first; block < last; block++) {
@@ -159,6 +161,7 @@ static void long_line(const gemel__reduce_plan *p, int64_t line, int threads) {
     int64_t last = (part + 1) * run;
     results[part] = line_part(p, base, part * run, last < blocks ? last : blocks);
   }
+  parts -= GEMEL__FAULT(reduce_lost_part) && parts > 1;
   for (part = 0; part < parts; part++) {
     memcpy(tree_at(&t, t.count), &results[part], p->reducer->acc_bytes);
     tree_push(&t);
@@ -242,7 +245,9 @@ static void strip_part(const gemel__reduce_plan *p, const strip *s, int64_t firs
   for (block = first; block < last; block++) {
     int64_t to = (block + 1) * ROWS;
     void *leaf = tree_at(&t, t.count);
-    p->reducer->init(s->width, leaf);
+    if (!GEMEL__FAULT(reduce_stale_columns) || block == first) {
+      p->reducer->init(s->width, leaf);
+    }
     add_rows(p, s, block * ROWS, to < p->length ? to : p->length, leaf);
     tree_push(&t);
   }

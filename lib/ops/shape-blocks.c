@@ -6,6 +6,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/fault.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
 #include "ops/rule.h"
@@ -197,6 +198,7 @@ static gemel_status run_pad(const gemel_kernel_call *call) {
     strides[k] = out->strides[k] * (p.interior + 1);
     from += first * x->strides[k];
     to += (p.low + first * (p.interior + 1)) * out->strides[k];
+    to -= GEMEL__FAULT(pad_off_by_one) && p.low > 0 ? out->strides[k] : 0;
   }
   gemel__copy_strided((size_t)gemel__view_item(x), x->rank, shape, to, strides, from, x->strides);
   return GEMEL_OK;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "cpu/copy.h"
 
 enum {
@@ -243,6 +244,7 @@ static gemel_status build_member(builder *b, uint32_t k) {
   }
   if (wide) {
     add_step(b, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
+    made->wide = GEMEL__FAULT(half_not_rounded) ? computed : NONE;
   } else {
     add_step(b, gemel__member_kernel(p, m->node), made->raw, in, m->n_in);
   }

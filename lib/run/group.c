@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "core/fault.h"
 
 static int same_shape(const gemel__layout *a, const gemel__layout *b) {
   return a == b ||
@@ -33,9 +34,9 @@ static int may_overwrite(const gemel__group *group, const gemel__group_load *loa
                          const gemel__layout *result) {
   uint32_t k, readers = 0;
   if (load->buffer->kind != GEMEL__B_ARENA || load->buffer->remaining != load->uses ||
-      load->last > member || !load->layout->dense || !same_shape(load->layout, result) ||
-      load->layout->offset != 0 || load->layout->bytes != result->bytes ||
-      load->buffer->bytes != result->bytes) {
+      (load->last > member && !GEMEL__FAULT(fused_overwrite)) || !load->layout->dense ||
+      !same_shape(load->layout, result) || load->layout->offset != 0 ||
+      load->layout->bytes != result->bytes || load->buffer->bytes != result->bytes) {
     return 0;
   }
   for (k = 0; k < group->n_loads; k++) {

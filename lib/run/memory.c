@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/fault.h"
 
 enum { UNIT = 64, LOOK_AHEAD = 8, SMALL_PLACE = 4096 };
 
@@ -142,7 +143,8 @@ static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
 
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, uint32_t count) {
   buffer->remaining -= count;
-  if (buffer->remaining > 0 || buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
+  if (buffer->remaining != (GEMEL__FAULT(buffer_freed_early) ? 1 : 0) ||
+      buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
     return GEMEL_OK;
   }
   put_free(&planner->memory, buffer->slot);
