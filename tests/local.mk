@@ -3,6 +3,7 @@
 # it needs the harness too. One file a line, sorted. SPDX-License-Identifier: MIT
 
 library_tests =
+library_tests += %reldir%/t-binary
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "core/alloc.h"
+#include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
 #include "text/bodies.h"
@@ -20,7 +21,6 @@ typedef struct walk {
   gemel__bodies *bodies;
   level *levels;
   size_t count, capacity;
-  gemel__bodies seen; /* also those that are not complete */
   uint32_t skip;
   const gemel_graph *found;
 } walk;
@@ -57,48 +57,91 @@ int gemel__each_graph(gemel_context *context, uint32_t attrs,
 
 /* ---- Set of graphs ---- */
 
-static uint32_t *find_slot(const gemel__bodies *b, const gemel_graph *graph) {
+/* What index a graph at this address has; UNFINISHED while the walk is inside it. */
+typedef struct gemel__body_slot {
+  const gemel_graph *graph; /* NULL: empty */
+  uint32_t index;
+} slot;
+
+#define UNFINISHED UINT32_MAX
+
+static slot *find_slot(const gemel__bodies *b, const gemel_graph *graph) {
   size_t mask = b->slot_count - 1, k = (size_t)gemel__mix((uint64_t)(uintptr_t)graph) & mask;
-  while (b->slots[k] && b->graphs[b->slots[k] - 1] != graph) {
+  while (b->slots[k].graph && b->slots[k].graph != graph) {
     k = (k + 1) & mask;
   }
   return &b->slots[k];
 }
 
-static int add(gemel__bodies *b, const gemel_graph *graph) {
-  if (2 * b->count >= b->slot_count) {
-    gemel__bodies bigger = *b;
-    bigger.slot_count = b->slot_count ? 2 * b->slot_count : 16;
-    bigger.slots = (uint32_t *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
-    if (!bigger.slots) {
-      return -1;
-    }
-    for (size_t k = 0; k < b->count; k++) {
-      *find_slot(&bigger, b->graphs[k]) = (uint32_t)k + 1;
-    }
-    gemel__free(b->slots, b->slot_count * sizeof *b->slots);
-    *b = bigger;
-  }
-  if (gemel__grow(&b->graphs, &b->capacity, b->count + 1, sizeof *b->graphs)) {
+static int grow_slots(gemel__bodies *b) {
+  gemel__bodies bigger = *b;
+  bigger.slot_count = b->slot_count ? 2 * b->slot_count : 16;
+  bigger.slots = (slot *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
+  if (!bigger.slots) {
     return -1;
   }
-  uint32_t *slot = find_slot(b, graph);
-  b->graphs[b->count++] = graph;
-  *slot = (uint32_t)b->count;
+  for (size_t k = 0; k < b->slot_count; k++) {
+    if (b->slots[k].graph) {
+      *find_slot(&bigger, b->slots[k].graph) = b->slots[k];
+    }
+  }
+  gemel__free(b->slots, b->slot_count * sizeof *b->slots);
+  *b = bigger;
   return 0;
 }
 
-static int has(const gemel__bodies *b, const gemel_graph *graph) {
-  return b->slot_count > 0 && *find_slot(b, graph) != 0;
+typedef struct structure_key {
+  const gemel__bodies *bodies;
+  const gemel_graph *graph;
+} structure_key;
+
+static int same_structure(const void *user, uint32_t id) {
+  const structure_key *key = (const structure_key *)user;
+  return gemel__graph_same(key->bodies->graphs[id - 1], key->graph);
+}
+
+static uint64_t structure_hash(const void *user, uint32_t id) {
+  return gemel__graph_hash(((const structure_key *)user)->bodies->graphs[id - 1]);
+}
+
+/* Notes that the walk has met GRAPH. 1: it is new and to be walked; 0: it is known, or equal to one
+ * that is; -1: memory is out. */
+static int meet(gemel__bodies *b, const gemel_graph *graph) {
+  structure_key key = {b, graph};
+  if (2 * b->slots_used >= b->slot_count && grow_slots(b)) {
+    return -1;
+  }
+  slot *s = find_slot(b, graph);
+  if (s->graph) {
+    return 0;
+  }
+  uint32_t id = gemel__idtable_find(&b->structures, gemel__graph_hash(graph), same_structure, &key);
+  b->slots_used++;
+  s->graph = graph;
+  s->index = id ? id - 1 : UNFINISHED;
+  return id == 0;
+}
+
+/* Gives GRAPH, which the walk is done with, its index; 0, or -1 when memory is out. */
+static int complete(gemel__bodies *b, const gemel_graph *graph) {
+  structure_key key = {b, graph};
+  if (gemel__grow(&b->graphs, &b->capacity, b->count + 1, sizeof *b->graphs)) {
+    return -1;
+  }
+  b->graphs[b->count] = graph;
+  find_slot(b, graph)->index = (uint32_t)b->count++;
+  return gemel__idtable_add(&b->structures, gemel__graph_hash(graph), (uint32_t)b->count,
+                            structure_hash, &key);
 }
 
 size_t gemel__bodies_index(const gemel__bodies *bodies, const gemel_graph *graph) {
-  return *find_slot(bodies, graph) - 1;
+  return find_slot(bodies, graph)->index;
 }
 
 void gemel__bodies_clear(gemel__bodies *bodies) {
   gemel__free(bodies->graphs, bodies->capacity * sizeof *bodies->graphs);
   gemel__free(bodies->slots, bodies->slot_count * sizeof *bodies->slots);
+  gemel__idtable_clear(&bodies->structures);
   memset(bodies, 0, sizeof *bodies);
 }
 
@@ -162,14 +205,15 @@ static gemel_status collect(walk *w, const gemel_graph *graph, gemel_error *erro
     level *l = &w->levels[w->count - 1];
     const gemel_graph *inner = next_graph(w, l);
     if (inner) {
-      if (!has(&w->seen, inner) && (add(&w->seen, inner) || enter(w, inner, error))) {
+      int met = meet(w->bodies, inner);
+      if (met < 0 || (met > 0 && enter(w, inner, error))) {
         return gemel__no_memory(error, "graphs");
       }
       continue;
     }
     gemel__free(l->live, l->graph->n_nodes);
     w->count--;
-    if (w->count > 0 && add(w->bodies, l->graph)) {
+    if (w->count > 0 && complete(w->bodies, l->graph)) {
       return gemel__no_memory(error, "graphs");
     }
   }
@@ -188,7 +232,6 @@ gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__bodies *bodi
     gemel__free(l->live, l->graph->n_nodes);
   }
   gemel__free(w.levels, w.capacity * sizeof *w.levels);
-  gemel__bodies_clear(&w.seen);
   if (status) {
     gemel__bodies_clear(bodies);
   }

@@ -11,8 +11,9 @@
 typedef struct gemel__bodies {
   const gemel_graph **graphs; /* in order; the outermost is not among them */
   size_t count, capacity;
-  uint32_t *slots; /* by address: index + 1 */
-  size_t slot_count;
+  struct gemel__body_slot *slots; /* by address */
+  size_t slot_count, slots_used;
+  gemel__idtable structures; /* by structure: index + 1 */
 } gemel__bodies;
 
 /* Collects; GEMEL_NO_MEMORY. Iterative; linear in the nodes of all graphs. */

@@ -155,13 +155,16 @@ static gemel_status dim_operand(dim_reader *r, int *want) {
     gemel__lex_next(lex);
     return push_operator(r, call);
   }
-  if (lex->kind == '(' || lex->kind == '-') {
+  /* A minus before digits belongs to them, or the least integer could not be written. */
+  int next = lex->kind == '-' ? gemel__lex_peek(lex, NULL) : 0;
+  int negative = next >= '0' && next <= '9';
+  if (lex->kind == '(' || (lex->kind == '-' && !negative)) {
     status = push_operator(r, lex->kind == '(' ? DIM_OPEN : DIM_NEGATE);
     gemel__lex_next(lex);
     return status;
   }
   *want = 0;
-  if (lex->kind == GEMEL__TOKEN_INT) {
+  if (lex->kind == GEMEL__TOKEN_INT || negative) {
     status = gemel__number_read(lex, &number, r->error);
     if (status) {
       return status;

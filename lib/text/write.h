@@ -44,8 +44,10 @@ static inline void gemel__put(gemel__writer *writer, const void *bytes, size_t c
     gemel__put_long(writer, bytes, count);
     return;
   }
-  memcpy(gemel__writer_room(writer, count), bytes, count);
-  writer->used += count;
+  if (count > 0) { /* BYTES may be NULL */
+    memcpy(gemel__writer_room(writer, count), bytes, count);
+    writer->used += count;
+  }
 }
 
 static inline void gemel__put_text(gemel__writer *writer, const char *text) {
