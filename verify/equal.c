@@ -94,10 +94,8 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
   question.points = q->run->options.instances;
   question.trials = 4;
   question.seed = seed;
-  gemel__survey(pair->a.graph, &question.rings, &question.logs, constants, 24,
-                &question.n_constants);
-  gemel__survey(pair->b.graph, &question.rings, &question.logs, constants, 24,
-                &question.n_constants);
+  gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
+  gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
   question.constants = constants;
   return gemel__decide(&question, answer, error);
 }

@@ -288,7 +288,7 @@ gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t se
     q.points = points;
     q.trials = trials;
     q.seed = seed;
-    gemel__survey(v.reverse.graph, &q.rings, &q.logs, constants, 16, &q.n_constants);
+    gemel__constants(v.reverse.graph, constants, 16, &q.n_constants);
     q.constants = constants;
     status = gemel__decide(&q, answer, error);
     /* the witness's first tensors are the instance's inputs; what follows belongs to the directions

@@ -130,8 +130,8 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   q.points = run->options.instances;
   q.trials = 4;
   q.seed = gemel__random_bits(&random);
-  gemel__survey(left, &q.rings, &q.logs, constants, 16, &q.n_constants);
-  gemel__survey(right, &q.rings, &q.logs, constants, 16, &q.n_constants);
+  gemel__constants(left, constants, 16, &q.n_constants);
+  gemel__constants(right, constants, 16, &q.n_constants);
   q.constants = constants;
   status = gemel__decide(&q, &a, error);
   if (status == GEMEL_OK) {
@@ -159,6 +159,12 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
     return GEMEL_OK;
   }
   n = split_names(inputs, names);
+  if (n == 0) {
+    /* any number of operands: the law speaks of two */
+    strcpy(names[0], "x");
+    strcpy(names[1], "y");
+    n = 2;
+  }
   left = build_side(run->context, law, (size_t)(equality - law), n, names, error);
   if (left != NULL) {
     right = build_side(run->context, equality + 4, strlen(equality + 4), n, names, error);

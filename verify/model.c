@@ -422,23 +422,68 @@ static void decide(struct state *s) {
   }
 }
 
-static gemel_status start(struct state *s, gemel_error *error) {
+/* Fields to try, the most certain first: each layer of exponentials takes a ring, and logarithms
+ * want a prime of moderate size. */
+static const struct {
+  int bits, rings;
+} fields[] = {{GEMEL__FIELD_LARGE, 1}, {GEMEL__FIELD_LARGE, 2},  {GEMEL__FIELD_MEDIUM, 2},
+              {GEMEL__FIELD_LARGE, 3}, {GEMEL__FIELD_MEDIUM, 3}, {GEMEL__FIELD_MEDIUM, 4},
+              {GEMEL__FIELD_MEDIUM, 5}};
+
+/* One trial on the field at hand: *GAPS says whether it ran out of rings. */
+static gemel_status probe(struct state *s, uint64_t *gaps, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
+  int result;
+  gemel_status status = point == NULL ? gemel__no_memory(error, "a trial")
+                                      : gemel__instance_values(s->q->leaves, GEMEL__FILL_POINTS,
+                                                               &s->random, point, error);
+  if (status == GEMEL_OK) {
+    status = field_trial(s, point, 0, &result, error);
+    *gaps = gemel__field_get_report(s->f)->gaps;
+    gemel__tensors_release(n, point);
+  }
+  gemel__free(point, n * sizeof *point);
+  return status;
+}
+
+/* The first field in which a trial has no gaps, or the last that there is. */
+static gemel_status choose_field(struct state *s, gemel_error *error) {
   const gemel__question *q = s->q;
-  gemel__field_options options = {q->logs ? GEMEL__FIELD_MEDIUM : GEMEL__FIELD_LARGE,
-                                  q->rings < 1   ? 1
-                                  : q->rings > 4 ? 4
-                                                 : q->rings,
-                                  q->constants, q->n_constants, 0};
-  s->results = gemel__alloc_array(2 * q->n_outputs, sizeof *s->results);
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  size_t k;
+  for (k = 0; k < sizeof fields / sizeof *fields; k++) {
+    gemel__field_options options = {fields[k].bits, fields[k].rings, q->constants, q->n_constants,
+                                    0};
+    gemel__domain *next = gemel__field_new(&options, q->seed, &problem);
+    uint64_t gaps = 0;
+    gemel_status status;
+    if (next == NULL && problem.status == GEMEL_NO_MEMORY) {
+      return gemel__no_memory(error, "a field");
+    }
+    if (next == NULL) {
+      continue;
+    }
+    gemel__field_free(s->f);
+    s->f = next;
+    status = probe(s, &gaps, error);
+    if (status != GEMEL_OK && status != GEMEL_BAD_VALUE) {
+      return status;
+    }
+    if (gaps == 0) {
+      break;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status start(struct state *s, gemel_error *error) {
+  s->results = gemel__alloc_array(2 * s->q->n_outputs, sizeof *s->results);
   s->o = gemel__ordered_new(128);
   if (s->results == NULL || s->o == NULL) {
     return gemel__no_memory(error, "the models");
   }
-  s->f = gemel__field_new(&options, q->seed, error);
-  if (s->f == NULL && error != NULL && error->status == GEMEL_NO_MEMORY) {
-    return GEMEL_NO_MEMORY;
-  }
-  return GEMEL_OK;
+  return choose_field(s, error);
 }
 
 gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
@@ -491,23 +536,6 @@ gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
   return gemel__reference_graph(side->data, d, inputs, outputs, NULL, NULL, error);
 }
 
-static int nests(const char *name) {
-  static const char *const exponential[] = {"exp", "expm1",   "tanh",         "sigmoid",
-                                            "pow", "softmax", "cross_entropy"};
-  size_t k;
-  for (k = 0; k < sizeof exponential / sizeof *exponential; k++) {
-    if (strcmp(name, exponential[k]) == 0) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-static int has_log(const char *name) {
-  return strcmp(name, "log") == 0 || strcmp(name, "log1p") == 0 || strcmp(name, "pow") == 0 ||
-         strcmp(name, "cross_entropy") == 0;
-}
-
 static void add_constant(gemel_value value, double *constants, size_t room, size_t *n) {
   gemel_attr attr;
   if (gemel_value_attr(value, "value", &attr) == GEMEL_OK) {
@@ -522,26 +550,12 @@ static void add_constant(gemel_value value, double *constants, size_t room, size
   }
 }
 
-void gemel__survey(const gemel_graph *graph, int *rings, int *logs, double *constants, size_t room,
-                   size_t *n_constants) {
-  size_t n = gemel_graph_node_count(graph), k;
-  unsigned char *depth = gemel__alloc_array(n, 1);
-  uint32_t count, j;
-  int deepest = 0;
-  for (k = 0; k < n && depth != NULL; k++) {
-    const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
-    const char *name = gemel__node_op(graph, (uint32_t)k)->record.name;
+void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n) {
+  size_t count = gemel_graph_node_count(graph), k;
+  for (k = 0; k < count; k++) {
     gemel__ref self = {(uint32_t)k, 0};
-    for (j = 0; j < count; j++) {
-      depth[k] = depth[inputs[j].node] > depth[k] ? depth[inputs[j].node] : depth[k];
-    }
-    depth[k] = (unsigned char)(depth[k] + (nests(name) && depth[k] < 100));
-    deepest = depth[k] > deepest ? depth[k] : deepest;
-    *logs |= has_log(name);
-    if (strcmp(name, "constant") == 0) {
-      add_constant(gemel__value(graph, self), constants, room, n_constants);
+    if (strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "constant") == 0) {
+      add_constant(gemel__value(graph, self), constants, room, n);
     }
   }
-  *rings = deepest + 1 > *rings ? deepest + 1 : *rings;
-  gemel__free(depth, n);
 }

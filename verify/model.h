@@ -25,8 +25,6 @@ typedef struct gemel__question {
   size_t n_outputs;
   const double *constants; /* that the sides' graphs hold */
   size_t n_constants;
-  int rings;          /* 1 + how deep exponentials nest */
-  int logs;           /* 1: logarithms occur */
   int compare_domain; /* 1: where one side is undefined the other must be too */
   size_t points, trials;
   uint64_t seed;
@@ -54,10 +52,8 @@ gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
                                const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                gemel_error *error);
 
-/* What the field needs to know of a graph: nesting of exponentials, whether logarithms occur, its
- * constants (at most ROOM, into CONSTANTS). */
-void gemel__survey(const gemel_graph *graph, int *rings, int *logs, double *constants, size_t room,
-                   size_t *n_constants);
+/* Appends the numbers in GRAPH's constants to CONSTANTS, at most until *N is ROOM. */
+void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n);
 
 /* Is the derivative of INSTANCE, as the library builds it in reverse and forward mode, the one that
  * dual numbers give? */

@@ -9,7 +9,8 @@ int gemel__fault_active;
 
 static const struct {
   const char *name, *what;
-} faults[] = {{"none", ""},
+} faults[] = {
+    {"none", ""},
 #define FAULT(name, what) {#name, what},
 #include "core/fault.def"
 #undef FAULT

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Planted faults: wrong variants of kernels, derivatives and schedules, with which the tests of the
- * harness show that it sees them. They exist only in a build with GEMEL_FAULTS (the test suite's own
- * copy of the library); elsewhere GEMEL__FAULT is the constant 0 and nothing is left of them.
+ * harness show that it sees them. They exist only in a build with GEMEL_FAULTS (the test suite's
+ * own copy of the library); elsewhere GEMEL__FAULT is the constant 0 and nothing is left of them.
  */
 #ifndef GEMEL__CORE_FAULT_H
 #define GEMEL__CORE_FAULT_H

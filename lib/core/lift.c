@@ -91,8 +91,8 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
   return 0;
 }
 
-/* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none or there are too
- * many, or -2 when memory is out. */
+/* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none or there are
+ * too many, or -2 when memory is out. */
 static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t n_room) {
   size_t count, j;
   const gemel_dim *dims = attr_dims(a, &count);
