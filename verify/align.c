@@ -22,6 +22,7 @@ struct traced {
   gemel__rtensor *results;
   size_t n;
   unsigned char *matched; /* a byte a value */
+  unsigned char *closed;  /* a byte a value: depends on no input */
 };
 
 /* A copy of the graph in which every live node's output 0 is an output. */
@@ -61,7 +62,8 @@ static int trace(struct traced *t, const gemel__instance *instance, gemel__domai
   }
   t->results = gemel__alloc_array(t->n, sizeof *t->results);
   t->matched = gemel__alloc_array(t->n, 1);
-  return t->results != NULL && t->matched != NULL &&
+  t->closed = gemel__alloc_array(t->n, 1);
+  return t->results != NULL && t->matched != NULL && t->closed != NULL &&
          gemel__instance_reference(&t->all, d, values, t->results, &error) == GEMEL_OK;
 }
 
@@ -71,6 +73,7 @@ static void clear_trace(struct traced *t) {
   }
   gemel__free(t->results, t->n * sizeof *t->results);
   gemel__free(t->matched, t->n);
+  gemel__free(t->closed, t->n);
   gemel__instance_clear(&t->all);
 }
 
@@ -86,6 +89,23 @@ static int same_value(gemel__domain *d, const gemel__rtensor *x, const gemel__rt
     }
   }
   return 1;
+}
+
+/* What depends on no input is common ground too: a constant that only one graph has isn't where
+ * they part, but where it is used. */
+static void ground_constants(struct traced *t) {
+  const gemel_graph *graph = t->all.graph;
+  uint32_t count, j;
+  size_t k;
+  for (k = 0; k < t->n; k++) {
+    const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
+    int closed = strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "input") != 0;
+    for (j = 0; j < count && closed; j++) {
+      closed = t->closed[inputs[j].node];
+    }
+    t->closed[k] = (unsigned char)closed;
+    t->matched[k] |= (unsigned char)closed;
+  }
 }
 
 static void match(struct traced *a, struct traced *b, gemel__domain *d) {
@@ -135,6 +155,8 @@ void gemel__align(const gemel__instance *a, const gemel__instance *b, gemel_tens
   if (o != NULL && trace(&x, a, &o->domain, values) && trace(&y, b, &o->domain, values)) {
     int p, q;
     match(&x, &y, &o->domain);
+    ground_constants(&x);
+    ground_constants(&y);
     p = describe_parting(&x, left, sizeof left);
     q = describe_parting(&y, right, sizeof right);
     if (p || q) {
