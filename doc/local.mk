@@ -2,3 +2,4 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 dist_man_MANS += %reldir%/gemel.1
+EXTRA_DIST += %reldir%/text.md

@@ -12,7 +12,7 @@
 #include "text/names.h"
 #include "text/program.h"
 
-enum { MAX_INLINE = 32, MAX_PLAIN = 8 };
+enum { MAX_INLINE = 16, MAX_PLAIN = 8 };
 
 /* A graph that was read, under the name that later ones call it by. */
 typedef struct definition {
