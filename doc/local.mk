@@ -3,3 +3,5 @@
 
 dist_man_MANS += %reldir%/gemel.1
 EXTRA_DIST += %reldir%/text.md
+EXTRA_DIST += %reldir%/adding
+EXTRA_DIST += %reldir%/adding.md

@@ -56,10 +56,13 @@ else
 TESTS = %reldir%/no-googletest
 endif
 
-# The command from outside, by a shell script: needs neither GoogleTest nor Valgrind.
+# The command from outside, and what doc/adding.md promises, by shell scripts: they need neither
+# GoogleTest nor Valgrind.
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
+EXTRA_DIST += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-command.sh
+TESTS += %reldir%/t-adding.sh
 TESTS += %reldir%/t-command.sh
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)

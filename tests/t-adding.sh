@@ -1,0 +1,143 @@
+#!/bin/sh
+# doc/adding.md: its patches add a scalar and a tensor operation. They are applied to a copy of the
+# sources, which is built out of tree (without optimisation and without libraries for products: about
+# half a minute on two cores), and the harness must find evidence for both operations in every tier.
+# Then each twin is made wrong, and the harness must refute it. Each check is one line of output and
+# one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
+# SPDX-License-Identifier: MIT
+set -u
+LC_ALL=C
+export LC_ALL
+unset GEMEL_FLAGS MAKEFLAGS MAKELEVEL MFLAGS
+gemel=${GEMEL:?the path of the gemel command}
+source=${GEMEL_SRCDIR:?the source folder}
+junit=${GEMEL_JUNIT:-}
+build=$(dirname "$gemel")
+scratch=$(mktemp -d) || exit 99
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+copy=$scratch/source
+tree=$scratch/build
+passed=0 failed=0
+: >"$scratch/cases"
+
+finish() {
+  if [ -n "$junit" ] && mkdir -p "$junit"; then
+    { echo '<?xml version="1.0" encoding="UTF-8"?>'
+      echo "<testsuites><testsuite name=\"adding\" failures=\"$failed\">"
+      cat "$scratch/cases"
+      echo '</testsuite></testsuites>'; } >"$junit/t-adding.xml"
+  fi
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+  exit
+}
+good() {
+  passed=$((passed + 1))
+  echo "PASS: $1"
+  echo "<testcase name=\"$1\" classname=\"adding\" result=\"completed\"/>" >>"$scratch/cases"
+}
+wrong() { # NAME WHY [FILE]
+  failed=$((failed + 1))
+  echo "FAIL: $1: $2"
+  [ -z "${3:-}" ] || tail -20 "$3" | sed 's/^/  /'
+  echo "<testcase name=\"$1\" classname=\"adding\" result=\"completed\"><failure message=\"$2\"/></testcase>" >>"$scratch/cases"
+}
+skip() {
+  echo "SKIP: $1"
+  exit 77
+}
+check() { # NAME WHY CONDITION...
+  name=$1 why=$2
+  shift 2
+  if "$@"; then good "$name"; else wrong "$name" "$why"; fi
+}
+
+command -v patch >/dev/null || skip "there is no patch: install the Debian package patch"
+grep -q '^#define HAVE_VERIFY 1' "$build/config.h" || skip "built without the harness"
+
+# ---- What doc/adding.md shows ----
+
+# shown NAME: the patch stands in doc/adding.md between its markers, line by line.
+shown() {
+  sed -n "/^<!-- doc\/adding\/$1.patch -->\$/,/^<!-- end -->\$/p" "$source/doc/adding.md" |
+    sed '1d;$d' | sed '/^```/d' | cmp -s - "$source/doc/adding/$1.patch"
+}
+files_of() { grep -c '^+++ ' "$source/doc/adding/$1.patch"; }
+check scalar/shown "doc/adding.md shows another patch" shown scalar
+check tensor/shown "doc/adding.md shows another patch" shown tensor
+check scalar/files "it takes more than two files" test "$(files_of scalar)" = 2
+check tensor/files "it takes more than three files" test "$(files_of tensor)" = 3
+
+# ---- A copy of the sources, patched and built ----
+
+mkdir "$copy" "$tree"
+for entry in "$source"/*; do
+  case ${entry##*/} in build-aux) ;; *.tar.* | build* | coverage* | autom4te.cache) continue ;; esac
+  [ -e "$entry/config.status" ] || cp -pR "$entry" "$copy/"
+done
+chmod -R u+w "$copy"
+# What a build inside the source folder leaves there would be taken for built already.
+find "$copy" \( -name '*.[oa]' -o -name '*.P[oa]' \) -exec rm -f {} +
+rm -f "$copy/config.status" "$copy/config.h" "$copy/Makefile" "$copy/gemel"
+for name in scalar tensor; do
+  if ! (cd "$copy" && patch -p1 -s <"$source/doc/adding/$name.patch") >"$scratch/log" 2>&1; then
+    wrong "$name/applies" "the patch does not apply" "$scratch/log"
+    finish
+  fi
+  good "$name/applies"
+done
+
+# from_makefile NAME: what the build at hand was configured with.
+from_makefile() { sed -n "s/^$1 = //p" "$build/Makefile" | head -1; }
+make_gemel() { (cd "$tree" && make lib/gemel/ops.h && make -j2 gemel) >"$scratch/log" 2>&1; }
+cd "$tree" || exit 99
+if ! "$copy/configure" --without-dnnl --without-blas CC="$(from_makefile CC)" CFLAGS=-O0 \
+  CPPFLAGS="$(from_makefile CPPFLAGS)" LDFLAGS="$(from_makefile LDFLAGS)" >"$scratch/log" 2>&1 ||
+  ! make_gemel; then
+  wrong builds "the patched sources do not build" "$scratch/log"
+  finish
+fi
+good builds
+
+# ---- The harness on both operations ----
+
+# tier NAME TIER VERDICT: the operation's own record of that tier says so.
+tier() { grep -q "\"kind\": \"operation\", \"name\": \"$1\", \"tier\": \"$2\", \"verdict\": \"$3\"" "$scratch/json"; }
+verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is INTEGER
+  "$tree/gemel" verify --ops "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
+    wrong "$1/verify" "exit status $?" "$scratch/out"
+    return
+  }
+  good "$1/verify"
+  for wanted in "real passed" "integer $2" "float passed" "gradient passed" "special passed"; do
+    check "$1/${wanted%% *}" "not ${wanted#* }" tier "$1" "${wanted%% *}" "${wanted#* }"
+  done
+  check "$1/gradient-records" "not every tier of the gradient" \
+    test "$(grep -c "\"kind\": \"gradient\", \"name\": \"$1.grad\"" "$scratch/json")" = 5
+}
+verify softplus "not applicable"
+verify cumsum passed
+
+# ---- A wrong twin is refuted ----
+
+# plant FILE FROM TO: replaces the text FROM, which stands there once, in a file of the copy.
+plant() {
+  [ "$(grep -cF -e "$2" "$copy/$1")" = 1 ] || return 1
+  awk -v from="$2" -v to="$3" '
+    { at = index($0, from) }
+    at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
+    { print }' "$copy/$1" >"$scratch/planted" && cat "$scratch/planted" >"$copy/$1"
+}
+refuted() { # NAME
+  "$tree/gemel" verify --ops "$1" >"$scratch/out" 2>&1
+  [ $? = 1 ] && grep -q "^refuted: $1, tier " "$scratch/out"
+}
+if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, ADD, LOG)' &&
+  plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
+  make_gemel; then
+  check softplus/wrong-twin "a wrong twin passes" refuted softplus
+  check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
+else
+  wrong wrong-twins "could not be planted" "$scratch/log"
+fi
+finish
