@@ -1,3 +1,22 @@
-# Benchmarks, compiled into the gemel command (gemel bench).
-# One file a line, sorted. SPDX-License-Identifier: MIT
+# Benchmarks, compiled into the gemel command (gemel bench). They call oneDNN and CBLAS directly, to
+# compare. One file a line, sorted. SPDX-License-Identifier: MIT
 
+gemel_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS)
+gemel_SOURCES += %reldir%/bench.c
+gemel_SOURCES += %reldir%/bench.h
+gemel_SOURCES += %reldir%/call.c
+gemel_SOURCES += %reldir%/call.h
+gemel_SOURCES += %reldir%/cpu.c
+gemel_SOURCES += %reldir%/graph.c
+gemel_SOURCES += %reldir%/memory.c
+gemel_SOURCES += %reldir%/memory.h
+gemel_SOURCES += %reldir%/passes.c
+gemel_SOURCES += %reldir%/passes.h
+gemel_SOURCES += %reldir%/race.c
+gemel_SOURCES += %reldir%/report.c
+gemel_SOURCES += %reldir%/shapes.c
+gemel_SOURCES += %reldir%/shapes.h
+if VERIFY
+gemel_SOURCES += %reldir%/verify.c
+endif
+EXTRA_DIST += %reldir%/README.md

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel bench: runs suites of measurements. What each measures, how, and against which target
+ * stands in bench/README.md.
+ */
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include "bench.h"
+
+static const gemel__option options[] = {
+    {"json", 'j', "F",
+     "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
+     "to "
+     "stderr"},
+    {"nodes", 'n', "N", "nodes of a big graph (default 10000000; a small one has N / 1000)"},
+    {"size", 's', "N", "elements of a big vector (default 16777216, which are 64 MiB of f32)"},
+    {"matrix", 'm', "N", "rows and columns of a square matrix (default 1000)"},
+    {"time", 't', "MS", "spend at least so many milliseconds on each comparison (default 1500)"},
+    {"threads", 0, "N", "threads of a call and of what it is compared with (default: OpenMP's)"},
+    {NULL, 0, NULL, NULL}};
+
+static const struct {
+  const char *name;
+  int (*run)(gemel__bench *b);
+} suites[] = {
+#define SUITE_ROW(name, summary) {#name, gemel__bench_##name},
+    GEMEL__BENCH_TABLE(SUITE_ROW)
+#undef SUITE_ROW
+};
+enum { SUITE_COUNT = sizeof suites / sizeof *suites };
+
+/* The number of the suite called NAME; SUITE_COUNT for "all"; -1 if there is none. */
+static int find_suite(const char *name) {
+  int k;
+  if (strcmp(name, "all") == 0) {
+    return SUITE_COUNT;
+  }
+  for (k = 0; k < SUITE_COUNT; k++) {
+    if (strcmp(suites[k].name, name) == 0) {
+      return k;
+    }
+  }
+  return -1;
+}
+
+static int run_suites(gemel__bench *b, int which) {
+  int k, status = GEMEL__GOOD;
+  gemel__bench_head(b);
+  for (k = 0; k < SUITE_COUNT && status == GEMEL__GOOD; k++) {
+    if (which == k || which == SUITE_COUNT) {
+      b->suite = suites[k].name;
+      gemel__progress("gemel bench: suite %s", b->suite);
+      status = suites[k].run(b);
+    }
+  }
+  gemel__progress(NULL);
+  if (status == GEMEL__GOOD) {
+    gemel__bench_summary(b);
+  }
+  return status;
+}
+
+static int default_threads(void) {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+static int read_settings(gemel__bench *b, const gemel__args *args) {
+  uint64_t threads = (uint64_t)default_threads();
+  memset(b, 0, sizeof *b);
+  b->nodes = 10000000;
+  b->elements = (uint64_t)1 << 24;
+  b->matrix = 1000;
+  b->time_ms = 1500;
+  b->seed = 1;
+  if (gemel__arg_number(args, "nodes", 100, 200000000, &b->nodes) != GEMEL__GOOD ||
+      gemel__arg_number(args, "size", 16, (uint64_t)1 << 30, &b->elements) != GEMEL__GOOD ||
+      gemel__arg_number(args, "matrix", 1, 20000, &b->matrix) != GEMEL__GOOD ||
+      gemel__arg_number(args, "time", 1, 3600000, &b->time_ms) != GEMEL__GOOD ||
+      gemel__arg_number(args, "threads", 1, 4096, &threads) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  b->threads = (int)threads;
+  return GEMEL__GOOD;
+}
+
+/* Opens the JSON file, if one is asked for. */
+static int open_output(gemel__bench *b, const gemel__args *args) {
+  const char *path = gemel__arg(args, "json");
+  b->table = path != NULL && strcmp(path, "-") == 0 ? stderr : stdout;
+  if (path != NULL && gemel__output_open(&b->json, path) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  b->has_json = path != NULL;
+  return GEMEL__GOOD;
+}
+
+static int run(const gemel__args *args) {
+  gemel__bench b;
+  int which = find_suite(args->operands[0]), status;
+  if (which < 0) {
+    return gemel__complain("bench: there is no suite '%s'; see gemel bench --help",
+                           args->operands[0]);
+  }
+  if (read_settings(&b, args) != GEMEL__GOOD || open_output(&b, args) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+#ifdef _OPENMP
+  omp_set_num_threads(b.threads);
+#endif
+  status = run_suites(&b, which);
+  if (b.has_json && gemel__output_close(&b.json, status == GEMEL__GOOD) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  return status != GEMEL__GOOD ? status : b.missed > 0 ? GEMEL__REFUTED : GEMEL__GOOD;
+}
+
+#define SUITE_HELP(name, summary) #name ": " summary ".\n"
+const gemel__command gemel__command_bench = {
+    "bench",
+    "SUITE",
+    "Measure speed and memory, against targets.",
+    "SUITE is one of these, or all:\n" GEMEL__BENCH_TABLE(
+        SUITE_HELP) "Exit status 0 if every target is met, 1 if one is missed, 2 for usage and for "
+                    "what can't be "
+                    "done. Figures are only as good as the machine is idle.",
+    options,
+    1,
+    1,
+    run};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the suites of `gemel bench` share: their settings, clocks, races between contenders, and the
+ * reporting of measurements. A suite is a function that measures and reports; a measurement with a
+ * target is judged when it is reported.
+ */
+#ifndef GEMEL__BENCH_H
+#define GEMEL__BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "../tools/tool.h"
+
+/* The suites, in the order in which `all` runs them. */
+#ifdef HAVE_VERIFY
+#define GEMEL__BENCH_HARNESS(X) X(verify, "the time of gemel verify over all operations")
+#else
+#define GEMEL__BENCH_HARNESS(X)
+#endif
+#define GEMEL__BENCH_TABLE(X)                                                                      \
+  X(graph, "building, differentiating, printing, ... of big graphs")                               \
+  X(cpu, "functions on the CPU against raw library calls and copies, and the cost of a call")      \
+  GEMEL__BENCH_HARNESS(X)
+
+typedef struct gemel__bench {
+  uint64_t nodes;    /* of a big graph */
+  uint64_t elements; /* of a big vector */
+  uint64_t matrix;   /* rows and columns of a square matrix */
+  uint64_t time_ms;  /* at least this long for each race and each small graph */
+  uint64_t seed;
+  int threads;
+  const char *suite;
+  FILE *table; /* where text for people goes: stdout, or stderr if JSON takes that */
+  int has_json;
+  gemel__output json;
+  size_t measured, judged, missed;
+} gemel__bench;
+
+/* What a measurement is held to. */
+typedef enum gemel__bench_sense {
+  GEMEL__BENCH_FREE, /* no target: information */
+  GEMEL__BENCH_AT_MOST,
+  GEMEL__BENCH_AT_LEAST
+} gemel__bench_sense;
+
+typedef struct gemel__bench_target {
+  gemel__bench_sense sense;
+  double value;
+} gemel__bench_target;
+
+/* ---- Reporting (report.c) ---- */
+
+/* Prints a row of the table and a line of JSON: METRIC of CASE (one of b->suite) is VALUE UNIT.
+ * TARGET may be NULL. NaN misses every target. */
+void gemel__bench_report(gemel__bench *b, const char *what, const char *metric, double value,
+                         const char *unit, const gemel__bench_target *target);
+
+/* Prints the table's head; its last line, how many targets were missed. */
+void gemel__bench_head(gemel__bench *b);
+void gemel__bench_summary(gemel__bench *b);
+
+/* ---- Clocks and races (race.c) ---- */
+
+/* Seconds of processor time that the calling thread has used. */
+double gemel__bench_thread_seconds(void);
+
+/* One of several ways to do the same work. RUN does it once. BEST, the shortest time in seconds, is
+ * set by the race. */
+typedef struct gemel__bench_contender {
+  void (*run)(void *state);
+  void *state;
+  double best;
+} gemel__bench_contender;
+
+/* Runs N contenders in turns until SECONDS have passed, at least three rounds. In each round each
+ * contender runs once unmeasured, so that it finds threads and caches as it leaves them itself, and
+ * then twice measured, by the wall clock. The best of all rounds counts: a disturbance makes a run
+ * longer, never shorter. */
+void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds);
+
+/* ---- Suites, one a file. GEMEL__GOOD, or GEMEL__BAD (said) if something failed. ---- */
+
+#define BENCH_DECLARE(name, summary) int gemel__bench_##name(gemel__bench *b);
+GEMEL__BENCH_TABLE(BENCH_DECLARE)
+#undef BENCH_DECLARE
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A compiled function with its operands; see call.h.
+ */
+#include "call.h"
+
+#include <string.h>
+
+/* ---- Operands ---- */
+
+static int64_t columns(const gemel__bench *b) {
+  int64_t c = 1;
+  while (4 * c * c <= (int64_t)b->elements) {
+    c *= 2;
+  }
+  return c;
+}
+
+/* The size that DIM, a constant or one of the letters of call.h, stands for; -1 for others. */
+static int64_t size_of(const gemel__bench *b, gemel_context *context, gemel_dim dim) {
+  char text[32];
+  int64_t value;
+  if (gemel_dim_is_constant(context, dim, &value)) {
+    return value;
+  }
+  gemel_dim_format(context, dim, text, sizeof text);
+  return text[1] != '\0'  ? -1
+         : text[0] == 'E' ? (int64_t)b->elements
+         : text[0] == 'C' ? columns(b)
+         : text[0] == 'R' ? (int64_t)b->elements / columns(b)
+         : text[0] == 'S' ? (int64_t)b->matrix
+                          : -1;
+}
+
+/* Random numbers in [0.5, 1), which no chain of a few operations takes to infinity or below the
+ * normal numbers: those would cost time of their own. */
+static void fill(gemel_tensor *tensor, uint64_t seed) {
+  int64_t n = gemel_tensor_elements(tensor), k;
+  float *f = gemel_tensor_data(tensor);
+  double *d = gemel_tensor_data(tensor);
+  for (k = 0; k < n; k++) {
+    double u;
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    u = 0.5 + (double)(seed >> 40) * 0x1p-25;
+    if (gemel_tensor_dtype(tensor) == GEMEL_F32) {
+      f[k] = (float)u;
+    } else {
+      d[k] = u;
+    }
+  }
+}
+
+static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context, gemel_type type,
+                                  uint64_t seed, gemel_error *error) {
+  int64_t shape[GEMEL_MAX_RANK];
+  int rank = gemel_type_rank(context, type), k;
+  gemel_tensor *tensor;
+  for (k = 0; k < rank; k++) {
+    shape[k] = size_of(b, context, gemel_type_dims(context, type)[k]);
+  }
+  tensor = gemel_tensor_new(gemel_type_dtype(context, type), rank, shape, error);
+  if (tensor != NULL) {
+    fill(tensor, seed);
+  }
+  return tensor;
+}
+
+/* ---- The call ---- */
+
+static gemel_status prepare(gemel__call *call, const gemel__bench *b, gemel_context *context,
+                            const gemel_graph *graph) {
+  gemel_options options = {sizeof options, b->threads, 0, 0};
+  size_t k;
+  call->function = gemel_compile(graph, &options, &call->error);
+  if (call->function == NULL) {
+    return call->error.status;
+  }
+  call->n_inputs = gemel_graph_input_count(graph);
+  for (k = 0; k < call->n_inputs; k++) {
+    call->inputs[k] = make_operand(b, context, gemel_value_type(gemel_graph_input(graph, k)),
+                                   b->seed + k, &call->error);
+    if (call->inputs[k] == NULL) {
+      return call->error.status;
+    }
+  }
+  return gemel_call(call->function, call->inputs, &call->output, &call->error);
+}
+
+int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
+                     const char *name, const char *text) {
+  gemel_graph *graph;
+  memset(call, 0, sizeof *call);
+  call->repeat = 1;
+  graph = gemel_parse(context, text, strlen(text), name, NULL, &call->error);
+  call->status = graph != NULL ? prepare(call, b, context, graph) : call->error.status;
+  gemel_graph_unref(graph);
+  return gemel__call_check(call, name);
+}
+
+void gemel__call_clear(gemel__call *call) {
+  size_t k;
+  gemel_function_free(call->function);
+  for (k = 0; k < call->n_inputs; k++) {
+    gemel_tensor_unref(call->inputs[k]);
+  }
+  gemel_tensor_unref(call->output);
+}
+
+void gemel__call_run(void *state) {
+  gemel__call *call = state;
+  int k;
+  for (k = 0; k < call->repeat && call->status == GEMEL_OK; k++) {
+    call->status = gemel_call(call->function, call->inputs, &call->output, &call->error);
+  }
+}
+
+int gemel__call_check(const gemel__call *call, const char *name) {
+  return call->status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(name, &call->error);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A compiled function with its operands, ready to be called again and again.
+ */
+#ifndef GEMEL__BENCH_CALL_H
+#define GEMEL__BENCH_CALL_H
+
+#include "bench.h"
+
+enum { GEMEL__CALL_INPUTS = 4 };
+
+typedef struct gemel__call {
+  gemel_function *function;
+  gemel_tensor *inputs[GEMEL__CALL_INPUTS];
+  gemel_tensor *output;
+  size_t n_inputs;
+  int repeat; /* calls that gemel__call_run makes */
+  gemel_status status;
+  gemel_error error;
+} gemel__call;
+
+/* Compiles the graph in TEXT, which has one output, for b->threads. Sizes: E elements of a big
+ * vector, which as a matrix has R rows of C (a power of two near the root of E), S rows of a square
+ * matrix. Inputs are filled with random numbers in [0.5, 1). Calls it once, which makes the plan
+ * and the output. GEMEL__BAD (said under NAME). Release with gemel__call_clear in any case. */
+int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
+                     const char *name, const char *text);
+void gemel__call_clear(gemel__call *call);
+
+/* Calls it call->repeat times: the RUN of a contender. An error stays in the struct. */
+void gemel__call_run(void *call);
+
+/* GEMEL__BAD (said under NAME) if a call failed. */
+int gemel__call_check(const gemel__call *call, const char *name);
+
+#endif

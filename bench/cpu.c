@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Suite cpu: functions on the CPU. Three kinds of cases: matrix products against the libraries' own
+ * calls, functions bound by memory against passes that read or copy the same bytes with as many
+ * threads, and the cost of calls that do next to nothing. Contenders run in turns, by the wall
+ * clock; the shortest time of each counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#ifdef HAVE_CBLAS
+#include GEMEL_CBLAS_HEADER
+#endif
+#ifdef HAVE_DNNL
+#include <dnnl.h>
+#endif
+#include "call.h"
+#include "passes.h"
+
+static double seconds_of(const gemel__bench *b) {
+  return 1e-3 * (double)b->time_ms;
+}
+
+/* ---- Matrix products ---- */
+
+typedef struct product {
+  int n;
+  const void *a, *b;
+  void *c;
+} product;
+
+#ifdef HAVE_DNNL
+static void run_dnnl_sgemm(void *state) {
+  const product *p = state;
+  dnnl_sgemm('N', 'N', p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
+}
+#endif
+
+#ifdef HAVE_CBLAS
+static void run_cblas_sgemm(void *state) {
+  const product *p = state;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b,
+              p->n, 0, p->c, p->n);
+}
+
+static void run_cblas_dgemm(void *state) {
+  const product *p = state;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b,
+              p->n, 0, p->c, p->n);
+}
+#endif
+
+typedef struct raw_product {
+  const char *name;
+  void (*run)(void *state);
+} raw_product;
+
+static const raw_product raw_f32[] = {
+#ifdef HAVE_DNNL
+    {"dnnl_sgemm", run_dnnl_sgemm},
+#endif
+#ifdef HAVE_CBLAS
+    {"cblas_sgemm", run_cblas_sgemm},
+#endif
+    {NULL, NULL}};
+
+static const raw_product raw_f64[] = {
+#ifdef HAVE_CBLAS
+    {"cblas_dgemm", run_cblas_dgemm},
+#endif
+    {NULL, NULL}};
+
+static const struct {
+  const char *name, *text;
+  const raw_product *raw;
+} products[] = {
+    {"dot f32", "graph f(a: f32[S, S], b: f32[S, S]) { c = dot(a, b) return c }", raw_f32},
+    {"dot f64", "graph f(a: f64[S, S], b: f64[S, S]) { c = dot(a, b) return c }", raw_f64}};
+
+static const gemel__bench_target product_target = {GEMEL__BENCH_AT_LEAST, 0.97},
+                                 memory_target = {GEMEL__BENCH_AT_LEAST, 0.9},
+                                 call_target = {GEMEL__BENCH_AT_MOST, 1e-6},
+                                 node_target = {GEMEL__BENCH_AT_MOST, 20e-9};
+
+/* The call and each raw routine write results of their own. */
+static int race_product(gemel__bench *b, gemel__call *call, const char *name,
+                        const raw_product *raw) {
+  gemel__bench_contender race[4] = {{gemel__call_run, call, 0}};
+  gemel_view view = gemel_tensor_view(call->output);
+  gemel_tensor *result = gemel_tensor_new(view.dtype, 2, view.shape, &call->error);
+  product p = {(int)b->matrix, gemel_tensor_data(call->inputs[0]),
+               gemel_tensor_data(call->inputs[1]), result ? gemel_tensor_data(result) : NULL};
+  double flops = 2.0 * p.n * p.n * p.n * 1e-9, fastest = 1e30;
+  size_t n = 1, k;
+  if (result == NULL) {
+    return gemel__complain_error(name, &call->error);
+  }
+  for (; raw[n - 1].name != NULL; n++) {
+    race[n].run = raw[n - 1].run;
+    race[n].state = &p;
+  }
+  gemel__bench_race(race, n, 2 * seconds_of(b));
+  gemel_tensor_unref(result);
+  gemel__bench_report(b, name, "gemel", flops / race[0].best, "GF/s", NULL);
+  for (k = 1; k < n; k++) {
+    fastest = race[k].best < fastest ? race[k].best : fastest;
+    gemel__bench_report(b, name, raw[k - 1].name, flops / race[k].best, "GF/s", NULL);
+  }
+  if (n > 1) {
+    gemel__bench_report(b, name, "of the faster", fastest / race[0].best, "ratio", &product_target);
+  }
+  return gemel__call_check(call, name);
+}
+
+static int run_products(gemel__bench *b, gemel_context *context) {
+  size_t k;
+  int status = GEMEL__GOOD;
+  for (k = 0; k < sizeof products / sizeof *products && status == GEMEL__GOOD; k++) {
+    gemel__call call;
+    gemel__progress("gemel bench: cpu, %s", products[k].name);
+    status = gemel__call_open(&call, b, context, products[k].name, products[k].text);
+    if (status == GEMEL__GOOD) {
+      status = race_product(b, &call, products[k].name, products[k].raw);
+    }
+    gemel__call_clear(&call);
+  }
+  return status;
+}
+
+/* ---- Bound by memory ---- */
+
+typedef enum pass_kind { READ, COPY } pass_kind;
+
+/* X(name, pass it is measured against, 1: has a target, graph text). The chain is of operations
+ * that a core does faster than memory brings operands. */
+static const struct memory_case {
+  const char *name;
+  pass_kind pass;
+  int judged;
+  const char *text;
+} memory_cases[] = {
+    {"sum f32", READ, 1, "graph f(x: f32[E]) { y = sum(x) return y }"},
+    {"chain of 8 f32", COPY, 1,
+     "graph f(x: f32[E]) { y = maximum(sqr(abs((0.75 - neg(x * 0.5 + 0.25)) * 1.5)), 0.125) "
+     "return y }"},
+    {"sum f64", READ, 0, "graph f(x: f64[E]) { y = sum(x) return y }"},
+    {"sum rows f32", READ, 0, "graph f(x: f32[R, C]) { y = sum(x, axes = [1]) return y }"},
+    {"sum columns f32", READ, 0, "graph f(x: f32[R, C]) { y = sum(x, axes = [0]) return y }"},
+    {"max f32", READ, 0, "graph f(x: f32[E]) { y = max(x) return y }"},
+    {"argmax f32", READ, 0, "graph f(x: f32[R, C]) { y = argmax(x, axis = 1) return y }"},
+    {"neg f32", COPY, 0, "graph f(x: f32[E]) { y = neg(x) return y }"},
+    {"exp f32", COPY, 0, "graph f(x: f32[E]) { y = exp(x) return y }"},
+    {"tanh f32", COPY, 0, "graph f(x: f32[E]) { y = tanh(x) return y }"},
+    {"softmax f32", COPY, 0, "graph f(x: f32[R, C]) { y = softmax(x) return y }"},
+    {"transposed f32", COPY, 0,
+     "graph f(x: f32[R, C]) { y = neg(dimshuffle(x, order = [1, 0])) return y }"}};
+
+static size_t bytes_of(const gemel_tensor *tensor) {
+  return (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(gemel_tensor_dtype(tensor));
+}
+
+/* TO is as big as the input, or NULL if the pass reads only. */
+static int race_memory(gemel__bench *b, gemel__call *call, const char *name, int judged,
+                       gemel_tensor *to) {
+  gemel__bench_contender race[1 + GEMEL__MAX_PASSES] = {{gemel__call_run, call, 0}};
+  gemel__pass pass = {gemel_tensor_data(call->inputs[0]), to != NULL ? gemel_tensor_data(to) : NULL,
+                      bytes_of(call->inputs[0]) / 64 * 64, b->threads};
+  size_t n =
+      to != NULL ? gemel__pass_copiers(&pass, race + 1) : gemel__pass_readers(&pass, race + 1);
+  double moved = 1e-9 * (double)pass.bytes * (to != NULL ? 2 : 1), fastest = 1e30;
+  size_t k;
+  gemel__bench_race(race, 1 + n, seconds_of(b));
+  for (k = 1; k <= n; k++) {
+    fastest = race[k].best < fastest ? race[k].best : fastest;
+  }
+  gemel__bench_report(b, name, "gemel", moved / race[0].best, "GB/s", NULL);
+  gemel__bench_report(b, name, to != NULL ? "fastest copy" : "fastest read", moved / fastest,
+                      "GB/s", NULL);
+  gemel__bench_report(b, name, to != NULL ? "of a copy" : "of a read", fastest / race[0].best,
+                      "ratio", judged ? &memory_target : NULL);
+  return gemel__call_check(call, name);
+}
+
+static int run_memory_case(gemel__bench *b, gemel_context *context, const struct memory_case *c) {
+  gemel__call call;
+  gemel_tensor *to = NULL;
+  int status = gemel__call_open(&call, b, context, c->name, c->text);
+  if (status == GEMEL__GOOD && c->pass == COPY) {
+    gemel_view view = gemel_tensor_view(call.inputs[0]);
+    to = gemel_tensor_copy(&view, &call.error);
+    status = to != NULL ? GEMEL__GOOD : gemel__complain_error(c->name, &call.error);
+  }
+  if (status == GEMEL__GOOD) {
+    status = race_memory(b, &call, c->name, c->judged, to);
+  }
+  gemel_tensor_unref(to);
+  gemel__call_clear(&call);
+  return status;
+}
+
+static int run_memory(gemel__bench *b, gemel_context *context) {
+  size_t k;
+  int status = GEMEL__GOOD;
+  for (k = 0; k < sizeof memory_cases / sizeof *memory_cases && status == GEMEL__GOOD; k++) {
+    gemel__progress("gemel bench: cpu, %s", memory_cases[k].name);
+    status = run_memory_case(b, context, &memory_cases[k]);
+  }
+  return status;
+}
+
+/* ---- Calls ---- */
+
+enum { LENGTHS = 9, CALLS = 200, TEMPLATES = 8 };
+
+/* Chains of operations on one element, the result of each the operand of the next: these in turn,
+ * %1$s being that operand. */
+static const struct chain_case {
+  const char *name;
+  int judged;
+  const char *templates[TEMPLATES];
+} chain_cases[] = {
+    {"elementwise",
+     1,
+     {"neg(%s)", "%s + x", "abs(%s)", "%s * x", "maximum(%s, x)", "x - %s", "sqr(%s)", NULL}},
+    {"views", 1, {"reshape(%s, shape = [1])", "reverse(%s, axes = [0])", NULL}},
+    {"mixed",
+     1,
+     {"neg(%s)", "reverse(%s, axes = [0])", "sum(%s, axes = [0], keepdims = 1)", "%s + x",
+      "dimshuffle(%s, order = [0])", "max(%s, axes = [0], keepdims = 1)", "%s * x", NULL}},
+    {"functions", 0, {"tanh(%s)", "exp(%s)", "sigmoid(%s)", "log1p(%s)", NULL}},
+    {"sum", 0, {"sum(%s, axes = [0], keepdims = 1)", NULL}},
+    {"softmax", 0, {"softmax(%s)", NULL}},
+    {"dot", 0, {"dot(%s, x)", NULL}}};
+
+static char *chain_text(const struct chain_case *c, int length) {
+  size_t room = 128 + 64 * (size_t)length, used;
+  char *text = gemel__need(NULL, room), value[16] = "x";
+  const char *type = strcmp(c->name, "dot") == 0 ? "f32[1, 1]" : "f32[1]";
+  int k, step = 0;
+  used = (size_t)snprintf(text, room, "graph f(x: %s) {\n", type);
+  for (k = 0; k < length; k++) {
+    used += (size_t)snprintf(text + used, room - used, "h%d = ", k);
+    used += (size_t)snprintf(text + used, room - used, c->templates[step], value);
+    used += (size_t)snprintf(text + used, room - used, "\n");
+    step = step + 1 < TEMPLATES && c->templates[step + 1] != NULL ? step + 1 : 0;
+    snprintf(value, sizeof value, "h%d", k);
+  }
+  snprintf(text + used, room - used, "return %s\n}\n", value);
+  return text;
+}
+
+/* The slope of the least squares line through N points. */
+static double slope_of(const double *x, const double *y, int n) {
+  double mx = 0, my = 0, xy = 0, xx = 0;
+  int k;
+  for (k = 0; k < n; k++) {
+    mx += x[k] / n;
+    my += y[k] / n;
+  }
+  for (k = 0; k < n; k++) {
+    xy += (x[k] - mx) * (y[k] - my);
+    xx += (x[k] - mx) * (x[k] - mx);
+  }
+  return xy / xx;
+}
+
+static void report_chain(gemel__bench *b, const struct chain_case *c,
+                         const gemel__bench_contender *race) {
+  char name[32];
+  double nodes[LENGTHS], seconds[LENGTHS];
+  int k;
+  for (k = 0; k < LENGTHS; k++) {
+    nodes[k] = 1 << k;
+    seconds[k] = race[k].best / CALLS;
+  }
+  snprintf(name, sizeof name, "call: %s", c->name);
+  gemel__bench_report(b, name, "1 node", seconds[0], "s", c->judged ? &call_target : NULL);
+  gemel__bench_report(b, name, "256 nodes", seconds[LENGTHS - 1], "s", NULL);
+  gemel__bench_report(b, name, "each further node", slope_of(nodes, seconds, LENGTHS), "s",
+                      c->judged ? &node_target : NULL);
+}
+
+static int run_chain(gemel__bench *b, gemel_context *context, const struct chain_case *c) {
+  gemel__call calls[LENGTHS];
+  gemel__bench_contender race[LENGTHS];
+  int status = GEMEL__GOOD, n = 0, k;
+  gemel__progress("gemel bench: cpu, call: %s", c->name);
+  for (; n < LENGTHS && status == GEMEL__GOOD; n++) {
+    char *text = chain_text(c, 1 << n);
+    gemel__bench_contender contender = {gemel__call_run, &calls[n], 0};
+    status = gemel__call_open(&calls[n], b, context, c->name, text);
+    calls[n].repeat = CALLS;
+    race[n] = contender;
+    free(text);
+  }
+  if (status == GEMEL__GOOD) {
+    gemel__bench_race(race, LENGTHS, seconds_of(b));
+    report_chain(b, c, race);
+  }
+  for (k = 0; k < n; k++) {
+    status = status == GEMEL__GOOD ? gemel__call_check(&calls[k], c->name) : status;
+    gemel__call_clear(&calls[k]);
+  }
+  return status;
+}
+
+static int run_chains(gemel__bench *b, gemel_context *context) {
+  size_t k;
+  int status = GEMEL__GOOD;
+  for (k = 0; k < sizeof chain_cases / sizeof *chain_cases && status == GEMEL__GOOD; k++) {
+    status = run_chain(b, context, &chain_cases[k]);
+  }
+  return status;
+}
+
+int gemel__bench_cpu(gemel__bench *b) {
+  gemel_context *context = gemel__context_need();
+  int status = context != NULL ? GEMEL__GOOD : GEMEL__BAD;
+  status = status == GEMEL__GOOD ? run_products(b, context) : status;
+  status = status == GEMEL__GOOD ? run_memory(b, context) : status;
+  status = status == GEMEL__GOOD ? run_chains(b, context) : status;
+  gemel_context_unref(context);
+  return status;
+}
