@@ -14,6 +14,7 @@ static const gemel__option options[] = {
      "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
      "to "
      "stderr"},
+    {"case", 'c', "GLOB", "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
     {"nodes", 'n', "N", "nodes of a big graph (default 10000000; a small one has N / 1000)"},
     {"size", 's', "N", "elements of a big vector (default 16777216, which are 64 MiB of f32)"},
     {"matrix", 'm', "N", "rows and columns of a square matrix (default 1000)"},
@@ -78,6 +79,7 @@ static int read_settings(gemel__bench *b, const gemel__args *args) {
   b->matrix = 1000;
   b->time_ms = 1500;
   b->seed = 1;
+  b->only = gemel__arg(args, "case");
   if (gemel__arg_number(args, "nodes", 100, 200000000, &b->nodes) != GEMEL__GOOD ||
       gemel__arg_number(args, "size", 16, (uint64_t)1 << 30, &b->elements) != GEMEL__GOOD ||
       gemel__arg_number(args, "matrix", 1, 20000, &b->matrix) != GEMEL__GOOD ||

@@ -29,6 +29,7 @@ typedef struct gemel__bench {
   uint64_t matrix;   /* rows and columns of a square matrix */
   uint64_t time_ms;  /* at least this long for each race and each small graph */
   uint64_t seed;
+  const char *only; /* a glob over cases; NULL: all */
   int threads;
   const char *suite;
   FILE *table; /* where text for people goes: stdout, or stderr if JSON takes that */
@@ -55,6 +56,9 @@ typedef struct gemel__bench_target {
  * TARGET may be NULL. NaN misses every target. */
 void gemel__bench_report(gemel__bench *b, const char *what, const char *metric, double value,
                          const char *unit, const gemel__bench_target *target);
+
+/* 1 if the case is to be measured. */
+int gemel__bench_wanted(const gemel__bench *b, const char *what);
 
 /* Prints the table's head; its last line, how many targets were missed. */
 void gemel__bench_head(gemel__bench *b);

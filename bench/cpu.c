@@ -116,6 +116,9 @@ static int run_products(gemel__bench *b, gemel_context *context) {
   int status = GEMEL__GOOD;
   for (k = 0; k < sizeof products / sizeof *products && status == GEMEL__GOOD; k++) {
     gemel__call call;
+    if (!gemel__bench_wanted(b, products[k].name)) {
+      continue;
+    }
     gemel__progress("gemel bench: cpu, %s", products[k].name);
     status = gemel__call_open(&call, b, context, products[k].name, products[k].text);
     if (status == GEMEL__GOOD) {
@@ -202,7 +205,9 @@ static int run_memory(gemel__bench *b, gemel_context *context) {
   int status = GEMEL__GOOD;
   for (k = 0; k < sizeof memory_cases / sizeof *memory_cases && status == GEMEL__GOOD; k++) {
     gemel__progress("gemel bench: cpu, %s", memory_cases[k].name);
-    status = run_memory_case(b, context, &memory_cases[k]);
+    if (gemel__bench_wanted(b, memory_cases[k].name)) {
+      status = run_memory_case(b, context, &memory_cases[k]);
+    }
   }
   return status;
 }
@@ -307,7 +312,9 @@ static int run_chains(gemel__bench *b, gemel_context *context) {
   size_t k;
   int status = GEMEL__GOOD;
   for (k = 0; k < sizeof chain_cases / sizeof *chain_cases && status == GEMEL__GOOD; k++) {
-    status = run_chain(b, context, &chain_cases[k]);
+    if (gemel__bench_wanted(b, chain_cases[k].name)) {
+      status = run_chain(b, context, &chain_cases[k]);
+    }
   }
   return status;
 }

@@ -2,6 +2,7 @@
  *
  * Measurements as a table for people and as lines of JSON; see bench.h.
  */
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 #include "bench.h"
@@ -23,7 +24,7 @@ static void print_row(const gemel__bench *b, const char *what, const char *metri
     format_value(target->value, bound, sizeof bound);
     snprintf(aim, sizeof aim, "%s %s", target->sense == GEMEL__BENCH_AT_MOST ? "<=" : ">=", bound);
   }
-  fprintf(b->table, "%-7s %-21s %-18s %11s %-8s %-12s%s\n", b->suite, what, metric, number, unit,
+  fprintf(b->table, "%-7s %-21s %-18s %11s %-8s %-12s %s\n", b->suite, what, metric, number, unit,
           aim,
           target == NULL         ? ""
           : meets(value, target) ? "yes"
@@ -76,8 +77,12 @@ void gemel__bench_report(gemel__bench *b, const char *what, const char *metric, 
   b->missed += target != NULL && !meets(value, target);
 }
 
+int gemel__bench_wanted(const gemel__bench *b, const char *what) {
+  return b->only == NULL || fnmatch(b->only, what, 0) == 0;
+}
+
 void gemel__bench_head(gemel__bench *b) {
-  fprintf(b->table, "%-7s %-21s %-18s %11s %-8s %-12s%s\n", "suite", "case", "metric", "value",
+  fprintf(b->table, "%-7s %-21s %-18s %11s %-8s %-12s %s\n", "suite", "case", "metric", "value",
           "unit", "target", "ok");
 }
 

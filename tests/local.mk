@@ -44,6 +44,7 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/plain.h
+EXTRA_DIST += %reldir%/t-bench.sh
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)
@@ -55,6 +56,7 @@ TESTS = $(check_PROGRAMS)
 else
 TESTS = %reldir%/no-googletest
 endif
+TESTS += %reldir%/t-bench.sh
 
 # The command from outside, and what doc/adding.md promises, by shell scripts: they need neither
 # GoogleTest nor Valgrind.

@@ -65,7 +65,8 @@ typedef struct gemel__command {
 #else
 #define GEMEL__HARNESS_COMMANDS(X)
 #endif
-#define GEMEL__COMMAND_TABLE(X) GEMEL__HARNESS_COMMANDS(X) X(run) X(grad) X(show) X(convert) X(info)
+#define GEMEL__COMMAND_TABLE(X)                                                                    \
+  GEMEL__HARNESS_COMMANDS(X) X(run) X(grad) X(show) X(convert) X(bench) X(info)
 #define GEMEL__COMMAND_DECLARE(name) extern const gemel__command gemel__command_##name;
 GEMEL__COMMAND_TABLE(GEMEL__COMMAND_DECLARE)
 #undef GEMEL__COMMAND_DECLARE

@@ -1,0 +1,63 @@
+#!/bin/bash
+# gemel bench with tiny sizes: each suite runs, the JSON is one object a line with the fields that
+# bench/README.md promises, the exit status says whether a target was missed, and what is not
+# understood is refused with nothing written. Figures are not judged here. Not the suite verify,
+# which takes as long as gemel verify. SPDX-License-Identifier: MIT
+set -u
+gemel=${GEMEL:-./gemel}
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+fail() { echo "FAIL: $*"; failed=1; }
+
+# check_json FILE SUITE: every line is a flat object with these fields in this order.
+check_json() {
+  local text='"[^"\\]+"' number='-?[0-9.]+(e[-+]?[0-9]+)?|null'
+  local row="^\{\"suite\": \"$2\", \"case\": $text, \"metric\": $text, \"value\": ($number), \"unit\": $text(, \"target\": ($number), \"ok\": (true|false))?\}\$"
+  [ -s "$1" ] || fail "$2: no JSON"
+  ! grep -vE "$row" "$1" || fail "$2: the lines above are not as promised"
+  grep -q '"ok": ' "$1" || fail "$2: nothing has a target"
+}
+
+# run_suite SUITE OPTION...: status 0 if and only if no target is missed.
+run_suite() {
+  local status expected=0
+  TMPDIR=$scratch OMP_WAIT_POLICY=passive timeout 300 "$gemel" bench "$@" --time 1 --threads 2 \
+    --json "$scratch/$1.json" >"$scratch/$1.txt" 2>"$scratch/$1.err"
+  status=$?
+  check_json "$scratch/$1.json" "$1"
+  ! grep -q '"ok": false' "$scratch/$1.json" || expected=1
+  [ $status -eq $expected ] || fail "$1: exit status $status, not $expected: $(cat "$scratch/$1.err")"
+  grep -qE '^gemel bench: [1-9][0-9]* measurements, [0-9]+ of [0-9]+ targets met$' "$scratch/$1.txt" ||
+    fail "$1: no summary"
+}
+run_suite graph --nodes 2000
+run_suite cpu --size 1000 --matrix 20
+for case in chain tree dag; do
+  for metric in build print parse free save load gradient; do
+    grep -q "\"case\": \"$case of 2000\", \"metric\": \"$metric\"" "$scratch/graph.json" ||
+      fail "graph: no $metric of $case"
+  done
+done
+[ -z "$(find "$scratch" -name 'gemel-bench.*')" ] || fail "graph: scratch files are left"
+
+"$gemel" bench cpu --case 'dot*' --size 1000 --matrix 5 --time 1 --json - 2>/dev/null >"$scratch/out"
+check_json "$scratch/out" cpu
+! grep -v '"case": "dot' "$scratch/out" || fail "--case lets others through"
+
+# refused ARGUMENT...: status 2, one message, no file.
+refused() {
+  "$gemel" bench "$@" --json "$scratch/none.json" >/dev/null 2>"$scratch/err"
+  [ $? -eq 2 ] || fail "bench $*: status is not 2"
+  [ "$(wc -l <"$scratch/err")" -eq 1 ] || fail "bench $*: not one message"
+  [ ! -e "$scratch/none.json" ] || fail "bench $*: a file is written"
+}
+refused
+refused nosuch
+refused graph cpu
+refused graph --nodes -5
+refused graph --nodes 12x
+refused cpu --threads 0
+refused cpu --nosuch
+refused cpu --case nosuch
+exit $failed
