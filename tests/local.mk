@@ -44,7 +44,6 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/plain.h
-EXTRA_DIST += %reldir%/t-bench.sh
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)
@@ -56,7 +55,6 @@ TESTS = $(check_PROGRAMS)
 else
 TESTS = %reldir%/no-googletest
 endif
-TESTS += %reldir%/t-bench.sh
 
 # The command from outside, and what doc/adding.md promises, by shell scripts: they need neither
 # GoogleTest nor Valgrind.
@@ -65,6 +63,9 @@ SH_LOG_COMPILER = $(SHELL)
 EXTRA_DIST += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
+EXTRA_DIST += %reldir%/t-bench.sh
+EXTRA_DIST += %reldir%/t-command.sh
+TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-command.sh
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
