@@ -116,6 +116,9 @@ static int run(const gemel__args *args) {
   omp_set_num_threads(b.threads);
 #endif
   status = run_suites(&b, which);
+  if (status == GEMEL__GOOD && b.measured == 0) {
+    status = gemel__complain("bench: no case matches '%s'", b.only);
+  }
   if (b.has_json && gemel__output_close(&b.json, status == GEMEL__GOOD) != GEMEL__GOOD) {
     status = GEMEL__BAD;
   }

@@ -223,23 +223,23 @@ static const struct chain_case {
   int judged;
   const char *templates[TEMPLATES];
 } chain_cases[] = {
-    {"elementwise",
+    {"call: elementwise",
      1,
      {"neg(%s)", "%s + x", "abs(%s)", "%s * x", "maximum(%s, x)", "x - %s", "sqr(%s)", NULL}},
-    {"views", 1, {"reshape(%s, shape = [1])", "reverse(%s, axes = [0])", NULL}},
-    {"mixed",
+    {"call: views", 1, {"reshape(%s, shape = [1])", "reverse(%s, axes = [0])", NULL}},
+    {"call: mixed",
      1,
      {"neg(%s)", "reverse(%s, axes = [0])", "sum(%s, axes = [0], keepdims = 1)", "%s + x",
       "dimshuffle(%s, order = [0])", "max(%s, axes = [0], keepdims = 1)", "%s * x", NULL}},
-    {"functions", 0, {"tanh(%s)", "exp(%s)", "sigmoid(%s)", "log1p(%s)", NULL}},
-    {"sum", 0, {"sum(%s, axes = [0], keepdims = 1)", NULL}},
-    {"softmax", 0, {"softmax(%s)", NULL}},
-    {"dot", 0, {"dot(%s, x)", NULL}}};
+    {"call: functions", 0, {"tanh(%s)", "exp(%s)", "sigmoid(%s)", "log1p(%s)", NULL}},
+    {"call: sum", 0, {"sum(%s, axes = [0], keepdims = 1)", NULL}},
+    {"call: softmax", 0, {"softmax(%s)", NULL}},
+    {"call: dot", 0, {"dot(%s, x)", NULL}}};
 
 static char *chain_text(const struct chain_case *c, int length) {
   size_t room = 128 + 64 * (size_t)length, used;
   char *text = gemel__need(NULL, room), value[16] = "x";
-  const char *type = strcmp(c->name, "dot") == 0 ? "f32[1, 1]" : "f32[1]";
+  const char *type = strcmp(c->name, "call: dot") == 0 ? "f32[1, 1]" : "f32[1]";
   int k, step = 0;
   used = (size_t)snprintf(text, room, "graph f(x: %s) {\n", type);
   for (k = 0; k < length; k++) {
@@ -270,17 +270,15 @@ static double slope_of(const double *x, const double *y, int n) {
 
 static void report_chain(gemel__bench *b, const struct chain_case *c,
                          const gemel__bench_contender *race) {
-  char name[32];
   double nodes[LENGTHS], seconds[LENGTHS];
   int k;
   for (k = 0; k < LENGTHS; k++) {
     nodes[k] = 1 << k;
     seconds[k] = race[k].best / CALLS;
   }
-  snprintf(name, sizeof name, "call: %s", c->name);
-  gemel__bench_report(b, name, "1 node", seconds[0], "s", c->judged ? &call_target : NULL);
-  gemel__bench_report(b, name, "256 nodes", seconds[LENGTHS - 1], "s", NULL);
-  gemel__bench_report(b, name, "each further node", slope_of(nodes, seconds, LENGTHS), "s",
+  gemel__bench_report(b, c->name, "1 node", seconds[0], "s", c->judged ? &call_target : NULL);
+  gemel__bench_report(b, c->name, "256 nodes", seconds[LENGTHS - 1], "s", NULL);
+  gemel__bench_report(b, c->name, "each further node", slope_of(nodes, seconds, LENGTHS), "s",
                       c->judged ? &node_target : NULL);
 }
 
@@ -288,7 +286,7 @@ static int run_chain(gemel__bench *b, gemel_context *context, const struct chain
   gemel__call calls[LENGTHS];
   gemel__bench_contender race[LENGTHS];
   int status = GEMEL__GOOD, n = 0, k;
-  gemel__progress("gemel bench: cpu, call: %s", c->name);
+  gemel__progress("gemel bench: cpu, %s", c->name);
   for (; n < LENGTHS && status == GEMEL__GOOD; n++) {
     char *text = chain_text(c, 1 << n);
     gemel__bench_contender contender = {gemel__call_run, &calls[n], 0};

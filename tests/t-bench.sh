@@ -4,6 +4,7 @@
 # understood is refused with nothing written. Figures are not judged here. Not the suite verify,
 # which takes as long as gemel verify. SPDX-License-Identifier: MIT
 set -u
+unset GEMEL_FLAGS
 gemel=${GEMEL:-./gemel}
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
