@@ -1,6 +1,9 @@
 # Engines that families share: tiles, threads, bindings to GEMM and oneDNN.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/chain-loops.h
+libgemel_a_SOURCES += %reldir%/chain.c
+libgemel_a_SOURCES += %reldir%/chain.h
 libgemel_a_SOURCES += %reldir%/copy.c
 libgemel_a_SOURCES += %reldir%/copy.h
 libgemel_a_SOURCES += %reldir%/loop.c

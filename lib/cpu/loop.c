@@ -180,14 +180,22 @@ static void write_last(const gemel__loop *loop, const state *s, uint32_t step, i
   }
 }
 
+static inline void run_step(const gemel__step *step, size_t n, void *const *slots) {
+  const void *in[3];
+  if (step->chain != NULL) {
+    gemel__chain_run(step->chain, n, slots);
+    return;
+  }
+  in[0] = slots[step->in[0]];
+  in[1] = slots[step->in[1]];
+  in[2] = slots[step->in[2]];
+  step->run(n, slots[step->out], in);
+}
+
 static void run_steps(const gemel__loop *loop, size_t n, void *const *slots) {
   const gemel__step *step = loop->steps, *end = step + loop->n_steps;
   for (; step < end; step++) {
-    const void *in[3];
-    in[0] = slots[step->in[0]];
-    in[1] = slots[step->in[1]];
-    in[2] = slots[step->in[2]];
-    step->run(n, slots[step->out], in);
+    run_step(step, n, slots);
   }
 }
 
@@ -195,18 +203,13 @@ static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state
   int64_t ahead = loop->elements - next < loop->tile ? loop->elements - next : loop->tile;
   uint32_t k;
   for (k = 0; k < loop->n_steps; k++) {
-    const gemel__step *step = &loop->steps[k];
-    const void *in[3];
-    in[0] = s->slots[step->in[0]];
-    in[1] = s->slots[step->in[1]];
-    in[2] = s->slots[step->in[2]];
     if (ahead > 0) {
       prefetch(loop, next, ahead, k);
     }
     if (s->last_n > 0) {
       write_last(loop, s, k, k + 1 == loop->n_steps);
     }
-    step->run((size_t)n, s->slots[step->out], in);
+    run_step(&loop->steps[k], (size_t)n, s->slots);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "cpu/chain.h"
 #include "cpu/stream.h"
 #include "ops/ops.h"
 
@@ -45,6 +46,7 @@ typedef struct gemel__store {
 
 typedef struct gemel__step {
   gemel__scalar_kernel run;
+  gemel__chain *chain; /* in place of RUN, if it is not NULL */
   uint16_t out;
   uint16_t in[3];
 } gemel__step;

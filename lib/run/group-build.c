@@ -18,7 +18,8 @@ enum {
   MAX_REGISTERS = GEMEL__LOOP_SLOTS,
   MAX_STEPS = GEMEL__GROUP_NODES * 6,
   NONE = 0xffff,
-  AT_START = -1
+  AT_START = -1,
+  NEVER = -2
 };
 
 typedef enum register_kind { IN_BUFFER, IN_OPERAND } register_kind;
@@ -43,6 +44,8 @@ typedef struct builder {
   operand loads[GEMEL__GROUP_LOADS], members[GEMEL__GROUP_NODES];
   reg regs[MAX_REGISTERS];
   gemel__step steps[MAX_STEPS];
+  const gemel__scalar_row *rows[MAX_STEPS]; /* of the steps; NULL: a conversion */
+  uint8_t floats[MAX_STEPS]; /* f32 or f64 if a step is arithmetic on it, else GEMEL_DTYPE_COUNT */
   int n_regs, n_steps;
   int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements */
   int64_t strides[GEMEL__GROUP_LOADS + 1][GEMEL_MAX_RANK];
@@ -95,35 +98,44 @@ static void narrow_bf16(size_t n, void *out, const void *const *in) {
 
 /* ---- Registers and steps ---- */
 
-static uint16_t new_reg(builder *b, register_kind kind, size_t bytes, int first) {
+static uint16_t new_reg(builder *b, register_kind kind, size_t bytes) {
   reg *r = &b->regs[b->n_regs];
   memset(r, 0, sizeof *r);
   r->kind = kind;
   r->bytes = (uint8_t)bytes;
-  r->first = r->last = first;
   return (uint16_t)b->n_regs++;
 }
 
-/* Appends a step that computes register OUT. Operands that are not there are NONE. */
-static void add_step(builder *b, gemel__scalar_kernel kernel, uint16_t out, const uint16_t *in,
-                     uint32_t n_in) {
+/* Appends a step that computes register OUT, for ROW (NULL: a conversion). Steps read three
+ * registers whether their kernels do or not. */
+static void add_step(builder *b, const gemel__scalar_row *row, gemel__scalar_kernel kernel,
+                     uint16_t out, const uint16_t *in, uint32_t n_in) {
   gemel__step *s = &b->steps[b->n_steps];
   uint32_t k;
   s->run = kernel;
+  s->chain = NULL;
   s->out = out;
   for (k = 0; k < 3; k++) {
     s->in[k] = k < n_in ? in[k] : in[0];
-    b->regs[s->in[k]].last = b->n_steps;
   }
-  b->regs[out].last = b->regs[out].last < b->n_steps ? b->n_steps : b->regs[out].last;
-  b->n_steps++;
+  b->rows[b->n_steps] = row;
+  b->floats[b->n_steps++] = GEMEL_DTYPE_COUNT;
+}
+
+/* The step of member NODE, computed in DTYPE. */
+static void add_member_step(builder *b, uint32_t node, gemel_dtype dtype, uint16_t out,
+                            const uint16_t *in, uint32_t n_in) {
+  const gemel__program *p = &b->planner->f->program;
+  add_step(b, p->ops[p->nodes[node].op].row, gemel__member_kernel(p, node), out, in, n_in);
+  b->floats[b->n_steps - 1] =
+      (uint8_t)(dtype == GEMEL_F32 || dtype == GEMEL_F64 ? dtype : GEMEL_DTYPE_COUNT);
 }
 
 /* The register of X in f32, converted when it is first asked for. */
 static uint16_t widened(builder *b, operand *x) {
   if (x->wide == NONE) {
-    x->wide = new_reg(b, IN_BUFFER, sizeof(float), b->n_steps);
-    add_step(b, x->dtype == GEMEL_F16 ? widen_f16 : widen_bf16, x->wide, &x->raw, 1);
+    x->wide = new_reg(b, IN_BUFFER, sizeof(float));
+    add_step(b, NULL, x->dtype == GEMEL_F16 ? widen_f16 : widen_bf16, x->wide, &x->raw, 1);
   }
   return x->wide;
 }
@@ -188,8 +200,7 @@ static gemel_status build_loads(builder *b) {
       return gemel__no_memory(b->planner->error, "a plan");
     }
     b->loads[k].dtype = from->layout->dtype;
-    b->loads[k].raw =
-        new_reg(b, to->kind == GEMEL__LOAD_DIRECT ? IN_OPERAND : IN_BUFFER, bytes, AT_START);
+    b->loads[k].raw = new_reg(b, to->kind == GEMEL__LOAD_DIRECT ? IN_OPERAND : IN_BUFFER, bytes);
     b->loads[k].wide = NONE;
     b->regs[b->loads[k].raw].keep = to->kind == GEMEL__LOAD_FIXED;
   }
@@ -203,13 +214,13 @@ static gemel_status result_reg(builder *b, uint32_t k, size_t bytes, uint16_t *m
   const gemel__place *place = &b->planner->places[b->group->members[k].value];
   gemel__store *store = &b->loop->stores[b->loop->n_stores];
   if (place->buffer == NULL) {
-    *made = new_reg(b, IN_BUFFER, bytes, b->n_steps);
+    *made = new_reg(b, IN_BUFFER, bytes);
     return GEMEL_OK;
   }
   store->element_bytes = (uint8_t)bytes;
   store->streamed = place->layout->bytes >= gemel__stream_bytes();
-  *made = new_reg(b, store->streamed ? IN_BUFFER : IN_OPERAND, bytes, b->n_steps);
-  b->regs[*made].last = store->streamed ? MAX_STEPS : b->n_steps;
+  *made = new_reg(b, store->streamed ? IN_BUFFER : IN_OPERAND, bytes);
+  b->regs[*made].keep = 1;
   store->slot = *made;
   b->loop->n_stores++;
   if (gemel__fix(b->planner, &store->data, place->buffer, 0) != 0) {
@@ -235,23 +246,156 @@ static gemel_status build_member(builder *b, uint32_t k) {
   made->dtype = result;
   made->wide = NONE;
   if (wide) {
-    computed = new_reg(b, IN_BUFFER, sizeof(float), b->n_steps);
-    add_step(b, gemel__member_kernel(p, m->node), computed, in, m->n_in);
+    computed = new_reg(b, IN_BUFFER, sizeof(float));
+    add_member_step(b, m->node, GEMEL_F32, computed, in, m->n_in);
   }
   status = result_reg(b, k, gemel_dtype_size(result), &made->raw);
   if (status != GEMEL_OK) {
     return status;
   }
   if (wide) {
-    add_step(b, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
+    add_step(b, NULL, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
     made->wide = GEMEL__FAULT(half_not_rounded) ? computed : NONE;
   } else {
-    add_step(b, gemel__member_kernel(p, m->node), made->raw, in, m->n_in);
+    add_member_step(b, m->node, result, made->raw, in, m->n_in);
   }
   return GEMEL_OK;
 }
 
+/* ---- Chains ---- */
+
+/* How step K takes the value of register X on in a chain; NULL if it can't. */
+static gemel__chain_function link_of(const builder *b, int k, uint16_t x) {
+  const gemel__step *s = &b->steps[k];
+  const gemel__scalar_row *row = b->rows[k];
+  int left = s->in[0] == x, right;
+  if (row == NULL || row->n_inputs > 2 || b->floats[k] == GEMEL_DTYPE_COUNT) {
+    return NULL;
+  }
+  right = row->n_inputs == 2 && s->in[1] == x;
+  if (!left && !right) {
+    return NULL;
+  }
+  return gemel__chain_step(row, (gemel_dtype)b->floats[k],
+                           left && right ? GEMEL__CHAIN_BOTH
+                           : left        ? GEMEL__CHAIN_LEFT
+                                         : GEMEL__CHAIN_RIGHT);
+}
+
+/* Readers of each register. */
+static void count_reads(const builder *b, uint16_t *reads) {
+  int k, i;
+  memset(reads, 0, (size_t)b->n_regs * sizeof *reads);
+  for (k = 0; k < b->n_steps; k++) {
+    for (i = 0; i < (b->rows[k] != NULL ? b->rows[k]->n_inputs : 1); i++) {
+      reads[b->steps[k].in[i]]++;
+    }
+  }
+}
+
+/* The last step of the chain that begins at step FIRST: each hands its result to the next alone. */
+static int chain_end(const builder *b, int first, const uint16_t *reads) {
+  int k = first;
+  if (link_of(b, k, b->steps[k].in[0]) == NULL) {
+    return first;
+  }
+  while (k + 1 < b->n_steps && k + 1 - first < GEMEL__CHAIN_LINKS) {
+    uint16_t out = b->steps[k].out;
+    const gemel__step *next = &b->steps[k + 1];
+    uint16_t inside =
+        (uint16_t)((next->in[0] == out) +
+                   (b->rows[k + 1] != NULL && b->rows[k + 1]->n_inputs > 1 && next->in[1] == out));
+    if (b->regs[out].keep || reads[out] != inside || b->floats[k + 1] != b->floats[first] ||
+        link_of(b, k + 1, out) == NULL) {
+      break;
+    }
+    k++;
+  }
+  return k;
+}
+
+/* The links of steps FIRST to LAST; slots are registers still. */
+static gemel__chain *build_chain(const builder *b, int first, int last) {
+  gemel__chain *c = gemel__arena_alloc(&b->planner->segment->meta, sizeof *c);
+  uint16_t x = b->steps[first].in[0];
+  uint32_t n = 0;
+  int k;
+  if (c == NULL) {
+    return NULL;
+  }
+  c->dtype = (gemel_dtype)b->floats[first];
+  c->functions[n] = gemel__chain_load(c->dtype);
+  c->slots[n++] = x;
+  for (k = first; k <= last; k++) {
+    const gemel__step *s = &b->steps[k];
+    int two = b->rows[k]->n_inputs == 2;
+    c->functions[n] = link_of(b, k, x);
+    /* a step that needs nothing else is given the chain's first operand */
+    c->slots[n++] = two && s->in[0] != x ? s->in[0] : two && s->in[1] != x ? s->in[1] : c->slots[0];
+    x = s->out;
+  }
+  c->functions[n] = gemel__chain_store(c->dtype);
+  c->slots[n++] = x;
+  c->n_links = n;
+  return c;
+}
+
+/* Puts one step in the place of each chain. */
+static gemel_status build_chains(builder *b) {
+  uint16_t reads[MAX_REGISTERS];
+  int from = 0, to = 0, last;
+  if (b->loop->elements < GEMEL__CHAIN_ELEMENTS) {
+    return GEMEL_OK;
+  }
+  count_reads(b, reads);
+  for (; from < b->n_steps; from = last + 1, to++) {
+    gemel__step made = b->steps[from];
+    last = chain_end(b, from, reads);
+    if (last > from) {
+      made.chain = build_chain(b, from, last);
+      made.out = b->steps[last].out;
+      if (made.chain == NULL) {
+        return gemel__no_memory(b->planner->error, "a plan");
+      }
+    }
+    b->steps[to] = made;
+  }
+  b->n_steps = to;
+  return GEMEL_OK;
+}
+
 /* ---- Slots ---- */
+
+static void reads_reg(builder *b, uint16_t r, int step) {
+  b->regs[r].last = step;
+}
+
+static void writes_reg(builder *b, uint16_t r, int step) {
+  b->regs[r].first = step;
+  b->regs[r].last = step;
+}
+
+/* The steps between which each register is in use; those inside chains never are. */
+static void find_lifetimes(builder *b) {
+  int r, k;
+  uint32_t i;
+  for (r = 0; r < b->n_regs; r++) {
+    b->regs[r].first = NEVER;
+  }
+  for (i = 0; i < b->loop->n_loads; i++) {
+    writes_reg(b, b->loads[i].raw, AT_START);
+  }
+  for (k = 0; k < b->n_steps; k++) {
+    const gemel__step *s = &b->steps[k];
+    for (i = 0; s->chain != NULL && i + 1 < s->chain->n_links; i++) {
+      reads_reg(b, s->chain->slots[i], k);
+    }
+    for (i = 0; s->chain == NULL && i < 3; i++) {
+      reads_reg(b, s->in[i], k);
+    }
+    writes_reg(b, s->out, k);
+  }
+}
 
 /* Registers in buffers get the lowest buffer that is free from their first to their last step. At
  * the step that reads a register last, its buffer may already take the result, if that is not
@@ -261,7 +405,7 @@ static void assign_buffers(builder *b) {
   uint8_t width[GEMEL__LOOP_SLOTS];
   for (r = 0; r < b->n_regs; r++) {
     reg *x = &b->regs[r];
-    if (x->kind != IN_BUFFER) {
+    if (x->kind != IN_BUFFER || x->first == NEVER) {
       continue;
     }
     for (k = 0; k < n; k++) {
@@ -294,9 +438,13 @@ static void assign_slots(builder *b) {
     b->loop->stores[k].slot = b->regs[b->loop->stores[k].slot].slot;
   }
   for (r = 0; r < b->n_steps; r++) {
-    b->steps[r].out = b->regs[b->steps[r].out].slot;
+    gemel__step *s = &b->steps[r];
+    s->out = b->regs[s->out].slot;
     for (i = 0; i < 3; i++) {
-      b->steps[r].in[i] = b->regs[b->steps[r].in[i]].slot;
+      s->in[i] = b->regs[s->in[i]].slot;
+    }
+    for (k = 0; s->chain != NULL && k < s->chain->n_links; k++) {
+      s->chain->slots[k] = b->regs[s->chain->slots[k]].slot;
     }
   }
 }
@@ -337,6 +485,10 @@ static gemel_status finish(builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   gemel__loop *loop = b->loop;
   size_t bytes;
+  if (build_chains(b) != GEMEL_OK) {
+    return GEMEL_NO_MEMORY;
+  }
+  find_lifetimes(b);
   assign_buffers(b);
   assign_slots(b);
   loop->n_steps = (uint32_t)b->n_steps;

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The links of chains for one element type and one instruction set. The includer defines T, TAG,
+ * ISA and WIDTH, the bytes of a vector register. No include guard: included many times.
+ */
+#define NAME(name) GEMEL__PASTE3(name, TAG, ISA)
+#define vec NAME(vec)
+#define link_function NAME(link_function)
+
+typedef T vec __attribute__((vector_size(WIDTH), aligned(sizeof(T)), may_alias));
+typedef void (*link_function)(vec, vec, vec, vec, vec, vec, vec, vec, const gemel__link *, size_t);
+
+#define PARAMETERS                                                                                 \
+  vec a0, vec a1, vec a2, vec a3, vec a4, vec a5, vec a6, vec a7, const gemel__link *link, size_t at
+#define CALL(next) ((link_function)(next)->run)(a0, a1, a2, a3, a4, a5, a6, a7, (next), at)
+#define EACH(DO) DO(a0, 0) DO(a1, 1) DO(a2, 2) DO(a3, 3) DO(a4, 4) DO(a5, 5) DO(a6, 6) DO(a7, 7)
+
+#define LOAD_ONE(a, k) a = p[k];
+static void NAME(load)(PARAMETERS) {
+  const vec *p = (const vec *)(link->operand + at);
+  EACH(LOAD_ONE)
+  CALL(link + 1);
+}
+
+#define STORE_ONE(a, k) p[k] = a;
+static void NAME(store)(PARAMETERS) {
+  vec *p = (vec *)(link->operand + at);
+  EACH(STORE_ONE)
+}
+
+#define LINK(name, statement)                                                                      \
+  static void NAME(name)(PARAMETERS) {                                                             \
+    const vec *p = (const vec *)(link->operand + at);                                              \
+    (void)p;                                                                                       \
+    EACH(statement)                                                                                \
+    CALL(link + 1);                                                                                \
+  }
+
+#define ADD_LEFT(a, k) a = a + p[k];
+#define ADD_RIGHT(a, k) a = p[k] + a;
+#define ADD_BOTH(a, k) a = a + a;
+#define SUB_LEFT(a, k) a = a - p[k];
+#define SUB_RIGHT(a, k) a = p[k] - a;
+#define SUB_BOTH(a, k) a = a - a;
+#define MUL_LEFT(a, k) a = a * p[k];
+#define MUL_RIGHT(a, k) a = p[k] * a;
+#define MUL_BOTH(a, k) a = a * a;
+#define DIV_LEFT(a, k) a = a / p[k];
+#define DIV_RIGHT(a, k) a = p[k] / a;
+#define DIV_BOTH(a, k) a = a / a;
+#define NEGATE(a, k) a = -a;
+
+LINK(add_left, ADD_LEFT)
+LINK(add_right, ADD_RIGHT)
+LINK(add_both, ADD_BOTH)
+LINK(sub_left, SUB_LEFT)
+LINK(sub_right, SUB_RIGHT)
+LINK(sub_both, SUB_BOTH)
+LINK(mul_left, MUL_LEFT)
+LINK(mul_right, MUL_RIGHT)
+LINK(mul_both, MUL_BOTH)
+LINK(div_left, DIV_LEFT)
+LINK(div_right, DIV_RIGHT)
+LINK(div_both, DIV_BOTH)
+LINK(neg_left, NEGATE)
+
+#define ALL(name)                                                                                  \
+  {                                                                                                \
+    (gemel__chain_function) NAME(name##_left), (gemel__chain_function)NAME(name##_right),          \
+        (gemel__chain_function)NAME(name##_both)                                                   \
+  }
+#define ONE(name)                                                                                  \
+  { (gemel__chain_function) NAME(name) }
+
+static const gemel__chain_function NAME(links)[GEMEL__SCALAR_COUNT][GEMEL__CHAIN_SIDES] = {
+    [GEMEL__SCALAR_add] = ALL(add),      [GEMEL__SCALAR_sub] = ALL(sub),
+    [GEMEL__SCALAR_mul] = ALL(mul),      [GEMEL__SCALAR_div] = ALL(div),
+    [GEMEL__SCALAR_neg] = ONE(neg_left), [GEMEL__SCALAR_sqr] = ONE(mul_both),
+};
+
+/* Whole blocks of eight vectors; returns the bytes done. */
+static size_t NAME(blocks)(const gemel__link *link, size_t bytes) {
+  size_t at = 0;
+  const vec a0 = {0}, a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+  for (; at + 8 * WIDTH <= bytes; at += 8 * WIDTH) {
+    CALL(link);
+  }
+  return at;
+}
+
+static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(load),
+                                    (gemel__chain_function)NAME(store), NAME(blocks)};
+
+#undef NAME
+#undef vec
+#undef link_function
+#undef PARAMETERS
+#undef CALL
+#undef EACH
+#undef LOAD_ONE
+#undef STORE_ONE
+#undef LINK
+#undef ADD_LEFT
+#undef ADD_RIGHT
+#undef ADD_BOTH
+#undef SUB_LEFT
+#undef SUB_RIGHT
+#undef SUB_BOTH
+#undef MUL_LEFT
+#undef MUL_RIGHT
+#undef MUL_BOTH
+#undef DIV_LEFT
+#undef DIV_RIGHT
+#undef DIV_BOTH
+#undef NEGATE
+#undef ALL
+#undef ONE
+#undef T
+#undef TAG

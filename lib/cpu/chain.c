@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains of arithmetic on f32 and f64, for three instruction sets. A tile is done in blocks of
+ * eight registers; what is left at the end is copied into a block of its own and done the same way,
+ * so every element goes through the same instructions wherever it stands.
+ */
+#define GEMEL__KERNELS
+#include "cpu/chain.h"
+
+#include <string.h>
+#include "ops/isa.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#if defined(__GNUC__)
+
+/* What there is for one dtype and instruction set. */
+typedef struct family {
+  const gemel__chain_function (*links)[GEMEL__CHAIN_SIDES];
+  gemel__chain_function load, store;
+  size_t (*blocks)(const gemel__link *link, size_t bytes);
+} family;
+
+#define ISA base
+#define WIDTH 16
+#define T float
+#define TAG f32
+#include "cpu/chain-loops.h"
+#define T double
+#define TAG f64
+#include "cpu/chain-loops.h"
+#undef ISA
+#undef WIDTH
+
+#if GEMEL__X86
+GEMEL__BEGIN_AVX2
+#define ISA avx2
+#define WIDTH 32
+#define T float
+#define TAG f32
+#include "cpu/chain-loops.h"
+#define T double
+#define TAG f64
+#include "cpu/chain-loops.h"
+#undef ISA
+#undef WIDTH
+GEMEL__END_VARIANT
+
+GEMEL__BEGIN_AVX512
+#define ISA avx512
+#define WIDTH 64
+#define T float
+#define TAG f32
+#include "cpu/chain-loops.h"
+#define T double
+#define TAG f64
+#include "cpu/chain-loops.h"
+#undef ISA
+#undef WIDTH
+GEMEL__END_VARIANT
+#else
+#define family_f32_avx2 family_f32_base
+#define family_f64_avx2 family_f64_base
+#define family_f32_avx512 family_f32_base
+#define family_f64_avx512 family_f64_base
+#endif
+
+/* NULL if chains of DTYPE don't exist. */
+static const family *family_of(gemel_dtype dtype) {
+  static const family *const all[GEMEL__ISA_COUNT][2] = {{&family_f32_base, &family_f64_base},
+                                                         {&family_f32_avx2, &family_f64_avx2},
+                                                         {&family_f32_avx512, &family_f64_avx512}};
+  return dtype == GEMEL_F32 || dtype == GEMEL_F64 ? all[gemel__isa_best()][dtype == GEMEL_F64]
+                                                  : NULL;
+}
+
+gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtype dtype,
+                                        gemel__chain_side side) {
+  const family *f = family_of(dtype);
+  return f != NULL ? f->links[row->index][side] : NULL;
+}
+
+gemel__chain_function gemel__chain_load(gemel_dtype dtype) {
+  return family_of(dtype)->load;
+}
+
+gemel__chain_function gemel__chain_store(gemel_dtype dtype) {
+  return family_of(dtype)->store;
+}
+
+enum { BLOCK = 8 * 64 };
+
+/* The last BYTES < BLOCK bytes, from AT on. */
+static void run_rest(const family *f, const gemel__link *links, uint32_t n, size_t at,
+                     size_t bytes) {
+  _Alignas(64) char blocks[GEMEL__CHAIN_LINKS + 2][BLOCK];
+  gemel__link rest[GEMEL__CHAIN_LINKS + 2];
+  uint32_t k;
+  for (k = 0; k < n; k++) {
+    rest[k].run = links[k].run;
+    rest[k].operand = blocks[k];
+    if (k + 1 < n) {
+      memset(blocks[k], 0, BLOCK);
+      memcpy(blocks[k], links[k].operand + at, bytes);
+    }
+  }
+  f->blocks(rest, BLOCK);
+  memcpy(links[n - 1].operand + at, blocks[n - 1], bytes);
+}
+
+void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
+  const family *f = family_of(chain->dtype);
+  size_t bytes = n * gemel_dtype_size(chain->dtype), done;
+  gemel__link links[GEMEL__CHAIN_LINKS + 2];
+  uint32_t k;
+  for (k = 0; k < chain->n_links; k++) {
+    links[k].run = chain->functions[k];
+    links[k].operand = slots[chain->slots[k]];
+  }
+  done = f->blocks(links, bytes);
+  if (done < bytes) {
+    run_rest(f, links, chain->n_links, done, bytes - done);
+  }
+}
+
+#else
+
+gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtype dtype,
+                                        gemel__chain_side side) {
+  (void)row, (void)dtype, (void)side;
+  return NULL;
+}
+
+gemel__chain_function gemel__chain_load(gemel_dtype dtype) {
+  (void)dtype;
+  return NULL;
+}
+
+gemel__chain_function gemel__chain_store(gemel_dtype dtype) {
+  (void)dtype;
+  return NULL;
+}
+
+void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
+  (void)chain, (void)n, (void)slots;
+}
+
+#endif

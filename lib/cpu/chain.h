@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains: several arithmetic steps of a tile done at once, so that what one hands to the next stays
+ * in registers. A chain is a list of links; each is a small function that takes eight vector
+ * registers as arguments, does its step on them and calls the next link, which compilers turn into
+ * a jump. No code is generated at run time, and what is computed is to the last bit what the steps'
+ * scalar kernels compute one by one, since both are the same IEEE operations.
+ */
+#ifndef GEMEL__CPU_CHAIN_H
+#define GEMEL__CPU_CHAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gemel/dtype.h>
+#include "ops/ops.h"
+
+enum {
+  GEMEL__CHAIN_LINKS = 16,     /* steps in a chain at most */
+  GEMEL__CHAIN_ELEMENTS = 1024 /* of a loop, from which chains pay */
+};
+
+/* Which operand of a step is the register's value. */
+typedef enum gemel__chain_side {
+  GEMEL__CHAIN_LEFT,
+  GEMEL__CHAIN_RIGHT,
+  GEMEL__CHAIN_BOTH,
+  GEMEL__CHAIN_SIDES
+} gemel__chain_side;
+
+typedef void (*gemel__chain_function)(void); /* of a type that only chain.c knows */
+
+/* A link as it is run: OPERAND is what the step reads besides the registers. */
+typedef struct gemel__link {
+  gemel__chain_function run;
+  char *operand;
+} gemel__link;
+
+typedef struct gemel__chain {
+  uint32_t n_links; /* with the one that loads the first operand and the one that stores */
+  gemel_dtype dtype;
+  gemel__chain_function functions[GEMEL__CHAIN_LINKS + 2];
+  uint16_t slots[GEMEL__CHAIN_LINKS + 2];
+} gemel__chain;
+
+/* The link of a scalar operation, or NULL if it can't be in a chain. */
+gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtype dtype,
+                                        gemel__chain_side side);
+
+/* The links that a chain begins and ends with. */
+gemel__chain_function gemel__chain_load(gemel_dtype dtype);
+gemel__chain_function gemel__chain_store(gemel_dtype dtype);
+
+/* Runs CHAIN on N elements, operands at SLOTS. The result may be the same memory as an operand. */
+void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots);
+
+#endif
