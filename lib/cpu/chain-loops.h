@@ -5,9 +5,11 @@
  */
 #define NAME(name) GEMEL__PASTE3(name, TAG, ISA)
 #define vec NAME(vec)
+#define bits NAME(bits)
 #define link_function NAME(link_function)
 
 typedef T vec __attribute__((vector_size(WIDTH), aligned(sizeof(T)), may_alias));
+typedef BITS bits __attribute__((vector_size(WIDTH)));
 typedef void (*link_function)(vec, vec, vec, vec, vec, vec, vec, vec, const gemel__link *, size_t);
 
 #define PARAMETERS                                                                                 \
@@ -26,6 +28,12 @@ static void NAME(load)(PARAMETERS) {
 static void NAME(store)(PARAMETERS) {
   vec *p = (vec *)(link->operand + at);
   EACH(STORE_ONE)
+}
+
+#define STREAM_ONE(a, k) STREAM(p + k, a);
+static void NAME(stream)(PARAMETERS) {
+  vec *p = (vec *)(link->operand + at);
+  EACH(STREAM_ONE)
 }
 
 #define LINK(name, statement)                                                                      \
@@ -49,6 +57,9 @@ static void NAME(store)(PARAMETERS) {
 #define DIV_RIGHT(a, k) a = p[k] / a;
 #define DIV_BOTH(a, k) a = a / a;
 #define NEGATE(a, k) a = -a;
+/* -0 has the sign bit alone; a comparison gives all bits or none. */
+#define CLEAR_SIGN(a, k) a = (vec)((bits)a & ~(bits) - (vec){0});
+#define KEEP_POSITIVE(a, k) a = (vec)((bits)a & ((a > (vec){0}) | (a != a)));
 
 LINK(add_left, ADD_LEFT)
 LINK(add_right, ADD_RIGHT)
@@ -63,6 +74,8 @@ LINK(div_left, DIV_LEFT)
 LINK(div_right, DIV_RIGHT)
 LINK(div_both, DIV_BOTH)
 LINK(neg_left, NEGATE)
+LINK(abs_left, CLEAR_SIGN)
+LINK(relu_left, KEEP_POSITIVE)
 
 #define ALL(name)                                                                                  \
   {                                                                                                \
@@ -76,6 +89,7 @@ static const gemel__chain_function NAME(links)[GEMEL__SCALAR_COUNT][GEMEL__CHAIN
     [GEMEL__SCALAR_add] = ALL(add),      [GEMEL__SCALAR_sub] = ALL(sub),
     [GEMEL__SCALAR_mul] = ALL(mul),      [GEMEL__SCALAR_div] = ALL(div),
     [GEMEL__SCALAR_neg] = ONE(neg_left), [GEMEL__SCALAR_sqr] = ONE(mul_both),
+    [GEMEL__SCALAR_abs] = ONE(abs_left), [GEMEL__SCALAR_relu] = ONE(relu_left),
 };
 
 /* Whole blocks of eight vectors; returns the bytes done. */
@@ -89,7 +103,8 @@ static size_t NAME(blocks)(const gemel__link *link, size_t bytes) {
 }
 
 static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(load),
-                                    (gemel__chain_function)NAME(store), NAME(blocks)};
+                                    (gemel__chain_function)NAME(store),
+                                    (gemel__chain_function)NAME(stream), NAME(blocks)};
 
 #undef NAME
 #undef vec
@@ -99,6 +114,7 @@ static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(loa
 #undef EACH
 #undef LOAD_ONE
 #undef STORE_ONE
+#undef STREAM_ONE
 #undef LINK
 #undef ADD_LEFT
 #undef ADD_RIGHT
@@ -113,6 +129,10 @@ static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(loa
 #undef DIV_RIGHT
 #undef DIV_BOTH
 #undef NEGATE
+#undef CLEAR_SIGN
+#undef KEEP_POSITIVE
+#undef bits
+#undef BITS
 #undef ALL
 #undef ONE
 #undef T

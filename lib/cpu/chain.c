@@ -19,43 +19,59 @@
 /* What there is for one dtype and instruction set. */
 typedef struct family {
   const gemel__chain_function (*links)[GEMEL__CHAIN_SIDES];
-  gemel__chain_function load, store;
+  gemel__chain_function load, store, stream;
   size_t (*blocks)(const gemel__link *link, size_t bytes);
 } family;
 
+#if GEMEL__X86
+#include <immintrin.h>
+#define STREAM(p, a) _mm_stream_si128((__m128i *)(p), (__m128i)(a))
+#else
+#define STREAM(p, a) (*(p) = (a))
+#endif
 #define ISA base
 #define WIDTH 16
 #define T float
 #define TAG f32
+#define BITS int32_t
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
+#define BITS int64_t
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
+#undef STREAM
 
 #if GEMEL__X86
 GEMEL__BEGIN_AVX2
+#define STREAM(p, a) _mm256_stream_si256((__m256i *)(p), (__m256i)(a))
 #define ISA avx2
 #define WIDTH 32
 #define T float
 #define TAG f32
+#define BITS int32_t
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
+#define BITS int64_t
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
+#undef STREAM
 GEMEL__END_VARIANT
 
 GEMEL__BEGIN_AVX512
+#define STREAM(p, a) _mm512_stream_si512((void *)(p), (__m512i)(a))
 #define ISA avx512
 #define WIDTH 64
 #define T float
 #define TAG f32
+#define BITS int32_t
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
+#define BITS int64_t
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
@@ -90,7 +106,7 @@ gemel__chain_function gemel__chain_store(gemel_dtype dtype) {
   return family_of(dtype)->store;
 }
 
-enum { BLOCK = 8 * 64 };
+enum { LINE = 64, BLOCK = 8 * LINE };
 
 /* The last BYTES < BLOCK bytes, from AT on. */
 static void run_rest(const family *f, const gemel__link *links, uint32_t n, size_t at,
@@ -119,8 +135,12 @@ void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
     links[k].run = chain->functions[k];
     links[k].operand = slots[chain->slots[k]];
   }
+  if (chain->streamed && (uintptr_t)links[k - 1].operand % LINE == 0) {
+    links[k - 1].run = f->stream;
+  }
   done = f->blocks(links, bytes);
   if (done < bytes) {
+    links[k - 1].run = f->store;
     run_rest(f, links, chain->n_links, done, bytes - done);
   }
 }

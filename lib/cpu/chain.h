@@ -3,8 +3,9 @@
  * Chains: several arithmetic steps of a tile done at once, so that what one hands to the next stays
  * in registers. A chain is a list of links; each is a small function that takes eight vector
  * registers as arguments, does its step on them and calls the next link, which compilers turn into
- * a jump. No code is generated at run time, and what is computed is to the last bit what the steps'
- * scalar kernels compute one by one, since both are the same IEEE operations.
+ * a jump. No code is generated at run time, and what is computed is to the last bit (but for which
+ * NaN it is) what the steps' scalar kernels compute one by one, since both are the same IEEE
+ * operations.
  */
 #ifndef GEMEL__CPU_CHAIN_H
 #define GEMEL__CPU_CHAIN_H
@@ -38,6 +39,7 @@ typedef struct gemel__link {
 typedef struct gemel__chain {
   uint32_t n_links; /* with the one that loads the first operand and the one that stores */
   gemel_dtype dtype;
+  int streamed; /* the result is written past the cache if it is aligned */
   gemel__chain_function functions[GEMEL__CHAIN_LINKS + 2];
   uint16_t slots[GEMEL__CHAIN_LINKS + 2];
 } gemel__chain;

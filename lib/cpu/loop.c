@@ -260,6 +260,8 @@ static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char 
   }
   if (s.last_n > 0) {
     write_last(loop, &s, 0, 1);
+  }
+  if (s.last_n > 0 || loop->fenced) {
     gemel__stream_end();
   }
 }

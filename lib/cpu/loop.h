@@ -58,6 +58,7 @@ typedef struct gemel__loop {
   int threads;
   const int64_t *sizes;
   uint32_t n_loads, n_stores, n_steps;
+  uint8_t fenced;                    /* a chain writes past the cache */
   uint16_t n_buffers, n_buffers_all; /* without and with the spare ones */
   uint16_t overlap; /* 1: fetch the next tile's operands and write the last one's results while
                        this one is computed */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "ops/isa.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, LEAST = 4 << 20, MOST = 16 << 20 };
 
 int64_t gemel__stream_bytes(void) {
   static int64_t known; /* the same value whoever writes it */
@@ -19,7 +19,8 @@ int64_t gemel__stream_bytes(void) {
 #ifdef _SC_LEVEL3_CACHE_SIZE
     bytes = sysconf(_SC_LEVEL3_CACHE_SIZE) / 2;
 #endif
-    bytes = bytes < (4 << 20) ? 4 << 20 : bytes;
+    /* systems name the cache of a whole socket, of which a core may reach a small part */
+    bytes = bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
     __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
   }
   return bytes;

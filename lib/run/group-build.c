@@ -340,6 +340,21 @@ static gemel__chain *build_chain(const builder *b, int first, int last) {
   return c;
 }
 
+/* A chain writes a streamed result itself, unless a later step of the tile reads it. */
+static int stream_from_chain(builder *b, uint16_t out, const uint16_t *reads) {
+  uint32_t k;
+  for (k = 0; k < b->loop->n_stores && reads[out] == 0; k++) {
+    gemel__store *store = &b->loop->stores[k];
+    if (store->streamed && store->slot == out) {
+      store->streamed = 0;
+      b->regs[out].kind = IN_OPERAND;
+      b->loop->fenced = 1;
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* Puts one step in the place of each chain. */
 static gemel_status build_chains(builder *b) {
   uint16_t reads[MAX_REGISTERS];
@@ -357,6 +372,7 @@ static gemel_status build_chains(builder *b) {
       if (made.chain == NULL) {
         return gemel__no_memory(b->planner->error, "a plan");
       }
+      made.chain->streamed = stream_from_chain(b, made.out, reads);
     }
     b->steps[to] = made;
   }
