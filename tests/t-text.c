@@ -254,6 +254,33 @@ static void corpus_broken(const void *data) {
   gemel_context_unref(context);
 }
 
+/* The graphs in the documentation are graphs. */
+static void documentation(const void *data) {
+  (void)data;
+  const char *source = getenv("GEMEL_SRCDIR");
+  char path[500], *bytes;
+  size_t length;
+  int found = 0;
+  gemel_error error = {0};
+  gemel_context *context = begin();
+  snprintf(path, sizeof path, "%s/doc/text.md", source ? source : ".");
+  CT_REQUIRE(!gemel__file_read(path, &bytes, &length, &error));
+  for (char *p = bytes; (p = strstr(p, "```\ngraph ")) != NULL; p++) {
+    char *end = strstr(p + 4, "```");
+    gemel_graph *graph = gemel_parse(context, p + 4, (size_t)(end - p - 4), path, NULL, &error);
+    CT_EQ_STR(error.text, "");
+    if (graph) {
+      check_trip(context, graph);
+    }
+    gemel_graph_unref(graph);
+    found++;
+    p = end;
+  }
+  CT_EQ_INT(found, 3);
+  gemel__free(bytes, length + 1);
+  gemel_context_unref(context);
+}
+
 static void message(const void *data) {
   (void)data;
   gemel_context *context = begin();
@@ -712,6 +739,7 @@ static const ct_test tests[] = {
     CT_TEST("expressions", expression, NULL),
     CT_TEST("derivatives", derivatives, NULL),
     CT_TEST("expressions/errors", expr_errors, NULL),
+    CT_TEST("documentation", documentation, NULL),
     CT_TEST("message", message, NULL),
     CT_TEST("random", random_graphs, NULL),
     CT_TEST("other_context", other_context, NULL),
