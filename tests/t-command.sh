@@ -128,9 +128,11 @@ for command in $commands; do
   grep -q "^\.SS gemel $command\$" "$page" && good "man/$command" || wrong "man/$command" "gemel.1 does not describe it"
 done
 for command in $commands; do "$gemel" "$command" --help; done >"$scratch/out"
-for option in $(sed -n 's/^\.BR* .*\\-\\-\([a-z\\-]*\).*/\1/p' "$page" | sed 's/\\//g; s/^version$//'); do
-  grep -q -e "--$option\b" "$scratch/out" && good "man-only/$option" || wrong "man-only/$option" "no command has --$option"
-done
+if [ "$harness" = 2 ]; then # without it, options in the page are in no command
+  for option in $(sed -n 's/^\.BR* .*\\-\\-\([a-z\\-]*\).*/\1/p' "$page" | sed 's/\\//g; s/^version$//'); do
+    grep -q -e "--$option\b" "$scratch/out" && good "man-only/$option" || wrong "man-only/$option" "no command has --$option"
+  done
+fi
 if command -v groff >/dev/null 2>&1; then
   : >"$scratch/out"
   groff -man -ww -Tutf8 -z "$page" 2>"$scratch/err"

@@ -42,6 +42,17 @@ static const gemel__command *find_command(const char *name) {
   return NULL;
 }
 
+/* What NAME, which is no command, may be. */
+static int complain_unknown(const char *name) {
+#ifndef HAVE_VERIFY
+  if (strcmp(name, "verify") == 0 || strcmp(name, "equal") == 0) {
+    return gemel__complain("%s: this gemel was built without the harness (--disable-verify)", name);
+  }
+#endif
+  return gemel__complain("there is no %s '%s'; see gemel --help",
+                         name[0] == '-' ? "option" : "command", name);
+}
+
 static int run_command(const gemel__command *command, int argc, char **argv) {
   gemel__args args;
   int status = gemel__flags_read();
@@ -72,8 +83,7 @@ static int dispatch(int argc, char **argv) {
   }
   command = find_command(argv[1]);
   if (command == NULL) {
-    return gemel__complain("there is no %s '%s'; see gemel --help",
-                           argv[1][0] == '-' ? "option" : "command", argv[1]);
+    return complain_unknown(argv[1]);
   }
   return run_command(command, argc - 1, argv + 1);
 }
