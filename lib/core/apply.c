@@ -264,6 +264,13 @@ static gemel_value check_and_append(struct application *a) {
 /* Fills in refs and types; 0 if an input is null or of another graph. */
 static int take_inputs(struct application *a, const gemel_value *inputs) {
   size_t k;
+  uint32_t largest = 0;
+  for (k = 0; k < a->n; k++) {
+    largest = inputs[k].node > largest && inputs[k].graph == a->graph ? inputs[k].node : largest;
+  }
+  if (largest < a->graph->n_nodes) {
+    gemel__cons_prefetch(a->graph, largest);
+  }
   for (k = 0; k < a->n; k++) {
     if (inputs[k].graph != a->graph ||
         !gemel__has_output(a->graph, inputs[k].node, inputs[k].output)) {

@@ -129,6 +129,16 @@ int gemel__graph_reserve(gemel_graph *graph) {
   return 0;
 }
 
+void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
+#ifdef __GNUC__
+  __builtin_prefetch(graph->tags + (size_t)node * SPREAD);
+  __builtin_prefetch(graph->slots + (size_t)node * SPREAD, 1);
+#else
+  (void)graph;
+  (void)node;
+#endif
+}
+
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, uint32_t *node) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
