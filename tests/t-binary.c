@@ -326,6 +326,31 @@ static void enemy(const void *data) {
   gemel_set_allocator(NULL);
 }
 
+/* A node that refers to itself, or to before the first value. */
+static void dangling(const void *data) {
+  (void)data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = parse(context, "graph g(x: f32[]) { return y = -x }");
+  gemel__memory bytes = serialize(graph);
+  gemel_error error = {0};
+  size_t at = bytes.count - GEMEL__SECTION_BYTES - 8;
+  while (memcmp(bytes.bytes + at, "\0\1\1", 3) != 0) { /* kind 0, one input, one value ago */
+    at--;
+  }
+  for (char back = 0; back <= 2; back++) {
+    bytes.bytes[at + 2] = back;
+    sign(&bytes);
+    CT_EQ_INT(read_copy(context, bytes.bytes, bytes.count, &error),
+              back == 1 ? GEMEL_OK : GEMEL_BAD_FILE);
+    if (back != 1) {
+      CT_HAS_STR(error.text, "a value that is not there");
+    }
+  }
+  release(&bytes);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* ---- Versions ---- */
 
 /* Inserts an unknown section with FLAGS behind the head. */
@@ -465,8 +490,8 @@ static const ct_test tests[] = {
     CT_TEST("round_trip", round_trip, NULL), CT_TEST("all_kinds", all_kinds, NULL),
     CT_TEST("cut_off", cut_off, NULL),       CT_TEST("flipped", flipped, NULL),
     CT_TEST("enemy", enemy, NULL),           CT_TEST("versions", versions, NULL),
-    CT_TEST("files", files, NULL),           CT_TEST("chain", chain, NULL),
-    CT_TEST("memory", memory, NULL),
+    CT_TEST("dangling", dangling, NULL),     CT_TEST("files", files, NULL),
+    CT_TEST("chain", chain, NULL),           CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {
