@@ -617,12 +617,12 @@ static void set_loaded(gemel_function *f, uint32_t depth, gemel__segment *segmen
 /* The table of all values' places, and room for the path to the new segment. */
 static gemel_status prepare_tables(gemel_function *f, uint32_t depth) {
   size_t old = f->loaded_capacity;
-  if (gemel__grow(&f->loaded, &f->loaded_capacity, depth + 1u, sizeof *f->loaded) != 0 ||
-      gemel__grow(&f->seen, &f->seen_capacity, depth + 1u, sizeof *f->seen) != 0) {
-    return gemel__no_memory(&f->error, "a plan");
-  }
+  int failed = gemel__grow(&f->loaded, &f->loaded_capacity, depth + 1u, sizeof *f->loaded);
   if (f->loaded_capacity > old) {
     memset(f->loaded + old, 0, (f->loaded_capacity - old) * sizeof *f->loaded);
+  }
+  if (failed || gemel__grow(&f->seen, &f->seen_capacity, depth + 1u, sizeof *f->seen) != 0) {
+    return gemel__no_memory(&f->error, "a plan");
   }
   if (f->places == NULL) {
     f->places = gemel__alloc_array(f->program.n_values, sizeof *f->places);
