@@ -21,16 +21,18 @@ static inline WORD F(bits)(T value) {
 }
 
 /* maximum and minimum of IEEE 754-2019. Equal numbers have equal bits but for zeros, of which `and`
- * keeps +0 and `or` -0; what is neither less, greater nor equal is NaN, and so is the sum. */
+ * keeps +0 and `or` -0; where there is a NaN, the sum is one. (`x == y` would be the same, but of
+ * the compare that compilers make of it, "equal or unordered", Valgrind 3.19 forgets "unordered".)
+ */
 static inline T F(max)(T x, T y) {
   T same = F(from_bits)(F(bits)(x) & F(bits)(y));
   T lost = GEMEL__FAULT(maximum_loses_nan) ? (x == x ? x : y) : x + y;
-  return x > y ? x : y > x ? y : x == y ? same : lost;
+  return x > y ? x : y > x ? y : isunordered(x, y) ? lost : same;
 }
 
 static inline T F(min)(T x, T y) {
   T same = F(from_bits)(F(bits)(x) | F(bits)(y));
-  return x < y ? x : y < x ? y : x == y ? same : x + y;
+  return x < y ? x : y < x ? y : isunordered(x, y) ? x + y : same;
 }
 
 /* fmod is exact, so the result is rounded once; a zero takes the sign of y. */

@@ -106,7 +106,7 @@ static int read_description(reader *r, header *h) {
     const char *d = descriptions[k];
     /* of one byte, any mark of the order of bytes will do */
     if (d && (strcmp(word, d) == 0 ||
-              (d[0] == '|' && strchr("<>=", word[0]) && strcmp(word + 1, d + 1) == 0))) {
+              (d[0] == '|' && word[0] && strchr("<>=", word[0]) && strcmp(word + 1, d + 1) == 0))) {
       h->dtype = (gemel_dtype)k;
       return 0;
     }
