@@ -15,6 +15,7 @@ library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-shape
+library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-text
 library_tests += %reldir%/t-tensor

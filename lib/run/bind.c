@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From dims to numbers. Symbols get their sizes from the inputs' axes that are a symbol by itself;
- * every other dim is an expression over them that is evaluated and, on an input, compared. Building
- * took sizes that it could not prove different for equal; here that is decided. Elementwise nodes
- * are checked axis by axis, since only an axis that was a literal 1 may broadcast; for any other
- * node its type rule is asked again, about constants.
+ * From dims to numbers. Symbols get their sizes from the inputs' axes that are a symbol by itself,
+ * or an expression that determines one (solve.c); every other dim is an expression over them that
+ * is evaluated and, on an input, compared. Building took sizes that it could not prove different
+ * for equal; here that is decided. Elementwise nodes are checked axis by axis, since only an axis
+ * that was a literal 1 may broadcast; for any other node its type rule is asked again, about
+ * constants.
  */
 #include "run/planner.h"
 
@@ -141,11 +142,7 @@ static gemel_status check_axes(gemel_function *f, gemel__plan *plan, uint32_t in
     gemel_status status =
         gemel__dim_evaluate(context, dims[axis], look_up_symbol, plan, &size, error);
     if (status == GEMEL_NOT_FOUND) {
-      gemel_dim_format(context, dims[axis], text, sizeof text);
-      return gemel__fail(error, GEMEL_BAD_SHAPE,
-                         "a symbol in %s, axis %d of input %s, is the size of no input's axis by "
-                         "itself, so it is unknown",
-                         text, axis, f->program.inputs[input].name);
+      continue; /* an expression that leaves symbols open: any size will do */
     }
     if (status != GEMEL_OK) {
       return status;
@@ -161,6 +158,22 @@ static gemel_status check_axes(gemel_function *f, gemel__plan *plan, uint32_t in
   return GEMEL_OK;
 }
 
+/* Symbols that stand in expressions only. The second round knows what the first has found. */
+static gemel_status solve_axes(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
+                               gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  int axis, round;
+  for (round = 0; round < 2; round++) {
+    for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
+      for (axis = 0; axis < inputs[k]->rank && status == GEMEL_OK; axis++) {
+        status = gemel__solve_axis(f, plan, k, axis, inputs[k]->shape[axis], round == 1, error);
+      }
+    }
+  }
+  return status;
+}
+
 gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
                                 gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -173,6 +186,9 @@ gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tens
   }
   if (status == GEMEL_OK) {
     status = unify_symbols(f, plan, error);
+  }
+  if (status == GEMEL_OK) {
+    status = solve_axes(f, plan, inputs, error);
   }
   for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
     status = check_axes(f, plan, k, inputs[k], error);
@@ -211,7 +227,7 @@ gemel_status gemel__plan_dim(gemel__planner *planner, gemel_dim dim, int64_t *si
   gemel_context *context = planner->f->program.context;
   gemel_status status;
   planner->missing = GEMEL__NO_VALUE;
-  if (gemel_dim_is_constant(context, dim, size)) {
+  if (gemel_dim_is_constant(context, dim, size) || gemel__plan_known(planner->plan, dim, size)) {
     return GEMEL_OK;
   }
   status = gemel__dim_evaluate(context, dim, look_up, planner, size, planner->error);

@@ -143,6 +143,7 @@ void gemel__plan_free(gemel_function *f, gemel__plan *plan) {
   gemel__free(plan->signature, plan->signature_count * sizeof *plan->signature);
   gemel__free(plan->offsets, f->program.n_inputs * sizeof *plan->offsets);
   gemel__free(plan->symbols, plan->symbol_capacity * sizeof *plan->symbols);
+  gemel__free(plan->known, plan->known_capacity * sizeof *plan->known);
   gemel__free(plan, sizeof *plan);
 }
 

@@ -234,6 +234,11 @@ typedef struct gemel__plan {
   size_t *offsets; /* where each input's part begins */
   gemel__symbol *symbols;
   size_t n_symbols, symbol_capacity;
+  struct {
+    gemel_dim dim;
+    int64_t size;
+  } * known; /* dims of input axes that leave symbols open */
+  size_t n_known, known_capacity;
   gemel__segment *root;
 } gemel__plan;
 
@@ -269,6 +274,13 @@ struct gemel_function {
  * the error is in F->error. */
 gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made);
+
+/* One input axis of size SIZE: finds the symbol that it determines, if there is one, or in the LAST
+ * round remembers the size of an expression that leaves symbols open (solve.c). */
+gemel_status gemel__solve_axis(gemel_function *f, gemel__plan *plan, uint32_t input, int axis,
+                               int64_t size, int last, gemel_error *error);
+/* 1 and *SIZE if DIM is such an expression. */
+int gemel__plan_known(const gemel__plan *plan, gemel_dim dim, int64_t *size);
 
 /* Binds the symbols of the inputs' types to the sizes of INPUTS and checks everything about them.
  */

@@ -11,3 +11,4 @@ libgemel_a_SOURCES += %reldir%/plan.c
 libgemel_a_SOURCES += %reldir%/planner.h
 libgemel_a_SOURCES += %reldir%/program.c
 libgemel_a_SOURCES += %reldir%/run.c
+libgemel_a_SOURCES += %reldir%/solve.c
