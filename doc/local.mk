@@ -2,6 +2,10 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 dist_man_MANS += %reldir%/gemel.1
-EXTRA_DIST += %reldir%/text.md
 EXTRA_DIST += %reldir%/adding
 EXTRA_DIST += %reldir%/adding.md
+EXTRA_DIST += %reldir%/architecture.md
+EXTRA_DIST += %reldir%/conventions.md
+EXTRA_DIST += %reldir%/libraries.md
+EXTRA_DIST += %reldir%/text.md
+EXTRA_DIST += %reldir%/verify.md
