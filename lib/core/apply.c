@@ -7,6 +7,7 @@
  */
 #include "core/apply.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/cons.h"
@@ -69,8 +70,15 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
   call.outputs = outputs;
   call.error = error;
   call.data = op->record.data;
+  if (error != NULL) { /* for rules that fail without a word */
+    error->status = GEMEL_OK;
+    error->text[0] = '\0';
+  }
   status = op->record.infer(&call);
   *n_outputs = call.n_outputs;
+  if (status != GEMEL_OK && error != NULL && error->status != status) {
+    gemel__fail(error, status, "%s", gemel_status_text(status));
+  }
   return status;
 }
 
@@ -78,11 +86,8 @@ void gemel__apply_context(gemel_context *context, const gemel__op *op, size_t n_
                           const gemel_type *inputs, gemel_location where, gemel_error *error) {
   char types[400];
   gemel__format_types(context, n_inputs, inputs, types, sizeof types);
-  if (where.file != NULL && where.file[0] != '\0') {
-    gemel__error_prefix(error, "%s:%d: %s(%s)", where.file, where.line, op->record.name, types);
-  } else {
-    gemel__error_prefix(error, "%s(%s)", op->record.name, types);
-  }
+  gemel__error_prefix(error, "%s(%s)", op->record.name, types);
+  gemel__error_place(error, where);
 }
 
 /* One application on its way: inputs as refs, their types, what the type rule gave. */
@@ -108,8 +113,10 @@ static struct memo_type *memo_entry(const struct application *a) {
   return &a->graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
 }
 
+/* What a program's own type rule looks at besides types is not known, so it always runs. */
 static int memo_applies(const struct application *a) {
-  return a->n > 0 && a->n <= MEMO_INPUTS && a->graph->memo != NULL;
+  return a->n > 0 && a->n <= MEMO_INPUTS && a->op->id <= a->graph->context->n_builtins &&
+         a->graph->memo != NULL;
 }
 
 static int memo_recall(struct application *a) {
@@ -152,6 +159,7 @@ static gemel_value cast_to(gemel_graph *graph, gemel_value x, gemel_dtype dtype,
   uint32_t op = gemel__op_find(graph->context, "cast");
   if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), 1, &attr, &attrs,
                           &error) != GEMEL_OK) {
+    gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
   return gemel__apply(graph, op, attrs, 1, &x, where);
@@ -200,16 +208,45 @@ static gemel_value fail_here(struct application *a, gemel_status status, const c
   return gemel__graph_take_error(a->graph, &error);
 }
 
+static gemel_value fail_arity(struct application *a) {
+  const gemel_operation *r = &a->op->record;
+  char message[80];
+  if (r->max_inputs < 0) {
+    snprintf(message, sizeof message, "%zu inputs, not %d or more", a->n, r->min_inputs);
+  } else if (r->max_inputs > r->min_inputs) {
+    snprintf(message, sizeof message, "%zu inputs, not %d to %d", a->n, r->min_inputs,
+             r->max_inputs);
+  } else {
+    snprintf(message, sizeof message, "%zu inputs, not %d", a->n, r->min_inputs);
+  }
+  return fail_here(a, GEMEL_BAD_ARGUMENT, message);
+}
+
 static int arity_fits(const gemel_operation *record, size_t n) {
   return n >= (size_t)record->min_inputs &&
          (record->max_inputs < 0 || n <= (size_t)record->max_inputs);
+}
+
+/* A type rule may be a program's own: what it says is looked at before it is stored. */
+static gemel_status check_outputs(const struct application *a, gemel_error *error) {
+  size_t k;
+  if (a->n_outputs == 0 || a->n_outputs > a->room) {
+    return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives %zu outputs", a->n_outputs);
+  }
+  for (k = 0; k < a->n_outputs; k++) {
+    if (a->outputs[k] == GEMEL_TYPE_NONE ||
+        !gemel__stable_has(&a->graph->context->types, a->outputs[k])) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives output %zu no type", k);
+    }
+  }
+  return GEMEL_OK;
 }
 
 /* Runs the type rule, with a bigger array if the operation has more outputs than fit. */
 static gemel_status infer_outputs(struct application *a, gemel_error *error) {
   gemel_status status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values,
                                      a->room, &a->n_outputs, a->outputs, error);
-  if (status == GEMEL_OK && a->n_outputs > a->room) {
+  if (status == GEMEL_OK && a->n_outputs > a->room && a->n_outputs <= UINT16_MAX) {
     gemel_type *more = gemel__alloc_array(a->n_outputs, sizeof *more);
     if (more == NULL) {
       return gemel__no_memory(error, "outputs");
@@ -219,7 +256,7 @@ static gemel_status infer_outputs(struct application *a, gemel_error *error) {
     status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
                           &a->n_outputs, a->outputs, error);
   }
-  return status;
+  return status == GEMEL_OK ? check_outputs(a, error) : status;
 }
 
 static gemel_value append(struct application *a) {
@@ -252,7 +289,7 @@ static gemel_value check_and_append(struct application *a) {
     return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
   }
   if (!arity_fits(&a->op->record, a->n)) {
-    return fail_here(a, GEMEL_BAD_ARGUMENT, "wrong number of inputs");
+    return fail_arity(a);
   }
   if ((a->op->record.flags & GEMEL_OP_ELEMENTWISE) && !memo_recall(a) &&
       (row = gemel__scalar_row_of(&a->op->record)) != NULL && promote(a, row) != 0) {
@@ -272,11 +309,12 @@ static int take_inputs(struct application *a, const gemel_value *inputs) {
     gemel__cons_prefetch(a->graph, largest);
   }
   for (k = 0; k < a->n; k++) {
-    if (inputs[k].graph != a->graph ||
-        !gemel__has_output(a->graph, inputs[k].node, inputs[k].output)) {
-      gemel__graph_fail(a->graph, GEMEL_BAD_ARGUMENT, "%s:%d: input %zu of %s is %s", a->where.file,
-                        a->where.line, k, a->op->record.name,
-                        inputs[k].graph == NULL ? "null" : "a value of another graph");
+    if (inputs[k].graph != a->graph || !gemel__is_value(inputs[k])) {
+      gemel__graph_fail_at(a->graph, a->where, GEMEL_BAD_ARGUMENT, "input %zu of %s is %s", k,
+                           a->op->record.name,
+                           inputs[k].graph == NULL       ? "null"
+                           : inputs[k].graph != a->graph ? "a value of another graph"
+                                                         : "no value of its graph");
       return 0;
     }
     a->values[k] = inputs[k];
@@ -293,7 +331,7 @@ static gemel_value apply_many(struct application *a, const gemel_value *inputs) 
   char *block = a->n <= SIZE_MAX / 64 ? gemel__alloc(a->n * each) : NULL;
   gemel_value value = null_value;
   if (block == NULL) {
-    return gemel__graph_fail(a->graph, GEMEL_NO_MEMORY, "out of memory for inputs");
+    return gemel__graph_fail_at(a->graph, a->where, GEMEL_NO_MEMORY, "out of memory for inputs");
   }
   a->values = (gemel_value *)block;
   a->refs = (gemel__ref *)(a->values + a->n);
@@ -317,9 +355,6 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
                           0,      LOCAL,
                           outputs};
   gemel_value value = null_value;
-  if (where.file == NULL) {
-    a.where.file = "";
-  }
   if (n_inputs > LOCAL) {
     value = apply_many(&a, inputs);
   } else if (take_inputs(&a, inputs)) {
@@ -353,6 +388,11 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   if (graph == NULL || graph->frozen) {
     return null_value;
   }
+  if ((n_inputs > 0 && inputs == NULL) || (n_attrs > 0 && attrs == NULL)) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "%s: the %s are null",
+                                operation != NULL ? operation : "(null)",
+                                n_inputs > 0 && inputs == NULL ? "inputs" : "attributes");
+  }
   for (k = 0; k < n_inputs; k++) {
     if (gemel_is_null(inputs[k]) && graph->error.status != GEMEL_OK) {
       return null_value;
@@ -360,8 +400,12 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   }
   op = operation != NULL ? op_by_name(graph, operation) : 0;
   if (op == 0) {
-    return gemel__graph_fail(graph, GEMEL_NOT_FOUND, "%s:%d: there is no operation called %s",
-                             where.file, where.line, operation != NULL ? operation : "(null)");
+    return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",
+                                operation != NULL ? operation : "(null)");
+  }
+  if (strcmp(operation, "input") == 0) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
+                                "an input is made by gemel_input, or the graph wouldn't list it");
   }
   if (gemel__runtime_sizes(n_attrs, attrs, graph->context)) {
     return gemel__apply_lifted(graph, op, n_inputs, inputs, n_attrs, attrs, where);
@@ -369,9 +413,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   status = gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), n_attrs, attrs,
                                &id, &error);
   if (status != GEMEL_OK) {
-    if (where.file != NULL && where.file[0] != '\0') {
-      gemel__error_prefix(&error, "%s:%d", where.file, where.line);
-    }
+    gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
   return gemel__apply(graph, op, id, n_inputs, inputs, where);
@@ -393,14 +435,15 @@ static gemel_value make_scalar(gemel_graph *graph, gemel_dtype dtype, double num
   gemel_value value;
   if ((unsigned)dtype >= GEMEL_DTYPE_COUNT ||
       gemel__dtype_store(dtype, number, element) != GEMEL_OK) {
-    return gemel__graph_fail(graph, GEMEL_BAD_VALUE, "%s:%d: %s can't hold %.17g", where.file,
-                             where.line, gemel_dtype_name(dtype), number);
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_VALUE, "%s can't hold %.17g",
+                                gemel_dtype_name(dtype), number);
   }
   memset(&view, 0, sizeof view);
   view.dtype = dtype;
   view.data = element;
   tensor = gemel_tensor_copy(&view, &error);
   if (tensor == NULL) {
+    gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
   value = gemel_constant_at(graph, tensor, where);

@@ -6,16 +6,16 @@
  */
 #include "core/attrs.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/intern.h"
+#include "core/schema.h"
 
-#define MAX_ATTRS 32
+enum { MAX_ATTRS = GEMEL__MAX_ATTRS };
 
-/* Attributes on their way in. Tensors are row-major copies that `owned` releases. */
+/* Attributes on their way in. Tensors are row-major copies (see struct copies). */
 struct candidate {
   gemel_context *context;
   const gemel__op *op;
@@ -36,7 +36,7 @@ const char *gemel__attr_kind_name(int kind) {
   static const char *const names[] = {"none",  "int",    "dim",    "float",
                                       "dtype", "string", "tensor", "graph"};
   int base = base_kind(kind);
-  return base <= GEMEL_ATTR_GRAPH ? names[base] : "?";
+  return base >= 0 && base <= GEMEL_ATTR_GRAPH ? names[base] : "?";
 }
 
 /* Bytes of one element of a list of this kind. */
@@ -167,55 +167,47 @@ static uint64_t stored_hash(const void *user, uint32_t id) {
 
 static gemel_status fallback_value(struct candidate *c, const gemel_attr_spec *spec, gemel_attr *a,
                                    gemel_error *error) {
-  a->name = spec->name;
-  a->kind = spec->kind;
   if (spec->fallback == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is missing", c->op->record.name,
                        spec->name);
   }
-  if (strcmp(spec->fallback, "none") == 0) {
-    a->kind = GEMEL_ATTR_NONE;
-    return GEMEL_OK;
+  if (gemel__schema_fallback(spec, a) != 0) {
+    return gemel__fail(error, GEMEL_INTERNAL, "%s: attribute %s has a malformed fallback",
+                       c->op->record.name, spec->name);
   }
-  switch (spec->kind) {
-  case GEMEL_ATTR_INT:
-    a->u.i = strtoll(spec->fallback, NULL, 10);
-    return GEMEL_OK;
-  case GEMEL_ATTR_FLOAT:
-    a->u.f = strtod(spec->fallback, NULL);
-    return GEMEL_OK;
-  case GEMEL_ATTR_DTYPE:
-    return gemel_dtype_by_name(spec->fallback, &a->u.dtype);
-  case GEMEL_ATTR_STRING:
-    a->u.text = spec->fallback;
-    return GEMEL_OK;
-  default:
-    /* lists: "[]" is the only fallback, and the zeroed attribute is that */
-    return GEMEL_OK;
-  }
+  return GEMEL_OK;
 }
 
-/* A list whose address is NULL though it has elements, or a null pointer where there must be one.
- */
-static int has_null(const gemel_attr *a) {
+/* What is wrong with the elements of an attribute, or NULL: those that must not be null, dims and
+ * graphs that must be this context's, dtypes that must exist. */
+static const char *fault_of(gemel_context *context, const gemel_attr *a) {
   size_t k, n = count_of(a);
+  int kind = base_kind(a->kind);
   if (is_list(a->kind) && a->count > 0 && a->u.ints == NULL) {
-    return 1;
-  }
-  if (base_kind(a->kind) < GEMEL_ATTR_STRING) {
-    return 0;
+    return "is null";
   }
   for (k = 0; k < n; k++) {
-    if (((void *const *)elements_of(a))[k] == NULL) {
-      return 1;
+    const void *elements = elements_of(a);
+    if (kind >= GEMEL_ATTR_STRING && ((void *const *)elements)[k] == NULL) {
+      return "is null";
+    }
+    if (kind == GEMEL_ATTR_DIM && !gemel__dim_exists(context, ((const gemel_dim *)elements)[k])) {
+      return "holds no dim";
+    }
+    if (kind == GEMEL_ATTR_DTYPE &&
+        (unsigned)((const gemel_dtype *)elements)[k] >= GEMEL_DTYPE_COUNT) {
+      return "is no dtype";
+    }
+    if (kind == GEMEL_ATTR_GRAPH && ((gemel_graph *const *)elements)[k]->context != context) {
+      return "is a graph of another context";
     }
   }
-  return 0;
+  return NULL;
 }
 
 static gemel_status take_given(struct candidate *c, const gemel_attr *given, gemel_error *error) {
   const gemel_attr_spec *schema = c->op->record.attrs;
-  const char *name = c->op->record.name;
+  const char *name = c->op->record.name, *fault;
   size_t k;
   for (k = 0; k < c->op->n_attrs; k++) {
     if (given->name != NULL && strcmp(schema[k].name, given->name) == 0) {
@@ -226,12 +218,17 @@ static gemel_status take_given(struct candidate *c, const gemel_attr *given, gem
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s has no attribute called %s", name,
                        given->name != NULL ? given->name : "(null)");
   }
+  if (c->values[k].name != NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is given twice", name,
+                       given->name);
+  }
   if (given->kind == GEMEL_ATTR_NONE && schema[k].fallback != NULL) {
     return fallback_value(c, &schema[k], &c->values[k], error);
   }
   c->values[k] = *given;
   c->values[k].name = schema[k].name;
-  if (given->kind != schema[k].kind && !(is_list(given->kind) && given->count == 0)) {
+  if (given->kind != schema[k].kind &&
+      !(is_list(schema[k].kind) && is_list(given->kind) && given->count == 0)) {
     return gemel__fail(
         error, GEMEL_BAD_ARGUMENT, "%s: attribute %s must be %s%s, not %s%s", name, given->name,
         is_list(schema[k].kind) ? "a list of " : "", gemel__attr_kind_name(schema[k].kind),
@@ -241,23 +238,21 @@ static gemel_status take_given(struct candidate *c, const gemel_attr *given, gem
   if (!is_list(schema[k].kind)) {
     c->values[k].count = 0;
   }
-  if (has_null(&c->values[k])) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is null", name, given->name);
+  fault = fault_of(c->context, &c->values[k]);
+  if (fault != NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s %s", name, given->name, fault);
   }
   return GEMEL_OK;
 }
 
-static gemel_status check_dims(struct candidate *c, const gemel_attr *a, gemel_error *error) {
+static int holds_runtime(gemel_context *context, const gemel_attr *a) {
   const gemel_dim *dims = elements_of(a);
   size_t k;
+  int found = 0;
   for (k = 0; k < count_of(a); k++) {
-    if (dims[k] == GEMEL_DIM_NONE) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s holds no dim",
-                         c->op->record.name, a->name);
-    }
-    c->has_runtime |= gemel__dim_has_runtime(c->context, dims[k]);
+    found |= gemel__dim_has_runtime(context, dims[k]);
   }
-  return GEMEL_OK;
+  return found;
 }
 
 static gemel_status gather(struct candidate *c, size_t n_given, const gemel_attr *given,
@@ -274,10 +269,8 @@ static gemel_status gather(struct candidate *c, size_t n_given, const gemel_attr
     if (a->name == NULL) {
       status = fallback_value(c, &c->op->record.attrs[k], a, error);
     }
-    if (status == GEMEL_OK && base_kind(a->kind) == GEMEL_ATTR_DIM) {
-      status = check_dims(c, a, error);
-    }
     if (status == GEMEL_OK) {
+      c->has_runtime |= base_kind(a->kind) == GEMEL_ATTR_DIM && holds_runtime(c->context, a);
       c->hash = hash_attr(c->hash, a);
     }
   }
@@ -365,7 +358,7 @@ static uint32_t add_attrs(struct candidate *c) {
     if (gemel__idtable_add(&context->attr_table, (uint32_t)c->hash, id, stored_hash, c) == 0) {
       return id;
     }
-    context->attrs.count--;
+    gemel__stable_pop(&context->attrs);
   }
   gemel__attrs_release(&made);
   return 0;
@@ -381,21 +374,52 @@ static gemel_status find_or_add(struct candidate *c, uint32_t *id, gemel_error *
   return *id != 0 ? GEMEL_OK : gemel__no_memory(error, "attributes");
 }
 
-/* Tensors of GIVEN replaced by row-major copies in REBASED, since hash and equality read them as
- * plain bytes; the copies are counted in COPIES for release. */
-static gemel_status copy_tensors(size_t n, const gemel_attr *given, gemel_attr *rebased,
-                                 gemel_tensor **copies, size_t *n_copies, gemel_error *error) {
-  size_t k;
+/* Row-major copies of the tensors given, since hash and equality read them as plain bytes. */
+struct copies {
+  gemel_attr attrs[MAX_ATTRS];     /* as given, with the copies in place of the tensors */
+  gemel_tensor **lists[MAX_ATTRS]; /* of the tensors of each attribute; NULL: none */
+  size_t counts[MAX_ATTRS];
+  gemel_tensor *single[MAX_ATTRS]; /* where the list of an attribute that is no list lies */
+};
+
+static void release_copies(struct copies *c, size_t n) {
+  size_t k, j;
   for (k = 0; k < n; k++) {
-    rebased[k] = given[k];
-    if (given[k].kind == GEMEL_ATTR_TENSOR && given[k].u.tensor != NULL) {
-      gemel_view view = gemel_tensor_view(given[k].u.tensor);
-      copies[*n_copies] = gemel_tensor_copy(&view, error);
-      if (copies[*n_copies] == NULL) {
+    for (j = 0; c->lists[k] != NULL && j < c->counts[k]; j++) {
+      gemel_tensor_unref(c->lists[k][j]);
+    }
+    if (c->lists[k] != c->single + k) {
+      gemel__free(c->lists[k], c->counts[k] * sizeof **c->lists);
+    }
+  }
+}
+
+/* Copies the tensors of attribute K. Null ones stay null, for the schema's check to find. */
+static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error) {
+  gemel_attr *a = &c->attrs[k];
+  gemel_tensor *const *from = elements_of(a);
+  size_t j;
+  if (base_kind(a->kind) != GEMEL_ATTR_TENSOR || count_of(a) == 0 || from == NULL) {
+    return GEMEL_OK;
+  }
+  c->lists[k] = is_list(a->kind) ? gemel__alloc_array(a->count, sizeof **c->lists) : c->single + k;
+  if (c->lists[k] == NULL) {
+    return gemel__no_memory(error, "a list of tensors");
+  }
+  c->counts[k] = count_of(a);
+  for (j = 0; j < c->counts[k]; j++) {
+    gemel_view view;
+    if (from[j] != NULL) {
+      view = gemel_tensor_view(from[j]);
+      if ((c->lists[k][j] = gemel_tensor_copy(&view, error)) == NULL) {
         return GEMEL_NO_MEMORY;
       }
-      rebased[k].u.tensor = copies[(*n_copies)++];
     }
+  }
+  if (is_list(a->kind)) {
+    a->u.tensors = c->lists[k];
+  } else {
+    a->u.tensor = c->single[k];
   }
   return GEMEL_OK;
 }
@@ -403,31 +427,36 @@ static gemel_status copy_tensors(size_t n, const gemel_attr *given, gemel_attr *
 gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
                                  const gemel_attr *given, uint32_t *id, gemel_error *error) {
   struct candidate c;
-  gemel_tensor *copies[MAX_ATTRS];
-  gemel_attr rebased[MAX_ATTRS];
-  size_t n_copies = 0;
-  gemel_status status;
+  struct copies copies;
+  gemel_status status = GEMEL_OK;
+  size_t k;
   if (op->n_attrs == 0 && n_given == 0) {
     *id = 0;
     return GEMEL_OK;
   }
-  if (n_given > MAX_ATTRS || op->n_attrs > MAX_ATTRS) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: more than %d attributes", op->record.name,
-                       MAX_ATTRS);
+  if (n_given > MAX_ATTRS || (n_given > 0 && given == NULL)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: %s", op->record.name,
+                       given == NULL ? "the attributes are null" : "too many attributes");
   }
   c.context = context;
   c.op = op;
   c.has_runtime = 0;
-  status = copy_tensors(n_given, given, rebased, copies, &n_copies, error);
+  for (k = 0; k < n_given; k++) {
+    copies.attrs[k] = given[k];
+    copies.lists[k] = NULL;
+    copies.counts[k] = 0;
+    copies.single[k] = NULL;
+  }
+  for (k = 0; k < n_given && status == GEMEL_OK; k++) {
+    status = copy_tensors(&copies, k, error);
+  }
   if (status == GEMEL_OK) {
-    status = gather(&c, n_given, rebased, error);
+    status = gather(&c, n_given, copies.attrs, error);
   }
   if (status == GEMEL_OK) {
     status = find_or_add(&c, id, error);
   }
-  while (n_copies > 0) {
-    gemel_tensor_unref(copies[--n_copies]);
-  }
+  release_copies(&copies, n_given);
   return status;
 }
 
@@ -438,6 +467,7 @@ static gemel_status substitute_attr(gemel_context *context, gemel_attr *a, gemel
                                     gemel_error *error) {
   const gemel_dim *dims = elements_of(a);
   size_t k, n = count_of(a);
+  unsigned failures = gemel__dim_memory_failures(context);
   if (n > n_room) {
     return gemel__fail(error, GEMEL_UNSUPPORTED, "attribute %s has more than %zu dims", a->name,
                        n_room);
@@ -445,7 +475,10 @@ static gemel_status substitute_attr(gemel_context *context, gemel_attr *a, gemel
   for (k = 0; k < n; k++) {
     room[k] = gemel__dim_substitute(context, dims[k], replace, user);
     if (room[k] == GEMEL_DIM_NONE) {
-      return gemel__no_memory(error, "dims");
+      return gemel__dim_memory_failures(context) != failures
+                 ? gemel__no_memory(error, "dims")
+                 : gemel__fail(error, GEMEL_BAD_SHAPE, "attribute %s: a size can't be represented",
+                               a->name);
     }
   }
   if (is_list(a->kind)) {

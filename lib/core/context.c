@@ -75,11 +75,14 @@ gemel_context *gemel_context_new(gemel_error *error) {
     destroy(context);
     return NULL;
   }
+  context->n_builtins = context->ops.count - 1;
   return context;
 }
 
 gemel_context *gemel_context_ref(gemel_context *context) {
-  __atomic_add_fetch(&context->references, 1, __ATOMIC_RELAXED);
+  if (context != NULL) {
+    __atomic_add_fetch(&context->references, 1, __ATOMIC_RELAXED);
+  }
   return context;
 }
 

@@ -14,7 +14,8 @@
 #include <gemel/operation.h>
 #include "core/arena.h"
 
-/* Elements never move: chunk k holds 64 << k of them. */
+/* Elements never move: chunk k holds 64 << k of them. COUNT is written under the lock only, and
+ * read without it only by gemel__stable_count. */
 typedef struct gemel__stable {
   size_t element_bytes;
   uint32_t count;
@@ -23,8 +24,17 @@ typedef struct gemel__stable {
 
 /* Appends a zeroed element; NULL when memory is out. Call with the context locked. */
 void *gemel__stable_push(gemel__stable *array);
+/* Takes the last element out again. Call with the context locked. */
+void gemel__stable_pop(gemel__stable *array);
 /* Element ID (< count). Lock-free. */
 void *gemel__stable_at(const gemel__stable *array, uint32_t id);
+/* How many elements there are, and whether ID is one. Lock-free. */
+static inline uint32_t gemel__stable_count(const gemel__stable *array) {
+  return __atomic_load_n(&array->count, __ATOMIC_ACQUIRE);
+}
+static inline int gemel__stable_has(const gemel__stable *array, uint32_t id) {
+  return id < gemel__stable_count(array);
+}
 void gemel__stable_clear(gemel__stable *array);
 
 /* Open-addressed table of ids (0: empty) keyed by hash; the owner compares. */
@@ -86,6 +96,7 @@ struct gemel_context {
   gemel__idtable string_table;
   gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
+  uint32_t n_builtins; /* operations up to this id are gemel's own */
 };
 
 /* Interned copy of TEXT (equal texts, equal pointers), or NULL. Takes the lock. */
@@ -131,6 +142,9 @@ gemel_dim gemel__dim_substitute(gemel_context *context, gemel_dim dim,
 gemel_status gemel__dim_evaluate(gemel_context *context, gemel_dim dim,
                                  int (*lookup)(void *user, const gemel__atom *atom, int64_t *value),
                                  void *user, int64_t *value, gemel_error *error);
+
+/* 1 if DIM is a dim of CONTEXT. */
+int gemel__dim_exists(gemel_context *context, gemel_dim dim);
 
 /* 1 if DIM holds a VALUE or INPUT atom. */
 int gemel__dim_has_runtime(gemel_context *context, gemel_dim dim);

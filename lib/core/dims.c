@@ -304,9 +304,16 @@ uint32_t gemel__atom_intern(struct gemel__dims *dims, const gemel__dim_atom *wan
 
 /* ---- Public: leaves ---- */
 
+int gemel__dim_exists(gemel_context *context, gemel_dim dim) {
+  return context && dim && gemel__stable_has(&context->dims->dims, dim);
+}
+
 gemel_dim gemel_dim_constant(gemel_context *context, int64_t value) {
-  struct gemel__dims *dims = context->dims;
+  struct gemel__dims *dims = context ? context->dims : NULL;
   int small = value >= 0 && value < GEMEL__DIM_SMALL;
+  if (!dims) {
+    return GEMEL_DIM_NONE;
+  }
   if (small) {
     uint32_t id = atomic_load_explicit(&dims->small[value], memory_order_acquire);
     if (id) {
@@ -351,7 +358,7 @@ static int is_name(const char *text) {
 
 gemel_dim gemel_dim_symbol(gemel_context *context, const char *name) {
   gemel__dim_atom atom = {.kind = GEMEL__ATOM_SYMBOL, .name = name};
-  return is_name(name) ? lone_atom(context, &atom) : GEMEL_DIM_NONE;
+  return context && is_name(name) ? lone_atom(context, &atom) : GEMEL_DIM_NONE;
 }
 
 gemel_dim gemel__dim_value(gemel_context *context, uint32_t node, uint32_t output) {
@@ -408,7 +415,7 @@ static int combine(struct gemel__dims *dims, operator_kind op, gemel_dim a, geme
 static gemel_dim binary(gemel_context *context, operator_kind op, gemel_dim a, gemel_dim b) {
   int64_t left, right;
   gemel__poly result;
-  if (!a || !b) {
+  if (!gemel__dim_exists(context, a) || !gemel__dim_exists(context, b)) {
     return GEMEL_DIM_NONE;
   }
   if (gemel__dim_constant_of(gemel__dim_at(context->dims, a), &left) &
@@ -437,7 +444,7 @@ gemel_dim gemel_dim_floordiv(gemel_context *context, gemel_dim a, gemel_dim b) {
 }
 
 static gemel_dim extreme(gemel_context *context, int kind, gemel_dim a, gemel_dim b) {
-  if (!a || !b) {
+  if (!gemel__dim_exists(context, a) || !gemel__dim_exists(context, b)) {
     return GEMEL_DIM_NONE;
   }
   pthread_mutex_lock(&context->lock);
@@ -457,7 +464,8 @@ gemel_dim gemel_dim_max(gemel_context *context, gemel_dim a, gemel_dim b) {
 
 int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value) {
   int64_t found;
-  if (!dim || !gemel__dim_constant_of(gemel__dim_at(context->dims, dim), &found)) {
+  if (!gemel__dim_exists(context, dim) ||
+      !gemel__dim_constant_of(gemel__dim_at(context->dims, dim), &found)) {
     return 0;
   }
   *value = found;
@@ -465,7 +473,8 @@ int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value)
 }
 
 size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_t bytes) {
-  const char *source = dim ? gemel__dim_at(context->dims, dim)->facts.text : "?";
+  const char *source =
+      gemel__dim_exists(context, dim) ? gemel__dim_at(context->dims, dim)->facts.text : "?";
   size_t length = strlen(source);
   if (bytes) {
     size_t n = length < bytes ? length : bytes - 1;

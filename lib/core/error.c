@@ -56,3 +56,9 @@ void gemel__error_prefix(gemel_error *error, const char *format, ...) {
   used = strlen(error->text);
   snprintf(error->text + used, sizeof error->text - used, ": %s", old);
 }
+
+void gemel__error_place(gemel_error *error, gemel_location where) {
+  if (where.file != NULL && where.file[0] != '\0') {
+    gemel__error_prefix(error, "%s:%d", where.file, where.line);
+  }
+}

@@ -7,6 +7,7 @@
 #define GEMEL__CORE_ERROR_H
 
 #include <stdarg.h>
+#include <gemel/graph.h>
 #include <gemel/status.h>
 
 #if defined(__GNUC__)
@@ -23,6 +24,9 @@ gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char 
 
 /* Sets GEMEL_NO_MEMORY; WHAT names what there was no memory for. Needs none itself. */
 gemel_status gemel__no_memory(gemel_error *error, const char *what);
+
+/* Puts "file:line: " before the message that is already there, if WHERE is known. */
+void gemel__error_place(gemel_error *error, gemel_location where);
 
 /* Puts "PREFIX: " before the message that is already there. */
 void gemel__error_prefix(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);

@@ -110,28 +110,31 @@ gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
 
 /* ---- Inlining ---- */
 
-/* Which symbol of the body stands for which size of the surrounding graph. */
-struct binding {
-  const char *name; /* interned */
-  gemel_dim dim;
-};
-
 struct inlining {
   gemel_graph *into;
   const gemel_graph *body;
-  struct binding *bindings;
-  size_t n_bindings, capacity;
+  size_t n_nodes; /* of the body as it was: it may be INTO, and grow */
+  /* Which symbol of the body stands for which size of the surrounding graph. */
+  const char **symbols; /* names; equal symbols of a context have one address */
+  gemel_dim *sizes;
+  size_t n_bindings, symbol_capacity, size_capacity;
+  gemel__idtable by_symbol; /* index + 1 */
   gemel__ref *map; /* where the outputs of a body's node went: node; outputs keep their numbers */
 };
 
-static struct binding *find_binding(struct inlining *s, const char *name) {
-  size_t k;
-  for (k = 0; k < s->n_bindings; k++) {
-    if (strcmp(s->bindings[k].name, name) == 0) {
-      return &s->bindings[k];
-    }
+static int add_binding(struct inlining *s, const char *symbol, gemel_dim size) {
+  size_t n = s->n_bindings;
+  if (gemel__grow(&s->symbols, &s->symbol_capacity, n + 1, sizeof *s->symbols) != 0 ||
+      gemel__grow(&s->sizes, &s->size_capacity, n + 1, sizeof *s->sizes) != 0) {
+    return -1;
   }
-  return NULL;
+  s->symbols[n] = symbol;
+  s->sizes[n] = size;
+  if (gemel__name_add(&s->by_symbol, s->symbols, n) != 0) {
+    return -1;
+  }
+  s->n_bindings++;
+  return 0;
 }
 
 static int bind_input(struct inlining *s, gemel_type pattern, gemel_type actual) {
@@ -142,21 +145,20 @@ static int bind_input(struct inlining *s, gemel_type pattern, gemel_type actual)
   int k;
   for (k = 0; k < p->rank && k < a->rank; k++) {
     if (gemel__dim_is_atom(context, p->dims[k], &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
-        find_binding(s, atom.name) == NULL) {
-      if (gemel__grow(&s->bindings, &s->capacity, s->n_bindings + 1, sizeof *s->bindings) != 0) {
-        return -1;
-      }
-      s->bindings[s->n_bindings].name = atom.name;
-      s->bindings[s->n_bindings++].dim = a->dims[k];
+        gemel__name_find(&s->by_symbol, s->symbols, atom.name) < 0 &&
+        add_binding(s, atom.name, a->dims[k]) != 0) {
+      return -1;
     }
   }
   return 0;
 }
 
 static gemel_dim bound_dim(void *user, const gemel__atom *atom, gemel_dim self) {
-  struct binding *b =
-      atom->kind == GEMEL__ATOM_SYMBOL ? find_binding((struct inlining *)user, atom->name) : NULL;
-  return b != NULL ? b->dim : self;
+  const struct inlining *s = user;
+  long k = atom->kind == GEMEL__ATOM_SYMBOL
+               ? gemel__name_find(&s->by_symbol, s->symbols, atom->name)
+               : -1;
+  return k >= 0 ? s->sizes[k] : self;
 }
 
 static gemel_status take_graph_error(const gemel_graph *graph, gemel_error *error) {
@@ -229,7 +231,7 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
       return gemel__no_memory(error, "a body's sizes");
     }
   }
-  for (k = 0; k < s->body->n_nodes && status == GEMEL_OK; k++) {
+  for (k = 0; k < s->n_nodes && status == GEMEL_OK; k++) {
     if (live[k] && gemel__node_at(s->body, (uint32_t)k)->op != input_op) {
       status = inline_node(s, (uint32_t)k, scratch, error);
     }
@@ -241,15 +243,17 @@ gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
                                  const gemel_value *inputs, gemel_value *outputs,
                                  gemel_error *error) {
   struct inlining s;
+  size_t n_nodes = body->n_nodes;
   uint32_t most = most_inputs(body);
-  unsigned char *live = gemel__alloc_array(body->n_nodes, 1);
+  unsigned char *live = gemel__alloc_array(n_nodes, 1);
   gemel_value *scratch = gemel__alloc_array(most, sizeof *scratch);
   gemel_status status = GEMEL_NO_MEMORY;
   size_t k;
   memset(&s, 0, sizeof s);
   s.into = into;
   s.body = body;
-  s.map = gemel__alloc_array(body->n_nodes, sizeof *s.map);
+  s.n_nodes = n_nodes;
+  s.map = gemel__alloc_array(n_nodes, sizeof *s.map);
   if (live == NULL || scratch == NULL || s.map == NULL) {
     gemel__no_memory(error, "a body");
   } else {
@@ -262,9 +266,11 @@ gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
     outputs[k].node = to.node;
     outputs[k].output = to.output == UINT32_MAX ? body->outputs[k].output : to.output;
   }
-  gemel__free(live, body->n_nodes);
+  gemel__free(live, n_nodes);
   gemel__free(scratch, most * sizeof *scratch);
-  gemel__free(s.map, body->n_nodes * sizeof *s.map);
-  gemel__free(s.bindings, s.capacity * sizeof *s.bindings);
-  return status;
+  gemel__free(s.map, n_nodes * sizeof *s.map);
+  gemel__free(s.symbols, s.symbol_capacity * sizeof *s.symbols);
+  gemel__free(s.sizes, s.size_capacity * sizeof *s.sizes);
+  gemel__idtable_clear(&s.by_symbol);
+  return status == GEMEL_OK ? gemel__debug_check(into, error) : status;
 }

@@ -14,6 +14,8 @@
 #include "core/error.h"
 #include "core/registry.h"
 
+static const gemel_value null_value = {NULL, 0, 0};
+
 static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->nodes, graph->node_capacity * sizeof *graph->nodes);
   gemel__free(graph->pool, graph->pool_capacity * sizeof *graph->pool);
@@ -39,7 +41,12 @@ void gemel__graph_free_frozen(gemel_graph *graph) {
 }
 
 gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error) {
-  gemel_graph *graph = gemel__alloc_zeroed(sizeof *graph);
+  gemel_graph *graph;
+  if (context == NULL) {
+    gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+    return NULL;
+  }
+  graph = gemel__alloc_zeroed(sizeof *graph);
   if (graph == NULL || gemel__graph_reserve(graph) != 0 ||
       (graph->memo = gemel__memo_new()) == NULL) {
     if (graph != NULL) {
@@ -54,9 +61,9 @@ gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error) {
 }
 
 gemel_graph *gemel_graph_ref(gemel_graph *graph) {
-  if (graph->frozen) {
+  if (graph != NULL && graph->frozen) {
     gemel_context_ref(graph->context);
-  } else {
+  } else if (graph != NULL) {
     __atomic_add_fetch(&graph->references, 1, __ATOMIC_RELAXED);
   }
   return graph;
@@ -78,15 +85,18 @@ void gemel_graph_unref(gemel_graph *graph) {
 }
 
 gemel_context *gemel_graph_context(const gemel_graph *graph) {
-  return graph->context;
+  return graph != NULL ? graph->context : NULL;
 }
 
 const gemel_error *gemel_graph_error(const gemel_graph *graph) {
-  return &graph->error;
+  static const gemel_error none = {GEMEL_BAD_ARGUMENT, 0, 0, "the graph is null"};
+  return graph != NULL ? &graph->error : &none;
 }
 
 void gemel_graph_clear_error(gemel_graph *graph) {
-  memset(&graph->error, 0, sizeof graph->error);
+  if (graph != NULL && graph->error.status != GEMEL_OK) {
+    memset(&graph->error, 0, sizeof graph->error);
+  }
 }
 
 gemel_value gemel__graph_fail_va(gemel_graph *graph, gemel_status status, const char *format,
@@ -106,6 +116,18 @@ gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const cha
   null = gemel__graph_fail_va(graph, status, format, args);
   va_end(args);
   return null;
+}
+
+gemel_value gemel__graph_fail_at(gemel_graph *graph, gemel_location where, gemel_status status,
+                                 const char *format, ...) {
+  gemel_error error;
+  gemel_value null = {NULL, 0, 0};
+  va_list args;
+  va_start(args, format);
+  gemel__fail_va(&error, status, format, args);
+  va_end(args);
+  gemel__error_place(&error, where);
+  return graph != NULL ? gemel__graph_take_error(graph, &error) : null;
 }
 
 gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error) {
@@ -149,6 +171,7 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
   attrs[3] = gemel_attr_int("space", t->space);
   if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), 4, attrs, &id,
                           &error) != GEMEL_OK) {
+    gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
   value = gemel__apply(graph, op, id, 0, NULL, where);
@@ -158,7 +181,8 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
                    &graph->input_name_capacity, &graph->input_table, &graph->n_inputs, ref,
                    name) != 0) {
       gemel__graph_pop(graph, value.node);
-      return gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for an input");
+      return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for input %s",
+                                  name);
     }
   }
   return value;
@@ -167,63 +191,73 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
 gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type,
                            gemel_location where) {
   const char *interned;
-  if (!gemel__is_name(name)) {
-    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "%s:%d: malformed name of an input: %s",
-                             where.file, where.line, name != NULL ? name : "(null)");
+  if (graph == NULL || graph->frozen) {
+    return null_value;
   }
-  if (type == GEMEL_TYPE_NONE || type >= graph->context->types.count) {
-    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "%s:%d: input %s has no type", where.file,
-                             where.line, name);
+  if (!gemel__is_name(name)) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "malformed name of an input: %s",
+                                name != NULL ? name : "(null)");
+  }
+  if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&graph->context->types, type)) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "input %s has no type", name);
   }
   if (gemel__type_at(graph->context, type)->has_runtime) {
-    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT,
-                             "%s:%d: input %s: a size that a node produces can't be an input's",
-                             where.file, where.line, name);
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
+                                "input %s: a size that a node produces can't be an input's", name);
   }
   interned = gemel__intern_string(graph->context, name);
   if (interned == NULL) {
-    return gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for a name");
+    return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a name");
   }
   if (gemel__name_find(&graph->input_table, graph->input_names, interned) >= 0) {
-    return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT,
-                             "%s:%d: there is an input called %s already", where.file, where.line,
-                             name);
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
+                                "there is an input called %s already", name);
   }
   return add_input(graph, interned, type, where);
+}
+
+/* What keeps VALUE from being an output called NAME; NULL: nothing. */
+static const char *output_fault(gemel_value value, const char *name) {
+  if (value.graph->frozen) {
+    return "the graph is an attribute and can't change";
+  }
+  if (!gemel__is_value(value)) {
+    return "the graph has no such value";
+  }
+  return gemel__is_name(name) ? NULL : "malformed name";
 }
 
 gemel_status gemel_output(gemel_value value, const char *name) {
   gemel_graph *graph = value.graph;
   gemel__ref ref = {value.node, value.output};
-  const char *interned;
+  gemel_location where = gemel_value_where(value);
+  const char *interned, *fault;
   if (graph == NULL) {
     return GEMEL_BAD_ARGUMENT;
   }
-  if (graph->frozen || !gemel__is_name(name)) {
-    gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT,
-                      graph->frozen ? "output %s: the graph is an attribute and can't change"
-                                    : "malformed name of an output: %s",
-                      name != NULL ? name : "(null)");
+  fault = output_fault(value, name);
+  if (fault != NULL) {
+    gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "output %s: %s",
+                         name != NULL ? name : "(null)", fault);
     return GEMEL_BAD_ARGUMENT;
   }
   interned = gemel__intern_string(graph->context, name);
   if (interned != NULL &&
       gemel__name_find(&graph->output_table, graph->output_names, interned) >= 0) {
-    gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "there is an output called %s already", name);
+    gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "there is an output called %s already",
+                         name);
     return GEMEL_BAD_ARGUMENT;
   }
   if (interned == NULL || push_named(&graph->outputs, &graph->output_capacity, &graph->output_names,
                                      &graph->output_name_capacity, &graph->output_table,
                                      &graph->n_outputs, ref, interned) != 0) {
-    gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for an output");
+    gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for output %s", name);
     return GEMEL_NO_MEMORY;
   }
   return graph->error.status;
 }
 
 /* ---- Looking ---- */
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 gemel_value gemel_value_output(gemel_value value, uint32_t k) {
   if (value.graph == NULL || !gemel__has_output(value.graph, value.node, k)) {
@@ -234,17 +268,17 @@ gemel_value gemel_value_output(gemel_value value, uint32_t k) {
 }
 
 gemel_type gemel_value_type(gemel_value value) {
-  return value.graph == NULL ? GEMEL_TYPE_NONE
-                             : gemel__node_type(value.graph, value.node, value.output);
+  return gemel__is_value(value) ? gemel__node_type(value.graph, value.node, value.output)
+                                : GEMEL_TYPE_NONE;
 }
 
 const char *gemel_value_operation(gemel_value value) {
-  return value.graph == NULL ? "" : gemel__node_op(value.graph, value.node)->record.name;
+  return gemel__is_value(value) ? gemel__node_op(value.graph, value.node)->record.name : "";
 }
 
 gemel_location gemel_value_where(gemel_value value) {
   gemel_location where = {"", 0};
-  if (value.graph != NULL) {
+  if (gemel__is_value(value)) {
     const gemel__node *node = gemel__node_at(value.graph, value.node);
     where.file = value.graph->files[node->file];
     where.line = (int)node->line;
@@ -254,7 +288,7 @@ gemel_location gemel_value_where(gemel_value value) {
 
 size_t gemel_value_input_count(gemel_value value) {
   uint32_t count = 0;
-  if (value.graph != NULL) {
+  if (gemel__is_value(value)) {
     gemel__node_inputs(value.graph, value.node, &count);
   }
   return count;
@@ -263,7 +297,7 @@ size_t gemel_value_input_count(gemel_value value) {
 gemel_value gemel_value_input(gemel_value value, size_t k) {
   uint32_t count;
   const gemel__ref *inputs;
-  if (value.graph == NULL) {
+  if (!gemel__is_value(value)) {
     return null_value;
   }
   inputs = gemel__node_inputs(value.graph, value.node, &count);
@@ -273,7 +307,7 @@ gemel_value gemel_value_input(gemel_value value, size_t k) {
 gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *attr) {
   const struct gemel__attrs *attrs;
   size_t k;
-  if (value.graph == NULL) {
+  if (!gemel__is_value(value) || name == NULL || attr == NULL) {
     return GEMEL_NOT_FOUND;
   }
   attrs = gemel__attrs_at(value.graph->context, gemel__node_at(value.graph, value.node)->attrs);
@@ -287,34 +321,38 @@ gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *a
 }
 
 size_t gemel_graph_node_count(const gemel_graph *graph) {
-  return graph->n_nodes;
+  return graph != NULL ? graph->n_nodes : 0;
 }
 
 size_t gemel_graph_input_count(const gemel_graph *graph) {
-  return graph->n_inputs;
+  return graph != NULL ? graph->n_inputs : 0;
 }
 
 size_t gemel_graph_output_count(const gemel_graph *graph) {
-  return graph->n_outputs;
+  return graph != NULL ? graph->n_outputs : 0;
 }
 
 gemel_value gemel_graph_input(const gemel_graph *graph, size_t k) {
-  return k < graph->n_inputs ? gemel__value(graph, graph->inputs[k]) : null_value;
+  return graph != NULL && k < graph->n_inputs ? gemel__value(graph, graph->inputs[k]) : null_value;
 }
 
 gemel_value gemel_graph_output(const gemel_graph *graph, size_t k) {
-  return k < graph->n_outputs ? gemel__value(graph, graph->outputs[k]) : null_value;
+  return graph != NULL && k < graph->n_outputs ? gemel__value(graph, graph->outputs[k])
+                                               : null_value;
 }
 
 const char *gemel_graph_input_name(const gemel_graph *graph, size_t k) {
-  return k < graph->n_inputs ? graph->input_names[k] : NULL;
+  return graph != NULL && k < graph->n_inputs ? graph->input_names[k] : NULL;
 }
 
 const char *gemel_graph_output_name(const gemel_graph *graph, size_t k) {
-  return k < graph->n_outputs ? graph->output_names[k] : NULL;
+  return graph != NULL && k < graph->n_outputs ? graph->output_names[k] : NULL;
 }
 
 size_t gemel_graph_bytes(const gemel_graph *graph) {
+  if (graph == NULL) {
+    return 0;
+  }
   return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
          graph->pool_capacity * sizeof *graph->pool + graph->type_capacity * sizeof *graph->types +
          graph->node_type_capacity * sizeof *graph->node_types +
@@ -324,7 +362,8 @@ size_t gemel_graph_bytes(const gemel_graph *graph) {
          graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +
          graph->file_capacity * sizeof *graph->files +
-         (graph->input_table.capacity + graph->output_table.capacity + graph->overflow.capacity) *
+         (graph->input_table.capacity + graph->output_table.capacity + graph->file_table.capacity +
+          graph->overflow.capacity) *
              sizeof(uint32_t) +
          gemel__memo_bytes(graph->memo);
 }

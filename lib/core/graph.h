@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <gemel/graph.h>
 #include "core/context.h"
+#include "core/error.h"
 
 typedef struct gemel__ref {
   uint32_t node;
@@ -87,6 +88,11 @@ static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uin
                                                   : output == 0;
 }
 
+/* 1 if VALUE is a value of its graph. */
+static inline int gemel__is_value(gemel_value value) {
+  return value.graph != NULL && gemel__has_output(value.graph, value.node, value.output);
+}
+
 /* Operation of NODE. */
 static inline const gemel__op *gemel__node_op(const gemel_graph *graph, uint32_t node) {
   return gemel__op_at(graph->context, graph->nodes[node].op);
@@ -104,7 +110,12 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
                          const gemel_value *inputs, gemel_location where);
 
 /* Records an error on the graph if it has none; returns the null value. */
-gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const char *format, ...);
+gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const char *format, ...)
+    GEMEL__PRINTF(3, 4);
+
+/* The same with "file:line: " before the message, where the place is known. */
+gemel_value gemel__graph_fail_at(gemel_graph *graph, gemel_location where, gemel_status status,
+                                 const char *format, ...) GEMEL__PRINTF(4, 5);
 
 /* The same for a message that is there already. */
 gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error);
@@ -115,6 +126,17 @@ gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error
 gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
                                  const gemel_value *inputs, gemel_value *outputs,
                                  gemel_error *error);
+
+/* In debug builds gemel_graph_check, else GEMEL_OK: whatever makes or extends a graph ends with it.
+ */
+static inline gemel_status gemel__debug_check(const gemel_graph *graph, gemel_error *error) {
+#ifdef GEMEL_DEBUG
+  return gemel_graph_check(graph, error);
+#else
+  (void)graph, (void)error;
+  return GEMEL_OK;
+#endif
+}
 
 /* Marks in LIVE (n_nodes bytes, zeroed by the caller) every node that an output needs; inputs are
  * always live. */

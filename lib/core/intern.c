@@ -33,8 +33,13 @@ void *gemel__stable_push(gemel__stable *array) {
       return NULL;
     }
   }
-  array->count++;
+  /* whoever sees the new count also sees the chunk */
+  __atomic_store_n(&array->count, array->count + 1, __ATOMIC_RELEASE);
   return (char *)array->chunks[chunk] + offset * array->element_bytes;
+}
+
+void gemel__stable_pop(gemel__stable *array) {
+  __atomic_store_n(&array->count, array->count - 1, __ATOMIC_RELEASE);
 }
 
 void *gemel__stable_at(const gemel__stable *array, uint32_t id) {
@@ -156,7 +161,7 @@ static const char *add_string(gemel_context *context, const char *text, uint64_t
   }
   *slot = copy;
   if (gemel__idtable_add(&context->string_table, hash, id, string_hash, &key) != 0) {
-    context->strings.count--;
+    gemel__stable_pop(&context->strings);
     return NULL;
   }
   return copy;

@@ -17,7 +17,7 @@ enum { MAX_LIFTED_INPUTS = 64, MAX_LIFTED_DIMS = 256, MAX_ATTRS = 32 };
 gemel_dim gemel_dim_of(gemel_value value) {
   const struct gemel__type *type;
   gemel_dim dim;
-  if (gemel_is_null(value)) {
+  if (!gemel__is_value(value)) {
     return GEMEL_DIM_NONE;
   }
   type = gemel__type_at(value.graph->context, gemel_value_type(value));
@@ -25,8 +25,9 @@ gemel_dim gemel_dim_of(gemel_value value) {
       type->dtype == GEMEL_BOOL) {
     char text[128];
     gemel_type_format(value.graph->context, gemel_value_type(value), text, sizeof text);
-    gemel__graph_fail(value.graph, GEMEL_BAD_TYPE, "a size must be an integer scalar, not %s",
-                      text);
+    gemel__graph_fail_at(value.graph, gemel_value_where(value), GEMEL_BAD_TYPE,
+                         "a size must be an integer scalar, not %s (%s)", text,
+                         gemel_value_operation(value));
     return GEMEL_DIM_NONE;
   }
   dim = gemel__dim_value(value.graph->context, value.node, value.output);
@@ -75,7 +76,7 @@ static const gemel_dim *attr_dims(const gemel_attr *a, size_t *count) {
 }
 
 static int is_runtime(gemel_context *context, gemel_dim dim) {
-  return dim != GEMEL_DIM_NONE && gemel__dim_has_runtime(context, dim);
+  return gemel__dim_exists(context, dim) && gemel__dim_has_runtime(context, dim);
 }
 
 int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context *context) {
@@ -96,16 +97,17 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
 static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t n_room) {
   size_t count, j;
   const gemel_dim *dims = attr_dims(a, &count);
+  unsigned failures = gemel__dim_memory_failures(l->graph->context);
   if (count > n_room || (count > 0 && dims == NULL)) {
     return -1;
   }
   for (j = 0; j < count; j++) {
-    if (dims[j] == GEMEL_DIM_NONE) {
+    if (!gemel__dim_exists(l->graph->context, dims[j])) {
       return -1;
     }
     room[j] = gemel__dim_substitute(l->graph->context, dims[j], lift_atom, l);
     if (room[j] == GEMEL_DIM_NONE) {
-      return l->n_inputs == MAX_LIFTED_INPUTS ? -1 : -2;
+      return gemel__dim_memory_failures(l->graph->context) == failures ? -1 : -2;
     }
   }
   if (count > 0) {
@@ -129,9 +131,9 @@ gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs
   gemel_error error;
   const gemel__op *record = gemel__op_at(graph->context, op);
   if (n_inputs > MAX_LIFTED_INPUTS / 2 || n_attrs > MAX_ATTRS) {
-    return gemel__graph_fail(graph, GEMEL_UNSUPPORTED,
-                             "%s:%d: %s with a size known at run time takes at most %d inputs",
-                             where.file, where.line, record->record.name, MAX_LIFTED_INPUTS / 2);
+    return gemel__graph_fail_at(graph, where, GEMEL_UNSUPPORTED,
+                                "%s with a size known at run time takes at most %d inputs",
+                                record->record.name, MAX_LIFTED_INPUTS / 2);
   }
   l.graph = graph;
   l.n_inputs = n_inputs;
@@ -143,15 +145,17 @@ gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs
     lifted[k] = attrs[k];
     n = lift_attr(&l, &lifted[k], room + used, MAX_LIFTED_DIMS - used);
     if (n == -2) {
-      return gemel__graph_fail(graph, GEMEL_NO_MEMORY, "out of memory for a size");
+      return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a size");
     }
     if (n < 0) {
-      return gemel__graph_fail(graph, GEMEL_BAD_ARGUMENT, "%s:%d: %s: attribute %s: bad size",
-                               where.file, where.line, record->record.name, attrs[k].name);
+      return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
+                                  "%s: attribute %s: no size of this graph, or too many",
+                                  record->record.name, attrs[k].name ? attrs[k].name : "(null)");
     }
     used += (size_t)n;
   }
   if (gemel__attrs_intern(graph->context, record, n_attrs, lifted, &id, &error) != GEMEL_OK) {
+    gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
   return gemel__apply(graph, op, id, l.n_inputs, l.inputs, where);

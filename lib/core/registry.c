@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "core/schema.h"
 #include "ops/ops.h"
 
 void gemel__op_release(gemel__op *op) {
@@ -41,6 +42,9 @@ static uint32_t find_locked(const gemel_context *context, const char *name) {
 
 uint32_t gemel__op_find(gemel_context *context, const char *name) {
   uint32_t id;
+  if (context == NULL || name == NULL) {
+    return 0;
+  }
   pthread_mutex_lock(&context->lock);
   id = find_locked(context, name);
   pthread_mutex_unlock(&context->lock);
@@ -87,8 +91,19 @@ static int copy_schema(gemel_context *context, gemel__op *op) {
   return 0;
 }
 
+/* 1 if there is a kernel, or something that takes its place, and each kernel can run. */
+static int has_kernel(const gemel_operation *r) {
+  const gemel_kernel *kernel = r->kernels;
+  while (kernel != NULL && kernel->name != NULL) {
+    if ((kernel++)->run == NULL) {
+      return 0;
+    }
+  }
+  return kernel != r->kernels || r->view != NULL ||
+         (r->flags & (GEMEL_OP_ELEMENTWISE | GEMEL_OP_SOURCE)) != 0;
+}
+
 static gemel_status check_record(const gemel_operation *r, gemel_error *error) {
-  size_t n = 0;
   if (r == NULL || r->size < sizeof *r) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the operation's record is too small");
   }
@@ -99,16 +114,14 @@ static gemel_status check_record(const gemel_operation *r, gemel_error *error) {
   if (r->infer == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "operation %s has no type rule", r->name);
   }
-  if ((r->kernels == NULL || r->kernels[0].name == NULL) && r->view == NULL &&
-      !(r->flags & (GEMEL_OP_ELEMENTWISE | GEMEL_OP_SOURCE))) {
+  if (!has_kernel(r)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "operation %s has no kernel", r->name);
   }
-  while (r->attrs != NULL && r->attrs[n].name != NULL) {
-    if (!gemel__is_name(r->attrs[n].name) || ++n > 32) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "operation %s: bad attribute schema", r->name);
-    }
+  if (r->min_inputs < 0 || (r->max_inputs >= 0 && r->max_inputs < r->min_inputs)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "operation %s can't have %d to %d inputs",
+                       r->name, r->min_inputs, r->max_inputs);
   }
-  return GEMEL_OK;
+  return gemel__schema_check(r->name, r->attrs, error);
 }
 
 static gemel_status add_op(gemel_context *context, const gemel_operation *record,
@@ -130,7 +143,7 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
   }
   *op = made;
   if (gemel__idtable_add(&context->op_table, hash, id, op_hash, &key) != 0) {
-    context->ops.count--;
+    gemel__stable_pop(&context->ops);
     return gemel__no_memory(error, "an operation");
   }
   return GEMEL_OK;
@@ -138,7 +151,11 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
 
 gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
                                       gemel_error *error) {
-  gemel_status status = check_record(operation, error);
+  gemel_status status;
+  if (context == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  }
+  status = check_record(operation, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -161,10 +178,12 @@ const gemel_operation *gemel_find_operation(gemel_context *context, const char *
 }
 
 size_t gemel_operation_count(gemel_context *context) {
-  size_t count;
-  pthread_mutex_lock(&context->lock);
-  count = context->ops.count - 1;
-  pthread_mutex_unlock(&context->lock);
+  size_t count = 0;
+  if (context != NULL) {
+    pthread_mutex_lock(&context->lock); /* a record is counted before it is written */
+    count = context->ops.count - 1;
+    pthread_mutex_unlock(&context->lock);
+  }
   return count;
 }
 

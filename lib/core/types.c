@@ -44,7 +44,7 @@ static gemel_type add_type(gemel_context *context, struct type_key *key) {
   *type = key->type;
   type->dims = dims;
   if (gemel__idtable_add(&context->type_table, type->hash, id, stored_type_hash, key) != 0) {
-    context->types.count--;
+    gemel__stable_pop(&context->types);
     return GEMEL_TYPE_NONE;
   }
   return id;
@@ -55,7 +55,7 @@ static int dims_valid(gemel_context *context, int rank, const gemel_dim *dims, i
   *runtime = 0;
   for (k = 0; k < rank; k++) {
     int64_t value;
-    if (dims[k] == GEMEL_DIM_NONE ||
+    if (!gemel__dim_exists(context, dims[k]) ||
         (gemel_dim_is_constant(context, dims[k], &value) && value < 0)) {
       return 0;
     }
@@ -70,8 +70,9 @@ gemel_type gemel_type_new(gemel_context *context, gemel_dtype dtype, int rank,
   struct type_key key;
   int runtime;
   gemel_type id;
-  if (rank < 0 || rank > GEMEL_MAX_RANK || space < 0 || space > 255 ||
-      (unsigned)dtype >= GEMEL_DTYPE_COUNT || !dims_valid(context, rank, dims, &runtime)) {
+  if (context == NULL || rank < 0 || rank > GEMEL_MAX_RANK || (rank > 0 && dims == NULL) ||
+      space < 0 || space > 255 || (unsigned)dtype >= GEMEL_DTYPE_COUNT ||
+      !dims_valid(context, rank, dims, &runtime)) {
     return GEMEL_TYPE_NONE;
   }
   memset(&key, 0, sizeof key);
@@ -95,7 +96,7 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
                                const int64_t *shape) {
   gemel_dim dims[GEMEL_MAX_RANK];
   int k;
-  if (rank < 0 || rank > GEMEL_MAX_RANK) {
+  if (context == NULL || rank < 0 || rank > GEMEL_MAX_RANK || (rank > 0 && shape == NULL)) {
     return GEMEL_TYPE_NONE;
   }
   for (k = 0; k < rank; k++) {
@@ -104,20 +105,25 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
   return gemel_type_new(context, dtype, rank, dims, GEMEL_SPACE_HOST);
 }
 
+/* The type, or for an id that is none "no type", which looks like a scalar of bools. */
+static const struct gemel__type *look_at(const gemel_context *context, gemel_type type) {
+  return gemel__type_at(context, gemel__stable_has(&context->types, type) ? type : GEMEL_TYPE_NONE);
+}
+
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type) {
-  return (gemel_dtype)gemel__type_at(context, type)->dtype;
+  return (gemel_dtype)look_at(context, type)->dtype;
 }
 
 int gemel_type_rank(gemel_context *context, gemel_type type) {
-  return gemel__type_at(context, type)->rank;
+  return look_at(context, type)->rank;
 }
 
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type) {
-  return gemel__type_at(context, type)->dims;
+  return look_at(context, type)->dims;
 }
 
 int gemel_type_space(gemel_context *context, gemel_type type) {
-  return gemel__type_at(context, type)->space;
+  return look_at(context, type)->space;
 }
 
 gemel_type gemel__type_with_dtype(gemel_context *context, gemel_type type, gemel_dtype dtype) {
@@ -143,15 +149,21 @@ static void append(char *text, size_t bytes, size_t *used, const char *piece) {
   *used += length;
 }
 
+static void append_dim(gemel_context *context, gemel_dim dim, char *text, size_t bytes,
+                       size_t *used) {
+  int room = *used < bytes;
+  *used += gemel_dim_format(context, dim, room ? text + *used : NULL, room ? bytes - *used : 0);
+}
+
 size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, size_t bytes) {
   const struct gemel__type *t;
   size_t used = 0;
-  char piece[512];
+  char piece[16];
   int k;
   if (bytes > 0) {
     text[0] = '\0';
   }
-  if (type == GEMEL_TYPE_NONE) {
+  if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&context->types, type)) {
     append(text, bytes, &used, "no type");
     return used;
   }
@@ -159,9 +171,8 @@ size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, si
   append(text, bytes, &used, gemel_dtype_name((gemel_dtype)t->dtype));
   append(text, bytes, &used, "[");
   for (k = 0; k < t->rank; k++) {
-    gemel_dim_format(context, t->dims[k], piece, sizeof piece);
     append(text, bytes, &used, k > 0 ? ", " : "");
-    append(text, bytes, &used, piece);
+    append_dim(context, t->dims[k], text, bytes, &used);
   }
   append(text, bytes, &used, "]");
   if (t->space != GEMEL_SPACE_HOST) {

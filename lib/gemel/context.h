@@ -76,8 +76,8 @@ gemel_type gemel_type_new(gemel_context *context, gemel_dtype dtype, int rank,
 gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int rank,
                                const int64_t *shape);
 
-/* Parts of a type (which must be a type of this context). gemel_type_dims returns RANK dims, owned
- * by the context. */
+/* Parts of a type of this context (those of a scalar of bools for an id that is none).
+ * gemel_type_dims returns RANK dims, owned by the context. */
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type);
 int gemel_type_rank(gemel_context *context, gemel_type type);
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type);

@@ -6,6 +6,9 @@
  * graph; builders given a null value return it. So write an expression and check once.
  *
  * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
+ *
+ * NULL for a graph, and values that are null or made up, are harmless everywhere: functions return
+ * null, 0, NULL or GEMEL_BAD_ARGUMENT, whatever says "nothing" in their result.
  */
 #ifndef GEMEL_GRAPH_H
 #define GEMEL_GRAPH_H
@@ -130,7 +133,7 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
 /* ---- Building ---- */
 
 /* Creates an empty graph with one reference, owned by the caller; it holds a reference to CONTEXT.
- * NULL on failure (GEMEL_NO_MEMORY). Thread-safe. */
+ * NULL on failure (GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT if CONTEXT is NULL). Thread-safe. */
 gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error);
 
 /* Takes one more reference / gives one back (NULL is ignored). Thread-safe. The graph of an
@@ -142,20 +145,24 @@ void gemel_graph_unref(gemel_graph *graph);
 /* The context of the graph (borrowed). */
 gemel_context *gemel_graph_context(const gemel_graph *graph);
 
-/* The graph's first error, or one with status GEMEL_OK. Borrowed; valid as long as the graph. */
+/* The graph's first error, or one with status GEMEL_OK. Borrowed; valid as long as the graph. For
+ * NULL, an error that says so. */
 const gemel_error *gemel_graph_error(const gemel_graph *graph);
 
 /* Forgets the error, so that building can go on; what was built before it is all there. */
 void gemel_graph_clear_error(gemel_graph *graph);
 
-/* Adds an input called NAME (unique among the graph's inputs, [A-Za-z_][A-Za-z0-9_]*). Null value
- * on failure. */
+/* Adds an input called NAME (unique among the graph's inputs, [A-Za-z_][A-Za-z0-9_]*, shorter than
+ * 1024). TYPE holds no size that a node produces. Null value on failure: GEMEL_BAD_ARGUMENT,
+ * GEMEL_NO_MEMORY. */
 gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type,
                            gemel_location where);
 #define gemel_input(graph, name, type) gemel_input_at(graph, name, type, GEMEL_HERE)
 
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
- * Returns the graph's error status. */
+ * Returns the graph's error status, GEMEL_OK if it has no error (an older one doesn't keep the output
+ * from being added), or GEMEL_BAD_ARGUMENT for a null value. Errors: GEMEL_BAD_ARGUMENT (no such
+ * value, name malformed or taken), GEMEL_NO_MEMORY. */
 gemel_status gemel_output(gemel_value value, const char *name);
 
 /* A constant that holds a copy of TENSOR. */
@@ -171,7 +178,11 @@ gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
 /* Applies the operation called OPERATION to N_INPUTS values of GRAPH with these attributes (any
  * order; absent optional ones take their default). Elementwise operands are promoted by inserting
  * casts. Returns output 0; the others are (node, 1), (node, 2), …: see gemel_value_output. Cost:
- * constant, for a fixed number of inputs. Every builder in <gemel/ops.h> is this. */
+ * constant, for a fixed number of inputs. Every builder in <gemel/ops.h> is this. Null value on
+ * failure: GEMEL_NOT_FOUND (no such operation), GEMEL_BAD_ARGUMENT (number of inputs, an input that
+ * is null or of another graph, attributes missing, unknown, given twice, of the wrong kind; inputs
+ * are made by gemel_input only), GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE, GEMEL_BAD_VALUE (the operation's
+ * type rule), GEMEL_UNSUPPORTED (2^31 nodes, 2^32 inputs), GEMEL_NO_MEMORY. */
 gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where);
@@ -181,7 +192,8 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
 /* ---- Looking ---- */
 
 /* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes
- * with. GEMEL_DIM_NONE (and the error on the graph) if VALUE is not an integer scalar. */
+ * with, in VALUE's graph and no other. GEMEL_DIM_NONE (and the error on the graph, GEMEL_BAD_TYPE or
+ * GEMEL_NO_MEMORY) if VALUE is not an integer scalar. */
 gemel_dim gemel_dim_of(gemel_value value);
 
 /* 1 if the value is null. */
@@ -226,7 +238,9 @@ const char *gemel_graph_output_name(const gemel_graph *graph, size_t k);
 size_t gemel_graph_bytes(const gemel_graph *graph);
 
 /* Proves the graph well-formed: ids ordered, inputs in range, types as the operations' rules give
- * them, names unique. GEMEL_INTERNAL with the first node at fault. Linear time. */
+ * them, no two nodes equal, names unique, and the inputs listed just those that are nodes; the same
+ * of the bodies among its attributes. GEMEL_INTERNAL with the first node at fault, GEMEL_NO_MEMORY.
+ * Linear time. */
 gemel_status gemel_graph_check(const gemel_graph *graph, gemel_error *error);
 
 #ifdef __cplusplus

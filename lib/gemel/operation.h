@@ -16,8 +16,9 @@ extern "C" {
 #endif
 
 /* One attribute of an operation's schema. FALLBACK says what an absent one is: NULL means it must
- * be given; "none" leaves it absent (kind GEMEL_ATTR_NONE); else a value as text ("0", "false",
- * "[]"). */
+ * be given; "none" leaves it absent (kind GEMEL_ATTR_NONE); else a value as text: an integer,
+ * "true" or "false" (1 and 0), a float, the name of a dtype, a string, "[]" for a list of any kind.
+ * Dims, tensors and graphs have no text. */
 typedef struct gemel_attr_spec {
   const char *name;
   int kind;
@@ -35,7 +36,8 @@ enum {
 
 /* What a type rule sees: input types and attributes (in schema order, defaults filled in). It sets
  * N_OUTPUTS and OUTPUTS[0..N_OUTPUTS), which has room for MAX_OUTPUTS. It must work for symbolic
- * and for constant dims alike: the run-time shape check is the same rule on constants. */
+ * and for constant dims alike: the run-time shape check is the same rule on constants. A rule that
+ * gives no output, more than 65535, or one without a type is GEMEL_BAD_TYPE. */
 typedef struct gemel_infer {
   size_t size;
   gemel_context *context;
@@ -157,7 +159,7 @@ typedef struct gemel_sample {
 
 typedef struct gemel_operation {
   size_t size;      /* sizeof(gemel_operation) */
-  const char *name; /* [a-z_][a-z0-9_]*, unique in the context */
+  const char *name; /* [A-Za-z_][A-Za-z0-9_]*, unique in the context */
   const char *summary;
   int min_inputs;
   int max_inputs; /* -1: no limit */
@@ -181,8 +183,9 @@ typedef struct gemel_operation {
 
 /* Registers an operation with CONTEXT; the record and what it points at are copied where gemel
  * keeps them (strings, schema) and must stay valid otherwise (functions, DATA, KERNELS). Errors:
- * GEMEL_BAD_ARGUMENT (name taken or malformed, no type rule, no kernel and no view, SIZE too
- * small), GEMEL_NO_MEMORY. Thread-safe. */
+ * GEMEL_BAD_ARGUMENT (name taken or malformed, no type rule, no kernel and no view, a kernel that
+ * can't run, an impossible number of inputs, a malformed schema or fallback, SIZE too small),
+ * GEMEL_UNSUPPORTED (65535 operations), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
                                       gemel_error *error);
 

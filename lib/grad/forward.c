@@ -36,6 +36,25 @@ static int reached(gemel__sweep *s, uint32_t node) {
   return 0;
 }
 
+/* Puts what the rule of NODE gave into the slots of its outputs. */
+static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < s->call.n_outputs; k++) {
+    gemel__ref *slot = gemel__sweep_slot(s, node, (uint32_t)k);
+    gemel_value tangent = s->call.out_cotangents[k];
+    /* a value given as WRT keeps the tangent that the caller gave */
+    if (slot->node != UINT32_MAX || gemel_is_null(tangent)) {
+      continue;
+    }
+    if (!gemel__sweep_fits(s, tangent, s->call.outputs[k])) {
+      return gemel__sweep_misfit(s, node, k, tangent, s->call.outputs[k], error);
+    }
+    slot->node = tangent.node;
+    slot->output = tangent.output;
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
   const gemel__op *op = gemel__node_op(s->graph, node);
   gemel_status status;
@@ -61,34 +80,41 @@ static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *er
     }
     return GEMEL_OK;
   }
+  gemel__sweep_hush(error);
   status = op->record.jvp(&s->call);
   if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
     return gemel__sweep_fail(s, node, status, error);
   }
-  for (k = 0; k < s->call.n_outputs; k++) {
-    gemel__ref *slot = gemel__sweep_slot(s, node, (uint32_t)k);
-    /* a value given as WRT keeps the tangent that the caller gave */
-    if (slot->node == UINT32_MAX && !gemel_is_null(s->call.out_cotangents[k])) {
-      slot->node = s->call.out_cotangents[k].node;
-      slot->output = s->call.out_cotangents[k].output;
+  return take_tangents(s, node, error);
+}
+
+static gemel_status check_tangents(size_t n_wrt, const gemel_value *wrt,
+                                   const gemel_value *tangents, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < n_wrt; k++) {
+    if (gemel_value_type(tangents[k]) != gemel_value_type(wrt[k])) {
+      return gemel__bad_value(tangents[k], "tangent", k, "has not the type of its value", error);
     }
   }
   return GEMEL_OK;
 }
 
-static gemel_status check_tangents(const gemel_graph *graph, size_t n_wrt, const gemel_value *wrt,
+/* Puts the tangents into the slots of WRT; those of a value that stands there twice add up. */
+static gemel_status place_tangents(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt,
                                    const gemel_value *tangents, gemel_error *error) {
   size_t k;
   for (k = 0; k < n_wrt; k++) {
-    if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
-      return gemel__fail(error, GEMEL_BAD_TYPE,
-                         "value %zu to differentiate by is not of a float "
-                         "dtype",
-                         k);
+    gemel__ref *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
+    gemel_value tangent = tangents[k];
+    if (slot->node != UINT32_MAX) {
+      gemel_value both[2] = {gemel__sweep_get(s, slot), tangent};
+      tangent = gemel_apply_at(s->graph, "add", 2, both, 0, NULL, gemel_value_where(wrt[k]));
+      if (gemel_is_null(tangent)) {
+        return gemel__sweep_fail(s, wrt[k].node, GEMEL_NO_MEMORY, error);
+      }
     }
-    if (gemel_value_type(tangents[k]) != gemel_value_type(wrt[k])) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "tangent %zu has not the type of its value", k);
-    }
+    slot->node = tangent.node;
+    slot->output = tangent.output;
   }
   return GEMEL_OK;
 }
@@ -108,32 +134,17 @@ static gemel_status collect(gemel__sweep *s, size_t n, const gemel_value *output
   return GEMEL_OK;
 }
 
-gemel_status gemel_jvp(size_t n_outputs, const gemel_value *outputs, size_t n_wrt,
-                       const gemel_value *wrt, const gemel_value *tangents,
-                       gemel_value *derivatives, gemel_error *error) {
-  gemel_error mine;
+static gemel_status sweep_up(gemel_graph *graph, size_t n_outputs, const gemel_value *outputs,
+                             size_t n_wrt, const gemel_value *wrt, const gemel_value *tangents,
+                             gemel_value *derivatives, gemel_error *error) {
   gemel__sweep s;
-  gemel_graph *graph;
-  gemel_status status;
   size_t k;
-  error = error != NULL ? error : &mine;
-  graph = gemel__one_graph(n_outputs, outputs, n_wrt, wrt, error);
-  if (graph == NULL || gemel__one_graph(n_wrt, tangents, 1, outputs, error) == NULL) {
-    return GEMEL_BAD_ARGUMENT;
-  }
-  status = check_tangents(graph, n_wrt, wrt, tangents, error);
-  if (status == GEMEL_OK && graph->error.status != GEMEL_OK) {
-    *error = graph->error;
-    status = error->status;
-  }
-  if (status != GEMEL_OK || (status = gemel__sweep_init(&s, graph, error)) != GEMEL_OK) {
+  gemel_status status = gemel__sweep_init(&s, graph, error);
+  if (status != GEMEL_OK) {
     return status;
   }
   mark_needed(&s, n_outputs, outputs);
-  for (k = 0; k < n_wrt; k++) {
-    gemel__ref ref = {tangents[k].node, tangents[k].output};
-    *gemel__sweep_slot(&s, wrt[k].node, wrt[k].output) = ref;
-  }
+  status = place_tangents(&s, n_wrt, wrt, tangents, error);
   for (k = 0; k < s.n_nodes && status == GEMEL_OK; k++) {
     if (s.active[k]) {
       status = forward_node(&s, (uint32_t)k, error);
@@ -143,5 +154,35 @@ gemel_status gemel_jvp(size_t n_outputs, const gemel_value *outputs, size_t n_wr
     status = collect(&s, n_outputs, outputs, derivatives, error);
   }
   gemel__sweep_clear(&s);
+  return status == GEMEL_OK ? gemel__debug_check(graph, error) : status;
+}
+
+gemel_status gemel_jvp(size_t n_outputs, const gemel_value *outputs, size_t n_wrt,
+                       const gemel_value *wrt, const gemel_value *tangents,
+                       gemel_value *derivatives, gemel_error *error) {
+  gemel_error mine; /* on success the caller's stays as it is */
+  gemel_graph *graph = NULL;
+  gemel_status status = gemel__same_graph(n_outputs, outputs, "output", &graph, &mine);
+  if (status == GEMEL_OK) {
+    status = gemel__same_graph(n_wrt, wrt, "value to differentiate by", &graph, &mine);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__same_graph(n_wrt, tangents, "tangent", &graph, &mine);
+  }
+  if (status == GEMEL_OK && n_outputs > 0 && derivatives == NULL) {
+    status = gemel__fail(&mine, GEMEL_BAD_ARGUMENT, "there is no room for the derivatives");
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__sweep_ready(graph, n_wrt, wrt, &mine);
+  }
+  if (status == GEMEL_OK) {
+    status = check_tangents(n_wrt, wrt, tangents, &mine);
+  }
+  if (status == GEMEL_OK) {
+    status = sweep_up(graph, n_outputs, outputs, n_wrt, wrt, tangents, derivatives, &mine);
+  }
+  if (status != GEMEL_OK && error != NULL) {
+    *error = mine;
+  }
   return status;
 }

@@ -49,13 +49,13 @@ static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *o
     gemel_type type = gemel_value_type(outputs[k]);
     gemel_value seed;
     if (!gemel__differentiable(s->graph, outputs[k].node, outputs[k].output)) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "output %zu is not of a float dtype", k);
+      return gemel__bad_value(outputs[k], "output", k, "is not of a float dtype", error);
     }
     if (seeds == NULL && gemel_type_rank(s->graph->context, type) != 0) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "output %zu is not a scalar and has no seed", k);
+      return gemel__bad_value(outputs[k], "output", k, "is not a scalar and has no seed", error);
     }
     if (seeds != NULL && gemel_value_type(seeds[k]) != type) {
-      return gemel__fail(error, GEMEL_BAD_TYPE, "seed %zu has not the type of its output", k);
+      return gemel__bad_value(seeds[k], "seed", k, "has not the type of its output", error);
     }
     seed =
         seeds != NULL ? seeds[k] : gemel__filled_like(outputs[k], 1, gemel_value_where(outputs[k]));
@@ -100,10 +100,27 @@ static int has_cotangent(gemel__sweep *s, uint32_t node) {
   return 0;
 }
 
+/* Adds what the rule of NODE gave to the cotangents of its inputs. */
+static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < s->call.n_inputs; k++) {
+    gemel_value x = s->call.inputs[k], cotangent = s->call.in_cotangents[k];
+    if (!s->wanted[k] || gemel_is_null(cotangent)) {
+      continue;
+    }
+    if (!gemel__sweep_fits(s, cotangent, x)) {
+      return gemel__sweep_misfit(s, node, k, cotangent, x, error);
+    }
+    if (accumulate(s, gemel__sweep_slot(s, x.node, x.output), cotangent, s->call.where) != 0) {
+      return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
   const gemel__op *op = gemel__node_op(s->graph, node);
   gemel_status status;
-  size_t k;
   if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
       !has_cotangent(s, node)) {
     return GEMEL_OK;
@@ -119,19 +136,12 @@ static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *er
     gemel__fail(error, GEMEL_NOT_DIFFERENTIABLE, "it has no gradient");
     return gemel__sweep_fail(s, node, GEMEL_NOT_DIFFERENTIABLE, error);
   }
+  gemel__sweep_hush(error);
   status = op->record.grad(&s->call);
   if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
     return gemel__sweep_fail(s, node, status, error);
   }
-  for (k = 0; k < s->call.n_inputs; k++) {
-    gemel_value x = s->call.inputs[k];
-    if (s->wanted[k] && !gemel_is_null(s->call.in_cotangents[k]) &&
-        accumulate(s, gemel__sweep_slot(s, x.node, x.output), s->call.in_cotangents[k],
-                   s->call.where) != 0) {
-      return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
-    }
-  }
-  return GEMEL_OK;
+  return add_cotangents(s, node, error);
 }
 
 static gemel_status collect(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt,
@@ -149,33 +159,12 @@ static gemel_status collect(gemel__sweep *s, size_t n_wrt, const gemel_value *wr
   return GEMEL_OK;
 }
 
-gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
-                        size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
-                        gemel_error *error) {
-  gemel_error mine;
+static gemel_status sweep_down(gemel_graph *graph, size_t n_outputs, const gemel_value *outputs,
+                               const gemel_value *seeds, size_t n_wrt, const gemel_value *wrt,
+                               gemel_value *gradients, gemel_error *error) {
   gemel__sweep s;
-  gemel_graph *graph;
-  gemel_status status;
   size_t k;
-  error = error != NULL ? error : &mine;
-  graph = gemel__one_graph(n_outputs, outputs, n_wrt, wrt, error);
-  if (graph == NULL ||
-      (seeds != NULL && gemel__one_graph(n_outputs, seeds, 1, outputs, error) == NULL)) {
-    return GEMEL_BAD_ARGUMENT;
-  }
-  for (k = 0; k < n_wrt; k++) {
-    if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
-      return gemel__fail(error, GEMEL_BAD_TYPE,
-                         "value %zu to differentiate by is not of a float "
-                         "dtype",
-                         k);
-    }
-  }
-  if (graph->error.status != GEMEL_OK) {
-    *error = graph->error;
-    return error->status;
-  }
-  status = gemel__sweep_init(&s, graph, error);
+  gemel_status status = gemel__sweep_init(&s, graph, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -190,5 +179,32 @@ gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const geme
     status = collect(&s, n_wrt, wrt, gradients, error);
   }
   gemel__sweep_clear(&s);
+  return status == GEMEL_OK ? gemel__debug_check(graph, error) : status;
+}
+
+gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
+                        size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
+                        gemel_error *error) {
+  gemel_error mine; /* on success the caller's stays as it is */
+  gemel_graph *graph = NULL;
+  gemel_status status = gemel__same_graph(n_outputs, outputs, "output", &graph, &mine);
+  if (status == GEMEL_OK) {
+    status = gemel__same_graph(n_wrt, wrt, "value to differentiate by", &graph, &mine);
+  }
+  if (status == GEMEL_OK && seeds != NULL) {
+    status = gemel__same_graph(n_outputs, seeds, "seed", &graph, &mine);
+  }
+  if (status == GEMEL_OK && n_wrt > 0 && gradients == NULL) {
+    status = gemel__fail(&mine, GEMEL_BAD_ARGUMENT, "there is no room for the gradients");
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__sweep_ready(graph, n_wrt, wrt, &mine);
+  }
+  if (status == GEMEL_OK) {
+    status = sweep_down(graph, n_outputs, outputs, seeds, n_wrt, wrt, gradients, &mine);
+  }
+  if (status != GEMEL_OK && error != NULL) {
+    *error = mine;
+  }
   return status;
 }

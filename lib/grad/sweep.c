@@ -95,35 +95,109 @@ int gemel__differentiable(const gemel_graph *graph, uint32_t node, uint32_t outp
 gemel_status gemel__sweep_fail(gemel__sweep *s, uint32_t node, gemel_status status,
                                gemel_error *error) {
   const gemel__node *record = gemel__node_at(s->graph, node);
-  if (s->graph->error.status != GEMEL_OK && error != NULL) {
+  gemel_location where = {s->graph->files[record->file], (int)record->line};
+  if (s->graph->error.status != GEMEL_OK) {
+    status = s->graph->error.status;
     *error = s->graph->error;
+  } else if (status == GEMEL_OK) {
+    status = GEMEL_INTERNAL;
   }
-  gemel__error_prefix(error, "%s:%u: derivative of %s (node %u)", s->graph->files[record->file],
-                      record->line, gemel__node_op(s->graph, node)->record.name, node);
-  return s->graph->error.status != GEMEL_OK ? s->graph->error.status : status;
+  if (error->status != status) {
+    gemel__fail(error, status, "%s", gemel_status_text(status));
+  }
+  gemel__error_prefix(error, "derivative of %s (node %u)",
+                      gemel__node_op(s->graph, node)->record.name, node);
+  gemel__error_place(error, where);
+  return status;
 }
 
-gemel_graph *gemel__one_graph(size_t n, const gemel_value *values, size_t m,
-                              const gemel_value *more, gemel_error *error) {
-  gemel_graph *graph = NULL;
+int gemel__sweep_fits(const gemel__sweep *s, gemel_value derivative, gemel_value value) {
+  gemel_context *context = s->graph->context;
+  const struct gemel__type *d, *v;
+  int k;
+  if (gemel_is_null(derivative)) {
+    return 1;
+  }
+  if (derivative.graph != s->graph || !gemel__is_value(derivative)) {
+    return 0;
+  }
+  d = gemel__type_at(context, gemel_value_type(derivative));
+  v = gemel__type_at(context, gemel_value_type(value));
+  if (d == v) {
+    return 1;
+  }
+  if (d->dtype != v->dtype || d->rank != v->rank) {
+    return 0;
+  }
+  for (k = 0; k < d->rank; k++) {
+    if (gemel__dim_compare(context, d->dims[k], v->dims[k]) == GEMEL__DIFFERENT) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+gemel_status gemel__sweep_misfit(gemel__sweep *s, uint32_t node, size_t k, gemel_value derivative,
+                                 gemel_value value, gemel_error *error) {
+  char made[200], wanted[200];
+  gemel_type type = derivative.graph == s->graph ? gemel_value_type(derivative) : GEMEL_TYPE_NONE;
+  gemel_type_format(s->graph->context, type, made, sizeof made);
+  gemel_type_format(s->graph->context, gemel_value_type(value), wanted, sizeof wanted);
+  gemel__fail(error, GEMEL_BAD_TYPE, "its rule gives derivative %zu as %s, not %s", k, made,
+              wanted);
+  return gemel__sweep_fail(s, node, GEMEL_BAD_TYPE, error);
+}
+
+/* ---- Arguments ---- */
+
+gemel_status gemel__same_graph(size_t n, const gemel_value *values, const char *what,
+                               gemel_graph **graph, gemel_error *error) {
   size_t k;
-  for (k = 0; k < n + m; k++) {
-    gemel_value v = k < n ? values[k] : more[k - n];
-    if (gemel_is_null(v)) {
-      gemel__fail(error, GEMEL_BAD_ARGUMENT, "value %zu is null", k);
-      return NULL;
-    }
-    if (graph != NULL && v.graph != graph) {
-      gemel__fail(error, GEMEL_BAD_ARGUMENT, "value %zu is of another graph", k);
-      return NULL;
-    }
-    graph = v.graph;
+  if (n > 0 && values == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the %ss are null", what);
   }
+  for (k = 0; k < n; k++) {
+    if (gemel_is_null(values[k])) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s %zu is null", what, k);
+    }
+    if (*graph != NULL && values[k].graph != *graph) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s %zu is of another graph", what, k);
+    }
+    if (!gemel__is_value(values[k])) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s %zu is no value of its graph", what, k);
+    }
+    *graph = values[k].graph;
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__sweep_ready(const gemel_graph *graph, size_t n, const gemel_value *wrt,
+                                gemel_error *error) {
+  size_t k;
   if (graph == NULL) {
-    gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is nothing to differentiate");
-  } else if (graph->frozen) {
-    gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
-    return NULL;
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is nothing to differentiate");
   }
-  return graph;
+  if (graph->frozen) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
+  }
+  for (k = 0; k < n; k++) {
+    if (!gemel__differentiable(graph, wrt[k].node, wrt[k].output)) {
+      return gemel__bad_value(wrt[k], "value to differentiate by", k, "is not of a float dtype",
+                              error);
+    }
+  }
+  if (graph->error.status != GEMEL_OK) {
+    *error = graph->error;
+  }
+  return graph->error.status;
+}
+
+gemel_status gemel__bad_value(gemel_value value, const char *what, size_t k, const char *fault,
+                              gemel_error *error) {
+  char type[200];
+  gemel_type_format(value.graph->context, gemel_value_type(value), type, sizeof type);
+  gemel__fail(error, GEMEL_BAD_TYPE, "%s %zu (%s, node %u, %s) %s", what, k,
+              gemel_value_operation(value), value.node, type, fault);
+  gemel__error_place(error, gemel_value_where(value));
+  return GEMEL_BAD_TYPE;
 }

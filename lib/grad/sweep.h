@@ -49,8 +49,32 @@ int gemel__differentiable(const gemel_graph *graph, uint32_t node, uint32_t outp
 gemel_status gemel__sweep_fail(gemel__sweep *sweep, uint32_t node, gemel_status status,
                                gemel_error *error);
 
-/* All VALUES are of one graph, and none is null: that graph, else NULL and *ERROR filled in. */
-gemel_graph *gemel__one_graph(size_t n, const gemel_value *values, size_t m,
-                              const gemel_value *more, gemel_error *error);
+/* Before a rule is called: forgets what ERROR says, for rules that fail without a word. */
+static inline void gemel__sweep_hush(gemel_error *error) {
+  error->status = GEMEL_OK;
+  error->text[0] = '\0';
+}
+
+/* 1 if DERIVATIVE, which a rule made for VALUE, is a value of the graph with the dtype and rank of
+ * VALUE and no size that differs; null values are not looked at. */
+int gemel__sweep_fits(const gemel__sweep *sweep, gemel_value derivative, gemel_value value);
+
+/* GEMEL_BAD_TYPE: derivative K of NODE's rule does not fit VALUE. */
+gemel_status gemel__sweep_misfit(gemel__sweep *sweep, uint32_t node, size_t k,
+                                 gemel_value derivative, gemel_value value, gemel_error *error);
+
+/* Checks that the N VALUES are values of one graph, *GRAPH if that is not NULL yet, and sets it.
+ * WHAT names them in messages. GEMEL_BAD_ARGUMENT. */
+gemel_status gemel__same_graph(size_t n, const gemel_value *values, const char *what,
+                               gemel_graph **graph, gemel_error *error);
+
+/* Checks that a derivative with respect to the N values of WRT can be appended to GRAPH: it is
+ * there and may change, it has no error, and WRT are of float dtypes. */
+gemel_status gemel__sweep_ready(const gemel_graph *graph, size_t n, const gemel_value *wrt,
+                                gemel_error *error);
+
+/* GEMEL_BAD_TYPE with the value's operation, type and place. */
+gemel_status gemel__bad_value(gemel_value value, const char *what, size_t k, const char *fault,
+                              gemel_error *error);
 
 #endif

@@ -34,8 +34,8 @@ static void copier_clear(copier *c) {
 
 static gemel_status copier_start(copier *c) {
   size_t n = c->graph->n_nodes;
-  c->n_type_ids = c->p->context->types.count;
-  c->n_op_ids = c->p->context->ops.count;
+  c->n_type_ids = gemel__stable_count(&c->p->context->types);
+  c->n_op_ids = gemel__stable_count(&c->p->context->ops);
   c->live = gemel__alloc_array(n, 1);
   c->first_value = gemel__alloc_array(n, sizeof *c->first_value);
   c->type_of = gemel__alloc_array(c->n_type_ids, sizeof *c->type_of);
