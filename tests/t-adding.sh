@@ -72,7 +72,7 @@ check tensor/files "it takes more than three files" test "$(files_of tensor)" = 
 
 mkdir "$copy" "$tree"
 for entry in "$source"/*; do
-  case ${entry##*/} in build-aux) ;; *.tar.* | build* | coverage* | autom4te.cache) continue ;; esac
+  case ${entry##*/} in build-aux) ;; *.tar.* | _build | _inst | build* | coverage* | autom4te.cache) continue ;; esac
   [ -e "$entry/config.status" ] || cp -pR "$entry" "$copy/"
 done
 chmod -R u+w "$copy"
