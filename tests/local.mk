@@ -17,6 +17,7 @@ library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-sizes
+library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-text
 library_tests += %reldir%/t-tensor
@@ -46,6 +47,7 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/plain.h
+EXTRA_DIST += %reldir%/run.h
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)

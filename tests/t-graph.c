@@ -487,6 +487,32 @@ static void refused_allocations(const void *data) {
   CT_CHECK(ct_oom(build_refused, NULL) > 50);
 }
 
+/* A reference keeps what it refers to; names, sizes and spaces of parts. */
+static void references(const void *data) {
+  gemel_context *c = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(c, NULL);
+  int64_t size = 3;
+  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 1, &size)), y = x;
+  size_t bytes = gemel_graph_bytes(g);
+  (void)data;
+  CT_CHECK(gemel_context_ref(c) == c);
+  gemel_context_unref(c);
+  CT_CHECK(gemel_graph_ref(g) == g);
+  gemel_graph_unref(g);
+  for (int k = 0; k < 5000; k++) {
+    y = gemel_add(y, x);
+  }
+  CT_EQ_INT(gemel_output(y, "sum"), GEMEL_OK);
+  CT_EQ_STR(gemel_graph_input_name(g, 0), "x");
+  CT_EQ_STR(gemel_graph_output_name(g, 0), "sum");
+  CT_CHECK(!gemel_graph_input_name(g, 1) && !gemel_graph_output_name(g, 1));
+  CT_EQ_INT(gemel_type_space(c, gemel_value_type(y)), GEMEL_SPACE_HOST);
+  /* the record of a node alone is more than 16 bytes */
+  CT_CHECK(gemel_graph_bytes(g) > bytes + 5000 * 16);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
 static void end(const void *data) {
   (void)data;
   gemel_context_unref(context);
@@ -508,6 +534,7 @@ void ct_register(void) {
       CT_TEST("bad_operations", bad_operations, NULL),
       CT_TEST("threads", graphs_on_threads, NULL),
       CT_TEST("refused_allocations", refused_allocations, NULL),
+      CT_TEST("references", references, NULL),
       CT_TEST("end", end, NULL),
   };
   ct_suite("graph", tests, CT_COUNT(tests));

@@ -2,80 +2,12 @@
  * The executor. Random graphs are run fused, with memory reused, on one thread and on several, with
  * inputs and results in all kinds of layouts, and must agree bit for bit with the plain way: one
  * kernel a node, fresh poisoned memory for each. Further: results never alias, steady state
- * allocates nothing, every refused allocation is an error with everything as before, run-time
- * sizes, messages.
+ * allocates nothing, every refused allocation is an error with everything as before. Sizes known
+ * only at run time, and messages, are in t-sizes.c.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ct.h"
-
-#include <gemel/gemel.h>
-#include <gemel/ops.h>
-#include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef GEMEL_SANITIZED
-enum { sanitized = 1 };
-#else
-enum { sanitized = 0 };
-#endif
-
-/* Under Valgrind there is less of everything, and no operation that compiles to the comparison
- * "equal or unordered", which Valgrind 3.19 takes for "equal". */
-static int valgrind(void) {
-  return getenv("GEMEL_VALGRIND") != NULL;
-}
-
-static uint64_t state;
-
-static int64_t pick(int64_t n) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (int64_t)((state >> 33) % (uint64_t)n);
-}
-
-static gemel_error error;
-
-static gemel_context *context_new(void) {
-  gemel_context *context = gemel_context_new(&error);
-  CT_CHECK(context != NULL);
-  return context;
-}
-
-static gemel_function *compile(gemel_graph *graph, int threads, int plain) {
-  gemel_options options = {sizeof options, threads, 0, plain};
-  gemel_function *f = NULL;
-  if (CT_EQ_INT(gemel_graph_error(graph)->status, GEMEL_OK))
-    f = gemel_compile(graph, &options, &error);
-  else
-    CT_FAIL("%s", gemel_graph_error(graph)->text);
-  CT_CHECK(f != NULL);
-  return f;
-}
-
-static gemel_tensor *vector_of(gemel_dtype dtype, int64_t n, double first) {
-  gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, &error);
-  int64_t k;
-  for (k = 0; k < n; k++) {
-    if (dtype == GEMEL_F32)
-      ((float *)gemel_tensor_data(t))[k] = (float)(first + (double)k);
-    else if (dtype == GEMEL_I64)
-      ((int64_t *)gemel_tensor_data(t))[k] = (int64_t)first + k;
-  }
-  return t;
-}
-
-static gemel_value f32_input(gemel_graph *g, const char *name, const char *symbol, int64_t size) {
-  gemel_context *c = gemel_graph_context(g);
-  gemel_dim dim = symbol ? gemel_dim_symbol(c, symbol) : gemel_dim_constant(c, size);
-  return gemel_input(g, name, gemel_type_new(c, GEMEL_F32, 1, &dim, GEMEL_SPACE_HOST));
-}
-
-static float float_at(const gemel_tensor *t, int64_t k) {
-  return ((const float *)gemel_tensor_data(t))[k];
-}
+#include "run.h"
 
 /* ---- Layouts ---- */
 
@@ -663,164 +595,6 @@ static void many_signatures(const void *data) {
   gemel_context_unref(c);
 }
 
-/* ---- Sizes known at run time ---- */
-
-/* y = sum(arange(n)) + arange(n) * m where n is computed from an input, and arange(2 * n) behind.
- */
-static gemel_graph *sized_graph(gemel_context *c) {
-  gemel_graph *g = gemel_graph_new(c, &error);
-  gemel_value n = gemel_input(g, "n", gemel_type_new(c, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST)), m,
-              a, sizes[1], y;
-  gemel_dim dim;
-  gemel_attr attr;
-  m = gemel_add(n, gemel_scalar(g, GEMEL_I64, 1));
-  dim = gemel_dim_of(m);
-  attr = gemel_attr_dim("n", dim);
-  sizes[0] = m;
-  (void)sizes;
-  a = gemel_apply(g, "arange", 0, NULL, 1, &attr);
-  y = gemel_apply(g, "sum", 1, &a, 0, NULL);
-  y = gemel_add(gemel_mul(a, m), y);
-  gemel_output(y, "y");
-  attr = gemel_attr_dim("n", gemel_dim_of(y.graph ? gemel_apply(g, "sum", 1, &y, 0, NULL) : y));
-  gemel_output(gemel_apply(g, "arange", 0, NULL, 1, &attr), "z");
-  return g;
-}
-
-static void run_time_sizes(const void *data) {
-  gemel_context *c = context_new();
-  gemel_graph *g = sized_graph(c);
-  int plain = *(const int *)data, round;
-  gemel_function *f = compile(g, 0, plain);
-  CT_REQUIRE(f != NULL);
-  for (round = 0; round < 60; round++) {
-    int64_t n = round < 30 ? round % 4 : pick(12), k, size = n + 1, total = 0;
-    gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
-    *(int64_t *)gemel_tensor_data(in) = n;
-    ct_context("n %d", (int)n);
-    if (CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_OK)) {
-      CT_EQ_INT(gemel_tensor_elements(out[0]), size);
-      for (k = 0; k < size; k++) {
-        int64_t wanted = k * size + size * (size - 1) / 2;
-        CT_EQ_INT(((int64_t *)gemel_tensor_data(out[0]))[k], wanted);
-        total += wanted;
-      }
-      CT_EQ_INT(gemel_tensor_elements(out[1]), total);
-    } else {
-      CT_FAIL("%s", error.text);
-    }
-    gemel_tensor_unref(in);
-    gemel_tensor_unref(out[0]);
-    gemel_tensor_unref(out[1]);
-  }
-  ct_context(NULL);
-  { /* a negative size */
-    gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
-    *(int64_t *)gemel_tensor_data(in) = -7;
-    CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_BAD_SHAPE);
-    CT_HAS_STR(error.text, "arange");
-    CT_HAS_STR(error.text, "t-run.c");
-    CT_CHECK(out[0] == NULL && out[1] == NULL);
-    gemel_tensor_unref(in);
-  }
-  gemel_function_free(f);
-  gemel_graph_unref(g);
-  gemel_context_unref(c);
-}
-
-/* ---- Errors ---- */
-
-static gemel_status call_once(gemel_function *f, gemel_tensor *a, gemel_tensor *b,
-                              gemel_tensor **out) {
-  gemel_tensor *in[2] = {a, b};
-  memset(&error, 0, sizeof error);
-  return gemel_call(f, in, out, &error);
-}
-
-static void messages(const void *data) {
-  gemel_context *c = context_new();
-  gemel_graph *g = gemel_graph_new(c, &error);
-  gemel_value a = f32_input(g, "a", "N", 0), b = f32_input(g, "b", "M", 0);
-  gemel_tensor *t3 = vector_of(GEMEL_F32, 3, 0), *t4 = vector_of(GEMEL_F32, 4, 0),
-               *t1 = vector_of(GEMEL_F32, 1, 0), *i3 = vector_of(GEMEL_I64, 3, 0), *out = NULL,
-               *wrong = t4;
-  gemel_function *f;
-  (void)data;
-  gemel_output(gemel_add(a, b), "y");
-  f = compile(g, 0, 0);
-  CT_REQUIRE(f != NULL);
-  CT_EQ_INT(call_once(f, t3, t3, &out), GEMEL_OK);
-  gemel_tensor_unref(out);
-  out = NULL;
-  CT_EQ_INT(call_once(f, t3, t4, &out), GEMEL_BAD_SHAPE);
-  CT_HAS_STR(error.text, "add");
-  CT_HAS_STR(error.text, "M = 4");
-  CT_HAS_STR(error.text, "N = 3");
-  CT_HAS_STR(error.text, "t-run.c");
-  /* sizes that happen to be 1 don't broadcast: only a literal 1 does */
-  CT_EQ_INT(call_once(f, t3, t1, &out), GEMEL_BAD_SHAPE);
-  CT_EQ_INT(call_once(f, t1, t3, &out), GEMEL_BAD_SHAPE);
-  CT_EQ_INT(call_once(f, t3, i3, &out), GEMEL_BAD_TYPE);
-  CT_HAS_STR(error.text, "input b should be f32[M] and is i64[3]");
-  CT_EQ_INT(call_once(f, t3, NULL, &out), GEMEL_BAD_ARGUMENT);
-  CT_HAS_STR(error.text, "input b");
-  CT_EQ_INT(call_once(f, t3, t3, &wrong), GEMEL_BAD_SHAPE);
-  CT_HAS_STR(error.text, "output y is f32[3]");
-  CT_CHECK(wrong == t4 && out == NULL);
-  wrong = i3;
-  CT_EQ_INT(call_once(f, t3, t3, &wrong), GEMEL_BAD_TYPE);
-  gemel_function_free(f);
-  gemel_graph_unref(g);
-  gemel_tensor_unref(t1);
-  gemel_tensor_unref(t3);
-  gemel_tensor_unref(t4);
-  gemel_tensor_unref(i3);
-  gemel_context_unref(c);
-}
-
-/* Dims on inputs: one symbol twice, and expressions over symbols. */
-static void input_dims(const void *data) {
-  gemel_context *c = context_new();
-  gemel_graph *g = gemel_graph_new(c, &error);
-  gemel_dim n = gemel_dim_symbol(c, "N"), two = gemel_dim_constant(c, 2), dims[2], h;
-  gemel_value a, b;
-  gemel_tensor *t3 = vector_of(GEMEL_F32, 3, 0), *t4 = vector_of(GEMEL_F32, 4, 0),
-               *t6 = vector_of(GEMEL_F32, 6, 0), *out = NULL;
-  gemel_function *f;
-  (void)data;
-  dims[0] = gemel_dim_mul(c, two, n);
-  a = gemel_input(g, "a", gemel_type_new(c, GEMEL_F32, 1, dims, 0));
-  b = gemel_input(g, "b", gemel_type_new(c, GEMEL_F32, 1, &n, 0));
-  gemel_output(gemel_neg(a), "y");
-  f = compile(g, 0, 0);
-  CT_REQUIRE(f != NULL);
-  CT_EQ_INT(call_once(f, t6, t3, &out), GEMEL_OK);
-  CT_EQ_INT(call_once(f, t6, t4, &out), GEMEL_BAD_SHAPE);
-  CT_HAS_STR(error.text, "2*N");
-  CT_HAS_STR(error.text, "input a");
-  gemel_function_free(f);
-  gemel_graph_unref(g);
-  g = gemel_graph_new(c, &error);
-  h = gemel_dim_mul(c, two, gemel_dim_symbol(c, "H"));
-  a = gemel_input(g, "a", gemel_type_new(c, GEMEL_F32, 1, &h, 0));
-  b = gemel_input(g, "b", gemel_type_new(c, GEMEL_F32, 1, &n, 0));
-  gemel_output(gemel_neg(b), "y");
-  f = compile(g, 0, 0);
-  CT_REQUIRE(f != NULL);
-  gemel_tensor_unref(out);
-  out = NULL;
-  CT_EQ_INT(call_once(f, t6, t3, &out), GEMEL_OK); /* H is 3 */
-  CT_EQ_INT(call_once(f, t3, t3, &out), GEMEL_BAD_SHAPE);
-  CT_HAS_STR(error.text, "no size H makes 2*H 3");
-  gemel_function_free(f);
-  gemel_graph_unref(g);
-  gemel_tensor_unref(out);
-  gemel_tensor_unref(t3);
-  gemel_tensor_unref(t4);
-  gemel_tensor_unref(t6);
-  gemel_context_unref(c);
-}
-
 /* ---- Operations of a program's own ---- */
 
 static gemel_status infer_twice(gemel_infer *call) {
@@ -998,7 +772,7 @@ static void depth(const void *data) {
   pthread_attr_destroy(&attr);
 }
 
-static const int no = 0, yes = 1, million = 1000000, four_million = 4200003;
+static const int no = 0, million = 1000000, four_million = 4200003;
 
 static const ct_test tests[] = {
     CT_TEST("random/7x5", random_graphs, &shapes[0]),
@@ -1014,10 +788,6 @@ static const ct_test tests[] = {
     CT_TEST("results/never_alias", results_never_alias, NULL),
     CT_TEST("function/outlives_graph", function_outlives_graph, NULL),
     CT_TEST("function/many_signatures", many_signatures, NULL),
-    CT_TEST("sizes/run_time", run_time_sizes, &no),
-    CT_TEST("sizes/run_time/plain", run_time_sizes, &yes),
-    CT_TEST("errors/messages", messages, NULL),
-    CT_TEST("errors/input_dims", input_dims, NULL),
     CT_TEST("own_operation", own_operation, NULL),
     CT_TEST("depth", depth, &million),
 };

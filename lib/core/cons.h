@@ -12,8 +12,8 @@
 /* Makes the first room in an empty graph; 0, or -1 when memory is out. */
 int gemel__graph_reserve(gemel_graph *graph);
 
-/* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a graph
- * of millions of nodes built at random that is most of the time that a node takes. */
+/* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a
+ * graph of millions of nodes built at random that is most of the time that a node takes. */
 void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node);
 
 /* The node (OP, ATTRS, INPUTS), if the graph has it: 1 and *NODE. */
