@@ -355,6 +355,12 @@ static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int k
     return gemel_relu(y);
   case 12:
     return gemel_mul(y, y);
+  case 13:
+    return gemel_maximum(y, x);
+  case 14:
+    return gemel_minimum(s, y);
+  case 15:
+    return gemel_maximum(gemel_mul(s, gemel_relu(x)), gemel_neg(gemel_mul(s, gemel_relu(y))));
   default:
     return gemel_tanh(y);
   }
@@ -374,7 +380,7 @@ static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int 
   fill(t);
   r->inputs[0] = t;
   for (k = 0; k < n_nodes; k++) {
-    y = chain_step(y, x, s, n_nodes < 10 ? 13 : 14); /* few: all of them in one chain */
+    y = chain_step(y, x, s, n_nodes < 10 ? 15 : 17); /* few: all of them in one chain */
     if (k + 1 == n_nodes || pick(15) == 0) {
       char name[8];
       snprintf(name, sizeof name, "y%d", r->n_outputs++);

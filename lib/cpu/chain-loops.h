@@ -61,6 +61,14 @@ static void NAME(stream)(PARAMETERS) {
 #define CLEAR_SIGN(a, k) a = (vec)((bits)a & ~(bits) - (vec){0});
 #define KEEP_POSITIVE(a, k) a = (vec)((bits)a & ((a > (vec){0}) | (a != a)));
 
+/* The one that the comparison names; of two zeros, both bits together (or either) make the sign;
+ * all bits, a NaN, where nothing compares. */
+#define EXTREME(a, b, first, second, zeros)                                                        \
+  (vec)(((bits)(a) & (first)) | ((bits)(b) & (second)) |                                           \
+        (((bits)(a)zeros(bits)(b)) & ((a) == (b))) | ~((first) | (second) | ((a) == (b))))
+#define MAXIMUM(a, k) a = EXTREME(a, p[k], a > p[k], a < p[k], &);
+#define MINIMUM(a, k) a = EXTREME(a, p[k], a<p[k], a> p[k], |);
+
 LINK(add_left, ADD_LEFT)
 LINK(add_right, ADD_RIGHT)
 LINK(add_both, ADD_BOTH)
@@ -76,20 +84,30 @@ LINK(div_both, DIV_BOTH)
 LINK(neg_left, NEGATE)
 LINK(abs_left, CLEAR_SIGN)
 LINK(relu_left, KEEP_POSITIVE)
+LINK(maximum_left, MAXIMUM)
+LINK(minimum_left, MINIMUM)
 
 #define ALL(name)                                                                                  \
   {                                                                                                \
     (gemel__chain_function) NAME(name##_left), (gemel__chain_function)NAME(name##_right),          \
         (gemel__chain_function)NAME(name##_both)                                                   \
   }
+#define EITHER(name)                                                                               \
+  { (gemel__chain_function) NAME(name), (gemel__chain_function)NAME(name) }
 #define ONE(name)                                                                                  \
   { (gemel__chain_function) NAME(name) }
 
 static const gemel__chain_function NAME(links)[GEMEL__SCALAR_COUNT][GEMEL__CHAIN_SIDES] = {
-    [GEMEL__SCALAR_add] = ALL(add),      [GEMEL__SCALAR_sub] = ALL(sub),
-    [GEMEL__SCALAR_mul] = ALL(mul),      [GEMEL__SCALAR_div] = ALL(div),
-    [GEMEL__SCALAR_neg] = ONE(neg_left), [GEMEL__SCALAR_sqr] = ONE(mul_both),
-    [GEMEL__SCALAR_abs] = ONE(abs_left), [GEMEL__SCALAR_relu] = ONE(relu_left),
+    [GEMEL__SCALAR_add] = ALL(add),
+    [GEMEL__SCALAR_sub] = ALL(sub),
+    [GEMEL__SCALAR_mul] = ALL(mul),
+    [GEMEL__SCALAR_div] = ALL(div),
+    [GEMEL__SCALAR_neg] = ONE(neg_left),
+    [GEMEL__SCALAR_sqr] = ONE(mul_both),
+    [GEMEL__SCALAR_abs] = ONE(abs_left),
+    [GEMEL__SCALAR_relu] = ONE(relu_left),
+    [GEMEL__SCALAR_maximum] = EITHER(maximum_left),
+    [GEMEL__SCALAR_minimum] = EITHER(minimum_left),
 };
 
 /* Whole blocks of eight vectors; returns the bytes done. */
@@ -135,5 +153,9 @@ static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(loa
 #undef BITS
 #undef ALL
 #undef ONE
+#undef EITHER
+#undef EXTREME
+#undef MAXIMUM
+#undef MINIMUM
 #undef T
 #undef TAG
