@@ -36,78 +36,97 @@ static void NAME(stream)(PARAMETERS) {
   EACH(STREAM_ONE)
 }
 
-#define LINK(name, statement)                                                                      \
+/* A link that does STEP(a, x) to each register a, where x is the operand's part. The operand of a
+ * FIXED link is the same everywhere, so that one vector of it is enough. */
+#define LINK(name, step)                                                                           \
   static void NAME(name)(PARAMETERS) {                                                             \
     const vec *p = (const vec *)(link->operand + at);                                              \
     (void)p;                                                                                       \
-    EACH(statement)                                                                                \
+    step(a0, p[0]) step(a1, p[1]) step(a2, p[2]) step(a3, p[3]);                                   \
+    step(a4, p[4]) step(a5, p[5]) step(a6, p[6]) step(a7, p[7]);                                   \
     CALL(link + 1);                                                                                \
   }
-
-#define ADD_LEFT(a, k) a = a + p[k];
-#define ADD_RIGHT(a, k) a = p[k] + a;
-#define ADD_BOTH(a, k) a = a + a;
-#define SUB_LEFT(a, k) a = a - p[k];
-#define SUB_RIGHT(a, k) a = p[k] - a;
-#define SUB_BOTH(a, k) a = a - a;
-#define MUL_LEFT(a, k) a = a * p[k];
-#define MUL_RIGHT(a, k) a = p[k] * a;
-#define MUL_BOTH(a, k) a = a * a;
-#define DIV_LEFT(a, k) a = a / p[k];
-#define DIV_RIGHT(a, k) a = p[k] / a;
-#define DIV_BOTH(a, k) a = a / a;
-#define NEGATE(a, k) a = -a;
-/* -0 has the sign bit alone; a comparison gives all bits or none. */
-#define CLEAR_SIGN(a, k) a = (vec)((bits)a & ~(bits) - (vec){0});
-#define KEEP_POSITIVE(a, k) a = (vec)((bits)a & ((a > (vec){0}) | (a != a)));
+#define FIXED_LINK(name, step)                                                                     \
+  static void NAME(name)(PARAMETERS) {                                                             \
+    const vec x = *(const vec *)link->operand;                                                     \
+    step(a0, x) step(a1, x) step(a2, x) step(a3, x);                                               \
+    step(a4, x) step(a5, x) step(a6, x) step(a7, x);                                               \
+    CALL(link + 1);                                                                                \
+  }
 
 /* The one that the comparison names; of two zeros, both bits together (or either) make the sign;
  * all bits, a NaN, where nothing compares. */
 #define EXTREME(a, b, first, second, zeros)                                                        \
   (vec)(((bits)(a) & (first)) | ((bits)(b) & (second)) |                                           \
         (((bits)(a)zeros(bits)(b)) & ((a) == (b))) | ~((first) | (second) | ((a) == (b))))
-#define MAXIMUM(a, k) a = EXTREME(a, p[k], a > p[k], a < p[k], &);
-#define MINIMUM(a, k) a = EXTREME(a, p[k], a<p[k], a> p[k], |);
+
+#define ADD_LEFT(a, x) a = a + x;
+#define ADD_RIGHT(a, x) a = x + a;
+#define ADD_BOTH(a, x) a = a + a;
+#define SUB_LEFT(a, x) a = a - x;
+#define SUB_RIGHT(a, x) a = x - a;
+#define SUB_BOTH(a, x) a = a - a;
+#define MUL_LEFT(a, x) a = a * x;
+#define MUL_RIGHT(a, x) a = x * a;
+#define MUL_BOTH(a, x) a = a * a;
+#define DIV_LEFT(a, x) a = a / x;
+#define DIV_RIGHT(a, x) a = x / a;
+#define DIV_BOTH(a, x) a = a / a;
+#define MAXIMUM(a, x) a = EXTREME(a, x, a > x, a < x, &);
+#define MINIMUM(a, x) a = EXTREME(a, x, a<x, a> x, |);
+#define NEGATE(a, x) a = -a;
+/* -0 has the sign bit alone; a comparison gives all bits or none. */
+#define CLEAR_SIGN(a, x) a = (vec)((bits)a & ~(bits) - (vec){0});
+#define KEEP_POSITIVE(a, x) a = (vec)((bits)a & ((a > (vec){0}) | (a != a)));
 
 LINK(add_left, ADD_LEFT)
 LINK(add_right, ADD_RIGHT)
 LINK(add_both, ADD_BOTH)
+FIXED_LINK(add_left_fixed, ADD_LEFT)
+FIXED_LINK(add_right_fixed, ADD_RIGHT)
 LINK(sub_left, SUB_LEFT)
 LINK(sub_right, SUB_RIGHT)
 LINK(sub_both, SUB_BOTH)
+FIXED_LINK(sub_left_fixed, SUB_LEFT)
+FIXED_LINK(sub_right_fixed, SUB_RIGHT)
 LINK(mul_left, MUL_LEFT)
 LINK(mul_right, MUL_RIGHT)
 LINK(mul_both, MUL_BOTH)
+FIXED_LINK(mul_left_fixed, MUL_LEFT)
+FIXED_LINK(mul_right_fixed, MUL_RIGHT)
 LINK(div_left, DIV_LEFT)
 LINK(div_right, DIV_RIGHT)
 LINK(div_both, DIV_BOTH)
-LINK(neg_left, NEGATE)
-LINK(abs_left, CLEAR_SIGN)
-LINK(relu_left, KEEP_POSITIVE)
-LINK(maximum_left, MAXIMUM)
-LINK(minimum_left, MINIMUM)
+FIXED_LINK(div_left_fixed, DIV_LEFT)
+FIXED_LINK(div_right_fixed, DIV_RIGHT)
+LINK(maximum, MAXIMUM)
+FIXED_LINK(maximum_fixed, MAXIMUM)
+LINK(minimum, MINIMUM)
+FIXED_LINK(minimum_fixed, MINIMUM)
+LINK(neg, NEGATE)
+LINK(abs, CLEAR_SIGN)
+LINK(relu, KEEP_POSITIVE)
 
+/* In the order of gemel__chain_side. */
+#define F(name) (gemel__chain_function) NAME(name)
 #define ALL(name)                                                                                  \
-  {                                                                                                \
-    (gemel__chain_function) NAME(name##_left), (gemel__chain_function)NAME(name##_right),          \
-        (gemel__chain_function)NAME(name##_both)                                                   \
-  }
+  { F(name##_left), F(name##_right), F(name##_both), F(name##_left_fixed), F(name##_right_fixed) }
 #define EITHER(name)                                                                               \
-  { (gemel__chain_function) NAME(name), (gemel__chain_function)NAME(name) }
+  { F(name), F(name), F(name), F(name##_fixed), F(name##_fixed) }
 #define ONE(name)                                                                                  \
-  { (gemel__chain_function) NAME(name) }
+  { F(name) }
 
 static const gemel__chain_function NAME(links)[GEMEL__SCALAR_COUNT][GEMEL__CHAIN_SIDES] = {
     [GEMEL__SCALAR_add] = ALL(add),
     [GEMEL__SCALAR_sub] = ALL(sub),
     [GEMEL__SCALAR_mul] = ALL(mul),
     [GEMEL__SCALAR_div] = ALL(div),
-    [GEMEL__SCALAR_neg] = ONE(neg_left),
+    [GEMEL__SCALAR_maximum] = EITHER(maximum),
+    [GEMEL__SCALAR_minimum] = EITHER(minimum),
+    [GEMEL__SCALAR_neg] = ONE(neg),
     [GEMEL__SCALAR_sqr] = ONE(mul_both),
-    [GEMEL__SCALAR_abs] = ONE(abs_left),
-    [GEMEL__SCALAR_relu] = ONE(relu_left),
-    [GEMEL__SCALAR_maximum] = EITHER(maximum_left),
-    [GEMEL__SCALAR_minimum] = EITHER(minimum_left),
+    [GEMEL__SCALAR_abs] = ONE(abs),
+    [GEMEL__SCALAR_relu] = ONE(relu),
 };
 
 /* Whole blocks of eight vectors; returns the bytes done. */
@@ -152,6 +171,8 @@ static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(loa
 #undef bits
 #undef BITS
 #undef ALL
+#undef F
+#undef FIXED_LINK
 #undef ONE
 #undef EITHER
 #undef EXTREME

@@ -25,6 +25,8 @@ typedef enum gemel__chain_side {
   GEMEL__CHAIN_LEFT,
   GEMEL__CHAIN_RIGHT,
   GEMEL__CHAIN_BOTH,
+  GEMEL__CHAIN_LEFT_FIXED, /* the other operand is the same everywhere */
+  GEMEL__CHAIN_RIGHT_FIXED,
   GEMEL__CHAIN_SIDES
 } gemel__chain_side;
 

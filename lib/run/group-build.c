@@ -27,6 +27,7 @@ typedef enum register_kind { IN_BUFFER, IN_OPERAND } register_kind;
 typedef struct reg {
   register_kind kind;
   uint8_t bytes;   /* of an element */
+  uint8_t fixed;   /* the same everywhere */
   uint8_t keep;    /* filled once: its buffer is nobody else's */
   int first, last; /* steps */
   uint16_t slot;
@@ -203,6 +204,7 @@ static gemel_status build_loads(builder *b) {
     b->loads[k].raw = new_reg(b, to->kind == GEMEL__LOAD_DIRECT ? IN_OPERAND : IN_BUFFER, bytes);
     b->loads[k].wide = NONE;
     b->regs[b->loads[k].raw].keep = to->kind == GEMEL__LOAD_FIXED;
+    b->regs[b->loads[k].raw].fixed = to->kind == GEMEL__LOAD_FIXED;
   }
   return GEMEL_OK;
 }
@@ -264,22 +266,31 @@ static gemel_status build_member(builder *b, uint32_t k) {
 
 /* ---- Chains ---- */
 
-/* How step K takes the value of register X on in a chain; NULL if it can't. */
-static gemel__chain_function link_of(const builder *b, int k, uint16_t x) {
+/* How step K takes the value of register X on; GEMEL__CHAIN_SIDES if it doesn't. */
+static gemel__chain_side side_of(const builder *b, int k, uint16_t x) {
   const gemel__step *s = &b->steps[k];
+  int two = b->rows[k]->n_inputs == 2;
+  if (s->in[0] == x) {
+    return !two                      ? GEMEL__CHAIN_LEFT
+           : s->in[1] == x           ? GEMEL__CHAIN_BOTH
+           : b->regs[s->in[1]].fixed ? GEMEL__CHAIN_LEFT_FIXED
+                                     : GEMEL__CHAIN_LEFT;
+  }
+  return !two || s->in[1] != x     ? GEMEL__CHAIN_SIDES
+         : b->regs[s->in[0]].fixed ? GEMEL__CHAIN_RIGHT_FIXED
+                                   : GEMEL__CHAIN_RIGHT;
+}
+
+/* The link for that; NULL if there is none. */
+static gemel__chain_function link_of(const builder *b, int k, uint16_t x) {
   const gemel__scalar_row *row = b->rows[k];
-  int left = s->in[0] == x, right;
+  gemel__chain_side side;
   if (row == NULL || row->n_inputs > 2 || b->floats[k] == GEMEL_DTYPE_COUNT) {
     return NULL;
   }
-  right = row->n_inputs == 2 && s->in[1] == x;
-  if (!left && !right) {
-    return NULL;
-  }
-  return gemel__chain_step(row, (gemel_dtype)b->floats[k],
-                           left && right ? GEMEL__CHAIN_BOTH
-                           : left        ? GEMEL__CHAIN_LEFT
-                                         : GEMEL__CHAIN_RIGHT);
+  side = side_of(b, k, x);
+  return side != GEMEL__CHAIN_SIDES ? gemel__chain_step(row, (gemel_dtype)b->floats[k], side)
+                                    : NULL;
 }
 
 /* Readers of each register. */
