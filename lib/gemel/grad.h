@@ -15,18 +15,18 @@ extern "C" {
 /* Reverse mode. For N_OUTPUTS values with cotangents SEEDS (same types; SEEDS NULL: ones, allowed
  * for scalars of a float dtype only), writes to GRADIENTS the cotangent of each of the N_WRT
  * values: type as the value's, zeros where nothing flows. All are values of one graph, to which the
- * derivative is appended; cost linear in the graph. Nodes appended before an error stay (unused), and
- * GRADIENTS may be written in part. Errors: GEMEL_NOT_DIFFERENTIABLE (names the node), GEMEL_BAD_TYPE
- * (not of a float dtype, a seed's type, a rule whose result doesn't fit), GEMEL_BAD_ARGUMENT (null
- * values, several graphs), GEMEL_NO_MEMORY; also the graph's. */
+ * derivative is appended; cost linear in the graph. Nodes appended before an error stay (unused),
+ * and GRADIENTS may be written in part. Errors: GEMEL_NOT_DIFFERENTIABLE (names the node),
+ * GEMEL_BAD_TYPE (not of a float dtype, a seed's type, a rule whose result doesn't fit),
+ * GEMEL_BAD_ARGUMENT (null values, several graphs), GEMEL_NO_MEMORY; also the graph's. */
 gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
                         size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
                         gemel_error *error);
 
 /* Forward mode (R-operator): given TANGENTS of the N_WRT values (same types), writes to DERIVATIVES
  * the tangent of each of the N_OUTPUTS values; zeros where nothing flows. Tangents of a value that
- * stands in WRT twice add up; a value in WRT keeps the tangent given, whatever it depends on. Errors
- * as above. */
+ * stands in WRT twice add up; a value in WRT keeps the tangent given, whatever it depends on.
+ * Errors as above. */
 gemel_status gemel_jvp(size_t n_outputs, const gemel_value *outputs, size_t n_wrt,
                        const gemel_value *wrt, const gemel_value *tangents,
                        gemel_value *derivatives, gemel_error *error);

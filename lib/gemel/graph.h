@@ -160,9 +160,9 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
 #define gemel_input(graph, name, type) gemel_input_at(graph, name, type, GEMEL_HERE)
 
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
- * Returns the graph's error status, GEMEL_OK if it has no error (an older one doesn't keep the output
- * from being added), or GEMEL_BAD_ARGUMENT for a null value. Errors: GEMEL_BAD_ARGUMENT (no such
- * value, name malformed or taken), GEMEL_NO_MEMORY. */
+ * Returns the graph's error status, GEMEL_OK if it has no error (an older one doesn't keep the
+ * output from being added), or GEMEL_BAD_ARGUMENT for a null value. Errors: GEMEL_BAD_ARGUMENT (no
+ * such value, name malformed or taken), GEMEL_NO_MEMORY. */
 gemel_status gemel_output(gemel_value value, const char *name);
 
 /* A constant that holds a copy of TENSOR. */
@@ -192,8 +192,8 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
 /* ---- Looking ---- */
 
 /* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes
- * with, in VALUE's graph and no other. GEMEL_DIM_NONE (and the error on the graph, GEMEL_BAD_TYPE or
- * GEMEL_NO_MEMORY) if VALUE is not an integer scalar. */
+ * with, in VALUE's graph and no other. GEMEL_DIM_NONE (and the error on the graph, GEMEL_BAD_TYPE
+ * or GEMEL_NO_MEMORY) if VALUE is not an integer scalar. */
 gemel_dim gemel_dim_of(gemel_value value);
 
 /* 1 if the value is null. */
