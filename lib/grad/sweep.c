@@ -121,11 +121,11 @@ int gemel__sweep_fits(const gemel__sweep *s, gemel_value derivative, gemel_value
   if (derivative.graph != s->graph || !gemel__is_value(derivative)) {
     return 0;
   }
-  d = gemel__type_at(context, gemel_value_type(derivative));
-  v = gemel__type_at(context, gemel_value_type(value));
-  if (d == v) {
+  if (gemel_value_type(derivative) == gemel_value_type(value)) {
     return 1;
   }
+  d = gemel__type_at(context, gemel_value_type(derivative));
+  v = gemel__type_at(context, gemel_value_type(value));
   if (d->dtype != v->dtype || d->rank != v->rank) {
     return 0;
   }
