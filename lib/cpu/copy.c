@@ -68,7 +68,7 @@ int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step)
   return kept;
 }
 
-enum { TO, FROM, BLOCK = 32 };
+enum { TO, FROM, BLOCK = 32, PARALLEL_BYTES = 512 << 10 };
 
 typedef struct layout {
   int rank;
@@ -102,17 +102,47 @@ static void sort_axes(layout *l) {
   }
 }
 
+/* One block of ROWS x COLUMNS elements of the target: source lines, which run along the rows' axis,
+ * are read whole, one after another, and taken apart in a buffer. Strides of lines are often powers
+ * of two, so that going back and forth between them would throw them out of the cache. */
+#define TURN_BLOCK(bytes)                                                                          \
+  for (j = 0; j < columns; j++) {                                                                  \
+    const char *line = from + j * from_strides[1];                                                 \
+    for (i = 0; i < rows; i++) {                                                                   \
+      memcpy(buffer + (i * BLOCK + j) * bytes, line + i * from_strides[0], bytes);                 \
+    }                                                                                              \
+  }                                                                                                \
+  break
+
+static void turn_block(size_t bytes, int64_t rows, int64_t columns, char *buffer, const char *from,
+                       const int64_t *from_strides) {
+  int64_t i, j;
+  switch (bytes) {
+  case 1:
+    TURN_BLOCK(1);
+  case 2:
+    TURN_BLOCK(2);
+  case 4:
+    TURN_BLOCK(4);
+  default:
+    TURN_BLOCK(8);
+  }
+}
+
 /* Two innermost axes in blocks. */
 static void copy_plane(size_t bytes, const int64_t *sizes, char *to, const int64_t *to_strides,
                        const char *from, const int64_t *from_strides) {
+  char buffer[BLOCK * BLOCK * 8];
   int64_t i, j, k;
   for (i = 0; i < sizes[0]; i += BLOCK) {
-    int64_t end = i + BLOCK < sizes[0] ? i + BLOCK : sizes[0];
+    int64_t rows = sizes[0] - i < BLOCK ? sizes[0] - i : BLOCK;
     for (j = 0; j < sizes[1]; j += BLOCK) {
-      int64_t n = j + BLOCK < sizes[1] ? BLOCK : sizes[1] - j;
-      for (k = i; k < end; k++) {
-        gemel__copy_row(bytes, n, to + k * to_strides[0] + j * to_strides[1], to_strides[1],
-                        from + k * from_strides[0] + j * from_strides[1], from_strides[1]);
+      int64_t columns = sizes[1] - j < BLOCK ? sizes[1] - j : BLOCK;
+      turn_block(bytes, rows, columns, buffer, from + i * from_strides[0] + j * from_strides[1],
+                 from_strides);
+      for (k = 0; k < rows; k++) {
+        gemel__copy_row(bytes, columns, to + (i + k) * to_strides[0] + j * to_strides[1],
+                        to_strides[1], buffer + k * BLOCK * (int64_t)bytes, (int64_t)bytes);
       }
     }
   }
@@ -151,24 +181,69 @@ static void copy_rows(size_t bytes, const layout *l, char *to, const char *from)
   } while (advance(l, outer, index, &to, &from));
 }
 
-void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
-                         const int64_t *to_strides, const void *from, const int64_t *from_strides) {
-  layout l;
+/* The layouts, axes merged and in the target's order. -1 if there is nothing to copy. */
+static int make_layout(layout *l, int rank, const int64_t *shape, const int64_t *to_strides,
+                       const int64_t *from_strides) {
   int k;
   for (k = 0; k < rank; k++) {
     if (shape[k] == 0) {
-      return;
+      return -1;
     }
-    l.sizes[k] = shape[k];
-    l.strides[TO][k] = to_strides[k];
-    l.strides[FROM][k] = from_strides[k];
+    l->sizes[k] = shape[k];
+    l->strides[TO][k] = to_strides[k];
+    l->strides[FROM][k] = from_strides[k];
   }
-  l.rank = gemel__collapse(rank, l.sizes, 2, &l.strides[0][0], GEMEL_MAX_RANK);
-  if (l.rank == 0) {
-    memcpy(to, from, element_bytes);
+  l->rank = gemel__collapse(rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
+  sort_axes(l);
+  l->rank = gemel__collapse(l->rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
+  return 0;
+}
+
+static void copy_all(size_t bytes, const layout *l, char *to, const char *from) {
+  if (l->rank == 0) {
+    memcpy(to, from, bytes);
+  } else {
+    copy_rows(bytes, l, to, from);
+  }
+}
+
+void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
+                         const int64_t *to_strides, const void *from, const int64_t *from_strides) {
+  layout l;
+  if (make_layout(&l, rank, shape, to_strides, from_strides) == 0) {
+    copy_all(element_bytes, &l, to, from);
+  }
+}
+
+static int64_t count(const layout *l) {
+  int64_t n = 1;
+  int k;
+  for (k = 0; k < l->rank; k++) {
+    n *= l->sizes[k];
+  }
+  return n;
+}
+
+void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int64_t *shape,
+                          void *to, const int64_t *to_strides, const void *from,
+                          const int64_t *from_strides) {
+  layout l;
+  int64_t part, parts;
+  if (make_layout(&l, rank, shape, to_strides, from_strides) != 0) {
     return;
   }
-  sort_axes(&l);
-  l.rank = gemel__collapse(l.rank, l.sizes, 2, &l.strides[0][0], GEMEL_MAX_RANK);
-  copy_rows(element_bytes, &l, to, from);
+  parts = l.rank > 0 && l.sizes[0] < threads ? l.sizes[0] : threads;
+  if (l.rank == 0 || parts < 2 || count(&l) * (int64_t)element_bytes < PARALLEL_BYTES) {
+    copy_all(element_bytes, &l, to, from);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (part = 0; part < parts; part++) {
+    layout mine = l;
+    int64_t begin = l.sizes[0] / parts * part + l.sizes[0] % parts * part / parts;
+    int64_t end = l.sizes[0] / parts * (part + 1) + l.sizes[0] % parts * (part + 1) / parts;
+    mine.sizes[0] = end - begin;
+    copy_rows(element_bytes, &mine, (char *)to + begin * l.strides[TO][0],
+              (const char *)from + begin * l.strides[FROM][0]);
+  }
 }

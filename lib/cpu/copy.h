@@ -18,6 +18,11 @@ int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step)
 void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
                          const int64_t *to_strides, const void *from, const int64_t *from_strides);
 
+/* The same on up to THREADS threads where that pays. */
+void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int64_t *shape,
+                          void *to, const int64_t *to_strides, const void *from,
+                          const int64_t *from_strides);
+
 /* Copies N elements of BYTES bytes each, TO_STEP and FROM_STEP bytes apart. */
 void gemel__copy_row(size_t bytes, int64_t n, char *to, int64_t to_step, const char *from,
                      int64_t from_step);

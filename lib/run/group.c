@@ -87,8 +87,73 @@ static gemel_status place_members(gemel__planner *planner, gemel__group *group) 
   return GEMEL_OK;
 }
 
+/* ---- Transposed operands ---- */
+
+enum { BIG_OPERAND = 256 << 10, FAR_APART = 64 };
+
+/* 1 if rows of a big operand lie across the iteration's: each of its cache lines would be brought
+ * for one element at a time. */
+static int lies_across(const gemel__layout *l) {
+  int64_t inner = 0, least = INT64_MAX;
+  int k;
+  if (l->bytes < BIG_OPERAND) {
+    return 0;
+  }
+  for (k = 0; k < l->rank; k++) {
+    int64_t stride = l->strides[k] < 0 ? -l->strides[k] : l->strides[k];
+    if (l->shape[k] > 1 && stride > 0) {
+      least = stride < least ? stride : least;
+      inner = stride;
+    }
+  }
+  return inner >= FAR_APART && least < inner;
+}
+
+/* Copies such an operand, in blocks, to memory of its own in the right order. */
+static gemel_status straighten(gemel__planner *planner, gemel__group *group,
+                               gemel__group_load *load) {
+  gemel__layout *l = load->layout, *straight;
+  gemel__buffer *buffer = gemel__buffer_new(planner, l->bytes, load->uses), *old = load->buffer;
+  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  int64_t strides[GEMEL_MAX_RANK], elements, bytes;
+  gemel_status status =
+      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, planner->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  straight = gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
+  if (buffer == NULL || move == NULL || straight == NULL) {
+    return gemel__no_memory(planner->error, "a plan");
+  }
+  memset(move, 0, sizeof *move);
+  move->layout = l;
+  move->to_strides = straight->strides;
+  if (gemel__fix(planner, &move->from, old, l->offset) != 0 ||
+      gemel__fix(planner, &move->to, buffer, 0) != 0 ||
+      gemel__emit(planner, GEMEL__I_COPY, group->members[0].node, move) != 0) {
+    return gemel__no_memory(planner->error, "a plan");
+  }
+  load->layout = straight;
+  load->buffer = buffer;
+  return gemel__buffer_use(planner, old, load->uses);
+}
+
+static gemel_status straighten_loads(gemel__planner *planner, gemel__group *group) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < group->n_loads && status == GEMEL_OK; k++) {
+    if (lies_across(group->loads[k].layout)) {
+      status = straighten(planner, group, &group->loads[k]);
+    }
+  }
+  return status;
+}
+
 static gemel_status close_group(gemel__planner *planner, gemel__group *group) {
-  gemel_status status = place_members(planner, group);
+  gemel_status status = straighten_loads(planner, group);
+  if (status == GEMEL_OK) {
+    status = place_members(planner, group);
+  }
   if (status == GEMEL_OK) {
     status = gemel__group_build(planner, group);
   }

@@ -19,10 +19,10 @@ static void patch(gemel_function *f, const gemel__segment *s) {
   }
 }
 
-static void run_copy(const gemel__move *move) {
+static void run_copy(const gemel_function *f, const gemel__move *move) {
   const gemel__layout *l = move->layout;
-  gemel__copy_strided(gemel_dtype_size(l->dtype), l->rank, l->shape, move->to, move->to_strides,
-                      move->from, l->strides);
+  gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape, move->to,
+                       move->to_strides, move->from, l->strides);
 }
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a stand-in. */
@@ -30,9 +30,9 @@ static void run_result(gemel_function *f, const gemel__move *move) {
   const gemel__layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   if (gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, NULL) == GEMEL_OK) {
-    gemel__copy_strided(gemel_dtype_size(l->dtype), l->rank, l->shape,
-                        f->ports[f->program.n_inputs + move->output], strides, move->from,
-                        l->strides);
+    gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape,
+                         f->ports[f->program.n_inputs + move->output], strides, move->from,
+                         l->strides);
   }
 }
 
@@ -148,7 +148,7 @@ gemel_status gemel__segment_run(gemel_function *f, gemel__segment *s) {
       status = run_dynamic(f, instr->body);
       break;
     case GEMEL__I_COPY:
-      run_copy(instr->body);
+      run_copy(f, instr->body);
       break;
     case GEMEL__I_RESULT:
       run_result(f, instr->body);
