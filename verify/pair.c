@@ -119,11 +119,12 @@ struct sizes {
   const char *names[MAX_SYMBOLS];
   int64_t values[MAX_SYMBOLS];
   size_t n;
+  int small; /* only sizes up to 3 */
 };
 
 /* A size for a symbol: the same for the same name. Sizes 0 and 1 come up, but not often. */
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
-  static const int64_t usual[] = {2, 3, 4, 5, 1, 6, 3, 0};
+  static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
   struct sizes *s = user;
   size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
@@ -139,7 +140,8 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
     return -1;
   }
   s->names[s->n] = atom->name;
-  s->values[s->n] = usual[gemel__random_below(s->random, sizeof usual / sizeof *usual)];
+  s->values[s->n] =
+      usual[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
   *value = s->values[s->n++];
   return 0;
 }
@@ -181,7 +183,11 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
   }
   status = graph_status(into, error);
   if (status == GEMEL_OK) {
-    status = gemel__graph_inline(into, from, inputs, outputs, error);
+    gemel_dim sizes[MAX_SYMBOLS];
+    for (k = 0; k < s->n; k++) {
+      sizes[k] = gemel_dim_constant(s->context, s->values[k]);
+    }
+    status = gemel__graph_instantiate(into, from, inputs, outputs, s->n, s->names, sizes, error);
   }
   for (k = 0; k < gemel_graph_output_count(order) && status == GEMEL_OK; k++) {
     const char *name = gemel_graph_output_name(order, k);
@@ -219,6 +225,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     memset(pair, 0, sizeof *pair);
     s.context = gemel_graph_context(a);
     s.random = random;
+    s.small = gemel__random_below(random, 2) == 0;
     status = instantiate(&pair->a, a, a, &s, error);
     if (status == GEMEL_OK) {
       status = instantiate(&pair->b, b, a, &s, error);

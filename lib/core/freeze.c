@@ -239,9 +239,27 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
   return status;
 }
 
+static int bind_given(struct inlining *s, size_t n, const char *const *symbols,
+                      const gemel_dim *sizes) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    if (add_binding(s, symbols[k], sizes[k]) != 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
                                  const gemel_value *inputs, gemel_value *outputs,
                                  gemel_error *error) {
+  return gemel__graph_instantiate(into, body, inputs, outputs, 0, NULL, NULL, error);
+}
+
+gemel_status gemel__graph_instantiate(gemel_graph *into, const gemel_graph *body,
+                                      const gemel_value *inputs, gemel_value *outputs, size_t n,
+                                      const char *const *symbols, const gemel_dim *sizes,
+                                      gemel_error *error) {
   struct inlining s;
   size_t n_nodes = body->n_nodes;
   uint32_t most = most_inputs(body);
@@ -254,7 +272,7 @@ gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
   s.body = body;
   s.n_nodes = n_nodes;
   s.map = gemel__alloc_array(n_nodes, sizeof *s.map);
-  if (live == NULL || scratch == NULL || s.map == NULL) {
+  if (live == NULL || scratch == NULL || s.map == NULL || bind_given(&s, n, symbols, sizes) != 0) {
     gemel__no_memory(error, "a body");
   } else {
     gemel__graph_live(body, live);

@@ -127,6 +127,13 @@ gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
                                  const gemel_value *inputs, gemel_value *outputs,
                                  gemel_error *error);
 
+/* The same, with sizes given for N symbols (interned names), which inputs alone may not tell: T in
+ * f32[2*T]. */
+gemel_status gemel__graph_instantiate(gemel_graph *into, const gemel_graph *body,
+                                      const gemel_value *inputs, gemel_value *outputs, size_t n,
+                                      const char *const *symbols, const gemel_dim *sizes,
+                                      gemel_error *error);
+
 /* In debug builds gemel_graph_check, else GEMEL_OK: whatever makes or extends a graph ends with it.
  */
 static inline gemel_status gemel__debug_check(const gemel_graph *graph, gemel_error *error) {
