@@ -4,6 +4,7 @@
 
 library_tests =
 library_tests += %reldir%/t-binary
+library_tests += %reldir%/t-check
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
@@ -13,6 +14,7 @@ library_tests += %reldir%/t-hostile
 library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
+library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-shape
@@ -20,9 +22,11 @@ library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-text
+library_tests += %reldir%/t-threads
 library_tests += %reldir%/t-tensor
 library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-reduce
+library_tests += %reldir%/t-scale
 
 verify_tests =
 verify_tests += %reldir%/t-bound

@@ -59,6 +59,7 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
                           gemel_type *outputs, gemel_error *error) {
   gemel_infer call;
   gemel_status status;
+  unsigned failures = gemel__dim_memory_failures(context);
   memset(&call, 0, sizeof call);
   call.size = sizeof call;
   call.context = context;
@@ -76,6 +77,10 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
   }
   status = op->record.infer(&call);
   *n_outputs = call.n_outputs;
+  /* a rule that got no dim may have thought that two sizes differ, or that nothing is known */
+  if (gemel__dim_memory_failures(context) != failures) {
+    return gemel__no_memory(error, "sizes");
+  }
   if (status != GEMEL_OK && error != NULL && error->status != status) {
     gemel__fail(error, status, "%s", gemel_status_text(status));
   }

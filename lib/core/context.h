@@ -113,9 +113,10 @@ void gemel__dims_free(struct gemel__dims *dims);
 gemel_dim gemel__dim_value(gemel_context *context, uint32_t node, uint32_t output);
 gemel_dim gemel__dim_input(gemel_context *context, uint32_t k);
 
-/* How often an operation on dims has failed for want of memory: whoever gets GEMEL_DIM_NONE and
- * must say why compares this with what it was before. */
+/* How often an operation on dims or types has failed for want of memory: whoever gets
+ * GEMEL_DIM_NONE and must say why compares this with what it was before. */
 unsigned gemel__dim_memory_failures(gemel_context *context);
+void gemel__dim_count_memory_failure(gemel_context *context);
 
 /* What an atom of a dim is. */
 typedef enum gemel__atom_kind {

@@ -64,6 +64,10 @@ unsigned gemel__dim_memory_failures(gemel_context *context) {
   return atomic_load(&context->dims->memory_failures);
 }
 
+void gemel__dim_count_memory_failure(gemel_context *context) {
+  atomic_fetch_add(&context->dims->memory_failures, 1);
+}
+
 /* Counts a failed allocation; returns 0, the id of nothing. */
 static uint32_t no_room(struct gemel__dims *dims) {
   atomic_fetch_add(&dims->memory_failures, 1);

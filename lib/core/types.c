@@ -39,12 +39,14 @@ static gemel_type add_type(gemel_context *context, struct type_key *key) {
   gemel_dim *dims = gemel__arena_copy(&context->arena, key->type.dims, bytes);
   struct gemel__type *type;
   if (dims == NULL || (type = gemel__stable_push(&context->types)) == NULL) {
+    gemel__dim_count_memory_failure(context);
     return GEMEL_TYPE_NONE;
   }
   *type = key->type;
   type->dims = dims;
   if (gemel__idtable_add(&context->type_table, type->hash, id, stored_type_hash, key) != 0) {
     gemel__stable_pop(&context->types);
+    gemel__dim_count_memory_failure(context);
     return GEMEL_TYPE_NONE;
   }
   return id;

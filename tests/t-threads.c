@@ -1,0 +1,278 @@
+/*
+ * One context, many threads: each builds, differentiates, prints, parses, compiles and runs graphs
+ * of its own while all of them intern the same and other names, sizes, types and attributes, and
+ * register operations. Nothing may be lost or be two things. A build with -fsanitize=thread makes
+ * these tests about races, too.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "ct.h"
+
+enum { THREADS = 6, ROUNDS = 150 };
+
+static gemel_context *c;
+static gemel_graph *shared_body;
+static atomic_int ready;
+
+struct job {
+  int number;
+  int wrong; /* line of the first thing that went wrong; 0: none */
+  gemel_dim dims[ROUNDS];
+  gemel_type types[ROUNDS];
+};
+
+#define MUST(condition)                                                                            \
+  do {                                                                                             \
+    if (!(condition) && job->wrong == 0) {                                                         \
+      job->wrong = __LINE__;                                                                       \
+    }                                                                                              \
+  } while (0)
+
+/* All start together, or the first would be done before the last begins. */
+static void wait_for_all(void) {
+  atomic_fetch_add(&ready, 1);
+  while (atomic_load(&ready) < THREADS) {
+  }
+}
+
+static void run(void *(*work)(void *), struct job *jobs) {
+  pthread_t threads[THREADS];
+  int k;
+  atomic_store(&ready, 0);
+  for (k = 0; k < THREADS; k++) {
+    memset(&jobs[k], 0, sizeof jobs[k]);
+    jobs[k].number = k;
+    if (pthread_create(&threads[k], NULL, work, &jobs[k]) != 0) {
+      CT_FAIL("no thread %d", k);
+      _Exit(1); /* the others wait for it */
+    }
+  }
+  for (k = 0; k < THREADS; k++) {
+    pthread_join(threads[k], NULL);
+    if (jobs[k].wrong != 0) {
+      CT_FAIL("thread %d: line %d", k, jobs[k].wrong);
+    }
+  }
+}
+
+/* ---- Interning ---- */
+
+static void *intern(void *user) {
+  struct job *job = user;
+  gemel_dim sum = gemel_dim_constant(c, 0);
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS; k++) {
+    char name[24], text[4096], again[4096];
+    gemel_dim dims[2];
+    snprintf(name, sizeof name, "size_%d", k);
+    dims[0] = gemel_dim_symbol(c, name);
+    dims[1] = gemel_dim_mul(c, dims[0], gemel_dim_constant(c, 2000 + k));
+    sum = k % 20 == 0 ? dims[1] : gemel_dim_add(c, gemel_dim_max(c, sum, dims[0]), dims[1]);
+    job->dims[k] = sum;
+    job->types[k] = gemel_type_new(c, GEMEL_F32, 2, dims, GEMEL_SPACE_HOST);
+    MUST(sum != GEMEL_DIM_NONE && job->types[k] != GEMEL_TYPE_NONE);
+    gemel_type_format(c, job->types[k], text, sizeof text);
+    MUST(strncmp(text, "f32[size_", 9) == 0);
+    gemel_dim_format(c, sum, again, sizeof again);
+    MUST(strstr(again, name) != NULL);
+    MUST(gemel_type_dims(c, job->types[k])[0] == dims[0]);
+  }
+  return NULL;
+}
+
+/* Each thread got the same ids for the same things. */
+static void interning(const void *data) {
+  static struct job jobs[THREADS];
+  int k;
+  (void)data;
+  run(intern, jobs);
+  for (k = 1; k < THREADS; k++) {
+    CT_EQ_MEM(jobs[k].dims, jobs[0].dims, sizeof jobs[0].dims);
+    CT_EQ_MEM(jobs[k].types, jobs[0].types, sizeof jobs[0].types);
+  }
+}
+
+/* ---- Operations ---- */
+
+static gemel_status same_type(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status no_run(const gemel_kernel_call *call) {
+  (void)call;
+  return GEMEL_UNSUPPORTED;
+}
+
+static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
+static const gemel_attr_spec schema[] = {
+    {"word", GEMEL_ATTR_STRING, "some"}, {"size", GEMEL_ATTR_INT, "3"}, {NULL, 0, NULL}};
+
+static void *register_all(void *user) {
+  struct job *job = user;
+  gemel_graph *g = gemel_graph_new(c, NULL);
+  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 0, NULL));
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS; k++) {
+    char name[24];
+    gemel_operation op;
+    gemel_attr word = gemel_attr_string("word", name);
+    gemel_status status;
+    memset(&op, 0, sizeof op);
+    snprintf(name, sizeof name, "own_%d", k);
+    op.size = sizeof op;
+    op.name = name;
+    op.min_inputs = op.max_inputs = op.version = 1;
+    op.attrs = schema;
+    op.infer = same_type;
+    op.kernels = kernels;
+    status = gemel_register_operation(c, &op, NULL);
+    MUST(status == GEMEL_OK || status == GEMEL_BAD_ARGUMENT);
+    job->dims[k] = status == GEMEL_OK;
+    MUST(strcmp(gemel_find_operation(c, name)->name, name) == 0);
+    MUST(gemel_operation_at(c, gemel_operation_count(c) - 1)->infer != NULL);
+    x = gemel_apply(g, name, 1, &x, 1, &word);
+    MUST(!gemel_is_null(x));
+  }
+  MUST(gemel_graph_check(g, NULL) == GEMEL_OK);
+  gemel_graph_unref(g);
+  return NULL;
+}
+
+/* Of all the threads that register a name, one succeeds. */
+static void registering(const void *data) {
+  static struct job jobs[THREADS];
+  size_t before = gemel_operation_count(c);
+  int k, j;
+  (void)data;
+  run(register_all, jobs);
+  for (k = 0; k < ROUNDS; k++) {
+    int succeeded = 0;
+    for (j = 0; j < THREADS; j++) {
+      succeeded += (int)jobs[j].dims[k];
+    }
+    CT_EQ_INT(succeeded, 1);
+  }
+  CT_EQ_INT(gemel_operation_count(c), before + ROUNDS);
+}
+
+/* ---- Graphs ---- */
+
+static gemel_value layer(gemel_graph *g, gemel_value x, int k) {
+  gemel_value w[2];
+  w[0] = gemel_mul(x, gemel_scalar(g, GEMEL_F32, 1.0 / (k % 50 + 1)));
+  w[1] = gemel_tanh(gemel_add(x, w[0]));
+  return k % 3 == 0 ? gemel_invoke(2, w, shared_body) : gemel_maximum(w[0], w[1]);
+}
+
+static void whole_life(struct job *job, int round) {
+  gemel_graph *g = gemel_graph_new(c, NULL), *back;
+  int64_t n = round % 9 + 1;
+  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 1, &n)), y = x, d = x;
+  gemel_tensor *in = gemel_tensor_new(GEMEL_F32, 1, &n, NULL), *out[2] = {NULL, NULL};
+  char name[32], *text;
+  int k;
+  for (k = 0; k < 8; k++) {
+    y = layer(g, y, round + k);
+  }
+  y = gemel_sum(y, 0, NULL, 0);
+  snprintf(name, sizeof name, "y_%d_%d", job->number, round);
+  MUST(gemel_output(y, name) == GEMEL_OK);
+  MUST(gemel_grad(1, &y, NULL, 1, &x, &d, NULL) == GEMEL_OK);
+  MUST(gemel_output(d, "d") == GEMEL_OK);
+  MUST(gemel_graph_check(g, NULL) == GEMEL_OK);
+  text = gemel_print_string(g, "g", NULL);
+  MUST(text != NULL);
+  back = gemel_parse(c, text, strlen(text), "t", NULL, NULL);
+  MUST(gemel_graph_check(back, NULL) == GEMEL_OK);
+  MUST(gemel_evaluate(back, &in, out, NULL) == GEMEL_OK);
+  MUST(out[0] != NULL && *(float *)gemel_tensor_data(out[0]) == 0);
+  gemel_text_free(text);
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+  gemel_graph_unref(back);
+  gemel_graph_unref(g);
+}
+
+static void *live(void *user) {
+  struct job *job = user;
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS / 10; k++) {
+    whole_life(job, k);
+  }
+  return NULL;
+}
+
+static void graphs(const void *data) {
+  static struct job jobs[THREADS];
+  gemel_value a, b;
+  gemel_dim size = gemel_dim_symbol(c, "N");
+  (void)data;
+  shared_body = gemel_graph_new(c, NULL);
+  a = gemel_input(shared_body, "a", gemel_type_new(c, GEMEL_F32, 1, &size, 0));
+  b = gemel_input(shared_body, "b", gemel_type_new(c, GEMEL_F32, 1, &size, 0));
+  gemel_output(gemel_mul(a, gemel_exp(b)), "r");
+  run(live, jobs);
+  gemel_graph_unref(shared_body);
+}
+
+/* The last reference may go on any thread. */
+static void *let_go(void *user) {
+  gemel_graph *g = user;
+  gemel_graph_unref(g);
+  return NULL;
+}
+
+static void references(const void *data) {
+  gemel_context *own = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(own, NULL);
+  pthread_t threads[THREADS];
+  int k;
+  (void)data;
+  for (k = 0; k < THREADS; k++) {
+    gemel_graph_ref(g);
+  }
+  gemel_graph_unref(g);
+  gemel_context_unref(own);
+  for (k = 0; k < THREADS; k++) {
+    CT_REQUIRE(pthread_create(&threads[k], NULL, let_go, g) == 0);
+  }
+  for (k = 0; k < THREADS; k++) {
+    pthread_join(threads[k], NULL);
+  }
+}
+
+static void begin(const void *data) {
+  (void)data;
+  c = gemel_context_new(NULL);
+  CT_REQUIRE(c != NULL);
+}
+
+static void end(const void *data) {
+  (void)data;
+  gemel_context_unref(c);
+  c = NULL;
+}
+
+void ct_register(void) {
+  static const ct_test tests[] = {
+      CT_TEST("begin", begin, NULL),
+      CT_TEST("interning", interning, NULL),
+      CT_TEST("registering", registering, NULL),
+      CT_TEST("graphs", graphs, NULL),
+      CT_TEST("references", references, NULL),
+      CT_TEST("end", end, NULL),
+  };
+  ct_suite("threads", tests, CT_COUNT(tests));
+}
