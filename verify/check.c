@@ -9,6 +9,10 @@
  * transcendental function, an overflow of the significand) the element isn't compared, but counted
  * as inexact.
  *
+ * Besides, in every tier: variants that do the same arithmetic in the same order must agree in
+ * every bit, rounding included. That is so for graphs of elementwise and moving operations in all
+ * variants, and for others but matrix products whatever the number of threads.
+ *
  * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
  */
 #include <math.h>
@@ -16,6 +20,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/graph.h"
 #include "domains/bound.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
@@ -80,6 +85,8 @@ struct judge {
   gemel__rtensor *reference; /* in the tier's domain */
   gemel__rtensor *bounds;    /* tier integer: in domain B too */
   gemel__domain *domain, *bound_domain;
+  enum { AGREE_NOT, AGREE_THREADS, AGREE_ALL } agree; /* which variants must give the same bits */
+  gemel_tensor **first;                               /* results of the first variant, for that */
   int exact_copies; /* tier special: the operation moves elements and computes nothing */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
@@ -140,6 +147,57 @@ static int shapes_agree(const gemel__rtensor *r, const gemel_tensor *tensor) {
          memcmp(r->shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *r->shape) == 0;
 }
 
+/* ---- Agreement ---- */
+
+static int agreement_of(const gemel_graph *graph) {
+  size_t n = gemel_graph_node_count(graph), k;
+  int agree = AGREE_ALL;
+  for (k = 0; k < n; k++) {
+    const char *family = gemel__operation_family(gemel__node_op(graph, (uint32_t)k)->record.name);
+    if (strcmp(family, "reduce") == 0 || strcmp(family, "softmax") == 0) {
+      agree = agree == AGREE_ALL ? AGREE_THREADS : agree;
+    } else if (strcmp(family, "elementwise") != 0 && strcmp(family, "shape") != 0 &&
+               strcmp(family, "index") != 0 && strcmp(family, "source") != 0) {
+      return AGREE_NOT;
+    }
+  }
+  return agree;
+}
+
+/* Which variants compute in the same order: the first one and V. */
+static int must_agree(const struct judge *j, const gemel__variant *v) {
+  return j->agree == AGREE_ALL || (j->agree == AGREE_THREADS && !v->plain && !v->scattered);
+}
+
+static int same_bits(gemel_dtype dtype, const void *a, const void *b) {
+  return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ||
+         (is_float(dtype) && isnan(gemel__decode(dtype, a)) && isnan(gemel__decode(dtype, b)));
+}
+
+static void hold_together(const struct judge *j, size_t output, const gemel_tensor *tensor,
+                          const char *variant, gemel__outcome *outcome) {
+  const gemel_tensor *first = j->first[output];
+  gemel_dtype dtype = gemel_tensor_dtype(first);
+  size_t n = (size_t)gemel_tensor_elements(first), i;
+  if (n != (size_t)gemel_tensor_elements(tensor) || dtype != gemel_tensor_dtype(tensor)) {
+    return; /* the comparison with the reference says so */
+  }
+  outcome->agreed += n;
+  for (i = 0; i < n; i++) {
+    const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
+    if (!same_bits(dtype, a, b)) {
+      outcome->refuted = 1;
+      outcome->output = output;
+      outcome->element = i;
+      outcome->variant = variant;
+      snprintf(outcome->expected, sizeof outcome->expected, "%.17g as %s", gemel__decode(dtype, a),
+               gemel__variants[0].name);
+      snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, b));
+      return;
+    }
+  }
+}
+
 static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
                               gemel_tensor *const *values, const gemel__trial *trial,
                               gemel_tensor **outputs, gemel__outcome *outcome, gemel_error *error) {
@@ -155,6 +213,12 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
     return judge_failure(status, variant->name, &problem, outcome, error);
   }
   for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
+    if (j->first[k] != NULL && must_agree(j, variant)) {
+      hold_together(j, k, outputs[k], variant->name, outcome);
+    }
+    if (outcome->refuted || j->reference == NULL) {
+      continue;
+    }
     if (!shapes_agree(&j->reference[k], outputs[k])) {
       outcome->refuted = 1;
       outcome->output = k;
@@ -165,6 +229,10 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
       judge_tensor(j, k, outputs[k], variant->name, outcome);
     }
   }
+  for (k = 0; k < j->n_outputs && variant == gemel__variants; k++) {
+    j->first[k] = outputs[k];
+    outputs[k] = NULL;
+  }
   gemel__tensors_release(j->n_outputs, outputs);
   return GEMEL_OK;
 }
@@ -174,19 +242,35 @@ static gemel_status judge_variants(struct judge *j, gemel_tensor *const *values,
                                    gemel_error *error) {
   static const gemel__variant own = {"kernel", 0, 1, 0};
   const gemel__variant *variant = trial->kernel != NULL ? &own : gemel__variants;
-  gemel_tensor **outputs = gemel__alloc_array(j->n_outputs, sizeof *outputs);
+  gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
   gemel_status status = GEMEL_OK;
   if (outputs == NULL) {
     return gemel__no_memory(error, "results");
   }
+  j->agree = trial->kernel != NULL ? AGREE_NOT : agreement_of(j->instance->graph);
+  j->first = outputs + j->n_outputs;
   for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
     status = judge_run(j, variant, values, trial, outputs, outcome, error);
     if (trial->kernel != NULL) {
       break;
     }
   }
-  gemel__free(outputs, j->n_outputs * sizeof *outputs);
+  gemel__tensors_release(2 * j->n_outputs, outputs);
+  gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
   return status;
+}
+
+gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
+                                    const gemel__trial *trial, gemel__outcome *outcome,
+                                    gemel_error *error) {
+  struct judge j;
+  memset(&j, 0, sizeof j);
+  j.instance = instance;
+  j.n_outputs = gemel_graph_output_count(instance->graph);
+  if (agreement_of(instance->graph) == AGREE_NOT) {
+    return GEMEL_DECLINED;
+  }
+  return judge_variants(&j, values, trial, outcome, error);
 }
 
 /* Evaluates the reference on the judge's domain(s), judges, cleans up. */
@@ -265,7 +349,7 @@ gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor 
                                   gemel_error *error) {
   gemel__ordered *o = gemel__ordered_new(128);
   gemel__bound *b = gemel__bound_new(128);
-  struct judge j = {instance, 0, NULL, NULL, NULL, NULL, 0, element_integer};
+  struct judge j = {.instance = instance, .element = element_integer};
   gemel_status status;
   if (o == NULL || b == NULL) {
     status = gemel__no_memory(error, "a domain");
@@ -303,7 +387,7 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
                                 const gemel__trial *trial, gemel__outcome *outcome,
                                 gemel_error *error) {
   gemel__bound *b = gemel__bound_new(128);
-  struct judge j = {instance, 0, NULL, NULL, NULL, NULL, 0, element_float};
+  struct judge j = {.instance = instance, .element = element_float};
   gemel_status status;
   if (b == NULL) {
     return gemel__no_memory(error, "a domain");
@@ -353,7 +437,7 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error) {
   gemel__special *s = gemel__special_new();
-  struct judge j = {instance, 0, NULL, NULL, NULL, NULL, 0, element_special};
+  struct judge j = {.instance = instance, .element = element_special};
   const char *family =
       gemel__operation_family(gemel_value_operation(gemel_graph_output(instance->graph, 0)));
   gemel_status status;

@@ -11,7 +11,8 @@
 #include "core/graph.h"
 #include "tiers.h"
 
-const gemel__variant gemel__variants[] = {{"fused", 0, 0, 0},
+/* A fixed number of threads, so that a run doesn't depend on the machine. */
+const gemel__variant gemel__variants[] = {{"fused", 0, 3, 0},
                                           {"plain", 1, 1, 0},
                                           {"one thread", 0, 1, 0},
                                           {"odd layout", 0, 2, 1},
@@ -176,6 +177,24 @@ static gemel_status call_scattered(gemel_function *function, const gemel__instan
   return status;
 }
 
+/* Results for the library to write into, so that what it leaves unwritten shows: NaN in floats. */
+static gemel_status prefill(const gemel__instance *instance, gemel_tensor **outputs,
+                            gemel_error *error) {
+  size_t k, n_out = gemel_graph_output_count(instance->graph);
+  for (k = 0; k < n_out; k++) {
+    gemel__leaf leaf;
+    if (leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK) {
+      outputs[k] = gemel_tensor_new(leaf.dtype, leaf.rank, leaf.shape, error);
+      if (outputs[k] == NULL) {
+        return GEMEL_NO_MEMORY;
+      }
+      memset(gemel_tensor_data(outputs[k]), leaf.dtype == GEMEL_BOOL ? 1 : 0xff,
+             leaf.count * gemel_dtype_size(leaf.dtype));
+    }
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
@@ -190,7 +209,10 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   if (variant->scattered) {
     status = call_scattered(function, instance, values, random, outputs, error);
   } else {
-    status = gemel_call(function, values, outputs, error);
+    status = variant->plain ? GEMEL_OK : prefill(instance, outputs, error);
+    if (status == GEMEL_OK) {
+      status = gemel_call(function, values, outputs, error);
+    }
   }
   gemel_function_free(function);
   if (status != GEMEL_OK) {

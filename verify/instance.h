@@ -58,6 +58,11 @@ gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *gr
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
                                       gemel_error *error);
 
+/* The instance inside a larger graph with the same inputs: what the executor makes of it is then
+ * more than one kernel. */
+gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
+                                   gemel__random *random, gemel_error *error);
+
 void gemel__instance_clear(gemel__instance *instance);
 
 /* Draws a value for each leaf into new row-major tensors (an array of n_leaves). */

@@ -6,6 +6,7 @@ libgemel_verify_a_SOURCES += %reldir%/align.h
 libgemel_verify_a_SOURCES += %reldir%/equal.c
 libgemel_verify_a_SOURCES += %reldir%/replay.c
 libgemel_verify_a_SOURCES += %reldir%/check.c
+libgemel_verify_a_SOURCES += %reldir%/embed.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
 libgemel_verify_a_SOURCES += %reldir%/instance.c

@@ -41,7 +41,7 @@ void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify
     memcpy(&run->options, options, bytes);
   }
   if (run->options.instances == 0) {
-    run->options.instances = 24;
+    run->options.instances = 96;
   }
   if (run->options.tiers == 0) {
     run->options.tiers = (1u << GEMEL_TIER_COUNT) - 1;

@@ -13,6 +13,7 @@
 typedef struct gemel__outcome {
   int refuted;
   size_t compared;    /* results that could be compared */
+  size_t agreed;      /* results of variants that were compared with each other */
   size_t informative; /* of these, the ones that say something */
   size_t inexact;     /* results left out because the reference itself isn't exact there */
   double worst;       /* tier float: largest error ÷ bound */
@@ -42,6 +43,12 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
 gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error);
+
+/* Only that the variants agree in every bit where they must; for instances so large that threads
+ * share them, on which references would take too long. */
+gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
+                                    const gemel__trial *trial, gemel__outcome *outcome,
+                                    gemel_error *error);
 
 /* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal.c) */
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,

@@ -14,7 +14,11 @@
 #include "run.h"
 #include "text/expr.h"
 
-enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 1500, DUAL_ELEMENTS = 6 };
+/* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
+ * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
+ * numbers are evaluated. */
+enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 2000, HUGE_ELEMENTS = 90000, DUAL_ELEMENTS = 6 };
+enum { HUGE_INSTANCES = 24 };
 
 /* What is being verified: an operation or its derivative, the library's code or a program's kernel.
  */
@@ -26,6 +30,7 @@ struct subject {
   int derivative; /* 0: the operation, 1: the graph of its gradient */
   const gemel_kernel *kernel;
   gemel_dtype dtype; /* of the instance at hand */
+  int embedded;      /* the instance at hand stands inside a graph */
 };
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
@@ -40,11 +45,12 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
   gemel__instance base;
   gemel_status status =
       gemel__instance_draw(&base, s->run->context, s->op, dtype, max_elements, random, error);
-  if (status != GEMEL_OK || !s->derivative) {
+  if (status != GEMEL_OK || (!s->derivative && !s->embedded)) {
     *instance = base;
     return status;
   }
-  status = gemel__instance_gradient(instance, &base, error);
+  status = s->derivative ? gemel__instance_gradient(instance, &base, error)
+                         : gemel__instance_embed(instance, &base, random, error);
   gemel__instance_clear(&base);
   return status;
 }
@@ -65,7 +71,9 @@ static gemel_status draw_any(struct subject *s, const gemel_dtype *dtypes, size_
 static gemel_status redraw(void *user, int64_t max_elements, gemel__random *random,
                            gemel__instance *instance, gemel_error *error) {
   struct subject *s = user;
-  return draw(s, s->dtype, max_elements, random, instance, error);
+  struct subject simpler = *s;
+  simpler.embedded = s->embedded && gemel__random_chance(random, 1, 2);
+  return draw(&simpler, s->dtype, max_elements, random, instance, error);
 }
 
 /* ---- Reporting ---- */
@@ -101,11 +109,13 @@ static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
   size_t compared = total->compared + one->compared;
   size_t informative = total->informative + one->informative;
   size_t inexact = total->inexact + one->inexact;
+  size_t agreed = total->agreed + one->agreed;
   double worst = one->worst > total->worst ? one->worst : total->worst;
   *total = *one;
   total->compared = compared;
   total->informative = informative;
   total->inexact = inexact;
+  total->agreed = agreed;
   total->worst = worst;
 }
 
@@ -172,13 +182,14 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
 }
 
 static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
-                                   gemel_record *record, gemel__instance *instance,
-                                   gemel_tensor ***values, const gemel__trial *trial,
-                                   gemel__evidence *e, gemel_error *error) {
+                                   gemel__check check, gemel_record *record,
+                                   gemel__instance *instance, gemel_tensor ***values,
+                                   const gemel__trial *trial, gemel__evidence *e,
+                                   gemel_error *error) {
   char place[120];
   gemel__outcome *o = &e->outcome;
   gemel_status status =
-      gemel__shrink(instance, values, plan->fill, plan->check, trial, redraw, s, o, error);
+      gemel__shrink(instance, values, plan->fill, check, trial, redraw, s, o, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -194,28 +205,37 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
   return GEMEL_OK;
 }
 
-/* One instance. *DONE: it was refuted and reported. */
-static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
-                                 gemel_record *record, gemel__evidence *e, int *done,
-                                 gemel_error *error) {
-  gemel__random random;
-  gemel__instance instance;
-  gemel__trial trial = {s->kernel, &random, NULL};
+/* The library refuses to build the graph of an instance, which is a fault of its own; unless memory
+ * is out. *DONE: it was reported. */
+static gemel_status refuse(struct subject *s, gemel_record *record, gemel_status status, int *done,
+                           const gemel_error *error) {
+  if (status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE) {
+    return GEMEL_OK;
+  }
+  if (status == GEMEL_NO_MEMORY) {
+    return status;
+  }
+  *done = 1;
+  record->instances = 1;
+  record->detail = "the graph can't be built";
+  gemel__record_refuted(s->run, record, NULL, NULL, NULL, "building it", "a graph", error->text,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan, gemel__check check,
+                                gemel__instance *instance, gemel__random *random,
+                                gemel_record *record, gemel__evidence *e, int *done,
+                                gemel_error *error) {
+  gemel__trial trial = {s->kernel, random, NULL};
   gemel__outcome outcome;
-  gemel_tensor **values;
+  gemel_tensor **values = gemel__alloc_array(instance->n_leaves, sizeof *values);
   gemel_status status;
   memset(&outcome, 0, sizeof outcome);
-  gemel__run_random(s->run, s->name, plan->tier, k, &random);
-  status = draw_any(s, plan->dtypes, plan->n_dtypes, k,
-                    k % 8 == 7 ? LARGE_ELEMENTS : SMALL_ELEMENTS, &random, &instance, error);
-  if (status != GEMEL_OK) {
-    return status == GEMEL_DECLINED ? GEMEL_OK : status;
-  }
-  values = gemel__alloc_array(instance.n_leaves, sizeof *values);
   status = values == NULL ? gemel__no_memory(error, "values")
-                          : gemel__instance_values(&instance, plan->fill, &random, values, error);
+                          : gemel__instance_values(instance, plan->fill, random, values, error);
   if (status == GEMEL_OK) {
-    status = plan->check(&instance, values, &trial, &outcome, error);
+    status = check(instance, values, &trial, &outcome, error);
   }
   if (status == GEMEL_OK) {
     e->instances++;
@@ -223,15 +243,53 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
     if (outcome.refuted) {
       *done = 1;
       record->seconds = gemel__clock() - e->started;
-      status = report_refuted(s, plan, record, &instance, &values, &trial, e, error);
+      status = report_refuted(s, plan, check, record, instance, &values, &trial, e, error);
     }
   }
   if (values != NULL) {
-    gemel__tensors_release(instance.n_leaves, values);
-    gemel__free(values, instance.n_leaves * sizeof *values);
+    gemel__tensors_release(instance->n_leaves, values);
+    gemel__free(values, instance->n_leaves * sizeof *values);
   }
+  return status;
+}
+
+/* One instance. *DONE: it was refuted and reported. */
+static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
+                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_error *error) {
+  gemel__random random;
+  gemel__instance instance;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  int64_t most;
+  gemel__run_random(s->run, s->name, plan->tier, k, &random);
+  most = huge                                  ? HUGE_ELEMENTS
+         : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
+                                               : SMALL_ELEMENTS;
+  s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
+                gemel__random_chance(&random, 1, 3);
+  status = draw_any(s, plan->dtypes, plan->n_dtypes, k, most, &random, &instance, &problem);
+  if (status != GEMEL_OK) {
+    status = refuse(s, record, status, done, &problem);
+    if (status != GEMEL_OK && error != NULL) {
+      *error = problem;
+    }
+    return status;
+  }
+  status = judge_drawn(s, plan, huge ? gemel__check_agreement : plan->check, &instance, &random,
+                       record, e, done, error);
   gemel__instance_clear(&instance);
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* An operation with a dtype among its attributes is as many operations. */
+static size_t instances_of(const struct subject *s) {
+  const gemel_attr_spec *spec;
+  size_t n = s->run->options.instances;
+  for (spec = s->op->attrs; spec != NULL && spec->name != NULL; spec++) {
+    n *= spec->kind == GEMEL_ATTR_DTYPE ? 8 : 1;
+  }
+  return n;
 }
 
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
@@ -239,13 +297,14 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   gemel_record record;
   gemel__evidence e;
   gemel_status status = GEMEL_OK;
-  size_t k;
+  size_t k, n = instances_of(s);
+  size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL ? HUGE_INSTANCES : 0;
   int done = 0;
   memset(&e, 0, sizeof e);
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
   e.started = gemel__clock();
-  for (k = 0; k < s->run->options.instances && status == GEMEL_OK && !done; k++) {
-    status = try_instance(s, plan, k, &record, &e, &done, error);
+  for (k = 0; k < n + huge && status == GEMEL_OK && !done; k++) {
+    status = try_instance(s, plan, k, k >= n, &record, &e, &done, error);
   }
   record.seconds = gemel__clock() - e.started;
   if (status == GEMEL_OK && !done) {
@@ -276,33 +335,51 @@ static void merge_answer(gemel__answer *total, const gemel__answer *one, size_t 
   total->error_probability = error_probability;
 }
 
+/* As refuse; that nothing is differentiable is the caller's to hear. */
+static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
+                                    int *done, const gemel_error *error) {
+  return status == GEMEL_NOT_DIFFERENTIABLE ? status : refuse(s, record, status, done, error);
+}
+
+static gemel_status keep_error(gemel_status status, const gemel_error *problem,
+                               gemel_error *error) {
+  if (status != GEMEL_OK && error != NULL) {
+    *error = *problem;
+  }
+  return status;
+}
+
 static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
                                  gemel__answer *total, size_t *instances, int *done,
                                  gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel__answer answer;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
   uint64_t seed;
   gemel_status status;
   gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
-  status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, error);
+  s->embedded = 0;
+  status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
   if (status != GEMEL_OK) {
-    return status == GEMEL_DECLINED ? GEMEL_OK : status;
+    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
   }
   seed = gemel__random_bits(&random);
-  status = gemel__decide_gradient(&instance, seed, s->derivative ? 3 : 5, 2, &answer, error);
-  if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+  status = gemel__decide_gradient(&instance, seed, s->derivative ? 3 : 5, 2, &answer, &problem);
+  if (status != GEMEL_OK) {
+    gemel__instance_clear(&instance);
+    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
+  }
+  if (answer.verdict == GEMEL_REFUTED) {
     *done = 1;
     record->instances = *instances + 1;
     gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
-  } else if (status == GEMEL_OK) {
+  } else {
     merge_answer(total, &answer, (*instances)++);
   }
-  if (status == GEMEL_OK) {
-    gemel__answer_clear(&answer);
-  }
+  gemel__answer_clear(&answer);
   gemel__instance_clear(&instance);
-  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  return GEMEL_OK;
 }
 
 static gemel_status verify_gradient(struct subject *s, gemel_error *error) {

@@ -4,6 +4,7 @@
  * axes, and operands that broadcast to it (leading axes left out, axes shrunk to 1).
  */
 #include "ops/elementwise.h"
+#include "ops/sampling.h"
 
 enum { MAX_RANK = 4 };
 
@@ -25,6 +26,7 @@ static int sample_shape(gemel_sample *call, int64_t *shape) {
     shape[axis] = size > room ? room : size;
     room /= shape[axis] > 0 ? shape[axis] : 1;
   }
+  gemel__sample_grow(call, call->max_elements, rank, shape);
   return rank;
 }
 

@@ -292,7 +292,8 @@ static gemel_status jvp_dot(gemel_derive *call) {
 static int64_t sample_side(gemel_sample *sample, int big) {
   int64_t size;
   if (big) {
-    return gemel__sample_int(sample, 5, 9);
+    return sample->max_elements > 1024 ? gemel__sample_int(sample, 9, 40)
+                                       : gemel__sample_int(sample, 5, 9);
   }
   gemel__sample_shape(sample, 1, &size);
   return size;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/fault.h"
 #include "ops/reduce.h"
+#include "ops/sampling.h"
 
 /* ---- Types ---- */
 
@@ -334,6 +335,7 @@ static int sample_shape(gemel_sample *call, int least_rank, int64_t limit, int64
     shape[axis] = size > room ? room : size;
     room /= shape[axis] > 0 ? shape[axis] : 1;
   }
+  gemel__sample_grow(call, limit, rank, shape);
   return rank;
 }
 

@@ -15,6 +15,22 @@ int gemel__sample_chance(gemel_sample *sample, int n) {
   return gemel__sample_int(sample, 0, n - 1) == 0;
 }
 
+enum { LARGE = 1024 };
+
+void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape) {
+  int64_t elements = 1, room;
+  int axis;
+  for (axis = 0; axis < rank; axis++) {
+    elements *= shape[axis];
+  }
+  if (limit < LARGE || rank == 0 || elements == 0 || gemel__sample_chance(sample, 4)) {
+    return;
+  }
+  axis = (int)gemel__sample_int(sample, 0, rank - 1);
+  room = shape[axis] * (limit / elements);
+  shape[axis] = gemel__sample_int(sample, room - room / 4, room);
+}
+
 void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape) {
   int64_t left = sample->max_elements;
   for (int k = 0; k < rank; k++) {
@@ -31,6 +47,7 @@ void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape) {
     shape[k] = size;
     left /= size > 0 ? size : 1;
   }
+  gemel__sample_grow(sample, sample->max_elements, rank, shape);
 }
 
 void gemel__sample_permutation(gemel_sample *sample, int n, int64_t *order) {

@@ -71,7 +71,7 @@ typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
 typedef struct gemel_verify_options {
   size_t size;
   uint64_t seed;
-  size_t instances;          /* for each operation and tier; 0: 24 */
+  size_t instances;          /* for each operation and tier; 0: 96 */
   unsigned tiers;            /* bit 1 << tier; 0: all */
   const char *ops;           /* glob over operations' names; NULL: all */
   const char *replay_folder; /* where counterexamples are written; NULL: nowhere */

@@ -10,7 +10,7 @@
 #include "core/alloc.h"
 #include "run.h"
 
-enum { DRAWS = 40, MAX_VALUES = 64 };
+enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
 
 /* Runs CHECK; 1 if it still refutes, with OUTCOME filled in. */
 static int still_refuted(const gemel__instance *instance, gemel_tensor *const *values,
@@ -129,6 +129,9 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
   (void)error;
   if (redraw != NULL) {
     shrink_shapes(instance, values, fill, check, trial, redraw, user, outcome);
+  }
+  if (instance_size(instance) > LARGE) {
+    budget = 0; /* needs its size: no values that a person would look at */
   }
   for (k = 0; k < instance->n_leaves; k++) {
     for (i = 0; i < instance->leaves[k].count && budget > 0; i++, budget--) {

@@ -1,0 +1,172 @@
+/*
+ * The harness finds planted faults. Each fault of lib/core/fault.def is switched on in turn; a
+ * whole run of `gemel verify` without any hint must refute something, for each of several seeds,
+ * and with none switched on it must refute nothing. Which record refuted is printed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "core/fault.h"
+
+enum { SEEDS = 3 };
+
+/* Where each fault is seen first, to look there first: a hint about time, not about the answer. */
+static const struct {
+  int id;
+  const char *ops;
+} homes[] = {
+#define HOME(name, ops)                                                                            \
+  { GEMEL__FAULT_##name, ops }
+    HOME(sub_grad_sign, "sub"),
+    HOME(tanh_grad_scale, "tanh"),
+    HOME(relu_grad_mask, "relu"),
+    HOME(maximum_grad_tie, "maximum"),
+    HOME(pow_grad_factor, "pow"),
+    HOME(unbroadcast_no_sum, "add"),
+    HOME(maximum_loses_nan, "maximum"),
+    HOME(mod_sign_of_dividend, "mod"),
+    HOME(log1p_near_zero, "log1p"),
+    HOME(neg_zero, "neg"),
+    HOME(mul_scale, "mul"),
+    HOME(add_saturates, "add"),
+    HOME(cast_rounds, "cast"),
+    HOME(sqrt_tail, "sqrt"),
+    HOME(sub_unwritten, "sub"),
+    HOME(reduce_wrong_axis, "sum"),
+    HOME(reduce_lost_term, "sum"),
+    HOME(reduce_lost_part, "sum"),
+    HOME(reduce_stale_columns, "sum"),
+    HOME(argmax_last_tie, "argmax"),
+    HOME(prod_grad_zeros, "prod"),
+    HOME(max_grad_mask, "max"),
+    HOME(dot_grad_transposed, "dot"),
+    HOME(dot_jvp_lost_term, "dot"),
+    HOME(dot_batch, "dot"),
+    HOME(dot_lost_term, "dot"),
+    HOME(subtensor_offset, "subtensor"),
+    HOME(inc_overwrites, "inc_subtensor"),
+    HOME(pad_off_by_one, "pad"),
+    HOME(softmax_no_max, "softmax"),
+    HOME(cross_entropy_no_target, "cross_entropy"),
+    HOME(gather_stride, "add"),
+#undef HOME
+};
+
+static const char *home_of(int id) {
+  size_t k;
+  for (k = 0; k < sizeof homes / sizeof *homes; k++) {
+    if (homes[k].id == id) {
+      return homes[k].ops;
+    }
+  }
+  return NULL;
+}
+
+/* ---- Runs ---- */
+
+typedef struct found {
+  size_t refuted, bad;
+  char first[200];
+} found;
+
+static void take(void *user, const gemel_record *record) {
+  found *f = user;
+  int bad = record->verdict != GEMEL_PASSED && record->verdict != GEMEL_NOT_APPLICABLE;
+  f->refuted += record->verdict == GEMEL_REFUTED;
+  if (bad && f->bad++ == 0) {
+    snprintf(f->first, sizeof f->first, "%s %s: %s %s", record->name, gemel_tier_name(record->tier),
+             gemel_verdict_name(record->verdict), record->detail);
+  }
+}
+
+/* What a run finds with fault ID switched on. */
+static found run(int id, const char *ops, uint64_t seed) {
+  found f = {0, 0, ""};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_verify_options options = {0};
+  gemel_status status;
+  options.size = sizeof options;
+  options.seed = seed;
+  options.ops = ops;
+  options.sink = take;
+  options.user = &f;
+  gemel__fault_active = id;
+  status = gemel_verify_operations(context, &options, NULL, &error);
+  gemel__fault_active = GEMEL__FAULT_NONE;
+  if (status != GEMEL_OK) {
+    CT_FAIL("the run failed: %s", error.text);
+  }
+  gemel_context_unref(context);
+  return f;
+}
+
+/* ---- Tests ---- */
+
+/* How many seeds; GEMEL_FAULT_SEEDS asks for more. */
+static uint64_t seeds(void) {
+  const char *text = getenv("GEMEL_FAULT_SEEDS");
+  return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
+}
+
+static size_t tried, refuted;
+
+static void refutes(const void *data) {
+  int id = (int)(intptr_t)data;
+  uint64_t seed;
+  int all = 1;
+  for (seed = 1; seed <= seeds(); seed++) {
+    found f = run(id, home_of(id), seed);
+    ct_context("%s (%s), seed %llu", gemel__fault_name(id), gemel__fault_what(id),
+               (unsigned long long)seed);
+    all &= CT_CHECK(f.refuted > 0);
+    if (seed == 1) {
+      printf("  %s: %s\n", gemel__fault_name(id), f.first);
+    }
+  }
+  tried++;
+  refuted += (size_t)all;
+}
+
+/* The same without knowing where to look. */
+static void without_hints(const void *data) {
+  int id;
+  (void)data;
+  for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
+    found f = run(id, NULL, 1);
+    ct_context("%s (%s)", gemel__fault_name(id), gemel__fault_what(id));
+    CT_CHECK(f.refuted > 0);
+  }
+}
+
+static void none_is_good(const void *data) {
+  found f = run(GEMEL__FAULT_NONE, NULL, 1);
+  (void)data;
+  ct_context("%s", f.first);
+  CT_EQ_UINT(f.bad, 0);
+}
+
+static void summary(const void *data) {
+  (void)data;
+  printf("%zu of %zu planted faults refuted\n", refuted, tried);
+  CT_EQ_UINT(refuted, tried);
+}
+
+static const ct_test first_tests[] = {CT_TEST("none", none_is_good, NULL)};
+static const ct_test last_tests[] = {CT_TEST("summary", summary, NULL),
+                                     CT_TEST("without_hints", without_hints, NULL)};
+
+void ct_register(void) {
+  int id;
+  ct_suite("faults", first_tests, CT_COUNT(first_tests));
+  for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
+    CT_ADD("faults", gemel__fault_name(id), refutes, (const void *)(intptr_t)id);
+  }
+  ct_suite("faults", last_tests, CT_COUNT(last_tests));
+}
