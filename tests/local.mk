@@ -30,6 +30,8 @@ library_tests += %reldir%/t-scale
 
 verify_tests =
 verify_tests += %reldir%/t-bound
+verify_tests += %reldir%/t-equal
+verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-points
 verify_tests += %reldir%/t-rtensor
@@ -43,6 +45,7 @@ verify_tests += %reldir%/t-field
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
+fault_tests += %reldir%/t-faults
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
@@ -50,6 +53,7 @@ fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/optable.h
+EXTRA_DIST += %reldir%/pairs
 EXTRA_DIST += %reldir%/plain.h
 EXTRA_DIST += %reldir%/run.h
 if GTEST
@@ -96,4 +100,6 @@ clean-junit:
 .PHONY: clean-junit
 
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
+tests_t_faults_CPPFLAGS = $(fault_cppflags)
+tests_t_faults_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h

@@ -93,6 +93,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
   question.compare_domain = 1;
   question.points = q->run->options.instances;
   question.trials = 4;
+  question.bisections = 8;
   question.seed = seed;
   gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
   gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
@@ -146,7 +147,7 @@ static int weaker(const char *how, const char *than) {
 }
 
 static void merge(gemel_record *record, const gemel__answer *answer, char *detail, size_t bytes,
-                  size_t *useful) {
+                  size_t *useful, size_t *cells, size_t *points) {
   record->instances++;
   record->elements += answer->compared;
   if (answer->verdict != GEMEL_PASSED) {
@@ -155,6 +156,12 @@ static void merge(gemel_record *record, const gemel__answer *answer, char *detai
   if (*useful == 0 || weaker(answer->how, record->how)) {
     record->how = answer->how;
     snprintf(detail, bytes, "%s", answer->detail);
+    *cells = *points = 0;
+  }
+  if (strcmp(answer->how, "cells") == 0 && strcmp(record->how, "cells") == 0) {
+    *cells = answer->cells > *cells ? answer->cells : *cells;
+    *points += answer->points;
+    snprintf(detail, bytes, "%zu cells at %zu points", *cells, *points);
   }
   if (answer->error_probability > record->error_probability) {
     record->error_probability = answer->error_probability;
@@ -165,7 +172,7 @@ static void merge(gemel_record *record, const gemel__answer *answer, char *detai
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
   gemel_record record;
   char detail[200] = "";
-  size_t k, useful = 0, rounds = 5;
+  size_t k, useful = 0, cells = 0, points = 0, rounds = 5;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
@@ -187,7 +194,7 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
       record.instances = k + 1;
       status = report_difference(q, &pair, &answer, &record, seed, error);
     } else if (status == GEMEL_OK) {
-      merge(&record, &answer, detail, sizeof detail, &useful);
+      merge(&record, &answer, detail, sizeof detail, &useful, &cells, &points);
     }
     gemel__answer_clear(&answer);
     gemel__pair_clear(&pair);
@@ -337,23 +344,40 @@ static void contrast_tensors(size_t output, const gemel_tensor *x, const gemel_t
 }
 
 /* Runs both graphs at VALUES and compares. */
-static gemel_status contrast_pair(const gemel__pair *pair, gemel_tensor *const *values,
-                                  gemel__random *random, struct contrast *c, gemel_error *error) {
-  size_t n = gemel_graph_output_count(pair->a.graph), k;
+static gemel_status contrast_pair(const gemel__instance *left, const gemel__instance *right,
+                                  gemel_tensor *const *values, gemel__random *random,
+                                  struct contrast *c, gemel_error *error) {
+  size_t n = gemel_graph_output_count(left->graph), k;
   gemel_tensor **outputs = gemel__alloc_array(2 * n, sizeof *outputs);
   gemel_status status;
   if (outputs == NULL) {
     return gemel__no_memory(error, "results");
   }
-  status = gemel__execute(&pair->a, &gemel__variants[0], values, random, outputs, error);
+  status = gemel__execute(left, &gemel__variants[0], values, random, outputs, error);
   if (status == GEMEL_OK) {
-    status = gemel__execute(&pair->b, &gemel__variants[0], values, random, outputs + n, error);
+    status = gemel__execute(right, &gemel__variants[0], values, random, outputs + n, error);
   }
   for (k = 0; k < n && status == GEMEL_OK; k++) {
     contrast_tensors(k, outputs[k], outputs[n + k], c);
   }
   gemel__tensors_release(2 * n, outputs);
   gemel__free(outputs, 2 * n * sizeof *outputs);
+  return status;
+}
+
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  struct contrast c;
+  gemel_status status;
+  memset(&c, 0, sizeof c);
+  status = contrast_pair(instance, trial->other, values, trial->random, &c, error);
+  outcome->compared = c.compared;
+  outcome->refuted = c.kinds != SAME;
+  outcome->output = c.output;
+  outcome->element = c.element;
+  snprintf(outcome->expected, sizeof outcome->expected, "%s", c.left);
+  snprintf(outcome->got, sizeof outcome->got, "%s", c.right);
   return status;
 }
 
@@ -379,7 +403,7 @@ static gemel_status contrast_fill(struct equality *q, gemel__fill fill, size_t n
     status = values == NULL ? gemel__no_memory(error, "values")
                             : gemel__instance_values(&pair.a, fill, &random, values, error);
     if (status == GEMEL_OK) {
-      status = contrast_pair(&pair, values, &random, &c, error);
+      status = contrast_pair(&pair.a, &pair.b, values, &random, &c, error);
     }
     all->kinds |= c.kinds;
     all->compared += c.compared;

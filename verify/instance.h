@@ -69,6 +69,11 @@ void gemel__instance_clear(gemel__instance *instance);
 gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill fill,
                                     gemel__random *random, gemel_tensor **values,
                                     gemel_error *error);
+/* The same with values around these constants among them (GEMEL__FILL_POINTS). */
+gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill fill,
+                                    const double *constants, size_t n_constants,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error);
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);
 
 /* Stores X as one element of a float DTYPE, NaN and infinities too. */

@@ -12,7 +12,7 @@
 #include "run.h"
 #include "text/expr.h"
 
-enum { MAX_NAMES = 3 };
+enum { MAX_NAMES = 3, LEAST_POINTS = 48 };
 
 struct row_text {
   const char *name, *inputs, *law;
@@ -107,7 +107,8 @@ static gemel_graph *build_side(gemel_context *context, const char *text, size_t 
 }
 
 static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph *left,
-                        gemel_graph *right, gemel_record *record, gemel_error *error) {
+                        gemel_graph *right, gemel_record *record, double started,
+                        gemel_error *error) {
   const gemel__scalar_row *row = gemel__scalar_row_of(op);
   gemel__side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
   gemel__instance leaves;
@@ -127,14 +128,17 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   q.left = &sides[0];
   q.right = &sides[1];
   q.n_outputs = 1;
-  q.points = run->options.instances;
+  q.points = run->options.instances > LEAST_POINTS ? run->options.instances : LEAST_POINTS;
   q.trials = 4;
+  q.bisections = 4;
   q.seed = gemel__random_bits(&random);
   gemel__constants(left, constants, 16, &q.n_constants);
   gemel__constants(right, constants, 16, &q.n_constants);
   q.constants = constants;
   status = gemel__decide(&q, &a, error);
   if (status == GEMEL_OK) {
+    record->instances = a.points;
+    record->seconds = gemel__clock() - started;
     gemel__record_answer(run, record, &a, &leaves, right, q.seed);
     gemel__answer_clear(&a);
   }
@@ -170,8 +174,7 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
     right = build_side(run->context, equality + 4, strlen(equality + 4), n, names, error);
   }
   if (right != NULL) {
-    record.seconds = gemel__clock() - started;
-    status = ask(run, op, left, right, &record, error);
+    status = ask(run, op, left, right, &record, started, error);
   } else if (error != NULL) {
     status = error->status;
     gemel__error_prefix(error, "law of %s", name);

@@ -20,6 +20,8 @@
 #include "tiers.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
+/* Evaluations on a segment between two points. */
+enum { BISECTION = 80 };
 
 struct state {
   const gemel__question *q;
@@ -34,6 +36,7 @@ struct state {
   size_t f_accepted, f_rejected, f_open, f_with_characters;
   size_t cell_accepted, cell_rejected, cell_open;
   size_t keyed, gaps;
+  size_t bisections;
   int exponentials;
   double delta;
 };
@@ -316,43 +319,183 @@ static gemel_status check_cell(struct state *s, gemel_tensor *const *point, geme
 
 /* ---- The rounds ---- */
 
-static gemel_status run_points(struct state *s, gemel_error *error) {
-  size_t n = s->q->leaves->n_leaves, k;
-  gemel_tensor **values = gemel__alloc_array(n, sizeof *values);
-  gemel_status status = values != NULL ? GEMEL_OK : gemel__no_memory(error, "points");
-  for (k = 0; k < s->q->points && status == GEMEL_OK; k++) {
-    status =
-        gemel__instance_values(s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
-                               &s->random, values, error);
-    if (status == GEMEL_OK) {
-      status = evaluate_point(s, values, error);
+static void free_point(const struct state *s, gemel_tensor **point) {
+  if (point != NULL) {
+    gemel__tensors_release(s->q->leaves->n_leaves, point);
+    gemel__free(point, s->q->leaves->n_leaves * sizeof *point);
+  }
+}
+
+static gemel_tensor **new_point(const struct state *s, gemel_error *error) {
+  gemel_tensor **point = gemel__alloc_array(s->q->leaves->n_leaves, sizeof *point);
+  if (point == NULL) {
+    gemel__no_memory(error, "points");
+  }
+  return point;
+}
+
+/* Both models at POINT. *WITNESS: something differs there, and the answer has taken the point. */
+static gemel_status judge_point(struct state *s, gemel_tensor **point, int *witness,
+                                gemel_error *error) {
+  gemel_status status = evaluate_point(s, point, error);
+  int differs;
+  *witness = 0;
+  if (status != GEMEL_OK) {
+    /* an index out of range: no point of either function */
+    return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  }
+  s->answer->points++;
+  differs = !point_agrees(s);
+  if (differs) {
+    s->answer->verdict = GEMEL_REFUTED;
+    s->answer->how = "samples";
+  } else if (s->f != NULL) {
+    gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+    status = check_cell(s, point, error);
+  }
+  if (status == GEMEL_OK && (differs || s->cell_rejected > 0)) {
+    *witness = 1;
+    s->answer->witness = point;
+    s->answer->n_witness = s->q->leaves->n_leaves;
+  }
+  return status;
+}
+
+/* ---- Between two points ---- */
+
+struct walk {
+  struct state *s;
+  gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
+  gemel_status status;
+  gemel_error *error;
+};
+
+static int moves(const gemel__leaf *leaf) {
+  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain != GEMEL_INDEX;
+}
+
+static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {
+  size_t k, i;
+  for (k = 0; k < leaves->n_leaves; k++) {
+    for (i = 0; moves(&leaves->leaves[k]) && i < leaves->leaves[k].count; i++) {
+      *values++ = gemel__decode(leaves->leaves[k].dtype, gemel__tensor_element(point[k], i));
     }
-    if (status == GEMEL_BAD_VALUE) {
-      /* an index out of range: no point of either function */
-      gemel__tensors_release(n, values);
-      status = GEMEL_OK;
+  }
+}
+
+/* The point with these numbers in its float leaves. */
+static gemel_tensor **unflatten(const struct walk *w, const double *values) {
+  const gemel__instance *leaves = w->s->q->leaves;
+  gemel_tensor **point = new_point(w->s, w->error);
+  size_t k;
+  for (k = 0; k < leaves->n_leaves && point != NULL; k++) {
+    const gemel__leaf *leaf = &leaves->leaves[k];
+    if (!moves(leaf)) {
+      point[k] = gemel_tensor_ref(w->from[k]);
       continue;
     }
-    s->answer->points++;
-    if (status == GEMEL_OK && !point_agrees(s)) {
-      s->answer->verdict = GEMEL_REFUTED;
-      s->answer->how = "samples";
-      s->answer->witness = values;
-      s->answer->n_witness = n;
-      return GEMEL_OK;
+    point[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, w->error);
+    if (point[k] == NULL) {
+      free_point(w->s, point);
+      return NULL;
     }
-    if (status == GEMEL_OK && s->f != NULL) {
-      gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
-      status = check_cell(s, values, error);
-    }
-    if (status == GEMEL_OK && s->cell_rejected > 0) {
-      s->answer->witness = values;
-      s->answer->n_witness = n;
-      return GEMEL_OK;
-    }
-    gemel__tensors_release(n, values);
+    gemel__points_store(leaf->dtype, leaf->count, values, NULL, gemel_tensor_data(point[k]));
+    values += leaf->count;
   }
-  gemel__free(values, n * sizeof *values);
+  return point;
+}
+
+/* Both sides' decisions, one tape after the other. */
+static int join_tapes(const struct state *s, gemel__tape *tape) {
+  size_t k, i;
+  for (k = 0; k < 2; k++) {
+    for (i = 0; i < s->tapes[k].count; i++) {
+      gemel__tape_push(tape, s->tapes[k].entries[i]);
+    }
+  }
+  return tape->failed ? -1 : 0;
+}
+
+static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape) {
+  struct walk *w = user;
+  gemel_tensor **point = unflatten(w, values);
+  int witness = 0;
+  (void)n;
+  if (point == NULL) {
+    w->status = GEMEL_NO_MEMORY;
+    return 1;
+  }
+  w->status = judge_point(w->s, point, &witness, w->error);
+  if (!witness) {
+    free_point(w->s, point);
+  }
+  return w->status != GEMEL_OK || witness ? 1 : join_tapes(w->s, tape);
+}
+
+/* Looks for narrow windows between A and B, or (ONE) where only one number of each leaf moves from
+ * A to B: with many numbers on the move there are so many changes that none is followed up. */
+static gemel_status bisect(struct state *s, gemel_tensor *const *a, gemel_tensor *const *b, int one,
+                           gemel_error *error) {
+  const gemel__instance *leaves = s->q->leaves;
+  struct walk w = {s, a, GEMEL_OK, error};
+  size_t n = 0, k, at = 0;
+  double *room, *from, *to;
+  for (k = 0; k < leaves->n_leaves; k++) {
+    n += moves(&leaves->leaves[k]) ? leaves->leaves[k].count : 0;
+  }
+  if (n == 0) {
+    return GEMEL_OK;
+  }
+  room = gemel__alloc_array(3 * n, sizeof *room);
+  if (room == NULL) {
+    return gemel__no_memory(error, "a segment");
+  }
+  from = room;
+  to = room + n;
+  flatten(leaves, a, from);
+  flatten(leaves, b, one ? room + 2 * n : to);
+  if (one) {
+    memcpy(to, from, n * sizeof *to);
+  }
+  for (k = 0; k < leaves->n_leaves && one; k++) {
+    if (moves(&leaves->leaves[k]) && leaves->leaves[k].count > 0) {
+      size_t i = at + gemel__random_below(&s->random, leaves->leaves[k].count);
+      to[i] = room[2 * n + i];
+      at += leaves->leaves[k].count;
+    }
+  }
+  if (gemel__points_bisect(n, from, to, walk_on, &w, BISECTION, NULL) < 0) {
+    w.status = gemel__no_memory(error, "a bisection");
+  }
+  gemel__free(room, 3 * n * sizeof *room);
+  return w.status;
+}
+
+/* Draws points, judges each, and now and then what lies between one and the one before. */
+static gemel_status run_points(struct state *s, gemel_error *error) {
+  gemel_tensor **point = NULL, **before = NULL;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  int witness = 0;
+  for (k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
+    point = new_point(s, error);
+    status = point == NULL ? GEMEL_NO_MEMORY
+                           : gemel__instance_points(
+                                 s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
+                                 s->q->constants, s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK) {
+      status = judge_point(s, point, &witness, error);
+    }
+    if (status == GEMEL_OK && !witness && before != NULL && s->tapes[0].count > 1 &&
+        s->bisections < s->q->bisections) {
+      s->bisections++;
+      status = bisect(s, before, point, k % 2 != 0, error);
+      witness = s->answer->witness != NULL;
+    }
+    free_point(s, before);
+    before = point != s->answer->witness ? point : NULL;
+  }
+  free_point(s, before);
   return status;
 }
 
@@ -363,7 +506,8 @@ static gemel_status run_trials(struct state *s, gemel_error *error) {
   for (k = 0; k < s->q->trials && status == GEMEL_OK && s->f_rejected == 0; k++) {
     const gemel__field_report *report = gemel__field_get_report(s->f);
     int result = -1, tries;
-    status = gemel__instance_values(s->q->leaves, GEMEL__FILL_POINTS, &s->random, point, error);
+    status = gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                    s->q->n_constants, &s->random, point, error);
     for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
       status = field_trial(s, point, 0, &result, error);
       status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
@@ -412,6 +556,8 @@ static void decide(struct state *s) {
     a->error_probability = pow(s->delta, (double)s->f_accepted);
     say(a, GEMEL_PASSED, "field",
         s->exponentials ? "the bound rests on the conjecture of Li and Wu" : "");
+  } else if (s->o_nonzero == 0 && !s->q->zeros_count) {
+    say(a, GEMEL_UNINFORMATIVE, "", "all results were zero at every point");
   } else if (s->cell_accepted > 0 && s->cell_rejected == 0 && s->keyed == 0) {
     a->error_probability = s->delta;
     say(a, GEMEL_PASSED, "cells", "");

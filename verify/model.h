@@ -25,8 +25,10 @@ typedef struct gemel__question {
   size_t n_outputs;
   const double *constants; /* that the sides' graphs hold */
   size_t n_constants;
+  int zeros_count;    /* 1: results that are zero everywhere are evidence (a derivative may be) */
   int compare_domain; /* 1: where one side is undefined the other must be too */
   size_t points, trials;
+  size_t bisections; /* segments between points that are searched for narrow windows */
   uint64_t seed;
 } gemel__question;
 

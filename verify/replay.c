@@ -260,8 +260,8 @@ static gemel_tier tier_of(const char *name) {
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  const gemel_verify_options *options, gemel_verify_summary *summary,
                                  gemel_error *error) {
-  static const gemel__check checks[GEMEL_TIER_COUNT] = {
-      gemel__check_pair, gemel__check_integer, gemel__check_float, NULL, gemel__check_special};
+  gemel__check checks[GEMEL_TIER_COUNT] = {gemel__check_pair, gemel__check_integer,
+                                           gemel__check_float, NULL, gemel__check_special};
   struct replay r;
   gemel__run run;
   gemel_record record;
@@ -271,6 +271,14 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
   gemel__run_init(&run, context, options);
   status = parse_replay(context, path, &r, error);
   tier = tier_of(r.tier);
+  if (r.other != NULL && tier == GEMEL_TIER_SPECIAL) {
+    checks[GEMEL_TIER_SPECIAL] = gemel__check_contrast;
+  }
+  if (status == GEMEL_OK && strcmp(r.kind, "kernel") == 0) {
+    status =
+        gemel__fail(error, GEMEL_UNSUPPORTED,
+                    "%s: the kernel is the program's own, so only the program can repeat it", path);
+  }
   if (status == GEMEL_OK &&
       (tier == GEMEL_TIER_COUNT || (tier == GEMEL_TIER_REAL && r.other == NULL))) {
     status = gemel__fail(error, GEMEL_BAD_FILE, "%s: tier %s can't be replayed", path, r.tier);

@@ -55,6 +55,12 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
                                const gemel__trial *trial, gemel__outcome *outcome,
                                gemel_error *error);
 
+/* For a pair: does the shipped code's result for the instance differ in any bit from that for
+ * TRIAL->other? (equal.c) */
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error);
+
 /* ---- Running (execute.c) ---- */
 
 /* How the library is run. */

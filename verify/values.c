@@ -200,9 +200,21 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
 gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill fill,
                                     gemel__random *random, gemel_tensor **values,
                                     gemel_error *error) {
+  return gemel__instance_points(instance, fill, NULL, 0, random, values, error);
+}
+
+gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill fill,
+                                    const double *constants, size_t n_constants,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error) {
   gemel__points points = {0};
   gemel_status status = GEMEL_OK;
   size_t k;
+  for (k = 0; k < n_constants && status == GEMEL_OK; k++) {
+    if (gemel__points_add_constant(&points, constants[k]) != 0) {
+      status = gemel__no_memory(error, "constants");
+    }
+  }
   memset(values, 0, instance->n_leaves * sizeof *values);
   gemel__points_begin(&points, random);
   for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {

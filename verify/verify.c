@@ -18,7 +18,7 @@
  * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
  * numbers are evaluated. */
 enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 2000, HUGE_ELEMENTS = 90000, DUAL_ELEMENTS = 6 };
-enum { HUGE_INSTANCES = 24 };
+enum { HUGE_SHARE = 4 }; /* one huge instance more for so many */
 
 /* What is being verified: an operation or its derivative, the library's code or a program's kernel.
  */
@@ -78,12 +78,17 @@ static gemel_status redraw(void *user, int64_t max_elements, gemel__random *rand
 
 /* ---- Reporting ---- */
 
-static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
+static void emit_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
+                        const char *reason) {
   gemel_record record;
   gemel__record_init(&record, s->run, s->kind, s->name, tier);
-  record.verdict = GEMEL_NOT_APPLICABLE;
+  record.verdict = verdict;
   record.detail = reason;
   gemel__record_emit(s->run, &record);
+}
+
+static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
+  emit_reason(s, tier, GEMEL_NOT_APPLICABLE, reason);
 }
 
 /* ---- Tiers integer, float, special ---- */
@@ -159,7 +164,7 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = reason_without_instances(plan, s);
-  } else if (plan->tier == GEMEL_TIER_INTEGER && o->informative == 0 && never_exact(s)) {
+  } else if (plan->tier == GEMEL_TIER_INTEGER && never_exact(s)) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = "its results are not exact on integers";
@@ -298,7 +303,9 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   gemel__evidence e;
   gemel_status status = GEMEL_OK;
   size_t k, n = instances_of(s);
-  size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL ? HUGE_INSTANCES : 0;
+  size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL
+                    ? s->run->options.instances / HUGE_SHARE
+                    : 0;
   int done = 0;
   memset(&e, 0, sizeof e);
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
@@ -386,7 +393,7 @@ static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
   gemel_record record;
   gemel__answer total;
   double started = gemel__clock();
-  size_t k, instances = 0, wanted = s->run->options.instances / 2 + 1;
+  size_t k, instances = 0, wanted = instances_of(s) / 2 + 1;
   gemel_status status = GEMEL_OK;
   int done = 0;
   memset(&total, 0, sizeof total);
@@ -452,11 +459,12 @@ static gemel_status verify_subject(struct subject *s, gemel_error *error) {
   return status;
 }
 
-static void describe_source(struct subject *s) {
+/* The same for all tiers. */
+static void emit_all(struct subject *s, gemel_verdict verdict, const char *reason) {
   size_t tier;
   for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier)) {
-      not_applicable(s, (gemel_tier)tier, "a graph's input or constant: nothing is computed");
+      emit_reason(s, (gemel_tier)tier, verdict, reason);
     }
   }
 }
@@ -471,7 +479,11 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   s.kind = "operation";
   snprintf(s.name, sizeof s.name, "%s", op->name);
   if (op->flags & GEMEL_OP_SOURCE) {
-    describe_source(&s);
+    emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
+    return GEMEL_OK;
+  }
+  if (gemel__reference_find(op->name) == NULL || op->sample == NULL) {
+    emit_all(&s, GEMEL_NOT_RUN, op->sample == NULL ? "it has no sampler" : "it has no reference");
     return GEMEL_OK;
   }
   status = verify_subject(&s, error);

@@ -1,0 +1,319 @@
+/*
+ * Pairs of graphs that are equal or subtly not, tests/pairs: gemel_verify_pair must be right about
+ * each, whatever the seed. In pairs called grad-…, the first graph is differentiated. Besides: what
+ * tells two graphs apart in IEEE terms, what is allowed, what isn't a pair, and where two graphs
+ * part.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "core/graph.h"
+
+enum { SEEDS = 20, MAX_PAIRS = 64 };
+
+/* ---- Loading ---- */
+
+static gemel_graph *load(gemel_context *context, const char *kind, const char *name, char side) {
+  char path[600];
+  gemel_error error;
+  gemel_graph *graph;
+  const char *root = getenv("GEMEL_SRCDIR");
+  snprintf(path, sizeof path, "%s/tests/pairs/%s/%s.%c.gmt", root != NULL ? root : ".", kind, name,
+           side);
+  graph = gemel_load(context, path, NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return graph;
+}
+
+/* GRAPH's derivative: d_x for each input x. Takes the reference. */
+static gemel_graph *differentiate(gemel_graph *graph) {
+  size_t n = gemel_graph_input_count(graph), k;
+  gemel_graph *result = gemel_graph_new(gemel_graph_context(graph), NULL);
+  gemel_value inputs[8], gradients[8], loss;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  for (k = 0; k < n; k++) {
+    inputs[k] = gemel_input(result, gemel_graph_input_name(graph, k),
+                            gemel_value_type(gemel_graph_input(graph, k)));
+  }
+  if (gemel__graph_inline(result, graph, inputs, &loss, &error) != GEMEL_OK ||
+      gemel_grad(1, &loss, NULL, n, inputs, gradients, &error) != GEMEL_OK) {
+    CT_FAIL("%s", error.text);
+    n = 0;
+  }
+  for (k = 0; k < n; k++) {
+    char label[32];
+    snprintf(label, sizeof label, "d_%s", gemel_graph_input_name(graph, k));
+    gemel_output(gradients[k], label);
+  }
+  gemel_graph_unref(graph);
+  return result;
+}
+
+/* ---- Asking ---- */
+
+typedef struct heard {
+  gemel_verdict worst;
+  char how[32], detail[300], counterexample[2000];
+  size_t records;
+} heard;
+
+static void take(void *user, const gemel_record *record) {
+  heard *h = user;
+  h->records++;
+  if (record->tier == GEMEL_TIER_REAL ||
+      (record->verdict > h->worst && record->verdict > GEMEL_NOT_RUN)) {
+    h->worst = record->verdict;
+    snprintf(h->how, sizeof h->how, "%s %s", gemel_tier_name(record->tier), record->how);
+    snprintf(h->detail, sizeof h->detail, "%s", record->detail);
+  }
+  if (record->verdict == GEMEL_REFUTED) {
+    snprintf(h->counterexample, sizeof h->counterexample, "%s", record->counterexample);
+  }
+}
+
+static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
+                 gemel_pair_result *result) {
+  heard h = {GEMEL_PASSED, "", "", "", 0};
+  gemel_verify_options options = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  options.size = sizeof options;
+  options.seed = seed;
+  options.instances = 40;
+  options.sink = take;
+  options.user = &h;
+  if (gemel_verify_pair(a, b, "pair", allow, &options, result, &error) != GEMEL_OK) {
+    CT_FAIL("%s", error.text);
+    result->verdict = GEMEL_NOT_RUN;
+  }
+  return h;
+}
+
+/* ---- The pairs ---- */
+
+typedef struct pair {
+  const char *kind;
+  char name[48];
+} pair;
+
+static pair pairs[MAX_PAIRS];
+static size_t n_pairs, n_right, n_asked;
+
+static uint64_t seeds(void) {
+  const char *text = getenv("GEMEL_PAIR_SEEDS");
+  return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
+}
+
+static void is_right(const void *data) {
+  const pair *p = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *a = load(context, p->kind, p->name, 'a'), *b = load(context, p->kind, p->name, 'b');
+  uint64_t seed;
+  int right = 1;
+  if (a != NULL && strncmp(p->name, "grad-", 5) == 0) {
+    a = differentiate(a);
+  }
+  for (seed = 1; a != NULL && b != NULL && seed <= seeds(); seed++) {
+    gemel_pair_result result = {0};
+    heard h = ask(a, b, GEMEL_NEEDS_ALL, seed, &result);
+    int equal = strcmp(p->kind, "equal") == 0;
+    ct_context("%s, seed %llu: %s by %s (%s)\n%s", p->name, (unsigned long long)seed,
+               gemel_verdict_name(result.verdict), h.how, h.detail, h.counterexample);
+    right &= CT_EQ_STR(gemel_verdict_name(result.verdict),
+                       gemel_verdict_name(equal ? GEMEL_PASSED : GEMEL_REFUTED));
+    if (seed == 1) {
+      printf("  %s: %s by %s (%s)\n", p->name, gemel_verdict_name(result.verdict), h.how, h.detail);
+    }
+  }
+  n_asked++;
+  n_right += (size_t)(right && a != NULL && b != NULL);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
+static void summary(const void *data) {
+  (void)data;
+  printf("%zu of %zu pairs right, %d seeds\n", n_right, n_asked, (int)seeds());
+  CT_EQ_UINT(n_right, n_asked);
+}
+
+/* ---- What tells two graphs apart ---- */
+
+#define NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)
+
+typedef struct contrast {
+  const char *a, *b;
+  unsigned needs;
+} contrast;
+
+static gemel_graph *parse(gemel_context *context, const char *body) {
+  char text[400];
+  gemel_error error;
+  gemel_graph *graph;
+  snprintf(text, sizeof text, "graph f(x: f64[6], y: f64[6], z: f64[6]) {\n  return r = %s\n}\n",
+           body);
+  graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return graph;
+}
+
+static const contrast contrasts[] = {
+    {"maximum(x, y)", "maximum(y, x)", 0},
+    {"-(-x)", "x + -0:f64", 0},
+    {"x + 0:f64", "x", NEED(NSZ)},
+    {"x + where(gt(abs(x), 1e300:f64), 0:f64 * x, -0:f64)", "x", NEED(NINF)},
+    {"where(eq(x, x), x, 0:f64)", "x", NEED(NNAN)},
+    {"(x + y) + z", "x + (y + z)", NEED(REASSOC)},
+    {"x - x", "0:f64 * x", NEED(NSZ)},
+    {"sqrt(sqr(x))", "abs(x)", 0},
+};
+
+static void needs_are_named(const void *data) {
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(contrasts); k++) {
+    const contrast *c = &contrasts[k];
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = parse(context, c->a), *b = parse(context, c->b);
+    gemel_pair_result all = {0}, none = {0}, others = {0};
+    heard h = ask(a, b, GEMEL_NEEDS_ALL, 3, &all);
+    ct_context("%s and %s: %s", c->a, c->b, h.detail);
+    CT_EQ_STR(gemel_verdict_name(all.verdict), "passed");
+    CT_EQ_UINT(all.needs, c->needs);
+    CT_EQ_UINT(all.refused, 0);
+    CT_EQ_INT(all.bitwise, c->needs == 0);
+    ask(a, b, 0, 3, &none);
+    CT_EQ_UINT(none.refused, c->needs);
+    CT_EQ_STR(gemel_verdict_name(none.verdict), c->needs != 0 ? "refuted" : "passed");
+    ask(a, b, GEMEL_NEEDS_ALL & ~c->needs, 3, &others);
+    CT_EQ_STR(gemel_verdict_name(others.verdict), c->needs != 0 ? "refuted" : "passed");
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
+static void names_and_types(const void *data) {
+  static const char *const texts[] = {
+      "graph f(x: f32[N]) {\n  return y = x + x\n}\n",
+      "graph f(z: f32[N]) {\n  return y = z + z\n}\n",
+      "graph f(x: f64[N]) {\n  return y = x + x\n}\n",
+      "graph f(x: f32[N]) {\n  return z = x + x\n}\n",
+      "graph f(x: f32[N], y: f32) {\n  return y = x + x\n}\n",
+      "graph f(x: f32[N]) {\n  return y = sum(x)\n}\n",
+  };
+  static const char *const messages[] = {"",         "called x", "f64[N]",
+                                         "called y", "called y", "output y"};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graphs[CT_COUNT(texts)];
+  gemel_error error;
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(texts); k++) {
+    graphs[k] = gemel_parse(context, texts[k], strlen(texts[k]), "test", NULL, &error);
+    CT_CHECK(graphs[k] != NULL);
+  }
+  for (k = 1; k < CT_COUNT(texts); k++) {
+    ct_context("graph %zu", k);
+    CT_EQ_INT(gemel_verify_pair(graphs[0], graphs[k], "p", 0, NULL, NULL, &error), GEMEL_BAD_TYPE);
+    CT_HAS_STR(error.text, messages[k]);
+  }
+  for (k = 0; k < CT_COUNT(texts); k++) {
+    gemel_graph_unref(graphs[k]);
+  }
+  gemel_context_unref(context);
+}
+
+static void parting_is_named(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *a = parse(context, "exp(x * y) + sum(z)"),
+              *b = parse(context, "exp(x * y) + prod(z)");
+  gemel_pair_result result = {0};
+  heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+  (void)data;
+  CT_EQ_STR(gemel_verdict_name(result.verdict), "refuted");
+  CT_HAS_STR(h.counterexample, "up to here their values agree: first graph sum");
+  CT_HAS_STR(h.counterexample, "second graph prod");
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
+/* Zero on both sides wherever anyone looked is no evidence. */
+static void zeros_say_nothing(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *a = parse(context, "relu(-exp(x) * exp(y) - 1e-30:f64 * abs(z))");
+  gemel_graph *b = parse(context, "relu(-exp(y) * exp(x) - 3e-30:f64 * abs(z))");
+  gemel_pair_result result = {0};
+  heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+  (void)data;
+  ct_context("%s %s", h.how, h.detail);
+  CT_EQ_STR(gemel_verdict_name(result.verdict), "uninformative");
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
+static const ct_test ieee_tests[] = {
+    CT_TEST("needs", needs_are_named, NULL), CT_TEST("names_and_types", names_and_types, NULL),
+    CT_TEST("parting", parting_is_named, NULL), CT_TEST("zeros", zeros_say_nothing, NULL)};
+
+/* ---- Registration ---- */
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const pair *)a)->name, ((const pair *)b)->name);
+}
+
+static void find_pairs(const char *kind) {
+  char path[600];
+  const char *root = getenv("GEMEL_SRCDIR");
+  struct dirent *entry;
+  size_t first = n_pairs;
+  DIR *folder;
+  snprintf(path, sizeof path, "%s/tests/pairs/%s", root != NULL ? root : ".", kind);
+  folder = opendir(path);
+  while (folder != NULL && (entry = readdir(folder)) != NULL && n_pairs < MAX_PAIRS) {
+    const char *end = strstr(entry->d_name, ".a.gmt");
+    if (end != NULL && end - entry->d_name < 48) {
+      pairs[n_pairs].kind = kind;
+      snprintf(pairs[n_pairs].name, sizeof pairs[n_pairs].name, "%.*s", (int)(end - entry->d_name),
+               entry->d_name);
+      n_pairs++;
+    }
+  }
+  if (folder != NULL) {
+    closedir(folder);
+  }
+  qsort(pairs + first, n_pairs - first, sizeof *pairs, by_name);
+}
+
+static void there_are_thirty(const void *data) {
+  (void)data;
+  CT_CHECK(n_pairs >= 30);
+}
+
+static const ct_test last_tests[] = {CT_TEST("thirty", there_are_thirty, NULL),
+                                     CT_TEST("summary", summary, NULL)};
+
+void ct_register(void) {
+  size_t k;
+  char name[64];
+  find_pairs("equal");
+  find_pairs("differ");
+  for (k = 0; k < n_pairs; k++) {
+    snprintf(name, sizeof name, "%s/%s", pairs[k].kind, pairs[k].name);
+    CT_ADD("pairs", name, is_right, &pairs[k]);
+  }
+  ct_suite("pairs", last_tests, CT_COUNT(last_tests));
+  ct_suite("equal", ieee_tests, CT_COUNT(ieee_tests));
+}

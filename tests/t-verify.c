@@ -1,0 +1,316 @@
+/*
+ * The whole run of the harness: every operation in every tier passes, or doesn't apply and says
+ * why, and that for one seed as for another. Kernels of a program's own; records as JSON; counts;
+ * an operation that nobody can judge; memory that runs out.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+
+enum { SEEDS = 20, QUICK = 12, MAX_RECORDS = 800 };
+
+typedef struct heard {
+  size_t records, verdicts[GEMEL_VERDICT_COUNT];
+  unsigned char all[MAX_RECORDS]; /* verdict by verdict, in order */
+  char bad[300];
+} heard;
+
+static int good(gemel_verdict verdict) {
+  return verdict == GEMEL_PASSED || verdict == GEMEL_NOT_APPLICABLE;
+}
+
+static void take(void *user, const gemel_record *r) {
+  heard *h = user;
+  if (h->records < MAX_RECORDS) {
+    h->all[h->records] = (unsigned char)r->verdict;
+  }
+  h->records++;
+  h->verdicts[r->verdict]++;
+  CT_CHECK(r->size == sizeof *r);
+  CT_CHECK(r->verdict != GEMEL_NOT_APPLICABLE || r->detail[0] != '\0');
+  CT_CHECK(r->verdict != GEMEL_PASSED ||
+           (r->instances > 0 && r->elements > 0 && r->how[0] != '\0'));
+  CT_CHECK((r->verdict == GEMEL_REFUTED) == (r->counterexample != NULL));
+  if (!good(r->verdict)) {
+    snprintf(h->bad, sizeof h->bad, "%s %s: %s %s", r->name, gemel_tier_name(r->tier),
+             gemel_verdict_name(r->verdict), r->detail);
+  }
+}
+
+static gemel_verify_options options_for(heard *h, uint64_t seed, size_t instances,
+                                        const char *ops) {
+  gemel_verify_options options = {0};
+  memset(h, 0, sizeof *h);
+  options.size = sizeof options;
+  options.seed = seed;
+  options.instances = instances;
+  options.ops = ops;
+  options.sink = take;
+  options.user = h;
+  return options;
+}
+
+/* ---- The whole run ---- */
+
+static heard whole(uint64_t seed, size_t instances) {
+  heard h;
+  gemel_verify_options options = options_for(&h, seed, instances, NULL);
+  gemel_verify_summary summary = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(NULL);
+  size_t k;
+  ct_context("seed %llu", (unsigned long long)seed);
+  CT_EQ_INT(gemel_verify_operations(context, &options, &summary, &error), GEMEL_OK);
+  ct_context("seed %llu: %s %s", (unsigned long long)seed, h.bad, error.text);
+  CT_EQ_UINT(h.records, h.verdicts[GEMEL_PASSED] + h.verdicts[GEMEL_NOT_APPLICABLE]);
+  CT_CHECK(h.records <= MAX_RECORDS);
+  CT_EQ_UINT(summary.records, h.records);
+  for (k = 0; k < GEMEL_VERDICT_COUNT; k++) {
+    CT_EQ_UINT(summary.verdicts[k], h.verdicts[k]);
+  }
+  gemel_context_unref(context);
+  return h;
+}
+
+static void every_operation(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  size_t operations = gemel_operation_count(context);
+  heard h = whole(1, 0);
+  (void)data;
+  CT_CHECK(h.records >= operations * GEMEL_TIER_COUNT);
+  CT_CHECK(h.verdicts[GEMEL_PASSED] > h.verdicts[GEMEL_NOT_APPLICABLE]);
+  printf("  %zu operations, %zu verdicts: %zu passed, %zu not applicable\n", operations, h.records,
+         h.verdicts[GEMEL_PASSED], h.verdicts[GEMEL_NOT_APPLICABLE]);
+  gemel_context_unref(context);
+}
+
+/* GEMEL_VERIFY_INSTANCES=0 asks for as many instances as a run has by default. */
+static void every_seed(const void *data) {
+  const char *text = getenv("GEMEL_VERIFY_INSTANCES");
+  size_t instances = text != NULL ? strtoul(text, NULL, 10) : QUICK;
+  heard first = whole(1, instances);
+  uint64_t seed;
+  (void)data;
+  for (seed = 2; seed <= SEEDS; seed++) {
+    heard h = whole(seed, instances);
+    CT_EQ_UINT(h.records, first.records);
+    CT_EQ_MEM(h.all, first.all, sizeof h.all);
+  }
+}
+
+static void nothing_matches(const void *data) {
+  heard h;
+  gemel_verify_options options = options_for(&h, 1, 1, "no_such_*");
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error;
+  (void)data;
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_NOT_FOUND);
+  CT_HAS_STR(error.text, "no_such_*");
+  CT_EQ_UINT(h.records, 0);
+  gemel_context_unref(context);
+}
+
+static void one_tier(const void *data) {
+  heard h;
+  gemel_verify_options options = options_for(&h, 1, 4, "add");
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  options.tiers = 1u << GEMEL_TIER_INTEGER;
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
+  CT_EQ_UINT(h.records, 2); /* the operation and its derivative */
+  gemel_context_unref(context);
+}
+
+/* ---- Kernels of the program's own ---- */
+
+static int only_f32(const gemel_kernel_call *call) {
+  return call->inputs[0].dtype == GEMEL_F32;
+}
+
+static gemel_status prepare_square(gemel_kernel_call *call) {
+  return only_f32(call) ? GEMEL_OK : GEMEL_DECLINED;
+}
+
+static gemel_status square(const gemel_kernel_call *call, float factor, int leave) {
+  const gemel_view *x = &call->inputs[0];
+  int64_t count = 1, k;
+  for (k = 0; k < x->rank; k++) {
+    count *= x->shape[k];
+  }
+  for (k = 0; k < count - leave; k++) {
+    float v = ((const float *)x->data)[k];
+    ((float *)call->outputs[0].data)[k] = v * v * factor;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status right_square(const gemel_kernel_call *call) {
+  return square(call, 1, 0);
+}
+
+static gemel_status scaled_square(const gemel_kernel_call *call) {
+  return square(call, 1 + 1e-6f, 0);
+}
+
+static gemel_status unfinished_square(const gemel_kernel_call *call) {
+  return square(call, 1, 1);
+}
+
+static void judge_kernel(gemel_status (*run)(const gemel_kernel_call *), int right) {
+  heard h;
+  gemel_verify_options options = options_for(&h, 2, 0, NULL);
+  gemel_kernel kernel = {"mine", prepare_square, run};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  CT_EQ_INT(gemel_verify_kernel(context, "sqr", &kernel, &options, NULL, &error), GEMEL_OK);
+  ct_context("%s %s", h.bad, error.text);
+  CT_EQ_UINT(h.records, 3);
+  CT_EQ_INT(h.verdicts[GEMEL_REFUTED] == 0, right);
+  CT_EQ_INT(h.verdicts[GEMEL_PASSED] == 3, right);
+  gemel_context_unref(context);
+}
+
+static void own_kernels(const void *data) {
+  gemel_kernel nothing = {"mine", NULL, NULL};
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  judge_kernel(right_square, 1);
+  judge_kernel(scaled_square, 0);
+  judge_kernel(unfinished_square, 0);
+  CT_EQ_INT(gemel_verify_kernel(context, "sqr", &nothing, NULL, NULL, NULL), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_verify_kernel(context, "sqrr", &nothing, NULL, NULL, NULL), GEMEL_NOT_FOUND);
+  gemel_context_unref(context);
+}
+
+/* ---- An operation of the program's own ---- */
+
+static gemel_status infer_same(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_nothing(const gemel_kernel_call *call) {
+  (void)call;
+  return GEMEL_OK;
+}
+
+/* Nothing says what it ought to compute: that is no good verdict. */
+static void own_operation(const void *data) {
+  static const gemel_kernel kernels[] = {{"plain", NULL, run_nothing}, {NULL, NULL, NULL}};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_operation op = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  heard h;
+  gemel_verify_options options = options_for(&h, 1, 4, "mystery");
+  (void)data;
+  op.size = sizeof op;
+  op.name = "mystery";
+  op.min_inputs = op.max_inputs = 1;
+  op.version = 1;
+  op.infer = infer_same;
+  op.kernels = kernels;
+  CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
+  ct_context("%s", error.text);
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+  CT_EQ_UINT(h.verdicts[GEMEL_NOT_RUN], GEMEL_TIER_COUNT);
+  CT_EQ_UINT(h.records, GEMEL_TIER_COUNT);
+  gemel_context_unref(context);
+}
+
+/* ---- JSON ---- */
+
+/* 1 if TEXT is one JSON object of strings and numbers, as far as a small automaton can tell. */
+static int is_json(const char *text) {
+  int in_string = 0, depth = 0, fields = 0;
+  const char *p;
+  for (p = text; *p != '\0'; p++) {
+    if ((unsigned char)*p < 0x20) {
+      return 0;
+    }
+    if (in_string) {
+      if (*p == '\\' && *++p == '\0') {
+        return 0;
+      }
+      in_string = *p != '"' || p[-1] == '\\';
+      continue;
+    }
+    in_string = *p == '"';
+    depth += (*p == '{') - (*p == '}');
+    fields += *p == ':';
+    if (depth == 0 && p[1] != '\0') {
+      return 0;
+    }
+  }
+  return depth == 0 && !in_string && fields >= 7;
+}
+
+static void json_is_well_formed(const void *data) {
+  gemel_record r = {0};
+  char text[2000], cut[40];
+  size_t length;
+  (void)data;
+  r.size = sizeof r;
+  r.kind = "pair";
+  r.name = "a \"quoted\" \\ name\n";
+  r.tier = GEMEL_TIER_FLOAT;
+  r.verdict = GEMEL_REFUTED;
+  r.how = "bound";
+  r.detail = "tab\there, bell\a";
+  r.worst = 1.0 / 0.0;
+  r.counterexample = "graph f(x: f32[2]) {\n  return y = x\n}\n";
+  length = gemel_record_json(&r, text, sizeof text);
+  CT_EQ_UINT(length, strlen(text));
+  CT_CHECK(is_json(text));
+  CT_HAS_STR(text, "\"verdict\": \"refuted\"");
+  CT_HAS_STR(text, "a \\\"quoted\\\" \\\\ name\\n");
+  CT_HAS_STR(text, "\"worst\": \"inf\"");
+  CT_HAS_STR(text, "\\u0007");
+  CT_EQ_UINT(gemel_record_json(&r, cut, sizeof cut), length);
+  CT_EQ_UINT(strlen(cut), sizeof cut - 1);
+  CT_EQ_UINT(gemel_record_json(&r, NULL, 0), length);
+  r.verdict = GEMEL_PASSED;
+  gemel_record_json(&r, text, sizeof text);
+  CT_CHECK(is_json(text) && strstr(text, "counterexample") == NULL);
+}
+
+/* ---- Memory ---- */
+
+static int small_run(void *data) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_verify_options options = {0};
+  gemel_status status;
+  if (context == NULL) {
+    return error.status;
+  }
+  options.size = sizeof options;
+  options.instances = 1;
+  options.seed = 1;
+  options.ops = data;
+  status = gemel_verify_operations(context, &options, NULL, &error);
+  gemel_context_unref(context);
+  return status;
+}
+
+static void out_of_memory(const void *data) {
+  size_t tried;
+  (void)data;
+  tried = ct_oom(small_run, "neg");
+  CT_CHECK(tried > 100);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("whole", every_operation, NULL),    CT_TEST("seeds", every_seed, NULL),
+    CT_TEST("no_match", nothing_matches, NULL), CT_TEST("tiers", one_tier, NULL),
+    CT_TEST("kernels", own_kernels, NULL),      CT_TEST("own_operation", own_operation, NULL),
+    CT_TEST("json", json_is_well_formed, NULL), CT_TEST("memory", out_of_memory, NULL)};
+
+void ct_register(void) {
+  ct_suite("verify", tests, CT_COUNT(tests));
+}
