@@ -16,7 +16,9 @@
 
 enum { SEEDS = 3 };
 
-/* Where each fault is seen first, to look there first: a hint about time, not about the answer. */
+/* Where to look for each fault: a hint about time, not about the answer. What is drawn for an
+ * operation depends on the seed, its name and the tier alone, so a run over everything holds the
+ * very instances that the run over one operation does. */
 static const struct {
   int id;
   const char *ops;

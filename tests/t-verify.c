@@ -12,7 +12,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 
-enum { SEEDS = 20, QUICK = 12, MAX_RECORDS = 800 };
+enum { SEEDS = 20, QUICK = 8, MAX_RECORDS = 800 };
 
 typedef struct heard {
   size_t records, verdicts[GEMEL_VERDICT_COUNT];

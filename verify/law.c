@@ -83,6 +83,11 @@ static gemel_graph *build_side(gemel_context *context, const char *text, size_t 
     gemel_graph_unref(graph);
     return NULL;
   }
+  if (type == GEMEL_TYPE_NONE) {
+    gemel__no_memory(error, "a type");
+    gemel_graph_unref(graph);
+    return NULL;
+  }
   memcpy(side, text, length);
   side[length] = '\0';
   for (k = 0; k < n; k++) {
