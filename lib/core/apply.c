@@ -408,7 +408,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
     return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",
                                 operation != NULL ? operation : "(null)");
   }
-  if (strcmp(operation, "input") == 0) {
+  if (op == graph->context->input_op) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
                                 "an input is made by gemel_input, or the graph wouldn't list it");
   }

@@ -17,8 +17,7 @@
 
 struct checking {
   const gemel_graph *graph;
-  uint32_t input_op;
-  size_t n_inputs; /* nodes of that operation */
+  size_t n_inputs; /* nodes of operation "input" */
   gemel_value *values;
   gemel_type *types;
   gemel_type *outputs;
@@ -187,7 +186,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
       (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &found) || found != id)) {
     return fail_node(g, id, "it can't be found by its contents, or an equal node can", error);
   }
-  c->n_inputs += node->op == c->input_op;
+  c->n_inputs += node->op == g->context->input_op;
   return queue_node(c, node->attrs) == 0 ? GEMEL_OK : gemel__no_memory(error, "checking a graph");
 }
 
@@ -214,7 +213,7 @@ static int input_fits(const struct checking *c, size_t k) {
   gemel__ref ref = c->graph->inputs[k];
   gemel_attr name;
   return gemel__has_output(c->graph, ref.node, ref.output) &&
-         gemel__node_at(c->graph, ref.node)->op == c->input_op &&
+         gemel__node_at(c->graph, ref.node)->op == c->graph->context->input_op &&
          gemel_value_attr(gemel__value(c->graph, ref), "name", &name) == GEMEL_OK &&
          name.u.text == c->graph->input_names[k];
 }
@@ -266,7 +265,6 @@ gemel_status gemel_graph_check(const gemel_graph *graph, gemel_error *error) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is null");
   }
   memset(&c, 0, sizeof c);
-  c.input_op = gemel__op_find(graph->context, "input");
   status = check_one(&c, graph, error);
   for (k = 0; k < c.n_queued && status == GEMEL_OK; k++) {
     status = check_one(&c, c.queue[k], error);

@@ -97,6 +97,7 @@ struct gemel_context {
   gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
   uint32_t n_builtins; /* operations up to this id are gemel's own */
+  uint32_t input_op;   /* the one called "input" */
 };
 
 /* Interned copy of TEXT (equal texts, equal pointers), or NULL. Takes the lock. */

@@ -219,7 +219,7 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
                                  gemel_error *error) {
   size_t k;
   gemel_status status = GEMEL_OK;
-  uint32_t input_op = gemel__op_find(s->body->context, "input");
+  uint32_t input_op = s->body->context->input_op;
   for (k = 0; k < s->body->n_inputs; k++) {
     uint32_t node = s->body->inputs[k].node;
     s->map[node].node = inputs[k].node;

@@ -163,7 +163,7 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
   gemel_attr attrs[4];
   gemel_error error;
   uint32_t id;
-  uint32_t op = gemel__op_find(graph->context, "input");
+  uint32_t op = graph->context->input_op;
   gemel_value value;
   attrs[0] = gemel_attr_string("name", name);
   attrs[1] = gemel_attr_dtype("dtype", (gemel_dtype)t->dtype);

@@ -717,6 +717,14 @@ gemel_graph *gemel__binary_read(gemel_context *context, const void *bytes, size_
     graph = result(&d, &c, name);
   }
   clear(&d);
+  if (graph && gemel__debug_check(graph, c.error)) {
+    gemel_graph_unref(graph);
+    graph = NULL;
+    if (name) {
+      gemel__free_string(*name);
+      *name = NULL;
+    }
+  }
   return graph;
 }
 

@@ -441,6 +441,9 @@ gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length
     status = definition_at(&f, &lex, error);
   } while (!status && lex.kind != GEMEL__TOKEN_END);
   if (!status) {
+    status = gemel__debug_check(f.definitions[f.count - 1].graph, error);
+  }
+  if (!status) {
     graph = take_last(&f, name, error);
   }
   while (f.count > 0) {
