@@ -24,6 +24,17 @@ static void NAME(load)(PARAMETERS) {
   CALL(link + 1);
 }
 
+/* The same, fetching what comes next: loads that wait for memory would fill the processor's window
+ * and hold up the arithmetic behind them. */
+#define LOAD_AHEAD(a, k)                                                                           \
+  a = p[k];                                                                                        \
+  __builtin_prefetch((const char *)(p + k) + AHEAD, 0, 3);
+static void NAME(load_ahead)(PARAMETERS) {
+  const vec *p = (const vec *)(link->operand + at);
+  EACH(LOAD_AHEAD)
+  CALL(link + 1);
+}
+
 #define STORE_ONE(a, k) p[k] = a;
 static void NAME(store)(PARAMETERS) {
   vec *p = (vec *)(link->operand + at);
@@ -139,9 +150,8 @@ static size_t NAME(blocks)(const gemel__link *link, size_t bytes) {
   return at;
 }
 
-static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(load),
-                                    (gemel__chain_function)NAME(store),
-                                    (gemel__chain_function)NAME(stream), NAME(blocks)};
+static const family NAME(family) = {NAME(links), F(load),   F(load_ahead),
+                                    F(store),    F(stream), NAME(blocks)};
 
 #undef NAME
 #undef vec
@@ -150,6 +160,7 @@ static const family NAME(family) = {NAME(links), (gemel__chain_function)NAME(loa
 #undef CALL
 #undef EACH
 #undef LOAD_ONE
+#undef LOAD_AHEAD
 #undef STORE_ONE
 #undef STREAM_ONE
 #undef LINK

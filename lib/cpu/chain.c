@@ -16,10 +16,12 @@
 
 #if defined(__GNUC__)
 
+enum { AHEAD = 8 << 10 }; /* bytes that are fetched before they are read */
+
 /* What there is for one dtype and instruction set. */
-typedef struct family {
+typedef struct gemel__chain_family {
   const gemel__chain_function (*links)[GEMEL__CHAIN_SIDES];
-  gemel__chain_function load, store, stream;
+  gemel__chain_function load, load_ahead, store, stream;
   size_t (*blocks)(const gemel__link *link, size_t bytes);
 } family;
 
@@ -98,12 +100,20 @@ gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtyp
   return f != NULL ? f->links[row->index][side] : NULL;
 }
 
-gemel__chain_function gemel__chain_load(gemel_dtype dtype) {
-  return family_of(dtype)->load;
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot) {
+  chain->functions[chain->n_links] = step;
+  chain->slots[chain->n_links++] = slot;
 }
 
-gemel__chain_function gemel__chain_store(gemel_dtype dtype) {
-  return family_of(dtype)->store;
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead) {
+  memset(chain, 0, sizeof *chain);
+  chain->dtype = dtype;
+  chain->family = family_of(dtype);
+  gemel__chain_append(chain, ahead ? chain->family->load_ahead : chain->family->load, slot);
+}
+
+void gemel__chain_end(gemel__chain *chain, uint16_t slot) {
+  gemel__chain_append(chain, chain->family->store, slot);
 }
 
 enum { LINE = 64, BLOCK = 8 * LINE };
@@ -127,8 +137,8 @@ static void run_rest(const family *f, const gemel__link *links, uint32_t n, size
 }
 
 void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
-  const family *f = family_of(chain->dtype);
-  size_t bytes = n * gemel_dtype_size(chain->dtype), done;
+  const family *f = chain->family;
+  size_t bytes = n * (chain->dtype == GEMEL_F32 ? sizeof(float) : sizeof(double)), done;
   gemel__link links[GEMEL__CHAIN_LINKS + 2];
   uint32_t k;
   for (k = 0; k < chain->n_links; k++) {
@@ -153,14 +163,16 @@ gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtyp
   return NULL;
 }
 
-gemel__chain_function gemel__chain_load(gemel_dtype dtype) {
-  (void)dtype;
-  return NULL;
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead) {
+  (void)chain, (void)dtype, (void)slot, (void)ahead;
 }
 
-gemel__chain_function gemel__chain_store(gemel_dtype dtype) {
-  (void)dtype;
-  return NULL;
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot) {
+  (void)chain, (void)step, (void)slot;
+}
+
+void gemel__chain_end(gemel__chain *chain, uint16_t slot) {
+  (void)chain, (void)slot;
 }
 
 void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {

@@ -41,6 +41,7 @@ typedef struct gemel__link {
 typedef struct gemel__chain {
   uint32_t n_links; /* with the one that loads the first operand and the one that stores */
   gemel_dtype dtype;
+  const struct gemel__chain_family *family; /* what this machine has for the dtype */
   int streamed; /* the result is written past the cache if it is aligned */
   gemel__chain_function functions[GEMEL__CHAIN_LINKS + 2];
   uint16_t slots[GEMEL__CHAIN_LINKS + 2];
@@ -50,9 +51,15 @@ typedef struct gemel__chain {
 gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtype dtype,
                                         gemel__chain_side side);
 
-/* The links that a chain begins and ends with. */
-gemel__chain_function gemel__chain_load(gemel_dtype dtype);
-gemel__chain_function gemel__chain_store(gemel_dtype dtype);
+/* Starts a chain on elements of DTYPE, the value at SLOT being its first operand. AHEAD: that comes
+ * from memory, so it is fetched ahead of the loads. */
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead);
+
+/* Appends a step whose other operand is at SLOT. */
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot);
+
+/* Ends the chain: its result goes to SLOT. */
+void gemel__chain_end(gemel__chain *chain, uint16_t slot);
 
 /* Runs CHAIN on N elements, operands at SLOTS. The result may be the same memory as an operand. */
 void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots);

@@ -59,18 +59,34 @@ static uint32_t share_of(const gemel__loop *loop, size_t element_bytes) {
 static void set_shares(gemel__loop *loop) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
-    loop->loads[k].share = share_of(loop, loop->loads[k].element_bytes);
+    gemel__load *load = &loop->loads[k];
+    load->share = load->ahead ? 0 : share_of(loop, load->element_bytes);
   }
   for (k = 0; k < loop->n_stores; k++) {
     loop->stores[k].share = share_of(loop, loop->stores[k].element_bytes);
   }
 }
 
+int gemel__loop_overlaps(int64_t bytes) {
+  return bytes > OVERLAP_BYTES;
+}
+
+/* Bytes of an element of the operands that the loop has to fetch itself. */
+static int64_t to_fetch(const gemel__loop *loop) {
+  int64_t bytes = 0;
+  uint32_t k;
+  for (k = 0; k < loop->n_loads; k++) {
+    const gemel__load *load = &loop->loads[k];
+    bytes += load->kind == GEMEL__LOAD_DIRECT && !load->ahead ? load->element_bytes : 0;
+  }
+  return bytes;
+}
+
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   int streamed = add_spares(loop);
   int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest);
   int64_t tile = TILE_BUDGET / bytes, n, work;
-  loop->overlap = streamed > 0 || bytes * loop->elements > OVERLAP_BYTES;
+  loop->overlap = streamed > 0 || gemel__loop_overlaps(to_fetch(loop) * loop->elements);
   if (loop->overlap && tile > (int64_t)TILE_STEP * (loop->n_steps + 1)) {
     tile = (int64_t)TILE_STEP * (loop->n_steps + 1);
   }

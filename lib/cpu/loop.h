@@ -33,6 +33,7 @@ typedef struct gemel__load {
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t kind;
+  uint8_t ahead; /* a chain that reads it fetches it itself */
 } gemel__load;
 
 typedef struct gemel__store {
@@ -68,6 +69,9 @@ typedef struct gemel__loop {
   const gemel__step *steps;
   gemel__stream stream;
 } gemel__loop;
+
+/* 1 if BYTES of operands are so many that memory is worth overlapping with computation. */
+int gemel__loop_overlaps(int64_t bytes);
 
 /* Chooses TILE, BUFFER_BYTES and THREADS (at most THREADS) for a loop whose other members are set;
  * WIDEST is the largest element in bytes of any slot. */

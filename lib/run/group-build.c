@@ -192,6 +192,7 @@ static gemel_status build_loads(builder *b) {
     to->kind = (uint8_t)load_kind(b, k, bytes);
     to->element_bytes = (uint8_t)bytes;
     to->strides = NULL;
+    to->ahead = 0;
     if (to->kind == GEMEL__LOAD_GATHER) {
       to->strides =
           gemel__arena_copy(meta, b->strides[k + 1], (size_t)b->loop->rank * sizeof *to->strides);
@@ -325,29 +326,39 @@ static int chain_end(const builder *b, int first, const uint16_t *reads) {
   return k;
 }
 
+/* 1 if register X is an operand in a lot of memory, which is then marked as fetched by its chain.
+ */
+static int fetched_ahead(const builder *b, uint16_t x) {
+  uint32_t k;
+  for (k = 0; k < b->loop->n_loads; k++) {
+    gemel__load *load = &b->loop->loads[k];
+    if (b->loads[k].raw == x && load->kind == GEMEL__LOAD_DIRECT &&
+        gemel__loop_overlaps(load->element_bytes * b->loop->elements)) {
+      load->ahead = 1;
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* The links of steps FIRST to LAST; slots are registers still. */
 static gemel__chain *build_chain(const builder *b, int first, int last) {
   gemel__chain *c = gemel__arena_alloc(&b->planner->segment->meta, sizeof *c);
-  uint16_t x = b->steps[first].in[0];
-  uint32_t n = 0;
+  uint16_t start = b->steps[first].in[0], x = start;
   int k;
   if (c == NULL) {
     return NULL;
   }
-  c->dtype = (gemel_dtype)b->floats[first];
-  c->functions[n] = gemel__chain_load(c->dtype);
-  c->slots[n++] = x;
+  gemel__chain_begin(c, (gemel_dtype)b->floats[first], start, fetched_ahead(b, start));
   for (k = first; k <= last; k++) {
     const gemel__step *s = &b->steps[k];
     int two = b->rows[k]->n_inputs == 2;
-    c->functions[n] = link_of(b, k, x);
     /* a step that needs nothing else is given the chain's first operand */
-    c->slots[n++] = two && s->in[0] != x ? s->in[0] : two && s->in[1] != x ? s->in[1] : c->slots[0];
+    uint16_t other = two && s->in[0] != x ? s->in[0] : two && s->in[1] != x ? s->in[1] : start;
+    gemel__chain_append(c, link_of(b, k, x), other);
     x = s->out;
   }
-  c->functions[n] = gemel__chain_store(c->dtype);
-  c->slots[n++] = x;
-  c->n_links = n;
+  gemel__chain_end(c, x);
   return c;
 }
 
@@ -366,6 +377,13 @@ static int stream_from_chain(builder *b, uint16_t out, const uint16_t *reads) {
   return 0;
 }
 
+/* 1 if a single step is worth a chain: one from memory past the cache to memory. */
+static int pays_alone(const builder *b, int step, const uint16_t *reads) {
+  const reg *out = &b->regs[b->steps[step].out];
+  return out->kind == IN_BUFFER && out->keep && reads[b->steps[step].out] == 0 &&
+         link_of(b, step, b->steps[step].in[0]) != NULL;
+}
+
 /* Puts one step in the place of each chain. */
 static gemel_status build_chains(builder *b) {
   uint16_t reads[MAX_REGISTERS];
@@ -377,7 +395,7 @@ static gemel_status build_chains(builder *b) {
   for (; from < b->n_steps; from = last + 1, to++) {
     gemel__step made = b->steps[from];
     last = chain_end(b, from, reads);
-    if (last > from) {
+    if (last > from || pays_alone(b, from, reads)) {
       made.chain = build_chain(b, from, last);
       made.out = b->steps[last].out;
       if (made.chain == NULL) {
