@@ -305,11 +305,51 @@ static void out_of_memory(const void *data) {
   CT_CHECK(tried > 100);
 }
 
-static const ct_test tests[] = {
-    CT_TEST("whole", every_operation, NULL),    CT_TEST("seeds", every_seed, NULL),
-    CT_TEST("no_match", nothing_matches, NULL), CT_TEST("tiers", one_tier, NULL),
-    CT_TEST("kernels", own_kernels, NULL),      CT_TEST("own_operation", own_operation, NULL),
-    CT_TEST("json", json_is_well_formed, NULL), CT_TEST("memory", out_of_memory, NULL)};
+static void keep_path(void *user, const gemel_record *record) {
+  if (record->replay != NULL) {
+    snprintf(user, 300, "%s", record->replay);
+  }
+}
+
+/* What a refutation wrote is refuted again when it is read; what isn't there is a bad file. */
+static void replay(const void *data) {
+  static const char a[] = "graph f(x: f32[2]) {\n  y = x + 1\n  return y\n}\n";
+  static const char b[] = "graph f(x: f32[2]) {\n  y = x + 2\n  return y\n}\n";
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *left = gemel_parse(context, a, strlen(a), "a", NULL, NULL);
+  gemel_graph *right = gemel_parse(context, b, strlen(b), "b", NULL, NULL);
+  gemel_verify_options options = {0};
+  gemel_verify_summary summary = {0};
+  gemel_pair_result result;
+  char path[300] = "";
+  (void)data;
+  options.size = sizeof options;
+  options.replay_folder = ".";
+  options.sink = keep_path;
+  options.user = path;
+  CT_EQ_INT(gemel_verify_pair(left, right, "replayed", GEMEL_NEEDS_ALL, &options, &result, NULL),
+            GEMEL_OK);
+  CT_EQ_INT(result.verdict, GEMEL_REFUTED);
+  CT_CHECK(path[0] != '\0');
+  options.replay_folder = NULL;
+  CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_OK);
+  CT_EQ_INT(summary.verdicts[GEMEL_REFUTED], 1);
+  remove(path);
+  CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_BAD_FILE);
+  gemel_graph_unref(left);
+  gemel_graph_unref(right);
+  gemel_context_unref(context);
+}
+
+static const ct_test tests[] = {CT_TEST("replay", replay, NULL),
+                                CT_TEST("whole", every_operation, NULL),
+                                CT_TEST("seeds", every_seed, NULL),
+                                CT_TEST("no_match", nothing_matches, NULL),
+                                CT_TEST("tiers", one_tier, NULL),
+                                CT_TEST("kernels", own_kernels, NULL),
+                                CT_TEST("own_operation", own_operation, NULL),
+                                CT_TEST("json", json_is_well_formed, NULL),
+                                CT_TEST("memory", out_of_memory, NULL)};
 
 void ct_register(void) {
   ct_suite("verify", tests, CT_COUNT(tests));

@@ -17,7 +17,8 @@ int gemel__sample_chance(gemel_sample *sample, int n);
 /* A shape of RANK axes with at most MAX_ELEMENTS elements: mostly 2..6, often 1, sometimes 0. */
 void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape);
 
-/* Of instances with a high limit on elements three of four are made large: one axis takes most of the room.
+/* Of instances with a high limit on elements three of four are made large: one axis takes most of
+ * the room.
  */
 void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape);
 
