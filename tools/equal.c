@@ -15,7 +15,7 @@ static const gemel__option options[] = {
     {NULL, 0, NULL, NULL}};
 
 static const char *const needs_names[] = {
-#define NEEDS_NAME(E, name) #name,
+#define NEEDS_NAME(E, name, meaning) #name,
     GEMEL_NEEDS_TABLE(NEEDS_NAME)
 #undef NEEDS_NAME
 };

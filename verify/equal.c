@@ -453,7 +453,7 @@ static gemel_status classify_rounding(struct equality *q, gemel_record *record,
 }
 
 static const char *const need_names[] = {
-#define NEED_NAME(E, name) #name,
+#define NEED_NAME(E, name, meaning) #name,
     GEMEL_NEEDS_TABLE(NEED_NAME)
 #undef NEED_NAME
 };

@@ -13,6 +13,7 @@
 #include <gemel/graph.h>
 #include <gemel/operation.h>
 #include <gemel/ops.h>
+#include <gemel/rewrite.h>
 #include <gemel/status.h>
 #include <gemel/tensor.h>
 #include <gemel/text.h>

@@ -100,30 +100,12 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);
 
-/* What tells two graphs apart in IEEE terms, as bits; the words that rules use in `needs`. */
-#define GEMEL_NEEDS_TABLE(X)                                                                       \
-  X(NNAN, nnan)                                                                                    \
-  X(NINF, ninf)                                                                                    \
-  X(NSZ, nsz)                                                                                      \
-  X(CONTRACT, contract)                                                                            \
-  X(ARCP, arcp)                                                                                    \
-  X(AFN, afn)                                                                                      \
-  X(REASSOC, reassoc)
-
-enum {
-#define GEMEL_NEEDS_ENUM(E, name) GEMEL_NEEDS_INDEX_##E,
-  GEMEL_NEEDS_TABLE(GEMEL_NEEDS_ENUM)
-#undef GEMEL_NEEDS_ENUM
-      GEMEL_NEEDS_COUNT
-};
-#define GEMEL_NEEDS_ALL ((1u << GEMEL_NEEDS_COUNT) - 1)
-
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
   size_t size;
   gemel_verdict verdict; /* the worst of the tiers */
   int bitwise;           /* 1: no difference in any bit was seen */
-  unsigned needs;        /* words that tell the two apart, 1u << GEMEL_NEEDS_INDEX_… */
+  unsigned needs;        /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…) */
   unsigned refused;      /* those of NEEDS that ALLOW doesn't allow */
 } gemel_pair_result;
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rewrite rule, compiled: a pattern, a template, conditions between. All three are made from one
+ * tree of syntax, which is kept: documentation, test instances and mutants come from it. Tensor
+ * variables, attribute variables and spreads (..xs) share one numbering.
+ */
+#ifndef GEMEL__PASSES_RULE_H
+#define GEMEL__PASSES_RULE_H
+
+#include <gemel/rewrite.h>
+#include "passes/syntax.h"
+#include "passes/term.h"
+
+enum { GEMEL__RULE_VARIABLES = 32, GEMEL__RULE_NODES = 64 };
+
+/* A node of a pattern or template. Nodes stand in post-order: operands before what uses them. */
+typedef struct gemel__pattern {
+  unsigned char kind;        /* GEMEL__PATTERN_… */
+  unsigned char commutative; /* operands 0 and 1 may be swapped */
+  unsigned char fixed_output;
+  uint32_t variable; /* of VARIABLE and SPREAD */
+  uint32_t op;       /* of APPLY */
+  uint32_t n_operands;
+  const uint32_t *operands;     /* indices of nodes */
+  uint32_t n_attrs;             /* the whole schema of the operation, in its order */
+  const gemel__termexpr *attrs; /* count 0: not mentioned, so it has its fallback */
+  uint32_t output_variable;     /* + 1; `f(x)@k` in a pattern binds k; in a template it is OUTPUT */
+  gemel__termexpr output;       /* count 0: output 0 */
+  gemel__number number;         /* of LITERAL */
+  uint32_t syntax;              /* its node in the tree */
+} gemel__pattern;
+
+enum {
+  GEMEL__PATTERN_VARIABLE, /* any value; a repeated variable the same value */
+  GEMEL__PATTERN_LITERAL,  /* a number: a constant all of whose elements are exactly that */
+  GEMEL__PATTERN_APPLY,
+  GEMEL__PATTERN_SPREAD /* any number of operands; in a template with a BODY for each */
+};
+
+typedef struct gemel__variable {
+  const char *name;   /* in the rule's arena */
+  unsigned char kind; /* GEMEL__TERM_TENSOR, _TENSORS, or _ABSENT for an attribute */
+} gemel__variable;
+
+/* One side of a rule; the last node is the root. */
+typedef struct gemel__side {
+  const gemel__pattern *nodes;
+  uint32_t count;
+} gemel__side;
+
+struct gemel_rule {
+  gemel_rule_info info;   /* name, phase, tags, needs, documentation, place, text */
+  gemel_context *context; /* borrowed: operations are known by their number in it */
+  gemel__syntax syntax;
+  gemel__variable variables[GEMEL__RULE_VARIABLES];
+  uint32_t n_variables;
+  gemel__side left, right;
+  const gemel__termexpr *conditions;
+  uint32_t n_conditions;
+  int grows; /* the right side has more operations than the left */
+};
+
+#endif
