@@ -3,5 +3,6 @@
 
 libgemel_a_SOURCES += %reldir%/names.c
 libgemel_a_SOURCES += %reldir%/rule.h
+libgemel_a_SOURCES += %reldir%/syntax.c
 libgemel_a_SOURCES += %reldir%/syntax.h
 libgemel_a_SOURCES += %reldir%/term.h

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/registry.h"
+#include "text/infix.h"
 #include "text/program.h"
 
 enum { MAX_FRAMES = 10000, MAX_ATTRS = 32 };
@@ -35,40 +36,23 @@ typedef struct parser {
   size_t base; /* frames below are not ours */
 } parser;
 
-enum {
-  STRENGTH_OR = 1,
-  STRENGTH_AND,
-  STRENGTH_NOT,
-  STRENGTH_COMPARE,
-  STRENGTH_SUM,
-  STRENGTH_PRODUCT,
-  STRENGTH_NEGATE
+static const gemel__infix infixes[] = {
+    {GEMEL__TOKEN_NAME, "or", "logical_or", GEMEL__STRENGTH_OR},
+    {GEMEL__TOKEN_NAME, "and", "logical_and", GEMEL__STRENGTH_AND},
+    {GEMEL__TOKEN_EQ, NULL, "eq", GEMEL__STRENGTH_COMPARE},
+    {GEMEL__TOKEN_NE, NULL, "ne", GEMEL__STRENGTH_COMPARE},
+    {'<', NULL, "lt", GEMEL__STRENGTH_COMPARE},
+    {GEMEL__TOKEN_LE, NULL, "le", GEMEL__STRENGTH_COMPARE},
+    {'>', NULL, "gt", GEMEL__STRENGTH_COMPARE},
+    {GEMEL__TOKEN_GE, NULL, "ge", GEMEL__STRENGTH_COMPARE},
+    {'+', NULL, "add", GEMEL__STRENGTH_SUM},
+    {'-', NULL, "sub", GEMEL__STRENGTH_SUM},
+    {'*', NULL, "mul", GEMEL__STRENGTH_PRODUCT},
+    {'/', NULL, "div", GEMEL__STRENGTH_PRODUCT},
+    {'%', NULL, "mod", GEMEL__STRENGTH_PRODUCT},
 };
 
-typedef struct infix {
-  int token; /* or GEMEL__TOKEN_NAME: WORD */
-  const char *word;
-  const char *op;
-  int strength;
-} infix;
-
-static const infix infixes[] = {
-    {GEMEL__TOKEN_NAME, "or", "logical_or", STRENGTH_OR},
-    {GEMEL__TOKEN_NAME, "and", "logical_and", STRENGTH_AND},
-    {GEMEL__TOKEN_EQ, NULL, "eq", STRENGTH_COMPARE},
-    {GEMEL__TOKEN_NE, NULL, "ne", STRENGTH_COMPARE},
-    {'<', NULL, "lt", STRENGTH_COMPARE},
-    {GEMEL__TOKEN_LE, NULL, "le", STRENGTH_COMPARE},
-    {'>', NULL, "gt", STRENGTH_COMPARE},
-    {GEMEL__TOKEN_GE, NULL, "ge", STRENGTH_COMPARE},
-    {'+', NULL, "add", STRENGTH_SUM},
-    {'-', NULL, "sub", STRENGTH_SUM},
-    {'*', NULL, "mul", STRENGTH_PRODUCT},
-    {'/', NULL, "div", STRENGTH_PRODUCT},
-    {'%', NULL, "mod", STRENGTH_PRODUCT},
-};
-
-static const infix *infix_here(const gemel__lex *lex) {
+const gemel__infix *gemel__infix_here(const gemel__lex *lex) {
   if (lex->kind == GEMEL__TOKEN_END || lex->kind == ')' || lex->kind == ',') {
     return NULL;
   }
@@ -292,7 +276,7 @@ static gemel_status operand(parser *p, int *want) {
   if (lex->kind == GEMEL__TOKEN_NAME && !number) {
     if (is_not(p)) {
       *want = WANT_OPERAND;
-      return prefix(p, "logical_not", STRENGTH_NOT);
+      return prefix(p, "logical_not", GEMEL__STRENGTH_NOT);
     }
     if (gemel__lex_peek(lex, NULL) != '(') {
       return variable(p);
@@ -308,7 +292,7 @@ static gemel_status operand(parser *p, int *want) {
   }
   *want = WANT_OPERAND;
   if (lex->kind == '-') {
-    return prefix(p, "neg", STRENGTH_NEGATE);
+    return prefix(p, "neg", GEMEL__STRENGTH_NEGATE);
   }
   if (lex->kind == '(') {
     gemel_status status = push_frame(p, FRAME_PARENTHESIS, 0, 0);
@@ -481,11 +465,11 @@ static gemel_status argument(parser *p, int *want, int may_end) {
   return GEMEL_OK;
 }
 
-static gemel_status infix_operator(parser *p, const infix *op, int *want) {
-  gemel_status status = reduce(p, op->strength + (op->strength == STRENGTH_COMPARE));
+static gemel_status infix_operator(parser *p, const gemel__infix *op, int *want) {
+  gemel_status status = reduce(p, op->strength + (op->strength == GEMEL__STRENGTH_COMPARE));
   const frame *f = top_frame(p);
-  if (!status && op->strength == STRENGTH_COMPARE && f && f->kind == FRAME_INFIX &&
-      f->strength == STRENGTH_COMPARE) {
+  if (!status && op->strength == GEMEL__STRENGTH_COMPARE && f && f->kind == FRAME_INFIX &&
+      f->strength == GEMEL__STRENGTH_COMPARE) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT,
                            "comparisons don't chain: write (a < b) and (b < c)");
   }
@@ -499,7 +483,7 @@ static gemel_status infix_operator(parser *p, const infix *op, int *want) {
 
 /* Goes on behind a complete operand (or attribute). */
 static gemel_status behind_operand(parser *p, int *want) {
-  const infix *op = infix_here(p->lex);
+  const gemel__infix *op = gemel__infix_here(p->lex);
   char found[64];
   if (op) {
     return infix_operator(p, op, want);

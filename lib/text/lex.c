@@ -90,7 +90,9 @@ static int punctuation(const char *p, const char *end) {
   int next = p + 1 < end ? p[1] : 0;
   switch (*p) {
   case '=':
-    return next == '=' ? GEMEL__TOKEN_EQ : '=';
+    return next == '=' ? GEMEL__TOKEN_EQ : next == '>' ? GEMEL__TOKEN_ARROW : '=';
+  case '.':
+    return next == '.' ? GEMEL__TOKEN_DOTS : GEMEL__TOKEN_BAD;
   case '!':
     return next == '=' ? GEMEL__TOKEN_NE : GEMEL__TOKEN_BAD;
   case '<':

@@ -22,6 +22,8 @@ enum {
   GEMEL__TOKEN_NE,
   GEMEL__TOKEN_LE,
   GEMEL__TOKEN_GE,
+  GEMEL__TOKEN_ARROW,    /* => */
+  GEMEL__TOKEN_DOTS,     /* .. */
   GEMEL__TOKEN_FLOORDIV, /* // */
   GEMEL__TOKEN_DOLLAR,   /* $ with the name or digits that follow */
   GEMEL__TOKEN_BAD

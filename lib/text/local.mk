@@ -12,6 +12,7 @@ libgemel_a_SOURCES += %reldir%/expr.h
 libgemel_a_SOURCES += %reldir%/file.c
 libgemel_a_SOURCES += %reldir%/file.h
 libgemel_a_SOURCES += %reldir%/infix.c
+libgemel_a_SOURCES += %reldir%/infix.h
 libgemel_a_SOURCES += %reldir%/lex.c
 libgemel_a_SOURCES += %reldir%/lex.h
 libgemel_a_SOURCES += %reldir%/names.c
