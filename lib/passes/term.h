@@ -60,7 +60,7 @@ typedef struct gemel__scene {
 /* A compiled expression over variables: a program for a stack machine. */
 typedef struct gemel__termcode {
   unsigned char kind; /* 0: FUNCTION, 1: NUMBER, 2: VARIABLE, 3: LIST of the COUNT topmost, 4: REAL,
-                         5: DTYPE */
+                         5: DTYPE, 6: ABSENT */
   uint16_t count;     /* operands taken from the stack */
   uint32_t index;     /* row of functions.def, or number of the variable, or a gemel_dtype */
   int64_t value;
@@ -96,8 +96,11 @@ int gemel__term_holds(const gemel__term *term);
 /* 1 if A and B are provably the same, 0 if not (UNKNOWN included). */
 int gemel__term_same(gemel_context *context, const gemel__term *a, const gemel__term *b);
 
-/* The term that ATTR is (a value of an attribute as the context stores it). GEMEL_NO_MEMORY. */
-gemel_status gemel__term_of_attr(const gemel__scene *scene, const gemel_attr *attr,
+/* The term that ATTR is (a value of an attribute as the context stores it) of node NODE of the
+ * scene's graph: a size that input k of the node holds becomes the size that the value holds which
+ * is input k, so that it means the same wherever it is put. GEMEL_NO_MEMORY; GEMEL_DECLINED if
+ * there is no such input, or the size gets too long. */
+gemel_status gemel__term_of_attr(const gemel__scene *scene, uint32_t node, const gemel_attr *attr,
                                  gemel__term *term);
 
 /* TERM as an attribute of kind SPEC->kind, named SPEC->name; arrays live in the scene's arena.
