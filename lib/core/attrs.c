@@ -516,3 +516,40 @@ gemel_status gemel__attrs_substitute(gemel_context *context, uint32_t attrs, gem
   return gemel__attrs_intern(context, gemel__op_at(context, stored->op), stored->count, values, id,
                              error);
 }
+
+/* ---- Normal form ---- */
+
+gemel_status gemel__normal_attrs(gemel_context *context, const gemel__op *op, uint32_t attrs,
+                                 size_t n_inputs, const gemel_type *types, uint32_t *normal,
+                                 gemel_error *error) {
+  const struct gemel__attrs *stored = gemel__attrs_at(context, attrs);
+  gemel_attr values[MAX_ATTRS];
+  gemel_normalize call;
+  gemel_status status;
+  int same = 1;
+  size_t k;
+  *normal = attrs;
+  if (op->record.normalize == NULL || attrs == 0 || n_inputs < (size_t)op->record.min_inputs) {
+    return GEMEL_OK;
+  }
+  for (k = 0; k < stored->count; k++) {
+    values[k] = stored->values[k];
+    values[k].name = op->record.attrs[k].name;
+  }
+  call.size = sizeof call;
+  call.context = context;
+  call.n_inputs = n_inputs;
+  call.inputs = types;
+  call.n_attrs = stored->count;
+  call.attrs = values;
+  call.storage_used = 0;
+  call.error = error;
+  call.data = op->record.data;
+  status = op->record.normalize(&call);
+  for (k = 0; k < stored->count; k++) {
+    same &= same_attr(&values[k], &stored->values[k]);
+  }
+  return status != GEMEL_OK || same
+             ? status
+             : gemel__attrs_intern(context, op, stored->count, values, normal, error);
+}

@@ -23,6 +23,12 @@ typedef gemel_dim (*gemel__replace)(void *user, const gemel__atom *atom, gemel_d
 gemel_status gemel__attrs_substitute(gemel_context *context, uint32_t attrs, gemel__replace replace,
                                      void *user, uint32_t *id, gemel_error *error);
 
+/* The attributes ATTRS of OP in their normal form at inputs of these TYPES: *NORMAL is ATTRS itself
+ * if they are normal already. A node with them has the same type and results. */
+gemel_status gemel__normal_attrs(gemel_context *context, const gemel__op *op, uint32_t attrs,
+                                 size_t n_inputs, const gemel_type *types, uint32_t *normal,
+                                 gemel_error *error);
+
 /* Hash and equality of graphs of one context by structure, inputs' and outputs' names included. */
 uint64_t gemel__graph_hash(const gemel_graph *graph);
 int gemel__graph_same(const gemel_graph *a, const gemel_graph *b);

@@ -155,6 +155,28 @@ typedef struct gemel_sample {
   const void *data;
 } gemel_sample;
 
+/* ---- Normal forms ---- */
+
+#define GEMEL_NORMALIZE_STORAGE 128
+
+/* What a normalize hook sees: the types of a node's inputs and a copy of its attributes (in schema
+ * order, defaults filled in), which it rewrites to the one way of writing the same thing: axes
+ * counted from 0, absent lists spelt out. Results must stay the same bit for bit, and what is
+ * normal already must stay as it is. Lists may point into STORAGE. Attributes that the type rule
+ * refuses may come too: the hook leaves them alone, so that the type rule says what is wrong. */
+typedef struct gemel_normalize {
+  size_t size;
+  gemel_context *context;
+  size_t n_inputs;
+  const gemel_type *inputs;
+  size_t n_attrs;
+  gemel_attr *attrs;
+  int64_t storage[GEMEL_NORMALIZE_STORAGE];
+  size_t storage_used;
+  gemel_error *error;
+  const void *data; /* the record's DATA */
+} gemel_normalize;
+
 /* ---- The record ---- */
 
 typedef struct gemel_operation {
@@ -178,7 +200,8 @@ typedef struct gemel_operation {
                        int64_t *offset);
   /* Operations' work at these shapes; NULL: one flop for each output element. */
   void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
-  const void *data; /* handed to every hook */
+  const void *data;                                 /* handed to every hook */
+  gemel_status (*normalize)(gemel_normalize *call); /* NULL: every way of writing is normal */
 } gemel_operation;
 
 /* Registers an operation with CONTEXT; the record and what it points at are copied where gemel

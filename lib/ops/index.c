@@ -290,9 +290,14 @@ static gemel_status run_subtensor(const gemel_kernel_call *call) {
 static const gemel_kernel subtensor_kernels[] = {{"plain", NULL, run_subtensor},
                                                  {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_subtensor = {infer_subtensor,  grad_subtensor,    jvp_subtensor,
-                                             sample_subtensor, subtensor_kernels, view_subtensor,
-                                             gemel__cost_move};
+static gemel_status normalize_subtensor(gemel_normalize *call) {
+  gemel__normal_filled(call, 2, 1);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_subtensor = {infer_subtensor,  grad_subtensor,     jvp_subtensor,
+                                             sample_subtensor, subtensor_kernels,  view_subtensor,
+                                             gemel__cost_move, normalize_subtensor};
 
 /* ---- set_subtensor and inc_subtensor ---- */
 
@@ -447,9 +452,14 @@ static gemel_status run_inc_subtensor(const gemel_kernel_call *call) {
 static const gemel_kernel set_kernels[] = {{"plain", NULL, run_set_subtensor}, {NULL, NULL, NULL}};
 static const gemel_kernel inc_kernels[] = {{"plain", NULL, run_inc_subtensor}, {NULL, NULL, NULL}};
 
+static gemel_status normalize_write(gemel_normalize *call) {
+  gemel__normal_filled(call, 1, 1);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_set_subtensor = {
     infer_write, grad_set_subtensor, jvp_set_subtensor, sample_write, set_kernels,
-    NULL,        gemel__cost_move};
+    NULL,        gemel__cost_move,   normalize_write};
 const gemel__hooks gemel__hooks_inc_subtensor = {
     infer_write, grad_inc_subtensor, jvp_inc_subtensor, sample_write, inc_kernels,
-    NULL,        gemel__cost_move};
+    NULL,        gemel__cost_move,   normalize_write};

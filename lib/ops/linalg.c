@@ -99,11 +99,16 @@ static gemel_status check_lists(const gemel_infer *call, const int *rank) {
   return GEMEL_OK;
 }
 
+/* 1 where the matrix product isn't defined. */
+static int ambiguous(int x_rank, int y_rank) {
+  return x_rank == 0 || y_rank == 0 || ((x_rank > 2 || y_rank > 2) && x_rank != y_rank);
+}
+
 static gemel_status check_matmul(const gemel_infer *call, const int *rank) {
   if (rank[0] == 0 || rank[1] == 0) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "a scalar has no axis to sum over");
   }
-  if ((rank[0] > 2 || rank[1] > 2) && rank[0] != rank[1]) {
+  if (ambiguous(rank[0], rank[1])) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
                             "the matrix product of ranks %d and %d is ambiguous: give contract_x "
                             "and contract_y",
@@ -378,5 +383,38 @@ static gemel_status sample_dot(gemel_sample *sample) {
   return gemel__sample_chance(sample, 2) ? sample_matmul(sample) : sample_general(sample);
 }
 
-const gemel__hooks gemel__hooks_dot = {infer_dot,          grad_dot, jvp_dot,        sample_dot,
-                                       gemel__dot_kernels, NULL,     gemel__dot_cost};
+/* ---- Normal form ---- */
+
+static void spell_out(gemel_normalize *call, size_t k, int count, const int *axes) {
+  int64_t *list = gemel__normal_ints(call, k, (size_t)count);
+  for (int i = 0; list != NULL && i < count; i++) {
+    list[i] = axes[i];
+  }
+}
+
+/* All four lists, counted from the front. The order of contracted pairs stays: it is that in which
+ * products are added up; that of batch axes is the result's. */
+static gemel_status normalize_dot(gemel_normalize *call) {
+  int x_rank = gemel_type_rank(call->context, call->inputs[0]);
+  int y_rank = gemel_type_rank(call->context, call->inputs[1]);
+  gemel__dot_axes axes;
+  if (explicit_axes(call->attrs)) {
+    for (size_t k = 0; k < 4; k++) {
+      gemel__normal_axes(call, k, k % 2, 0);
+      if (call->attrs[k].kind == GEMEL_ATTR_NONE) {
+        spell_out(call, k, 0, NULL);
+      }
+    }
+  } else if (!ambiguous(x_rank, y_rank)) {
+    gemel__dot_axes_of(call->attrs, x_rank, y_rank, &axes);
+    spell_out(call, CONTRACT_X, axes.n_contract, axes.contract[0]);
+    spell_out(call, CONTRACT_Y, axes.n_contract, axes.contract[1]);
+    spell_out(call, BATCH_X, axes.n_batch, axes.batch[0]);
+    spell_out(call, BATCH_Y, axes.n_batch, axes.batch[1]);
+  }
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_dot = {infer_dot,       grad_dot,           jvp_dot,
+                                       sample_dot,      gemel__dot_kernels, NULL,
+                                       gemel__dot_cost, normalize_dot};

@@ -21,6 +21,7 @@ typedef struct gemel__hooks {
   gemel_status (*view)(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                        int64_t *offset);
   void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
+  gemel_status (*normalize)(gemel_normalize *call);
 } gemel__hooks;
 
 /* What dtypes a scalar operation takes and gives; operands are promoted to one dtype first. */

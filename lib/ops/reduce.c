@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/fault.h"
 #include "ops/reduce.h"
+#include "ops/rule.h"
 #include "ops/sampling.h"
 
 /* ---- Types ---- */
@@ -413,11 +414,33 @@ static void cost(const gemel_kernel_call *call, double *flops, double *bytes) {
            elements(out) * (double)gemel_dtype_size(out->dtype);
 }
 
+/* ---- Normal forms ---- */
+
+static gemel_status normalize_axes(gemel_normalize *call) {
+  int rank = gemel_type_rank(call->context, call->inputs[0]);
+  int64_t *axes;
+  gemel__normal_axes(call, 0, 0, 1);
+  if (call->attrs[0].kind == GEMEL_ATTR_NONE &&
+      (axes = gemel__normal_ints(call, 0, (size_t)rank)) != NULL) {
+    for (int axis = 0; axis < rank; axis++) {
+      axes[axis] = axis;
+    }
+  }
+  call->attrs[1].u.i = call->attrs[1].u.i != 0;
+  return GEMEL_OK;
+}
+
+static gemel_status normalize_axis(gemel_normalize *call) {
+  gemel__normal_axis(call, 0);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_sum = {infer_total,        grad_sum, jvp_sum, sample_sum,
-                                       gemel__sum_kernels, NULL,     cost};
+                                       gemel__sum_kernels, NULL,     cost,    normalize_axes};
 const gemel__hooks gemel__hooks_prod = {infer_total,         grad_prod, jvp_prod, sample_prod,
-                                        gemel__prod_kernels, NULL,      cost};
+                                        gemel__prod_kernels, NULL,      cost,     normalize_axes};
 const gemel__hooks gemel__hooks_max = {infer_max,          grad_max, jvp_max, sample_max,
-                                       gemel__max_kernels, NULL,     cost};
-const gemel__hooks gemel__hooks_argmax = {
-    infer_argmax, grad_argmax, jvp_argmax, sample_argmax, gemel__argmax_kernels, NULL, cost};
+                                       gemel__max_kernels, NULL,     cost,    normalize_axes};
+const gemel__hooks gemel__hooks_argmax = {infer_argmax,  grad_argmax,           jvp_argmax,
+                                          sample_argmax, gemel__argmax_kernels, NULL,
+                                          cost,          normalize_axis};

@@ -109,6 +109,65 @@ gemel_status gemel__rule_axes(const gemel_infer *call, const gemel_attr *attr, i
   return GEMEL_OK;
 }
 
+/* ---- Normal forms ---- */
+
+int64_t *gemel__normal_ints(gemel_normalize *call, size_t k, size_t count) {
+  int64_t *values = call->storage + call->storage_used;
+  if (count > GEMEL_NORMALIZE_STORAGE - call->storage_used) {
+    return NULL;
+  }
+  call->storage_used += count;
+  call->attrs[k] = gemel_attr_ints(call->attrs[k].name, count, values);
+  return values;
+}
+
+void gemel__normal_axis(gemel_normalize *call, size_t k) {
+  int axis = call->n_inputs == 0
+                 ? -1
+                 : gemel__axis(call->attrs[k].u.i, gemel_type_rank(call->context, call->inputs[0]));
+  if (axis >= 0) {
+    call->attrs[k].u.i = axis;
+  }
+}
+
+static int all_axes_exist(const gemel_attr *attr, int rank) {
+  for (size_t k = 0; k < attr->count; k++) {
+    if (gemel__axis(attr->u.ints[k], rank) < 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+void gemel__normal_axes(gemel_normalize *call, size_t k, size_t input, int sorted) {
+  int rank = gemel_type_rank(call->context, call->inputs[input]);
+  gemel_attr given = call->attrs[k];
+  int64_t *axes;
+  if (given.kind == GEMEL_ATTR_NONE || given.count > (size_t)rank ||
+      !all_axes_exist(&given, rank) || (axes = gemel__normal_ints(call, k, given.count)) == NULL) {
+    return;
+  }
+  for (size_t i = 0; i < given.count; i++) {
+    int64_t axis = gemel__axis(given.u.ints[i], rank);
+    size_t j = i;
+    for (; sorted && j > 0 && axes[j - 1] > axis; j--) {
+      axes[j] = axes[j - 1];
+    }
+    axes[j] = axis;
+  }
+}
+
+void gemel__normal_filled(gemel_normalize *call, size_t k, int64_t value) {
+  int rank = gemel_type_rank(call->context, call->inputs[0]);
+  int64_t *values;
+  if (call->attrs[k].kind == GEMEL_ATTR_NONE &&
+      (values = gemel__normal_ints(call, k, (size_t)rank)) != NULL) {
+    for (int axis = 0; axis < rank; axis++) {
+      values[axis] = value;
+    }
+  }
+}
+
 /* ---- Derivatives ---- */
 
 gemel_status gemel__grad_done(gemel_derive *call) {

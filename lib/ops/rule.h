@@ -44,6 +44,22 @@ static inline gemel_dtype gemel__rule_dtype(const gemel_infer *call, size_t k) {
   return gemel_type_dtype(call->context, call->inputs[k]);
 }
 
+/* ---- Normal forms ---- */
+
+/* Makes attribute K a list of COUNT integers and returns where they go; NULL if there is no room.
+ */
+int64_t *gemel__normal_ints(gemel_normalize *call, size_t k, size_t count);
+
+/* Counts the axis in attribute K from the front of input 0. */
+void gemel__normal_axis(gemel_normalize *call, size_t k);
+
+/* The same for a list of axes of input INPUT, which is put in ascending order if SORTED. An absent
+ * list stays absent. */
+void gemel__normal_axes(gemel_normalize *call, size_t k, size_t input, int sorted);
+
+/* Spells out an absent list: VALUE for each axis of input 0. */
+void gemel__normal_filled(gemel_normalize *call, size_t k, int64_t value);
+
 /* ---- Derivatives ---- */
 
 /* What a gradient or a forward hook returns when it is done: the graph's own status. Sizes that are

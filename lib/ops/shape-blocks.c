@@ -206,8 +206,13 @@ static gemel_status run_pad(const gemel_kernel_call *call) {
 
 static const gemel_kernel pad_kernels[] = {{"plain", NULL, run_pad}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_pad = {infer_pad,   grad_pad, jvp_pad,         sample_pad,
-                                       pad_kernels, NULL,     gemel__cost_move};
+static gemel_status normalize_pad(gemel_normalize *call) {
+  gemel__normal_filled(call, 2, 0);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_pad = {infer_pad,   grad_pad, jvp_pad,          sample_pad,
+                                       pad_kernels, NULL,     gemel__cost_move, normalize_pad};
 
 /* ---- join ---- */
 
@@ -358,8 +363,13 @@ static gemel_status run_join(const gemel_kernel_call *call) {
 
 static const gemel_kernel join_kernels[] = {{"plain", NULL, run_join}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_join = {infer_join,   grad_join, jvp_join,        sample_join,
-                                        join_kernels, NULL,      gemel__cost_move};
+static gemel_status normalize_join(gemel_normalize *call) {
+  gemel__normal_axis(call, 0);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_join = {infer_join,   grad_join, jvp_join,         sample_join,
+                                        join_kernels, NULL,      gemel__cost_move, normalize_join};
 
 /* ---- split ---- */
 
@@ -481,5 +491,11 @@ static gemel_status run_split(const gemel_kernel_call *call) {
 
 static const gemel_kernel split_kernels[] = {{"plain", NULL, run_split}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_split = {infer_split,   grad_split, jvp_split,       sample_split,
-                                         split_kernels, NULL,       gemel__cost_move};
+static gemel_status normalize_split(gemel_normalize *call) {
+  gemel__normal_axis(call, 1);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_split = {infer_split,      grad_split,     jvp_split,
+                                         sample_split,     split_kernels,  NULL,
+                                         gemel__cost_move, normalize_split};

@@ -141,8 +141,8 @@ static gemel_status view_dimshuffle(const gemel_kernel_call *call, int64_t *shap
 COPY_KERNEL(dimshuffle);
 
 const gemel__hooks gemel__hooks_dimshuffle = {
-    infer_dimshuffle,   grad_dimshuffle, jvp_dimshuffle,  sample_dimshuffle,
-    dimshuffle_kernels, view_dimshuffle, gemel__cost_move};
+    infer_dimshuffle,   grad_dimshuffle, jvp_dimshuffle,   sample_dimshuffle,
+    dimshuffle_kernels, view_dimshuffle, gemel__cost_move, NULL};
 
 /* ---- reshape ---- */
 
@@ -267,9 +267,9 @@ static gemel_status run_reshape(const gemel_kernel_call *call) {
 
 static const gemel_kernel reshape_kernels[] = {{"plain", NULL, run_reshape}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_reshape = {infer_reshape,   grad_reshape,    jvp_reshape,
-                                           sample_reshape,  reshape_kernels, view_reshape,
-                                           gemel__cost_move};
+const gemel__hooks gemel__hooks_reshape = {
+    infer_reshape,   grad_reshape, jvp_reshape,      sample_reshape,
+    reshape_kernels, view_reshape, gemel__cost_move, NULL};
 
 /* ---- broadcast_to ---- */
 
@@ -383,7 +383,7 @@ COPY_KERNEL(broadcast_to);
 
 const gemel__hooks gemel__hooks_broadcast_to = {
     infer_broadcast_to,   grad_broadcast_to, jvp_broadcast_to, sample_broadcast_to,
-    broadcast_to_kernels, view_broadcast_to, gemel__cost_move};
+    broadcast_to_kernels, view_broadcast_to, gemel__cost_move, NULL};
 
 /* ---- fill ---- */
 
@@ -433,8 +433,8 @@ static gemel_status run_fill(const gemel_kernel_call *call) {
 
 static const gemel_kernel fill_kernels[] = {{"plain", NULL, run_fill}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_fill = {infer_fill,   grad_fill, jvp_fill,        sample_fill,
-                                        fill_kernels, NULL,      gemel__cost_move};
+const gemel__hooks gemel__hooks_fill = {infer_fill,   grad_fill, jvp_fill,         sample_fill,
+                                        fill_kernels, NULL,      gemel__cost_move, NULL};
 
 /* ---- reverse ---- */
 
@@ -497,6 +497,11 @@ static gemel_status view_reverse(const gemel_kernel_call *call, int64_t *shape, 
 
 COPY_KERNEL(reverse);
 
-const gemel__hooks gemel__hooks_reverse = {infer_reverse,   grad_reverse,    jvp_reverse,
-                                           sample_reverse,  reverse_kernels, view_reverse,
-                                           gemel__cost_move};
+static gemel_status normalize_reverse(gemel_normalize *call) {
+  gemel__normal_axes(call, 0, 0, 1);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_reverse = {infer_reverse,    grad_reverse,     jvp_reverse,
+                                           sample_reverse,   reverse_kernels,  view_reverse,
+                                           gemel__cost_move, normalize_reverse};

@@ -316,9 +316,15 @@ static void cost_lanes(const gemel_kernel_call *call, double *flops, double *byt
 static const gemel_kernel softmax_kernels[] = {{"plain", NULL, run_softmax}, {NULL, NULL, NULL}};
 static const gemel_kernel loss_kernels[] = {{"plain", NULL, run_cross_entropy}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_softmax = {
-    infer_softmax, grad_softmax, jvp_softmax, sample_softmax, softmax_kernels, NULL, cost_lanes};
+static gemel_status normalize_axis(gemel_normalize *call) {
+  gemel__normal_axis(call, 0);
+  return GEMEL_OK;
+}
+
+const gemel__hooks gemel__hooks_softmax = {infer_softmax,  grad_softmax,    jvp_softmax,
+                                           sample_softmax, softmax_kernels, NULL,
+                                           cost_lanes,     normalize_axis};
 const gemel__hooks gemel__hooks_cross_entropy = {infer_cross_entropy, grad_cross_entropy,
                                                  jvp_cross_entropy,   sample_cross_entropy,
                                                  loss_kernels,        NULL,
-                                                 cost_lanes};
+                                                 cost_lanes,          normalize_axis};

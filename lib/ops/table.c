@@ -152,7 +152,8 @@ static gemel_status register_row(gemel_context *context, const op_row *row, cons
                             .kernels = row->hooks->kernels,
                             .view = row->hooks->view,
                             .cost = row->hooks->cost,
-                            .data = data};
+                            .data = data,
+                            .normalize = row->hooks->normalize};
   if (strlen(row->attrs) >= sizeof text) {
     return gemel__fail(error, GEMEL_INTERNAL, "%s: attribute column too long", row->name);
   }
