@@ -16,16 +16,15 @@ enum { GEMEL__RULE_VARIABLES = 32, GEMEL__RULE_NODES = 64 };
 /* A node of a pattern or template. Nodes stand in post-order: operands before what uses them. */
 typedef struct gemel__pattern {
   unsigned char kind;        /* GEMEL__PATTERN_… */
-  unsigned char commutative; /* operands 0 and 1 may be swapped */
-  unsigned char fixed_output;
-  uint32_t variable; /* of VARIABLE and SPREAD */
-  uint32_t op;       /* of APPLY */
+  unsigned char commutative; /* operands 0 and 1 may be swapped and are not the same */
+  unsigned char any_output;  /* written f(x)@k */
+  uint32_t variable;         /* of VARIABLE and SPREAD */
+  uint32_t op;               /* of APPLY */
   uint32_t n_operands;
   const uint32_t *operands;     /* indices of nodes */
   uint32_t n_attrs;             /* the whole schema of the operation, in its order */
   const gemel__termexpr *attrs; /* count 0: not mentioned, so it has its fallback */
-  uint32_t output_variable;     /* + 1; `f(x)@k` in a pattern binds k; in a template it is OUTPUT */
-  gemel__termexpr output;       /* count 0: output 0 */
+  gemel__termexpr output;       /* of f(x)@k */
   gemel__number number;         /* of LITERAL */
   uint32_t syntax;              /* its node in the tree */
 } gemel__pattern;
@@ -59,5 +58,19 @@ struct gemel_rule {
   uint32_t n_conditions;
   int grows; /* the right side has more operations than the left */
 };
+
+/* An expression that is a variable and nothing else: its number, or -1. On the left such an
+ * attribute binds the variable. */
+static inline int gemel__termexpr_variable(const gemel__termexpr *expr) {
+  return expr->count == 1 && expr->code[0].kind == GEMEL__TERMCODE_VARIABLE
+             ? (int)expr->code[0].index
+             : -1;
+}
+
+/* Compiles the rule at LEX, whose token is behind the word `rule`, up to the end of its text. RULE
+ * is zeroed but for info.file and info.family; what it points at lives in ARENA, and its syntax is
+ * cleared by the caller, on failure too. */
+gemel_status gemel__rule_compile(gemel_context *context, gemel__lex *lex, gemel__arena *arena,
+                                 struct gemel_rule *rule, gemel_error *error);
 
 #endif

@@ -58,11 +58,20 @@ typedef struct gemel__scene {
 } gemel__scene;
 
 /* A compiled expression over variables: a program for a stack machine. */
+enum {
+  GEMEL__TERMCODE_FUNCTION,
+  GEMEL__TERMCODE_NUMBER,
+  GEMEL__TERMCODE_VARIABLE,
+  GEMEL__TERMCODE_LIST, /* of the COUNT topmost */
+  GEMEL__TERMCODE_REAL,
+  GEMEL__TERMCODE_DTYPE,
+  GEMEL__TERMCODE_ABSENT
+};
+
 typedef struct gemel__termcode {
-  unsigned char kind; /* 0: FUNCTION, 1: NUMBER, 2: VARIABLE, 3: LIST of the COUNT topmost, 4: REAL,
-                         5: DTYPE, 6: ABSENT */
-  uint16_t count;     /* operands taken from the stack */
-  uint32_t index;     /* row of functions.def, or number of the variable, or a gemel_dtype */
+  unsigned char kind;
+  uint16_t count; /* operands taken from the stack */
+  uint32_t index; /* row of functions.def, or number of the variable, or a gemel_dtype */
   int64_t value;
   double real;
 } gemel__termcode;
