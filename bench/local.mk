@@ -20,5 +20,6 @@ if VERIFY
 gemel_SOURCES += %reldir%/verify.c
 endif
 EXTRA_DIST += %reldir%/README.md
+EXTRA_DIST += %reldir%/graphs
 EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores.jsonl

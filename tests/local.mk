@@ -10,6 +10,7 @@ library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
 library_tests += %reldir%/t-grad
 library_tests += %reldir%/t-graph
+library_tests += %reldir%/t-graphs
 library_tests += %reldir%/t-hostile
 library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
