@@ -1,7 +1,17 @@
-# Random types, tensors and graphs.
+# Random types, tensors, graphs and operands.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/draft.c
+libgemel_verify_a_SOURCES += %reldir%/draft.h
 libgemel_verify_a_SOURCES += %reldir%/points-bisect.c
 libgemel_verify_a_SOURCES += %reldir%/points.c
 libgemel_verify_a_SOURCES += %reldir%/points.h
+libgemel_verify_a_SOURCES += %reldir%/propose-blocks.c
+libgemel_verify_a_SOURCES += %reldir%/propose-dot.c
+libgemel_verify_a_SOURCES += %reldir%/propose-elementwise.c
+libgemel_verify_a_SOURCES += %reldir%/propose-index.c
+libgemel_verify_a_SOURCES += %reldir%/propose-reduce.c
+libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
+libgemel_verify_a_SOURCES += %reldir%/propose.c
+libgemel_verify_a_SOURCES += %reldir%/propose.h
 libgemel_verify_a_SOURCES += %reldir%/random.h

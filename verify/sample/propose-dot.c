@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proposals for dot. Axes of the two operands are paired, for the batch and for the sum. Mostly one
+ * operand leads: its axes get their roles, by a familiar form (product of matrices, of a batch of
+ * them, matrix and vector, outer product, several contracted axes) or at random, and the other one
+ * follows with sizes that fit. If both are known, axes of equal size are paired.
+ */
+#include <string.h>
+#include "sample/draft.h"
+
+enum { CONTRACT, BATCH };
+enum { MATRICES, BATCHES, OUTER, SEVERAL, ANY, FORMS };
+
+struct dot {
+  gemel__draft *d;
+  int form;
+  int ordered;             /* axes stand in the order of a product of matrices, maybe transposed */
+  int from_end[2];         /* then: by side, whether the last axes are contracted, or the first */
+  int n[2];                /* how many contracted and batch pairs */
+  gemel__list *list[2][2]; /* by side, by role */
+};
+
+static unsigned used_axes(const struct dot *p, int side) {
+  unsigned used = 0;
+  for (int role = 0; role < 2; role++) {
+    const gemel__list *list = p->list[side][role];
+    for (int k = 0; list->known && k < list->count; k++) {
+      used |= 1u << (list->at[k] & 31);
+    }
+  }
+  return used;
+}
+
+/* An axis that USED lacks: the first or the LAST, or any. −1: none is left. */
+static int free_axis(struct dot *p, unsigned used, int rank, int last) {
+  int axes[GEMEL_MAX_RANK], count = 0;
+  for (int k = 0; k < rank; k++) {
+    if ((used >> k & 1u) == 0) {
+      axes[count++] = k;
+    }
+  }
+  if (count == 0) {
+    return -1;
+  }
+  return !p->ordered ? axes[gemel__draw(p->d, 0, count - 1)] : last ? axes[count - 1] : axes[0];
+}
+
+/* Roles for the axes of operand SIDE as far as they are free; 0 if it has too few. Batch axes come
+ * first, as they lead in the familiar forms. */
+static int choose_roles(struct dot *p, int side, int rank) {
+  unsigned used = used_axes(p, side);
+  for (int role = BATCH; role >= CONTRACT; role--) {
+    gemel__list *list = p->list[side][role];
+    if (list->known) {
+      continue;
+    }
+    list->count = p->n[role];
+    for (int k = 0; k < list->count; k++) {
+      int from_end = role == CONTRACT && p->from_end[side];
+      int axis = free_axis(p, used, rank, from_end);
+      if (axis < 0) {
+        return 0;
+      }
+      list->at[from_end && p->ordered ? list->count - 1 - k : k] = axis;
+      used |= 1u << axis;
+    }
+  }
+  return 1;
+}
+
+/* How many pairs: what known lists say, else by form. */
+static void choose_counts(struct dot *p, int room) {
+  static const int least[FORMS][2] = {{1, 0}, {1, 1}, {0, 0}, {2, 0}, {0, 0}};
+  for (int role = BATCH; role >= CONTRACT; role--) {
+    int count = least[p->form][role];
+    if (p->form == ANY) {
+      count = (int)gemel__draw(p->d, 0, role == BATCH ? 1 : 2);
+    } else if (p->form == BATCHES && role == BATCH && gemel__one_in(p->d, 4)) {
+      count = 2;
+    }
+    count = count > room ? room : count;
+    for (int side = 0; side < 2; side++) {
+      if (p->list[side][role]->known) {
+        count = p->list[side][role]->count;
+      }
+    }
+    p->n[role] = count;
+    room -= count;
+  }
+}
+
+static int least_rank(const struct dot *p, int side) {
+  int pairs = p->n[0] + p->n[1];
+  for (int role = 0; role < 2; role++) {
+    if (p->list[side][role]->known) {
+      int top = gemel__list_top(p->list[side][role]);
+      pairs = top > pairs ? top : pairs;
+    }
+  }
+  return pairs < GEMEL_MAX_RANK ? pairs : GEMEL_MAX_RANK;
+}
+
+/* One more axis than are paired, as of a matrix, or none, as of a vector, or two. */
+static int choose_rank(struct dot *p, int side) {
+  int free = gemel__one_in(p->d, 4) ? 0 : 1 + gemel__one_in(p->d, 6);
+  int rank = least_rank(p, side);
+  int paired = p->n[0] + p->n[1];
+  if (rank == paired) {
+    rank += free;
+  }
+  return rank < GEMEL_MAX_RANK ? rank : GEMEL_MAX_RANK;
+}
+
+/* Sizes of FOLLOWER's paired axes are those of the other side. */
+static int follow_sizes(struct dot *p, int follower) {
+  const gemel__shape *from = &p->d->in[!follower];
+  gemel__shape *to = &p->d->in[follower];
+  unsigned paired = 0;
+  for (int role = 0; role < 2; role++) {
+    const gemel__list *theirs = p->list[!follower][role], *own = p->list[follower][role];
+    if (theirs->count != own->count) {
+      return 0;
+    }
+    for (int k = 0; k < own->count; k++) {
+      int64_t i = own->at[k], j = theirs->at[k];
+      if (i < 0 || i >= to->rank || j < 0 || j >= from->rank) {
+        return 0;
+      }
+      to->dims[i] = from->dims[j];
+      paired |= 1u << i;
+    }
+  }
+  gemel__limit_shape(p->d, to, paired);
+  return 1;
+}
+
+static gemel_status lead_and_follow(struct dot *p, int leader) {
+  gemel__shape *in = p->d->in;
+  if (in[leader].known) {
+    choose_counts(p, in[leader].rank);
+  } else {
+    choose_counts(p, GEMEL_MAX_RANK);
+    gemel__draw_shape_of(p->d, &in[leader], choose_rank(p, leader));
+    in[leader].dtype = gemel__known_dtype(p->d, 2);
+  }
+  if (!choose_roles(p, leader, in[leader].rank)) {
+    return GEMEL_DECLINED;
+  }
+  gemel__draw_shape_of(p->d, &in[!leader], choose_rank(p, !leader));
+  in[!leader].dtype = in[leader].dtype;
+  if (!choose_roles(p, !leader, in[!leader].rank) || !follow_sizes(p, !leader)) {
+    return GEMEL_DECLINED;
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Both known ---- */
+
+static int fits(const struct dot *p, int i, int j) {
+  return p->d->in[0].dims[i] == p->d->in[1].dims[j];
+}
+
+/* The product of matrices, if the sizes allow it. */
+static int take_product(struct dot *p) {
+  int x = p->d->in[0].rank, y = p->d->in[1].rank, batch = x > 2 ? x - 2 : 0, fit = 1;
+  if (x == 0 || y == 0 || ((x > 2 || y > 2) && x != y)) {
+    return 0;
+  }
+  for (int k = 0; k < batch; k++) {
+    fit &= fits(p, k, k);
+  }
+  if (!fit || !fits(p, x - 1, y == 1 ? 0 : y - 2)) {
+    return 0;
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < batch; k++) {
+      p->list[side][BATCH]->at[k] = k;
+    }
+    p->list[side][BATCH]->count = batch;
+    p->list[side][CONTRACT]->count = 1;
+  }
+  p->list[0][CONTRACT]->at[0] = x - 1;
+  p->list[1][CONTRACT]->at[0] = y == 1 ? 0 : y - 2;
+  return 1;
+}
+
+/* Pairs axis I of x with an axis of y of that size; 1 if there is one. */
+static int pair_axis(struct dot *p, int role, int i, unsigned *used) {
+  int rank = p->d->in[1].rank, from = (int)gemel__draw(p->d, 0, rank - 1);
+  for (int k = 0; k < rank; k++) {
+    int j = (from + k) % rank;
+    if ((*used >> j & 1u) == 0 && fits(p, i, j)) {
+      *used |= 1u << j;
+      p->list[0][role]->at[p->list[0][role]->count++] = i;
+      p->list[1][role]->at[p->list[1][role]->count++] = j;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void pair_some(struct dot *p) {
+  size_t order[GEMEL_MAX_RANK];
+  int x = p->d->in[0].rank, batch = gemel__one_in(p->d, 3), sum = (int)gemel__draw(p->d, 0, 2);
+  unsigned used = 0;
+  gemel__random_permutation(p->d->random, (size_t)x, order);
+  for (int k = 0; k < x && batch + sum > 0; k++) {
+    int role = batch > 0 ? BATCH : CONTRACT;
+    if (pair_axis(p, role, (int)order[k], &used)) {
+      *(role == BATCH ? &batch : &sum) -= 1;
+    }
+  }
+}
+
+/* Axes for the free lists of one side, whose partners on the other side are known. */
+static int pair_known(struct dot *p, int side) {
+  unsigned used = used_axes(p, side);
+  for (int role = 0; role < 2; role++) {
+    gemel__list *own = p->list[side][role];
+    const gemel__list *theirs = p->list[!side][role];
+    for (own->count = own->known ? own->count : 0; !own->known && own->count < theirs->count;) {
+      int rank = p->d->in[side].rank, from = (int)gemel__draw(p->d, 0, rank - 1), k = 0, axis = 0;
+      int64_t partner = theirs->at[own->count];
+      for (; k < rank; k++) {
+        axis = (from + k) % rank;
+        if ((used >> axis & 1u) == 0 && partner >= 0 && partner < p->d->in[!side].rank &&
+            p->d->in[side].dims[axis] == p->d->in[!side].dims[partner]) {
+          break;
+        }
+      }
+      if (k == rank) {
+        return 0;
+      }
+      used |= 1u << axis;
+      own->at[own->count++] = axis;
+    }
+  }
+  return 1;
+}
+
+static gemel_status pair_both(struct dot *p) {
+  int any = 0;
+  for (int k = 0; k < 4; k++) {
+    any |= p->d->attrs[k].known;
+  }
+  if (!any) {
+    if (p->form == ANY || !take_product(p)) {
+      for (int k = 0; k < 4; k++) {
+        p->d->attrs[k].count = 0;
+      }
+      pair_some(p);
+    }
+    return GEMEL_OK;
+  }
+  /* a list that is known on neither side stays empty */
+  return pair_known(p, 0) && pair_known(p, 1) ? GEMEL_OK : GEMEL_DECLINED;
+}
+
+/* The attributes left out altogether: a product of matrices, whatever else the form was. */
+static void leave_out(struct dot *p) {
+  int absent = 0, known = 0;
+  for (int k = 0; k < 4; k++) {
+    absent += p->d->attrs[k].absent;
+    known |= p->d->attrs[k].known;
+  }
+  if (absent == 4) {
+    p->form = p->form == BATCHES ? BATCHES : MATRICES;
+    p->ordered = p->from_end[0] = 1;
+    p->from_end[1] = 0;
+  } else if (absent > 0 && known) {
+    for (int k = 0; k < 4; k++) {
+      p->d->attrs[k].known |= p->d->attrs[k].absent;
+    }
+  }
+}
+
+gemel_status gemel__propose_dot(gemel__draft *d) {
+  struct dot p = {.d = d,
+                  .form = (int)gemel__draw(d, -1, FORMS - 1),
+                  .ordered = !gemel__one_in(d, 4),
+                  .from_end = {!gemel__one_in(d, 4), gemel__one_in(d, 4)},
+                  .list = {{&d->attrs[0], &d->attrs[2]}, {&d->attrs[1], &d->attrs[3]}}};
+  int leader;
+  if (d->n_inputs != 2) {
+    return GEMEL_DECLINED;
+  }
+  p.form = p.form < 0 ? MATRICES : p.form; /* the commonest */
+  leave_out(&p);
+  if (d->in[0].known && d->in[1].known) {
+    return pair_both(&p);
+  }
+  leader = d->in[0].known ? 0 : d->in[1].known ? 1 : (int)gemel__draw(d, 0, 1);
+  return lead_and_follow(&p, leader);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes proposals: takes what is known apart into a draft of plain numbers, has the operation's
+ * proposer fill in the rest, and asks the operation's own type rule whether it applies; if not,
+ * once more. An operation that has no proposer here gets what its sampler draws, with what is known
+ * put in its place.
+ */
+#include "sample/propose.h"
+
+#include <string.h>
+#include "core/apply.h"
+#include "core/attrs.h"
+#include "core/error.h"
+#include "ops/ops.h"
+#include "sample/draft.h"
+
+enum { DEFAULT_ELEMENTS = 256 };
+
+static const struct {
+  const char *name;
+  gemel__proposer propose;
+} proposers[] = {{"dimshuffle", gemel__propose_dimshuffle},
+                 {"reshape", gemel__propose_reshape},
+                 {"broadcast_to", gemel__propose_broadcast_to},
+                 {"fill", gemel__propose_fill},
+                 {"reverse", gemel__propose_reverse},
+                 {"pad", gemel__propose_pad},
+                 {"join", gemel__propose_join},
+                 {"split", gemel__propose_split},
+                 {"subtensor", gemel__propose_subtensor},
+                 {"set_subtensor", gemel__propose_write},
+                 {"inc_subtensor", gemel__propose_write},
+                 {"sum", gemel__propose_reduction},
+                 {"prod", gemel__propose_reduction},
+                 {"max", gemel__propose_largest},
+                 {"argmax", gemel__propose_argmax},
+                 {"softmax", gemel__propose_softmax},
+                 {"cross_entropy", gemel__propose_cross_entropy},
+                 {"dot", gemel__propose_dot},
+                 {"size", gemel__propose_size},
+                 {"arange", gemel__propose_arange}};
+
+static gemel__proposer proposer_of(const gemel__op *op) {
+  if (gemel__scalar_row_of(&op->record) != NULL) {
+    return gemel__propose_elementwise;
+  }
+  for (size_t k = 0; k < sizeof proposers / sizeof *proposers; k++) {
+    if (strcmp(proposers[k].name, op->record.name) == 0) {
+      return proposers[k].propose;
+    }
+  }
+  return NULL;
+}
+
+/* ---- Into a draft ---- */
+
+static gemel_status take_input(gemel__draft *d, const gemel__proposal *p, size_t k) {
+  gemel__shape *shape = &d->in[k];
+  const gemel_dim *dims = gemel_type_dims(p->context, p->inputs[k]);
+  shape->known = 1;
+  shape->dtype = gemel_type_dtype(p->context, p->inputs[k]);
+  shape->rank = gemel_type_rank(p->context, p->inputs[k]);
+  for (int axis = 0; axis < shape->rank; axis++) {
+    if (!gemel_dim_is_constant(p->context, dims[axis], &shape->dims[axis])) {
+      return GEMEL_DECLINED;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static int entry_of(gemel_context *context, const gemel_attr *attr, size_t k, int64_t *value) {
+  int list = attr->kind & GEMEL_ATTR_LIST;
+  switch (attr->kind & ~GEMEL_ATTR_LIST) {
+  case GEMEL_ATTR_INT:
+    *value = list ? attr->u.ints[k] : attr->u.i;
+    return 1;
+  case GEMEL_ATTR_DIM:
+    return gemel_dim_is_constant(context, list ? attr->u.dims[k] : attr->u.dim, value);
+  case GEMEL_ATTR_DTYPE:
+    *value = attr->u.dtype;
+    return !list;
+  default:
+    return 0;
+  }
+}
+
+static gemel_status take_attr(gemel__draft *d, const gemel__proposal *p, size_t k) {
+  const gemel_attr *attr = &p->attrs[k];
+  gemel__list *list = &d->attrs[k];
+  if (attr->kind == GEMEL_ATTR_NONE) {
+    list->absent = 1;
+    return GEMEL_OK;
+  }
+  list->known = 1;
+  list->count = attr->kind & GEMEL_ATTR_LIST ? (int)attr->count : 1;
+  if (attr->kind & GEMEL_ATTR_LIST && attr->count > GEMEL__LIST_ROOM) {
+    return GEMEL_DECLINED;
+  }
+  for (int i = 0; i < list->count; i++) {
+    if (!entry_of(p->context, attr, (size_t)i, &list->at[i])) {
+      return GEMEL_DECLINED;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* How many inputs: run-time sizes are not proposed. */
+static size_t input_count(const gemel__proposal *p) {
+  const gemel_operation *record = &p->op->record;
+  if (p->n_inputs > 0) {
+    return p->n_inputs;
+  }
+  return record->min_inputs == 0 && strcmp(record->name, "join") == 0
+             ? 1 + (size_t)gemel__random_below(p->random, 4)
+             : (size_t)record->min_inputs;
+}
+
+static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
+  gemel_status status = GEMEL_OK;
+  memset(d, 0, sizeof *d);
+  d->context = p->context;
+  d->random = p->random;
+  d->op = p->op;
+  d->dtype = p->dtype;
+  d->max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
+  d->zeros = gemel__one_in(d, 6);
+  d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);
+  d->n_inputs = input_count(p);
+  for (size_t k = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
+    d->in[k].dtype = p->dtype;
+    status = p->known_input[k] ? take_input(d, p, k) : GEMEL_OK;
+  }
+  for (size_t k = 0; k < p->op->n_attrs && status == GEMEL_OK; k++) {
+    status = p->known_attr[k] ? take_attr(d, p, k) : GEMEL_OK;
+  }
+  return status;
+}
+
+/* ---- Out of a draft ---- */
+
+static gemel_status fill_attr(gemel__draft *d, const gemel_attr_spec *spec, gemel__list *list,
+                              gemel_dim *dims, gemel_attr *attr) {
+  for (int k = 0; k < list->count; k++) {
+    dims[k] = gemel_dim_constant(d->context, list->at[k]);
+    if (dims[k] == GEMEL_DIM_NONE) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  *attr = (gemel_attr){.name = spec->name, .kind = spec->kind};
+  attr->count = spec->kind & GEMEL_ATTR_LIST ? (size_t)list->count : 0;
+  switch (spec->kind) {
+  case GEMEL_ATTR_INT:
+    attr->u.i = list->at[0];
+    return GEMEL_OK;
+  case GEMEL_ATTR_DIM:
+    attr->u.dim = dims[0];
+    return GEMEL_OK;
+  case GEMEL_ATTR_DTYPE:
+    attr->u.dtype = (gemel_dtype)list->at[0];
+    return GEMEL_OK;
+  case GEMEL_ATTR_LIST | GEMEL_ATTR_INT:
+    attr->u.ints = list->at;
+    return GEMEL_OK;
+  case GEMEL_ATTR_LIST | GEMEL_ATTR_DIM:
+    attr->u.dims = dims;
+    return GEMEL_OK;
+  default:
+    return GEMEL_DECLINED;
+  }
+}
+
+/* What is tried: input types and attributes. */
+struct candidate {
+  size_t n_inputs;
+  gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
+  gemel_attr attrs[GEMEL__PROPOSAL_ATTRS];
+  gemel_dim dims[GEMEL__PROPOSAL_ATTRS][GEMEL__LIST_ROOM];
+};
+
+static gemel_status candidate_of(gemel__draft *d, const gemel__proposal *p, struct candidate *c) {
+  c->n_inputs = d->n_inputs;
+  for (size_t k = 0; k < d->n_inputs; k++) {
+    const gemel__shape *shape = &d->in[k];
+    c->inputs[k] = p->known_input[k]
+                       ? p->inputs[k]
+                       : gemel_type_of_shape(p->context, shape->dtype, shape->rank, shape->dims);
+    if (c->inputs[k] == GEMEL_TYPE_NONE) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  for (size_t k = 0; k < p->op->n_attrs; k++) {
+    gemel_status status;
+    if (p->known_attr[k]) {
+      c->attrs[k] = p->attrs[k];
+      c->attrs[k].name = p->op->record.attrs[k].name;
+      continue;
+    }
+    status = fill_attr(d, &p->op->record.attrs[k], &d->attrs[k], c->dims[k], &c->attrs[k]);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* 1 if TYPE has more than LIMIT elements. */
+static int larger(gemel_context *context, gemel_type type, int64_t limit) {
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int rank = gemel_type_rank(context, type);
+  int64_t count = 1, size;
+  for (int axis = 0; axis < rank && count <= limit; axis++) {
+    count *= gemel_dim_is_constant(context, dims[axis], &size) ? size : 1;
+  }
+  return count > limit;
+}
+
+/* 1 if something is so large that another instance is better. */
+static int too_large(const gemel__proposal *p, const struct candidate *c, size_t n,
+                     const gemel_type *outputs) {
+  int64_t limit = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
+  int found = 0;
+  for (size_t k = 0; k < c->n_inputs; k++) {
+    found |= !p->known_input[k] && larger(p->context, c->inputs[k], limit);
+  }
+  for (size_t k = 0; k < n; k++) {
+    found |= larger(p->context, outputs[k], 8 * limit);
+  }
+  return found;
+}
+
+/* Asks the type rule; if it agrees, the proposal is filled in. */
+static gemel_status accept(gemel__proposal *p, const struct candidate *c, int any_size,
+                           gemel_error *error) {
+  uint32_t given, normal;
+  size_t n_outputs = 0;
+  gemel_type outputs[GEMEL__PROPOSAL_OUTPUTS];
+  gemel_status status =
+      gemel__attrs_intern(p->context, p->op, p->op->n_attrs, c->attrs, &given, error);
+  if (status == GEMEL_OK) {
+    status = gemel__normal_attrs(p->context, p->op, given, c->n_inputs, c->inputs, &normal, error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__infer(p->context, p->op, normal, c->n_inputs, c->inputs, NULL,
+                          GEMEL__PROPOSAL_OUTPUTS, &n_outputs, outputs, error);
+  }
+  if (status != GEMEL_OK || n_outputs > GEMEL__PROPOSAL_OUTPUTS ||
+      (!any_size && too_large(p, c, n_outputs, outputs))) {
+    return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
+  }
+  p->n_inputs = c->n_inputs;
+  memcpy(p->inputs, c->inputs, c->n_inputs * sizeof *p->inputs);
+  p->attrs_id = normal;
+  if (p->op->n_attrs > 0) {
+    memcpy(p->attrs, gemel__attrs_at(p->context, normal)->values,
+           p->op->n_attrs * sizeof *p->attrs);
+  }
+  p->n_outputs = n_outputs;
+  memcpy(p->outputs, outputs, n_outputs * sizeof *outputs);
+  return GEMEL_OK;
+}
+
+static gemel_status try_proposer(gemel__proposal *p, gemel__proposer proposer, int any_size,
+                                 gemel_error *error) {
+  gemel__draft draft;
+  struct candidate c;
+  gemel_status status = draft_of(p, &draft);
+  if (status == GEMEL_OK) {
+    status = proposer(&draft);
+  }
+  if (status == GEMEL_OK) {
+    status = candidate_of(&draft, p, &c);
+  }
+  return status == GEMEL_OK ? accept(p, &c, any_size, error) : status;
+}
+
+/* ---- By sampler ---- */
+
+static uint64_t bits_of(void *state) {
+  return gemel__random_bits(state);
+}
+
+/* What is known takes the place of what was sampled. Attributes that the sample lacks have their
+ * fallbacks, so they are left out. */
+static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s,
+                                 struct candidate *c) {
+  memset(c->attrs, 0, sizeof c->attrs);
+  for (size_t k = 0; k < s->n_inputs; k++) {
+    c->inputs[k] = k < p->n_inputs && p->known_input[k] ? p->inputs[k] : s->inputs[k];
+  }
+  c->n_inputs = s->n_inputs;
+  for (size_t k = 0; k < p->op->n_attrs; k++) {
+    const char *name = p->op->record.attrs[k].name;
+    for (size_t j = 0; j < s->n_attrs; j++) {
+      if (strcmp(s->attrs[j].name, name) == 0) {
+        c->attrs[k] = s->attrs[j];
+      }
+    }
+    if (p->known_attr[k]) {
+      c->attrs[k] = p->attrs[k];
+    }
+    c->attrs[k].name = name;
+  }
+  return p->n_inputs > 0 && p->n_inputs != s->n_inputs ? GEMEL_DECLINED : GEMEL_OK;
+}
+
+static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *error) {
+  gemel_sample sample;
+  struct candidate c;
+  gemel_status status;
+  if (p->op->record.sample == NULL) {
+    return GEMEL_DECLINED;
+  }
+  memset(&sample, 0, sizeof sample);
+  sample.size = sizeof sample;
+  sample.context = p->context;
+  sample.random = bits_of;
+  sample.state = p->random;
+  sample.dtype = p->dtype;
+  sample.max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
+  sample.data = p->op->record.data;
+  status = p->op->record.sample(&sample);
+  if (status == GEMEL_OK) {
+    status = merge_sample(p, &sample, &c);
+  }
+  return status == GEMEL_OK ? accept(p, &c, any_size, error) : status;
+}
+
+gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
+  gemel__proposer proposer = proposer_of(p->op);
+  gemel_status status = GEMEL_DECLINED;
+  if (p->n_inputs > GEMEL__PROPOSAL_INPUTS || p->op->n_attrs > GEMEL__PROPOSAL_ATTRS ||
+      p->op->record.min_inputs > GEMEL__PROPOSAL_INPUTS) {
+    return GEMEL_DECLINED;
+  }
+  for (int tries = 0; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
+    int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2;
+    status = proposer != NULL ? try_proposer(p, proposer, any_size, error)
+                              : try_sampler(p, any_size, error);
+  }
+  if (status == GEMEL_OK && error != NULL) {
+    memset(error, 0, sizeof *error); /* that of a try that failed */
+  }
+  return status;
+}
