@@ -7,5 +7,6 @@ EXTRA_DIST += %reldir%/adding.md
 EXTRA_DIST += %reldir%/architecture.md
 EXTRA_DIST += %reldir%/conventions.md
 EXTRA_DIST += %reldir%/libraries.md
+EXTRA_DIST += %reldir%/rules.md
 EXTRA_DIST += %reldir%/text.md
 EXTRA_DIST += %reldir%/verify.md

@@ -22,6 +22,7 @@ library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
+library_tests += %reldir%/t-terms
 library_tests += %reldir%/t-text
 library_tests += %reldir%/t-threads
 library_tests += %reldir%/t-tensor

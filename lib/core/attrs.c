@@ -126,7 +126,7 @@ static int same_pointers(const gemel_attr *a, const gemel_attr *b) {
   return 1;
 }
 
-static int same_attr(const gemel_attr *a, const gemel_attr *b) {
+int gemel__attr_same(const gemel_attr *a, const gemel_attr *b) {
   if (a->kind != b->kind || count_of(a) != count_of(b)) {
     return 0;
   }
@@ -151,7 +151,7 @@ static int same_attrs(const void *user, uint32_t id) {
     return 0;
   }
   for (k = 0; k < stored->count; k++) {
-    if (!same_attr(&c->values[k], &stored->values[k])) {
+    if (!gemel__attr_same(&c->values[k], &stored->values[k])) {
       return 0;
     }
   }

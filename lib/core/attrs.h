@@ -10,6 +10,9 @@
 /* "int", "dim", … for a kind, list or not. */
 const char *gemel__attr_kind_name(int kind);
 
+/* 1 if A and B have the same kind and value, whatever their names. */
+int gemel__attr_same(const gemel_attr *a, const gemel_attr *b);
+
 /* Releases the tensors and graphs that stored attributes own. */
 void gemel__attrs_release(struct gemel__attrs *attrs);
 

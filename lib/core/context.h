@@ -158,6 +158,10 @@ int gemel__dim_is_atom(gemel_context *context, gemel_dim dim, gemel__atom *atom)
 typedef enum gemel__relation { GEMEL__EQUAL, GEMEL__DIFFERENT, GEMEL__UNKNOWN } gemel__relation;
 gemel__relation gemel__dim_compare(gemel_context *context, gemel_dim a, gemel_dim b);
 
+/* Bounds of A - B, both dims of CONTEXT; INT64_MIN and INT64_MAX mean that none is known. */
+void gemel__dim_difference(gemel_context *context, gemel_dim a, gemel_dim b, int64_t *low,
+                           int64_t *high);
+
 /* ---- types.c, attrs.c, registry.c ---- */
 
 static inline const struct gemel__type *gemel__type_at(const gemel_context *context,

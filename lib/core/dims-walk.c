@@ -29,6 +29,19 @@ gemel__relation gemel__dim_compare(gemel_context *context, gemel_dim a, gemel_di
   return g && gemel__poly_content(&difference, g, 1) != g ? GEMEL__DIFFERENT : GEMEL__UNKNOWN;
 }
 
+void gemel__dim_difference(gemel_context *context, gemel_dim a, gemel_dim b, int64_t *low,
+                           int64_t *high) {
+  gemel__poly left, right, difference;
+  gemel__bounds bounds = {INT64_MIN, INT64_MAX};
+  gemel__poly_load(context->dims, a, &left);
+  gemel__poly_load(context->dims, b, &right);
+  if (gemel__poly_combine(&left, &right, -1, &difference) == 0) {
+    bounds = gemel__poly_bounds(context->dims, &difference);
+  }
+  *low = bounds.low;
+  *high = bounds.high;
+}
+
 static gemel__atom public_atom(const gemel__dim_atom *atom) {
   gemel__atom result = {(gemel__atom_kind)atom->kind, atom->name, atom->a, atom->b};
   return result;
