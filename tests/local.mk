@@ -60,6 +60,7 @@ EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/pairs
 EXTRA_DIST += %reldir%/plain.h
 EXTRA_DIST += %reldir%/run.h
+EXTRA_DIST += %reldir%/terms.def
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)

@@ -547,7 +547,7 @@ gemel_status gemel__normal_attrs(gemel_context *context, const gemel__op *op, ui
   call.data = op->record.data;
   status = op->record.normalize(&call);
   for (k = 0; k < stored->count; k++) {
-    same &= same_attr(&values[k], &stored->values[k]);
+    same &= gemel__attr_same(&values[k], &stored->values[k]);
   }
   return status != GEMEL_OK || same
              ? status
