@@ -332,13 +332,17 @@ gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
       p->op->record.min_inputs > GEMEL__PROPOSAL_INPUTS) {
     return GEMEL_DECLINED;
   }
-  for (int tries = 0; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
+  int tries = 0;
+  for (; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
     int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2;
     status = proposer != NULL ? try_proposer(p, proposer, any_size, error)
                               : try_sampler(p, any_size, error);
   }
-  if (status == GEMEL_OK && error != NULL) {
-    memset(error, 0, sizeof *error); /* that of a try that failed */
+  if (status == GEMEL_OK) {
+    p->tries = tries;
+    if (error != NULL) {
+      memset(error, 0, sizeof *error); /* that of a try that failed */
+    }
   }
   return status;
 }

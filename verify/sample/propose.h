@@ -36,6 +36,7 @@ typedef struct gemel__proposal {
   uint32_t attrs_id;
   size_t n_outputs;
   gemel_type outputs[GEMEL__PROPOSAL_OUTPUTS];
+  int tries; /* that it took */
 } gemel__proposal;
 
 /* Draws what isn't known. Lists in the attributes then belong to the context; known ones are in
