@@ -8,6 +8,7 @@ library_tests += %reldir%/t-check
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
+library_tests += %reldir%/t-facts
 library_tests += %reldir%/t-grad
 library_tests += %reldir%/t-graph
 library_tests += %reldir%/t-graphs
