@@ -15,3 +15,5 @@ libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
 libgemel_verify_a_SOURCES += %reldir%/propose.c
 libgemel_verify_a_SOURCES += %reldir%/propose.h
 libgemel_verify_a_SOURCES += %reldir%/random.h
+libgemel_verify_a_SOURCES += %reldir%/symbolize.c
+libgemel_verify_a_SOURCES += %reldir%/symbolize.h
