@@ -66,7 +66,7 @@ typedef struct gemel__command {
 #define GEMEL__HARNESS_COMMANDS(X)
 #endif
 #define GEMEL__COMMAND_TABLE(X)                                                                    \
-  GEMEL__HARNESS_COMMANDS(X) X(run) X(grad) X(show) X(convert) X(bench) X(info)
+  GEMEL__HARNESS_COMMANDS(X) X(run) X(grad) X(opt) X(show) X(convert) X(bench) X(info)
 #define GEMEL__COMMAND_DECLARE(name) extern const gemel__command gemel__command_##name;
 GEMEL__COMMAND_TABLE(GEMEL__COMMAND_DECLARE)
 #undef GEMEL__COMMAND_DECLARE

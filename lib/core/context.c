@@ -29,6 +29,9 @@ static int push_dummies(gemel_context *context) {
 
 static void destroy(gemel_context *context) {
   uint32_t k;
+  if (context->rules != NULL) {
+    context->release_rules(context->rules);
+  }
   for (k = 1; k < context->attrs.count; k++) {
     gemel__attrs_release((struct gemel__attrs *)gemel__attrs_at(context, k));
   }

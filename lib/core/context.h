@@ -96,8 +96,10 @@ struct gemel_context {
   gemel__idtable string_table;
   gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
-  uint32_t n_builtins; /* operations up to this id are gemel's own */
-  uint32_t input_op;   /* the one called "input" */
+  uint32_t n_builtins;       /* operations up to this id are gemel's own */
+  uint32_t input_op;         /* the one called "input" */
+  struct gemel_rules *rules; /* gemel's own, when they have been asked for (passes/rules.c) */
+  void (*release_rules)(void *rules);
 };
 
 /* Interned copy of TEXT (equal texts, equal pointers), or NULL. Takes the lock. */

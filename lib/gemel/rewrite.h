@@ -91,7 +91,7 @@ typedef struct gemel_rule_info {
 gemel_rules *gemel_rules_parse(gemel_context *context, const char *text, size_t length,
                                const char *file, gemel_error *error);
 
-/* The same for a file: GEMEL_BAD_FILE or GEMEL_NOT_FOUND if it can't be read. */
+/* The same for a file: GEMEL_IO if it can't be read. */
 gemel_rules *gemel_rules_load(gemel_context *context, const char *path, gemel_error *error);
 
 /* gemel's own rules for this context, with a reference for the caller; made at the first call.

@@ -1,3 +1,14 @@
-# Declarative rewrites.
+# Declarative rewrites, a file a family; they become strings in the library.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+rule_files =
+rule_files += %reldir%/elementwise.rules
+
+EXTRA_DIST += $(rule_files)
+EXTRA_DIST += %reldir%/embed.awk
+nodist_libgemel_a_SOURCES = lib/rules/builtin.c
+CLEANFILES += lib/rules/builtin.c
+lib/rules/builtin.c: $(rule_files) lib/rules/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) lib/rules && \
+	  $(AWK) -f $(srcdir)/lib/rules/embed.awk `for f in $(rule_files); do if test -f $$f; then echo $$f; else echo $(srcdir)/$$f; fi; done` >$@.tmp && \
+	  mv $@.tmp $@

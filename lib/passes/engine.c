@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rewrite engine. Its contract:
+ *
+ * One pass over the old graph in the order of ids, which is a topological order. Each live node is
+ * made again in the new graph, on what its inputs became, and settled. To settle a node is to bring
+ * its attributes and the operands of a commutative operation into their normal order, to fold it if
+ * its inputs are constants, and to try the rules that have its operation as their root, the most
+ * specific first. If none fires the node is settled for good. If one fires, its right side is made
+ * operation by operation, each of them settled in turn, so whatever a rule makes is as if it had
+ * been in the graph from the start, and nothing is looked at twice. What the right side becomes
+ * stands for the node from then on; when the same node is asked for again, that is what is given.
+ *
+ * - Nothing recurses: a right side that is being made is a frame on an explicit stack, and so a
+ *   slice may be pushed down a chain of a million operations.
+ * - A result of another dtype than the node is an error; one of another shape is broadcast to the
+ *   node's (x * 0 => 0).
+ * - A rule whose right side asks for a node that is just being replaced goes in circles; so do
+ *   rules that fire more often than FUEL for each node of the old graph. Both are errors that name
+ *   the rules, and there is no new graph.
+ * - A rule that makes more operations than it replaces is declined, and counted, once such rules
+ *   have made GROWTH nodes for each of the old graph.
+ * - Use counts, for `single_use`, are those of the old graph: a node of the new one is used as
+ * often as all that it stands for.
+ * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
+ * - The order of everything depends on the old graph and the names of rules alone.
+ */
+#include "passes/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "core/alloc.h"
+#include "core/attrs.h"
+#include "core/cons.h"
+#include "passes/template.h"
+
+enum {
+  FUEL = 32,
+  GROWTH = 4,
+  SLACK = 10000,
+  LOCAL = 64,
+  ARENA_BYTES = 1 << 18,
+  LOOP_NAMES = 6,
+  TAIL = 1000
+};
+
+enum { UNSEEN, SETTLED, REPLACING, REPLACED };
+
+/* What is known of a node of the new graph. */
+struct fate {
+  gemel__ref by; /* of a REPLACED node with one output */
+  unsigned char state;
+};
+
+/* A right side on its way. */
+struct frame {
+  const gemel__candidate *candidate;
+  const gemel__template_attrs *attrs;
+  uint32_t next; /* node of the right side to be made */
+  int repaired;
+  uint32_t tail; /* how many right sides in a row have had their root rewritten at once */
+  size_t values; /* first in the stack of values: one for each node of the right side */
+  size_t terms;  /* first in the stack of terms: one for each variable */
+  gemel__ref before;
+  gemel_location where;
+};
+
+struct engine {
+  const gemel_graph *from;
+  gemel_graph *to;
+  gemel__pass_options *options;
+  gemel__selection *selection;
+  gemel_error *error;
+  gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
+  gemel__ref *multi;
+  size_t n_multi, multi_capacity;
+  uint32_t *old_uses;
+  unsigned char *live;
+  struct fate *fates; /* by new node, as are uses */
+  uint32_t *uses;
+  size_t n_fates, fate_capacity, use_capacity;
+  struct frame *frames;
+  size_t n_frames, frame_capacity;
+  gemel__ref *values;
+  size_t n_values, value_capacity;
+  gemel__term *terms;
+  size_t n_terms, term_capacity;
+  gemel__arena arena;
+  gemel_value *operands; /* of wide operations */
+  size_t operand_capacity;
+  uint64_t fired, fuel, grown, growth;
+};
+
+#define SEVERAL UINT32_MAX
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static gemel_status no_memory(const struct engine *e) {
+  return gemel__no_memory(e->error, "rewriting");
+}
+
+/* The new graph's error becomes the pass's. */
+static gemel_status take_error(const struct engine *e) {
+  *e->error = *gemel_graph_error(e->to);
+  return e->error->status != GEMEL_OK ? e->error->status
+                                      : gemel__fail(e->error, GEMEL_INTERNAL, "a rewrite failed");
+}
+
+static const struct gemel_rule *rule_of(const struct frame *f) {
+  return f->candidate->rule;
+}
+
+/* ---- Fates ---- */
+
+static int reserve_fates(struct engine *e) {
+  size_t n = e->to->n_nodes, known = e->n_fates;
+  if (n <= known) {
+    return 0;
+  }
+  if ((n > e->fate_capacity && gemel__grow(&e->fates, &e->fate_capacity, n, sizeof *e->fates)) ||
+      (n > e->use_capacity && gemel__grow(&e->uses, &e->use_capacity, n, sizeof *e->uses))) {
+    return -1;
+  }
+  memset(e->fates + known, 0, (n - known) * sizeof *e->fates);
+  memset(e->uses + known, 0, (n - known) * sizeof *e->uses);
+  e->n_fates = n;
+  return 0;
+}
+
+static gemel_type type_of(const struct engine *e, gemel__ref value) {
+  return gemel__node_type(e->to, value.node, value.output);
+}
+
+/* ---- Loops ---- */
+
+/* Names the rules that are at work, from frame FIRST on. */
+static gemel_status circle(const struct engine *e, size_t first, const char *what) {
+  char names[400];
+  size_t used = 0, named = 0;
+  names[0] = '\0';
+  for (size_t k = e->n_frames; k-- > first && named < LOOP_NAMES && used < sizeof names - 1;) {
+    const struct gemel_rule *rule = rule_of(&e->frames[k]);
+    int known = 0;
+    for (size_t j = k + 1; j < e->n_frames && !known && j < k + 1 + LOOP_NAMES; j++) {
+      known = rule_of(&e->frames[j]) == rule;
+    }
+    if (!known) {
+      int n = snprintf(names + used, sizeof names - used, "%s%s", named > 0 ? ", " : "",
+                       rule->info.name);
+      used += n > 0 ? (size_t)n : 0;
+      named++;
+    }
+  }
+  return gemel__fail(e->error, GEMEL_INTERNAL, "rules go in circles (%s): %s", what, names);
+}
+
+static size_t frame_replacing(const struct engine *e, gemel__ref value) {
+  size_t k = e->n_frames;
+  while (k > 0 && e->frames[k - 1].before.node != value.node) {
+    k--;
+  }
+  return k > 0 ? k - 1 : 0;
+}
+
+/* ---- Normal forms ---- */
+
+static int is_constant(const struct engine *e, gemel__ref ref) {
+  return e->to->nodes[ref.node].op == e->selection->constant_op;
+}
+
+/* Constants stand behind others; else the older value stands first. */
+static int out_of_order(const struct engine *e, gemel__ref a, gemel__ref b) {
+  int ca = is_constant(e, a), cb = is_constant(e, b);
+  if (ca != cb) {
+    return ca;
+  }
+  return a.node > b.node || (a.node == b.node && a.output > b.output);
+}
+
+/* The normal form of the operation OP on INPUTS: operands in order, attributes as the record's hook
+ * has them. */
+static gemel_status normal_form(const struct engine *e, const gemel__op *op, uint32_t *attrs,
+                                size_t n, gemel_value *inputs) {
+  gemel_type local[LOCAL];
+  if ((op->record.flags & GEMEL_OP_COMMUTATIVE) && n == 2) {
+    gemel__ref a = {inputs[0].node, inputs[0].output}, b = {inputs[1].node, inputs[1].output};
+    if (out_of_order(e, a, b)) {
+      gemel_value first = inputs[0];
+      inputs[0] = inputs[1];
+      inputs[1] = first;
+    }
+  }
+  if (op->record.normalize == NULL || n > LOCAL) {
+    return GEMEL_OK;
+  }
+  for (size_t k = 0; k < n; k++) {
+    local[k] = gemel__node_type(e->to, inputs[k].node, inputs[k].output);
+  }
+  return gemel__normal_attrs(e->to->context, op, *attrs, n, local, attrs, e->error);
+}
+
+/* Makes a node that a template made, in its normal form, if it isn't in it. */
+static gemel_status normalize(struct engine *e, gemel_location where, gemel__ref *value) {
+  const gemel__node *node = gemel__node_at(e->to, value->node);
+  const gemel__op *op = gemel__op_at(e->to->context, node->op);
+  uint32_t count, attrs = node->attrs;
+  const gemel__ref *inputs = gemel__node_inputs(e->to, value->node, &count);
+  gemel_value operands[LOCAL], made;
+  int same = 1;
+  if (count > LOCAL ||
+      (op->record.normalize == NULL && !(op->record.flags & GEMEL_OP_COMMUTATIVE))) {
+    return GEMEL_OK;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    operands[k] = gemel__value(e->to, inputs[k]);
+  }
+  gemel_status status = normal_form(e, op, &attrs, count, operands);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    same &= operands[k].node == inputs[k].node && operands[k].output == inputs[k].output;
+  }
+  if (same && attrs == node->attrs) {
+    return GEMEL_OK;
+  }
+  made = gemel__apply(e->to, op->id, attrs, count, operands, where);
+  if (gemel_is_null(made)) {
+    return take_error(e);
+  }
+  value->node = made.node;
+  return GEMEL_OK;
+}
+
+/* ---- Firing ---- */
+
+/* For the frame about to be pushed: a root that is rewritten as soon as it is made, again and
+ * again, is a loop, however deep others may nest. */
+static uint32_t tail_of(const struct engine *e) {
+  const struct frame *f = e->n_frames > 0 ? &e->frames[e->n_frames - 1] : NULL;
+  return f != NULL && f->next + 1 == rule_of(f)->right.count ? f->tail + 1 : 0;
+}
+
+static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
+                               const gemel__binding *binding, const gemel__template_attrs *attrs,
+                               gemel__ref before, gemel_location where) {
+  const struct gemel_rule *rule = c->rule;
+  struct frame *f;
+  if (gemel__grow(&e->frames, &e->frame_capacity, e->n_frames + 1, sizeof *e->frames) ||
+      gemel__grow(&e->values, &e->value_capacity, e->n_values + rule->right.count,
+                  sizeof *e->values) ||
+      gemel__grow(&e->terms, &e->term_capacity, e->n_terms + rule->n_variables + 1,
+                  sizeof *e->terms)) {
+    return no_memory(e);
+  }
+  uint32_t tail = tail_of(e);
+  if (tail > TAIL) {
+    return circle(e, e->n_frames - LOOP_NAMES, "each makes the next one fire");
+  }
+  f = &e->frames[e->n_frames++];
+  memset(f, 0, sizeof *f);
+  f->tail = tail;
+  f->candidate = c;
+  f->attrs = attrs;
+  f->values = e->n_values;
+  f->terms = e->n_terms;
+  f->before = before;
+  f->where = where;
+  memcpy(e->terms + e->n_terms, binding->terms, rule->n_variables * sizeof *e->terms);
+  e->n_values += rule->right.count;
+  e->n_terms += rule->n_variables;
+  return GEMEL_OK;
+}
+
+/* Tries one candidate at VALUE: GEMEL_OK if it fires (a frame is on the stack), GEMEL_DECLINED. */
+static gemel_status try_candidate(struct engine *e, const gemel__candidate *c, gemel__ref value,
+                                  gemel_location where) {
+  gemel__binding binding;
+  const gemel__template_attrs *attrs;
+  gemel__tally *tally = &e->selection->tallies[c->row];
+  gemel__scene scene = {e->to, e->uses, &e->arena, NULL, e->error};
+  gemel_status status = gemel__rule_match(c->rule, c->order, &scene, value, &binding);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (c->rule->grows && e->grown >= e->growth) {
+    tally->declined++;
+    return GEMEL_DECLINED;
+  }
+  status = gemel__template_evaluate(&c->rule->right, &scene, &attrs);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (++e->fired > e->fuel) {
+    return circle(e, e->n_frames > 64 ? e->n_frames - 64 : 0, c->rule->info.name);
+  }
+  tally->applied++;
+  return push_frame(e, c, &binding, attrs, value, where);
+}
+
+static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location where) {
+  uint32_t count, n;
+  const gemel__node *node = gemel__node_at(e->to, value.node);
+  const gemel__ref *inputs = gemel__node_inputs(e->to, value.node, &count);
+  uint32_t first = count > 0 ? e->to->nodes[inputs[0].node].op : 0;
+  uint32_t second = count > 1 ? e->to->nodes[inputs[1].node].op : 0;
+  const uint32_t *list = gemel__selection_find(e->selection, node->op, first, second, &n);
+  gemel_status status = list != NULL ? GEMEL_DECLINED : no_memory(e);
+  for (uint32_t k = 0; k < n && status == GEMEL_DECLINED; k++) {
+    const gemel__candidate *c = &e->selection->candidates[list[k]];
+    double start = e->options->timed ? now() : 0;
+    status = try_candidate(e, c, value, where);
+    if (e->options->timed) {
+      e->selection->tallies[c->row].seconds += now() - start;
+    }
+  }
+  return status;
+}
+
+/* ---- Settling ---- */
+
+static gemel_status fold(struct engine *e, gemel__ref value, gemel__ref *by) {
+  int folded = e->options->fold ? gemel__fold(e->to, value.node, by) : 0;
+  if (folded < 0 || reserve_fates(e) != 0) {
+    return no_memory(e);
+  }
+  if (folded == 0) {
+    return GEMEL_DECLINED;
+  }
+  e->options->folded++;
+  e->fates[by->node].state = SETTLED;
+  return GEMEL_OK;
+}
+
+/* Settles *VALUE. *DONE: *VALUE is what it came to; else a frame is on the stack that will say. */
+static gemel_status settle(struct engine *e, gemel__ref *value, gemel_location where, int *done) {
+  struct fate *fate;
+  gemel__ref by;
+  *done = 1;
+  if (reserve_fates(e) != 0) {
+    return no_memory(e);
+  }
+  fate = &e->fates[value->node];
+  if (fate->state == REPLACED && gemel__node_at(e->to, value->node)->n_outputs == 1) {
+    *value = fate->by;
+    return GEMEL_OK;
+  }
+  if (fate->state == SETTLED) {
+    return GEMEL_OK;
+  }
+  if (fate->state == REPLACING && gemel__node_at(e->to, value->node)->n_outputs == 1) {
+    return circle(e, frame_replacing(e, *value), "a right side asks for what it replaces");
+  }
+  gemel_status status = fold(e, *value, &by);
+  if (status == GEMEL_OK) {
+    e->fates[value->node].state = REPLACED;
+    e->fates[value->node].by = by;
+    *value = by;
+    return GEMEL_OK;
+  }
+  status = status == GEMEL_DECLINED ? try_rules(e, *value, where) : status;
+  e->fates[value->node].state = status == GEMEL_OK ? REPLACING : SETTLED;
+  *done = status != GEMEL_OK;
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* ---- Frames ---- */
+
+/* The right side of RULE can't be made: the rule is at fault, unless memory is out. */
+static gemel_status ill_typed(const struct engine *e, const struct gemel_rule *rule) {
+  take_error(e);
+  gemel__error_prefix(e->error, "rule %s: its right side", rule->info.name);
+  e->error->status = e->error->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_INTERNAL;
+  return e->error->status;
+}
+
+/* The right side is made, up to its shape: what it became, or, where that has another shape, a
+ * broadcast of it that has yet to be settled. */
+static gemel_status repair(struct engine *e, struct frame *f, gemel__ref *value, int *finished) {
+  const struct gemel_rule *rule = rule_of(f);
+  gemel_context *context = e->to->context;
+  gemel_type want = type_of(e, f->before), have;
+  gemel_value made;
+  char types[200];
+  *finished = 1;
+  if (value->node == GEMEL__LITERAL_NODE) {
+    made = gemel__template_literal(&rule->right, rule->right.count - 1, e->to,
+                                   gemel_type_dtype(context, want), f->where);
+    if (gemel_is_null(made)) {
+      return take_error(e);
+    }
+    value->node = made.node;
+    value->output = 0;
+  }
+  have = type_of(e, *value);
+  if (have == want) {
+    return reserve_fates(e) == 0 ? GEMEL_OK : no_memory(e);
+  }
+  if (f->repaired || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {
+    gemel_type both[2] = {want, have};
+    gemel__format_types(context, 2, both, types, sizeof types);
+    return gemel__fail(e->error, GEMEL_INTERNAL, "rule %s: the two sides have different types (%s)",
+                       rule->info.name, types);
+  }
+  gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(context, want),
+                                     gemel_type_dims(context, want));
+  gemel_value small = gemel__value(e->to, *value);
+  made = gemel_apply_at(e->to, "broadcast_to", 1, &small, 1, &shape, f->where);
+  if (gemel_is_null(made)) {
+    return ill_typed(e, rule);
+  }
+  value->node = made.node;
+  value->output = made.output;
+  f->repaired = 1;
+  *finished = 0;
+  return GEMEL_OK;
+}
+
+static gemel_status grow_operands(struct engine *e, size_t count) {
+  return gemel__grow(&e->operands, &e->operand_capacity, count, sizeof *e->operands) == 0
+             ? GEMEL_OK
+             : no_memory(e);
+}
+
+/* Makes the operation that is next in frame F. */
+static gemel_status make(struct engine *e, struct frame *f, gemel__ref *value) {
+  const gemel__side *side = &rule_of(f)->right;
+  size_t count, room = e->operand_capacity, nodes = e->to->n_nodes;
+  gemel_dtype want = gemel_type_dtype(e->to->context, type_of(e, f->before));
+  gemel_value made;
+  gemel_status status =
+      gemel__template_operands(side, f->next, e->to, e->values + f->values, e->terms + f->terms,
+                               want, f->where, e->operands, room, &count);
+  if (status == GEMEL_DECLINED) {
+    status = grow_operands(e, count);
+    return status ? status : make(e, f, value); /* once: now there is room */
+  }
+  if (status != GEMEL_OK) {
+    return take_error(e);
+  }
+  made = gemel__template_apply(side, f->next, e->to, f->attrs, count, e->operands, f->where);
+  if (gemel_is_null(made)) {
+    return ill_typed(e, rule_of(f));
+  }
+  value->node = made.node;
+  value->output = made.output;
+  status = normalize(e, f->where, value);
+  nodes = e->to->n_nodes - nodes;
+  e->selection->tallies[f->candidate->row].created += nodes;
+  e->options->created += nodes;
+  e->grown += rule_of(f)->grows ? nodes : 0;
+  if (status == GEMEL_OK && reserve_fates(e) != 0) {
+    return no_memory(e);
+  }
+  e->uses[value->node]++;
+  return status;
+}
+
+/* The topmost frame is done, with VALUE as its result. */
+static gemel_status finish(struct engine *e, gemel__ref value) {
+  struct frame *f = &e->frames[e->n_frames - 1];
+  gemel_status status = GEMEL_OK;
+  e->fates[f->before.node].state = REPLACED;
+  e->fates[f->before.node].by = value;
+  if (e->options->witness != NULL) {
+    status = e->options->witness(e->options->user, rule_of(f), e->to, f->before, value, e->error);
+  }
+  e->n_values = f->values;
+  e->n_terms = f->terms;
+  e->n_frames--;
+  return status;
+}
+
+/* Goes on with the topmost frame until it needs a value settled (*DONE 0: another frame is on top)
+ * or has its own (*DONE 1, *VALUE). */
+static gemel_status advance(struct engine *e, gemel__ref *value, int *done) {
+  struct frame *f = &e->frames[e->n_frames - 1];
+  const gemel__side *side = &rule_of(f)->right;
+  gemel_status status;
+  int finished;
+  while (f->next < side->count && side->nodes[f->next].kind != GEMEL__PATTERN_APPLY) {
+    e->values[f->values + f->next] = gemel__template_leaf(side, f->next, e->terms + f->terms);
+    f->next++;
+  }
+  if (f->next == side->count) {
+    *value = e->values[f->values + side->count - 1];
+    status = repair(e, f, value, &finished);
+    if (status != GEMEL_OK || finished) {
+      *done = 1;
+      return status ? status : finish(e, *value);
+    }
+    f->next = side->count - 1; /* the broadcast stands for the root */
+  } else {
+    status = make(e, f, value);
+  }
+  gemel_location where = f->where;
+  status = status ? status : settle(e, value, where, done);
+  if (status == GEMEL_OK && *done) {
+    e->values[f->values + f->next++] = *value;
+    *done = 0;
+  }
+  return status;
+}
+
+/* Brings *VALUE, a node just made, to what it is to be. */
+static gemel_status resolve(struct engine *e, gemel__ref *value, gemel_location where) {
+  int done;
+  gemel_status status = settle(e, value, where, &done);
+  while (status == GEMEL_OK && e->n_frames > 0) {
+    status = advance(e, value, &done);
+    if (status == GEMEL_OK && done && e->n_frames > 0) {
+      struct frame *f = &e->frames[e->n_frames - 1];
+      e->values[f->values + f->next++] = *value;
+    }
+  }
+  if (e->arena.bytes > ARENA_BYTES) {
+    gemel__arena_clear(&e->arena);
+  }
+  return status;
+}
+
+/* ---- The old graph ---- */
+
+static gemel__ref mapped(const struct engine *e, gemel__ref old) {
+  gemel__ref to = e->map[old.node];
+  return to.output == SEVERAL ? e->multi[to.node + old.output] : to;
+}
+
+static gemel_status keep_single(struct engine *e, uint32_t old, gemel__ref value) {
+  e->map[old] = value;
+  e->uses[value.node] += e->old_uses[old];
+  return GEMEL_OK;
+}
+
+/* A node of several outputs: each is settled by itself. */
+static gemel_status keep_several(struct engine *e, uint32_t old, gemel__ref value,
+                                 gemel_location where) {
+  uint32_t n = gemel__node_at(e->to, value.node)->n_outputs;
+  size_t first = e->n_multi;
+  if (gemel__grow(&e->multi, &e->multi_capacity, first + n, sizeof *e->multi)) {
+    return no_memory(e);
+  }
+  e->n_multi += n;
+  e->uses[value.node] += e->old_uses[old];
+  for (uint32_t k = 0; k < n; k++) {
+    gemel__ref one = {value.node, k};
+    e->fates[value.node].state = UNSEEN;
+    gemel_status status = resolve(e, &one, where);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    e->multi[first + k] = one;
+  }
+  e->map[old].node = (uint32_t)first;
+  e->map[old].output = SEVERAL;
+  return GEMEL_OK;
+}
+
+/* Makes node OLD again. */
+static gemel_status remake(struct engine *e, uint32_t old) {
+  const gemel__node *node = gemel__node_at(e->from, old);
+  const gemel__op *op = gemel__op_at(e->to->context, node->op);
+  gemel_location where = {e->from->files[node->file], (int)node->line};
+  uint32_t count, attrs = node->attrs;
+  const gemel__ref *inputs = gemel__node_inputs(e->from, old, &count);
+  gemel_value made;
+  if (count > e->operand_capacity && grow_operands(e, count) != GEMEL_OK) {
+    return GEMEL_NO_MEMORY;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    e->operands[k] = gemel__value(e->to, mapped(e, inputs[k]));
+  }
+  gemel_status status = normal_form(e, op, &attrs, count, e->operands);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  made = gemel__apply(e->to, op->id, attrs, count, e->operands, where);
+  if (gemel_is_null(made)) {
+    return take_error(e);
+  }
+  gemel__ref value = {made.node, made.output};
+  if (gemel__node_at(e->to, value.node)->n_outputs != 1) {
+    return reserve_fates(e) != 0 ? no_memory(e) : keep_several(e, old, value, where);
+  }
+  status = resolve(e, &value, where);
+  return status ? status : keep_single(e, old, value);
+}
+
+static gemel_status copy_inputs(struct engine *e) {
+  const gemel_graph *from = e->from;
+  for (size_t k = 0; k < from->n_inputs; k++) {
+    uint32_t old = from->inputs[k].node;
+    const gemel__node *node = gemel__node_at(from, old);
+    gemel_location where = {from->files[node->file], (int)node->line};
+    gemel_value made =
+        gemel_input_at(e->to, from->input_names[k], gemel__node_type(from, old, 0), where);
+    if (gemel_is_null(made)) {
+      return take_error(e);
+    }
+    e->map[old].node = made.node;
+    e->map[old].output = 0;
+    if (reserve_fates(e) != 0) {
+      return no_memory(e);
+    }
+    e->fates[made.node].state = SETTLED;
+    e->uses[made.node] = e->old_uses[old];
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status copy_outputs(struct engine *e) {
+  for (size_t k = 0; k < e->from->n_outputs; k++) {
+    gemel__ref value = mapped(e, e->from->outputs[k]);
+    if (gemel_output(gemel__value(e->to, value), e->from->output_names[k]) != GEMEL_OK) {
+      return take_error(e);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Marks live nodes and counts how often each is used by such, and as an output. */
+static uint64_t count_uses(struct engine *e) {
+  uint64_t live = 0;
+  gemel__graph_live(e->from, e->live);
+  for (size_t k = 0; k < e->from->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(e->from, (uint32_t)k, &count);
+    if (!e->live[k]) {
+      continue;
+    }
+    live++;
+    for (uint32_t j = 0; j < count; j++) {
+      e->old_uses[inputs[j].node]++;
+    }
+  }
+  for (size_t k = 0; k < e->from->n_outputs; k++) {
+    e->old_uses[e->from->outputs[k].node]++;
+  }
+  return live;
+}
+
+static gemel_status run(struct engine *e) {
+  uint32_t input_op = e->from->context->input_op;
+  uint64_t live = count_uses(e);
+  gemel_status status = copy_inputs(e);
+  e->fuel = live * FUEL + SLACK;
+  e->growth = live * GROWTH + SLACK;
+  for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
+    if (e->live[k] && e->from->nodes[k].op != input_op) {
+      status = remake(e, (uint32_t)k);
+    }
+  }
+  return status ? status : copy_outputs(e);
+}
+
+static void release(struct engine *e) {
+  size_t n = e->from->n_nodes;
+  gemel__free(e->map, n * sizeof *e->map);
+  gemel__free(e->old_uses, n * sizeof *e->old_uses);
+  gemel__free(e->live, n);
+  gemel__free(e->multi, e->multi_capacity * sizeof *e->multi);
+  gemel__free(e->fates, e->fate_capacity * sizeof *e->fates);
+  gemel__free(e->uses, e->use_capacity * sizeof *e->uses);
+  gemel__free(e->frames, e->frame_capacity * sizeof *e->frames);
+  gemel__free(e->values, e->value_capacity * sizeof *e->values);
+  gemel__free(e->terms, e->term_capacity * sizeof *e->terms);
+  gemel__free(e->operands, e->operand_capacity * sizeof *e->operands);
+  gemel__arena_clear(&e->arena);
+}
+
+gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
+                                  gemel_error *error) {
+  struct engine e;
+  gemel_error local;
+  gemel_status status;
+  memset(&e, 0, sizeof e);
+  e.from = from;
+  e.options = options;
+  e.selection = options->selection;
+  e.error = error != NULL ? error : &local;
+  e.to = gemel_graph_new(from->context, e.error);
+  if (e.to == NULL) {
+    return NULL;
+  }
+  e.map = gemel__alloc_array(from->n_nodes, sizeof *e.map);
+  e.old_uses = gemel__alloc_array(from->n_nodes, sizeof *e.old_uses);
+  e.live = gemel__alloc_array(from->n_nodes, 1);
+  status = e.map != NULL && e.old_uses != NULL && e.live != NULL ? run(&e) : no_memory(&e);
+  release(&e);
+  if (status != GEMEL_OK) {
+    gemel_graph_unref(e.to);
+    return NULL;
+  }
+  return e.to;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rewrite engine: one forward pass of a phase over a graph. Its contract is at the top of
+ * engine.c.
+ */
+#ifndef GEMEL__PASSES_ENGINE_H
+#define GEMEL__PASSES_ENGINE_H
+
+#include "passes/select.h"
+
+/* A node on its way: ATTRS are interned; INPUTS are values of the new graph. */
+typedef struct gemel__rewriting gemel__rewriting;
+
+/* What watches each application of a rule, with the matched value still in the graph: for certified
+ * compilation. Not GEMEL_OK: stop. */
+typedef gemel_status (*gemel__witness)(void *user, const struct gemel_rule *rule,
+                                       const gemel_graph *graph, gemel__ref before,
+                                       gemel__ref after, gemel_error *error);
+
+typedef struct gemel__pass_options {
+  gemel__selection *selection;
+  int fold;                 /* constants are folded */
+  int timed;                /* tallies get times */
+  gemel__witness witness;   /* or NULL */
+  void *user;               /* the witness's */
+  uint64_t folded, created; /* results: nodes folded, nodes made by rules */
+} gemel__pass_options;
+
+/* FROM, rewritten into a new graph, which may hold nodes that nothing uses. NULL with *ERROR. */
+gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
+                                  gemel_error *error);
+
+/* If all inputs of NODE, which has one output, are constants and the result is small, a constant
+ * for it is made: 1 and *VALUE; 0: not folded; -1: memory is out. */
+int gemel__fold(gemel_graph *graph, uint32_t node, gemel__ref *value);
+
+#endif

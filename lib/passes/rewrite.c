@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pipeline: which rules the options choose, the phases in their order, and the last copy, which
+ * leaves out what nothing uses any more.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "core/alloc.h"
+#include "passes/engine.h"
+#include "passes/profile.h"
+
+struct pipeline {
+  gemel_rewrite_options options;
+  gemel_context *context;
+  gemel_rules *builtin;
+  gemel_error *error;
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Choosing ---- */
+
+/* 1 if the word of LENGTH characters at WORD names the rule: itself, its family, phase or a tag. */
+static int names_rule(const char *word, size_t length, const gemel_rule_info *info) {
+  char pattern[128];
+  if (length >= sizeof pattern) {
+    return 0;
+  }
+  memcpy(pattern, word, length);
+  pattern[length] = '\0';
+  if (fnmatch(pattern, info->name, 0) == 0 || fnmatch(pattern, info->family, 0) == 0 ||
+      fnmatch(pattern, gemel_phase_name(info->phase), 0) == 0) {
+    return 1;
+  }
+  for (size_t k = 0; k < info->n_tags; k++) {
+    if (fnmatch(pattern, info->tags[k], 0) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The next word of a list; its length is 0 at the end. */
+static const char *next_word(const char *at, size_t *length) {
+  at += strspn(at, ", ");
+  *length = strcspn(at, ", ");
+  return at;
+}
+
+static int in_list(const char *list, const gemel_rule_info *info) {
+  size_t length;
+  for (list = next_word(list, &length); length > 0; list = next_word(list + length, &length)) {
+    if (names_rule(list, length, info)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int has_tag(const gemel_rule_info *info, const char *tag) {
+  for (size_t k = 0; k < info->n_tags; k++) {
+    if (strcmp(info->tags[k], tag) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int chosen(const struct pipeline *p, const gemel_rule_info *info) {
+  const gemel_rewrite_options *o = &p->options;
+  if ((info->needs & ~o->allow) != 0) {
+    return 0;
+  }
+  if (o->mode == GEMEL_MODE_FAST_COMPILE &&
+      (info->phase == GEMEL_PHASE_SPECIALIZE || has_tag(info, "slow"))) {
+    return 0;
+  }
+  if (o->include != NULL && o->include[0] != '\0' && !in_list(o->include, info)) {
+    return 0;
+  }
+  return o->exclude == NULL || !in_list(o->exclude, info);
+}
+
+/* ---- Sets of rules ---- */
+
+static size_t n_sets(const struct pipeline *p) {
+  return p->options.n_rules + (p->builtin != NULL);
+}
+
+static const gemel_rules *set_at(const struct pipeline *p, size_t k) {
+  return p->builtin != NULL && k == 0 ? p->builtin : p->options.rules[k - (p->builtin != NULL)];
+}
+
+/* 1 if any rule is called so. */
+static int names_any(const struct pipeline *p, const char *word, size_t length) {
+  for (size_t s = 0; s < n_sets(p); s++) {
+    for (size_t k = 0; k < gemel_rules_count(set_at(p, s)); k++) {
+      if (names_rule(word, length, gemel_rule_describe(gemel_rules_at(set_at(p, s), k)))) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* A word that names nothing is a mistake, unless it is a phase's or an agreed tag. */
+static gemel_status check_list(const struct pipeline *p, const char *list, const char *what) {
+  size_t length;
+  if (list == NULL) {
+    return GEMEL_OK;
+  }
+  for (list = next_word(list, &length); length > 0; list = next_word(list + length, &length)) {
+    int known = length == 4 && memcmp(list, "slow", 4) == 0;
+    for (int k = 0; k < GEMEL_PHASE_COUNT && !known; k++) {
+      const char *phase = gemel_phase_name((gemel_phase)k);
+      known = strlen(phase) == length && memcmp(phase, list, length) == 0;
+    }
+    if (!known && !names_any(p, list, length)) {
+      return gemel__fail(p->error, GEMEL_NOT_FOUND,
+                         "%s: no rule, tag, family or phase is called %.*s", what, (int)length,
+                         list);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_sets(const struct pipeline *p) {
+  for (size_t k = 0; k < p->options.n_rules; k++) {
+    const gemel_rules *set = p->options.rules[k];
+    if (set == NULL ||
+        (gemel_rules_count(set) > 0 && gemel_rules_at(set, 0)->context != p->context)) {
+      return gemel__fail(p->error, GEMEL_BAD_ARGUMENT, "rule set %zu is %s", k,
+                         set == NULL ? "null" : "of another context");
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Two rules of one name would make the order, and so the result, depend on which came first. */
+static gemel_status add_rule(gemel__selection *s, const gemel_rule *rule, gemel_error *error) {
+  for (size_t k = 0; k < s->n_rules; k++) {
+    if (strcmp(s->rules[k]->info.name, rule->info.name) == 0) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "two rules are called %s (%s:%d and %s:%d)",
+                         rule->info.name, s->rules[k]->info.file, s->rules[k]->info.line,
+                         rule->info.file, rule->info.line);
+    }
+  }
+  return gemel__selection_add(s, rule, error);
+}
+
+static gemel_status select_rules(const struct pipeline *p, gemel_phase phase,
+                                 gemel__selection *selection) {
+  gemel_status status = gemel__selection_start(selection, p->context, p->error);
+  for (size_t s = 0; s < n_sets(p) && status == GEMEL_OK; s++) {
+    for (size_t k = 0; k < gemel_rules_count(set_at(p, s)) && status == GEMEL_OK; k++) {
+      const gemel_rule *rule = gemel_rules_at(set_at(p, s), k);
+      if (rule->info.phase == phase && chosen(p, &rule->info)) {
+        status = add_rule(selection, rule, p->error);
+      }
+    }
+  }
+  return status ? status : gemel__selection_finish(selection, p->error);
+}
+
+/* ---- Phases ---- */
+
+static gemel_status count_live(const gemel_graph *graph, uint64_t *n, gemel_error *error) {
+  unsigned char *live = gemel__alloc_array(graph->n_nodes, 1);
+  if (live == NULL) {
+    return gemel__no_memory(error, "rewriting");
+  }
+  gemel__graph_live(graph, live);
+  *n = 0;
+  for (size_t k = 0; k < graph->n_nodes; k++) {
+    *n += live[k];
+  }
+  gemel__free(live, graph->n_nodes);
+  return GEMEL_OK;
+}
+
+static gemel_status report(const struct pipeline *p, gemel_phase phase,
+                           const gemel__selection *selection, const gemel_graph *before,
+                           const gemel_graph *after, const gemel__pass_options *pass,
+                           double seconds) {
+  gemel_profile_row row = {.phase = phase, .seconds = seconds, .created = pass->created};
+  for (size_t k = 0; k < selection->n_rules; k++) {
+    row.applied += selection->tallies[k].applied;
+    row.declined += selection->tallies[k].declined;
+  }
+  gemel_status status = count_live(before, &row.before, p->error);
+  status = status ? status : count_live(after, &row.after, p->error);
+  status = status ? status : gemel__profile_add(p->options.profile, &row, p->error);
+  gemel_profile_row folding = {.phase = phase, .name = "fold", .applied = pass->folded};
+  if (status == GEMEL_OK && pass->folded > 0) {
+    status = gemel__profile_add(p->options.profile, &folding, p->error);
+  }
+  return status ? status : gemel__profile_rules(p->options.profile, phase, selection, p->error);
+}
+
+/* *GRAPH goes through PHASE: its reference is given back, and *GRAPH is the new one. */
+static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel_graph **graph) {
+  gemel__selection selection;
+  gemel__pass_options pass;
+  gemel_graph *next = NULL;
+  double start = now();
+  gemel_status status = select_rules(p, phase, &selection);
+  memset(&pass, 0, sizeof pass);
+  pass.selection = &selection;
+  pass.fold = 1;
+  pass.timed = p->options.profile != NULL;
+  if (status == GEMEL_OK) {
+    next = gemel__rewrite_phase(*graph, &pass, p->error);
+    status = next != NULL ? GEMEL_OK : p->error->status;
+  }
+  if (status == GEMEL_OK && p->options.profile != NULL) {
+    status = report(p, phase, &selection, *graph, next, &pass, now() - start);
+  }
+  gemel__selection_clear(&selection);
+  if (next != NULL) {
+    gemel_graph_unref(*graph);
+    *graph = next;
+  }
+  return status;
+}
+
+/* A copy of GRAPH without what is not used. */
+static gemel_graph *copy_live(const gemel_graph *graph, gemel_error *error) {
+  gemel__selection none;
+  gemel__pass_options pass;
+  gemel_graph *copy = NULL;
+  memset(&pass, 0, sizeof pass);
+  pass.selection = &none;
+  if (gemel__selection_start(&none, graph->context, error) == GEMEL_OK &&
+      gemel__selection_finish(&none, error) == GEMEL_OK) {
+    copy = gemel__rewrite_phase(graph, &pass, error);
+  }
+  gemel__selection_clear(&none);
+  return copy;
+}
+
+/* *GRAPH, SOURCE at first, goes through all phases and is a new graph in the end. */
+static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
+                            gemel_graph **graph) {
+  gemel_status status = GEMEL_OK;
+  int phases = p->options.mode == GEMEL_MODE_NONE ? 0 : GEMEL_PHASE_COUNT;
+  for (int phase = 0; phase < phases && status == GEMEL_OK; phase++) {
+    status = run_phase(p, (gemel_phase)phase, graph);
+  }
+  uint64_t live = 0;
+  status = status ? status : count_live(*graph, &live, p->error);
+  if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
+    gemel_graph *copy = copy_live(*graph, p->error);
+    if (copy == NULL) {
+      return p->error->status;
+    }
+    gemel_graph_unref(*graph);
+    *graph = copy;
+  }
+  return status ? status : gemel__debug_check(*graph, p->error);
+}
+
+/* ---- Entry ---- */
+
+static gemel_status read_options(struct pipeline *p, const gemel_rewrite_options *options) {
+  if (options != NULL) {
+    memcpy(&p->options, options,
+           options->size < sizeof p->options ? options->size : sizeof p->options);
+  }
+  if (!p->options.has_mode) {
+    p->options.mode = GEMEL_MODE_FAST_RUN;
+  }
+  if (!p->options.has_allow) {
+    p->options.allow = GEMEL_FASTMATH_DEFAULT;
+  }
+  if ((unsigned)p->options.mode >= GEMEL_MODE_COUNT) {
+    return gemel__fail(p->error, GEMEL_BAD_ARGUMENT, "there is no mode %d", (int)p->options.mode);
+  }
+  return GEMEL_OK;
+}
+
+gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options *options,
+                           gemel_error *error) {
+  struct pipeline p;
+  gemel_error local;
+  gemel_graph *current = NULL;
+  gemel_status status;
+  memset(&p, 0, sizeof p);
+  p.error = error != NULL ? error : &local;
+  if (graph == NULL) {
+    gemel__fail(p.error, GEMEL_BAD_ARGUMENT, "the graph is null");
+    return NULL;
+  }
+  p.context = graph->context;
+  status = read_options(&p, options);
+  if (status == GEMEL_OK && !p.options.without_builtin) {
+    p.builtin = gemel_rules_builtin(p.context, p.error);
+    status = p.builtin != NULL ? GEMEL_OK : p.error->status;
+  }
+  status = status ? status : check_sets(&p);
+  status = status ? status : check_list(&p, p.options.include, "include");
+  status = status ? status : check_list(&p, p.options.exclude, "exclude");
+  if (status == GEMEL_OK) {
+    current = gemel_graph_ref((gemel_graph *)graph);
+    status = run_all(&p, graph, &current);
+  }
+  gemel_rules_unref(p.builtin);
+  if (status != GEMEL_OK) {
+    gemel_graph_unref(current);
+    return NULL;
+  }
+  return current;
+}

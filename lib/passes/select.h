@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which rules take part in a phase, and which of them can apply to a node, by its operation and
+ * those of its first two operands.
+ */
+#ifndef GEMEL__PASSES_SELECT_H
+#define GEMEL__PASSES_SELECT_H
+
+#include "passes/match.h"
+
+/* What a rule or pass has done in a phase. */
+typedef struct gemel__tally {
+  uint64_t applied, declined, created;
+  double seconds;
+} gemel__tally;
+
+/* A rule in one of its orders. */
+typedef struct gemel__candidate {
+  const struct gemel_rule *rule;
+  uint32_t order;
+  uint32_t row; /* of the tallies */
+} gemel__candidate;
+
+typedef struct gemel__selection {
+  gemel_context *context;
+  uint32_t constant_op;
+  const struct gemel_rule **rules; /* by row */
+  gemel__tally *tallies;           /* by row */
+  size_t n_rules, rule_capacity;
+  gemel__candidate *candidates; /* most specific first, then by name */
+  size_t n_candidates, candidate_capacity;
+  unsigned char *roots; /* by operation: 1 if any rule has it as its root */
+  size_t n_ops;
+  struct gemel__bucket *buckets; /* by operation and operands' operations */
+  size_t n_buckets, bucket_capacity;
+  uint32_t *lists; /* indices of candidates */
+  size_t n_lists, list_capacity;
+} gemel__selection;
+
+/* An empty selection over the operations that CONTEXT has now. GEMEL_NO_MEMORY. */
+gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
+                                    gemel_error *error);
+
+/* Adds a rule (borrowed). GEMEL_NO_MEMORY. */
+gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
+                                  gemel_error *error);
+
+/* Orders what was added; then gemel__selection_find may be called, and nothing be added. */
+gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
+
+/* The candidates for a node of operation OP whose operands are made by FIRST and SECOND (0: no such
+ * operand), as indices of S->candidates; *COUNT of them. NULL: memory is out. */
+const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t first,
+                                      uint32_t second, uint32_t *count);
+
+void gemel__selection_clear(gemel__selection *s);
+
+#endif

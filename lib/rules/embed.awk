@@ -1,0 +1,23 @@
+# Makes lib/rules/builtin.c: the text of each rule file as a C string. Strings are joined line by
+# line, and no line is long enough to trouble a compiler.
+# SPDX-License-Identifier: MIT
+BEGIN {
+  print "/* Made from lib/rules by embed.awk. */"
+  print "#include \"passes/builtin.h\"\n"
+  print "const gemel__builtin_text gemel__builtin_rules[] = {"
+}
+FNR == 1 {
+  if (NR > 1) print "    },"
+  base = FILENAME
+  sub(/.*\//, "", base)
+  print "    {\"" base "\","
+}
+{
+  gsub(/\\/, "\\\\")
+  gsub(/"/, "\\\"")
+  print "     \"" $0 "\\n\""
+}
+END {
+  if (NR > 0) print "    },"
+  print "    {0, 0},\n};"
+}

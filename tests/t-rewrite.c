@@ -1,0 +1,283 @@
+/*
+ * The rewrite engine: rules parsed, matched, applied; what happens when they are wrong.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "ct.h"
+
+typedef struct rewritten {
+  const char *rules;
+  const char *graph;  /* between "graph g" and the end */
+  const char *wanted; /* the same of the result */
+} rewritten;
+
+/* Parses TEXT as a graph called g. */
+static gemel_graph *graph_of(gemel_context *context, const char *text) {
+  char whole[4096];
+  gemel_error error = {0};
+  snprintf(whole, sizeof whole, "graph g%s", text);
+  gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "test", NULL, &error);
+  CT_EQ_STR(error.text, "");
+  return graph;
+}
+
+static gemel_rules *rules_of(gemel_context *context, const char *text) {
+  gemel_error error = {0};
+  gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "test.rules", &error);
+  CT_EQ_STR(error.text, "");
+  return rules;
+}
+
+static gemel_graph *rewrite_with(const gemel_graph *graph, const gemel_rules *rules,
+                                 gemel_error *error) {
+  gemel_rewrite_options options = {.size = sizeof options};
+  options.rules = &rules;
+  options.n_rules = 1;
+  options.without_builtin = 1;
+  options.has_allow = 1;
+  options.allow = GEMEL_FASTMATH_ALL;
+  return gemel_rewrite(graph, &options, error);
+}
+
+static void same_as_wanted(const void *data) {
+  const rewritten *r = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, r->rules);
+  gemel_graph *graph = graph_of(context, r->graph), *wanted = graph_of(context, r->wanted);
+  gemel_error error = {0};
+  gemel_graph *result = rewrite_with(graph, rules, &error);
+  CT_EQ_STR(error.text, "");
+  if (result != NULL && wanted != NULL) {
+    char *a = gemel_print_string(result, "g", NULL), *b = gemel_print_string(wanted, "g", NULL);
+    CT_EQ_STR(a, b);
+    CT_EQ_INT(gemel_graph_check(result, &error), GEMEL_OK);
+    gemel_text_free(a);
+    gemel_text_free(b);
+  }
+  gemel_graph_unref(result);
+  gemel_graph_unref(wanted);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+#define R(name) "rule " name " in canonicalize: "
+
+static const rewritten cases[] = {
+    /* structure */
+    {R("a") "-(-x) => x", "(x: f32[3]) { r = -(-(-x)) return r }",
+     "(x: f32[3]) { r = -x return r }"},
+    {R("a") "x * 1 => x", "(x: f32[3]) { r = x * 1 return r }", "(x: f32[3]) { r = x return r }"},
+    {R("a") "x * 1 => x", "(x: f32[3]) { r = 1 * x return r }", "(x: f32[3]) { r = x return r }"},
+    {R("a") "x * 1 => x", "(x: f32[3]) { r = x * 1.5 return r }",
+     "(x: f32[3]) { r = x * 1.5 return r }"},
+    {R("a") "x - x => 0", "(x: f32[3], y: f32[3]) { a = x - y b = x - x return a, b }",
+     "(x: f32[3], y: f32[3]) { a = x - y b = broadcast_to(0:f32, shape = [3]) return a, b }"},
+    /* zeros have signs */
+    {R("a") "x + 0 => x", "(x: f32) { r = x + -0.0 return r }",
+     "(x: f32) { r = x + -0.0 return r }"},
+    {R("a") "x + -0.0 => x", "(x: f32) { r = x + -0.0 return r }", "(x: f32) { r = x return r }"},
+    /* commutative, two levels deep */
+    {R("a") "log(1 + exp(x)) * y => relu(x) - y",
+     "(x: f32, y: f32) { r = y * log(exp(x) + 1) return r }",
+     "(x: f32, y: f32) { r = relu(x) - y return r }"},
+    /* what a rule makes is rewritten too */
+    {R("a") "sqr(x) => x * x " R("b") "x * x => abs(x) " R("c") "abs(abs(x)) => abs(x)",
+     "(x: f32) { r = sqr(sqr(x)) return r }", "(x: f32) { r = abs(x) return r }"},
+    /* a broadcast repairs the shape */
+    {R("a") "x * 0 => 0", "(x: f32[N, 2], y: f32[2]) { r = y + x * 0 return r }",
+     "(x: f32[N, 2], y: f32[2]) { r = y + broadcast_to(0:f32, shape = [N, 2]) return r }"},
+    {R("a") "where(c, x, x) => x", "(c: bool[4, 1], x: i32[3]) { r = where(c, x, x) return r }",
+     "(c: bool[4, 1], x: i32[3]) { r = broadcast_to(x, shape = [4, 3]) return r }"},
+    /* attributes */
+    {R("a") "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q])",
+     "(x: f32[2, 3, 4]) { y = dimshuffle(x, order = [2, 0, 1]) "
+     "r = dimshuffle(y, order = [1, -1, 2, 0]) return r }",
+     "(x: f32[2, 3, 4]) { r = dimshuffle(x, order = [0, -1, 1, 2]) return r }"},
+    {R("a") "dimshuffle(x, order = p) => x where p == range(rank(x))",
+     "(x: f32[2, 3]) { a = dimshuffle(x, order = [0, 1]) b = dimshuffle(x, order = [1, 0]) return "
+     "a, b }",
+     "(x: f32[2, 3]) { a = x b = dimshuffle(x, order = [1, 0]) return a, b }"},
+    {R("a") "sum(sum(x, axes = a), axes = b) => sum(x, axes = sorted([a, without(range(rank(x)), "
+            "a)[b]]))",
+     "(x: f32[2, 3, 4]) { r = sum(sum(x, axes = [1]), axes = [-1]) return r }",
+     "(x: f32[2, 3, 4]) { r = sum(x, axes = [1, 2]) return r }"},
+    /* an attribute that isn't mentioned has its fallback */
+    {R("a") "sum(x) => prod(x)", "(x: f32[2, 3]) { a = sum(x) b = sum(x, axes = [0]) return a, b }",
+     "(x: f32[2, 3]) { a = prod(x, axes = [0, 1]) b = sum(x, axes = [0]) return a, b }"},
+    /* any number of operands */
+    {R("a") "join(..xs, join(..ys, axis = a), ..zs, axis = a) => join(..xs, ..ys, ..zs, axis = a)",
+     "(x: f32[2], y: f32[3]) { r = join(x, join(y, x), y, join(x, join(y, y))) return r }",
+     "(x: f32[2], y: f32[3]) { r = join(x, y, x, y, x, y, y) return r }"},
+    /* outputs */
+    {R("a") "split(x, sizes = s, axis = a)@k => subtensor(x, start = [s[0] * k], size = [s[k]]) "
+            "where rank(x) == 1, k <= 1",
+     "(x: f32[5]) { a, b = split(x, sizes = [2, 3]) return b, a }",
+     "(x: f32[5]) { a = subtensor(x, start = [0], size = [2], step = [1]) "
+     "b = subtensor(x, start = [2], size = [3], step = [1]) return b, a }"},
+    /* use counts */
+    {R("a") "neg(abs(x)) => sqr(x) where single_use(x), single_use(abs(x))",
+     "(x: f32) { r = -abs(x) return r }", "(x: f32) { r = -abs(x) return r }"},
+    {R("a") "neg(y) => sqr(y) where single_use(y)",
+     "(x: f32) { y = abs(x) z = exp(x) r = -y s = -z t = z return r, s, t }",
+     "(x: f32) { y = abs(x) z = exp(x) r = sqr(y) s = -z t = z return r, s, t }"},
+    /* constants are folded, and what they come to is matched */
+    {R("a") "x * 6 => neg(x)", "(x: f32) { r = x * (2:f32 * 3:f32) return r }",
+     "(x: f32) { r = -x return r }"},
+    /* sizes that a node produces */
+    {R("a") "-(-x) => x", "(n: i64, x: f32) { r = -(-broadcast_to(x, shape = [n])) return r }",
+     "(n: i64, x: f32) { r = broadcast_to(x, shape = [n]) return r }"},
+};
+
+/* ---- Errors of rule text ---- */
+
+typedef struct broken {
+  const char *text, *message;
+  int line, column;
+} broken;
+
+static const broken mistakes[] = {
+    {"rule", "expected the rule's name", 1, 5},
+    {"rule a", "expected 'in' and a phase", 1, 7},
+    {"rule a in space: x => x", "no phase called space", 1, 11},
+    {"rule a in stabilize needs speed: -x => x", "'speed' is no need", 1, 27},
+    {"rule a in stabilize\n  -x => x", "':'", 2, 3},
+    {"rule a in stabilize: x => x", "the left side must be an operation", 1, 22},
+    {"rule a in stabilize: -x => y", "y isn't bound on the left side", 1, 28},
+    {"rule a in stabilize: -x => frob(x)", "no operation called frob", 1, 28},
+    {"rule a in stabilize: sum(x, axis = a) => x", "sum has no attribute called axis", 1, 36},
+    {"rule a in stabilize: dimshuffle(x) => x", "needs its attribute order", 1, 22},
+    {"rule a in stabilize: add(x) => x", "takes 2 operands, not 1", 1, 22},
+    {"rule a in stabilize: -x => x where scalr(x)", "did you mean scalar", 1, 36},
+    {"rule a in stabilize: -x => x rule a in stabilize: -x => x", "there is a rule a", 1, 35},
+    {"rule a in stabilize: sum(x, axes = x) => x", "x is a tensor, not an attribute", 1, 36},
+    {"rule a in stabilize: -x x", "expected '=>'", 1, 25},
+};
+
+static void mistake(const void *data) {
+  const broken *b = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  gemel_rules *rules = gemel_rules_parse(context, b->text, strlen(b->text), "bad.rules", &error);
+  CT_CHECK(rules == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_TEXT);
+  CT_EQ_INT(error.line, b->line);
+  CT_EQ_INT(error.column, b->column);
+  if (!CT_CHECK(strstr(error.text, b->message) != NULL)) {
+    CT_FAIL("%s", error.text);
+  }
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* ---- Rules that are wrong ---- */
+
+static void fails_with(const char *rule_text, const char *graph_text, const char *message) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, rule_text);
+  gemel_graph *graph = graph_of(context, graph_text);
+  gemel_error error = {0};
+  CT_CHECK(rewrite_with(graph, rules, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_INTERNAL);
+  if (!CT_CHECK(strstr(error.text, message) != NULL)) {
+    CT_FAIL("%s", error.text);
+  }
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static void circles(const void *data) {
+  (void)data;
+  fails_with(R("there") "sqr(x) => abs(x) " R("back") "abs(x) => sqr(x)",
+             "(x: f32) { r = sqr(x) return r }", "back, there");
+  fails_with(R("grow") "neg(x) => neg(sqr(x))", "(x: f32) { r = -x return r }", "grow");
+}
+
+static void types_differ(const void *data) {
+  (void)data;
+  fails_with(R("a") "x < y => x", "(x: f32, y: f32) { r = x < y return r }", "rule a");
+  fails_with(R("a") "sum(x, axes = a) => x", "(x: f32[3]) { r = sum(x) return r }", "rule a");
+}
+
+/* ---- Size ---- */
+
+/* A million nested additions and slices pushed down a long chain: no recursion, linear time. */
+static void deep(const void *data) {
+  enum { DEPTH = 200000 };
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(
+      context, R("push") "subtensor(neg(x), start = a, size = b, step = s) => "
+                         "neg(subtensor(x, start = a, size = b, step = s)) where single_use(x)");
+  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
+  int64_t shape[1] = {8};
+  gemel_dim start = gemel_dim_constant(context, 2), size = gemel_dim_constant(context, 3);
+  gemel_value x = gemel_input(graph, "x", gemel_type_of_shape(context, GEMEL_F32, 1, shape));
+  gemel_error error = {0};
+  (void)data;
+  for (int k = 0; k < DEPTH; k++) {
+    x = gemel_neg(x);
+  }
+  gemel_attr attrs[2] = {gemel_attr_dims("start", 1, &start), gemel_attr_dims("size", 1, &size)};
+  gemel_output(gemel_apply(graph, "subtensor", 1, &x, 2, attrs), "y");
+  result = rewrite_with(graph, rules, &error);
+  CT_EQ_STR(error.text, "");
+  CT_EQ_UINT(gemel_graph_node_count(result), DEPTH + 2);
+  CT_EQ_STR(gemel_value_operation(gemel_graph_output(result, 0)), "neg");
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static int rewrite_in_little_memory(void *data) {
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = NULL, *result = NULL;
+  gemel_rules *rules = NULL;
+  const char *text = data,
+             *rule = R("a") "x * 1 => x " R("b") "sum(sum(x, axes = a), axes = b) => "
+                                                 "sum(x, axes = [0, 1]) where rank(x) == 2";
+  if (context != NULL) {
+    graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+    rules = graph != NULL ? gemel_rules_parse(context, rule, strlen(rule), "r", &error) : NULL;
+    result = rules != NULL ? rewrite_with(graph, rules, &error) : NULL;
+  }
+  gemel_graph_unref(result);
+  gemel_rules_unref(rules);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return error.status;
+}
+
+static void memory(const void *data) {
+  (void)data;
+  CT_CHECK(
+      ct_oom(rewrite_in_little_memory,
+             "graph g(x: f32[2, 3]) { r = sum(sum(x * 1, axes = [0]), axes = [0]) * 1 return r }") >
+      50);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("circles", circles, NULL),
+    CT_TEST("types", types_differ, NULL),
+    CT_TEST("deep", deep, NULL),
+    CT_TEST("memory", memory, NULL),
+};
+
+void ct_register(void) {
+  static char names[CT_COUNT(cases) + CT_COUNT(mistakes)][24];
+  ct_suite("rewrite", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    snprintf(names[k], sizeof names[k], "case/%zu", k);
+    CT_ADD("rewrite", names[k], same_as_wanted, &cases[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(mistakes); k++) {
+    snprintf(names[CT_COUNT(cases) + k], sizeof names[k], "mistake/%zu", k);
+    CT_ADD("rewrite", names[CT_COUNT(cases) + k], mistake, &mistakes[k]);
+  }
+}
