@@ -155,6 +155,53 @@ static void every_operation(const void *data) {
   }
 }
 
+/* Operand K comes from elsewhere: any shape with an axis and elements. */
+static int from_elsewhere(gemel_context *context, const gemel_operation *op, size_t k,
+                          uint64_t seed) {
+  gemel__random random;
+  gemel__random_split(&random, 900 + k, seed);
+  gemel__proposal x = blank(context, "exp", GEMEL_F32, &random);
+  gemel__proposal p = blank(context, op->name, GEMEL_F32, &random);
+  int64_t size;
+  CT_EQ_INT(gemel__propose(&x, &error), GEMEL_OK);
+  int usable = gemel_type_rank(context, x.inputs[0]) > 0;
+  for (int axis = 0; axis < gemel_type_rank(context, x.inputs[0]); axis++) {
+    gemel_dim_is_constant(context, gemel_type_dims(context, x.inputs[0])[axis], &size);
+    usable &= size > 0;
+  }
+  p.inputs[k] = x.inputs[0];
+  p.known_input[k] = 1;
+  ct_context("%s, input %d, seed %d", op->name, (int)k, (int)seed);
+  return !usable ? -1 : gemel__propose(&p, &error) == GEMEL_OK;
+}
+
+/* Operands that must be of another dtype or rank than such an x, or that only a sampler draws. */
+static int takes_any(const gemel_operation *op, size_t k) {
+  if (strcmp(op->name, "where") == 0 || strcmp(op->name, "pad") == 0) {
+    return (k == 0) == (op->name[0] == 'p');
+  }
+  return strncmp(op->name, "logical", 7) != 0 && strcmp(op->name, "invoke") != 0;
+}
+
+static void any_operand(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  (void)data;
+  for (size_t i = 0; i < gemel_operation_count(context); i++) {
+    const gemel_operation *op = gemel_operation_at(context, i);
+    for (size_t k = 0; k < (size_t)op->min_inputs; k++) {
+      int asked = 0, found = 0;
+      for (uint64_t seed = 0; seed < (uint64_t)draws(200) && takes_any(op, k); seed++) {
+        int answer = from_elsewhere(context, op, k, seed);
+        asked += answer >= 0;
+        found += answer > 0;
+      }
+      ct_context("%s, input %d: %d of %d", op->name, (int)k, found, asked);
+      CT_CHECK(!takes_any(op, k) || (asked > 0 && found * 100 >= asked * 99));
+    }
+  }
+  gemel_context_unref(context);
+}
+
 static void deterministic(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   (void)data;
@@ -705,6 +752,7 @@ static void out_of_memory(const void *data) {
 }
 
 static const ct_test tests[] = {CT_TEST("every-operation", every_operation, NULL),
+                                CT_TEST("any-operand", any_operand, NULL),
                                 CT_TEST("deterministic", deterministic, NULL),
                                 CT_TEST("special-cases", special_cases, NULL),
                                 CT_TEST("sizes", sizes, NULL),
