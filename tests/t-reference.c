@@ -1,6 +1,6 @@
 /*
- * Tests of the references (verify/reference): small examples of every operation, worked by hand or
- * taken from NumPy's documented behaviour and marked so, and conventions at ties and edges.
+ * Tests of the references (verify/reference): small examples of every operation, worked by hand,
+ * some of them computed with NumPy too and marked so, and conventions at ties and edges.
  *
  * Most run on the domain of plain.h, where tangents show the derivative at kinks; those marked IEEE
  * run on domain S. Attributes stand in the order of the row: "i1" an integer, "l1,2" a list (of
@@ -327,7 +327,8 @@ static const example scalars[] = {
     {"cast/undecided", REAL, {"f64[1] nan"}, "di32", {"i32[1] ?"}, 0},
 };
 
-/* Shapes and indices. Those marked N are printed by NumPy 1.24. */
+/* Shapes and indices. Those marked N were also computed with NumPy 2.4.6, by the expression that
+ * the mark shows; all others by hand. */
 static const example shapes[] = {
     {"size/value", REAL, {NULL}, "i7", {"i64[] 7"}, 0},
     {"arange/i64", REAL, {NULL}, "i4 di64", {"i64[4] 0 1 2 3"}, 0},
