@@ -585,7 +585,63 @@ static void slopes(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Ties that are more than the dtype can count: the part of each of N in the gradient, and their
+ * sum forward, which is 1. */
+typedef struct tie_case {
+  gemel_dtype dtype;
+  int64_t n;
+  uint16_t one, part; /* as bits */
+} tie_case;
+
+static const tie_case tie_cases[] = {
+    {GEMEL_F16, 2049, 0x3c00, 0x0fff},  /* 1/2048 less one unit; an f16 makes 2049 to 2048 */
+    {GEMEL_F16, 70000, 0x3c00, 0x00f0}, /* 240 * 2^-24; an f16 makes 70000 infinite */
+    {GEMEL_BF16, 257, 0x3f80, 0x3b7f},  /* 1/256 less one unit */
+};
+
+static gemel_tensor *repeated(gemel_dtype dtype, int64_t n, uint16_t bits) {
+  gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, NULL);
+  for (int64_t k = 0; k < n; k++) {
+    ((uint16_t *)gemel_tensor_data(t))[k] = bits;
+  }
+  return t;
+}
+
+static void ties(const void *data) {
+  const tie_case *c = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_type type = gemel_type_of_shape(context, c->dtype, 1, &c->n);
+  gemel_value x = gemel_input(graph, "x", type), v = gemel_input(graph, "v", type), made[2];
+  int64_t axis = 0;
+  gemel_value y = gemel_max(x, 1, &axis, 0);
+  gemel_tensor *in[2] = {repeated(c->dtype, c->n, 0), repeated(c->dtype, c->n, c->one)};
+  gemel_tensor *out[2] = {NULL, NULL};
+  gemel_error error;
+  CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &made[0], &error), GEMEL_OK);
+  CT_EQ_INT(gemel_jvp(1, &y, 1, &x, &v, &made[1], &error), GEMEL_OK);
+  gemel_output(made[0], "gradient");
+  gemel_output(made[1], "forward");
+  ct_context("%lld ties of %s", (long long)c->n, gemel_dtype_name(c->dtype));
+  if (CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK)) {
+    const uint16_t *parts = gemel_tensor_data(out[0]), *sum = gemel_tensor_data(out[1]);
+    CT_CHECK(gemel_tensor_dtype(out[0]) == c->dtype && gemel_tensor_dtype(out[1]) == c->dtype);
+    CT_EQ_UINT(parts[0], c->part);
+    CT_EQ_UINT(parts[c->n - 1], c->part);
+    CT_EQ_UINT(*sum, c->one);
+  }
+  for (int k = 0; k < 2; k++) {
+    gemel_tensor_unref(out[k]);
+    gemel_tensor_unref(in[k]);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
+    CT_TEST("ties/f16-inexact", ties, &tie_cases[0]),
+    CT_TEST("ties/f16-overflow", ties, &tie_cases[1]),
+    CT_TEST("ties/bf16-inexact", ties, &tie_cases[2]),
     CT_TEST("strides/sum", any_strides, "sum"),
     CT_TEST("strides/prod", any_strides, "prod"),
     CT_TEST("strides/max", any_strides, "max"),

@@ -186,12 +186,12 @@ static gemel_value number_like(const gemel_derive *call, gemel_value like, doubl
   return gemel_scalar_at(call->graph, dtype_of_value(like), number, call->where);
 }
 
-static gemel_value cast_like(const gemel_derive *call, gemel_value x, gemel_value like) {
+static gemel_value cast_to(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
   gemel_attr attr;
   if (gemel_is_null(x)) {
     return x;
   }
-  attr = gemel_attr_dtype("dtype", dtype_of_value(like));
+  attr = gemel_attr_dtype("dtype", dtype);
   return gemel_apply_at(call->graph, "cast", 1, &x, 1, &attr, call->where);
 }
 
@@ -275,22 +275,34 @@ static gemel_status jvp_prod(gemel_derive *call) {
 
 /* ---- max ---- */
 
-/* FLOW ÷ (number of elements that are as large as the largest) for those, else 0. */
+/* What counts are divided by in: an f16 holds no count above 65504, a bf16 few above 256. */
+static gemel_dtype counting_dtype(gemel_value x) {
+  gemel_dtype dtype = dtype_of_value(x);
+  return gemel_dtype_size(dtype) < gemel_dtype_size(GEMEL_F32) ? GEMEL_F32 : dtype;
+}
+
+/* FLOW ÷ (number of elements that are as large as the largest) for those, else 0; in the dtype that
+ * counts are divided by in. */
 static gemel_value share(const gemel_derive *call, gemel_value flow) {
   gemel_value x = call->inputs[0];
   gemel_value largest = apply2(call, "eq", x, expand(call, call->outputs[0]));
-  gemel_value count = cast_like(call, reduce(call, "sum", largest, 1), x);
-  if (GEMEL__FAULT(max_grad_mask)) {
-    return apply2(call, "mul", apply2(call, "div", flow, count), number_like(call, x, 1));
+  gemel_value count = cast_to(call, reduce(call, "sum", largest, 1), counting_dtype(x));
+  gemel_value part = apply2(call, "div", flow, count);
+  if (gemel_is_null(part)) {
+    return part;
   }
-  return where3(call, largest, apply2(call, "div", flow, count), number_like(call, x, 0));
+  if (GEMEL__FAULT(max_grad_mask)) {
+    return apply2(call, "mul", part, number_like(call, part, 1));
+  }
+  return where3(call, largest, part, number_like(call, part, 0));
 }
 
 static gemel_status grad_max(gemel_derive *call) {
   gemel_value g = call->out_cotangents[0];
   call->in_cotangents[0] = null_value;
   if (call->wanted[0] && carries(g)) {
-    call->in_cotangents[0] = share(call, expand(call, g));
+    gemel_value x = call->inputs[0];
+    call->in_cotangents[0] = cast_to(call, share(call, expand(call, g)), dtype_of_value(x));
   }
   return outcome(call);
 }
@@ -299,7 +311,8 @@ static gemel_status jvp_max(gemel_derive *call) {
   gemel_value tangent = call->in_cotangents[0];
   call->out_cotangents[0] = null_value;
   if (carries(tangent)) {
-    call->out_cotangents[0] = reduce(call, "sum", share(call, tangent), keeps_dims(call));
+    gemel_value sum = reduce(call, "sum", share(call, tangent), keeps_dims(call));
+    call->out_cotangents[0] = cast_to(call, sum, dtype_of_value(tangent));
   }
   return outcome(call);
 }
