@@ -325,9 +325,14 @@ static void random_graphs(const void *data) {
 
 /* ---- Chains ---- */
 
+/* Scalars: where a maximum needs more than a comparison there are zeros and NaN. */
+static const double chain_scalars[] = {1.5, 0.0, -0.0, NAN};
+enum { CHAIN_SCALARS = 4, NOT_A_NUMBER = 3 };
+
 /* Arithmetic on big vectors, which stays in registers from node to node: both operand orders, an
  * operand twice, scalars, sizes with and without a rest, results past the cache and unaligned. */
-static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int kinds) {
+static gemel_value chain_step(gemel_value y, gemel_value x, const gemel_value *scalars, int kinds) {
+  gemel_value s = scalars[0], edge = scalars[pick(8) == 0 ? NOT_A_NUMBER : pick(NOT_A_NUMBER)];
   switch (pick(kinds)) {
   case 0:
     return gemel_add(y, x);
@@ -356,9 +361,9 @@ static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int k
   case 12:
     return gemel_mul(y, y);
   case 13:
-    return gemel_maximum(y, x);
+    return gemel_maximum(y, pick(2) ? x : edge);
   case 14:
-    return gemel_minimum(s, y);
+    return gemel_minimum(edge, pick(2) ? x : y);
   case 15:
     return gemel_maximum(gemel_mul(s, gemel_relu(x)), gemel_neg(gemel_mul(s, gemel_relu(y))));
   default:
@@ -368,7 +373,7 @@ static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int k
 
 static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
   gemel_type type;
-  gemel_value x, y, s;
+  gemel_value x, y, s[CHAIN_SCALARS];
   gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, &error);
   int k;
   memset(r, 0, sizeof *r);
@@ -376,7 +381,8 @@ static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int 
   r->graph = gemel_graph_new(r->context, &error);
   type = gemel_type_of_shape(r->context, dtype, 1, &n);
   x = y = gemel_input(r->graph, "x", type);
-  s = gemel_scalar(r->graph, dtype, 1.5);
+  for (k = 0; k < CHAIN_SCALARS; k++)
+    s[k] = gemel_scalar(r->graph, dtype, chain_scalars[k]);
   fill(t);
   r->inputs[0] = t;
   for (k = 0; k < n_nodes; k++) {
