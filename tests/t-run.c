@@ -562,6 +562,77 @@ static void results_never_alias(const void *data) {
   gemel_context_unref(c);
 }
 
+/* ---- Results in memory that the caller gives ---- */
+
+static gemel_tensor *wrapped(float *data, int64_t n, int64_t step) {
+  int64_t strides = step * (int64_t)sizeof *data;
+  gemel_tensor *t = gemel_tensor_wrap(GEMEL_F32, 1, &n, &strides, data, NULL, NULL, &error);
+  CT_CHECK(t != NULL);
+  return t;
+}
+
+/* y = reverse(x) + 1 and z = y * 2 of four elements, results given. Where they lie in MEMORY: */
+typedef struct overlap_case {
+  const char *name;
+  int x, x_step, y, y_step, z, z_step; /* first element and step */
+  gemel_status status;
+} overlap_case;
+
+static const overlap_case overlap_cases[] = {
+    {"apart", 0, 1, 4, 1, 8, 1, GEMEL_OK},
+    {"touching", 4, 1, 8, -1, 0, 1, GEMEL_OK}, /* y is 8, 7, 6, 5: over x */
+    {"the-input", 0, 1, 0, 1, 8, 1, GEMEL_OK},
+    {"the-input-backwards", 3, -1, 0, 1, 8, 1, GEMEL_OK},
+    {"half-of-the-input", 0, 1, 2, 1, 8, 1, GEMEL_OK},
+    {"half-of-the-input-second", 2, 1, 8, 1, 0, 1, GEMEL_OK},
+    {"both-over-the-input", 2, 1, 0, 1, 4, 1, GEMEL_OK},
+    {"same-for-both", 0, 1, 8, 1, 8, 1, GEMEL_BAD_ARGUMENT},
+    {"same-backwards", 0, 1, 11, -1, 8, 1, GEMEL_BAD_ARGUMENT},
+    {"one-element", 0, 1, 8, 1, 11, 1, GEMEL_BAD_ARGUMENT},
+    {"one-element-strided", 0, 1, 4, 2, 10, 1, GEMEL_BAD_ARGUMENT},
+    {"columns", 0, 1, 4, 2, 5, 2, GEMEL_OK},
+    {"columns-of-the-input", 4, 2, 4, 2, 5, 2, GEMEL_OK},
+    {"all-in-one-place", 0, 1, 4, 0, 8, 1, GEMEL_BAD_ARGUMENT},
+};
+
+static void given_memory(const void *data) {
+  const overlap_case *o = data;
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value x = f32_input(g, "x", NULL, 4), y;
+  int64_t axis = 0;
+  float memory[16], before[16];
+  gemel_tensor *in, *out[2];
+  gemel_function *f;
+  int k;
+  for (k = 0; k < 16; k++)
+    memory[k] = before[k] = (float)k * 10;
+  y = gemel_add(gemel_reverse(x, 1, &axis), gemel_scalar(g, GEMEL_F32, 1));
+  gemel_output(y, "y");
+  gemel_output(gemel_mul(y, gemel_scalar(g, GEMEL_F32, 2)), "z");
+  f = compile(g, 0, 0);
+  in = wrapped(memory + o->x, 4, o->x_step);
+  out[0] = wrapped(memory + o->y, 4, o->y_step);
+  out[1] = wrapped(memory + o->z, 4, o->z_step);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, &in, out, &error), o->status);
+  for (k = 0; k < 4 && o->status == GEMEL_OK; k++) {
+    float want = before[o->x + (3 - k) * o->x_step] + 1;
+    CT_CHECK(memory[o->y + k * o->y_step] == want);
+    CT_CHECK(memory[o->z + k * o->z_step] == 2 * want);
+  }
+  if (o->status != GEMEL_OK) {
+    CT_HAS_STR(error.text, "in the same memory");
+    CT_EQ_MEM(memory, before, sizeof memory);
+  }
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
 /* The function keeps what it needs: the graph may grow and go. One tensor may be several inputs. */
 static void function_outlives_graph(const void *data) {
   gemel_context *c = context_new();
@@ -806,4 +877,9 @@ static const ct_test tests[] = {
 
 void ct_register(void) {
   ct_suite("run", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(overlap_cases); k++) {
+    char name[60];
+    snprintf(name, sizeof name, "given/%s", overlap_cases[k].name);
+    CT_ADD("run", name, given_memory, &overlap_cases[k]);
+  }
 }
