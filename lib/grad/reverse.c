@@ -50,7 +50,7 @@ static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
     gemel_value both[2];
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;
-    sum = gemel_apply_at(s->graph, "add", 2, both, 0, NULL, where);
+    sum = gemel__apply(s->graph, s->op_add, 0, 2, both, where);
   }
   if (gemel_is_null(sum)) {
     return -1;
