@@ -7,8 +7,8 @@
  *
  * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
  *
- * NULL for a graph, and values that are null or made up, are harmless everywhere: functions return
- * null, 0, NULL or GEMEL_BAD_ARGUMENT, whatever says "nothing" in their result.
+ * NULL for a graph, and values that are null or made up, are harmless everywhere, as NULL for any
+ * pointer is (see <gemel/gemel.h>).
  */
 #ifndef GEMEL_GRAPH_H
 #define GEMEL_GRAPH_H

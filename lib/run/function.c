@@ -457,7 +457,11 @@ static gemel_status check_ports(gemel_function *f, gemel_tensor *const *inputs,
 
 gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
                         gemel_error *error) {
-  gemel_status status = check_ports(f, inputs, outputs);
+  gemel_status status;
+  if (f == NULL) {
+    return gemel__null(error, "the function");
+  }
+  status = check_ports(f, inputs, outputs);
   if (status == GEMEL_OK && (f->plans == NULL || !matches(f, f->plans, inputs))) {
     status = find_plan(f, inputs);
   }
@@ -495,5 +499,5 @@ gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *input
 }
 
 size_t gemel_function_bytes(const gemel_function *f) {
-  return f->bytes;
+  return f != NULL ? f->bytes : 0;
 }

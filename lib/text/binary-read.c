@@ -730,5 +730,9 @@ gemel_graph *gemel__binary_read(gemel_context *context, const void *bytes, size_
 
 gemel_graph *gemel_deserialize(gemel_context *context, const void *bytes, size_t length,
                                char **name, gemel_error *error) {
+  if (!context || (!bytes && length > 0)) {
+    gemel__null(error, !context ? "the context" : "the bytes");
+    return NULL;
+  }
   return gemel__binary_read(context, bytes, length, "", name, error);
 }

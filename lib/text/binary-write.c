@@ -416,6 +416,9 @@ gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_w
   serializer s;
   gemel__writer out;
   memset(&s, 0, sizeof s);
+  if (!graph || !write) {
+    return gemel__null(error, !graph ? "the graph" : "the function that writes");
+  }
   name = name ? name : "main";
   if (!gemel__is_name(name)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "malformed name of a graph: %s", name);

@@ -43,7 +43,10 @@ static gemel_status read_stream(FILE *stream, const char *path, size_t expected,
 
 gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error) {
   struct stat info;
-  FILE *stream = fopen(path, "rb");
+  FILE *stream = path ? fopen(path, "rb") : NULL;
+  if (!path) {
+    return gemel__null(error, "the path");
+  }
   if (!stream) {
     return system_failed(path, "can't be opened", error);
   }
@@ -60,8 +63,11 @@ gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, ge
 
 gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
   struct stat info;
-  size_t bytes = strlen(path) + 32;
+  size_t bytes = path ? strlen(path) + 32 : 0;
   memset(file, 0, sizeof *file);
+  if (!path) {
+    return gemel__null(error, "the path");
+  }
   if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
     return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
   }
@@ -108,6 +114,10 @@ gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, g
   gemel_graph *graph;
   gemel_error local;
   error = error ? error : &local;
+  if (!context) {
+    gemel__null(error, "the context");
+    return NULL;
+  }
   if (gemel__file_read(path, &bytes, &length, error)) {
     return NULL;
   }
@@ -125,10 +135,11 @@ gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, g
 
 gemel_status gemel_save(const gemel_graph *graph, const char *name, const char *path,
                         gemel_error *error) {
-  size_t n = strlen(path);
+  size_t n = path ? strlen(path) : 0;
   int binary = n >= 6 && strcmp(path + n - 6, ".gemel") == 0;
   gemel__file file;
-  gemel_status status = gemel__file_create(&file, path, error);
+  gemel_status status =
+      graph ? gemel__file_create(&file, path, error) : gemel__null(error, "the graph");
   if (status) {
     return status;
   }

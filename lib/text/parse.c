@@ -428,6 +428,10 @@ gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length
   gemel__lex lex;
   file f;
   error = error ? error : &local;
+  if (!context || (!text && length > 0)) {
+    gemel__null(error, !context ? "the context" : "the text");
+    return NULL;
+  }
   memset(&f, 0, sizeof f);
   f.context = context;
   f.name = gemel__intern_string(context, file_name ? file_name : "");

@@ -252,6 +252,9 @@ gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write
                          gemel_error *error) {
   printer p;
   gemel__bodies bodies;
+  if (!graph || !write) {
+    return gemel__null(error, !graph ? "the graph" : "the function that writes");
+  }
   name = name ? name : "main";
   if (!gemel__is_name(name)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "malformed name of a graph: %s", name);
