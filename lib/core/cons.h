@@ -18,8 +18,8 @@ int gemel__graph_reserve(gemel_graph *graph);
 /* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a
  * graph of millions of nodes built at random that is most of the time that a node takes. */
 static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
-  __builtin_prefetch(graph->tags + (size_t)node * GEMEL__SPREAD);
-  __builtin_prefetch(graph->slots + (size_t)node * GEMEL__SPREAD, 1);
+  gemel__prefetch(graph->tags + (size_t)node * GEMEL__SPREAD);
+  gemel__prefetch(graph->slots + (size_t)node * GEMEL__SPREAD);
 }
 
 /* Where a node is or would go: a slot of the window table, or GEMEL__NO_SLOT: the overflow. */

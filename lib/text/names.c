@@ -82,6 +82,15 @@ int gemel__names_find(const gemel__names *names, const char *name, size_t length
   return 1;
 }
 
+uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length) {
+  size_t number;
+  if (!is_dense(names, name, length, &number) || number >= names->dense_count) {
+    return UINT32_MAX;
+  }
+  gemel__prefetch(&names->dense[number]);
+  return (uint32_t)number + names->shift;
+}
+
 static int grow_slots(gemel__names *names) {
   gemel__names bigger = *names;
   bigger.slot_count = names->slot_count ? names->slot_count * 2 : 16;
@@ -111,6 +120,7 @@ static int add_dense(gemel__names *names, size_t number, gemel__ref ref) {
     }
   }
   names->dense[number] = ref;
+  names->shift = ref.node - (uint32_t)number;
   return 0;
 }
 
