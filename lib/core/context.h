@@ -85,6 +85,7 @@ struct gemel__attrs {
   size_t count;
   const gemel_attr *values; /* in schema order, deep copies owned by the context */
   int has_runtime;          /* a dim of it holds an INPUT atom */
+  uint32_t nesting;         /* of its most nested graph; 0: it holds none */
 };
 
 typedef struct gemel__op {

@@ -38,7 +38,8 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * New tensors share memory with nothing. On failure they are released and OUTPUTS is as before,
  * though given tensors that overlap no input may be partly written. Errors: GEMEL_BAD_TYPE,
  * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range),
- * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_NO_MEMORY. One call of a
+ * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_UNSUPPORTED
+ * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. One call of a
  * function at a time. */
 gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
                         gemel_tensor **outputs, gemel_error *error);

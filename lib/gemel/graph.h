@@ -130,6 +130,10 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
   return a;
 }
 
+/* Graphs in graphs (the bodies of invoke) may be nested as deep as memory allows, and be built,
+ * checked, printed and stored; to be differentiated, run or verified, no more than this. */
+#define GEMEL_MAX_NESTING 32
+
 /* ---- Building ---- */
 
 /* Creates an empty graph with one reference, owned by the caller; it holds a reference to CONTEXT.
