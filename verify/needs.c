@@ -537,6 +537,18 @@ static gemel_status measure_improvement(struct measure *m, gemel_tensor *const *
   return status;
 }
 
+/* What was better at few points is challenged at those for as long as the rest would have been. */
+static gemel_status challenge_rarity(struct measure *m, gemel_error *error) {
+  gemel__pair drawn = m->pair;
+  gemel_status status = GEMEL_OK;
+  m->pair = m->needs->improvement.pair;
+  while (status == GEMEL_OK && m->better > 0 && m->worse == 0 && m->challenges < CHALLENGES) {
+    status = challenge(m, m->needs->improvement.values, error);
+  }
+  m->pair = drawn;
+  return status;
+}
+
 /* ---- All of it ---- */
 
 /* Infinities and NaN come among moderate numbers only: what overflows by itself is a question of
@@ -618,6 +630,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
                            : measure_points(&m, points, error);
   if (status == GEMEL_OK) {
     settle_slight(&m);
+    status = challenge_rarity(&m, error);
   }
   if (status == GEMEL_OK && m.rounding.values != NULL) {
     status = gemel__needs_rounding(left, right, &m.random, 4 * points, needs, error);

@@ -549,7 +549,7 @@ static void conclude(struct inquiry *q, gemel__needs *needs) {
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
                                    gemel__random *random, size_t points, gemel__needs *needs,
                                    gemel_error *error) {
-  enum { PAIRS = 4 };
+  enum { PAIRS = 8 };
   struct inquiry *q = gemel__alloc_zeroed(sizeof *q);
   gemel_status status = GEMEL_OK;
   size_t k;
