@@ -44,24 +44,6 @@ static gemel_tensor *relaid(const gemel_tensor *source, layout how) {
   return gemel_tensor_wrap(v.dtype, v.rank, v.shape, strides, memory + start, free, memory, &error);
 }
 
-/* Makes every NaN the same one: which of two NaNs an addition hands on is nobody's promise. */
-static void unify_nans(gemel_tensor *t) {
-  gemel_dtype dtype = gemel_tensor_dtype(t);
-  size_t bytes = gemel_dtype_size(dtype), n = (size_t)gemel_tensor_elements(t), k;
-  unsigned exponent = dtype == GEMEL_F16 ? 5 : dtype == GEMEL_F64 ? 11 : 8;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
-    return;
-  for (k = 0; k < n; k++) {
-    char *at = (char *)gemel_tensor_data(t) + k * bytes;
-    uint64_t bits = 0, magnitude, infinity;
-    memcpy(&bits, at, bytes);
-    magnitude = bits & ~(1ull << (8 * bytes - 1));
-    infinity = ((1ull << exponent) - 1) << (8 * bytes - 1 - exponent);
-    if (magnitude > infinity)
-      memset(at, 0xff, bytes);
-  }
-}
-
 /* Bit for bit, but for NaNs, whatever the layouts. */
 static int same_elements(const gemel_tensor *a, const gemel_tensor *b) {
   gemel_view u = gemel_tensor_view(a), v = gemel_tensor_view(b);
@@ -371,20 +353,45 @@ static gemel_value chain_step(gemel_value y, gemel_value x, const gemel_value *s
   }
 }
 
-static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
-  gemel_type type;
-  gemel_value x, y, s[CHAIN_SCALARS];
+/* x: N numbers of DTYPE. */
+static gemel_value chain_operand(random_graph *r, gemel_dtype dtype, int64_t n) {
   gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, &error);
-  int k;
   memset(r, 0, sizeof *r);
   r->context = context_new();
   r->graph = gemel_graph_new(r->context, &error);
-  type = gemel_type_of_shape(r->context, dtype, 1, &n);
-  x = y = gemel_input(r->graph, "x", type);
-  for (k = 0; k < CHAIN_SCALARS; k++)
-    s[k] = gemel_scalar(r->graph, dtype, chain_scalars[k]);
   fill(t);
   r->inputs[0] = t;
+  return gemel_input(r->graph, "x", gemel_type_of_shape(r->context, dtype, 1, &n));
+}
+
+/* Maxima and minima of each scalar, on either side, in a chain of two. */
+static void chain_edges(const void *data) {
+  int k, good = 1;
+  (void)data;
+  for (k = 0; k < 8 * CHAIN_SCALARS && good; k++) {
+    gemel_dtype dtype = k & 1 ? GEMEL_F64 : GEMEL_F32;
+    gemel_value a, b;
+    gemel_tensor *wanted[MAX_OUTPUTS] = {NULL};
+    random_graph r;
+    state = (uint64_t)k;
+    a = chain_operand(&r, dtype, 1151);
+    b = gemel_scalar(r.graph, dtype, chain_scalars[k / 8]);
+    a = k & 2 ? gemel_maximum(k & 4 ? a : b, k & 4 ? b : a)
+              : gemel_minimum(k & 4 ? a : b, k & 4 ? b : a);
+    gemel_output(gemel_neg(a), "y");
+    r.n_outputs = 1;
+    good = run_and_compare(&r, 1, 1, 0, wanted) && run_and_compare(&r, 1, 0, 0, wanted);
+    free_outputs(wanted);
+    random_graph_free(&r);
+  }
+  ct_context(NULL);
+}
+
+static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
+  gemel_value x = chain_operand(r, dtype, n), y = x, s[CHAIN_SCALARS];
+  int k;
+  for (k = 0; k < CHAIN_SCALARS; k++)
+    s[k] = gemel_scalar(r->graph, dtype, chain_scalars[k]);
   for (k = 0; k < n_nodes; k++) {
     y = chain_step(y, x, s, n_nodes < 10 ? 15 : 17); /* few: all of them in one chain */
     if (k + 1 == n_nodes || pick(15) == 0) {
@@ -864,6 +871,7 @@ static const ct_test tests[] = {
     CT_TEST("random/33x129", random_graphs, &shapes[3]),
     CT_TEST("random/120x300", random_graphs, &shapes[4]),
     CT_TEST("chains", chains, &no),
+    CT_TEST("chains/edges", chain_edges, NULL),
     CT_TEST("chains/past_the_cache", chains, &four_million),
     CT_TEST("memory/reused", memory_is_reused, NULL),
     CT_TEST("memory/steady_state", steady_state, NULL),
