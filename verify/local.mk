@@ -23,12 +23,16 @@ libgemel_verify_a_SOURCES += %reldir%/instance.h
 libgemel_verify_a_SOURCES += %reldir%/law.c
 libgemel_verify_a_SOURCES += %reldir%/model.c
 libgemel_verify_a_SOURCES += %reldir%/model.h
+libgemel_verify_a_SOURCES += %reldir%/models.h
 libgemel_verify_a_SOURCES += %reldir%/pair.c
 libgemel_verify_a_SOURCES += %reldir%/pair.h
 libgemel_verify_a_SOURCES += %reldir%/run.c
 libgemel_verify_a_SOURCES += %reldir%/run.h
+libgemel_verify_a_SOURCES += %reldir%/sites.c
+libgemel_verify_a_SOURCES += %reldir%/sites.h
 libgemel_verify_a_SOURCES += %reldir%/tiers.h
 libgemel_verify_a_SOURCES += %reldir%/values.c
+libgemel_verify_a_SOURCES += %reldir%/verdict.c
 libgemel_verify_a_SOURCES += %reldir%/verify.c
 
 if VERIFY
