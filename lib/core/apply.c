@@ -109,7 +109,7 @@ struct application {
   gemel_type *outputs;
 };
 
-static struct memo_type *memo_entry(const struct application *a) {
+static inline struct memo_type *memo_entry(const struct application *a) {
   uint64_t key = (uint64_t)a->op->id << 32 ^ a->attrs;
   size_t k;
   for (k = 0; k < a->n; k++) {
@@ -119,14 +119,14 @@ static struct memo_type *memo_entry(const struct application *a) {
 }
 
 /* What a program's own type rule looks at besides types is not known, so it always runs. */
-static int memo_applies(const struct application *a) {
+static inline int memo_applies(const struct application *a) {
   return a->n > 0 && a->n <= MEMO_INPUTS && a->op->id <= a->graph->context->n_builtins &&
          a->graph->memo != NULL;
 }
 
 /* 1 if the type is known that the rule gives; then the number of inputs fits and none of them needs
  * a cast, for what is stored is what was appended. */
-static int memo_recall(struct application *a) {
+static inline int memo_recall(struct application *a) {
   const struct memo_type *m;
   size_t k;
   if (!memo_applies(a)) {
@@ -286,7 +286,7 @@ static int find_types(struct application *a) {
   return 0;
 }
 
-static gemel_value append(struct application *a, const gemel__place *place) {
+static inline gemel_value append(struct application *a, const gemel__place *place) {
   gemel_value value = {a->graph, 0, 0};
   gemel_status status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, place,
                                            a->n_outputs, a->outputs, a->where, &value.node);
@@ -310,7 +310,7 @@ static int check_and_promote(struct application *a) {
              : 0;
 }
 
-static gemel_value check_and_append(struct application *a) {
+static inline gemel_value check_and_append(struct application *a) {
   gemel_value value = {a->graph, 0, 0};
   gemel__place place;
   int known = memo_recall(a);
@@ -327,7 +327,7 @@ static gemel_value check_and_append(struct application *a) {
 }
 
 /* Fills in refs and types; 0 if an input is null or of another graph. */
-static int take_inputs(struct application *a, const gemel_value *inputs) {
+static inline int take_inputs(struct application *a, const gemel_value *inputs) {
   size_t k;
   uint32_t largest = 0;
   for (k = 0; k < a->n; k++) {
@@ -434,6 +434,9 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   if (op == graph->context->input_op) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
                                 "an input is made by gemel_input, or the graph wouldn't list it");
+  }
+  if (n_attrs == 0 && gemel__op_at(graph->context, op)->n_attrs == 0) {
+    return gemel__apply(graph, op, 0, n_inputs, inputs, where);
   }
   if (gemel__runtime_sizes(n_attrs, attrs, graph->context)) {
     return gemel__apply_lifted(graph, op, n_inputs, inputs, n_attrs, attrs, where);

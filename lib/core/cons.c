@@ -112,23 +112,23 @@ static inline int search_window(const struct key *k, uint32_t near, gemel__place
   return 0;
 }
 
-static gemel__place find(const struct key *k) {
-  gemel__place p = {node_hash(k->op, k->attrs, k->n, k->inputs), GEMEL__NO_SLOT, k->graph->n_nodes,
-                    0};
+static inline void find(const struct key *k, gemel__place *p) {
+  uint32_t largest[2];
+  p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
+  p->slot = GEMEL__NO_SLOT;
+  p->n_nodes = k->graph->n_nodes;
   if (k->n > 0) {
-    uint32_t largest[2];
     largest_inputs(k->n, k->inputs, largest);
-    if (search_window(k, largest[0], &p) ||
-        (largest[1] != largest[0] && search_window(k, largest[1], &p))) {
-      return p;
+    if (search_window(k, largest[0], p) ||
+        (largest[1] != largest[0] && search_window(k, largest[1], p))) {
+      return;
     }
   }
-  p.found = gemel__idtable_find(&k->graph->overflow, p.hash, same_key, k);
-  return p;
+  p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
 }
 
 /* Room in the window table for a graph of N nodes. */
-static int grow_slots(gemel_graph *graph, size_t n) {
+static inline int grow_slots(gemel_graph *graph, size_t n) {
   size_t need = n * SPREAD + WINDOW, old = graph->tag_capacity;
   if (need <= graph->tag_capacity && need <= graph->slot_capacity) {
     return 0;
@@ -156,7 +156,7 @@ int gemel__graph_reserve(gemel_graph *graph) {
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, gemel__place *place, uint32_t *node) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
-  *place = find(&key);
+  find(&key, place);
   *node = place->found - 1;
   return place->found != 0;
 }
@@ -194,7 +194,7 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
 }
 
 /* Number of the file in the graph's list, or -1 when memory is out. */
-static long file_index(gemel_graph *graph, const char *file) {
+static inline long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
   const char *last = graph->files[graph->last_file];
@@ -223,7 +223,7 @@ static long file_index(gemel_graph *graph, const char *file) {
 
 /* ---- Appending ---- */
 
-static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
+static inline int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2, sizeof *graph->nodes) !=
           0 ||
       gemel__grow(&graph->node_types, &graph->node_type_capacity, graph->n_nodes + 1,
@@ -239,8 +239,8 @@ static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   return grow_slots(graph, graph->n_nodes + 1);
 }
 
-static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
-                       const gemel_type *types, uint32_t file, int line) {
+static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
+                              const gemel_type *types, uint32_t file, int line) {
   gemel__node *node = &graph->nodes[graph->n_nodes];
   node->op = (uint16_t)op;
   node->n_outputs = (uint16_t)n_outputs;
@@ -257,38 +257,48 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
   }
 }
 
+/* Puts the node that is about to be made into the overflow. */
+static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                           const gemel__ref *inputs, uint64_t hash) {
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  return gemel__idtable_add(&graph->overflow, hash, (uint32_t)graph->n_nodes + 1, key_hash, &key);
+}
+
+static inline int is_full(const gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
+  return graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
+         graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX;
+}
+
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node) {
-  struct key key = {graph, op, attrs, n_inputs, inputs};
-  gemel__place p = *place;
+  gemel__place again;
+  size_t k;
   long file;
-  if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
-      graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX) {
+  if (is_full(graph, n_inputs, n_outputs)) {
     return GEMEL_UNSUPPORTED;
   }
   if (make_room(graph, n_inputs, n_outputs) != 0 || (file = file_index(graph, where.file)) < 0) {
     return GEMEL_NO_MEMORY;
   }
-  if (p.n_nodes != graph->n_nodes) { /* a type rule has made nodes */
-    p = find(&key);
+  if (place->n_nodes != graph->n_nodes) { /* a type rule has made nodes */
+    gemel__cons_find(graph, op, attrs, n_inputs, inputs, &again, node);
+    place = &again;
   }
-  if (p.slot == GEMEL__NO_SLOT &&
-      gemel__idtable_add(&graph->overflow, p.hash, (uint32_t)graph->n_nodes + 1, key_hash, &key) !=
-          0) {
+  if (place->slot == GEMEL__NO_SLOT &&
+      add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
   write_node(graph, op, attrs, n_outputs, types, (uint32_t)file, where.line);
-  if (n_inputs > 0) {
-    memcpy(graph->pool + graph->n_pool, inputs, n_inputs * sizeof *inputs);
+  for (k = 0; k < n_inputs; k++) {
+    graph->pool[graph->n_pool++] = inputs[k];
   }
-  graph->n_pool += n_inputs;
   *node = (uint32_t)graph->n_nodes++;
   graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  if (p.slot != GEMEL__NO_SLOT) {
-    graph->slots[p.slot] = *node;
-    graph->tags[p.slot] = tag_of(p.hash);
+  if (place->slot != GEMEL__NO_SLOT) {
+    graph->slots[place->slot] = *node;
+    graph->tags[place->slot] = tag_of(place->hash);
   }
   return GEMEL_OK;
 }
@@ -301,7 +311,7 @@ void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }
-  p = find(&key);
+  find(&key, &p);
   if (p.slot != GEMEL__NO_SLOT) {
     graph->tags[p.slot] = 0;
   } else {

@@ -35,7 +35,7 @@ int gemel__names_find(const gemel__names *names, const char *name, size_t length
  * that it stands for as far as can be guessed without looking there, or UINT32_MAX. */
 uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length);
 
-/* Defines NAME, which must not be; 0, or -1 when memory is out. */
+/* Defines NAME: 0; 1 if it is defined already, -1 when memory is out. */
 int gemel__names_add(gemel__names *names, const char *name, size_t length, gemel__ref ref);
 
 /* Zeroed: empty. */

@@ -113,14 +113,13 @@ static gemel_status graph_error(const body *b, int line, gemel_error *error) {
 
 /* Makes NAME stand for REF. */
 static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_error *error) {
-  gemel__ref old;
   char found[64];
-  if (gemel__names_find(&b->names, at->token, at->length, &old)) {
+  int added = gemel__names_add(&b->names, at->token, at->length, ref);
+  if (added > 0) {
     return gemel__lex_fail(at, error, GEMEL_BAD_TEXT, "%s is defined already",
                            gemel__lex_describe(at, found));
   }
-  return gemel__names_add(&b->names, at->token, at->length, ref) ? gemel__no_memory(error, "names")
-                                                                 : GEMEL_OK;
+  return added ? gemel__no_memory(error, "names") : GEMEL_OK;
 }
 
 /* Reads an expression and builds it. */
