@@ -3,6 +3,7 @@
  * Whole files, and graphs in them.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,29 +62,52 @@ gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, ge
   return status;
 }
 
+static void clear_names(gemel__file *file) {
+  gemel__free(file->path, file->bytes);
+  gemel__free(file->aside, file->bytes + 32);
+}
+
+/* Where the file really is, as links say, and beside it the place to write it first. */
+static gemel_status set_names(gemel__file *file, const char *path, int aside, gemel_error *error) {
+  char *real = realpath(path, NULL); /* NULL: there is none yet */
+  const char *name = real ? real : path;
+  file->bytes = strlen(name) + 1;
+  file->path = (char *)gemel__alloc(file->bytes);
+  file->aside = aside ? (char *)gemel__alloc(file->bytes + 32) : NULL;
+  if (file->path) {
+    memcpy(file->path, name, file->bytes);
+  }
+  if (file->aside) {
+    snprintf(file->aside, file->bytes + 32, "%s.%ld.tmp", name, (long)getpid());
+  }
+  free(real);
+  if (!file->path || (aside && !file->aside)) {
+    clear_names(file);
+    return gemel__no_memory(error, path);
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
   struct stat info;
-  size_t bytes = path ? strlen(path) + 32 : 0;
   memset(file, 0, sizeof *file);
   if (!path) {
     return gemel__null(error, "the path");
   }
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+  int there = stat(path, &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) {
     return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
   }
-  file->path = path;
-  file->aside = (char *)gemel__alloc(bytes);
-  if (!file->aside) {
-    return gemel__no_memory(error, path);
-  }
-  snprintf(file->aside, bytes, "%s.%ld.tmp", path, (long)getpid());
-  file->stream = fopen(file->aside, "wb");
-  if (!file->stream) {
-    gemel_status status = system_failed(path, "can't be written", error);
-    gemel__free(file->aside, bytes);
+  gemel_status status = set_names(file, path, !there || S_ISREG(info.st_mode), error);
+  if (status) {
     return status;
   }
-  return GEMEL_OK;
+  file->stream = fopen(file->aside ? file->aside : file->path, "wb");
+  if (!file->stream) {
+    status = system_failed(path, "can't be written", error);
+    clear_names(file);
+  }
+  return status;
 }
 
 int gemel__file_write(void *file, const void *bytes, size_t count) {
@@ -96,13 +120,13 @@ gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_er
   if (failed && (!status || status == GEMEL_IO)) {
     status = system_failed(file->path, "can't be written", error);
   }
-  if (!status && rename(file->aside, file->path) != 0) {
+  if (!status && file->aside && rename(file->aside, file->path) != 0) {
     status = system_failed(file->path, "can't be written", error);
   }
-  if (status) {
+  if (status && file->aside) {
     remove(file->aside);
   }
-  gemel__free(file->aside, strlen(file->path) + 32);
+  clear_names(file);
   return status;
 }
 
