@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * An allocator that counts; see memory.h. A block that grows counts with its new size only: malloc
- * moves big blocks by remapping pages, so that the old and the new one don't exist side by side.
+ * An allocator that counts, and hands on to gemel's own; see memory.h. A block that grows counts
+ * with its new size only: malloc moves big blocks by remapping pages, so that the old and the new
+ * one don't exist side by side.
  */
 #include "memory.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <gemel/alloc.h>
 
 static atomic_size_t held, peak;
+static gemel_allocator below;
 
 static void add(size_t bytes) {
   size_t now = atomic_fetch_add(&held, bytes) + bytes, most = atomic_load(&peak);
@@ -18,7 +19,7 @@ static void add(size_t bytes) {
 }
 
 static void *allocate(void *state, size_t bytes) {
-  void *block = malloc(bytes);
+  void *block = below.allocate(below.state, bytes);
   (void)state;
   if (block != NULL) {
     add(bytes);
@@ -27,7 +28,7 @@ static void *allocate(void *state, size_t bytes) {
 }
 
 static void *reallocate(void *state, void *block, size_t old_bytes, size_t bytes) {
-  void *moved = realloc(block, bytes);
+  void *moved = below.reallocate(below.state, block, old_bytes, bytes);
   (void)state;
   if (moved != NULL) {
     atomic_fetch_sub(&held, old_bytes);
@@ -38,12 +39,13 @@ static void *reallocate(void *state, void *block, size_t old_bytes, size_t bytes
 
 static void release(void *state, void *block, size_t bytes) {
   (void)state;
-  free(block);
+  below.release(below.state, block, bytes);
   atomic_fetch_sub(&held, bytes);
 }
 
 void gemel__bench_count_start(void) {
   gemel_allocator hooks = {sizeof hooks, allocate, reallocate, release, NULL};
+  below = gemel_get_allocator();
   atomic_store(&held, 0);
   atomic_store(&peak, 0);
   gemel_set_allocator(&hooks);

@@ -93,6 +93,7 @@ typedef struct dag {
   uint64_t count;  /* nodes so far, x among them */
   uint64_t unused; /* how many of them nobody takes */
   uint64_t random;
+  int near; /* inputs are drawn by distance */
 } dag;
 
 /* A random number below BOUND: xorshift64* (Vigna 2016), scaled. */
@@ -101,6 +102,21 @@ static uint64_t below(dag *d, uint64_t bound) {
   d->random ^= d->random << 25;
   d->random ^= d->random >> 27;
   return ((d->random * 0x2545f4914f6cdd1dULL >> 32) * bound) >> 32;
+}
+
+/* An earlier node: any with the same chance, or (NEAR) so that each doubling of the distance has
+ * the same chance, up to the whole graph. */
+static uint64_t draw(dag *d) {
+  uint64_t octaves = 0, distance;
+  if (!d->near) {
+    return below(d, d->count);
+  }
+  while (d->count >> octaves != 0) {
+    octaves++;
+  }
+  distance = (uint64_t)1 << below(d, octaves);
+  distance += below(d, distance);
+  return distance < d->count ? d->count - distance : 0;
 }
 
 static gemel_value take(dag *d, uint64_t id) {
@@ -112,7 +128,7 @@ static gemel_value take(dag *d, uint64_t id) {
 
 /* Appends one node; 0 on failure. KIND 3 takes the last one, the others any. */
 static int grow(dag *d, uint64_t kind) {
-  uint64_t a = kind == 4 ? d->count - 1 : below(d, d->count), b = below(d, d->count);
+  uint64_t a = kind == 4 ? d->count - 1 : draw(d), b = draw(d);
   gemel_value y, left = at(d->graph, a), right = at(d->graph, b);
   y = kind == 0   ? gemel_add(left, right)
       : kind == 1 ? gemel_mul(left, right)
@@ -152,12 +168,11 @@ static int gather_unused(dag *d) {
   return 1;
 }
 
-static gemel_value random_dag(gemel_graph *graph, gemel_value x, uint64_t nodes, uint64_t seed) {
-  dag d = {graph, NULL, 1, 1, 0x9e3779b97f4a7c15ULL ^ seed};
+static gemel_value random_dag(gemel_graph *graph, uint64_t nodes, uint64_t seed, int near) {
+  dag d = {graph, NULL, 1, 1, 0x9e3779b97f4a7c15ULL ^ seed, near};
   int good;
   d.taken = calloc(nodes / 64 + 2, sizeof *d.taken);
   good = d.taken != NULL;
-  (void)x;
   /* Then COUNT nodes and UNUSED - 1 sums make NODES and x. */
   while (good && d.count + d.unused - 1 < nodes + 1) {
     good = grow(&d, d.count + d.unused - 1 == nodes ? 4 : below(&d, 4));
@@ -167,5 +182,15 @@ static gemel_value random_dag(gemel_graph *graph, gemel_value x, uint64_t nodes,
   return good ? at(graph, d.count - 1) : at(NULL, 0);
 }
 
+static gemel_value any_dag(gemel_graph *graph, gemel_value x, uint64_t nodes, uint64_t seed) {
+  (void)x;
+  return random_dag(graph, nodes, seed, 0);
+}
+
+static gemel_value near_dag(gemel_graph *graph, gemel_value x, uint64_t nodes, uint64_t seed) {
+  (void)x;
+  return random_dag(graph, nodes, seed, 1);
+}
+
 const gemel__shape gemel__shapes[] = {
-    {"chain", chain}, {"tree", tree}, {"dag", random_dag}, {NULL, NULL}};
+    {"chain", chain}, {"tree", tree}, {"dag", any_dag}, {"near dag", near_dag}, {NULL, NULL}};

@@ -11,6 +11,7 @@ EXTRA_DIST += %reldir%/lsan.supp
 EXTRA_DIST += %reldir%/sanitize
 EXTRA_DIST += %reldir%/style
 EXTRA_DIST += %reldir%/symbols
+EXTRA_DIST += %reldir%/targets
 EXTRA_DIST += %reldir%/test
 
 # check-valgrind: the test programs under memcheck; a leak is an error. What the libraries that are

@@ -21,6 +21,8 @@ AC_DEFUN([GEMEL_COMPILER_FLAGS], [
   m4_foreach_w([flag], [-ffp-contract=off -fno-math-errno -Wall -Wextra -Wshadow -Wvla -Wpointer-arith
       -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition],
     [GEMEL_ADD_FLAG([GEMEL_CFLAGS], flag)])
+  # Without OpenMP its pragmas mean nothing, which is as it should be.
+  AS_IF([test "x$OPENMP_CFLAGS" = x], [GEMEL_ADD_FLAG([GEMEL_CFLAGS], [-Wno-unknown-pragmas])])
   AC_LANG_PUSH([C++])
   GEMEL_CXXFLAGS=
   m4_foreach_w([flag], [-Wall -Wextra], [GEMEL_ADD_FLAG([GEMEL_CXXFLAGS], flag)])

@@ -20,6 +20,7 @@ library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
+library_tests += %reldir%/t-null
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-sizes
@@ -35,6 +36,8 @@ library_tests += %reldir%/t-scale
 verify_tests =
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-equal
+verify_tests += %reldir%/t-needs
+verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-points
@@ -59,6 +62,7 @@ fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/no-googletest
+EXTRA_DIST += %reldir%/null-calls.awk
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/pairs
 EXTRA_DIST += %reldir%/plain.h
@@ -111,3 +115,11 @@ tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h
+
+# A call of every public function, made from the headers.
+null_headers = $(gemelinclude_HEADERS)
+CLEANFILES += %reldir%/null-calls.h
+%reldir%/null-calls.h: %reldir%/null-calls.awk $(null_headers)
+	$(AM_V_GEN)$(MKDIR_P) %reldir% && $(AWK) -f $(srcdir)/%reldir%/null-calls.awk \
+	  `for h in $(null_headers); do test -f $$h && echo $$h || echo $(srcdir)/$$h; done` >$@.tmp && mv $@.tmp $@
+%reldir%/t-null.$(OBJEXT): %reldir%/null-calls.h

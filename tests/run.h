@@ -78,4 +78,22 @@ static inline float float_at(const gemel_tensor *t, int64_t k) {
   return ((const float *)gemel_tensor_data(t))[k];
 }
 
+/* Makes every NaN the same one: which of two NaNs an addition hands on is nobody's promise. */
+static inline void unify_nans(gemel_tensor *t) {
+  gemel_dtype dtype = gemel_tensor_dtype(t);
+  size_t bytes = gemel_dtype_size(dtype), n = (size_t)gemel_tensor_elements(t), k;
+  unsigned exponent = dtype == GEMEL_F16 ? 5 : dtype == GEMEL_F64 ? 11 : 8;
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
+    return;
+  for (k = 0; k < n; k++) {
+    char *at = (char *)gemel_tensor_data(t) + k * bytes;
+    uint64_t bits = 0, magnitude, infinity;
+    memcpy(&bits, at, bytes);
+    magnitude = bits & ~(1ull << (8 * bytes - 1));
+    infinity = ((1ull << exponent) - 1) << (8 * bytes - 1 - exponent);
+    if (magnitude > infinity)
+      memset(at, 0xff, bytes);
+  }
+}
+
 #endif

@@ -34,7 +34,7 @@ run_suite() {
 }
 run_suite graph --nodes 2000
 run_suite cpu --size 1000 --matrix 20
-for case in chain tree dag; do
+for case in chain tree dag "near dag"; do
   for metric in build print parse free save load gradient; do
     grep -q "\"case\": \"$case of 2000\", \"metric\": \"$metric\"" "$scratch/graph.json" ||
       fail "graph: no $metric of $case"

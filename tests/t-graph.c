@@ -80,6 +80,40 @@ static void consing_star(const void *data) {
   gemel_graph_unref(g);
 }
 
+/* Nodes on one late constant: past the first few they lie near their other input, and only those
+ * that have two such constants go to the overflow. */
+static void consing_late_constant(const void *data) {
+  enum { N = 500, KINDS = 4 };
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x[N], made[KINDS * N], c, d;
+  size_t k, round, before;
+  (void)data;
+  x[0] = gemel_input(g, "x", vector(GEMEL_F32, 4));
+  for (k = 1; k < N; k++) {
+    x[k] = gemel_neg(gemel_exp(x[k - 1]));
+  }
+  c = gemel_scalar(g, GEMEL_F32, 2.5);
+  d = gemel_scalar(g, GEMEL_F32, 3.5);
+  for (round = 0; round < 2; round++) {
+    before = gemel_graph_node_count(g);
+    for (k = 0; k < N; k++) {
+      gemel_value now[KINDS] = {gemel_mul(c, x[k]), gemel_sub(x[k], c), gemel_sub(c, x[k]),
+                                gemel_clip(x[k], c, d)};
+      size_t j;
+      for (j = 0; j < KINDS; j++) {
+        CT_REQUIRE(!gemel_is_null(now[j]));
+        CT_CHECK(round == 0 || now[j].node == made[KINDS * k + j].node);
+        made[KINDS * k + j] = now[j];
+      }
+    }
+  }
+  CT_EQ_INT(gemel_graph_node_count(g), before);
+  CT_EQ_INT(before, 2 * N - 1 + 2 + KINDS * N);
+  CT_CHECK(g->overflow.used >= N / 2 && g->overflow.used < N + 10);
+  CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  gemel_graph_unref(g);
+}
+
 /* ---- Errors are values ---- */
 
 static void null_values(const void *data) {
@@ -523,6 +557,7 @@ void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("consing", consing, NULL),
       CT_TEST("consing/star", consing_star, NULL),
+      CT_TEST("consing/late_constant", consing_late_constant, NULL),
       CT_TEST("null_values", null_values, NULL),
       CT_TEST("bad_arguments", bad_arguments, NULL),
       CT_TEST("provenance", provenance, NULL),

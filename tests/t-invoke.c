@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "optable.h"
+#include <pthread.h>
 
 /* A body text(x: f64[N], y: f64[K]), which gives an expression's value and its sum. */
 static gemel_graph *body_of(gemel_context *context, const char *text, gemel_dim n, gemel_dim m) {
@@ -308,14 +309,109 @@ static void memory(const void *data) {
   CT_CHECK(ct_oom(out_of_memory, NULL) > 10);
 }
 
+/* ---- Nesting ---- */
+
+/* The graph that N bodies are nested in, and what can be done with it. */
+static gemel_graph *nest(gemel_context *context, int n) {
+  char *text = malloc((size_t)n * 100 + 200), *p = text;
+  gemel_error error = {0};
+  p += sprintf(p, "graph b0(x: f32[2]) { return y = x * x }\n");
+  for (int k = 1; k <= n; k++) {
+    p += sprintf(p, "graph b%d(x: f32[2]) { return y = invoke(x, body = b%d) }\n", k, k - 1);
+  }
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "nest", NULL, &error);
+  CT_EQ_STR(error.text, "");
+  free(text);
+  return graph;
+}
+
+static void expect_nesting(int deep, gemel_status status, const gemel_error *error) {
+  CT_EQ_INT(status, deep ? GEMEL_UNSUPPORTED : GEMEL_OK);
+  if (deep) {
+    CT_HAS_STR(error->text, "and no more than 32 can be differentiated or run");
+  }
+}
+
+static void derive_and_run(gemel_graph *graph, int deep) {
+  gemel_value x = gemel_graph_input(graph, 0), y = gemel_graph_output(graph, 0), d = {0}, t = {0};
+  gemel_error error = {0};
+  int64_t two = 2;
+  gemel_tensor *in = gemel_tensor_new(GEMEL_F32, 1, &two, NULL), *out[2] = {NULL, NULL};
+  expect_nesting(deep, gemel_evaluate(graph, &in, out, &error), &error);
+  gemel_tensor_unref(out[0]);
+  out[0] = NULL;
+  expect_nesting(deep, gemel_jvp(1, &y, 1, &x, &x, &t, &error), &error);
+  gemel_graph_clear_error(graph);
+  expect_nesting(deep, gemel_grad(1, &y, &y, 1, &x, &d, &error), &error);
+  gemel_graph_clear_error(graph);
+  if (!deep) {
+    ((float *)gemel_tensor_data(in))[0] = 3;
+    CT_EQ_INT(gemel_output(d, "d"), GEMEL_OK);
+    CT_EQ_INT(gemel_evaluate(graph, &in, out, &error), GEMEL_OK);
+    CT_CHECK(((float *)gemel_tensor_data(out[1]))[0] == 2 * 3 * 9); /* 2 x times the seed, x² */
+  }
+  for (int k = 0; k < 2; k++) {
+    gemel_tensor_unref(out[k]);
+  }
+  gemel_tensor_unref(in);
+}
+
+static int count_bytes(void *state, const void *bytes, size_t count) {
+  (void)bytes;
+  *(size_t *)state += count;
+  return 0;
+}
+
+/* What does not look inside has no bound. */
+static void store(const gemel_graph *graph) {
+  size_t text = 0, binary = 0;
+  gemel_error error = {0};
+  CT_EQ_INT(gemel_print(graph, NULL, count_bytes, &text, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_serialize(graph, NULL, count_bytes, &binary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_graph_check(graph, &error), GEMEL_OK);
+  CT_CHECK(text > 0 && binary > 0);
+}
+
+static void *nestings(void *data) {
+  const int levels[] = {1, GEMEL_MAX_NESTING, GEMEL_MAX_NESTING + 1,
+                        getenv("GEMEL_VALGRIND") ? 1000 : 40000};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(levels); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *graph = nest(context, levels[k]);
+    ct_context("%d bodies", levels[k]);
+    if (graph != NULL) {
+      store(graph);
+      derive_and_run(graph, levels[k] > GEMEL_MAX_NESTING);
+    }
+    gemel_graph_unref(graph);
+    gemel_context_unref(context);
+  }
+  return NULL;
+}
+
+/* On a stack of 256 KiB, but for sanitizers, whose frames are several times as big. */
+static void nesting(const void *data) {
+  pthread_t thread;
+  pthread_attr_t attr;
+#ifdef GEMEL_SANITIZED
+  size_t bytes = 2 << 20;
+#else
+  size_t bytes = 256 << 10;
+#endif
+  (void)data;
+  pthread_attr_init(&attr);
+  CT_REQUIRE(!pthread_attr_setstacksize(&attr, bytes));
+  CT_REQUIRE(!pthread_create(&thread, &attr, nestings, NULL));
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+}
+
 static const ct_test tests[] = {
-    CT_TEST("values", values, NULL),
-    CT_TEST("merging", merging, NULL),
-    CT_TEST("gradients", gradients, NULL),
-    CT_TEST("tangents", tangents, NULL),
-    CT_TEST("tangents/all", all_tangents, NULL),
-    CT_TEST("nested", nested, NULL),
-    CT_TEST("refused/dtype", wrong_dtype, NULL),
+    CT_TEST("nesting", nesting, NULL),      CT_TEST("values", values, NULL),
+    CT_TEST("merging", merging, NULL),      CT_TEST("gradients", gradients, NULL),
+    CT_TEST("tangents", tangents, NULL),    CT_TEST("tangents/all", all_tangents, NULL),
+    CT_TEST("nested", nested, NULL),        CT_TEST("refused/dtype", wrong_dtype, NULL),
     CT_TEST("out_of_memory", memory, NULL),
 };
 

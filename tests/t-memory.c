@@ -130,6 +130,65 @@ static void hooks(const void *data) {
   CT_EQ_INT(gemel_set_allocator(&a), GEMEL_BAD_ARGUMENT);
 }
 
+/* Blocks of sizes on both sides of where they come from another place: contents stay, and what is
+ * said to be zero is. */
+static void big_blocks(const void *data) {
+  static const size_t sizes[] = {40u << 20, 41u << 20, 170u << 20, 33u << 20,
+                                 1u << 20,  64u << 20, 5};
+  const size_t step = 4099;
+  size_t k, j, kept = 30u << 20, bytes = 30u << 20;
+  unsigned char *block = gemel__alloc_zeroed(bytes), *zeros = gemel__alloc_array(36u << 20, 1);
+  (void)data;
+  CT_CHECK(block != NULL && zeros != NULL);
+  for (j = 0; j < bytes; j += step) {
+    block[j] = (unsigned char)(j / step);
+  }
+  for (k = 0; k < CT_COUNT(sizes); k++) {
+    size_t wrong = 0;
+    block = gemel__realloc(block, bytes, sizes[k]);
+    CT_CHECK(block != NULL);
+    bytes = sizes[k];
+    kept = bytes < kept ? bytes : kept;
+    for (j = 0; j < kept; j += step) {
+      wrong += block[j] != (unsigned char)(j / step);
+    }
+    CT_EQ_INT(wrong, 0);
+    memset(block + kept, 0xa5, bytes - kept);
+  }
+  for (j = k = 0; j < 36u << 20; j += 8) {
+    k += zeros[j] != 0;
+  }
+  CT_EQ_INT(k, 0);
+  gemel__free(block, bytes);
+  gemel__free(zeros, 36u << 20);
+}
+
+static size_t asked;
+
+static void *asking_allocate(void *state, size_t bytes) {
+  gemel_allocator *below = state;
+  asked++;
+  return below->allocate(below->state, bytes);
+}
+
+/* Hooks that hand on to what was there; big blocks come through them too. */
+static void hooks_on_hooks(const void *data) {
+  gemel_allocator below = gemel_get_allocator(), mine = below;
+  void *block;
+  (void)data;
+  mine.allocate = asking_allocate;
+  mine.state = &below;
+  CT_EQ_INT(gemel_set_allocator(&mine), GEMEL_OK);
+  CT_CHECK(gemel_get_allocator().allocate == asking_allocate);
+  asked = 0;
+  block = gemel__alloc_zeroed(80u << 20);
+  CT_CHECK(block != NULL);
+  CT_EQ_INT(asked, 1);
+  gemel__free(block, 80u << 20);
+  CT_EQ_INT(gemel_set_allocator(NULL), GEMEL_OK);
+  CT_CHECK(gemel_get_allocator().allocate == below.allocate);
+}
+
 /* ---- Sweeps ---- */
 
 /* What a sweep works with, and the first status that isn't GEMEL_OK. */
@@ -383,9 +442,10 @@ static void refused(const void *data) {
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("arena", arena, NULL),       CT_TEST("stable_array", stable_array, NULL),
-      CT_TEST("id_table", id_table, NULL), CT_TEST("growing", growing, NULL),
-      CT_TEST("hooks", hooks, NULL),
+      CT_TEST("arena", arena, NULL),           CT_TEST("stable_array", stable_array, NULL),
+      CT_TEST("id_table", id_table, NULL),     CT_TEST("growing", growing, NULL),
+      CT_TEST("hooks", hooks, NULL),           CT_TEST("hooks_on_hooks", hooks_on_hooks, NULL),
+      CT_TEST("big_blocks", big_blocks, NULL),
   };
   static const struct sweep sweeps[] = {
       {"register", register_many},          {"attributes", attributes},

@@ -3,9 +3,11 @@
  * NPY and NPZ: files that NumPy wrote (tests/corpus/npy, made by make-npy.py), what gemel writes
  * read back, and files that are cut off, damaged or of kinds that gemel doesn't read.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <gemel/gemel.h>
 #include "core/alloc.h"
@@ -397,6 +399,38 @@ static void npz_damaged(const void *data) {
   gemel__free(bytes, n + 1);
 }
 
+/* What a link points to is written, and a pipe stays a pipe. */
+static void links_and_pipes(const void *data) {
+  static char bytes[4096];
+  char link[300], pipe[300], file[300];
+  struct stat info;
+  gemel_error error = {0};
+  int64_t two = 2;
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 1, &two, NULL), *back;
+  gemel_view view = gemel_tensor_view(t);
+  (void)data;
+  snprintf(link, sizeof link, "%s", scratch("-link.npy"));
+  snprintf(pipe, sizeof pipe, "%s", scratch("-pipe"));
+  snprintf(file, sizeof file, "%s", scratch("-file.npy"));
+  CT_EQ_INT(gemel_npy_save(file, &view, &error), GEMEL_OK);
+  ((float *)gemel_tensor_data(t))[1] = 7;
+  CT_REQUIRE(symlink(file, link) == 0 && mkfifo(pipe, 0600) == 0);
+  CT_EQ_INT(gemel_npy_save(link, &view, &error), GEMEL_OK);
+  CT_CHECK(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+  back = gemel_npy_load(file, &error);
+  CT_CHECK(back != NULL && ((const float *)gemel_tensor_data(back))[1] == 7);
+  int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+  CT_EQ_INT(gemel_npy_save(pipe, &view, &error), GEMEL_OK);
+  CT_CHECK(lstat(pipe, &info) == 0 && S_ISFIFO(info.st_mode));
+  CT_EQ_INT(read(reader, bytes, sizeof bytes), 128 + 8);
+  close(reader);
+  gemel_tensor_unref(back);
+  gemel_tensor_unref(t);
+  remove(link);
+  remove(pipe);
+  remove(file);
+}
+
 static int everything(void *data) {
   size_t count = 0;
   gemel_error error = {0};
@@ -421,6 +455,7 @@ static void memory(const void *data) {
 }
 
 static const ct_test tests[] = {
+    CT_TEST("links_and_pipes", links_and_pipes, NULL),
     CT_TEST("views", views, NULL),
     CT_TEST("refuses", refuses, NULL),
     CT_TEST("refuses_to_write", refuses_to_write, NULL),

@@ -538,12 +538,12 @@ static const slope_case slope_cases[] = {
 };
 
 /* Adds input x, op(x) and output NAME of a gradient to a graph, in both modes, first and second. */
-static void slopes(const void *data) {
-  const slope_case *c = data;
+static void slopes_of(const slope_case *c, int symbolic) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = gemel_graph_new(context, NULL);
   int64_t four = 4, axes[] = {0};
-  gemel_type type = gemel_type_of_shape(context, GEMEL_F64, 1, &four);
+  gemel_dim size = symbolic ? gemel_dim_symbol(context, "N") : gemel_dim_constant(context, four);
+  gemel_type type = gemel_type_new(context, GEMEL_F64, 1, &size, GEMEL_SPACE_HOST);
   gemel_value x = gemel_input(graph, "x", type), v = gemel_input(graph, "v", type), made[4];
   gemel_attr attrs[2];
   size_t n = attributes(c->op, 1, axes, 0, attrs);
@@ -585,7 +585,122 @@ static void slopes(const void *data) {
   gemel_context_unref(context);
 }
 
+static void slopes(const void *data) {
+  slopes_of(data, 0);
+}
+
+/* The same for a size that is a symbol. */
+static void symbolic_slopes(const void *data) {
+  slopes_of(data, 1);
+}
+
+/* Ties that are more than the dtype can count: the part of each of N in the gradient, and their
+ * sum forward, which is 1. */
+typedef struct tie_case {
+  gemel_dtype dtype;
+  int64_t n;
+  uint16_t one, part; /* as bits */
+} tie_case;
+
+static const tie_case tie_cases[] = {
+    {GEMEL_F16, 2049, 0x3c00, 0x0fff},  /* 1/2048 less one unit; an f16 makes 2049 to 2048 */
+    {GEMEL_F16, 70000, 0x3c00, 0x00f0}, /* 240 * 2^-24; an f16 makes 70000 infinite */
+    {GEMEL_BF16, 257, 0x3f80, 0x3b7f},  /* 1/256 less one unit */
+};
+
+static gemel_tensor *repeated(gemel_dtype dtype, int64_t n, uint16_t bits) {
+  gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, NULL);
+  for (int64_t k = 0; k < n; k++) {
+    ((uint16_t *)gemel_tensor_data(t))[k] = bits;
+  }
+  return t;
+}
+
+static void ties(const void *data) {
+  const tie_case *c = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_type type = gemel_type_of_shape(context, c->dtype, 1, &c->n);
+  gemel_value x = gemel_input(graph, "x", type), v = gemel_input(graph, "v", type), made[2];
+  int64_t axis = 0;
+  gemel_value y = gemel_max(x, 1, &axis, 0);
+  gemel_tensor *in[2] = {repeated(c->dtype, c->n, 0), repeated(c->dtype, c->n, c->one)};
+  gemel_tensor *out[2] = {NULL, NULL};
+  gemel_error error;
+  CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &made[0], &error), GEMEL_OK);
+  CT_EQ_INT(gemel_jvp(1, &y, 1, &x, &v, &made[1], &error), GEMEL_OK);
+  gemel_output(made[0], "gradient");
+  gemel_output(made[1], "forward");
+  ct_context("%lld ties of %s", (long long)c->n, gemel_dtype_name(c->dtype));
+  if (CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK)) {
+    const uint16_t *parts = gemel_tensor_data(out[0]), *sum = gemel_tensor_data(out[1]);
+    CT_CHECK(gemel_tensor_dtype(out[0]) == c->dtype && gemel_tensor_dtype(out[1]) == c->dtype);
+    CT_EQ_UINT(parts[0], c->part);
+    CT_EQ_UINT(parts[c->n - 1], c->part);
+    CT_EQ_UINT(*sum, c->one);
+  }
+  for (int k = 0; k < 2; k++) {
+    gemel_tensor_unref(out[k]);
+    gemel_tensor_unref(in[k]);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* The product of n zeros, differentiated by every element but the last, one after the other: the
+ * gradient of that is 1 for the last, 0 for those that had their turn, in either mode. */
+typedef struct mixed_case {
+  int rank;
+  int64_t shape[2];
+} mixed_case;
+
+static const mixed_case mixed_cases[] = {{1, {1}}, {1, {2}}, {1, {3}},    {1, {4}},
+                                         {1, {5}}, {1, {7}}, {2, {2, 2}}, {2, {3, 2}}};
+
+static gemel_value direction(gemel_graph *graph, const mixed_case *c, int64_t k) {
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F64, c->rank, c->shape, NULL);
+  ((double *)gemel_tensor_data(t))[k] = 1;
+  gemel_value v = gemel_constant(graph, t);
+  gemel_tensor_unref(t);
+  return v;
+}
+
+static void mixed(const void *data) {
+  const mixed_case *c = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_type type = gemel_type_of_shape(context, GEMEL_F64, c->rank, c->shape);
+  gemel_value x = gemel_input(graph, "x", type), y = gemel_prod(x, 0, NULL, 0), d;
+  gemel_tensor *in = gemel_tensor_new(GEMEL_F64, c->rank, c->shape, NULL), *out = NULL;
+  gemel_error error = {0};
+  int64_t n = gemel_tensor_elements(in), k;
+  for (k = 0; k + 1 < n; k++) {
+    gemel_value v = direction(graph, c, k);
+    if (k % 2 == 0) {
+      CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_OK);
+      y = gemel_sum(gemel_mul(d, v), 0, NULL, 0);
+    } else {
+      CT_EQ_INT(gemel_jvp(1, &y, 1, &x, &v, &d, &error), GEMEL_OK);
+      y = d;
+    }
+  }
+  CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_OK);
+  gemel_output(d, "d");
+  if (CT_EQ_INT(gemel_evaluate(graph, &in, &out, &error), GEMEL_OK)) {
+    for (k = 0; k < n; k++) {
+      CT_CHECK(((const double *)gemel_tensor_data(out))[k] == (k + 1 == n));
+    }
+  }
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(in);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
+    CT_TEST("ties/f16-inexact", ties, &tie_cases[0]),
+    CT_TEST("ties/f16-overflow", ties, &tie_cases[1]),
+    CT_TEST("ties/bf16-inexact", ties, &tie_cases[2]),
     CT_TEST("strides/sum", any_strides, "sum"),
     CT_TEST("strides/prod", any_strides, "prod"),
     CT_TEST("strides/max", any_strides, "max"),
@@ -612,4 +727,9 @@ void ct_register(void) {
   ADD_CASES("type", type_cases, types)
   ADD_CASES("convention", conventions, convention_of)
   ADD_CASES("slope", slope_cases, slopes)
+  ADD_CASES("symbolic_slope", slope_cases, symbolic_slopes)
+  for (k = 0; k < CT_COUNT(mixed_cases); k++) {
+    snprintf(name, sizeof name, "mixed/%zu", k);
+    CT_ADD("reduce", name, mixed, &mixed_cases[k]);
+  }
 }

@@ -235,7 +235,7 @@ static gemel_graph *nested(gemel_context *context, int levels) {
 
 static void graph_with_bodies(const void *data) {
   (void)data;
-  const int levels[] = {1, 3, GEMEL__MAX_NESTING + 1, GEMEL__MAX_NESTING + 2};
+  const int levels[] = {1, 3, GEMEL_MAX_NESTING + 1, GEMEL_MAX_NESTING + 2};
   for (size_t i = 0; i < CT_COUNT(levels); i++) {
     world w = {gemel_context_new(NULL), NULL, {0}};
     char wanted[40];

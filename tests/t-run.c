@@ -44,24 +44,6 @@ static gemel_tensor *relaid(const gemel_tensor *source, layout how) {
   return gemel_tensor_wrap(v.dtype, v.rank, v.shape, strides, memory + start, free, memory, &error);
 }
 
-/* Makes every NaN the same one: which of two NaNs an addition hands on is nobody's promise. */
-static void unify_nans(gemel_tensor *t) {
-  gemel_dtype dtype = gemel_tensor_dtype(t);
-  size_t bytes = gemel_dtype_size(dtype), n = (size_t)gemel_tensor_elements(t), k;
-  unsigned exponent = dtype == GEMEL_F16 ? 5 : dtype == GEMEL_F64 ? 11 : 8;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
-    return;
-  for (k = 0; k < n; k++) {
-    char *at = (char *)gemel_tensor_data(t) + k * bytes;
-    uint64_t bits = 0, magnitude, infinity;
-    memcpy(&bits, at, bytes);
-    magnitude = bits & ~(1ull << (8 * bytes - 1));
-    infinity = ((1ull << exponent) - 1) << (8 * bytes - 1 - exponent);
-    if (magnitude > infinity)
-      memset(at, 0xff, bytes);
-  }
-}
-
 /* Bit for bit, but for NaNs, whatever the layouts. */
 static int same_elements(const gemel_tensor *a, const gemel_tensor *b) {
   gemel_view u = gemel_tensor_view(a), v = gemel_tensor_view(b);
@@ -325,9 +307,14 @@ static void random_graphs(const void *data) {
 
 /* ---- Chains ---- */
 
+/* Scalars: where a maximum needs more than a comparison there are zeros and NaN. */
+static const double chain_scalars[] = {1.5, 0.0, -0.0, NAN};
+enum { CHAIN_SCALARS = 4, NOT_A_NUMBER = 3 };
+
 /* Arithmetic on big vectors, which stays in registers from node to node: both operand orders, an
  * operand twice, scalars, sizes with and without a rest, results past the cache and unaligned. */
-static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int kinds) {
+static gemel_value chain_step(gemel_value y, gemel_value x, const gemel_value *scalars, int kinds) {
+  gemel_value s = scalars[0], edge = scalars[pick(8) == 0 ? NOT_A_NUMBER : pick(NOT_A_NUMBER)];
   switch (pick(kinds)) {
   case 0:
     return gemel_add(y, x);
@@ -356,9 +343,9 @@ static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int k
   case 12:
     return gemel_mul(y, y);
   case 13:
-    return gemel_maximum(y, x);
+    return gemel_maximum(y, pick(2) ? x : edge);
   case 14:
-    return gemel_minimum(s, y);
+    return gemel_minimum(edge, pick(2) ? x : y);
   case 15:
     return gemel_maximum(gemel_mul(s, gemel_relu(x)), gemel_neg(gemel_mul(s, gemel_relu(y))));
   default:
@@ -366,19 +353,45 @@ static gemel_value chain_step(gemel_value y, gemel_value x, gemel_value s, int k
   }
 }
 
-static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
-  gemel_type type;
-  gemel_value x, y, s;
+/* x: N numbers of DTYPE. */
+static gemel_value chain_operand(random_graph *r, gemel_dtype dtype, int64_t n) {
   gemel_tensor *t = gemel_tensor_new(dtype, 1, &n, &error);
-  int k;
   memset(r, 0, sizeof *r);
   r->context = context_new();
   r->graph = gemel_graph_new(r->context, &error);
-  type = gemel_type_of_shape(r->context, dtype, 1, &n);
-  x = y = gemel_input(r->graph, "x", type);
-  s = gemel_scalar(r->graph, dtype, 1.5);
   fill(t);
   r->inputs[0] = t;
+  return gemel_input(r->graph, "x", gemel_type_of_shape(r->context, dtype, 1, &n));
+}
+
+/* Maxima and minima of each scalar, on either side, in a chain of two. */
+static void chain_edges(const void *data) {
+  int k, good = 1;
+  (void)data;
+  for (k = 0; k < 8 * CHAIN_SCALARS && good; k++) {
+    gemel_dtype dtype = k & 1 ? GEMEL_F64 : GEMEL_F32;
+    gemel_value a, b;
+    gemel_tensor *wanted[MAX_OUTPUTS] = {NULL};
+    random_graph r;
+    state = (uint64_t)k;
+    a = chain_operand(&r, dtype, 1151);
+    b = gemel_scalar(r.graph, dtype, chain_scalars[k / 8]);
+    a = k & 2 ? gemel_maximum(k & 4 ? a : b, k & 4 ? b : a)
+              : gemel_minimum(k & 4 ? a : b, k & 4 ? b : a);
+    gemel_output(gemel_neg(a), "y");
+    r.n_outputs = 1;
+    good = run_and_compare(&r, 1, 1, 0, wanted) && run_and_compare(&r, 1, 0, 0, wanted);
+    free_outputs(wanted);
+    random_graph_free(&r);
+  }
+  ct_context(NULL);
+}
+
+static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
+  gemel_value x = chain_operand(r, dtype, n), y = x, s[CHAIN_SCALARS];
+  int k;
+  for (k = 0; k < CHAIN_SCALARS; k++)
+    s[k] = gemel_scalar(r->graph, dtype, chain_scalars[k]);
   for (k = 0; k < n_nodes; k++) {
     y = chain_step(y, x, s, n_nodes < 10 ? 15 : 17); /* few: all of them in one chain */
     if (k + 1 == n_nodes || pick(15) == 0) {
@@ -551,6 +564,77 @@ static void results_never_alias(const void *data) {
   for (k = 0; k < 6; k++)
     gemel_tensor_unref(out[k]);
   gemel_tensor_unref(in);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+/* ---- Results in memory that the caller gives ---- */
+
+static gemel_tensor *wrapped(float *data, int64_t n, int64_t step) {
+  int64_t strides = step * (int64_t)sizeof *data;
+  gemel_tensor *t = gemel_tensor_wrap(GEMEL_F32, 1, &n, &strides, data, NULL, NULL, &error);
+  CT_CHECK(t != NULL);
+  return t;
+}
+
+/* y = reverse(x) + 1 and z = y * 2 of four elements, results given. Where they lie in MEMORY: */
+typedef struct overlap_case {
+  const char *name;
+  int x, x_step, y, y_step, z, z_step; /* first element and step */
+  gemel_status status;
+} overlap_case;
+
+static const overlap_case overlap_cases[] = {
+    {"apart", 0, 1, 4, 1, 8, 1, GEMEL_OK},
+    {"touching", 4, 1, 8, -1, 0, 1, GEMEL_OK}, /* y is 8, 7, 6, 5: over x */
+    {"the-input", 0, 1, 0, 1, 8, 1, GEMEL_OK},
+    {"the-input-backwards", 3, -1, 0, 1, 8, 1, GEMEL_OK},
+    {"half-of-the-input", 0, 1, 2, 1, 8, 1, GEMEL_OK},
+    {"half-of-the-input-second", 2, 1, 8, 1, 0, 1, GEMEL_OK},
+    {"both-over-the-input", 2, 1, 0, 1, 4, 1, GEMEL_OK},
+    {"same-for-both", 0, 1, 8, 1, 8, 1, GEMEL_BAD_ARGUMENT},
+    {"same-backwards", 0, 1, 11, -1, 8, 1, GEMEL_BAD_ARGUMENT},
+    {"one-element", 0, 1, 8, 1, 11, 1, GEMEL_BAD_ARGUMENT},
+    {"one-element-strided", 0, 1, 4, 2, 10, 1, GEMEL_BAD_ARGUMENT},
+    {"columns", 0, 1, 4, 2, 5, 2, GEMEL_OK},
+    {"columns-of-the-input", 4, 2, 4, 2, 5, 2, GEMEL_OK},
+    {"all-in-one-place", 0, 1, 4, 0, 8, 1, GEMEL_BAD_ARGUMENT},
+};
+
+static void given_memory(const void *data) {
+  const overlap_case *o = data;
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value x = f32_input(g, "x", NULL, 4), y;
+  int64_t axis = 0;
+  float memory[16], before[16];
+  gemel_tensor *in, *out[2];
+  gemel_function *f;
+  int k;
+  for (k = 0; k < 16; k++)
+    memory[k] = before[k] = (float)k * 10;
+  y = gemel_add(gemel_reverse(x, 1, &axis), gemel_scalar(g, GEMEL_F32, 1));
+  gemel_output(y, "y");
+  gemel_output(gemel_mul(y, gemel_scalar(g, GEMEL_F32, 2)), "z");
+  f = compile(g, 0, 0);
+  in = wrapped(memory + o->x, 4, o->x_step);
+  out[0] = wrapped(memory + o->y, 4, o->y_step);
+  out[1] = wrapped(memory + o->z, 4, o->z_step);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, &in, out, &error), o->status);
+  for (k = 0; k < 4 && o->status == GEMEL_OK; k++) {
+    float want = before[o->x + (3 - k) * o->x_step] + 1;
+    CT_CHECK(memory[o->y + k * o->y_step] == want);
+    CT_CHECK(memory[o->z + k * o->z_step] == 2 * want);
+  }
+  if (o->status != GEMEL_OK) {
+    CT_HAS_STR(error.text, "in the same memory");
+    CT_EQ_MEM(memory, before, sizeof memory);
+  }
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
   gemel_function_free(f);
   gemel_graph_unref(g);
   gemel_context_unref(c);
@@ -787,6 +871,7 @@ static const ct_test tests[] = {
     CT_TEST("random/33x129", random_graphs, &shapes[3]),
     CT_TEST("random/120x300", random_graphs, &shapes[4]),
     CT_TEST("chains", chains, &no),
+    CT_TEST("chains/edges", chain_edges, NULL),
     CT_TEST("chains/past_the_cache", chains, &four_million),
     CT_TEST("memory/reused", memory_is_reused, NULL),
     CT_TEST("memory/steady_state", steady_state, NULL),
@@ -800,4 +885,9 @@ static const ct_test tests[] = {
 
 void ct_register(void) {
   ct_suite("run", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(overlap_cases); k++) {
+    char name[60];
+    snprintf(name, sizeof name, "given/%s", overlap_cases[k].name);
+    CT_ADD("run", name, given_memory, &overlap_cases[k]);
+  }
 }

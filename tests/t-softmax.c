@@ -209,7 +209,133 @@ static const rounded results[] = {
     {"rounded/forward_curvature", make_forward, wanted_curvature, CLASSES},
 };
 
+/* ---- Lanes of any length and layout ---- */
+
+/* Lanes of one chunk and of several, here and there a logit that dwarfs the rest, alone and in
+ * groups with a rest, read and written in order and not. Results as f64: the logits as they are
+ * given, softmax, and the losses for targets that are softmax's result and the largest logit. */
+typedef struct lane_case {
+  const char *name;
+  int64_t shape[3]; /* before VIEW */
+  const char *dtype, *view;
+  int axis;
+  double unit; /* of the dtype: 2^-mantissa bits */
+} lane_case;
+
+static const lane_case lane_cases[] = {
+    {"lanes/few", {3, 67, 7}, "f32", "h", 2, 0x1p-23},
+    {"lanes/middle", {3, 7, 67}, "f32", "h", 1, 0x1p-23},
+    {"lanes/first", {9, 5, 31}, "f64", "h", 0, 0x1p-52},
+    {"lanes/long", {2, 3, 5001}, "f32", "h", 2, 0x1p-23},
+    {"lanes/long_f64", {1, 3, 5001}, "f64", "h", 2, 0x1p-52},
+    {"lanes/long_middle", {2, 2500, 19}, "f32", "h", 1, 0x1p-23},
+    {"lanes/long_half", {2, 2500, 3}, "f16", "h", 1, 0x1p-10},
+    {"lanes/half", {5, 3, 40}, "bf16", "h", 2, 0x1p-7},
+    {"lanes/reversed", {4, 33, 21}, "f32", "reverse(h, axes = [1, 2])", 2, 0x1p-23},
+    {"lanes/turned", {300, 4, 5}, "f32", "dimshuffle(h, order = [2, 1, 0])", 2, 0x1p-23},
+    {"lanes/turned_long", {2300, 2, 3}, "f64", "dimshuffle(h, order = [1, 2, 0])", 2, 0x1p-52},
+    {"lanes/repeated", {3, 1, 40}, "f32", "broadcast_to(h, shape = [3, 17, 40])", 1, 0x1p-23},
+    {"lanes/one", {40, 1, 6}, "f32", "h", 1, 0x1p-23},
+    {"lanes/chunk", {2, 2, 2048}, "f32", "h", 2, 0x1p-23},
+};
+
+enum { LANE_OUTPUTS = 4 };
+
+static int lane_results(const lane_case *c, int threads, gemel_tensor **out) {
+  char text[768];
+  gemel_error error = {0};
+  gemel_options options = {sizeof options, threads, 0, 0};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph;
+  gemel_function *f;
+  gemel_tensor *x = gemel_tensor_new(GEMEL_F64, 3, c->shape, &error);
+  uint64_t state = 1;
+  for (int64_t k = 0; k < gemel_tensor_elements(x); k++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    ((double *)gemel_tensor_data(x))[k] =
+        (double)(state >> 52) / 256 - 8 + (k % 1511 == 2 ? 100 : 0);
+  }
+  snprintf(text, sizeof text,
+           "graph f(x: f64[%d, %d, %d]) { h = cast(x, dtype = %s) v = %s s = softmax(v, axis = %d) "
+           "w = cast(v, dtype = f64) y = cast(s, dtype = f64) "
+           "l = cast(cross_entropy(v, s, axis = %d), dtype = f64) "
+           "i = cast(cross_entropy(v, argmax(v, axis = %d), axis = %d), dtype = f64) "
+           "return w, y, l, i }",
+           (int)c->shape[0], (int)c->shape[1], (int)c->shape[2], c->dtype, c->view, c->axis,
+           c->axis, c->axis, c->axis);
+  graph = gemel_parse(context, text, strlen(text), "lanes", NULL, &error);
+  f = graph != NULL ? gemel_compile(graph, &options, &error) : NULL;
+  if (f != NULL) {
+    gemel_call(f, &x, out, &error);
+  }
+  CT_EQ_STR(error.text, "");
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  gemel_tensor_unref(x);
+  return error.status == GEMEL_OK && out[0] != NULL;
+}
+
+/* One lane of N logits STEP apart: exp and log are good to a unit or two, the sum has no error to
+ * speak of, and each result is rounded a few times more,
+ * or to the last place of the smallest numbers. A total off by a part of it makes its
+ * logarithm off by as much of 1. */
+static int check_lane(const lane_case *c, int64_t n, int64_t step, const double *x, const double *s,
+                      double loss, double index_loss) {
+  long double max = -INFINITY, total = 0, wanted = 0, size = 0;
+  int good = 1;
+  for (int64_t k = 0; k < n; k++) {
+    max = (long double)x[k * step] > max ? (long double)x[k * step] : max;
+  }
+  for (int64_t k = 0; k < n; k++) {
+    total += expl((long double)x[k * step] - max);
+  }
+  for (int64_t k = 0; k < n && good; k++) {
+    long double away = (long double)x[k * step] - max, p = expl(away) / total;
+    long double term = (long double)s[k * step] * (logl(total) - away);
+    good = CT_LE_DOUBLE((double)fabsl((long double)s[k * step] - p),
+                        (double)(8 * p * (long double)c->unit) +
+                            (c->unit > 0x1p-12 ? 0x1p-24 : 0x1p-148));
+    wanted += term;
+    size += fabsl(term);
+  }
+  return good &&
+         CT_LE_DOUBLE((double)fabsl((long double)loss - wanted),
+                      8 * c->unit * (1 + (double)size)) &&
+         CT_LE_DOUBLE((double)fabsl((long double)index_loss - logl(total)),
+                      8 * c->unit * (1 + (double)logl(total)));
+}
+
+static void lanes_are_right(const void *data) {
+  const lane_case *c = data;
+  gemel_tensor *out[LANE_OUTPUTS] = {NULL}, *three[LANE_OUTPUTS] = {NULL};
+  CT_REQUIRE(lane_results(c, 1, out) && lane_results(c, 3, three));
+  const double *x = gemel_tensor_data(out[0]), *s = gemel_tensor_data(out[1]);
+  const double *loss = gemel_tensor_data(out[2]), *index_loss = gemel_tensor_data(out[3]);
+  const int64_t *shape = gemel_tensor_shape(out[0]);
+  int64_t step = 1, lanes = gemel_tensor_elements(out[2]), n = shape[c->axis];
+  int good = 1;
+  for (int k = c->axis + 1; k < 3; k++) {
+    step *= shape[k];
+  }
+  for (int64_t k = 0; k < lanes && good; k++) {
+    int64_t at = k / step * n * step + k % step;
+    ct_context("lane %d", (int)k);
+    good = check_lane(c, n, step, x + at, s + at, loss[k], index_loss[k]);
+  }
+  ct_context(NULL);
+  for (int k = 0; k < LANE_OUTPUTS; k++) {
+    CT_EQ_MEM(gemel_tensor_data(out[k]), gemel_tensor_data(three[k]),
+              (size_t)gemel_tensor_elements(out[k]) * sizeof(double));
+    gemel_tensor_unref(out[k]);
+    gemel_tensor_unref(three[k]);
+  }
+}
+
 void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(lane_cases); k++) {
+    CT_ADD("softmax", lane_cases[k].name, lanes_are_right, &lane_cases[k]);
+  }
   OPT_SUITE("softmax", cases);
   OPT_SUITE("softmax_gradient", gradients);
   for (size_t k = 0; k < CT_COUNT(results); k++) {

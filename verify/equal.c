@@ -3,9 +3,7 @@
  * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
  * Tier real decides with the models, and there the two must also be defined at the same points.
  * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
- * what tells the two apart in IEEE terms, by inputs that bring in one thing at a time: finite
- * numbers with signed zeros, then infinities, then NaN; and if finite results differ by rounding,
- * what kind of rounding, by inputs on which that kind is exact.
+ * what tells the two apart in IEEE terms (needs.c).
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include "core/graph.h"
 #include "align.h"
 #include "domains/ordered.h"
+#include "needs.h"
 #include "pair.h"
 #include "run.h"
 
@@ -292,200 +291,43 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
-/* How two computed numbers differ. */
-enum { SAME = 0, ZERO_SIGN = 1, ROUNDING = 2, CLASS = 4 };
-
-static int difference(gemel_dtype dtype, const void *a, const void *b) {
-  double x = gemel__decode(dtype, a), y = gemel__decode(dtype, b);
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
-    return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ? SAME : CLASS;
-  }
-  if (isnan(x) || isnan(y)) {
-    return isnan(x) && isnan(y) ? SAME : CLASS;
-  }
-  if (isinf(x) || isinf(y)) {
-    return x == y ? SAME : CLASS;
-  }
-  if (x == 0 && y == 0) {
-    return (signbit(x) != 0) == (signbit(y) != 0) ? SAME : ZERO_SIGN;
-  }
-  return x == y ? SAME : ROUNDING;
-}
-
-struct contrast {
-  int kinds; /* of all differences seen */
-  size_t compared;
-  size_t output, element; /* of the worst */
-  int worst;
-  char left[64], right[64];
-};
-
-static void contrast_tensors(size_t output, const gemel_tensor *x, const gemel_tensor *y,
-                             struct contrast *c) {
-  gemel_dtype dtype = gemel_tensor_dtype(x);
-  size_t n = (size_t)gemel_tensor_elements(x), i;
-  if (n != (size_t)gemel_tensor_elements(y)) {
-    c->kinds |= CLASS;
-    return;
-  }
-  for (i = 0; i < n; i++) {
-    const void *a = gemel__tensor_element(x, i), *b = gemel__tensor_element(y, i);
-    int kind = difference(dtype, a, b);
-    c->compared++;
-    c->kinds |= kind;
-    if (kind > c->worst) {
-      c->worst = kind;
-      c->output = output;
-      c->element = i;
-      snprintf(c->left, sizeof c->left, "%.17g", gemel__decode(dtype, a));
-      snprintf(c->right, sizeof c->right, "%.17g", gemel__decode(dtype, b));
-    }
-  }
-}
-
-/* Runs both graphs at VALUES and compares. */
-static gemel_status contrast_pair(const gemel__instance *left, const gemel__instance *right,
-                                  gemel_tensor *const *values, gemel__random *random,
-                                  struct contrast *c, gemel_error *error) {
-  size_t n = gemel_graph_output_count(left->graph), k;
-  gemel_tensor **outputs = gemel__alloc_array(2 * n, sizeof *outputs);
-  gemel_status status;
-  if (outputs == NULL) {
-    return gemel__no_memory(error, "results");
-  }
-  status = gemel__execute(left, &gemel__variants[0], values, random, outputs, error);
-  if (status == GEMEL_OK) {
-    status = gemel__execute(right, &gemel__variants[0], values, random, outputs + n, error);
-  }
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    contrast_tensors(k, outputs[k], outputs[n + k], c);
-  }
-  gemel__tensors_release(2 * n, outputs);
-  gemel__free(outputs, 2 * n * sizeof *outputs);
-  return status;
-}
-
-gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
-                                   const gemel__trial *trial, gemel__outcome *outcome,
+/* The first word that isn't allowed, with the instance that shows it. */
+static gemel_status report_refused(struct equality *q, gemel__needs *needs, gemel_record *record,
                                    gemel_error *error) {
-  struct contrast c;
-  gemel_status status;
-  memset(&c, 0, sizeof c);
-  status = contrast_pair(instance, trial->other, values, trial->random, &c, error);
-  outcome->compared = c.compared;
-  outcome->refuted = c.kinds != SAME;
-  outcome->output = c.output;
-  outcome->element = c.element;
-  snprintf(outcome->expected, sizeof outcome->expected, "%s", c.left);
-  snprintf(outcome->got, sizeof outcome->got, "%s", c.right);
-  return status;
-}
-
-/* All differences under one kind of values. On NEED != 0 a class difference sets that word; the
- * first difference that isn't allowed is reported. */
-static gemel_status contrast_fill(struct equality *q, gemel__fill fill, size_t n, unsigned need,
-                                  gemel_record *record, struct contrast *all, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < n && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; k++) {
-    gemel__random random;
-    gemel__pair pair;
-    struct contrast c;
-    gemel_tensor **values;
-    memset(&c, 0, sizeof c);
-    gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, k * 16 + (size_t)fill, &random);
-    status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
-    if (status != GEMEL_OK) {
-      break;
-    }
-    pair.a.elementwise = 0;
-    values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
-    status = values == NULL ? gemel__no_memory(error, "values")
-                            : gemel__instance_values(&pair.a, fill, &random, values, error);
-    if (status == GEMEL_OK) {
-      status = contrast_pair(&pair.a, &pair.b, values, &random, &c, error);
-    }
-    all->kinds |= c.kinds;
-    all->compared += c.compared;
-    if (status == GEMEL_OK && need != 0 && (c.kinds & CLASS)) {
-      q->result->needs |= need;
-      if (!(q->allow & need)) {
-        char place[100];
-        snprintf(place, sizeof place, "output %s, element %zu",
-                 gemel_graph_output_name(pair.a.graph, c.output), c.element);
-        record->detail = "they differ where it isn't allowed";
-        gemel__record_refuted(q->run, record, &pair.a, pair.b.graph, values, place, c.left, c.right,
-                              record->seed);
-      }
-    }
-    if (values != NULL) {
-      gemel__tensors_release(pair.a.n_leaves, values);
-      gemel__free(values, pair.a.n_leaves * sizeof *values);
-    }
-    gemel__pair_clear(&pair);
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  unsigned refused = needs->needs & ~q->allow;
+  gemel__witness *witness;
+  char words[100], detail[200], place[160];
+  size_t word = 0;
+  (void)error;
+  while (word + 1 < GEMEL_NEEDS_COUNT &&
+         (!(refused >> word & 1) || needs->witness[word].values == NULL)) {
+    word++;
   }
-  return status;
-}
-
-#define NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)
-
-/* Finite results differ by rounding: which kind? Each is tested for what it promises. */
-static gemel_status classify_rounding(struct equality *q, gemel_record *record,
-                                      gemel_error *error) {
-  struct contrast integers, powers;
-  gemel_status status;
-  size_t n = q->run->options.instances / 2 + 4;
-  memset(&integers, 0, sizeof integers);
-  memset(&powers, 0, sizeof powers);
-  status = contrast_fill(q, GEMEL__FILL_INTEGERS, n, 0, record, &integers, error);
-  if (status == GEMEL_OK) {
-    status = contrast_fill(q, GEMEL__FILL_POWERS, n, 0, record, &powers, error);
-  }
-  if (!(integers.kinds & (ROUNDING | CLASS))) {
-    q->result->needs |= NEED(REASSOC);
-  } else if (!(powers.kinds & (ROUNDING | CLASS))) {
-    q->result->needs |= NEED(ARCP);
-  } else {
-    q->result->needs |= NEED(AFN);
-  }
-  return status;
-}
-
-static const char *const need_names[] = {
-#define NEED_NAME(E, name, meaning) #name,
-    GEMEL_NEEDS_TABLE(NEED_NAME)
-#undef NEED_NAME
-};
-
-static void name_needs(unsigned needs, char *text, size_t bytes) {
-  size_t k, used = 0;
-  text[0] = '\0';
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
-    if (needs >> k & 1) {
-      used +=
-          (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", need_names[k]);
-    }
-  }
-}
-
-static void conclude_special(struct equality *q, gemel_record *record, size_t compared) {
-  char words[100], detail[200];
-  unsigned refused = q->result->needs & ~q->allow;
-  q->result->refused = refused;
-  q->result->bitwise = q->result->needs == 0;
-  record->elements = compared;
-  record->how = "bits";
-  name_needs(refused != 0 ? refused : q->result->needs, words, sizeof words);
-  if (refused != 0) {
-    snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
+  witness = &needs->witness[word];
+  gemel__needs_text(refused, words, sizeof words);
+  snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
+  record->detail = detail;
+  note(q, GEMEL_REFUTED);
+  if (witness->values == NULL) {
     record->verdict = GEMEL_REFUTED;
     record->counterexample = detail;
-  } else {
-    record->verdict = compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-    snprintf(detail, sizeof detail, "%s%s", q->result->needs != 0 ? "told apart by " : "bitwise",
-             words);
+    gemel__record_emit(q->run, record);
+    return GEMEL_OK;
   }
+  gemel__needs_text(1u << word, words, sizeof words);
+  snprintf(place, sizeof place, "%s: output %s, element %zu", words,
+           gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
+  gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
+                        place, witness->left, witness->right, record->seed);
+  return GEMEL_OK;
+}
+
+static void conclude_special(struct equality *q, const gemel__needs *needs, gemel_record *record) {
+  char words[100], detail[300];
+  gemel__needs_text(needs->needs, words, sizeof words);
+  record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  snprintf(detail, sizeof detail, "%s%s%s", needs->needs != 0 ? "told apart by " : "bitwise", words,
+           needs->improves ? "; the second graph improves on the first" : "");
   record->detail = detail;
   note(q, record->verdict);
   gemel__record_emit(q->run, record);
@@ -493,37 +335,30 @@ static void conclude_special(struct equality *q, gemel_record *record, size_t co
 
 static gemel_status equal_special(struct equality *q, gemel_error *error) {
   gemel_record record;
-  struct contrast finite, other;
-  size_t n = q->run->options.instances;
+  gemel__needs needs;
+  gemel__random random;
   double started = gemel__clock();
   gemel_status status;
-  memset(&finite, 0, sizeof finite);
-  memset(&other, 0, sizeof other);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
-  status = contrast_fill(q, GEMEL__FILL_FULL, n, 0, &record, &finite, error);
+  gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
+  status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random),
+                                2 * q->run->options.instances, &needs, error);
   if (status == GEMEL_OK) {
-    status = contrast_fill(q, GEMEL__FILL_ZEROS, n, 0, &record, &finite, error);
+    q->result->needs = needs.needs;
+    q->result->refused = needs.needs & ~q->allow;
+    q->result->bitwise = needs.needs == 0;
+    q->result->improves = needs.improves;
+    record.seconds = gemel__clock() - started;
+    record.instances = 2 * q->run->options.instances;
+    record.elements = needs.compared;
+    record.how = "bits";
+    if (q->result->refused != 0) {
+      status = report_refused(q, &needs, &record, error);
+    } else {
+      conclude_special(q, &needs, &record);
+    }
   }
-  if (finite.kinds & ZERO_SIGN) {
-    q->result->needs |= NEED(NSZ);
-  }
-  if (status == GEMEL_OK && (finite.kinds & (ROUNDING | CLASS))) {
-    status = classify_rounding(q, &record, error);
-  }
-  if (status == GEMEL_OK) {
-    status = contrast_fill(q, GEMEL__FILL_INFINITE, n, NEED(NINF), &record, &other, error);
-  }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
-    status = contrast_fill(q, GEMEL__FILL_NAN, n, NEED(NNAN), &record, &other, error);
-  }
-  record.seconds = gemel__clock() - started;
-  record.instances = 4 * n;
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
-    conclude_special(q, &record, finite.compared + other.compared);
-  } else if (record.verdict == GEMEL_REFUTED) {
-    q->result->refused = q->result->needs & ~q->allow;
-    note(q, GEMEL_REFUTED);
-  }
+  gemel__needs_clear(&needs);
   return status;
 }
 

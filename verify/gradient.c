@@ -286,6 +286,7 @@ gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t se
     q.right = &right;
     q.n_outputs = 1 + v.n_u;
     q.zeros_count = 1;
+    q.keep_sites = 1;
     q.points = points;
     q.trials = trials;
     q.seed = seed;

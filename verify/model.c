@@ -14,38 +14,21 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "domains/field.h"
-#include "domains/ordered.h"
+#include "models.h"
 #include "ops/ops.h"
 #include "tiers.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
 /* Evaluations on a segment between two points. */
 enum { BISECTION = 80 };
-
-struct state {
-  const gemel__question *q;
-  gemel__answer *answer;
-  gemel__ordered *o;
-  gemel__domain *f;
-  gemel__tape tapes[2];
-  gemel__rtensor *results; /* left's, then right's */
-  gemel__random random;
-  uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
-  size_t o_compared, o_nonzero, o_undefined;
-  size_t f_accepted, f_rejected, f_open, f_with_characters;
-  size_t cell_accepted, cell_rejected, cell_open;
-  size_t keyed, gaps;
-  size_t bisections;
-  int exponentials;
-  double delta;
-};
+/* Rounds over leaves that are all numbers of one sign. */
+enum { SIGNS = 12 };
 
 /* ---- Evaluating ---- */
 
 /* Both sides on D; BEFORE is called ahead of each (0 left, 1 right). */
-static gemel_status evaluate_sides(struct state *s, gemel__domain *d, const gemel__rtensor *inputs,
-                                   void (*before)(struct state *s, int side), gemel_error *error) {
+static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
+                                   void (*before)(gemel__models *s, int side), gemel_error *error) {
   const gemel__side *sides[2] = {s->q->left, s->q->right};
   gemel_status status = GEMEL_OK;
   int k;
@@ -60,13 +43,27 @@ static gemel_status evaluate_sides(struct state *s, gemel__domain *d, const geme
   return status;
 }
 
-static void record_side(struct state *s, int side) {
+static void record_side(gemel__models *s, int side) {
+  gemel__sites_end(&s->answer->sites);
   gemel__tape_clear(&s->tapes[side]);
   s->o->tape = &s->tapes[side];
+  gemel__sites_begin(&s->answer->sites, side, s->o->domain.hull != NULL, s->o->tape);
 }
 
-/* O at VALUES, raising the precision while something is undecided. */
-static gemel_status evaluate_point(struct state *s, gemel_tensor *const *values,
+/* Both sides in O at INPUTS: decisions go to the tapes and to the sites. */
+static gemel_status evaluate_ordered(gemel__models *s, const gemel__rtensor *inputs,
+                                     gemel_error *error) {
+  gemel_status status = evaluate_sides(s, &s->o->domain, inputs, record_side, error);
+  gemel__sites_end(&s->answer->sites);
+  s->o->tape = NULL;
+  if (status == GEMEL_OK && (s->answer->sites.failed || s->tapes[0].failed || s->tapes[1].failed)) {
+    return gemel__no_memory(error, "decisions");
+  }
+  return status;
+}
+
+/* O at VALUES with PRECISION bits, and more while something is undecided. */
+static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values, long precision,
                                    gemel_error *error) {
   size_t n = s->q->leaves->n_leaves, k;
   gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
@@ -74,7 +71,7 @@ static gemel_status evaluate_point(struct state *s, gemel_tensor *const *values,
   if (inputs == NULL) {
     return gemel__no_memory(error, "a point");
   }
-  s->o->precision = 128;
+  s->o->precision = precision;
   do {
     s->o->undecided = 0;
     for (k = 0; k < n && status == GEMEL_OK; k++) {
@@ -83,13 +80,67 @@ static gemel_status evaluate_point(struct state *s, gemel_tensor *const *values,
       status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, error);
     }
     if (status == GEMEL_OK) {
-      status = evaluate_sides(s, &s->o->domain, inputs, record_side, error);
+      status = evaluate_ordered(s, inputs, error);
     }
   } while (status == GEMEL_OK && s->o->undecided > 0 && gemel__ordered_raise(s->o));
-  s->o->tape = NULL;
   gemel__rtensors_clear(n, inputs);
   gemel__free(inputs, n * sizeof *inputs);
   return status;
+}
+
+/* ---- Whole domains ---- */
+
+/* All the numbers of one sign (−1, 0 or 1) that a leaf of this domain is drawn from; if it has none
+ * of that sign, all there are. */
+static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e) {
+  static const double tiny = 0x1p-1074;
+  double high = domain == GEMEL_MODERATE ? 16 : INFINITY;
+  double low = domain == GEMEL_ABOVE_MINUS_ONE ? -1 + 0x1p-53 : -high;
+  if (domain == GEMEL_POSITIVE || (domain == GEMEL_NONNEGATIVE && sign != 0) ||
+      (domain == GEMEL_NONZERO && sign == 0)) {
+    sign = 1;
+  }
+  if (sign == 0) {
+    d->from_integer(d, e, 0);
+  } else {
+    gemel__ordered_set_interval(d, e, sign > 0 ? tiny : low, sign > 0 ? high : -tiny);
+  }
+}
+
+/* Both sides where each element of a float leaf is all numbers of a random sign (other leaves are
+ * as in POINT): what a decision is there is proven for all of them, and several rounds show which
+ * ways a site can go at all. A reference that needs a number where there is an interval gives up,
+ * and what it didn't reach counts as decided. */
+static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point,
+                                   gemel_error *error) {
+  const gemel__instance *in = s->q->leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(in->n_leaves, sizeof *inputs);
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = GEMEL_OK;
+  size_t k, i;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  gemel__ordered_intervals(s->o, 1);
+  s->o->precision = 128;
+  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(point[k]);
+    int whole =
+        gemel_dtype_kind(view.dtype) == GEMEL_KIND_FLOAT && in->leaves[k].domain != GEMEL_INDEX;
+    status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, &problem);
+    for (i = 0; status == GEMEL_OK && whole && i < inputs[k].count; i++) {
+      whole_leaf(&s->o->domain, in->leaves[k].domain, (int)gemel__random_between(&s->random, -1, 1),
+                 gemel__rtensor_at(&inputs[k], i));
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = evaluate_ordered(s, inputs, &problem);
+  }
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  gemel__ordered_intervals(s->o, 0);
+  gemel__rtensors_clear(in->n_leaves, inputs);
+  gemel__free(inputs, in->n_leaves * sizeof *inputs);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
 }
 
 /* ---- Comparing ---- */
@@ -100,7 +151,7 @@ static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
 }
 
 /* One element in O: 1 agree, 0 differ, −1 nothing to compare. */
-static int compare_exact(struct state *s, const void *a, const void *b) {
+static int compare_exact(gemel__models *s, const void *a, const void *b) {
   gemel__domain *d = &s->o->domain;
   gemel__state x = d->state(d, a), y = d->state(d, b);
   if (x == GEMEL__DEFINED && y == GEMEL__DEFINED) {
@@ -116,7 +167,7 @@ static int compare_exact(struct state *s, const void *a, const void *b) {
   return -1;
 }
 
-static void note_difference(struct state *s, gemel__domain *d, size_t output, size_t i) {
+static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {
   const gemel__rtensor *left = &s->results[output];
   const gemel__rtensor *right = &s->results[s->q->n_outputs + output];
   s->answer->output = output;
@@ -126,7 +177,7 @@ static void note_difference(struct state *s, gemel__domain *d, size_t output, si
 }
 
 /* 1 if no result differs at this point. */
-static int point_agrees(struct state *s) {
+static int point_agrees(gemel__models *s) {
   size_t k, i;
   for (k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
@@ -145,7 +196,7 @@ static int point_agrees(struct state *s) {
 }
 
 /* All results in F: 1 equal, 0 some differ, −1 some can't be compared. */
-static int field_agrees(struct state *s) {
+static int field_agrees(gemel__models *s) {
   size_t k, i;
   int all = 1;
   for (k = 0; k < s->q->n_outputs; k++) {
@@ -186,7 +237,7 @@ static gemel__field_leaf leaf_kind(gemel_domain domain) {
 
 /* Random residues for float leaves (with POINT: of the sign that the point has), the point's
  * numbers for integer ones. */
-static gemel_status field_inputs(struct state *s, gemel_tensor *const *point, int signs,
+static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
   size_t k, i;
@@ -212,13 +263,13 @@ static gemel_status field_inputs(struct state *s, gemel_tensor *const *point, in
   return GEMEL_OK;
 }
 
-static void force_side(struct state *s, int side) {
+static void force_side(gemel__models *s, int side) {
   gemel__tape_rewind(&s->tapes[side]);
   gemel__field_force(s->f, &s->tapes[side]);
 }
 
 /* One evaluation in F: *RESULT as field_agrees; the report stays in the domain. */
-static gemel_status field_trial(struct state *s, gemel_tensor *const *point, int forced,
+static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, int forced,
                                 int *result, gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
   gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
@@ -242,24 +293,20 @@ static gemel_status field_trial(struct state *s, gemel_tensor *const *point, int
   return status;
 }
 
-/* A tie among the decisions: the point lies on a border between cells, where F has nothing to say.
- */
-static int on_border(const struct state *s) {
+/* Decisions that nothing can be forced to: some are undecided. */
+static int undecided_point(const gemel__models *s) {
   size_t k, i;
   for (k = 0; k < 2; k++) {
     for (i = 0; i < s->tapes[k].count; i++) {
-      if (s->tapes[k].entries[i] == 0 || s->tapes[k].entries[i] == GEMEL__UNORDERED) {
+      if (s->tapes[k].entries[i] == GEMEL__UNORDERED || s->tapes[k].entries[i] == INT64_MIN) {
         return 1;
       }
-    }
-    if (s->tapes[k].failed) {
-      return 1;
     }
   }
   return 0;
 }
 
-static uint64_t cell_hash(const struct state *s) {
+static uint64_t cell_hash(const gemel__models *s) {
   uint64_t hash = 1;
   size_t i;
   for (i = 0; i < s->tapes[0].count; i++) {
@@ -269,7 +316,7 @@ static uint64_t cell_hash(const struct state *s) {
   return hash | 1;
 }
 
-static void count_cell(struct state *s) {
+static void count_cell(gemel__models *s) {
   uint64_t hash = cell_hash(s);
   size_t k, n = sizeof s->cells / sizeof *s->cells;
   for (k = 0; k < n; k++) {
@@ -285,31 +332,51 @@ static void count_cell(struct state *s) {
   }
 }
 
+static void note_keyed(gemel__models *s, const gemel__field_report *report) {
+  s->keyed_name = s->keyed_name != NULL ? s->keyed_name : report->keyed_name;
+}
+
+/* One trial of σF, drawn again while it decides nothing: *RESULT as field_agrees. *BORDER: the
+ * decisions hold a tie that random elements don't, so the point lies between cells, where F has
+ * nothing to say. (A number compared with itself ties in F too.) */
+static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int *result,
+                               int *border, gemel_error *error) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int tries;
+  *result = -1;
+  *border = 0;
+  for (tries = 0; tries < REDRAWS && *result < 0 && !*border; tries++) {
+    gemel_status status = field_trial(s, point, 1, result, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    *border = report->ties > 0;
+    /* decisions that contradict known facts belong to no cell; a keyed function refutes nothing */
+    if (*border || (*result == 0 && (report->contradictions > 0 || report->keyed > 0))) {
+      *result = -1;
+    }
+    note_keyed(s, report);
+    s->cell_keyed += report->keyed > 0;
+    s->gaps += *border || *result >= 0 ? 0 : report->gaps;
+    s->exponentials |= report->exponentials > 0;
+  }
+  return GEMEL_OK;
+}
+
 /* σF at the point just evaluated. */
-static gemel_status check_cell(struct state *s, gemel_tensor *const *point, gemel_error *error) {
-  int k, tries, result;
-  if (on_border(s)) {
+static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
+  int k, result = -1, border = 0;
+  if (undecided_point(s)) {
     return GEMEL_OK;
   }
-  for (k = 0; k < CHAINS_A_CELL; k++) {
-    const gemel__field_report *report = gemel__field_get_report(s->f);
-    result = -1;
-    for (tries = 0; tries < REDRAWS && result < 0; tries++) {
-      gemel_status status = field_trial(s, point, 1, &result, error);
-      if (status != GEMEL_OK) {
-        return status;
-      }
-      /* decisions that contradict known facts belong to no cell */
-      if (result == 0 && (report->contradictions > 0 || report->keyed_signs > 0)) {
-        result = -1;
-      }
-      s->keyed += report->keyed;
-      s->gaps += report->gaps;
-      s->exponentials |= report->exponentials > 0;
+  for (k = 0; k < CHAINS_A_CELL && !border; k++) {
+    gemel_status status = cell_trial(s, point, &result, &border, error);
+    if (status != GEMEL_OK) {
+      return status;
     }
     s->cell_accepted += result == 1;
     s->cell_rejected += result == 0;
-    s->cell_open += result < 0;
+    s->cell_open += result < 0 && !border;
   }
   if (result == 1) {
     count_cell(s);
@@ -319,14 +386,14 @@ static gemel_status check_cell(struct state *s, gemel_tensor *const *point, geme
 
 /* ---- The rounds ---- */
 
-static void free_point(const struct state *s, gemel_tensor **point) {
+static void free_point(const gemel__models *s, gemel_tensor **point) {
   if (point != NULL) {
     gemel__tensors_release(s->q->leaves->n_leaves, point);
     gemel__free(point, s->q->leaves->n_leaves * sizeof *point);
   }
 }
 
-static gemel_tensor **new_point(const struct state *s, gemel_error *error) {
+static gemel_tensor **new_point(const gemel__models *s, gemel_error *error) {
   gemel_tensor **point = gemel__alloc_array(s->q->leaves->n_leaves, sizeof *point);
   if (point == NULL) {
     gemel__no_memory(error, "points");
@@ -334,10 +401,30 @@ static gemel_tensor **new_point(const struct state *s, gemel_error *error) {
   return point;
 }
 
+/* A cell was rejected at POINT: with all the precision there is, O may see two different numbers
+ * there. */
+static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
+  char got[sizeof s->answer->got], expected[sizeof s->answer->expected];
+  size_t output = s->answer->output, element = s->answer->element;
+  gemel_status status;
+  memcpy(got, s->answer->got, sizeof got);
+  memcpy(expected, s->answer->expected, sizeof expected);
+  status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
+  if (status == GEMEL_OK && !point_agrees(s)) {
+    gemel__say(s->answer, GEMEL_REFUTED, "samples", "");
+    return status;
+  }
+  memcpy(s->answer->got, got, sizeof got);
+  memcpy(s->answer->expected, expected, sizeof expected);
+  s->answer->output = output;
+  s->answer->element = element;
+  return status;
+}
+
 /* Both models at POINT. *WITNESS: something differs there, and the answer has taken the point. */
-static gemel_status judge_point(struct state *s, gemel_tensor **point, int *witness,
+static gemel_status judge_point(gemel__models *s, gemel_tensor **point, int *witness,
                                 gemel_error *error) {
-  gemel_status status = evaluate_point(s, point, error);
+  gemel_status status = evaluate_point(s, point, 128, error);
   int differs;
   *witness = 0;
   if (status != GEMEL_OK) {
@@ -352,6 +439,9 @@ static gemel_status judge_point(struct state *s, gemel_tensor **point, int *witn
   } else if (s->f != NULL) {
     gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
     status = check_cell(s, point, error);
+    if (status == GEMEL_OK && s->cell_rejected > 0) {
+      status = look_closer(s, point, error);
+    }
   }
   if (status == GEMEL_OK && (differs || s->cell_rejected > 0)) {
     *witness = 1;
@@ -364,7 +454,7 @@ static gemel_status judge_point(struct state *s, gemel_tensor **point, int *witn
 /* ---- Between two points ---- */
 
 struct walk {
-  struct state *s;
+  gemel__models *s;
   gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
   gemel_status status;
   gemel_error *error;
@@ -406,7 +496,7 @@ static gemel_tensor **unflatten(const struct walk *w, const double *values) {
 }
 
 /* Both sides' decisions, one tape after the other. */
-static int join_tapes(const struct state *s, gemel__tape *tape) {
+static int join_tapes(const gemel__models *s, gemel__tape *tape) {
   size_t k, i;
   for (k = 0; k < 2; k++) {
     for (i = 0; i < s->tapes[k].count; i++) {
@@ -434,8 +524,8 @@ static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape
 
 /* Looks for narrow windows between A and B, or (ONE) where only one number of each leaf moves from
  * A to B: with many numbers on the move there are so many changes that none is followed up. */
-static gemel_status bisect(struct state *s, gemel_tensor *const *a, gemel_tensor *const *b, int one,
-                           gemel_error *error) {
+static gemel_status bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
+                           int one, gemel_error *error) {
   const gemel__instance *leaves = s->q->leaves;
   struct walk w = {s, a, GEMEL_OK, error};
   size_t n = 0, k, at = 0;
@@ -472,7 +562,7 @@ static gemel_status bisect(struct state *s, gemel_tensor *const *a, gemel_tensor
 }
 
 /* Draws points, judges each, and now and then what lies between one and the one before. */
-static gemel_status run_points(struct state *s, gemel_error *error) {
+static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
   gemel_status status = GEMEL_OK;
   size_t k;
@@ -483,6 +573,9 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
                            : gemel__instance_points(
                                  s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
                                  s->q->constants, s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK && k < SIGNS) {
+      status = evaluate_signs(s, point, error);
+    }
     if (status == GEMEL_OK) {
       status = judge_point(s, point, &witness, error);
     }
@@ -499,73 +592,50 @@ static gemel_status run_points(struct state *s, gemel_error *error) {
   return status;
 }
 
-static gemel_status run_trials(struct state *s, gemel_error *error) {
-  size_t n = s->q->leaves->n_leaves, k;
-  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
-  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(error, "trials");
-  for (k = 0; k < s->q->trials && status == GEMEL_OK && s->f_rejected == 0; k++) {
-    const gemel__field_report *report = gemel__field_get_report(s->f);
-    int result = -1, tries;
-    status = gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
-                                    s->q->n_constants, &s->random, point, error);
-    for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
-      status = field_trial(s, point, 0, &result, error);
-      status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
-      s->keyed += report->keyed;
-      s->exponentials |= report->exponentials > 0;
-      if (result < 0 && report->non_squares + report->zero_inverses == 0) {
-        s->gaps += report->gaps;
-        break;
-      }
+static void count_trial(gemel__models *s, int result) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int path = gemel__models_path(s, report);
+  s->answer->trials++;
+  s->undecided = path > s->undecided ? path : s->undecided;
+  s->f_with_characters += report->characters > 0;
+  s->f_keyed += report->keyed > 0;
+  s->f_accepted += result == 1;
+  s->f_rejected += result == 0 && report->keyed == 0;
+  s->f_open += result < 0 || (result == 0 && report->keyed > 0);
+}
+
+/* One trial, drawn again while the elements have no value. */
+static gemel_status run_trial(gemel__models *s, gemel_tensor **point, gemel_error *error) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int result = -1, tries;
+  gemel_status status = gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                               s->q->n_constants, &s->random, point, error);
+  for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
+    status = field_trial(s, point, 0, &result, error);
+    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+    note_keyed(s, report);
+    s->exponentials |= report->exponentials > 0;
+    if (result < 0 && report->non_squares + report->zero_inverses == 0) {
+      s->gaps += report->gaps;
+      break;
     }
-    s->answer->trials++;
-    s->f_with_characters += report->characters > 0;
-    s->f_accepted += result == 1;
-    s->f_rejected += result == 0;
-    s->f_open += result < 0;
-    gemel__tensors_release(n, point);
   }
-  gemel__free(point, n * sizeof *point);
+  count_trial(s, result);
+  gemel__tensors_release(s->q->leaves->n_leaves, point);
   return status;
 }
 
-/* ---- The verdict ---- */
-
-static void say(gemel__answer *a, gemel_verdict verdict, const char *how, const char *detail) {
-  a->verdict = verdict;
-  a->how = how;
-  snprintf(a->detail, sizeof a->detail, "%s", detail);
-}
-
-/* The rules of doc/verify.md, the first that applies. */
-static void decide(struct state *s) {
-  gemel__answer *a = s->answer;
-  int characters = s->f_with_characters > 0;
-  if (a->verdict == GEMEL_REFUTED) {
-    return;
+static gemel_status run_trials(gemel__models *s, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
+  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(error, "trials");
+  while (status == GEMEL_OK && s->f_rejected == 0 &&
+         (s->answer->trials < s->q->trials ||
+          (s->f_open == 0 && s->answer->trials < gemel__models_trials(s)))) {
+    status = run_trial(s, point, error);
   }
-  if (s->cell_rejected > 0 && s->keyed == 0) {
-    say(a, GEMEL_REFUTED, "cells",
-        "different formulas where the decisions are those of this point");
-  } else if (s->f_rejected > 0 && !characters && s->keyed == 0) {
-    say(a, GEMEL_REFUTED, "field", "different residues at random elements of a prime field");
-  } else if (s->o_compared == 0) {
-    say(a, GEMEL_UNINFORMATIVE, "", "no result was defined at any point");
-  } else if (s->f_accepted > 0 && s->f_open == 0 && s->f_rejected == 0 && !characters &&
-             s->keyed == 0) {
-    a->error_probability = pow(s->delta, (double)s->f_accepted);
-    say(a, GEMEL_PASSED, "field",
-        s->exponentials ? "the bound rests on the conjecture of Li and Wu" : "");
-  } else if (s->o_nonzero == 0 && !s->q->zeros_count) {
-    say(a, GEMEL_UNINFORMATIVE, "", "all results were zero at every point");
-  } else if (s->cell_accepted > 0 && s->cell_rejected == 0 && s->keyed == 0) {
-    a->error_probability = s->delta;
-    say(a, GEMEL_PASSED, "cells", "");
-    snprintf(a->detail, sizeof a->detail, "%zu cells at %zu points", a->cells, a->points);
-  } else {
-    say(a, GEMEL_PASSED, "samples",
-        s->gaps > 0 ? "outside the field model" : "decided by exact evaluation at points");
-  }
+  gemel__free(point, n * sizeof *point);
+  return status;
 }
 
 /* Fields to try, the most certain first: each layer of exponentials takes a ring, and logarithms
@@ -577,7 +647,7 @@ static const struct {
               {GEMEL__FIELD_MEDIUM, 5}};
 
 /* One trial on the field at hand: *GAPS says whether it ran out of rings. */
-static gemel_status probe(struct state *s, uint64_t *gaps, gemel_error *error) {
+static gemel_status probe(gemel__models *s, uint64_t *gaps, gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
   gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
   int result;
@@ -594,13 +664,13 @@ static gemel_status probe(struct state *s, uint64_t *gaps, gemel_error *error) {
 }
 
 /* The first field in which a trial has no gaps, or the last that there is. */
-static gemel_status choose_field(struct state *s, gemel_error *error) {
+static gemel_status choose_field(gemel__models *s, gemel_error *error) {
   const gemel__question *q = s->q;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   size_t k;
   for (k = 0; k < sizeof fields / sizeof *fields; k++) {
     gemel__field_options options = {fields[k].bits, fields[k].rings, q->constants, q->n_constants,
-                                    0};
+                                    q->faults};
     gemel__domain *next = gemel__field_new(&options, q->seed, &problem);
     uint64_t gaps = 0;
     gemel_status status;
@@ -623,22 +693,24 @@ static gemel_status choose_field(struct state *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static gemel_status start(struct state *s, gemel_error *error) {
+static gemel_status start(gemel__models *s, gemel_error *error) {
   s->results = gemel__alloc_array(2 * s->q->n_outputs, sizeof *s->results);
   s->o = gemel__ordered_new(128);
   if (s->results == NULL || s->o == NULL) {
     return gemel__no_memory(error, "the models");
   }
+  s->o->domain.observer = &s->answer->sites.observer;
   return choose_field(s, error);
 }
 
 gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
                            gemel_error *error) {
-  struct state *s = gemel__alloc_zeroed(sizeof *s);
+  gemel__models *s = gemel__alloc_zeroed(sizeof *s);
   gemel_status status;
   gemel_error mine = {GEMEL_OK, 0, 0, ""};
   memset(answer, 0, sizeof *answer);
   answer->how = "";
+  gemel__sites_init(&answer->sites);
   if (s == NULL) {
     return gemel__no_memory(error, "the models");
   }
@@ -653,8 +725,10 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
     status = run_trials(s, error);
   }
   if (status == GEMEL_OK) {
-    decide(s);
+    gemel__models_decide(s);
     answer->compared = s->o_compared;
+  } else {
+    gemel__answer_clear(answer);
   }
   gemel__rtensors_clear(s->results != NULL ? 2 * question->n_outputs : 0, s->results);
   gemel__free(s->results, 2 * question->n_outputs * sizeof *s->results);
@@ -667,6 +741,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
 }
 
 void gemel__answer_clear(gemel__answer *answer) {
+  gemel__sites_clear(&answer->sites);
   if (answer->witness != NULL) {
     gemel__tensors_release(answer->n_witness, answer->witness);
     gemel__free(answer->witness, answer->n_witness * sizeof *answer->witness);

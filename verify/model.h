@@ -9,6 +9,7 @@
 #define GEMEL__VERIFY_MODEL_H
 
 #include "instance.h"
+#include "sites.h"
 
 /* One side: a function of the leaves that can be evaluated on any domain. */
 typedef struct gemel__side gemel__side;
@@ -27,6 +28,8 @@ typedef struct gemel__question {
   size_t n_constants;
   int zeros_count;    /* 1: results that are zero everywhere are evidence (a derivative may be) */
   int compare_domain; /* 1: where one side is undefined the other must be too */
+  int keep_sites;  /* 1: sites that went one way are for the caller to judge, who has more points */
+  unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;
   size_t bisections; /* segments between points that are searched for narrow windows */
   uint64_t seed;
@@ -36,18 +39,31 @@ typedef struct gemel__answer {
   gemel_verdict verdict;
   const char *how;
   char detail[200];
-  double error_probability;
+  double error_probability; /* how field: of passing although false; else 0 */
   size_t points, trials, cells, compared;
+  gemel__sites sites;     /* where decisions were taken, and which */
   gemel_tensor **witness; /* a value for each leaf, when a point tells; else NULL */
   size_t n_witness;
   size_t output, element;
   char expected[160], got[160];
 } gemel__answer;
 
-/* Decides. Release the answer with gemel__answer_clear. */
+/* Decides. Release the answer with gemel__answer_clear, whatever the status. */
 gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
                            gemel_error *error);
 void gemel__answer_clear(gemel__answer *answer);
+
+/* Adds ONE, the answer on another instance of the same subject, to TOTAL, which has N of them
+ * already: the weakest evidence counts, cells, points and sites add up. Neither is refuted. −1:
+ * memory is out. */
+int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n);
+
+/* A site of an answer that passed by points, an undecided one, went one way only: that, else NULL.
+ * A proof by residues needs no sites. */
+const gemel__site *gemel__answer_one_way(const gemel__answer *answer);
+
+/* Makes an answer with such a site UNINFORMATIVE; DETAIL then names the node. */
+void gemel__answer_settle(gemel__answer *answer);
 
 /* A side that is the graph DATA points to (a gemel_graph), evaluated by references. */
 gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
@@ -58,7 +74,8 @@ gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
 void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n);
 
 /* Is the derivative of INSTANCE, as the library builds it in reverse and forward mode, the one that
- * dual numbers give? */
+ * dual numbers give? The answer isn't settled: a few points of one instance don't meet all
+ * branches. */
 gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
                                     size_t trials, gemel__answer *answer, gemel_error *error);
 

@@ -82,6 +82,9 @@ void gemel__record_init(gemel_record *record, const gemel__run *run, const char 
 }
 
 void gemel__record_emit(gemel__run *run, gemel_record *record) {
+  if (strcmp(record->how, "field") != 0) {
+    record->error_probability = 0; /* of points there is none */
+  }
   run->summary.records++;
   run->summary.verdicts[record->verdict]++;
   if (run->options.sink != NULL) {

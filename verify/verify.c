@@ -18,7 +18,8 @@
  * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
  * numbers are evaluated. */
 enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 2000, HUGE_ELEMENTS = 90000, DUAL_ELEMENTS = 6 };
-enum { HUGE_SHARE = 4 }; /* one huge instance more for so many */
+enum { MORE_INSTANCES = 400 }; /* at most, while a branch of a derivative was never taken */
+enum { HUGE_SHARE = 4 };       /* one huge instance more for so many */
 
 /* What is being verified: an operation or its derivative, the library's code or a program's kernel.
  */
@@ -124,11 +125,10 @@ static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
   total->worst = worst;
 }
 
-/* 1 if no result of the operation is exact, on integers either. */
+/* 1 if the row says that no result is exact, on integers either. */
 static int never_exact(const struct subject *s) {
   const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
-  return (row != NULL && row->ulp > 0.5) ||
-         strcmp(gemel__operation_family(s->op->name), "softmax") == 0;
+  return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
 }
 
 /* 1 if the row says that its derivative vanishes. */
@@ -322,26 +322,6 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
 
 /* ---- Tiers real and gradient ---- */
 
-/* Merges one instance's answer into the tier's: the weakest evidence counts. */
-static void merge_answer(gemel__answer *total, const gemel__answer *one, size_t instances) {
-  static const char *const order[] = {"field", "cells", "samples"};
-  size_t compared = total->compared + one->compared, k, a = 0, b = 0;
-  double error_probability = total->error_probability > one->error_probability
-                                 ? total->error_probability
-                                 : one->error_probability;
-  for (k = 0; k < 3; k++) {
-    a = strcmp(total->how, order[k]) == 0 ? k : a;
-    b = strcmp(one->how, order[k]) == 0 ? k : b;
-  }
-  if (instances == 0 || total->verdict == GEMEL_UNINFORMATIVE ||
-      (one->verdict == GEMEL_PASSED && b > a)) {
-    *total = *one;
-    total->witness = NULL;
-  }
-  total->compared = compared;
-  total->error_probability = error_probability;
-}
-
 /* As refuse; that nothing is differentiable is the caller's to hear. */
 static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
                                     int *done, const gemel_error *error) {
@@ -381,12 +361,12 @@ static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *reco
     *done = 1;
     record->instances = *instances + 1;
     gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
-  } else {
-    merge_answer(total, &answer, (*instances)++);
+  } else if (gemel__answer_merge(total, &answer, (*instances)++) != 0) {
+    status = gemel__no_memory(error, "decisions");
   }
   gemel__answer_clear(&answer);
   gemel__instance_clear(&instance);
-  return GEMEL_OK;
+  return status;
 }
 
 static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
@@ -398,25 +378,26 @@ static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
   int done = 0;
   memset(&total, 0, sizeof total);
   total.how = "";
+  gemel__sites_init(&total.sites);
   gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
-  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
+  for (k = 0; status == GEMEL_OK && !done &&
+              (k < wanted || (k < wanted + MORE_INSTANCES && gemel__answer_one_way(&total)));
+       k++) {
     status = try_gradient(s, k, &record, &total, &instances, &done, error);
     record.seconds = gemel__clock() - started;
   }
   if (status == GEMEL_NOT_DIFFERENTIABLE && !done && instances == 0) {
     not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable");
-    return GEMEL_OK;
-  }
-  if (status != GEMEL_OK || done) {
-    return status;
-  }
-  if (instances == 0) {
+    status = GEMEL_OK;
+  } else if (status == GEMEL_OK && !done && instances == 0) {
     not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of a float dtype to differentiate");
-  } else {
+  } else if (status == GEMEL_OK && !done) {
     record.instances = instances;
+    gemel__answer_settle(&total);
     gemel__record_answer(s->run, &record, &total, NULL, NULL, 0);
   }
-  return GEMEL_OK;
+  gemel__answer_clear(&total);
+  return status;
 }
 
 /* ---- Entry points ---- */

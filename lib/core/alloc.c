@@ -6,22 +6,37 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "core/pages.h"
 
 static void *default_allocate(void *state, size_t bytes) {
   (void)state;
-  return malloc(bytes);
-}
-
-static void *default_reallocate(void *state, void *block, size_t old_bytes, size_t bytes) {
-  (void)state;
-  (void)old_bytes;
-  return realloc(block, bytes);
+  return gemel__pages_wanted(bytes) ? gemel__pages_new(bytes) : malloc(bytes);
 }
 
 static void default_release(void *state, void *block, size_t bytes) {
   (void)state;
-  (void)bytes;
-  free(block);
+  if (gemel__pages_wanted(bytes)) {
+    gemel__pages_free(block, bytes);
+  } else {
+    free(block);
+  }
+}
+
+static void *default_reallocate(void *state, void *block, size_t old_bytes, size_t bytes) {
+  int old_paged = gemel__pages_wanted(old_bytes), paged = gemel__pages_wanted(bytes);
+  void *moved;
+  if (!old_paged && !paged) {
+    return realloc(block, bytes);
+  }
+  if (old_paged && paged) {
+    return gemel__pages_resize(block, old_bytes, bytes);
+  }
+  moved = default_allocate(state, bytes);
+  if (moved != NULL) {
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    default_release(state, block, old_bytes);
+  }
+  return moved;
 }
 
 static const gemel_allocator default_allocator = {sizeof(gemel_allocator), default_allocate,
@@ -42,6 +57,10 @@ gemel_status gemel_set_allocator(const gemel_allocator *allocator) {
   return GEMEL_OK;
 }
 
+gemel_allocator gemel_get_allocator(void) {
+  return hooks;
+}
+
 void *gemel__alloc(size_t bytes) {
   return hooks.allocate(hooks.state, bytes > 0 ? bytes : 1);
 }
@@ -50,7 +69,7 @@ void *gemel__alloc_zeroed(size_t bytes) {
   void *block;
   /* calloc leaves fresh pages untouched, which matters for arrays of a byte a node */
   if (hooks.allocate == default_allocate) {
-    return calloc(1, bytes > 0 ? bytes : 1);
+    return gemel__pages_wanted(bytes) ? gemel__pages_new(bytes) : calloc(1, bytes > 0 ? bytes : 1);
   }
   block = gemel__alloc(bytes);
   if (block != NULL) {
@@ -79,13 +98,10 @@ void gemel__free(void *block, size_t bytes) {
   }
 }
 
-int gemel__grow(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
+int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
   void **array = array_pointer;
   size_t wanted = *capacity + *capacity / 2 + 8;
   void *grown;
-  if (need <= *capacity) {
-    return 0;
-  }
   if (wanted < need) {
     wanted = need;
   }

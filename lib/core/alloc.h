@@ -28,7 +28,10 @@ void gemel__free(void *block, size_t bytes);
 
 /* Makes room for at least NEED elements of BYTES bytes in *ARRAY, whose capacity is *CAPACITY:
  * grows by half. Returns 0, or -1 with everything as it was. */
-int gemel__grow(void *array_pointer, size_t *capacity, size_t need, size_t bytes);
+int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes);
+static inline int gemel__grow(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
+  return need <= *capacity ? 0 : gemel__grow_to(array_pointer, capacity, need, bytes);
+}
 
 /* Copies a NUL-terminated string; NULL when memory is out. Release with gemel__free_string. */
 char *gemel__copy_string(const char *text);

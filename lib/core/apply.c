@@ -109,7 +109,7 @@ struct application {
   gemel_type *outputs;
 };
 
-static struct memo_type *memo_entry(const struct application *a) {
+static inline struct memo_type *memo_entry(const struct application *a) {
   uint64_t key = (uint64_t)a->op->id << 32 ^ a->attrs;
   size_t k;
   for (k = 0; k < a->n; k++) {
@@ -119,20 +119,27 @@ static struct memo_type *memo_entry(const struct application *a) {
 }
 
 /* What a program's own type rule looks at besides types is not known, so it always runs. */
-static int memo_applies(const struct application *a) {
+static inline int memo_applies(const struct application *a) {
   return a->n > 0 && a->n <= MEMO_INPUTS && a->op->id <= a->graph->context->n_builtins &&
          a->graph->memo != NULL;
 }
 
-static int memo_recall(struct application *a) {
+/* 1 if the type is known that the rule gives; then the number of inputs fits and none of them needs
+ * a cast, for what is stored is what was appended. */
+static inline int memo_recall(struct application *a) {
   const struct memo_type *m;
+  size_t k;
   if (!memo_applies(a)) {
     return 0;
   }
   m = memo_entry(a);
-  if (m->op != a->op->id || m->attrs != a->attrs || m->n_inputs != a->n ||
-      memcmp(m->inputs, a->types, a->n * sizeof *a->types) != 0) {
+  if (m->op != a->op->id || m->attrs != a->attrs || m->n_inputs != a->n) {
     return 0;
+  }
+  for (k = 0; k < a->n; k++) {
+    if (m->inputs[k] != a->types[k]) {
+      return 0;
+    }
   }
   a->outputs[0] = m->result;
   a->n_outputs = 1;
@@ -264,23 +271,25 @@ static gemel_status infer_outputs(struct application *a, gemel_error *error) {
   return status == GEMEL_OK ? check_outputs(a, error) : status;
 }
 
-static gemel_value append(struct application *a) {
-  gemel_value value = {a->graph, 0, 0};
+/* Asks the type rule, unless what it says is remembered. The error is recorded on the graph. */
+static int find_types(struct application *a) {
   gemel_error error;
-  gemel_status status;
-  if (gemel__cons_find(a->graph, a->op->id, a->attrs, a->n, a->refs, &value.node)) {
-    return value;
+  if (memo_recall(a)) {
+    return 0;
   }
-  if (!memo_recall(a)) {
-    status = infer_outputs(a, &error);
-    if (status != GEMEL_OK) {
-      gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
-      return gemel__graph_take_error(a->graph, &error);
-    }
-    memo_store(a);
+  if (infer_outputs(a, &error) != GEMEL_OK) {
+    gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
+    gemel__graph_take_error(a->graph, &error);
+    return -1;
   }
-  status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, a->n_outputs,
-                              a->outputs, a->where, &value.node);
+  memo_store(a);
+  return 0;
+}
+
+static inline gemel_value append(struct application *a, const gemel__place *place) {
+  gemel_value value = {a->graph, 0, 0};
+  gemel_status status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, place,
+                                           a->n_outputs, a->outputs, a->where, &value.node);
   if (status != GEMEL_OK) {
     return fail_here(a, status,
                      status == GEMEL_NO_MEMORY ? "out of memory for a node" : "the graph is full");
@@ -288,23 +297,37 @@ static gemel_value append(struct application *a) {
   return value;
 }
 
-static gemel_value check_and_append(struct application *a) {
+/* What must hold of new operands, and casts where they need some. The error is recorded. */
+static int check_and_promote(struct application *a) {
   const gemel__scalar_row *row;
+  if (!arity_fits(&a->op->record, a->n)) {
+    fail_arity(a);
+    return -1;
+  }
+  return (a->op->record.flags & GEMEL_OP_ELEMENTWISE) &&
+                 (row = gemel__scalar_row_of(&a->op->record)) != NULL
+             ? promote(a, row)
+             : 0;
+}
+
+static inline gemel_value check_and_append(struct application *a) {
+  gemel_value value = {a->graph, 0, 0};
+  gemel__place place;
+  int known = memo_recall(a);
   if (a->graph->frozen) {
     return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
   }
-  if (!arity_fits(&a->op->record, a->n)) {
-    return fail_arity(a);
-  }
-  if ((a->op->record.flags & GEMEL_OP_ELEMENTWISE) && !memo_recall(a) &&
-      (row = gemel__scalar_row_of(&a->op->record)) != NULL && promote(a, row) != 0) {
+  if (!known && check_and_promote(a) != 0) {
     return null_value;
   }
-  return append(a);
+  if (gemel__cons_find(a->graph, a->op->id, a->attrs, a->n, a->refs, &place, &value.node)) {
+    return value;
+  }
+  return known || find_types(a) == 0 ? append(a, &place) : null_value;
 }
 
 /* Fills in refs and types; 0 if an input is null or of another graph. */
-static int take_inputs(struct application *a, const gemel_value *inputs) {
+static inline int take_inputs(struct application *a, const gemel_value *inputs) {
   size_t k;
   uint32_t largest = 0;
   for (k = 0; k < a->n; k++) {
@@ -411,6 +434,9 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   if (op == graph->context->input_op) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
                                 "an input is made by gemel_input, or the graph wouldn't list it");
+  }
+  if (n_attrs == 0 && gemel__op_at(graph->context, op)->n_attrs == 0) {
+    return gemel__apply(graph, op, 0, n_inputs, inputs, where);
   }
   if (gemel__runtime_sizes(n_attrs, attrs, graph->context)) {
     return gemel__apply_lifted(graph, op, n_inputs, inputs, n_attrs, attrs, where);

@@ -172,6 +172,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
   const gemel__node *node = gemel__node_at(g, id);
   const char *fault = record_fault(g, id);
   gemel_status status;
+  gemel__place place;
   uint32_t count, found;
   const gemel__ref *inputs;
   if (fault != NULL) {
@@ -183,7 +184,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
   }
   inputs = gemel__node_inputs(g, id, &count);
   if (!g->frozen &&
-      (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &found) || found != id)) {
+      (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &place, &found) || found != id)) {
     return fail_node(g, id, "it can't be found by its contents, or an equal node can", error);
   }
   c->n_inputs += node->op == g->context->input_op;

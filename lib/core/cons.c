@@ -6,8 +6,10 @@
  * looking at them. What was built together lies together: a chain of ten million nodes walks
  * through the table instead of jumping about it, and since the place doesn't depend on the size of
  * the table, growing it moves nothing. (In a random graph an early node is the largest input of two
- * others on average, so a spread of 3 keeps a third of the slots empty.) Nodes without inputs, and
- * those whose window is full (many nodes on one input), go to an ordinary table, the overflow.
+ * others on average, so a spread of 3 keeps a third of the slots empty.) Where that window is full
+ * (many nodes take a constant that was made late, say), the window of the next smaller input is
+ * tried. Nodes without inputs, and those whose windows are full, go to an ordinary table, the
+ * overflow.
  *
  * Nodes are never taken out, but for the last one (gemel__graph_pop): that empties the slot that
  * was filled last, which leaves the table as it was.
@@ -19,37 +21,57 @@
 #include "core/intern.h"
 
 #define WINDOW 16
-#define SPREAD 3
+#define SPREAD GEMEL__SPREAD
 #define FIRST_NODES 64
 
-static uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
-  uint64_t hash = gemel__mix((uint64_t)op << 32 | attrs);
+/* One multiplication an input, and one thorough mixing at the end. */
+static inline uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
+  uint64_t hash = (uint64_t)op << 32 | attrs;
   size_t k;
   for (k = 0; k < n; k++) {
-    hash = gemel__mix(hash ^ ((uint64_t)inputs[k].node << 32 | inputs[k].output));
+    hash = (hash ^ (hash >> 29)) * 0x9e3779b97f4a7c15u;
+    hash ^= (uint64_t)inputs[k].node << 32 | inputs[k].output;
   }
-  return hash;
+  return gemel__mix(hash);
 }
 
-static uint32_t largest_input(size_t n, const gemel__ref *inputs) {
-  uint32_t largest = 0;
+/* The two largest input nodes; the same one twice if there is no other. */
+static inline void largest_inputs(size_t n, const gemel__ref *inputs, uint32_t largest[2]) {
+  uint32_t first = inputs[0].node, second = first;
   size_t k;
-  for (k = 0; k < n; k++) {
-    largest = inputs[k].node > largest ? inputs[k].node : largest;
+  for (k = 1; k < n; k++) {
+    uint32_t node = inputs[k].node;
+    if (node > first) {
+      second = first;
+      first = node;
+    } else if (node < first && (second == first || node > second)) {
+      second = node;
+    }
   }
-  return largest;
+  largest[0] = first;
+  largest[1] = second;
 }
 
-static int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, uint32_t attrs, size_t n,
-                     const gemel__ref *inputs) {
+static inline int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, uint32_t attrs,
+                            size_t n, const gemel__ref *inputs) {
   const gemel__node *node = gemel__node_at(graph, id);
-  return node->op == op && node->attrs == attrs && node[1].in_begin - node->in_begin == n &&
-         (n == 0 || memcmp(graph->pool + node->in_begin, inputs, n * sizeof *inputs) == 0);
+  const gemel__ref *there = graph->pool + node->in_begin;
+  size_t k;
+  if (node->op != op || node->attrs != attrs || node[1].in_begin - node->in_begin != n) {
+    return 0;
+  }
+  for (k = 0; k < n; k++) {
+    if (there[k].node != inputs[k].node || there[k].output != inputs[k].output) {
+      return 0;
+    }
+  }
+  return 1;
 }
 
 /* 1 … 255 from the bits of a hash that don't choose the slot. */
-static unsigned char tag_of(uint64_t hash) {
-  return (unsigned char)((hash >> 56) % 255 + 1);
+static inline unsigned char tag_of(uint64_t hash) {
+  unsigned tag = (unsigned)(hash >> 56);
+  return (unsigned char)(tag + (tag == 0));
 }
 
 /* What is looked for. */
@@ -73,38 +95,40 @@ static uint64_t key_hash(const void *user, uint32_t id) {
   return node_hash(node->op, node->attrs, count, inputs);
 }
 
-/* Where a node is or would go: a slot of the window table, or NO_SLOT: the overflow. */
-#define NO_SLOT SIZE_MAX
-
-struct place {
-  uint64_t hash;
-  size_t slot;
-  uint32_t found; /* node id + 1; 0: not there */
-};
-
-static struct place find(const struct key *k) {
-  struct place p = {node_hash(k->op, k->attrs, k->n, k->inputs), NO_SLOT, 0};
-  unsigned char tag = tag_of(p.hash);
-  size_t first = (size_t)largest_input(k->n, k->inputs) * SPREAD, slot;
-  for (slot = first; k->n > 0 && slot < first + WINDOW; slot++) {
-    unsigned char there = k->graph->tags[slot];
-    if (there == 0) {
-      p.slot = slot;
-      return p;
-    }
-    if (there == tag &&
-        same_node(k->graph, k->graph->slots[slot], k->op, k->attrs, k->n, k->inputs)) {
-      p.slot = slot;
-      p.found = k->graph->slots[slot] + 1;
-      return p;
+/* Looks through the window of input node NEAR: 1 if the node or an empty slot is there. */
+static inline int search_window(const struct key *k, uint32_t near, gemel__place *p) {
+  const gemel_graph *graph = k->graph;
+  unsigned char tag = tag_of(p->hash);
+  size_t slot = (size_t)near * SPREAD, end = slot + WINDOW;
+  for (; slot < end; slot++) {
+    unsigned char there = graph->tags[slot];
+    if (there == 0 ||
+        (there == tag && same_node(graph, graph->slots[slot], k->op, k->attrs, k->n, k->inputs))) {
+      p->slot = slot;
+      p->found = there != 0 ? graph->slots[slot] + 1 : 0;
+      return 1;
     }
   }
-  p.found = gemel__idtable_find(&k->graph->overflow, p.hash, same_key, k);
-  return p;
+  return 0;
+}
+
+static inline void find(const struct key *k, gemel__place *p) {
+  uint32_t largest[2];
+  p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
+  p->slot = GEMEL__NO_SLOT;
+  p->n_nodes = k->graph->n_nodes;
+  if (k->n > 0) {
+    largest_inputs(k->n, k->inputs, largest);
+    if (search_window(k, largest[0], p) ||
+        (largest[1] != largest[0] && search_window(k, largest[1], p))) {
+      return;
+    }
+  }
+  p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
 }
 
 /* Room in the window table for a graph of N nodes. */
-static int grow_slots(gemel_graph *graph, size_t n) {
+static inline int grow_slots(gemel_graph *graph, size_t n) {
   size_t need = n * SPREAD + WINDOW, old = graph->tag_capacity;
   if (need <= graph->tag_capacity && need <= graph->slot_capacity) {
     return 0;
@@ -129,22 +153,12 @@ int gemel__graph_reserve(gemel_graph *graph) {
   return 0;
 }
 
-void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
-#ifdef __GNUC__
-  __builtin_prefetch(graph->tags + (size_t)node * SPREAD);
-  __builtin_prefetch(graph->slots + (size_t)node * SPREAD, 1);
-#else
-  (void)graph;
-  (void)node;
-#endif
-}
-
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                     const gemel__ref *inputs, uint32_t *node) {
+                     const gemel__ref *inputs, gemel__place *place, uint32_t *node) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
-  struct place p = find(&key);
-  *node = p.found - 1;
-  return p.found != 0;
+  find(&key, place);
+  *node = place->found - 1;
+  return place->found != 0;
 }
 
 /* ---- Names and provenance ---- */
@@ -180,10 +194,11 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
 }
 
 /* Number of the file in the graph's list, or -1 when memory is out. */
-static long file_index(gemel_graph *graph, const char *file) {
+static inline long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
-  if (file == NULL || strcmp(graph->files[graph->last_file], file) == 0) {
+  const char *last = graph->files[graph->last_file];
+  if (file == NULL || file == last || strcmp(last, file) == 0) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
   interned = gemel__intern_string(graph->context, file);
@@ -208,7 +223,7 @@ static long file_index(gemel_graph *graph, const char *file) {
 
 /* ---- Appending ---- */
 
-static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
+static inline int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2, sizeof *graph->nodes) !=
           0 ||
       gemel__grow(&graph->node_types, &graph->node_type_capacity, graph->n_nodes + 1,
@@ -224,8 +239,8 @@ static int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   return grow_slots(graph, graph->n_nodes + 1);
 }
 
-static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
-                       const gemel_type *types, uint32_t file, int line) {
+static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
+                              const gemel_type *types, uint32_t file, int line) {
   gemel__node *node = &graph->nodes[graph->n_nodes];
   node->op = (uint16_t)op;
   node->n_outputs = (uint16_t)n_outputs;
@@ -242,34 +257,48 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
   }
 }
 
-gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
-                                gemel_location where, uint32_t *node) {
+/* Puts the node that is about to be made into the overflow. */
+static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                           const gemel__ref *inputs, uint64_t hash) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
-  struct place p;
+  return gemel__idtable_add(&graph->overflow, hash, (uint32_t)graph->n_nodes + 1, key_hash, &key);
+}
+
+static inline int is_full(const gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
+  return graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
+         graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX;
+}
+
+gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                                const gemel__ref *inputs, const gemel__place *place,
+                                size_t n_outputs, const gemel_type *types, gemel_location where,
+                                uint32_t *node) {
+  gemel__place again;
+  size_t k;
   long file;
-  if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
-      graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX) {
+  if (is_full(graph, n_inputs, n_outputs)) {
     return GEMEL_UNSUPPORTED;
   }
   if (make_room(graph, n_inputs, n_outputs) != 0 || (file = file_index(graph, where.file)) < 0) {
     return GEMEL_NO_MEMORY;
   }
-  p = find(&key);
-  if (p.slot == NO_SLOT && gemel__idtable_add(&graph->overflow, p.hash,
-                                              (uint32_t)graph->n_nodes + 1, key_hash, &key) != 0) {
+  if (place->n_nodes != graph->n_nodes) { /* a type rule has made nodes */
+    gemel__cons_find(graph, op, attrs, n_inputs, inputs, &again, node);
+    place = &again;
+  }
+  if (place->slot == GEMEL__NO_SLOT &&
+      add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
   write_node(graph, op, attrs, n_outputs, types, (uint32_t)file, where.line);
-  if (n_inputs > 0) {
-    memcpy(graph->pool + graph->n_pool, inputs, n_inputs * sizeof *inputs);
+  for (k = 0; k < n_inputs; k++) {
+    graph->pool[graph->n_pool++] = inputs[k];
   }
-  graph->n_pool += n_inputs;
   *node = (uint32_t)graph->n_nodes++;
   graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  if (p.slot != NO_SLOT) {
-    graph->slots[p.slot] = *node;
-    graph->tags[p.slot] = tag_of(p.hash);
+  if (place->slot != GEMEL__NO_SLOT) {
+    graph->slots[place->slot] = *node;
+    graph->tags[place->slot] = tag_of(place->hash);
   }
   return GEMEL_OK;
 }
@@ -278,12 +307,12 @@ void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
   struct key key = {graph, record->op, record->attrs, record[1].in_begin - record->in_begin,
                     graph->pool + record->in_begin};
-  struct place p;
+  gemel__place p;
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }
-  p = find(&key);
-  if (p.slot != NO_SLOT) {
+  find(&key, &p);
+  if (p.slot != GEMEL__NO_SLOT) {
     graph->tags[p.slot] = 0;
   } else {
     gemel__idtable_remove_last(&graph->overflow, p.hash, node + 1);

@@ -12,19 +12,36 @@
 /* Makes the first room in an empty graph; 0, or -1 when memory is out. */
 int gemel__graph_reserve(gemel_graph *graph);
 
+/* Slots of the window table a node (cons.c). */
+#define GEMEL__SPREAD 3
+
 /* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a
  * graph of millions of nodes built at random that is most of the time that a node takes. */
-void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node);
+static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
+  gemel__prefetch(graph->tags + (size_t)node * GEMEL__SPREAD);
+  gemel__prefetch(graph->slots + (size_t)node * GEMEL__SPREAD);
+}
 
-/* The node (OP, ATTRS, INPUTS), if the graph has it: 1 and *NODE. */
+/* Where a node is or would go: a slot of the window table, or GEMEL__NO_SLOT: the overflow. */
+typedef struct gemel__place {
+  uint64_t hash;
+  size_t slot;
+  size_t n_nodes; /* of the graph when this was found out */
+  uint32_t found; /* node id + 1; 0: not there */
+} gemel__place;
+
+#define GEMEL__NO_SLOT SIZE_MAX
+
+/* The node (OP, ATTRS, INPUTS) and its place: 1 and *NODE if the graph has it. */
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                     const gemel__ref *inputs, uint32_t *node);
+                     const gemel__ref *inputs, gemel__place *place, uint32_t *node);
 
-/* Appends a node that gemel__cons_find didn't find. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (too many
- * nodes, inputs or outputs) with the graph as it was. */
+/* Appends a node that gemel__cons_find didn't find, at the PLACE that it gave. GEMEL_NO_MEMORY or
+ * GEMEL_UNSUPPORTED (too many nodes, inputs or outputs) with the graph as it was. */
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, size_t n_outputs, const gemel_type *types,
-                                gemel_location where, uint32_t *node);
+                                const gemel__ref *inputs, const gemel__place *place,
+                                size_t n_outputs, const gemel_type *types, gemel_location where,
+                                uint32_t *node);
 
 /* Takes NODE out again if it is the last one. */
 void gemel__graph_pop(gemel_graph *graph, uint32_t node);

@@ -26,8 +26,21 @@ typedef struct gemel__stable {
 void *gemel__stable_push(gemel__stable *array);
 /* Takes the last element out again. Call with the context locked. */
 void gemel__stable_pop(gemel__stable *array);
+/* Chunk k holds GEMEL__FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top
+ * bit. */
+#define GEMEL__FIRST_CHUNK 64u
+static inline unsigned gemel__stable_chunk(uint32_t id, uint32_t *offset) {
+  uint32_t scaled = id / GEMEL__FIRST_CHUNK + 1;
+  unsigned chunk = 31u - (unsigned)__builtin_clz(scaled);
+  *offset = id - GEMEL__FIRST_CHUNK * ((1u << chunk) - 1);
+  return chunk;
+}
 /* Element ID (< count). Lock-free. */
-void *gemel__stable_at(const gemel__stable *array, uint32_t id);
+static inline void *gemel__stable_at(const gemel__stable *array, uint32_t id) {
+  uint32_t offset;
+  unsigned chunk = gemel__stable_chunk(id, &offset);
+  return (char *)array->chunks[chunk] + offset * array->element_bytes;
+}
 /* How many elements there are, and whether ID is one. Lock-free. */
 static inline uint32_t gemel__stable_count(const gemel__stable *array) {
   return __atomic_load_n(&array->count, __ATOMIC_ACQUIRE);
@@ -72,6 +85,7 @@ struct gemel__attrs {
   size_t count;
   const gemel_attr *values; /* in schema order, deep copies owned by the context */
   int has_runtime;          /* a dim of it holds an INPUT atom */
+  uint32_t nesting;         /* of its most nested graph; 0: it holds none */
 };
 
 typedef struct gemel__op {

@@ -472,7 +472,9 @@ int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value)
       !gemel__dim_constant_of(gemel__dim_at(context->dims, dim), &found)) {
     return 0;
   }
-  *value = found;
+  if (value != NULL) {
+    *value = found;
+  }
   return 1;
 }
 
@@ -480,7 +482,7 @@ size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_
   const char *source =
       gemel__dim_exists(context, dim) ? gemel__dim_at(context->dims, dim)->facts.text : "?";
   size_t length = strlen(source);
-  if (bytes) {
+  if (bytes && text != NULL) {
     size_t n = length < bytes ? length : bytes - 1;
     memcpy(text, source, n);
     text[n] = 0;

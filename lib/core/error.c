@@ -38,6 +38,10 @@ gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *fo
   return status;
 }
 
+gemel_status gemel__null(gemel_error *error, const char *what) {
+  return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is null", what);
+}
+
 gemel_status gemel__no_memory(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_NO_MEMORY, "out of memory for %s", what);
 }

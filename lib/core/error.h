@@ -22,6 +22,9 @@ gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *fo
 gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char *format,
                             va_list args) GEMEL__PRINTF(3, 0);
 
+/* GEMEL_BAD_ARGUMENT: "WHAT is null", for what a public function can't do without. */
+gemel_status gemel__null(gemel_error *error, const char *what);
+
 /* Sets GEMEL_NO_MEMORY; WHAT names what there was no memory for. Needs none itself. */
 gemel_status gemel__no_memory(gemel_error *error, const char *what);
 

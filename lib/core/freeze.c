@@ -88,6 +88,15 @@ static int copy_arrays(gemel_graph *copy, const gemel_graph *g) {
   return 0;
 }
 
+static uint32_t nesting_of(const gemel_graph *graph) {
+  uint32_t most = 0;
+  for (size_t k = 0; k < graph->n_nodes; k++) {
+    uint32_t inside = gemel__attrs_at(graph->context, graph->nodes[k].attrs)->nesting;
+    most = inside > most ? inside : most;
+  }
+  return most + 1;
+}
+
 gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
   gemel_graph *copy = gemel__alloc_zeroed(sizeof *copy);
   if (copy == NULL) {
@@ -95,6 +104,7 @@ gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
   }
   copy->context = graph->context;
   copy->frozen = 1;
+  copy->nesting = nesting_of(graph);
   copy->n_nodes = graph->n_nodes;
   copy->n_pool = graph->n_pool;
   copy->n_types = graph->n_types;

@@ -26,10 +26,18 @@ typedef struct gemel__node {
   uint32_t file; /* index in graph->files */
 } gemel__node;
 
+/* Has the cache line at P fetched. The empty statement keeps gcc from taking a function that does
+ * no more than this for one without effects, whose calls it drops. */
+static inline void gemel__prefetch(const void *p) {
+  __builtin_prefetch(p);
+  __asm__ volatile("");
+}
+
 struct gemel_graph {
   gemel_context *context;
   long references;
   int frozen;
+  uint32_t nesting; /* of a frozen graph: 1, or 1 more than its most nested body */
   gemel_error error;
   gemel__node *nodes; /* n_nodes + 1 records: the last is a sentinel whose in_begin ends the pool */
   size_t n_nodes, node_capacity;

@@ -9,26 +9,15 @@
 #include "core/alloc.h"
 #include "core/context.h"
 
-#define FIRST_CHUNK 64u
-
-/* Chunk k holds FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top bit.
- */
-static unsigned chunk_of(uint32_t id, uint32_t *offset) {
-  uint32_t scaled = id / FIRST_CHUNK + 1;
-  unsigned chunk = 31u - (unsigned)__builtin_clz(scaled);
-  *offset = id - FIRST_CHUNK * ((1u << chunk) - 1);
-  return chunk;
-}
-
 void *gemel__stable_push(gemel__stable *array) {
   uint32_t offset;
-  unsigned chunk = chunk_of(array->count, &offset);
+  unsigned chunk = gemel__stable_chunk(array->count, &offset);
   if (chunk >= sizeof array->chunks / sizeof *array->chunks) {
     return NULL;
   }
   if (array->chunks[chunk] == NULL) {
     array->chunks[chunk] =
-        gemel__alloc_zeroed(((size_t)FIRST_CHUNK << chunk) * array->element_bytes);
+        gemel__alloc_zeroed(((size_t)GEMEL__FIRST_CHUNK << chunk) * array->element_bytes);
     if (array->chunks[chunk] == NULL) {
       return NULL;
     }
@@ -42,16 +31,10 @@ void gemel__stable_pop(gemel__stable *array) {
   __atomic_store_n(&array->count, array->count - 1, __ATOMIC_RELEASE);
 }
 
-void *gemel__stable_at(const gemel__stable *array, uint32_t id) {
-  uint32_t offset;
-  unsigned chunk = chunk_of(id, &offset);
-  return (char *)array->chunks[chunk] + offset * array->element_bytes;
-}
-
 void gemel__stable_clear(gemel__stable *array) {
   size_t k;
   for (k = 0; k < sizeof array->chunks / sizeof *array->chunks; k++) {
-    gemel__free(array->chunks[k], ((size_t)FIRST_CHUNK << k) * array->element_bytes);
+    gemel__free(array->chunks[k], ((size_t)GEMEL__FIRST_CHUNK << k) * array->element_bytes);
     array->chunks[k] = NULL;
   }
   array->count = 0;

@@ -251,30 +251,37 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
 }
 
 gemel_view gemel_tensor_view(const gemel_tensor *tensor) {
-  gemel_view view = {tensor->dtype, tensor->rank, tensor->shape, tensor->strides, tensor->data};
+  gemel_view view = {GEMEL_BOOL, 0, NULL, NULL, NULL};
+  if (tensor != NULL) {
+    view.dtype = tensor->dtype;
+    view.rank = tensor->rank;
+    view.shape = tensor->shape;
+    view.strides = tensor->strides;
+    view.data = tensor->data;
+  }
   return view;
 }
 
 gemel_dtype gemel_tensor_dtype(const gemel_tensor *tensor) {
-  return tensor->dtype;
+  return tensor != NULL ? tensor->dtype : GEMEL_BOOL;
 }
 
 int gemel_tensor_rank(const gemel_tensor *tensor) {
-  return tensor->rank;
+  return tensor != NULL ? tensor->rank : 0;
 }
 
 const int64_t *gemel_tensor_shape(const gemel_tensor *tensor) {
-  return tensor->shape;
+  return tensor != NULL ? tensor->shape : NULL;
 }
 
 void *gemel_tensor_data(const gemel_tensor *tensor) {
-  return tensor->data;
+  return tensor != NULL ? tensor->data : NULL;
 }
 
 int64_t gemel_tensor_elements(const gemel_tensor *tensor) {
-  int64_t elements = 1;
+  int64_t elements = tensor != NULL;
   int k;
-  for (k = 0; k < tensor->rank; k++) {
+  for (k = 0; tensor != NULL && k < tensor->rank; k++) {
     if (tensor->shape[k] == 0) {
       return 0;
     }

@@ -109,6 +109,10 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
 
 /* The type, or for an id that is none "no type", which looks like a scalar of bools. */
 static const struct gemel__type *look_at(const gemel_context *context, gemel_type type) {
+  static const struct gemel__type none = {0};
+  if (context == NULL) {
+    return &none;
+  }
   return gemel__type_at(context, gemel__stable_has(&context->types, type) ? type : GEMEL_TYPE_NONE);
 }
 
@@ -162,10 +166,13 @@ size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, si
   size_t used = 0;
   char piece[16];
   int k;
+  if (text == NULL) {
+    bytes = 0;
+  }
   if (bytes > 0) {
     text[0] = '\0';
   }
-  if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&context->types, type)) {
+  if (context == NULL || type == GEMEL_TYPE_NONE || !gemel__stable_has(&context->types, type)) {
     append(text, bytes, &used, "no type");
     return used;
   }

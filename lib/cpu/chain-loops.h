@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The links of chains for one element type and one instruction set. The includer defines T, TAG,
- * ISA and WIDTH, the bytes of a vector register. No include guard: included many times.
+ * BITS (an integer as wide as T), ISA and WIDTH, the bytes of a vector register, and for x86 how
+ * intrinsics are named, MM_..._SUFFIX. No include guard:
+ * included many times.
  */
 #define NAME(name) GEMEL__PASTE3(name, TAG, ISA)
 #define vec NAME(vec)
@@ -21,17 +23,6 @@ typedef void (*link_function)(vec, vec, vec, vec, vec, vec, vec, vec, const geme
 static void NAME(load)(PARAMETERS) {
   const vec *p = (const vec *)(link->operand + at);
   EACH(LOAD_ONE)
-  CALL(link + 1);
-}
-
-/* The same, fetching what comes next: loads that wait for memory would fill the processor's window
- * and hold up the arithmetic behind them. */
-#define LOAD_AHEAD(a, k)                                                                           \
-  a = p[k];                                                                                        \
-  __builtin_prefetch((const char *)(p + k) + AHEAD, 0, 3);
-static void NAME(load_ahead)(PARAMETERS) {
-  const vec *p = (const vec *)(link->operand + at);
-  EACH(LOAD_AHEAD)
   CALL(link + 1);
 }
 
@@ -65,11 +56,38 @@ static void NAME(stream)(PARAMETERS) {
     CALL(link + 1);                                                                                \
   }
 
-/* The one that the comparison names; of two zeros, both bits together (or either) make the sign;
- * all bits, a NaN, where nothing compares. */
-#define EXTREME(a, b, first, second, zeros)                                                        \
-  (vec)(((bits)(a) & (first)) | ((bits)(b) & (second)) |                                           \
-        (((bits)(a)zeros(bits)(b)) & ((a) == (b))) | ~((first) | (second) | ((a) == (b))))
+/* The larger (smaller) of the two, and B where they are equal or one is a NaN: what processors have
+ * as one instruction. */
+#ifdef MM
+#define HIGHER(a, b) GEMEL__PASTE3(MM, max, SUFFIX)(a, b)
+#define LOWER(a, b) GEMEL__PASTE3(MM, min, SUFFIX)(a, b)
+#else
+#define HIGHER(a, b) (vec)(((bits)(a) & ((a) > (b))) | ((bits)(b) & ~((a) > (b))))
+#define LOWER(a, b) (vec)(((bits)(a) & ((a) < (b))) | ((bits)(b) & ~((a) < (b))))
+#endif
+
+/* Asked both ways round, only zeros of different signs give different bits: both together (or
+ * either) make the sign. All bits, a NaN, where nothing compares. */
+#define EXTREME(a, x, which, zeros)                                                                \
+  a = (vec)(((bits)which(a, x) zeros(bits) which(x, a)) | ~((a > x) | (a < x) | (a == x)));
+#define MAXIMUM(a, x) EXTREME(a, x, HIGHER, &)
+#define MINIMUM(a, x) EXTREME(a, x, LOWER, |)
+
+/* With an X that is the same everywhere, the correction is an addend worked out once: -0 changes
+ * nothing, +0 the sign of zeros only, and a NaN all. */
+#define ADDEND(x, zero) (vec)(((x != x) & (bits)x) | ((x == x) & ~(zero) & (bits) - (vec){0}))
+#define POSITIVE_ZERO(x) ((bits)x == 0)
+#define NEGATIVE_ZERO(x) ((bits)x == (bits) - (vec){0})
+#define MAXIMUM_FIXED(a, x) a = HIGHER(x, a) + addend;
+#define MINIMUM_FIXED(a, x) a = -(addend - LOWER(x, a));
+
+#define EXTREME_LINK(name, step, zero)                                                             \
+  static void NAME(name)(PARAMETERS) {                                                             \
+    const vec x = *(const vec *)link->operand, addend = ADDEND(x, zero(x));                        \
+    step(a0, x) step(a1, x) step(a2, x) step(a3, x);                                               \
+    step(a4, x) step(a5, x) step(a6, x) step(a7, x);                                               \
+    CALL(link + 1);                                                                                \
+  }
 
 #define ADD_LEFT(a, x) a = a + x;
 #define ADD_RIGHT(a, x) a = x + a;
@@ -83,8 +101,6 @@ static void NAME(stream)(PARAMETERS) {
 #define DIV_LEFT(a, x) a = a / x;
 #define DIV_RIGHT(a, x) a = x / a;
 #define DIV_BOTH(a, x) a = a / a;
-#define MAXIMUM(a, x) a = EXTREME(a, x, a > x, a < x, &);
-#define MINIMUM(a, x) a = EXTREME(a, x, a<x, a> x, |);
 #define NEGATE(a, x) a = -a;
 /* -0 has the sign bit alone; a comparison gives all bits or none. */
 #define CLEAR_SIGN(a, x) a = (vec)((bits)a & ~(bits) - (vec){0});
@@ -111,9 +127,9 @@ LINK(div_both, DIV_BOTH)
 FIXED_LINK(div_left_fixed, DIV_LEFT)
 FIXED_LINK(div_right_fixed, DIV_RIGHT)
 LINK(maximum, MAXIMUM)
-FIXED_LINK(maximum_fixed, MAXIMUM)
+EXTREME_LINK(maximum_fixed, MAXIMUM_FIXED, POSITIVE_ZERO)
 LINK(minimum, MINIMUM)
-FIXED_LINK(minimum_fixed, MINIMUM)
+EXTREME_LINK(minimum_fixed, MINIMUM_FIXED, NEGATIVE_ZERO)
 LINK(neg, NEGATE)
 LINK(abs, CLEAR_SIGN)
 LINK(relu, KEEP_POSITIVE)
@@ -150,8 +166,7 @@ static size_t NAME(blocks)(const gemel__link *link, size_t bytes) {
   return at;
 }
 
-static const family NAME(family) = {NAME(links), F(load),   F(load_ahead),
-                                    F(store),    F(stream), NAME(blocks)};
+static const family NAME(family) = {NAME(links), F(load), F(store), F(stream), NAME(blocks)};
 
 #undef NAME
 #undef vec
@@ -160,7 +175,6 @@ static const family NAME(family) = {NAME(links), F(load),   F(load_ahead),
 #undef CALL
 #undef EACH
 #undef LOAD_ONE
-#undef LOAD_AHEAD
 #undef STORE_ONE
 #undef STREAM_ONE
 #undef LINK
@@ -189,5 +203,14 @@ static const family NAME(family) = {NAME(links), F(load),   F(load_ahead),
 #undef EXTREME
 #undef MAXIMUM
 #undef MINIMUM
+#undef MAXIMUM_FIXED
+#undef MINIMUM_FIXED
+#undef EXTREME_LINK
+#undef ADDEND
+#undef POSITIVE_ZERO
+#undef NEGATIVE_ZERO
+#undef HIGHER
+#undef LOWER
+#undef SUFFIX
 #undef T
 #undef TAG

@@ -16,17 +16,16 @@
 
 #if defined(__GNUC__)
 
-enum { AHEAD = 8 << 10 }; /* bytes that are fetched before they are read */
-
 /* What there is for one dtype and instruction set. */
 typedef struct gemel__chain_family {
   const gemel__chain_function (*links)[GEMEL__CHAIN_SIDES];
-  gemel__chain_function load, load_ahead, store, stream;
+  gemel__chain_function load, store, stream;
   size_t (*blocks)(const gemel__link *link, size_t bytes);
 } family;
 
 #if GEMEL__X86
 #include <immintrin.h>
+#define MM _mm
 #define STREAM(p, a) _mm_stream_si128((__m128i *)(p), (__m128i)(a))
 #else
 #define STREAM(p, a) (*(p) = (a))
@@ -36,44 +35,54 @@ typedef struct gemel__chain_family {
 #define T float
 #define TAG f32
 #define BITS int32_t
+#define SUFFIX ps
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
 #define BITS int64_t
+#define SUFFIX pd
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
 #undef STREAM
+#undef MM
 
 #if GEMEL__X86
 GEMEL__BEGIN_AVX2
+#define MM _mm256
 #define STREAM(p, a) _mm256_stream_si256((__m256i *)(p), (__m256i)(a))
 #define ISA avx2
 #define WIDTH 32
 #define T float
 #define TAG f32
 #define BITS int32_t
+#define SUFFIX ps
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
 #define BITS int64_t
+#define SUFFIX pd
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
 #undef STREAM
+#undef MM
 GEMEL__END_VARIANT
 
 GEMEL__BEGIN_AVX512
+#define MM _mm512
 #define STREAM(p, a) _mm512_stream_si512((void *)(p), (__m512i)(a))
 #define ISA avx512
 #define WIDTH 64
 #define T float
 #define TAG f32
 #define BITS int32_t
+#define SUFFIX ps
 #include "cpu/chain-loops.h"
 #define T double
 #define TAG f64
 #define BITS int64_t
+#define SUFFIX pd
 #include "cpu/chain-loops.h"
 #undef ISA
 #undef WIDTH
@@ -100,39 +109,41 @@ gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtyp
   return f != NULL ? f->links[row->index][side] : NULL;
 }
 
-void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot) {
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot,
+                         int fixed) {
   chain->functions[chain->n_links] = step;
+  chain->fixed[chain->n_links] = (uint8_t)(fixed != 0);
   chain->slots[chain->n_links++] = slot;
 }
 
-void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead) {
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot) {
   memset(chain, 0, sizeof *chain);
   chain->dtype = dtype;
   chain->family = family_of(dtype);
-  gemel__chain_append(chain, ahead ? chain->family->load_ahead : chain->family->load, slot);
+  gemel__chain_append(chain, chain->family->load, slot, 0);
 }
 
 void gemel__chain_end(gemel__chain *chain, uint16_t slot) {
-  gemel__chain_append(chain, chain->family->store, slot);
+  gemel__chain_append(chain, chain->family->store, slot, 0);
 }
 
 enum { LINE = 64, BLOCK = 8 * LINE };
+_Static_assert(BLOCK <= GEMEL__CHAIN_FIXED, "the block at the end fits into what is filled");
 
 /* The last BYTES < BLOCK bytes, from AT on. */
-static void run_rest(const family *f, const gemel__link *links, uint32_t n, size_t at,
-                     size_t bytes) {
+static void run_rest(const gemel__chain *chain, const gemel__link *links, size_t at, size_t bytes) {
   _Alignas(64) char blocks[GEMEL__CHAIN_LINKS + 2][BLOCK];
   gemel__link rest[GEMEL__CHAIN_LINKS + 2];
-  uint32_t k;
+  uint32_t k, n = chain->n_links;
   for (k = 0; k < n; k++) {
     rest[k].run = links[k].run;
-    rest[k].operand = blocks[k];
-    if (k + 1 < n) {
+    rest[k].operand = chain->fixed[k] ? links[k].operand : blocks[k];
+    if (k + 1 < n && !chain->fixed[k]) {
       memset(blocks[k], 0, BLOCK);
       memcpy(blocks[k], links[k].operand + at, bytes);
     }
   }
-  f->blocks(rest, BLOCK);
+  chain->family->blocks(rest, BLOCK);
   memcpy(links[n - 1].operand + at, blocks[n - 1], bytes);
 }
 
@@ -151,7 +162,7 @@ void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
   done = f->blocks(links, bytes);
   if (done < bytes) {
     links[k - 1].run = f->store;
-    run_rest(f, links, chain->n_links, done, bytes - done);
+    run_rest(chain, links, done, bytes - done);
   }
 }
 
@@ -163,12 +174,13 @@ gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtyp
   return NULL;
 }
 
-void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead) {
-  (void)chain, (void)dtype, (void)slot, (void)ahead;
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot) {
+  (void)chain, (void)dtype, (void)slot;
 }
 
-void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot) {
-  (void)chain, (void)step, (void)slot;
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot,
+                         int fixed) {
+  (void)chain, (void)step, (void)slot, (void)fixed;
 }
 
 void gemel__chain_end(gemel__chain *chain, uint16_t slot) {

@@ -16,8 +16,9 @@
 #include "ops/ops.h"
 
 enum {
-  GEMEL__CHAIN_LINKS = 16,     /* steps in a chain at most */
-  GEMEL__CHAIN_ELEMENTS = 1024 /* of a loop, from which chains pay */
+  GEMEL__CHAIN_LINKS = 16,      /* steps in a chain at most */
+  GEMEL__CHAIN_ELEMENTS = 1024, /* of a loop, from which chains pay */
+  GEMEL__CHAIN_FIXED = 512      /* bytes of an operand that is the same everywhere that are read */
 };
 
 /* Which operand of a step is the register's value. */
@@ -45,18 +46,18 @@ typedef struct gemel__chain {
   int streamed; /* the result is written past the cache if it is aligned */
   gemel__chain_function functions[GEMEL__CHAIN_LINKS + 2];
   uint16_t slots[GEMEL__CHAIN_LINKS + 2];
+  uint8_t fixed[GEMEL__CHAIN_LINKS + 2]; /* the slot is read at its beginning only */
 } gemel__chain;
 
 /* The link of a scalar operation, or NULL if it can't be in a chain. */
 gemel__chain_function gemel__chain_step(const gemel__scalar_row *row, gemel_dtype dtype,
                                         gemel__chain_side side);
 
-/* Starts a chain on elements of DTYPE, the value at SLOT being its first operand. AHEAD: that comes
- * from memory, so it is fetched ahead of the loads. */
-void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot, int ahead);
+/* Starts a chain on elements of DTYPE, the value at SLOT being its first operand. */
+void gemel__chain_begin(gemel__chain *chain, gemel_dtype dtype, uint16_t slot);
 
-/* Appends a step whose other operand is at SLOT. */
-void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot);
+/* Appends a step whose other operand is at SLOT; FIXED: STEP was asked for with a side that is. */
+void gemel__chain_append(gemel__chain *chain, gemel__chain_function step, uint16_t slot, int fixed);
 
 /* Ends the chain: its result goes to SLOT. */
 void gemel__chain_end(gemel__chain *chain, uint16_t slot);

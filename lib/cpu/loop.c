@@ -19,6 +19,8 @@ enum {
   TILE_BUDGET = 24 << 10, /* bytes of all slots of a tile: most of a first-level cache */
   TILE_MIN = 256,         /* elements; fewer would be all overhead */
   TILE_MAX = 4096,
+  TILE_STRAIGHT = 64 << 10,  /* of a loop that is one chain */
+  SHARES = 8,                /* of a thread, at least, where tiles are big */
   TILE_STEP = 256,           /* elements of a share of an overlapped tile */
   OVERLAP_BYTES = 2 << 20,   /* of operands and results, from which memory is overlapped */
   PARALLEL_WORK = 128 << 10, /* element-steps from which waking threads pays */
@@ -60,46 +62,74 @@ static void set_shares(gemel__loop *loop) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     gemel__load *load = &loop->loads[k];
-    load->share = load->ahead ? 0 : share_of(loop, load->element_bytes);
+    load->share = share_of(loop, load->element_bytes);
   }
   for (k = 0; k < loop->n_stores; k++) {
     loop->stores[k].share = share_of(loop, loop->stores[k].element_bytes);
   }
 }
 
-int gemel__loop_overlaps(int64_t bytes) {
-  return bytes > OVERLAP_BYTES;
+/* Elements of a tile's buffers: no more than are ever read. */
+static int64_t filled(const gemel__loop *loop) {
+  int64_t tile = loop->straight ? GEMEL__CHAIN_FIXED : loop->tile;
+  return tile < loop->elements ? tile : loop->elements;
 }
 
-/* Bytes of an element of the operands that the loop has to fetch itself. */
-static int64_t to_fetch(const gemel__loop *loop) {
+/* Bytes of an element of the operands that lie in order. */
+static int64_t direct_bytes(const gemel__loop *loop) {
   int64_t bytes = 0;
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
-    bytes += load->kind == GEMEL__LOAD_DIRECT && !load->ahead ? load->element_bytes : 0;
+    bytes += load->kind == GEMEL__LOAD_DIRECT ? load->element_bytes : 0;
   }
   return bytes;
 }
 
+/* 1 if all the loop does is one chain from operands to results. */
+static int is_straight(const gemel__loop *loop, int streamed) {
+  const gemel__chain *chain = loop->n_steps == 1 ? loop->steps[0].chain : NULL;
+  uint32_t k;
+  for (k = 0; chain != NULL && k < loop->n_loads; k++) {
+    const gemel__load *load = &loop->loads[k];
+    if (load->kind == GEMEL__LOAD_GATHER ||
+        (load->kind == GEMEL__LOAD_FIXED && load->slot == chain->slots[0])) {
+      return 0;
+    }
+  }
+  return chain != NULL && !streamed && loop->n_stores == 1;
+}
+
+/* Tiles that fit into the first-level cache with all that happens to them. */
+static int64_t small_tile(const gemel__loop *loop, int64_t bytes) {
+  int64_t tile = TILE_BUDGET / bytes, most = (int64_t)TILE_STEP * (loop->n_steps + 1);
+  most = loop->overlap && most < TILE_MAX ? most : TILE_MAX;
+  tile = tile < most ? tile : most;
+  return tile < TILE_MIN ? TILE_MIN : tile - tile % TILE_MIN;
+}
+
+/* Each end of a tile stops the processor's pipeline, so a loop that keeps nothing in the cache
+ * takes big ones: as many as share the work out evenly. */
+static int64_t big_tile(const gemel__loop *loop, int threads) {
+  int64_t tile = loop->elements / (SHARES * (int64_t)(threads > 1 ? threads : 1));
+  tile = tile < TILE_STRAIGHT ? tile : TILE_STRAIGHT;
+  return tile < TILE_MAX ? TILE_MAX : tile - tile % TILE_MIN;
+}
+
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   int streamed = add_spares(loop);
-  int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest);
-  int64_t tile = TILE_BUDGET / bytes, n, work;
-  loop->overlap = streamed > 0 || gemel__loop_overlaps(to_fetch(loop) * loop->elements);
-  if (loop->overlap && tile > (int64_t)TILE_STEP * (loop->n_steps + 1)) {
-    tile = (int64_t)TILE_STEP * (loop->n_steps + 1);
-  }
-  tile = tile < TILE_MIN ? TILE_MIN : tile > TILE_MAX ? TILE_MAX : tile;
-  tile -= tile % TILE_MIN;
-  loop->tile = tile;
+  int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest), n, work;
+  loop->straight = (uint8_t)is_straight(loop, streamed);
+  loop->overlap =
+      !loop->straight && (streamed > 0 || direct_bytes(loop) * loop->elements > OVERLAP_BYTES);
+  loop->tile = loop->straight ? big_tile(loop, threads) : small_tile(loop, bytes);
   set_shares(loop);
-  n = tile < loop->elements ? tile : loop->elements;
+  n = filled(loop);
   loop->buffer_bytes = ((size_t)n * widest + LINE - 1) / LINE * LINE;
   loop->n_buffers_all = (uint16_t)(loop->n_buffers + streamed);
   loop->stream = gemel__stream_best();
   work = loop->elements * (int64_t)(loop->n_steps + loop->n_loads + loop->n_stores);
-  loop->threads = work < PARALLEL_WORK || loop->elements <= tile ? 1 : threads;
+  loop->threads = work < PARALLEL_WORK || loop->elements <= loop->tile ? 1 : threads;
 }
 
 size_t gemel__loop_scratch(const gemel__loop *loop) {
@@ -267,7 +297,7 @@ static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char 
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_FIXED) {
-      fill(load->element_bytes, tile, s.slots[load->slot], load->data);
+      fill(load->element_bytes, filled(loop), s.slots[load->slot], load->data);
     }
   }
   end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;

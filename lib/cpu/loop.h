@@ -33,7 +33,6 @@ typedef struct gemel__load {
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t kind;
-  uint8_t ahead; /* a chain that reads it fetches it itself */
 } gemel__load;
 
 typedef struct gemel__store {
@@ -59,7 +58,9 @@ typedef struct gemel__loop {
   int threads;
   const int64_t *sizes;
   uint32_t n_loads, n_stores, n_steps;
-  uint8_t fenced;                    /* a chain writes past the cache */
+  uint8_t fenced; /* a chain writes past the cache */
+  uint8_t
+      straight; /* one chain, from operands to results: fixed slots are read at their beginning */
   uint16_t n_buffers, n_buffers_all; /* without and with the spare ones */
   uint16_t overlap; /* 1: fetch the next tile's operands and write the last one's results while
                        this one is computed */
@@ -69,9 +70,6 @@ typedef struct gemel__loop {
   const gemel__step *steps;
   gemel__stream stream;
 } gemel__loop;
-
-/* 1 if BYTES of operands are so many that memory is worth overlapping with computation. */
-int gemel__loop_overlaps(int64_t bytes);
 
 /* Chooses TILE, BUFFER_BYTES and THREADS (at most THREADS) for a loop whose other members are set;
  * WIDEST is the largest element in bytes of any slot. */

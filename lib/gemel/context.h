@@ -52,11 +52,11 @@ gemel_dim gemel_dim_floordiv(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_min(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_max(gemel_context *context, gemel_dim a, gemel_dim b);
 
-/* 1 and *VALUE if DIM is a constant, else 0. */
+/* 1 and *VALUE (which may be NULL) if DIM is a constant, else 0. */
 int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value);
 
-/* Writes DIM as text that parses back ("2*N + 1"), truncated to BYTES bytes with its NUL; returns
- * the length that the whole text has, as snprintf does. */
+/* Writes DIM as text that parses back ("2*N + 1"; "?" for no dim), truncated to BYTES bytes with
+ * its NUL; returns the length that the whole text has, as snprintf does. */
 size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_t bytes);
 
 /* ---- Types ------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ int gemel_type_rank(gemel_context *context, gemel_type type);
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type);
 int gemel_type_space(gemel_context *context, gemel_type type);
 
-/* Writes TYPE as text ("f32[N, 3]"); as gemel_dim_format. */
+/* Writes TYPE as text ("f32[N, 3]", "no type"); as gemel_dim_format. */
 size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, size_t bytes);
 
 #ifdef __cplusplus

@@ -60,7 +60,7 @@ gemel_status gemel_dtype_by_name(const char *name, gemel_dtype *dtype);
 
 /* The smallest dtype that holds both, by NumPy's table (i32 with f32 gives f64, u64 with i64 gives
  * f64; bf16 with f16 gives f32, bf16 otherwise behaves as f16 does). Thread-safe.
- * Source: numpy.promote_types, NumPy 1.24. */
+ * Source: numpy.promote_types; compared with NumPy 2.4.6. */
 gemel_dtype gemel_promote(gemel_dtype a, gemel_dtype b);
 
 #ifdef __cplusplus

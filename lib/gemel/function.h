@@ -33,11 +33,14 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
                               gemel_error *error);
 
 /* Calls FUNCTION: INPUTS[k] for each graph input, any strides. OUTPUTS[k] may come in as NULL (a
- * new tensor is made) or as a tensor of the right dtype and shape that no input overlaps (it is
- * filled; its strides may be any). Results never share memory with inputs or each other. On failure
- * new tensors are released and OUTPUTS is as before, though given tensors may be partly written.
- * Errors: GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index
- * out of range), GEMEL_NO_MEMORY. One call of a function at a time. */
+ * new tensor is made) or as a tensor of the right dtype and shape (it is filled; its strides may be
+ * any). A given tensor may overlap inputs, or be one: it is written when all has been computed.
+ * New tensors share memory with nothing. On failure they are released and OUTPUTS is as before,
+ * though given tensors that overlap no input may be partly written. Errors: GEMEL_BAD_TYPE,
+ * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range),
+ * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_UNSUPPORTED
+ * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. One call of a
+ * function at a time. */
 gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
                         gemel_tensor **outputs, gemel_error *error);
 

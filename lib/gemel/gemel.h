@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Everything that libgemel offers. (The harness is apart: <gemel/verify.h>, libgemel-verify.)
+ *
+ * NULL is harmless for every pointer of every function. Where it stands for something that the
+ * function can't do without, the result says "nothing" in its own way: GEMEL_BAD_ARGUMENT, NULL,
+ * the null value, GEMEL_DIM_NONE, GEMEL_TYPE_NONE, 0. Where a function allows it, its header says
+ * what it means; a `gemel_error *` may always be NULL. Not looked at are the insides of what is
+ * given: arrays shorter than their count, objects already freed.
  */
 #ifndef GEMEL_GEMEL_H
 #define GEMEL_GEMEL_H

@@ -18,7 +18,8 @@ extern "C" {
  * derivative is appended; cost linear in the graph. Nodes appended before an error stay (unused),
  * and GRADIENTS may be written in part. Errors: GEMEL_NOT_DIFFERENTIABLE (names the node),
  * GEMEL_BAD_TYPE (not of a float dtype, a seed's type, a rule whose result doesn't fit),
- * GEMEL_BAD_ARGUMENT (null values, several graphs), GEMEL_NO_MEMORY; also the graph's. */
+ * GEMEL_BAD_ARGUMENT (null values, several graphs), GEMEL_UNSUPPORTED (bodies nested deeper than
+ * GEMEL_MAX_NESTING), GEMEL_NO_MEMORY; also the graph's. */
 gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const gemel_value *seeds,
                         size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
                         gemel_error *error);

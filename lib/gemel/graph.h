@@ -7,8 +7,8 @@
  *
  * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
  *
- * NULL for a graph, and values that are null or made up, are harmless everywhere: functions return
- * null, 0, NULL or GEMEL_BAD_ARGUMENT, whatever says "nothing" in their result.
+ * NULL for a graph, and values that are null or made up, are harmless everywhere, as NULL for any
+ * pointer is (see <gemel/gemel.h>).
  */
 #ifndef GEMEL_GRAPH_H
 #define GEMEL_GRAPH_H
@@ -129,6 +129,10 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
   a.u.graph = value;
   return a;
 }
+
+/* Graphs in graphs (the bodies of invoke) may be nested as deep as memory allows, and be built,
+ * checked, printed and stored; to be differentiated, run or verified, no more than this. */
+#define GEMEL_MAX_NESTING 32
 
 /* ---- Building ---- */
 

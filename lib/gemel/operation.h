@@ -29,7 +29,9 @@ enum {
   GEMEL_OP_ELEMENTWISE = 1 << 0, /* operands broadcast; output element depends on operand element */
   GEMEL_OP_COMMUTATIVE = 1 << 1, /* two operands may be swapped */
   GEMEL_OP_VIEW = 1 << 2,        /* output 0 may share input 0's memory: see view */
-  GEMEL_OP_SOURCE = 1 << 3       /* no inputs; input and constant are such */
+  GEMEL_OP_SOURCE = 1 << 3,      /* no inputs; input and constant are such */
+  GEMEL_OP_INEXACT = 1 << 4      /* no result is exact, on small integers either: it is made of exp,
+                                    say; the harness then looks for no exact ones */
 };
 
 /* ---- Type rule ---- */

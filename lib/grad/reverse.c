@@ -21,7 +21,7 @@ static void fetch_active(gemel__sweep *s, uint32_t node) {
   uint32_t count, k;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
   for (k = 0; k < count && k < 4; k++) {
-    __builtin_prefetch(&s->active[inputs[k].node]);
+    gemel__prefetch(&s->active[inputs[k].node]);
   }
 }
 
@@ -50,7 +50,7 @@ static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
     gemel_value both[2];
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;
-    sum = gemel_apply_at(s->graph, "add", 2, both, 0, NULL, where);
+    sum = gemel__apply(s->graph, s->op_add, 0, 2, both, where);
   }
   if (gemel_is_null(sum)) {
     return -1;
@@ -168,15 +168,15 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
   for (k = 0; k < count && k < 4; k++) {
     uint32_t input = inputs[k].node;
-    __builtin_prefetch(&s->active[input]);
-    __builtin_prefetch(&s->graph->node_types[input]);
-    __builtin_prefetch(s->first_slot != NULL ? (void *)&s->first_slot[input] : &s->slots[input], 1);
+    gemel__prefetch(&s->active[input]);
+    gemel__prefetch(&s->graph->node_types[input]);
+    gemel__prefetch(s->first_slot != NULL ? (void *)&s->first_slot[input] : &s->slots[input]);
   }
 }
 
 static void fetch_cotangent(gemel__sweep *s, const gemel__ref *slot) {
   if (slot->node != UINT32_MAX) {
-    __builtin_prefetch(&s->graph->node_types[slot->node]);
+    gemel__prefetch(&s->graph->node_types[slot->node]);
     gemel__cons_prefetch(s->graph, slot->node);
   }
 }

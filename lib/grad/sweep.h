@@ -16,6 +16,7 @@ typedef struct gemel__sweep {
   gemel__ref *slots;     /* a derivative a value; node == UINT32_MAX: none (zero) */
   size_t n_slots;
   uint32_t *first_slot; /* of each node; NULL when every node has one output */
+  uint32_t op_add;
   /* room for one node's rule */
   gemel_value *room;
   unsigned char *wanted;

@@ -98,7 +98,7 @@ BEGIN {
   print "#include <gemel/graph.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
   print "/* The graph of the first value that has one. */"
   print "static inline gemel_graph *gemel__graph_of(size_t n, const gemel_value *values) {"
-  print "  size_t k;\n  for (k = 0; k < n; k++) {\n    if (values[k].graph != NULL) {\n      return values[k].graph;\n    }\n  }\n  return NULL;\n}\n"
+  print "  size_t k;\n  for (k = 0; values != NULL && k < n; k++) {\n    if (values[k].graph != NULL) {\n      return values[k].graph;\n    }\n  }\n  return NULL;\n}\n"
 }
 
 /^(SCALAR|OP)\(/ { text = $0; open = 1; if ($0 ~ /"\)$/) { row(text); open = 0 } next }

@@ -10,6 +10,8 @@
 #include <gemel/grad.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
 #include "core/tensor.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -192,6 +194,19 @@ static gemel_status infer_invoke(gemel_infer *call) {
   return status;
 }
 
+/* ---- Nesting ---- */
+
+/* Differentiating and running a body inside another is a recursion, the only one here: a few
+ * kilobytes of stack for each level. */
+static gemel_status check_nesting(const gemel_graph *body, gemel_error *error) {
+  return body->nesting <= GEMEL_MAX_NESTING
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_UNSUPPORTED,
+                           "bodies are nested %u deep, and no more than %d can be differentiated "
+                           "or run",
+                           (unsigned)body->nesting, GEMEL_MAX_NESTING);
+}
+
 /* ---- Derivatives ---- */
 
 /* A body under construction: the copy of another, with more inputs. All arrays have room for the
@@ -218,6 +233,10 @@ static gemel_status derived_init(derived *d, const gemel_derive *call) {
   gemel_status status;
   memset(d, 0, sizeof *d);
   d->body = call->attrs[0].u.graph;
+  status = check_nesting(d->body, call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   d->n_inputs = call->n_inputs;
   d->n_outputs = call->n_outputs;
   d->room = 2 * d->n_inputs + d->n_outputs + 1; /* arguments: inputs, then tangents or cotangents */
@@ -432,6 +451,10 @@ static gemel_status prepare_invoke(gemel_kernel_call *call) {
   size_t n = call->n_inputs + call->n_outputs;
   gemel_options options = {
       .size = sizeof options, .threads = call->threads, .deterministic = call->deterministic};
+  gemel_status checked = check_nesting(call->attrs[0].u.graph, call->error);
+  if (checked != GEMEL_OK) {
+    return checked;
+  }
   memset(v, 0, sizeof *v);
   v->n_inputs = call->n_inputs;
   v->n_outputs = call->n_outputs;

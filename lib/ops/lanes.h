@@ -7,8 +7,24 @@
 #ifndef GEMEL__OPS_LANES_H
 #define GEMEL__OPS_LANES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <gemel/tensor.h>
+#include "ops/isa.h"
+
+/* Loops over N contiguous f32 or f64; OUT may be X. */
+typedef struct gemel__lane_kernels {
+  /* OUT[k] = exp(X[k] - MAX). */
+  void (*exp)(size_t n, const void *x, double max, void *out);
+  /* OUT[k] = X[k] / BY. */
+  void (*divide)(size_t n, const void *x, double by, void *out);
+  double (*sum)(size_t n, const void *x);
+  /* The sum of T[k] (MAX - X[k] + LOG_TOTAL). */
+  double (*weigh)(size_t n, const void *x, const void *t, double max, double log_total);
+} gemel__lane_kernels;
+
+/* DTYPE is f32 or f64; ISA must be one that the machine has. */
+const gemel__lane_kernels *gemel__lane_kernels_for(gemel_dtype dtype, gemel__isa isa);
 
 /* OUT = softmax of X along AXIS, both of one shape and float dtype. */
 void gemel__softmax_lanes(const gemel_view *x, const gemel_view *out, int axis, int threads);

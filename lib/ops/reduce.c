@@ -3,8 +3,13 @@
  * sum, prod, max and argmax: type rules, derivatives and samples. How they run is in reduce_run.c
  * and reduce_argmax.c.
  *
- * The derivative of a product is made of products of all the others, right also where elements are
- * 0, to second order: with P the product of an axis's nonzero elements and Z the number of its
+ * The derivative of a product is made of products of all the others. Along an axis of known size
+ * these come from halving: elements are multiplied in pairs, the products of the other pairs are
+ * found in the same way, and each is multiplied by its element's partner. That is a few nodes for
+ * each power of two, no element is divided by, and so it is right to any order, zeros or not.
+ *
+ * Where a size is a symbol, how often to halve is not known, and the rule is right to second order
+ * where elements are 0: with P the product of an axis's nonzero elements and Z the number of its
  * zeros, an element that isn't 0 gets the whole product divided by itself (whose own derivative is
  * this rule again); one that is 0 gets P if it is the only zero, and (sum of the zeros - itself) *
  * P if there are two: a number that is 0, but with the derivative P towards the other one.
@@ -187,13 +192,20 @@ static gemel_value number_like(const gemel_derive *call, gemel_value like, doubl
   return gemel_scalar_at(call->graph, dtype_of_value(like), number, call->where);
 }
 
-static gemel_value cast_like(const gemel_derive *call, gemel_value x, gemel_value like) {
+static gemel_value cast_to(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
   gemel_attr attr;
   if (gemel_is_null(x)) {
     return x;
   }
-  attr = gemel_attr_dtype("dtype", dtype_of_value(like));
+  attr = gemel_attr_dtype("dtype", dtype);
   return gemel_apply_at(call->graph, "cast", 1, &x, 1, &attr, call->where);
+}
+
+/* What counts are divided by in, and products made: an f16 holds nothing above 65504, a bf16 few
+ * integers above 256. */
+static gemel_dtype counting_dtype(gemel_value x) {
+  gemel_dtype dtype = dtype_of_value(x);
+  return gemel_dtype_size(dtype) < gemel_dtype_size(GEMEL_F32) ? GEMEL_F32 : dtype;
 }
 
 static gemel_status outcome(const gemel_derive *call) {
@@ -244,8 +256,8 @@ static gemel_value others_of_zero(const gemel_derive *call, gemel_value is_zero,
                 where3(call, apply2(call, "eq", zeros, two), other, none));
 }
 
-/* The product of all the other elements, for each element. */
-static gemel_value others(const gemel_derive *call) {
+/* The product of all the other elements, for each element, where sizes are symbols. */
+static gemel_value others_by_division(const gemel_derive *call) {
   gemel_value x = call->inputs[0];
   gemel_value is_zero = apply2(call, "eq", x, number_like(call, x, 0));
   gemel_value nonzero = where3(call, is_zero, number_like(call, x, 1), x);
@@ -253,6 +265,139 @@ static gemel_value others(const gemel_derive *call) {
   return GEMEL__FAULT(prod_grad_zeros)
              ? quotient
              : where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
+}
+
+/* ---- The same by halving, along one axis of known size ---- */
+
+enum { MOST_HALVINGS = 64 };
+
+/* One round: the first and second half, and what is left of an odd size. */
+typedef struct halving {
+  gemel_value first, second, rest;
+} halving;
+
+static int64_t known_size(gemel_value x, int axis) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  int64_t size;
+  gemel_dim dim = gemel_type_dims(context, gemel_value_type(x))[axis];
+  return gemel_dim_is_constant(context, dim, &size) ? size : -1;
+}
+
+/* Cuts X along AXIS into two parts of size HALF and one of size REST, which may be 0. */
+static halving cut(const gemel_derive *call, gemel_value x, int axis, int64_t half, int64_t rest) {
+  gemel_context *context = gemel_graph_context(call->graph);
+  gemel_dim sizes[3];
+  gemel_attr attrs[2];
+  halving h = {null_value, null_value, null_value};
+  gemel_value parts;
+  sizes[0] = sizes[1] = gemel_dim_constant(context, half);
+  sizes[2] = gemel_dim_constant(context, rest);
+  attrs[0] = gemel_attr_dims("sizes", rest > 0 ? 3 : 2, sizes);
+  attrs[1] = gemel_attr_int("axis", axis);
+  if (gemel_is_null(x)) {
+    return h;
+  }
+  parts = gemel_apply_at(call->graph, "split", 1, &x, 2, attrs, call->where);
+  h.first = gemel_value_output(parts, 0);
+  h.second = gemel_value_output(parts, 1);
+  h.rest = rest > 0 ? gemel_value_output(parts, 2) : null_value;
+  return h;
+}
+
+static gemel_value join_parts(const gemel_derive *call, int axis, size_t n,
+                              const gemel_value *parts) {
+  gemel_attr attr = gemel_attr_int("axis", axis);
+  for (size_t k = 0; k < n; k++) {
+    if (gemel_is_null(parts[k])) {
+      return null_value;
+    }
+  }
+  return gemel_apply_at(call->graph, "join", n, parts, 1, &attr, call->where);
+}
+
+/* Pairs of X: elements of the first half times those of the second, then what is left. */
+static gemel_value pair_up(const gemel_derive *call, int axis, const halving *h) {
+  gemel_value parts[2] = {apply2(call, "mul", h->first, h->second), h->rest};
+  return gemel_is_null(h->rest) ? parts[0] : join_parts(call, axis, 2, parts);
+}
+
+/* From the products of the other pairs (null: there are none) to those of the other elements. */
+static gemel_value undo_pairs(const gemel_derive *call, int axis, const halving *h,
+                              gemel_value pairs, int64_t half, int64_t rest) {
+  gemel_value parts[3] = {h->second, h->first, null_value};
+  if (half + rest > 1) {
+    halving p = {pairs, null_value, null_value};
+    if (rest > 0) { /* the half of PAIRS that is pairs, and the one element that is left */
+      gemel_context *context = gemel_graph_context(call->graph);
+      gemel_dim sizes[2] = {gemel_dim_constant(context, half), gemel_dim_constant(context, rest)};
+      gemel_attr attrs[2] = {gemel_attr_dims("sizes", 2, sizes), gemel_attr_int("axis", axis)};
+      p.first = gemel_is_null(pairs)
+                    ? pairs
+                    : gemel_apply_at(call->graph, "split", 1, &pairs, 2, attrs, call->where);
+      parts[2] = gemel_value_output(p.first, 1);
+    }
+    parts[0] = apply2(call, "mul", p.first, h->second);
+    parts[1] = apply2(call, "mul", p.first, h->first);
+  }
+  return join_parts(call, axis, rest > 0 ? 3 : 2, parts);
+}
+
+/* The product of the others along AXIS, which has a known SIZE. */
+static gemel_value others_on_axis(const gemel_derive *call, gemel_value x, int axis, int64_t size) {
+  halving rounds[MOST_HALVINGS];
+  int64_t sizes[MOST_HALVINGS];
+  gemel_value y = x;
+  int n = 0;
+  for (; size > 1; size = size / 2 + size % 2) {
+    sizes[n] = size;
+    rounds[n] = cut(call, y, axis, size / 2, size % 2);
+    y = pair_up(call, axis, &rounds[n++]);
+  }
+  if (n == 0) { /* one element, whose others are none; or no element */
+    return apply2(call, "fill", x, number_like(call, x, 1));
+  }
+  for (y = null_value; n-- > 0;) {
+    y = undo_pairs(call, axis, &rounds[n], y, sizes[n] / 2, sizes[n] % 2);
+  }
+  return y;
+}
+
+/* Axis by axis: the others on this axis, times the products of the other lines on the next. */
+static gemel_value others_by_halving(const gemel_derive *call, const unsigned char *mask,
+                                     gemel_value x) {
+  int rank = gemel_type_rank(gemel_graph_context(call->graph), gemel_value_type(x)), axis;
+  gemel_value result = null_value;
+  for (axis = 0; axis < rank && !gemel_is_null(x); axis++) {
+    int64_t index = axis;
+    gemel_attr attrs[2] = {gemel_attr_ints("axes", 1, &index), gemel_attr_int("keepdims", 1)};
+    if (mask[axis]) {
+      gemel_value one = others_on_axis(call, x, axis, known_size(x, axis));
+      result = gemel_is_null(result) ? one : apply2(call, "mul", result, one);
+      x = gemel_apply_at(call->graph, "prod", 1, &x, 2, attrs, call->where);
+    }
+  }
+  return result;
+}
+
+/* The product of all the other elements, for each element. */
+static gemel_value others(const gemel_derive *call) {
+  gemel_value x = call->inputs[0];
+  int rank = gemel_type_rank(gemel_graph_context(call->graph), gemel_value_type(x)), axis;
+  unsigned char mask[GEMEL_MAX_RANK];
+  int known = !GEMEL__FAULT(prod_grad_zeros), any = 0;
+  if (gemel__reduced_axes(&call->attrs[0], rank, mask, NULL) != GEMEL_OK) {
+    return null_value;
+  }
+  for (axis = 0; axis < rank; axis++) {
+    known &= !mask[axis] || known_size(x, axis) >= 0;
+    any |= mask[axis];
+  }
+  if (!any) {
+    return apply2(call, "fill", x, number_like(call, x, 1));
+  }
+  return known ? cast_to(call, others_by_halving(call, mask, cast_to(call, x, counting_dtype(x))),
+                         dtype_of_value(x))
+               : others_by_division(call);
 }
 
 static gemel_status grad_prod(gemel_derive *call) {
@@ -276,22 +421,28 @@ static gemel_status jvp_prod(gemel_derive *call) {
 
 /* ---- max ---- */
 
-/* FLOW ÷ (number of elements that are as large as the largest) for those, else 0. */
+/* FLOW ÷ (number of elements that are as large as the largest) for those, else 0; in the dtype that
+ * counts are divided by in. */
 static gemel_value share(const gemel_derive *call, gemel_value flow) {
   gemel_value x = call->inputs[0];
   gemel_value largest = apply2(call, "eq", x, expand(call, call->outputs[0]));
-  gemel_value count = cast_like(call, reduce(call, "sum", largest, 1), x);
-  if (GEMEL__FAULT(max_grad_mask)) {
-    return apply2(call, "mul", apply2(call, "div", flow, count), number_like(call, x, 1));
+  gemel_value count = cast_to(call, reduce(call, "sum", largest, 1), counting_dtype(x));
+  gemel_value part = apply2(call, "div", flow, count);
+  if (gemel_is_null(part)) {
+    return part;
   }
-  return where3(call, largest, apply2(call, "div", flow, count), number_like(call, x, 0));
+  if (GEMEL__FAULT(max_grad_mask)) {
+    return apply2(call, "mul", part, number_like(call, part, 1));
+  }
+  return where3(call, largest, part, number_like(call, part, 0));
 }
 
 static gemel_status grad_max(gemel_derive *call) {
   gemel_value g = call->out_cotangents[0];
   call->in_cotangents[0] = null_value;
   if (call->wanted[0] && carries(g)) {
-    call->in_cotangents[0] = share(call, expand(call, g));
+    gemel_value x = call->inputs[0];
+    call->in_cotangents[0] = cast_to(call, share(call, expand(call, g)), dtype_of_value(x));
   }
   return outcome(call);
 }
@@ -300,7 +451,8 @@ static gemel_status jvp_max(gemel_derive *call) {
   gemel_value tangent = call->in_cotangents[0];
   call->out_cotangents[0] = null_value;
   if (carries(tangent)) {
-    call->out_cotangents[0] = reduce(call, "sum", share(call, tangent), keeps_dims(call));
+    gemel_value sum = reduce(call, "sum", share(call, tangent), keeps_dims(call));
+    call->out_cotangents[0] = cast_to(call, sum, dtype_of_value(tangent));
   }
   return outcome(call);
 }

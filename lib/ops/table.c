@@ -18,6 +18,7 @@
 #define GEMEL__FLAG_COMMUTATIVE GEMEL_OP_COMMUTATIVE
 #define GEMEL__FLAG_VIEW GEMEL_OP_VIEW
 #define GEMEL__FLAG_SOURCE GEMEL_OP_SOURCE
+#define GEMEL__FLAG_INEXACT GEMEL_OP_INEXACT
 
 /* What both kinds of row have in common, as the rows write it. */
 typedef struct op_row {

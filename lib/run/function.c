@@ -4,7 +4,8 @@
  * shapes and strides with the plan used last and, if they are the same, goes straight on; else it
  * looks among the plans it has, and makes a new one at last, which may push out the one that was
  * unused for longest. Results are written into the tensors that are given, or into new ones; a
- * given tensor that is not row-major has a row-major stand-in, which is kept.
+ * given tensor that is not row-major, or overlaps an input, has a row-major stand-in, which is
+ * kept.
  */
 #include "run/function.h"
 
@@ -32,7 +33,10 @@ static gemel_status allocate(gemel_function *f, gemel_error *error) {
   f->ports = gemel__alloc_array((size_t)p->n_inputs + p->n_outputs, sizeof *f->ports);
   f->fresh = gemel__alloc_array(p->n_outputs, sizeof *f->fresh);
   f->bounce = gemel__alloc_array(p->n_outputs, sizeof *f->bounce);
-  if (f->ports == NULL || f->fresh == NULL || f->bounce == NULL) {
+  f->spans = gemel__alloc_array(p->n_outputs, sizeof *f->spans);
+  f->aside = gemel__alloc_array(p->n_outputs, 1);
+  if (f->ports == NULL || f->fresh == NULL || f->bounce == NULL || f->spans == NULL ||
+      f->aside == NULL) {
     return gemel__no_memory(error, "a function");
   }
   return GEMEL_OK;
@@ -101,6 +105,8 @@ void gemel_function_free(gemel_function *f) {
   gemel__free(f->ports, ((size_t)p->n_inputs + p->n_outputs) * sizeof *f->ports);
   gemel__free(f->fresh, p->n_outputs * sizeof *f->fresh);
   gemel__free(f->bounce, p->n_outputs * sizeof *f->bounce);
+  gemel__free(f->spans, p->n_outputs * sizeof *f->spans);
+  gemel__free(f->aside, p->n_outputs);
   if (f->scratch_block != NULL) {
     gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
   }
@@ -306,7 +312,8 @@ static gemel_status enter_result(gemel_function *f, uint32_t k, const gemel__lay
   if (given->rank != l->rank || !same_sizes(l->rank, given->shape, l->shape)) {
     return wrong_output(f, k, given, l, GEMEL_BAD_SHAPE);
   }
-  if (gemel__is_row_major(gemel_dtype_size(l->dtype), l->rank, given->shape, given->strides)) {
+  if (!f->aside[k] &&
+      gemel__is_row_major(gemel_dtype_size(l->dtype), l->rank, given->shape, given->strides)) {
     *port = given->data;
     return GEMEL_OK;
   }
@@ -450,9 +457,16 @@ static gemel_status check_ports(gemel_function *f, gemel_tensor *const *inputs,
 
 gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
                         gemel_error *error) {
-  gemel_status status = check_ports(f, inputs, outputs);
+  gemel_status status;
+  if (f == NULL) {
+    return gemel__null(error, "the function");
+  }
+  status = check_ports(f, inputs, outputs);
   if (status == GEMEL_OK && (f->plans == NULL || !matches(f, f->plans, inputs))) {
     status = find_plan(f, inputs);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__check_overlap(f, inputs, outputs);
   }
   if (status == GEMEL_OK) {
     status = run(f, outputs);
@@ -485,5 +499,5 @@ gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *input
 }
 
 size_t gemel_function_bytes(const gemel_function *f) {
-  return f->bytes;
+  return f != NULL ? f->bytes : 0;
 }

@@ -249,13 +249,22 @@ typedef struct gemel__seen {
   gemel__segment *segment; /* planned for it */
 } gemel__seen;
 
+/* The addresses from a given tensor's first byte to behind its last. */
+typedef struct gemel__span {
+  uintptr_t begin, end;
+  uint32_t output;
+  int touched; /* an input lies there too */
+} gemel__span;
+
 struct gemel_function {
   gemel__program program;
   int threads, deterministic, plain;
   gemel__plan *plans;    /* most recently used first */
   char **ports;          /* data of inputs, then of outputs, in this call */
   gemel_tensor **fresh;  /* results that this call made */
-  gemel_tensor **bounce; /* row-major stand-ins for given results with other strides */
+  gemel_tensor **bounce; /* row-major stand-ins for given results with other strides, or aside */
+  gemel__span *spans;    /* room for the memory that results are given */
+  unsigned char *aside;  /* of each output: 1 if what it is given overlaps an input */
   char *scratch;         /* of loops: aligned, and as allocated */
   char *scratch_block;
   size_t scratch_bytes;
@@ -286,6 +295,12 @@ int gemel__plan_known(const gemel__plan *plan, gemel_dim dim, int64_t *size);
  */
 gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
                                 gemel_error *error);
+
+/* Compares the memory of given results with that of the inputs (F->aside says which overlap one)
+ * and with each other's. GEMEL_BAD_ARGUMENT: two elements of results would lie in one place; the
+ * error is in F->error. GEMEL_NO_MEMORY. */
+gemel_status gemel__check_overlap(gemel_function *f, gemel_tensor *const *inputs,
+                                  gemel_tensor *const *outputs);
 
 void gemel__segment_free(gemel_function *f, gemel__segment *segment);
 void gemel__plan_free(gemel_function *f, gemel__plan *plan);

@@ -192,7 +192,6 @@ static gemel_status build_loads(builder *b) {
     to->kind = (uint8_t)load_kind(b, k, bytes);
     to->element_bytes = (uint8_t)bytes;
     to->strides = NULL;
-    to->ahead = 0;
     if (to->kind == GEMEL__LOAD_GATHER) {
       to->strides =
           gemel__arena_copy(meta, b->strides[k + 1], (size_t)b->loop->rank * sizeof *to->strides);
@@ -305,10 +304,17 @@ static void count_reads(const builder *b, uint16_t *reads) {
   }
 }
 
+/* The operand of step K that a chain loads first: one that isn't the same everywhere, if it can. */
+static uint16_t first_operand(const builder *b, int k) {
+  const gemel__step *s = &b->steps[k];
+  int two = b->rows[k] != NULL && b->rows[k]->n_inputs == 2;
+  return two && b->regs[s->in[0]].fixed && !b->regs[s->in[1]].fixed ? s->in[1] : s->in[0];
+}
+
 /* The last step of the chain that begins at step FIRST: each hands its result to the next alone. */
 static int chain_end(const builder *b, int first, const uint16_t *reads) {
   int k = first;
-  if (link_of(b, k, b->steps[k].in[0]) == NULL) {
+  if (link_of(b, k, first_operand(b, k)) == NULL) {
     return first;
   }
   while (k + 1 < b->n_steps && k + 1 - first < GEMEL__CHAIN_LINKS) {
@@ -326,36 +332,21 @@ static int chain_end(const builder *b, int first, const uint16_t *reads) {
   return k;
 }
 
-/* 1 if register X is an operand in a lot of memory, which is then marked as fetched by its chain.
- */
-static int fetched_ahead(const builder *b, uint16_t x) {
-  uint32_t k;
-  for (k = 0; k < b->loop->n_loads; k++) {
-    gemel__load *load = &b->loop->loads[k];
-    if (b->loads[k].raw == x && load->kind == GEMEL__LOAD_DIRECT &&
-        gemel__loop_overlaps(load->element_bytes * b->loop->elements)) {
-      load->ahead = 1;
-      return 1;
-    }
-  }
-  return 0;
-}
-
 /* The links of steps FIRST to LAST; slots are registers still. */
 static gemel__chain *build_chain(const builder *b, int first, int last) {
   gemel__chain *c = gemel__arena_alloc(&b->planner->segment->meta, sizeof *c);
-  uint16_t start = b->steps[first].in[0], x = start;
+  uint16_t start = first_operand(b, first), x = start;
   int k;
   if (c == NULL) {
     return NULL;
   }
-  gemel__chain_begin(c, (gemel_dtype)b->floats[first], start, fetched_ahead(b, start));
+  gemel__chain_begin(c, (gemel_dtype)b->floats[first], start);
   for (k = first; k <= last; k++) {
     const gemel__step *s = &b->steps[k];
     int two = b->rows[k]->n_inputs == 2;
     /* a step that needs nothing else is given the chain's first operand */
     uint16_t other = two && s->in[0] != x ? s->in[0] : two && s->in[1] != x ? s->in[1] : start;
-    gemel__chain_append(c, link_of(b, k, x), other);
+    gemel__chain_append(c, link_of(b, k, x), other, other != x && b->regs[other].fixed);
     x = s->out;
   }
   gemel__chain_end(c, x);
@@ -381,7 +372,7 @@ static int stream_from_chain(builder *b, uint16_t out, const uint16_t *reads) {
 static int pays_alone(const builder *b, int step, const uint16_t *reads) {
   const reg *out = &b->regs[b->steps[step].out];
   return out->kind == IN_BUFFER && out->keep && reads[b->steps[step].out] == 0 &&
-         link_of(b, step, b->steps[step].in[0]) != NULL;
+         link_of(b, step, first_operand(b, step)) != NULL;
 }
 
 /* Puts one step in the place of each chain. */

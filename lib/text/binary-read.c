@@ -6,6 +6,7 @@
  * never a damaged graph. The checksum is verified first.
  */
 #include "core/alloc.h"
+#include "core/cons.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "text/binary.h"
@@ -427,15 +428,37 @@ static void read_kinds(cursor *c, deserializer *d) {
 
 /* ---- Graphs ---- */
 
-/* Values of the graph being read, in the order in which the file counts them. */
+/* Values of the graph being read, in the order in which the file counts them. As long as value k
+ * is node k there is no list of them, which is the rule for graphs whose nodes have one output. */
 typedef struct values {
-  gemel__ref *refs;
+  gemel__ref *refs; /* NULL: value k is output 0 of node k */
   size_t count, capacity;
 } values;
 
+static inline gemel__ref value_at(const values *v, size_t k) {
+  return v->refs ? v->refs[k] : (gemel__ref){(uint32_t)k, 0};
+}
+
+/* Lists the values so far, with room for one more; 0, or -1 when memory is out. */
+static int list_values(values *v) {
+  gemel__ref *refs = NULL;
+  if (gemel__grow(&refs, &v->capacity, v->count + 1, sizeof *refs)) {
+    return -1;
+  }
+  for (size_t k = 0; k < v->count; k++) {
+    refs[k] = value_at(v, k);
+  }
+  v->refs = refs;
+  return 0;
+}
+
 static void push_value(cursor *c, values *v, gemel__ref ref) {
-  if (v->count == v->capacity &&
-      gemel__grow(&v->refs, &v->capacity, v->count + 1, sizeof *v->refs)) {
+  if (!v->refs && ref.node == v->count && ref.output == 0) {
+    v->count++;
+    return;
+  }
+  if (v->refs ? gemel__grow(&v->refs, &v->capacity, v->count + 1, sizeof *v->refs)
+              : list_values(v)) {
     no_memory(c);
     return;
   }
@@ -479,7 +502,7 @@ static inline void get_inputs(cursor *c, gemel_graph *graph, const values *v, si
       fail(c, "a node refers to a value that is not there");
       return;
     }
-    inputs[k] = gemel__value(graph, v->refs[v->count - back]);
+    inputs[k] = gemel__value(graph, value_at(v, v->count - (size_t)back));
   }
 }
 
@@ -527,6 +550,44 @@ static void read_node(cursor *c, deserializer *d, gemel_graph *graph, values *v)
   }
 }
 
+/* In a big graph nearly every look at an input misses the caches. A second cursor reads nodes
+ * AHEAD of the first, and what those will need is fetched. It checks nothing: where it loses its
+ * way, it fetches in vain. */
+typedef struct scout {
+  cursor at;
+  size_t count; /* of the values before it */
+} scout;
+
+static void scout_node(scout *s, const gemel_graph *graph, const values *v) {
+  uint64_t head = get_varint(&s->at), outputs = head & 1 ? get_varint(&s->at) : 1;
+  uint64_t n = get_varint(&s->at);
+  uint32_t largest = 0;
+  for (uint64_t k = 0; k < n && !s->at.status; k++) {
+    size_t value = s->count - (size_t)get_varint(&s->at);
+    if (value < v->count) {
+      uint32_t node = value_at(v, value).node;
+      gemel__prefetch(&graph->node_types[node]);
+      largest = node > largest ? node : largest;
+    }
+  }
+  gemel__cons_prefetch(graph, largest);
+  s->count += outputs;
+}
+
+static void read_nodes(cursor *c, deserializer *d, gemel_graph *graph, uint64_t n, values *v) {
+  enum { AHEAD = 12 };
+  gemel_error ignored;
+  scout s = {*c, v->count};
+  s.at.error = &ignored;
+  for (uint64_t k = 0; k < n && k < AHEAD; k++) {
+    scout_node(&s, graph, v);
+  }
+  for (uint64_t k = 0; k < n && !c->status; k++) {
+    scout_node(&s, graph, v);
+    read_node(c, d, graph, v);
+  }
+}
+
 /* Outputs stand before the nodes, so that they are read last from a cursor of their own. */
 static void read_outputs(cursor *c, deserializer *d, gemel_graph *graph, uint32_t n,
                          const values *v) {
@@ -538,7 +599,7 @@ static void read_outputs(cursor *c, deserializer *d, gemel_graph *graph, uint32_
       fail(c, "an output is malformed");
       return;
     }
-    if (gemel_output(gemel__value(graph, v->refs[index]), name)) {
+    if (gemel_output(gemel__value(graph, value_at(v, (size_t)index)), name)) {
       graph_failed(c, graph);
     }
   }
@@ -555,9 +616,7 @@ static void read_body(cursor *c, deserializer *d, gemel_graph *graph, values *v)
   read_inputs(c, d, graph, n_inputs, v);
   cursor outputs = *c;
   take(c, (uint64_t)n_outputs * 16);
-  for (uint64_t k = 0; k < n_nodes && !c->status; k++) {
-    read_node(c, d, graph, v);
-  }
+  read_nodes(c, d, graph, n_nodes, v);
   if (!c->status) {
     read_outputs(&outputs, d, graph, n_outputs, v);
     c->status = outputs.status;
@@ -730,5 +789,9 @@ gemel_graph *gemel__binary_read(gemel_context *context, const void *bytes, size_
 
 gemel_graph *gemel_deserialize(gemel_context *context, const void *bytes, size_t length,
                                char **name, gemel_error *error) {
+  if (!context || (!bytes && length > 0)) {
+    gemel__null(error, !context ? "the context" : "the bytes");
+    return NULL;
+  }
   return gemel__binary_read(context, bytes, length, "", name, error);
 }

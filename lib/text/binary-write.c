@@ -301,6 +301,18 @@ static void put_node(serializer *s, const gemel_graph *graph, const gemel__node 
   put(s, to, bytes, (size_t)(p - bytes));
 }
 
+/* As in print.c: fetches what the node AHEAD further on needs. */
+static void look_ahead(const gemel_graph *graph, size_t node, const uint64_t *first) {
+  enum { AHEAD = 16 };
+  if (node + AHEAD < graph->n_nodes) {
+    uint32_t n;
+    const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)(node + AHEAD), &n);
+    for (uint32_t k = 0; k < n && k < 4; k++) {
+      gemel__prefetch(&first[inputs[k].node]);
+    }
+  }
+}
+
 static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
                      const uint64_t *first, uint64_t n_nodes, gemel__memory *to) {
   put_u32(s, to, string_index(s, name));
@@ -328,6 +340,7 @@ static gemel_status put_graph(serializer *s, const gemel_graph *graph, const cha
   if (first) {
     put_ends(s, graph, name, first, n_nodes, to);
     for (size_t k = 0; k < graph->n_nodes && !s->failed; k++) {
+      look_ahead(graph, k, first);
       if (live[k] && graph->nodes[k].op != s->op_input) {
         put_node(s, graph, &graph->nodes[k], first, last, to, kinds);
       }
@@ -416,6 +429,9 @@ gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_w
   serializer s;
   gemel__writer out;
   memset(&s, 0, sizeof s);
+  if (!graph || !write) {
+    return gemel__null(error, !graph ? "the graph" : "the function that writes");
+  }
   name = name ? name : "main";
   if (!gemel__is_name(name)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "malformed name of a graph: %s", name);

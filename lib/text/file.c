@@ -3,6 +3,7 @@
  * Whole files, and graphs in them.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +44,10 @@ static gemel_status read_stream(FILE *stream, const char *path, size_t expected,
 
 gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error) {
   struct stat info;
-  FILE *stream = fopen(path, "rb");
+  FILE *stream = path ? fopen(path, "rb") : NULL;
+  if (!path) {
+    return gemel__null(error, "the path");
+  }
   if (!stream) {
     return system_failed(path, "can't be opened", error);
   }
@@ -58,26 +62,52 @@ gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, ge
   return status;
 }
 
-gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
-  struct stat info;
-  size_t bytes = strlen(path) + 32;
-  memset(file, 0, sizeof *file);
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-    return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
+static void clear_names(gemel__file *file) {
+  gemel__free(file->path, file->bytes);
+  gemel__free(file->aside, file->bytes + 32);
+}
+
+/* Where the file really is, as links say, and beside it the place to write it first. */
+static gemel_status set_names(gemel__file *file, const char *path, int aside, gemel_error *error) {
+  char *real = realpath(path, NULL); /* NULL: there is none yet */
+  const char *name = real ? real : path;
+  file->bytes = strlen(name) + 1;
+  file->path = (char *)gemel__alloc(file->bytes);
+  file->aside = aside ? (char *)gemel__alloc(file->bytes + 32) : NULL;
+  if (file->path) {
+    memcpy(file->path, name, file->bytes);
   }
-  file->path = path;
-  file->aside = (char *)gemel__alloc(bytes);
-  if (!file->aside) {
+  if (file->aside) {
+    snprintf(file->aside, file->bytes + 32, "%s.%ld.tmp", name, (long)getpid());
+  }
+  free(real);
+  if (!file->path || (aside && !file->aside)) {
+    clear_names(file);
     return gemel__no_memory(error, path);
   }
-  snprintf(file->aside, bytes, "%s.%ld.tmp", path, (long)getpid());
-  file->stream = fopen(file->aside, "wb");
-  if (!file->stream) {
-    gemel_status status = system_failed(path, "can't be written", error);
-    gemel__free(file->aside, bytes);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
+  struct stat info;
+  memset(file, 0, sizeof *file);
+  if (!path) {
+    return gemel__null(error, "the path");
+  }
+  int there = stat(path, &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) {
+    return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
+  }
+  gemel_status status = set_names(file, path, !there || S_ISREG(info.st_mode), error);
+  if (status) {
     return status;
   }
-  return GEMEL_OK;
+  file->stream = fopen(file->aside ? file->aside : file->path, "wb");
+  if (!file->stream) {
+    status = system_failed(path, "can't be written", error);
+    clear_names(file);
+  }
+  return status;
 }
 
 int gemel__file_write(void *file, const void *bytes, size_t count) {
@@ -90,13 +120,13 @@ gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_er
   if (failed && (!status || status == GEMEL_IO)) {
     status = system_failed(file->path, "can't be written", error);
   }
-  if (!status && rename(file->aside, file->path) != 0) {
+  if (!status && file->aside && rename(file->aside, file->path) != 0) {
     status = system_failed(file->path, "can't be written", error);
   }
-  if (status) {
+  if (status && file->aside) {
     remove(file->aside);
   }
-  gemel__free(file->aside, strlen(file->path) + 32);
+  clear_names(file);
   return status;
 }
 
@@ -108,6 +138,10 @@ gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, g
   gemel_graph *graph;
   gemel_error local;
   error = error ? error : &local;
+  if (!context) {
+    gemel__null(error, "the context");
+    return NULL;
+  }
   if (gemel__file_read(path, &bytes, &length, error)) {
     return NULL;
   }
@@ -125,10 +159,11 @@ gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, g
 
 gemel_status gemel_save(const gemel_graph *graph, const char *name, const char *path,
                         gemel_error *error) {
-  size_t n = strlen(path);
+  size_t n = path ? strlen(path) : 0;
   int binary = n >= 6 && strcmp(path + n - 6, ".gemel") == 0;
   gemel__file file;
-  gemel_status status = gemel__file_create(&file, path, error);
+  gemel_status status =
+      graph ? gemel__file_create(&file, path, error) : gemel__null(error, "the graph");
   if (status) {
     return status;
   }

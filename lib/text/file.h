@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whole files: read into memory, or written aside and renamed, so that a file appears whole or not
- * at all.
+ * at all. A link stays a link, and a pipe or a device is written to as it is.
  */
 #ifndef GEMEL__TEXT_FILE_H
 #define GEMEL__TEXT_FILE_H
@@ -17,8 +17,9 @@ gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, ge
 /* A file being written: STATE for gemel__file_write is the struct. */
 typedef struct gemel__file {
   FILE *stream;
-  char *aside; /* where it is written first */
-  const char *path;
+  char *aside; /* where it is written first; NULL: what is there is no file (a pipe, a device) */
+  char *path;
+  size_t bytes; /* of PATH; ASIDE has 32 more */
 } gemel__file;
 
 gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error);

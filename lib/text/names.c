@@ -82,6 +82,15 @@ int gemel__names_find(const gemel__names *names, const char *name, size_t length
   return 1;
 }
 
+uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length) {
+  size_t number;
+  if (!is_dense(names, name, length, &number) || number >= names->dense_count) {
+    return UINT32_MAX;
+  }
+  gemel__prefetch(&names->dense[number]);
+  return (uint32_t)number + names->shift;
+}
+
 static int grow_slots(gemel__names *names) {
   gemel__names bigger = *names;
   bigger.slot_count = names->slot_count ? names->slot_count * 2 : 16;
@@ -111,26 +120,35 @@ static int add_dense(gemel__names *names, size_t number, gemel__ref ref) {
     }
   }
   names->dense[number] = ref;
+  names->shift = ref.node - (uint32_t)number;
+  return 0;
+}
+
+static int add_hashed(gemel__names *names, const char *name, size_t length, gemel__ref ref) {
+  uint32_t hash = hash_name(name, length);
+  if (names->slots_used * 2 >= names->slot_count && grow_slots(names)) {
+    return -1;
+  }
+  *find_slot(names, name, length, hash) = (gemel__name_slot){name, (uint32_t)length, hash, ref};
+  names->slots_used++;
   return 0;
 }
 
 int gemel__names_add(gemel__names *names, const char *name, size_t length, gemel__ref ref) {
   size_t number;
+  int dense;
   if (names->prefix_length == 0) {
     names->prefix_length = split_name(name, length, &number);
     names->prefix = name;
   }
+  dense = is_dense(names, name, length, &number);
+  if ((dense && number < names->dense_count && names->dense[number].node != UINT32_MAX) ||
+      (names->slots_used && find_slot(names, name, length, hash_name(name, length))->name)) {
+    return 1;
+  }
   names->defined++;
-  if (is_dense(names, name, length, &number) && number < 2 * names->defined + SLACK) {
-    return add_dense(names, number, ref);
-  }
-  if (names->slots_used * 2 >= names->slot_count && grow_slots(names)) {
-    return -1;
-  }
-  uint32_t hash = hash_name(name, length);
-  *find_slot(names, name, length, hash) = (gemel__name_slot){name, (uint32_t)length, hash, ref};
-  names->slots_used++;
-  return 0;
+  return dense && number < 2 * names->defined + SLACK ? add_dense(names, number, ref)
+                                                      : add_hashed(names, name, length, ref);
 }
 
 void gemel__names_clear(gemel__names *names) {

@@ -23,6 +23,7 @@ typedef struct gemel__names {
   gemel__ref *dense; /* node UINT32_MAX: undefined */
   size_t dense_count, dense_capacity;
   size_t defined; /* names in all */
+  uint32_t shift; /* node - number of the last numbered name: a guess at others' */
   gemel__name_slot *slots;
   size_t slot_count, slots_used; /* a power of two */
 } gemel__names;
@@ -30,7 +31,11 @@ typedef struct gemel__names {
 /* 1 and *REF if NAME is defined. */
 int gemel__names_find(const gemel__names *names, const char *name, size_t length, gemel__ref *ref);
 
-/* Defines NAME, which must not be; 0, or -1 when memory is out. */
+/* Looking ahead in a big graph: has the memory fetched that says what NAME stands for. The node
+ * that it stands for as far as can be guessed without looking there, or UINT32_MAX. */
+uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length);
+
+/* Defines NAME: 0; 1 if it is defined already, -1 when memory is out. */
 int gemel__names_add(gemel__names *names, const char *name, size_t length, gemel__ref ref);
 
 /* Zeroed: empty. */

@@ -295,7 +295,8 @@ gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_erro
   char head[GEMEL__NPY_HEAD];
   size_t length;
   gemel__file file;
-  gemel_status status = gemel__npy_head(view, head, &length, error);
+  gemel_status status = view ? gemel__npy_head(view, head, &length, error)
+                             : gemel__null(error, "the elements to write");
   if (status) {
     return status;
   }

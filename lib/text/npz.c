@@ -271,8 +271,8 @@ static gemel_status read_entries(archive *a) {
 
 void gemel_npz_free(char **names, gemel_tensor **tensors, size_t count) {
   for (size_t k = 0; k < count; k++) {
-    gemel__free_string(names[k]);
-    gemel_tensor_unref(tensors[k]);
+    gemel__free_string(names ? names[k] : NULL);
+    gemel_tensor_unref(tensors ? tensors[k] : NULL);
   }
   gemel__free(names, count * sizeof *names);
   gemel__free(tensors, count * sizeof *tensors);
@@ -325,6 +325,9 @@ gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***ten
                             gemel_error *error) {
   char *bytes;
   size_t length;
+  if (!names || !tensors || !count) {
+    return gemel__null(error, "the room for names, tensors or their count");
+  }
   gemel_status status = gemel__file_read(path, &bytes, &length, error);
   if (!status) {
     status = gemel__npz_parse(bytes, length, path, names, tensors, count, error);
@@ -445,13 +448,27 @@ static gemel_status finish(maker *m, uint64_t count) {
   return status ? status : emit(m, record, (size_t)(p - record));
 }
 
+static gemel_status check_entries(const char *const *names, gemel_tensor *const *tensors,
+                                  size_t count, gemel_error *error) {
+  for (size_t k = 0; k < count; k++) {
+    if (!names || !names[k]) {
+      return gemel__null(error, "the name of a tensor to save");
+    }
+    if (!tensors || !tensors[k]) {
+      return gemel__null(error, "a tensor to save");
+    }
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel_npz_save(const char *path, const char *const *names,
                             gemel_tensor *const *tensors, size_t count, gemel_error *error) {
   maker m;
   memset(&m, 0, sizeof m);
   m.error = error;
   make_crc_table(m.table);
-  gemel_status status = gemel__file_create(&m.file, path, error);
+  gemel_status status = check_entries(names, tensors, count, error);
+  status = status ? status : gemel__file_create(&m.file, path, error);
   if (status) {
     return status;
   }

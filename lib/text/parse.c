@@ -9,6 +9,7 @@
 #include <gemel/text.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/cons.h"
 #include "text/names.h"
 #include "text/program.h"
 
@@ -41,6 +42,7 @@ typedef struct body {
   size_t value_capacity;
   gemel__lex *targets; /* names on the left of '=' */
   size_t target_capacity;
+  const char *scout; /* what lies before it has been looked at ahead */
 } body;
 
 /* ---- Scope ---- */
@@ -111,14 +113,13 @@ static gemel_status graph_error(const body *b, int line, gemel_error *error) {
 
 /* Makes NAME stand for REF. */
 static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_error *error) {
-  gemel__ref old;
   char found[64];
-  if (gemel__names_find(&b->names, at->token, at->length, &old)) {
+  int added = gemel__names_add(&b->names, at->token, at->length, ref);
+  if (added > 0) {
     return gemel__lex_fail(at, error, GEMEL_BAD_TEXT, "%s is defined already",
                            gemel__lex_describe(at, found));
   }
-  return gemel__names_add(&b->names, at->token, at->length, ref) ? gemel__no_memory(error, "names")
-                                                                 : GEMEL_OK;
+  return added ? gemel__no_memory(error, "names") : GEMEL_OK;
 }
 
 /* Reads an expression and builds it. */
@@ -319,9 +320,63 @@ static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {
   return status ? status : gemel__lex_expect(lex, ')', "',' or ')'", error);
 }
 
+/* ---- Looking ahead ----
+ * In a big graph nearly every name that a line mentions stands for a node whose record is in no
+ * cache. Printed graphs have one call a line; what the one AHEAD lines further on takes is fetched
+ * while the lines before it are parsed. Where the text has another form, this fetches in vain. */
+enum { AHEAD = 8, LONG_LINE = 256 };
+
+static const char *name_end(const char *p, const char *end) {
+  while (p < end && *p != ',' && *p != ')' && *p != ' ' && *p != '\n') {
+    p++;
+  }
+  return p;
+}
+
+/* Fetches what the arguments in FROM … END, which stand behind a parenthesis, stand for. */
+static void fetch_arguments(const body *b, const char *from, const char *end) {
+  uint32_t largest = 0;
+  for (int k = 0; k < MAX_PLAIN && from < end; k++) {
+    const char *stop = name_end(from, end);
+    uint32_t node = gemel__names_fetch(&b->names, from, (size_t)(stop - from));
+    if (node < b->graph->n_nodes) {
+      gemel__prefetch(&b->graph->node_types[node]);
+      largest = node > largest ? node : largest;
+    }
+    if (end - stop < 2 || *stop != ',') {
+      break;
+    }
+    from = stop + 2;
+  }
+  gemel__cons_prefetch(b->graph, largest);
+}
+
+/* Goes on with the scout by one line, or by LONG_LINE characters of it. */
+static void scout_line(body *b, const gemel__lex *lex) {
+  const char *from = b->scout, *end = lex->end - from > LONG_LINE ? from + LONG_LINE : lex->end;
+  const char *stop = (const char *)memchr(from, '\n', (size_t)(end - from));
+  end = stop ? stop + 1 : end;
+  const char *open = (const char *)memchr(from, '(', (size_t)(end - from));
+  if (open) {
+    fetch_arguments(b, open + 1, end);
+  }
+  b->scout = end;
+}
+
+static void look_ahead(body *b, const gemel__lex *lex) {
+  if (!b->scout || b->scout < lex->at) {
+    b->scout = lex->at;
+    for (int k = 0; k < AHEAD; k++) {
+      scout_line(b, lex);
+    }
+  }
+  scout_line(b, lex);
+}
+
 static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_status status = gemel__lex_expect(lex, '{', "'{'", error);
   while (!status && lex->kind != '}') {
+    look_ahead(b, lex);
     if (plain_statement(b, lex, &status, error)) {
       continue;
     }
@@ -428,6 +483,10 @@ gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length
   gemel__lex lex;
   file f;
   error = error ? error : &local;
+  if (!context || (!text && length > 0)) {
+    gemel__null(error, !context ? "the context" : "the text");
+    return NULL;
+  }
   memset(&f, 0, sizeof f);
   f.context = context;
   f.name = gemel__intern_string(context, file_name ? file_name : "");

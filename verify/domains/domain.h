@@ -31,6 +31,13 @@ enum { GEMEL__UNORDERED = 2 };
 
 typedef struct gemel__domain gemel__domain;
 
+/* Who wants to know which node of which graph is evaluated next: whatever decisions are recorded
+ * from then on are that node's. NODE is called ahead of each. */
+typedef struct gemel__observer gemel__observer;
+struct gemel__observer {
+  void (*node)(gemel__observer *observer, const void *graph, uint32_t node);
+};
+
 struct gemel__domain {
   const char *name;
   size_t bytes;
@@ -81,6 +88,7 @@ struct gemel__domain {
   void (*format)(gemel__domain *d, const void *e, char *text, size_t bytes);
   /* 1: signs may be UNORDERED and comparisons with it are false; max and min of it give NaN. */
   int ieee;
+  gemel__observer *observer; /* NULL: nobody */
 };
 
 /* A tape of decisions: what one domain decided, for another to be forced to. */

@@ -374,6 +374,7 @@ gemel__domain *gemel__dual_new(gemel__domain *base) {
   d->domain.bytes = 2 * base->bytes;
   d->domain.ieee = base->ieee;
   d->domain.hull = base->hull ? d_hull : NULL;
+  d->domain.observer = base->observer;
   d->base = base;
   d->scratch = gemel__elements_new(base, SCRATCH);
   if (d->scratch)

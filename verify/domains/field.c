@@ -341,13 +341,20 @@ void gemel__field_random(gemel__domain *d, void *e, gemel__field_leaf kind) {
   }
 }
 
-void gemel__field_keyed(gemel__domain *d, void *e, uint64_t key, size_t n,
+static uint64_t key_of(const char *name) {
+  uint64_t key = UINT64_C(0xcbf29ce484222325);
+  for (; *name; name++)
+    key = (key ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return key;
+}
+
+void gemel__field_keyed(gemel__domain *d, void *e, const char *name, size_t n,
                         const void *const *args) {
   gemel__field *f = field(d);
   gemel__residues z = {.rings = (uint8_t)((1u << f->chain.length) - 1), .above = 1};
   z.may = GEMEL__MAY_ANY;
   gemel__state state = GEMEL__DEFINED;
-  f->report.keyed++;
+  f->report.keyed_name = f->report.keyed++ ? f->report.keyed_name : name;
   for (size_t k = 0; k < n; k++) {
     const gemel__residues *a = args[k];
     state = gemel__worst(state, a->state);
@@ -357,7 +364,7 @@ void gemel__field_keyed(gemel__domain *d, void *e, uint64_t key, size_t n,
     z.above += a->above + a->below;
   }
   for (int i = 0; i < f->chain.length; i++) {
-    uint64_t mix = f->key ^ key, hash = gemel__splitmix(&mix);
+    uint64_t mix = f->key ^ key_of(name), hash = gemel__splitmix(&mix);
     for (size_t k = 0; k < n; k++) {
       mix = hash ^ ((const gemel__residues *)args[k])->r[i];
       hash = gemel__splitmix(&mix);
@@ -456,6 +463,7 @@ void gemel__field_free(gemel__domain *d) {
 void gemel__field_reset(gemel__domain *d) {
   gemel__field *f = field(d);
   memset(&f->report, 0, sizeof f->report);
+  memset(f->undecided, 0, sizeof f->undecided);
   f->report.coherent = (1u << f->chain.length) - 1;
 }
 

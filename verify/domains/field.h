@@ -88,10 +88,13 @@ void gemel__field_random(gemel__domain *d, void *e, gemel__field_leaf kind);
 
 /* ---- Outside the model ---- */
 
-/* E becomes a random function of the N arguments, the KEY and the trial, ring by ring: the same
- * arguments give the same residues. For functions that the model doesn't have. An inequality
- * downstream of one refutes nothing (GEMEL__FIELD_IS_KEYED, report.keyed). */
-void gemel__field_keyed(gemel__domain *d, void *e, uint64_t key, size_t n, const void *const *args);
+/* E becomes a random function, of this NAME, of the N arguments and the trial, ring by ring: the
+ * same arguments give the same residues. For functions that the model doesn't have: floor, and what
+ * a program brings. Two sides that agree with it agree for any function in its place; an inequality
+ * downstream of one refutes nothing (GEMEL__FIELD_IS_KEYED, report.keyed). NAME stays the
+ * caller's, and is reported. */
+void gemel__field_keyed(gemel__domain *d, void *e, const char *name, size_t n,
+                        const void *const *args);
 
 /* ---- Decisions from outside: σF ---- */
 
@@ -107,12 +110,15 @@ void gemel__field_record(gemel__domain *d, gemel__tape *tape);
 
 typedef struct gemel__field_report {
   uint64_t characters; /* signs that only the character decided */
+  uint64_t undecided;  /* of how many different numbers, up to the sign, these were */
   uint64_t proven;     /* signs of known numbers, or by facts */
   uint64_t forced;     /* decisions from the tape */
+  uint64_t ties;       /* forced signs of 0 on what isn't 0: a border between cells */
   uint64_t
-      contradictions;   /* forced decisions against a known number or fact: the cell is another */
-  uint64_t keyed;       /* keyed functions evaluated */
-  uint64_t keyed_signs; /* characters and forced decisions on elements that depend on one */
+      contradictions;     /* forced decisions against a known number or fact: the cell is another */
+  uint64_t keyed;         /* keyed functions evaluated */
+  const char *keyed_name; /* of the first of these; NULL: none */
+  uint64_t keyed_signs;   /* characters and forced decisions on elements that depend on one */
   uint64_t gaps;        /* results without value: chain too short, no logarithms, no integer, … */
   uint64_t non_squares; /* rings lost to a log, root or power of a non-square */
   uint64_t zero_inverses; /* rings lost to a division by 0 (or a log of 0) */

@@ -30,6 +30,9 @@ typedef struct gemel__residues {
   uint8_t flags;    /* GEMEL__FIELD_IS_KEYED … */
 } gemel__residues;
 
+/* So many different undecided signs are told apart; more count as new ones each time. */
+enum { GEMEL__FIELD_UNDECIDED = 256 };
+
 typedef struct gemel__field {
   gemel__domain domain; /* first */
   gemel__chains *chains;
@@ -38,6 +41,7 @@ typedef struct gemel__field {
   uint64_t key; /* of the keyed functions in this trial */
   unsigned faults;
   gemel__tape *forced, *record;
+  uint64_t undecided[GEMEL__FIELD_UNDECIDED]; /* residues whose character was asked for */
   gemel__field_report report;
 } gemel__field;
 

@@ -260,11 +260,30 @@ static int forced_sign(gemel__field *f, const gemel__residues *a) {
   int sign = entry < -1 || entry > 1 || f->forced->failed ? GEMEL__UNORDERED : (int)entry;
   int proven = a->state ? GEMEL__UNORDERED : proven_sign(a);
   f->report.forced++;
+  f->report.ties += !a->state && sign == 0 && !gemel__residues_all_zero(a);
   f->report.contradictions += proven != GEMEL__UNORDERED && proven != sign;
   f->report.keyed_signs += a->flags & GEMEL__FIELD_IS_KEYED;
   if (!a->state && !a->known.d && sign != GEMEL__UNORDERED)
     check_coherence(f, a, sign);
   return sign;
+}
+
+/* Counts A among the numbers whose sign is undecided; −A is the same one. Known by its residue in
+ * the first ring that it has, up to the sign; 0 marks a free place (A isn't 0). */
+static void count_undecided(gemel__field *f, const gemel__residues *a) {
+  int i = __builtin_ctz(a->rings);
+  const gemel__ring *r = &f->chain.ring[i];
+  uint64_t minus = gemel__ring_neg(r, a->r[i]), x = a->r[i] < minus ? a->r[i] : minus;
+  for (size_t k = 0; k < GEMEL__FIELD_UNDECIDED && x; k++) {
+    size_t at = (size_t)(x + k) % GEMEL__FIELD_UNDECIDED;
+    if (f->undecided[at] == x)
+      return;
+    if (!f->undecided[at]) {
+      f->undecided[at] = x;
+      break;
+    }
+  }
+  f->report.undecided++;
 }
 
 static int free_sign(gemel__field *f, const gemel__residues *a) {
@@ -276,6 +295,7 @@ static int free_sign(gemel__field *f, const gemel__residues *a) {
   } else {
     sign = character_sign(f, a);
     f->report.characters++;
+    count_undecided(f, a);
     f->report.keyed_signs += a->flags & GEMEL__FIELD_IS_KEYED;
   }
   if (!a->known.d)
@@ -322,6 +342,10 @@ void gemel__field_floor(gemel__domain *d, void *e, const void *a) {
     gemel__residues_known(f, z, gemel__known_integer(floor));
     return;
   }
+  if (!state && !f->forced) {
+    gemel__field_keyed(d, e, "floor", 1, &a);
+    return;
+  }
   *z = *x;
   gemel__residues_lose(f, z, GEMEL__GAP);
   if (state)
@@ -342,7 +366,10 @@ void gemel__field_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
     return;
   }
   if (a->known.d != 1) {
-    gemel__residues_lose(f, a, GEMEL__GAP);
+    if (a->known.d || f->forced)
+      gemel__residues_lose(f, a, GEMEL__GAP);
+    else
+      gemel__field_keyed(d, e, gemel_dtype_name(dtype), 1, (const void *const[]){e});
     return;
   }
   n = gemel__known_numerator(a->known);

@@ -457,12 +457,20 @@ static void record(gemel__domain *d, int64_t decision) {
     gemel__tape_push(self(d)->tape, decision);
 }
 
+/* Bit s + 1 for each sign s that A may have. */
+static int possible_signs(const element *a) {
+  if (a->state != GEMEL__DEFINED)
+    return 7;
+  return (arf_sgn(a->interval.lo) < 0) | 2 | (arf_sgn(a->interval.hi) > 0) << 2;
+}
+
 static int ordered_sign(gemel__domain *d, const void *a) {
   const element *x = a;
   int sign = x->state == GEMEL__DEFINED ? sign_of(x) : GEMEL__UNORDERED;
   if (sign == GEMEL__UNORDERED && x->state == GEMEL__DEFINED)
     self(d)->undecided++;
-  record(d, sign);
+  record(d,
+         sign == GEMEL__UNORDERED && d->hull ? GEMEL__ORDERED_POSSIBLE + possible_signs(x) : sign);
   return sign;
 }
 

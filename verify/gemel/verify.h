@@ -107,6 +107,7 @@ typedef struct gemel_pair_result {
   int bitwise;           /* 1: no difference in any bit was seen */
   unsigned needs;        /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…) */
   unsigned refused;      /* those of NEEDS that ALLOW doesn't allow */
+  int improves; /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name;

@@ -125,10 +125,6 @@ typedef struct gemel__evaluation {
   int depth;
 } gemel__evaluation;
 
-/* Bodies may be nested this deep: the one recursion here, a few kilobytes of stack for each level.
- */
-#define GEMEL__MAX_NESTING 32
-
 /* As gemel__reference_graph, inside the evaluation WITHIN. */
 gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
                                    const gemel__rtensor *const *inputs, gemel__rtensor *outputs,

@@ -337,7 +337,10 @@ static gemel_status evaluate_node(evaluator *ev) {
   uint32_t count, n_outputs = gemel__node_at(ev->graph, ev->node)->n_outputs;
   const gemel__ref *refs = gemel__node_inputs(ev->graph, ev->node, &count);
   const gemel__rtensor **operands = gemel__alloc_array(count, sizeof *operands);
-  gemel__rcall call = {ev->domain, count, operands, NULL, 0, n_outputs, NULL, NULL, ev->error};
+  gemel__rcall call = {
+      ev->domain,      count, operands, NULL,      0,
+      n_outputs,       NULL,  NULL,     ev->error, gemel__node_op(ev->graph, ev->node)->record.name,
+      ev->within->user};
   call.outputs = gemel__alloc_array(n_outputs, sizeof *call.outputs);
   gemel_status status = GEMEL_OK;
   if (!operands || !call.outputs) {
@@ -379,6 +382,9 @@ static gemel_status evaluate_nodes(evaluator *ev) {
     const gemel__ref *refs = gemel__node_inputs(ev->graph, ev->node, &count);
     if (!ev->live[ev->node] || slot_of(ev, ev->node, 0)->value) {
       continue; /* not needed, or an input */
+    }
+    if (ev->domain->observer) {
+      ev->domain->observer->node(ev->domain->observer, ev->graph, ev->node);
     }
     gemel_status status = evaluate_node(ev);
     if (status != GEMEL_OK) {

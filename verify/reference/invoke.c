@@ -2,7 +2,7 @@
  *
  * Reference of invoke: the body's outputs, evaluated by references. A body may hold further bodies,
  * and this is the only recursion among the references: it goes as deep as bodies are nested, which
- * GEMEL__MAX_NESTING bounds, and never as deep as a graph is.
+ * GEMEL_MAX_NESTING bounds, and never as deep as a graph is.
  */
 #include "reference/common.h"
 #include "reference/table.h"
@@ -14,9 +14,9 @@ gemel_status gemel__reference_invoke(gemel__rcall *call) {
   if (call->n_inputs != gemel_graph_input_count(body) || n > call->max_outputs) {
     return gemel__fail(call->error, GEMEL_INTERNAL, "the body has other inputs or outputs");
   }
-  if (within->depth >= GEMEL__MAX_NESTING) {
+  if (within->depth >= GEMEL_MAX_NESTING) {
     return gemel__fail(call->error, GEMEL_UNSUPPORTED, "bodies nested deeper than %d",
-                       GEMEL__MAX_NESTING);
+                       GEMEL_MAX_NESTING);
   }
   gemel__evaluation inside = *within;
   inside.depth++;

@@ -51,6 +51,8 @@ typedef struct gemel__rcall {
   gemel__rtensor *outputs;
   const void *data;
   gemel_error *error;
+  const char *name; /* of the operation */
+  void *user;       /* who gave the EXTRA references of the evaluation */
 } gemel__rcall;
 
 typedef gemel_status (*gemel__reference)(gemel__rcall *call);

@@ -46,9 +46,12 @@ static void json_number(gemel__buffer *b, const char *name, double x) {
 }
 
 size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
-  gemel__buffer b = {text, bytes, 0};
-  if (bytes > 0) {
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0};
+  if (b.bytes > 0) {
     text[0] = '\0';
+  }
+  if (r == NULL) {
+    return 0;
   }
   gemel__buffer_text(&b, "{\"kind\": ");
   json_string(&b, r->kind);

@@ -31,16 +31,17 @@ void gemel__points_clear(gemel__points *p) {
 
 /* ---- Kinds of value ---- */
 
-enum { SMALL, HALF, TIE, CONSTANT, MAGNITUDE, UNIT, KINDS };
+enum { SMALL, HALF, TIE, CONSTANT, MAGNITUDE, UNIT, ZERO, KINDS };
 
 /* Chances of each kind in each style, in sixteenths. */
 static const unsigned char styles[][KINDS] = {
-    {3, 2, 3, 4, 3, 1},  /* a bit of all */
-    {12, 0, 4, 0, 0, 0}, /* small integers: everything stays exact, many ties */
-    {3, 2, 11, 0, 0, 0}, /* hardly two values */
-    {1, 1, 2, 11, 1, 0}, /* around the constants */
-    {0, 0, 4, 0, 12, 0}, /* all magnitudes */
-    {0, 4, 1, 0, 0, 11}, /* ordinary numbers about 1 */
+    {3, 2, 3, 4, 3, 1, 0},  /* a bit of all */
+    {12, 0, 4, 0, 0, 0, 0}, /* small integers: everything stays exact, many ties */
+    {3, 2, 11, 0, 0, 0, 0}, /* hardly two values */
+    {1, 1, 2, 11, 1, 0, 0}, /* around the constants */
+    {0, 0, 4, 0, 12, 0, 0}, /* all magnitudes */
+    {0, 4, 1, 0, 0, 11, 0}, /* ordinary numbers about 1 */
+    {2, 2, 0, 0, 0, 5, 7},  /* zeros among others: two of them in one line */
 };
 
 void gemel__points_begin(gemel__points *p, gemel__random *random) {
@@ -83,6 +84,8 @@ static double draw_real(const gemel__points *p, gemel__random *random) {
     return draw_around_constant(p, random);
   case MAGNITUDE:
     return gemel__random_sign(random) * gemel__random_magnitude(random, -60, 60);
+  case ZERO:
+    return 0;
   case UNIT:
     return gemel__random_sign(random) * gemel__random_magnitude(random, -3, 2);
   default:

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Big blocks straight from the system, on huge pages where it has them.
+ */
+#ifndef GEMEL__CORE_PAGES_H
+#define GEMEL__CORE_PAGES_H
+
+#include <stddef.h>
+
+/* 1 if a block of BYTES bytes is one of these. malloc gets blocks of this size from the system each
+ * time too, so nothing is lost by going there without it. */
+int gemel__pages_wanted(size_t bytes);
+
+/* BYTES zeroed bytes that begin at a huge page, or NULL. */
+void *gemel__pages_new(size_t bytes);
+
+/* Resizes a block without copying it, or returns NULL and leaves it as it was. Both sizes are
+ * wanted. */
+void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes);
+
+void gemel__pages_free(void *block, size_t bytes);
+
+#endif

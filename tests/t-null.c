@@ -1,0 +1,269 @@
+/*
+ * NULL for every pointer of every public function, and null values: nothing crashes, and what can
+ * say so says that it failed. The calls are made from the headers by null-calls.awk; each is made
+ * in a process of its own, so that one crash is one failure.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <gemel/gemel.h>
+#include <gemel/ops.h>
+#ifdef HAVE_VERIFY
+#include <gemel/verify.h>
+#endif
+
+/* ---- A valid one of each type ---- */
+
+static gemel_context *context;
+static gemel_graph *graph;
+static gemel_function *function;
+static gemel_tensor *tensor;
+static gemel_value value;
+static gemel_dim two;
+static gemel_type type;
+
+static const gemel_value null_value = {NULL, 0, 0};
+static gemel_value result_value;
+static gemel_error error;
+static gemel_attr attr;
+static gemel_dtype dtype;
+static gemel_tensor *no_tensor;
+static gemel_tensor **no_tensors;
+static char *no_text, **no_texts;
+static size_t count;
+static int64_t numbers[] = {1, 1, 1, 1};
+static const char *texts[] = {"x"};
+static char buffer[256];
+static gemel_options options = {.size = sizeof options, .threads = 1};
+
+static int discard(void *state, const void *bytes, size_t size) {
+  (void)state, (void)bytes, (void)size;
+  return 0;
+}
+
+static void ignore(void *state) {
+  (void)state;
+}
+
+static gemel_view view(void) {
+  return gemel_tensor_view(tensor);
+}
+
+static gemel_operation operation(void) {
+  gemel_operation own = *gemel_find_operation(context, "exp");
+  own.name = "own";
+  return own;
+}
+
+#define VALID_char_p buffer
+#define VALID_char_p_p &no_text
+#define VALID_char_p_p_p &no_texts
+#define VALID_const_char_p "x"
+#define VALID_const_char_p_const_p texts
+#define VALID_const_gemel_attr_p &attr
+#define VALID_const_gemel_dim_p &two
+#define VALID_const_gemel_graph_p graph
+#define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
+#define VALID_const_gemel_operation_p &own
+#define VALID_const_gemel_options_p &options
+#define VALID_const_gemel_value_p &value
+#define VALID_const_gemel_view_p &a_view
+#define VALID_const_int64_t_p numbers
+#define VALID_const_void_p buffer
+#define VALID_double 1.0
+#define VALID_function_p ignore
+#define VALID_gemel_attr_p &attr
+#define VALID_gemel_context_p context
+#define VALID_gemel_dim two
+#define VALID_gemel_dtype GEMEL_F32
+#define VALID_gemel_dtype_p &dtype
+#define VALID_gemel_error_p &error
+#define VALID_gemel_function_p function
+#define VALID_gemel_graph_p graph
+#define VALID_gemel_location GEMEL_HERE
+#define VALID_gemel_status GEMEL_OK
+#define VALID_gemel_tensor_p tensor
+#define VALID_gemel_tensor_p_const_p &tensor
+#define VALID_gemel_tensor_p_p &no_tensor
+#define VALID_gemel_tensor_p_p_p &no_tensors
+#define VALID_gemel_type type
+#define VALID_gemel_value value
+#define VALID_gemel_value_p &result_value
+#define VALID_gemel_write discard
+#define VALID_int 1
+#define VALID_int64_t 1
+#define VALID_int64_t_p numbers
+#define VALID_size_t 1
+#define VALID_size_t_p &count
+#define VALID_uint32_t 0
+#define VALID_unsigned 0
+#define VALID_void_p buffer
+#ifdef HAVE_VERIFY
+static gemel_pair_result pair = {.size = sizeof pair};
+static gemel_record record = {.size = sizeof record};
+static gemel_verify_options verify = {.size = sizeof verify, .instances = 1, .ops = "exp"};
+static gemel_verify_summary summary = {.size = sizeof summary};
+#define VALID_const_gemel_record_p &record
+#define VALID_const_gemel_verify_options_p &verify
+#define VALID_gemel_pair_result_p &pair
+#define VALID_gemel_tier GEMEL_TIER_REAL
+#define VALID_gemel_verdict GEMEL_PASSED
+#define VALID_gemel_verify_summary_p &summary
+#endif
+
+/* ---- What says "nothing" or "failed" in a result ---- */
+
+#define SAYS_gemel_status(call) ((call) != GEMEL_OK)
+#define SAYS_gemel_value(call) gemel_is_null(call)
+#define SAYS_gemel_dim(call) ((call) == GEMEL_DIM_NONE)
+#define SAYS_gemel_type(call) ((call) == GEMEL_TYPE_NONE)
+#define SAYS_NULL(call) ((call) == NULL)
+#define SAYS_char_p SAYS_NULL
+#define SAYS_const_gemel_dim_p SAYS_NULL
+#define SAYS_const_gemel_operation_p SAYS_NULL
+#define SAYS_const_int64_t_p SAYS_NULL
+#define SAYS_gemel_context_p SAYS_NULL
+#define SAYS_gemel_function_p SAYS_NULL
+#define SAYS_gemel_graph_p SAYS_NULL
+#define SAYS_gemel_tensor_p SAYS_NULL
+#define SAYS_void_p SAYS_NULL
+#define SAYS_zero(call) ((call) == 0)
+#define SAYS_int SAYS_zero
+#define SAYS_int64_t SAYS_zero
+#define SAYS_size_t SAYS_zero
+/* these have no way to say it; a text is never NULL where a static one can be given */
+#define SAYS_anything(call) ((call), 1)
+#define SAYS_const_char_p SAYS_anything
+#define SAYS_const_gemel_error_p(call) ((call)->status != GEMEL_OK)
+#define SAYS_gemel_attr(call) ((call).name == NULL || 1)
+#define SAYS_gemel_dtype SAYS_anything
+#define SAYS_gemel_kind SAYS_anything
+#define SAYS_gemel_location(call) ((call).file != NULL)
+#define SAYS_gemel_view(call) ((call).data == NULL)
+#define SAYS_void SAYS_anything
+
+/* ---- The calls ---- */
+
+typedef struct null_call {
+  const char *name;
+  int nulled; /* which parameter is NULL; 0: all of them */
+  const char *what;
+  int (*run)(void);
+} null_call;
+
+/* One function a call; "own" and "a_view" are made afresh. */
+#define CALL(name, nulled, result, what, call)                                                     \
+  static int run_##name##_##nulled(void) {                                                         \
+    gemel_operation own = operation();                                                             \
+    gemel_view a_view = view();                                                                    \
+    (void)own, (void)a_view;                                                                       \
+    return SAYS_##result(call);                                                                    \
+  }
+#include "../tests/null-calls.h"
+#undef CALL
+
+static const null_call calls[] = {
+#define CALL(name, nulled, result, what, call) {#name, nulled, #what, run_##name##_##nulled},
+#include "../tests/null-calls.h"
+#undef CALL
+};
+
+/* What is an object to work on: without it there is nothing to do. Other pointers may be optional,
+ * and then only must not crash. */
+static int must_fail(const null_call *c) {
+  static const char *const objects[] = {"gemel_context_p",     "gemel_graph_p",
+                                        "const_gemel_graph_p", "gemel_function_p",
+                                        "gemel_tensor_p",      "const_gemel_value_p"};
+  if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
+      strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
+      strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */
+      (strcmp(c->name, "gemel_grad") == 0 && c->nulled == 3)) { /* no seeds: ones */
+    return 0;
+  }
+  for (size_t k = 0; k < CT_COUNT(objects); k++) {
+    if (strcmp(c->what, objects[k]) == 0) {
+      return 1;
+    }
+  }
+  return c->nulled == 0;
+}
+
+/* Calls that the other arguments don't suit: frees of what was not allocated, hours of work. */
+static int left_out(const null_call *c) {
+  return (strcmp(c->name, "gemel_npz_free") == 0 && c->nulled != 0) ||
+         (strcmp(c->name, "gemel_verify_operations") == 0 && c->nulled == 2);
+}
+
+static void null(const void *data) {
+  const null_call *c = data;
+  int status = 0;
+  pid_t child = fork();
+  CT_REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    _exit(c->run() || !must_fail(c) ? 0 : 1);
+  }
+  CT_REQUIRE(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) {
+    CT_FAIL("signal %d", WTERMSIG(status));
+  } else {
+    CT_EQ_INT(WEXITSTATUS(status), 0);
+  }
+}
+
+/* The table names functions of all headers, or else the script has lost them. */
+static void whole(const void *data) {
+  static const char *const some[] = {"gemel_parse",
+                                     "gemel_add_at",
+                                     "gemel_sum_at",
+                                     "gemel_call",
+                                     "gemel_npy_save",
+                                     "gemel_jvp",
+                                     "gemel_dim_is_constant",
+                                     "gemel_dim_add",
+                                     "gemel_register_operation",
+                                     "gemel_dtype_by_name"};
+  (void)data;
+  for (size_t j = 0; j < CT_COUNT(some); j++) {
+    size_t k = 0;
+    while (k < CT_COUNT(calls) && strcmp(calls[k].name, some[j]) != 0) {
+      k++;
+    }
+    ct_context("%s", some[j]);
+    CT_CHECK(k < CT_COUNT(calls));
+  }
+  CT_CHECK(CT_COUNT(calls) > 250);
+}
+
+static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
+
+static void make_objects(void) {
+  int64_t shape = 2;
+  context = gemel_context_new(NULL);
+  graph = gemel_graph_new(context, NULL);
+  two = gemel_dim_constant(context, 2);
+  type = gemel_type_of_shape(context, GEMEL_F32, 1, &shape);
+  value = gemel_input(graph, "x", type);
+  gemel_output(gemel_exp(value), "y");
+  function = gemel_compile(graph, &options, NULL);
+  tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);
+  attr = gemel_attr_int("axis", 0);
+}
+
+void ct_register(void) {
+  make_objects();
+  ct_suite("null", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(calls); k++) {
+    char name[120];
+    snprintf(name, sizeof name, "%s/%d/%s", calls[k].name, calls[k].nulled, calls[k].what);
+    if (!left_out(&calls[k])) {
+      CT_ADD("null", name, null, &calls[k]);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What model.c, which evaluates, hands to verdict.c, which decides: both models at work on one
+ * question, and what they have found so far.
+ */
+#ifndef GEMEL__VERIFY_MODELS_H
+#define GEMEL__VERIFY_MODELS_H
+
+#include "domains/field.h"
+#include "domains/ordered.h"
+#include "model.h"
+
+typedef struct gemel__models {
+  const gemel__question *q;
+  gemel__answer *answer;
+  gemel__ordered *o;
+  gemel__domain *f;
+  gemel__tape tapes[2];
+  gemel__rtensor *results; /* left's, then right's */
+  gemel__random random;
+  uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
+  size_t o_compared, o_nonzero, o_undefined;
+  size_t f_accepted, f_rejected, f_open, f_with_characters, f_keyed;
+  size_t cell_accepted, cell_rejected, cell_open, cell_keyed;
+  size_t gaps;
+  const char *keyed_name; /* a function outside the model that a trial of F met; NULL: none */
+  int undecided;          /* most undecided signs on a path, of all trials of F */
+  size_t bisections;
+  int exponentials;
+  double delta; /* of one trial that accepts */
+} gemel__models;
+
+/* Sets verdict, how and detail. */
+void gemel__say(gemel__answer *answer, gemel_verdict verdict, const char *how, const char *detail);
+
+/* Undecided signs that one result depends on, at most, in the trial of F that REPORT is about. In
+ * an elementwise function of leaves of one shape each result has its own, and a trial is as many
+ * trials as there are results. */
+int gemel__models_path(const gemel__models *s, const gemel__field_report *report);
+
+/* Trials that it takes: as many as asked for, and for k undecided signs on a path so many that the
+ * cell where two sides differ is hit, 2^k ln(1/delta); 0 if that is out of reach. */
+size_t gemel__models_trials(const gemel__models *s);
+
+/* The verdict, when all points and trials are done. */
+void gemel__models_decide(gemel__models *s);
+
+#endif

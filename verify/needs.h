@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What one graph gives up against another: the words of `needs`, each with an instance that shows
+ * it, and how much was tried where a word isn't needed. doc/verify.md says what the words mean.
+ */
+#ifndef GEMEL__VERIFY_NEEDS_H
+#define GEMEL__VERIFY_NEEDS_H
+
+#include "contrast.h"
+
+/* The bit of a word. */
+#define GEMEL__NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)
+
+/* A point at which the two differ. VALUES is NULL if there is none. */
+typedef struct gemel__witness {
+  gemel__pair pair;
+  gemel_tensor **values;
+  size_t output, element;
+  char left[48], right[48];
+} gemel__witness;
+
+typedef struct gemel__needs {
+  unsigned needs;  /* 0: bitwise */
+  int improves;    /* 1: where the left side was wrong on finite inputs, the right side is not */
+  size_t compared; /* results compared, in all */
+  size_t tried[GEMEL_NEEDS_COUNT]; /* where the word would have shown: nnan, ninf, nsz: results; a
+                                      kind of rounding: points that keep its promise */
+  gemel__witness witness[GEMEL_NEEDS_COUNT]; /* of each word that is needed: without it (but with
+                                                the others) this difference is left */
+  size_t confirmed; /* points that keep the promise of all words of rounding that are needed, and
+                       at which both agreed bit for bit */
+  gemel__witness improvement; /* a point that shows it; RIGHT is within the bound */
+  size_t worse;               /* points at which the right side was wrong and the left wasn't */
+} gemel__needs;
+
+/* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
+ * them). POINTS: how many for each question. The same SEED gives the same answer. Release with
+ * gemel__needs_clear, also after an error. */
+gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
+                                  size_t points, gemel__needs *needs, gemel_error *error);
+void gemel__needs_clear(gemel__needs *needs);
+
+/* Names in NEEDS, with commas between; "" for none. */
+void gemel__needs_text(unsigned needs, char *text, size_t bytes);
+
+/* Makes WITNESS that of a difference at VALUES, which it copies by reference; it must be empty. */
+gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
+                                 gemel_tensor *const *values, const gemel__both *both,
+                                 size_t output, size_t element, gemel_error *error);
+void gemel__witness_clear(gemel__witness *witness);
+
+/* ---- Which kind of rounding (rounding.c) ---- */
+
+/* The least set of words that explains why LEFT and RIGHT differ at finite inputs; NEEDS gets it,
+ * with witnesses where more than one word is needed, TRIED and CONFIRMED. */
+gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
+                                   gemel__random *random, size_t points, gemel__needs *needs,
+                                   gemel_error *error);
+
+/* ---- Numbers to try (also rounding.c) ---- */
+
+typedef enum gemel__style {
+  GEMEL__STYLE_FULL,      /* full significands */
+  GEMEL__STYLE_SHORT,     /* few digits, so products are exact, of many magnitudes */
+  GEMEL__STYLE_INTEGERS,  /* few digits and one magnitude, so sums are exact too */
+  GEMEL__STYLE_POWERS,    /* ± powers of two */
+  GEMEL__STYLE_ONE_POWER, /* one power of two for the whole tensor */
+  GEMEL__STYLE_ZEROS,     /* zeros of both signs among ±1, ½, 2, 3 */
+  GEMEL__STYLE_WIDE,      /* full significands of all moderate magnitudes */
+  GEMEL__STYLE_LARGE,     /* of those whose exponentials overflow or nearly do */
+  GEMEL__STYLE_EXTREME    /* subnormal, smallest normal, largest numbers and their roots too */
+} gemel__style;
+
+/* Overwrites the elements of a float tensor. */
+void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *random);
+
+#endif
