@@ -160,7 +160,11 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   record->worst = o->worst;
   record->how = plan->how;
   record->detail = detail;
-  if (e->instances == 0) {
+  if (e->instances == 0 && e->declined > 0) {
+    record->verdict = GEMEL_NOT_RUN;
+    record->how = "";
+    record->detail = "the kernel declines every instance";
+  } else if (e->instances == 0) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = reason_without_instances(plan, s);
@@ -181,6 +185,11 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     if (o->inexact > 0) {
       snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
                o->inexact);
+    }
+    if (e->declined > 0) {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used, "%sthe kernel declined %zu instances",
+               used > 0 ? "; " : "", e->declined);
     }
   }
   gemel__record_emit(s->run, record);
@@ -258,10 +267,10 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
   return status;
 }
 
-/* One instance. *DONE: it was refuted and reported. */
-static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
-                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
-                                 gemel_error *error) {
+/* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
+static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k, int huge,
+                             gemel_record *record, gemel__evidence *e, int *done,
+                             gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -284,6 +293,20 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
   status = judge_drawn(s, plan, huge ? gemel__check_agreement : plan->check, &instance, &random,
                        record, e, done, error);
   gemel__instance_clear(&instance);
+  return status;
+}
+
+/* One instance; what a kernel declines is drawn again, of another dtype and shape. */
+static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
+                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_error *error) {
+  enum { REDRAWS = 8, APART = 1000003 };
+  gemel_status status = try_draw(s, plan, k, huge, record, e, done, error);
+  size_t j;
+  for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
+    e->declined++;
+    status = try_draw(s, plan, k + j * APART, huge, record, e, done, error);
+  }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
