@@ -245,6 +245,8 @@ static void parting_is_named(const void *data) {
   CT_EQ_STR(gemel_verdict_name(result.verdict), "refuted");
   CT_HAS_STR(h.counterexample, "up to here their values agree: first graph sum");
   CT_HAS_STR(h.counterexample, "second graph prod");
+  CT_HAS_STR(h.counterexample, "graph first(");
+  CT_HAS_STR(h.counterexample, "graph second(");
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);
@@ -265,8 +267,84 @@ static void zeros_say_nothing(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Large constant sizes are scaled where that asks the same question, and only there. */
+static void large_sizes(const void *data) {
+  static const struct {
+    const char *inputs, *a, *b, *verdict, *says;
+  } cases[] = {
+      {"x: f32[N, 1000], m: f32[1000, 500], b: f32[500]", "dot(x, m) + b", "b + dot(x, m)",
+       "passed", "1000 → 3"},
+      {"x: f32[N, 1000], m: f32[1000, 500], b: f32[500]", "dot(x, m) + b", "b - dot(x, m)",
+       "refuted", ""},
+      {"x: f64[1000]", "sum(x) / 1000:f64", "sum(x / 1000:f64)", "passed", "1000 → 2"},
+      {"x: f64[40]", "sum(x) + 40:f64", "sum(x + 1:f64)", "passed", ""},
+      {"x: f64[40, 50]", "reshape(x, shape = [50, 40])",
+       "dimshuffle(reshape(x, shape = [50, 40]), order = [0, 1])", "passed", "50 → 3"},
+      {"x: f64[40, 50]", "reshape(x, shape = [2000])", "reshape(x * 1:f64, shape = [2000])",
+       "passed", ""},
+  };
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *graphs[2];
+    gemel_pair_result result = {0};
+    heard h;
+    int side;
+    for (side = 0; side < 2; side++) {
+      char text[300];
+      snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", cases[k].inputs,
+               side == 0 ? cases[k].a : cases[k].b);
+      graphs[side] = gemel_parse(context, text, strlen(text), "test", NULL, NULL);
+    }
+    h = ask(graphs[0], graphs[1], GEMEL_NEEDS_ALL, 1, &result);
+    ct_context("%s and %s: %s", cases[k].a, cases[k].b, h.detail);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k].verdict);
+    CT_HAS_STR(h.detail, cases[k].says);
+    CT_EQ_INT(strstr(h.detail, "scaled") != NULL, cases[k].says[0] != '\0');
+    gemel_graph_unref(graphs[0]);
+    gemel_graph_unref(graphs[1]);
+    gemel_context_unref(context);
+  }
+}
+
+/* Ten thousand inputs are matched by name in a moment. */
+static void many_inputs(const void *data) {
+  enum { N = 10000 };
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graphs[2];
+  gemel_pair_result result = {0};
+  gemel_verify_options options = {0};
+  int side, k;
+  (void)data;
+  for (side = 0; side < 2; side++) {
+    gemel_type type = gemel_type_of_shape(context, GEMEL_F64, 0, NULL);
+    graphs[side] = gemel_graph_new(context, NULL);
+    for (k = 0; k < N; k++) {
+      char name[24];
+      int at = side == 0 ? k : N - 1 - k;
+      gemel_value x;
+      snprintf(name, sizeof name, "x%d", at);
+      x = gemel_input(graphs[side], name, type);
+      snprintf(name, sizeof name, "y%d", at);
+      gemel_output(at % 2 == 0 ? x : gemel_apply(graphs[side], "neg", 1, &x, 0, NULL), name);
+    }
+  }
+  options.size = sizeof options;
+  options.instances = 2;
+  options.tiers = 1u << GEMEL_TIER_REAL;
+  CT_EQ_INT(
+      gemel_verify_pair(graphs[0], graphs[1], "many", GEMEL_NEEDS_ALL, &options, &result, NULL),
+      GEMEL_OK);
+  CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
+  gemel_graph_unref(graphs[0]);
+  gemel_graph_unref(graphs[1]);
+  gemel_context_unref(context);
+}
+
 static const ct_test ieee_tests[] = {
-    CT_TEST("needs", needs_are_named, NULL), CT_TEST("names_and_types", names_and_types, NULL),
+    CT_TEST("large_sizes", large_sizes, NULL),  CT_TEST("many_inputs", many_inputs, NULL),
+    CT_TEST("needs", needs_are_named, NULL),    CT_TEST("names_and_types", names_and_types, NULL),
     CT_TEST("parting", parting_is_named, NULL), CT_TEST("zeros", zeros_say_nothing, NULL)};
 
 /* ---- Registration ---- */

@@ -122,6 +122,71 @@ static uint64_t seeds(void) {
   return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
 }
 
+/* ---- Replaying ---- */
+
+static char files[GEMEL_TIER_COUNT][300];
+
+static void keep_file(void *user, const gemel_record *record) {
+  (void)user;
+  if (record->verdict == GEMEL_REFUTED && record->replay != NULL) {
+    snprintf(files[record->tier], sizeof files[0], "%s", record->replay);
+  }
+}
+
+static gemel_verdict replayed(const char *path, int id) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_verify_summary summary = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  gemel__fault_active = id;
+  status = gemel_verify_replay(context, path, NULL, &summary, &error);
+  gemel__fault_active = GEMEL__FAULT_NONE;
+  gemel_context_unref(context);
+  if (status != GEMEL_OK) {
+    CT_FAIL("%s: %s", path, error.text);
+    return GEMEL_NOT_RUN;
+  }
+  return summary.verdicts[GEMEL_REFUTED] > 0 ? GEMEL_REFUTED : GEMEL_PASSED;
+}
+
+/* What each tier refutes is written to a file that refutes again with the fault, and not without.
+ */
+static void replays(const void *data) {
+  static const struct {
+    gemel_tier tier;
+    int id;
+  } cases[] = {{GEMEL_TIER_INTEGER, GEMEL__FAULT_dot_lost_term},
+               {GEMEL_TIER_FLOAT, GEMEL__FAULT_mul_scale},
+               {GEMEL_TIER_GRADIENT, GEMEL__FAULT_tanh_grad_scale},
+               {GEMEL_TIER_SPECIAL, GEMEL__FAULT_neg_zero}};
+  size_t k, tier;
+  (void)data;
+  for (k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_verify_options options = {0};
+    const char *path = files[cases[k].tier];
+    memset(files, 0, sizeof files);
+    options.size = sizeof options;
+    options.seed = 1;
+    options.ops = home_of(cases[k].id);
+    options.replay_folder = ".";
+    options.sink = keep_file;
+    gemel__fault_active = cases[k].id;
+    CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
+    gemel__fault_active = GEMEL__FAULT_NONE;
+    gemel_context_unref(context);
+    ct_context("%s in tier %s: %s", gemel__fault_name(cases[k].id), gemel_tier_name(cases[k].tier),
+               path);
+    if (CT_CHECK(path[0] != '\0')) {
+      CT_EQ_STR(gemel_verdict_name(replayed(path, cases[k].id)), "refuted");
+      CT_EQ_STR(gemel_verdict_name(replayed(path, GEMEL__FAULT_NONE)), "passed");
+    }
+    for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+      remove(files[tier]);
+    }
+  }
+}
+
 static size_t tried, refuted;
 
 static void refutes(const void *data) {
@@ -168,7 +233,8 @@ static void summary(const void *data) {
   CT_EQ_UINT(refuted, tried);
 }
 
-static const ct_test first_tests[] = {CT_TEST("none", none_is_good, NULL)};
+static const ct_test first_tests[] = {CT_TEST("none", none_is_good, NULL),
+                                      CT_TEST("replays", replays, NULL)};
 static const ct_test last_tests[] = {CT_TEST("summary", summary, NULL),
                                      CT_TEST("without_hints", without_hints, NULL)};
 

@@ -1,6 +1,7 @@
 /*
  * The executor's sizes: sizes known only at run time, sizes of inputs that are expressions over
- * symbols, and what the caller is told when a size or a type doesn't fit.
+ * symbols, and what the caller is told when a size or a type doesn't fit; and operands whose axes
+ * are in another order than the result's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -164,13 +165,93 @@ static void input_dims(const void *data) {
   gemel_context_unref(c);
 }
 
+/* ---- Operands in another order ---- */
+
+/* Functions of X, f32, that read it along an axis that isn't the last: every order of axes,
+ * elements of every width, next to rows that are the same everywhere, a value wider than the
+ * operand, more than one result, and (the last) a result past the cache. */
+static const struct {
+  int rank;
+  int64_t shape[3];
+  const char *text;
+} turned_cases[] = {
+    {2, {310, 230}, "y = neg(dimshuffle(x, order = [1, 0])) return y"},
+    {2, {230, 310}, "t = dimshuffle(x, order = [1, 0]) y = tanh(t) * t + sqr(t) return y"},
+    {2, {210, 300}, "t = dimshuffle(x, order = [1, 0]) y = t * sum(x, axes = [1]) return y"},
+    {2, {230, 310}, "y = 1.5 - dimshuffle(reverse(x, axes = [1]), order = [1, 0]) return y"},
+    {2, {600, 400}, "y = neg(dimshuffle(cast(x, dtype = u8), order = [1, 0])) return y"},
+    {2, {400, 300}, "y = exp(dimshuffle(cast(x, dtype = f16), order = [1, 0])) return y"},
+    {3, {33, 65, 67}, "y = neg(dimshuffle(x, order = [2, 1, 0])) return y"},
+    {3, {33, 65, 67}, "y = neg(dimshuffle(x, order = [1, 2, 0])) return y"},
+    {3, {33, 65, 67}, "y = neg(dimshuffle(x, order = [2, 0, 1])) return y"},
+    {3, {33, 65, 67}, "y = neg(dimshuffle(x, order = [0, 2, 1])) return y"},
+    {3, {65, 33, 67}, "y = neg(dimshuffle(x, order = [1, 0, 2])) return y"},
+    {3,
+     {67, 65, 33},
+     "t = dimshuffle(x, order = [2, 1, 0]) a = tanh(t) y = cast(a, dtype = f64) "
+     "z = y * y + exp(y) w = abs(z) return z, w"},
+    {2, {2300, 2100}, "y = neg(dimshuffle(x, order = [1, 0])) return y"},
+};
+
+static gemel_tensor *run_turned(gemel_context *c, size_t k, int threads, int plain,
+                                gemel_tensor *x) {
+  char text[512];
+  gemel_tensor *out[2] = {NULL, NULL};
+  const int64_t *s = turned_cases[k].shape;
+  gemel_graph *g;
+  gemel_function *f;
+  if (turned_cases[k].rank == 2)
+    snprintf(text, sizeof text, "graph f(x: f32[%d, %d]) { %s }", (int)s[0], (int)s[1],
+             turned_cases[k].text);
+  else
+    snprintf(text, sizeof text, "graph f(x: f32[%d, %d, %d]) { %s }", (int)s[0], (int)s[1],
+             (int)s[2], turned_cases[k].text);
+  g = gemel_parse(c, text, strlen(text), "turned", NULL, &error);
+  f = g != NULL ? compile(g, threads, plain) : NULL;
+  if (f == NULL || gemel_call(f, &x, out, &error) != GEMEL_OK)
+    CT_FAIL("%s", error.text);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_tensor_unref(out[1]);
+  return out[0];
+}
+
+static void turned(const void *data) {
+  gemel_context *c = context_new();
+  size_t k, cases = CT_COUNT(turned_cases) - (valgrind() ? 1 : 0);
+  int64_t i;
+  int threads;
+  (void)data;
+  for (k = 0; k < cases; k++) {
+    gemel_tensor *x =
+        gemel_tensor_new(GEMEL_F32, turned_cases[k].rank, turned_cases[k].shape, &error);
+    gemel_tensor *wanted, *got;
+    for (i = 0; i < gemel_tensor_elements(x); i++)
+      ((float *)gemel_tensor_data(x))[i] = (float)(i * 7919 % 4096) / 16;
+    wanted = run_turned(c, k, 1, 1, x);
+    for (threads = 1; threads <= 3 && wanted != NULL; threads += 2) {
+      ct_context("case %d, %d threads", (int)k, threads);
+      got = run_turned(c, k, threads, 0, x);
+      if (CT_CHECK(got != NULL))
+        CT_EQ_MEM(gemel_tensor_data(got), gemel_tensor_data(wanted),
+                  (size_t)gemel_tensor_elements(wanted) *
+                      gemel_dtype_size(gemel_tensor_dtype(wanted)));
+      gemel_tensor_unref(got);
+    }
+    CT_CHECK(wanted != NULL);
+    gemel_tensor_unref(wanted);
+    gemel_tensor_unref(x);
+  }
+  ct_context(NULL);
+  gemel_context_unref(c);
+}
+
 static const int no = 0, yes = 1;
 
 static const ct_test tests[] = {
-    CT_TEST("run_time", run_time_sizes, &no),
-    CT_TEST("run_time/plain", run_time_sizes, &yes),
-    CT_TEST("messages", messages, NULL),
-    CT_TEST("input_dims", input_dims, NULL),
+    CT_TEST("run_time", run_time_sizes, &no), CT_TEST("run_time/plain", run_time_sizes, &yes),
+    CT_TEST("messages", messages, NULL),      CT_TEST("input_dims", input_dims, NULL),
+    CT_TEST("turned", turned, NULL),
 };
 
 void ct_register(void) {

@@ -207,6 +207,47 @@ static void copies(const void *data) {
   ct_context(NULL);
 }
 
+/* A matrix of ROWS x COLUMNS read by columns, those last to first if BACKWARDS. */
+static int turn(size_t bytes, int64_t rows, int64_t columns, int backwards) {
+  static const gemel_dtype dtypes[] = {GEMEL_BOOL, GEMEL_U8,   GEMEL_U16,  GEMEL_BOOL, GEMEL_F32,
+                                       GEMEL_BOOL, GEMEL_BOOL, GEMEL_BOOL, GEMEL_F64};
+  int64_t item = (int64_t)bytes, k, good = 1;
+  int64_t shape[2] = {columns, rows}, strides[2] = {backwards ? -item : item, columns * item};
+  char *memory = malloc((size_t)(rows * columns * item));
+  gemel_error error;
+  gemel_view view = {dtypes[bytes], 2, shape, strides,
+                     memory + (backwards ? (columns - 1) * item : 0)};
+  gemel_tensor *copy;
+  for (k = 0; memory != NULL && k < rows * columns * item; k++) {
+    memory[k] = (char)pick(256);
+  }
+  copy = memory != NULL ? gemel_tensor_copy(&view, &error) : NULL;
+  for (k = 0; copy != NULL && k < rows * columns && good; k++) {
+    good =
+        memcmp((const char *)gemel_tensor_data(copy) + k * item,
+               (const char *)view.data + k / rows * strides[0] + k % rows * strides[1], bytes) == 0;
+  }
+  good = copy != NULL && good;
+  gemel_tensor_unref(copy);
+  free(memory);
+  return (int)good;
+}
+
+/* Whole squares and blocks and their rests; the last is more than any cache holds. */
+static void turned(const void *data) {
+  static const int64_t sides[] = {1, 2, 15, 16, 33, 64, 131, 257};
+  size_t bytes = *(const size_t *)data, k;
+  for (k = 0; k < 2 * CT_COUNT(sides) * CT_COUNT(sides); k++) {
+    int64_t rows = sides[k / 2 % CT_COUNT(sides)], columns = sides[k / 2 / CT_COUNT(sides)];
+    ct_context("%d x %d, %s", (int)rows, (int)columns, k % 2 ? "backwards" : "forwards");
+    CT_CHECK(turn(bytes, rows, columns, k % 2 != 0));
+  }
+  ct_context("much");
+  CT_CHECK(getenv("GEMEL_VALGRIND") != NULL ||
+           turn(bytes, 2101, (17 << 20) / 2101 / (int64_t)bytes, 0));
+  ct_context(NULL);
+}
+
 static int tensors_in_little_memory(void *data) {
   int64_t shape[2] = {3, 4};
   gemel_error error;
@@ -235,6 +276,8 @@ static const ct_test tests[] = {
     CT_TEST("new/bad_shapes", bad_shapes, NULL),   CT_TEST("wrap", wrapping, NULL),
     CT_TEST("copy/1", copies, &sizes[0]),          CT_TEST("copy/2", copies, &sizes[1]),
     CT_TEST("copy/4", copies, &sizes[2]),          CT_TEST("copy/8", copies, &sizes[3]),
+    CT_TEST("turned/1", turned, &sizes[0]),        CT_TEST("turned/2", turned, &sizes[1]),
+    CT_TEST("turned/4", turned, &sizes[2]),        CT_TEST("turned/8", turned, &sizes[3]),
     CT_TEST("out_of_memory", out_of_memory, NULL),
 };
 

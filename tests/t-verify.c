@@ -18,6 +18,8 @@ typedef struct heard {
   size_t records, verdicts[GEMEL_VERDICT_COUNT];
   unsigned char all[MAX_RECORDS]; /* verdict by verdict, in order */
   char bad[300];
+  size_t instances; /* of the last record */
+  size_t declined;  /* records that say so */
 } heard;
 
 static int good(gemel_verdict verdict) {
@@ -36,6 +38,8 @@ static void take(void *user, const gemel_record *r) {
   CT_CHECK(r->verdict != GEMEL_PASSED ||
            (r->instances > 0 && r->elements > 0 && r->how[0] != '\0'));
   CT_CHECK((r->verdict == GEMEL_REFUTED) == (r->counterexample != NULL));
+  h->instances = r->instances;
+  h->declined += strstr(r->detail, "the kernel declined") != NULL;
   if (!good(r->verdict)) {
     snprintf(h->bad, sizeof h->bad, "%s %s: %s %s", r->name, gemel_tier_name(r->tier),
              gemel_verdict_name(r->verdict), r->detail);
@@ -172,6 +176,10 @@ static void judge_kernel(gemel_status (*run)(const gemel_kernel_call *), int rig
   CT_EQ_UINT(h.records, 3);
   CT_EQ_INT(h.verdicts[GEMEL_REFUTED] == 0, right);
   CT_EQ_INT(h.verdicts[GEMEL_PASSED] == 3, right);
+  if (right) { /* what it declines is drawn again: hardly an instance is lost */
+    CT_EQ_UINT(h.declined, 3);
+    CT_CHECK(h.instances >= 80);
+  }
   gemel_context_unref(context);
 }
 

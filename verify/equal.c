@@ -14,12 +14,16 @@
 #include "align.h"
 #include "domains/ordered.h"
 #include "needs.h"
+#include "contrast.h"
 #include "pair.h"
 #include "run.h"
+#include "scale.h"
 
 struct equality {
   gemel__run *run;
-  const gemel_graph *a, *b;
+  const gemel_graph *a, *b;           /* scaled, if SCALED says so */
+  const gemel_graph *full_a, *full_b; /* as they came */
+  char scaled[200];                   /* which sizes; "" if none */
   const char *name;
   unsigned allow;
   gemel_pair_result *result;
@@ -106,18 +110,20 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   gemel__random random;
   gemel__trial trial = {NULL, &random, &pair->b};
   gemel__outcome outcome;
-  char place[700];
+  char place[700], left[160], right[160];
   char where[512] = "";
   const char *output = gemel_graph_output_name(pair->a.graph, answer->output);
   memset(&outcome, 0, sizeof outcome);
   gemel__random_seed(&random, seed);
+  snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
+  snprintf(right, sizeof right, "%s", answer->expected);
   if (answer->witness != NULL) {
     if (gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
         outcome.refuted) {
       gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, gemel__check_pair, &trial, NULL,
                     NULL, &outcome, error);
-      snprintf(answer->expected, sizeof answer->expected, "%s", outcome.expected);
-      snprintf(answer->got, sizeof answer->got, "%s", outcome.got);
+      snprintf(left, sizeof left, "%s", outcome.expected);
+      snprintf(right, sizeof right, "%s", outcome.got);
       answer->element = outcome.element;
       output = gemel_graph_output_name(pair->a.graph, outcome.output);
     }
@@ -128,8 +134,8 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   record->how = answer->how;
   record->detail = answer->detail[0] != '\0' ? answer->detail
                                              : "the first graph's result and the second's differ";
-  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, answer->witness, place,
-                        answer->expected, answer->got, seed);
+  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, answer->witness, place, left,
+                        right, seed);
   note(q, GEMEL_REFUTED);
   return GEMEL_OK;
 }
@@ -170,7 +176,7 @@ static void merge(gemel_record *record, const gemel__answer *answer, char *detai
 
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
   gemel_record record;
-  char detail[200] = "";
+  char detail[400] = "";
   size_t k, useful = 0, cells = 0, points = 0, rounds = 5;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
@@ -200,6 +206,11 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
   }
   if (status == GEMEL_OK && !*refuted) {
     record.verdict = useful > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+    if (q->scaled[0] != '\0') {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s", used > 0 ? "; " : "",
+               q->scaled);
+    }
     record.detail = useful > 0 ? detail : "no result was defined and non-zero at any point";
     note(q, record.verdict);
     gemel__record_emit(q->run, &record);
@@ -208,6 +219,8 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
 }
 
 /* ---- Tiers integer and float ---- */
+
+enum { WHOLE_SIZES = 2 };
 
 struct shipped {
   gemel_tier tier;
@@ -258,10 +271,70 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
+/* Both at the sizes that they came with, by the shipped code: too large for a reference. Results
+ * are held against each other, by the largest of each. */
+static gemel_status whole_size(struct equality *q, size_t k, gemel_record *record,
+                               gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel__both both;
+  gemel_tensor **values;
+  gemel_status status;
+  size_t j, i;
+  gemel__run_random(q->run, q->name, GEMEL_TIER_FLOAT, SIZE_MAX - k, &random);
+  status = gemel__pair_draw(&pair, q->full_a, q->full_b, &random, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  memset(&both, 0, sizeof both);
+  values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
+  status = values == NULL
+               ? gemel__no_memory(error, "values")
+               : gemel__instance_values(&pair.a, GEMEL__FILL_FULL, &random, values, error);
+  if (status == GEMEL_OK) {
+    status = gemel__both_run(&pair, values, &random, &both, error);
+  }
+  for (j = 0; j < both.n && record->verdict != GEMEL_REFUTED; j++) {
+    gemel_dtype dtype = gemel_tensor_dtype(both.left[j]);
+    double most = 0, off = 0, x, y;
+    size_t worst = 0;
+    for (i = 0; i < gemel__both_elements(&both, j); i++) {
+      x = gemel__decode(dtype, gemel__tensor_element(both.left[j], i));
+      y = gemel__decode(dtype, gemel__tensor_element(both.right[j], i));
+      most = fmax(most, isfinite(x) ? fabs(x) : 0);
+      if ((isfinite(x) || isfinite(y)) && !(fabs(x - y) <= off)) {
+        off = fabs(x - y);
+        worst = i;
+      }
+    }
+    record->elements += i;
+    if (!(off <= ldexp(most, -gemel__significand(dtype) / 2))) {
+      char place[160], left[40], right[40];
+      snprintf(place, sizeof place, "whole size: output %zu, element %zu", j, worst);
+      snprintf(left, sizeof left, "%.17g",
+               gemel__decode(dtype, gemel__tensor_element(both.left[j], worst)));
+      snprintf(right, sizeof right, "%.17g",
+               gemel__decode(dtype, gemel__tensor_element(both.right[j], worst)));
+      record->detail = "the graphs agree at scaled sizes, but not at their own";
+      q->run->options.replay_folder = NULL; /* too large for a file */
+      gemel__record_refuted(q->run, record, &pair.a, pair.b.graph, NULL, place, left, right,
+                            record->seed);
+    }
+  }
+  gemel__both_clear(&both);
+  if (values != NULL) {
+    gemel__tensors_release(pair.a.n_leaves, values);
+    gemel__free(values, pair.a.n_leaves * sizeof *values);
+  }
+  gemel__pair_clear(&pair);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
 static gemel_status equal_shipped(struct equality *q, const struct shipped *t, gemel_error *error) {
   gemel_record record;
   gemel__outcome total;
   gemel_status status = GEMEL_OK;
+  char detail[300] = "";
   double started = gemel__clock();
   size_t k, n = q->run->options.instances / 2 + 1;
   memset(&total, 0, sizeof total);
@@ -270,13 +343,23 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
   for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     status = try_shipped(q, t, k, &record, &total, error);
   }
+  for (k = 0; k < WHOLE_SIZES && q->scaled[0] != '\0' && t->tier == GEMEL_TIER_FLOAT &&
+              status == GEMEL_OK && record.verdict != GEMEL_REFUTED;
+       k++) {
+    status = whole_size(q, k, &record, error);
+  }
   note(q, record.verdict == GEMEL_REFUTED ? GEMEL_REFUTED : GEMEL_PASSED);
   if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
     return status;
   }
   record.seconds = gemel__clock() - started;
   record.instances = n;
-  record.elements = total.compared;
+  record.elements += total.compared;
+  record.detail = detail;
+  if (q->scaled[0] != '\0') {
+    snprintf(detail, sizeof detail, "sizes scaled: %s%s", q->scaled,
+             t->tier == GEMEL_TIER_FLOAT ? "; some runs at whole size" : "");
+  }
   record.worst = total.worst;
   record.verdict = GEMEL_PASSED;
   if (total.informative == 0) {
@@ -323,11 +406,12 @@ static gemel_status report_refused(struct equality *q, gemel__needs *needs, geme
 }
 
 static void conclude_special(struct equality *q, const gemel__needs *needs, gemel_record *record) {
-  char words[100], detail[300];
+  char words[100], detail[400];
   gemel__needs_text(needs->needs, words, sizeof words);
   record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-  snprintf(detail, sizeof detail, "%s%s%s", needs->needs != 0 ? "told apart by " : "bitwise", words,
-           needs->improves ? "; the second graph improves on the first" : "");
+  snprintf(detail, sizeof detail, "%s%s%s%s%s", needs->needs != 0 ? "told apart by " : "bitwise",
+           words, needs->improves ? "; the second graph improves on the first" : "",
+           q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
   record->detail = detail;
   note(q, record->verdict);
   gemel__record_emit(q->run, record);
@@ -394,12 +478,61 @@ static gemel_status all_tiers(struct equality *q, gemel_error *error) {
   return status;
 }
 
+/* Do the scaled graphs agree over the reals at a few points? If not, sizes may play a role as
+ * numbers, and the graphs are taken as they came. */
+static int scaled_agree(struct equality *q, const gemel_graph *a, const gemel_graph *b) {
+  enum { POINTS = 6 };
+  gemel__random random;
+  size_t k;
+  int agree = 1;
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX, &random);
+  for (k = 0; k < POINTS && agree; k++) {
+    gemel__pair pair;
+    gemel_tensor **values;
+    gemel__trial trial = {NULL, &random, &pair.b};
+    gemel__outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    if (gemel__pair_draw(&pair, a, b, &random, NULL) != GEMEL_OK) {
+      return 0;
+    }
+    values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
+    agree = values != NULL &&
+            gemel__instance_values(&pair.a, GEMEL__FILL_FULL, &random, values, NULL) == GEMEL_OK;
+    if (agree) {
+      gemel_status status = gemel__check_pair(&pair.a, values, &trial, &outcome, NULL);
+      agree = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
+      gemel__tensors_release(pair.a.n_leaves, values);
+    }
+    gemel__free(values, pair.a.n_leaves * sizeof *values);
+    gemel__pair_clear(&pair);
+  }
+  return agree;
+}
+
+static gemel_status ask_scaled(struct equality *q, gemel_error *error) {
+  gemel__scaling scaling;
+  gemel_graph *a = NULL, *b = NULL;
+  gemel_status status;
+  gemel__scaling_find(q->a, &scaling);
+  if (scaling.n > 0 && (a = gemel__graph_scaled(q->a, &scaling, NULL)) != NULL &&
+      (b = gemel__graph_scaled(q->b, &scaling, NULL)) != NULL &&
+      gemel__pair_check(a, b, NULL) == GEMEL_OK && scaled_agree(q, a, b)) {
+    q->a = a;
+    q->b = b;
+    gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
+  }
+  status = all_tiers(q, error);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  return status;
+}
+
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error) {
   gemel__run run;
   gemel_pair_result mine;
-  struct equality q = {&run, a, b, name != NULL ? name : "pair", allow, &mine};
+  struct equality q = {&run, a, b, a, b, "", name != NULL ? name : "pair", allow, &mine};
   gemel_status status = gemel__pair_check(a, b, error);
   memset(&mine, 0, sizeof mine);
   mine.size = sizeof mine;
@@ -407,7 +540,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     return status;
   }
   gemel__run_init(&run, gemel_graph_context(a), options);
-  status = all_tiers(&q, error);
+  status = ask_scaled(&q, error);
   if (status == GEMEL_OK && result != NULL) {
     *result = mine;
   }

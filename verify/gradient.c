@@ -90,6 +90,23 @@ static gemel_status make_forward(struct derivative *v, gemel_error *error) {
   return status;
 }
 
+gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
+                                     gemel_error *error) {
+  struct derivative v;
+  gemel_status status;
+  memset(&v, 0, sizeof v);
+  memset(forward, 0, sizeof *forward);
+  v.instance = instance;
+  v.n_x = instance->n_leaves;
+  v.n_out = gemel_graph_output_count(instance->graph);
+  status = make_forward(&v, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(forward, v.forward, NULL, error);
+  }
+  gemel_graph_unref(v.forward);
+  return status;
+}
+
 /* ---- Leaves ---- */
 
 static gemel_status make_leaves(struct derivative *v, gemel_error *error) {

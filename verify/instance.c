@@ -15,6 +15,8 @@ static uint64_t bits_of(void *state) {
   return gemel__random_bits(state);
 }
 
+#define MOST_ELEMENTS ((size_t)1 << 32)
+
 static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel__leaf *leaf,
                                  gemel_error *error) {
   const gemel_dim *dims = gemel_type_dims(context, type);
@@ -26,6 +28,9 @@ static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel_
   for (k = 0; k < leaf->rank; k++) {
     if (!gemel_dim_is_constant(context, dims[k], &leaf->shape[k])) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance needs constant sizes");
+    }
+    if (leaf->shape[k] > 0 && leaf->count > MOST_ELEMENTS / (size_t)leaf->shape[k]) {
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance of more than 2^32 elements");
     }
     leaf->count *= (size_t)leaf->shape[k];
   }

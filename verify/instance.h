@@ -58,6 +58,11 @@ gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *gr
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
                                       gemel_error *error);
 
+/* The instance of its forward derivative: INSTANCE's inputs, then a tangent for each of float
+ * dtype; its outputs are the tangents of the outputs of float dtype (gradient.c). */
+gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
+                                     gemel_error *error);
+
 /* The instance inside a larger graph with the same inputs: what the executor makes of it is then
  * more than one kernel. */
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,

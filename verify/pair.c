@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/cons.h"
 #include "core/error.h"
 #include "core/graph.h"
 
@@ -15,25 +16,13 @@ enum { MAX_SYMBOLS = 32, DRAWS = 40 };
 
 /* ---- Matching ---- */
 
+/* Names are interned in the context, which both graphs share. */
 static long find_input(const gemel_graph *graph, const char *name) {
-  size_t k, n = gemel_graph_input_count(graph);
-  for (k = 0; k < n; k++) {
-    /* names are interned in the context, which both graphs share */
-    if (gemel_graph_input_name(graph, k) == name) {
-      return (long)k;
-    }
-  }
-  return -1;
+  return gemel__name_find(&graph->input_table, graph->input_names, name);
 }
 
 static long find_output(const gemel_graph *graph, const char *name) {
-  size_t k, n = gemel_graph_output_count(graph);
-  for (k = 0; k < n; k++) {
-    if (gemel_graph_output_name(graph, k) == name) {
-      return (long)k;
-    }
-  }
-  return -1;
+  return gemel__name_find(&graph->output_table, graph->output_names, name);
 }
 
 static gemel_status types_differ(const char *what, const char *name, gemel_value x, gemel_value y,

@@ -95,7 +95,7 @@ void gemel__record_emit(gemel__run *run, gemel_record *record) {
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,
                            const char *expected, const char *got, uint64_t seed) {
-  char *text = gemel__counterexample(instance, values, place, expected, got);
+  char *text = gemel__counterexample(instance, other, values, place, expected, got);
   char *path = gemel__replay_write(run, record, instance, other, values, seed);
   record->verdict = GEMEL_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";

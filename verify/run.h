@@ -28,6 +28,7 @@ void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier,
 /* What a tier's loop over instances gathers. */
 typedef struct gemel__evidence {
   size_t instances;
+  size_t declined;        /* by the kernel on trial */
   gemel__outcome outcome; /* summed over the instances; the refuted one's details */
   double started;
 } gemel__evidence;
@@ -65,10 +66,12 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
                            gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
                            void *user, gemel__outcome *outcome, gemel_error *error);
 
-/* Text of a counterexample: graph, inputs, what was expected and what came. Freed with
- * gemel_text_free; NULL when memory is out. VALUES may be NULL. */
-char *gemel__counterexample(const gemel__instance *instance, gemel_tensor *const *values,
-                            const char *place, const char *expected, const char *got);
+/* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
+ * and what came (of a pair: what the first and the second gave). Freed with gemel_text_free; NULL
+ * when memory is out. VALUES and OTHER may be NULL. */
+char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
+                            gemel_tensor *const *values, const char *place, const char *expected,
+                            const char *got);
 
 /* Writes a replay file into the run's folder (if it has one) and returns its path (freed with
  * gemel_text_free), or NULL. OTHER is the second graph of a pair, or NULL. */

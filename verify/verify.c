@@ -5,6 +5,7 @@
  * The derivative's own tier gradient is the second order.
  */
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -12,6 +13,7 @@
 #include "core/graph.h"
 #include "ops/ops.h"
 #include "run.h"
+#include "taylor.h"
 #include "text/expr.h"
 
 /* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
@@ -160,7 +162,11 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   record->worst = o->worst;
   record->how = plan->how;
   record->detail = detail;
-  if (e->instances == 0) {
+  if (e->instances == 0 && e->declined > 0) {
+    record->verdict = GEMEL_NOT_RUN;
+    record->how = "";
+    record->detail = "the kernel declines every instance";
+  } else if (e->instances == 0) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = reason_without_instances(plan, s);
@@ -181,6 +187,11 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     if (o->inexact > 0) {
       snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
                o->inexact);
+    }
+    if (e->declined > 0) {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used, "%sthe kernel declined %zu instances",
+               used > 0 ? "; " : "", e->declined);
     }
   }
   gemel__record_emit(s->run, record);
@@ -258,10 +269,10 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
   return status;
 }
 
-/* One instance. *DONE: it was refuted and reported. */
-static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
-                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
-                                 gemel_error *error) {
+/* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
+static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k, int huge,
+                             gemel_record *record, gemel__evidence *e, int *done,
+                             gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -284,6 +295,20 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
   status = judge_drawn(s, plan, huge ? gemel__check_agreement : plan->check, &instance, &random,
                        record, e, done, error);
   gemel__instance_clear(&instance);
+  return status;
+}
+
+/* One instance; what a kernel declines is drawn again, of another dtype and shape. */
+static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
+                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_error *error) {
+  enum { REDRAWS = 8, APART = 1000003 };
+  gemel_status status = try_draw(s, plan, k, huge, record, e, done, error);
+  size_t j;
+  for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
+    e->declined++;
+    status = try_draw(s, plan, k + j * APART, huge, record, e, done, error);
+  }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
@@ -400,6 +425,93 @@ static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
   return status;
 }
 
+/* ---- Without a reference ---- */
+
+static void conclude_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t) {
+  char detail[160];
+  record->elements = t->points;
+  record->how = "Taylor";
+  record->verdict = t->moves > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  if (t->moves == 0) {
+    snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
+  } else if (isinf(t->least)) {
+    snprintf(detail, sizeof detail, "no remainder above rounding along %zu lines", t->points);
+  } else {
+    snprintf(detail, sizeof detail,
+             "least order of Taylor's remainder along %zu lines: %.2f (2 if right, 1 if not)",
+             t->points, t->least);
+  }
+  record->detail = detail;
+  gemel__record_emit(s->run, record);
+}
+
+static void refute_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t,
+                          const gemel__instance *instance) {
+  char got[60];
+  snprintf(got, sizeof got, "order %.2f", t->least);
+  record->how = "Taylor";
+  record->elements = t->points;
+  record->detail = "what Taylor's theorem leaves isn't of order 2";
+  gemel__record_refuted(s->run, record, instance, NULL, NULL, t->place, "order 2", got,
+                        record->seed);
+}
+
+/* Tier gradient of an operation that can only be run: the order of what Taylor's theorem leaves. */
+static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
+  gemel__taylor t = {0, 0, INFINITY, 0, ""};
+  gemel_record record;
+  double started = gemel__clock();
+  size_t k, wanted = instances_of(s) / 2 + 1;
+  gemel_status status = GEMEL_OK;
+  int done = 0;
+  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
+    gemel__random random;
+    gemel__instance instance;
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
+    s->embedded = 0;
+    status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
+    if (status == GEMEL_OK) {
+      status = gemel__taylor_check(&instance, &random, &t, &problem);
+      record.seconds = gemel__clock() - started;
+      record.instances = k + 1;
+      if (status == GEMEL_OK && t.refuted) {
+        done = 1;
+        refute_taylor(s, &record, &t, &instance);
+      }
+      gemel__instance_clear(&instance);
+    }
+    if (status != GEMEL_OK) {
+      status = keep_error(refuse(s, &record, status, &done, &problem), &problem, error);
+    }
+  }
+  if (status == GEMEL_OK && !done && t.points == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of dtype f64 to differentiate");
+  } else if (status == GEMEL_OK && !done) {
+    conclude_taylor(s, &record, &t);
+  }
+  return status;
+}
+
+/* Only the derivatives can be judged: against the operation's own kernel. */
+static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
+  size_t tier;
+  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
+      emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN, "it has no reference");
+    }
+  }
+  if (!gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
+    return GEMEL_OK;
+  }
+  if (s->op->grad == NULL || s->op->jvp == NULL) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable in both modes");
+    return GEMEL_OK;
+  }
+  return verify_taylor(s, error);
+}
+
 /* ---- Entry points ---- */
 
 static int glob_matches(const char *glob, const char *name) {
@@ -453,6 +565,7 @@ static void emit_all(struct subject *s, gemel_verdict verdict, const char *reaso
 static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
                                      gemel_error *error) {
   struct subject s;
+  gemel_status (*judge)(struct subject *, gemel_error *);
   gemel_status status;
   memset(&s, 0, sizeof s);
   s.run = run;
@@ -463,16 +576,17 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
     emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
     return GEMEL_OK;
   }
-  if (gemel__reference_find(op->name) == NULL || op->sample == NULL) {
-    emit_all(&s, GEMEL_NOT_RUN, op->sample == NULL ? "it has no sampler" : "it has no reference");
+  if (op->sample == NULL) {
+    emit_all(&s, GEMEL_NOT_RUN, "it has no sampler");
     return GEMEL_OK;
   }
-  status = verify_subject(&s, error);
+  judge = gemel__reference_find(op->name) != NULL ? verify_subject : verify_unknown;
+  status = judge(&s, error);
   if (status == GEMEL_OK && op->grad != NULL) {
     s.kind = "gradient";
     s.derivative = 1;
     snprintf(s.name, sizeof s.name, "%.140s.grad", op->name);
-    status = verify_subject(&s, error);
+    status = judge(&s, error);
   }
   return status;
 }

@@ -3,12 +3,16 @@
  * Copies of strided elements. The two layouts are collapsed together, axes are put in the order of
  * the target's strides, so that it is written in sequence, and rows are walked with an odometer. A
  * transposition (the source's unit stride on another axis than the target's) is done in square
- * blocks, so that each cache line is used whole while it is there.
+ * blocks, so that each cache line is used whole while it is there, and a block in small squares
+ * that are turned in registers.
  */
+#define GEMEL__KERNELS
+#include "ops/isa.h" /* first: what follows is optimised for loops */
 #include "cpu/copy.h"
 
 #include <string.h>
 #include <gemel/context.h>
+#include "cpu/stream.h"
 
 /* The loop for one size of element; memcpy's of constant size become plain moves. */
 #define COPY_LOOP(bytes)                                                                           \
@@ -68,12 +72,13 @@ int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step)
   return kept;
 }
 
-enum { TO, FROM, BLOCK = 32, PARALLEL_BYTES = 512 << 10 };
+enum { TO, FROM, BLOCK = 32, BLOCK_BYTES = 16 * BLOCK * BLOCK, PARALLEL_BYTES = 512 << 10 };
 
 typedef struct layout {
   int rank;
   int64_t sizes[GEMEL_MAX_RANK];
   int64_t strides[2][GEMEL_MAX_RANK];
+  gemel__stream stream; /* for a turned copy that no cache holds, else NULL */
 } layout;
 
 static int64_t magnitude(int64_t x) {
@@ -102,20 +107,23 @@ static void sort_axes(layout *l) {
   }
 }
 
+/* ---- Turning ---- */
+
 /* One block of ROWS x COLUMNS elements of the target: source lines, which run along the rows' axis,
- * are read whole, one after another, and taken apart in a buffer. Strides of lines are often powers
- * of two, so that going back and forth between them would throw them out of the cache. */
+ * are read whole, one after another, and taken apart in a buffer whose rows are SIDE elements
+ * apart. Strides of lines are often powers of two, so that going back and forth between them would
+ * throw them out of the cache. */
 #define TURN_BLOCK(bytes)                                                                          \
   for (j = 0; j < columns; j++) {                                                                  \
     const char *line = from + j * from_strides[1];                                                 \
     for (i = 0; i < rows; i++) {                                                                   \
-      memcpy(buffer + (i * BLOCK + j) * bytes, line + i * from_strides[0], bytes);                 \
+      memcpy(buffer + (i * side + j) * bytes, line + i * from_strides[0], bytes);                  \
     }                                                                                              \
   }                                                                                                \
   break
 
-static void turn_block(size_t bytes, int64_t rows, int64_t columns, char *buffer, const char *from,
-                       const int64_t *from_strides) {
+static void turn_plainly(size_t bytes, int64_t rows, int64_t columns, char *buffer, int64_t side,
+                         const char *from, const int64_t *from_strides) {
   int64_t i, j;
   switch (bytes) {
   case 1:
@@ -129,20 +137,136 @@ static void turn_block(size_t bytes, int64_t rows, int64_t columns, char *buffer
   }
 }
 
-/* Two innermost axes in blocks. */
-static void copy_plane(size_t bytes, const int64_t *sizes, char *to, const int64_t *to_strides,
+#if defined(__GNUC__)
+
+/* Squares of N x N elements, a line to a register. Pairing each line of the first half with one of
+ * the second, element by element, log2 N times over, turns the square. */
+#define LOW_1 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_1 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define LOW_2 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_2 4, 12, 5, 13, 6, 14, 7, 15
+#define LOW_4 0, 4, 1, 5
+#define HIGH_4 2, 6, 3, 7
+#define LOW_8 0, 2
+#define HIGH_8 1, 3
+#ifdef __clang__
+#define SHUFFLE(T, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(T, a, b, ...) __builtin_shuffle(a, b, (T){__VA_ARGS__})
+#endif
+
+#define TURN_SQUARES(bytes, N, rounds, T)                                                          \
+  typedef T square_##bytes __attribute__((vector_size(16), aligned(1), may_alias));                \
+  static void turn_squares_##bytes(int64_t rows, int64_t columns, char *buffer, int64_t side,      \
+                                   const char *from, int64_t line) {                               \
+    for (int64_t j = 0; j + N <= columns; j += N) {                                                \
+      for (int64_t i = 0; i + N <= rows; i += N) {                                                 \
+        square_##bytes a[N], b[N];                                                                 \
+        for (int k = 0; k < N; k++) {                                                              \
+          a[k] = *(const square_##bytes *)(from + (j + k) * line + i * bytes);                     \
+        }                                                                                          \
+        for (int round = 0; round < rounds; round++) {                                             \
+          for (int k = 0; k < N / 2; k++) {                                                        \
+            b[2 * k] = SHUFFLE(square_##bytes, a[k], a[k + N / 2], LOW_##bytes);                   \
+            b[2 * k + 1] = SHUFFLE(square_##bytes, a[k], a[k + N / 2], HIGH_##bytes);              \
+          }                                                                                        \
+          memcpy(a, b, sizeof a);                                                                  \
+        }                                                                                          \
+        for (int k = 0; k < N; k++) {                                                              \
+          *(square_##bytes *)(buffer + ((i + k) * side + j) * bytes) = a[k];                       \
+        }                                                                                          \
+      }                                                                                            \
+    }                                                                                              \
+  }
+TURN_SQUARES(1, 16, 4, uint8_t)
+TURN_SQUARES(2, 8, 3, uint16_t)
+TURN_SQUARES(4, 4, 2, uint32_t)
+TURN_SQUARES(8, 2, 1, uint64_t)
+
+/* Whole squares by registers; returns their side. */
+static int64_t turn_squares(size_t bytes, int64_t rows, int64_t columns, char *buffer, int64_t side,
+                            const char *from, int64_t line) {
+  switch (bytes) {
+  case 1:
+    turn_squares_1(rows, columns, buffer, side, from, line);
+    break;
+  case 2:
+    turn_squares_2(rows, columns, buffer, side, from, line);
+    break;
+  case 4:
+    turn_squares_4(rows, columns, buffer, side, from, line);
+    break;
+  default:
+    turn_squares_8(rows, columns, buffer, side, from, line);
+  }
+  return 16 / (int64_t)bytes;
+}
+
+#else
+
+static int64_t turn_squares(size_t bytes, int64_t rows, int64_t columns, char *buffer, int64_t side,
+                            const char *from, int64_t line) {
+  (void)bytes, (void)buffer, (void)side, (void)from, (void)line;
+  return rows + columns + 1; /* there are none */
+}
+
+#endif
+
+/* Lines without gaps in squares, what is left at two edges and all others element by element. */
+static void turn_block(size_t bytes, int64_t rows, int64_t columns, char *buffer, int64_t side,
                        const char *from, const int64_t *from_strides) {
-  char buffer[BLOCK * BLOCK * 8];
-  int64_t i, j, k;
-  for (i = 0; i < sizes[0]; i += BLOCK) {
-    int64_t rows = sizes[0] - i < BLOCK ? sizes[0] - i : BLOCK;
-    for (j = 0; j < sizes[1]; j += BLOCK) {
-      int64_t columns = sizes[1] - j < BLOCK ? sizes[1] - j : BLOCK;
-      turn_block(bytes, rows, columns, buffer, from + i * from_strides[0] + j * from_strides[1],
-                 from_strides);
+  int64_t n, i = 0, j = 0, item = (int64_t)bytes;
+  if (from_strides[0] == item) {
+    n = turn_squares(bytes, rows, columns, buffer, side, from, from_strides[1]);
+    i = rows - rows % n;
+    j = columns - columns % n;
+  }
+  turn_plainly(bytes, rows - i, j, buffer + i * side * item, side, from + i * from_strides[0],
+               from_strides);
+  turn_plainly(bytes, rows, columns - j, buffer + j * item, side, from + j * from_strides[1],
+               from_strides);
+}
+
+/* Asks for the source's part of the next block, in the second-level cache: with strides of powers
+ * of two it would displace itself in the first. */
+static void fetch_block(size_t bytes, int64_t rows, int64_t columns, const char *from,
+                        const int64_t *from_strides) {
+  int64_t i, j, line = 64 / (int64_t)bytes;
+  if (from_strides[0] == (int64_t)bytes) {
+    for (j = 0; j < columns; j++) {
+      for (i = 0; i < rows; i += line) {
+        __builtin_prefetch(from + j * from_strides[1] + i * (int64_t)bytes, 0, 2);
+      }
+    }
+  }
+}
+
+static void put_row(size_t bytes, int64_t n, char *to, int64_t step, const char *from,
+                    gemel__stream stream) {
+  if (stream != NULL && step == (int64_t)bytes) {
+    stream(to, from, (size_t)n * bytes);
+  } else {
+    gemel__copy_row(bytes, n, to, step, from, (int64_t)bytes);
+  }
+}
+
+/* The two innermost axes, from axis OUTER on, in blocks. */
+static void copy_plane(size_t bytes, const layout *l, int outer, char *to, const char *from) {
+  _Alignas(64) char buffer[BLOCK_BYTES];
+  const int64_t *sizes = l->sizes + outer, *to_strides = l->strides[TO] + outer;
+  const int64_t *from_strides = l->strides[FROM] + outer;
+  int64_t i, j, k, side = bytes == 1 ? 4 * BLOCK : bytes == 2 ? 2 * BLOCK : BLOCK;
+  for (i = 0; i < sizes[0]; i += side) {
+    int64_t rows = sizes[0] - i < side ? sizes[0] - i : side;
+    for (j = 0; j < sizes[1]; j += side) {
+      int64_t left = sizes[1] - j, columns = left < side ? left : side;
+      int64_t next = left - columns < side ? left - columns : side;
+      const char *block = from + i * from_strides[0] + j * from_strides[1];
+      fetch_block(bytes, rows, next, block + columns * from_strides[1], from_strides);
+      turn_block(bytes, rows, columns, buffer, side, block, from_strides);
       for (k = 0; k < rows; k++) {
-        gemel__copy_row(bytes, columns, to + (i + k) * to_strides[0] + j * to_strides[1],
-                        to_strides[1], buffer + k * BLOCK * (int64_t)bytes, (int64_t)bytes);
+        put_row(bytes, columns, to + (i + k) * to_strides[0] + j * to_strides[1], to_strides[1],
+                buffer + k * side * (int64_t)bytes, l->stream);
       }
     }
   }
@@ -172,18 +296,29 @@ static void copy_rows(size_t bytes, const layout *l, char *to, const char *from)
   int outer = plane ? last - 1 : last;
   do {
     if (plane) {
-      copy_plane(bytes, l->sizes + outer, to, l->strides[TO] + outer, from,
-                 l->strides[FROM] + outer);
+      copy_plane(bytes, l, outer, to, from);
     } else {
       gemel__copy_row(bytes, l->sizes[last], to, l->strides[TO][last], from,
                       l->strides[FROM][last]);
     }
   } while (advance(l, outer, index, &to, &from));
+  if (l->stream != NULL) {
+    gemel__stream_end();
+  }
+}
+
+static int64_t count(const layout *l) {
+  int64_t n = 1;
+  int k;
+  for (k = 0; k < l->rank; k++) {
+    n *= l->sizes[k];
+  }
+  return n;
 }
 
 /* The layouts, axes merged and in the target's order. -1 if there is nothing to copy. */
-static int make_layout(layout *l, int rank, const int64_t *shape, const int64_t *to_strides,
-                       const int64_t *from_strides) {
+static int make_layout(layout *l, size_t bytes, int rank, const int64_t *shape,
+                       const int64_t *to_strides, const int64_t *from_strides) {
   int k;
   for (k = 0; k < rank; k++) {
     if (shape[k] == 0) {
@@ -196,6 +331,7 @@ static int make_layout(layout *l, int rank, const int64_t *shape, const int64_t 
   l->rank = gemel__collapse(rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
   sort_axes(l);
   l->rank = gemel__collapse(l->rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
+  l->stream = count(l) * (int64_t)bytes > gemel__stream_bytes() ? gemel__stream_best() : NULL;
   return 0;
 }
 
@@ -210,18 +346,9 @@ static void copy_all(size_t bytes, const layout *l, char *to, const char *from) 
 void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
                          const int64_t *to_strides, const void *from, const int64_t *from_strides) {
   layout l;
-  if (make_layout(&l, rank, shape, to_strides, from_strides) == 0) {
+  if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) == 0) {
     copy_all(element_bytes, &l, to, from);
   }
-}
-
-static int64_t count(const layout *l) {
-  int64_t n = 1;
-  int k;
-  for (k = 0; k < l->rank; k++) {
-    n *= l->sizes[k];
-  }
-  return n;
 }
 
 void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int64_t *shape,
@@ -229,7 +356,7 @@ void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int
                           const int64_t *from_strides) {
   layout l;
   int64_t part, parts;
-  if (make_layout(&l, rank, shape, to_strides, from_strides) != 0) {
+  if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) != 0) {
     return;
   }
   parts = l.rank > 0 && l.sizes[0] < threads ? l.sizes[0] : threads;

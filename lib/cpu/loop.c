@@ -4,7 +4,9 @@
  * operands, gathers what does not lie in order, runs the steps, and streams out results that are
  * too big for the cache. While the steps of one tile run from the first-level cache, the operands
  * of the next are fetched, a share before each step: or else memory would idle during the
- * computation and the processor while loading.
+ * computation and the processor while loading. An operand whose elements lie closer along another
+ * axis than along the last (a transposed one) is gathered for a block of rows along that axis, and
+ * the tiles of the block are done one after the other.
  */
 #include "cpu/loop.h"
 
@@ -20,6 +22,10 @@ enum {
   TILE_MIN = 256,         /* elements; fewer would be all overhead */
   TILE_MAX = 4096,
   TILE_STRAIGHT = 64 << 10,  /* of a loop that is one chain */
+  TURN_TILE = 512,           /* elements of a tile where an operand is turned */
+  TURN_ROW = 64,             /* elements of a row, from which that pays */
+  TURN_LEAST = 128 << 10,    /* bytes of the widest value, likewise */
+  TURN_BYTES = 128,          /* of each of its lines that are gathered at once */
   SHARES = 8,                /* of a thread, at least, where tiles are big */
   TILE_STEP = 256,           /* elements of a share of an overlapped tile */
   OVERLAP_BYTES = 2 << 20,   /* of operands and results, from which memory is overlapped */
@@ -116,6 +122,65 @@ static int64_t big_tile(const gemel__loop *loop, int threads) {
   return tile < TILE_MAX ? TILE_MAX : tile - tile % TILE_MIN;
 }
 
+/* ---- Turned operands ---- */
+
+static int64_t magnitude(int64_t x) {
+  return x < 0 ? -x : x;
+}
+
+/* The axis along which the elements of LOAD lie closest, if it is not the last one and gathering
+ * along the last would use little of each cache line; -1 otherwise. */
+static int close_axis(const gemel__loop *loop, const gemel__load *load) {
+  int last = loop->rank - 1, axis = last, k;
+  for (k = 0; k < last; k++) {
+    int64_t stride = magnitude(load->strides[k]);
+    axis = stride > 0 && stride < magnitude(load->strides[axis]) ? k : axis;
+  }
+  return axis != last && magnitude(load->strides[last]) >= LINE &&
+                 magnitude(load->strides[axis]) < LINE && loop->sizes[last] >= TURN_ROW &&
+                 loop->sizes[axis] > 1
+             ? axis
+             : -1;
+}
+
+/* Sets TURN_AXIS and how many rows along it are gathered at once. */
+static void find_turn(gemel__loop *loop, size_t widest) {
+  uint32_t k;
+  loop->turn_axis = -1;
+  for (k = 0; k < loop->n_loads; k++) {
+    if (loop->loads[k].kind == GEMEL__LOAD_GATHER) {
+      int axis = close_axis(loop, &loop->loads[k]);
+      loop->turn_axis = loop->turn_axis < 0 ? axis : loop->turn_axis;
+      loop->n_gathers++;
+    }
+  }
+  if (loop->elements * (int64_t)widest < TURN_LEAST) {
+    loop->turn_axis = -1;
+  }
+  loop->turn_rows = TURN_BYTES / (int64_t)widest;
+  if (loop->turn_axis >= 0 && loop->tile > TURN_TILE) {
+    loop->tile = TURN_TILE;
+  }
+}
+
+/* Scratch memory for the rows of one gathered operand, a buffer each: a later step may put a value
+ * of its own into one. */
+static size_t turn_bytes(const gemel__loop *loop) {
+  return loop->turn_axis < 0 ? 0 : (size_t)loop->turn_rows * loop->buffer_bytes;
+}
+
+/* Parts that threads share out: tiles, or blocks of rows of them. */
+static int64_t parts_of(const gemel__loop *loop) {
+  int64_t last;
+  if (loop->turn_axis < 0) {
+    return (loop->elements + loop->tile - 1) / loop->tile;
+  }
+  last = loop->sizes[loop->rank - 1];
+  return loop->elements / last / loop->sizes[loop->turn_axis] *
+         ((loop->sizes[loop->turn_axis] + loop->turn_rows - 1) / loop->turn_rows) *
+         ((last + loop->tile - 1) / loop->tile);
+}
+
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   int streamed = add_spares(loop);
   int64_t bytes = footprint(loop, loop->n_buffers + streamed, widest), n, work;
@@ -123,6 +188,7 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   loop->overlap =
       !loop->straight && (streamed > 0 || direct_bytes(loop) * loop->elements > OVERLAP_BYTES);
   loop->tile = loop->straight ? big_tile(loop, threads) : small_tile(loop, bytes);
+  find_turn(loop, widest);
   set_shares(loop);
   n = filled(loop);
   loop->buffer_bytes = ((size_t)n * widest + LINE - 1) / LINE * LINE;
@@ -133,7 +199,7 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
 }
 
 size_t gemel__loop_scratch(const gemel__loop *loop) {
-  return loop->n_buffers_all * loop->buffer_bytes;
+  return loop->n_buffers_all * loop->buffer_bytes + loop->n_gathers * turn_bytes(loop);
 }
 
 /* ---- Moving tiles ---- */
@@ -259,13 +325,15 @@ static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state
   }
 }
 
-static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, state *s) {
+/* NEXT: the tile after it, whose operands are fetched; none at the end or with turned operands,
+ * which are in their slots already. */
+static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t next, state *s) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_DIRECT) {
       s->slots[load->slot] = (char *)load->data + begin * load->element_bytes;
-    } else if (load->kind == GEMEL__LOAD_GATHER) {
+    } else if (load->kind == GEMEL__LOAD_GATHER && loop->turn_axis < 0) {
       gather(loop, load, begin, n, s->slots[load->slot]);
     }
   }
@@ -279,15 +347,92 @@ static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, state *s
     run_steps(loop, (size_t)n, s->slots);
     return;
   }
-  run_steps_overlapped(loop, n, s, begin + n);
+  run_steps_overlapped(loop, n, s, next);
   s->last_begin = begin;
   s->last_n = n;
   s->turn = !s->turn;
 }
 
-static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char *scratch) {
-  state s;
+/* A block of ROWS rows along the turn axis and N columns: its first element, and where it stands.
+ */
+typedef struct turn_block {
+  int64_t index[GEMEL_MAX_RANK];
+  int64_t begin, rows, n, step; /* STEP elements from row to row */
+} turn_block;
+
+static turn_block turn_block_at(const gemel__loop *loop, int64_t part) {
+  turn_block b = {{0}, 0, 0, 0, 0};
+  int last = loop->rank - 1, axis = loop->turn_axis, k;
+  int64_t chunks = (loop->sizes[last] + loop->tile - 1) / loop->tile, inside = 1;
+  int64_t blocks = (loop->sizes[axis] + loop->turn_rows - 1) / loop->turn_rows;
+  b.index[last] = part % chunks * loop->tile;
+  b.index[axis] = part / chunks % blocks * loop->turn_rows;
+  part = part / chunks / blocks;
+  for (k = last; k >= 0; k--) {
+    if (k != last && k != axis) {
+      b.index[k] = part % loop->sizes[k];
+      part /= loop->sizes[k];
+    }
+    b.step = k == axis ? inside : b.step;
+    b.begin += b.index[k] * inside;
+    inside *= loop->sizes[k];
+  }
+  b.rows = loop->sizes[axis] - b.index[axis];
+  b.rows = b.rows < loop->turn_rows ? b.rows : loop->turn_rows;
+  b.n = loop->sizes[last] - b.index[last];
+  b.n = b.n < loop->tile ? b.n : loop->tile;
+  return b;
+}
+
+/* The block of a gathered operand to the memory at TO. */
+static void gather_block(const gemel__loop *loop, const gemel__load *load, const turn_block *b,
+                         char *to) {
+  int last = loop->rank - 1, k;
+  int64_t bytes = load->element_bytes, shape[2] = {b->rows, b->n},
+          packed[2] = {(int64_t)loop->buffer_bytes, bytes};
+  int64_t strides[2] = {load->strides[loop->turn_axis], load->strides[last]};
+  const char *from = load->data;
+  for (k = 0; k <= last; k++) {
+    from += b->index[k] * load->strides[k];
+  }
+  gemel__copy_strided(load->element_bytes, 2, shape, to, packed, from, strides);
+}
+
+static void run_block(const gemel__loop *loop, int64_t part, state *s) {
+  turn_block b = turn_block_at(loop, part);
+  char *blocks = s->scratch + loop->n_buffers_all * loop->buffer_bytes;
+  int64_t row;
+  uint32_t k, g;
+  for (k = g = 0; k < loop->n_loads; k++) {
+    if (loop->loads[k].kind == GEMEL__LOAD_GATHER) {
+      gather_block(loop, &loop->loads[k], &b, blocks + g++ * turn_bytes(loop));
+    }
+  }
+  for (row = 0; row < b.rows; row++) {
+    for (k = g = 0; k < loop->n_loads; k++) {
+      const gemel__load *load = &loop->loads[k];
+      if (load->kind == GEMEL__LOAD_GATHER) {
+        s->slots[load->slot] = blocks + g++ * turn_bytes(loop) + (size_t)row * loop->buffer_bytes;
+      }
+    }
+    run_tile(loop, b.begin + row * b.step, b.n, loop->elements, s);
+  }
+}
+
+/* Tiles from BEGIN to END, counted in elements. */
+static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, state *s) {
   int64_t tile = loop->tile < loop->elements ? loop->tile : loop->elements;
+  end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
+  for (; begin < end; begin += tile) {
+    int64_t n = end - begin < tile ? end - begin : tile;
+    run_tile(loop, begin, n, begin + n, s);
+  }
+}
+
+/* Parts FIRST to LAST. */
+static void run_parts(const gemel__loop *loop, int64_t first, int64_t last, char *scratch) {
+  state s;
+  int64_t end = last * loop->tile;
   uint32_t k;
   s.scratch = scratch;
   s.last_n = s.turn = 0;
@@ -300,9 +445,11 @@ static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char 
       fill(load->element_bytes, filled(loop), s.slots[load->slot], load->data);
     }
   }
-  end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
-  for (; begin < end; begin += tile) {
-    run_tile(loop, begin, end - begin < tile ? end - begin : tile, &s);
+  if (loop->turn_axis < 0) {
+    run_tiles(loop, first * loop->tile, end < loop->elements ? end : loop->elements, &s);
+  }
+  for (; loop->turn_axis >= 0 && first < last; first++) {
+    run_block(loop, first, &s);
   }
   if (s.last_n > 0) {
     write_last(loop, &s, 0, 1);
@@ -313,19 +460,17 @@ static void run_range(const gemel__loop *loop, int64_t begin, int64_t end, char 
 }
 
 void gemel__loop_run(const gemel__loop *loop, char *scratch) {
+  int64_t parts = parts_of(loop);
 #ifdef _OPENMP
   if (loop->threads > 1) {
-    int64_t tiles = (loop->elements + loop->tile - 1) / loop->tile;
     size_t stride = gemel__loop_scratch(loop);
 #pragma omp parallel num_threads(loop->threads)
     {
       int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
-      int64_t begin = tiles * me / all * loop->tile, end = tiles * (me + 1) / all * loop->tile;
-      end = end < loop->elements ? end : loop->elements;
-      run_range(loop, begin, end, scratch + (size_t)me * stride);
+      run_parts(loop, parts * me / all, parts * (me + 1) / all, scratch + (size_t)me * stride);
     }
     return;
   }
 #endif
-  run_range(loop, 0, loop->elements, scratch);
+  run_parts(loop, 0, parts, scratch);
 }

@@ -57,7 +57,7 @@ typedef struct gemel__loop {
   int rank;     /* of the collapsed iteration shape, which only gathers look at */
   int threads;
   const int64_t *sizes;
-  uint32_t n_loads, n_stores, n_steps;
+  uint32_t n_loads, n_stores, n_steps, n_gathers;
   uint8_t fenced; /* a chain writes past the cache */
   uint8_t
       straight; /* one chain, from operands to results: fixed slots are read at their beginning */
@@ -65,6 +65,9 @@ typedef struct gemel__loop {
   uint16_t overlap; /* 1: fetch the next tile's operands and write the last one's results while
                        this one is computed */
   size_t buffer_bytes;
+  int turn_axis; /* -1, or the axis along which gathered operands are taken in blocks of TURN_ROWS
+                  */
+  int64_t turn_rows;
   gemel__load *loads;
   gemel__store *stores;
   const gemel__step *steps;

@@ -95,7 +95,8 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
 
 /* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the
  * operation is under test): tiers integer, float and special. A kernel that declines an instance
- * isn't judged on it. Verdicts as above, with kind "kernel". */
+ * isn't judged on it: others are drawn, and how many it declined is said. Verdicts as above, with
+ * kind "kernel". */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);

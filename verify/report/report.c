@@ -118,19 +118,25 @@ static size_t shown_inputs(const gemel__instance *instance) {
   return n < instance->n_leaves ? n : instance->n_leaves;
 }
 
-char *gemel__counterexample(const gemel__instance *instance, gemel_tensor *const *values,
-                            const char *place, const char *expected, const char *got) {
+char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
+                            gemel_tensor *const *values, const char *place, const char *expected,
+                            const char *got) {
   gemel__buffer b = {NULL, 0, 0};
   int round;
   for (round = 0; round < 2; round++) {
     size_t k;
     if (instance != NULL && instance->graph != NULL) {
-      append_graph(&b, instance->graph, "counterexample");
+      append_graph(&b, instance->graph, other != NULL ? "first" : "counterexample");
+      if (other != NULL) {
+        append_graph(&b, other, "second");
+      }
       for (k = 0; k < shown_inputs(instance) && values != NULL; k++) {
         format_input(&b, instance, k, values[k], 16, 0);
       }
     }
-    gemel__buffer_format(&b, "# %s: expected %s, got %s\n", place, expected, got);
+    gemel__buffer_format(
+        &b, other != NULL ? "# %s: first %s, second %s\n" : "# %s: expected %s, got %s\n", place,
+        expected, got);
     if (round == 0 && gemel__buffer_allocate(&b) != 0) {
       return NULL;
     }

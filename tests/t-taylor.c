@@ -1,0 +1,306 @@
+/*
+ * Tier gradient of operations that only the program knows: registered with a kernel and no
+ * reference. Right derivatives pass, first and second, with an order of about 2; wrong ones (a
+ * scale of 1 + 1e-6, a lost term, a sign, the wrong operand, and so on) are refuted for every seed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/ops.h>
+#include <gemel/verify.h>
+
+enum { SEEDS = 5 };
+
+/* ---- A family of operations: of two operands, elementwise, in f64 ---- */
+
+struct own {
+  const char *name;
+  double (*f)(double x, double y);
+  /* The derivatives, times what flows in. */
+  gemel_value (*dx)(gemel_value x, gemel_value y, gemel_value g);
+  gemel_value (*dy)(gemel_value x, gemel_value y, gemel_value g);
+};
+
+static gemel_value number(gemel_value like, double x) {
+  return gemel_scalar(like.graph, GEMEL_F64, x);
+}
+
+static gemel_value times(gemel_value x, double c) {
+  return gemel_mul(x, number(x, c));
+}
+
+static gemel_status infer_first(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_own(const gemel_kernel_call *call) {
+  const struct own *own = call->data;
+  const gemel_view *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
+  int64_t k;
+  for (k = 0; k < x->shape[0]; k++) {
+    double a = *(const double *)((const char *)x->data + k * x->strides[0]);
+    double b = *(const double *)((const char *)y->data + k * y->strides[0]);
+    *(double *)((char *)out->data + k * out->strides[0]) = own->f(a, b);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status grad_own(gemel_derive *call) {
+  const struct own *own = call->data;
+  gemel_value g = call->out_cotangents[0];
+  call->in_cotangents[0] = own->dx(call->inputs[0], call->inputs[1], g);
+  call->in_cotangents[1] = own->dy(call->inputs[0], call->inputs[1], g);
+  return gemel_graph_error(call->graph)->status;
+}
+
+static gemel_status jvp_own(gemel_derive *call) {
+  const struct own *own = call->data;
+  gemel_value sum = {NULL, 0, 0};
+  int k;
+  for (k = 0; k < 2; k++) {
+    if (!gemel_is_null(call->in_cotangents[k])) {
+      gemel_value part =
+          (k == 0 ? own->dx : own->dy)(call->inputs[0], call->inputs[1], call->in_cotangents[k]);
+      sum = gemel_is_null(sum) ? part : gemel_add(sum, part);
+    }
+  }
+  call->out_cotangents[0] = sum;
+  return gemel_graph_error(call->graph)->status;
+}
+
+static gemel_status sample_own(gemel_sample *call) {
+  int64_t n = 1 + (int64_t)(call->random(call->state) % 4);
+  int k;
+  if (call->dtype != GEMEL_F64) {
+    return GEMEL_DECLINED;
+  }
+  for (k = 0; k < 2; k++) {
+    call->inputs[k] = gemel_type_of_shape(call->context, GEMEL_F64, 1, &n);
+    call->domains[k] = GEMEL_ANY;
+  }
+  call->n_inputs = 2;
+  return GEMEL_OK;
+}
+
+/* ---- Functions, right derivatives, wrong ones ---- */
+
+static double f_erf(double x, double y) {
+  return erf(x) * y;
+}
+static double f_atan(double x, double y) {
+  return atan(x) + x * y;
+}
+static double f_sin(double x, double y) {
+  return sin(x * y);
+}
+static double f_log(double x, double y) {
+  return log(x) + y; /* NaN for half of what is drawn */
+}
+static double f_linear(double x, double y) {
+  return 3 * x - y;
+}
+
+static gemel_value bell(gemel_value x) {
+  return times(gemel_exp(gemel_neg(gemel_mul(x, x))), 1.1283791670955126);
+}
+static gemel_value erf_x(gemel_value x, gemel_value y, gemel_value g) {
+  return gemel_mul(gemel_mul(g, y), bell(x));
+}
+/* erf x by the operation itself: y = 1 */
+static gemel_value erf_y(gemel_value x, gemel_value y, gemel_value g) {
+  gemel_value in[2];
+  in[0] = x;
+  in[1] = gemel_add(gemel_sub(y, y), number(y, 1));
+  return gemel_mul(g, gemel_apply(x.graph, "own", 2, in, 0, NULL));
+}
+static gemel_value atan_slope(gemel_value x) {
+  return gemel_div(number(x, 1), gemel_add(number(x, 1), gemel_mul(x, x)));
+}
+static gemel_value atan_x(gemel_value x, gemel_value y, gemel_value g) {
+  return gemel_mul(g, gemel_add(atan_slope(x), y));
+}
+static gemel_value g_times_x(gemel_value x, gemel_value y, gemel_value g) {
+  (void)y;
+  return gemel_mul(g, x);
+}
+static gemel_value three(gemel_value x, gemel_value y, gemel_value g) {
+  (void)x;
+  (void)y;
+  return times(g, 3);
+}
+static gemel_value minus(gemel_value x, gemel_value y, gemel_value g) {
+  (void)x;
+  (void)y;
+  return gemel_neg(g);
+}
+
+/* cos(x y) = 1 − 2 sin²(x y / 2), by the operation itself */
+static gemel_value cosine(gemel_value x, gemel_value y) {
+  gemel_value in[2], half;
+  in[0] = times(x, 0.5);
+  in[1] = y;
+  half = gemel_apply(x.graph, "own", 2, in, 0, NULL);
+  return gemel_sub(number(x, 1), times(gemel_mul(half, half), 2));
+}
+static gemel_value sin_x(gemel_value x, gemel_value y, gemel_value g) {
+  return gemel_mul(gemel_mul(g, y), cosine(x, y));
+}
+static gemel_value sin_y(gemel_value x, gemel_value y, gemel_value g) {
+  return gemel_mul(gemel_mul(g, x), cosine(x, y));
+}
+
+static gemel_value log_x(gemel_value x, gemel_value y, gemel_value g) {
+  (void)y;
+  return gemel_div(g, x);
+}
+static gemel_value just_g(gemel_value x, gemel_value y, gemel_value g) {
+  (void)x;
+  (void)y;
+  return g;
+}
+
+#define WRONG(name, expression)                                                                    \
+  static gemel_value name(gemel_value x, gemel_value y, gemel_value g) {                           \
+    (void)x, (void)y, (void)g;                                                                     \
+    return expression;                                                                             \
+  }
+WRONG(erf_scaled, times(erf_x(x, y, g), 1 + 1e-6))
+WRONG(erf_sign, gemel_neg(erf_x(x, y, g)))
+WRONG(erf_constant, times(erf_x(x, y, g), 0.8862269254527580 * 1.1283791))
+WRONG(erf_lost_factor, gemel_mul(g, bell(x)))
+WRONG(erf_no_square, gemel_mul(gemel_mul(g, y), times(gemel_exp(gemel_neg(x)), 1.1283791670955126)))
+WRONG(erf_other, gemel_mul(gemel_mul(g, x), bell(y)))
+WRONG(erf_y_scaled, times(erf_y(x, y, g), 1 - 1e-6))
+WRONG(erf_y_zero, gemel_sub(g, g))
+WRONG(atan_scaled, times(atan_x(x, y, g), 1 + 1e-6))
+WRONG(atan_lost_term, gemel_mul(g, atan_slope(x)))
+WRONG(atan_lost_square,
+      gemel_mul(g, gemel_add(gemel_div(number(x, 1), gemel_add(number(x, 1), x)), y)))
+WRONG(atan_sign, gemel_mul(g, gemel_sub(y, atan_slope(x))))
+WRONG(atan_y_other, gemel_mul(g, y))
+WRONG(atan_offset, gemel_add(atan_x(x, y, g), times(g, 1e-6)))
+WRONG(linear_scaled, times(g, 3 + 3e-6))
+WRONG(linear_sign, g)
+WRONG(sin_scaled, times(sin_x(x, y, g), 1 + 1e-6))
+
+static const struct own right[] = {{"own", f_erf, erf_x, erf_y},
+                                   {"own", f_atan, atan_x, g_times_x},
+                                   {"own", f_linear, three, minus},
+                                   {"own", f_sin, sin_x, sin_y},
+                                   {"own", f_log, log_x, just_g}};
+
+static const struct own wrong[] = {{"erf_scaled", f_erf, erf_scaled, erf_y},
+                                   {"erf_sign", f_erf, erf_sign, erf_y},
+                                   {"erf_constant", f_erf, erf_constant, erf_y},
+                                   {"erf_lost_factor", f_erf, erf_lost_factor, erf_y},
+                                   {"erf_no_square", f_erf, erf_no_square, erf_y},
+                                   {"erf_other", f_erf, erf_other, erf_y},
+                                   {"erf_y_scaled", f_erf, erf_x, erf_y_scaled},
+                                   {"erf_y_zero", f_erf, erf_x, erf_y_zero},
+                                   {"atan_scaled", f_atan, atan_scaled, g_times_x},
+                                   {"atan_lost_term", f_atan, atan_lost_term, g_times_x},
+                                   {"atan_lost_square", f_atan, atan_lost_square, g_times_x},
+                                   {"atan_sign", f_atan, atan_sign, g_times_x},
+                                   {"atan_y_other", f_atan, atan_x, atan_y_other},
+                                   {"atan_offset", f_atan, atan_offset, g_times_x},
+                                   {"linear_scaled", f_linear, linear_scaled, minus},
+                                   {"linear_sign", f_linear, three, linear_sign},
+                                   {"sin_scaled", f_sin, sin_scaled, sin_y},
+                                   {"sin_swapped", f_sin, sin_y, sin_x}};
+
+/* ---- Asking ---- */
+
+struct heard {
+  size_t gradient, refuted, other;
+  char text[400];
+};
+
+static void take(void *user, const gemel_record *r) {
+  struct heard *h = user;
+  if (r->tier != GEMEL_TIER_GRADIENT) {
+    h->other += r->verdict == GEMEL_NOT_RUN;
+    return;
+  }
+  h->gradient += r->verdict == GEMEL_PASSED && strcmp(r->how, "Taylor") == 0;
+  h->refuted += r->verdict == GEMEL_REFUTED;
+  if (h->text[0] == '\0' || r->verdict == GEMEL_REFUTED) {
+    snprintf(h->text, sizeof h->text, "%s: %s (%s) %s", r->name, gemel_verdict_name(r->verdict),
+             r->detail, r->counterexample != NULL ? r->counterexample : "");
+  }
+}
+
+static struct heard ask(const struct own *own, uint64_t seed) {
+  static const gemel_kernel kernels[] = {{"plain", NULL, run_own}, {NULL, NULL, NULL}};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_verify_options options = {0};
+  gemel_operation op = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  struct heard h = {0, 0, 0, ""};
+  op.size = sizeof op;
+  op.name = "own";
+  op.min_inputs = op.max_inputs = 2;
+  op.version = 1;
+  op.infer = infer_first;
+  op.grad = grad_own;
+  op.jvp = jvp_own;
+  op.sample = sample_own;
+  op.kernels = kernels;
+  op.data = own;
+  options.size = sizeof options;
+  options.seed = seed;
+  options.ops = "own";
+  options.sink = take;
+  options.user = &h;
+  CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+  ct_context("%s, seed %llu: %s %s", own->name, (unsigned long long)seed, h.text, error.text);
+  gemel_context_unref(context);
+  return h;
+}
+
+/* Both orders pass; the other tiers say that there is nothing to compare with. */
+static void right_ones(const void *data) {
+  size_t k;
+  uint64_t seed;
+  (void)data;
+  for (k = 0; k < CT_COUNT(right); k++) {
+    for (seed = 1; seed <= SEEDS; seed++) {
+      struct heard h = ask(&right[k], seed);
+      CT_EQ_UINT(h.refuted, 0);
+      CT_EQ_UINT(h.gradient, 2);
+      CT_EQ_UINT(h.other, 2 * (GEMEL_TIER_COUNT - 1));
+      CT_HAS_STR(h.text, k == 2 ? "no remainder" : "least order");
+      if (seed == 1) {
+        printf("  %s\n", h.text);
+      }
+    }
+  }
+}
+
+static void wrong_ones(const void *data) {
+  size_t k, refuted = 0;
+  uint64_t seed;
+  (void)data;
+  for (k = 0; k < CT_COUNT(wrong); k++) {
+    for (seed = 1; seed <= SEEDS; seed++) {
+      struct heard h = ask(&wrong[k], seed);
+      refuted += (size_t)CT_CHECK(h.refuted > 0);
+      CT_HAS_STR(h.text, "order");
+    }
+  }
+  printf("  %zu of %zu wrong derivatives refuted\n", refuted, CT_COUNT(wrong) * SEEDS);
+}
+
+static const ct_test tests[] = {CT_TEST("right", right_ones, NULL),
+                                CT_TEST("wrong", wrong_ones, NULL)};
+
+void ct_register(void) {
+  ct_suite("taylor", tests, CT_COUNT(tests));
+}
