@@ -15,7 +15,8 @@ static const gemel__option options[] = {
      "to "
      "stderr"},
     {"case", 'c', "GLOB", "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
-    {"nodes", 'n', "N", "nodes of a big graph (default 10000000; a small one has N / 1000)"},
+    {"nodes", 'n', "N",
+     "nodes of a big graph (default 10000000, of optimizer 1000000; a small one has N / 1000)"},
     {"size", 's', "N", "elements of a big vector (default 16777216, which are 64 MiB of f32)"},
     {"matrix", 'm', "N", "rows and columns of a square matrix (default 1000)"},
     {"time", 't', "MS", "spend at least so many milliseconds on each comparison (default 1500)"},
@@ -74,7 +75,6 @@ static int default_threads(void) {
 static int read_settings(gemel__bench *b, const gemel__args *args) {
   uint64_t threads = (uint64_t)default_threads();
   memset(b, 0, sizeof *b);
-  b->nodes = 10000000;
   b->elements = (uint64_t)1 << 24;
   b->matrix = 1000;
   b->time_ms = 1500;

@@ -21,10 +21,11 @@
 #define GEMEL__BENCH_TABLE(X)                                                                      \
   X(graph, "building, differentiating, printing, ... of big graphs")                               \
   X(cpu, "functions on the CPU against raw library calls and copies, and the cost of a call")      \
+  X(optimizer, "rewriting and compiling the graphs of training steps")                             \
   GEMEL__BENCH_HARNESS(X)
 
 typedef struct gemel__bench {
-  uint64_t nodes;    /* of a big graph */
+  uint64_t nodes;    /* of a big graph; 0: the suite's own number */
   uint64_t elements; /* of a big vector */
   uint64_t matrix;   /* rows and columns of a square matrix */
   uint64_t time_ms;  /* at least this long for each race and each small graph */
@@ -82,6 +83,12 @@ typedef struct gemel__bench_contender {
  * then twice measured, by the wall clock. The best of all rounds counts: a disturbance makes a run
  * longer, never shorter. */
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds);
+
+/* ---- A thread with little stack (stack.c) ---- */
+
+/* Runs RUN(STATE) on a thread with a stack of 256 KiB, malloc being told to treat big and small
+ * graphs alike. GEMEL__BAD (said) if there is no such thread. */
+int gemel__bench_on_small_stack(void *(*run)(void *state), void *state);
 
 /* ---- Suites, one a file. GEMEL__GOOD, or GEMEL__BAD (said) if something failed. ---- */
 

@@ -7,18 +7,14 @@
  * whether a step is linear.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include "bench.h"
 #include "memory.h"
 #include "shapes.h"
 
-enum { STACK_BYTES = 256 * 1024, BIG_RUNS = 2, SMALL_RUNS = 10, SHRINK = 1000 };
+enum { NODES = 10000000, BIG_RUNS = 2, SMALL_RUNS = 10, SHRINK = 1000 };
 
 /* One run: what a step makes and the next one takes. */
 typedef struct run_state {
@@ -218,16 +214,17 @@ static void report_size(gemel__bench *b, const run_state *r, const figures *f, i
 
 static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
   figures small = {{0}, 0, 0, 0, 0}, big = small;
+  uint64_t nodes = b->nodes > 0 ? b->nodes : NODES;
   char metric[32];
   int k;
   r->shape = shape;
-  r->nodes = b->nodes / SHRINK > 10 ? b->nodes / SHRINK : 10;
+  r->nodes = nodes / SHRINK > 10 ? nodes / SHRINK : 10;
   if (measure(r, &small, SMALL_RUNS, 1e-3 * (double)b->time_ms) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   report_size(b, r, &small, 0);
-  double per_small = 1 / (double)r->nodes, per_big = 1 / (double)b->nodes;
-  r->nodes = b->nodes;
+  double per_small = 1 / (double)r->nodes, per_big = 1 / (double)nodes;
+  r->nodes = nodes;
   if (measure(r, &big, BIG_RUNS, 0) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -265,48 +262,23 @@ static void *run_thread(void *state) {
   return NULL;
 }
 
-static int start_thread(thread_state *t) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  int cause = pthread_attr_init(&attributes);
-  if (cause == 0) {
-    cause = pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    cause = cause != 0 ? cause : pthread_create(&thread, &attributes, run_thread, t);
-    pthread_attr_destroy(&attributes);
-  }
-  if (cause != 0) {
-    return gemel__complain("bench: no thread with a stack of 256 KiB: %s", strerror(cause));
-  }
-  pthread_join(thread, NULL);
-  return t->status;
-}
-
-/* Blocks of 128 KiB or more come from the system and go back to it, at every size of graph. (By
- * default malloc keeps them once some have been freed; then small graphs live in memory whose pages
- * are there already, and freeing them costs nothing, while big ones pay for each page.) */
-static void even_terms(void) {
-#ifdef M_MMAP_THRESHOLD
-  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
-#endif
-}
-
 int gemel__bench_graph(gemel__bench *b) {
   const char *base = getenv("TMPDIR");
   char *folder = gemel__need_text("%s/gemel-bench.XXXXXX", base != NULL ? base : "/tmp"), *path;
   thread_state t = {b, NULL, GEMEL__GOOD};
+  int status;
   if (mkdtemp(folder) == NULL) {
     gemel__complain("%s: %s", folder, strerror(errno));
     free(folder);
     return GEMEL__BAD;
   }
   t.path = path = gemel__need_text("%s/big.gemel", folder);
-  even_terms();
   gemel__bench_count_start();
-  t.status = start_thread(&t);
+  status = gemel__bench_on_small_stack(run_thread, &t);
   gemel__bench_count_stop();
   unlink(path);
   rmdir(folder);
   free(path);
   free(folder);
-  return t.status;
+  return status == GEMEL__GOOD ? t.status : status;
 }

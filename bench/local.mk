@@ -10,16 +10,21 @@ gemel_SOURCES += %reldir%/cpu.c
 gemel_SOURCES += %reldir%/graph.c
 gemel_SOURCES += %reldir%/memory.c
 gemel_SOURCES += %reldir%/memory.h
+gemel_SOURCES += %reldir%/optimizer.c
 gemel_SOURCES += %reldir%/passes.c
 gemel_SOURCES += %reldir%/passes.h
 gemel_SOURCES += %reldir%/race.c
 gemel_SOURCES += %reldir%/report.c
 gemel_SOURCES += %reldir%/shapes.c
 gemel_SOURCES += %reldir%/shapes.h
+gemel_SOURCES += %reldir%/stack.c
+gemel_SOURCES += %reldir%/training.c
+gemel_SOURCES += %reldir%/training.h
 if VERIFY
 gemel_SOURCES += %reldir%/verify.c
 endif
 EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
+EXTRA_DIST += %reldir%/peers/optimizer.py
 EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores.jsonl

@@ -40,6 +40,16 @@ for case in chain tree dag "near dag"; do
       fail "graph: no $metric of $case"
   done
 done
+run_suite optimizer --nodes 2000
+for case in residual bidirectional; do
+  for metric in build gradient rewrite compile callable plan nodes 'nodes left' 'operations left' \
+    'flops left'; do
+    grep -q "\"case\": \"$case of 2000\", \"metric\": \"$metric\"" "$scratch/optimizer.json" ||
+      fail "optimizer: no $metric of $case"
+  done
+  nodes=$(sed -n "s/.*\"$case of 2000\", \"metric\": \"nodes\", \"value\": \([0-9]*\),.*/\1/p" "$scratch/optimizer.json")
+  [ "$nodes" -ge 1940 ] && [ "$nodes" -le 2060 ] || fail "optimizer: $case has $nodes nodes, not about 2000"
+done
 [ -z "$(find "$scratch" -name 'gemel-bench.*')" ] || fail "graph: scratch files are left"
 
 "$gemel" bench cpu --case 'dot*' --size 1000 --matrix 5 --time 1 --json - 2>/dev/null >"$scratch/out"

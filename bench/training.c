@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A deep residual network and an unrolled bidirectional recurrent network; see training.h. Sizes of
+ * tensors are small numbers: rewriting looks at nodes, not at elements. bench/peers/optimizer.py
+ * builds the same models.
+ */
+#include "training.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "bench.h"
+
+enum { BATCH = 16, WIDTH = 32, STEP_IN = 12, STEP_OUT = 8 };
+
+/* ---- Builders ---- */
+
+/* dot without attributes. */
+static gemel_value matrix_product(gemel_value a, gemel_value b) {
+  gemel_value inputs[] = {a, b};
+  return gemel_apply(a.graph, "dot", 2, inputs, 0, NULL);
+}
+
+static gemel_value input(gemel_graph *graph, const char *name, int rank, const int64_t *shape) {
+  return gemel_input(graph, name,
+                     gemel_type_of_shape(gemel_graph_context(graph), GEMEL_F32, rank, shape));
+}
+
+static gemel_value matrix(gemel_graph *graph, const char *name, int64_t rows, int64_t columns) {
+  int64_t shape[] = {rows, columns};
+  return input(graph, name, 2, shape);
+}
+
+/* A parameter called NAME and its number: a vector if COLUMNS is 0. */
+static gemel_value parameter(gemel_graph *graph, gemel__parameters *p, const char *name,
+                             int64_t rows, int64_t columns) {
+  char full[32];
+  int64_t shape[] = {rows, columns};
+  if (p->count == p->room) {
+    p->room = p->room > 0 ? 2 * p->room : 64;
+    p->values = gemel__need(p->values, p->room * sizeof *p->values);
+    p->gradients = gemel__need(p->gradients, p->room * sizeof *p->gradients);
+  }
+  snprintf(full, sizeof full, "%s%zu", name, p->count);
+  return p->values[p->count++] = input(graph, full, columns > 0 ? 2 : 1, shape);
+}
+
+/* (the sum of the squares of X) / COUNT */
+static gemel_value mean_square(gemel_value x, double count) {
+  gemel_value total = gemel_sum(gemel_mul(x, x), 0, NULL, 0);
+  return gemel_div(total, gemel_scalar(x.graph, GEMEL_F32, count));
+}
+
+/* ---- Deep residual network: x + relu(norm(x) u + b) v, again and again ---- */
+
+/* (x - mean) / sqrt(variance + eps) * gain, over the features of each row. */
+static gemel_value normalise(gemel_value x, gemel_value gain) {
+  static const int64_t features[] = {1};
+  gemel_value width = gemel_scalar(x.graph, GEMEL_F32, WIDTH);
+  gemel_value mean = gemel_div(gemel_sum(x, 1, features, 1), width);
+  gemel_value centred = gemel_sub(x, mean);
+  gemel_value squares = gemel_sum(gemel_mul(centred, centred), 1, features, 1);
+  gemel_value variance = gemel_div(squares, width);
+  gemel_value deviation = gemel_sqrt(gemel_add(variance, gemel_scalar(x.graph, GEMEL_F32, 1e-5)));
+  return gemel_mul(gemel_div(centred, deviation), gain);
+}
+
+static gemel_value residual(gemel_graph *graph, uint64_t blocks, gemel__parameters *p) {
+  gemel_value x = matrix(graph, "x", BATCH, WIDTH), y = matrix(graph, "y", BATCH, WIDTH);
+  uint64_t k;
+  for (k = 0; k < blocks && !gemel_is_null(x); k++) {
+    gemel_value gain = parameter(graph, p, "g", WIDTH, 0);
+    gemel_value u = parameter(graph, p, "u", WIDTH, WIDTH);
+    gemel_value b = parameter(graph, p, "b", WIDTH, 0);
+    gemel_value v = parameter(graph, p, "v", WIDTH, WIDTH);
+    gemel_value a = gemel_add(matrix_product(normalise(x, gain), u), b);
+    x = gemel_add(x, matrix_product(gemel_relu(a), v));
+  }
+  return mean_square(gemel_sub(x, y), BATCH);
+}
+
+/* ---- Bidirectional recurrent network, unrolled ---- */
+
+typedef struct half {
+  gemel_value u, r, b, o; /* parameters: input, recurrent, bias, output */
+  gemel_value *states;    /* after each step */
+} half;
+
+static gemel_value at_step(gemel_value sequence, uint64_t step, int64_t width) {
+  gemel_context *context = gemel_graph_context(sequence.graph);
+  gemel_dim start[] = {gemel_dim_constant(context, (int64_t)step), gemel_dim_constant(context, 0),
+                       gemel_dim_constant(context, 0)};
+  gemel_dim size[] = {gemel_dim_constant(context, 1), gemel_dim_constant(context, BATCH),
+                      gemel_dim_constant(context, width)};
+  return gemel_reshape(gemel_subtensor(sequence, 3, start, 3, size, 0, NULL), 2, size + 1);
+}
+
+static half half_new(gemel_graph *graph, gemel__parameters *p, uint64_t steps) {
+  half h;
+  h.u = parameter(graph, p, "u", STEP_IN, WIDTH);
+  h.r = parameter(graph, p, "r", WIDTH, WIDTH);
+  h.b = parameter(graph, p, "b", WIDTH, 0);
+  h.o = parameter(graph, p, "o", WIDTH, STEP_OUT);
+  h.states = gemel__need(NULL, steps * sizeof *h.states);
+  return h;
+}
+
+/* tanh(x u + state r + b) */
+static gemel_value next_state(const half *h, gemel_value x, gemel_value state) {
+  gemel_value a = gemel_add(matrix_product(x, h->u), matrix_product(state, h->r));
+  return gemel_tanh(gemel_add(a, h->b));
+}
+
+/* The sum over all steps of the squared error of (forward state) o + (backward state) o' + c. */
+static gemel_value sum_errors(const half *f, const half *g, gemel_value c, gemel_value y,
+                              uint64_t steps) {
+  gemel_value total = {NULL, 0, 0};
+  uint64_t t;
+  for (t = 0; t < steps; t++) {
+    gemel_value both =
+        gemel_add(matrix_product(f->states[t], f->o), matrix_product(g->states[t], g->o));
+    gemel_value error = gemel_sub(gemel_add(both, c), at_step(y, t, STEP_OUT));
+    gemel_value one = mean_square(error, BATCH);
+    total = t == 0 ? one : gemel_add(total, one);
+  }
+  return total;
+}
+
+static gemel_value bidirectional(gemel_graph *graph, uint64_t steps, gemel__parameters *p) {
+  int64_t in[] = {(int64_t)steps, BATCH, STEP_IN}, out[] = {(int64_t)steps, BATCH, STEP_OUT};
+  gemel_value x = input(graph, "x", 3, in), y = input(graph, "y", 3, out), loss, c;
+  gemel_value first = matrix(graph, "f0", BATCH, WIDTH), last = matrix(graph, "g0", BATCH, WIDTH);
+  half f = half_new(graph, p, steps), g = half_new(graph, p, steps);
+  uint64_t t;
+  c = parameter(graph, p, "c", STEP_OUT, 0);
+  for (t = 0; t < steps; t++) {
+    uint64_t back = steps - 1 - t;
+    f.states[t] = next_state(&f, at_step(x, t, STEP_IN), t == 0 ? first : f.states[t - 1]);
+    g.states[back] = next_state(&g, at_step(x, back, STEP_IN), t == 0 ? last : g.states[back + 1]);
+  }
+  loss = sum_errors(&f, &g, c, y, steps);
+  free(f.states);
+  free(g.states);
+  return loss;
+}
+
+const gemel__training gemel__trainings[] = {{"residual", "blocks", residual},
+                                            {"bidirectional", "steps", bidirectional},
+                                            {NULL, NULL, NULL}};
+
+/* ---- Gradient and outputs ---- */
+
+gemel_status gemel__training_gradient(gemel_value loss, gemel__parameters *p, gemel_error *error) {
+  return gemel_grad(1, &loss, NULL, p->count, p->values, p->gradients, error);
+}
+
+gemel_status gemel__training_outputs(gemel_value loss, const gemel__parameters *p,
+                                     gemel_error *error) {
+  gemel_status status = gemel_output(loss, "loss");
+  size_t k;
+  for (k = 0; k < p->count && status == GEMEL_OK; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "d%zu", k);
+    status = gemel_output(p->gradients[k], name);
+  }
+  if (status != GEMEL_OK) {
+    *error = *gemel_graph_error(loss.graph);
+  }
+  return status;
+}
+
+void gemel__parameters_free(gemel__parameters *p) {
+  free(p->values);
+  free(p->gradients);
+  *p = (gemel__parameters){NULL, NULL, 0, 0};
+}
+
+/* ---- How much work ---- */
+
+static int64_t extent(gemel_value x, int64_t axis) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  gemel_type type = gemel_value_type(x);
+  int64_t size = 0;
+  axis += axis < 0 ? gemel_type_rank(context, type) : 0;
+  gemel_dim_is_constant(context, gemel_type_dims(context, type)[axis], &size);
+  return size;
+}
+
+static double elements(gemel_value x) {
+  int k, rank = gemel_type_rank(gemel_graph_context(x.graph), gemel_value_type(x));
+  double product = 1;
+  for (k = 0; k < rank; k++) {
+    product *= (double)extent(x, k);
+  }
+  return product;
+}
+
+/* Of a product: 2 × the elements of the result × the length of what is summed. */
+static double flops_of(gemel_value product) {
+  static const char *const lists[] = {"contract_x", "contract_y", "batch_x", "batch_y"};
+  gemel_value x = gemel_value_input(product, 0);
+  gemel_attr attr, axes = {NULL, GEMEL_ATTR_NONE, 0, {0}};
+  double flops = 2 * elements(product);
+  size_t k, given = 0;
+  for (k = 0; k < 4; k++) {
+    if (gemel_value_attr(product, lists[k], &attr) == GEMEL_OK && attr.kind != GEMEL_ATTR_NONE) {
+      given++;
+      axes = k == 0 ? attr : axes;
+    }
+  }
+  if (given == 0) {
+    return flops * (double)extent(x, -1);
+  }
+  for (k = 0; k < axes.count; k++) {
+    flops *= (double)extent(x, axes.u.ints[k]);
+  }
+  return flops;
+}
+
+/* Marks what the outputs need; a node's inputs have smaller ids, so one sweep down does. */
+gemel__work gemel__work_of(gemel_graph *graph) {
+  size_t nodes = gemel_graph_node_count(graph), k, j;
+  unsigned char *needed = gemel__need(NULL, nodes + 1);
+  gemel__work work = {0, 0, 0};
+  for (k = 0; k < nodes; k++) {
+    needed[k] = 0;
+  }
+  for (k = 0; k < gemel_graph_output_count(graph); k++) {
+    needed[gemel_graph_output(graph, k).node] = 1;
+  }
+  for (k = nodes; k-- > 0;) {
+    gemel_value value = {graph, (uint32_t)k, 0};
+    const char *operation = gemel_value_operation(value);
+    for (j = needed[k] ? gemel_value_input_count(value) : 0; j-- > 0;) {
+      needed[gemel_value_input(value, j).node] = 1;
+    }
+    work.nodes += needed[k];
+    work.operations +=
+        needed[k] && strcmp(operation, "input") != 0 && strcmp(operation, "constant") != 0;
+    if (needed[k] && strcmp(operation, "dot") == 0) {
+      work.flops += flops_of(value);
+    }
+  }
+  free(needed);
+  return work;
+}
