@@ -185,6 +185,37 @@ GEMEL_FLAGS=seed
 refuses flags/form "'seed' is no name=value" show f.gmt
 unset GEMEL_FLAGS
 
+# ---- opt ----
+
+cat >opt.gmt <<'END'
+graph f(x: f32[N], y: f32) {
+  z = log(1 + x)
+  return r = -(-z) * 1, s = y - y
+}
+END
+printf 'rule %s in canonicalize%s: %s\n' own ' needs nnan, ninf' 'x - x => 0' >own.rules
+printf 'rule a in stabilize: tanh(x) => sigmod(x)' >bad.rules
+printf 'rule a in stabilize: sqr(x) => abs(x) rule b in stabilize: abs(x) => sqr(x)' >circle.rules
+sed 's/log/sqr/' opt.gmt >sqr.gmt
+gives opt 0 '^  n0 = log1p(x)$' opt opt.gmt
+gives opt/mode 0 '= mul(n4, n0)$' opt --mode none opt.gmt
+gives opt/none 0 '= log(n1)$' opt -f none opt.gmt
+gives opt/words 0 'log1p(x)' opt -f afn,nsz opt.gmt
+gives opt/include 0 '= mul(' opt -i neg_neg opt.gmt
+gives opt/exclude 0 '= mul(' opt -x 'mul_*' opt.gmt
+gives opt/phase 0 '= log1p(x)$' opt -x canonicalize opt.gmt
+gives opt/rules 0 '= sub(y, y)$' opt --rules own.rules opt.gmt
+gives opt/all 0 '= 0:f32$' opt --rules own.rules --fastmath all opt.gmt
+gives opt/json 0 '^{"kind": "phase", "phase": "canonicalize", .*"applied": 2, .*"before": 9, "after": 6}$' \
+  opt --json - --out opt.gemel --profile opt.gmt
+grep -q '^stabilize  *log_to_log1p ' "$scratch/err" && good opt/profile || wrong opt/profile "no row of log_to_log1p"
+gives opt/binary 0 'log1p' show opt.gemel
+refuses opt/mode-name "no mode 'slow'" opt --mode slow opt.gmt
+refuses opt/word "'speed'" opt --fastmath speed opt.gmt
+refuses opt/unknown 'called frob' opt --exclude frob opt.gmt
+refuses opt/mistake '1:33: there is no operation called sigmod; did you mean sigmoid?' opt --rules bad.rules opt.gmt
+refuses opt/circle 'asks for what it replaces): b, a' opt --rules circle.rules sqr.gmt
+
 # ---- Bad usage ----
 
 refuses usage/command "'frobnicate'" frobnicate

@@ -41,6 +41,9 @@ static int64_t numbers[] = {1, 1, 1, 1};
 static const char *texts[] = {"x"};
 static char buffer[256];
 static gemel_options options = {.size = sizeof options, .threads = 1};
+static gemel_rules *rules;
+static gemel_profile *profile;
+static gemel_rewrite_options rewrite = {.size = sizeof rewrite};
 
 static int discard(void *state, const void *bytes, size_t size) {
   (void)state, (void)bytes, (void)size;
@@ -72,6 +75,10 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
 #define VALID_const_gemel_operation_p &own
 #define VALID_const_gemel_options_p &options
+#define VALID_const_gemel_profile_p profile
+#define VALID_const_gemel_rewrite_options_p &rewrite
+#define VALID_const_gemel_rule_p gemel_rules_at(rules, 0)
+#define VALID_const_gemel_rules_p rules
 #define VALID_const_gemel_value_p &value
 #define VALID_const_gemel_view_p &a_view
 #define VALID_const_int64_t_p numbers
@@ -87,6 +94,8 @@ static gemel_operation operation(void) {
 #define VALID_gemel_function_p function
 #define VALID_gemel_graph_p graph
 #define VALID_gemel_location GEMEL_HERE
+#define VALID_gemel_profile_p gemel_profile_new()
+#define VALID_gemel_rules_p gemel_rules_ref(rules)
 #define VALID_gemel_status GEMEL_OK
 #define VALID_gemel_tensor_p tensor
 #define VALID_gemel_tensor_p_const_p &tensor
@@ -127,10 +136,14 @@ static gemel_verify_summary summary = {.size = sizeof summary};
 #define SAYS_char_p SAYS_NULL
 #define SAYS_const_gemel_dim_p SAYS_NULL
 #define SAYS_const_gemel_operation_p SAYS_NULL
+#define SAYS_const_gemel_profile_row_p SAYS_NULL
+#define SAYS_const_gemel_rule_info_p SAYS_NULL
+#define SAYS_const_gemel_rule_p SAYS_NULL
 #define SAYS_const_int64_t_p SAYS_NULL
 #define SAYS_gemel_context_p SAYS_NULL
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
+#define SAYS_gemel_rules_p SAYS_NULL
 #define SAYS_gemel_tensor_p SAYS_NULL
 #define SAYS_void_p SAYS_NULL
 #define SAYS_zero(call) ((call) == 0)
@@ -177,9 +190,10 @@ static const null_call calls[] = {
 /* What is an object to work on: without it there is nothing to do. Other pointers may be optional,
  * and then only must not crash. */
 static int must_fail(const null_call *c) {
-  static const char *const objects[] = {"gemel_context_p",     "gemel_graph_p",
-                                        "const_gemel_graph_p", "gemel_function_p",
-                                        "gemel_tensor_p",      "const_gemel_value_p"};
+  static const char *const objects[] = {
+      "gemel_context_p",     "gemel_graph_p",      "const_gemel_graph_p",
+      "gemel_function_p",    "gemel_tensor_p",     "const_gemel_value_p",
+      "const_gemel_rules_p", "const_gemel_rule_p", "const_gemel_profile_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
       strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */
@@ -254,6 +268,8 @@ static void make_objects(void) {
   function = gemel_compile(graph, &options, NULL);
   tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);
   attr = gemel_attr_int("axis", 0);
+  rules = gemel_rules_builtin(context, NULL);
+  profile = gemel_profile_new();
 }
 
 void ct_register(void) {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <gemel/gemel.h>
 #include "ct.h"
 
@@ -128,7 +130,18 @@ static const rewritten cases[] = {
     /* constants are folded, and what they come to is matched */
     {R("a") "x * 6 => neg(x)", "(x: f32) { r = x * (2:f32 * 3:f32) return r }",
      "(x: f32) { r = -x return r }"},
-    /* sizes that a node produces */
+    /* sizes that a node produces: they are inputs again wherever they are put */
+    {R("a") "tanh(broadcast_to(x, shape = s)) => broadcast_to(tanh(x), shape = s)",
+     "(n: i64, x: f32) { r = tanh(broadcast_to(x, shape = [n, 2, n])) return r }",
+     "(n: i64, x: f32) { r = broadcast_to(tanh(x), shape = [n, 2, n]) return r }"},
+    {R("a") "subtensor(-x, start = a, size = b, step = c) => "
+            "-subtensor(x, start = a, size = b, step = c)",
+     "(m: i64, n: i64, x: f32[9]) { r = subtensor(-x, start = [n], size = [m + n]) return r }",
+     "(m: i64, n: i64, x: f32[9]) { r = -subtensor(x, start = [n], size = [m + n], step = [1]) "
+     "return r }"},
+    {R("a") "broadcast_to(..xs, shape = s) => 0 where count(xs) == 2",
+     "(n: i64, x: f32) { r = broadcast_to(x, shape = [n]) return r }",
+     "(n: i64, x: f32) { r = broadcast_to(x, shape = [n]) return r }"},
     {R("a") "-(-x) => x", "(n: i64, x: f32) { r = -(-broadcast_to(x, shape = [n])) return r }",
      "(n: i64, x: f32) { r = broadcast_to(x, shape = [n]) return r }"},
 };
@@ -143,15 +156,21 @@ typedef struct broken {
 static const broken mistakes[] = {
     {"rule", "expected the rule's name", 1, 5},
     {"rule a", "expected 'in' and a phase", 1, 7},
-    {"rule a in space: x => x", "no phase called space", 1, 11},
+    {"rule a in space: x => x", "'space' is no phase", 1, 11},
+    {"rule a in stabilise: -x => x", "did you mean stabilize", 1, 11},
     {"rule a in stabilize needs speed: -x => x", "'speed' is no need", 1, 27},
+    {"rule a in stabilize needs reasoc: -x => x", "did you mean reassoc", 1, 27},
     {"rule a in stabilize\n  -x => x", "':'", 2, 3},
     {"rule a in stabilize: x => x", "the left side must be an operation", 1, 22},
     {"rule a in stabilize: -x => y", "y isn't bound on the left side", 1, 28},
     {"rule a in stabilize: -x => frob(x)", "no operation called frob", 1, 28},
-    {"rule a in stabilize: sum(x, axis = a) => x", "sum has no attribute called axis", 1, 36},
+    {"rule a in stabilize: tanhh(x) => x", "did you mean tanh", 1, 22},
+    {"rule a in stabilize: neg(input) => inptu", "did you mean input", 1, 36},
+    {"rule a in stabilize: sum(x, axis = a) => x", "did you mean axes", 1, 36},
     {"rule a in stabilize: dimshuffle(x) => x", "needs its attribute order", 1, 22},
     {"rule a in stabilize: add(x) => x", "takes 2 operands, not 1", 1, 22},
+    {"rule a in stabilize: add(x, y, z) => x", "takes 2 operands, not 3", 1, 22},
+    {"rule a in stabilize: add(x, y, ..z, u) => x", "takes 2 operands, not 4", 1, 22},
     {"rule a in stabilize: -x => x where scalr(x)", "did you mean scalar", 1, 36},
     {"rule a in stabilize: -x => x rule a in stabilize: -x => x", "there is a rule a", 1, 35},
     {"rule a in stabilize: sum(x, axes = x) => x", "x is a tensor, not an attribute", 1, 36},
@@ -262,11 +281,124 @@ static void memory(const void *data) {
       50);
 }
 
+/* ---- The rest of the interface ---- */
+
+static void names(const void *data) {
+  (void)data;
+  CT_EQ_STR(gemel_needs_word(GEMEL_NEEDS_INDEX_ARCP), "arcp");
+  CT_CHECK(strstr(gemel_needs_meaning(GEMEL_NEEDS_INDEX_NSZ), "sign of a zero") != NULL);
+  CT_CHECK(gemel_needs_word(GEMEL_NEEDS_COUNT) == NULL && gemel_needs_word(-1) == NULL);
+  CT_CHECK(gemel_needs_meaning(GEMEL_NEEDS_COUNT) == NULL);
+  CT_EQ_STR(gemel_phase_name(GEMEL_PHASE_SPECIALIZE), "specialize");
+  CT_CHECK(gemel_phase_name(GEMEL_PHASE_COUNT) == NULL);
+  CT_EQ_STR(gemel_mode_name(GEMEL_MODE_FAST_COMPILE), "fast_compile");
+  CT_CHECK(gemel_mode_name(GEMEL_MODE_COUNT) == NULL);
+}
+
+static const char two_rules[] = "# Not about what follows.\n\n"
+                                "# Once is enough.\n#\n# Indeed.\n"
+                                "rule abs_abs in specialize tags fast, local needs nnan, nsz:\n"
+                                "  abs(abs(x))\n    => abs(x) # so\n\n"
+                                "rule sign_sign in stabilize: sign(sign(x)) => sign(x)\n";
+
+static void check_description(const gemel_rule_info *info) {
+  CT_EQ_STR(info->name, "abs_abs");
+  CT_EQ_STR(info->family, "two");
+  CT_EQ_INT(info->phase, GEMEL_PHASE_SPECIALIZE);
+  CT_EQ_UINT(info->n_tags, 2);
+  CT_EQ_STR(info->tags[1], "local");
+  CT_EQ_UINT(info->needs, GEMEL_NEEDS_BIT(NNAN) | GEMEL_NEEDS_BIT(NSZ));
+  CT_EQ_STR(info->documentation, "Once is enough.\n\nIndeed.");
+  CT_EQ_STR(info->text, "rule abs_abs in specialize tags fast, local needs nnan, nsz:\n"
+                        "  abs(abs(x))\n    => abs(x)");
+  CT_EQ_INT(info->line, 6);
+}
+
+static void sets(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  char path[300];
+  FILE *file;
+  (void)data;
+  snprintf(path, sizeof path, "%d-rewrite", (int)getpid()); /* in the folder in which tests run */
+  CT_CHECK(mkdir(path, 0700) == 0);
+  snprintf(path, sizeof path, "%d-rewrite/two.rules", (int)getpid());
+  CT_CHECK(gemel_rules_load(context, path, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_IO);
+  file = fopen(path, "w");
+  CT_REQUIRE(file != NULL);
+  fputs(two_rules, file);
+  fclose(file);
+  gemel_rules *rules = gemel_rules_load(context, path, NULL), *again = gemel_rules_ref(rules);
+  CT_REQUIRE(rules != NULL);
+  gemel_rules_unref(again);
+  CT_EQ_UINT(gemel_rules_count(rules), 2);
+  CT_CHECK(gemel_rules_at(rules, 2) == NULL);
+  CT_CHECK(gemel_rules_find(rules, "sign_sign") == gemel_rules_at(rules, 1));
+  CT_CHECK(gemel_rules_find(rules, "sign") == NULL);
+  const gemel_rule_info *info = gemel_rule_describe(gemel_rules_find(rules, "abs_abs"));
+  CT_REQUIRE(info != NULL);
+  check_description(info);
+  CT_EQ_STR(info->file, path);
+  remove(path);
+  snprintf(path, sizeof path, "%d-rewrite", (int)getpid());
+  remove(path);
+  gemel_context_unref(context); /* a set keeps its context */
+  gemel_rules_unref(rules);
+}
+
+/* gemel's own are made once a context, and outlive no context but that of who holds them. */
+static void builtin(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = gemel_rules_builtin(context, NULL);
+  (void)data;
+  CT_REQUIRE(rules != NULL);
+  gemel_rules *again = gemel_rules_builtin(context, NULL);
+  CT_CHECK(again == rules && gemel_rules_count(rules) > 0);
+  gemel_rules_unref(again);
+  gemel_context_unref(context);
+  CT_CHECK(gemel_rule_describe(gemel_rules_at(rules, 0))->name[0] != '\0');
+  gemel_rules_unref(rules);
+}
+
+/* Rows of a phase: its own, then what fired; times that add up to no more than the whole. */
+static void profile(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, R("a") "-(-x) => x rule b in stabilize: sqr(x) => x * x");
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = sqr(-(-sqr(x))) return r }");
+  gemel_profile *p = gemel_profile_new();
+  const gemel_profile_row *row;
+  gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .without_builtin = 1};
+  (void)data;
+  options.rules = (const gemel_rules *const *)&rules;
+  options.profile = p;
+  gemel_graph_unref(gemel_rewrite(graph, &options, NULL));
+  CT_EQ_UINT(gemel_profile_count(p), 5);
+  CT_CHECK(gemel_profile_at(p, 5) == NULL);
+  row = gemel_profile_at(p, 0);
+  CT_CHECK(row->name == NULL && row->phase == GEMEL_PHASE_CANONICALIZE);
+  CT_EQ_UINT(row->before, 5);
+  CT_EQ_UINT(row->after, 3);
+  CT_EQ_UINT(row->applied, 1);
+  row = gemel_profile_at(p, 1);
+  CT_EQ_STR(row->name, "a");
+  CT_EQ_UINT(row->applied, 1);
+  CT_CHECK(row->seconds > 0 && row->seconds <= row[-1].seconds);
+  row = gemel_profile_at(p, 3);
+  CT_EQ_STR(row->name, "b");
+  CT_EQ_UINT(row->applied, 2);
+  CT_EQ_UINT(row->created, 2);
+  gemel_profile_free(p);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
-    CT_TEST("circles", circles, NULL),
-    CT_TEST("types", types_differ, NULL),
-    CT_TEST("deep", deep, NULL),
-    CT_TEST("memory", memory, NULL),
+    CT_TEST("names", names, NULL),     CT_TEST("sets", sets, NULL),
+    CT_TEST("builtin", builtin, NULL), CT_TEST("profile", profile, NULL),
+    CT_TEST("circles", circles, NULL), CT_TEST("types", types_differ, NULL),
+    CT_TEST("deep", deep, NULL),       CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {

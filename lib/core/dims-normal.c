@@ -122,7 +122,7 @@ static int append(gemel__poly *poly, int64_t coefficient, uint32_t mono) {
   if (poly->count == GEMEL__DIM_TERMS) {
     return -1;
   }
-  poly->terms[poly->count++] = (gemel__term){coefficient, mono};
+  poly->terms[poly->count++] = (gemel__dim_term){coefficient, mono};
   return 0;
 }
 
@@ -174,7 +174,7 @@ static int add_term(gemel__poly *poly, int64_t coefficient, uint32_t mono) {
     return -1;
   }
   memmove(poly->terms + k + 1, poly->terms + k, (poly->count - k) * sizeof *poly->terms);
-  poly->terms[k] = (gemel__term){coefficient, mono};
+  poly->terms[k] = (gemel__dim_term){coefficient, mono};
   poly->count++;
   return 0;
 }
@@ -264,7 +264,7 @@ uint64_t gemel__poly_content(const gemel__poly *poly, uint64_t start, int with_c
 static void shrink(gemel__poly *poly, int64_t g) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < poly->count; k++) {
-    gemel__term term = poly->terms[k];
+    gemel__dim_term term = poly->terms[k];
     term.coefficient = gemel__floor_quotient(term.coefficient, g);
     if (term.coefficient) {
       poly->terms[n++] = term;
@@ -289,7 +289,7 @@ static int take_multiples(gemel__poly *rest, int64_t k, gemel__poly *result) {
   gemel__poly left;
   left.count = 0;
   for (uint32_t i = 0; i < rest->count; i++) {
-    gemel__term t = rest->terms[i];
+    gemel__dim_term t = rest->terms[i];
     int64_t q = gemel__floor_quotient(t.coefficient, k);
     if (add_term(result, q, t.mono) || append(&left, t.coefficient - q * k, t.mono)) {
       return -1;
@@ -319,7 +319,7 @@ static int unnest(struct gemel__dims *dims, gemel__poly *rest, int64_t *k) {
   }
   gemel__poly_load(dims, atom->a, &inner);
   shift.count = cm != 0;
-  shift.terms[0] = (gemel__term){cm, GEMEL__MONO_ONE};
+  shift.terms[0] = (gemel__dim_term){cm, GEMEL__MONO_ONE};
   if (gemel__poly_combine(&inner, &shift, 1, rest)) {
     return -1;
   }
@@ -347,17 +347,17 @@ static int divide_by_constant(struct gemel__dims *dims, const gemel__poly *a, in
     nested = unnest(dims, &rest, &k);
   }
   divisor.count = 1;
-  divisor.terms[0] = (gemel__term){k, GEMEL__MONO_ONE};
+  divisor.terms[0] = (gemel__dim_term){k, GEMEL__MONO_ONE};
   return nested < 0 ? -1 : add_quotient(dims, &rest, &divisor, result);
 }
 
 /* Moves the terms of REST that the one term of B divides to RESULT. */
-static int take_exact(struct gemel__dims *dims, gemel__poly *rest, gemel__term b,
+static int take_exact(struct gemel__dims *dims, gemel__poly *rest, gemel__dim_term b,
                       gemel__poly *result) {
   gemel__poly left;
   left.count = 0;
   for (uint32_t i = 0; i < rest->count; i++) {
-    gemel__term t = rest->terms[i];
+    gemel__dim_term t = rest->terms[i];
     int whole =
         !(t.coefficient == INT64_MIN && b.coefficient == -1) && t.coefficient % b.coefficient == 0;
     uint32_t mono = whole ? divide_monos(dims, t.mono, b.mono) : 0;
@@ -498,6 +498,6 @@ gemel_dim gemel__dim_extreme(struct gemel__dims *dims, int kind, gemel_dim a, ge
   gemel__factor factor = {gemel__atom_intern(dims, &atom), 1};
   uint32_t mono = factor.atom ? gemel__mono_intern(dims, &factor, 1) : 0;
   poly.count = 1;
-  poly.terms[0] = (gemel__term){1, mono};
+  poly.terms[0] = (gemel__dim_term){1, mono};
   return mono ? gemel__dim_intern(dims, &poly) : GEMEL_DIM_NONE;
 }

@@ -122,12 +122,12 @@ int gemel__mono_text(const struct gemel__dims *dims, const gemel__mono *mono, ch
 }
 
 /* 1 if the term A stands before B: higher degree first, then by text. */
-static int before(const struct gemel__dims *dims, gemel__term a, gemel__term b) {
+static int before(const struct gemel__dims *dims, gemel__dim_term a, gemel__dim_term b) {
   const gemel__mono *x = gemel__mono_at(dims, a.mono), *y = gemel__mono_at(dims, b.mono);
   return x->degree != y->degree ? x->degree > y->degree : strcmp(x->facts.text, y->facts.text) < 0;
 }
 
-static void put_term(const struct gemel__dims *dims, gemel__term term, int first, buffer *out) {
+static void put_term(const struct gemel__dims *dims, gemel__dim_term term, int first, buffer *out) {
   const gemel__mono *mono = gemel__mono_at(dims, term.mono);
   uint64_t size =
       term.coefficient < 0 ? 0 - (uint64_t)term.coefficient : (uint64_t)term.coefficient;
@@ -148,7 +148,7 @@ static void put_term(const struct gemel__dims *dims, gemel__term term, int first
 
 int gemel__poly_text(const struct gemel__dims *dims, const gemel__poly *poly, char *text) {
   buffer out = {text, 0};
-  gemel__term order[GEMEL__DIM_TERMS];
+  gemel__dim_term order[GEMEL__DIM_TERMS];
   text[0] = 0;
   for (uint32_t i = 0; i < poly->count; i++) {
     uint32_t j = i;

@@ -183,7 +183,7 @@ static gemel_dim lone(gemel_context *context, uint32_t id) {
   pthread_mutex_lock(&context->lock);
   uint32_t mono = gemel__mono_intern(context->dims, &factor, 1);
   poly.count = 1;
-  poly.terms[0] = (gemel__term){1, mono};
+  poly.terms[0] = (gemel__dim_term){1, mono};
   gemel_dim dim = mono ? gemel__dim_intern(context->dims, &poly) : GEMEL_DIM_NONE;
   pthread_mutex_unlock(&context->lock);
   return dim;

@@ -139,10 +139,11 @@ static int describe_dim(struct gemel__dims *dims, const gemel__poly *poly, uint6
   dim->facts.bounds = gemel__poly_bounds(dims, poly);
   dim->count = poly->count;
   if (poly->count > 1) {
-    dim->terms = (const gemel__term *)keep(dims, poly->terms, poly->count * sizeof *poly->terms);
+    dim->terms =
+        (const gemel__dim_term *)keep(dims, poly->terms, poly->count * sizeof *poly->terms);
     return dim->terms ? 0 : -1;
   }
-  dim->only = poly->count ? poly->terms[0] : (gemel__term){0, 0};
+  dim->only = poly->count ? poly->terms[0] : (gemel__dim_term){0, 0};
   return 0;
 }
 
@@ -326,7 +327,7 @@ gemel_dim gemel_dim_constant(gemel_context *context, int64_t value) {
   }
   gemel__poly poly;
   poly.count = value != 0;
-  poly.terms[0] = (gemel__term){value, GEMEL__MONO_ONE};
+  poly.terms[0] = (gemel__dim_term){value, GEMEL__MONO_ONE};
   pthread_mutex_lock(&context->lock);
   gemel_dim dim = gemel__dim_intern(dims, &poly);
   if (small) {
@@ -345,7 +346,7 @@ static gemel_dim lone_atom(gemel_context *context, const gemel__dim_atom *atom) 
   uint32_t mono = factor.atom ? gemel__mono_intern(context->dims, &factor, 1) : 0;
   if (mono) {
     poly.count = 1;
-    poly.terms[0] = (gemel__term){1, mono};
+    poly.terms[0] = (gemel__dim_term){1, mono};
     dim = gemel__dim_intern(context->dims, &poly);
   }
   pthread_mutex_unlock(&context->lock);

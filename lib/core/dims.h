@@ -68,16 +68,16 @@ typedef struct gemel__mono {
   const gemel__factor *factors; /* ascending atoms */
 } gemel__mono;
 
-typedef struct gemel__term {
+typedef struct gemel__dim_term {
   int64_t coefficient;
   uint32_t mono;
-} gemel__term;
+} gemel__dim_term;
 
 typedef struct gemel__dim {
   gemel__dim_facts facts;
   uint32_t count;
-  const gemel__term *terms; /* ascending monomials, no coefficient 0 */
-  gemel__term only;         /* where the terms of a one-term dim lie */
+  const gemel__dim_term *terms; /* ascending monomials, no coefficient 0 */
+  gemel__dim_term only;         /* where the terms of a one-term dim lie */
 } gemel__dim;
 
 struct gemel__dims {
@@ -92,7 +92,7 @@ struct gemel__dims {
  * memory is out) and the result is to be GEMEL_DIM_NONE. */
 typedef struct gemel__poly {
   uint32_t count;
-  gemel__term terms[GEMEL__DIM_TERMS];
+  gemel__dim_term terms[GEMEL__DIM_TERMS];
 } gemel__poly;
 
 static inline const gemel__dim *gemel__dim_at(const struct gemel__dims *dims, gemel_dim dim) {

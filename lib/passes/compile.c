@@ -5,9 +5,11 @@
  * says what it is: a tensor, an attribute, or (..xs) any number of tensors.
  */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include "core/context.h"
 #include "passes/rule.h"
+#include "passes/suggest.h"
 
 enum { MAX_WORDS = 16 };
 
@@ -72,13 +74,25 @@ static const char *kind_name(int kind) {
                                        : "an attribute";
 }
 
+/* A name on the right that is not bound. */
+static gemel_status unbound(const compiler *c, uint32_t node) {
+  const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, s->text, s->length);
+  for (uint32_t k = 0; k < c->rule->n_variables; k++) {
+    gemel__suggestion_offer(&near, c->rule->variables[k].name, strlen(c->rule->variables[k].name));
+  }
+  return fail(c, node, "%.*s isn't bound on the left side%s", (int)s->length, s->text,
+              gemel__suggestion_text(&near));
+}
+
 /* The variable that NODE names, used as KIND: known, or new on the left side. */
 static gemel_status variable(compiler *c, uint32_t node, int kind, uint32_t *index) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   int found = find_variable(c->rule, s->text, s->length);
   gemel__variable *v;
   if (found < 0 && !c->left) {
-    return fail(c, node, "%.*s isn't bound on the left side", (int)s->length, s->text);
+    return unbound(c, node);
   }
   if (found >= 0 && c->rule->variables[found].kind != kind) {
     return fail(c, node, "%.*s is %s, not %s", (int)s->length, s->text,
@@ -141,6 +155,17 @@ static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__syntax
   return NULL;
 }
 
+static gemel_status no_attribute(const compiler *c, uint32_t node, const gemel__op *op) {
+  const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, s->key, s->key_length);
+  for (size_t k = 0; k < op->n_attrs; k++) {
+    gemel__suggestion_offer(&near, op->record.attrs[k].name, strlen(op->record.attrs[k].name));
+  }
+  return fail(c, node, "%s has no attribute called %.*s%s", op->record.name, (int)s->key_length,
+              s->key, gemel__suggestion_text(&near));
+}
+
 /* The named arguments of the call at NODE, into an array over the operation's schema. */
 static gemel_status call_attributes(compiler *c, uint32_t node, const gemel__op *op,
                                     gemel__pattern *p) {
@@ -157,8 +182,7 @@ static gemel_status call_attributes(compiler *c, uint32_t node, const gemel__op 
       continue;
     }
     if (find_spec(op, &nodes[child], &k) == NULL) {
-      return fail(c, child, "%s has no attribute called %.*s", op->record.name,
-                  (int)nodes[child].key_length, nodes[child].key);
+      return no_attribute(c, child, op);
     }
     if (attrs[k].count != 0) {
       return fail(c, child, "attribute %s is given twice", op->record.attrs[k].name);
@@ -212,6 +236,21 @@ static int same_pattern(const gemel__pattern *a, const gemel__pattern *b) {
          a->variable == b->variable;
 }
 
+static gemel_status no_operation(const compiler *c, uint32_t node) {
+  const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
+  gemel__suggestion near;
+  if (gemel__syntax_is(s, "floordiv")) {
+    return fail(c, node, "there is no operation called floordiv ('//' is for attributes)");
+  }
+  gemel__suggestion_start(&near, s->text, s->length);
+  for (size_t k = 0; k < gemel_operation_count(c->context); k++) {
+    const char *name = gemel_operation_at(c->context, k)->name;
+    gemel__suggestion_offer(&near, name, strlen(name));
+  }
+  return fail(c, node, "there is no operation called %.*s%s", (int)s->length, s->text,
+              gemel__suggestion_text(&near));
+}
+
 /* The operation that the call at NODE names. */
 static gemel_status find_op(compiler *c, uint32_t node, const gemel__op **op) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
@@ -223,8 +262,7 @@ static gemel_status find_op(compiler *c, uint32_t node, const gemel__op **op) {
     id = gemel__op_find(c->context, name);
   }
   if (id == 0) {
-    return fail(c, node, "there is no operation called %.*s%s", (int)s->length, s->text,
-                strcmp(name, "floordiv") == 0 ? " ('//' is for attributes)" : "");
+    return no_operation(c, node);
   }
   *op = gemel__op_at(c->context, id);
   return GEMEL_OK;
@@ -233,21 +271,28 @@ static gemel_status find_op(compiler *c, uint32_t node, const gemel__op **op) {
 static gemel_status check_arity(compiler *c, uint32_t node, const gemel__op *op, uint32_t n,
                                 int spreads) {
   const gemel_operation *r = &op->record;
-  if ((spreads == 0 && (int)n < r->min_inputs) ||
-      (r->max_inputs >= 0 && (int)n > r->max_inputs && spreads == 0)) {
-    return fail(c, node, "%s takes %s%d operand%s, not %u", r->name,
-                r->min_inputs == r->max_inputs ? "" : "at least ", r->min_inputs,
-                r->min_inputs == 1 ? "" : "s", n);
+  int few = spreads == 0 && (int)n < r->min_inputs;
+  int least = few || r->max_inputs < 0 ? r->min_inputs : r->max_inputs;
+  /* a spread may stand for no operand, but what stands beside it is there */
+  if (!few && (r->max_inputs < 0 || (int)n - spreads <= r->max_inputs)) {
+    return GEMEL_OK;
   }
-  return GEMEL_OK;
+  return fail(c, node, "%s takes %s%d operand%s, not %u", r->name,
+              r->min_inputs == r->max_inputs ? ""
+              : few                          ? "at least "
+                                             : "at most ",
+              least, least == 1 ? "" : "s", n);
 }
 
 static gemel_status call(compiler *c, uint32_t node, gemel__pattern *p, uint32_t *index) {
   const gemel__syntax_node *nodes = c->rule->syntax.nodes;
   uint32_t operands[GEMEL__RULE_NODES];
-  const gemel__op *op;
+  const gemel__op *op = NULL;
   int spreads = 0;
   gemel_status status = find_op(c, node, &op);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   p->kind = GEMEL__PATTERN_APPLY;
   for (uint32_t child = nodes[node].child; child != 0 && status == GEMEL_OK;
        child = nodes[child].next) {
@@ -336,6 +381,30 @@ static gemel_status word(compiler *c, const char *what, const char **text) {
   return *text != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
+static const char *phase_word(int k) {
+  return gemel_phase_name((gemel_phase)k);
+}
+
+/* The token is none of the COUNT words of a table: says which there are, and which is near. */
+static gemel_status no_word(const compiler *c, const char *what, int count,
+                            const char *(*name)(int)) {
+  char list[200], found[64];
+  size_t used = 0;
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, c->lex->token, c->lex->length);
+  for (int k = 0; k < count && used < sizeof list; k++) {
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                             k == 0           ? ""
+                             : k + 1 == count ? " and "
+                                              : ", ",
+                             name(k));
+    gemel__suggestion_offer(&near, name(k), strlen(name(k)));
+  }
+  return gemel__lex_fail(c->lex, c->error, GEMEL_BAD_TEXT, "%s is no %s%s; there are %s",
+                         gemel__lex_describe(c->lex, found), what, gemel__suggestion_text(&near),
+                         list);
+}
+
 static gemel_status parse_phase(compiler *c) {
   const char *text;
   gemel_status status = word(c, "a phase", &text);
@@ -347,10 +416,7 @@ static gemel_status parse_phase(compiler *c) {
     k++;
   }
   if (k == GEMEL_PHASE_COUNT) {
-    return gemel__lex_fail(
-        c->lex, c->error, GEMEL_BAD_TEXT, "there is no phase called %s: they are %s, %s and %s",
-        text, gemel_phase_name(GEMEL_PHASE_CANONICALIZE), gemel_phase_name(GEMEL_PHASE_STABILIZE),
-        gemel_phase_name(GEMEL_PHASE_SPECIALIZE));
+    return no_word(c, "phase", GEMEL_PHASE_COUNT, phase_word);
   }
   c->rule->info.phase = (gemel_phase)k;
   gemel__lex_next(c->lex);
@@ -363,11 +429,7 @@ static gemel_status parse_need(compiler *c) {
     k++;
   }
   if (k == GEMEL_NEEDS_COUNT) {
-    char found[64];
-    return gemel__lex_fail(c->lex, c->error, GEMEL_BAD_TEXT,
-                           "%s is no need: they are nnan, ninf, nsz, contract, arcp, afn, reassoc "
-                           "and improves",
-                           gemel__lex_describe(c->lex, found));
+    return no_word(c, "need", GEMEL_NEEDS_COUNT, gemel_needs_word);
   }
   c->rule->info.needs |= 1u << k;
   gemel__lex_next(c->lex);

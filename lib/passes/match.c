@@ -161,12 +161,9 @@ static int match_apply(matcher *m, uint32_t index, const gemel__pattern *p, geme
   inputs = gemel__node_inputs(graph, value.node, &count);
   m->met[m->n_met].pattern = p;
   m->met[m->n_met++].value = value;
-  /* sizes that nodes produce are operands behind the pattern's; they are in the attributes too */
+  /* sizes that nodes produce are operands behind its own; they are in the attributes too */
   if (gemel__attrs_at(graph->context, node->attrs)->has_runtime) {
-    if (count < p->n_operands) {
-      return 0;
-    }
-    count = p->n_operands;
+    count = (uint32_t)gemel__op_at(graph->context, node->op)->record.min_inputs;
   }
   return match_operands(m, index, 0, inputs, count);
 }

@@ -46,13 +46,10 @@ static gemel_status new_node(parser *p, int kind, const gemel__lex *at, uint32_t
 
 /* Hangs CHILD behind the other operands of PARENT. */
 static void add_child(parser *p, uint32_t parent, uint32_t child) {
-  gemel__syntax_node *nodes = p->syntax->nodes;
-  uint32_t *link = &nodes[parent].child;
-  while (*link != 0) {
-    link = &nodes[*link].next;
-  }
-  *link = child;
-  nodes[parent].n_children++;
+  gemel__syntax_node *nodes = p->syntax->nodes, *node = &nodes[parent];
+  *(node->n_children == 0 ? &node->child : &nodes[node->last_child].next) = child;
+  node->last_child = child;
+  node->n_children++;
 }
 
 static gemel_status parse_level(parser *p, int strength, uint32_t *node);

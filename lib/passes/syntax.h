@@ -32,7 +32,7 @@ typedef struct gemel__syntax_node {
   size_t key_length;
   gemel__number number;
   uint32_t child, next; /* first operand; next operand of the same parent */
-  uint32_t n_children;
+  uint32_t last_child, n_children;
   gemel__lex at; /* where it stands, for messages */
 } gemel__syntax_node;
 
