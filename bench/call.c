@@ -69,7 +69,7 @@ static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context,
 
 static gemel_status prepare(gemel__call *call, const gemel__bench *b, gemel_context *context,
                             const gemel_graph *graph) {
-  gemel_options options = {sizeof options, b->threads, 0, 0};
+  gemel_options options = {.size = sizeof options, .threads = b->threads, .as_written = 1};
   size_t k;
   call->function = gemel_compile(graph, &options, &call->error);
   if (call->function == NULL) {

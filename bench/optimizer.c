@@ -64,7 +64,7 @@ static gemel_status step_rewrite(run_state *r) {
 }
 
 static gemel_status step_compile(run_state *r) {
-  gemel_options options = {.size = sizeof options, .threads = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
   r->function = gemel_compile(r->rewritten, &options, &r->error);
   return r->function != NULL ? GEMEL_OK : r->error.status;
 }

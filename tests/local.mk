@@ -97,6 +97,7 @@ tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h
 libgemel_faults_a_CPPFLAGS = $(libgemel_a_CPPFLAGS) -DGEMEL_FAULTS=1
 libgemel_faults_a_SOURCES = $(libgemel_a_SOURCES)
+nodist_libgemel_faults_a_SOURCES = $(nodist_libgemel_a_SOURCES)
 
 LDADD = %reldir%/libct.a $(gemel_LDADD) $(GTEST_LIBS) $(STDCXX_LIBS)
 

@@ -200,8 +200,11 @@ static gemel_graph *opt_build(gemel_context *context, const op_case *c, const op
 
 static void opt_call(const op_case *c, gemel_graph *graph, gemel_tensor *const *in,
                      gemel_tensor *const *wanted, int mode, gemel_error *error) {
-  gemel_options options = {
-      .size = sizeof options, .threads = 2, .plain = mode == 1, .deterministic = mode == 2};
+  gemel_options options = {.size = sizeof options,
+                           .threads = 2,
+                           .plain = mode == 1,
+                           .deterministic = mode == 2,
+                           .as_written = 1};
   gemel_tensor *out[OPT_OUTPUTS + OPT_INPUTS] = {NULL};
   gemel_function *function = gemel_compile(graph, &options, error);
   if (function != NULL && gemel_call(function, in, out, error) == GEMEL_OK) {

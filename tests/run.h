@@ -45,7 +45,8 @@ static inline gemel_context *context_new(void) {
 }
 
 static inline gemel_function *compile(gemel_graph *graph, int threads, int plain) {
-  gemel_options options = {sizeof options, threads, 0, plain};
+  gemel_options options = {
+      .size = sizeof options, .threads = threads, .plain = plain, .as_written = 1};
   gemel_function *f = NULL;
   if (CT_EQ_INT(gemel_graph_error(graph)->status, GEMEL_OK))
     f = gemel_compile(graph, &options, &error);

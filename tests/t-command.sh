@@ -210,6 +210,18 @@ gives opt/json 0 '^{"kind": "phase", "phase": "canonicalize", .*"applied": 2, .*
   opt --json - --out opt.gemel --profile opt.gmt
 grep -q '^stabilize  *log_to_log1p ' "$scratch/err" && good opt/profile || wrong opt/profile "no row of log_to_log1p"
 gives opt/binary 0 'log1p' show opt.gemel
+GEMEL_FLAGS=mode=fast_run,exclude=mul_one:stabilize,fastmath=afn:nsz && export GEMEL_FLAGS
+gives opt/flags 0 '= log(n1)$' opt opt.gmt
+grep -q '= mul(' "$scratch/out" && good opt/flags-list || wrong opt/flags-list "mul_one is not excluded"
+unset GEMEL_FLAGS
+# what is rewritten is seen in the bits: log(1 + x) is 0 at 1e-8, log1p(x) isn't
+printf 'graph g() { x = 1e-8:f32 return x = broadcast_to(x, shape = [2]), y = x }' >tiny.gmt
+gives opt/tiny 0 '' run tiny.gmt --out tiny
+gives run/rewritten 0 'e-0[89]' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy
+gives run/as-written 0 '^\[0. 0.\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --mode none
+gives run/plain-as-written 0 '^\[0. 0.\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --plain
+gives run/exclude 0 '^\[0. 0.\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy -x 'log*'
+refuses run/mode "no mode 'slow'" run opt.gmt --mode slow
 refuses opt/mode-name "no mode 'slow'" opt --mode slow opt.gmt
 refuses opt/word "'speed'" opt --fastmath speed opt.gmt
 refuses opt/unknown 'called frob' opt --exclude frob opt.gmt

@@ -154,8 +154,11 @@ static void exact(const void *data) {
   const product *p = data;
   gemel_tensor *x = integers(p->dtype, p->m, p->k, 5), *y = integers(p->dtype, p->k, p->n, 3);
   for (int mode = 0; mode < 3; mode++) {
-    gemel_options options = {
-        .size = sizeof options, .threads = 2, .plain = mode == 1, .deterministic = mode == 2};
+    gemel_options options = {.size = sizeof options,
+                             .threads = 2,
+                             .plain = mode == 1,
+                             .deterministic = mode == 2,
+                             .as_written = 1};
     gemel_tensor *a = opt_lay(x, p->layout_x), *b = opt_lay(y, p->layout_y);
     gemel_tensor *z = multiply(a, b, &options);
     int64_t wrong = 0;
@@ -215,7 +218,8 @@ static void one_thread_or_more(const void *data) {
                        (char *)gemel_tensor_data(y) + i * (int64_t)gemel_dtype_size(p->dtype));
   }
   for (int run = 0; run < 4; run++) {
-    gemel_options options = {.size = sizeof options, .threads = run + 1, .deterministic = 1};
+    gemel_options options = {
+        .size = sizeof options, .threads = run + 1, .deterministic = 1, .as_written = 1};
     z[run] = multiply(x, y, &options);
     CT_REQUIRE(z[run] != NULL);
     CT_EQ_MEM(gemel_tensor_data(z[run]), gemel_tensor_data(z[0]),

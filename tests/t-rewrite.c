@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,11 +395,54 @@ static void profile(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Compiling ---- */
+
+/* log(1 + 1e-8) by a function compiled with OPTIONS: 0 where it is as written. */
+static double tiny_log(const gemel_options *options) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = log(1 + x) return r }");
+  gemel_error error = {0};
+  gemel_function *f = gemel_compile(graph, options, &error);
+  gemel_tensor *x = gemel_tensor_new(GEMEL_F32, 0, NULL, NULL), *y = NULL;
+  double result = -1;
+  CT_EQ_STR(error.text, "");
+  *(float *)gemel_tensor_data(x) = 1e-8f;
+  if (CT_EQ_INT(gemel_call(f, &x, &y, NULL), GEMEL_OK)) {
+    result = *(float *)gemel_tensor_data(y);
+  }
+  gemel_function_free(f);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return result;
+}
+
+static void compiling(const void *data) {
+  gemel_rewrite_options none = {.size = sizeof none, .has_mode = 1, .mode = GEMEL_MODE_NONE};
+  gemel_rewrite_options strict = {.size = sizeof strict, .has_allow = 1};
+  gemel_options options = {.size = sizeof options, .rewrite = &none};
+  (void)data;
+  CT_CHECK(tiny_log(NULL) > 0);
+  CT_CHECK(tiny_log(&options) == 0);
+  options.rewrite = &strict;
+  CT_CHECK(tiny_log(&options) == 0);
+  options.rewrite = NULL;
+  CT_CHECK(tiny_log(&options) > 0);
+  options.as_written = 1;
+  CT_CHECK(tiny_log(&options) == 0);
+  options.size = offsetof(gemel_options, rewrite); /* a program that is older than the field */
+  CT_CHECK(tiny_log(&options) > 0);
+  options.plain = 1;
+  CT_CHECK(tiny_log(&options) == 0);
+}
+
 static const ct_test tests[] = {
-    CT_TEST("names", names, NULL),     CT_TEST("sets", sets, NULL),
-    CT_TEST("builtin", builtin, NULL), CT_TEST("profile", profile, NULL),
-    CT_TEST("circles", circles, NULL), CT_TEST("types", types_differ, NULL),
-    CT_TEST("deep", deep, NULL),       CT_TEST("memory", memory, NULL),
+    CT_TEST("compiling", compiling, NULL), CT_TEST("names", names, NULL),
+    CT_TEST("sets", sets, NULL),           CT_TEST("builtin", builtin, NULL),
+    CT_TEST("profile", profile, NULL),     CT_TEST("circles", circles, NULL),
+    CT_TEST("types", types_differ, NULL),  CT_TEST("deep", deep, NULL),
+    CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {

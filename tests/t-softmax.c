@@ -244,7 +244,7 @@ enum { LANE_OUTPUTS = 4 };
 static int lane_results(const lane_case *c, int threads, gemel_tensor **out) {
   char text[768];
   gemel_error error = {0};
-  gemel_options options = {sizeof options, threads, 0, 0};
+  gemel_options options = {.size = sizeof options, .threads = threads, .as_written = 1};
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph;
   gemel_function *f;

@@ -12,6 +12,8 @@ gemel_SOURCES += %reldir%/flags.c
 gemel_SOURCES += %reldir%/grad.c
 gemel_SOURCES += %reldir%/info.c
 gemel_SOURCES += %reldir%/main.c
+gemel_SOURCES += %reldir%/opt.c
+gemel_SOURCES += %reldir%/rewriting.c
 gemel_SOURCES += %reldir%/run.c
 gemel_SOURCES += %reldir%/say.c
 gemel_SOURCES += %reldir%/show.c
@@ -19,7 +21,6 @@ gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
 gemel_SOURCES += %reldir%/equal.c
-gemel_SOURCES += %reldir%/opt.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h
 gemel_SOURCES += %reldir%/table.c

@@ -18,7 +18,9 @@ static const gemel__option options[] = {
      "write each output to DIR/NAME.npy (DIR is made if it isn't there) instead of printing it"},
     {"threads", 't', "N", "how many threads to use (default: as OpenMP would choose)"},
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
-    {"plain", 'p', NULL, "no fusion, no reuse of memory, the plain kernel of each operation"},
+    {"plain", 'p', NULL,
+     "no rewriting, no fusion, no reuse of memory, the plain kernel of each operation"},
+    GEMEL__REWRITE_OPTIONS(0),
     {NULL, 0, NULL, NULL}};
 
 /* A graph and what is bound to its inputs. */
@@ -263,8 +265,9 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
 }
 
 static int run(const gemel__args *args) {
-  gemel_options settings = {sizeof settings, 0, 0, 0};
+  gemel_options settings = {.size = sizeof settings};
   uint64_t threads = 0;
+  gemel__rewriting r;
   gemel_context *context;
   gemel_graph *graph = NULL;
   int status = GEMEL__BAD;
@@ -274,10 +277,16 @@ static int run(const gemel__args *args) {
   settings.threads = (int)threads;
   settings.deterministic = gemel__arg_set(args, "deterministic");
   settings.plain = gemel__arg_set(args, "plain");
+  settings.rewrite = &r.options;
   context = gemel__context_need();
-  if (context != NULL && (graph = gemel__graph_read(context, args->operands[0], NULL)) != NULL) {
+  if (context == NULL) {
+    return GEMEL__BAD;
+  }
+  if (gemel__rewriting_read(&r, context, args) == GEMEL__GOOD &&
+      (graph = gemel__graph_read(context, args->operands[0], NULL)) != NULL) {
     status = with_graph(graph, args, &settings);
   }
+  gemel__rewriting_clear(&r);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
   return status;

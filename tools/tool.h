@@ -21,7 +21,11 @@ enum {
  * same name takes its default from there. */
 #define GEMEL__FLAG_TABLE(X)                                                                       \
   X(deterministic, "1: results that don't depend on the number of threads")                        \
+  X(exclude, "rewrites that are left out, with : between them")                                    \
+  X(fastmath, "what rewriting may give up: none, default, all or words with : between them")       \
+  X(include, "rewrites that are used, with : between them; no others are")                         \
   X(instances, "random instances for each operation and tier")                                     \
+  X(mode, "how much is rewritten: none, fast_compile, fast_run")                                   \
   X(seed, "of everything random: a number, or the word random")                                    \
   X(threads, "how many threads a call may use")
 
@@ -97,6 +101,30 @@ int gemel__arg_number(const gemel__args *args, const char *name, uint64_t min, u
 
 /* *SEED = --seed: a number, or "random"; left alone if it isn't given. */
 int gemel__arg_seed(const gemel__args *args, uint64_t *seed);
+
+/* ---- Rewriting (rewriting.c) ---- */
+
+/* Rows for the table of options; LETTER is the short one of --include, 0: none. */
+#define GEMEL__REWRITE_OPTIONS(letter)                                                             \
+  {"mode", 'm', "MODE", "none, fast_compile or fast_run (default: fast_run)"},                     \
+      {"include", letter, "LIST", "only these rules, tags, families, phases (default: all)"},      \
+      {"exclude", 'x', "LIST", "not these; what is excluded is out even if it is included"},       \
+      {"fastmath", 'f', "WORDS",                                                                   \
+       "what may be given up: none, default, all, or words such as reassoc,nsz (default: "         \
+       "default)"},                                                                                \
+  {                                                                                                \
+    "rules", 'r', "F", "rules from F, beside gemel's own; may be given more than once"             \
+  }
+
+typedef struct gemel__rewriting {
+  gemel_rewrite_options options;
+  gemel_rules **rules;
+} gemel__rewriting;
+
+/* What ARGS and GEMEL_FLAGS say. GEMEL__BAD (said). Release with gemel__rewriting_clear in any
+ * case; texts are borrowed from ARGS. */
+int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args);
+void gemel__rewriting_clear(gemel__rewriting *r);
 
 /* ---- Messages (say.c) ---- */
 

@@ -198,7 +198,10 @@ static gemel_status prefill(const gemel__instance *instance, gemel_tensor **outp
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
-  gemel_options options = {sizeof options, variant->threads, 0, variant->plain};
+  gemel_options options = {.size = sizeof options,
+                           .threads = variant->threads,
+                           .plain = variant->plain,
+                           .as_written = 1};
   gemel_function *function = gemel_compile(instance->graph, &options, error);
   size_t n_out = gemel_graph_output_count(instance->graph);
   gemel_status status;

@@ -8,6 +8,7 @@
 #define GEMEL_FUNCTION_H
 
 #include <gemel/graph.h>
+#include <gemel/rewrite.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,17 +19,24 @@ typedef struct gemel_function gemel_function;
 /* Options; start from {0} and set SIZE. Results of gemel's own kernels don't depend on the number
  * of threads. Those of f32 and f64 matrix products, which go through oneDNN or a CBLAS, may, and
  * which library computes an f32 product is found out by a trial in each process: DETERMINISTIC
- * computes them by the CBLAS (oneDNN if there is none) on one thread. */
+ * computes them by the CBLAS (oneDNN if there is none) on one thread. A graph is rewritten before
+ * it is compiled, unless AS_WRITTEN or PLAIN: results may then differ as far as the needs say that
+ * REWRITE allows (all but nnan if it doesn't say), and an operation that no output needs any more
+ * doesn't check its operands. */
 typedef struct gemel_options {
   size_t size;
   int threads;       /* 0: as OpenMP would choose */
   int deterministic; /* 1: only kernels whose results don't depend on the number of threads */
-  int plain;         /* 1: no fusion, no memory reuse, each operation's last (plain) kernel */
+  int plain;         /* 1: no rewriting, no fusion, no memory reuse, each operation's last kernel */
+  const gemel_rewrite_options *rewrite; /* how the graph is rewritten first; NULL: as gemel_rewrite
+                                           does by itself; borrowed for the time of gemel_compile */
+  int as_written;                       /* 1: the graph is not rewritten */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
  * NULL. The function copies what it needs: the graph may be freed or grow afterwards. NULL on
- * failure (GEMEL_UNSUPPORTED: an operation has no kernel; GEMEL_NO_MEMORY). */
+ * failure (GEMEL_UNSUPPORTED: an operation has no kernel; GEMEL_NO_MEMORY; what gemel_rewrite
+ * says; GEMEL_BAD_ARGUMENT). */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 
@@ -44,7 +52,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
 gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
                         gemel_tensor **outputs, gemel_error *error);
 
-/* Compiles, calls once and frees. As gemel_compile and gemel_call. */
+/* Compiles GRAPH as it is written, calls once and frees. As gemel_compile and gemel_call. */
 gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
                             gemel_tensor **outputs, gemel_error *error);
 

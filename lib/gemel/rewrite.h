@@ -132,9 +132,9 @@ const char *gemel_mode_name(gemel_mode mode);
 typedef struct gemel_profile gemel_profile;
 
 /* Zeroed but for SIZE it means fast_run with default needs and gemel's own rules. INCLUDE and
- * EXCLUDE are lists, separated by commas, of names of rules and passes, tags, families and phases,
- * with * and ? as in a shell; NULL or "" includes everything and excludes nothing. What is
- * excluded is out even if it is included. A word that names nothing is GEMEL_NOT_FOUND. */
+ * EXCLUDE are lists, separated by commas or colons, of names of rules and passes, tags, families
+ * and phases, with * and ? as in a shell; NULL or "" includes everything and excludes nothing. What
+ * is excluded is out even if it is included. A word that names nothing is GEMEL_NOT_FOUND. */
 typedef struct gemel_rewrite_options {
   size_t size;
   gemel_mode mode;

@@ -449,8 +449,10 @@ static void release_invocation(void *state) {
 static gemel_status prepare_invoke(gemel_kernel_call *call) {
   invocation *v = call->state;
   size_t n = call->n_inputs + call->n_outputs;
-  gemel_options options = {
-      .size = sizeof options, .threads = call->threads, .deterministic = call->deterministic};
+  gemel_options options = {.size = sizeof options,
+                           .threads = call->threads,
+                           .deterministic = call->deterministic,
+                           .as_written = 1};
   gemel_status checked = check_nesting(call->attrs[0].u.graph, call->error);
   if (checked != GEMEL_OK) {
     return checked;

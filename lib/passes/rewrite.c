@@ -48,8 +48,8 @@ static int names_rule(const char *word, size_t length, const gemel_rule_info *in
 
 /* The next word of a list; its length is 0 at the end. */
 static const char *next_word(const char *at, size_t *length) {
-  at += strspn(at, ", ");
-  *length = strcspn(at, ", ");
+  at += strspn(at, ",: ");
+  *length = strcspn(at, ",: ");
   return at;
 }
 

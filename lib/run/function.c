@@ -9,6 +9,7 @@
  */
 #include "run/function.h"
 
+#include <stddef.h>
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -42,25 +43,47 @@ static gemel_status allocate(gemel_function *f, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static gemel_status check_options(const gemel_options *options, gemel_error *error) {
-  if (options != NULL && (options->size < sizeof *options || options->threads < 0)) {
+/* *OPTIONS = GIVEN, whose end may be missing. */
+static gemel_status read_options(gemel_options *options, const gemel_options *given,
+                                 gemel_error *error) {
+  memset(options, 0, sizeof *options);
+  if (given == NULL) {
+    return GEMEL_OK;
+  }
+  if (given->size < offsetof(gemel_options, rewrite) || given->threads < 0) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "malformed options of a function");
   }
+  memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
   return GEMEL_OK;
 }
 
-static gemel_status start(gemel_function *f, const gemel_graph *graph, gemel_error *error) {
-  gemel_status status = gemel__program_make(&f->program, graph, error);
+/* A reference to GRAPH, rewritten if OPTIONS say so. */
+static gemel_graph *prepare(const gemel_graph *graph, const gemel_options *options,
+                            gemel_error *error) {
+  return options->as_written || options->plain ? gemel_graph_ref((gemel_graph *)graph)
+                                               : gemel_rewrite(graph, options->rewrite, error);
+}
+
+static gemel_status start(gemel_function *f, const gemel_graph *graph, const gemel_options *options,
+                          gemel_error *error) {
+  gemel_graph *prepared = prepare(graph, options, error);
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (prepared != NULL) {
+    status = gemel__program_make(&f->program, prepared, error);
+    gemel_graph_unref(prepared);
+  }
   return status == GEMEL_OK ? allocate(f, error) : status;
 }
 
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error) {
   gemel_function *f;
-  if (graph == NULL || check_options(options, error) != GEMEL_OK) {
-    if (graph == NULL) {
-      gemel__fail(error, GEMEL_BAD_ARGUMENT, "no graph to compile");
-    }
+  gemel_options o;
+  if (graph == NULL) {
+    gemel__fail(error, GEMEL_BAD_ARGUMENT, "no graph to compile");
+    return NULL;
+  }
+  if (read_options(&o, options, error) != GEMEL_OK) {
     return NULL;
   }
   if (graph->error.status != GEMEL_OK) {
@@ -74,13 +97,13 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     gemel__no_memory(error, "a function");
     return NULL;
   }
-  if (start(f, graph, error) != GEMEL_OK) {
+  if (start(f, graph, &o, error) != GEMEL_OK) {
     gemel_function_free(f);
     return NULL;
   }
-  f->threads = thread_count(options != NULL ? options->threads : 0);
-  f->deterministic = options != NULL && options->deterministic;
-  f->plain = options != NULL && options->plain;
+  f->threads = thread_count(o.threads);
+  f->deterministic = o.deterministic;
+  f->plain = o.plain;
   return f;
 }
 
@@ -485,7 +508,8 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
 gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
                             gemel_tensor **outputs, gemel_error *error) {
   gemel_error local = {GEMEL_OK, 0, 0, ""};
-  gemel_function *f = gemel_compile(graph, NULL, &local);
+  gemel_options options = {.size = sizeof options, .as_written = 1};
+  gemel_function *f = gemel_compile(graph, &options, &local);
   gemel_status status;
   if (f == NULL) {
     if (error != NULL) {

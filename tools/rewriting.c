@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The options that say how graphs are rewritten, for the commands that do so.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "tool.h"
+
+static int read_mode(const char *text, gemel_rewrite_options *o) {
+  int k = 0;
+  if (text == NULL) {
+    return GEMEL__GOOD;
+  }
+  while (k < GEMEL_MODE_COUNT && strcmp(text, gemel_mode_name((gemel_mode)k)) != 0) {
+    k++;
+  }
+  if (k == GEMEL_MODE_COUNT) {
+    return gemel__complain("--mode: there is no mode '%s': they are none, fast_compile, fast_run",
+                           text);
+  }
+  o->mode = (gemel_mode)k;
+  o->has_mode = 1;
+  return GEMEL__GOOD;
+}
+
+static int read_fastmath(const char *text, gemel_rewrite_options *o) {
+  if (text == NULL || strcmp(text, "default") == 0) {
+    return GEMEL__GOOD;
+  }
+  o->has_allow = 1;
+  o->allow = GEMEL_FASTMATH_NONE;
+  if (strcmp(text, "none") == 0) {
+    return GEMEL__GOOD;
+  }
+  if (strcmp(text, "all") == 0) {
+    o->allow = GEMEL_FASTMATH_ALL;
+    return GEMEL__GOOD;
+  }
+  while (*text != '\0') {
+    size_t length = strcspn(text, ",:");
+    int k = 0;
+    while (k < GEMEL_NEEDS_COUNT && (strlen(gemel_needs_word(k)) != length ||
+                                     memcmp(gemel_needs_word(k), text, length) != 0)) {
+      k++;
+    }
+    if (k == GEMEL_NEEDS_COUNT) {
+      return gemel__complain(
+          "--fastmath: '%.*s' is neither none, default, all nor one of the words "
+          "that rules need",
+          (int)length, text);
+    }
+    o->allow |= 1u << k;
+    text += length + (text[length] != '\0');
+  }
+  return GEMEL__GOOD;
+}
+
+/* The files of --rules, each a set. */
+static int read_rules(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
+  gemel_error error;
+  r->rules = gemel__need(NULL, (size_t)(args->n_given + 1) * sizeof *r->rules);
+  for (int k = 0; k < args->n_given; k++) {
+    if (strcmp(args->given[k].option->name, "rules") != 0) {
+      continue;
+    }
+    gemel_rules *set = gemel_rules_load(context, args->given[k].value, &error);
+    if (set == NULL) {
+      return gemel__complain_error(NULL, &error);
+    }
+    r->rules[r->options.n_rules++] = set;
+  }
+  r->options.rules = (const gemel_rules *const *)r->rules;
+  return GEMEL__GOOD;
+}
+
+int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
+  memset(r, 0, sizeof *r);
+  r->options.size = sizeof r->options;
+  r->options.include = gemel__arg(args, "include");
+  r->options.exclude = gemel__arg(args, "exclude");
+  if (read_mode(gemel__arg(args, "mode"), &r->options) != GEMEL__GOOD ||
+      read_fastmath(gemel__arg(args, "fastmath"), &r->options) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  return read_rules(r, context, args);
+}
+
+void gemel__rewriting_clear(gemel__rewriting *r) {
+  for (size_t k = 0; k < r->options.n_rules; k++) {
+    gemel_rules_unref(r->rules[k]);
+  }
+  free(r->rules);
+  memset(r, 0, sizeof *r);
+}
