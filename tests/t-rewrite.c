@@ -131,6 +131,20 @@ static const rewritten cases[] = {
     /* constants are folded, and what they come to is matched */
     {R("a") "x * 6 => neg(x)", "(x: f32) { r = x * (2:f32 * 3:f32) return r }",
      "(x: f32) { r = -x return r }"},
+    /* bodies, and bodies in them */
+    {R("a") "-(-x) => x " R("b") "invoke(x, body = f) => x where f == f, scalar(x)",
+     "(x: f32, y: f32[2]) { z = -(-y) r = invoke(x, body = graph (p: f32[]) { return q = -p }) "
+     "s = invoke(z, body = graph (p: f32[2]) { a = abs(p) "
+     "t = invoke(a, body = graph (u: f32[2]) { return v = sqr(-(-u)) }) return q = -(-t) }) "
+     "return r, s }",
+     "(x: f32, y: f32[2]) { r = x s = invoke(y, body = graph (p: f32[2]) { a = abs(p) "
+     "t = invoke(a, body = graph (u: f32[2]) { return v = sqr(u) }) return q = t }) "
+     "return r, s }"},
+    {R("a") "x - x => 0",
+     "(x: f32[2]) { a, b = invoke(x, body = graph (p: f32[2]) { z = exp(p) "
+     "return q = z - z, r = abs(p) - 1 }) return b, a }",
+     "(x: f32[2]) { a, b = invoke(x, body = graph (p: f32[2]) { "
+     "return q = broadcast_to(0:f32, shape = [2]), r = abs(p) - 1 }) return b, a }"},
     /* sizes that a node produces: they are inputs again wherever they are put */
     {R("a") "tanh(broadcast_to(x, shape = s)) => broadcast_to(tanh(x), shape = s)",
      "(n: i64, x: f32) { r = tanh(broadcast_to(x, shape = [n, 2, n])) return r }",
@@ -276,10 +290,9 @@ static int rewrite_in_little_memory(void *data) {
 
 static void memory(const void *data) {
   (void)data;
-  CT_CHECK(
-      ct_oom(rewrite_in_little_memory,
-             "graph g(x: f32[2, 3]) { r = sum(sum(x * 1, axes = [0]), axes = [0]) * 1 return r }") >
-      50);
+  CT_CHECK(ct_oom(rewrite_in_little_memory,
+                  "graph g(x: f32[2, 3]) { r = sum(sum(x * 1, axes = [0]), axes = [0]) * 1 "
+                  "return r = invoke(r, body = graph (x: f32) { return y = x * 1 }) }") > 50);
 }
 
 /* ---- The rest of the interface ---- */
@@ -395,6 +408,48 @@ static void profile(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Bodies ---- */
+
+/* How often the rule -(-x) => x fires in TEXT's last graph. */
+static uint64_t times_applied(const char *text) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, R("a") "-(-x) => x");
+  gemel_error error = {0};
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &error), *result;
+  gemel_profile *p = gemel_profile_new();
+  gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .without_builtin = 1};
+  uint64_t applied;
+  CT_EQ_STR(error.text, "");
+  options.rules = (const gemel_rules *const *)&rules;
+  options.profile = p;
+  result = gemel_rewrite(graph, &options, &error);
+  CT_EQ_STR(error.text, "");
+  CT_EQ_INT(gemel_graph_check(result, &error), GEMEL_OK);
+  applied = gemel_profile_count(p) > 0 ? gemel_profile_at(p, 0)->applied : 0;
+  gemel_profile_free(p);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+  return applied;
+}
+
+/* A body is rewritten once, however many nodes have it, and to the nesting that can run. */
+static void bodies(const void *data) {
+  enum { DEEP = 40 };
+  char text[DEEP * 120], *at = text;
+  (void)data;
+  CT_EQ_UINT(times_applied("graph b(x: f32) { return y = -(-x) } graph g(x: f32) { "
+                           "p = invoke(x, body = b) q = invoke(p, body = b) "
+                           "return r = invoke(q, body = b) }"),
+             1);
+  at += sprintf(at, "graph b0(x: f32) { return y = -(-x) }\n");
+  for (int k = 1; k <= DEEP; k++) {
+    at += sprintf(at, "graph b%d(x: f32) { return y = invoke(-(-x), body = b%d) }\n", k, k - 1);
+  }
+  CT_EQ_UINT(times_applied(text), GEMEL_MAX_NESTING + 1);
+}
+
 /* ---- Compiling ---- */
 
 /* log(1 + 1e-8) by a function compiled with OPTIONS: 0 where it is as written. */
@@ -438,11 +493,11 @@ static void compiling(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("compiling", compiling, NULL), CT_TEST("names", names, NULL),
-    CT_TEST("sets", sets, NULL),           CT_TEST("builtin", builtin, NULL),
-    CT_TEST("profile", profile, NULL),     CT_TEST("circles", circles, NULL),
-    CT_TEST("types", types_differ, NULL),  CT_TEST("deep", deep, NULL),
-    CT_TEST("memory", memory, NULL),
+    CT_TEST("bodies", bodies, NULL),   CT_TEST("compiling", compiling, NULL),
+    CT_TEST("names", names, NULL),     CT_TEST("sets", sets, NULL),
+    CT_TEST("builtin", builtin, NULL), CT_TEST("profile", profile, NULL),
+    CT_TEST("circles", circles, NULL), CT_TEST("types", types_differ, NULL),
+    CT_TEST("deep", deep, NULL),       CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {

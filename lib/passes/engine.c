@@ -12,7 +12,8 @@
  * stands for the node from then on; when the same node is asked for again, that is what is given.
  *
  * - Nothing recurses: a right side that is being made is a frame on an explicit stack, and so a
- *   slice may be pushed down a chain of a million operations.
+ *   slice may be pushed down a chain of a million operations. (Bodies do, to GEMEL_MAX_NESTING:
+ *   the graphs among a node's attributes go through the phase before the node, see bodies.c.)
  * - A result of another dtype than the node is an error; one of another shape is broadcast to the
  *   node's (x * 0 => 0).
  * - A rule whose right side asks for a node that is just being replaced goes in circles; so do
@@ -575,7 +576,11 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   for (uint32_t k = 0; k < count; k++) {
     e->operands[k] = gemel__value(e->to, mapped(e, inputs[k]));
   }
-  gemel_status status = normal_form(e, op, &attrs, count, e->operands);
+  gemel_status status = GEMEL_OK;
+  if (e->options->bodies != NULL && gemel__attrs_at(e->to->context, attrs)->nesting > 0) {
+    status = gemel__bodies_rewrite(e->options, e->to->context, op, &attrs, e->error);
+  }
+  status = status ? status : normal_form(e, op, &attrs, count, e->operands);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -697,4 +702,18 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
     return NULL;
   }
   return e.to;
+}
+
+gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error) {
+  gemel__selection none;
+  gemel__pass_options pass;
+  gemel_graph *copy = NULL;
+  memset(&pass, 0, sizeof pass);
+  pass.selection = &none;
+  if (gemel__selection_start(&none, graph->context, error) == GEMEL_OK &&
+      gemel__selection_finish(&none, error) == GEMEL_OK) {
+    copy = gemel__rewrite_phase(graph, &pass, error);
+  }
+  gemel__selection_clear(&none);
+  return copy;
 }

@@ -8,17 +8,18 @@
 
 #include "passes/select.h"
 
-/* A node on its way: ATTRS are interned; INPUTS are values of the new graph. */
-typedef struct gemel__rewriting gemel__rewriting;
-
 /* What watches each application of a rule, with the matched value still in the graph: for certified
  * compilation. Not GEMEL_OK: stop. */
 typedef gemel_status (*gemel__witness)(void *user, const struct gemel_rule *rule,
                                        const gemel_graph *graph, gemel__ref before,
                                        gemel__ref after, gemel_error *error);
 
+/* What bodies (graphs as attributes) have become in a phase. */
+typedef struct gemel__bodies gemel__bodies;
+
 typedef struct gemel__pass_options {
   gemel__selection *selection;
+  gemel__bodies *bodies;    /* NULL: bodies are left as they are */
   int fold;                 /* constants are folded */
   int timed;                /* tallies get times */
   gemel__witness witness;   /* or NULL */
@@ -29,6 +30,16 @@ typedef struct gemel__pass_options {
 /* FROM, rewritten into a new graph, which may hold nodes that nothing uses. NULL with *ERROR. */
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error);
+
+/* A copy of GRAPH without what no output needs. NULL with *ERROR. */
+gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error);
+
+/* bodies.c: *ATTRS, of OP, with every graph among them gone through the phase. Errors are those of
+ * gemel__rewrite_phase. */
+gemel__bodies *gemel__bodies_new(void);
+void gemel__bodies_free(gemel__bodies *bodies);
+gemel_status gemel__bodies_rewrite(gemel__pass_options *options, gemel_context *context,
+                                   const gemel__op *op, uint32_t *attrs, gemel_error *error);
 
 /* If all inputs of NODE, which has one output, are constants and the result is small, a constant
  * for it is made: 1 and *VALUE; 0: not folded; -1: memory is out. */

@@ -1,6 +1,7 @@
 # The rule engine and the procedural passes.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/bodies.c
 libgemel_a_SOURCES += %reldir%/builtin.h
 libgemel_a_SOURCES += %reldir%/compile.c
 libgemel_a_SOURCES += %reldir%/engine.c

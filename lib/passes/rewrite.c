@@ -214,6 +214,9 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.selection = &selection;
   pass.fold = 1;
   pass.timed = p->options.profile != NULL;
+  pass.bodies = gemel__bodies_new();
+  status =
+      status != GEMEL_OK || pass.bodies != NULL ? status : gemel__no_memory(p->error, "bodies");
   if (status == GEMEL_OK) {
     next = gemel__rewrite_phase(*graph, &pass, p->error);
     status = next != NULL ? GEMEL_OK : p->error->status;
@@ -221,27 +224,13 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   if (status == GEMEL_OK && p->options.profile != NULL) {
     status = report(p, phase, &selection, *graph, next, &pass, now() - start);
   }
+  gemel__bodies_free(pass.bodies);
   gemel__selection_clear(&selection);
   if (next != NULL) {
     gemel_graph_unref(*graph);
     *graph = next;
   }
   return status;
-}
-
-/* A copy of GRAPH without what is not used. */
-static gemel_graph *copy_live(const gemel_graph *graph, gemel_error *error) {
-  gemel__selection none;
-  gemel__pass_options pass;
-  gemel_graph *copy = NULL;
-  memset(&pass, 0, sizeof pass);
-  pass.selection = &none;
-  if (gemel__selection_start(&none, graph->context, error) == GEMEL_OK &&
-      gemel__selection_finish(&none, error) == GEMEL_OK) {
-    copy = gemel__rewrite_phase(graph, &pass, error);
-  }
-  gemel__selection_clear(&none);
-  return copy;
 }
 
 /* *GRAPH, SOURCE at first, goes through all phases and is a new graph in the end. */
@@ -255,7 +244,7 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
   uint64_t live = 0;
   status = status ? status : count_live(*graph, &live, p->error);
   if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
-    gemel_graph *copy = copy_live(*graph, p->error);
+    gemel_graph *copy = gemel__rewrite_compact(*graph, p->error);
     if (copy == NULL) {
       return p->error->status;
     }
