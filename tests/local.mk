@@ -45,6 +45,7 @@ verify_tests += %reldir%/t-points
 verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
+verify_tests += %reldir%/t-rules-verify
 verify_tests += %reldir%/t-special
 verify_tests += %reldir%/t-chain
 verify_tests += %reldir%/t-dual
@@ -67,6 +68,7 @@ EXTRA_DIST += %reldir%/null-calls.awk
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/pairs
 EXTRA_DIST += %reldir%/plain.h
+EXTRA_DIST += %reldir%/rules-verify.def
 EXTRA_DIST += %reldir%/run.h
 EXTRA_DIST += %reldir%/terms.def
 if GTEST

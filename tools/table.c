@@ -135,12 +135,28 @@ static void print_repeat(FILE *file, const gemel_record *r) {
   }
 }
 
+/* 1 if a refutation stands before, of the same subject: that says why others were not run. */
+static int said_already(const gemel__records *records, size_t k) {
+  const gemel_record *r = &records->rows[k];
+  if (r->verdict != GEMEL_NOT_RUN && r->verdict != GEMEL_UNINFORMATIVE) {
+    return 0;
+  }
+  for (; k > 0 && same_subject(&records->rows[k - 1], r); k--) {
+    const gemel_record *before = &records->rows[k - 1];
+    if (r->verdict == GEMEL_NOT_RUN ? before->verdict == GEMEL_REFUTED
+                                    : strcmp(before->detail, r->detail) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 void gemel__records_print_failures(const gemel__records *records, gemel_verdict from) {
   FILE *file = records->table;
   size_t k;
   for (k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
-    if (r->verdict < from) {
+    if (r->verdict < from || said_already(records, k)) {
       continue;
     }
     fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel verify: the harness over the operations, or over one replay file.
+ * gemel verify: the harness over the operations, over rewrite rules, or over one replay file.
  */
 #include <string.h>
 #include "records.h"
 
 static const gemel__option options[] = {
     {"ops", 'o', "GLOB", "only operations whose name matches, as '*softmax*' (default: all)"},
+    {"rules", 'R', "GLOB|FILE",
+     "rewrite rules instead: those of gemel's own whose name, family, phase or tag matches, or "
+     "those in the file"},
     {"tier", 't', "T[,T]...",
      "only these tiers, of real, integer, float, gradient, special (default: all)"},
     GEMEL__RECORD_OPTIONS,
@@ -34,13 +37,13 @@ static int read_tiers(const char *text, unsigned *tiers) {
   return GEMEL__GOOD;
 }
 
-/* How many operations the records are about: a derivative belongs to its operation. */
-static size_t count_operations(const gemel__records *records) {
+/* How many subjects of this kind the records are about. */
+static size_t count_subjects(const gemel__records *records, const char *kind) {
   const char *last = "";
   size_t k, count = 0;
   for (k = 0; k < records->count; k++) {
     const char *name = records->rows[k].name;
-    count += strcmp(records->rows[k].kind, "operation") == 0 && strcmp(name, last) != 0;
+    count += strcmp(records->rows[k].kind, kind) == 0 && strcmp(name, last) != 0;
     last = name;
   }
   return count;
@@ -49,7 +52,8 @@ static size_t count_operations(const gemel__records *records) {
 static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
   fputs("\ngemel verify: ", r->table);
   if (!replay) {
-    fprintf(r->table, "%zu operations, ", count_operations(r));
+    fprintf(r->table, "%zu operations, %zu rules, ", count_subjects(r, "operation"),
+            count_subjects(r, "rule"));
   }
   fprintf(r->table,
           "%zu passed, %zu not applicable, %zu uninformative, %zu not run, %zu refuted (seed %llu, "
@@ -59,14 +63,39 @@ static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
           (unsigned long long)seed, gemel__now() - r->started);
 }
 
-/* Runs the harness with SETTINGS; REPLAY may be NULL. */
-static gemel_status run_harness(gemel_context *context, const char *replay,
-                                const gemel_verify_options *settings, gemel_error *error) {
-  return replay != NULL ? gemel_verify_replay(context, replay, settings, NULL, error)
-                        : gemel_verify_operations(context, settings, NULL, error);
+/* The rules in a file, or those of gemel's own that a pattern names. */
+static gemel_status run_rules(gemel_context *context, const char *rules,
+                              const gemel_verify_options *settings, gemel_error *error) {
+  gemel_rules *set = NULL;
+  gemel_status status;
+  if (strchr(rules, '.') != NULL || strchr(rules, '/') != NULL) {
+    set = gemel_rules_load(context, rules, error);
+    if (set == NULL) {
+      return error->status;
+    }
+  }
+  status = gemel_verify_rules(context, set, set != NULL ? NULL : rules, settings, NULL, error);
+  gemel_rules_unref(set);
+  return status;
 }
 
-static int verify(gemel__records *records, const char *replay,
+/* Runs the harness with SETTINGS; REPLAY and RULES may be NULL. */
+static gemel_status run_harness(gemel_context *context, const char *replay, const char *rules,
+                                const gemel_verify_options *settings, gemel_error *error) {
+  gemel_status status;
+  if (replay != NULL) {
+    return gemel_verify_replay(context, replay, settings, NULL, error);
+  }
+  if (rules != NULL) {
+    return run_rules(context, rules, settings, error);
+  }
+  status = gemel_verify_operations(context, settings, NULL, error);
+  return status == GEMEL_OK && settings->ops == NULL
+             ? gemel_verify_rules(context, NULL, NULL, settings, NULL, error)
+             : status;
+}
+
+static int verify(gemel__records *records, const char *replay, const char *rules,
                   const gemel_verify_options *settings) {
   gemel_error error;
   gemel_status status;
@@ -75,7 +104,7 @@ static int verify(gemel__records *records, const char *replay,
   if (context == NULL) {
     return GEMEL__BAD;
   }
-  status = run_harness(context, replay, settings, &error);
+  status = run_harness(context, replay, rules, settings, &error);
   gemel_context_unref(context);
   closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
@@ -104,7 +133,7 @@ static int run(const gemel__args *args) {
   }
   settings.tiers = bits;
   settings.ops = gemel__arg(args, "ops");
-  status = verify(&records, replay, &settings);
+  status = verify(&records, replay, gemel__arg(args, "rules"), &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;
@@ -113,11 +142,14 @@ static int run(const gemel__args *args) {
 const gemel__command gemel__command_verify = {
     "verify",
     "",
-    "Verify every operation and its derivatives against independent references.",
+    "Verify every operation and its derivatives against independent references, and every rewrite "
+    "rule.",
     "Evidence comes in five tiers. real: are both sides the same function over the reals? integer: "
     "is the result exact, to the bit, where everything is? float: is each result within the bound "
     "propagated for this input? gradient: is the symbolic derivative the derivative? special: NaN, "
     "infinities, signed zeros, ties, odd layouts.\n"
+    "Of a rewrite rule, instances are made from its own text; besides the tiers, what it gives up "
+    "is measured, and `needs` must say exactly that.\n"
     "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "
     "(with a counterexample). Exit status 0 if there are only the first two, else 1; 2 for usage "
     "and for what can't be read or written.",

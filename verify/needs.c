@@ -632,7 +632,8 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
     settle_slight(&m);
     status = challenge_rarity(&m, error);
   }
-  if (status == GEMEL_OK && m.rounding.values != NULL) {
+  needs->rounds = m.rounding.values != NULL;
+  if (status == GEMEL_OK && needs->rounds) {
     status = gemel__needs_rounding(left, right, &m.random, 4 * points, needs, error);
     show_rounding(&m);
   }

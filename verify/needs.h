@@ -19,6 +19,14 @@ typedef struct gemel__witness {
   char left[48], right[48];
 } gemel__witness;
 
+/* Points by the promises that they keep (a set of contract 1, arcp 2, reassoc 4, afn 8): how many,
+ * and at how many of them the results differ. Those of several pairs of one subject add up. */
+enum { GEMEL__PROMISE_SETS = 16 };
+typedef struct gemel__roundings {
+  unsigned kinds; /* of arithmetic that occur */
+  size_t kept[GEMEL__PROMISE_SETS], differing[GEMEL__PROMISE_SETS];
+} gemel__roundings;
+
 typedef struct gemel__needs {
   unsigned needs;  /* 0: bitwise */
   int improves;    /* 1: where the left side was wrong on finite inputs, the right side is not */
@@ -31,6 +39,8 @@ typedef struct gemel__needs {
                        at which both agreed bit for bit */
   gemel__witness improvement; /* a point that shows it; RIGHT is within the bound */
   size_t worse;               /* points at which the right side was wrong and the left wasn't */
+  int rounds;                 /* 1: some finite results differ by rounding */
+  gemel__roundings roundings; /* then: what the points said of it */
 } gemel__needs;
 
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
@@ -56,6 +66,10 @@ void gemel__witness_clear(gemel__witness *witness);
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
                                    gemel__random *random, size_t points, gemel__needs *needs,
                                    gemel_error *error);
+
+/* Adds ONE to TOTAL; and the least set of words, as bits of `needs`, that explains all of TOTAL. */
+void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one);
+unsigned gemel__roundings_words(const gemel__roundings *roundings);
 
 /* ---- Numbers to try (also rounding.c) ---- */
 

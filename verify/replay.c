@@ -271,8 +271,10 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
   gemel__run_init(&run, context, options);
   status = parse_replay(context, path, &r, error);
   tier = tier_of(r.tier);
-  if (r.other != NULL && tier == GEMEL_TIER_SPECIAL) {
+  if (r.other != NULL) { /* a pair: bits are compared, or the derivatives of both sides */
     checks[GEMEL_TIER_SPECIAL] = gemel__check_contrast;
+    checks[GEMEL_TIER_INTEGER] = gemel__check_contrast;
+    checks[GEMEL_TIER_GRADIENT] = gemel__check_pair;
   }
   if (status == GEMEL_OK && strcmp(r.kind, "kernel") == 0) {
     status =
@@ -286,8 +288,8 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
   if (status == GEMEL_OK) {
     gemel__record_init(&record, &run, r.kind, r.name, tier);
     record.seed = r.seed;
-    status = tier == GEMEL_TIER_GRADIENT ? replay_gradient(&run, &r, &record, error)
-                                         : replay_check(&run, &r, &record, checks[tier], error);
+    status = checks[tier] == NULL ? replay_gradient(&run, &r, &record, error)
+                                  : replay_check(&run, &r, &record, checks[tier], error);
   }
   clear_replay(&r);
   gemel__run_finish(&run, summary);

@@ -107,7 +107,7 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
 
 /* ---- Promises ---- */
 
-enum { CONTRACT = 1, ARCP = 2, REASSOC = 4, AFN = 8, ALL = 15, SETS = 16 };
+enum { CONTRACT = 1, ARCP = 2, REASSOC = 4, AFN = 8, ALL = 15, SETS = GEMEL__PROMISE_SETS };
 
 static const unsigned words[] = {GEMEL__NEED(CONTRACT), GEMEL__NEED(ARCP), GEMEL__NEED(REASSOC),
                                  GEMEL__NEED(AFN)};
@@ -332,9 +332,7 @@ static gemel_status differs_unrounded(const gemel__pair *pair, gemel_tensor *con
 struct inquiry {
   gemel__random *random;
   gemel__bound *bound;
-  unsigned kinds;         /* that occur in either graph */
-  size_t kept[SETS];      /* points that keep exactly these promises */
-  size_t differing[SETS]; /* those of them at which results differ */
+  gemel__roundings found;
   gemel__witness witness[SETS];
 };
 
@@ -392,8 +390,8 @@ static gemel_status note_point(struct inquiry *q, const gemel__pair *pair,
   if (status == GEMEL_OK && differs && q->witness[kept].values == NULL) {
     status = gemel__witness_take(&q->witness[kept], pair, values, &both, output, element, error);
   }
-  q->kept[kept]++;
-  q->differing[kept] += (size_t)differs;
+  q->found.kept[kept]++;
+  q->found.differing[kept] += (size_t)differs;
   gemel__both_clear(&both);
   return status;
 }
@@ -440,7 +438,7 @@ static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t 
   status = status == GEMEL_OK ? watch(&sides[1], &use->b, error) : status;
   for (j = 0; j < 2 && status == GEMEL_OK; j++) {
     for (k = 0; k < sides[j].n; k++) {
-      q->kinds |= sides[j].kinds[k];
+      q->found.kinds |= sides[j].kinds[k];
     }
   }
   status = status == GEMEL_OK ? ask_points(q, use, sides, points, error) : status;
@@ -463,7 +461,7 @@ static unsigned eligible(unsigned kinds) {
 }
 
 /* Points that keep all promises of SET: how many, and how many differ. */
-static size_t points_keeping(const struct inquiry *q, unsigned set, size_t *differing) {
+static size_t points_keeping(const gemel__roundings *q, unsigned set, size_t *differing) {
   size_t kept = 0, m;
   *differing = 0;
   for (m = 0; m < SETS; m++) {
@@ -475,7 +473,7 @@ static size_t points_keeping(const struct inquiry *q, unsigned set, size_t *diff
   return kept;
 }
 
-static unsigned choose(const struct inquiry *q) {
+static unsigned choose(const gemel__roundings *q) {
   static const unsigned preference[] = {CONTRACT,
                                         ARCP,
                                         REASSOC,
@@ -532,18 +530,32 @@ static void take_witnesses(struct inquiry *q, unsigned set, gemel__needs *needs)
 }
 
 static void conclude(struct inquiry *q, gemel__needs *needs) {
-  unsigned set = choose(q);
+  unsigned set = choose(&q->found);
   size_t k, differing;
   for (k = 0; k < sizeof words / sizeof *words; k++) {
     size_t at = 0;
     while (words[k] >> at != 1) {
       at++;
     }
-    needs->tried[at] = points_keeping(q, 1u << k, &differing);
+    needs->tried[at] = points_keeping(&q->found, 1u << k, &differing);
   }
-  needs->confirmed = points_keeping(q, set, &differing);
+  needs->confirmed = points_keeping(&q->found, set, &differing);
+  needs->roundings = q->found;
   needs->needs |= words_of(set);
   take_witnesses(q, set, needs);
+}
+
+void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one) {
+  size_t k;
+  total->kinds |= one->kinds;
+  for (k = 0; k < SETS; k++) {
+    total->kept[k] += one->kept[k];
+    total->differing[k] += one->differing[k];
+  }
+}
+
+unsigned gemel__roundings_words(const gemel__roundings *roundings) {
+  return words_of(choose(roundings));
 }
 
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,

@@ -49,7 +49,7 @@ const char *gemel_verdict_name(gemel_verdict verdict);
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
 typedef struct gemel_record {
   size_t size;
-  const char *kind; /* "operation", "gradient" (its derivative graph), "kernel", "pair" */
+  const char *kind; /* "operation", "gradient" (its derivative graph), "kernel", "pair", "rule" */
   const char *name;
   gemel_tier tier;
   gemel_verdict verdict;
@@ -63,6 +63,10 @@ typedef struct gemel_record {
   double error_probability;   /* of passing although false, as far as the model says; else 0 */
   const char *counterexample; /* graph text, inputs and both results; NULL unless refuted */
   const char *replay;         /* file that reproduces it; NULL if none was written */
+  /* Kind "rule": */
+  unsigned needs, declared; /* measured and declared, bits GEMEL_NEEDS_BIT(…) */
+  size_t shapes;            /* different shapes of the operands, of all INSTANCES */
+  double before;            /* tier float: WORST of the left side */
 } gemel_record;
 
 typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
@@ -118,6 +122,17 @@ typedef struct gemel_pair_result {
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
+
+/* Verifies the rules of RULES (NULL: gemel's own) whose name, family, phase or tag matches GLOB
+ * (NULL: all). Instances are made from each rule itself and rewritten by the engine; one record a
+ * tier goes to the sink, with kind "rule". A rule is refuted if its sides aren't the same function,
+ * if their types differ, if `needs` isn't exactly what they were measured to give up, and if it
+ * declares `improves` without doing so; it is uninformative if no instance was found.
+ * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
+ * different contexts. */
+gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_verify_options *options, gemel_verify_summary *summary,
+                                gemel_error *error);
 
 /* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
  * GEMEL_BAD_TEXT (line, column). */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "report/buffer.h"
+#include "needs.h"
 #include "run.h"
 
 /* ---- JSON ---- */
@@ -65,6 +66,15 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   json_number(&b, "seconds", r->seconds);
   json_number(&b, "worst", r->worst);
   json_number(&b, "error_probability", r->error_probability);
+  if (strcmp(r->kind, "rule") == 0) {
+    char words[120];
+    gemel__needs_text(r->needs, words, sizeof words);
+    json_field(&b, "needs", words);
+    gemel__needs_text(r->declared, words, sizeof words);
+    json_field(&b, "declared", words);
+    gemel__buffer_format(&b, ", \"shapes\": %zu", r->shapes);
+    json_number(&b, "before", r->before);
+  }
   if (r->verdict == GEMEL_REFUTED) {
     json_field(&b, "counterexample", r->counterexample);
     json_field(&b, "replay", r->replay);

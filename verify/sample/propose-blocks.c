@@ -116,7 +116,7 @@ static gemel_status choose_joined_axis(gemel__draft *d, const gemel__shape *firs
 }
 
 gemel_status gemel__propose_join(gemel__draft *d) {
-  gemel__shape first = {.rank = 0};
+  gemel__shape first = {.rank = 0, .dtype = d->dtype};
   gemel__list *axis = &d->attrs[0];
   int any_known = 0, alike = gemel__one_in(d, 4);
   if (d->n_inputs == 0) {

@@ -1,0 +1,112 @@
+/*
+ * Proof of rewrite rules: right ones pass in every tier, whatever the seed, and wrong ones are
+ * refuted. A rule stands in the table as its text, with what must come of it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+
+static gemel_error error;
+
+struct row {
+  const char *name, *needs, *text;
+};
+
+static const struct row right_rules[] = {
+#define RIGHT(name, needs, text) {#name, needs, text},
+#define WRONG(name, needs, text)
+#include "rules-verify.def"
+#undef RIGHT
+#undef WRONG
+};
+
+static const struct row wrong_rules[] = {
+#define RIGHT(name, needs, text)
+#define WRONG(name, needs, text) {#name, needs, text},
+#include "rules-verify.def"
+#undef RIGHT
+#undef WRONG
+};
+
+/* What the records of one rule say. */
+struct seen {
+  size_t records, verdicts[GEMEL_VERDICT_COUNT];
+  char text[2000];
+};
+
+static void note(void *user, const gemel_record *record) {
+  struct seen *seen = user;
+  seen->records++;
+  seen->verdicts[record->verdict]++;
+  CT_EQ_STR(record->kind, "rule");
+  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+    snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
+             record->detail, record->counterexample != NULL ? record->counterexample : "");
+    CT_CHECK(record->verdict != GEMEL_REFUTED || record->counterexample != NULL);
+  }
+}
+
+static struct seen verify(const struct row *row, uint64_t seed) {
+  struct seen seen;
+  char text[1000];
+  gemel_verify_options options;
+  gemel_context *context = gemel_context_new(&error);
+  gemel_rules *rules;
+  memset(&seen, 0, sizeof seen);
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.seed = seed;
+  options.sink = note;
+  options.user = &seen;
+  snprintf(text, sizeof text, "rule %s in canonicalize%s%s:\n    %s\n", row->name,
+           row->needs[0] != '\0' ? " needs " : "", row->needs, row->text);
+  rules = gemel_rules_parse(context, text, strlen(text), "table.rules", &error);
+  ct_context("%s", rules == NULL ? error.text : row->name);
+  CT_CHECK(rules != NULL);
+  if (rules != NULL) {
+    CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, NULL, &error), GEMEL_OK);
+  }
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+  return seen;
+}
+
+static uint64_t seeds(void) {
+  const char *many = getenv("GEMEL_TEST_SEEDS");
+  return getenv("GEMEL_VALGRIND") != NULL ? 1 : many != NULL ? (uint64_t)atoi(many) : 5;
+}
+
+static void right(const void *data) {
+  const struct row *row = data;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    struct seen seen = verify(row, seed);
+    ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
+    CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
+    CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], seen.records);
+    CT_CHECK(seen.verdicts[GEMEL_PASSED] > 0);
+  }
+}
+
+static void wrong(const void *data) {
+  const struct row *row = data;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    struct seen seen = verify(row, seed);
+    ct_context("%s, seed %d", row->name, (int)seed);
+    CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
+    CT_CHECK(seen.verdicts[GEMEL_REFUTED] > 0);
+  }
+}
+
+void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(right_rules); k++) {
+    CT_ADD("right", right_rules[k].name, right, &right_rules[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(wrong_rules); k++) {
+    CT_ADD("wrong", wrong_rules[k].name, wrong, &wrong_rules[k]);
+  }
+}

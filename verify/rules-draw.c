@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See rules-draw.h. A left side is built (rules-left.c), the real matcher is asked whether it takes
+ * it, and the real engine rewrites it with this rule alone: whatever is wrong with either shows in
+ * the right side.
+ */
+#include "rules-draw.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/attrs.h"
+#include "core/error.h"
+#include "passes/engine.h"
+#include "rules-left.h"
+#include "sample/symbolize.h"
+
+/* ---- By the engine ---- */
+
+/* GRAPH rewritten by RULE (NULL: only what nothing uses is dropped). *FIRED: how often. */
+static gemel_graph *rewritten(const gemel_graph *graph, const struct gemel_rule *rule, int fold,
+                              uint64_t *fired, gemel_error *error) {
+  gemel__selection selection;
+  gemel__pass_options pass;
+  gemel_graph *result = NULL;
+  gemel_status status = gemel__selection_start(&selection, graph->context, error);
+  memset(&pass, 0, sizeof pass);
+  pass.selection = &selection;
+  pass.fold = fold;
+  if (status == GEMEL_OK && rule != NULL) {
+    status = gemel__selection_add(&selection, rule, error);
+  }
+  if (status == GEMEL_OK && gemel__selection_finish(&selection, error) == GEMEL_OK) {
+    result = gemel__rewrite_phase(graph, &pass, error);
+  }
+  *fired = result != NULL && rule != NULL ? selection.tallies[0].applied : 0;
+  gemel__selection_clear(&selection);
+  return result;
+}
+
+/* The same without what nothing uses. */
+static gemel_graph *apply_rule(const gemel_graph *graph, const struct gemel_rule *rule, int fold,
+                               uint64_t *fired, gemel_error *error) {
+  uint64_t none;
+  gemel_graph *full = rewritten(graph, rule, fold, fired, error), *live = NULL;
+  if (full != NULL && *fired > 0) {
+    live = rewritten(full, NULL, 0, &none, error);
+  }
+  gemel_graph_unref(full);
+  return live;
+}
+
+/* ---- Symbols for sizes ---- */
+
+static gemel_status symbolic_inputs(const gemel_graph *from, gemel_graph *into,
+                                    gemel__symbols *symbols) {
+  gemel_context *context = from->context;
+  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(from, k)), symbolic;
+    gemel_status status = gemel__symbolize(context, 1, &type, &symbolic, symbols, NULL);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    gemel_input(into, gemel_graph_input_name(from, k), symbolic);
+  }
+  return gemel_graph_error(into)->status;
+}
+
+/* Node K of FROM once more; MAP has where the nodes are in INTO. */
+static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_graph *into,
+                                  const gemel__symbols *symbols, uint32_t *map) {
+  enum { ROOM = 32 };
+  const gemel_location nowhere = {NULL, 0};
+  const gemel__node *node = gemel__node_at(from, k);
+  gemel_value inputs[ROOM], made;
+  uint32_t count, attrs;
+  const gemel__ref *refs = gemel__node_inputs(from, k, &count);
+  if (count > ROOM ||
+      gemel__symbolize_attrs(from->context, node->attrs, symbols, &attrs, NULL) != GEMEL_OK) {
+    return GEMEL_DECLINED;
+  }
+  for (uint32_t j = 0; j < count; j++) {
+    gemel__ref ref = {map[refs[j].node], refs[j].output};
+    inputs[j] = gemel__value(into, ref);
+  }
+  made = gemel__apply(into, node->op, attrs, count, inputs, nowhere);
+  map[k] = made.node;
+  return gemel_is_null(made) ? GEMEL_DECLINED : GEMEL_OK;
+}
+
+/* LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. */
+static gemel_graph *symbolic(const gemel_graph *left) {
+  enum { ROOM = 128 };
+  gemel__symbols symbols;
+  uint32_t map[ROOM];
+  size_t inputs = 0;
+  gemel_graph *into = left->n_nodes <= ROOM ? gemel_graph_new(left->context, NULL) : NULL;
+  gemel_status status = into != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  memset(&symbols, 0, sizeof symbols);
+  status = status ? status : symbolic_inputs(left, into, &symbols);
+  for (uint32_t k = 0; k < left->n_nodes && status == GEMEL_OK; k++) {
+    int found = 0;
+    for (size_t j = 0; j < gemel_graph_input_count(left) && !found; j++) {
+      if (gemel_graph_input(left, j).node == k) {
+        map[k] = gemel_graph_input(into, j).node;
+        found = 1;
+        inputs++;
+      }
+    }
+    status = found ? GEMEL_OK : symbolic_node(left, k, into, &symbols, map);
+  }
+  if (status == GEMEL_OK && symbols.count > 0) {
+    gemel_value root = gemel_graph_output(left, 0);
+    gemel__ref ref = {map[root.node], root.output};
+    status = gemel_output(gemel__value(into, ref), gemel_graph_output_name(left, 0));
+  }
+  if (status != GEMEL_OK || symbols.count == 0) {
+    gemel_graph_unref(into);
+    return NULL;
+  }
+  return into;
+}
+
+/* ---- An instance ---- */
+
+static uint64_t hash_types(const gemel_graph *graph) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    hash = (hash ^ gemel_value_type(gemel_graph_input(graph, k))) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+static void describe(gemel__rule_instance *instance) {
+  gemel_graph *graph = instance->left;
+  instance->dtype =
+      gemel_type_dtype(graph->context, gemel_value_type(gemel_graph_output(graph, 0)));
+  instance->shapes = hash_types(graph);
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    int rank = gemel_type_rank(graph->context, gemel_value_type(gemel_graph_input(graph, k)));
+    instance->rank = rank > instance->rank ? rank : instance->rank;
+  }
+}
+
+/* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */
+static gemel_status rewrite_instance(gemel__rule_instance *instance, const struct gemel_rule *rule,
+                                     int fold, gemel__rule_draws *draws) {
+  uint64_t fired = 0;
+  instance->right = apply_rule(instance->left, rule, fold, &fired, &instance->problem);
+  if (instance->right == NULL) {
+    draws->unfired += instance->problem.status == GEMEL_OK;
+    return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
+           : instance->problem.status == GEMEL_OK      ? GEMEL_DECLINED
+                                                       : GEMEL_OK;
+  }
+  instance->symbolic_left = symbolic(instance->left);
+  if (instance->symbolic_left != NULL) {
+    instance->symbolic_right =
+        apply_rule(instance->symbolic_left, rule, fold, &fired, &instance->problem);
+  }
+  if (instance->symbolic_right == NULL && instance->problem.status == GEMEL_OK) {
+    gemel_graph_unref(instance->symbolic_left);
+    instance->symbolic_left = NULL;
+  }
+  return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_OK;
+}
+
+/* The left side, if the matcher takes it. */
+static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule, gemel_dtype dtype,
+                             int64_t max_elements, gemel__random *random, gemel__rule_draws *draws,
+                             gemel_error *error) {
+  gemel__arena arena = {NULL, 0};
+  gemel__scene scene = {graph, NULL, &arena, NULL, error};
+  gemel__binding binding;
+  gemel__ref root;
+  gemel_error reason = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = gemel__rule_left(rule, dtype, max_elements, random, &scene, &root, &reason);
+  if (status != GEMEL_OK) {
+    draws->unbuilt++;
+    snprintf(draws->reason, sizeof draws->reason, "%.150s", reason.text);
+  } else {
+    status = GEMEL_DECLINED;
+    for (uint32_t k = 0; k < gemel__rule_orders(rule) && status == GEMEL_DECLINED; k++) {
+      status = gemel__rule_match(rule, k, &scene, root, &binding);
+    }
+    draws->unmatched += status == GEMEL_DECLINED;
+  }
+  gemel__arena_clear(&arena);
+  status = status == GEMEL_OK && gemel_graph_input_count(graph) == 0 ? GEMEL_DECLINED : status;
+  return status ? status : gemel_output(gemel__value(graph, root), "y");
+}
+
+gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule, gemel_dtype dtype,
+                              int64_t max_elements, int tries, int fold, gemel__random *random,
+                              gemel__rule_instance *instance, gemel__rule_draws *draws,
+                              gemel_error *error) {
+  gemel_status status = GEMEL_DECLINED;
+  memset(instance, 0, sizeof *instance);
+  for (int k = 0; k < tries && status == GEMEL_DECLINED; k++) {
+    gemel__rule_instance_clear(instance);
+    instance->left = gemel_graph_new(context, error);
+    if (instance->left == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    draws->tried++;
+    status = try_left(instance->left, rule, dtype, max_elements, random, draws, error);
+    if (status == GEMEL_OK) {
+      describe(instance);
+      status = rewrite_instance(instance, rule, fold, draws);
+    }
+  }
+  if (status != GEMEL_OK) {
+    gemel__rule_instance_clear(instance);
+  }
+  return status;
+}
+
+void gemel__rule_instance_clear(gemel__rule_instance *instance) {
+  gemel_graph_unref(instance->left);
+  gemel_graph_unref(instance->right);
+  gemel_graph_unref(instance->symbolic_left);
+  gemel_graph_unref(instance->symbolic_right);
+  memset(instance, 0, sizeof *instance);
+}

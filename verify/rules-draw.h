@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instances of a rewrite rule, made from the rule itself: a graph that its left side matches, and
+ * what the engine makes of it. The rule isn't looked at here but through its public face, so that
+ * who judges instances needn't know how rules are compiled.
+ */
+#ifndef GEMEL__VERIFY_RULES_DRAW_H
+#define GEMEL__VERIFY_RULES_DRAW_H
+
+#include <gemel/rewrite.h>
+#include "sample/random.h"
+
+typedef struct gemel__rule_instance {
+  gemel_graph *left;  /* constant sizes; one output, "y" */
+  gemel_graph *right; /* by the engine; NULL: see PROBLEM */
+  /* The same with a symbol for each size above 1; NULL if that isn't a graph, or the rule doesn't
+   * apply to it. */
+  gemel_graph *symbolic_left, *symbolic_right;
+  gemel_dtype dtype;   /* of the result */
+  uint64_t shapes;     /* a hash of the types of the inputs */
+  int rank;            /* the highest of an input */
+  gemel_error problem; /* the engine refuses what the rule makes: its right side has another type */
+} gemel__rule_instance;
+
+/* Why draws came to nothing, for a rule of which there is no instance. */
+typedef struct gemel__rule_draws {
+  size_t tried;
+  size_t unbuilt;   /* the left side can't be built so */
+  size_t unmatched; /* built, but the matcher or a condition refuses it */
+  size_t unfired;   /* matched, but the engine declined to apply the rule */
+  char reason[160]; /* of the last that wasn't built */
+} gemel__rule_draws;
+
+/* Draws an instance of RULE, with DTYPE where there is a choice and operands of at most
+ * MAX_ELEMENTS, in at most TRIES tries; FOLD: constants are folded while rewriting. GEMEL_DECLINED:
+ * none was found. GEMEL_NO_MEMORY. Release with gemel__rule_instance_clear. */
+gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule, gemel_dtype dtype,
+                              int64_t max_elements, int tries, int fold, gemel__random *random,
+                              gemel__rule_instance *instance, gemel__rule_draws *draws,
+                              gemel_error *error);
+void gemel__rule_instance_clear(gemel__rule_instance *instance);
+
+#endif

@@ -1,0 +1,765 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel verify --rules`: is a rewrite rule what it says? Instances come from the rule itself
+ * (rules-draw.c), as pairs of graphs: its left side, and what the engine made of it. What is asked
+ * of each is what is asked of a pair (equal.c), and the answers are put together: a rule gives up
+ * what any of its instances gives up.
+ */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "needs.h"
+#include "rules-draw.h"
+#include "run.h"
+
+enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
+
+/* An instance, and its graphs as the tiers want them. */
+struct example {
+  gemel__rule_instance drawn;
+  gemel__pair pair;
+  int real; /* some input is of a float dtype */
+};
+
+struct proof {
+  gemel__run *run;
+  const gemel_rule *rule;
+  const gemel_rule_info *info;
+  struct example *examples;
+  size_t n, n_shapes, n_symbolic;
+  unsigned ranks, dtypes;
+  gemel__rule_draws draws;
+  /* what was measured */
+  unsigned needs;
+  int improves;
+  size_t worse, compared;
+  int rounds;
+  gemel__roundings roundings;
+  gemel__witness witness[GEMEL_NEEDS_COUNT];
+  gemel__witness rounding; /* some difference by rounding */
+  double before, after;
+};
+
+/* ---- Instances ---- */
+
+static const gemel_dtype schedule[] = {
+    GEMEL_F64, GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_F32,  GEMEL_BOOL, GEMEL_F64, GEMEL_F16,
+    GEMEL_U8,  GEMEL_F32, GEMEL_I64, GEMEL_F64, GEMEL_BF16, GEMEL_I8,   GEMEL_F32, GEMEL_U64,
+    GEMEL_F64, GEMEL_I16, GEMEL_F32, GEMEL_U16, GEMEL_F64,  GEMEL_U32};
+enum { SCHEDULED = sizeof schedule / sizeof *schedule };
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+static gemel_status add_example(struct proof *p, gemel__rule_instance *drawn, gemel_error *error) {
+  struct example *e = &p->examples[p->n];
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  e->drawn = *drawn;
+  memset(drawn, 0, sizeof *drawn);
+  p->n++;
+  for (k = 0; k + 1 < p->n && p->examples[k].drawn.shapes != e->drawn.shapes; k++) {
+  }
+  p->n_shapes += k + 1 == p->n;
+  p->n_symbolic += e->drawn.symbolic_right != NULL;
+  p->ranks |= 1u << e->drawn.rank;
+  status = gemel__instance_of_graph(&e->pair.a, e->drawn.left, NULL, error);
+  if (status == GEMEL_OK && e->drawn.right != NULL) {
+    status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
+  }
+  for (k = 0; k < e->pair.a.n_leaves; k++) {
+    e->real |= is_float(e->pair.a.leaves[k].dtype);
+    p->dtypes |= 1u << e->pair.a.leaves[k].dtype;
+  }
+  return status;
+}
+
+/* Draws instances of all dtypes; one of which none is found several times is left alone. */
+static gemel_status collect(struct proof *p, gemel_error *error) {
+  size_t wanted = p->run->options.instances, k;
+  size_t missed[GEMEL_DTYPE_COUNT] = {0}, found[GEMEL_DTYPE_COUNT] = {0};
+  gemel_status status = GEMEL_OK;
+  wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
+  for (k = 0; k < 3 * wanted && p->n < wanted && status == GEMEL_OK; k++) {
+    gemel_dtype dtype = schedule[k % SCHEDULED];
+    gemel__rule_instance drawn;
+    gemel__random random;
+    if (missed[dtype] >= GIVE_UP && found[dtype] == 0) {
+      continue;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
+    status = gemel__rule_draw(p->run->context, p->rule, dtype, ELEMENTS, DRAW_TRIES, k % 4 != 3,
+                              &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK) {
+      found[dtype]++;
+      status = add_example(p, &drawn, error);
+    } else if (status == GEMEL_DECLINED) {
+      missed[dtype]++;
+      status = GEMEL_OK;
+    }
+  }
+  return status;
+}
+
+/* ---- Records ---- */
+
+static void begin(struct proof *p, gemel_record *record, gemel_tier tier) {
+  gemel__record_init(record, p->run, "rule", p->info->name, tier);
+  record->declared = p->info->needs;
+  record->needs = p->needs;
+  record->shapes = p->n_shapes;
+}
+
+static void emit_simple(struct proof *p, gemel_tier tier, gemel_verdict verdict,
+                        const char *detail) {
+  gemel_record record;
+  if (gemel__run_wants(p->run, tier)) {
+    begin(p, &record, tier);
+    record.verdict = verdict;
+    record.detail = detail;
+    gemel__record_emit(p->run, &record);
+  }
+}
+
+static void emit_from(struct proof *p, int tier, gemel_verdict verdict, const char *detail) {
+  for (; tier < GEMEL_TIER_COUNT; tier++) {
+    emit_simple(p, (gemel_tier)tier, verdict, detail);
+  }
+}
+
+/* ---- Values ---- */
+
+static gemel_status draw_values(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
+  gemel_status status;
+  *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
+  status = *values == NULL ? gemel__no_memory(error, "values")
+                           : gemel__instance_values(instance, fill, random, *values, error);
+  if (status != GEMEL_OK) {
+    gemel__free(*values, instance->n_leaves * sizeof **values);
+    *values = NULL;
+  }
+  return status;
+}
+
+static void free_values(const gemel__instance *instance, gemel_tensor **values) {
+  if (values != NULL) {
+    gemel__tensors_release(instance->n_leaves, values);
+    gemel__free(values, instance->n_leaves * sizeof *values);
+  }
+}
+
+/* ---- Types ---- */
+
+/* The engine refuses what the rule makes of an instance. */
+static int report_types(struct proof *p) {
+  size_t k;
+  for (k = 0; k < p->n; k++) {
+    const struct example *e = &p->examples[k];
+    if (e->drawn.problem.status != GEMEL_OK) {
+      gemel_record record;
+      gemel__instance symbolic;
+      int with = e->drawn.symbolic_left != NULL;
+      begin(p, &record, GEMEL_TIER_REAL);
+      record.instances = k + 1;
+      record.detail = with ? "the engine refuses the right side (symbolic sizes)"
+                           : "the engine refuses the right side";
+      memset(&symbolic, 0, sizeof symbolic);
+      symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
+      gemel__record_refuted(p->run, &record, with ? &symbolic : &e->pair.a, NULL, NULL, "types",
+                            "a graph of the same type", e->drawn.problem.text, record.seed);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* ---- Tier real ---- */
+
+static gemel_status ask(const gemel__pair *pair, size_t points, uint64_t seed,
+                        gemel__answer *answer, gemel_error *error) {
+  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
+  gemel__question question;
+  double constants[24];
+  memset(&question, 0, sizeof question);
+  question.leaves = &pair->a;
+  question.left = &left;
+  question.right = &right;
+  question.n_outputs = gemel_graph_output_count(pair->a.graph);
+  question.compare_domain = 1;
+  question.zeros_count = 1;
+  question.points = points;
+  question.trials = 2;
+  question.bisections = 4;
+  question.seed = seed;
+  gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
+  gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
+  question.constants = constants;
+  return gemel__decide(&question, answer, error);
+}
+
+/* A difference of the pair at VALUES, which are simplified; PLACE says what it is of. */
+static gemel_status report_values(struct proof *p, gemel_record *record, gemel__pair *pair,
+                                  gemel_tensor ***values, gemel__check check, const char *what,
+                                  uint64_t seed, gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {NULL, &random, &pair->b};
+  gemel__outcome outcome;
+  char place[160];
+  gemel_status status;
+  memset(&outcome, 0, sizeof outcome);
+  gemel__random_seed(&random, seed);
+  status = check(&pair->a, *values, &trial, &outcome, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__shrink(&pair->a, values, GEMEL__FILL_POINTS, check, &trial, NULL, NULL, &outcome, error);
+  snprintf(place, sizeof place, "%s, element %zu", what, outcome.element);
+  gemel__record_refuted(p->run, record, &pair->a, pair->b.graph, *values, place, outcome.expected,
+                        outcome.got, seed);
+  return GEMEL_OK;
+}
+
+static gemel_status report_answer(struct proof *p, gemel_record *record, gemel__pair *pair,
+                                  gemel__answer *answer, uint64_t seed, gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {NULL, &random, &pair->b};
+  gemel__outcome outcome;
+  memset(&outcome, 0, sizeof outcome);
+  gemel__random_seed(&random, seed);
+  record->how = answer->how;
+  record->detail = answer->detail[0] != '\0' ? answer->detail : "the sides aren't equal";
+  if (answer->witness != NULL &&
+      gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
+      outcome.refuted) {
+    return report_values(p, record, pair, &answer->witness, gemel__check_pair, "result", seed,
+                         error);
+  }
+  gemel__record_refuted(p->run, record, &pair->a, pair->b.graph, answer->witness, "result",
+                        answer->got, answer->expected, seed);
+  return GEMEL_OK;
+}
+
+/* Instances of which both models weren't asked: at one random point. */
+static gemel_status spot_check(struct proof *p, struct example *e, size_t k, gemel_record *record,
+                               int *refuted, gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {NULL, &random, &e->pair.b};
+  gemel__outcome outcome;
+  gemel_tensor **values = NULL;
+  gemel_status status;
+  memset(&outcome, 0, sizeof outcome);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
+  status = draw_values(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+  status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
+  if (status == GEMEL_OK && outcome.refuted) {
+    *refuted = 1;
+    record->how = "samples";
+    record->detail = "the sides aren't equal";
+    record->instances = k + 1;
+    status = report_values(p, record, &e->pair, &values, gemel__check_pair, "result",
+                           gemel__random_bits(&random), error);
+  }
+  free_values(&e->pair.a, values);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+/* The K-th question: on an instance as it was drawn, or with its symbols at other sizes. */
+static gemel_status pair_of(const struct example *e, int symbolic, gemel__random *random,
+                            gemel__pair *pair, gemel_error *error) {
+  return symbolic && e->drawn.symbolic_right != NULL
+             ? gemel__pair_draw(pair, e->drawn.symbolic_left, e->drawn.symbolic_right, random,
+                                error)
+             : gemel__pair_draw(pair, e->drawn.left, e->drawn.right, random, error);
+}
+
+static gemel_status tier_real(struct proof *p, int *refuted, gemel_error *error) {
+  enum { ASKED = 12 };
+  gemel_record record;
+  gemel__answer total;
+  gemel_status status = GEMEL_OK;
+  size_t k, asked = 0;
+  double started = gemel__clock();
+  char detail[300];
+  memset(&total, 0, sizeof total);
+  total.how = "";
+  gemel__sites_init(&total.sites);
+  begin(p, &record, GEMEL_TIER_REAL);
+  for (k = 0; k < p->n && status == GEMEL_OK && !*refuted; k++) {
+    gemel__random random;
+    gemel__pair pair;
+    gemel__answer answer;
+    uint64_t seed;
+    if (!p->examples[k].real) {
+      continue;
+    }
+    if (asked >= ASKED) {
+      status = spot_check(p, &p->examples[k], k, &record, refuted, error);
+      continue;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
+    status = pair_of(&p->examples[k], k % 2 == 1, &random, &pair, error);
+    if (status == GEMEL_BAD_SHAPE || status == GEMEL_BAD_TYPE) {
+      status = GEMEL_OK;
+      continue;
+    }
+    if (status != GEMEL_OK) {
+      break;
+    }
+    seed = gemel__random_bits(&random);
+    status = ask(&pair, 12, seed, &answer, error);
+    record.seconds = gemel__clock() - started;
+    if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+      *refuted = 1;
+      record.instances = asked + 1;
+      status = report_answer(p, &record, &pair, &answer, seed, error);
+    } else if (status == GEMEL_OK && gemel__answer_merge(&total, &answer, asked++) != 0) {
+      status = gemel__no_memory(error, "decisions");
+    }
+    gemel__answer_clear(&answer);
+    gemel__pair_clear(&pair);
+  }
+  if (status == GEMEL_OK && !*refuted) {
+    snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
+             total.detail, total.detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic);
+    record.verdict = asked > 0 ? total.verdict : GEMEL_NOT_APPLICABLE;
+    record.how = total.how;
+    record.instances = p->n;
+    record.elements = total.compared;
+    record.error_probability = total.error_probability;
+    record.detail = asked > 0 ? detail : "no instance has inputs of a float dtype";
+    gemel__record_emit(p->run, &record);
+  }
+  gemel__answer_clear(&total);
+  return status;
+}
+
+/* ---- Tiers integer and float ---- */
+
+/* Both sides at the same values, in integer dtypes: bit for bit. */
+static gemel_status compare_bits(struct proof *p, struct example *e, gemel__random *random,
+                                 gemel_record *record, gemel_error *error) {
+  gemel_tensor **values = NULL;
+  gemel__trial trial = {NULL, random, &e->pair.b};
+  gemel__outcome outcome;
+  gemel_status status = draw_values(&e->pair.a, GEMEL__FILL_INTEGERS, random, &values, error);
+  memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK) {
+    status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
+  }
+  record->elements += outcome.compared;
+  if (status == GEMEL_OK && outcome.refuted) {
+    record->detail = "in an integer dtype each bit counts";
+    status = report_values(p, record, &e->pair, &values, gemel__check_contrast, "result",
+                           record->seed, error);
+  }
+  free_values(&e->pair.a, values);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+}
+
+static gemel_status tier_integer(struct proof *p, gemel_error *error) {
+  enum { FILLS = 3 };
+  gemel_record record;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  double started = gemel__clock();
+  begin(p, &record, GEMEL_TIER_INTEGER);
+  record.how = "bits";
+  for (k = 0; k < FILLS * p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+    struct example *e = &p->examples[k / FILLS];
+    gemel__random random;
+    if (e->real) {
+      continue;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, k, &random);
+    record.instances += k % FILLS == 0;
+    status = compare_bits(p, e, &random, &record, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+    record.seconds = gemel__clock() - started;
+    record.verdict = record.elements > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.how = record.elements > 0 ? "bits" : "";
+    record.detail = record.elements > 0 ? "" : "the rule isn't for integer dtypes";
+    gemel__record_emit(p->run, &record);
+  }
+  return status;
+}
+
+/* One side against its reference, by its own bound. */
+static gemel_status hold_side(struct proof *p, const gemel__instance *side, int right,
+                              gemel_tensor *const *values, gemel__random *random,
+                              gemel_record *record, gemel__outcome *total, gemel_error *error) {
+  gemel__trial trial = {NULL, random, NULL};
+  gemel__outcome outcome;
+  gemel_status status;
+  double *worst = right ? &p->after : &p->before;
+  memset(&outcome, 0, sizeof outcome);
+  status = gemel__check_float(side, values, &trial, &outcome, error);
+  total->compared += outcome.compared;
+  total->informative += outcome.informative;
+  *worst = outcome.worst > *worst ? outcome.worst : *worst;
+  if (status == GEMEL_OK && outcome.refuted) {
+    char place[160];
+    snprintf(place, sizeof place, "%s side, element %zu (%s)", right ? "right" : "left",
+             outcome.element, outcome.variant);
+    record->detail = "shipped code and reference differ";
+    gemel__record_refuted(p->run, record, side, NULL, values, place, outcome.expected, outcome.got,
+                          record->seed);
+  }
+  return status;
+}
+
+static gemel_status tier_float(struct proof *p, gemel_error *error) {
+  gemel_record record;
+  gemel__outcome total;
+  gemel_status status = GEMEL_OK;
+  char detail[100];
+  size_t k;
+  double started = gemel__clock();
+  memset(&total, 0, sizeof total);
+  begin(p, &record, GEMEL_TIER_FLOAT);
+  record.how = "bound";
+  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+    struct example *e = &p->examples[k];
+    gemel_tensor **values = NULL;
+    gemel__random random;
+    int side;
+    if (!e->real) {
+      continue;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_FLOAT, k, &random);
+    status = draw_values(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+    for (side = 0; side < 2 && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; side++) {
+      status = hold_side(p, side ? &e->pair.b : &e->pair.a, side, values, &random, &record, &total,
+                         error);
+    }
+    free_values(&e->pair.a, values);
+    record.instances++;
+    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+    record.seconds = gemel__clock() - started;
+    record.elements = total.compared;
+    record.worst = p->after;
+    record.before = p->before;
+    record.verdict = total.informative > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
+    record.detail = total.informative > 0 ? detail : "no result has a bound that says something";
+    record.how = total.informative > 0 ? "bound" : "";
+    gemel__record_emit(p->run, &record);
+  }
+  return status;
+}
+
+/* ---- Tier gradient ---- */
+
+static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error) {
+  gemel_status status;
+  memset(gradient, 0, sizeof *gradient);
+  status = gemel__instance_gradient(&gradient->a, &pair->a, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_gradient(&gradient->b, &pair->b, error);
+  }
+  return status;
+}
+
+/* The derivatives of both sides at random points, of which none lies on a kink. */
+static gemel_status compare_gradients(struct proof *p, const gemel__pair *pair,
+                                      gemel__random *random, gemel_record *record,
+                                      gemel_error *error) {
+  gemel__pair gradient;
+  gemel_tensor **values = NULL;
+  gemel__outcome outcome;
+  uint64_t seed = gemel__random_bits(random);
+  gemel_status status = derive(pair, &gradient, error);
+  gemel__trial trial = {NULL, random, &gradient.b};
+  memset(&outcome, 0, sizeof outcome);
+  status = status ? status : draw_values(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
+  if (status == GEMEL_OK) {
+    status = gemel__check_pair(&gradient.a, values, &trial, &outcome, error);
+    record->elements += gradient.a.n_leaves;
+  }
+  if (status == GEMEL_OK && outcome.refuted) {
+    record->detail = "the derivatives of both sides differ";
+    status =
+        report_values(p, record, &gradient, &values, gemel__check_pair, "derivative", seed, error);
+  }
+  record->instances += status == GEMEL_OK;
+  free_values(&gradient.a, values);
+  gemel__pair_clear(&gradient);
+  return status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE || status == GEMEL_BAD_VALUE
+             ? GEMEL_OK
+             : status;
+}
+
+static gemel_status tier_gradient(struct proof *p, gemel_error *error) {
+  gemel_record record;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  double started = gemel__clock();
+  begin(p, &record, GEMEL_TIER_GRADIENT);
+  record.how = "samples";
+  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+    gemel__random random;
+    if (p->examples[k].real && is_float(p->examples[k].drawn.dtype)) {
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
+      status = compare_gradients(p, &p->examples[k].pair, &random, &record, error);
+    }
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+    record.seconds = gemel__clock() - started;
+    record.verdict = record.instances > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.how = record.instances > 0 ? "samples" : "";
+    record.detail = record.instances > 0 ? "" : "nothing of a float dtype to differentiate";
+    gemel__record_emit(p->run, &record);
+  }
+  return status;
+}
+
+/* ---- Tier special: what is given up ---- */
+
+static const unsigned rounding_words =
+    GEMEL__NEED(CONTRACT) | GEMEL__NEED(ARCP) | GEMEL__NEED(AFN) | GEMEL__NEED(REASSOC);
+
+/* Takes what one instance showed. */
+static void take_needs(struct proof *p, gemel__needs *needs) {
+  size_t k;
+  p->compared += needs->compared;
+  p->worse += needs->worse;
+  p->improves |= needs->improves;
+  p->needs |= needs->needs & ~rounding_words;
+  if (needs->rounds) {
+    p->rounds = 1;
+    gemel__roundings_add(&p->roundings, &needs->roundings);
+  }
+  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    gemel__witness *into =
+        rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
+    if (needs->witness[k].values != NULL && into->values == NULL) {
+      *into = needs->witness[k];
+      memset(&needs->witness[k], 0, sizeof needs->witness[k]);
+    }
+  }
+}
+
+static gemel_status measure(struct proof *p, gemel_error *error) {
+  enum { POINTS = 12, ENOUGH = 12 };
+  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
+  gemel_status status = GEMEL_OK;
+  size_t k, measured = 0;
+  for (k = 0; k < p->n && status == GEMEL_OK; k++) {
+    gemel__needs needs;
+    gemel__random random;
+    if (!p->examples[k].real) {
+      continue;
+    }
+    if (measured >= ENOUGH && p->needs == declared &&
+        (p->improves || !(p->info->needs & GEMEL__NEED(IMPROVES)))) {
+      break;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
+    status = gemel__needs_measure(p->examples[k].drawn.left, p->examples[k].drawn.right,
+                                  gemel__random_bits(&random), POINTS, &needs, error);
+    if (status == GEMEL_OK) {
+      take_needs(p, &needs);
+      measured++;
+    }
+    if (p->rounds) {
+      p->needs = (p->needs & ~rounding_words) | gemel__roundings_words(&p->roundings);
+    }
+    gemel__needs_clear(&needs);
+  }
+  return status;
+}
+
+/* A word that was measured but not declared. */
+static void report_undeclared(struct proof *p, gemel_record *record, unsigned extra) {
+  gemel__witness *witness = NULL;
+  char words[100], measured[100], detail[300], place[160];
+  size_t word = 0;
+  while (!(extra >> word & 1)) {
+    word++;
+  }
+  witness = p->witness[word].values != NULL ? &p->witness[word] : NULL;
+  if (witness == NULL && (rounding_words >> word & 1) && p->rounding.values != NULL) {
+    witness = &p->rounding;
+  }
+  gemel__needs_text(extra, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail, "gives up %s, which `needs` doesn't say (measured: %s)", words,
+           measured);
+  record->detail = detail;
+  if (witness == NULL) {
+    record->verdict = GEMEL_REFUTED;
+    record->counterexample = detail;
+    gemel__record_emit(p->run, record);
+    return;
+  }
+  gemel__needs_text(1u << word, words, sizeof words);
+  snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
+  gemel__record_refuted(p->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
+                        place, witness->left, witness->right, record->seed);
+}
+
+static void report_idle(struct proof *p, gemel_record *record, unsigned idle) {
+  char words[100], measured[100], detail[300];
+  gemel__needs_text(idle, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail, "idle: %s; measured over %zu results: %s", words, p->compared,
+           p->needs == 0 ? "bitwise equal" : measured);
+  record->verdict = GEMEL_REFUTED;
+  record->detail = detail;
+  record->counterexample = detail;
+  gemel__record_emit(p->run, record);
+}
+
+static gemel_status tier_special(struct proof *p, gemel_error *error) {
+  gemel_record record;
+  char words[100], detail[300];
+  double started = gemel__clock();
+  unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
+  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
+  gemel_status status = measure(p, error);
+  unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
+  begin(p, &record, GEMEL_TIER_SPECIAL);
+  record.seconds = gemel__clock() - started;
+  record.instances = p->n;
+  record.elements = p->compared;
+  record.how = "bits";
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if ((p->needs & ~declared) != 0) {
+    report_undeclared(p, &record, p->needs & ~declared);
+  } else if (idle != 0) {
+    report_idle(p, &record, idle);
+  } else {
+    gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
+    snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",
+             p->needs == 0 && p->improves ? ", improves"
+             : p->needs == 0              ? ""
+                                          : words);
+    record.detail = detail;
+    record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    if (p->compared == 0) {
+      record.how = "";
+      record.detail = "the rule isn't for float dtypes; class: bitwise";
+    }
+    gemel__record_emit(p->run, &record);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- A rule ---- */
+
+static gemel_status all_tiers(struct proof *p, gemel_error *error) {
+  int refuted = 0;
+  gemel_status status = GEMEL_OK;
+  if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
+    status = tier_real(p, &refuted, error);
+  }
+  if (status == GEMEL_OK && refuted) {
+    emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "tier real refuted the rule");
+    return GEMEL_OK;
+  }
+  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_INTEGER)) {
+    status = tier_integer(p, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_FLOAT)) {
+    status = tier_float(p, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_GRADIENT)) {
+    status = tier_gradient(p, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
+    status = tier_special(p, error);
+  }
+  return status;
+}
+
+static void no_instance(struct proof *p) {
+  char detail[400];
+  const gemel__rule_draws *d = &p->draws;
+  snprintf(detail, sizeof detail,
+           "no instance in %zu tries: %zu left sides couldn't be built, %zu weren't matched, %zu "
+           "not rewritten%s%s",
+           d->tried, d->unbuilt, d->unmatched, d->unfired, d->reason[0] != '\0' ? "; last: " : "",
+           d->reason);
+  emit_from(p, 0, GEMEL_UNINFORMATIVE, detail);
+}
+
+static void clear_proof(struct proof *p) {
+  size_t k;
+  for (k = 0; k < p->n; k++) {
+    gemel__rule_instance_clear(&p->examples[k].drawn);
+    gemel__pair_clear(&p->examples[k].pair);
+  }
+  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    gemel__witness_clear(&p->witness[k]);
+  }
+  gemel__witness_clear(&p->rounding);
+  gemel__free(p->examples, MOST_INSTANCES * sizeof *p->examples);
+}
+
+static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_error *error) {
+  struct proof p;
+  gemel_status status;
+  memset(&p, 0, sizeof p);
+  p.run = run;
+  p.rule = rule;
+  p.info = gemel_rule_describe(rule);
+  p.examples = gemel__alloc_zeroed(MOST_INSTANCES * sizeof *p.examples);
+  status = p.examples == NULL ? gemel__no_memory(error, "instances") : collect(&p, error);
+  if (status == GEMEL_OK && p.n == 0) {
+    no_instance(&p);
+  } else if (status == GEMEL_OK && report_types(&p)) {
+    emit_from(&p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "the types differ");
+  } else if (status == GEMEL_OK) {
+    status = all_tiers(&p, error);
+  }
+  clear_proof(&p);
+  return status;
+}
+
+static int matches(const gemel_rule_info *info, const char *glob) {
+  size_t k;
+  if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
+      fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
+    return 1;
+  }
+  for (k = 0; k < info->n_tags; k++) {
+    if (fnmatch(glob, info->tags[k], 0) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_verify_options *options, gemel_verify_summary *summary,
+                                gemel_error *error) {
+  gemel__run run;
+  gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
+  const gemel_rules *set = rules != NULL ? rules : builtin;
+  gemel_status status = set != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  size_t k, found = 0;
+  gemel__run_init(&run, context, options);
+  for (k = 0; status == GEMEL_OK && k < gemel_rules_count(set); k++) {
+    const gemel_rule *rule = gemel_rules_at(set, k);
+    if (matches(gemel_rule_describe(rule), glob)) {
+      found++;
+      status = verify_rule(&run, rule, error);
+    }
+  }
+  if (status == GEMEL_OK && found == 0) {
+    status = gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
+                         glob != NULL ? glob : "");
+  }
+  gemel_rules_unref(builtin);
+  gemel__run_finish(&run, summary);
+  return status;
+}
