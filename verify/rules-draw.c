@@ -185,7 +185,6 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule, 
     draws->unmatched += status == GEMEL_DECLINED;
   }
   gemel__arena_clear(&arena);
-  status = status == GEMEL_OK && gemel_graph_input_count(graph) == 0 ? GEMEL_DECLINED : status;
   return status ? status : gemel_output(gemel__value(graph, root), "y");
 }
 

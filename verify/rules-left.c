@@ -496,7 +496,8 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.dtype = l->dtype;
   proposal.max_elements = l->max_elements;
   proposal.n_inputs = at.first[p->n_operands];
-  if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS || proposal.n_inputs == 0) {
+  if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
+      (proposal.n_inputs == 0 && p->n_operands > 0)) {
     return GEMEL_DECLINED;
   }
   gemel__proposal first = proposal;

@@ -48,6 +48,20 @@ gemel_status gemel__function_position(gemel__termcall *call) {
   return status;
 }
 
+gemel_status gemel__function_places(gemel__termcall *call) {
+  const gemel__term *a = &call->x[0];
+  gemel__entry *list;
+  uint32_t n = 0;
+  gemel_status status = gemel__give_list(call, a->count, &list);
+  for (uint32_t k = 0; status == GEMEL_OK && k < a->count; k++) {
+    if (gemel__entry_equal(call->context, a->list[k], call->x[1].list[0]) == 1) {
+      list[n++] = gemel__entry_int(k);
+    }
+  }
+  call->result->count = n;
+  return status;
+}
+
 gemel_status gemel__function_subset(gemel__termcall *call) {
   int64_t place;
   int all = 1;

@@ -3,6 +3,8 @@
 
 rule_files =
 rule_files += %reldir%/elementwise.rules
+rule_files += %reldir%/index.rules
+rule_files += %reldir%/shape.rules
 
 EXTRA_DIST += $(rule_files)
 EXTRA_DIST += %reldir%/embed.awk
