@@ -92,8 +92,10 @@ EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-command.sh
+EXTRA_DIST += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-command.sh
+TESTS += %reldir%/t-newrule.sh
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h
