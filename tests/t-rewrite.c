@@ -128,6 +128,18 @@ static const rewritten cases[] = {
     {R("a") "neg(y) => sqr(y) where single_use(y)",
      "(x: f32) { y = abs(x) z = exp(x) r = -y s = -z t = z return r, s, t }",
      "(x: f32) { y = abs(x) z = exp(x) r = sqr(y) s = -z t = z return r, s, t }"},
+    /* what types and attributes rule out is remembered, but no more than they tell: of the same
+     * kind of node, some match and some don't */
+    {R("a") "tanh(x) => sqr(x) where nonnegative(x)",
+     "(a: f32, b: f32, c: f32) { p = tanh(minimum(a, b)) q = tanh(minimum(a, c)) "
+     "u = abs(a) r = tanh(minimum(u, abs(b))) return p = p, q = q, r = r }",
+     "(a: f32, b: f32, c: f32) { p = tanh(minimum(a, b)) q = tanh(minimum(a, c)) "
+     "u = abs(a) r = sqr(minimum(u, abs(b))) return p = p, q = q, r = r }"},
+    {R("a") "sum(x, axes = a) => -x where length(a) == 0, constant(x) or rank(x) == 0",
+     "(a: f32, b: f32, c: f32[2]) { p = sum(a) q = sum(b) r = sum(c) s = sum(a + b) "
+     "return p = p, q = q, r = r, s = s }",
+     "(a: f32, b: f32, c: f32[2]) { p = -a q = -b r = sum(c, axes = [0]) s = -(a + b) "
+     "return p = p, q = q, r = r, s = s }"},
     /* constants are folded, and what they come to is matched */
     {R("a") "x * 6 => neg(x)", "(x: f32) { r = x * (2:f32 * 3:f32) return r }",
      "(x: f32) { r = -x return r }"},

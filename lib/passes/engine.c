@@ -304,6 +304,42 @@ static gemel_status try_candidate(struct engine *e, const gemel__candidate *c, g
   return push_frame(e, c, &binding, attrs, value, where);
 }
 
+/* 0 if FILTER, which learns it if it doesn't know, says that the K-th candidate, C, can't match;
+ * -1: memory is out. */
+static int foresee(struct engine *e, gemel__filter *filter, uint32_t k, const gemel__candidate *c,
+                   gemel__ref value) {
+  uint64_t bit = (uint64_t)1 << (k % GEMEL__FILTER_BITS);
+  if (filter == NULL || k >= GEMEL__FILTER_BITS) {
+    return 1;
+  }
+  if (!(filter->checked & bit)) {
+    gemel__binding binding;
+    gemel__scene scene = {e->to, e->uses, &e->arena, NULL, e->error};
+    gemel_status status = gemel__rule_foresee(c->rule, c->order, &scene, value, &binding);
+    if (status != GEMEL_OK && status != GEMEL_DECLINED) {
+      return -1;
+    }
+    filter->checked |= bit;
+    filter->failed |= status == GEMEL_DECLINED ? bit : 0;
+  }
+  return (filter->failed & bit) == 0;
+}
+
+/* The K-th candidate of a list, which a filter lets through or not. */
+static gemel_status try_one(struct engine *e, gemel__filter *filter, uint32_t k, uint32_t index,
+                            gemel__ref value, gemel_location where) {
+  const gemel__candidate *c = &e->selection->candidates[index];
+  double start = e->options->timed ? now() : 0;
+  int may = foresee(e, filter, k, c, value);
+  gemel_status status = may < 0    ? e->error->status
+                        : may == 0 ? GEMEL_DECLINED
+                                   : try_candidate(e, c, value, where);
+  if (e->options->timed) {
+    e->selection->tallies[c->row].seconds += now() - start;
+  }
+  return status;
+}
+
 static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location where) {
   uint32_t count, n;
   const gemel__node *node = gemel__node_at(e->to, value.node);
@@ -312,12 +348,11 @@ static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location
   uint32_t second = count > 1 ? e->to->nodes[inputs[1].node].op : 0;
   const uint32_t *list = gemel__selection_find(e->selection, node->op, first, second, &n);
   gemel_status status = list != NULL ? GEMEL_DECLINED : no_memory(e);
+  gemel__filter *filter =
+      n > 0 ? gemel__selection_filter(e->selection, e->to, value.node, list) : NULL;
   for (uint32_t k = 0; k < n && status == GEMEL_DECLINED; k++) {
-    const gemel__candidate *c = &e->selection->candidates[list[k]];
-    double start = e->options->timed ? now() : 0;
-    status = try_candidate(e, c, value, where);
-    if (e->options->timed) {
-      e->selection->tallies[c->row].seconds += now() - start;
+    if (filter == NULL || k >= GEMEL__FILTER_BITS || !(filter->failed >> k & 1)) {
+      status = try_one(e, filter, k, list[k], value, where);
     }
   }
   return status;

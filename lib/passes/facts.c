@@ -95,6 +95,10 @@ static int view_of(const char *name) {
   return -1;
 }
 
+int gemel__may_be_splat(const char *name) {
+  return view_of(name) >= 0 || strcmp(name, "constant") == 0;
+}
+
 int gemel__splat(const gemel_graph *graph, gemel__ref value, const gemel_tensor **tensor) {
   for (int step = 0; step < MAX_STEPS; step++) {
     uint32_t n;

@@ -18,7 +18,7 @@ struct gemel__bucket {
   uint32_t begin, count;      /* in lists */
 };
 
-enum { FIRST_BUCKETS = 256 };
+enum { FIRST_BUCKETS = 256, FILTERS = 1024 };
 
 gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
                                     gemel_error *error) {
@@ -29,25 +29,14 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->roots = gemel__alloc_array(s->n_ops, 1);
   s->buckets = gemel__alloc_array(FIRST_BUCKETS, sizeof *s->buckets);
   s->bucket_capacity = s->buckets != NULL ? FIRST_BUCKETS : 0;
-  return s->roots != NULL && s->buckets != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
-}
-
-gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
-                                  gemel_error *error) {
-  uint32_t orders = gemel__rule_orders(rule), order;
-  if (gemel__grow(&s->candidates, &s->candidate_capacity, s->n_candidates + orders,
-                  sizeof *s->candidates) ||
-      gemel__grow(&s->rules, &s->rule_capacity, s->n_rules + 1, sizeof *s->rules)) {
+  s->filters = gemel__alloc_array(FILTERS, sizeof *s->filters);
+  if (s->roots == NULL || s->buckets == NULL || s->filters == NULL) {
     return gemel__no_memory(error, "rules");
   }
-  for (order = 0; order < orders; order++) {
-    gemel__candidate *c = &s->candidates[s->n_candidates++];
-    c->rule = rule;
-    c->order = order;
-    c->row = (uint32_t)s->n_rules;
+  for (uint32_t op = 1; op < s->n_ops; op++) {
+    s->roots[op] =
+        gemel__may_be_splat(gemel__op_at(context, op)->record.name) ? GEMEL__OP_SPLAT : 0;
   }
-  s->rules[s->n_rules++] = rule;
-  s->roots[rule->left.nodes[rule->left.count - 1].op] = 1;
   return GEMEL_OK;
 }
 
@@ -61,9 +50,29 @@ static uint32_t specificity(const struct gemel_rule *rule) {
   return n * 64 + rule->n_conditions;
 }
 
+gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
+                                  gemel_error *error) {
+  uint32_t orders = gemel__rule_orders(rule), order, weight = specificity(rule);
+  if (gemel__grow(&s->candidates, &s->candidate_capacity, s->n_candidates + orders,
+                  sizeof *s->candidates) ||
+      gemel__grow(&s->rules, &s->rule_capacity, s->n_rules + 1, sizeof *s->rules)) {
+    return gemel__no_memory(error, "rules");
+  }
+  for (order = 0; order < orders; order++) {
+    gemel__candidate *c = &s->candidates[s->n_candidates++];
+    c->rule = rule;
+    c->order = order;
+    c->weight = weight;
+    c->row = (uint32_t)s->n_rules;
+  }
+  s->rules[s->n_rules++] = rule;
+  s->roots[rule->left.nodes[rule->left.count - 1].op] |= GEMEL__OP_ROOT;
+  return GEMEL_OK;
+}
+
 static int compare(const void *a, const void *b) {
   const gemel__candidate *x = a, *y = b;
-  uint32_t sx = specificity(x->rule), sy = specificity(y->rule);
+  uint32_t sx = x->weight, sy = y->weight;
   int names = strcmp(x->rule->info.name, y->rule->info.name);
   return sx != sy     ? (sx > sy ? -1 : 1)
          : names != 0 ? names
@@ -107,17 +116,32 @@ static int grow_buckets(gemel__selection *s) {
   return 0;
 }
 
-static int fits(const gemel__candidate *c, uint32_t op, uint32_t first, uint32_t second) {
-  uint32_t a = gemel__rule_child_op(c->rule, c->order, 0);
-  uint32_t b = gemel__rule_child_op(c->rule, c->order, 1);
-  return c->rule->left.nodes[c->rule->left.count - 1].op == op && (a == 0 || a == first) &&
-         (b == 0 || b == second);
+/* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
+static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint32_t k,
+                      uint32_t op) {
+  gemel__demand demand = gemel__rule_child(c->rule, c->order, k);
+  switch (demand.kind) {
+  case GEMEL__DEMAND_OP:
+    return op == demand.op;
+  case GEMEL__DEMAND_CONSTANT:
+    return op == s->constant_op;
+  case GEMEL__DEMAND_SPLAT: /* of an operation that is newer than the selection nothing is known */
+    return op >= s->n_ops || (s->roots[op] & GEMEL__OP_SPLAT) != 0;
+  default:
+    return 1;
+  }
+}
+
+static int fits(const gemel__selection *s, const gemel__candidate *c, uint32_t op, uint32_t first,
+                uint32_t second) {
+  return c->rule->left.nodes[c->rule->left.count - 1].op == op && child_fits(s, c, 0, first) &&
+         child_fits(s, c, 1, second);
 }
 
 static int fill_bucket(gemel__selection *s, struct gemel__bucket *b) {
   b->begin = (uint32_t)s->n_lists;
   for (size_t k = 0; k < s->n_candidates; k++) {
-    if (fits(&s->candidates[k], b->op, b->first, b->second)) {
+    if (fits(s, &s->candidates[k], b->op, b->first, b->second)) {
       if (gemel__grow(&s->lists, &s->list_capacity, s->n_lists + 1, sizeof *s->lists)) {
         return -1;
       }
@@ -133,7 +157,7 @@ const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t
   static const uint32_t none[1];
   size_t slot;
   *count = 0;
-  if (op >= s->n_ops || !s->roots[op]) {
+  if (op >= s->n_ops || !(s->roots[op] & GEMEL__OP_ROOT)) {
     return none;
   }
   slot = slot_of(s, op, first, second);
@@ -151,12 +175,46 @@ const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t
   return *count > 0 ? s->lists + s->buckets[slot].begin : none;
 }
 
+static int same_filter(const gemel__filter *a, const gemel__filter *b) {
+  int same = a->list == b->list && a->attrs == b->attrs && a->n == b->n;
+  for (uint32_t k = 0; same && k < a->n; k++) {
+    same = a->types[k] == b->types[k];
+  }
+  return same;
+}
+
+gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *graph, uint32_t node,
+                                       const uint32_t *list) {
+  const gemel__node *record = gemel__node_at(graph, node);
+  gemel__filter wanted, *found;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &wanted.n);
+  if (wanted.n > GEMEL__FILTER_INPUTS || record->n_outputs != 1 ||
+      (record->attrs != 0 && gemel__attrs_at(graph->context, record->attrs)->has_runtime)) {
+    return NULL;
+  }
+  wanted.list = (uint32_t)(list - s->lists) + 1;
+  wanted.attrs = record->attrs;
+  wanted.checked = wanted.failed = 0;
+  uint64_t key = (uint64_t)wanted.list << 32 ^ wanted.attrs;
+  for (uint32_t k = 0; k < wanted.n; k++) {
+    wanted.types[k] = gemel__node_type(graph, inputs[k].node, inputs[k].output);
+    key = key * 31 + wanted.types[k];
+  }
+  found = &s->filters[(key * 0x9e3779b97f4a7c15u) >> 54];
+  if (same_filter(found, &wanted)) {
+    return found;
+  }
+  *found = wanted;
+  return NULL;
+}
+
 void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->rules, s->rule_capacity * sizeof *s->rules);
   gemel__free(s->tallies, (s->n_rules + 1) * sizeof *s->tallies);
   gemel__free(s->candidates, s->candidate_capacity * sizeof *s->candidates);
   gemel__free(s->roots, s->n_ops);
   gemel__free(s->buckets, s->bucket_capacity * sizeof *s->buckets);
+  gemel__free(s->filters, FILTERS * sizeof *s->filters);
   gemel__free(s->lists, s->list_capacity * sizeof *s->lists);
   memset(s, 0, sizeof *s);
 }

@@ -18,7 +18,8 @@ typedef struct gemel__tally {
 typedef struct gemel__candidate {
   const struct gemel_rule *rule;
   uint32_t order;
-  uint32_t row; /* of the tallies */
+  uint32_t row;    /* of the tallies */
+  uint32_t weight; /* how much the left side asks for */
 } gemel__candidate;
 
 typedef struct gemel__selection {
@@ -29,13 +30,28 @@ typedef struct gemel__selection {
   size_t n_rules, rule_capacity;
   gemel__candidate *candidates; /* most specific first, then by name */
   size_t n_candidates, candidate_capacity;
-  unsigned char *roots; /* by operation: 1 if any rule has it as its root */
+  unsigned char *roots; /* by operation: bits GEMEL__OP_… */
   size_t n_ops;
   struct gemel__bucket *buckets; /* by operation and operands' operations */
   size_t n_buckets, bucket_capacity;
   uint32_t *lists; /* indices of candidates */
   size_t n_lists, list_capacity;
+  struct gemel__filter *filters;
 } gemel__selection;
+
+enum {
+  GEMEL__OP_ROOT = 1, /* a rule has it as its root */
+  GEMEL__OP_SPLAT = 2 /* gemel__splat knows it */
+};
+
+/* What was foreseen for nodes of one list of candidates, with equal attributes and types of inputs:
+ * bit K is of the K-th candidate. */
+enum { GEMEL__FILTER_INPUTS = 3, GEMEL__FILTER_BITS = 64 };
+typedef struct gemel__filter {
+  uint32_t list, attrs, n;
+  gemel_type types[GEMEL__FILTER_INPUTS];
+  uint64_t checked, failed;
+} gemel__filter;
 
 /* An empty selection over the operations that CONTEXT has now. GEMEL_NO_MEMORY. */
 gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
@@ -52,6 +68,12 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
  * operand), as indices of S->candidates; *COUNT of them. NULL: memory is out. */
 const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t first,
                                       uint32_t second, uint32_t *count);
+
+/* What is known of nodes like VALUE's, whose candidates are LIST; NULL if it is the first of them
+ * that was met lately, or it has several outputs, many inputs or sizes known at run time. Losing an
+ * entry costs time only. */
+gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *graph, uint32_t node,
+                                       const uint32_t *list);
 
 void gemel__selection_clear(gemel__selection *s);
 

@@ -307,6 +307,7 @@ int gemel__is_integer(const gemel__term *x) {
 static int fits(char kind, const gemel__term *x) {
   switch (kind) {
   case 't':
+  case 'g':
     return x->kind == GEMEL__TERM_TENSOR;
   case 's':
     return x->kind == GEMEL__TERM_TENSORS;
