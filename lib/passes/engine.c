@@ -43,6 +43,8 @@ enum {
   LOCAL = 64,
   ARENA_BYTES = 1 << 18,
   LOOP_NAMES = 6,
+  NORMALS = 256,
+  NORMAL_INPUTS = 3,
   TAIL = 1000
 };
 
@@ -67,7 +69,15 @@ struct frame {
   gemel_location where;
 };
 
+/* What the normal form of some attributes was: all of its bytes are its key, but RESULT. */
+struct normal {
+  uint32_t op, attrs, n;
+  gemel_type types[NORMAL_INPUTS];
+  uint32_t result;
+};
+
 struct engine {
+  struct normal normals[NORMALS];
   const gemel_graph *from;
   gemel_graph *to;
   gemel__pass_options *options;
@@ -183,10 +193,40 @@ static int out_of_order(const struct engine *e, gemel__ref a, gemel__ref b) {
   return a.node > b.node || (a.node == b.node && a.output > b.output);
 }
 
+static struct normal *normal_memo(struct engine *e, const struct normal *wanted) {
+  uint64_t key = (uint64_t)wanted->op << 32 ^ wanted->attrs;
+  for (uint32_t k = 0; k < wanted->n; k++) {
+    key = key * 31 + wanted->types[k];
+  }
+  return &e->normals[(key * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+/* The attributes of OP in their normal form; what was asked lately is remembered. */
+static gemel_status normal_attrs(struct engine *e, const gemel__op *op, uint32_t *attrs, size_t n,
+                                 const gemel_type *types) {
+  struct normal wanted = {op->id, *attrs, (uint32_t)n, {0}, 0}, *found;
+  if (n > NORMAL_INPUTS || op->id > e->to->context->n_builtins) {
+    return gemel__normal_attrs(e->to->context, op, *attrs, n, types, attrs, e->error);
+  }
+  memcpy(wanted.types, types, n * sizeof *types);
+  found = normal_memo(e, &wanted);
+  wanted.result = found->result;
+  if (memcmp(&wanted, found, sizeof wanted) != 0) {
+    gemel_status status =
+        gemel__normal_attrs(e->to->context, op, *attrs, n, types, &wanted.result, e->error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    *found = wanted;
+  }
+  *attrs = wanted.result;
+  return GEMEL_OK;
+}
+
 /* The normal form of the operation OP on INPUTS: operands in order, attributes as the record's hook
  * has them. */
-static gemel_status normal_form(const struct engine *e, const gemel__op *op, uint32_t *attrs,
-                                size_t n, gemel_value *inputs) {
+static gemel_status normal_form(struct engine *e, const gemel__op *op, uint32_t *attrs, size_t n,
+                                gemel_value *inputs) {
   gemel_type local[LOCAL];
   if ((op->record.flags & GEMEL_OP_COMMUTATIVE) && n == 2) {
     gemel__ref a = {inputs[0].node, inputs[0].output}, b = {inputs[1].node, inputs[1].output};
@@ -202,7 +242,7 @@ static gemel_status normal_form(const struct engine *e, const gemel__op *op, uin
   for (size_t k = 0; k < n; k++) {
     local[k] = gemel__node_type(e->to, inputs[k].node, inputs[k].output);
   }
-  return gemel__normal_attrs(e->to->context, op, *attrs, n, local, attrs, e->error);
+  return normal_attrs(e, op, attrs, n, local);
 }
 
 /* Makes a node that a template made, in its normal form, if it isn't in it. */
@@ -360,8 +400,15 @@ static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location
 
 /* ---- Settling ---- */
 
+/* 1 if the first input is a constant: most nodes are told apart by that. */
+static int may_fold(const struct engine *e, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(e->to, node, &count);
+  return e->options->fold && count > 0 && is_constant(e, inputs[0]);
+}
+
 static gemel_status fold(struct engine *e, gemel__ref value, gemel__ref *by) {
-  int folded = e->options->fold ? gemel__fold(e->to, value.node, by) : 0;
+  int folded = may_fold(e, value.node) ? gemel__fold(e->to, value.node, by) : 0;
   if (folded < 0 || reserve_fates(e) != 0) {
     return no_memory(e);
   }

@@ -203,6 +203,23 @@ static gemel_status report(const struct pipeline *p, gemel_phase phase,
   return status ? status : gemel__profile_rules(p->options.profile, phase, selection, p->error);
 }
 
+/* 1 if something in GRAPH could change: constants are folded in the first phase, and a node is the
+ * root of a rule, or has a body. */
+static int has_work(const gemel_graph *graph, gemel_phase phase,
+                    const gemel__selection *selection) {
+  if (phase == GEMEL_PHASE_CANONICALIZE) {
+    return 1;
+  }
+  for (size_t k = 0; k < graph->n_nodes && selection->n_rules > 0; k++) {
+    const gemel__node *node = &graph->nodes[k];
+    if ((node->op < selection->n_ops && (selection->roots[node->op] & GEMEL__OP_ROOT)) ||
+        (node->attrs != 0 && gemel__attrs_at(graph->context, node->attrs)->nesting > 0)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* *GRAPH goes through PHASE: its reference is given back, and *GRAPH is the new one. */
 static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel_graph **graph) {
   gemel__selection selection;
@@ -218,7 +235,8 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   status =
       status != GEMEL_OK || pass.bodies != NULL ? status : gemel__no_memory(p->error, "bodies");
   if (status == GEMEL_OK) {
-    next = gemel__rewrite_phase(*graph, &pass, p->error);
+    next = has_work(*graph, phase, &selection) ? gemel__rewrite_phase(*graph, &pass, p->error)
+                                               : gemel_graph_ref(*graph);
     status = next != NULL ? GEMEL_OK : p->error->status;
   }
   if (status == GEMEL_OK && p->options.profile != NULL) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
+#include "core/lift.h"
 #include "ops/ops.h"
 
 /* ---- Attributes ---- */
@@ -142,21 +143,36 @@ gemel_status gemel__template_operands(const gemel__side *side, uint32_t index, g
   return GEMEL_OK;
 }
 
+static gemel_value apply(gemel_graph *graph, const gemel__op *op,
+                         const gemel__template_attrs *attrs, size_t count,
+                         const gemel_value *operands, gemel_location where) {
+  gemel_error error;
+  uint32_t id = 0;
+  if (gemel__runtime_sizes(attrs->count, attrs->attrs, graph->context)) {
+    return gemel__apply_lifted(graph, op->id, count, operands, attrs->count, attrs->attrs, where);
+  }
+  if (op->n_attrs > 0 && gemel__attrs_intern(graph->context, op, attrs->count, attrs->attrs, &id,
+                                             &error) != GEMEL_OK) {
+    gemel__error_place(&error, where);
+    return gemel__graph_take_error(graph, &error);
+  }
+  return gemel__apply(graph, op->id, id, count, operands, where);
+}
+
 gemel_value gemel__template_apply(const gemel__side *side, uint32_t index, gemel_graph *graph,
                                   const gemel__template_attrs *attrs, size_t count,
                                   const gemel_value *operands, gemel_location where) {
   const gemel__pattern *p = &side->nodes[index];
-  const char *name = gemel__op_at(graph->context, p->op)->record.name;
-  gemel_value value =
-      gemel_apply_at(graph, name, count, operands, attrs[index].count, attrs[index].attrs, where);
+  const gemel__op *op = gemel__op_at(graph->context, p->op);
+  gemel_value value = apply(graph, op, &attrs[index], count, operands, where);
   if (gemel_is_null(value) || attrs[index].output == 0) {
     return value;
   }
   gemel_value output = gemel_value_output(value, attrs[index].output);
   return !gemel_is_null(output)
              ? output
-             : gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "%s has no output %u", name,
-                                    (unsigned)attrs[index].output);
+             : gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "%s has no output %u",
+                                    op->record.name, (unsigned)attrs[index].output);
 }
 
 /* ---- A whole side ---- */
