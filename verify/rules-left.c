@@ -526,6 +526,18 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 
+/* What `as` names is what was built. */
+static void name_result(struct left *l, uint32_t index) {
+  uint32_t named = l->rule->left.nodes[index].named;
+  if (named != 0) {
+    gemel__term *term = &l->terms[named - 1];
+    memset(term, 0, sizeof *term);
+    term->kind = GEMEL__TERM_TENSOR;
+    term->u.tensor = l->values[index];
+    l->bound |= 1u << (named - 1);
+  }
+}
+
 gemel_status gemel__rule_left(const struct gemel_rule *rule, gemel_dtype dtype,
                               int64_t max_elements, gemel__random *random, gemel__scene *scene,
                               gemel__ref *root, gemel_error *error) {
@@ -552,6 +564,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, gemel_dtype dtype,
   for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {
     if (rule->left.nodes[k].kind == GEMEL__PATTERN_APPLY) {
       status = build_node(&l, k);
+      name_result(&l, k);
     }
   }
   *root = l.values[rule->left.count - 1];

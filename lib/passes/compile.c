@@ -115,6 +115,26 @@ static gemel_status variable(compiler *c, uint32_t node, int kind, uint32_t *ind
   return GEMEL_OK;
 }
 
+/* The name that `as` gives the operation at NODE: a variable that no other place binds. */
+static gemel_status name_result(compiler *c, uint32_t node, gemel__pattern *p) {
+  gemel__syntax_node *s = &c->rule->syntax.nodes[node];
+  gemel__variable *v = &c->rule->variables[c->rule->n_variables];
+  if (s->as == NULL) {
+    return GEMEL_OK;
+  }
+  if (!c->left || find_variable(c->rule, s->as, s->as_length) >= 0) {
+    return fail(c, node, c->left ? "%.*s has a meaning already" : "'as %.*s' on the right side",
+                (int)s->as_length, s->as);
+  }
+  if (c->rule->n_variables == GEMEL__RULE_VARIABLES) {
+    return fail(c, node, "more than %d variables", GEMEL__RULE_VARIABLES);
+  }
+  v->kind = GEMEL__TERM_TENSOR;
+  v->name = keep_text(c, s->as, s->as_length);
+  p->named = ++c->rule->n_variables;
+  return v->name != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
 /* ---- Attributes ---- */
 
 /* 1 if a bare name is a constant and no variable. */
@@ -304,6 +324,7 @@ static gemel_status call(compiler *c, uint32_t node, gemel__pattern *p, uint32_t
   }
   status = status ? status : check_arity(c, node, op, p->n_operands, spreads);
   status = status ? status : call_attributes(c, node, op, p);
+  status = status ? status : name_result(c, node, p);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -182,6 +182,9 @@ static int match_apply(matcher *m, uint32_t index, const gemel__pattern *p, geme
   if (node->op != p->op || (!p->any_output && node->n_outputs != 1)) {
     return 0;
   }
+  if (p->named != 0 && !bind_tensor(m, p->named - 1, value)) {
+    return 0;
+  }
   inputs = gemel__node_inputs(graph, value.node, &count);
   m->met[m->n_met].pattern = p;
   m->met[m->n_met++].value = value;

@@ -20,6 +20,7 @@ typedef struct gemel__pattern {
   unsigned char any_output;  /* written f(x)@k */
   uint32_t variable;         /* of VARIABLE and SPREAD */
   uint32_t op;               /* of APPLY */
+  uint32_t named;            /* of APPLY: 1 + the variable that is its result; 0: none */
   uint32_t n_operands;
   const uint32_t *operands;     /* indices of nodes */
   uint32_t n_attrs;             /* the whole schema of the operation, in its order */

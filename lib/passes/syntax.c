@@ -213,6 +213,27 @@ static gemel_status parse_postfix(parser *p, uint32_t *node) {
   return status;
 }
 
+/* `as name` behind an operation. */
+static gemel_status parse_as(parser *p, uint32_t node) {
+  gemel__syntax_node *s = &p->syntax->nodes[node];
+  char found[64];
+  if (!gemel__lex_is(p->lex, "as")) {
+    return GEMEL_OK;
+  }
+  if (s->kind != GEMEL__SYNTAX_CALL) {
+    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "'as' names an operation");
+  }
+  gemel__lex_next(p->lex);
+  if (p->lex->kind != GEMEL__TOKEN_NAME) {
+    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "expected a name, found %s",
+                           gemel__lex_describe(p->lex, found));
+  }
+  s->as = p->lex->token;
+  s->as_length = p->lex->length;
+  gemel__lex_next(p->lex);
+  return GEMEL_OK;
+}
+
 /* The operator here and how it binds; 0 if there is none. */
 static int operator_here(const gemel__lex *lex, const char **name) {
   const gemel__infix *infix = gemel__infix_here(lex);
@@ -233,6 +254,7 @@ static gemel_status parse_level(parser *p, int strength, uint32_t *node) {
   p->depth++;
   status = parse_operand(p, node);
   status = status ? status : parse_postfix(p, node);
+  status = status ? status : parse_as(p, *node);
   while (status == GEMEL_OK && (binds = operator_here(p->lex, &name)) >= strength && binds > 0) {
     gemel__lex at = *p->lex;
     uint32_t right;

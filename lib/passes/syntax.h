@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rule text as a tree, before anyone asks what a name means: numbers, names, calls (operators are
- * calls of their operation), lists, `p[q]`, `x@k` (output k of x), `..xs`. The grammar is in
- * doc/rules.md. Nodes refer to each other by index, so the tree is one array; 0 is no node. The
- * text is borrowed and must outlive the tree.
+ * calls of their operation), lists, `p[q]`, `x@k` (output k of x), `..xs`, and the name that
+ * `f(x) as y` gives an operation. The grammar is in doc/rules.md. Nodes refer to each other by
+ * index, so the tree is one array; 0 is no node. The text is borrowed and must outlive the tree.
  */
 #ifndef GEMEL__PASSES_SYNTAX_H
 #define GEMEL__PASSES_SYNTAX_H
@@ -30,6 +30,8 @@ typedef struct gemel__syntax_node {
   size_t length;
   const char *key; /* before the '=' of a named argument; NULL: positional */
   size_t key_length;
+  const char *as; /* behind `as`; NULL: none */
+  size_t as_length;
   gemel__number number;
   uint32_t child, next; /* first operand; next operand of the same parent */
   uint32_t last_child, n_children;

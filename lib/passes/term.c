@@ -187,6 +187,9 @@ static gemel_status compile_node(compiler *c, uint32_t index, int depth) {
   if (depth > MAX_DEPTH) {
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
   }
+  if (node->as != NULL) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "'as' names operations only");
+  }
   switch (node->kind) {
   case GEMEL__SYNTAX_NUMBER:
     return emit_number(c, node);
