@@ -4,7 +4,10 @@
 rule_files =
 rule_files += %reldir%/elementwise.rules
 rule_files += %reldir%/index.rules
+rule_files += %reldir%/linalg.rules
+rule_files += %reldir%/reduce.rules
 rule_files += %reldir%/shape.rules
+rule_files += %reldir%/softmax.rules
 
 EXTRA_DIST += $(rule_files)
 EXTRA_DIST += %reldir%/embed.awk
