@@ -38,6 +38,7 @@ verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-model
+verify_tests += %reldir%/t-mutate
 verify_tests += %reldir%/t-taylor
 verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered

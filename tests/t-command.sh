@@ -117,7 +117,7 @@ gives help 0 '^usage: gemel COMMAND' --help
 run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
-harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal)
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e mutate)
 page=$source/doc/gemel.1
 for command in $commands; do
   gives "help/$command" 0 "^usage: gemel $command " "$command" --help
@@ -128,7 +128,7 @@ for command in $commands; do
   grep -q "^\.SS gemel $command\$" "$page" && good "man/$command" || wrong "man/$command" "gemel.1 does not describe it"
 done
 for command in $commands; do "$gemel" "$command" --help; done >"$scratch/out"
-if [ "$harness" = 2 ]; then # without it, options in the page are in no command
+if [ "$harness" = 3 ]; then # without it, options in the page are in no command
   for option in $(sed -n 's/^\.BR* .*\\-\\-\([a-z\\-]*\).*/\1/p' "$page" | sed 's/\\//g; s/^version$//'); do
     grep -q -e "--$option\b" "$scratch/out" && good "man-only/$option" || wrong "man-only/$option" "no command has --$option"
   done
@@ -370,7 +370,7 @@ grep -q '^\[    0. 20000. 40000.\]$' "$scratch/out" && good deep/value || wrong 
 # ---- verify, equal ----
 
 without_times() { sed 's/"seconds": [^,]*,//' "$@"; }
-if [ "$harness" = 2 ]; then
+if [ "$harness" = 3 ]; then
   gives verify 0 '^gemel verify: 2 operations, .* 0 refuted (seed 1, ' verify --ops '[ae]?[dp]' --instances 6 --json one.json
   # the last of repeated options counts
   gives verify/last 0 '^gemel verify: 1 operations, .* 0 refuted (seed 1, ' verify --ops exp --ops add --instances 6 --json one.json
@@ -417,6 +417,16 @@ if [ "$harness" = 2 ]; then
     head -c 150 "$file" >cut.replay
     refuses equal/replay-cut 'cut.replay' verify --replay cut.replay
   done
+  # mutants of a right rule, of which all are killed but one that is no mistake, and of a blind one
+  printf 'rule r in canonicalize:\n    -(-x) => x\n    where integer(x)\n' >right.rules
+  printf 'rule r in canonicalize:\n    -(-x) => x\n    where rank(x) < 60\n' >blind.rules
+  gives mutate 0 '^gemel mutate: 1 rules, .* 0 survived: score 100.00 % (seed 1, ' mutate --rules right.rules --instances 8 --json mutants.json
+  grep -q '^{"kind": "mutant", "of": "rule", "rule": "r", "mutation": "where: drops integer(x)", .*"verdict": "equivalent"' mutants.json && good mutate/json || wrong mutate/json "the idle condition is not equivalent"
+  gives mutate/blind 1 '^survived: r, where: drops rank(x) < 60' mutate --rules blind.rules --instances 8
+  gives mutate/markdown 1 '^|---|' mutate --rules blind.rules --instances 8 --markdown
+  refuses mutate/none 'nothing*' mutate --rules 'nothing*' --json new.json
+  refuses mutate/no-file 'No such file' mutate --rules nothing.rules
+  refuses mutate/zero "'0'" mutate --instances 0
   refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
   refuses equal/names 'loss' equal f.gmt renamed.gmt
   refuses equal/words "'fast'" equal f.gmt f.gmt --allow nsz,fast

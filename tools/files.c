@@ -212,3 +212,14 @@ int gemel__graph_write(const gemel_graph *graph, const char *name, const char *p
   }
   return gemel__output_close(&output, 1);
 }
+
+gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gemel_rules **set,
+                                 gemel_error *error) {
+  *set = NULL;
+  if (*rules == NULL || strpbrk(*rules, "./") == NULL) {
+    return GEMEL_OK;
+  }
+  *set = gemel_rules_load(context, *rules, error);
+  *rules = NULL;
+  return *set != NULL ? GEMEL_OK : error->status;
+}

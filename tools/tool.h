@@ -65,7 +65,7 @@ typedef struct gemel__command {
 
 /* The commands, in the order of --help; without the harness, those that need it are left out. */
 #ifdef HAVE_VERIFY
-#define GEMEL__HARNESS_COMMANDS(X) X(verify) X(equal)
+#define GEMEL__HARNESS_COMMANDS(X) X(verify) X(equal) X(mutate)
 #else
 #define GEMEL__HARNESS_COMMANDS(X)
 #endif
@@ -152,6 +152,11 @@ int gemel__ends_in(const char *path, const char *suffix);
 
 /* A graph from a file; *NAME is freed with gemel_text_free. NULL (said) on failure. */
 gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name);
+
+/* What an option GLOB|FILE means: *RULES with a dot or slash in it is a file, then *SET becomes its
+ * rules (released by the caller) and *RULES NULL. */
+gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gemel_rules **set,
+                                 gemel_error *error);
 
 /* A context, or NULL (said). */
 gemel_context *gemel__context_need(void);

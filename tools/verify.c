@@ -68,13 +68,8 @@ static gemel_status run_rules(gemel_context *context, const char *rules,
                               const gemel_verify_options *settings, gemel_error *error) {
   gemel_rules *set = NULL;
   gemel_status status;
-  if (strchr(rules, '.') != NULL || strchr(rules, '/') != NULL) {
-    set = gemel_rules_load(context, rules, error);
-    if (set == NULL) {
-      return error->status;
-    }
-  }
-  status = gemel_verify_rules(context, set, set != NULL ? NULL : rules, settings, NULL, error);
+  status = gemel__rules_choose(context, &rules, &set, error);
+  status = status ? status : gemel_verify_rules(context, set, rules, settings, NULL, error);
   gemel_rules_unref(set);
   return status;
 }

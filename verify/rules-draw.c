@@ -37,8 +37,7 @@ static gemel_graph *rewritten(const gemel_graph *graph, const struct gemel_rule 
   return result;
 }
 
-/* The same without what nothing uses. */
-static gemel_graph *apply_rule(const gemel_graph *graph, const struct gemel_rule *rule, int fold,
+gemel_graph *gemel__rule_apply(const gemel_graph *graph, const gemel_rule *rule, int fold,
                                uint64_t *fired, gemel_error *error) {
   uint64_t none;
   gemel_graph *full = rewritten(graph, rule, fold, fired, error), *live = NULL;
@@ -145,7 +144,7 @@ static void describe(gemel__rule_instance *instance) {
 static gemel_status rewrite_instance(gemel__rule_instance *instance, const struct gemel_rule *rule,
                                      int fold, gemel__rule_draws *draws) {
   uint64_t fired = 0;
-  instance->right = apply_rule(instance->left, rule, fold, &fired, &instance->problem);
+  instance->right = gemel__rule_apply(instance->left, rule, fold, &fired, &instance->problem);
   if (instance->right == NULL) {
     draws->unfired += instance->problem.status == GEMEL_OK;
     return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
@@ -155,7 +154,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
   instance->symbolic_left = symbolic(instance->left);
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
-        apply_rule(instance->symbolic_left, rule, fold, &fired, &instance->problem);
+        gemel__rule_apply(instance->symbolic_left, rule, fold, &fired, &instance->problem);
   }
   if (instance->symbolic_right == NULL && instance->problem.status == GEMEL_OK) {
     gemel_graph_unref(instance->symbolic_left);

@@ -40,4 +40,12 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule, ge
                               gemel_error *error);
 void gemel__rule_instance_clear(gemel__rule_instance *instance);
 
+/* 1 if GLOB (NULL: anything) matches the rule's name, family, phase or a tag. */
+int gemel__rule_named(const gemel_rule_info *info, const char *glob);
+
+/* GRAPH rewritten by RULE alone, without what nothing uses then, and how often it *FIRED. NULL
+ * with an ERROR that isn't GEMEL_OK, or with nothing in it if the rule doesn't apply. */
+gemel_graph *gemel__rule_apply(const gemel_graph *graph, const gemel_rule *rule, int fold,
+                               uint64_t *fired, gemel_error *error);
+
 #endif

@@ -725,7 +725,7 @@ static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_e
   return status;
 }
 
-static int matches(const gemel_rule_info *info, const char *glob) {
+int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
   size_t k;
   if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
       fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
@@ -750,7 +750,7 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   gemel__run_init(&run, context, options);
   for (k = 0; status == GEMEL_OK && k < gemel_rules_count(set); k++) {
     const gemel_rule *rule = gemel_rules_at(set, k);
-    if (matches(gemel_rule_describe(rule), glob)) {
+    if (gemel__rule_named(gemel_rule_describe(rule), glob)) {
       found++;
       status = verify_rule(&run, rule, error);
     }

@@ -134,6 +134,76 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error);
 
+/* ---- Mutants: is the harness able to tell wrong from right? ---- */
+
+/* What became of a mutant. X(enum, name, meaning). */
+#define GEMEL_FATE_TABLE(X)                                                                        \
+  X(KILLED, "killed", "the harness doesn't pass it")                                               \
+  X(STILLBORN, "stillborn", "it doesn't compile")                                                  \
+  X(EQUIVALENT, "equivalent", "no mistake, as exact evaluation shows where it differs")            \
+  X(NARROWER, "narrower", "no mistake: it rewrites less than its rule, and the same way")          \
+  X(SURVIVED, "survived", "the harness passes it")
+
+typedef enum gemel_fate {
+#define GEMEL_FATE_ENUM(E, name, meaning) GEMEL_FATE_##E,
+  GEMEL_FATE_TABLE(GEMEL_FATE_ENUM)
+#undef GEMEL_FATE_ENUM
+      GEMEL_FATE_COUNT
+} gemel_fate;
+
+/* Name of a fate; NULL out of range. Thread-safe. */
+const char *gemel_fate_name(gemel_fate fate);
+
+/* A mutant and its fate. Strings are borrowed for the duration of the call that hands it over. */
+typedef struct gemel_mutant {
+  size_t size;
+  const char *kind;     /* of what it was made: "rule" */
+  const char *name;     /* of the rule */
+  const char *mutation; /* what was changed, as "where: drops float(x)" */
+  const char *text;     /* the mutant as a whole */
+  gemel_fate fate;
+  const char *tier;   /* that refuted it; "" if none did */
+  const char *detail; /* why */
+  uint64_t seed;
+  double seconds;
+} gemel_mutant;
+
+typedef void (*gemel_mutant_sink)(void *user, const gemel_mutant *mutant);
+
+/* Options; start from {0} and set SIZE. */
+typedef struct gemel_mutate_options {
+  size_t size;
+  uint64_t seed;
+  size_t instances;       /* with which a mutant is verified; 0: 24 */
+  gemel_mutant_sink sink; /* called for each mutant, on the calling thread */
+  void *user;
+} gemel_mutate_options;
+
+/* Counts of a run. */
+typedef struct gemel_mutate_summary {
+  size_t size;
+  size_t subjects; /* rules of which there are mutants */
+  size_t fates[GEMEL_FATE_COUNT];
+  size_t barren; /* of the killed ones: rules of which no instance was found */
+  double score;  /* killed ÷ (killed + survived); 1 if there are none */
+} gemel_mutate_summary;
+
+/* Makes mutants of the rules of RULES (NULL: gemel's own) that GLOB names as in
+ * gemel_verify_rules, and verifies each. One that passes is compared with its rule where the two
+ * do different things: it is equivalent if exact evaluation shows its sides to be the same
+ * function there, narrower if it only leaves alone what the rule rewrites, and has survived
+ * otherwise. The same seed gives the same mutants and fates.
+ * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
+ * different contexts. */
+gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_mutate_options *options, gemel_mutate_summary *summary,
+                                gemel_error *error);
+
+/* Writes a mutant as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
+ * length. Fields: kind ("mutant"), of ("rule"), rule (its name), mutation, text, verdict, tier,
+ * detail, seed, seconds. */
+size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
+
 /* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
  * GEMEL_BAD_TEXT (line, column). */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,

@@ -83,6 +83,28 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   return b.used;
 }
 
+size_t gemel_mutant_json(const gemel_mutant *m, char *text, size_t bytes) {
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0};
+  if (b.bytes > 0) {
+    text[0] = '\0';
+  }
+  if (m == NULL) {
+    return 0;
+  }
+  gemel__buffer_text(&b, "{\"kind\": \"mutant\"");
+  json_field(&b, "of", m->kind);
+  json_field(&b, m->kind != NULL ? m->kind : "name", m->name);
+  json_field(&b, "mutation", m->mutation);
+  json_field(&b, "text", m->text);
+  json_field(&b, "verdict", gemel_fate_name(m->fate));
+  json_field(&b, "tier", m->tier);
+  json_field(&b, "detail", m->detail);
+  gemel__buffer_format(&b, ", \"seed\": %llu", (unsigned long long)m->seed);
+  json_number(&b, "seconds", m->seconds);
+  gemel__buffer_text(&b, "}");
+  return b.used;
+}
+
 /* ---- Counterexamples ---- */
 
 static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, int exactly) {

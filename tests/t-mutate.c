@@ -1,0 +1,294 @@
+/*
+ * Mutants of rewrite rules: which there are for rules of every kind, that each is the rule with one
+ * thing changed, and what the harness makes of them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "mutate.h"
+
+static gemel_error error;
+
+static gemel_rules *parse(gemel_context *context, const char *text) {
+  return gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
+}
+
+/* ---- Which mutants there are ---- */
+
+/* A rule's bodies, `needs` aside, and its mutants' bodies in their order, a line each. */
+struct expected {
+  const char *name, *rule, *mutants;
+};
+
+static const struct expected generated[] = {
+    {"numbers", "x - 0 => x",
+     "add(x, 0) => x\n"
+     "0 - x => x\n"
+     "x - 1 => x\n"
+     "x - -1 => x\n"},
+    {"reals", "x * -2.5 => -(x * 2.5)",
+     "div(x, -2.5) => -(x * 2.5)\n"
+     "x * -1.5 => -(x * 2.5)\n"
+     "x * 2.5 => -(x * 2.5)\n"
+     "x * 0.0 => -(x * 2.5)\n"
+     "x * 1.0 => -(x * 2.5)\n"
+     "x * -5.0 => -(x * 2.5)\n"
+     "x * -2.5 => abs(x * 2.5)\n"
+     "x * -2.5 => sign(x * 2.5)\n"
+     "x * -2.5 => x * 2.5\n"
+     "x * -2.5 => -div(x, 2.5)\n"
+     "x * -2.5 => -x\n"
+     "x * -2.5 => -(2.5)\n"
+     "x * -2.5 => -(x * 3.5)\n"
+     "x * -2.5 => -(x * -2.5)\n"
+     "x * -2.5 => -(x * 0.0)\n"
+     "x * -2.5 => -(x * 1.0)\n"
+     "x * -2.5 => -(x * 5.0)\n"},
+    {"attributes", "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q])",
+     "dimshuffle(dimshuffle(x, order = p)) => dimshuffle(x, order = p[q])\n"
+     "dimshuffle(dimshuffle(x), order = q) => dimshuffle(x, order = p[q])\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x)\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => x\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q] + 1)\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q] - 1)\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = -(p[q]))\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = reversed(p[q]))\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = q[p])\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p)\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = q)\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = q[q])\n"
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[p])\n"},
+    {"conditions", "exp(x) => x where rank(x) < 2, not (float(x) and constant(x))",
+     "expm1(x) => x where rank(x) < 2, not (float(x) and constant(x))\n"
+     "exp(x) => x where not (float(x) and constant(x))\n"
+     "exp(x) => x where not (rank(x) < 2), not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) <= 2, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) > 2, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) >= 2, not (float(x) and constant(x))\n"
+     "exp(x) => x where 2 < rank(x), not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 3, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 1, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < -2, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 0, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 4, not (float(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 2\n"
+     "exp(x) => x where rank(x) < 2, not (not (float(x) and constant(x)))\n"
+     "exp(x) => x where rank(x) < 2, float(x) and constant(x)\n"
+     "exp(x) => x where rank(x) < 2, not (float(x) or constant(x))\n"
+     "exp(x) => x where rank(x) < 2, not float(x)\n"
+     "exp(x) => x where rank(x) < 2, not constant(x)\n"
+     "exp(x) => x where rank(x) < 2, not (integer(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 2, not (bool(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 2, not (numeric(x) and constant(x))\n"
+     "exp(x) => x where rank(x) < 2, not (float(x) and splat(x))\n"
+     "exp(x) => x where rank(x) < 2, not (float(x) and scalar(x))\n"},
+    {"names", "exp((x + y) as s) * 1 => exp(s)",
+     "div(exp((x + y) as s), 1) => exp(s)\n"
+     "expm1((x + y) as s) * 1 => exp(s)\n"
+     "exp(sub(x, y) as s) * 1 => exp(s)\n"
+     "exp((x + y) as s) * 2 => exp(s)\n"
+     "exp((x + y) as s) * 0 => exp(s)\n"
+     "exp((x + y) as s) * -1 => exp(s)\n"
+     "exp((x + y) as s) * 1 => expm1(s)\n"
+     "exp((x + y) as s) * 1 => s\n"
+     "exp((x + y) as s) * 1 => exp(y)\n"
+     "exp((x + y) as s) * 1 => exp(x)\n"},
+    {"operands", "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a)",
+     "join(..ys, x, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a)\n"
+     "join(..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a)\n"
+     "join(x, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a)\n"
+     "join(x, ..ys) => join(sum(x, axes = [a]), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(..ys, sum(x, axes = [a]), axis = a)\n"
+     "join(x, ..ys, axis = a) => join(..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys)\n"
+     "join(x, ..ys, axis = a) => sum(x, axes = [a])\n"
+     "join(x, ..ys, axis = a) => join(prod(x, axes = [a]), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a], keepdims = 1), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(x, ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a] + 1), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a] - 1), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = -([a])), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = reversed([a])), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = []), ..ys, axis = a)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a + 1)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = a - 1)\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = -(a))\n"
+     "join(x, ..ys, axis = a) => join(sum(x, axes = [a]), ..ys, axis = reversed(a))\n"}};
+
+/* The mutants with the rule's own `needs`, in one text; the lines of a rule become one. */
+static void bodies(const gemel__mutants *m, char *text, size_t bytes) {
+  size_t used = 0;
+  for (size_t k = 0; k < m->count; k++) {
+    const char *p = strstr(m->list[k].text, ":\n    ");
+    if (strncmp(m->list[k].mutation, "needs", 5) == 0) {
+      continue;
+    }
+    for (p += 6; *p != '\0' && used + 2 < bytes; p++) {
+      int fold = strncmp(p, "\n    ", 5) == 0;
+      text[used++] = fold ? ' ' : *p;
+      p += fold ? 4 : 0;
+    }
+    text[used++] = '\n';
+  }
+  text[used] = '\0';
+}
+
+static void generates(const void *data) {
+  const struct expected *e = data;
+  gemel_context *context = gemel_context_new(&error);
+  char rule[1000], text[16000];
+  gemel__mutants m, again;
+  memset(&m, 0, sizeof m);
+  memset(&again, 0, sizeof again);
+  snprintf(rule, sizeof rule, "rule r in canonicalize:\n    %s\n", e->rule);
+  gemel_rules *rules = parse(context, rule);
+  CT_REQUIRE(rules != NULL);
+  CT_EQ_INT(gemel__mutants_of_rule(gemel_rules_at(rules, 0), 1, &m, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__mutants_of_rule(gemel_rules_at(rules, 0), 1, &again, &error), GEMEL_OK);
+  bodies(&m, text, sizeof text);
+  CT_EQ_STR(text, e->mutants);
+  CT_EQ_UINT(m.count, again.count);
+  for (size_t k = 0; k < m.count && k < again.count; k++) {
+    CT_EQ_STR(m.list[k].text, again.list[k].text);
+    CT_EQ_STR(m.list[k].mutation, again.list[k].mutation);
+  }
+  gemel__mutants_clear(&m);
+  gemel__mutants_clear(&again);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* Each word of `needs` goes or comes, and the header stays otherwise. */
+static void words(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel_rules *rules =
+      parse(context, "rule r in stabilize tags t, slow needs nsz, afn: x / x => x");
+  gemel__mutants m;
+  unsigned with = 0, without = 0;
+  (void)data;
+  memset(&m, 0, sizeof m);
+  CT_REQUIRE(rules != NULL);
+  CT_EQ_INT(gemel__mutants_of_rule(gemel_rules_at(rules, 0), 1, &m, &error), GEMEL_OK);
+  for (size_t k = 0; k < m.count; k++) {
+    CT_CHECK(strncmp(m.list[k].text, "rule r in stabilize tags t, slow", 32) == 0);
+    with += strncmp(m.list[k].mutation, "needs: with ", 12) == 0;
+    without += strncmp(m.list[k].mutation, "needs: without ", 15) == 0;
+    if (strcmp(m.list[k].mutation, "needs: without nsz") == 0) {
+      CT_EQ_STR(m.list[k].text, "rule r in stabilize tags t, slow needs afn:\n    x / x => x");
+    }
+    if (strcmp(m.list[k].mutation, "needs: with nnan") == 0) {
+      CT_EQ_STR(m.list[k].text,
+                "rule r in stabilize tags t, slow needs nnan, nsz, afn:\n    x / x => x");
+    }
+  }
+  CT_EQ_UINT(with, GEMEL_NEEDS_COUNT - 2);
+  CT_EQ_UINT(without, 2);
+  gemel__mutants_clear(&m);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* ---- What becomes of them ---- */
+
+/* A rule, one of its mutations, and the mutant's fate. */
+struct outcome {
+  const char *name, *rule, *mutation;
+  gemel_fate fate;
+};
+
+static const struct outcome outcomes[] = {
+    {"killed", "rule r in canonicalize: (x - y) - z => x - (y + z) where integer(x)",
+     "right: y + z has sub instead", GEMEL_FATE_KILLED},
+    {"killed-needs", "rule r in canonicalize: -(-x) => x", "needs: with nsz", GEMEL_FATE_KILLED},
+    {"killed-condition", "rule r in canonicalize: x + 0 => x where integer(x)",
+     "where: drops integer(x)", GEMEL_FATE_KILLED},
+    {"stillborn", "rule r in canonicalize: join(x, ..ys, axis = a) => join(x, ..ys, axis = a) + 0",
+     "left: join(x, ..ys, axis = a) without ..ys", GEMEL_FATE_STILLBORN},
+    /* the condition forbids what would be right: the mutant is another true rule */
+    {"equivalent", "rule r in canonicalize: -(-x) => x where rank(x) < 2",
+     "where: drops rank(x) < 2", GEMEL_FATE_EQUIVALENT},
+    /* another right side, and exact evaluation says that it is the same function */
+    {"equivalent-sides", "rule r in canonicalize: minimum(x, x) => maximum(x, x)",
+     "right: of maximum(x, x) only x", GEMEL_FATE_EQUIVALENT},
+    {"narrower", "rule r in canonicalize: -(-x) => x where rank(x) < 3", "where: 3 becomes 2",
+     GEMEL_FATE_NARROWER},
+    /* the condition never speaks: no instance can show that the mutant is right */
+    {"survived", "rule r in canonicalize: -(-x) => x where rank(x) < 60",
+     "where: drops rank(x) < 60", GEMEL_FATE_SURVIVED}};
+
+struct heard {
+  const char *mutation;
+  gemel_fate fate;
+  size_t count, json;
+  char detail[400];
+};
+
+static void hear(void *user, const gemel_mutant *mutant) {
+  struct heard *h = user;
+  char line[4000];
+  CT_EQ_STR(mutant->name, "r");
+  CT_CHECK((mutant->tier[0] != '\0') == (mutant->fate == GEMEL_FATE_KILLED));
+  if (strcmp(mutant->mutation, h->mutation) == 0) {
+    h->fate = mutant->fate;
+    h->count++;
+    snprintf(h->detail, sizeof h->detail, "%s", mutant->detail);
+    gemel_mutant_json(mutant, line, sizeof line);
+    h->json = strstr(line, "{\"kind\": \"mutant\", \"of\": \"rule\", \"rule\": \"r\"") == line &&
+              strstr(line, gemel_fate_name(mutant->fate)) != NULL;
+  }
+}
+
+static void comes_out(const void *data) {
+  const struct outcome *o = data;
+  gemel_context *context = gemel_context_new(&error);
+  gemel_rules *rules = parse(context, o->rule);
+  struct heard heard = {o->mutation, GEMEL_FATE_COUNT, 0, 0, ""};
+  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard};
+  gemel_mutate_summary summary = {.size = sizeof summary};
+  size_t sum = 0;
+  CT_REQUIRE(rules != NULL);
+  CT_EQ_INT(gemel_mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_UINT(heard.count, 1);
+  CT_CHECK(heard.json);
+  ct_context("%s: %s", o->mutation, heard.detail);
+  CT_EQ_STR(gemel_fate_name(heard.fate), gemel_fate_name(o->fate));
+  for (int k = 0; k < GEMEL_FATE_COUNT; k++) {
+    sum += summary.fates[k];
+  }
+  CT_EQ_UINT(summary.subjects, 1);
+  CT_CHECK(summary.fates[o->fate] > 0 && sum > GEMEL_NEEDS_COUNT);
+  CT_CHECK(summary.score ==
+           (double)summary.fates[GEMEL_FATE_KILLED] /
+               (double)(summary.fates[GEMEL_FATE_KILLED] + summary.fates[GEMEL_FATE_SURVIVED]));
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static void refuses(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  (void)data;
+  CT_EQ_INT(gemel_mutate_rules(NULL, NULL, NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_mutate_rules(context, NULL, "no_such_rule", NULL, NULL, &error), GEMEL_NOT_FOUND);
+  CT_HAS_STR(error.text, "no_such_rule");
+  CT_CHECK(gemel_fate_name(GEMEL_FATE_COUNT) == NULL);
+  CT_EQ_UINT(gemel_mutant_json(NULL, NULL, 0), 0);
+  gemel_context_unref(context);
+}
+
+static const ct_test tests[] = {CT_TEST("needs", words, NULL), CT_TEST("refuses", refuses, NULL)};
+
+void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(generated); k++) {
+    CT_ADD("generates", generated[k].name, generates, &generated[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(outcomes); k++) {
+    CT_ADD("becomes", outcomes[k].name, comes_out, &outcomes[k]);
+  }
+  ct_suite("mutate", tests, CT_COUNT(tests));
+}

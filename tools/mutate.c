@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel mutate: wrong variants of rewrite rules, and whether the harness refutes them. Counts of
+ * each rule go to a table, survivors below it in full, everything to JSON lines.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "tool.h"
+
+static const gemel__option options[] = {
+    {"rules", 'R', "GLOB|FILE",
+     "only gemel's own rules whose name, family, phase or tag matches, or the rules in the file "
+     "(default: all of gemel's own)"},
+    {"instances", 'n', "N", "random instances of each mutant and tier (default 24)"},
+    {"seed", 's', "S", "of everything random, a number (default 1) or 'random'; always printed"},
+    {"json", 'j', "F",
+     "write one JSON object a mutant a line to F; '-' is stdout, then the table goes to stderr"},
+    {"markdown", 'm', NULL, "the table as Markdown"},
+    {NULL, 0, NULL, NULL}};
+
+/* What is known of one rule's mutants. */
+typedef struct row {
+  char *name;
+  size_t fates[GEMEL_FATE_COUNT];
+} row;
+
+typedef struct report {
+  row *rows;
+  size_t n_rows;
+  char **survivors; /* each as it is printed */
+  size_t n_survivors, n_mutants;
+  int json, markdown;
+  gemel__output output;
+  FILE *table;
+} report;
+
+static void write_json(report *r, const gemel_mutant *mutant) {
+  size_t length = gemel_mutant_json(mutant, NULL, 0);
+  char *text = gemel__need(NULL, length + 1);
+  gemel_mutant_json(mutant, text, length + 1);
+  fprintf(r->output.file, "%s\n", text);
+  free(text);
+}
+
+static void keep_survivor(report *r, const gemel_mutant *m) {
+  r->survivors = gemel__need(r->survivors, (r->n_survivors + 1) * sizeof *r->survivors);
+  r->survivors[r->n_survivors++] =
+      gemel__need_text("survived: %s, %s\n  %s\n%s\n", m->name, m->mutation, m->detail, m->text);
+}
+
+static void sink(void *user, const gemel_mutant *mutant) {
+  report *r = user;
+  if (r->n_rows == 0 || strcmp(r->rows[r->n_rows - 1].name, mutant->name) != 0) {
+    r->rows = gemel__need(r->rows, (r->n_rows + 1) * sizeof *r->rows);
+    memset(&r->rows[r->n_rows], 0, sizeof *r->rows);
+    r->rows[r->n_rows++].name = gemel__need_text("%s", mutant->name);
+  }
+  r->rows[r->n_rows - 1].fates[mutant->fate]++;
+  r->n_mutants++;
+  if (mutant->fate == GEMEL_FATE_SURVIVED) {
+    keep_survivor(r, mutant);
+  }
+  if (r->json) {
+    write_json(r, mutant);
+  }
+  gemel__progress("mutate: %s, %zu mutants, %zu survived", mutant->name, r->n_mutants,
+                  r->n_survivors);
+}
+
+static void clear(report *r) {
+  for (size_t k = 0; k < r->n_rows; k++) {
+    free(r->rows[k].name);
+  }
+  for (size_t k = 0; k < r->n_survivors; k++) {
+    free(r->survivors[k]);
+  }
+  free(r->rows);
+  free(r->survivors);
+}
+
+/* ---- Printing ---- */
+
+static void print_rows(const report *r) {
+  const char *bar = r->markdown ? " | " : "  ";
+  int width = (int)strlen("rule");
+  for (size_t k = 0; k < r->n_rows; k++) {
+    int length = (int)strlen(r->rows[k].name);
+    width = length > width ? length : width;
+  }
+  fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, "rule");
+  for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
+    fprintf(r->table, "%s%10s", bar, gemel_fate_name((gemel_fate)fate));
+  }
+  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|\n" : "\n", r->table);
+  for (size_t k = 0; k < r->n_rows; k++) {
+    fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
+    for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
+      fprintf(r->table, "%s%10zu", bar, r->rows[k].fates[fate]);
+    }
+    fputs(r->markdown ? " |\n" : "\n", r->table);
+  }
+}
+
+static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed, double seconds) {
+  print_rows(r);
+  for (size_t k = 0; k < r->n_survivors; k++) {
+    fprintf(r->table, "\n%s", r->survivors[k]);
+  }
+  fprintf(
+      r->table,
+      "\ngemel mutate: %zu rules, %zu mutants, %zu killed (%zu of them match nothing), %zu "
+      "stillborn, %zu equivalent, %zu narrower, %zu survived: score %.2f %% (seed %llu, %.1f s)\n",
+      s->subjects, r->n_mutants, s->fates[GEMEL_FATE_KILLED], s->barren,
+      s->fates[GEMEL_FATE_STILLBORN], s->fates[GEMEL_FATE_EQUIVALENT],
+      s->fates[GEMEL_FATE_NARROWER], s->fates[GEMEL_FATE_SURVIVED], 100 * s->score,
+      (unsigned long long)seed, seconds);
+}
+
+/* ---- Running ---- */
+
+static gemel_status mutate(gemel_context *context, const char *rules,
+                           const gemel_mutate_options *settings, gemel_mutate_summary *summary,
+                           gemel_error *error) {
+  gemel_rules *set = NULL;
+  gemel_status status = gemel__rules_choose(context, &rules, &set, error);
+  status = status ? status : gemel_mutate_rules(context, set, rules, settings, summary, error);
+  gemel_rules_unref(set);
+  return status;
+}
+
+static int hunt(report *r, const char *rules, const gemel_mutate_options *settings) {
+  double started = gemel__now();
+  gemel_mutate_summary summary;
+  gemel_error error;
+  gemel_context *context = gemel__context_need();
+  int closed = GEMEL__GOOD;
+  if (context == NULL) {
+    return GEMEL__BAD;
+  }
+  memset(&summary, 0, sizeof summary);
+  summary.size = sizeof summary;
+  gemel_status status = mutate(context, rules, settings, &summary, &error);
+  gemel_context_unref(context);
+  gemel__progress(NULL);
+  if (r->json) {
+    closed = gemel__output_close(&r->output, status == GEMEL_OK);
+  }
+  if (status != GEMEL_OK) {
+    return gemel__complain_error(NULL, &error);
+  }
+  print(r, &summary, settings->seed, gemel__now() - started);
+  return closed != GEMEL__GOOD                    ? closed
+         : summary.fates[GEMEL_FATE_SURVIVED] > 0 ? GEMEL__REFUTED
+                                                  : GEMEL__GOOD;
+}
+
+static int run(const gemel__args *args) {
+  const char *json = gemel__arg(args, "json");
+  gemel_mutate_options settings;
+  report r;
+  uint64_t instances = 0;
+  memset(&settings, 0, sizeof settings);
+  memset(&r, 0, sizeof r);
+  settings.size = sizeof settings;
+  settings.seed = 1;
+  settings.sink = sink;
+  settings.user = &r;
+  if (gemel__arg_seed(args, &settings.seed) != GEMEL__GOOD ||
+      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  settings.instances = (size_t)instances;
+  r.markdown = gemel__arg_set(args, "markdown");
+  r.table = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout;
+  if (json != NULL && gemel__output_open(&r.output, json) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  r.json = json != NULL;
+  int status = hunt(&r, gemel__arg(args, "rules"), &settings);
+  clear(&r);
+  return status;
+}
+
+const gemel__command gemel__command_mutate = {
+    "mutate",
+    "",
+    "Verify wrong variants of rewrite rules: does the harness refute them?",
+    "Mutants are made from each rule's text: conditions dropped and negated, operands swapped or "
+    "left out, operations and functions replaced by their kin, numbers and variables changed, "
+    "words of `needs` removed and added.\n"
+    "A mutant is killed if gemel verify doesn't pass it; stillborn if it doesn't compile; "
+    "equivalent if it is no mistake, as exact evaluation shows on instances where it does "
+    "something else than its rule; narrower if it rewrites less than its rule, in the same way; "
+    "else "
+    "it has survived. The score is killed ÷ (killed + "
+    "survived). Exit status 0 if none has survived, else 1; 2 for usage and for what can't be read "
+    "or written.",
+    options,
+    0,
+    0,
+    run};

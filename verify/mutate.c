@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel mutate`: does the harness tell wrong rules from right ones? Each mutant is compiled and
+ * verified like any rule. One that passes is no proof of blindness yet, for some changes are no
+ * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
+ * rule do different things, and both results are compared exactly, as polynomials over prime
+ * fields or by cells. If they are the same function on all of these, the mutant is equivalent. If
+ * there are none, or what decides them is only samples, nobody has seen that the mutant is right,
+ * and it counts as one that has survived. A mutant that does on all its instances what the rule
+ * does there, and leaves some of the rule's alone, is narrower.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "mutate.h"
+#include "rules-draw.h"
+#include "run.h"
+
+enum { DEFAULT_INSTANCES = 24, DRAWS = 96, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 16 };
+
+#define NAME(E, name, meaning) name,
+static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
+#undef NAME
+
+const char *gemel_fate_name(gemel_fate fate) {
+  return (unsigned)fate < GEMEL_FATE_COUNT ? fates[fate] : NULL;
+}
+
+/* A run, and where it is. */
+struct hunt {
+  gemel_context *context;
+  gemel_mutate_options options;
+  gemel_mutate_summary summary;
+  const gemel_rule *rule;
+  const gemel_rule *mutant;
+};
+
+/* What the harness says of one mutant. */
+struct judgement {
+  gemel_fate fate;
+  int barren;
+  const char *tier;
+  char detail[400];
+};
+
+/* ---- The harness's verdict ---- */
+
+static void note(void *user, const gemel_record *record) {
+  struct judgement *j = user;
+  if (j->fate == GEMEL_FATE_KILLED) {
+    return;
+  }
+  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+    j->fate = GEMEL_FATE_KILLED;
+    j->barren = record->verdict == GEMEL_UNINFORMATIVE;
+    j->tier = gemel_tier_name(record->tier);
+    snprintf(j->detail, sizeof j->detail, "%s", record->detail);
+  }
+}
+
+static gemel_status verify_mutant(struct hunt *h, const gemel_rules *set, struct judgement *j,
+                                  gemel_error *error) {
+  gemel_verify_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.seed = h->options.seed;
+  options.instances = h->options.instances;
+  options.sink = note;
+  options.user = j;
+  return gemel_verify_rules(h->context, set, NULL, &options, NULL, error);
+}
+
+/* ---- Equivalence ---- */
+
+/* What instances on which mutant and rule differ have shown. */
+struct contrast {
+  size_t drawn, telling, exact, vague, refuted;
+  size_t of_rule, left_alone; /* instances of the rule, and those that the mutant leaves alone */
+};
+
+struct decision {
+  int exact, vague, refuted;
+};
+
+static void note_decision(void *user, const gemel_record *record) {
+  struct decision *d = user;
+  int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "cells") == 0 ||
+              strcmp(record->how, "bits") == 0;
+  d->refuted |= record->verdict == GEMEL_REFUTED;
+  d->exact |= record->verdict == GEMEL_PASSED && exact;
+  d->vague |= record->verdict == GEMEL_PASSED && !exact;
+}
+
+/* Are A and B the same function? */
+static gemel_status decide(const struct hunt *h, const gemel_graph *a, const gemel_graph *b,
+                           uint64_t seed, struct contrast *c, gemel_error *error) {
+  gemel_verify_options options;
+  gemel_pair_result result;
+  struct decision d = {0, 0, 0};
+  memset(&options, 0, sizeof options);
+  memset(&result, 0, sizeof result);
+  options.size = sizeof options;
+  result.size = sizeof result;
+  options.seed = seed;
+  options.instances = h->options.instances;
+  options.tiers = 1u << GEMEL_TIER_REAL | 1u << GEMEL_TIER_INTEGER;
+  options.sink = note_decision;
+  options.user = &d;
+  gemel_status status =
+      gemel_verify_pair(a, b, "mutant", GEMEL_NEEDS_ALL, &options, &result, error);
+  c->refuted += d.refuted != 0 || status == GEMEL_BAD_TYPE;
+  c->exact += d.exact && !d.vague && !d.refuted;
+  c->vague += d.vague && !d.refuted; /* neither: no elements, or all undefined */
+  return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
+}
+
+/* 1 if they are the same node for node; -1: no memory. */
+static int same_graph(const gemel_graph *a, const gemel_graph *b) {
+  char *first = gemel_print_string(a, "g", NULL), *second = gemel_print_string(b, "g", NULL);
+  int same = first == NULL || second == NULL ? -1 : strcmp(first, second) == 0;
+  gemel_text_free(first);
+  gemel_text_free(second);
+  return same;
+}
+
+/* What the rule makes of the mutant's instance, against what the mutant made of it. */
+static gemel_status compare(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                            uint64_t seed, struct contrast *c, gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  uint64_t fired;
+  gemel_graph *other = gemel__rule_apply(drawn->left, h->rule, fold, &fired, &problem);
+  const gemel_graph *as_before = other != NULL ? other : drawn->left;
+  gemel_status status =
+      problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    int same = drawn->right == NULL ? 0 : same_graph(as_before, drawn->right);
+    c->drawn++;
+    c->telling += same == 0;
+    if (same < 0) {
+      status = gemel__no_memory(error, "a mutant");
+    } else if (same == 0 && drawn->right == NULL) {
+      c->refuted++;
+    } else if (same == 0 && c->telling <= COMPARED) {
+      status = decide(h, as_before, drawn->right, seed, c, error);
+    }
+  }
+  gemel_graph_unref(other);
+  return status;
+}
+
+/* What is done with each instance that is drawn. */
+typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                                uint64_t seed, struct contrast *c, gemel_error *error);
+
+/* Draws instances of RULE. */
+static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor visit,
+                         struct contrast *c, gemel_error *error) {
+  static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
+                                       GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
+  enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+  size_t missed[DTYPES] = {0};
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < DRAWS && status == GEMEL_OK; k++) {
+    gemel__rule_instance drawn;
+    gemel__rule_draws draws;
+    gemel__random random;
+    int fold = k % 4 != 3;
+    if (missed[k % DTYPES] >= 2) {
+      continue;
+    }
+    memset(&draws, 0, sizeof draws);
+    gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
+    status = gemel__rule_draw(h->context, rule, dtypes[k % DTYPES], ELEMENTS, DRAW_TRIES, fold,
+                              &random, &drawn, &draws, error);
+    if (status == GEMEL_DECLINED) {
+      missed[k % DTYPES]++;
+      status = GEMEL_OK;
+    } else if (status == GEMEL_OK) {
+      status = visit(h, &drawn, fold, gemel__random_bits(&random), c, error);
+      gemel__rule_instance_clear(&drawn);
+    }
+  }
+  return status;
+}
+
+/* An instance of the rule: does the mutant leave it alone? */
+static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                                  uint64_t seed, struct contrast *c, gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  uint64_t fired;
+  gemel_graph *other = gemel__rule_apply(drawn->left, h->mutant, fold, &fired, &problem);
+  (void)seed;
+  c->of_rule++;
+  c->left_alone += other == NULL && problem.status == GEMEL_OK;
+  gemel_graph_unref(other);
+  return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+}
+
+/* A mutant that the harness passes. */
+static gemel_status acquit(const struct hunt *h, struct judgement *j, gemel_error *error) {
+  struct contrast c;
+  memset(&c, 0, sizeof c);
+  gemel_status status = seek(h, h->mutant, compare, &c, error);
+  if (status == GEMEL_OK && c.telling == 0) {
+    status = seek(h, h->rule, look_for_less, &c, error);
+  }
+  j->fate = GEMEL_FATE_SURVIVED;
+  if (c.refuted > 0) {
+    snprintf(j->detail, sizeof j->detail,
+             "verified, but %zu of %zu instances that tell it from the rule refute it", c.refuted,
+             c.telling);
+  } else if (c.telling == 0 && c.left_alone > 0) {
+    j->fate = GEMEL_FATE_NARROWER;
+    snprintf(
+        j->detail, sizeof j->detail,
+        "it leaves %zu of %zu instances of the rule alone, and does the same on %zu of its own",
+        c.left_alone, c.of_rule, c.drawn);
+  } else if (c.telling == 0) {
+    snprintf(j->detail, sizeof j->detail, "none of %zu instances tells it from the rule", c.drawn);
+  } else if (c.vague > 0 || c.exact == 0) {
+    snprintf(j->detail, sizeof j->detail,
+             "%zu of %zu instances tell it from the rule, and not all are decided exactly",
+             c.telling, c.drawn);
+  } else {
+    j->fate = GEMEL_FATE_EQUIVALENT;
+    snprintf(j->detail, sizeof j->detail,
+             "%zu of %zu instances tell it from the rule; %zu decided exactly: the same function",
+             c.telling, c.drawn, c.exact);
+  }
+  return status;
+}
+
+/* ---- A mutant ---- */
+
+static gemel_status judge(struct hunt *h, const char *text, struct judgement *j,
+                          gemel_error *error) {
+  const gemel_rule_info *info = gemel_rule_describe(h->rule);
+  gemel_error reason = {GEMEL_OK, 0, 0, ""};
+  gemel_rules *set = gemel_rules_parse(h->context, text, strlen(text), info->file, &reason);
+  gemel_status status;
+  memset(j, 0, sizeof *j);
+  j->fate = GEMEL_FATE_SURVIVED;
+  j->tier = "";
+  if (set == NULL) {
+    j->fate = GEMEL_FATE_STILLBORN;
+    snprintf(j->detail, sizeof j->detail, "%.*s", (int)strcspn(reason.text, "\n"), reason.text);
+    return reason.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+  }
+  h->mutant = gemel_rules_at(set, 0);
+  status = verify_mutant(h, set, j, error);
+  if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED) {
+    status = acquit(h, j, error);
+  }
+  gemel_rules_unref(set);
+  return status;
+}
+
+static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
+  const gemel_rule_info *info = gemel_rule_describe(h->rule);
+  gemel__mutants mutants;
+  struct judgement j;
+  memset(&mutants, 0, sizeof mutants);
+  gemel_status status = gemel__mutants_of_rule(h->rule, h->options.seed, &mutants, error);
+  h->summary.subjects += mutants.count > 0;
+  for (size_t k = 0; k < mutants.count && status == GEMEL_OK; k++) {
+    double started = gemel__clock();
+    status = judge(h, mutants.list[k].text, &j, error);
+    if (status != GEMEL_OK) {
+      break;
+    }
+    h->summary.fates[j.fate]++;
+    h->summary.barren += (size_t)j.barren;
+    if (h->options.sink != NULL) {
+      gemel_mutant mutant = {
+          sizeof mutant, "rule", info->name, mutants.list[k].mutation, mutants.list[k].text,
+          j.fate,        j.tier, j.detail,   h->options.seed,          gemel__clock() - started};
+      h->options.sink(h->options.user, &mutant);
+    }
+  }
+  gemel__mutants_clear(&mutants);
+  return status;
+}
+
+/* ---- A run ---- */
+
+static void start(struct hunt *h, gemel_context *context, const gemel_mutate_options *options) {
+  memset(h, 0, sizeof *h);
+  h->context = context;
+  if (options != NULL) {
+    size_t size = options->size < sizeof *options ? options->size : sizeof *options;
+    memcpy(&h->options, options, size);
+  }
+  h->options.instances = h->options.instances > 0 ? h->options.instances : DEFAULT_INSTANCES;
+}
+
+static void finish(struct hunt *h, gemel_mutate_summary *summary) {
+  size_t killed = h->summary.fates[GEMEL_FATE_KILLED],
+         survived = h->summary.fates[GEMEL_FATE_SURVIVED];
+  h->summary.score = killed + survived > 0 ? (double)killed / (double)(killed + survived) : 1;
+  if (summary != NULL) {
+    size_t size = summary->size < sizeof *summary ? summary->size : sizeof *summary;
+    h->summary.size = summary->size;
+    memcpy(summary, &h->summary, size);
+  }
+}
+
+gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_mutate_options *options, gemel_mutate_summary *summary,
+                                gemel_error *error) {
+  gemel_error local;
+  struct hunt h;
+  gemel_rules *builtin = NULL;
+  gemel_status status = GEMEL_OK;
+  size_t found = 0;
+  error = error != NULL ? error : &local;
+  if (context == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  }
+  start(&h, context, options);
+  if (rules == NULL) {
+    rules = builtin = gemel_rules_builtin(context, error);
+    status = builtin == NULL ? error->status : GEMEL_OK;
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < gemel_rules_count(rules); k++) {
+    h.rule = gemel_rules_at(rules, k);
+    if (gemel__rule_named(gemel_rule_describe(h.rule), glob)) {
+      found++;
+      status = mutate_rule(&h, error);
+    }
+  }
+  if (status == GEMEL_OK && found == 0) {
+    status = gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
+                         glob != NULL ? glob : "");
+  }
+  gemel_rules_unref(builtin);
+  finish(&h, summary);
+  return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Mutants of rewrite rules: the rule's text with one thing changed. A mutant is made on a copy of
+ * the rule's tree of syntax (mutate-text.c prints it), one edit at a time; which edits there are
+ * stands in mutate-rule.c, and which operations and functions replace each other in mutate.def.
+ */
+#ifndef GEMEL__VERIFY_MUTATE_H
+#define GEMEL__VERIFY_MUTATE_H
+
+#include <gemel/rewrite.h>
+#include "core/arena.h"
+
+typedef struct gemel__mutant {
+  const char *mutation; /* what was changed, as "where: drops float(x)" */
+  const char *text;     /* the whole rule; it need not compile */
+} gemel__mutant;
+
+typedef struct gemel__mutants {
+  gemel__arena arena;
+  gemel__mutant *list;
+  size_t count, capacity;
+} gemel__mutants;
+
+/* Every mutant of RULE, in the order of its text and without doubles; where one of several names
+ * could take another's place SEED chooses. GEMEL_NO_MEMORY; GEMEL_BAD_VALUE for a rule of more than
+ * 8,000 characters. MUTANTS starts zeroed and is cleared by the caller, on failure too. */
+gemel_status gemel__mutants_of_rule(const gemel_rule *rule, uint64_t seed, gemel__mutants *mutants,
+                                    gemel_error *error);
+void gemel__mutants_clear(gemel__mutants *mutants);
+
+#endif
