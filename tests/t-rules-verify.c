@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <gemel/verify.h>
 
 static gemel_error error;
@@ -20,24 +21,46 @@ struct row {
 static const struct row right_rules[] = {
 #define RIGHT(name, needs, text) {#name, needs, text},
 #define WRONG(name, needs, text)
+#define NEVER(name, needs, text)
 #include "rules-verify.def"
 #undef RIGHT
 #undef WRONG
+#undef NEVER
 };
 
 static const struct row wrong_rules[] = {
 #define RIGHT(name, needs, text)
 #define WRONG(name, needs, text) {#name, needs, text},
+#define NEVER(name, needs, text)
 #include "rules-verify.def"
 #undef RIGHT
 #undef WRONG
+#undef NEVER
+};
+
+static const struct row never_rules[] = {
+#define RIGHT(name, needs, text)
+#define WRONG(name, needs, text)
+#define NEVER(name, needs, text) {#name, needs, text},
+#include "rules-verify.def"
+#undef RIGHT
+#undef WRONG
+#undef NEVER
 };
 
 /* What the records of one rule say. */
 struct seen {
   size_t records, verdicts[GEMEL_VERDICT_COUNT];
-  char text[2000];
+  char text[2000], replay[300];
 };
+
+static size_t lines_of(const char *text) {
+  size_t n = 0;
+  for (; text != NULL && *text != '\0'; text++) {
+    n += *text == '\n';
+  }
+  return n;
+}
 
 static void note(void *user, const gemel_record *record) {
   struct seen *seen = user;
@@ -48,10 +71,14 @@ static void note(void *user, const gemel_record *record) {
     snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
              record->detail, record->counterexample != NULL ? record->counterexample : "");
     CT_CHECK(record->verdict != GEMEL_REFUTED || record->counterexample != NULL);
+    CT_CHECK(lines_of(record->counterexample) <= 12);
+    if (record->replay != NULL) {
+      snprintf(seen->replay, sizeof seen->replay, "%s", record->replay);
+    }
   }
 }
 
-static struct seen verify(const struct row *row, uint64_t seed) {
+static struct seen verify(const struct row *row, uint64_t seed, const char *folder) {
   struct seen seen;
   char text[1000];
   gemel_verify_options options;
@@ -63,6 +90,7 @@ static struct seen verify(const struct row *row, uint64_t seed) {
   options.seed = seed;
   options.sink = note;
   options.user = &seen;
+  options.replay_folder = folder;
   snprintf(text, sizeof text, "rule %s in canonicalize%s%s:\n    %s\n", row->name,
            row->needs[0] != '\0' ? " needs " : "", row->needs, row->text);
   rules = gemel_rules_parse(context, text, strlen(text), "table.rules", &error);
@@ -84,7 +112,7 @@ static uint64_t seeds(void) {
 static void right(const void *data) {
   const struct row *row = data;
   for (uint64_t seed = 1; seed <= seeds(); seed++) {
-    struct seen seen = verify(row, seed);
+    struct seen seen = verify(row, seed, NULL);
     ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
     CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], seen.records);
@@ -92,13 +120,42 @@ static void right(const void *data) {
   }
 }
 
+/* What the replay file holds is refuted once more, and by itself. */
+static void replay(const char *path) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel_verify_options options;
+  gemel_verify_summary summary;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+  gemel_context_unref(context);
+  remove(path);
+}
+
 static void wrong(const void *data) {
   const struct row *row = data;
+  char folder[] = "/tmp/gemel-rules-XXXXXX";
+  CT_CHECK(mkdtemp(folder) != NULL);
   for (uint64_t seed = 1; seed <= seeds(); seed++) {
-    struct seen seen = verify(row, seed);
-    ct_context("%s, seed %d", row->name, (int)seed);
+    struct seen seen = verify(row, seed, seed == 1 ? folder : NULL);
+    ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
     CT_CHECK(seen.verdicts[GEMEL_REFUTED] > 0);
+    if (seen.replay[0] != '\0') {
+      replay(seen.replay);
+    }
+  }
+  rmdir(folder);
+}
+
+static void never(const void *data) {
+  const struct row *row = data;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    struct seen seen = verify(row, seed, NULL);
+    ct_context("%s, seed %d", row->name, (int)seed);
+    CT_EQ_UINT(seen.verdicts[GEMEL_UNINFORMATIVE], GEMEL_TIER_COUNT);
+    CT_HAS_STR(seen.text, "no instance in ");
   }
 }
 
@@ -108,5 +165,8 @@ void ct_register(void) {
   }
   for (size_t k = 0; k < CT_COUNT(wrong_rules); k++) {
     CT_ADD("wrong", wrong_rules[k].name, wrong, &wrong_rules[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(never_rules); k++) {
+    CT_ADD("never", never_rules[k].name, never, &never_rules[k]);
   }
 }

@@ -11,6 +11,7 @@
 
 typedef struct gemel__records {
   const char *command; /* for progress */
+  const char *rules;   /* what --rules says; NULL: nothing */
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];

@@ -125,13 +125,16 @@ static void print_indented(FILE *file, const char *text) {
 }
 
 /* A command line that meets the same instance again. */
-static void print_repeat(FILE *file, const gemel_record *r) {
+static void print_repeat(FILE *file, const char *rules, const gemel_record *r) {
   size_t operation = strcspn(r->name, ".");
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
   } else if (strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
     fprintf(file, "  repeat: gemel verify --ops %.*s --tier %s --seed %llu --replay-dir .\n",
             (int)operation, r->name, gemel_tier_name(r->tier), (unsigned long long)r->seed);
+  } else if (strcmp(r->kind, "rule") == 0 && r->verdict == GEMEL_REFUTED) {
+    fprintf(file, "  repeat: gemel verify --rules '%s' --seed %llu --replay-dir .\n",
+            rules != NULL ? rules : r->name, (unsigned long long)r->seed);
   }
 }
 
@@ -164,6 +167,6 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
     if (r->counterexample != NULL) {
       print_indented(file, r->counterexample);
     }
-    print_repeat(file, r);
+    print_repeat(file, records->rules, r);
   }
 }

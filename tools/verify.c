@@ -127,6 +127,7 @@ static int run(const gemel__args *args) {
     return GEMEL__BAD;
   }
   settings.tiers = bits;
+  records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
   status = verify(&records, replay, gemel__arg(args, "rules"), &settings);
   gemel__records_close(&records, 0);

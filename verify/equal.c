@@ -421,12 +421,12 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
   gemel_record record;
   gemel__needs needs;
   gemel__random random;
+  gemel__needs_plan plan = {2 * q->run->options.instances, 8 * q->run->options.instances, 1};
   double started = gemel__clock();
   gemel_status status;
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
-  status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random),
-                                2 * q->run->options.instances, &needs, error);
+  status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
   if (status == GEMEL_OK) {
     q->result->needs = needs.needs;
     q->result->refused = needs.needs & ~q->allow;

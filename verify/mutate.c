@@ -166,13 +166,13 @@ static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor v
     gemel__rule_draws draws;
     gemel__random random;
     int fold = k % 4 != 3;
+    gemel__rule_wish wish = {dtypes[k % DTYPES], ELEMENTS, k % 7 == 6, fold, DRAW_TRIES};
     if (missed[k % DTYPES] >= 2) {
       continue;
     }
     memset(&draws, 0, sizeof draws);
     gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
-    status = gemel__rule_draw(h->context, rule, dtypes[k % DTYPES], ELEMENTS, DRAW_TRIES, fold,
-                              &random, &drawn, &draws, error);
+    status = gemel__rule_draw(h->context, rule, &wish, &random, &drawn, &draws, error);
     if (status == GEMEL_DECLINED) {
       missed[k % DTYPES]++;
       status = GEMEL_OK;

@@ -36,6 +36,7 @@ struct measure {
                                                if the finite numbers show it */
   int zero_slight[GEMEL_NEEDS_COUNT];       /* 1: it is of a zero's sign */
   size_t better, worse, challenges;
+  int improvement; /* 1: it is asked */
 };
 
 /* ---- Witnesses ---- */
@@ -567,7 +568,7 @@ static gemel_status measure_point(struct measure *m, gemel_tensor *const *values
   if (status == GEMEL_OK && moderate) {
     status = measure_special(m, GEMEL_NEEDS_INDEX_NNAN, some_nan, values, &base, error);
   }
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && m->improvement) {
     status = measure_improvement(m, values, &base, error);
   }
   gemel__both_clear(&base);
@@ -615,7 +616,8 @@ static void show_rounding(struct measure *m) {
 }
 
 gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
-                                  size_t points, gemel__needs *needs, gemel_error *error) {
+                                  const gemel__needs_plan *plan, gemel__needs *needs,
+                                  gemel_error *error) {
   struct measure m;
   gemel_status status;
   size_t k;
@@ -624,17 +626,18 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.left = left;
   m.right = right;
   m.needs = needs;
+  m.improvement = plan->improvement;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
   status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
-                           : measure_points(&m, points, error);
+                           : measure_points(&m, plan->points, error);
   if (status == GEMEL_OK) {
     settle_slight(&m);
     status = challenge_rarity(&m, error);
   }
   needs->rounds = m.rounding.values != NULL;
-  if (status == GEMEL_OK && needs->rounds) {
-    status = gemel__needs_rounding(left, right, &m.random, 4 * points, needs, error);
+  if (status == GEMEL_OK && needs->rounds && plan->rounding > 0) {
+    status = gemel__needs_rounding(left, right, &m.random, plan->rounding, needs, error);
     show_rounding(&m);
   }
   needs->improves = m.better > 0 && m.worse == 0;

@@ -43,11 +43,20 @@ typedef struct gemel__needs {
   gemel__roundings roundings; /* then: what the points said of it */
 } gemel__needs;
 
+/* How much is measured. */
+typedef struct gemel__needs_plan {
+  size_t points;   /* for each question */
+  size_t rounding; /* points that tell the kind of rounding; 0: that isn't asked, and NEEDS has no
+                      word of it */
+  int improvement; /* 1: it is asked whether the right side improves */
+} gemel__needs_plan;
+
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
- * them). POINTS: how many for each question. The same SEED gives the same answer. Release with
- * gemel__needs_clear, also after an error. */
+ * them). The same SEED gives the same answer. Release with gemel__needs_clear, also after an
+ * error. */
 gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
-                                  size_t points, gemel__needs *needs, gemel_error *error);
+                                  const gemel__needs_plan *plan, gemel__needs *needs,
+                                  gemel_error *error);
 void gemel__needs_clear(gemel__needs *needs);
 
 /* Names in NEEDS, with commas between; "" for none. */
@@ -70,6 +79,10 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
 /* Adds ONE to TOTAL; and the least set of words, as bits of `needs`, that explains all of TOTAL. */
 void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one);
 unsigned gemel__roundings_words(const gemel__roundings *roundings);
+
+/* 1 if WORDS explain all of TOTAL too, and no fewer do: which of several sets of one size it is may
+ * be a matter of taste. But `reassoc` isn't as good as `contract`, which promises more. */
+int gemel__roundings_agree(const gemel__roundings *roundings, unsigned words);
 
 /* ---- Numbers to try (also rounding.c) ---- */
 

@@ -107,6 +107,7 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
 
 /* ---- Promises ---- */
 
+enum { CARRIES = 1 << 30, FUSES = 1 << 29 }; /* beside the kinds of arithmetic */
 enum { CONTRACT = 1, ARCP = 2, REASSOC = 4, AFN = 8, ALL = 15, SETS = GEMEL__PROMISE_SETS };
 
 static const unsigned words[] = {GEMEL__NEED(CONTRACT), GEMEL__NEED(ARCP), GEMEL__NEED(REASSOC),
@@ -418,6 +419,28 @@ static gemel_status ask_points(struct inquiry *q, const gemel__pair *pair, struc
   return status;
 }
 
+/* FUSES if a product is a sum's operand somewhere, moved or repeated on its way perhaps: only then
+ * is there anything to contract. A node's KINDS get CARRIES while a product is on its way. */
+static unsigned fuses(struct watched *w) {
+  unsigned found = 0;
+  size_t k;
+  uint32_t j, count;
+  for (k = 0; k < w->n; k++) {
+    const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)k, &count);
+    unsigned carries = 0;
+    for (j = 0; j < count; j++) {
+      carries |= w->kinds[inputs[j].node] & CARRIES;
+    }
+    if (w->kinds[k] & GEMEL__SUMS && (carries || w->kinds[k] & GEMEL__PRODUCTS)) {
+      found = FUSES;
+    }
+    if (w->kinds[k] & GEMEL__PRODUCTS || (w->kinds[k] == 0 && carries)) {
+      w->kinds[k] |= CARRIES;
+    }
+  }
+  return found;
+}
+
 /* Points of a pair of concrete graphs, cut where that is possible. */
 static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t points,
                              gemel_error *error) {
@@ -437,7 +460,9 @@ static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t 
   status = status == GEMEL_OK ? watch(&sides[0], &use->a, error) : status;
   status = status == GEMEL_OK ? watch(&sides[1], &use->b, error) : status;
   for (j = 0; j < 2 && status == GEMEL_OK; j++) {
+    q->found.kinds |= fuses(&sides[j]);
     for (k = 0; k < sides[j].n; k++) {
+      sides[j].kinds[k] &= ~(unsigned)CARRIES;
       q->found.kinds |= sides[j].kinds[k];
     }
   }
@@ -453,7 +478,7 @@ static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t 
 /* Words whose kind of arithmetic doesn't occur explain nothing. */
 static unsigned eligible(unsigned kinds) {
   unsigned result = 0;
-  result |= (kinds & GEMEL__PRODUCTS) && (kinds & GEMEL__SUMS) ? CONTRACT : 0;
+  result |= kinds & FUSES ? CONTRACT : 0;
   result |= kinds & GEMEL__QUOTIENTS ? ARCP : 0;
   result |= kinds & (GEMEL__SUMS | GEMEL__PRODUCTS) ? REASSOC : 0;
   result |= kinds & (GEMEL__FUNCTIONS | GEMEL__NARROWS) ? AFN : 0;
@@ -556,6 +581,28 @@ void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one) 
 
 unsigned gemel__roundings_words(const gemel__roundings *roundings) {
   return words_of(choose(roundings));
+}
+
+static int size_of_set(unsigned set) {
+  int n = 0;
+  for (; set != 0; set &= set - 1) {
+    n++;
+  }
+  return n;
+}
+
+int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
+  unsigned least = choose(roundings), set = 0, k;
+  size_t differing;
+  for (k = 0; k < sizeof words / sizeof *words; k++) {
+    set |= wanted & words[k] ? 1u << k : 0;
+  }
+  if (words_of(set) != wanted || size_of_set(set) != size_of_set(least) ||
+      (set & ~eligible(roundings->kinds)) != 0 || (least & CONTRACT & ~set) != 0) {
+    return 0;
+  }
+  points_keeping(roundings, set, &differing);
+  return differing == 0;
 }
 
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <gemel/text.h>
 #include "core/attrs.h"
 #include "core/error.h"
 #include "passes/engine.h"
@@ -129,11 +130,22 @@ static uint64_t hash_types(const gemel_graph *graph) {
   return hash;
 }
 
+static uint64_t hash_text(const gemel_graph *graph) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  char *text = gemel_print_string(graph, "left", NULL);
+  for (const char *p = text; p != NULL && *p != '\0'; p++) {
+    hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+  }
+  gemel_text_free(text);
+  return hash;
+}
+
 static void describe(gemel__rule_instance *instance) {
   gemel_graph *graph = instance->left;
   instance->dtype =
       gemel_type_dtype(graph->context, gemel_value_type(gemel_graph_output(graph, 0)));
   instance->shapes = hash_types(graph);
+  instance->text = hash_text(graph);
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     int rank = gemel_type_rank(graph->context, gemel_value_type(gemel_graph_input(graph, k)));
     instance->rank = rank > instance->rank ? rank : instance->rank;
@@ -164,15 +176,16 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
 }
 
 /* The left side, if the matcher takes it. */
-static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule, gemel_dtype dtype,
-                             int64_t max_elements, gemel__random *random, gemel__rule_draws *draws,
-                             gemel_error *error) {
+static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
+                             const gemel__rule_wish *wish, gemel__random *random,
+                             gemel__rule_draws *draws, gemel_error *error) {
   gemel__arena arena = {NULL, 0};
   gemel__scene scene = {graph, NULL, &arena, NULL, error};
   gemel__binding binding;
   gemel__ref root;
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = gemel__rule_left(rule, dtype, max_elements, random, &scene, &root, &reason);
+  gemel_status status = gemel__rule_left(rule, wish->dtype, wish->max_elements, wish->empty, random,
+                                         &scene, &root, &reason);
   if (status != GEMEL_OK) {
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s", reason.text);
@@ -187,23 +200,23 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule, 
   return status ? status : gemel_output(gemel__value(graph, root), "y");
 }
 
-gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule, gemel_dtype dtype,
-                              int64_t max_elements, int tries, int fold, gemel__random *random,
+gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
+                              const gemel__rule_wish *wish, gemel__random *random,
                               gemel__rule_instance *instance, gemel__rule_draws *draws,
                               gemel_error *error) {
   gemel_status status = GEMEL_DECLINED;
   memset(instance, 0, sizeof *instance);
-  for (int k = 0; k < tries && status == GEMEL_DECLINED; k++) {
+  for (int k = 0; k < wish->tries && status == GEMEL_DECLINED; k++) {
     gemel__rule_instance_clear(instance);
     instance->left = gemel_graph_new(context, error);
     if (instance->left == NULL) {
       return GEMEL_NO_MEMORY;
     }
     draws->tried++;
-    status = try_left(instance->left, rule, dtype, max_elements, random, draws, error);
+    status = try_left(instance->left, rule, wish, random, draws, error);
     if (status == GEMEL_OK) {
       describe(instance);
-      status = rewrite_instance(instance, rule, fold, draws);
+      status = rewrite_instance(instance, rule, wish->fold, draws);
     }
   }
   if (status != GEMEL_OK) {

@@ -18,6 +18,7 @@ typedef struct gemel__rule_instance {
   gemel_graph *symbolic_left, *symbolic_right;
   gemel_dtype dtype;   /* of the result */
   uint64_t shapes;     /* a hash of the types of the inputs */
+  uint64_t text;       /* and of the left side as text: the same instance has the same */
   int rank;            /* the highest of an input */
   gemel_error problem; /* the engine refuses what the rule makes: its right side has another type */
 } gemel__rule_instance;
@@ -31,11 +32,19 @@ typedef struct gemel__rule_draws {
   char reason[160]; /* of the last that wasn't built */
 } gemel__rule_draws;
 
-/* Draws an instance of RULE, with DTYPE where there is a choice and operands of at most
- * MAX_ELEMENTS, in at most TRIES tries; FOLD: constants are folded while rewriting. GEMEL_DECLINED:
- * none was found. GEMEL_NO_MEMORY. Release with gemel__rule_instance_clear. */
-gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule, gemel_dtype dtype,
-                              int64_t max_elements, int tries, int fold, gemel__random *random,
+/* How an instance is drawn. */
+typedef struct gemel__rule_wish {
+  gemel_dtype dtype;    /* where there is a choice */
+  int64_t max_elements; /* of an operand */
+  int empty;            /* sizes of 0 come often */
+  int fold;             /* constants are folded while rewriting */
+  int tries;
+} gemel__rule_wish;
+
+/* Draws an instance of RULE. GEMEL_DECLINED: none was found. GEMEL_NO_MEMORY. Release with
+ * gemel__rule_instance_clear. */
+gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
+                              const gemel__rule_wish *wish, gemel__random *random,
                               gemel__rule_instance *instance, gemel__rule_draws *draws,
                               gemel_error *error);
 void gemel__rule_instance_clear(gemel__rule_instance *instance);

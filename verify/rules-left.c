@@ -26,6 +26,7 @@ struct left {
   const struct gemel_rule *rule;
   gemel_dtype dtype;
   int64_t max_elements;
+  int empty;
   gemel__random *random;
   gemel__scene *scene;
   gemel_graph *graph;
@@ -252,28 +253,22 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
 
 /* ---- Variables ---- */
 
-/* VALUE + 1. */
-static gemel_value above_zero(struct left *l, gemel_value value) {
-  static const gemel__number one = {.magnitude = 1, .text = "1", .length = 1};
-  gemel_type type = gemel_type_of_shape(
-      l->context, gemel_type_dtype(l->context, gemel_value_type(value)), 0, NULL);
-  gemel_value operands[2] = {value, constant(l, type, &one, 1)};
-  return gemel_is_null(operands[1])
-             ? operands[1]
-             : gemel_apply_at(l->graph, "add", 2, operands, 0, NULL, nowhere);
-}
-
-/* Something of TYPE whose elements have a fact that can be proved. */
+/* Something of TYPE whose elements have a fact that can be proved. The functions are defined
+ * everywhere, and the kind of rounding is no other than a product's, or a rule would be blamed for
+ * what they lack. */
 static gemel_value proved(struct left *l, const char *name, gemel_type type) {
-  static const char *const functions[] = {"exp", "abs", "sqr", "sigmoid"};
+  static const char *const functions[] = {"abs", "sqr"};
   size_t k = gemel__random_below(l->random, sizeof functions / sizeof *functions + 1);
   if (k == sizeof functions / sizeof *functions) {
     return constant(l, type, NULL, 0);
   }
   gemel_value input = gemel_input_at(l->graph, name, type, nowhere);
   gemel_value value = gemel_apply_at(l->graph, functions[k], 1, &input, 0, NULL, nowhere);
-  if (!gemel_is_null(value) && gemel__random_chance(l->random, 1, 2)) { /* not 0 by underflow */
-    value = above_zero(l, value);
+  if (!gemel_is_null(value) &&
+      gemel__random_chance(l->random, 1, 2)) { /* what may be 0 becomes positive */
+    gemel_dtype dtype = gemel_type_dtype(l->context, type);
+    gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, 1, nowhere)};
+    value = gemel_apply_at(l->graph, "maximum", 2, pair, 0, NULL, nowhere);
   }
   return !gemel_is_null(value) && gemel_value_type(value) == type ? value
                                                                   : (gemel_value){NULL, 0, 0};
@@ -509,6 +504,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.op = gemel__op_at(l->context, p->op);
   proposal.dtype = l->dtype;
   proposal.max_elements = l->max_elements;
+  proposal.empty = l->empty;
   proposal.n_inputs = at.first[p->n_operands];
   if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
       (proposal.n_inputs == 0 && p->n_operands > 0)) {
@@ -553,14 +549,15 @@ static void name_result(struct left *l, uint32_t index) {
 }
 
 gemel_status gemel__rule_left(const struct gemel_rule *rule, gemel_dtype dtype,
-                              int64_t max_elements, gemel__random *random, gemel__scene *scene,
-                              gemel__ref *root, gemel_error *error) {
+                              int64_t max_elements, int empty, gemel__random *random,
+                              gemel__scene *scene, gemel__ref *root, gemel_error *error) {
   struct left l;
   gemel_status status = GEMEL_OK;
   memset(&l, 0, sizeof l);
   l.rule = rule;
   l.dtype = dtype;
   l.max_elements = max_elements;
+  l.empty = empty;
   l.random = random;
   l.scene = scene;
   l.graph = scene->graph;

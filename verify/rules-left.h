@@ -8,13 +8,14 @@
 #include "passes/match.h"
 #include "sample/random.h"
 
-/* Builds the left side of RULE in GRAPH, a new one, with random types and attributes, and makes
- * *ROOT its value. Attributes that the left side computes, and those that a condition says (`p ==
+/* Builds the left side of RULE in SCENE's graph, a new one, with random types (EMPTY: sizes of 0
+ * come often) and attributes, and makes *ROOT its value. Attributes that the left side computes,
+ * and those that a condition says (`p ==
  * ...`), are what they must be; other conditions aren't looked at. SCENE is of GRAPH; its arena
  * keeps what is bound. GEMEL_DECLINED (the reason is in ERROR): nothing was found; GEMEL_NO_MEMORY.
  */
 gemel_status gemel__rule_left(const struct gemel_rule *rule, gemel_dtype dtype,
-                              int64_t max_elements, gemel__random *random, gemel__scene *scene,
-                              gemel__ref *root, gemel_error *error);
+                              int64_t max_elements, int empty, gemel__random *random,
+                              gemel__scene *scene, gemel__ref *root, gemel_error *error);
 
 #endif

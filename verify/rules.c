@@ -11,37 +11,10 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "needs.h"
-#include "rules-draw.h"
-#include "run.h"
+#include "rules-report.h"
+#include "rules.h"
 
 enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
-
-/* An instance, and its graphs as the tiers want them. */
-struct example {
-  gemel__rule_instance drawn;
-  gemel__pair pair;
-  int real; /* some input is of a float dtype */
-};
-
-struct proof {
-  gemel__run *run;
-  const gemel_rule *rule;
-  const gemel_rule_info *info;
-  struct example *examples;
-  size_t n, n_shapes, n_symbolic;
-  unsigned ranks, dtypes;
-  gemel__rule_draws draws;
-  /* what was measured */
-  unsigned needs;
-  int improves;
-  size_t worse, compared;
-  int rounds;
-  gemel__roundings roundings;
-  gemel__witness witness[GEMEL_NEEDS_COUNT];
-  gemel__witness rounding; /* some difference by rounding */
-  double before, after;
-};
 
 /* ---- Instances ---- */
 
@@ -55,8 +28,9 @@ static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
 }
 
-static gemel_status add_example(struct proof *p, gemel__rule_instance *drawn, gemel_error *error) {
-  struct example *e = &p->examples[p->n];
+static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
+                                gemel_error *error) {
+  struct gemel__example *e = &p->examples[p->n];
   gemel_status status = GEMEL_OK;
   size_t k;
   e->drawn = *drawn;
@@ -78,23 +52,36 @@ static gemel_status add_example(struct proof *p, gemel__rule_instance *drawn, ge
   return status;
 }
 
+/* 1 if the same instance is there several times: of some rules there are no others. */
+static int has_often(const struct gemel__proof *p, const gemel__rule_instance *drawn) {
+  enum { OFTEN = 6 };
+  size_t k, same = 0;
+  for (k = 0; k < p->n; k++) {
+    same += p->examples[k].drawn.text == drawn->text;
+  }
+  return same >= OFTEN;
+}
+
 /* Draws instances of all dtypes; one of which none is found several times is left alone. */
-static gemel_status collect(struct proof *p, gemel_error *error) {
+static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
   size_t wanted = p->run->options.instances, k;
   size_t missed[GEMEL_DTYPE_COUNT] = {0}, found[GEMEL_DTYPE_COUNT] = {0};
   gemel_status status = GEMEL_OK;
   wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
   for (k = 0; k < 3 * wanted && p->n < wanted && status == GEMEL_OK; k++) {
     gemel_dtype dtype = schedule[k % SCHEDULED];
+    gemel__rule_wish wish = {dtype, ELEMENTS, k % 7 == 6, k % 4 != 3, DRAW_TRIES};
     gemel__rule_instance drawn;
     gemel__random random;
     if (missed[dtype] >= GIVE_UP && found[dtype] == 0) {
       continue;
     }
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
-    status = gemel__rule_draw(p->run->context, p->rule, dtype, ELEMENTS, DRAW_TRIES, k % 4 != 3,
-                              &random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK) {
+    status = gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && has_often(p, &drawn)) {
+      found[dtype]++;
+      gemel__rule_instance_clear(&drawn);
+    } else if (status == GEMEL_OK) {
       found[dtype]++;
       status = add_example(p, &drawn, error);
     } else if (status == GEMEL_DECLINED) {
@@ -107,25 +94,25 @@ static gemel_status collect(struct proof *p, gemel_error *error) {
 
 /* ---- Records ---- */
 
-static void begin(struct proof *p, gemel_record *record, gemel_tier tier) {
+void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier) {
   gemel__record_init(record, p->run, "rule", p->info->name, tier);
   record->declared = p->info->needs;
   record->needs = p->needs;
   record->shapes = p->n_shapes;
 }
 
-static void emit_simple(struct proof *p, gemel_tier tier, gemel_verdict verdict,
+static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict verdict,
                         const char *detail) {
   gemel_record record;
   if (gemel__run_wants(p->run, tier)) {
-    begin(p, &record, tier);
+    gemel__rule_record(p, &record, tier);
     record.verdict = verdict;
     record.detail = detail;
     gemel__record_emit(p->run, &record);
   }
 }
 
-static void emit_from(struct proof *p, int tier, gemel_verdict verdict, const char *detail) {
+static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, const char *detail) {
   for (; tier < GEMEL_TIER_COUNT; tier++) {
     emit_simple(p, (gemel_tier)tier, verdict, detail);
   }
@@ -156,22 +143,27 @@ static void free_values(const gemel__instance *instance, gemel_tensor **values) 
 /* ---- Types ---- */
 
 /* The engine refuses what the rule makes of an instance. */
-static int report_types(struct proof *p) {
+static int report_types(struct gemel__proof *p) {
   size_t k;
   for (k = 0; k < p->n; k++) {
-    const struct example *e = &p->examples[k];
+    const struct gemel__example *e = &p->examples[k];
     if (e->drawn.problem.status != GEMEL_OK) {
       gemel_record record;
       gemel__instance symbolic;
       int with = e->drawn.symbolic_left != NULL;
-      begin(p, &record, GEMEL_TIER_REAL);
+      char *text;
+      gemel__rule_record(p, &record, GEMEL_TIER_REAL);
       record.instances = k + 1;
       record.detail = with ? "the engine refuses the right side (symbolic sizes)"
                            : "the engine refuses the right side";
       memset(&symbolic, 0, sizeof symbolic);
       symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
-      gemel__record_refuted(p->run, &record, with ? &symbolic : &e->pair.a, NULL, NULL, "types",
-                            "a graph of the same type", e->drawn.problem.text, record.seed);
+      text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
+                                   NULL, NULL);
+      record.verdict = GEMEL_REFUTED; /* without a second graph there is nothing to replay */
+      record.counterexample = text != NULL ? text : e->drawn.problem.text;
+      gemel__record_emit(p->run, &record);
+      gemel_text_free(text);
       return 1;
     }
   }
@@ -202,29 +194,118 @@ static gemel_status ask(const gemel__pair *pair, size_t points, uint64_t seed,
   return gemel__decide(&question, answer, error);
 }
 
-/* A difference of the pair at VALUES, which are simplified; PLACE says what it is of. */
-static gemel_status report_values(struct proof *p, gemel_record *record, gemel__pair *pair,
-                                  gemel_tensor ***values, gemel__check check, const char *what,
-                                  uint64_t seed, gemel_error *error) {
-  gemel__random random;
-  gemel__trial trial = {NULL, &random, &pair->b};
-  gemel__outcome outcome;
-  char place[160];
-  gemel_status status;
-  memset(&outcome, 0, sizeof outcome);
-  gemel__random_seed(&random, seed);
-  status = check(&pair->a, *values, &trial, &outcome, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  gemel__shrink(&pair->a, values, GEMEL__FILL_POINTS, check, &trial, NULL, NULL, &outcome, error);
-  snprintf(place, sizeof place, "%s, element %zu", what, outcome.element);
-  gemel__record_refuted(p->run, record, &pair->a, pair->b.graph, *values, place, outcome.expected,
-                        outcome.got, seed);
-  return GEMEL_OK;
+/* How a difference is looked for: CHECK at FILL, of the sides themselves or of their derivatives.
+ */
+struct search {
+  gemel__check check;
+  gemel__fill fill;
+  int gradient;
+  const char *what;
+};
+
+static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error);
+
+struct found {
+  gemel__pair pair;
+  gemel_tensor **values;
+};
+
+static void clear_found(struct found *f) {
+  free_values(&f->pair.a, f->values);
+  gemel__pair_clear(&f->pair);
+  memset(f, 0, sizeof *f);
 }
 
-static gemel_status report_answer(struct proof *p, gemel_record *record, gemel__pair *pair,
+/* 1 if the rule's instance DRAWN shows a difference too. */
+static int shows(const gemel__rule_instance *drawn, const struct search *how, gemel__random *random,
+                 struct found *found) {
+  gemel__pair plain;
+  gemel__outcome outcome;
+  gemel_status status = gemel__pair_draw(&plain, drawn->left, drawn->right, random, NULL);
+  memset(found, 0, sizeof *found);
+  memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK && how->gradient) {
+    status = derive(&plain, &found->pair, NULL);
+    gemel__pair_clear(&plain);
+  } else if (status == GEMEL_OK) {
+    found->pair = plain;
+  }
+  if (status == GEMEL_OK) {
+    gemel__trial trial = {NULL, random, &found->pair.b};
+    status = draw_values(&found->pair.a, how->fill, random, &found->values, NULL);
+    status = status ? status : how->check(&found->pair.a, found->values, &trial, &outcome, NULL);
+  }
+  if (status != GEMEL_OK || !outcome.refuted) {
+    clear_found(found);
+    return 0;
+  }
+  return 1;
+}
+
+/* A difference in an instance as small as can be had; 0: none was found. */
+static int find_smaller(struct gemel__proof *p, const struct search *how, gemel_dtype dtype,
+                        gemel__random *random, struct found *found) {
+  enum { DRAWS = 12 };
+  int64_t most;
+  int k;
+  for (most = 1; most <= 8; most *= 2) {
+    for (k = 0; k < DRAWS; k++) {
+      gemel__rule_wish wish = {dtype, most, k == 0, 1, 10};
+      gemel__rule_instance drawn;
+      gemel__rule_draws draws = {0};
+      int shown = 0;
+      if (gemel__rule_draw(p->run->context, p->rule, &wish, random, &drawn, &draws, NULL) ==
+          GEMEL_OK) {
+        shown = drawn.right != NULL && shows(&drawn, how, random, found);
+        gemel__rule_instance_clear(&drawn);
+      }
+      if (shown) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* A difference of PAIR at VALUES: shown in a smaller instance if there is one, at simple values. */
+static gemel_status report_values(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
+                                  gemel_tensor ***values, const struct search *how, uint64_t seed,
+                                  gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {NULL, &random, NULL};
+  gemel__outcome outcome;
+  struct found found = {*pair, *values};
+  gemel_dtype dtype = pair->a.n_leaves > 0 ? pair->a.leaves[0].dtype : GEMEL_F64;
+  char place[160];
+  int smaller;
+  gemel_status status;
+  gemel__random_seed(&random, seed);
+  smaller = find_smaller(p, how, dtype, &random, &found);
+  if (!smaller) {
+    found.pair = *pair;
+    found.values = *values;
+  }
+  memset(&outcome, 0, sizeof outcome);
+  trial.other = &found.pair.b;
+  status = how->check(&found.pair.a, found.values, &trial, &outcome, error);
+  if (status == GEMEL_OK) {
+    gemel__shrink(&found.pair.a, &found.values, how->fill, how->check, &trial, NULL, NULL, &outcome,
+                  error);
+    snprintf(place, sizeof place, "%s, element %zu", how->what, outcome.element);
+    gemel__rule_refuted(p->run, record, &found.pair, outcome.output, found.values, place,
+                        outcome.expected, outcome.got, seed);
+  }
+  if (smaller) {
+    clear_found(&found);
+  }
+  return status;
+}
+
+static const struct search by_model = {gemel__check_pair, GEMEL__FILL_POINTS, 0, "result"};
+static const struct search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0, "result"};
+static const struct search by_derivative = {gemel__check_pair, GEMEL__FILL_FULL, 1, "derivative"};
+
+static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
                                   gemel__answer *answer, uint64_t seed, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &pair->b};
@@ -236,17 +317,16 @@ static gemel_status report_answer(struct proof *p, gemel_record *record, gemel__
   if (answer->witness != NULL &&
       gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
       outcome.refuted) {
-    return report_values(p, record, pair, &answer->witness, gemel__check_pair, "result", seed,
-                         error);
+    return report_values(p, record, pair, &answer->witness, &by_model, seed, error);
   }
-  gemel__record_refuted(p->run, record, &pair->a, pair->b.graph, answer->witness, "result",
-                        answer->got, answer->expected, seed);
+  gemel__rule_refuted(p->run, record, pair, answer->output, answer->witness, "result", answer->got,
+                      answer->expected, seed);
   return GEMEL_OK;
 }
 
 /* Instances of which both models weren't asked: at one random point. */
-static gemel_status spot_check(struct proof *p, struct example *e, size_t k, gemel_record *record,
-                               int *refuted, gemel_error *error) {
+static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e, size_t k,
+                               gemel_record *record, int *refuted, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &e->pair.b};
   gemel__outcome outcome;
@@ -261,15 +341,15 @@ static gemel_status spot_check(struct proof *p, struct example *e, size_t k, gem
     record->how = "samples";
     record->detail = "the sides aren't equal";
     record->instances = k + 1;
-    status = report_values(p, record, &e->pair, &values, gemel__check_pair, "result",
-                           gemel__random_bits(&random), error);
+    status =
+        report_values(p, record, &e->pair, &values, &by_model, gemel__random_bits(&random), error);
   }
   free_values(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
 /* The K-th question: on an instance as it was drawn, or with its symbols at other sizes. */
-static gemel_status pair_of(const struct example *e, int symbolic, gemel__random *random,
+static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel__random *random,
                             gemel__pair *pair, gemel_error *error) {
   return symbolic && e->drawn.symbolic_right != NULL
              ? gemel__pair_draw(pair, e->drawn.symbolic_left, e->drawn.symbolic_right, random,
@@ -277,8 +357,8 @@ static gemel_status pair_of(const struct example *e, int symbolic, gemel__random
              : gemel__pair_draw(pair, e->drawn.left, e->drawn.right, random, error);
 }
 
-static gemel_status tier_real(struct proof *p, int *refuted, gemel_error *error) {
-  enum { ASKED = 12 };
+static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
+  enum { ASKED = 8 };
   gemel_record record;
   gemel__answer total;
   gemel_status status = GEMEL_OK;
@@ -288,7 +368,7 @@ static gemel_status tier_real(struct proof *p, int *refuted, gemel_error *error)
   memset(&total, 0, sizeof total);
   total.how = "";
   gemel__sites_init(&total.sites);
-  begin(p, &record, GEMEL_TIER_REAL);
+  gemel__rule_record(p, &record, GEMEL_TIER_REAL);
   for (k = 0; k < p->n && status == GEMEL_OK && !*refuted; k++) {
     gemel__random random;
     gemel__pair pair;
@@ -341,8 +421,8 @@ static gemel_status tier_real(struct proof *p, int *refuted, gemel_error *error)
 /* ---- Tiers integer and float ---- */
 
 /* Both sides at the same values, in integer dtypes: bit for bit. */
-static gemel_status compare_bits(struct proof *p, struct example *e, gemel__random *random,
-                                 gemel_record *record, gemel_error *error) {
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e,
+                                 gemel__random *random, gemel_record *record, gemel_error *error) {
   gemel_tensor **values = NULL;
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
@@ -354,23 +434,22 @@ static gemel_status compare_bits(struct proof *p, struct example *e, gemel__rand
   record->elements += outcome.compared;
   if (status == GEMEL_OK && outcome.refuted) {
     record->detail = "in an integer dtype each bit counts";
-    status = report_values(p, record, &e->pair, &values, gemel__check_contrast, "result",
-                           record->seed, error);
+    status = report_values(p, record, &e->pair, &values, &by_bits, record->seed, error);
   }
   free_values(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
 }
 
-static gemel_status tier_integer(struct proof *p, gemel_error *error) {
+static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   enum { FILLS = 3 };
   gemel_record record;
   gemel_status status = GEMEL_OK;
   size_t k;
   double started = gemel__clock();
-  begin(p, &record, GEMEL_TIER_INTEGER);
+  gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
   record.how = "bits";
   for (k = 0; k < FILLS * p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
-    struct example *e = &p->examples[k / FILLS];
+    struct gemel__example *e = &p->examples[k / FILLS];
     gemel__random random;
     if (e->real) {
       continue;
@@ -390,7 +469,7 @@ static gemel_status tier_integer(struct proof *p, gemel_error *error) {
 }
 
 /* One side against its reference, by its own bound. */
-static gemel_status hold_side(struct proof *p, const gemel__instance *side, int right,
+static gemel_status hold_side(struct gemel__proof *p, const gemel__instance *side, int right,
                               gemel_tensor *const *values, gemel__random *random,
                               gemel_record *record, gemel__outcome *total, gemel_error *error) {
   gemel__trial trial = {NULL, random, NULL};
@@ -413,7 +492,7 @@ static gemel_status hold_side(struct proof *p, const gemel__instance *side, int 
   return status;
 }
 
-static gemel_status tier_float(struct proof *p, gemel_error *error) {
+static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   gemel__outcome total;
   gemel_status status = GEMEL_OK;
@@ -421,10 +500,10 @@ static gemel_status tier_float(struct proof *p, gemel_error *error) {
   size_t k;
   double started = gemel__clock();
   memset(&total, 0, sizeof total);
-  begin(p, &record, GEMEL_TIER_FLOAT);
+  gemel__rule_record(p, &record, GEMEL_TIER_FLOAT);
   record.how = "bound";
   for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
-    struct example *e = &p->examples[k];
+    struct gemel__example *e = &p->examples[k];
     gemel_tensor **values = NULL;
     gemel__random random;
     int side;
@@ -468,7 +547,7 @@ static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel
 }
 
 /* The derivatives of both sides at random points, of which none lies on a kink. */
-static gemel_status compare_gradients(struct proof *p, const gemel__pair *pair,
+static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair *pair,
                                       gemel__random *random, gemel_record *record,
                                       gemel_error *error) {
   gemel__pair gradient;
@@ -485,8 +564,7 @@ static gemel_status compare_gradients(struct proof *p, const gemel__pair *pair,
   }
   if (status == GEMEL_OK && outcome.refuted) {
     record->detail = "the derivatives of both sides differ";
-    status =
-        report_values(p, record, &gradient, &values, gemel__check_pair, "derivative", seed, error);
+    status = report_values(p, record, &gradient, &values, &by_derivative, seed, error);
   }
   record->instances += status == GEMEL_OK;
   free_values(&gradient.a, values);
@@ -496,12 +574,12 @@ static gemel_status compare_gradients(struct proof *p, const gemel__pair *pair,
              : status;
 }
 
-static gemel_status tier_gradient(struct proof *p, gemel_error *error) {
+static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   gemel_status status = GEMEL_OK;
   size_t k;
   double started = gemel__clock();
-  begin(p, &record, GEMEL_TIER_GRADIENT);
+  gemel__rule_record(p, &record, GEMEL_TIER_GRADIENT);
   record.how = "samples";
   for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     gemel__random random;
@@ -520,143 +598,9 @@ static gemel_status tier_gradient(struct proof *p, gemel_error *error) {
   return status;
 }
 
-/* ---- Tier special: what is given up ---- */
-
-static const unsigned rounding_words =
-    GEMEL__NEED(CONTRACT) | GEMEL__NEED(ARCP) | GEMEL__NEED(AFN) | GEMEL__NEED(REASSOC);
-
-/* Takes what one instance showed. */
-static void take_needs(struct proof *p, gemel__needs *needs) {
-  size_t k;
-  p->compared += needs->compared;
-  p->worse += needs->worse;
-  p->improves |= needs->improves;
-  p->needs |= needs->needs & ~rounding_words;
-  if (needs->rounds) {
-    p->rounds = 1;
-    gemel__roundings_add(&p->roundings, &needs->roundings);
-  }
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
-    gemel__witness *into =
-        rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
-    if (needs->witness[k].values != NULL && into->values == NULL) {
-      *into = needs->witness[k];
-      memset(&needs->witness[k], 0, sizeof needs->witness[k]);
-    }
-  }
-}
-
-static gemel_status measure(struct proof *p, gemel_error *error) {
-  enum { POINTS = 12, ENOUGH = 12 };
-  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
-  gemel_status status = GEMEL_OK;
-  size_t k, measured = 0;
-  for (k = 0; k < p->n && status == GEMEL_OK; k++) {
-    gemel__needs needs;
-    gemel__random random;
-    if (!p->examples[k].real) {
-      continue;
-    }
-    if (measured >= ENOUGH && p->needs == declared &&
-        (p->improves || !(p->info->needs & GEMEL__NEED(IMPROVES)))) {
-      break;
-    }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
-    status = gemel__needs_measure(p->examples[k].drawn.left, p->examples[k].drawn.right,
-                                  gemel__random_bits(&random), POINTS, &needs, error);
-    if (status == GEMEL_OK) {
-      take_needs(p, &needs);
-      measured++;
-    }
-    if (p->rounds) {
-      p->needs = (p->needs & ~rounding_words) | gemel__roundings_words(&p->roundings);
-    }
-    gemel__needs_clear(&needs);
-  }
-  return status;
-}
-
-/* A word that was measured but not declared. */
-static void report_undeclared(struct proof *p, gemel_record *record, unsigned extra) {
-  gemel__witness *witness = NULL;
-  char words[100], measured[100], detail[300], place[160];
-  size_t word = 0;
-  while (!(extra >> word & 1)) {
-    word++;
-  }
-  witness = p->witness[word].values != NULL ? &p->witness[word] : NULL;
-  if (witness == NULL && (rounding_words >> word & 1) && p->rounding.values != NULL) {
-    witness = &p->rounding;
-  }
-  gemel__needs_text(extra, words, sizeof words);
-  gemel__needs_text(p->needs, measured, sizeof measured);
-  snprintf(detail, sizeof detail, "gives up %s, which `needs` doesn't say (measured: %s)", words,
-           measured);
-  record->detail = detail;
-  if (witness == NULL) {
-    record->verdict = GEMEL_REFUTED;
-    record->counterexample = detail;
-    gemel__record_emit(p->run, record);
-    return;
-  }
-  gemel__needs_text(1u << word, words, sizeof words);
-  snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
-  gemel__record_refuted(p->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
-                        place, witness->left, witness->right, record->seed);
-}
-
-static void report_idle(struct proof *p, gemel_record *record, unsigned idle) {
-  char words[100], measured[100], detail[300];
-  gemel__needs_text(idle, words, sizeof words);
-  gemel__needs_text(p->needs, measured, sizeof measured);
-  snprintf(detail, sizeof detail, "idle: %s; measured over %zu results: %s", words, p->compared,
-           p->needs == 0 ? "bitwise equal" : measured);
-  record->verdict = GEMEL_REFUTED;
-  record->detail = detail;
-  record->counterexample = detail;
-  gemel__record_emit(p->run, record);
-}
-
-static gemel_status tier_special(struct proof *p, gemel_error *error) {
-  gemel_record record;
-  char words[100], detail[300];
-  double started = gemel__clock();
-  unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
-  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
-  gemel_status status = measure(p, error);
-  unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
-  begin(p, &record, GEMEL_TIER_SPECIAL);
-  record.seconds = gemel__clock() - started;
-  record.instances = p->n;
-  record.elements = p->compared;
-  record.how = "bits";
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  if ((p->needs & ~declared) != 0) {
-    report_undeclared(p, &record, p->needs & ~declared);
-  } else if (idle != 0) {
-    report_idle(p, &record, idle);
-  } else {
-    gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
-    snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",
-             p->needs == 0 && p->improves ? ", improves"
-             : p->needs == 0              ? ""
-                                          : words);
-    record.detail = detail;
-    record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
-    if (p->compared == 0) {
-      record.how = "";
-      record.detail = "the rule isn't for float dtypes; class: bitwise";
-    }
-    gemel__record_emit(p->run, &record);
-  }
-  return GEMEL_OK;
-}
-
 /* ---- A rule ---- */
 
-static gemel_status all_tiers(struct proof *p, gemel_error *error) {
+static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
   int refuted = 0;
   gemel_status status = GEMEL_OK;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
@@ -676,12 +620,12 @@ static gemel_status all_tiers(struct proof *p, gemel_error *error) {
     status = tier_gradient(p, error);
   }
   if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
-    status = tier_special(p, error);
+    status = gemel__rule_class(p, error);
   }
   return status;
 }
 
-static void no_instance(struct proof *p) {
+static void no_instance(struct gemel__proof *p) {
   char detail[400];
   const gemel__rule_draws *d = &p->draws;
   snprintf(detail, sizeof detail,
@@ -692,7 +636,7 @@ static void no_instance(struct proof *p) {
   emit_from(p, 0, GEMEL_UNINFORMATIVE, detail);
 }
 
-static void clear_proof(struct proof *p) {
+static void clear_proof(struct gemel__proof *p) {
   size_t k;
   for (k = 0; k < p->n; k++) {
     gemel__rule_instance_clear(&p->examples[k].drawn);
@@ -706,7 +650,7 @@ static void clear_proof(struct proof *p) {
 }
 
 static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_error *error) {
-  struct proof p;
+  struct gemel__proof p;
   gemel_status status;
   memset(&p, 0, sizeof p);
   p.run = run;
@@ -717,7 +661,7 @@ static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_e
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {
-    emit_from(&p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "the types differ");
+    emit_from(&p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "the engine refuses the right side");
   } else if (status == GEMEL_OK) {
     status = all_tiers(&p, error);
   }

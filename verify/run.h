@@ -67,8 +67,8 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
                            void *user, gemel__outcome *outcome, gemel_error *error);
 
 /* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
- * and what came (of a pair: what the first and the second gave). Freed with gemel_text_free; NULL
- * when memory is out. VALUES and OTHER may be NULL. */
+ * and what came (of a pair: what the first and the second gave; EXPECTED NULL: PLACE says it all).
+ * Freed with gemel_text_free; NULL when memory is out. VALUES and OTHER may be NULL. */
 char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
                             gemel_tensor *const *values, const char *place, const char *expected,
                             const char *got);

@@ -116,7 +116,9 @@ static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, 
   } else if (dtype == GEMEL_U64) {
     memcpy(&u, data, sizeof u);
     gemel__buffer_format(b, " %llu", (unsigned long long)u);
-  } else if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && exactly) {
+  } else if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+    gemel__buffer_format(b, " %.0f", gemel__decode(dtype, data));
+  } else if (exactly) {
     gemel__buffer_format(b, " %a", gemel__decode(dtype, data));
   } else {
     gemel__buffer_format(b, " %.9g", gemel__decode(dtype, data));
@@ -166,9 +168,13 @@ char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *
         format_input(&b, instance, k, values[k], 16, 0);
       }
     }
-    gemel__buffer_format(
-        &b, other != NULL ? "# %s: first %s, second %s\n" : "# %s: expected %s, got %s\n", place,
-        expected, got);
+    if (expected == NULL) {
+      gemel__buffer_format(&b, "# %s\n", place);
+    } else {
+      gemel__buffer_format(
+          &b, other != NULL ? "# %s: first %s, second %s\n" : "# %s: expected %s, got %s\n", place,
+          expected, got);
+    }
     if (round == 0 && gemel__buffer_allocate(&b) != 0) {
       return NULL;
     }

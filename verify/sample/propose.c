@@ -123,7 +123,7 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->op = p->op;
   d->dtype = p->dtype;
   d->max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
-  d->zeros = gemel__one_in(d, 6);
+  d->zeros = gemel__one_in(d, 6) || p->empty;
   d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);
   d->n_inputs = input_count(p);
   for (size_t k = 0; k < d->n_inputs && status == GEMEL_OK; k++) {

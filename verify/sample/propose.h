@@ -26,6 +26,7 @@ typedef struct gemel__proposal {
   gemel_dtype dtype;    /* of what is drawn, where there is a choice */
   int max_rank;         /* of what is drawn; 0: 3, now and then 4 */
   int64_t max_elements; /* of each operand that is drawn; 0: 256 */
+  int empty;            /* 1: sizes of 0 come often; else in every sixth proposal */
   size_t n_inputs; /* 0: the least that the operation takes, 1 to 4 where it takes any number */
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
   unsigned char known_input[GEMEL__PROPOSAL_INPUTS];

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The class of a rule: what its instances give up (needs.c), put together, and held against what it
+ * declares. A word that a single instance shows is given up; what kind of rounding it is, the
+ * points of all instances tell together; a word that no instance shows is idle.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "rules-report.h"
+#include "rules.h"
+
+/* ---- Tier special: what is given up ---- */
+
+static const unsigned rounding_words =
+    GEMEL__NEED(CONTRACT) | GEMEL__NEED(ARCP) | GEMEL__NEED(AFN) | GEMEL__NEED(REASSOC);
+
+/* Takes what one instance showed. */
+static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
+  size_t k;
+  p->compared += needs->compared;
+  p->worse += needs->worse;
+  p->improves |= needs->improves;
+  p->needs |= needs->needs & ~rounding_words;
+  if (needs->rounds) {
+    p->rounds++;
+    gemel__roundings_add(&p->roundings, &needs->roundings);
+    p->needs = (p->needs & ~rounding_words) |
+               (gemel__roundings_agree(&p->roundings, p->info->needs & rounding_words)
+                    ? p->info->needs & rounding_words
+                    : gemel__roundings_words(&p->roundings));
+  }
+  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    gemel__witness *into =
+        rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
+    if (needs->witness[k].values != NULL && into->values == NULL) {
+      *into = needs->witness[k];
+      memset(&needs->witness[k], 0, sizeof needs->witness[k]);
+    }
+  }
+}
+
+static int declares(const struct gemel__proof *p, unsigned word) {
+  return (p->info->needs & word) != 0;
+}
+
+/* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
+static int heard_enough(const struct gemel__proof *p, size_t measured) {
+  enum { ENOUGH = 32, FEW = 6 };
+  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
+  unsigned extra = p->needs & ~declared & ~rounding_words;
+  int improves = !declares(p, GEMEL__NEED(IMPROVES)) || p->improves;
+  return (measured >= FEW && extra != 0) ||
+         (measured >= ENOUGH && p->needs == declared && improves);
+}
+
+/* The kind of rounding, and whether the right side improves, take long: some instances are enough.
+ */
+static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
+  enum { POINTS = 12, ROUNDING = 40, ROUNDED = 8, IMPROVED = 6, MOST = 64 };
+  gemel_status status = GEMEL_OK;
+  size_t k, measured = 0;
+  for (k = 0; k < p->n && status == GEMEL_OK && measured < MOST && !heard_enough(p, measured);
+       k++) {
+    const struct gemel__example *e = &p->examples[k];
+    gemel__needs needs;
+    gemel__random random;
+    gemel__needs_plan plan = {POINTS, p->rounds < ROUNDED ? ROUNDING : 0, 0};
+    plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
+    if (!e->real) {
+      continue;
+    }
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
+    status = gemel__needs_measure(e->drawn.left, e->drawn.right, gemel__random_bits(&random), &plan,
+                                  &needs, error);
+    if (status == GEMEL_OK) {
+      take_needs(p, &needs);
+      measured += needs.compared > 0;
+    }
+    gemel__needs_clear(&needs);
+  }
+  return status;
+}
+
+/* The witness of a word that isn't of rounding, in a smaller instance if there is one. */
+static void find_smaller_witness(struct gemel__proof *p, size_t word) {
+  enum { DRAWS = 30 };
+  const gemel__needs_plan plan = {24, 0, 0};
+  gemel__witness *witness = &p->witness[word];
+  gemel__random random;
+  size_t k;
+  int found = rounding_words >> word & 1 || witness->values == NULL;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
+  for (k = 0; k < DRAWS && !found; k++) {
+    gemel__rule_wish wish = {witness->pair.a.leaves[0].dtype, (int64_t)1 << k / 10, k % 10 == 0, 1,
+                             10};
+    gemel__rule_instance drawn;
+    gemel__rule_draws draws = {0};
+    gemel__needs needs;
+    if (gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &draws, NULL) !=
+        GEMEL_OK) {
+      continue;
+    }
+    if (drawn.right != NULL &&
+        gemel__needs_measure(drawn.left, drawn.right, gemel__random_bits(&random), &plan, &needs,
+                             NULL) == GEMEL_OK) {
+      found = needs.witness[word].values != NULL;
+      if (found) {
+        gemel__witness_clear(witness);
+        *witness = needs.witness[word];
+        memset(&needs.witness[word], 0, sizeof *witness);
+      }
+      gemel__needs_clear(&needs);
+    }
+    gemel__rule_instance_clear(&drawn);
+  }
+}
+
+/* A word that was measured but not declared. */
+static void report_undeclared(struct gemel__proof *p, gemel_record *record, unsigned extra) {
+  gemel__witness *witness = NULL;
+  char words[100], measured[100], detail[300], place[160];
+  size_t word = 0;
+  while (!(extra >> word & 1)) {
+    word++;
+  }
+  find_smaller_witness(p, word);
+  witness = p->witness[word].values != NULL ? &p->witness[word] : NULL;
+  if (witness == NULL && (rounding_words >> word & 1) && p->rounding.values != NULL) {
+    witness = &p->rounding;
+  }
+  gemel__needs_text(extra, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail, "gives up %s, which `needs` doesn't say (measured: %s)", words,
+           measured);
+  record->detail = detail;
+  if (witness == NULL) {
+    record->verdict = GEMEL_REFUTED;
+    record->counterexample = detail;
+    gemel__record_emit(p->run, record);
+    return;
+  }
+  gemel__needs_text(1u << word, words, sizeof words);
+  snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
+  gemel__rule_refuted(p->run, record, &witness->pair, witness->output, witness->values, place,
+                      witness->left, witness->right, record->seed);
+}
+
+static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned idle) {
+  char words[100], measured[100], detail[300];
+  gemel__needs_text(idle, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail, "idle: %s; measured over %zu results: %s", words, p->compared,
+           p->needs == 0 ? "bitwise equal" : measured);
+  record->verdict = GEMEL_REFUTED;
+  record->detail = detail;
+  record->counterexample = detail;
+  gemel__record_emit(p->run, record);
+}
+
+gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
+  gemel_record record;
+  char words[100], detail[300];
+  double started = gemel__clock();
+  unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
+  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
+  gemel_status status = measure(p, error);
+  unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
+  gemel__rule_record(p, &record, GEMEL_TIER_SPECIAL);
+  record.seconds = gemel__clock() - started;
+  record.instances = p->n;
+  record.elements = p->compared;
+  record.how = "bits";
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if ((p->needs & ~declared) != 0) {
+    report_undeclared(p, &record, p->needs & ~declared);
+  } else if (idle != 0) {
+    report_idle(p, &record, idle);
+  } else {
+    gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
+    snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",
+             p->needs == 0 && p->improves ? ", improves"
+             : p->needs == 0              ? ""
+                                          : words);
+    record.detail = detail;
+    record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    if (p->compared == 0) {
+      record.how = "";
+      record.detail = "the rule isn't for float dtypes; class: bitwise";
+    }
+    gemel__record_emit(p->run, &record);
+  }
+  return GEMEL_OK;
+}

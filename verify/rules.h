@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rule on trial: its instances, and what was found so far.
+ */
+#ifndef GEMEL__VERIFY_RULES_H
+#define GEMEL__VERIFY_RULES_H
+
+#include "needs.h"
+#include "rules-draw.h"
+#include "run.h"
+
+/* An instance, and its graphs as the tiers want them. */
+struct gemel__example {
+  gemel__rule_instance drawn;
+  gemel__pair pair;
+  int real; /* some input is of a float dtype */
+};
+
+struct gemel__proof {
+  gemel__run *run;
+  const gemel_rule *rule;
+  const gemel_rule_info *info;
+  struct gemel__example *examples;
+  size_t n, n_shapes, n_symbolic;
+  unsigned ranks, dtypes;
+  gemel__rule_draws draws;
+  /* what was measured */
+  unsigned needs;
+  int improves;
+  size_t worse, compared;
+  size_t rounds; /* instances whose sides differ by rounding */
+  gemel__roundings roundings;
+  gemel__witness witness[GEMEL_NEEDS_COUNT];
+  gemel__witness rounding; /* some difference by rounding */
+  double before, after;
+};
+
+/* Fills in what all records of the rule have in common. */
+void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
+
+/* Tier special: what does the rule give up, and is that what it declares? (rules-class.c) */
+gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error);
+
+#endif
