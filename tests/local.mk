@@ -89,12 +89,14 @@ endif
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 EXTRA_DIST += %reldir%/t-adding.sh
+EXTRA_DIST += %reldir%/t-catalogue.sh
 EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-command.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-bench.sh
+TESTS += %reldir%/t-catalogue.sh
 TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-newrule.sh
 

@@ -268,6 +268,21 @@ gemel_status gemel__function_abs(gemel__termcall *call) {
   return status ? status : combine(call, GEMEL__MAX, &call->x[0], &negative);
 }
 
+/* Of integers, 0 is none, and the least one is -2^63. */
+gemel_status gemel__function_power_of_two(gemel__termcall *call) {
+  int exponent;
+  double real;
+  if (!real_of(&call->x[0], &real)) {
+    return GEMEL_DECLINED;
+  }
+  if (!any_real(call)) {
+    uint64_t bits = (uint64_t)call->x[0].list[0].value;
+    bits = call->x[0].list[0].value < 0 ? 0 - bits : bits;
+    return gemel__give_truth(call, bits != 0 && (bits & (bits - 1)) == 0);
+  }
+  return gemel__give_truth(call, fabs(frexp(real, &exponent)) == 0.5);
+}
+
 /* ---- Comparisons ---- */
 
 typedef enum comparison { EQ, LT, LE } comparison;
