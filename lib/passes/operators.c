@@ -270,17 +270,17 @@ gemel_status gemel__function_abs(gemel__termcall *call) {
 
 /* Of integers, 0 is none, and the least one is -2^63. */
 gemel_status gemel__function_power_of_two(gemel__termcall *call) {
+  const gemel__term *x = &call->x[0];
   int exponent;
-  double real;
-  if (!real_of(&call->x[0], &real)) {
+  if (x->kind == GEMEL__TERM_REAL) {
+    return gemel__give_truth(call, fabs(frexp(x->u.real, &exponent)) == 0.5);
+  }
+  if (!gemel__is_integer(x)) {
     return GEMEL_DECLINED;
   }
-  if (!any_real(call)) {
-    uint64_t bits = (uint64_t)call->x[0].list[0].value;
-    bits = call->x[0].list[0].value < 0 ? 0 - bits : bits;
-    return gemel__give_truth(call, bits != 0 && (bits & (bits - 1)) == 0);
-  }
-  return gemel__give_truth(call, fabs(frexp(real, &exponent)) == 0.5);
+  uint64_t bits = (uint64_t)x->list[0].value;
+  bits = x->list[0].value < 0 ? 0 - bits : bits;
+  return gemel__give_truth(call, bits != 0 && (bits & (bits - 1)) == 0);
 }
 
 /* ---- Comparisons ---- */
