@@ -35,6 +35,7 @@ library_tests += %reldir%/t-scale
 
 verify_tests =
 verify_tests += %reldir%/t-bound
+verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-model

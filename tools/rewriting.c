@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tool.h"
+#ifdef HAVE_VERIFY
+#include <gemel/verify.h>
+#endif
 
 static int read_mode(const char *text, gemel_rewrite_options *o) {
   int k = 0;
@@ -73,6 +76,20 @@ static int read_rules(gemel__rewriting *r, gemel_context *context, const gemel__
   return GEMEL__GOOD;
 }
 
+/* Certifying takes the harness. */
+static int read_certify(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
+  r->options.certify = gemel__arg_set(args, "certify");
+#ifdef HAVE_VERIFY
+  gemel_error error;
+  if (r->options.certify && gemel_certify_enable(context, 1, &error) != GEMEL_OK) {
+    return gemel__complain_error(NULL, &error);
+  }
+#else
+  (void)context;
+#endif
+  return GEMEL__GOOD;
+}
+
 int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
   memset(r, 0, sizeof *r);
   r->options.size = sizeof r->options;
@@ -82,7 +99,7 @@ int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gem
       read_fastmath(gemel__arg(args, "fastmath"), &r->options) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  return read_rules(r, context, args);
+  return read_certify(r, context, args) == GEMEL__GOOD ? read_rules(r, context, args) : GEMEL__BAD;
 }
 
 void gemel__rewriting_clear(gemel__rewriting *r) {

@@ -20,6 +20,7 @@ enum {
 /* Defaults that the environment variable GEMEL_FLAGS may set. X(name, summary). An option of the
  * same name takes its default from there. */
 #define GEMEL__FLAG_TABLE(X)                                                                       \
+  X(certify, "1: every rewrite that is applied is checked")                                        \
   X(deterministic, "1: results that don't depend on the number of threads")                        \
   X(exclude, "rewrites that are left out, with : between them")                                    \
   X(fastmath, "what rewriting may give up: none, default, all or words with : between them")       \
@@ -112,7 +113,7 @@ int gemel__arg_seed(const gemel__args *args, uint64_t *seed);
       {"fastmath", 'f', "WORDS",                                                                   \
        "what may be given up: none, default, all, or words such as reassoc,nsz (default: "         \
        "default)"},                                                                                \
-  {                                                                                                \
+      {"certify", 0, NULL, "check every rewrite that is applied, and stop at one that's wrong"}, { \
     "rules", 'r', "F", "rules from F, beside gemel's own; may be given more than once"             \
   }
 

@@ -155,6 +155,18 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
   return gemel_graph_error(graph)->status;
 }
 
+/* Gives sizes to symbols that no input has, but the type of another node (what is broadcast to N
+ * needn't come from an N). */
+static void add_symbols(const gemel_graph *from, struct sizes *s) {
+  gemel_error ignored;
+  size_t k;
+  for (k = 0; k < from->n_nodes; k++) {
+    if (gemel__has_output(from, (uint32_t)k, 0)) {
+      concrete(s, gemel__node_type(from, (uint32_t)k, 0), &ignored);
+    }
+  }
+}
+
 /* Inputs in the order of ORDER's, outputs likewise. */
 static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
                                struct sizes *s, gemel_value *inputs, gemel_value *outputs,
@@ -171,6 +183,7 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
     inputs[at] = gemel_input(into, name, type);
   }
   status = graph_status(into, error);
+  add_symbols(from, s);
   if (status == GEMEL_OK) {
     gemel_dim sizes[MAX_SYMBOLS];
     for (k = 0; k < s->n; k++) {

@@ -32,6 +32,9 @@ static void destroy(gemel_context *context) {
   if (context->rules != NULL) {
     context->release_rules(context->rules);
   }
+  if (context->certifier != NULL) {
+    context->release_certifier(context->certifier);
+  }
   for (k = 1; k < context->attrs.count; k++) {
     gemel__attrs_release((struct gemel__attrs *)gemel__attrs_at(context, k));
   }

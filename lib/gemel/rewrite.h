@@ -146,7 +146,7 @@ typedef struct gemel_rewrite_options {
   const gemel_rules *const *rules; /* N_RULES sets, beside gemel's own */
   size_t n_rules;
   int without_builtin;    /* gemel's own rules and passes are not used */
-  int certify;            /* check every application: needs libgemel-verify */
+  int certify;            /* check every application: needs gemel_certify_enable */
   gemel_profile *profile; /* filled in, if not NULL */
 } gemel_rewrite_options;
 

@@ -66,6 +66,7 @@ struct frame {
   size_t values; /* first in the stack of values: one for each node of the right side */
   size_t terms;  /* first in the stack of terms: one for each variable */
   gemel__ref before;
+  gemel__ref bare, mended; /* as in gemel__application */
   gemel_location where;
 };
 
@@ -93,8 +94,8 @@ struct engine {
   size_t n_fates, fate_capacity, use_capacity;
   struct frame *frames;
   size_t n_frames, frame_capacity;
-  gemel__ref *values;
-  size_t n_values, value_capacity;
+  gemel__ref *values, *made; /* MADE: what VALUES were before they were settled */
+  size_t n_values, value_capacity, made_capacity;
   gemel__term *terms;
   size_t n_terms, term_capacity;
   gemel__arena arena;
@@ -295,6 +296,7 @@ static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
   if (gemel__grow(&e->frames, &e->frame_capacity, e->n_frames + 1, sizeof *e->frames) ||
       gemel__grow(&e->values, &e->value_capacity, e->n_values + rule->right.count,
                   sizeof *e->values) ||
+      gemel__grow(&e->made, &e->made_capacity, e->n_values + rule->right.count, sizeof *e->made) ||
       gemel__grow(&e->terms, &e->term_capacity, e->n_terms + rule->n_variables + 1,
                   sizeof *e->terms)) {
     return no_memory(e);
@@ -311,6 +313,7 @@ static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
   f->values = e->n_values;
   f->terms = e->n_terms;
   f->before = before;
+  f->mended.node = GEMEL__NOT_MENDED;
   f->where = where;
   memcpy(e->terms + e->n_terms, binding->terms, rule->n_variables * sizeof *e->terms);
   e->n_values += rule->right.count;
@@ -417,6 +420,10 @@ static gemel_status fold(struct engine *e, gemel__ref value, gemel__ref *by) {
   }
   e->options->folded++;
   e->fates[by->node].state = SETTLED;
+  if (e->options->witness != NULL) {
+    gemel__application a = {.graph = e->to, .before = value, .after = *by};
+    return e->options->witness(e->options->user, &a, e->error);
+  }
   return GEMEL_OK;
 }
 
@@ -497,8 +504,10 @@ static gemel_status repair(struct engine *e, struct frame *f, gemel__ref *value,
   if (gemel_is_null(made)) {
     return ill_typed(e, rule);
   }
+  f->bare = *value;
   value->node = made.node;
   value->output = made.output;
+  f->mended = *value;
   f->repaired = 1;
   *finished = 0;
   return GEMEL_OK;
@@ -541,7 +550,22 @@ static gemel_status make(struct engine *e, struct frame *f, gemel__ref *value) {
     return no_memory(e);
   }
   e->uses[value->node]++;
+  e->made[f->values + f->next] = *value;
   return status;
+}
+
+static gemel_status testify(const struct engine *e, const struct frame *f, gemel__ref after) {
+  gemel__application a = {.rule = rule_of(f),
+                          .order = f->candidate->order,
+                          .graph = e->to,
+                          .before = f->before,
+                          .after = after,
+                          .terms = e->terms + f->terms,
+                          .made = e->made + f->values,
+                          .values = e->values + f->values,
+                          .bare = f->bare,
+                          .mended = f->mended};
+  return e->options->witness(e->options->user, &a, e->error);
 }
 
 /* The topmost frame is done, with VALUE as its result. */
@@ -551,7 +575,7 @@ static gemel_status finish(struct engine *e, gemel__ref value) {
   e->fates[f->before.node].state = REPLACED;
   e->fates[f->before.node].by = value;
   if (e->options->witness != NULL) {
-    status = e->options->witness(e->options->user, rule_of(f), e->to, f->before, value, e->error);
+    status = testify(e, f, value);
   }
   e->n_values = f->values;
   e->n_terms = f->terms;
@@ -755,6 +779,7 @@ static void release(struct engine *e) {
   gemel__free(e->uses, e->use_capacity * sizeof *e->uses);
   gemel__free(e->frames, e->frame_capacity * sizeof *e->frames);
   gemel__free(e->values, e->value_capacity * sizeof *e->values);
+  gemel__free(e->made, e->made_capacity * sizeof *e->made);
   gemel__free(e->terms, e->term_capacity * sizeof *e->terms);
   gemel__free(e->operands, e->operand_capacity * sizeof *e->operands);
   gemel__arena_clear(&e->arena);

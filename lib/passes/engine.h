@@ -8,11 +8,35 @@
 
 #include "passes/select.h"
 
-/* What watches each application of a rule, with the matched value still in the graph: for certified
- * compilation. Not GEMEL_OK: stop. */
-typedef gemel_status (*gemel__witness)(void *user, const struct gemel_rule *rule,
-                                       const gemel_graph *graph, gemel__ref before,
-                                       gemel__ref after, gemel_error *error);
+/* One application of a rule, with everything it touched still in the graph. MADE are the operations
+ * of the right side, by its nodes, as the template made them, before they were rewritten in turn;
+ * VALUES what those became (each by applications that were witnessed before), which is what the
+ * operations after them are applied to. Where the right side's own result is a smaller shape than
+ * BEFORE, or a literal, BARE is that result and MENDED its broadcast. Without a rule: a constant
+ * AFTER was computed for BEFORE. */
+typedef struct gemel__application {
+  const struct gemel_rule *rule; /* NULL: constant folding */
+  uint32_t order;                /* in which it matched */
+  const gemel_graph *graph;
+  gemel__ref before, after;
+  const gemel__term *terms; /* by variable */
+  const gemel__ref *made, *values;
+  gemel__ref bare, mended; /* MENDED.node is GEMEL__NOT_MENDED if there was no need */
+} gemel__application;
+#define GEMEL__NOT_MENDED UINT32_MAX
+
+/* What watches each application: for certified compilation. Not GEMEL_OK: stop. */
+typedef gemel_status (*gemel__witness)(void *user, const gemel__application *application,
+                                       gemel_error *error);
+
+/* What libgemel-verify gives a context that wants to have its rewrites certified. */
+typedef struct gemel__certifier gemel__certifier;
+struct gemel__certifier {
+  /* The witness's user for one rewrite of a graph; NULL with *ERROR. */
+  void *(*begin)(gemel__certifier *certifier, gemel_error *error);
+  gemel__witness witness;
+  void (*end)(gemel__certifier *certifier, void *user);
+};
 
 /* What bodies (graphs as attributes) have become in a phase. */
 typedef struct gemel__bodies gemel__bodies;

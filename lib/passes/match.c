@@ -42,9 +42,8 @@ uint32_t gemel__rule_orders(const struct gemel_rule *rule) {
   return 1u << commutative_before(&rule->left, rule->left.count);
 }
 
-/* Operand K of node INDEX in ORDER. */
-static uint32_t operand_at(const struct gemel_rule *rule, uint32_t order, uint32_t index,
-                           uint32_t k) {
+uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint32_t index,
+                             uint32_t k) {
   const gemel__pattern *p = &rule->left.nodes[index];
   if (p->commutative && (order >> commutative_before(&rule->left, index) & 1)) {
     k = 1 - k;
@@ -77,7 +76,7 @@ gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, u
       return any;
     }
   }
-  const gemel__pattern *child = &rule->left.nodes[operand_at(rule, order, root, k)];
+  const gemel__pattern *child = &rule->left.nodes[gemel__rule_operand(rule, order, root, k)];
   if (child->kind == GEMEL__PATTERN_APPLY) {
     return (gemel__demand){GEMEL__DEMAND_OP, child->op};
   }
@@ -152,7 +151,7 @@ static int match_operands(matcher *m, uint32_t index, uint32_t from, const gemel
                           uint32_t count) {
   const gemel__pattern *p = &m->rule->left.nodes[index];
   for (; from < p->n_operands; from++, values++, count--) {
-    uint32_t node = operand_at(m->rule, m->order, index, from);
+    uint32_t node = gemel__rule_operand(m->rule, m->order, index, from);
     const gemel__pattern *operand = &m->rule->left.nodes[node];
     if (operand->kind == GEMEL__PATTERN_SPREAD) {
       uint32_t bound = m->binding->bound, n_met = m->n_met;
@@ -374,7 +373,7 @@ static void bind_operands(matcher *m, gemel__ref root) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(m->scene->graph, root.node, &count);
   for (uint32_t k = 0; k < p->n_operands && k < count; k++) {
-    uint32_t index = operand_at(m->rule, m->order, m->rule->left.count - 1, k);
+    uint32_t index = gemel__rule_operand(m->rule, m->order, m->rule->left.count - 1, k);
     const gemel__pattern *operand = &m->rule->left.nodes[index];
     if (operand->kind == GEMEL__PATTERN_SPREAD) {
       return;

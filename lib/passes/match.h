@@ -27,6 +27,10 @@ typedef struct gemel__demand {
 /* What must make operand K of the left side's root in order ORDER. */
 gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k);
 
+/* Operand K of node INDEX of the left side, by the order in which graphs have it, in ORDER. */
+uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint32_t index,
+                             uint32_t k);
+
 /* Matches RULE in ORDER at ROOT, a value of SCENE->graph, and evaluates its conditions; on success
  * (GEMEL_OK) BINDING is filled in and lists live in the scene's arena. GEMEL_DECLINED: no match.
  * GEMEL_NO_MEMORY. SCENE->variables is set to BINDING's terms. */

@@ -15,6 +15,8 @@ struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   gemel_rules *builtin;
+  gemel__certifier *certifier; /* NULL: applications aren't checked */
+  void *session;               /* of the certifier */
   gemel_error *error;
 };
 
@@ -231,6 +233,8 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.selection = &selection;
   pass.fold = 1;
   pass.timed = p->options.profile != NULL;
+  pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
+  pass.user = p->session;
   pass.bodies = gemel__bodies_new();
   status =
       status != GEMEL_OK || pass.bodies != NULL ? status : gemel__no_memory(p->error, "bodies");
@@ -291,6 +295,19 @@ static gemel_status read_options(struct pipeline *p, const gemel_rewrite_options
   return GEMEL_OK;
 }
 
+static gemel_status begin_certifying(struct pipeline *p) {
+  if (!p->options.certify) {
+    return GEMEL_OK;
+  }
+  p->certifier = __atomic_load_n(&p->context->certifier, __ATOMIC_ACQUIRE);
+  if (p->certifier == NULL) {
+    return gemel__fail(p->error, GEMEL_UNSUPPORTED,
+                       "certify needs libgemel-verify: call gemel_certify_enable first");
+  }
+  p->session = p->certifier->begin(p->certifier, p->error);
+  return p->session != NULL ? GEMEL_OK : p->error->status;
+}
+
 gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options *options,
                            gemel_error *error) {
   struct pipeline p;
@@ -312,9 +329,13 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   status = status ? status : check_sets(&p);
   status = status ? status : check_list(&p, p.options.include, "include");
   status = status ? status : check_list(&p, p.options.exclude, "exclude");
+  status = status ? status : begin_certifying(&p);
   if (status == GEMEL_OK) {
     current = gemel_graph_ref((gemel_graph *)graph);
     status = run_all(&p, graph, &current);
+  }
+  if (p.session != NULL) {
+    p.certifier->end(p.certifier, p.session);
   }
   gemel_rules_unref(p.builtin);
   if (status != GEMEL_OK) {

@@ -210,6 +210,27 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  const gemel_verify_options *options, gemel_verify_summary *summary,
                                  gemel_error *error);
 
+/* ---- Certified compilation ---- */
+
+/* Lets rewrites in CONTEXT ask for `certify` (gemel_rewrite_options): each application of a rule is
+ * then checked on its matched region, by the models of tier real, and each folded constant is
+ * computed again by the references; the first that doesn't hold is GEMEL_INTERNAL, with the rule,
+ * the place of the node in the program, and the region before and after. Regions that ask the same
+ * question are checked once. SEED is of the random residues. A second call changes nothing.
+ * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY. Thread-safe. */
+gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_error *error);
+
+/* What has been checked in CONTEXT so far. SIZE is the caller's. */
+typedef struct gemel_certify_counts {
+  size_t size;
+  uint64_t applications; /* of rules, and constants folded */
+  uint64_t regions;      /* different questions that these asked */
+  uint64_t open;         /* of which could not be answered: no refutation, and no evidence */
+} gemel_certify_counts;
+
+/* Fills in COUNTS; zeros if gemel_certify_enable hasn't been called. Thread-safe. */
+void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *counts);
+
 /* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
  * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
  * worst, error_probability, and for a refutation counterexample and replay. */

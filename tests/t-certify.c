@@ -1,0 +1,471 @@
+/*
+ * Certified compilation: rules that are wrong in one of the usual ways, each on a graph where it
+ * applies, are stopped by name, and go through where nobody looks; gemel's own rules on the graphs
+ * of bench/graphs and their gradients raise no alarm, whatever the seed; a wrong constant is found;
+ * and what is asked for without the harness, or without memory, is an ordinary error.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "core/cons.h"
+#include "core/graph.h"
+#include "passes/engine.h"
+
+static gemel_error error;
+
+static gemel_graph *parse(gemel_context *context, const char *text) {
+  char whole[1000];
+  snprintf(whole, sizeof whole, "graph g%s", text);
+  gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "model.gmt", NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return graph;
+}
+
+static gemel_graph *rewrite(const gemel_graph *graph, const gemel_rules *rules, int certify,
+                            gemel_error *problem) {
+  gemel_rewrite_options o = {.size = sizeof o, .certify = certify};
+  o.has_allow = 1;
+  o.allow = GEMEL_FASTMATH_ALL;
+  o.rules = &rules;
+  o.n_rules = rules != NULL;
+  o.without_builtin = rules != NULL;
+  return gemel_rewrite(graph, &o, problem);
+}
+
+/* ---- Wrong rules ---- */
+
+/* A rule called wrong, without "rule wrong in canonicalize:", and a graph where it applies. */
+typedef struct wrong_rule {
+  const char *name, *rule, *graph;
+} wrong_rule;
+
+#define XY "(x: f32[3, 4], y: f32[3, 4]) { r = "
+#define ONE "(x: f32[3, 4]) { r = "
+#define END " return r }"
+
+static const wrong_rule wrong_rules[] = {
+    /* swapped operands */
+    {"sub_swapped", "neg(x - y) => x - y", XY "neg(x - y)" END},
+    {"div_swapped", "sqr(x / y) => y / x * (y / x)", XY "sqr(x / y)" END},
+    {"pow_swapped", "log(pow(x, y)) => x * log(y)", XY "log(pow(x, y))" END},
+    {"lt_swapped", "logical_not(x < y) => y > x",
+     "(x: i32[3, 4], y: i32[3, 4]) { r = logical_not(x < y)" END},
+    {"where_swapped", "where(logical_not(c), x, y) => where(c, x, y)",
+     "(c: bool[3], x: f32[3], y: f32[3]) { r = where(logical_not(c), x, y)" END},
+    {"dot_swapped",
+     "dimshuffle(dot(x, y), order = [1, 0]) => dot(dimshuffle(x, order = [1, 0]), "
+     "dimshuffle(y, order = [1, 0]))",
+     "(x: f32[3, 3], y: f32[3, 3]) { r = dimshuffle(dot(x, y), order = [1, 0])" END},
+    {"join_swapped", "neg(join(x, y, axis = a)) => join(neg(y), neg(x), axis = a)",
+     XY "neg(join(x, y, axis = 1))" END},
+    {"mod_swapped", "abs(mod(x, y)) => mod(y, x)",
+     "(x: i64[3], y: i64[3]) { r = abs(mod(x, y))" END},
+    /* signs */
+    {"neg_sub", "neg(x - y) => neg(x) - y", XY "neg(x - y)" END},
+    {"sub_neg", "x - neg(y) => x - y", XY "x - neg(y)" END},
+    {"exp_neg", "exp(neg(x)) => neg(exp(x))", ONE "exp(neg(x))" END},
+    {"tanh_even", "tanh(neg(x)) => tanh(x)", ONE "tanh(neg(x))" END},
+    {"sum_neg", "sum(neg(x), axes = a) => sum(x, axes = a)", ONE "sum(neg(x), axes = [0])" END},
+    {"max_neg", "max(neg(x), axes = a) => neg(max(x, axes = a))",
+     ONE "max(neg(x), axes = [1])" END},
+    {"maximum_neg", "maximum(neg(x), neg(y)) => neg(maximum(x, y))",
+     XY "maximum(neg(x), neg(y))" END},
+    {"relu_neg", "relu(neg(x)) => neg(relu(x))", ONE "relu(neg(x))" END},
+    {"sigmoid_neg", "sigmoid(neg(x)) => 2 - sigmoid(x)", ONE "sigmoid(neg(x))" END},
+    /* numbers */
+    {"mul_two", "x * 2 => x", ONE "x * 2" END},
+    {"add_one", "x + 1 => x", ONE "x + 1" END},
+    {"mul_zero_one", "x * 0 => 1", ONE "x * 0" END},
+    {"pow_three", "pow(x, 3) => x * x", ONE "pow(x, 3)" END},
+    {"log_of_exp", "log(exp(x)) => x + 1", ONE "log(exp(x))" END},
+    {"expm1", "exp(x) - 1 => expm1(x) + 1", ONE "exp(x) - 1" END},
+    {"twice", "x + x => 3 * x", ONE "x + x" END},
+    {"tiny", "x * 1.5 => x * 1.500001", "(x: f64[3]) { r = x * 1.5" END},
+    {"softplus", "log(1 + exp(x)) => log1p(x)", ONE "log(1 + exp(x))" END},
+    /* dropped conditions */
+    {"sqrt_sqr", "sqrt(sqr(x)) => x", ONE "sqrt(sqr(x))" END},
+    {"sqrt_product", "sqrt(x * x) => x", ONE "sqrt(x * x)" END},
+    {"abs", "abs(x) => x", ONE "abs(x)" END},
+    {"abs_product", "abs(x * y) => x * abs(y)", XY "abs(x * y)" END},
+    {"relu_scaled", "relu(x * y) => x * relu(y)", XY "relu(x * y)" END},
+    {"max_scaled", "max(x * c, axes = a) => max(x, axes = a) * c",
+     "(x: f32[3, 4], c: f32[]) { r = max(x * c, axes = [0, 1])" END},
+    {"mul_constant", "x * c => x where constant(c)", ONE "x * 7" END},
+    {"int_sqr", "abs(sqr(x)) => sqr(x)", "(x: i8[5]) { r = abs(sqr(x))" END},
+    {"wraps", "maximum(x, y) + 1 => maximum(x + 1, y + 1)",
+     "(x: i8[5], y: i8[5]) { r = maximum(x, y) + 1" END},
+    {"cast_there_and_back", "cast(cast(x, dtype = d), dtype = e) => x where dtype(x) == e",
+     "(x: f32[5]) { r = cast(cast(x, dtype = i32), dtype = f32)" END},
+    {"greater_equal", "x >= y => x > y", "(x: i32[5], y: i32[5]) { r = x >= y" END},
+    /* axes, sizes, orders */
+    {"sum_of_sum", "sum(sum(x, axes = [0]), axes = [0]) => sum(x, axes = [0, 2])",
+     "(x: f32[3, 3, 3]) { r = sum(sum(x, axes = [0]), axes = [0])" END},
+    {"transposes", "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = q[p])",
+     "(x: f32[3, 3, 3]) { r = dimshuffle(dimshuffle(x, order = [1, 2, 0]), order = [0, 2, 1])" END},
+    {"transpose_lost", "dimshuffle(x, order = p) => x where shape(x)[p] == shape(x)",
+     "(x: f32[3, 3]) { r = dimshuffle(x, order = [1, 0])" END},
+    {"reverse_lost", "reverse(reverse(x, axes = a), axes = b) => reverse(x, axes = a)",
+     ONE "reverse(reverse(x, axes = [0]), axes = [1])" END},
+    {"reshape_transpose", "reshape(dimshuffle(x, order = p), shape = s) => reshape(x, shape = s)",
+     ONE "reshape(dimshuffle(x, order = [1, 0]), shape = [12])" END},
+    {"softmax_axis", "log(softmax(x, axis = 1)) => log(softmax(x, axis = 0))",
+     ONE "log(softmax(x, axis = 1))" END},
+    {"window_shifted",
+     "subtensor(x, start = a, size = b, step = c) => "
+     "subtensor(x, start = a * 0, size = b, step = c) where not (a == 0)",
+     "(x: f32[9]) { r = subtensor(x, start = [2], size = [3])" END},
+    {"windows",
+     "subtensor(subtensor(x, start = a, size = b, step = c), start = d, size = e, step "
+     "= f) => subtensor(x, start = a + d, size = e, step = c * f)",
+     "(x: f32[30]) { r = subtensor(subtensor(x, start = [1], size = [9], step = [3]), start = [2], "
+     "size = [3], step = [2])" END},
+    {"broadcast_lost", "sum(broadcast_to(x, shape = s), axes = [0]) => x",
+     "(x: f32[4]) { r = sum(broadcast_to(x, shape = [3, 4]), axes = [0])" END},
+    {"large_sizes", "sum(dot(x, y), axes = [0]) => dot(sum(x, axes = [0]), y) * 2",
+     "(x: f32[70, 30], y: f32[30, 50]) { r = sum(dot(x, y), axes = [0])" END},
+    {"symbolic", "sum(x + y, axes = [1]) => sum(x, axes = [1])",
+     "(x: f32[N, M], y: f32[N, M]) { r = sum(x + y, axes = [1])" END},
+    {"all_operands", "neg(join(..xs, axis = 0)) => join(..xs, axis = 0) where count(xs) == 3",
+     "(x: f32[2], y: f32[2]) { r = neg(join(x, y, x, axis = 0))" END},
+};
+
+static gemel_rules *rules_of(gemel_context *context, const char *body) {
+  char text[1000];
+  snprintf(text, sizeof text, "rule wrong in canonicalize:\n    %s\n", body);
+  gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "test.rules", &error);
+  if (rules == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return rules;
+}
+
+/* Without the harness the rule is applied. */
+static void applies(const gemel_graph *graph, const gemel_rules *rules) {
+  gemel_graph *plain = rewrite(graph, rules, 0, &error);
+  char *before, *after;
+  if (plain == NULL) {
+    CT_FAIL("%s", error.text);
+    return;
+  }
+  before = gemel_print_string(graph, "g", NULL);
+  after = gemel_print_string(plain, "g", NULL);
+  CT_CHECK(before != NULL && after != NULL && strcmp(before, after) != 0);
+  gemel_text_free(before);
+  gemel_text_free(after);
+  gemel_graph_unref(plain);
+}
+
+static void stop_once(const wrong_rule *w, uint64_t seed) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, w->rule);
+  gemel_graph *graph = parse(context, w->graph), *certified;
+  if (rules != NULL && graph != NULL) {
+    applies(graph, rules);
+    CT_EQ_INT(gemel_certify_enable(context, seed, &error), GEMEL_OK);
+    certified = rewrite(graph, rules, 1, &error);
+    if (CT_CHECK(certified == NULL)) {
+      CT_EQ_INT(error.status, GEMEL_INTERNAL);
+      CT_HAS_STR(error.text, "rule wrong doesn't hold");
+      CT_HAS_STR(error.text, "model.gmt:1");
+      CT_HAS_STR(error.text, "graph before");
+      CT_HAS_STR(error.text, "graph after");
+    }
+    gemel_graph_unref(certified);
+  }
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static void is_stopped(const void *data) {
+  for (uint64_t seed = 1; seed <= 5; seed++) {
+    ct_context("seed %d", (int)seed);
+    stop_once(data, seed);
+  }
+}
+
+/* ---- Right rules ---- */
+
+static char names[100][64];
+static size_t n_names;
+
+/* Adds d_k for each input of a float dtype, of the output "loss". */
+static gemel_status differentiate(gemel_graph *graph) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_value loss = gemel_graph_output(graph, 0), wrt[48], gradients[48];
+  size_t n = 0;
+  for (size_t k = 0; k < gemel_graph_input_count(graph) && n < 48; k++) {
+    gemel_value input = gemel_graph_input(graph, k);
+    if (gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(input))) == GEMEL_KIND_FLOAT) {
+      wrt[n++] = input;
+    }
+  }
+  gemel_status status = gemel_grad(1, &loss, NULL, n, wrt, gradients, &error);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "d_%zu", k);
+    status = gemel_output(gradients[k], name);
+  }
+  return status;
+}
+
+static gemel_certify_counts certified_all;
+
+/* Certified, the graph comes out as it does otherwise. */
+static void holds(const char *name, int gradient, uint64_t seed) {
+  gemel_context *context = gemel_context_new(NULL);
+  const char *root = getenv("GEMEL_SRCDIR");
+  gemel_certify_counts counts = {.size = sizeof counts};
+  char path[600];
+  snprintf(path, sizeof path, "%s/bench/graphs/%s", root != NULL ? root : ".", name);
+  gemel_graph *graph = gemel_load(context, path, NULL, &error), *plain, *certified;
+  CT_EQ_INT(gemel_certify_enable(context, seed, &error), GEMEL_OK);
+  if (CT_CHECK(graph != NULL) && (!gradient || CT_EQ_INT(differentiate(graph), GEMEL_OK))) {
+    plain = rewrite(graph, NULL, 0, &error);
+    certified = rewrite(graph, NULL, 1, &error);
+    if (certified == NULL) {
+      CT_FAIL("%s", error.text);
+    } else {
+      char *a = gemel_print_string(plain, "g", NULL), *b = gemel_print_string(certified, "g", NULL);
+      CT_EQ_STR(a, b);
+      gemel_text_free(a);
+      gemel_text_free(b);
+    }
+    gemel_certify_counted(context, &counts);
+    certified_all.applications += counts.applications;
+    certified_all.regions += counts.regions;
+    certified_all.open += counts.open;
+    gemel_graph_unref(plain);
+    gemel_graph_unref(certified);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+static void raises_no_alarm(const void *data) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    ct_context("seed %d", (int)seed);
+    holds(data, 0, seed);
+    holds(data, 1, seed);
+  }
+}
+
+/* Runs last: most questions were answered. */
+static void were_checked(const void *data) {
+  (void)data;
+  if (certified_all.applications == 0) {
+    CT_SKIP("no graph was rewritten in this process");
+  }
+  ct_property("applications", (long long)certified_all.applications);
+  ct_property("regions", (long long)certified_all.regions);
+  ct_property("open", (long long)certified_all.open);
+  CT_CHECK(certified_all.regions > 100);
+  CT_CHECK(certified_all.open * 20 <= certified_all.regions);
+}
+
+/* ---- Facts and constants ---- */
+
+typedef struct fact {
+  const char *name, *rule, *graph;
+} fact;
+
+/* Right where the graph says something of the operands, and only there. */
+static const fact facts[] = {
+    {"positive", "sqrt(sqr(x)) => x where positive(x)", ONE "sqrt(sqr(exp(x) + 1))" END},
+    {"nonnegative", "abs(x) => x where nonnegative(x)", ONE "abs(sqr(x))" END},
+    {"relu", "relu(x) => x where nonnegative(x)", ONE "relu(abs(x))" END},
+    {"value", "x * c => x + x where splat(c), value(c) == 2", ONE "x * 2" END},
+    {"variable_inside", "x - (y + z) => x - y - z", XY "(x + y) - (x + y)" END},
+    {"x_over_x", "x / x => 1", ONE "x / x" END},
+    {"runtime_start", "neg(neg(x)) => x",
+     "(x: f32[9], i: i64[]) { r = neg(neg(subtensor(x, i, start = [1], size = [3])))" END},
+    {"index", "neg(sub(0, x)) => x", "(x: i64[5]) { r = neg(0 - x)" END},
+};
+
+static void fact_holds(const void *data) {
+  const fact *f = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, f->rule);
+  gemel_graph *graph = parse(context, f->graph), *certified = NULL;
+  gemel_certify_counts counts = {.size = sizeof counts};
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  if (rules != NULL && graph != NULL) {
+    applies(graph, rules);
+    certified = rewrite(graph, rules, 1, &error);
+    CT_EQ_STR(certified != NULL ? "" : error.text, "");
+    gemel_certify_counted(context, &counts);
+    CT_CHECK(counts.regions > 0);
+    CT_EQ_UINT(counts.open, 0);
+  }
+  gemel_graph_unref(certified);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* ---- Folding ---- */
+
+typedef struct folding {
+  const char *name;
+  double a, b, wrong;
+  gemel_dtype dtype;
+} folding;
+
+static const folding foldings[] = {{"f64", 0.1, 0.2, 0.3000000000000001, GEMEL_F64},
+                                   {"f32", 3, 4, 7.5, GEMEL_F32},
+                                   {"i32", 3, 4, 8, GEMEL_I32},
+                                   {"overflow", 1e38, 3.4e38, 3.4e38, GEMEL_F32}};
+
+static gemel_value number(gemel_graph *graph, gemel_dtype dtype, double x) {
+  return gemel_scalar(graph, dtype, x);
+}
+
+/* Tells the witness that a constant was computed for a + b. */
+static gemel_status testify(gemel_context *context, const gemel_graph *graph, gemel_value before,
+                            gemel_value after) {
+  gemel__certifier *c = context->certifier;
+  gemel__application a = {
+      .graph = graph, .before = {before.node, before.output}, .after = {after.node, after.output}};
+  void *user = c->begin(c, &error);
+  gemel_status status = user != NULL ? c->witness(user, &a, &error) : GEMEL_NO_MEMORY;
+  if (user != NULL) {
+    c->end(c, user);
+  }
+  return status;
+}
+
+static void wrong_constant(const void *data) {
+  const folding *f = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_value operands[2] = {number(graph, f->dtype, f->a), number(graph, f->dtype, f->b)};
+  gemel_value sum = gemel_apply(graph, "add", 2, operands, 0, NULL), right, wrong;
+  gemel_tensor *result = NULL;
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  gemel_output(sum, "sum");
+  CT_EQ_INT(gemel_evaluate(graph, NULL, &result, &error), GEMEL_OK);
+  right = gemel_constant(graph, result);
+  wrong = number(graph, f->dtype, f->wrong);
+  CT_EQ_INT(testify(context, graph, sum, right), GEMEL_OK);
+  CT_EQ_INT(testify(context, graph, sum, wrong), GEMEL_INTERNAL);
+  CT_HAS_STR(error.text, "constant folding doesn't hold");
+  gemel_tensor_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* ---- Errors ---- */
+
+static void needs_the_harness(const void *data) {
+  (void)data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = parse(context, ONE "x * 1" END);
+  gemel_certify_counts counts = {.size = sizeof counts, .applications = 9};
+  CT_CHECK(rewrite(graph, NULL, 1, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
+  CT_HAS_STR(error.text, "libgemel-verify");
+  gemel_certify_counted(context, &counts);
+  CT_EQ_UINT(counts.applications, 0);
+  CT_EQ_INT(gemel_certify_enable(NULL, 1, &error), GEMEL_BAD_ARGUMENT);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* Like applications are checked once. */
+static void asks_once(const void *data) {
+  (void)data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, "neg(neg(x)) => x");
+  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
+  gemel_certify_counts counts = {.size = sizeof counts};
+  for (int k = 0; k < 50; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "x%d", k);
+    int64_t size = k < 25 ? 3 : 4;
+    gemel_value x = gemel_input(graph, name, gemel_type_of_shape(context, GEMEL_F32, 1, &size));
+    x = gemel_apply(graph, "neg", 1, &x, 0, NULL);
+    x = gemel_apply(graph, "neg", 1, &x, 0, NULL);
+    gemel_output(x, name);
+  }
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  result = rewrite(graph, rules, 1, &error);
+  CT_CHECK(result != NULL);
+  gemel_certify_counted(context, &counts);
+  CT_EQ_UINT(counts.applications, 50);
+  CT_EQ_UINT(counts.regions, 2);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static int certify_all(void *data) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&problem);
+  const char *text = "graph g" ONE "x * 1 + (2 - 3)" END;
+  gemel_graph *graph = NULL, *result = NULL;
+  (void)data;
+  if (context != NULL && gemel_certify_enable(context, 1, &problem) == GEMEL_OK) {
+    graph = gemel_parse(context, text, strlen(text), "g", NULL, &problem);
+  }
+  if (graph != NULL) {
+    result = rewrite(graph, NULL, 1, &problem);
+  }
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return result != NULL ? GEMEL_OK : problem.status;
+}
+
+static void survives_refusals(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(certify_all, NULL) > 50);
+}
+
+/* ---- All ---- */
+
+static void find_graphs(void) {
+  const char *root = getenv("GEMEL_SRCDIR");
+  char path[600];
+  snprintf(path, sizeof path, "%s/bench/graphs", root != NULL ? root : ".");
+  DIR *folder = opendir(path);
+  struct dirent *entry;
+  while (folder != NULL && (entry = readdir(folder)) != NULL && n_names < 100) {
+    const char *end = strrchr(entry->d_name, '.');
+    if (end != NULL && strcmp(end, ".gmt") == 0 && strlen(entry->d_name) < 64) {
+      snprintf(names[n_names++], sizeof *names, "%s", entry->d_name);
+    }
+  }
+  if (folder != NULL) {
+    closedir(folder);
+  }
+}
+
+void ct_register(void) {
+  static const ct_test others[] = {CT_TEST("needs_the_harness", needs_the_harness, NULL),
+                                   CT_TEST("asks_once", asks_once, NULL),
+                                   CT_TEST("survives_refusals", survives_refusals, NULL)};
+  ct_suite("certify", others, CT_COUNT(others));
+  for (size_t k = 0; k < CT_COUNT(wrong_rules); k++) {
+    CT_ADD("wrong", wrong_rules[k].name, is_stopped, &wrong_rules[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(facts); k++) {
+    CT_ADD("facts", facts[k].name, fact_holds, &facts[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(foldings); k++) {
+    CT_ADD("folding", foldings[k].name, wrong_constant, &foldings[k]);
+  }
+  find_graphs();
+  for (size_t k = 0; k < n_names; k++) {
+    CT_ADD("graphs", names[k], raises_no_alarm, names[k]);
+  }
+  CT_ADD("graphs", "were_checked", were_checked, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Certified compilation: what watches the rewriting of a graph and checks each application of a
+ * rule by itself, on its region (region.h), and each folded constant (fold.h).
+ *
+ * Two applications with the same rule, structure, operations, attributes and types ask the same
+ * question, so its answer is remembered, under a 64-bit hash, for as long as the graph is being
+ * rewritten. It is asked first for leaves of which nothing is known, which is mostly answered with
+ * yes, and then holds whatever is known of them; only if not, it is asked again with the facts and
+ * constants that the graph has there. A doubt that residues raise is taken to both models
+ * (model.h), and only if these see a difference the compilation stops.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "certify/compare.h"
+#include "certify/fold.h"
+#include "certify/memo.h"
+#include "certify/region.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include <gemel/verify.h>
+
+enum { NEWER = 1, HOLDS, NEEDS_FACTS };
+
+/* What one rewrite of a graph uses. */
+typedef struct session {
+  gemel__pool pool;
+  gemel__memo memo;
+  gemel__region region;
+  gemel_certify_counts counts;
+} session;
+
+typedef struct certifier {
+  gemel__certifier hook; /* first */
+  pthread_mutex_t lock;
+  session *idle; /* with its tables, for the next rewrite; NULL: none */
+  uint64_t seed;
+  gemel_certify_counts total;
+} certifier;
+
+/* ---- What doesn't hold ---- */
+
+enum { MOST_LINES = 5 };
+
+/* Appends the lines of GRAPH, at most MOST_LINES of them. */
+static size_t append_graph(char *text, size_t bytes, size_t used, const gemel_graph *graph,
+                           const char *name) {
+  char *printed = gemel_print_string(graph, name, NULL), *line = printed;
+  for (int k = 0; line != NULL && *line != '\0' && used + 2 < bytes; k++) {
+    size_t length = strcspn(line, "\n");
+    int last = k + 1 == MOST_LINES && line[length] != '\0' && line[length + 1] != '\0';
+    int n =
+        snprintf(text + used, bytes - used, "\n%.*s", last ? 3 : (int)length, last ? "..." : line);
+    used += n > 0 ? (size_t)n : 0;
+    if (last) {
+      break;
+    }
+    line += length + (line[length] == '\n');
+  }
+  gemel_text_free(printed);
+  return used < bytes ? used : bytes - 1;
+}
+
+static gemel_status refuse(const gemel__application *a, const char *name, const gemel_graph *left,
+                           const gemel_graph *right, gemel_error *error) {
+  gemel_location where = gemel_value_where(gemel__value(a->graph, a->before));
+  size_t used;
+  gemel__fail(error, GEMEL_INTERNAL,
+              "%s:%d: %s doesn't hold here; nothing was compiled:", where.file, where.line, name);
+  used = strlen(error->text);
+  used = append_graph(error->text, sizeof error->text, used, left, "before");
+  if (right != NULL) {
+    append_graph(error->text, sizeof error->text, used, right, "after");
+  }
+  return GEMEL_INTERNAL;
+}
+
+static gemel_status refuse_rule(const gemel__application *a, const gemel_graph *left,
+                                const gemel_graph *right, gemel_error *error) {
+  char name[200];
+  snprintf(name, sizeof name, "rule %.150s", a->rule->info.name);
+  return refuse(a, name, left, right, error);
+}
+
+/* ---- Rules ---- */
+
+/* Compares both sides, fast, and, with FACTS, surely if need be. */
+static gemel_status compare(session *s, int facts, gemel__likeness *likeness, gemel_error *error) {
+  gemel_graph *left, *right;
+  gemel_domain *domains = gemel__alloc_array(s->region.n + 1, sizeof *domains);
+  gemel_status status = domains == NULL
+                            ? gemel__no_memory(error, "certifying")
+                            : gemel__region_build(&s->region, facts, &left, &right, domains, error);
+  *likeness = GEMEL__UNSEEN;
+  if (status == GEMEL_OK) {
+    status = gemel__compare_fast(&s->pool, left, right, domains, likeness, error);
+    if (status == GEMEL_OK && facts && *likeness != GEMEL__SAME) {
+      status = gemel__compare_surely(&s->pool, left, right, domains, likeness, error);
+    }
+    if (status == GEMEL_OK && facts && *likeness == GEMEL__NOT_SAME) {
+      status = refuse_rule(s->region.a, left, right, error);
+    }
+    gemel_graph_unref(left);
+    gemel_graph_unref(right);
+  }
+  gemel__free(domains, (s->region.n + 1) * sizeof *domains);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* Asks the question KEY, whose *STATE is NEWER. */
+static gemel_status ask(session *s, int facts, unsigned char *state, gemel_error *error) {
+  gemel__likeness likeness;
+  gemel_status status = compare(s, facts, &likeness, error);
+  s->counts.regions++;
+  s->counts.open += facts && likeness == GEMEL__UNSEEN;
+  *state = facts || likeness == GEMEL__SAME ? HOLDS : NEEDS_FACTS;
+  return status;
+}
+
+static gemel_status check_rule(session *s, const gemel__application *a, gemel_error *error) {
+  uint64_t key;
+  unsigned char *state = NULL;
+  gemel_status status = GEMEL_OK;
+  if (gemel__region_read(&s->region, a, &key) == 0) {
+    state = gemel__memo_at(&s->memo, key);
+  }
+  if (state != NULL && *state == NEWER) {
+    status = ask(s, 0, state, error);
+  }
+  if (status == GEMEL_OK && state != NULL && *state == NEEDS_FACTS) {
+    state = gemel__memo_at(&s->memo, gemel__region_facts_key(&s->region, key));
+    if (state != NULL && *state == NEWER) {
+      status = ask(s, 1, state, error);
+    }
+  }
+  return state != NULL ? status : gemel__no_memory(error, "certifying");
+}
+
+/* ---- Folding ---- */
+
+static gemel_status check_fold(session *s, const gemel__application *a, gemel_error *error) {
+  const gemel_graph *graph = a->graph;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, a->before.node, &count);
+  uint64_t key = gemel__mix((uint64_t)graph->nodes[a->before.node].op << 32 |
+                            graph->nodes[a->before.node].attrs);
+  int held = 1;
+  for (uint32_t k = 0; k < count; k++) {
+    key = gemel__mix(key ^ graph->nodes[inputs[k].node].attrs);
+  }
+  unsigned char *state =
+      gemel__memo_at(&s->memo, gemel__mix(key ^ graph->nodes[a->after.node].attrs));
+  if (state == NULL) {
+    return gemel__no_memory(error, "certifying");
+  }
+  if (*state != NEWER) {
+    return GEMEL_OK;
+  }
+  *state = HOLDS;
+  s->counts.regions++;
+  gemel_status status = gemel__certify_fold(graph, a->before.node, a->after.node, &held, error);
+  if (status == GEMEL_OK && !held) {
+    gemel_graph *left = gemel__certify_alone(graph, a->before.node, error);
+    gemel_graph *right = left != NULL ? gemel__certify_alone(graph, a->after.node, error) : NULL;
+    status = right != NULL ? refuse(a, "constant folding", left, right, error) : GEMEL_NO_MEMORY;
+    gemel_graph_unref(left);
+    gemel_graph_unref(right);
+  }
+  return status;
+}
+
+static gemel_status witness(void *user, const gemel__application *a, gemel_error *error) {
+  session *s = user;
+  s->counts.applications++;
+  return a->rule != NULL ? check_rule(s, a, error) : check_fold(s, a, error);
+}
+
+/* ---- Sessions ---- */
+
+static void free_session(session *s) {
+  if (s != NULL) {
+    gemel__pool_clear(&s->pool);
+    gemel__memo_clear(&s->memo);
+    gemel__region_clear(&s->region);
+    gemel__free(s, sizeof *s);
+  }
+}
+
+static void *begin(gemel__certifier *hook, gemel_error *error) {
+  certifier *c = (certifier *)hook;
+  pthread_mutex_lock(&c->lock);
+  session *s = c->idle;
+  c->idle = NULL;
+  pthread_mutex_unlock(&c->lock);
+  s = s != NULL ? s : gemel__alloc_zeroed(sizeof *s);
+  if (s == NULL) {
+    gemel__no_memory(error, "certifying");
+    return NULL;
+  }
+  gemel__random_seed(&s->pool.random, c->seed);
+  s->pool.seed = c->seed;
+  return s;
+}
+
+static void end(gemel__certifier *hook, void *user) {
+  certifier *c = (certifier *)hook;
+  session *s = user;
+  gemel__memo_clear(&s->memo);
+  pthread_mutex_lock(&c->lock);
+  c->total.applications += s->counts.applications;
+  c->total.regions += s->counts.regions;
+  c->total.open += s->counts.open;
+  memset(&s->counts, 0, sizeof s->counts);
+  if (c->idle == NULL) {
+    c->idle = s;
+    s = NULL;
+  }
+  pthread_mutex_unlock(&c->lock);
+  free_session(s);
+}
+
+static void release(gemel__certifier *hook) {
+  certifier *c = (certifier *)hook;
+  free_session(c->idle);
+  pthread_mutex_destroy(&c->lock);
+  gemel__free(c, sizeof *c);
+}
+
+/* ---- Entry ---- */
+
+gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_error *error) {
+  gemel__certifier *none = NULL;
+  certifier *c;
+  if (context == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  }
+  if (__atomic_load_n(&context->certifier, __ATOMIC_ACQUIRE) != NULL) {
+    return GEMEL_OK;
+  }
+  c = gemel__alloc_zeroed(sizeof *c);
+  if (c == NULL) {
+    return gemel__no_memory(error, "certifying");
+  }
+  c->hook = (gemel__certifier){begin, witness, end};
+  c->seed = seed;
+  if (pthread_mutex_init(&c->lock, NULL) != 0) {
+    gemel__free(c, sizeof *c);
+    return gemel__no_memory(error, "certifying");
+  }
+  context->release_certifier = release;
+  if (!__atomic_compare_exchange_n(&context->certifier, &none, &c->hook, 0, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
+    release(&c->hook); /* another thread was first */
+  }
+  return GEMEL_OK;
+}
+
+void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *counts) {
+  gemel__certifier *hook =
+      context != NULL ? __atomic_load_n(&context->certifier, __ATOMIC_ACQUIRE) : NULL;
+  size_t size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
+  gemel_certify_counts total;
+  memset(&total, 0, sizeof total);
+  if (hook != NULL) {
+    certifier *c = (certifier *)hook;
+    pthread_mutex_lock(&c->lock);
+    total = c->total;
+    pthread_mutex_unlock(&c->lock);
+  }
+  total.size = size;
+  memcpy(counts, &total, size);
+}

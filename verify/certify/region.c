@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Regions, see region.h. The left side's pattern is laid over the graph once more, which the
+ * bindings make unambiguous; inputs of matched operations that aren't matched by operations
+ * themselves are leaves, and so is nothing else. (A variable may be bound to a matched operation
+ * too: then it isn't a leaf.) The right side is taken as the template made it, before its parts
+ * were rewritten in turn: those rewrites are applications of their own, so that each is checked by
+ * itself.
+ */
+#include "certify/region.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/cons.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "passes/facts.h"
+
+enum { MOST_SLOTS = 256 };
+
+/* ---- Numbers ---- */
+
+static int same_ref(gemel__ref a, gemel__ref b) {
+  return a.node == b.node && a.output == b.output;
+}
+
+static uint32_t *slot_of(const gemel__region *r, gemel__ref ref) {
+  size_t mask = r->n_slots - 1;
+  size_t k = (size_t)gemel__mix((uint64_t)ref.node << 8 ^ ref.output) & mask;
+  while (r->slots[k] != 0 && !same_ref(r->values[r->slots[k] - 1].ref, ref)) {
+    k = (k + 1) & mask;
+  }
+  return &r->slots[k];
+}
+
+static int grow_slots(gemel__region *r) {
+  size_t n = r->n_slots == 0 ? 32 : r->n_slots * 2;
+  uint32_t *slots = gemel__alloc_array(n, sizeof *slots);
+  if (slots == NULL) {
+    return -1;
+  }
+  gemel__free(r->slots, r->n_slots * sizeof *r->slots);
+  r->slots = slots;
+  r->n_slots = n;
+  for (size_t k = 0; k < r->n; k++) {
+    *slot_of(r, r->values[k].ref) = (uint32_t)k + 1;
+  }
+  return 0;
+}
+
+/* The number of REF, from 1; 0 if it has none. */
+static uint32_t find(const gemel__region *r, gemel__ref ref) {
+  return r->n_slots > 0 ? *slot_of(r, ref) : 0;
+}
+
+/* Gives REF, which has none, a number. */
+static int add(gemel__region *r, gemel__ref ref, int kind) {
+  if ((r->n_slots < 2 * (r->n + 1) && grow_slots(r) != 0) ||
+      gemel__grow(&r->values, &r->capacity, r->n + 1, sizeof *r->values) != 0) {
+    return -1;
+  }
+  r->values[r->n].ref = ref;
+  r->values[r->n++].kind = kind;
+  *slot_of(r, ref) = (uint32_t)r->n;
+  return 0;
+}
+
+static uint64_t hash(uint64_t key, uint64_t x) {
+  return gemel__mix(key ^ x);
+}
+
+/* ---- Reading ---- */
+
+/* The values that operands of left node INDEX lie at; spreads take as many as they are bound to. */
+static void lay_operands(gemel__region *r, uint32_t index) {
+  const gemel__application *a = r->a;
+  const gemel__pattern *p = &a->rule->left.nodes[index];
+  uint32_t count, at = 0;
+  const gemel__ref *inputs = gemel__node_inputs(a->graph, r->at[index].node, &count);
+  for (uint32_t k = 0; k < p->n_operands && at < count; k++) {
+    uint32_t node = gemel__rule_operand(a->rule, a->order, index, k);
+    const gemel__pattern *operand = &a->rule->left.nodes[node];
+    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+      at += a->terms[operand->variable].count;
+    } else {
+      r->at[node] = inputs[at++];
+    }
+  }
+}
+
+/* Operations of the left side, root first, then what its numbers match. */
+static int read_pattern(gemel__region *r) {
+  const gemel__side *left = &r->a->rule->left;
+  int failed = 0;
+  r->at[left->count - 1] = r->a->before;
+  for (uint32_t k = left->count; k-- > 0 && !failed;) {
+    if (left->nodes[k].kind == GEMEL__PATTERN_APPLY) {
+      failed = find(r, r->at[k]) == 0 && add(r, r->at[k], GEMEL__REGION_INSIDE) != 0;
+      lay_operands(r, k);
+    }
+  }
+  for (uint32_t k = 0; k < left->count && !failed; k++) {
+    if (left->nodes[k].kind == GEMEL__PATTERN_LITERAL) {
+      failed = find(r, r->at[k]) == 0 && add(r, r->at[k], GEMEL__REGION_LITERAL) != 0;
+    }
+  }
+  return failed;
+}
+
+static uint64_t hash_value(const gemel__region *r, gemel__ref ref, uint64_t key) {
+  return hash(key, gemel__node_type(r->a->graph, ref.node, ref.output));
+}
+
+/* Numbers what NODE is applied to: new ones are of KIND. */
+static int read_inputs(gemel__region *r, uint32_t node, int kind, uint64_t *key) {
+  uint32_t count;
+  const gemel_graph *graph = r->a->graph;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
+  *key = hash(*key, (uint64_t)graph->nodes[node].op << 32 | graph->nodes[node].attrs);
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t number = find(r, inputs[k]);
+    if (number == 0) {
+      const gemel__node *input = gemel__node_at(graph, inputs[k].node);
+      if (kind == GEMEL__REGION_CONSTANT) {
+        r->open |= strcmp(gemel__node_op(graph, inputs[k].node)->record.name, "constant") != 0;
+        *key = hash(*key, input->attrs);
+      }
+      if (add(r, inputs[k], kind) != 0) {
+        return -1;
+      }
+      number = (uint32_t)r->n;
+      *key = hash_value(r, inputs[k], *key);
+    } else if (kind == GEMEL__REGION_CONSTANT &&
+               r->values[number - 1].kind == GEMEL__REGION_INSIDE) {
+      r->leftover = 1;
+    }
+    *key = hash(*key, number);
+  }
+  return 0;
+}
+
+static int read_left(gemel__region *r, uint64_t *key) {
+  size_t inside;
+  if (read_pattern(r) != 0) {
+    return -1;
+  }
+  inside = r->n;
+  for (size_t k = 0; k < inside; k++) {
+    *key = hash_value(r, r->values[k].ref, hash(*key, r->values[k].ref.output));
+    if (r->values[k].kind == GEMEL__REGION_INSIDE &&
+        read_inputs(r, r->values[k].ref.node, GEMEL__REGION_LEAF, key) != 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int read_right(gemel__region *r, uint64_t *key) {
+  const gemel__application *a = r->a;
+  const gemel__side *right = &a->rule->right;
+  for (uint32_t k = 0; k < right->count; k++) {
+    if (right->nodes[k].kind != GEMEL__PATTERN_APPLY) {
+      continue;
+    }
+    *key = hash(*key, a->made[k].output);
+    if (read_inputs(r, a->made[k].node, GEMEL__REGION_CONSTANT, key) != 0 ||
+        (find(r, a->values[k]) == 0 && add(r, a->values[k], GEMEL__REGION_RIGHT) != 0)) {
+      return -1;
+    }
+    *key = hash(*key, find(r, a->values[k]));
+  }
+  if (right->nodes[right->count - 1].kind == GEMEL__PATTERN_VARIABLE) {
+    const gemel__ref *bound = &a->terms[right->nodes[right->count - 1].variable].u.tensor;
+    uint32_t number = find(r, *bound);
+    r->leftover |= number != 0 && r->values[number - 1].kind == GEMEL__REGION_INSIDE;
+    *key = hash(*key, number);
+  }
+  *key = hash(*key, a->mended.node != GEMEL__NOT_MENDED);
+  return 0;
+}
+
+int gemel__region_read(gemel__region *r, const gemel__application *a, uint64_t *key) {
+  const char *name = a->rule->info.name;
+  r->a = a;
+  r->n = 0;
+  r->leftover = 0;
+  r->open = 0;
+  if (r->n_slots > MOST_SLOTS) { /* after a wide one */
+    gemel__free(r->slots, r->n_slots * sizeof *r->slots);
+    r->slots = NULL;
+    r->n_slots = 0;
+  } else if (r->n_slots > 0) {
+    memset(r->slots, 0, r->n_slots * sizeof *r->slots);
+  }
+  *key = gemel__hash_bytes(a->order, name, strlen(name));
+  return read_left(r, key) != 0 || read_right(r, key) != 0 ? -1 : 0;
+}
+
+void gemel__region_clear(gemel__region *r) {
+  gemel__free(r->values, r->capacity * sizeof *r->values);
+  gemel__free(r->slots, r->n_slots * sizeof *r->slots);
+  memset(r, 0, sizeof *r);
+}
+
+/* ---- Facts ---- */
+
+static const gemel_tensor *constant_of(const gemel_graph *graph, gemel__ref ref) {
+  const gemel__node *node = gemel__node_at(graph, ref.node);
+  return strcmp(gemel__node_op(graph, ref.node)->record.name, "constant") == 0
+             ? gemel__attrs_at(graph->context, node->attrs)->values[0].u.tensor
+             : NULL;
+}
+
+uint64_t gemel__region_facts_key(const gemel__region *r, uint64_t key) {
+  key = hash(key, 1);
+  for (size_t k = 0; k < r->n; k++) {
+    const gemel_graph *graph = r->a->graph;
+    gemel__ref ref = r->values[k].ref;
+    const gemel_tensor *tensor;
+    if (r->values[k].kind != GEMEL__REGION_LEAF) {
+      continue;
+    }
+    key = hash(key, gemel__facts(graph, ref));
+    if (gemel__splat(graph, ref, &tensor)) {
+      size_t bytes = gemel_dtype_size(gemel_tensor_dtype(tensor));
+      key = gemel__hash_bytes(key, gemel_tensor_data(tensor), bytes);
+    } else if (constant_of(graph, ref) != NULL) {
+      key = hash(key, graph->nodes[ref.node].attrs);
+    }
+  }
+  return key;
+}
+
+static gemel_domain domain_of(const gemel_graph *graph, gemel__ref ref) {
+  unsigned facts = gemel__facts(graph, ref);
+  return (facts & GEMEL__POSITIVE) == GEMEL__POSITIVE ? GEMEL_POSITIVE
+         : facts & GEMEL__NONNEGATIVE                 ? GEMEL_NONNEGATIVE
+         : facts & GEMEL__NONZERO                     ? GEMEL_NONZERO
+                                                      : GEMEL_ANY;
+}
+
+/* ---- Building ---- */
+
+struct building {
+  const gemel__region *r;
+  gemel_graph *into;
+  gemel_value *made; /* by number */
+  int facts;
+  gemel_domain *domains; /* NULL: not wanted */
+  size_t n_inputs;
+};
+
+/* ELEMENT in the shape of TYPE. */
+static gemel_value splat_value(struct building *b, const gemel_tensor *element, gemel_type type) {
+  gemel_context *context = b->into->context;
+  gemel_error error;
+  gemel_tensor *one = gemel_tensor_new(gemel_tensor_dtype(element), 0, NULL, &error);
+  gemel_value scalar;
+  if (one == NULL) {
+    return gemel__graph_fail_at(b->into, (gemel_location){"", 0}, error.status, "%s", error.text);
+  }
+  memcpy(gemel_tensor_data(one), gemel_tensor_data(element),
+         gemel_dtype_size(gemel_tensor_dtype(element)));
+  scalar = gemel_constant(b->into, one);
+  gemel_tensor_unref(one);
+  gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(context, type),
+                                     gemel_type_dims(context, type));
+  return gemel_type_rank(context, type) == 0
+             ? scalar
+             : gemel_apply(b->into, "broadcast_to", 1, &scalar, 1, &shape);
+}
+
+/* A new input, named as the variable that is bound to REF. */
+static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type) {
+  const gemel__application *a = b->r->a;
+  char name[80];
+  snprintf(name, sizeof name, "_%zu", b->n_inputs);
+  for (uint32_t k = 0; k < a->rule->n_variables; k++) {
+    if (a->rule->variables[k].kind == GEMEL__TERM_TENSOR && same_ref(a->terms[k].u.tensor, ref)) {
+      snprintf(name, sizeof name, "%.70s", a->rule->variables[k].name);
+      break;
+    }
+  }
+  if (b->domains != NULL) {
+    b->domains[b->n_inputs] = b->facts ? domain_of(a->graph, ref) : GEMEL_ANY;
+  }
+  b->n_inputs++;
+  return gemel_input(b->into, name, type);
+}
+
+static gemel_value copy_node(struct building *b, uint32_t node) {
+  const gemel_graph *graph = b->r->a->graph;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
+  gemel_value *operands = gemel__alloc_array(count + 1, sizeof *operands), made;
+  if (operands == NULL) {
+    return gemel__graph_fail_at(b->into, (gemel_location){"", 0}, GEMEL_NO_MEMORY,
+                                "out of memory for a region");
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    operands[k] = b->made[find(b->r, inputs[k]) - 1];
+  }
+  made = gemel__apply(b->into, graph->nodes[node].op, graph->nodes[node].attrs, count, operands,
+                      (gemel_location){"", 0});
+  gemel__free(operands, (count + 1) * sizeof *operands);
+  return made;
+}
+
+/* Leaves, numbers, and constants of the right side. */
+static gemel_status build_leaves(struct building *b) {
+  const gemel_graph *graph = b->r->a->graph;
+  for (size_t k = 0; k < b->r->n; k++) {
+    gemel__ref ref = b->r->values[k].ref;
+    gemel_type type = gemel__node_type(graph, ref.node, ref.output);
+    int kind = b->r->values[k].kind;
+    const gemel_tensor *tensor;
+    if (kind == GEMEL__REGION_INSIDE || kind == GEMEL__REGION_RIGHT) {
+      continue;
+    }
+    if (gemel__type_at(graph->context, type)->has_runtime) {
+      return GEMEL_DECLINED;
+    }
+    if ((kind == GEMEL__REGION_LITERAL || (b->facts && kind == GEMEL__REGION_LEAF)) &&
+        gemel__splat(graph, ref, &tensor)) {
+      b->made[k] = splat_value(b, tensor, type);
+    } else if (kind == GEMEL__REGION_CONSTANT || (b->facts && constant_of(graph, ref) != NULL)) {
+      b->made[k] = copy_node(b, ref.node);
+    } else {
+      b->made[k] = new_input(b, ref, type);
+    }
+  }
+  return gemel_graph_error(b->into)->status;
+}
+
+/* Matched operations in the order of the graph, which is that of what uses what. */
+static gemel_status build_left(struct building *b) {
+  uint32_t order[GEMEL__RULE_NODES], n = 0;
+  for (uint32_t k = 0; k < b->r->n && n < GEMEL__RULE_NODES; k++) {
+    uint32_t at = n;
+    if (b->r->values[k].kind != GEMEL__REGION_INSIDE) {
+      continue;
+    }
+    for (; at > 0 && b->r->values[order[at - 1]].ref.node > b->r->values[k].ref.node; at--) {
+      order[at] = order[at - 1];
+    }
+    order[at] = k;
+    n++;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    gemel__ref ref = b->r->values[order[k]].ref;
+    gemel_value made = copy_node(b, ref.node);
+    b->made[order[k]] = gemel_is_null(made) ? made : gemel_value_output(made, ref.output);
+    if (gemel_graph_error(b->into)->status != GEMEL_OK) {
+      break;
+    }
+  }
+  return gemel_graph_error(b->into)->status;
+}
+
+static gemel_status build_right(struct building *b, gemel_value *root) {
+  const gemel__application *a = b->r->a;
+  const gemel__side *right = &a->rule->right;
+  const gemel__pattern *last = &right->nodes[right->count - 1];
+  gemel_type type = gemel__node_type(a->graph, a->before.node, a->before.output);
+  for (uint32_t k = 0; k < right->count; k++) {
+    uint32_t number;
+    if (right->nodes[k].kind != GEMEL__PATTERN_APPLY) {
+      continue;
+    }
+    *root = copy_node(b, a->made[k].node);
+    if (gemel_is_null(*root)) {
+      return gemel_graph_error(b->into)->status;
+    }
+    *root = gemel_value_output(*root, a->made[k].output);
+    number = find(b->r, a->values[k]);
+    if (b->r->values[number - 1].kind == GEMEL__REGION_RIGHT) {
+      b->made[number - 1] = *root;
+    }
+  }
+  if (last->kind == GEMEL__PATTERN_VARIABLE) {
+    *root = b->made[find(b->r, a->terms[last->variable].u.tensor) - 1];
+  } else if (last->kind == GEMEL__PATTERN_LITERAL) {
+    gemel__ref literal = a->mended.node != GEMEL__NOT_MENDED ? a->bare : a->after;
+    *root = gemel__apply(b->into, a->graph->nodes[literal.node].op,
+                         a->graph->nodes[literal.node].attrs, 0, NULL, (gemel_location){"", 0});
+  }
+  if (a->mended.node != GEMEL__NOT_MENDED && !gemel_is_null(*root)) {
+    gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(b->into->context, type),
+                                       gemel_type_dims(b->into->context, type));
+    *root = gemel_apply(b->into, "broadcast_to", 1, root, 1, &shape);
+  }
+  return gemel_graph_error(b->into)->status;
+}
+
+/* One side, as a new graph. */
+static gemel_graph *build(const gemel__region *r, int facts, int is_right, gemel_domain *domains,
+                          gemel_error *error) {
+  struct building b = {r, NULL, NULL, facts, domains, 0};
+  gemel_value root = {NULL, 0, 0};
+  gemel_status status = GEMEL_NO_MEMORY;
+  b.into = gemel_graph_new(r->a->graph->context, error);
+  b.made = gemel__alloc_array(r->n, sizeof *b.made);
+  if (b.into != NULL && b.made != NULL) {
+    status = build_leaves(&b);
+    if (status == GEMEL_OK && (!is_right || r->leftover)) {
+      status = build_left(&b);
+      root = status == GEMEL_OK ? b.made[find(r, r->a->before) - 1] : root;
+    }
+    if (status == GEMEL_OK && is_right) {
+      status = build_right(&b, &root);
+    }
+    status = status ? status : gemel_output(root, "y");
+  }
+  gemel__free(b.made, r->n * sizeof *b.made);
+  if (status != GEMEL_OK) {
+    gemel_graph_unref(b.into);
+    gemel__fail(error, status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED, "a region");
+    return NULL;
+  }
+  return b.into;
+}
+
+gemel_status gemel__region_build(const gemel__region *r, int facts, gemel_graph **left,
+                                 gemel_graph **right, gemel_domain *domains, gemel_error *error) {
+  *left = *right = NULL;
+  if (r->open) {
+    return GEMEL_DECLINED;
+  }
+  *left = build(r, facts, 0, domains, error);
+  *right = *left != NULL ? build(r, facts, 1, NULL, error) : NULL;
+  if (*right == NULL) {
+    gemel_graph_unref(*left);
+    *left = NULL;
+    return error->status;
+  }
+  return GEMEL_OK;
+}
