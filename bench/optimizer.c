@@ -11,6 +11,9 @@
 #include <gemel/rewrite.h>
 #include "bench.h"
 #include "training.h"
+#ifdef HAVE_VERIFY
+#include <gemel/verify.h>
+#endif
 
 enum { NODES = 1000000, SIZES = 4, BIG_RUNS = 3, SMALL_RUNS = 10 };
 
@@ -28,6 +31,9 @@ static const struct {
                        [CALLABLE] = {"callable", {GEMEL__BENCH_AT_MOST, 2}},
                        [PLAN] = {"plan", {GEMEL__BENCH_FREE, 0}}};
 static const gemel__bench_target ratio_target = {GEMEL__BENCH_AT_MOST, 1.5};
+/* Rewriting with `certify` against without, from so many nodes on: below, tables weigh. */
+static const gemel__bench_target certified_target = {GEMEL__BENCH_AT_MOST, 2};
+enum { CERTIFIED_NODES = 100000 };
 
 /* One run: a model of SIZE units, and what a step makes and the next one takes. */
 typedef struct run_state {
@@ -145,11 +151,30 @@ static gemel_status time_plan(run_state *r, double *seconds) {
 /* What one size of one model came to: the best times, and the work before and after. */
 typedef struct figures {
   double seconds[STEP_COUNT];
+  double certified; /* rewriting with every application checked */
   gemel__work before, after;
 } figures;
 
 static void keep_best(figures *f, int which, double seconds) {
   f->seconds[which] = seconds < f->seconds[which] ? seconds : f->seconds[which];
+}
+
+/* Rewrites once more, certified. */
+static gemel_status time_certified(run_state *r, figures *f) {
+#ifdef HAVE_VERIFY
+  gemel_rewrite_options options = {.size = sizeof options, .certify = 1};
+  gemel_status status = gemel_certify_enable(r->context, 1, &r->error);
+  double start = gemel__bench_thread_seconds(), seconds;
+  gemel_graph *result = status == GEMEL_OK ? gemel_rewrite(r->graph, &options, &r->error) : NULL;
+  seconds = gemel__bench_thread_seconds() - start;
+  f->certified = seconds < f->certified ? seconds : f->certified;
+  gemel_graph_unref(result);
+  return result != NULL ? GEMEL_OK : r->error.status;
+#else
+  (void)r;
+  (void)f;
+  return GEMEL_OK;
+#endif
 }
 
 static gemel_status run_steps(run_state *r, figures *f) {
@@ -169,7 +194,8 @@ static gemel_status run_steps(run_state *r, figures *f) {
   keep_best(f, CALLABLE, callable);
   f->before = gemel__work_of(r->graph);
   f->after = gemel__work_of(r->rewritten);
-  status = time_plan(r, &plan);
+  status = time_certified(r, f);
+  status = status == GEMEL_OK ? time_plan(r, &plan) : status;
   if (status == GEMEL_OK) {
     keep_best(f, PLAN, plan);
   }
@@ -201,6 +227,7 @@ static figures no_figures(void) {
   figures f;
   int k;
   memset(&f, 0, sizeof f);
+  f.certified = 1e30;
   for (k = 0; k < STEP_COUNT; k++) {
     f.seconds[k] = 1e30;
   }
@@ -286,6 +313,10 @@ static void report_size(gemel__bench *b, const run_state *r, uint64_t wanted, co
   for (k = 0; k < STEP_COUNT; k++) {
     gemel__bench_report(b, name, steps[k].name, 1e6 * f->seconds[k] / nodes, "us/node",
                         judged ? &steps[k].target : NULL);
+  }
+  if (f->certified < 1e30) {
+    gemel__bench_report(b, name, "certified / plain", f->certified / f->seconds[REWRITE], "ratio",
+                        wanted >= CERTIFIED_NODES ? &certified_target : NULL);
   }
 }
 
