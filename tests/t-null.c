@@ -43,6 +43,18 @@ static char buffer[256];
 static gemel_options options = {.size = sizeof options, .threads = 1};
 static gemel_rules *rules;
 static gemel_profile *profile;
+static gemel_graph *pass_rewrite(const gemel_graph *g, const void *data, uint64_t *applied,
+                                 gemel_error *e) {
+  (void)data, (void)applied, (void)e;
+  return gemel_graph_ref((gemel_graph *)g);
+}
+static gemel_status pass_generate(gemel_graph *g, uint64_t (*random)(void *), void *state,
+                                  const void *data) {
+  (void)random, (void)state, (void)data;
+  return gemel_graph_error(g)->status;
+}
+static const gemel_pass pass = {
+    .size = sizeof pass, .name = "own", .rewrite = pass_rewrite, .generate = pass_generate};
 static gemel_rewrite_options rewrite = {.size = sizeof rewrite};
 
 static int discard(void *state, const void *bytes, size_t size) {
@@ -75,6 +87,7 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
 #define VALID_const_gemel_operation_p &own
 #define VALID_const_gemel_options_p &options
+#define VALID_const_gemel_pass_p &pass
 #define VALID_const_gemel_profile_p profile
 #define VALID_const_gemel_rewrite_options_p &rewrite
 #define VALID_const_gemel_rule_p gemel_rules_at(rules, 0)
@@ -136,6 +149,7 @@ static gemel_verify_summary summary = {.size = sizeof summary};
 #define SAYS_char_p SAYS_NULL
 #define SAYS_const_gemel_dim_p SAYS_NULL
 #define SAYS_const_gemel_operation_p SAYS_NULL
+#define SAYS_const_gemel_pass_p SAYS_NULL
 #define SAYS_const_gemel_profile_row_p SAYS_NULL
 #define SAYS_const_gemel_rule_info_p SAYS_NULL
 #define SAYS_const_gemel_rule_p SAYS_NULL

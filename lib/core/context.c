@@ -29,6 +29,9 @@ static int push_dummies(gemel_context *context) {
 
 static void destroy(gemel_context *context) {
   uint32_t k;
+  if (context->passes != NULL) {
+    context->release_passes(context->passes);
+  }
   if (context->rules != NULL) {
     context->release_rules(context->rules);
   }

@@ -116,6 +116,8 @@ struct gemel_context {
   void (*release_rules)(void *rules);
   struct gemel__certifier *certifier; /* if the harness has been asked for (passes/engine.h) */
   void (*release_certifier)(struct gemel__certifier *certifier);
+  struct gemel__passes *passes; /* what a program registered (passes/passes.c) */
+  void (*release_passes)(void *passes);
 };
 
 /* Interned copy of TEXT (equal texts, equal pointers), or NULL. Takes the lock. */

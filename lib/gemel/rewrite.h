@@ -110,6 +110,41 @@ const gemel_rule *gemel_rules_find(const gemel_rules *rules, const char *name);
 /* What is known of RULE; NULL for NULL. */
 const gemel_rule_info *gemel_rule_describe(const gemel_rule *rule);
 
+/* ---- Passes ---- */
+
+/* A rewrite that rules can't say, in C. REWRITE gives a new graph with GRAPH's inputs and outputs
+ * (names, order, types) that is equal to it but for NEEDS, or GRAPH itself with one more reference;
+ * *APPLIED is how often it did something; NULL with *ERROR. It must give the same for the same.
+ * GENERATE appends inputs and outputs to GRAPH, which is empty, on which the pass fires: a random
+ * instance, by RANDOM(STATE), which gives 64 fresh bits; it returns the graph's status. DATA is
+ * handed to both. */
+typedef struct gemel_pass {
+  size_t size; /* sizeof(gemel_pass) */
+  const char *name;
+  gemel_phase phase;
+  int before;              /* 1: before the rules of its phase; 0: behind them */
+  const char *const *tags; /* N_TAGS of them */
+  size_t n_tags;
+  unsigned needs;
+  const char *summary;
+  gemel_graph *(*rewrite)(const gemel_graph *graph, const void *data, uint64_t *applied,
+                          gemel_error *error);
+  gemel_status (*generate)(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                           const void *data);
+  const void *data;
+} gemel_pass;
+
+/* Registers a pass with CONTEXT: it takes part in every rewriting from then on, behind those of the
+ * same place that were there before. The record is copied; what it points at, but for its name,
+ * must stay valid. GEMEL_BAD_ARGUMENT (name taken or missing, no function, no generator, unknown
+ * needs), GEMEL_NO_MEMORY. Thread-safe, but not while another thread registers the same name. */
+gemel_status gemel_register_pass(gemel_context *context, const gemel_pass *pass,
+                                 gemel_error *error);
+
+/* How many passes there are, gemel's own first, and the K-th; NULL out of range. Thread-safe. */
+size_t gemel_pass_count(gemel_context *context);
+const gemel_pass *gemel_pass_at(gemel_context *context, size_t k);
+
 /* ---- Rewriting ---- */
 
 /* How much is done. NONE: nothing. FAST_COMPILE: canonicalize and stabilize, without what is tagged

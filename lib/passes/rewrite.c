@@ -9,6 +9,7 @@
 #include <time.h>
 #include "core/alloc.h"
 #include "passes/engine.h"
+#include "passes/passes.h"
 #include "passes/profile.h"
 
 struct pipeline {
@@ -99,8 +100,25 @@ static const gemel_rules *set_at(const struct pipeline *p, size_t k) {
   return p->builtin != NULL && k == 0 ? p->builtin : p->options.rules[k - (p->builtin != NULL)];
 }
 
-/* 1 if any rule is called so. */
+/* What a pass is chosen by. */
+static gemel_rule_info info_of(const gemel_pass *pass) {
+  return (gemel_rule_info){.name = pass->name,
+                           .family = "passes",
+                           .phase = pass->phase,
+                           .tags = pass->tags,
+                           .n_tags = pass->n_tags,
+                           .needs = pass->needs};
+}
+
+/* 1 if any rule or pass is called so. */
 static int names_any(const struct pipeline *p, const char *word, size_t length) {
+  const gemel_pass *pass;
+  for (size_t k = 0; (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
+    gemel_rule_info info = info_of(pass);
+    if (names_rule(word, length, &info)) {
+      return 1;
+    }
+  }
   for (size_t s = 0; s < n_sets(p); s++) {
     for (size_t k = 0; k < gemel_rules_count(set_at(p, s)); k++) {
       if (names_rule(word, length, gemel_rule_describe(gemel_rules_at(set_at(p, s), k)))) {
@@ -255,13 +273,44 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   return status;
 }
 
+static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass, uint64_t applied,
+                                double seconds) {
+  gemel_profile_row row = {
+      .phase = pass->phase, .name = pass->name, .seconds = seconds, .applied = applied};
+  return p->options.profile == NULL || applied == 0
+             ? GEMEL_OK
+             : gemel__profile_add(p->options.profile, &row, p->error);
+}
+
+/* Runs the passes of PHASE that stand BEFORE its rules, or behind. */
+static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int before,
+                               gemel_graph **graph) {
+  const gemel_pass *pass;
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
+    gemel_rule_info info = info_of(pass);
+    uint64_t applied = 0;
+    double start = now();
+    if (p->options.without_builtin && gemel__pass_is_own(pass)) {
+      continue;
+    }
+    if (pass->phase == phase && (pass->before != 0) == before && chosen(p, &info)) {
+      status = gemel__pass_run(pass, graph, &applied, p->error);
+      status = status ? status : report_pass(p, pass, applied, now() - start);
+    }
+  }
+  return status;
+}
+
 /* *GRAPH, SOURCE at first, goes through all phases and is a new graph in the end. */
 static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
                             gemel_graph **graph) {
   gemel_status status = GEMEL_OK;
   int phases = p->options.mode == GEMEL_MODE_NONE ? 0 : GEMEL_PHASE_COUNT;
   for (int phase = 0; phase < phases && status == GEMEL_OK; phase++) {
-    status = run_phase(p, (gemel_phase)phase, graph);
+    status = run_passes(p, (gemel_phase)phase, 1, graph);
+    status = status ? status : run_phase(p, (gemel_phase)phase, graph);
+    status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
   }
   uint64_t live = 0;
   status = status ? status : count_live(*graph, &live, p->error);

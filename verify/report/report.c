@@ -66,7 +66,7 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   json_number(&b, "seconds", r->seconds);
   json_number(&b, "worst", r->worst);
   json_number(&b, "error_probability", r->error_probability);
-  if (strcmp(r->kind, "rule") == 0) {
+  if (r->kind != NULL && strcmp(r->kind, "rule") == 0) {
     char words[120];
     gemel__needs_text(r->needs, words, sizeof words);
     json_field(&b, "needs", words);
