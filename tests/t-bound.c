@@ -251,6 +251,126 @@ static void exact_sums_have_no_bound(const void *data) {
   tear_down(&t);
 }
 
+/* Multiplies X in an order of its own: 0 forwards, 1 backwards, 2 random, 3 pairwise. */
+static double product_in_order(gemel_dtype dtype, const double *x, size_t n, int order,
+                               gemel__random *r) {
+  double y[MANY], product = 1;
+  size_t p[MANY];
+  gemel__random_permutation(r, n, p);
+  memcpy(y, x, n * sizeof *x);
+  for (size_t width = 1; order == 3 && width < n; width *= 2)
+    for (size_t i = 0; i + width < n; i += 2 * width)
+      y[i] = inner(dtype, y[i] * y[i + width]);
+  for (size_t i = 0; order < 3 && i < n; i++)
+    product = inner(dtype, product * x[order == 0 ? i : order == 1 ? n - 1 - i : p[i]]);
+  return order == 3 ? y[0] : product;
+}
+
+static void reference_product(bench *t, gemel_dtype dtype, const double *x, size_t n) {
+  const void *factors[MANY];
+  gemel__bound_set_dtype(t->d, dtype);
+  for (size_t i = 0; i < n; i++) {
+    factors[i] = gemel__element(t->d, t->elements, i);
+    t->d->from_double(t->d, gemel__element(t->d, t->elements, i), x[i]);
+  }
+  t->d->product(t->d, t->c, n, factors);
+  if (dtype == GEMEL_F16 || dtype == GEMEL_BF16)
+    t->d->round(t->d, t->c, dtype, -1);
+}
+
+/* The largest ratio of all orders, none of which may lie outside the bound. */
+static double worst_product(bench *t, gemel_dtype dtype, const double *x, size_t n,
+                            gemel__random *r) {
+  double worst = 0;
+  reference_product(t, dtype, x, n);
+  for (int order = 0; order < 12; order++) {
+    ct_context("%zu factors, order %d", n, order);
+    double product =
+        stored(dtype, product_in_order(dtype, x, n, order < 3 ? order : 2 + order % 2, r));
+    double ratio = gemel__bound_ratio(t->d, t->c, dtype, product);
+    CT_LE_DOUBLE(ratio, 1);
+    worst = fmax(worst, ratio);
+  }
+  return worst;
+}
+
+/* Two to nine factors in any order; a factor lost, or a scale of 1 + 1e-6, is seen. */
+static void products_are_bounded(const void *data) {
+  gemel_dtype dtype = *(const gemel_dtype *)data;
+  bench t;
+  CT_REQUIRE(set_up(&t));
+  gemel__random r;
+  gemel__random_seed(&r, 23);
+  double worst = 0, x[MANY];
+  for (int i = 0; i < 300; i++) {
+    size_t n = 2 + (size_t)gemel__random_below(&r, 8);
+    for (size_t k = 0; k < n; k++)
+      x[k] = stored(dtype, gemel__random_sign(&r) * gemel__random_magnitude(&r, -1, 1));
+    worst = fmax(worst, worst_product(&t, dtype, x, n, &r));
+    double exact = gemel__bound_value(t.d, t.c), u = fmin(unit(dtype), 0x1p-24);
+    CT_LE_DOUBLE(gemel__bound_relative(t.d, t.c),
+                 1.001 * (unit(dtype) == u ? (double)n * u : (double)n * u + 2 * unit(dtype)));
+    if (unit(dtype) <= 0x1p-24) {
+      CT_CHECK(gemel__bound_ratio(t.d, t.c, dtype, exact * (1 + 1e-6)) > 1);
+      CT_CHECK(gemel__bound_ratio(t.d, t.c, dtype, exact * (1 - 1e-6)) > 1);
+    }
+    if (fabs(fabs(x[0]) - 1) > 0.01)
+      CT_CHECK(gemel__bound_ratio(t.d, t.c, dtype, exact / x[0]) > 1);
+  }
+  CT_LE_DOUBLE(0.7, worst);
+  tear_down(&t);
+}
+
+/* Orders that pass through subnormal numbers stay within the bound; where one may overflow it says
+ * nothing. */
+static void products_out_of_range(const void *data) {
+  gemel_dtype dtype = *(const gemel_dtype *)data;
+  int reach = dtype == GEMEL_F64 ? 1000 : 120;
+  bench t;
+  CT_REQUIRE(set_up(&t));
+  gemel__random r;
+  gemel__random_seed(&r, 24);
+  double worst = 0, x[4];
+  for (int i = 0; i < 300; i++) {
+    x[0] = ldexp(gemel__random_magnitude(&r, -1, 1), -reach / 2 - 3);
+    x[1] = ldexp(gemel__random_magnitude(&r, -1, 1), -reach / 2 - 12);
+    x[2] = ldexp(gemel__random_magnitude(&r, -1, 1), reach / 2);
+    x[3] = ldexp(gemel__random_magnitude(&r, -1, 1), reach / 2 - 9);
+    for (size_t k = 0; k < 4 && dtype != GEMEL_F64; k++)
+      x[k] = (float)x[k];
+    worst = fmax(worst, worst_product(&t, dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32, x, 4, &r));
+    CT_CHECK(t.d->state(t.d, t.c) == GEMEL__DEFINED);
+  }
+  CT_LE_DOUBLE(0.01, worst); /* the partial products lost more than a unit of the result */
+  x[2] = ldexp(3, reach / 2 + 8);
+  x[3] = ldexp(3, reach - 2);
+  reference_product(&t, dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32, x, 4);
+  CT_CHECK(t.d->state(t.d, t.c) == GEMEL__UNDECIDED);
+  tear_down(&t);
+}
+
+/* What no order rounds has no bound: powers of two and, around them, an odd part that fits. */
+static void exact_products_have_no_bound(const void *data) {
+  gemel_dtype dtype = *(const gemel_dtype *)data;
+  gemel_dtype inside = dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32;
+  bench t;
+  CT_REQUIRE(set_up(&t));
+  const double powers[] = {0.5, -2, 1, 1.5, 8, -1}, odd[] = {3, 5, 17, 257, 0.25, -1};
+  reference_product(&t, inside, powers, 6);
+  CT_CHECK(gemel__bound_radius(t.d, t.c) == 0 && gemel__bound_value(t.d, t.c) == 12);
+  reference_product(&t, inside, odd, 6);
+  CT_CHECK(gemel__bound_radius(t.d, t.c) == 0);
+  double wide = 1 + (inside == GEMEL_F64 ? 0x1p-52 : 0x1p-23);
+  const double scaled[] = {wide, 4, 0.5}, over[] = {wide, 3}, none[] = {wide, wide, 0};
+  reference_product(&t, inside, scaled, 3);
+  CT_CHECK(gemel__bound_radius(t.d, t.c) == 0);
+  reference_product(&t, inside, over, 2);
+  CT_CHECK(gemel__bound_radius(t.d, t.c) > 0);
+  reference_product(&t, inside, none, 3);
+  CT_CHECK(gemel__bound_radius(t.d, t.c) == 0 && gemel__bound_value(t.d, t.c) == 0);
+  tear_down(&t);
+}
+
 /* ---- Straight-line programs ---- */
 
 typedef struct machine {
@@ -727,6 +847,9 @@ void ct_register(void) {
     add("sum", name, sums_are_bounded, &floats[i]);
     add("dot", name, dots_are_bounded, &floats[i]);
     add("sum/exact", name, exact_sums_have_no_bound, &floats[i]);
+    add("product", name, products_are_bounded, &floats[i]);
+    add("product/range", name, products_out_of_range, &floats[i]);
+    add("product/exact", name, exact_products_have_no_bound, &floats[i]);
     add("program", name, programs_are_bounded, &floats[i]);
     add("too_small", name, small_bounds_are_seen, &floats[i]);
     add("exact", name, exact_results_stay_exact, &floats[i]);

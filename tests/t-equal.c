@@ -252,6 +252,99 @@ static void parting_is_named(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A chain of 150 nodes over x and y whose 70th is PLANTED. */
+static gemel_graph *long_chain(gemel_context *context, const char *planted) {
+  static const char *const steps[] = {"tanh(t%d) + x", "tanh(t%d) * y", "t%d - y",
+                                      "exp(tanh(t%d))"};
+  char text[12000];
+  gemel_error error;
+  gemel_graph *graph;
+  int used = sprintf(text, "graph f(x: f64[N, 3], y: f64[N, 3]) {\n  t0 = x * y\n"), k;
+  for (k = 1; k < 150; k++) {
+    used += sprintf(text + used, "  t%d = ", k);
+    used += sprintf(text + used, k == 70 ? planted : steps[k % 4], k - 1);
+    used += sprintf(text + used, "\n");
+  }
+  sprintf(text + used, "  return s = x + y, r = t149, q = t149 * x\n}\n");
+  graph = gemel_parse(context, text, strlen(text), "long", NULL, &error);
+  CT_CHECK(graph != NULL);
+  return graph;
+}
+
+/* Lines of graph text, which end before the inputs; of the longer graph. */
+static size_t graph_lines(const char *text) {
+  size_t lines = 0, most = 0;
+  for (; *text != '\0' && *text != '#'; text++) {
+    lines += *text == '\n';
+    if (*text == '}') {
+      most = lines + 1 > most ? lines + 1 : most;
+      lines = 0;
+    }
+  }
+  return most;
+}
+
+typedef struct repeated {
+  char path[300];
+  gemel_verdict verdict;
+  char counterexample[2000];
+} repeated;
+
+static void note_refutation(void *user, const gemel_record *record) {
+  repeated *r = user;
+  if (record->verdict == GEMEL_REFUTED) {
+    r->verdict = GEMEL_REFUTED;
+    snprintf(r->counterexample, sizeof r->counterexample, "%s", record->counterexample);
+    if (record->replay != NULL) {
+      snprintf(r->path, sizeof r->path, "%s", record->replay);
+    }
+  }
+}
+
+/* One difference among 150 nodes: both graphs of the counterexample are a few lines, and replaying
+ * it refutes it. */
+static void big_graphs_shrink(const void *data) {
+  static const struct {
+    const char *left, *right;
+    const char *of; /* the value that the smaller graphs are given, or NULL */
+  } all[] = {{"t%d - y * t60", "t%d - abs(y) * t60", NULL},
+             {"maximum(t%d, t60)", "t%d + t60", "at"},
+             {"tanh(t%d) * t12", "tanh(t%d) * t13", "at"},
+             {"t%d * t12 + t13", "t12 * t%d + t13 * t13", "at"}};
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(all); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = long_chain(context, all[k].left), *b = long_chain(context, all[k].right);
+    gemel_verify_options options = {0};
+    gemel_verify_summary summary = {0};
+    gemel_pair_result result = {0};
+    repeated r = {"", GEMEL_PASSED, ""};
+    options.size = sizeof options;
+    summary.size = sizeof summary;
+    options.seed = 3;
+    options.instances = 10;
+    options.sink = note_refutation;
+    options.user = &r;
+    options.replay_folder = ".";
+    CT_EQ_INT(gemel_verify_pair(a, b, "long", GEMEL_NEEDS_ALL, &options, &result, NULL), GEMEL_OK);
+    ct_context("pair %zu\n%s", k, r.counterexample);
+    CT_EQ_INT(r.verdict, GEMEL_REFUTED);
+    CT_LE_DOUBLE((double)graph_lines(r.counterexample), 12);
+    CT_LE_DOUBLE(3, (double)graph_lines(r.counterexample));
+    CT_CHECK(all[k].of == NULL || strstr(r.counterexample, "(at") != NULL ||
+             strstr(r.counterexample, ", at") != NULL);
+    r.verdict = GEMEL_PASSED;
+    options.replay_folder = NULL;
+    CT_EQ_INT(gemel_verify_replay(context, r.path, &options, &summary, NULL), GEMEL_OK);
+    CT_EQ_INT(r.verdict, GEMEL_REFUTED);
+    remove(r.path);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
 /* Zero on both sides wherever anyone looked is no evidence. */
 static void zeros_say_nothing(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
@@ -345,7 +438,8 @@ static void many_inputs(const void *data) {
 static const ct_test ieee_tests[] = {
     CT_TEST("large_sizes", large_sizes, NULL),  CT_TEST("many_inputs", many_inputs, NULL),
     CT_TEST("needs", needs_are_named, NULL),    CT_TEST("names_and_types", names_and_types, NULL),
-    CT_TEST("parting", parting_is_named, NULL), CT_TEST("zeros", zeros_say_nothing, NULL)};
+    CT_TEST("parting", parting_is_named, NULL), CT_TEST("shrunk", big_graphs_shrink, NULL),
+    CT_TEST("zeros", zeros_say_nothing, NULL)};
 
 /* ---- Registration ---- */
 

@@ -381,6 +381,29 @@ static void sites_merge(const void *data) {
   gemel__answer_clear(&total);
 }
 
+/* A size of 0 makes an instance empty, however large the others are. */
+static void empty_instance(const void *data) {
+  static const struct {
+    const char *text;
+    gemel_status status;
+  } all[] = {{"graph f(x: f64[80800, 71912, 0]) { return r = x }", GEMEL_OK},
+             {"graph f(x: f64[80800, 71912, 1]) { return r = x }", GEMEL_BAD_SHAPE}};
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(all); k++) {
+    gemel__instance instance;
+    gemel_error error;
+    gemel_graph *graph = gemel_parse(c, all[k].text, strlen(all[k].text), "t-model", NULL, &error);
+    CT_REQUIRE(graph != NULL);
+    CT_EQ_INT(gemel__instance_of_graph(&instance, graph, NULL, &error), all[k].status);
+    if (all[k].status == GEMEL_OK) {
+      CT_EQ_INT(instance.leaves[0].count, 0);
+      gemel__instance_clear(&instance);
+    }
+    gemel_graph_unref(graph);
+  }
+}
+
 /* ---- Memory ---- */
 
 static int decide_once(void *data) {
@@ -438,6 +461,7 @@ static const ct_test tests[] = {
     CT_TEST("one_way", one_way, NULL),
     CT_TEST("one_way/proven", one_way_proven, NULL),
     CT_TEST("one_way/merged", sites_merge, NULL),
+    CT_TEST("empty", empty_instance, NULL),
     CT_TEST("memory", out_of_memory, NULL),
     CT_TEST("end", end, NULL),
 };

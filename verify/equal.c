@@ -118,6 +118,10 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
   snprintf(right, sizeof right, "%s", answer->expected);
   if (answer->witness != NULL) {
+    gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);
+    if (gemel__part(pair, &answer->witness)) {
+      answer->n_witness = pair->a.n_leaves;
+    }
     if (gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
         outcome.refuted) {
       gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, gemel__check_pair, &trial, NULL,
@@ -127,7 +131,6 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
       answer->element = outcome.element;
       output = gemel_graph_output_name(pair->a.graph, outcome.output);
     }
-    gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);
   }
   snprintf(place, sizeof place, "output %s, element %zu%s%s", output, answer->element,
            where[0] != '\0' ? "; " : "", where);

@@ -20,7 +20,7 @@ static uint64_t bits_of(void *state) {
 static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel__leaf *leaf,
                                  gemel_error *error) {
   const gemel_dim *dims = gemel_type_dims(context, type);
-  int k;
+  int k, empty = 0;
   memset(leaf, 0, sizeof *leaf);
   leaf->dtype = gemel_type_dtype(context, type);
   leaf->rank = gemel_type_rank(context, type);
@@ -29,11 +29,15 @@ static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel_
     if (!gemel_dim_is_constant(context, dims[k], &leaf->shape[k])) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance needs constant sizes");
     }
-    if (leaf->shape[k] > 0 && leaf->count > MOST_ELEMENTS / (size_t)leaf->shape[k]) {
+    empty |= leaf->shape[k] == 0;
+  }
+  for (k = 0; k < leaf->rank && !empty; k++) {
+    if (leaf->count > MOST_ELEMENTS / (size_t)leaf->shape[k]) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance of more than 2^32 elements");
     }
     leaf->count *= (size_t)leaf->shape[k];
   }
+  leaf->count = empty ? 0 : leaf->count;
   return GEMEL_OK;
 }
 

@@ -128,7 +128,7 @@ void gemel__chain_end(gemel__chain *chain, uint16_t slot) {
 }
 
 enum { LINE = 64, BLOCK = 8 * LINE };
-_Static_assert(BLOCK <= GEMEL__CHAIN_FIXED, "the block at the end fits into what is filled");
+_Static_assert(BLOCK <= (int)GEMEL__CHAIN_FIXED, "the block at the end fits into what is filled");
 
 /* The last BYTES < BLOCK bytes, from AT on. */
 static void run_rest(const gemel__chain *chain, const gemel__link *links, size_t at, size_t bytes) {

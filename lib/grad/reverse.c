@@ -174,21 +174,23 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
   }
 }
 
-static void fetch_cotangent(gemel__sweep *s, const gemel__ref *slot) {
-  if (slot->node != UINT32_MAX) {
-    gemel__prefetch(&s->graph->node_types[slot->node]);
-    gemel__cons_prefetch(s->graph, slot->node);
-  }
-}
-
+/* What the rule of NODE makes takes its cotangent, and is looked for near it; a cotangent that
+ * waits at an input is only added to what has just been made. */
 static void fetch_cotangents(gemel__sweep *s, uint32_t node) {
   uint32_t count, k;
-  const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
+  const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count), *slot;
   if (gemel__node_at(s->graph, node)->n_outputs > 0) {
-    fetch_cotangent(s, gemel__sweep_slot(s, node, 0));
+    slot = gemel__sweep_slot(s, node, 0);
+    if (slot->node != UINT32_MAX) {
+      gemel__prefetch(&s->graph->node_types[slot->node]);
+      gemel__cons_prefetch(s->graph, slot->node);
+    }
   }
   for (k = 0; k < count && k < 4; k++) {
-    fetch_cotangent(s, gemel__sweep_slot(s, inputs[k].node, inputs[k].output));
+    slot = gemel__sweep_slot(s, inputs[k].node, inputs[k].output);
+    if (slot->node != UINT32_MAX) {
+      gemel__prefetch(&s->graph->node_types[slot->node]);
+    }
   }
 }
 

@@ -234,11 +234,9 @@ static gemel_value cast_like(gemel_value value, gemel_value like, gemel_location
   return gemel_apply_at(value.graph, "cast", 1, &value, 1, &attr, where);
 }
 
-/* The K-th derivative text with FLOW for g, cast to LIKE's dtype; null if it is zero. */
-static gemel_value build(const gemel_derive *call, const derived *all, size_t k, gemel_value flow,
-                         gemel_value like) {
+/* The K-th derivative text with FLOW for g; null if it is zero. */
+static gemel_value build(const gemel_derive *call, const derived *all, size_t k, gemel_value flow) {
   gemel_value values[5];
-  gemel_value made;
   size_t j;
   if (all->grads[k] == NULL) {
     return null_value;
@@ -248,8 +246,13 @@ static gemel_value build(const gemel_derive *call, const derived *all, size_t k,
   }
   values[3] = call->outputs[0];
   values[4] = flow;
-  made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
-  return gemel_is_null(made) ? made : cast_like(made, like, call->where);
+  return gemel__expr_build(all->grads[k], call->graph, values, call->where);
+}
+
+/* 1 if there is nothing to do to a derivative MADE for LIKE: it failed, is zero or has its type. */
+static int is_fit(gemel_value made, gemel_value like) {
+  return gemel_is_null(made) || gemel__node_type(made.graph, made.node, made.output) ==
+                                    gemel__node_type(like.graph, like.node, like.output);
 }
 
 /* The status of a hook that may have failed on the graph. */
@@ -269,8 +272,9 @@ static gemel_status scalar_grad(gemel_derive *call) {
     gemel_value made = null_value;
     if (all != NULL && call->wanted[k] && !gemel_is_null(flow) && carries(flow) &&
         carries(call->inputs[k])) {
-      made = build(call, all, k, flow, call->inputs[k]);
-      if (!gemel_is_null(made)) {
+      made = build(call, all, k, flow);
+      if (!is_fit(made, call->inputs[k])) {
+        made = cast_like(made, call->inputs[k], call->where);
         made = gemel__unbroadcast(made, call->inputs[k], call->where);
       }
     }
@@ -296,7 +300,8 @@ static gemel_status scalar_jvp(gemel_derive *call) {
   size_t k;
   for (k = 0; all != NULL && carries(out) && k < call->n_inputs; k++) {
     gemel_value tangent = call->in_cotangents[k];
-    gemel_value term = gemel_is_null(tangent) ? null_value : build(call, all, k, tangent, out);
+    gemel_value term = gemel_is_null(tangent) ? null_value : build(call, all, k, tangent);
+    term = gemel_is_null(term) ? term : cast_like(term, out, call->where);
     if (!gemel_is_null(term) && !gemel_is_null(total)) {
       pair[0] = total;
       pair[1] = term;

@@ -565,6 +565,106 @@ static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
   }
 }
 
+/* ---- Products ---- */
+
+/* What product() needs to know of its factors. A partial product is one of some of the factors, in
+ * some order. */
+typedef struct factors {
+  mag_t largest;  /* no partial product is larger */
+  mag_t smallest; /* none is smaller, unless it has a factor of exactly 0 */
+  slong unit;     /* exact factors: every partial product is a multiple of 2^unit */
+  int exact;
+  size_t significant; /* factors that aren't exact powers of two: the others round nothing */
+} factors;
+
+static void add_factor(factors *t, const element *a) {
+  const arb_struct *x = computed(a);
+  mag_t m;
+  mag_init(m);
+  arb_get_mag(m, x);
+  if (mag_cmp_2exp_si(m, 0) > 0)
+    mag_mul(t->largest, t->largest, m);
+  arb_get_mag_lower(m, x);
+  if (mag_cmp_2exp_si(m, 0) < 0 && !arb_is_zero(x))
+    mag_mul_lower(t->smallest, t->smallest, m);
+  mag_clear(m);
+  slong bits = arf_bits(arb_midref(x));
+  t->exact &= arb_is_exact(x);
+  t->significant += !arb_is_exact(x) || bits > 1;
+  if (arb_is_exact(x) && bits > 0 && ARF_EXP(arb_midref(x)) < bits)
+    t->unit += ARF_EXP(arb_midref(x)) - bits;
+}
+
+/* 1 if every partial product in every order is a number of the format, or the result 0 in any case:
+ * the odd part of a partial product divides that of the product X. */
+static int multiplies_exactly(const factors *t, const arb_t x, const format *f) {
+  return arb_is_zero(x) || (t->exact && arb_is_exact(x) &&
+                            arf_bits(arb_midref(x)) <= f->precision && t->unit >= f->tiny);
+}
+
+/* Widens E by what N factors may have lost on the way to the last multiplication: γ of the
+ * roundings before it and, where partial products may be subnormal, half of the smallest number for
+ * each multiplication, times what may come after it. Returns 0 where that has no value. */
+static int widen_product(element *e, size_t n, const factors *t, const format *f) {
+  size_t roundings = t->significant > 2 ? t->significant - 2 : 0;
+  double nu = (double)roundings * ldexp(0.5, 1 - f->precision);
+  if (nu >= 0.5)
+    return 0;
+  mag_t error, gamma;
+  mag_init(error);
+  mag_init(gamma);
+  mag_set_d(gamma, nu / (1 - nu) * (1 + 0x1p-50));
+  if (e->same)
+    arb_set(e->computed, e->exact);
+  e->same = 0;
+  arb_get_mag(error, e->computed);
+  mag_mul(error, error, gamma);
+  arb_add_error_mag(e->computed, error);
+  if (mag_cmp_2exp_si(t->smallest, f->tiny + f->precision) < 0) {
+    mag_mul_ui(error, t->largest, n - 1);
+    mag_mul_2exp_si(error, error, f->tiny); /* twice that half: 1 + γ is less than 2 */
+    arb_add_error_mag(e->computed, error);
+  }
+  mag_clear(error);
+  mag_clear(gamma);
+  return 1;
+}
+
+/* Rounds E as the product of these factors. */
+static void round_product(gemel__domain *d, element *e, size_t n, const factors *t) {
+  gemel_dtype dtype = self(d)->dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32;
+  const format *f = format_of(dtype);
+  if (mag_cmp_2exp_si(t->largest, f->overflow - 1) > 0)
+    bound_set_state(d, e, GEMEL__UNDECIDED);
+  else if (!multiplies_exactly(t, computed(e), f) && !widen_product(e, n, t, f))
+    bound_set_state(d, e, GEMEL__UNDECIDED);
+  else if (t->significant > 1)
+    round_float(d, e, dtype, 0.5);
+}
+
+static void bound_product(gemel__domain *d, void *e, size_t n, const void *const *members) {
+  element product;
+  factors t = {.exact = 1};
+  bound_init(d, &product);
+  set_integer(&product, 1);
+  mag_init(t.largest);
+  mag_init(t.smallest);
+  mag_one(t.largest);
+  mag_one(t.smallest);
+  for (size_t i = 0; i < n; i++) {
+    bound_mul(d, &product, &product, members[i]);
+    if (product.state == GEMEL__DEFINED)
+      add_factor(&t, members[i]);
+  }
+  if (product.state == GEMEL__DEFINED && n > 1 &&
+      gemel_dtype_kind(self(d)->dtype) == GEMEL_KIND_FLOAT)
+    round_product(d, &product, n, &t);
+  mag_clear(t.largest);
+  mag_clear(t.smallest);
+  bound_set(d, e, &product);
+  bound_clear(d, &product);
+}
+
 /* ---- Comparison, verdicts, text ---- */
 
 static int bound_equal(gemel__domain *d, const void *a, const void *b) {
@@ -696,6 +796,7 @@ static const gemel__domain table = {
     .pow = bound_pow,
     .floor = bound_floor,
     .sum = bound_sum,
+    .product = bound_product,
     .sign = bound_sign,
     .hull = bound_hull,
     .round = bound_round,

@@ -22,6 +22,14 @@
  * 2^(k+p). u belongs to the dtype in which the operation at hand accumulates: see
  * gemel__bound_set_dtype.
  *
+ * product() holds for every order of multiplication too. Of k factors that aren't exact powers of
+ * two, k − 1 multiplications round; the last of them by half a unit of its result, those before it
+ * by γ of k − 2 (Higham, section 3.1: every partial product is exact · (1 + δ), |δ| ≤ u). If the
+ * exact product of exact factors is a number of the dtype no order rounds, as an odd partial
+ * product divides an odd product. Where some order may pass through subnormal numbers, each of the
+ * n − 1 multiplications adds half the smallest one times Π max(|x|, 1), the most that can still
+ * multiply it; where some order may overflow, the element is UNDECIDED.
+ *
  * UNDEFINED means that no number of the second ball is in the function's domain, UNDECIDED that
  * only some are. sign() is decided only if every number of the second ball has that sign; hull() is
  * the union.

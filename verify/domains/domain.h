@@ -63,6 +63,8 @@ struct gemel__domain {
   /* Sum of N elements in any order: the same as adding them, but a domain with error bounds makes
    * the bound one that holds for every order. ADDENDS are pointers. */
   void (*sum)(gemel__domain *d, void *e, size_t n, const void *const *addends);
+  /* Product of N floats in any order, as sum; roundings included. NULL: multiply one by one. */
+  void (*product)(gemel__domain *d, void *e, size_t n, const void *const *factors);
   /* −1, 0, 1, or GEMEL__UNORDERED. Every decision that a reference takes comes from here (or from
    * floor), in an order that depends on decisions only: so a tape of them can be replayed. */
   int (*sign)(gemel__domain *d, const void *a);

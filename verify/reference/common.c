@@ -197,3 +197,18 @@ void gemel__store_sum(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
   d->sum(d, e, n, addends);
   gemel__store(w, e, dtype, 0);
 }
+
+void gemel__store_product(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
+                          const void *const *factors) {
+  gemel__domain *d = w->domain;
+  if (d->product && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    d->product(d, e, n, factors);
+  } else {
+    d->set(d, e, n > 0 ? factors[0] : w->one);
+    for (size_t k = 1; k < n; k++) {
+      d->mul(d, e, e, factors[k]);
+      d->round(d, e, gemel__compute_dtype(dtype), 0.5);
+    }
+  }
+  gemel__store(w, e, dtype, 0);
+}

@@ -115,6 +115,11 @@ void gemel__store(gemel__decider *w, void *e, gemel_dtype dtype, double ulps);
 void gemel__store_sum(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
                       const void *const *addends);
 
+/* e = the product of N FACTORS in DTYPE, 1 if there are none; domain B's holds the error of any
+ * order. Integers wrap after each multiplication, so they stay small. */
+void gemel__store_product(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
+                          const void *const *factors);
+
 /* ---- Nested graphs ---- */
 
 /* How an evaluation of a graph goes on inside a body: what references it has, how deep it is.

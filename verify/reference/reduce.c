@@ -85,24 +85,17 @@ gemel_status gemel__reference_sum(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-/* The first element, times each of the others: a rounding each; 1 for none. */
 gemel_status gemel__reference_prod(gemel__rcall *call) {
   reduction r;
-  gemel__domain *d = call->domain;
   gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
   gemel_status status = begin_with_axes(&r, call, dtype);
   if (status != GEMEL_OK) {
     return status;
   }
   for (size_t i = 0; i < r.groups.count; i++) {
-    void *e = gemel__rtensor_at(&call->outputs[0], i);
     gemel__groups_next(&r.groups);
-    d->set(d, e, r.groups.size ? r.groups.members[0] : r.w.one);
-    for (size_t k = 1; k < r.groups.size; k++) {
-      d->mul(d, e, e, r.groups.members[k]);
-      d->round(d, e, gemel__compute_dtype(dtype), 0.5);
-    }
-    gemel__store(&r.w, e, dtype, 0);
+    gemel__store_product(&r.w, gemel__rtensor_at(&call->outputs[0], i), dtype, r.groups.size,
+                         (const void *const *)r.groups.members);
   }
   end(&r);
   return GEMEL_OK;
