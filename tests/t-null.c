@@ -41,6 +41,7 @@ static int64_t numbers[] = {1, 1, 1, 1};
 static const char *texts[] = {"x"};
 static char buffer[256];
 static gemel_options options = {.size = sizeof options, .threads = 1};
+static const char one_rule[] = "rule x in canonicalize: -(-x) => x";
 static gemel_rules *rules;
 static gemel_profile *profile;
 static gemel_graph *pass_rewrite(const gemel_graph *g, const void *data, uint64_t *applied,
@@ -82,6 +83,7 @@ static gemel_operation operation(void) {
 #define VALID_const_char_p "x"
 #define VALID_const_char_p_const_p texts
 #define VALID_const_gemel_attr_p &attr
+#define VALID_const_gemel_context_p context
 #define VALID_const_gemel_dim_p &two
 #define VALID_const_gemel_graph_p graph
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
@@ -124,6 +126,7 @@ static gemel_operation operation(void) {
 #define VALID_size_t 1
 #define VALID_size_t_p &count
 #define VALID_uint32_t 0
+#define VALID_uint64_t 0
 #define VALID_unsigned 0
 #define VALID_void_p buffer
 #ifdef HAVE_VERIFY
@@ -131,6 +134,14 @@ static gemel_pair_result pair = {.size = sizeof pair};
 static gemel_record record = {.size = sizeof record};
 static gemel_verify_options verify = {.size = sizeof verify, .instances = 1, .ops = "exp"};
 static gemel_verify_summary summary = {.size = sizeof summary};
+static gemel_mutant mutant;
+static gemel_mutate_options mutate = {.size = sizeof mutate, .instances = 1};
+static gemel_mutate_summary mutated = {.size = sizeof mutated};
+static gemel_certify_counts certified;
+#define VALID_gemel_certify_counts_p &certified
+#define VALID_const_gemel_mutant_p &mutant
+#define VALID_const_gemel_mutate_options_p &mutate
+#define VALID_gemel_mutate_summary_p &mutated
 #define VALID_const_gemel_record_p &record
 #define VALID_const_gemel_verify_options_p &verify
 #define VALID_gemel_pair_result_p &pair
@@ -282,7 +293,7 @@ static void make_objects(void) {
   function = gemel_compile(graph, &options, NULL);
   tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);
   attr = gemel_attr_int("axis", 0);
-  rules = gemel_rules_builtin(context, NULL);
+  rules = gemel_rules_parse(context, one_rule, strlen(one_rule), "one.rules", NULL);
   profile = gemel_profile_new();
 }
 

@@ -729,8 +729,9 @@ static gemel_status run_twice(const gemel_kernel_call *call) {
 static void own_operation(const void *data) {
   static const gemel_kernel kernels[] = {
       {"picky", decline, never}, {"good", prepare_twice, run_twice}, {NULL, NULL, NULL}};
-  gemel_operation record = {sizeof record, "twice", "2 x", 1,    1,       0,    1,    NULL,
-                            infer_twice,   NULL,    NULL,  NULL, kernels, NULL, NULL, NULL};
+  gemel_operation record = {sizeof record, "twice",     "2 x", 1,    1,    0,       1,
+                            NULL,          infer_twice, NULL,  NULL, NULL, kernels, NULL,
+                            NULL,          NULL,        NULL};
   gemel_context *c = context_new();
   gemel_graph *g;
   gemel_value x, y;

@@ -260,8 +260,12 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
 void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *counts) {
   gemel__certifier *hook =
       context != NULL ? __atomic_load_n(&context->certifier, __ATOMIC_ACQUIRE) : NULL;
-  size_t size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
   gemel_certify_counts total;
+  size_t size;
+  if (counts == NULL) {
+    return;
+  }
+  size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
   memset(&total, 0, sizeof total);
   if (hook != NULL) {
     certifier *c = (certifier *)hook;
