@@ -6,6 +6,7 @@ EXTRA_DIST += %reldir%/adding
 EXTRA_DIST += %reldir%/adding.md
 EXTRA_DIST += %reldir%/architecture.md
 EXTRA_DIST += %reldir%/conventions.md
+EXTRA_DIST += %reldir%/evidence.md
 EXTRA_DIST += %reldir%/libraries.md
 EXTRA_DIST += %reldir%/rules.md
 EXTRA_DIST += %reldir%/text.md

@@ -236,7 +236,7 @@ refuses usage/many 'one argument too many' info more
 for command in $commands; do
   refuses "usage/$command/option" '--frobnicate' "$command" --frobnicate
   refuses "usage/$command/letter" '-Z' "$command" -Z
-  case $command in info | verify) ;; *) refuses "usage/$command/few" 'too few arguments' "$command" ;; esac
+  case $command in info | mutate | verify) ;; *) refuses "usage/$command/few" 'too few arguments' "$command" ;; esac
 done
 refuses usage/missing-value '--in needs a value' run f.gmt --in
 refuses usage/useless-value '--plain takes no value' run f.gmt --plain=1
@@ -424,6 +424,8 @@ if [ "$harness" = 3 ]; then
   grep -q '^{"kind": "mutant", "of": "rule", "rule": "r", "mutation": "where: drops integer(x)", .*"verdict": "equivalent"' mutants.json && good mutate/json || wrong mutate/json "the idle condition is not equivalent"
   gives mutate/blind 1 '^survived: r, where: drops rank(x) < 60' mutate --rules blind.rules --instances 8
   gives mutate/markdown 1 '^|---|' mutate --rules blind.rules --instances 8 --markdown
+  gives mutate/ops 0 '^gemel mutate: 1 operations, .* 0 survived: score 100.00 % (seed 1, ' mutate --ops sqr --instances 8
+  refuses mutate/no-op 'nothing*' mutate --ops 'nothing*'
   refuses mutate/none 'nothing*' mutate --rules 'nothing*' --json new.json
   refuses mutate/no-file 'No such file' mutate --rules nothing.rules
   refuses mutate/zero "'0'" mutate --instances 0

@@ -1,6 +1,6 @@
 /*
  * Mutants of rewrite rules: which there are for rules of every kind, that each is the rule with one
- * thing changed, and what the harness makes of them.
+ * thing changed, and what the harness makes of them; the same of scalar operations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -270,12 +270,53 @@ static void comes_out(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Scalar operations ---- */
+
+struct row_outcome {
+  const char *name, *op, *mutation, *text;
+  gemel_fate fate;
+};
+
+static const struct row_outcome row_outcomes[] = {
+    {"derivative", "sqr", "derivative by input 0: 2 becomes 3", "g * (3 * x)", GEMEL_FATE_KILLED},
+    {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL_FATE_KILLED},
+    {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL_FATE_KILLED},
+    {"derivative-part", "tanh", "derivative by input 0: sqr(r) has abs instead", "g * (1 - abs(r))",
+     GEMEL_FATE_KILLED}};
+
+struct row_heard {
+  const struct row_outcome *wanted;
+  size_t count;
+};
+
+static void hear_row(void *user, const gemel_mutant *mutant) {
+  struct row_heard *h = user;
+  if (strcmp(mutant->mutation, h->wanted->mutation) == 0) {
+    h->count++;
+    CT_EQ_STR(mutant->name, h->wanted->op);
+    CT_EQ_STR(mutant->text, h->wanted->text);
+    CT_EQ_STR(gemel_fate_name(mutant->fate), gemel_fate_name(h->wanted->fate));
+  }
+}
+
+static void row_comes_out(const void *data) {
+  const struct row_outcome *o = data;
+  struct row_heard heard = {o, 0};
+  gemel_mutate_options options = {sizeof options, 1, 8, hear_row, &heard};
+  gemel_mutate_summary summary = {.size = sizeof summary};
+  CT_EQ_INT(gemel_mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_UINT(heard.count, 1);
+  CT_EQ_UINT(summary.subjects, 1);
+  CT_EQ_UINT(summary.fates[GEMEL_FATE_SURVIVED], 0);
+}
+
 static void refuses(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   (void)data;
   CT_EQ_INT(gemel_mutate_rules(NULL, NULL, NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_INT(gemel_mutate_rules(context, NULL, "no_such_rule", NULL, NULL, &error), GEMEL_NOT_FOUND);
   CT_HAS_STR(error.text, "no_such_rule");
+  CT_EQ_INT(gemel_mutate_operations("no_such_op", NULL, NULL, &error), GEMEL_NOT_FOUND);
   CT_CHECK(gemel_fate_name(GEMEL_FATE_COUNT) == NULL);
   CT_EQ_UINT(gemel_mutant_json(NULL, NULL, 0), 0);
   gemel_context_unref(context);
@@ -289,6 +330,9 @@ void ct_register(void) {
   }
   for (size_t k = 0; k < CT_COUNT(outcomes); k++) {
     CT_ADD("becomes", outcomes[k].name, comes_out, &outcomes[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(row_outcomes); k++) {
+    CT_ADD("rows", row_outcomes[k].name, row_comes_out, &row_outcomes[k]);
   }
   ct_suite("mutate", tests, CT_COUNT(tests));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel mutate: wrong variants of rewrite rules, and whether the harness refutes them. Counts of
- * each rule go to a table, survivors below it in full, everything to JSON lines.
+ * gemel mutate: wrong variants of rewrite rules and of scalar operations, and whether the harness
+ * refutes them. Counts of each go to a table, survivors below it in full, everything to JSON lines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@ static const gemel__option options[] = {
     {"rules", 'R', "GLOB|FILE",
      "only gemel's own rules whose name, family, phase or tag matches, or the rules in the file "
      "(default: all of gemel's own)"},
+    {"ops", 'o', "GLOB",
+     "scalar operations instead whose name matches: their derivatives and kernels"},
     {"instances", 'n', "N", "random instances of each mutant and tier (default 24)"},
     {"seed", 's', "S", "of everything random, a number (default 1) or 'random'; always printed"},
     {"json", 'j', "F",
@@ -31,6 +33,7 @@ typedef struct report {
   char **survivors; /* each as it is printed */
   size_t n_survivors, n_mutants;
   int json, markdown;
+  const char *subjects; /* what mutants are made of */
   gemel__output output;
   FILE *table;
 } report;
@@ -83,12 +86,12 @@ static void clear(report *r) {
 
 static void print_rows(const report *r) {
   const char *bar = r->markdown ? " | " : "  ";
-  int width = (int)strlen("rule");
+  int width = (int)strlen(r->subjects);
   for (size_t k = 0; k < r->n_rows; k++) {
     int length = (int)strlen(r->rows[k].name);
     width = length > width ? length : width;
   }
-  fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, "rule");
+  fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->subjects);
   for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
     fprintf(r->table, "%s%10s", bar, gemel_fate_name((gemel_fate)fate));
   }
@@ -109,9 +112,9 @@ static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed,
   }
   fprintf(
       r->table,
-      "\ngemel mutate: %zu rules, %zu mutants, %zu killed (%zu of them match nothing), %zu "
+      "\ngemel mutate: %zu %s, %zu mutants, %zu killed (%zu of them match nothing), %zu "
       "stillborn, %zu equivalent, %zu narrower, %zu survived: score %.2f %% (seed %llu, %.1f s)\n",
-      s->subjects, r->n_mutants, s->fates[GEMEL_FATE_KILLED], s->barren,
+      s->subjects, r->subjects, r->n_mutants, s->fates[GEMEL_FATE_KILLED], s->barren,
       s->fates[GEMEL_FATE_STILLBORN], s->fates[GEMEL_FATE_EQUIVALENT],
       s->fates[GEMEL_FATE_NARROWER], s->fates[GEMEL_FATE_SURVIVED], 100 * s->score,
       (unsigned long long)seed, seconds);
@@ -119,17 +122,21 @@ static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed,
 
 /* ---- Running ---- */
 
-static gemel_status mutate(gemel_context *context, const char *rules,
+static gemel_status mutate(gemel_context *context, const char *rules, const char *ops,
                            const gemel_mutate_options *settings, gemel_mutate_summary *summary,
                            gemel_error *error) {
   gemel_rules *set = NULL;
+  if (ops != NULL) {
+    return gemel_mutate_operations(ops, settings, summary, error);
+  }
   gemel_status status = gemel__rules_choose(context, &rules, &set, error);
   status = status ? status : gemel_mutate_rules(context, set, rules, settings, summary, error);
   gemel_rules_unref(set);
   return status;
 }
 
-static int hunt(report *r, const char *rules, const gemel_mutate_options *settings) {
+static int hunt(report *r, const char *rules, const char *ops,
+                const gemel_mutate_options *settings) {
   double started = gemel__now();
   gemel_mutate_summary summary;
   gemel_error error;
@@ -140,7 +147,7 @@ static int hunt(report *r, const char *rules, const gemel_mutate_options *settin
   }
   memset(&summary, 0, sizeof summary);
   summary.size = sizeof summary;
-  gemel_status status = mutate(context, rules, settings, &summary, &error);
+  gemel_status status = mutate(context, rules, ops, settings, &summary, &error);
   gemel_context_unref(context);
   gemel__progress(NULL);
   if (r->json) {
@@ -177,7 +184,8 @@ static int run(const gemel__args *args) {
     return GEMEL__BAD;
   }
   r.json = json != NULL;
-  int status = hunt(&r, gemel__arg(args, "rules"), &settings);
+  r.subjects = gemel__arg(args, "ops") != NULL ? "operations" : "rules";
+  int status = hunt(&r, gemel__arg(args, "rules"), gemel__arg(args, "ops"), &settings);
   clear(&r);
   return status;
 }
@@ -185,10 +193,11 @@ static int run(const gemel__args *args) {
 const gemel__command gemel__command_mutate = {
     "mutate",
     "",
-    "Verify wrong variants of rewrite rules: does the harness refute them?",
+    "Verify wrong variants of rewrite rules and scalar operations, to see that they are refuted.",
     "Mutants are made from each rule's text: conditions dropped and negated, operands swapped or "
     "left out, operations and functions replaced by their kin, numbers and variables changed, "
-    "words of `needs` removed and added.\n"
+    "words of `needs` removed and added. Derivatives of scalar operations are changed in the same "
+    "ways, and their kernels replaced by those of others.\n"
     "A mutant is killed if gemel verify doesn't pass it; stillborn if it doesn't compile; "
     "equivalent if it is no mistake, as exact evaluation shows on instances where it does "
     "something else than its rule; narrower if it rewrites less than its rule, in the same way; "

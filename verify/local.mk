@@ -36,6 +36,7 @@ libgemel_verify_a_SOURCES += %reldir%/models.h
 libgemel_verify_a_SOURCES += %reldir%/mutate.c
 libgemel_verify_a_SOURCES += %reldir%/mutate.def
 libgemel_verify_a_SOURCES += %reldir%/mutate.h
+libgemel_verify_a_SOURCES += %reldir%/mutate-row.c
 libgemel_verify_a_SOURCES += %reldir%/mutate-rule.c
 libgemel_verify_a_SOURCES += %reldir%/mutate-text.c
 libgemel_verify_a_SOURCES += %reldir%/mutate-text.h

@@ -79,12 +79,8 @@ struct contrast {
   size_t of_rule, left_alone; /* instances of the rule, and those that the mutant leaves alone */
 };
 
-struct decision {
-  int exact, vague, refuted;
-};
-
 static void note_decision(void *user, const gemel_record *record) {
-  struct decision *d = user;
+  gemel__decision *d = user;
   int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "cells") == 0 ||
               strcmp(record->how, "bits") == 0;
   d->refuted |= record->verdict == GEMEL_REFUTED;
@@ -92,27 +88,35 @@ static void note_decision(void *user, const gemel_record *record) {
   d->vague |= record->verdict == GEMEL_PASSED && !exact;
 }
 
-/* Are A and B the same function? */
-static gemel_status decide(const struct hunt *h, const gemel_graph *a, const gemel_graph *b,
-                           uint64_t seed, struct contrast *c, gemel_error *error) {
+gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,
+                                  size_t instances, gemel__decision *decision, gemel_error *error) {
   gemel_verify_options options;
   gemel_pair_result result;
-  struct decision d = {0, 0, 0};
+  memset(decision, 0, sizeof *decision);
   memset(&options, 0, sizeof options);
   memset(&result, 0, sizeof result);
   options.size = sizeof options;
   result.size = sizeof result;
   options.seed = seed;
-  options.instances = h->options.instances;
+  options.instances = instances;
   options.tiers = 1u << GEMEL_TIER_REAL | 1u << GEMEL_TIER_INTEGER;
   options.sink = note_decision;
-  options.user = &d;
+  options.user = decision;
   gemel_status status =
       gemel_verify_pair(a, b, "mutant", GEMEL_NEEDS_ALL, &options, &result, error);
-  c->refuted += d.refuted != 0 || status == GEMEL_BAD_TYPE;
+  decision->refuted |= status == GEMEL_BAD_TYPE;
+  return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
+}
+
+/* Are A and B the same function? */
+static gemel_status decide(const struct hunt *h, const gemel_graph *a, const gemel_graph *b,
+                           uint64_t seed, struct contrast *c, gemel_error *error) {
+  gemel__decision d;
+  gemel_status status = gemel__mutant_decide(a, b, seed, h->options.instances, &d, error);
+  c->refuted += d.refuted != 0;
   c->exact += d.exact && !d.vague && !d.refuted;
   c->vague += d.vague && !d.refuted; /* neither: no elements, or all undefined */
-  return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
+  return status;
 }
 
 /* 1 if they are the same node for node; -1: no memory. */

@@ -28,4 +28,15 @@ gemel_status gemel__mutants_of_rule(const gemel_rule *rule, uint64_t seed, gemel
                                     gemel_error *error);
 void gemel__mutants_clear(gemel__mutants *mutants);
 
+/* What exact evaluation says of two graphs. */
+typedef struct gemel__decision {
+  int exact;   /* the same, by field, cells or bits */
+  int vague;   /* the same, by samples */
+  int refuted; /* or of different types */
+} gemel__decision;
+
+/* Decides with INSTANCES points. */
+gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,
+                                  size_t instances, gemel__decision *decision, gemel_error *error);
+
 #endif

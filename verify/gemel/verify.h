@@ -157,8 +157,8 @@ const char *gemel_fate_name(gemel_fate fate);
 /* A mutant and its fate. Strings are borrowed for the duration of the call that hands it over. */
 typedef struct gemel_mutant {
   size_t size;
-  const char *kind;     /* of what it was made: "rule" */
-  const char *name;     /* of the rule */
+  const char *kind;     /* of what it was made: "rule", "derivative", "kernel" */
+  const char *name;     /* of the rule or operation */
   const char *mutation; /* what was changed, as "where: drops float(x)" */
   const char *text;     /* the mutant as a whole */
   gemel_fate fate;
@@ -182,7 +182,7 @@ typedef struct gemel_mutate_options {
 /* Counts of a run. */
 typedef struct gemel_mutate_summary {
   size_t size;
-  size_t subjects; /* rules of which there are mutants */
+  size_t subjects; /* rules or operations of which there are mutants */
   size_t fates[GEMEL_FATE_COUNT];
   size_t barren; /* of the killed ones: rules of which no instance was found */
   double score;  /* killed ÷ (killed + survived); 1 if there are none */
@@ -199,9 +199,16 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_mutate_options *options, gemel_mutate_summary *summary,
                                 gemel_error *error);
 
+/* The same of the scalar operations whose names match GLOB (NULL: all): their derivative texts with
+ * one thing changed, judged in tier gradient ("derivative"), and their kernels replaced by those of
+ * operations of the same types ("kernel"), judged in tiers integer, float and special. Each mutant
+ * lives in a context of its own. GEMEL_NOT_FOUND, GEMEL_NO_MEMORY. */
+gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_options *options,
+                                     gemel_mutate_summary *summary, gemel_error *error);
+
 /* Writes a mutant as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
- * length. Fields: kind ("mutant"), of ("rule"), rule (its name), mutation, text, verdict, tier,
- * detail, seed, seconds. */
+ * length. Fields: kind ("mutant"), of ("rule"), rule (its name; so for the other kinds), mutation,
+ * text, verdict, tier, detail, seed, seconds. */
 size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
 
 /* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
