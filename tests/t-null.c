@@ -235,6 +235,9 @@ static int must_fail(const null_call *c) {
 
 /* Calls that the other arguments don't suit: frees of what was not allocated, hours of work. */
 static int left_out(const null_call *c) {
+  if (strcmp(c->name, "gemel_mutate_operations") == 0 && (c->nulled == 0 || c->nulled == 1)) {
+    return 1; /* no name: mutants of all operations, which takes minutes */
+  }
   return (strcmp(c->name, "gemel_npz_free") == 0 && c->nulled != 0) ||
          (strcmp(c->name, "gemel_verify_operations") == 0 && c->nulled == 2);
 }

@@ -169,6 +169,10 @@ static int read_right(gemel__region *r, uint64_t *key) {
       return -1;
     }
     *key = hash(*key, find(r, a->values[k]));
+    /* a part that was itself rewritten into a value that stands for something else here: which of
+     * the two an operand means can't be told from the value */
+    r->open |= k + 1 < right->count && !same_ref(a->made[k], a->values[k]) &&
+               r->values[find(r, a->values[k]) - 1].kind != GEMEL__REGION_RIGHT;
   }
   if (right->nodes[right->count - 1].kind == GEMEL__PATTERN_VARIABLE) {
     const gemel__ref *bound = &a->terms[right->nodes[right->count - 1].variable].u.tensor;
