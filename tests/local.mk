@@ -133,3 +133,6 @@ CLEANFILES += %reldir%/null-calls.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir% && $(AWK) -f $(srcdir)/%reldir%/null-calls.awk \
 	  `for h in $(null_headers); do test -f $$h && echo $$h || echo $(srcdir)/$$h; done` >$@.tmp && mv $@.tmp $@
 %reldir%/t-null.$(OBJEXT): %reldir%/null-calls.h
+
+# What tests of files leave in the folder that they run in.
+CLEANFILES += x *.replay
