@@ -22,6 +22,7 @@ library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-null
 library_tests += %reldir%/t-shape
+library_tests += %reldir%/t-shape-rules
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
