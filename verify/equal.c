@@ -85,23 +85,12 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
 
 static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t seed,
                         gemel__answer *answer, gemel_error *error) {
-  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
-  gemel__question question;
-  double constants[24];
-  memset(&question, 0, sizeof question);
-  question.leaves = &pair->a;
-  question.left = &left;
-  question.right = &right;
-  question.n_outputs = gemel_graph_output_count(pair->a.graph);
-  question.compare_domain = 1;
-  question.points = q->run->options.instances;
-  question.trials = 4;
-  question.bisections = 8;
-  question.seed = seed;
-  gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
-  gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
-  question.constants = constants;
-  return gemel__decide(&question, answer, error);
+  gemel__question how = {.compare_domain = 1,
+                         .points = q->run->options.instances,
+                         .trials = 4,
+                         .bisections = 8,
+                         .seed = seed};
+  return gemel__pair_decide(pair, &how, answer, error);
 }
 
 /* Simplifies the witness, finds where the graphs part, reports. */
@@ -244,9 +233,7 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
   if (status != GEMEL_OK) {
     return status;
   }
-  values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
-  status = values == NULL ? gemel__no_memory(error, "values")
-                          : gemel__instance_values(&pair.a, t->fill, &random, values, error);
+  status = gemel__values_draw(&pair.a, t->fill, &random, &values, error);
   for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; side++) {
     const gemel__instance *instance = side == 0 ? &pair.a : &pair.b;
     gemel__trial trial = {NULL, &random, NULL};
@@ -265,17 +252,66 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
                             outcome.got, record->seed);
     }
   }
-  if (values != NULL) {
-    gemel__tensors_release(pair.a.n_leaves, values);
-    gemel__free(values, pair.a.n_leaves * sizeof *values);
-  }
+  gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
   /* an index out of range is no instance */
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
-/* Both at the sizes that they came with, by the shipped code: too large for a reference. Results
- * are held against each other, by the largest of each. */
+/* How far results of both graphs are apart. */
+struct gap {
+  size_t output, element; /* where it is largest */
+  size_t elements;
+  double most; /* the largest number of the output */
+  double off;  /* NaN: only one of the two is finite */
+};
+
+static struct gap gap_of(const gemel__both *both, size_t output) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  struct gap gap = {.output = output, .elements = gemel__both_elements(both, output)};
+  size_t i;
+  for (i = 0; i < gap.elements && !isnan(gap.off); i++) {
+    double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
+    double y = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
+    gap.most = fmax(gap.most, isfinite(x) ? fabs(x) : 0);
+    if ((isfinite(x) || isfinite(y)) && !(fabs(x - y) <= gap.off)) {
+      gap.off = fabs(x - y);
+      gap.element = i;
+    }
+  }
+  return gap;
+}
+
+static void report_whole(struct equality *q, const gemel__pair *pair, const gemel__both *both,
+                         const struct gap *gap, gemel_record *record) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[gap->output]);
+  char place[160], left[40], right[40];
+  snprintf(place, sizeof place, "whole size: output %zu, element %zu", gap->output, gap->element);
+  snprintf(left, sizeof left, "%.17g",
+           gemel__decode(dtype, gemel__tensor_element(both->left[gap->output], gap->element)));
+  snprintf(right, sizeof right, "%.17g",
+           gemel__decode(dtype, gemel__tensor_element(both->right[gap->output], gap->element)));
+  record->detail = "the graphs agree at scaled sizes, but not at their own";
+  q->run->options.replay_folder = NULL; /* too large for a file */
+  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, NULL, place, left, right,
+                        record->seed);
+}
+
+/* Results are held against each other, to half their digits of the largest. */
+static void compare_whole(struct equality *q, const gemel__pair *pair, const gemel__both *both,
+                          gemel_record *record) {
+  size_t j;
+  for (j = 0; j < both->n && record->verdict != GEMEL_REFUTED; j++) {
+    int digits = gemel__significand(gemel_tensor_dtype(both->left[j])) / 2;
+    struct gap gap = gap_of(both, j);
+    record->elements += gap.elements;
+    if (!(gap.off <= ldexp(gap.most, -digits))) {
+      report_whole(q, pair, both, &gap, record);
+    }
+  }
+}
+
+/* Both at the sizes that they came with, by the shipped code: too large for a reference. */
 static gemel_status whole_size(struct equality *q, size_t k, gemel_record *record,
                                gemel_error *error) {
   gemel__random random;
@@ -283,52 +319,20 @@ static gemel_status whole_size(struct equality *q, size_t k, gemel_record *recor
   gemel__both both;
   gemel_tensor **values;
   gemel_status status;
-  size_t j, i;
   gemel__run_random(q->run, q->name, GEMEL_TIER_FLOAT, SIZE_MAX - k, &random);
   status = gemel__pair_draw(&pair, q->full_a, q->full_b, &random, error);
   if (status != GEMEL_OK) {
     return status;
   }
-  memset(&both, 0, sizeof both);
-  values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
-  status = values == NULL
-               ? gemel__no_memory(error, "values")
-               : gemel__instance_values(&pair.a, GEMEL__FILL_FULL, &random, values, error);
+  status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, error);
   if (status == GEMEL_OK) {
     status = gemel__both_run(&pair, values, &random, &both, error);
   }
-  for (j = 0; j < both.n && record->verdict != GEMEL_REFUTED; j++) {
-    gemel_dtype dtype = gemel_tensor_dtype(both.left[j]);
-    double most = 0, off = 0, x, y;
-    size_t worst = 0;
-    for (i = 0; i < gemel__both_elements(&both, j); i++) {
-      x = gemel__decode(dtype, gemel__tensor_element(both.left[j], i));
-      y = gemel__decode(dtype, gemel__tensor_element(both.right[j], i));
-      most = fmax(most, isfinite(x) ? fabs(x) : 0);
-      if ((isfinite(x) || isfinite(y)) && !(fabs(x - y) <= off)) {
-        off = fabs(x - y);
-        worst = i;
-      }
-    }
-    record->elements += i;
-    if (!(off <= ldexp(most, -gemel__significand(dtype) / 2))) {
-      char place[160], left[40], right[40];
-      snprintf(place, sizeof place, "whole size: output %zu, element %zu", j, worst);
-      snprintf(left, sizeof left, "%.17g",
-               gemel__decode(dtype, gemel__tensor_element(both.left[j], worst)));
-      snprintf(right, sizeof right, "%.17g",
-               gemel__decode(dtype, gemel__tensor_element(both.right[j], worst)));
-      record->detail = "the graphs agree at scaled sizes, but not at their own";
-      q->run->options.replay_folder = NULL; /* too large for a file */
-      gemel__record_refuted(q->run, record, &pair.a, pair.b.graph, NULL, place, left, right,
-                            record->seed);
-    }
+  if (status == GEMEL_OK) {
+    compare_whole(q, &pair, &both, record);
+    gemel__both_clear(&both);
   }
-  gemel__both_clear(&both);
-  if (values != NULL) {
-    gemel__tensors_release(pair.a.n_leaves, values);
-    gemel__free(values, pair.a.n_leaves * sizeof *values);
-  }
+  gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
@@ -498,15 +502,12 @@ static int scaled_agree(struct equality *q, const gemel_graph *a, const gemel_gr
     if (gemel__pair_draw(&pair, a, b, &random, NULL) != GEMEL_OK) {
       return 0;
     }
-    values = gemel__alloc_array(pair.a.n_leaves, sizeof *values);
-    agree = values != NULL &&
-            gemel__instance_values(&pair.a, GEMEL__FILL_FULL, &random, values, NULL) == GEMEL_OK;
+    agree = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL) == GEMEL_OK;
     if (agree) {
       gemel_status status = gemel__check_pair(&pair.a, values, &trial, &outcome, NULL);
       agree = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
-      gemel__tensors_release(pair.a.n_leaves, values);
+      gemel__values_free(&pair.a, values);
     }
-    gemel__free(values, pair.a.n_leaves * sizeof *values);
     gemel__pair_clear(&pair);
   }
   return agree;

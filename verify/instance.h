@@ -81,6 +81,12 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
                                     gemel_error *error);
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);
 
+/* The same in an array of its own, *VALUES; NULL if that fails. Release it with
+ * gemel__values_free. */
+gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error);
+void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
+
 /* Stores X as one element of a float DTYPE, NaN and infinities too. */
 void gemel__store_real(gemel_dtype dtype, double x, void *data);
 

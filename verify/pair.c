@@ -247,3 +247,22 @@ void gemel__pair_clear(gemel__pair *pair) {
   gemel__instance_clear(&pair->a);
   gemel__instance_clear(&pair->b);
 }
+
+/* ---- Deciding ---- */
+
+gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
+                                gemel__answer *answer, gemel_error *error) {
+  enum { CONSTANTS = 24 };
+  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
+  gemel__question question = *how;
+  double constants[CONSTANTS];
+  question.leaves = &pair->a;
+  question.left = &left;
+  question.right = &right;
+  question.n_outputs = gemel_graph_output_count(pair->a.graph);
+  question.n_constants = 0;
+  gemel__constants(pair->a.graph, constants, CONSTANTS, &question.n_constants);
+  gemel__constants(pair->b.graph, constants, CONSTANTS, &question.n_constants);
+  question.constants = constants;
+  return gemel__decide(&question, answer, error);
+}

@@ -5,7 +5,7 @@
 #ifndef GEMEL__VERIFY_PAIR_H
 #define GEMEL__VERIFY_PAIR_H
 
-#include "instance.h"
+#include "model.h"
 
 /* Both graphs at concrete sizes; inputs in A's order, outputs in A's order. */
 typedef struct gemel__pair {
@@ -21,5 +21,11 @@ gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel
 gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
                               gemel__random *random, gemel_error *error);
 void gemel__pair_clear(gemel__pair *pair);
+
+/* Are both graphs the same function over the reals? HOW has what the pair doesn't say: points,
+ * trials, bisections, seed, and what counts. Release the answer with gemel__answer_clear, whatever
+ * the status. */
+gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
+                                gemel__answer *answer, gemel_error *error);
 
 #endif

@@ -118,28 +118,6 @@ static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, c
   }
 }
 
-/* ---- Values ---- */
-
-static gemel_status draw_values(const gemel__instance *instance, gemel__fill fill,
-                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
-  gemel_status status;
-  *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
-  status = *values == NULL ? gemel__no_memory(error, "values")
-                           : gemel__instance_values(instance, fill, random, *values, error);
-  if (status != GEMEL_OK) {
-    gemel__free(*values, instance->n_leaves * sizeof **values);
-    *values = NULL;
-  }
-  return status;
-}
-
-static void free_values(const gemel__instance *instance, gemel_tensor **values) {
-  if (values != NULL) {
-    gemel__tensors_release(instance->n_leaves, values);
-    gemel__free(values, instance->n_leaves * sizeof *values);
-  }
-}
-
 /* ---- Types ---- */
 
 /* The engine refuses what the rule makes of an instance. */
@@ -172,26 +150,15 @@ static int report_types(struct gemel__proof *p) {
 
 /* ---- Tier real ---- */
 
-static gemel_status ask(const gemel__pair *pair, size_t points, uint64_t seed,
-                        gemel__answer *answer, gemel_error *error) {
-  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
-  gemel__question question;
-  double constants[24];
-  memset(&question, 0, sizeof question);
-  question.leaves = &pair->a;
-  question.left = &left;
-  question.right = &right;
-  question.n_outputs = gemel_graph_output_count(pair->a.graph);
-  question.compare_domain = 1;
-  question.zeros_count = 1;
-  question.points = points;
-  question.trials = 2;
-  question.bisections = 4;
-  question.seed = seed;
-  gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
-  gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
-  question.constants = constants;
-  return gemel__decide(&question, answer, error);
+static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *answer,
+                        gemel_error *error) {
+  gemel__question how = {.compare_domain = 1,
+                         .zeros_count = 1,
+                         .points = 12,
+                         .trials = 2,
+                         .bisections = 4,
+                         .seed = seed};
+  return gemel__pair_decide(pair, &how, answer, error);
 }
 
 /* How a difference is looked for: CHECK at FILL, of the sides themselves or of their derivatives.
@@ -211,7 +178,7 @@ struct found {
 };
 
 static void clear_found(struct found *f) {
-  free_values(&f->pair.a, f->values);
+  gemel__values_free(&f->pair.a, f->values);
   gemel__pair_clear(&f->pair);
   memset(f, 0, sizeof *f);
 }
@@ -232,7 +199,7 @@ static int shows(const gemel__rule_instance *drawn, const struct search *how, ge
   }
   if (status == GEMEL_OK) {
     gemel__trial trial = {NULL, random, &found->pair.b};
-    status = draw_values(&found->pair.a, how->fill, random, &found->values, NULL);
+    status = gemel__values_draw(&found->pair.a, how->fill, random, &found->values, NULL);
     status = status ? status : how->check(&found->pair.a, found->values, &trial, &outcome, NULL);
   }
   if (status != GEMEL_OK || !outcome.refuted) {
@@ -334,7 +301,7 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
   gemel_status status;
   memset(&outcome, 0, sizeof outcome);
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
-  status = draw_values(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+  status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
   status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
     *refuted = 1;
@@ -344,77 +311,96 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
     status =
         report_values(p, record, &e->pair, &values, &by_model, gemel__random_bits(&random), error);
   }
-  free_values(&e->pair.a, values);
+  gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
-/* The K-th question: on an instance as it was drawn, or with its symbols at other sizes. */
+/* The K-th question: on an instance as it was drawn, or with its symbols at other sizes.
+ * GEMEL_DECLINED: at the sizes that were drawn there is no such graph. */
 static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel__random *random,
                             gemel__pair *pair, gemel_error *error) {
-  return symbolic && e->drawn.symbolic_right != NULL
-             ? gemel__pair_draw(pair, e->drawn.symbolic_left, e->drawn.symbolic_right, random,
-                                error)
-             : gemel__pair_draw(pair, e->drawn.left, e->drawn.right, random, error);
+  int other = symbolic && e->drawn.symbolic_right != NULL;
+  gemel_status status =
+      gemel__pair_draw(pair, other ? e->drawn.symbolic_left : e->drawn.left,
+                       other ? e->drawn.symbolic_right : e->drawn.right, random, error);
+  return status == GEMEL_BAD_SHAPE || status == GEMEL_BAD_TYPE || status == GEMEL_BAD_VALUE
+             ? GEMEL_DECLINED
+             : status;
+}
+
+/* What tier real has found so far. */
+struct inquiry {
+  gemel_record record;
+  gemel__answer total; /* of the instances of which both models were asked */
+  size_t asked;
+  double started;
+  int refuted;
+};
+
+/* Asks both models of instance K. */
+static gemel_status ask_models(struct gemel__proof *p, size_t k, struct inquiry *q,
+                               gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel__answer answer;
+  uint64_t seed;
+  gemel_status status;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
+  status = pair_of(&p->examples[k], k % 2 == 1, &random, &pair, error);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  seed = gemel__random_bits(&random);
+  status = ask(&pair, seed, &answer, error);
+  q->record.seconds = gemel__clock() - q->started;
+  if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+    q->refuted = 1;
+    q->record.instances = q->asked + 1;
+    status = report_answer(p, &q->record, &pair, &answer, seed, error);
+  } else if (status == GEMEL_OK && gemel__answer_merge(&q->total, &answer, q->asked++) != 0) {
+    status = gemel__no_memory(error, "decisions");
+  }
+  gemel__answer_clear(&answer);
+  gemel__pair_clear(&pair);
+  return status;
+}
+
+static void conclude_real(struct gemel__proof *p, struct inquiry *q) {
+  const gemel__answer *total = &q->total;
+  char detail[300];
+  snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
+           total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic);
+  q->record.verdict = q->asked > 0 ? total->verdict : GEMEL_NOT_APPLICABLE;
+  q->record.how = total->how;
+  q->record.instances = p->n;
+  q->record.elements = total->compared;
+  q->record.error_probability = total->error_probability;
+  q->record.detail = q->asked > 0 ? detail : "no instance has inputs of a float dtype";
+  gemel__record_emit(p->run, &q->record);
 }
 
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
   enum { ASKED = 8 };
-  gemel_record record;
-  gemel__answer total;
+  struct inquiry q;
   gemel_status status = GEMEL_OK;
-  size_t k, asked = 0;
-  double started = gemel__clock();
-  char detail[300];
-  memset(&total, 0, sizeof total);
-  total.how = "";
-  gemel__sites_init(&total.sites);
-  gemel__rule_record(p, &record, GEMEL_TIER_REAL);
-  for (k = 0; k < p->n && status == GEMEL_OK && !*refuted; k++) {
-    gemel__random random;
-    gemel__pair pair;
-    gemel__answer answer;
-    uint64_t seed;
-    if (!p->examples[k].real) {
-      continue;
+  size_t k;
+  memset(&q, 0, sizeof q);
+  q.started = gemel__clock();
+  q.total.how = "";
+  gemel__sites_init(&q.total.sites);
+  gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
+  for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
+    if (p->examples[k].real && q.asked < ASKED) {
+      status = ask_models(p, k, &q, error);
+    } else if (p->examples[k].real) {
+      status = spot_check(p, &p->examples[k], k, &q.record, &q.refuted, error);
     }
-    if (asked >= ASKED) {
-      status = spot_check(p, &p->examples[k], k, &record, refuted, error);
-      continue;
-    }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
-    status = pair_of(&p->examples[k], k % 2 == 1, &random, &pair, error);
-    if (status == GEMEL_BAD_SHAPE || status == GEMEL_BAD_TYPE || status == GEMEL_BAD_VALUE) {
-      status = GEMEL_OK; /* at the sizes that were drawn there is no such graph */
-      continue;
-    }
-    if (status != GEMEL_OK) {
-      break;
-    }
-    seed = gemel__random_bits(&random);
-    status = ask(&pair, 12, seed, &answer, error);
-    record.seconds = gemel__clock() - started;
-    if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
-      *refuted = 1;
-      record.instances = asked + 1;
-      status = report_answer(p, &record, &pair, &answer, seed, error);
-    } else if (status == GEMEL_OK && gemel__answer_merge(&total, &answer, asked++) != 0) {
-      status = gemel__no_memory(error, "decisions");
-    }
-    gemel__answer_clear(&answer);
-    gemel__pair_clear(&pair);
   }
-  if (status == GEMEL_OK && !*refuted) {
-    snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
-             total.detail, total.detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic);
-    record.verdict = asked > 0 ? total.verdict : GEMEL_NOT_APPLICABLE;
-    record.how = total.how;
-    record.instances = p->n;
-    record.elements = total.compared;
-    record.error_probability = total.error_probability;
-    record.detail = asked > 0 ? detail : "no instance has inputs of a float dtype";
-    gemel__record_emit(p->run, &record);
+  if (status == GEMEL_OK && !q.refuted) {
+    conclude_real(p, &q);
   }
-  gemel__answer_clear(&total);
+  *refuted = q.refuted;
+  gemel__answer_clear(&q.total);
   return status;
 }
 
@@ -426,7 +412,8 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
   gemel_tensor **values = NULL;
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
-  gemel_status status = draw_values(&e->pair.a, GEMEL__FILL_INTEGERS, random, &values, error);
+  gemel_status status =
+      gemel__values_draw(&e->pair.a, GEMEL__FILL_INTEGERS, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
@@ -436,7 +423,7 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
     record->detail = "in an integer dtype each bit counts";
     status = report_values(p, record, &e->pair, &values, &by_bits, record->seed, error);
   }
-  free_values(&e->pair.a, values);
+  gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
 }
 
@@ -511,12 +498,12 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
       continue;
     }
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_FLOAT, k, &random);
-    status = draw_values(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+    status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
     for (side = 0; side < 2 && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; side++) {
       status = hold_side(p, side ? &e->pair.b : &e->pair.a, side, values, &random, &record, &total,
                          error);
     }
-    free_values(&e->pair.a, values);
+    gemel__values_free(&e->pair.a, values);
     record.instances++;
     status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
   }
@@ -557,7 +544,8 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
   gemel_status status = derive(pair, &gradient, error);
   gemel__trial trial = {NULL, random, &gradient.b};
   memset(&outcome, 0, sizeof outcome);
-  status = status ? status : draw_values(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
+  status =
+      status ? status : gemel__values_draw(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
   if (status == GEMEL_OK) {
     status = gemel__check_pair(&gradient.a, values, &trial, &outcome, error);
     record->elements += gradient.a.n_leaves;
@@ -567,7 +555,7 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
     status = report_values(p, record, &gradient, &values, &by_derivative, seed, error);
   }
   record->instances += status == GEMEL_OK;
-  free_values(&gradient.a, values);
+  gemel__values_free(&gradient.a, values);
   gemel__pair_clear(&gradient);
   return status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE || status == GEMEL_BAD_VALUE
              ? GEMEL_OK

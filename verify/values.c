@@ -231,6 +231,26 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
   return status;
 }
 
+gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
+  gemel_status status;
+  *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
+  status = *values == NULL ? gemel__no_memory(error, "values")
+                           : gemel__instance_values(instance, fill, random, *values, error);
+  if (status != GEMEL_OK) {
+    gemel__free(*values, instance->n_leaves * sizeof **values);
+    *values = NULL;
+  }
+  return status;
+}
+
+void gemel__values_free(const gemel__instance *instance, gemel_tensor **values) {
+  if (values != NULL) {
+    gemel__tensors_release(instance->n_leaves, values);
+    gemel__free(values, instance->n_leaves * sizeof *values);
+  }
+}
+
 /* ---- Layouts ---- */
 
 struct scattered {

@@ -245,11 +245,9 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
   gemel__trial trial = {s->kernel, random, NULL};
   gemel__outcome outcome;
-  gemel_tensor **values = gemel__alloc_array(instance->n_leaves, sizeof *values);
-  gemel_status status;
+  gemel_tensor **values;
+  gemel_status status = gemel__values_draw(instance, plan->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
-  status = values == NULL ? gemel__no_memory(error, "values")
-                          : gemel__instance_values(instance, plan->fill, random, values, error);
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
   }
@@ -262,10 +260,7 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
       status = report_refuted(s, plan, check, record, instance, &values, &trial, e, error);
     }
   }
-  if (values != NULL) {
-    gemel__tensors_release(instance->n_leaves, values);
-    gemel__free(values, instance->n_leaves * sizeof *values);
-  }
+  gemel__values_free(instance, values);
   return status;
 }
 

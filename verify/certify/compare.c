@@ -376,23 +376,12 @@ gemel_status gemel__compare_fast(gemel__pool *pool, const gemel_graph *left,
 
 static gemel_status ask(gemel__pool *pool, const gemel__pair *pair, gemel__likeness *likeness,
                         gemel_error *error) {
-  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
-  gemel__question question;
+  gemel__question how = {.points = POINTS,
+                         .trials = TRIALS,
+                         .bisections = 2,
+                         .seed = gemel__random_bits(&pool->random)};
   gemel__answer answer;
-  double constants[24];
-  memset(&question, 0, sizeof question);
-  question.leaves = &pair->a;
-  question.left = &left;
-  question.right = &right;
-  question.n_outputs = 1;
-  question.points = POINTS;
-  question.trials = TRIALS;
-  question.bisections = 2;
-  question.seed = gemel__random_bits(&pool->random);
-  gemel__constants(pair->a.graph, constants, 24, &question.n_constants);
-  gemel__constants(pair->b.graph, constants, 24, &question.n_constants);
-  question.constants = constants;
-  gemel_status status = gemel__decide(&question, &answer, error);
+  gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
   if (status == GEMEL_OK) {
     *likeness = answer.verdict == GEMEL_REFUTED  ? GEMEL__NOT_SAME
                 : answer.verdict == GEMEL_PASSED ? GEMEL__SAME

@@ -24,13 +24,6 @@ static int still_refuted(const gemel__instance *instance, gemel_tensor *const *v
   return 1;
 }
 
-static void free_values(size_t n, gemel_tensor **values) {
-  if (values != NULL) {
-    gemel__tensors_release(n, values);
-    gemel__free(values, n * sizeof *values);
-  }
-}
-
 /* One draw of at most MAX elements; replaces instance and values if it is refuted. */
 static int try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
                        gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
@@ -41,18 +34,16 @@ static int try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel_
   if (redraw(user, max, trial->random, &small, NULL) != GEMEL_OK) {
     return 0;
   }
-  drawn = gemel__alloc_array(small.n_leaves, sizeof *drawn);
-  if (drawn != NULL &&
-      gemel__instance_values(&small, fill, trial->random, drawn, NULL) == GEMEL_OK) {
+  if (gemel__values_draw(&small, fill, trial->random, &drawn, NULL) == GEMEL_OK) {
     refuted = still_refuted(&small, drawn, check, trial, outcome);
   }
   if (refuted) {
-    free_values(instance->n_leaves, *values);
+    gemel__values_free(instance, *values);
     gemel__instance_clear(instance);
     *instance = small;
     *values = drawn;
   } else {
-    free_values(small.n_leaves, drawn);
+    gemel__values_free(&small, drawn);
     gemel__instance_clear(&small);
   }
   return refuted;
