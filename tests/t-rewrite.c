@@ -20,7 +20,7 @@ typedef struct rewritten {
 
 /* Parses TEXT as a graph called g. */
 static gemel_graph *graph_of(gemel_context *context, const char *text) {
-  char whole[4096];
+  static char whole[200000];
   gemel_error error = {0};
   snprintf(whole, sizeof whole, "graph g%s", text);
   gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "test", NULL, &error);
@@ -122,6 +122,21 @@ static const rewritten cases[] = {
      "(x: f32[5]) { a, b = split(x, sizes = [2, 3]) return b, a }",
      "(x: f32[5]) { a = subtensor(x, start = [0], size = [2], step = [1]) "
      "b = subtensor(x, start = [2], size = [3], step = [1]) return b, a }"},
+    /* each output of what a rule makes is rewritten by itself: the second, too, becomes a slice */
+    {R("cut") "split(x, sizes = s, axis = a)@1 => subtensor(x, start = [s[0]], size = [s[1]]) "
+              "where rank(x) == 1 " R(
+                  "make") "sqr(x) => join(split(-x, sizes = [2, 3], axis = 0)@0, "
+                          "split(-x, sizes = [2, 3], axis = 0)@1)",
+     "(x: f32[5]) { r = sqr(x) return r }",
+     "(x: f32[5]) { y = -x a, b = split(y, sizes = [2, 3], axis = 0) "
+     "r = join(a, subtensor(y, start = [2], size = [3], step = [1])) return r }"},
+    {R("cut") "split(x, sizes = s, axis = a)@0 => subtensor(x, start = [0], size = [s[0]]) "
+              "where rank(x) == 1 " R(
+                  "make") "sqr(x) => join(split(-x, sizes = [2, 3], axis = 0)@1, "
+                          "split(-x, sizes = [2, 3], axis = 0)@0)",
+     "(x: f32[5]) { r = sqr(x) a, b = split(-x, sizes = [2, 3], axis = 0) return r, a, b }",
+     "(x: f32[5]) { y = -x c, b = split(y, sizes = [2, 3], axis = 0) "
+     "a = subtensor(y, start = [0], size = [2], step = [1]) r = join(b, a) return r, a, b }"},
     /* use counts */
     {R("a") "neg(abs(x)) => sqr(x) where single_use(x), single_use(abs(x))",
      "(x: f32) { r = -abs(x) return r }", "(x: f32) { r = -abs(x) return r }"},
@@ -253,6 +268,93 @@ static void circles(const void *data) {
   fails_with(R("there") "sqr(x) => abs(x) " R("back") "abs(x) => sqr(x)",
              "(x: f32) { r = sqr(x) return r }", "back, there");
   fails_with(R("grow") "neg(x) => neg(sqr(x))", "(x: f32) { r = -x return r }", "grow");
+  /* what feeds on what it makes, away from the root: nothing of what is matched is older */
+  fails_with(R("softplus") "log1p(exp(x)) => relu(x) + log1p(exp(-abs(x)))",
+             "(x: f32) { r = log1p(exp(x)) return r }", "softplus");
+  /* an old operation is matched again and again */
+  fails_with(R("again") "x * abs(y) => -(-(x + x) * abs(y))",
+             "(x: f32, y: f32) { r = x * abs(y) return r }", "again");
+  fails_with(R("ping") "abs(x) => exp(sqr(x)) " R("pong") "sqr(x) => log(abs(-x))",
+             "(x: f32) { r = abs(x) return r }", "pong, ping");
+}
+
+/* A loop that begins when others have all but used up what may grow is told as one all the same:
+ * each sum here becomes nine operations, and four are allowed, and 10,000. */
+static void late_circle(const void *data) {
+  enum { SUMS = 2000 };
+  static char text[SUMS * 40];
+  size_t used = (size_t)snprintf(text, sizeof text, "(x: f32, y: f32) { a0 = x + y ");
+  (void)data;
+  for (int k = 1; k <= SUMS; k++) {
+    used += (size_t)snprintf(text + used, sizeof text - used, "a%d = a%d + y ", k, k - 1);
+  }
+  snprintf(text + used, sizeof text - used, "r = log1p(exp(a%d)) return r }", SUMS);
+  fails_with(R("nine") "x + y => tanh(sqr(tanh(sqr(tanh(sqr(exp(-x))))))) - y " R(
+                 "softplus") "log1p(exp(x)) => relu(x) * log1p(exp(-abs(x)))",
+             text, "softplus");
+}
+
+/* A chain taken apart link by link, each time at the root of what was made, is no loop; nor is a
+ * wide operation taken apart operand by operand. */
+static void long_ways(const void *data) {
+  enum { LINKS = 1500 };
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(
+      context,
+      R("skip") "sign(exp(x)) => sign(x) " R(
+          "peel") "sum(join(x, ..xs, y)) => sum(x) + sum(join(..xs, y)) where count(xs) > 0");
+  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
+  int64_t shape[1] = {2};
+  gemel_value x = gemel_input(graph, "x", gemel_type_of_shape(context, GEMEL_F32, 1, shape));
+  static gemel_value chain[LINKS];
+  gemel_error error = {0};
+  (void)data;
+  for (int k = 0; k < LINKS; k++) {
+    chain[k] = k > 0 ? gemel_exp(chain[k - 1]) : x;
+  }
+  gemel_output(gemel_sign(chain[LINKS - 1]), "s");
+  gemel_output(gemel_apply(graph, "sum", 1,
+                           (gemel_value[]){gemel_apply(graph, "join", LINKS, chain, 0, NULL)}, 0,
+                           NULL),
+               "t");
+  result = rewrite_with(graph, rules, &error);
+  CT_EQ_STR(error.text, "");
+  CT_EQ_STR(gemel_value_operation(gemel_graph_output(result, 0)), "sign");
+  CT_EQ_STR(gemel_value_operation(gemel_graph_output(result, 1)), "add");
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* Two rules of one name: in two sets, in two phases, and one of gemel's own. */
+static void one_name(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *builtin_rules = gemel_rules_builtin(context, NULL);
+  char own[200];
+  const char *const first = R("a") "-(-x) => x", *second = "rule a in stabilize: abs(-x) => abs(x)";
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = exp(x) return r }");
+  (void)data;
+  snprintf(own, sizeof own, "rule %s in specialize: -(-x) => x",
+           gemel_rule_describe(gemel_rules_at(builtin_rules, 0))->name);
+  for (int k = 0; k < 4; k++) {
+    gemel_rules *x = rules_of(context, k < 3 ? first : own);
+    gemel_rules *y = rules_of(context, k == 0 ? second : "rule b in stabilize: abs(-x) => abs(x)");
+    const gemel_rules *sets[2] = {x, k == 1 ? x : y};
+    gemel_rewrite_options options = {.size = sizeof options, .rules = sets, .n_rules = 2};
+    gemel_error error = {0};
+    gemel_graph *result = gemel_rewrite(graph, &options, &error);
+    ct_context("%d", k);
+    CT_CHECK((result != NULL) == (k == 2));
+    CT_EQ_INT(error.status, k == 2 ? GEMEL_OK : GEMEL_BAD_ARGUMENT);
+    CT_CHECK(k == 2 || strstr(error.text, "two rules are called") != NULL);
+    gemel_graph_unref(result);
+    gemel_rules_unref(x);
+    gemel_rules_unref(y);
+  }
+  gemel_graph_unref(graph);
+  gemel_rules_unref(builtin_rules);
+  gemel_context_unref(context);
 }
 
 static void types_differ(const void *data) {
@@ -677,7 +779,8 @@ static const ct_test tests[] = {
     CT_TEST("sets", sets, NULL),           CT_TEST("builtin", builtin, NULL),
     CT_TEST("profile", profile, NULL),     CT_TEST("circles", circles, NULL),
     CT_TEST("types", types_differ, NULL),  CT_TEST("deep", deep, NULL),
-    CT_TEST("memory", memory, NULL),
+    CT_TEST("memory", memory, NULL),       CT_TEST("late_circle", late_circle, NULL),
+    CT_TEST("long_ways", long_ways, NULL), CT_TEST("one_name", one_name, NULL),
 };
 
 void ct_register(void) {

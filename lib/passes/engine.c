@@ -16,11 +16,15 @@
  *   the graphs among a node's attributes go through the phase before the node, see bodies.c.)
  * - A result of another dtype than the node is an error; one of another shape is broadcast to the
  *   node's (x * 0 => 0).
- * - A rule whose right side asks for a node that is just being replaced goes in circles; so do
- *   rules that fire more often than FUEL for each node of the old graph. Both are errors that name
- *   the rules, and there is no new graph.
+ * - Rules go in circles if a right side asks for a node that is just being replaced; if they fire
+ *   more often than FUEL for each node of the old graph; or if they stall: STALL applications, each
+ *   to what the one before it made, of which none matches an operation older than all that those
+ *   before it matched. (A slice that is pushed down a long chain meets an older operation at each
+ *   step, so it ends; what feeds on itself doesn't.) These are errors that name the rules, and
+ *   there is no new graph.
  * - A rule that makes more operations than it replaces is declined, and counted, once such rules
- *   have made GROWTH nodes for each of the old graph.
+ *   have made GROWTH nodes for each of the old graph; but not where it has stalled, so that a loop
+ *   is told as one.
  * - Use counts, for `single_use`, are those of the old graph: a node of the new one is used as
  * often as all that it stands for.
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
@@ -45,14 +49,14 @@ enum {
   LOOP_NAMES = 6,
   NORMALS = 256,
   NORMAL_INPUTS = 3,
-  TAIL = 1000
+  STALL = 1000
 };
 
-enum { UNSEEN, SETTLED, REPLACING, REPLACED };
+enum { UNSEEN, SETTLED, REPLACING, REPLACED, APART };
 
-/* What is known of a node of the new graph. */
+/* What is known of a value of the new graph. */
 struct fate {
-  gemel__ref by; /* of a REPLACED node with one output */
+  gemel__ref by; /* of a REPLACED one; APART: its outputs' fates begin at by.node */
   unsigned char state;
 };
 
@@ -62,9 +66,10 @@ struct frame {
   const gemel__template_attrs *attrs;
   uint32_t next; /* node of the right side to be made */
   int repaired;
-  uint32_t tail; /* how many right sides in a row have had their root rewritten at once */
-  size_t values; /* first in the stack of values: one for each node of the right side */
-  size_t terms;  /* first in the stack of terms: one for each variable */
+  uint32_t oldest;  /* the least id that it or a frame below it has matched */
+  uint32_t stalled; /* how many in a row, with this one, have matched nothing older */
+  size_t values;    /* first in the stack of values: one for each node of the right side */
+  size_t terms;     /* first in the stack of terms: one for each variable */
   gemel__ref before;
   gemel__ref bare, mended; /* as in gemel__application */
   gemel_location where;
@@ -90,6 +95,8 @@ struct engine {
   uint32_t *old_uses;
   unsigned char *live;
   struct fate *fates; /* by new node, as are uses */
+  struct fate *apart; /* by output, of nodes that have several */
+  size_t n_apart, apart_capacity;
   uint32_t *uses;
   size_t n_fates, fate_capacity, use_capacity;
   struct frame *frames;
@@ -102,6 +109,7 @@ struct engine {
   gemel_value *operands; /* of wide operations */
   size_t operand_capacity;
   uint64_t fired, fuel, grown, growth;
+  uint32_t stall;
 };
 
 #define SEVERAL UINT32_MAX
@@ -144,6 +152,25 @@ static int reserve_fates(struct engine *e) {
   return 0;
 }
 
+/* The fate of VALUE, whose node fates are reserved for; NULL: memory is out. */
+static struct fate *fate_of(struct engine *e, gemel__ref value) {
+  uint32_t n = gemel__node_at(e->to, value.node)->n_outputs;
+  struct fate *fate = &e->fates[value.node];
+  if (n == 1) {
+    return fate;
+  }
+  if (fate->state != APART) {
+    if (gemel__grow(&e->apart, &e->apart_capacity, e->n_apart + n, sizeof *e->apart)) {
+      return NULL;
+    }
+    memset(e->apart + e->n_apart, 0, n * sizeof *e->apart);
+    fate->state = APART;
+    fate->by.node = (uint32_t)e->n_apart;
+    e->n_apart += n;
+  }
+  return &e->apart[fate->by.node + value.output];
+}
+
 static gemel_type type_of(const struct engine *e, gemel__ref value) {
   return gemel__node_type(e->to, value.node, value.output);
 }
@@ -173,7 +200,8 @@ static gemel_status circle(const struct engine *e, size_t first, const char *wha
 
 static size_t frame_replacing(const struct engine *e, gemel__ref value) {
   size_t k = e->n_frames;
-  while (k > 0 && e->frames[k - 1].before.node != value.node) {
+  while (k > 0 && (e->frames[k - 1].before.node != value.node ||
+                   e->frames[k - 1].before.output != value.output)) {
     k--;
   }
   return k > 0 ? k - 1 : 0;
@@ -281,11 +309,11 @@ static gemel_status normalize(struct engine *e, gemel_location where, gemel__ref
 
 /* ---- Firing ---- */
 
-/* For the frame about to be pushed: a root that is rewritten as soon as it is made, again and
- * again, is a loop, however deep others may nest. */
-static uint32_t tail_of(const struct engine *e) {
+/* How many applications in a row, with the one about to be made of a match whose oldest operation
+ * is OLDEST, have met nothing older than the ones before. */
+static uint32_t stalled(const struct engine *e, uint32_t oldest) {
   const struct frame *f = e->n_frames > 0 ? &e->frames[e->n_frames - 1] : NULL;
-  return f != NULL && f->next + 1 == rule_of(f)->right.count ? f->tail + 1 : 0;
+  return f != NULL && oldest >= f->oldest ? f->stalled + 1 : 0;
 }
 
 static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
@@ -301,13 +329,11 @@ static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
                   sizeof *e->terms)) {
     return no_memory(e);
   }
-  uint32_t tail = tail_of(e);
-  if (tail > TAIL) {
-    return circle(e, e->n_frames - LOOP_NAMES, "each makes the next one fire");
-  }
+  uint32_t stale = stalled(e, binding->oldest);
   f = &e->frames[e->n_frames++];
   memset(f, 0, sizeof *f);
-  f->tail = tail;
+  f->stalled = stale;
+  f->oldest = stale > 0 ? f[-1].oldest : binding->oldest;
   f->candidate = c;
   f->attrs = attrs;
   f->values = e->n_values;
@@ -332,7 +358,11 @@ static gemel_status try_candidate(struct engine *e, const gemel__candidate *c, g
   if (status != GEMEL_OK) {
     return status;
   }
-  if (c->rule->grows && e->grown >= e->growth) {
+  uint32_t stale = stalled(e, binding.oldest);
+  if (stale > e->stall) {
+    return circle(e, e->n_frames - LOOP_NAMES, "each makes the next one fire");
+  }
+  if (c->rule->grows && e->grown >= e->growth && stale == 0) {
     tally->declined++;
     return GEMEL_DECLINED;
   }
@@ -427,36 +457,51 @@ static gemel_status fold(struct engine *e, gemel__ref value, gemel__ref *by) {
   return GEMEL_OK;
 }
 
+/* Says what has become of *VALUE: BY if it isn't STATE only. */
+static gemel_status decide(struct engine *e, gemel__ref value, unsigned char state, gemel__ref by) {
+  struct fate *fate = fate_of(e, value);
+  if (fate == NULL) {
+    return no_memory(e);
+  }
+  fate->state = state;
+  fate->by = by;
+  return GEMEL_OK;
+}
+
+/* Folds *VALUE, which is new, or tries the rules at it. */
+static gemel_status transform(struct engine *e, gemel__ref *value, gemel_location where,
+                              int *done) {
+  gemel__ref by, old = *value;
+  gemel_status status = fold(e, old, &by);
+  if (status == GEMEL_OK) {
+    *value = by;
+    return decide(e, old, REPLACED, by);
+  }
+  status = status == GEMEL_DECLINED ? try_rules(e, old, where) : status;
+  *done = status != GEMEL_OK;
+  return status == GEMEL_OK         ? decide(e, old, REPLACING, old)
+         : status == GEMEL_DECLINED ? decide(e, old, SETTLED, old)
+                                    : status;
+}
+
 /* Settles *VALUE. *DONE: *VALUE is what it came to; else a frame is on the stack that will say. */
 static gemel_status settle(struct engine *e, gemel__ref *value, gemel_location where, int *done) {
   struct fate *fate;
-  gemel__ref by;
   *done = 1;
-  if (reserve_fates(e) != 0) {
+  if (reserve_fates(e) != 0 || (fate = fate_of(e, *value)) == NULL) {
     return no_memory(e);
   }
-  fate = &e->fates[value->node];
-  if (fate->state == REPLACED && gemel__node_at(e->to, value->node)->n_outputs == 1) {
+  switch (fate->state) {
+  case REPLACED:
     *value = fate->by;
     return GEMEL_OK;
-  }
-  if (fate->state == SETTLED) {
+  case SETTLED:
     return GEMEL_OK;
-  }
-  if (fate->state == REPLACING && gemel__node_at(e->to, value->node)->n_outputs == 1) {
+  case REPLACING:
     return circle(e, frame_replacing(e, *value), "a right side asks for what it replaces");
+  default:
+    return transform(e, value, where, done);
   }
-  gemel_status status = fold(e, *value, &by);
-  if (status == GEMEL_OK) {
-    e->fates[value->node].state = REPLACED;
-    e->fates[value->node].by = by;
-    *value = by;
-    return GEMEL_OK;
-  }
-  status = status == GEMEL_DECLINED ? try_rules(e, *value, where) : status;
-  e->fates[value->node].state = status == GEMEL_OK ? REPLACING : SETTLED;
-  *done = status != GEMEL_OK;
-  return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
 /* ---- Frames ---- */
@@ -571,10 +616,8 @@ static gemel_status testify(const struct engine *e, const struct frame *f, gemel
 /* The topmost frame is done, with VALUE as its result. */
 static gemel_status finish(struct engine *e, gemel__ref value) {
   struct frame *f = &e->frames[e->n_frames - 1];
-  gemel_status status = GEMEL_OK;
-  e->fates[f->before.node].state = REPLACED;
-  e->fates[f->before.node].by = value;
-  if (e->options->witness != NULL) {
+  gemel_status status = decide(e, f->before, REPLACED, value);
+  if (status == GEMEL_OK && e->options->witness != NULL) {
     status = testify(e, f, value);
   }
   e->n_values = f->values;
@@ -656,7 +699,6 @@ static gemel_status keep_several(struct engine *e, uint32_t old, gemel__ref valu
   e->uses[value.node] += e->old_uses[old];
   for (uint32_t k = 0; k < n; k++) {
     gemel__ref one = {value.node, k};
-    e->fates[value.node].state = UNSEEN;
     gemel_status status = resolve(e, &one, where);
     if (status != GEMEL_OK) {
       return status;
@@ -734,7 +776,8 @@ static gemel_status copy_outputs(struct engine *e) {
   return GEMEL_OK;
 }
 
-/* Marks live nodes and counts how often each is used by such, and as an output. */
+/* Marks live nodes and counts how often each is used by such, and as an output; an operation may
+ * be taken apart operand by operand, so the widest adds to what counts as stalled. */
 static uint64_t count_uses(struct engine *e) {
   uint64_t live = 0;
   gemel__graph_live(e->from, e->live);
@@ -745,6 +788,7 @@ static uint64_t count_uses(struct engine *e) {
       continue;
     }
     live++;
+    e->stall = count > e->stall ? count : e->stall;
     for (uint32_t j = 0; j < count; j++) {
       e->old_uses[inputs[j].node]++;
     }
@@ -759,6 +803,7 @@ static gemel_status run(struct engine *e) {
   uint32_t input_op = e->from->context->input_op;
   uint64_t live = count_uses(e);
   gemel_status status = copy_inputs(e);
+  e->stall += STALL;
   e->fuel = live * FUEL + SLACK;
   e->growth = live * GROWTH + SLACK;
   for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
@@ -776,6 +821,7 @@ static void release(struct engine *e) {
   gemel__free(e->live, n);
   gemel__free(e->multi, e->multi_capacity * sizeof *e->multi);
   gemel__free(e->fates, e->fate_capacity * sizeof *e->fates);
+  gemel__free(e->apart, e->apart_capacity * sizeof *e->apart);
   gemel__free(e->uses, e->use_capacity * sizeof *e->uses);
   gemel__free(e->frames, e->frame_capacity * sizeof *e->frames);
   gemel__free(e->values, e->value_capacity * sizeof *e->values);

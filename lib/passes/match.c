@@ -138,10 +138,41 @@ static int bind_spread(matcher *m, uint32_t variable, const gemel__ref *values, 
   memset(term, 0, sizeof *term);
   term->kind = GEMEL__TERM_TENSORS;
   term->count = count;
-  /* the graph's pool may move while a template is built */
-  term->u.tensors = gemel__arena_copy(m->scene->arena, values, (count + 1) * sizeof *values);
+  term->u.tensors = values;
   m->binding->bound |= 1u << variable;
-  return term->u.tensors != NULL;
+  return 1;
+}
+
+/* What spreads are bound to is copied when all operations fit: the graph's pool may move while a
+ * template is built. */
+static gemel_status keep_spreads(const matcher *m) {
+  for (uint32_t k = 0; k < m->rule->n_variables; k++) {
+    gemel__term *term = &m->binding->terms[k];
+    if (m->rule->variables[k].kind != GEMEL__TERM_TENSORS || !(m->binding->bound >> k & 1)) {
+      continue;
+    }
+    size_t bytes = term->count * sizeof *term->u.tensors;
+    gemel__ref *copy = gemel__arena_alloc(m->scene->arena, bytes + 1);
+    if (copy == NULL) {
+      return gemel__no_memory(m->scene->error, "a match");
+    }
+    memcpy(copy, term->u.tensors, bytes);
+    term->u.tensors = copy;
+  }
+  return GEMEL_OK;
+}
+
+/* How many operands a spread at FROM may take at least, of COUNT: all that those behind it leave,
+ * if there is no other spread among them. */
+static uint32_t least_taken(const matcher *m, uint32_t index, uint32_t from, uint32_t count) {
+  const gemel__pattern *p = &m->rule->left.nodes[index];
+  uint32_t behind = p->n_operands - from - 1;
+  for (uint32_t k = from + 1; k < p->n_operands; k++) {
+    if (m->rule->left.nodes[p->operands[k]].kind == GEMEL__PATTERN_SPREAD) {
+      return 0;
+    }
+  }
+  return count - (behind < count ? behind : count);
 }
 
 static int match_node(matcher *m, uint32_t index, gemel__ref value);
@@ -155,8 +186,7 @@ static int match_operands(matcher *m, uint32_t index, uint32_t from, const gemel
     const gemel__pattern *operand = &m->rule->left.nodes[node];
     if (operand->kind == GEMEL__PATTERN_SPREAD) {
       uint32_t bound = m->binding->bound, n_met = m->n_met;
-      uint32_t least = from + 1 == p->n_operands ? count : 0;
-      for (uint32_t n = least; n <= count; n++) {
+      for (uint32_t n = least_taken(m, index, from, count); n <= count; n++) {
         m->binding->bound = bound;
         m->n_met = n_met;
         if (bind_spread(m, operand->variable, values, n) &&
@@ -335,13 +365,17 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
   if (!match_node(&m, rule->left.count - 1, root)) {
     return GEMEL_DECLINED;
   }
+  status = keep_spreads(&m);
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
     status = each_attr(&m, &m.met[k], bind_term);
   }
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
     status = each_attr(&m, &m.met[k], compare_term);
   }
+  binding->oldest = root.node;
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
+    uint32_t node = m.met[k].value.node;
+    binding->oldest = node < binding->oldest ? node : binding->oldest;
     status = m.met[k].pattern->n_attrs > 0 ? check_fallbacks(&m, &m.met[k]) : GEMEL_OK;
   }
   return status ? status : check_conditions(&m);

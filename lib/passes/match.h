@@ -7,10 +7,12 @@
 
 #include "passes/rule.h"
 
-/* What a match binds: by variable. BOUND has a bit for each that is. */
+/* What a match binds: by variable. BOUND has a bit for each that is. OLDEST is the least id of an
+ * operation that was matched. */
 typedef struct gemel__binding {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
+  uint32_t oldest;
 } gemel__binding;
 
 /* A rule is matched with the operands of its commutative operations in each order: ORDERS of them,

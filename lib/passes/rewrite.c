@@ -11,6 +11,7 @@
 #include "passes/engine.h"
 #include "passes/passes.h"
 #include "passes/profile.h"
+#include "passes/rule-names.h"
 
 struct pipeline {
   gemel_rewrite_options options;
@@ -100,6 +101,33 @@ static const gemel_rules *set_at(const struct pipeline *p, size_t k) {
   return p->builtin != NULL && k == 0 ? p->builtin : p->options.rules[k - (p->builtin != NULL)];
 }
 
+/* No rule of gemel's own, or in NAMES, is called as RULE is, which goes there. */
+static gemel_status check_name(const struct pipeline *p, gemel__rule_names *names,
+                               const gemel_rule *rule) {
+  const char *name = rule->info.name;
+  const gemel_rule *known = gemel__rule_names_find(names, name);
+  known = known != NULL ? known : gemel_rules_find(p->builtin, name);
+  if (known != NULL) {
+    return gemel__fail(p->error, GEMEL_BAD_ARGUMENT, "two rules are called %s (%s:%d and %s:%d)",
+                       name, known->info.file, known->info.line, rule->info.file, rule->info.line);
+  }
+  return gemel__rule_names_add(names, rule) == 0 ? GEMEL_OK : gemel__no_memory(p->error, "rules");
+}
+
+/* Two rules of one name can't be told apart by who chooses them, and would make the order, and so
+ * the result, depend on which came first. Within a set there are none. */
+static gemel_status check_names(const struct pipeline *p) {
+  gemel__rule_names names = {NULL, 0, 0};
+  gemel_status status = GEMEL_OK;
+  for (size_t s = 0; s < p->options.n_rules && status == GEMEL_OK; s++) {
+    for (size_t k = 0; k < gemel_rules_count(p->options.rules[s]) && status == GEMEL_OK; k++) {
+      status = check_name(p, &names, gemel_rules_at(p->options.rules[s], k));
+    }
+  }
+  gemel__rule_names_clear(&names);
+  return status;
+}
+
 /* What a pass is chosen by. */
 static gemel_rule_info info_of(const gemel_pass *pass) {
   return (gemel_rule_info){.name = pass->name,
@@ -162,18 +190,6 @@ static gemel_status check_sets(const struct pipeline *p) {
   return GEMEL_OK;
 }
 
-/* Two rules of one name would make the order, and so the result, depend on which came first. */
-static gemel_status add_rule(gemel__selection *s, const gemel_rule *rule, gemel_error *error) {
-  for (size_t k = 0; k < s->n_rules; k++) {
-    if (strcmp(s->rules[k]->info.name, rule->info.name) == 0) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "two rules are called %s (%s:%d and %s:%d)",
-                         rule->info.name, s->rules[k]->info.file, s->rules[k]->info.line,
-                         rule->info.file, rule->info.line);
-    }
-  }
-  return gemel__selection_add(s, rule, error);
-}
-
 static gemel_status select_rules(const struct pipeline *p, gemel_phase phase,
                                  gemel__selection *selection) {
   gemel_status status = gemel__selection_start(selection, p->context, p->error);
@@ -181,7 +197,7 @@ static gemel_status select_rules(const struct pipeline *p, gemel_phase phase,
     for (size_t k = 0; k < gemel_rules_count(set_at(p, s)) && status == GEMEL_OK; k++) {
       const gemel_rule *rule = gemel_rules_at(set_at(p, s), k);
       if (rule->info.phase == phase && chosen(p, &rule->info)) {
-        status = add_rule(selection, rule, p->error);
+        status = gemel__selection_add(selection, rule, p->error);
       }
     }
   }
@@ -376,6 +392,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
     status = p.builtin != NULL ? GEMEL_OK : p.error->status;
   }
   status = status ? status : check_sets(&p);
+  status = status ? status : check_names(&p);
   status = status ? status : check_list(&p, p.options.include, "include");
   status = status ? status : check_list(&p, p.options.exclude, "exclude");
   status = status ? status : begin_certifying(&p);

@@ -9,7 +9,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "passes/builtin.h"
-#include "passes/rule.h"
+#include "passes/rule-names.h"
 #include "text/file.h"
 
 struct gemel_rules {
@@ -19,6 +19,7 @@ struct gemel_rules {
   gemel__arena arena;
   struct gemel_rule **rules;
   size_t count, capacity;
+  gemel__rule_names names;
 };
 
 /* ---- Documentation ---- */
@@ -119,14 +120,14 @@ static gemel_status add_rule(gemel_rules *set, gemel__lex *lex, const char *text
   if (status != GEMEL_OK) {
     return status;
   }
-  for (size_t k = 0; k + 1 < set->count; k++) {
-    if (strcmp(set->rules[k]->info.name, rule->info.name) == 0) {
-      return gemel__lex_fail(&name, error, GEMEL_BAD_TEXT, "there is a rule %s in line %d already",
-                             rule->info.name, set->rules[k]->info.line);
-    }
+  const gemel_rule *known = gemel_rules_find(set, rule->info.name);
+  if (known != NULL) {
+    return gemel__lex_fail(&name, error, GEMEL_BAD_TEXT, "there is a rule %s in line %d already",
+                           rule->info.name, known->info.line);
   }
   rule->info.text = text_between(&set->arena, &start, lex);
-  return rule->info.text != NULL && rule->info.documentation != NULL
+  return rule->info.text != NULL && rule->info.documentation != NULL &&
+                 gemel__rule_names_add(&set->names, rule) == 0
              ? GEMEL_OK
              : gemel__no_memory(error, "a rule");
 }
@@ -160,6 +161,7 @@ static void destroy(gemel_rules *set) {
     gemel__syntax_clear(&set->rules[k]->syntax);
     gemel__free(set->rules[k], sizeof **set->rules);
   }
+  gemel__rule_names_clear(&set->names);
   gemel__free(set->rules, set->capacity * sizeof *set->rules);
   gemel__arena_clear(&set->arena);
   gemel__free(set, sizeof *set);
@@ -295,12 +297,7 @@ const gemel_rule *gemel_rules_at(const gemel_rules *rules, size_t k) {
 }
 
 const gemel_rule *gemel_rules_find(const gemel_rules *rules, const char *name) {
-  for (size_t k = 0; rules != NULL && name != NULL && k < rules->count; k++) {
-    if (strcmp(rules->rules[k]->info.name, name) == 0) {
-      return rules->rules[k];
-    }
-  }
-  return NULL;
+  return rules != NULL && name != NULL ? gemel__rule_names_find(&rules->names, name) : NULL;
 }
 
 const gemel_rule_info *gemel_rule_describe(const gemel_rule *rule) {
