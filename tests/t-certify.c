@@ -50,6 +50,7 @@ typedef struct wrong_rule {
 #define XY "(x: f32[3, 4], y: f32[3, 4]) { r = "
 #define ONE "(x: f32[3, 4]) { r = "
 #define END " return r }"
+#define NEG_NEG "\n\nrule second in canonicalize:\n    neg(neg(z)) => z"
 
 static const wrong_rule wrong_rules[] = {
     /* swapped operands */
@@ -133,6 +134,14 @@ static const wrong_rule wrong_rules[] = {
      "(x: f32[70, 30], y: f32[30, 50]) { r = sum(dot(x, y), axes = [0])" END},
     {"symbolic", "sum(x + y, axes = [1]) => sum(x, axes = [1])",
      "(x: f32[N, M], y: f32[N, M]) { r = sum(x + y, axes = [1])" END},
+    {"reshape_with_symbol",
+     "reshape(reshape(x, shape = s), shape = t) => reshape(neg(x), shape = t)",
+     "(x: f32[N, 16]) { r = reshape(reshape(x, shape = [N, 4, 4]), shape = [N, 1, 4, 4])" END},
+    /* a part of the right side becomes a leaf, or what the left side matched */
+    {"part_to_leaf", "exp(x) => neg(neg(x)) + x" NEG_NEG, ONE "exp(x)" END},
+    {"part_to_other_leaf", "x - y => neg(neg(y)) + neg(x)" NEG_NEG, XY "x - y" END},
+    {"parts_to_one_leaf", "exp(x) => neg(neg(x)) * neg(neg(x))" NEG_NEG, ONE "exp(x)" END},
+    {"part_to_matched", "exp(tanh(x)) => neg(neg(tanh(x))) + x" NEG_NEG, ONE "exp(tanh(x))" END},
     {"all_operands", "neg(join(..xs, axis = 0)) => join(..xs, axis = 0) where count(xs) == 3",
      "(x: f32[2], y: f32[2]) { r = neg(join(x, y, x, axis = 0))" END},
 };
@@ -258,7 +267,7 @@ static void raises_no_alarm(const void *data) {
   }
 }
 
-/* Runs last: most questions were answered. */
+/* Runs last: all questions were answered. */
 static void were_checked(const void *data) {
   (void)data;
   if (certified_all.applications == 0) {
@@ -268,7 +277,7 @@ static void were_checked(const void *data) {
   ct_property("regions", (long long)certified_all.regions);
   ct_property("open", (long long)certified_all.open);
   CT_CHECK(certified_all.regions > 100);
-  CT_CHECK(certified_all.open * 20 <= certified_all.regions);
+  CT_EQ_UINT(certified_all.open, 0);
 }
 
 /* ---- Facts and constants ---- */
@@ -288,6 +297,13 @@ static const fact facts[] = {
     {"runtime_start", "neg(neg(x)) => x",
      "(x: f32[9], i: i64[]) { r = neg(neg(subtensor(x, i, start = [1], size = [3])))" END},
     {"index", "neg(sub(0, x)) => x", "(x: i64[5]) { r = neg(0 - x)" END},
+    {"part_to_leaf", "sqr(x) => neg(neg(x)) * x" NEG_NEG, ONE "sqr(x)" END},
+    {"part_to_one_of_two", "x - y => neg(y) + neg(neg(x))" NEG_NEG, XY "x - y" END},
+    {"part_to_matched", "exp(tanh(x)) - y => neg(y - exp(neg(neg(tanh(x)))))" NEG_NEG,
+     XY "exp(tanh(x)) - y" END},
+    {"empty", "neg(neg(x)) => x", "(x: f32[N, 0]) { r = neg(neg(x))" END},
+    {"reshape_with_symbol", "reshape(reshape(x, shape = s), shape = t) => reshape(x, shape = t)",
+     "(x: f32[N, 16]) { r = reshape(reshape(x, shape = [N, 4, 4]), shape = [N, 1, 4, 4])" END},
 };
 
 static void fact_holds(const void *data) {

@@ -322,17 +322,32 @@ static void scale(const gemel_graph *graphs[2], gemel_graph *small[2], int *scal
 typedef gemel_status compare_pair(gemel__pool *pool, const gemel__pair *pair,
                                   gemel__likeness *likeness, gemel_error *error);
 
-/* At the sizes of the graphs, or at several that their symbols may have. */
+/* 1 if the result of GRAPH has no elements, whatever the symbols are. */
+static int is_empty(const gemel_graph *graph) {
+  gemel_type type = gemel_value_type(gemel_graph_output(graph, 0));
+  const gemel_dim *dims = gemel_type_dims(graph->context, type);
+  int64_t size;
+  for (int k = 0; k < gemel_type_rank(graph->context, type); k++) {
+    if (gemel_dim_is_constant(graph->context, dims[k], &size) && size == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* At the sizes of the graphs, or at several that their symbols may have; a size at which the
+ * result is empty says nothing, unless it always is. *MADE, which may be NULL: at how many. */
 static gemel_status at_sizes(gemel__pool *pool, const gemel_graph *left, const gemel_graph *right,
                              const gemel_domain *domains, compare_pair *compare,
-                             gemel__likeness *likeness, gemel_error *error) {
+                             gemel__likeness *likeness, int *made, gemel_error *error) {
   int draws = is_symbolic(left) || is_symbolic(right) ? DRAWS : 1, useful = 0;
+  int any_size = draws == 1 || is_empty(left);
   gemel_status status = GEMEL_OK;
   *likeness = GEMEL__SAME;
   for (int k = 0; k < 4 * draws && useful < draws && *likeness == GEMEL__SAME; k++) {
     gemel__pair pair;
     status = make_pair(pool, left, right, domains, &pair, error);
-    if (status == GEMEL_OK && (draws == 1 || results_of(&pair) > 0)) {
+    if (status == GEMEL_OK && (any_size || results_of(&pair) > 0)) {
       status = compare(pool, &pair, likeness, error);
       useful++;
     }
@@ -342,23 +357,50 @@ static gemel_status at_sizes(gemel__pool *pool, const gemel_graph *left, const g
     }
   }
   *likeness = *likeness == GEMEL__SAME && useful < draws ? GEMEL__UNSEEN : *likeness;
+  if (made != NULL) {
+    *made = useful;
+  }
   return GEMEL_OK;
 }
 
-/* At small sizes. CONFIRM: a difference that is seen there has to be one at the true sizes too, as
- * far as residues tell. */
+/* 1 if comparing at the sizes that GRAPH has is no great work. */
+static int is_moderate(const gemel_graph *graph) {
+  enum { MOST_ELEMENTS = 1 << 16 };
+  for (size_t k = 0; k < graph->n_nodes; k++) {
+    const struct gemel__type *type;
+    int64_t n = 1, size;
+    if (!gemel__has_output(graph, (uint32_t)k, 0)) {
+      continue;
+    }
+    type = gemel__type_at(graph->context, gemel__node_type(graph, (uint32_t)k, 0));
+    for (int j = 0; j < type->rank && n <= MOST_ELEMENTS; j++) {
+      int known = gemel_dim_is_constant(graph->context, type->dims[j], &size);
+      n *= known && size < MOST_ELEMENTS ? size : known ? MOST_ELEMENTS + 1 : 1;
+    }
+    if (n > MOST_ELEMENTS) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* At small sizes; where there is no such graph (a reshape may forbid it, which shows only when
+ * symbols get sizes), at the true ones. CONFIRM: a difference that is seen at small sizes has to be
+ * one at the true sizes too, as far as residues tell. */
 static gemel_status at_small_sizes(gemel__pool *pool, const gemel_graph *left,
                                    const gemel_graph *right, const gemel_domain *domains,
                                    compare_pair *compare, int confirm, gemel__likeness *likeness,
                                    gemel_error *error) {
   const gemel_graph *graphs[2] = {left, right};
   gemel_graph *small[2];
-  int scaled;
+  int scaled, made;
   gemel_status status;
   scale(graphs, small, &scaled);
-  status = at_sizes(pool, small[0], small[1], domains, compare, likeness, error);
-  if (status == GEMEL_OK && scaled && confirm && *likeness == GEMEL__NOT_SAME) {
-    status = at_sizes(pool, left, right, domains, by_residues, likeness, error);
+  status = at_sizes(pool, small[0], small[1], domains, compare, likeness, &made, error);
+  if (status == GEMEL_OK && scaled && made == 0 && is_moderate(left) && is_moderate(right)) {
+    status = at_sizes(pool, left, right, domains, compare, likeness, NULL, error);
+  } else if (status == GEMEL_OK && scaled && confirm && *likeness == GEMEL__NOT_SAME) {
+    status = at_sizes(pool, left, right, domains, by_residues, likeness, NULL, error);
     *likeness = *likeness == GEMEL__DOUBTFUL ? GEMEL__NOT_SAME : *likeness;
   }
   gemel_graph_unref(small[0]);

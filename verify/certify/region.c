@@ -5,7 +5,8 @@
  * themselves are leaves, and so is nothing else. (A variable may be bound to a matched operation
  * too: then it isn't a leaf.) The right side is taken as the template made it, before its parts
  * were rewritten in turn: those rewrites are applications of their own, so that each is checked by
- * itself.
+ * itself. A part may have become anything by then, a leaf of the region among others; so the
+ * operands of the right side's operations are told by their place in the template, not by value.
  */
 #include "certify/region.h"
 
@@ -44,7 +45,9 @@ static int grow_slots(gemel__region *r) {
   r->slots = slots;
   r->n_slots = n;
   for (size_t k = 0; k < r->n; k++) {
-    *slot_of(r, r->values[k].ref) = (uint32_t)k + 1;
+    if (r->values[k].kind != GEMEL__REGION_RIGHT) {
+      *slot_of(r, r->values[k].ref) = (uint32_t)k + 1;
+    }
   }
   return 0;
 }
@@ -54,14 +57,21 @@ static uint32_t find(const gemel__region *r, gemel__ref ref) {
   return r->n_slots > 0 ? *slot_of(r, ref) : 0;
 }
 
-/* Gives REF, which has none, a number. */
-static int add(gemel__region *r, gemel__ref ref, int kind) {
-  if ((r->n_slots < 2 * (r->n + 1) && grow_slots(r) != 0) ||
-      gemel__grow(&r->values, &r->capacity, r->n + 1, sizeof *r->values) != 0) {
+/* One more value. */
+static int append(gemel__region *r, gemel__ref ref, int kind) {
+  if (gemel__grow(&r->values, &r->capacity, r->n + 1, sizeof *r->values) != 0) {
     return -1;
   }
   r->values[r->n].ref = ref;
   r->values[r->n++].kind = kind;
+  return 0;
+}
+
+/* Gives REF, which has none, a number. */
+static int add(gemel__region *r, gemel__ref ref, int kind) {
+  if ((r->n_slots < 2 * (r->n + 1) && grow_slots(r) != 0) || append(r, ref, kind) != 0) {
+    return -1;
+  }
   *slot_of(r, ref) = (uint32_t)r->n;
   return 0;
 }
@@ -112,28 +122,24 @@ static uint64_t hash_value(const gemel__region *r, gemel__ref ref, uint64_t key)
   return hash(key, gemel__node_type(r->a->graph, ref.node, ref.output));
 }
 
-/* Numbers what NODE is applied to: new ones are of KIND. */
-static int read_inputs(gemel__region *r, uint32_t node, int kind, uint64_t *key) {
+static void hash_node(const gemel__region *r, uint32_t node, uint64_t *key) {
+  const gemel__node *record = gemel__node_at(r->a->graph, node);
+  *key = hash(*key, (uint64_t)record->op << 32 | record->attrs);
+}
+
+/* Numbers what matched operation NODE is applied to: new ones are leaves. */
+static int read_inputs(gemel__region *r, uint32_t node, uint64_t *key) {
   uint32_t count;
-  const gemel_graph *graph = r->a->graph;
-  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
-  *key = hash(*key, (uint64_t)graph->nodes[node].op << 32 | graph->nodes[node].attrs);
+  const gemel__ref *inputs = gemel__node_inputs(r->a->graph, node, &count);
+  hash_node(r, node, key);
   for (uint32_t k = 0; k < count; k++) {
     uint32_t number = find(r, inputs[k]);
     if (number == 0) {
-      const gemel__node *input = gemel__node_at(graph, inputs[k].node);
-      if (kind == GEMEL__REGION_CONSTANT) {
-        r->open |= strcmp(gemel__node_op(graph, inputs[k].node)->record.name, "constant") != 0;
-        *key = hash(*key, input->attrs);
-      }
-      if (add(r, inputs[k], kind) != 0) {
+      if (add(r, inputs[k], GEMEL__REGION_LEAF) != 0) {
         return -1;
       }
       number = (uint32_t)r->n;
       *key = hash_value(r, inputs[k], *key);
-    } else if (kind == GEMEL__REGION_CONSTANT &&
-               r->values[number - 1].kind == GEMEL__REGION_INSIDE) {
-      r->leftover = 1;
     }
     *key = hash(*key, number);
   }
@@ -149,10 +155,135 @@ static int read_left(gemel__region *r, uint64_t *key) {
   for (size_t k = 0; k < inside; k++) {
     *key = hash_value(r, r->values[k].ref, hash(*key, r->values[k].ref.output));
     if (r->values[k].kind == GEMEL__REGION_INSIDE &&
-        read_inputs(r, r->values[k].ref.node, GEMEL__REGION_LEAF, key) != 0) {
+        read_inputs(r, r->values[k].ref.node, key) != 0) {
       return -1;
     }
   }
+  return 0;
+}
+
+/* What the template put at a place: a value and its number; number 0: a literal. */
+struct placed {
+  gemel__ref ref;
+  uint32_t number;
+};
+
+static struct placed placed_value(gemel__region *r, gemel__ref ref) {
+  struct placed placed = {ref, find(r, ref)};
+  if (placed.number == 0) {
+    r->open = 1; /* a variable that no matched operation has */
+  } else if (r->values[placed.number - 1].kind == GEMEL__REGION_INSIDE) {
+    r->leftover = 1;
+  }
+  return placed;
+}
+
+/* Of node NODE of the right side. */
+static struct placed placed_node(gemel__region *r, uint32_t node) {
+  const gemel__application *a = r->a;
+  const gemel__pattern *p = &a->rule->right.nodes[node];
+  struct placed literal = {a->before, 0};
+  switch (p->kind) {
+  case GEMEL__PATTERN_APPLY:
+    return (struct placed){a->values[node], r->right[node]};
+  case GEMEL__PATTERN_VARIABLE:
+    return placed_value(r, a->terms[p->variable].u.tensor);
+  default:
+    return literal;
+  }
+}
+
+static int is_constant(const gemel_graph *graph, gemel__ref ref) {
+  return strcmp(gemel__node_op(graph, ref.node)->record.name, "constant") == 0;
+}
+
+/* The next operand of a node of the right side is INPUT, where the template put PLACED. What the
+ * template put elsewhere is a constant, or (a size) a value that the left side has. */
+static int take_operand(gemel__region *r, gemel__ref input, const struct placed *placed,
+                        uint64_t *key) {
+  uint32_t number = placed != NULL ? placed->number : 0;
+  if (number != 0) {
+    r->open |= !same_ref(input, placed->ref); /* promoted */
+  } else {
+    number = find(r, input);
+  }
+  if (number == 0) {
+    r->open |= !is_constant(r->a->graph, input);
+    if (add(r, input, GEMEL__REGION_CONSTANT) != 0) {
+      return -1;
+    }
+    number = (uint32_t)r->n;
+    *key = hash_value(r, input, hash(*key, gemel__node_at(r->a->graph, input.node)->attrs));
+  }
+  if (gemel__grow(&r->operands, &r->operand_capacity, r->n_operands + 1, sizeof *r->operands)) {
+    return -1;
+  }
+  r->operands[r->n_operands++] = number;
+  *key = hash(*key, number);
+  return 0;
+}
+
+static int fits(const gemel__region *r, gemel__ref input, const struct placed *placed) {
+  return placed->number != 0 ? same_ref(input, placed->ref) : is_constant(r->a->graph, input);
+}
+
+/* The operands of node INDEX of the right side, of which there are two, in either order: that is
+ * the graph's own affair where the operation is commutative. */
+static int take_two(gemel__region *r, uint32_t index, const gemel__ref *inputs, uint64_t *key) {
+  const gemel__pattern *p = &r->a->rule->right.nodes[index];
+  struct placed placed[2] = {placed_node(r, p->operands[0]), placed_node(r, p->operands[1])};
+  unsigned swap = !(fits(r, inputs[0], &placed[0]) && fits(r, inputs[1], &placed[1])) &&
+                  fits(r, inputs[0], &placed[1]) && fits(r, inputs[1], &placed[0]);
+  return take_operand(r, inputs[0], &placed[swap], key) != 0 ||
+                 take_operand(r, inputs[1], &placed[1 - swap], key) != 0
+             ? -1
+             : 0;
+}
+
+/* The operands of node INDEX of the right side by place, then the sizes that it reads. */
+static int take_all(gemel__region *r, uint32_t index, const gemel__ref *inputs, uint32_t count,
+                    uint64_t *key) {
+  const gemel__application *a = r->a;
+  const gemel__pattern *p = &a->rule->right.nodes[index];
+  uint32_t at = 0;
+  int failed = 0;
+  for (uint32_t k = 0; k < p->n_operands && !failed; k++) {
+    const gemel__pattern *operand = &a->rule->right.nodes[p->operands[k]];
+    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+      const gemel__term *term = &a->terms[operand->variable];
+      for (uint32_t j = 0; j < term->count && at < count && !failed; j++) {
+        struct placed placed = placed_value(r, term->u.tensors[j]);
+        failed = take_operand(r, inputs[at++], &placed, key);
+      }
+    } else if (at < count) {
+      struct placed placed = placed_node(r, p->operands[k]);
+      failed = take_operand(r, inputs[at++], &placed, key);
+    }
+  }
+  for (; at < count && !failed; at++) {
+    failed = take_operand(r, inputs[at], NULL, key);
+  }
+  return failed;
+}
+
+/* Node INDEX of the right side, an operation, as the template made it. */
+static int read_made(gemel__region *r, uint32_t index, uint64_t *key) {
+  const gemel__application *a = r->a;
+  const gemel__pattern *p = &a->rule->right.nodes[index];
+  gemel__ref made = a->made[index];
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(a->graph, made.node, &count);
+  unsigned flags = gemel__node_op(a->graph, made.node)->record.flags;
+  *key = hash(*key, made.output);
+  hash_node(r, made.node, key);
+  r->first[index] = (uint32_t)r->n_operands;
+  if ((flags & GEMEL_OP_COMMUTATIVE && count == 2 && p->n_operands == 2
+           ? take_two(r, index, inputs, key)
+           : take_all(r, index, inputs, count, key)) != 0 ||
+      append(r, made, GEMEL__REGION_RIGHT) != 0) {
+    return -1;
+  }
+  r->right[index] = (uint32_t)r->n;
   return 0;
 }
 
@@ -160,19 +291,9 @@ static int read_right(gemel__region *r, uint64_t *key) {
   const gemel__application *a = r->a;
   const gemel__side *right = &a->rule->right;
   for (uint32_t k = 0; k < right->count; k++) {
-    if (right->nodes[k].kind != GEMEL__PATTERN_APPLY) {
-      continue;
-    }
-    *key = hash(*key, a->made[k].output);
-    if (read_inputs(r, a->made[k].node, GEMEL__REGION_CONSTANT, key) != 0 ||
-        (find(r, a->values[k]) == 0 && add(r, a->values[k], GEMEL__REGION_RIGHT) != 0)) {
+    if (right->nodes[k].kind == GEMEL__PATTERN_APPLY && read_made(r, k, key) != 0) {
       return -1;
     }
-    *key = hash(*key, find(r, a->values[k]));
-    /* a part that was itself rewritten into a value that stands for something else here: which of
-     * the two an operand means can't be told from the value */
-    r->open |= k + 1 < right->count && !same_ref(a->made[k], a->values[k]) &&
-               r->values[find(r, a->values[k]) - 1].kind != GEMEL__REGION_RIGHT;
   }
   if (right->nodes[right->count - 1].kind == GEMEL__PATTERN_VARIABLE) {
     const gemel__ref *bound = &a->terms[right->nodes[right->count - 1].variable].u.tensor;
@@ -188,6 +309,7 @@ int gemel__region_read(gemel__region *r, const gemel__application *a, uint64_t *
   const char *name = a->rule->info.name;
   r->a = a;
   r->n = 0;
+  r->n_operands = 0;
   r->leftover = 0;
   r->open = 0;
   if (r->n_slots > MOST_SLOTS) { /* after a wide one */
@@ -204,6 +326,7 @@ int gemel__region_read(gemel__region *r, const gemel__application *a, uint64_t *
 void gemel__region_clear(gemel__region *r) {
   gemel__free(r->values, r->capacity * sizeof *r->values);
   gemel__free(r->slots, r->n_slots * sizeof *r->slots);
+  gemel__free(r->operands, r->operand_capacity * sizeof *r->operands);
   memset(r, 0, sizeof *r);
 }
 
@@ -211,9 +334,8 @@ void gemel__region_clear(gemel__region *r) {
 
 static const gemel_tensor *constant_of(const gemel_graph *graph, gemel__ref ref) {
   const gemel__node *node = gemel__node_at(graph, ref.node);
-  return strcmp(gemel__node_op(graph, ref.node)->record.name, "constant") == 0
-             ? gemel__attrs_at(graph->context, node->attrs)->values[0].u.tensor
-             : NULL;
+  return is_constant(graph, ref) ? gemel__attrs_at(graph->context, node->attrs)->values[0].u.tensor
+                                 : NULL;
 }
 
 uint64_t gemel__region_facts_key(const gemel__region *r, uint64_t key) {
@@ -293,7 +415,8 @@ static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type
   return gemel_input(b->into, name, type);
 }
 
-static gemel_value copy_node(struct building *b, uint32_t node) {
+/* NODE again, applied to the values with these numbers, or, if NUMBERS is NULL, to its inputs. */
+static gemel_value copy_node(struct building *b, uint32_t node, const uint32_t *numbers) {
   const gemel_graph *graph = b->r->a->graph;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
@@ -303,7 +426,7 @@ static gemel_value copy_node(struct building *b, uint32_t node) {
                                 "out of memory for a region");
   }
   for (uint32_t k = 0; k < count; k++) {
-    operands[k] = b->made[find(b->r, inputs[k]) - 1];
+    operands[k] = b->made[(numbers != NULL ? numbers[k] : find(b->r, inputs[k])) - 1];
   }
   made = gemel__apply(b->into, graph->nodes[node].op, graph->nodes[node].attrs, count, operands,
                       (gemel_location){"", 0});
@@ -329,7 +452,7 @@ static gemel_status build_leaves(struct building *b) {
         gemel__splat(graph, ref, &tensor)) {
       b->made[k] = splat_value(b, tensor, type);
     } else if (kind == GEMEL__REGION_CONSTANT || (b->facts && constant_of(graph, ref) != NULL)) {
-      b->made[k] = copy_node(b, ref.node);
+      b->made[k] = copy_node(b, ref.node, NULL);
     } else {
       b->made[k] = new_input(b, ref, type);
     }
@@ -353,7 +476,7 @@ static gemel_status build_left(struct building *b) {
   }
   for (uint32_t k = 0; k < n; k++) {
     gemel__ref ref = b->r->values[order[k]].ref;
-    gemel_value made = copy_node(b, ref.node);
+    gemel_value made = copy_node(b, ref.node, NULL);
     b->made[order[k]] = gemel_is_null(made) ? made : gemel_value_output(made, ref.output);
     if (gemel_graph_error(b->into)->status != GEMEL_OK) {
       break;
@@ -368,19 +491,15 @@ static gemel_status build_right(struct building *b, gemel_value *root) {
   const gemel__pattern *last = &right->nodes[right->count - 1];
   gemel_type type = gemel__node_type(a->graph, a->before.node, a->before.output);
   for (uint32_t k = 0; k < right->count; k++) {
-    uint32_t number;
     if (right->nodes[k].kind != GEMEL__PATTERN_APPLY) {
       continue;
     }
-    *root = copy_node(b, a->made[k].node);
+    *root = copy_node(b, a->made[k].node, b->r->operands + b->r->first[k]);
     if (gemel_is_null(*root)) {
       return gemel_graph_error(b->into)->status;
     }
     *root = gemel_value_output(*root, a->made[k].output);
-    number = find(b->r, a->values[k]);
-    if (b->r->values[number - 1].kind == GEMEL__REGION_RIGHT) {
-      b->made[number - 1] = *root;
-    }
+    b->made[b->r->right[k] - 1] = *root;
   }
   if (last->kind == GEMEL__PATTERN_VARIABLE) {
     *root = b->made[find(b->r, a->terms[last->variable].u.tensor) - 1];

@@ -18,7 +18,8 @@ typedef struct gemel__region_value {
     GEMEL__REGION_LEAF,     /* bound to a variable: any value */
     GEMEL__REGION_LITERAL,  /* matched by a number */
     GEMEL__REGION_CONSTANT, /* a number that the right side made */
-    GEMEL__REGION_RIGHT     /* an operation of the right side */
+    GEMEL__REGION_RIGHT     /* an operation of the right side: reached by its place in the rule
+                               only, since what it became may be one of the other values too */
   } kind;
 } gemel__region_value;
 
@@ -29,8 +30,12 @@ typedef struct gemel__region {
   size_t n, capacity;
   uint32_t *slots; /* numbers, from 1, by value */
   size_t n_slots;
-  gemel__ref at[GEMEL__RULE_NODES]; /* by node of the left side that is an operation */
-  uint32_t leftover;                /* nodes of the left side that the right side uses */
+  gemel__ref at[GEMEL__RULE_NODES];  /* by node of the left side that is an operation */
+  uint32_t right[GEMEL__RULE_NODES]; /* by node of the right side that is one: its number */
+  uint32_t first[GEMEL__RULE_NODES]; /* and where the numbers of its operands begin */
+  uint32_t *operands;                /* numbers */
+  size_t n_operands, operand_capacity;
+  uint32_t leftover; /* nodes of the left side that the right side uses */
   int open; /* 1: the right side reaches what neither side accounts for; it can't be checked */
 } gemel__region;
 
