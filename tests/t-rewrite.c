@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,81 @@ static void long_ways(const void *data) {
   gemel_graph_unref(result);
   gemel_graph_unref(graph);
   gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* GRAPH's one operation after a rewriting with RULES by themselves, but for those in EXCLUDE. */
+static void becomes(const gemel_graph *graph, const gemel_rules *rules, const char *exclude,
+                    const char *operation, uint64_t applied) {
+  gemel_profile *profile = gemel_profile_new();
+  gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1, .n_rules = 1};
+  gemel_error error = {0};
+  options.rules = &rules;
+  options.exclude = exclude;
+  options.profile = profile;
+  gemel_graph *result = gemel_rewrite(graph, &options, &error);
+  CT_EQ_STR(error.text, "");
+  CT_REQUIRE(result != NULL);
+  CT_EQ_STR(gemel_value_operation(gemel_graph_output(result, 0)), operation);
+  CT_EQ_UINT(gemel_profile_at(profile, 0)->applied, applied);
+  gemel_profile_free(profile);
+  gemel_graph_unref(result);
+}
+
+/* What a context keeps of a rewriting is for the same options and the same set of rules only: sets
+ * that come and go, at one address or not, and words that exclude. Each counts for itself. */
+static void choices(const void *data) {
+  static const char *const operations[] = {"abs", "sqr", "tanh", "sign", "log"};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = exp(x) return r }");
+  gemel_rules *last = NULL;
+  (void)data;
+  for (size_t k = 0; k < 40; k++) {
+    char text[100];
+    const char *operation = operations[k % CT_COUNT(operations)];
+    snprintf(text, sizeof text, R("first") "exp(x) => %s(x)", operation);
+    gemel_rules *rules = rules_of(context, text);
+    becomes(graph, rules, NULL, operation, 1);
+    becomes(graph, rules, "first", "exp", 0);
+    becomes(graph, rules, k % 2 ? NULL : "", operation, 1);
+    becomes(graph, rules, "canonicalize", "exp", 0);
+    gemel_rules_unref(last);
+    last = rules;
+    if (k % 3 == 0) { /* the next set may stand where this one stood */
+      gemel_rules_unref(last);
+      last = NULL;
+    }
+  }
+  gemel_rules_unref(last);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+static void *rewrite_often(void *data) {
+  const gemel_graph *graph = data;
+  size_t wrong = 0;
+  for (int k = 0; k < 100; k++) {
+    gemel_graph *result = gemel_rewrite(graph, NULL, NULL);
+    wrong += result == NULL || gemel_graph_node_count(result) != 2;
+    gemel_graph_unref(result);
+  }
+  return (void *)(uintptr_t)wrong;
+}
+
+static void together(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = log(1 + -(-x)) return r }");
+  pthread_t threads[4];
+  void *wrong;
+  (void)data;
+  for (int k = 0; k < 4; k++) {
+    CT_EQ_INT(pthread_create(&threads[k], NULL, rewrite_often, graph), 0);
+  }
+  for (int k = 0; k < 4; k++) {
+    pthread_join(threads[k], &wrong);
+    CT_CHECK(wrong == NULL);
+  }
+  gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
 
@@ -781,6 +857,7 @@ static const ct_test tests[] = {
     CT_TEST("types", types_differ, NULL),  CT_TEST("deep", deep, NULL),
     CT_TEST("memory", memory, NULL),       CT_TEST("late_circle", late_circle, NULL),
     CT_TEST("long_ways", long_ways, NULL), CT_TEST("one_name", one_name, NULL),
+    CT_TEST("choices", choices, NULL),     CT_TEST("together", together, NULL),
 };
 
 void ct_register(void) {

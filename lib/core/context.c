@@ -32,6 +32,9 @@ static void destroy(gemel_context *context) {
   if (context->passes != NULL) {
     context->release_passes(context->passes);
   }
+  if (context->choices != NULL) {
+    context->release_choices(context->choices);
+  }
   if (context->rules != NULL) {
     context->release_rules(context->rules);
   }

@@ -114,6 +114,8 @@ struct gemel_context {
   uint32_t input_op;         /* the one called "input" */
   struct gemel_rules *rules; /* gemel's own, when they have been asked for (passes/rules.c) */
   void (*release_rules)(void *rules);
+  struct gemel__choice *choices; /* of rules, by options, that no rewriting has (passes/choose.c) */
+  void (*release_choices)(struct gemel__choice *choices);
   struct gemel__certifier *certifier; /* if the harness has been asked for (passes/engine.h) */
   void (*release_certifier)(struct gemel__certifier *certifier);
   struct gemel__passes *passes; /* what a program registered (passes/passes.c) */

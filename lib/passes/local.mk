@@ -3,6 +3,8 @@
 
 libgemel_a_SOURCES += %reldir%/bodies.c
 libgemel_a_SOURCES += %reldir%/builtin.h
+libgemel_a_SOURCES += %reldir%/choose.c
+libgemel_a_SOURCES += %reldir%/choose.h
 libgemel_a_SOURCES += %reldir%/compile.c
 libgemel_a_SOURCES += %reldir%/engine.c
 libgemel_a_SOURCES += %reldir%/engine.h

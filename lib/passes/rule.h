@@ -68,6 +68,9 @@ static inline int gemel__termexpr_variable(const gemel__termexpr *expr) {
              : -1;
 }
 
+/* A number that no other set of rules in the process has. */
+uint64_t gemel__rules_serial(const gemel_rules *rules);
+
 /* Compiles the rule at LEX, whose token is behind the word `rule`, up to the end of its text. RULE
  * is zeroed but for info.file and info.family; what it points at lives in ARENA, and its syntax is
  * cleared by the caller, on failure too. */

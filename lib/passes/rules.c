@@ -14,6 +14,7 @@
 
 struct gemel_rules {
   long references;
+  uint64_t serial;
   gemel_context *context;
   int builtin; /* the context's own: it holds no reference to the context, but its users do */
   gemel__arena arena;
@@ -167,6 +168,9 @@ static void destroy(gemel_rules *set) {
   gemel__free(set, sizeof *set);
 }
 
+/* Of the last set of rules that was made. */
+static uint64_t serials;
+
 static gemel_rules *new_set(gemel_context *context, gemel_error *error) {
   gemel_rules *set = gemel__alloc_zeroed(sizeof *set);
   if (set == NULL) {
@@ -174,6 +178,7 @@ static gemel_rules *new_set(gemel_context *context, gemel_error *error) {
     return NULL;
   }
   set->references = 1;
+  set->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
   set->context = context;
   return set;
 }
@@ -286,6 +291,10 @@ void gemel_rules_unref(gemel_rules *rules) {
     destroy(rules);
   }
   gemel_context_unref(context);
+}
+
+uint64_t gemel__rules_serial(const gemel_rules *rules) {
+  return rules->serial;
 }
 
 size_t gemel_rules_count(const gemel_rules *rules) {

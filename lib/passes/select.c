@@ -208,6 +208,10 @@ gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *g
   return NULL;
 }
 
+void gemel__selection_reset(gemel__selection *s) {
+  memset(s->tallies, 0, (s->n_rules + 1) * sizeof *s->tallies);
+}
+
 void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->rules, s->rule_capacity * sizeof *s->rules);
   gemel__free(s->tallies, (s->n_rules + 1) * sizeof *s->tallies);

@@ -75,6 +75,9 @@ const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t
 gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *graph, uint32_t node,
                                        const uint32_t *list);
 
+/* Forgets what was tallied; candidates and what is known of nodes stay. */
+void gemel__selection_reset(gemel__selection *s);
+
 void gemel__selection_clear(gemel__selection *s);
 
 #endif
