@@ -9,6 +9,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/tensor.h"
 
 int gemel__significand(gemel_dtype dtype) {
   switch (dtype) {
@@ -80,6 +81,21 @@ size_t gemel__both_elements(const gemel__both *both, size_t output) {
   size_t n = (size_t)gemel_tensor_elements(both->left[output]);
   size_t m = (size_t)gemel_tensor_elements(both->right[output]);
   return n < m ? n : m;
+}
+
+/* The elements of TENSOR if they lie one behind the other; else NULL. */
+static const void *plain_data(const gemel_tensor *tensor) {
+  gemel_view v = gemel_tensor_view(tensor);
+  return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;
+}
+
+int gemel__both_identical(const gemel__both *both, size_t output) {
+  const gemel_tensor *left = both->left[output], *right = both->right[output];
+  gemel_dtype dtype = gemel_tensor_dtype(left);
+  const void *a = plain_data(left), *b = plain_data(right);
+  int64_t n = gemel_tensor_elements(left);
+  return dtype == gemel_tensor_dtype(right) && n == gemel_tensor_elements(right) && a != NULL &&
+         b != NULL && memcmp(a, b, (size_t)n * gemel_dtype_size(dtype)) == 0;
 }
 
 gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i) {

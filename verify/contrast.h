@@ -35,7 +35,9 @@ gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *value
                              gemel__random *random, gemel__both *both, gemel_error *error);
 void gemel__both_clear(gemel__both *both);
 
-/* A result of both: elements, and how element I differs. */
+/* A result of both: whether it is the same to the last byte (if not, its elements may still be
+ * equal), its elements, and how element I differs. */
+int gemel__both_identical(const gemel__both *both, size_t output);
 size_t gemel__both_elements(const gemel__both *both, size_t output);
 gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i);
 

@@ -63,7 +63,9 @@ unsigned gemel__arithmetic_of(const char *name) {
   }
   for (k = 0; k < sizeof families / sizeof *families; k++) {
     if (strcmp(families[k].family, family) == 0) {
-      return families[k].kinds | (strcmp(name, "prod") == 0 ? GEMEL__PRODUCTS : 0);
+      return strcmp(name, "prod") == 0                                 ? GEMEL__PRODUCTS
+             : strcmp(name, "max") == 0 || strcmp(name, "argmax") == 0 ? 0
+                                                                       : families[k].kinds;
     }
   }
   return GEMEL__FUNCTIONS; /* a body, a program's own operation: a function of its own */

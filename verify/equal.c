@@ -428,7 +428,7 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
   gemel_record record;
   gemel__needs needs;
   gemel__random random;
-  gemel__needs_plan plan = {2 * q->run->options.instances, 8 * q->run->options.instances, 1};
+  gemel__needs_plan plan = {2 * q->run->options.instances, 8 * q->run->options.instances, 1, 0};
   double started = gemel__clock();
   gemel_status status;
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);

@@ -37,6 +37,7 @@ struct measure {
   int zero_slight[GEMEL_NEEDS_COUNT];       /* 1: it is of a zero's sign */
   size_t better, worse, challenges;
   int improvement; /* 1: it is asked */
+  int finite;      /* 1: nothing but finite numbers */
 };
 
 /* ---- Witnesses ---- */
@@ -183,7 +184,13 @@ static gemel_status judge_finite(struct measure *m, gemel_tensor *const *values,
   gemel_status status = GEMEL_OK;
   size_t k, i;
   for (k = 0; k < base->n; k++) {
-    for (i = 0; i < gemel__both_elements(base, k) && status == GEMEL_OK; i++) {
+    size_t n = gemel__both_elements(base, k);
+    if (gemel__both_identical(base, k)) {
+      m->needs->compared += n;
+      m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += moderate ? n : 0;
+      continue;
+    }
+    for (i = 0; i < n && status == GEMEL_OK; i++) {
       gemel__contrast c = gemel__both_contrast(base, k, i);
       m->needs->compared++;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += (size_t)moderate;
@@ -246,6 +253,11 @@ static gemel_status judge_special(struct measure *m, size_t word, gemel_tensor *
   size_t k, i;
   for (k = 0; k < both->n; k++) {
     size_t n = gemel__both_elements(both, k);
+    if (gemel__both_identical(both, k)) {
+      m->needs->compared += n;
+      m->needs->tried[word] += n;
+      continue;
+    }
     for (i = 0; i < n && i < gemel__both_elements(base, k) && status == GEMEL_OK; i++) {
       gemel__contrast before = gemel__both_contrast(base, k, i);
       gemel__contrast c = gemel__both_contrast(both, k, i);
@@ -562,10 +574,10 @@ static gemel_status measure_point(struct measure *m, gemel_tensor *const *values
     return status;
   }
   status = measure_finite(m, values, &base, moderate, error);
-  if (status == GEMEL_OK && moderate) {
+  if (status == GEMEL_OK && moderate && !m->finite) {
     status = measure_special(m, GEMEL_NEEDS_INDEX_NINF, some_infinite, values, &base, error);
   }
-  if (status == GEMEL_OK && moderate) {
+  if (status == GEMEL_OK && moderate && !m->finite) {
     status = measure_special(m, GEMEL_NEEDS_INDEX_NNAN, some_nan, values, &base, error);
   }
   if (status == GEMEL_OK && m->improvement) {
@@ -627,6 +639,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.right = right;
   m.needs = needs;
   m.improvement = plan->improvement;
+  m.finite = plan->finite;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
   status = m.bound == NULL ? gemel__no_memory(error, "a measurement")

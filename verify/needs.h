@@ -49,6 +49,8 @@ typedef struct gemel__needs_plan {
   size_t rounding; /* points that tell the kind of rounding; 0: that isn't asked, and NEEDS has no
                       word of it */
   int improvement; /* 1: it is asked whether the right side improves */
+  int finite;      /* 1: infinities and NaN aren't brought in (products of many numbers overflow and
+                      underflow by themselves, which then meets infinities) */
 } gemel__needs_plan;
 
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
@@ -83,6 +85,10 @@ unsigned gemel__roundings_words(const gemel__roundings *roundings);
 /* 1 if WORDS explain all of TOTAL too, and no fewer do: which of several sets of one size it is may
  * be a matter of taste. But `reassoc` isn't as good as `contract`, which promises more. */
 int gemel__roundings_agree(const gemel__roundings *roundings, unsigned words);
+
+/* 1 if a point keeps the promises of all WORDS and the results differ there: more points won't make
+ * them an explanation. */
+int gemel__roundings_refute(const gemel__roundings *roundings, unsigned words);
 
 /* ---- Numbers to try (also rounding.c) ---- */
 

@@ -257,10 +257,11 @@ static void round_nothing(gemel__domain *d, void *e, gemel_dtype dtype, double u
   (void)ulps;
 }
 
-/* Called ahead of each node: none but a product's result stays as it is. */
+/* Called ahead of each node: none but a product's result stays as it is. (A product of all elements
+ * is nothing to contract.) */
 static gemel__reference before_node(void *user, const char *name) {
   struct unrounded *u = user;
-  int product = gemel__arithmetic_of(name) == GEMEL__PRODUCTS;
+  int product = gemel__arithmetic_of(name) == GEMEL__PRODUCTS && strcmp(name, "prod") != 0;
   u->special->domain.round = product ? round_nothing : u->round;
   return NULL;
 }
@@ -377,6 +378,9 @@ static gemel_status note_point(struct inquiry *q, const gemel__pair *pair,
     return status;
   }
   for (k = 0; k < both.n && !differs; k++) {
+    if (gemel__both_identical(&both, k)) {
+      continue;
+    }
     for (i = 0; i < gemel__both_elements(&both, k) && !differs; i++) {
       differs = gemel__both_contrast(&both, k, i) >= GEMEL__ROUNDING;
       output = k;
@@ -583,6 +587,20 @@ unsigned gemel__roundings_words(const gemel__roundings *roundings) {
   return words_of(choose(roundings));
 }
 
+static unsigned set_of(unsigned wanted) {
+  unsigned set = 0, k;
+  for (k = 0; k < sizeof words / sizeof *words; k++) {
+    set |= wanted & words[k] ? 1u << k : 0;
+  }
+  return set;
+}
+
+int gemel__roundings_refute(const gemel__roundings *roundings, unsigned wanted) {
+  size_t differing;
+  points_keeping(roundings, set_of(wanted), &differing);
+  return differing > 0;
+}
+
 static int size_of_set(unsigned set) {
   int n = 0;
   for (; set != 0; set &= set - 1) {
@@ -592,17 +610,12 @@ static int size_of_set(unsigned set) {
 }
 
 int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
-  unsigned least = choose(roundings), set = 0, k;
-  size_t differing;
-  for (k = 0; k < sizeof words / sizeof *words; k++) {
-    set |= wanted & words[k] ? 1u << k : 0;
-  }
+  unsigned least = choose(roundings), set = set_of(wanted);
   if (words_of(set) != wanted || size_of_set(set) != size_of_set(least) ||
       (set & ~eligible(roundings->kinds)) != 0 || (least & CONTRACT & ~set) != 0) {
     return 0;
   }
-  points_keeping(roundings, set, &differing);
-  return differing == 0;
+  return !gemel__roundings_refute(roundings, wanted);
 }
 
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,

@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/graph.h"
+#include "cut.h"
+#include "ops/ops.h"
 #include "rules-report.h"
 #include "rules.h"
+#include "sample/propose.h"
 
 /* ---- Tier special: what is given up ---- */
 
@@ -44,48 +48,159 @@ static int declares(const struct gemel__proof *p, unsigned word) {
   return (p->info->needs & word) != 0;
 }
 
-/* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
-static int heard_enough(const struct gemel__proof *p, size_t measured) {
-  enum { ENOUGH = 32, FEW = 6 };
-  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
-  unsigned extra = p->needs & ~declared & ~rounding_words;
-  int improves = !declares(p, GEMEL__NEED(IMPROVES)) || p->improves;
-  return (measured >= FEW && extra != 0) ||
-         (measured >= ENOUGH && p->needs == declared && improves);
+/* The declared words that no instance has shown yet. */
+static unsigned unseen(const struct gemel__proof *p) {
+  unsigned words = p->info->needs & ~p->needs & ~GEMEL__NEED(IMPROVES);
+  return words | (declares(p, GEMEL__NEED(IMPROVES)) && !p->improves ? GEMEL__NEED(IMPROVES) : 0);
 }
 
-/* The kind of rounding, and whether the right side improves, take long: some instances are enough.
- */
-static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
-  enum { POINTS = 12, ROUNDING = 40, ROUNDED = 8, IMPROVED = 6, MOST = 64 };
+/* 1 if what was seen is more than what is declared, whatever more points say. (What kind of
+ * rounding it is may change with them, as long as none speaks against the one that is declared.) */
+static int is_refuted(const struct gemel__proof *p) {
+  unsigned undeclared = p->needs & ~p->info->needs;
+  return (undeclared & ~rounding_words) != 0 ||
+         (undeclared != 0 &&
+          gemel__roundings_refute(&p->roundings, p->info->needs & rounding_words));
+}
+
+enum { POINTS = 12, ROUNDING = 40, ROUNDED = 8, IMPROVED = 6, ENOUGH = 32, FEW = 6, MOST = 64 };
+
+static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instance *drawn,
+                                gemel__random *random, const gemel__needs_plan *plan,
+                                size_t *measured, gemel_error *error) {
+  gemel__needs needs;
+  gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
+                                             plan, &needs, error);
+  if (status == GEMEL_OK) {
+    take_needs(p, &needs);
+    *measured += needs.compared > 0;
+  }
+  gemel__needs_clear(&needs);
+  return status;
+}
+
+/* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
+static int heard_enough(const struct gemel__proof *p, size_t measured) {
+  return (measured >= FEW && is_refuted(p)) || (measured >= ENOUGH && unseen(p) == 0);
+}
+
+/* The instances of the other tiers. The kind of rounding, and whether the right side improves, take
+ * long: some instances are enough. */
+static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, measured = 0;
   for (k = 0; k < p->n && status == GEMEL_OK && measured < MOST && !heard_enough(p, measured);
        k++) {
     const struct gemel__example *e = &p->examples[k];
-    gemel__needs needs;
     gemel__random random;
-    gemel__needs_plan plan = {POINTS, p->rounds < ROUNDED ? ROUNDING : 0, 0};
+    gemel__needs_plan plan = {POINTS, p->rounds < ROUNDED ? ROUNDING : 0, 0, 0};
     plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
-    if (!e->real) {
-      continue;
+    if (e->real) {
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
+      status = measure_one(p, &e->drawn, &random, &plan, &measured, error);
     }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
-    status = gemel__needs_measure(e->drawn.left, e->drawn.right, gemel__random_bits(&random), &plan,
-                                  &needs, error);
-    if (status == GEMEL_OK) {
-      take_needs(p, &needs);
-      measured += needs.compared > 0;
-    }
-    gemel__needs_clear(&needs);
   }
   return status;
+}
+
+/* 1 if a side adds up or multiplies the elements of a tensor. */
+static int reduces(const gemel_graph *graph) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    const gemel__op *op = gemel__op_at(graph->context, gemel__node_at(graph, k)->op);
+    if (gemel__arithmetic(graph, k) != 0 && gemel__scalar_row_of(&op->record) == NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int any_reduces(const struct gemel__proof *p) {
+  size_t k = 0;
+  while (k < p->n && (p->examples[k].drawn.right == NULL || !p->examples[k].real)) {
+    k++;
+  }
+  return k < p->n && (reduces(p->examples[k].drawn.left) || reduces(p->examples[k].drawn.right));
+}
+
+/* A float dtype of which there are instances. */
+static int draw_dtype(const struct gemel__proof *p, gemel__random *random, gemel_dtype *dtype) {
+  static const gemel_dtype floats[] = {GEMEL_F32, GEMEL_F64,  GEMEL_F32,
+                                       GEMEL_F64, GEMEL_BF16, GEMEL_F16};
+  enum { FLOATS = sizeof floats / sizeof *floats };
+  size_t k = gemel__random_below(random, FLOATS), tried;
+  for (tried = 0; tried < FLOATS; tried++, k++) {
+    if (p->dtypes >> floats[k % FLOATS] & 1) {
+      *dtype = floats[k % FLOATS];
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int has_float_input(const gemel_graph *graph) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    if (gemel_dtype_kind(gemel_type_dtype(graph->context, type)) == GEMEL_KIND_FLOAT) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* One more instance, for the class alone. */
+static gemel_status measure_another(struct gemel__proof *p, gemel__random *random,
+                                    int64_t max_elements, int empty, size_t *measured,
+                                    gemel_error *error) {
+  enum { TRIES = 30, MORE_POINTS = 24 };
+  gemel__rule_wish wish = {GEMEL_F32, max_elements, empty, 1, TRIES};
+  gemel__rule_instance drawn;
+  gemel__needs_plan plan = {MORE_POINTS, 0, (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
+                            max_elements >= GEMEL__PROPOSAL_LARGE};
+  gemel_status status;
+  if (p->rounds < ROUNDED || (unseen(p) & rounding_words) != 0) {
+    plan.rounding = ROUNDING;
+  }
+  wish.fold = gemel__random_chance(random, 3, 4);
+  if (!draw_dtype(p, random, &wish.dtype)) {
+    return GEMEL_OK;
+  }
+  status = gemel__rule_draw(p->run->context, p->rule, &wish, random, &drawn, &p->draws, error);
+  if (status == GEMEL_OK && drawn.right != NULL && has_float_input(drawn.left)) {
+    status = measure_one(p, &drawn, random, &plan, measured, error);
+  }
+  gemel__rule_instance_clear(&drawn);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* Large instances, since few numbers seldom show in which order they were added up; then of all
+ * kinds for as long as a declared word wasn't seen. */
+static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
+  enum { LARGE = 12, FOR_ROUNDING = 160, SOUGHT = 800 };
+  static const int64_t sizes[] = {24, 96, 6};
+  size_t k, measured = 0, large = !any_reduces(p) ? 0 : p->rounds > 0 ? LARGE : FOR_ROUNDING;
+  gemel__random random;
+  gemel_status status = GEMEL_OK;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
+  for (k = 0; k < large && status == GEMEL_OK && !is_refuted(p); k++) {
+    status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, &measured, error);
+  }
+  for (k = 0; k < SOUGHT && status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p); k++) {
+    int order = large > 0 && (unseen(p) & rounding_words) != 0 && k % 4 != 3;
+    status = order ? measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, &measured, error)
+                   : measure_another(p, &random, sizes[k % 3], k % 3 == 0, &measured, error);
+  }
+  return status;
+}
+
+static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
+  gemel_status status = measure_examples(p, error);
+  return status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
 }
 
 /* The witness of a word that isn't of rounding, in a smaller instance if there is one. */
 static void find_smaller_witness(struct gemel__proof *p, size_t word) {
   enum { DRAWS = 30 };
-  const gemel__needs_plan plan = {24, 0, 0};
+  const gemel__needs_plan plan = {24, 0, 0, 0};
   gemel__witness *witness = &p->witness[word];
   gemel__random random;
   size_t k;

@@ -28,6 +28,19 @@ static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
 }
 
+static int has_elements(const gemel_graph *graph) {
+  gemel_type type = gemel_value_type(gemel_graph_output(graph, 0));
+  const gemel_dim *dims = gemel_type_dims(graph->context, type);
+  int64_t size;
+  int k = gemel_type_rank(graph->context, type);
+  while (k-- > 0) {
+    if (gemel_dim_is_constant(graph->context, dims[k], &size) && size == 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
                                 gemel_error *error) {
   struct gemel__example *e = &p->examples[p->n];
@@ -49,6 +62,8 @@ static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *dr
     e->real |= is_float(e->pair.a.leaves[k].dtype);
     p->dtypes |= 1u << e->pair.a.leaves[k].dtype;
   }
+  e->full = has_elements(e->drawn.left);
+  p->n_full += e->real && e->full;
   return status;
 }
 
@@ -88,6 +103,33 @@ static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
       missed[dtype]++;
       status = GEMEL_OK;
     }
+  }
+  return status;
+}
+
+/* Real instances whose results have elements, if there are too few: the others show nothing of the
+ * function. */
+static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
+  enum { WANTED = 8, DRAWS = 64 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t k;
+  int any_real = 0;
+  for (k = 0; k < p->n; k++) {
+    any_real |= p->examples[k].real;
+  }
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
+  for (k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < MOST_INSTANCES && !status;
+       k++) {
+    gemel__rule_wish wish = {k % 2 ? GEMEL_F32 : GEMEL_F64, ELEMENTS, 0, 1, DRAW_TRIES};
+    gemel__rule_instance drawn;
+    status = gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && !has_often(p, &drawn) && has_elements(drawn.left)) {
+      status = add_example(p, &drawn, error);
+    } else if (status == GEMEL_OK) {
+      gemel__rule_instance_clear(&drawn);
+    }
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
   return status;
 }
@@ -390,7 +432,8 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
   gemel__sites_init(&q.total.sites);
   gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
   for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
-    if (p->examples[k].real && q.asked < ASKED) {
+    int worth = p->examples[k].full || p->n_full == 0; /* what has no elements shows nothing */
+    if (p->examples[k].real && worth && q.asked < ASKED) {
       status = ask_models(p, k, &q, error);
     } else if (p->examples[k].real) {
       status = spot_check(p, &p->examples[k], k, &q.record, &q.refuted, error);
@@ -646,6 +689,7 @@ static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_e
   p.info = gemel_rule_describe(rule);
   p.examples = gemel__alloc_zeroed(MOST_INSTANCES * sizeof *p.examples);
   status = p.examples == NULL ? gemel__no_memory(error, "instances") : collect(&p, error);
+  status = status == GEMEL_OK ? collect_full(&p, error) : status;
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {

@@ -14,6 +14,7 @@ struct gemel__example {
   gemel__rule_instance drawn;
   gemel__pair pair;
   int real; /* some input is of a float dtype */
+  int full; /* the result has elements */
 };
 
 struct gemel__proof {
@@ -22,6 +23,7 @@ struct gemel__proof {
   const gemel_rule_info *info;
   struct gemel__example *examples;
   size_t n, n_shapes, n_symbolic;
+  size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;
   gemel__rule_draws draws;
   /* what was measured */

@@ -4,12 +4,21 @@
  */
 #include "sample/draft.h"
 
+#include <math.h>
 #include <string.h>
+
+static int is_large(const gemel__draft *d) {
+  return d->max_elements >= GEMEL__PROPOSAL_LARGE;
+}
 
 int64_t gemel__draw_dim(gemel__draft *d) {
   static const int64_t sizes[] = {1, 1, 1, 2, 2, 3, 3, 5};
+  static const int64_t large[] = {7, 16, 23, 33, 67};
   if (d->zeros && gemel__one_in(d, 3)) {
     return 0;
+  }
+  if (is_large(d) && gemel__one_in(d, 2)) {
+    return large[gemel__random_below(d->random, sizeof large / sizeof *large)];
   }
   return sizes[gemel__random_below(d->random, sizeof sizes / sizeof *sizes)];
 }
@@ -33,8 +42,30 @@ void gemel__limit_shape(gemel__draft *d, gemel__shape *shape, unsigned keep) {
   }
 }
 
+/* The size that as many axes may all have. */
+static int64_t even_size(int64_t elements, int rank) {
+  int64_t size = 1;
+  while (pow((double)(size + 1), rank) <= (double)elements && size < 67) {
+    size++;
+  }
+  return size;
+}
+
+/* Many elements along each axis: what sums across lines and what sums along them differs. */
+static void draw_even(gemel__draft *d, gemel__shape *shape, int rank) {
+  int64_t most = even_size(d->max_elements, rank);
+  shape->rank = rank;
+  for (int k = 0; k < rank; k++) {
+    shape->dims[k] = gemel__draw(d, most > 3 ? most / 2 : 1, most);
+  }
+}
+
 void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank) {
   int square = gemel__one_in(d, 4); /* equal sizes hide what mistakes one axis for another */
+  if (is_large(d) && rank > 0 && !d->zeros && !gemel__one_in(d, 3)) {
+    draw_even(d, shape, rank);
+    return;
+  }
   shape->rank = rank;
   for (int k = 0; k < rank; k++) {
     shape->dims[k] = square && k > 0 ? shape->dims[0] : gemel__draw_dim(d);
@@ -44,6 +75,9 @@ void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank) {
 
 void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low) {
   int high = d->max_rank > low ? d->max_rank : low;
+  if (is_large(d) && low < 3 && high >= 3 && !gemel__one_in(d, 4)) {
+    low = 3; /* something to the left and to the right of what is added up */
+  }
   gemel__draw_shape_of(d, shape, (int)gemel__draw(d, low, high));
 }
 

@@ -52,7 +52,7 @@ static inline int64_t gemel__draw(gemel__draft *d, int64_t low, int64_t high) {
   return high <= low ? low : gemel__random_between(d->random, low, high);
 }
 
-/* A size: 1, 2, 3, 5, and 0 where the draft has zeros. */
+/* A size: 1, 2, 3, 5, and 0 where the draft has zeros; some of 7 to 67 where it may be large. */
 int64_t gemel__draw_dim(gemel__draft *d);
 
 /* ---- Shapes ---- */

@@ -10,7 +10,7 @@
 
 static void permute(gemel__draft *d, int rank, int64_t *order) {
   size_t drawn[GEMEL_MAX_RANK];
-  int how = (int)gemel__draw(d, 0, 4);
+  int how = (int)gemel__draw(d, 0, 6);
   gemel__random_permutation(d->random, (size_t)rank, drawn);
   for (int k = 0; k < rank; k++) {
     order[k] = how < 2 ? k : how == 2 ? rank - 1 - k : (int64_t)drawn[k];

@@ -16,7 +16,8 @@ enum {
   GEMEL__PROPOSAL_INPUTS = 16,
   GEMEL__PROPOSAL_ATTRS = 8,
   GEMEL__PROPOSAL_OUTPUTS = 16,
-  GEMEL__PROPOSAL_TRIES = 64
+  GEMEL__PROPOSAL_TRIES = 64,
+  GEMEL__PROPOSAL_LARGE = 512 /* from this many elements on, sizes up to 67 are drawn too */
 };
 
 typedef struct gemel__proposal {
