@@ -9,7 +9,6 @@
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "cut.h"
-#include "ops/ops.h"
 #include "rules-report.h"
 #include "rules.h"
 #include "sample/propose.h"
@@ -103,11 +102,12 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
   return status;
 }
 
-/* 1 if a side adds up or multiplies the elements of a tensor. */
+/* 1 if GRAPH adds up or multiplies the elements of a tensor. */
 static int reduces(const gemel_graph *graph) {
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
-    const gemel__op *op = gemel__op_at(graph->context, gemel__node_at(graph, k)->op);
-    if (gemel__arithmetic(graph, k) != 0 && gemel__scalar_row_of(&op->record) == NULL) {
+    const char *family = gemel__operation_family(gemel__node_op(graph, k)->record.name);
+    if (gemel__arithmetic(graph, k) != 0 && strcmp(family, "elementwise") != 0 &&
+        strcmp(family, "index") != 0) {
       return 1;
     }
   }
@@ -147,47 +147,66 @@ static int has_float_input(const gemel_graph *graph) {
   return 0;
 }
 
-/* One more instance, for the class alone. */
+/* One more instance, for the class alone; ROUNDING points tell the kind of rounding. */
 static gemel_status measure_another(struct gemel__proof *p, gemel__random *random,
-                                    int64_t max_elements, int empty, size_t *measured,
+                                    int64_t max_elements, int empty, size_t rounding,
                                     gemel_error *error) {
-  enum { TRIES = 30, MORE_POINTS = 24 };
+  enum { TRIES = 12, MORE_POINTS = 24 };
   gemel__rule_wish wish = {GEMEL_F32, max_elements, empty, 1, TRIES};
   gemel__rule_instance drawn;
-  gemel__needs_plan plan = {MORE_POINTS, 0, (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
+  gemel__needs_plan plan = {MORE_POINTS, rounding, (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
                             max_elements >= GEMEL__PROPOSAL_LARGE};
   gemel_status status;
-  if (p->rounds < ROUNDED || (unseen(p) & rounding_words) != 0) {
-    plan.rounding = ROUNDING;
-  }
+  size_t measured = 0;
   wish.fold = gemel__random_chance(random, 3, 4);
   if (!draw_dtype(p, random, &wish.dtype)) {
     return GEMEL_OK;
   }
   status = gemel__rule_draw(p->run->context, p->rule, &wish, random, &drawn, &p->draws, error);
   if (status == GEMEL_OK && drawn.right != NULL && has_float_input(drawn.left)) {
-    status = measure_one(p, &drawn, random, &plan, measured, error);
+    status = measure_one(p, &drawn, random, &plan, &measured, error);
   }
   gemel__rule_instance_clear(&drawn);
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* Large instances, since few numbers seldom show in which order they were added up; then of all
- * kinds for as long as a declared word wasn't seen. */
+enum { LARGE_ROUNDING = 8 }; /* points: many numbers say much each */
+
+/* Large instances, since few numbers seldom show in which order they were added up. */
+static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
+                                  gemel_error *error) {
+  enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 4 };
+  size_t k, asked = 0, draws = p->rounds > 0 ? DRAWN : FOR_ROUNDING;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < draws && status == GEMEL_OK && !is_refuted(p); k++) {
+    size_t before = p->rounds;
+    status = measure_another(p, random, GEMEL__PROPOSAL_LARGE, 0,
+                             asked < ASKED ? LARGE_ROUNDING : 0, error);
+    asked += p->rounds > before;
+  }
+  return status;
+}
+
+/* Then instances of all kinds for as long as a declared word wasn't seen. */
 static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
-  enum { LARGE = 12, FOR_ROUNDING = 160, SOUGHT = 800 };
+  enum { SOUGHT = 800 };
   static const int64_t sizes[] = {24, 96, 6};
-  size_t k, measured = 0, large = !any_reduces(p) ? 0 : p->rounds > 0 ? LARGE : FOR_ROUNDING;
+  int large = any_reduces(p);
+  size_t k;
   gemel__random random;
   gemel_status status = GEMEL_OK;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
-  for (k = 0; k < large && status == GEMEL_OK && !is_refuted(p); k++) {
-    status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, &measured, error);
+  if (large) {
+    status = measure_large(p, &random, error);
   }
   for (k = 0; k < SOUGHT && status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p); k++) {
-    int order = large > 0 && (unseen(p) & rounding_words) != 0 && k % 4 != 3;
-    status = order ? measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, &measured, error)
-                   : measure_another(p, &random, sizes[k % 3], k % 3 == 0, &measured, error);
+    unsigned rounding = unseen(p) & rounding_words;
+    if (large && rounding != 0 && k % 4 != 3) {
+      status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, LARGE_ROUNDING, error);
+    } else {
+      status = measure_another(p, &random, sizes[k % 3], k % 3 == 0, rounding != 0 ? ROUNDING : 0,
+                               error);
+    }
   }
   return status;
 }

@@ -35,6 +35,8 @@ enum {
   WINDOW = 4096
 };
 
+enum { FOUND = 16 };
+
 struct gemel__chains {
   gemel__chain_options options;
   uint64_t modulus;                    /* the bottom prime is ≡ −1 modulo this */
@@ -49,6 +51,8 @@ struct gemel__chains {
   gemel__logs *cache[CACHE_ENTRIES];
   uint64_t used[CACHE_ENTRIES]; /* number of the draw that used it last */
   uint64_t draws;
+  uint64_t found[FOUND]; /* of large chains, the latest that a search found */
+  size_t n_found, searches;
 };
 
 /* ---- One ring ---- */
@@ -566,9 +570,23 @@ static gemel_status build(gemel__chains *s, uint64_t bottom, gemel__random *rand
   return GEMEL_OK;
 }
 
+/* The bottom prime of the next chain. A large one's logarithms take a millisecond to prepare, so
+ * after some searches most draws are of what they found; 0: there is none. */
+static uint64_t next_bottom(gemel__chains *s, gemel__random *random) {
+  enum { SEARCHED = 16 }; /* one in so many draws */
+  if (s->n_bottoms)
+    return s->bottoms[gemel__random_below(random, s->n_bottoms)];
+  if (s->n_found == FOUND && gemel__random_below(random, SEARCHED))
+    return s->found[gemel__random_below(random, FOUND)];
+  uint64_t bottom = search_any(s, random);
+  if (bottom)
+    s->found[s->searches++ % FOUND] = bottom;
+  s->n_found += bottom && s->n_found < FOUND;
+  return bottom;
+}
+
 gemel_status gemel__chains_draw(gemel__chains *s, gemel__random *random, gemel__chain *chain) {
-  uint64_t bottom =
-      s->n_bottoms ? s->bottoms[gemel__random_below(random, s->n_bottoms)] : search_any(s, random);
+  uint64_t bottom = next_bottom(s, random);
   gemel__chain c = {0};
   if (!bottom)
     return GEMEL_UNSUPPORTED;

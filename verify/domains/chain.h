@@ -134,7 +134,8 @@ typedef struct gemel__chain_options {
 
 /* A source of random chains of one kind, with the tables of the latest. Below 2^GEMEL__TABLE_BITS
  * all chains of the wanted size are listed (and larger ones while they are fewer than 16); above,
- * each draw searches. Not thread-safe: one source for each thread. */
+ * the first 16 draws search, and then one in 16: the others are of the last 16 that were found. Not
+ * thread-safe: one source for each thread. */
 typedef struct gemel__chains gemel__chains;
 
 /* A new source. Errors: GEMEL_BAD_VALUE (options out of range), GEMEL_UNSUPPORTED (no chain of this
