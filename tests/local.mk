@@ -39,6 +39,7 @@ verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-needs
+verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-mutate
 verify_tests += %reldir%/t-taylor

@@ -395,6 +395,12 @@ if [ "$harness" = 3 ]; then
   refuses verify/tiers "'unreal'" verify --tier real,unreal
   refuses verify/negative "'-5'" verify --instances -5
   refuses verify/zero "'0'" verify --instances 0
+  refuses verify/no-jobs "'0'" verify --jobs 0
+  for jobs in 1 3; do
+    gives verify/jobs/$jobs 0 '^gemel verify: 3 operations, .* 0 refuted' verify --ops '[es]q*' --instances 8 --jobs $jobs --json jobs.$jobs
+    sed 's/"seconds": [^,]*,//' jobs.$jobs >jobs.$jobs.timeless
+  done
+  same verify/jobs jobs.1.timeless jobs.3.timeless
   refuses verify/bad-seed "'soon'" verify --seed soon
   refuses verify/json-folder 'folder' verify --ops add --json folder
   refuses verify/json-nowhere 'No such file' verify --ops add --json nothing/one.json

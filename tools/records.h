@@ -23,7 +23,7 @@ typedef struct gemel__records {
 
 /* The options that both commands have, for their tables, and what they say about output. */
 #define GEMEL__RECORD_OPTIONS                                                                      \
-  {"instances", 'n', "N", "random instances for each subject and tier (default 24)"},              \
+  {"instances", 'n', "N", "random instances for each subject and tier (default 96)"},              \
       {"seed", 's', "S",                                                                           \
        "of everything random, a number (default 1) or 'random'; always printed"},                  \
       {"json", 'j', "F",                                                                           \

@@ -3,6 +3,10 @@
  * gemel verify: the harness over the operations, over rewrite rules, or over one replay file.
  */
 #include <string.h>
+#include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include "records.h"
 
 static const gemel__option options[] = {
@@ -12,6 +16,9 @@ static const gemel__option options[] = {
      "those in the file"},
     {"tier", 't', "T[,T]...",
      "only these tiers, of real, integer, float, gradient, special (default: all)"},
+    {"jobs", 'J', "N",
+     "operations or rules that are verified at a time (default: as many threads as OpenMP would "
+     "use); what is printed doesn't depend on it"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FILE",
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
@@ -34,6 +41,22 @@ static int read_tiers(const char *text, unsigned *tiers) {
     *tiers |= 1u << k;
     text += length;
   } while (*text++ == ',');
+  return GEMEL__GOOD;
+}
+
+/* *JOBS = --jobs: so many subjects at a time. */
+static int read_jobs(const gemel__args *args, size_t *jobs) {
+  uint64_t n;
+#ifdef _OPENMP
+  n = (uint64_t)omp_get_max_threads();
+#else
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  n = cores > 0 ? (uint64_t)cores : 1;
+#endif
+  if (gemel__arg_number(args, "jobs", 1, 256, &n) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  *jobs = (size_t)n;
   return GEMEL__GOOD;
 }
 
@@ -120,13 +143,15 @@ static int run(const gemel__args *args) {
   gemel_verify_options settings;
   const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
   unsigned bits = 0;
+  size_t jobs = 1;
   int status;
   if ((tiers != NULL && read_tiers(tiers, &bits) != GEMEL__GOOD) ||
-      (replay != NULL && !gemel__readable(replay)) ||
+      (replay != NULL && !gemel__readable(replay)) || read_jobs(args, &jobs) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   settings.tiers = bits;
+  settings.jobs = jobs;
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
   status = verify(&records, replay, gemel__arg(args, "rules"), &settings);

@@ -88,6 +88,7 @@ struct judge {
   enum { AGREE_NOT, AGREE_THREADS, AGREE_ALL } agree; /* which variants must give the same bits */
   gemel_tensor **first;                               /* results of the first variant, for that */
   int exact_copies; /* tier special: the operation moves elements and computes nothing */
+  int exhausted;    /* memory ran out in the middle of a judgement */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
                  gemel__outcome *outcome);
@@ -257,7 +258,7 @@ static gemel_status judge_variants(struct judge *j, gemel_tensor *const *values,
   }
   gemel__tensors_release(2 * j->n_outputs, outputs);
   gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
-  return status;
+  return status == GEMEL_OK && j->exhausted ? gemel__no_memory(error, "an element") : status;
 }
 
 gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
@@ -336,6 +337,7 @@ static int element_integer(struct judge *j, size_t output, size_t i, const void 
   }
   e = gemel__elements_new(d, 1);
   if (e == NULL) {
+    j->exhausted = 1;
     return -1;
   }
   equal = load_exact(d, e, r->dtype, computed) == 0 && d->equal(d, e, exact) == 1;

@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "jobs.h"
 #include "rules-report.h"
 #include "rules.h"
 
@@ -715,25 +716,46 @@ int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
   return 0;
 }
 
+/* Those of SET that GLOB matches; freed with gemel__free. NULL when memory is out. */
+static const gemel_rule **match_rules(const gemel_rules *set, const char *glob, size_t *n) {
+  size_t total = gemel_rules_count(set), k;
+  const gemel_rule **rules = gemel__alloc_array(total, sizeof *rules);
+  *n = 0;
+  for (k = 0; k < total && rules != NULL; k++) {
+    if (gemel__rule_named(gemel_rule_describe(gemel_rules_at(set, k)), glob)) {
+      rules[(*n)++] = gemel_rules_at(set, k);
+    }
+  }
+  return rules;
+}
+
+static gemel_status rule_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  return verify_rule(run, ((const gemel_rule *const *)user)[k], error);
+}
+
+static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, const char *glob,
+                                    gemel_error *error) {
+  size_t n;
+  const gemel_rule **rules = match_rules(set, glob, &n);
+  gemel_status status =
+      rules == NULL ? gemel__no_memory(error, "rules")
+      : n > 0       ? gemel__run_jobs(run, n, rule_job, rules, error)
+              : gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
+                            glob != NULL ? glob : "");
+  gemel__free(rules, gemel_rules_count(set) * sizeof *rules);
+  return status;
+}
+
 gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error) {
   gemel__run run;
   gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
   const gemel_rules *set = rules != NULL ? rules : builtin;
-  gemel_status status = set != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  size_t k, found = 0;
+  gemel_status status = GEMEL_NO_MEMORY;
   gemel__run_init(&run, context, options);
-  for (k = 0; status == GEMEL_OK && k < gemel_rules_count(set); k++) {
-    const gemel_rule *rule = gemel_rules_at(set, k);
-    if (gemel__rule_named(gemel_rule_describe(rule), glob)) {
-      found++;
-      status = verify_rule(&run, rule, error);
-    }
-  }
-  if (status == GEMEL_OK && found == 0) {
-    status = gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
-                         glob != NULL ? glob : "");
+  if (set != NULL) {
+    status = verify_matching(&run, set, glob, error);
   }
   gemel_rules_unref(builtin);
   gemel__run_finish(&run, summary);

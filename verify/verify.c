@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "ops/ops.h"
+#include "jobs.h"
 #include "run.h"
 #include "taylor.h"
 #include "text/expr.h"
@@ -586,27 +587,43 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   return status;
 }
 
+/* Operations that match the options' pattern; freed with gemel__free. NULL when memory is out. */
+static const gemel_operation **match_operations(const gemel__run *run, size_t total, size_t *n) {
+  const gemel_operation **ops = gemel__alloc_array(total, sizeof *ops);
+  size_t k;
+  *n = 0;
+  for (k = 0; k < total && ops != NULL; k++) {
+    const gemel_operation *op = gemel_operation_at(run->context, k);
+    if (glob_matches(run->options.ops, op->name)) {
+      ops[(*n)++] = op;
+    }
+  }
+  return ops;
+}
+
+static gemel_status operation_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const gemel_operation *op = ((const gemel_operation *const *)user)[k];
+  gemel_status status = verify_operation(run, op, error);
+  if (status != GEMEL_OK) {
+    gemel__error_prefix(error, "verifying %s", op->name);
+  }
+  return status;
+}
+
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
-  gemel_status status = GEMEL_OK;
-  size_t n = gemel_operation_count(context), k, matched = 0;
+  gemel_status status;
+  size_t total = gemel_operation_count(context), n;
+  const gemel_operation **ops;
   gemel__run_init(&run, context, options);
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    const gemel_operation *op = gemel_operation_at(context, k);
-    if (glob_matches(run.options.ops, op->name)) {
-      matched++;
-      status = verify_operation(&run, op, error);
-      if (status != GEMEL_OK) {
-        gemel__error_prefix(error, "verifying %s", op->name);
-      }
-    }
-  }
+  ops = match_operations(&run, total, &n);
+  status = ops == NULL ? gemel__no_memory(error, "operations")
+           : n > 0     ? gemel__run_jobs(&run, n, operation_job, ops, error)
+                       : gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
+                                 run.options.ops != NULL ? run.options.ops : "*");
+  gemel__free(ops, total * sizeof *ops);
   gemel__run_finish(&run, summary);
-  if (status == GEMEL_OK && matched == 0) {
-    return gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
-                       run.options.ops != NULL ? run.options.ops : "*");
-  }
   return status;
 }
 

@@ -81,6 +81,8 @@ typedef struct gemel_verify_options {
   const char *replay_folder; /* where counterexamples are written; NULL: nowhere */
   gemel_record_sink sink;    /* called for each record, on the calling thread */
   void *user;
+  size_t jobs; /* operations or rules verified at a time, each on a thread of its own; 0: one, on
+                  the calling thread. What is reported, and its order, doesn't depend on it */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -92,8 +94,8 @@ typedef struct gemel_verify_summary {
 
 /* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
  * derivatives, in every tier. Verdicts go to the sink; the return value is about the run itself:
- * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
- * different contexts. */
+ * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. With OPTIONS->jobs, what
+ * a program registered is called on several threads. Thread-safe for different contexts. */
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error);
 
