@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <ftw.h>
 #include <string>
+#include <unistd.h>
 #include <unordered_map>
 
 #include <gemel/alloc.h>
@@ -70,6 +72,13 @@ void ct_add(const char *suite, const ct_test *test) {
   ct_test copy = *test;
   testing::RegisterTest(suite, test->name, nullptr, nullptr, test->file, test->line,
                         [copy]() -> Fixture * { return new Fixture(copy); });
+}
+
+void ct_add_to(const char *suite, const char *prefix, const ct_test *test) {
+  std::string name = std::string(prefix) + '/' + test->name;
+  ct_test longer = *test;
+  longer.name = name.c_str();
+  ct_add(suite, &longer);
 }
 
 void ct_suite(const char *suite, const ct_test *tests, size_t count) {
@@ -249,6 +258,31 @@ void choose_report(const char *program) {
 
 } // namespace
 
+namespace {
+
+std::string scratch;
+
+int remove_entry(const char *path, const struct stat *, int, struct FTW *) {
+  return std::remove(path);
+}
+
+void remove_scratch() {
+  if (!scratch.empty())
+    nftw(scratch.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+} // namespace
+
+const char *ct_scratch(void) {
+  if (scratch.empty()) {
+    const char *root = std::getenv("TMPDIR");
+    scratch = std::string(root && *root ? root : "/tmp") + "/gemel-test-XXXXXX";
+    if (!mkdtemp(&scratch[0]))
+      ADD_FAILURE() << "no folder " << scratch;
+  }
+  return scratch.c_str();
+}
+
 size_t ct_oom_at(ct_oom_fn *fn, void *data, const char *file, int line) {
   size_t tried = 0;
   for (int rest = 0; rest < 2; rest++)
@@ -262,5 +296,7 @@ int main(int argc, char **argv) {
   choose_report(argv[0]);
   testing::InitGoogleTest(&argc, argv);
   ct_register();
-  return RUN_ALL_TESTS();
+  int failed = RUN_ALL_TESTS();
+  remove_scratch();
+  return failed;
 }

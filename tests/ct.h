@@ -50,12 +50,21 @@ void ct_suite(const char *suite, const ct_test *tests, size_t count);
   ct_add((suite), &(ct_test){(name), (fn), (data), __FILE__, __LINE__})
 void ct_add(const char *suite, const ct_test *test);
 
+/* The same under the name PREFIX/NAME. */
+#define CT_ADD_TO(suite, prefix, name, fn, data)                                                   \
+  ct_add_to((suite), (prefix), &(ct_test){(name), (fn), (data), __FILE__, __LINE__})
+void ct_add_to(const char *suite, const char *prefix, const ct_test *test);
+
 /* Says what the following checks are about ("dtype f32, axis 1"); printed with each failure until
    the next call or the end of the test. NULL clears it. */
 void ct_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Puts a figure (a seed, a count) into the XML report. */
 void ct_property(const char *key, long long value);
+
+/* A folder for files, which belongs to the program alone: made when it is first asked for, removed
+   with what is in it when all tests are done. */
+const char *ct_scratch(void);
 
 /* Something that uses the library, makes and frees all its objects itself, and returns a
    gemel_status. It is called many times with the same data, and may use checks. */

@@ -24,7 +24,6 @@ library_tests += %reldir%/t-null
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-shape-rules
 library_tests += %reldir%/t-sizes
-library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-terms
 library_tests += %reldir%/t-text
@@ -67,6 +66,7 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 EXTRA_DIST += %reldir%/corpus
+EXTRA_DIST += %reldir%/dtypes.h
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/null-calls.awk
 EXTRA_DIST += %reldir%/optable.h
@@ -74,6 +74,7 @@ EXTRA_DIST += %reldir%/pairs
 EXTRA_DIST += %reldir%/plain.h
 EXTRA_DIST += %reldir%/rules-verify.def
 EXTRA_DIST += %reldir%/run.h
+EXTRA_DIST += %reldir%/shared.h
 EXTRA_DIST += %reldir%/terms.def
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
@@ -96,7 +97,6 @@ EXTRA_DIST += %reldir%/t-catalogue.sh
 EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-bench.sh
-EXTRA_DIST += %reldir%/t-command.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
@@ -135,6 +135,3 @@ CLEANFILES += %reldir%/null-calls.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir% && $(AWK) -f $(srcdir)/%reldir%/null-calls.awk \
 	  `for h in $(null_headers); do test -f $$h && echo $$h || echo $(srcdir)/$$h; done` >$@.tmp && mv $@.tmp $@
 %reldir%/t-null.$(OBJEXT): %reldir%/null-calls.h
-
-# What tests of files leave in the folder that they run in.
-CLEANFILES += x *.replay

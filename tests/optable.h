@@ -294,6 +294,12 @@ static inline void opt_suite(const char *suite, const op_case *cases, size_t cou
       NULL                                                                                         \
     }                                                                                              \
   }
+#define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
+  {                                                                                                \
+    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
+      (wrt_x), (wrt_y)                                                                             \
+    }                                                                                              \
+  }
 #define BAD_CASE(name, expression, status, message, ...)                                           \
   {                                                                                                \
     (name), (expression), {__VA_ARGS__}, {"f32[] 0"}, (status), (message), NULL, {                 \

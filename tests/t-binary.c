@@ -389,8 +389,8 @@ static void versions(const void *data) {
 /* ---- Files ---- */
 
 static const char *scratch(const char *suffix) {
-  static char path[100];
-  snprintf(path, sizeof path, "t-binary-%ld%s", (long)getpid(), suffix);
+  static char path[500];
+  snprintf(path, sizeof path, "%s/t-binary%s", ct_scratch(), suffix);
   return path;
 }
 

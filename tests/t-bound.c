@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "dtypes.h"
 
 #include <float.h>
 #include <math.h>
@@ -690,21 +691,6 @@ static void known_value(const void *data) {
   tear_down(&t);
 }
 
-static const gemel_dtype dtypes[] = {
-#define DTYPE(E, name, bytes, kind, type) GEMEL_##E,
-    GEMEL_DTYPE_TABLE(DTYPE)};
-
-static int64_t wrapped(gemel_dtype dtype, int64_t x) {
-  switch (dtype) {
-#define WRAP(E, name, bytes, kind, type)                                                           \
-  case GEMEL_##E:                                                                                  \
-    return (int64_t)(kind == GEMEL_KIND_BOOL ? x != 0 : (type)x);
-    GEMEL_DTYPE_TABLE(WRAP)
-  default:
-    return 0;
-  }
-}
-
 static void integers_are_exact(const void *data) {
   gemel_dtype dtype = *(const gemel_dtype *)data;
   bench t;
@@ -832,37 +818,30 @@ static const ct_test tests[] = {
     CT_TEST("set_dtype/others", other_domains_are_left_alone, NULL),
 };
 
-/* Registers FN as PREFIX/NAME. */
-static void add(const char *prefix, const char *name, ct_fn *fn, const void *data) {
-  char text[100];
-  snprintf(text, sizeof text, "%s/%s", prefix, name);
-  CT_ADD("bound", text, fn, data);
-}
-
 void ct_register(void) {
   char text[60];
   ct_suite("bound", tests, CT_COUNT(tests));
   for (size_t i = 0; i < CT_COUNT(floats); i++) {
     const char *name = gemel_dtype_name(floats[i]);
-    add("sum", name, sums_are_bounded, &floats[i]);
-    add("dot", name, dots_are_bounded, &floats[i]);
-    add("sum/exact", name, exact_sums_have_no_bound, &floats[i]);
-    add("product", name, products_are_bounded, &floats[i]);
-    add("product/range", name, products_out_of_range, &floats[i]);
-    add("product/exact", name, exact_products_have_no_bound, &floats[i]);
-    add("program", name, programs_are_bounded, &floats[i]);
-    add("too_small", name, small_bounds_are_seen, &floats[i]);
-    add("exact", name, exact_results_stay_exact, &floats[i]);
-    add("overflow", name, overflow_says_nothing, &floats[i]);
-    add("subnormal", name, subnormals_are_bounded, &floats[i]);
+    CT_ADD_TO("bound", "sum", name, sums_are_bounded, &floats[i]);
+    CT_ADD_TO("bound", "dot", name, dots_are_bounded, &floats[i]);
+    CT_ADD_TO("bound", "sum/exact", name, exact_sums_have_no_bound, &floats[i]);
+    CT_ADD_TO("bound", "product", name, products_are_bounded, &floats[i]);
+    CT_ADD_TO("bound", "product/range", name, products_out_of_range, &floats[i]);
+    CT_ADD_TO("bound", "product/exact", name, exact_products_have_no_bound, &floats[i]);
+    CT_ADD_TO("bound", "program", name, programs_are_bounded, &floats[i]);
+    CT_ADD_TO("bound", "too_small", name, small_bounds_are_seen, &floats[i]);
+    CT_ADD_TO("bound", "exact", name, exact_results_stay_exact, &floats[i]);
+    CT_ADD_TO("bound", "overflow", name, overflow_says_nothing, &floats[i]);
+    CT_ADD_TO("bound", "subnormal", name, subnormals_are_bounded, &floats[i]);
   }
   for (size_t i = 0; i < CT_COUNT(functions); i++)
-    add("function", functions[i].name, functions_are_bounded, &functions[i]);
+    CT_ADD_TO("bound", "function", functions[i].name, functions_are_bounded, &functions[i]);
   for (size_t i = 0; i < CT_COUNT(dtypes); i++)
     if (gemel_dtype_kind(dtypes[i]) != GEMEL_KIND_FLOAT)
-      add("integer", gemel_dtype_name(dtypes[i]), integers_are_exact, &dtypes[i]);
+      CT_ADD_TO("bound", "integer", gemel_dtype_name(dtypes[i]), integers_are_exact, &dtypes[i]);
   for (size_t i = 0; i < CT_COUNT(knowns); i++) {
     snprintf(text, sizeof text, "%s(%g,%g)", knowns[i].function, knowns[i].a, knowns[i].b);
-    add("known", text, known_value, &knowns[i]);
+    CT_ADD_TO("bound", "known", text, known_value, &knowns[i]);
   }
 }

@@ -172,14 +172,37 @@ static void applies(const gemel_graph *graph, const gemel_rules *rules) {
   gemel_graph_unref(plain);
 }
 
+/* A rule, and a graph that it applies to, where rewrites can be certified. */
+typedef struct desk {
+  gemel_context *context;
+  gemel_rules *rules;
+  gemel_graph *graph;
+} desk;
+
+/* 1 if all is there. */
+static int open_desk(desk *d, const char *rule, const char *graph, uint64_t seed) {
+  d->context = gemel_context_new(NULL);
+  d->rules = rules_of(d->context, rule);
+  d->graph = graph != NULL ? parse(d->context, graph) : gemel_graph_new(d->context, NULL);
+  CT_EQ_INT(gemel_certify_enable(d->context, seed, &error), GEMEL_OK);
+  return CT_CHECK(d->rules != NULL && d->graph != NULL);
+}
+
+static gemel_certify_counts close_desk(desk *d) {
+  gemel_certify_counts counts = {.size = sizeof counts};
+  gemel_certify_counted(d->context, &counts);
+  gemel_graph_unref(d->graph);
+  gemel_rules_unref(d->rules);
+  gemel_context_unref(d->context);
+  return counts;
+}
+
 static void stop_once(const wrong_rule *w, uint64_t seed) {
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_rules *rules = rules_of(context, w->rule);
-  gemel_graph *graph = parse(context, w->graph), *certified;
-  if (rules != NULL && graph != NULL) {
-    applies(graph, rules);
-    CT_EQ_INT(gemel_certify_enable(context, seed, &error), GEMEL_OK);
-    certified = rewrite(graph, rules, 1, &error);
+  desk d;
+  if (open_desk(&d, w->rule, w->graph, seed)) {
+    gemel_graph *certified;
+    applies(d.graph, d.rules);
+    certified = rewrite(d.graph, d.rules, 1, &error);
     if (CT_CHECK(certified == NULL)) {
       CT_EQ_INT(error.status, GEMEL_INTERNAL);
       CT_HAS_STR(error.text, "rule wrong doesn't hold");
@@ -189,9 +212,7 @@ static void stop_once(const wrong_rule *w, uint64_t seed) {
     }
     gemel_graph_unref(certified);
   }
-  gemel_graph_unref(graph);
-  gemel_rules_unref(rules);
-  gemel_context_unref(context);
+  close_desk(&d);
 }
 
 static void is_stopped(const void *data) {
@@ -308,23 +329,18 @@ static const fact facts[] = {
 
 static void fact_holds(const void *data) {
   const fact *f = data;
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_rules *rules = rules_of(context, f->rule);
-  gemel_graph *graph = parse(context, f->graph), *certified = NULL;
-  gemel_certify_counts counts = {.size = sizeof counts};
-  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
-  if (rules != NULL && graph != NULL) {
-    applies(graph, rules);
-    certified = rewrite(graph, rules, 1, &error);
+  gemel_certify_counts counts;
+  desk d;
+  if (open_desk(&d, f->rule, f->graph, 1)) {
+    gemel_graph *certified;
+    applies(d.graph, d.rules);
+    certified = rewrite(d.graph, d.rules, 1, &error);
     CT_EQ_STR(certified != NULL ? "" : error.text, "");
-    gemel_certify_counted(context, &counts);
-    CT_CHECK(counts.regions > 0);
-    CT_EQ_UINT(counts.open, 0);
+    gemel_graph_unref(certified);
   }
-  gemel_graph_unref(certified);
-  gemel_graph_unref(graph);
-  gemel_rules_unref(rules);
-  gemel_context_unref(context);
+  counts = close_desk(&d);
+  CT_CHECK(counts.regions > 0);
+  CT_EQ_UINT(counts.open, 0);
 }
 
 /* ---- Folding ---- */
@@ -397,30 +413,26 @@ static void needs_the_harness(const void *data) {
 
 /* Like applications are checked once. */
 static void asks_once(const void *data) {
+  desk d;
+  gemel_graph *result;
+  gemel_certify_counts counts;
   (void)data;
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_rules *rules = rules_of(context, "neg(neg(x)) => x");
-  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
-  gemel_certify_counts counts = {.size = sizeof counts};
+  CT_REQUIRE(open_desk(&d, "neg(neg(x)) => x", NULL, 1));
   for (int k = 0; k < 50; k++) {
     char name[16];
     snprintf(name, sizeof name, "x%d", k);
     int64_t size = k < 25 ? 3 : 4;
-    gemel_value x = gemel_input(graph, name, gemel_type_of_shape(context, GEMEL_F32, 1, &size));
-    x = gemel_apply(graph, "neg", 1, &x, 0, NULL);
-    x = gemel_apply(graph, "neg", 1, &x, 0, NULL);
+    gemel_value x = gemel_input(d.graph, name, gemel_type_of_shape(d.context, GEMEL_F32, 1, &size));
+    x = gemel_apply(d.graph, "neg", 1, &x, 0, NULL);
+    x = gemel_apply(d.graph, "neg", 1, &x, 0, NULL);
     gemel_output(x, name);
   }
-  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
-  result = rewrite(graph, rules, 1, &error);
+  result = rewrite(d.graph, d.rules, 1, &error);
   CT_CHECK(result != NULL);
-  gemel_certify_counted(context, &counts);
+  gemel_graph_unref(result);
+  counts = close_desk(&d);
   CT_EQ_UINT(counts.applications, 50);
   CT_EQ_UINT(counts.regions, 2);
-  gemel_graph_unref(result);
-  gemel_graph_unref(graph);
-  gemel_rules_unref(rules);
-  gemel_context_unref(context);
 }
 
 static int certify_all(void *data) {

@@ -9,9 +9,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "core/graph.h"
-#include "ct.h"
-
-static gemel_context *c;
+#include "shared.h"
 
 static gemel_type vector(gemel_dtype dtype, int64_t n) {
   return gemel_type_of_shape(c, dtype, 1, &n);
@@ -202,18 +200,6 @@ static void out_of_memory(const void *data) {
   gemel_graph_unref(h);
 }
 
-static void begin(const void *data) {
-  (void)data;
-  c = gemel_context_new(NULL);
-  CT_REQUIRE(c != NULL);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(c);
-  c = NULL;
-}
-
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("names", names, NULL),   CT_TEST("doubled", doubled, NULL),
@@ -223,9 +209,7 @@ void ct_register(void) {
   size_t k;
   CT_ADD("check", "begin", begin, NULL);
   for (k = 0; k < CT_COUNT(damages); k++) {
-    char name[64];
-    snprintf(name, sizeof name, "planted/%s", damages[k].name);
-    CT_ADD("check", name, planted, &damages[k]);
+    CT_ADD_TO("check", "planted", damages[k].name, planted, &damages[k]);
   }
   ct_suite("check", tests, CT_COUNT(tests));
 }

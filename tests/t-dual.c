@@ -382,9 +382,7 @@ static const ct_test tests[] = {
 
 void ct_register(void) {
   for (size_t i = 0; i < CT_COUNT(rows); i++) {
-    char name[80];
-    snprintf(name, sizeof name, "derivative/%s", rows[i].function);
-    CT_ADD("dual", name, derivatives, &rows[i]);
+    CT_ADD_TO("dual", "derivative", rows[i].function, derivatives, &rows[i]);
   }
   ct_suite("dual", tests, CT_COUNT(tests));
 }

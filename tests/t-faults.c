@@ -169,7 +169,7 @@ static void replays(const void *data) {
     options.size = sizeof options;
     options.seed = 1;
     options.ops = home_of(cases[k].id);
-    options.replay_folder = ".";
+    options.replay_folder = ct_scratch();
     options.sink = keep_file;
     gemel__fault_active = cases[k].id;
     CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);

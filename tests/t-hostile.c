@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
-#include "ct.h"
+#include "shared.h"
 
-static gemel_context *c;
 static const gemel_value none = {NULL, 0, 0};
 
 static gemel_type vector(gemel_dtype dtype, int64_t n) {
@@ -614,18 +613,6 @@ static void derivatives(const void *data) {
   CT_HAS_STR(error.text, "i32[3]");
   CT_HAS_STR(error.text, "t-hostile.c");
   gemel_graph_unref(g);
-}
-
-static void begin(const void *data) {
-  (void)data;
-  c = gemel_context_new(NULL);
-  CT_REQUIRE(c != NULL);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(c);
-  c = NULL;
 }
 
 void ct_register(void) {

@@ -100,13 +100,6 @@ static const op_case cases[] = {
             "f64[1] -inf"),
 };
 
-#define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
-      (wrt_x), (wrt_y)                                                                             \
-    }                                                                                              \
-  }
-
 static const op_case gradients[] = {
     GRAD("subtensor", "subtensor(x, start = [3], size = [2], step = [-2])", "f32[2] 3 1",
          "f32[2] 10 20", "f32[4] 0 20 0 10", NULL, "f32[4] 0 1 2 3"),

@@ -80,13 +80,6 @@ static const op_case cases[] = {
              "contract_x has 1 axes and contract_y 0", X23, Y32),
 };
 
-#define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
-      (wrt_x), (wrt_y)                                                                             \
-    }                                                                                              \
-  }
-
 static const op_case gradients[] = {
     GRAD("matrix", "dot(x, y)", "f32[2, 2] 58 64 139 154", "f32[2, 2] 1 2 3 4",
          "f32[2, 3] 23 29 35 53 67 81", "f32[3, 2] 13 18 17 24 21 30", X23, Y32),

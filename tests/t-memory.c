@@ -455,8 +455,6 @@ void ct_register(void) {
   size_t k;
   ct_suite("memory", tests, CT_COUNT(tests));
   for (k = 0; k < CT_COUNT(sweeps); k++) {
-    char name[64];
-    snprintf(name, sizeof name, "refused/%s", sweeps[k].name);
-    CT_ADD("memory", name, refused, &sweeps[k]);
+    CT_ADD_TO("memory", "refused", sweeps[k].name, refused, &sweeps[k]);
   }
 }

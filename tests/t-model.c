@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ct.h"
+#include "shared.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,6 @@
 #include "core/alloc.h"
 #include "domains/field.h"
 #include "model.h"
-
-static gemel_context *c;
 
 enum { POINTS = 64, TRIALS = 4, SEEDS = 6 };
 
@@ -443,18 +441,6 @@ static void out_of_memory(const void *data) {
   gemel_graph_unref(graphs[1]);
 }
 
-static void begin(const void *data) {
-  (void)data;
-  c = gemel_context_new(NULL);
-  CT_REQUIRE(c != NULL);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(c);
-  c = NULL;
-}
-
 static const ct_test tests[] = {
     CT_TEST("faults_show", faults_show, NULL),
     CT_TEST("trials", trials_for_signs, NULL),
@@ -468,15 +454,12 @@ static const ct_test tests[] = {
 
 void ct_register(void) {
   size_t k;
-  char name[64];
   CT_ADD("model", "begin", begin, NULL);
   for (k = 0; k < CT_COUNT(lies); k++) {
-    snprintf(name, sizeof name, "lie/%s", lies[k].name);
-    CT_ADD("model", name, not_believed, &lies[k]);
+    CT_ADD_TO("model", "lie", lies[k].name, not_believed, &lies[k]);
   }
   for (k = 0; k < CT_COUNT(truths); k++) {
-    snprintf(name, sizeof name, "truth/%s", truths[k].name);
-    CT_ADD("model", name, not_believed, &truths[k]);
+    CT_ADD_TO("model", "truth", truths[k].name, not_believed, &truths[k]);
   }
   ct_suite("model", tests, CT_COUNT(tests));
 }

@@ -23,10 +23,10 @@ static const char *corpus(const char *name) {
   return path;
 }
 
-/* A scratch file of this process, in the folder in which tests run. */
+/* A scratch file. */
 static const char *scratch(const char *suffix) {
-  static char path[100];
-  snprintf(path, sizeof path, "t-npy-%ld%s", (long)getpid(), suffix);
+  static char path[500];
+  snprintf(path, sizeof path, "%s/t-npy%s", ct_scratch(), suffix);
   return path;
 }
 
@@ -402,7 +402,7 @@ static void npz_damaged(const void *data) {
 /* What a link points to is written, and a pipe stays a pipe. */
 static void links_and_pipes(const void *data) {
   static char bytes[4096];
-  char link[300], pipe[300], file[300];
+  char link[500], pipe[500], file[500];
   struct stat info;
   gemel_error error = {0};
   int64_t two = 2;
@@ -469,12 +469,9 @@ static const ct_test tests[] = {
 };
 
 void ct_register(void) {
-  char name[100];
   for (size_t k = 0; k < CT_COUNT(fixtures); k++) {
-    snprintf(name, sizeof name, "reads/%s", fixtures[k].file);
-    CT_ADD("npy", name, reads, &fixtures[k]);
-    snprintf(name, sizeof name, "writes/%s", fixtures[k].file);
-    CT_ADD("npy", name, writes, &fixtures[k]);
+    CT_ADD_TO("npy", "reads", fixtures[k].file, reads, &fixtures[k]);
+    CT_ADD_TO("npy", "writes", fixtures[k].file, writes, &fixtures[k]);
   }
   ct_suite("npy", tests, CT_COUNT(tests));
 }

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "dtypes.h"
 
 #include <float.h>
 #include <gmp.h>
@@ -606,21 +607,6 @@ static void same_argument_is_special(const void *data) {
 
 /* ---- Integers ---- */
 
-static int64_t wrapped(gemel_dtype dtype, int64_t x) {
-  switch (dtype) {
-#define WRAP(E, name, bytes, kind, type)                                                           \
-  case GEMEL_##E:                                                                                  \
-    return (int64_t)(kind == GEMEL_KIND_BOOL ? x != 0 : (type)x);
-    GEMEL_DTYPE_TABLE(WRAP)
-  default:
-    return 0;
-  }
-}
-
-static const gemel_dtype dtypes[] = {
-#define DTYPE(E, name, bytes, kind, type) GEMEL_##E,
-    GEMEL_DTYPE_TABLE(DTYPE)};
-
 static void integers_wrap(const void *data) {
   gemel_dtype dtype = *(const gemel_dtype *)data;
   bench t;
@@ -865,34 +851,28 @@ static const ct_test tests[] = {
     CT_TEST("memory", refusals_are_survived, NULL),
 };
 
-/* Registers FN as SUITE.PREFIX/NAME. */
-static void add(const char *prefix, const char *name, ct_fn *fn, const void *data) {
-  char text[100];
-  snprintf(text, sizeof text, "%s/%s", prefix, name);
-  CT_ADD("ordered", text, fn, data);
-}
-
 void ct_register(void) {
   char text[60];
   ct_suite("ordered", tests, CT_COUNT(tests));
   for (size_t i = 0; i < CT_COUNT(arithmetics); i++) {
-    add("exact", arithmetics[i].name, arithmetic_is_exact, &arithmetics[i]);
-    add("aliases", arithmetics[i].name, arguments_may_coincide, &arithmetics[i]);
-    add("enclose", interval_operations[i].name, operations_enclose, &interval_operations[i]);
+    CT_ADD_TO("ordered", "exact", arithmetics[i].name, arithmetic_is_exact, &arithmetics[i]);
+    CT_ADD_TO("ordered", "aliases", arithmetics[i].name, arguments_may_coincide, &arithmetics[i]);
+    CT_ADD_TO("ordered", "enclose", interval_operations[i].name, operations_enclose,
+              &interval_operations[i]);
   }
   for (size_t i = 0; i < CT_COUNT(monotones); i++)
-    add("enclose", monotones[i].name, functions_enclose, &monotones[i]);
+    CT_ADD_TO("ordered", "enclose", monotones[i].name, functions_enclose, &monotones[i]);
   for (size_t i = 0; i < CT_COUNT(knowns); i++) {
     snprintf(text, sizeof text, "%s(%g,%g)", knowns[i].function, knowns[i].a, knowns[i].b);
-    add("known", text, known_value, &knowns[i]);
+    CT_ADD_TO("ordered", "known", text, known_value, &knowns[i]);
   }
   for (size_t i = 0; i < CT_COUNT(dtypes); i++) {
     int is_float = gemel_dtype_kind(dtypes[i]) == GEMEL_KIND_FLOAT;
     const char *name = gemel_dtype_name(dtypes[i]);
-    add("round", name, is_float ? floats_stay : integers_wrap, &dtypes[i]);
+    CT_ADD_TO("ordered", "round", name, is_float ? floats_stay : integers_wrap, &dtypes[i]);
   }
   for (size_t i = 0; i < CT_COUNT(ranges); i++) {
     snprintf(text, sizeof text, "%g,%g", ranges[i][0], ranges[i][1]);
-    add("facts", text, facts_are_proved, ranges[i]);
+    CT_ADD_TO("ordered", "facts", text, facts_are_proved, ranges[i]);
   }
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <gemel/gemel.h>
 #include "ct.h"
@@ -532,12 +531,10 @@ static void check_description(const gemel_rule_info *info) {
 static void sets(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {0};
-  char path[300];
+  char path[500];
   FILE *file;
   (void)data;
-  snprintf(path, sizeof path, "%d-rewrite", (int)getpid()); /* in the folder in which tests run */
-  CT_CHECK(mkdir(path, 0700) == 0);
-  snprintf(path, sizeof path, "%d-rewrite/two.rules", (int)getpid());
+  snprintf(path, sizeof path, "%s/two.rules", ct_scratch());
   CT_CHECK(gemel_rules_load(context, path, &error) == NULL);
   CT_EQ_INT(error.status, GEMEL_IO);
   file = fopen(path, "w");
@@ -555,8 +552,6 @@ static void sets(const void *data) {
   CT_REQUIRE(info != NULL);
   check_description(info);
   CT_EQ_STR(info->file, path);
-  remove(path);
-  snprintf(path, sizeof path, "%d-rewrite", (int)getpid());
   remove(path);
   gemel_context_unref(context); /* a set keeps its context */
   gemel_rules_unref(rules);

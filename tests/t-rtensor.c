@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "dtypes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,21 +37,6 @@ static void tear_down(bench *t) {
   gemel__ordered_free(t->o);
   gemel__domains_cleanup();
 }
-
-static int64_t wrapped(gemel_dtype dtype, int64_t x) {
-  switch (dtype) {
-#define WRAP(E, name, bytes, kind, type)                                                           \
-  case GEMEL_##E:                                                                                  \
-    return (int64_t)(kind == GEMEL_KIND_BOOL ? x != 0 : (type)x);
-    GEMEL_DTYPE_TABLE(WRAP)
-  default:
-    return 0;
-  }
-}
-
-static const gemel_dtype dtypes[] = {
-#define DTYPE(E, name, bytes, kind, type) GEMEL_##E,
-    GEMEL_DTYPE_TABLE(DTYPE)};
 
 static void tensors_decode(const void *data) {
   gemel_dtype dtype = *(const gemel_dtype *)data;

@@ -887,8 +887,6 @@ static const ct_test tests[] = {
 void ct_register(void) {
   ct_suite("run", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(overlap_cases); k++) {
-    char name[60];
-    snprintf(name, sizeof name, "given/%s", overlap_cases[k].name);
-    CT_ADD("run", name, given_memory, &overlap_cases[k]);
+    CT_ADD_TO("run", "given", overlap_cases[k].name, given_memory, &overlap_cases[k]);
   }
 }

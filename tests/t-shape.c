@@ -155,13 +155,6 @@ static const op_case cases[] = {
     BAD_CASE("split/axis", "split(x, sizes = [2], axis = 2)", GEMEL_BAD_SHAPE, "out of range", M23),
 };
 
-#define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
-      (wrt_x), (wrt_y)                                                                             \
-    }                                                                                              \
-  }
-
 static const op_case gradients[] = {
     GRAD("dimshuffle", "dimshuffle(x, order = [2, -1, 0])", "f32[3, 1, 2] 1 4 2 5 3 6",
          "f32[3, 1, 2] 10 20 30 40 50 60", "f32[2, 1, 3] 10 30 50 20 40 60", NULL,

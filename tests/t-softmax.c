@@ -49,13 +49,6 @@ static const op_case cases[] = {
              "f32[1, 1] 0", "bool[1] 0"),
 };
 
-#define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
-      (wrt_x), (wrt_y)                                                                             \
-    }                                                                                              \
-  }
-
 static const op_case gradients[] = {
     GRAD("softmax", "softmax(x)", "f64[2] 0.5 0.5", "f64[2] 8 4", "f64[2] 1 -1", NULL,
          "f64[2] 7 7"),

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "dtypes.h"
 
 #include <float.h>
 #include <math.h>
@@ -286,21 +287,6 @@ static void singles_round(const void *data) {
   tear_down(&t);
 }
 
-static const gemel_dtype integer_dtypes[] = {
-#define DTYPE(E, name, bytes, kind, type) GEMEL_##E,
-    GEMEL_DTYPE_TABLE(DTYPE)};
-
-static int64_t wrapped(gemel_dtype dtype, int64_t x) {
-  switch (dtype) {
-#define WRAP(E, name, bytes, kind, type)                                                           \
-  case GEMEL_##E:                                                                                  \
-    return (int64_t)(kind == GEMEL_KIND_BOOL ? x != 0 : (type)x);
-    GEMEL_DTYPE_TABLE(WRAP)
-  default:
-    return 0;
-  }
-}
-
 static void integers_wrap(const void *data) {
   gemel_dtype dtype = *(const gemel_dtype *)data;
   bench t;
@@ -475,10 +461,10 @@ void ct_register(void) {
     snprintf(text, sizeof text, "random/%s", operations[i].name);
     CT_ADD("special", text, random_agree, &operations[i]);
   }
-  for (size_t i = 0; i < CT_COUNT(integer_dtypes); i++) {
-    snprintf(text, sizeof text, "wrap/%s", gemel_dtype_name(integer_dtypes[i]));
-    if (gemel_dtype_kind(integer_dtypes[i]) != GEMEL_KIND_FLOAT)
-      CT_ADD("special", text, integers_wrap, &integer_dtypes[i]);
+  for (size_t i = 0; i < CT_COUNT(dtypes); i++) {
+    snprintf(text, sizeof text, "wrap/%s", gemel_dtype_name(dtypes[i]));
+    if (gemel_dtype_kind(dtypes[i]) != GEMEL_KIND_FLOAT)
+      CT_ADD("special", text, integers_wrap, &dtypes[i]);
   }
   for (size_t i = 0; i < CT_COUNT(verdicts); i++) {
     const verdict *v = &verdicts[i];

@@ -12,11 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
-#include "ct.h"
+#include "shared.h"
 
 enum { THREADS = 6, ROUNDS = 150 };
 
-static gemel_context *c;
 static gemel_graph *shared_body;
 static atomic_int ready;
 
@@ -251,18 +250,6 @@ static void references(const void *data) {
   for (k = 0; k < THREADS; k++) {
     pthread_join(threads[k], NULL);
   }
-}
-
-static void begin(const void *data) {
-  (void)data;
-  c = gemel_context_new(NULL);
-  CT_REQUIRE(c != NULL);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(c);
-  c = NULL;
 }
 
 void ct_register(void) {

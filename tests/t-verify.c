@@ -332,7 +332,7 @@ static void replay(const void *data) {
   char path[300] = "";
   (void)data;
   options.size = sizeof options;
-  options.replay_folder = ".";
+  options.replay_folder = ct_scratch();
   options.sink = keep_path;
   options.user = path;
   CT_EQ_INT(gemel_verify_pair(left, right, "replayed", GEMEL_NEEDS_ALL, &options, &result, NULL),

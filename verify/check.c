@@ -6,8 +6,8 @@
  * Tier integer: inputs are integers so small that every intermediate stays exact. Domain O gives
  * the exact result; domain B says where exactness is certain whatever the order of operations (its
  * bound is zero): there the result must be that number, zeros being equal. Elsewhere (a
- * transcendental function, an overflow of the significand) the element isn't compared, but counted
- * as inexact.
+ * transcendental function, an overflow of the significand, an integer that hangs on how a float was
+ * rounded) the element isn't compared, but counted as inexact.
  *
  * Besides, in every tier: variants that do the same arithmetic in the same order must agree in
  * every bit, rounding included. That is so for graphs of elementwise and moving operations in all
@@ -330,8 +330,8 @@ static int element_integer(struct judge *j, size_t output, size_t i, const void 
   void *e;
   int equal;
   if (d->state(d, exact) != GEMEL__DEFINED ||
-      (is_float(r->dtype) && (j->bound_domain->state(j->bound_domain, bound) != GEMEL__DEFINED ||
-                              !(gemel__bound_radius(j->bound_domain, bound) == 0)))) {
+      j->bound_domain->state(j->bound_domain, bound) != GEMEL__DEFINED ||
+      !(gemel__bound_radius(j->bound_domain, bound) == 0)) {
     outcome->inexact++;
     return -1;
   }
