@@ -98,10 +98,12 @@ EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
+EXTRA_DIST += %reldir%/t-refuted.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
 TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-newrule.sh
+TESTS += %reldir%/t-refuted.sh
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h

@@ -86,7 +86,7 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
       (folder != NULL && make_folder(folder) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }
-  options->instances = (size_t)instances;
+  records->instances = options->instances = (size_t)instances;
   options->replay_folder = folder;
   if (json != NULL) {
     records->table = strcmp(json, "-") == 0 ? stderr : stdout;

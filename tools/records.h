@@ -12,6 +12,7 @@
 typedef struct gemel__records {
   const char *command; /* for progress */
   const char *rules;   /* what --rules says; NULL: nothing */
+  size_t instances;    /* what --instances says; 0: nothing */
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];

@@ -124,17 +124,22 @@ static void print_indented(FILE *file, const char *text) {
   }
 }
 
-/* A command line that meets the same instance again. */
-static void print_repeat(FILE *file, const char *rules, const gemel_record *r) {
-  size_t operation = strcspn(r->name, ".");
+/* A command line that meets the same instance again: from a replay file, or by drawing it anew. */
+static void print_repeat(const gemel__records *records, const gemel_record *r) {
+  FILE *file = records->table;
+  int of_rule = strcmp(r->kind, "rule") == 0 && r->verdict == GEMEL_REFUTED;
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
-  } else if (strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
-    fprintf(file, "  repeat: gemel verify --ops %.*s --tier %s --seed %llu --replay-dir .\n",
-            (int)operation, r->name, gemel_tier_name(r->tier), (unsigned long long)r->seed);
-  } else if (strcmp(r->kind, "rule") == 0 && r->verdict == GEMEL_REFUTED) {
-    fprintf(file, "  repeat: gemel verify --rules '%s' --seed %llu --replay-dir .\n",
-            rules != NULL ? rules : r->name, (unsigned long long)r->seed);
+  } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
+    const char *rules = records->rules != NULL ? records->rules : r->name;
+    int length = of_rule ? (int)strlen(rules) : (int)strcspn(r->name, ".");
+    fprintf(file, "  repeat: gemel verify --%s '%.*s' --tier %s --seed %llu",
+            of_rule ? "rules" : "ops", length, of_rule ? rules : r->name, gemel_tier_name(r->tier),
+            (unsigned long long)r->seed);
+    if (records->instances > 0) {
+      fprintf(file, " --instances %zu", records->instances);
+    }
+    fputs(" --replay-dir .\n", file);
   }
 }
 
@@ -167,6 +172,6 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
     if (r->counterexample != NULL) {
       print_indented(file, r->counterexample);
     }
-    print_repeat(file, records->rules, r);
+    print_repeat(records, r);
   }
 }
