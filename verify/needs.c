@@ -306,6 +306,8 @@ static void settle_slight(struct measure *m) {
     int explained =
         m->zero_slight[k] ? (m->needs->needs & GEMEL__NEED(NSZ)) != 0 : m->rounding.values != NULL;
     if (m->slight[k].values != NULL && !explained) {
+      unsigned new = ~m->needs->needs & 1u << k;
+      *(m->zero_slight[k] ? &m->needs->of_zero : &m->needs->of_rounding) |= new;
       m->needs->needs |= 1u << k;
       if (m->needs->witness[k].values == NULL) {
         m->needs->witness[k] = m->slight[k];

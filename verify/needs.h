@@ -28,7 +28,10 @@ typedef struct gemel__roundings {
 } gemel__roundings;
 
 typedef struct gemel__needs {
-  unsigned needs;  /* 0: bitwise */
+  unsigned needs; /* 0: bitwise */
+  /* Words among them that rest on the sign of a zero alone, or on rounding errors alone, which
+   * these finite numbers didn't show: other graphs of the same subject may explain them. */
+  unsigned of_zero, of_rounding;
   int improves;    /* 1: where the left side was wrong on finite inputs, the right side is not */
   size_t compared; /* results compared, in all */
   size_t tried[GEMEL_NEEDS_COUNT]; /* where the word would have shown: nnan, ninf, nsz: results; a

@@ -24,7 +24,9 @@ static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
   p->compared += needs->compared;
   p->worse += needs->worse;
   p->improves |= needs->improves;
-  p->needs |= needs->needs & ~rounding_words;
+  p->needs |= needs->needs & ~(rounding_words | needs->of_zero | needs->of_rounding);
+  p->of_zero |= needs->of_zero;
+  p->of_rounding |= needs->of_rounding;
   if (needs->rounds) {
     p->rounds++;
     gemel__roundings_add(&p->roundings, &needs->roundings);
@@ -47,9 +49,16 @@ static int declares(const struct gemel__proof *p, unsigned word) {
   return (p->info->needs & word) != 0;
 }
 
+/* What the instances give up together: a zero's sign that one shows under infinities or NaN alone
+ * is explained by another that shows it at finite numbers, and so are rounding errors. */
+static unsigned given_up(const struct gemel__proof *p) {
+  return p->needs | (p->needs & GEMEL__NEED(NSZ) ? 0 : p->of_zero) |
+         (p->rounds > 0 ? 0 : p->of_rounding);
+}
+
 /* The declared words that no instance has shown yet. */
 static unsigned unseen(const struct gemel__proof *p) {
-  unsigned words = p->info->needs & ~p->needs & ~GEMEL__NEED(IMPROVES);
+  unsigned words = p->info->needs & ~given_up(p) & ~GEMEL__NEED(IMPROVES);
   return words | (declares(p, GEMEL__NEED(IMPROVES)) && !p->improves ? GEMEL__NEED(IMPROVES) : 0);
 }
 
@@ -189,7 +198,7 @@ static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
 
 /* Then instances of all kinds for as long as a declared word wasn't seen. */
 static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
-  enum { SOUGHT = 800 };
+  enum { SOUGHT = 8 }; /* times the instances of the other tiers */
   static const int64_t sizes[] = {24, 96, 6};
   int large = any_reduces(p);
   size_t k;
@@ -199,7 +208,9 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   if (large) {
     status = measure_large(p, &random, error);
   }
-  for (k = 0; k < SOUGHT && status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p); k++) {
+  for (k = 0; k < SOUGHT * p->run->options.instances && status == GEMEL_OK && unseen(p) != 0 &&
+              !is_refuted(p);
+       k++) {
     unsigned rounding = unseen(p) & rounding_words;
     if (large && rounding != 0 && k % 4 != 3) {
       status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, LARGE_ROUNDING, error);
@@ -213,7 +224,9 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
 
 static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = measure_examples(p, error);
-  return status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
+  status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
+  p->needs = given_up(p);
+  return status;
 }
 
 /* The witness of a word that isn't of rounding, in a smaller instance if there is one. */

@@ -172,8 +172,10 @@ static void know_attrs(const struct left *l, const gemel__pattern *p, gemel__pro
 
 /* ---- Constants ---- */
 
+/* Few digits: a sum or a product of two of them is exact in every float dtype, so that constants
+ * that a rule folds are what they are over the reals. */
 static double special_value(gemel__random *random) {
-  static const double values[] = {0, 1, -1, 2, 0.5, 3, -0.0, -2, 4, 10, 0.25, -0.5, 1e-3, 7};
+  static const double values[] = {0, 1, -1, 2, 0.5, 3, -0.0, -2, 4, 10, 0.25, -0.5, 0.125, 7};
   return values[gemel__random_below(random, sizeof values / sizeof *values)];
 }
 
@@ -253,22 +255,34 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
 
 /* ---- Variables ---- */
 
-/* Something of TYPE whose elements have a fact that can be proved. The functions are defined
- * everywhere, and the kind of rounding is no other than a product's, or a rule would be blamed for
- * what they lack. */
+/* VALUE and a literal number. */
+static gemel_value with_literal(struct left *l, const char *op, gemel_value value, double literal) {
+  gemel_dtype dtype = gemel_type_dtype(l->context, gemel_value_type(value));
+  gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, literal, nowhere)};
+  return gemel_apply_at(l->graph, op, 2, pair, 0, NULL, nowhere);
+}
+
+/* Something of TYPE whose elements have a fact that can be proved: what is at least 0 or a small
+ * number, and what is at most its negative. The operations don't round or overflow, or a rule would
+ * be blamed for what they do. */
 static gemel_value proved(struct left *l, const char *name, gemel_type type) {
-  static const char *const functions[] = {"abs", "sqr"};
-  size_t k = gemel__random_below(l->random, sizeof functions / sizeof *functions + 1);
-  if (k == sizeof functions / sizeof *functions) {
+  static const char *const functions[] = {"abs", "relu"};
+  gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(l->context, type));
+  size_t k = gemel__random_below(l->random, 4);
+  if (k == 0) {
     return constant(l, type, NULL, 0);
   }
-  gemel_value input = gemel_input_at(l->graph, name, type, nowhere);
-  gemel_value value = gemel_apply_at(l->graph, functions[k], 1, &input, 0, NULL, nowhere);
-  if (!gemel_is_null(value) &&
-      gemel__random_chance(l->random, 1, 2)) { /* what may be 0 becomes positive */
-    gemel_dtype dtype = gemel_type_dtype(l->context, type);
-    gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, 1, nowhere)};
-    value = gemel_apply_at(l->graph, "maximum", 2, pair, 0, NULL, nowhere);
+  gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
+  if (k < 3) {
+    value = gemel_apply_at(l->graph, functions[k - 1], 1, &value, 0, NULL, nowhere);
+  }
+  if (!gemel_is_null(value) && (k == 3 || gemel__random_chance(l->random, 1, 2))) {
+    static const double least[] = {1, 0x1p-8, -0.0};
+    size_t which = kind == GEMEL_KIND_FLOAT ? gemel__random_below(l->random, 3) : 0;
+    value = with_literal(l, "maximum", value, least[which]);
+  }
+  if (!gemel_is_null(value) && kind == GEMEL_KIND_FLOAT && gemel__random_chance(l->random, 1, 4)) {
+    value = gemel_apply_at(l->graph, "neg", 1, &value, 0, NULL, nowhere);
   }
   return !gemel_is_null(value) && gemel_value_type(value) == type ? value
                                                                   : (gemel_value){NULL, 0, 0};

@@ -28,6 +28,7 @@ struct gemel__proof {
   gemel__rule_draws draws;
   /* what was measured */
   unsigned needs;
+  unsigned of_zero, of_rounding; /* what else `needs` has unless nsz or rounding explains it */
   int improves;
   size_t worse, compared;
   size_t rounds; /* instances whose sides differ by rounding */
