@@ -646,161 +646,6 @@ static void bodies(const void *data) {
   CT_EQ_UINT(times_applied(text), GEMEL_MAX_NESTING + 1);
 }
 
-/* ---- Passes ---- */
-
-static uint64_t next_random(void *state) {
-  uint64_t *s = state;
-  *s ^= *s << 13;
-  *s ^= *s >> 7;
-  return *s ^= *s << 17;
-}
-
-/* Results of GRAPH, on inputs of random bits made by SEED. */
-static gemel_tensor *result_of(const gemel_graph *graph, uint64_t seed) {
-  gemel_tensor *in[2] = {NULL, NULL}, *out[1] = {NULL};
-  gemel_error error = {0};
-  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    gemel_context *context = gemel_graph_context(graph);
-    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-    int64_t shape[GEMEL_MAX_RANK];
-    for (int j = 0; j < gemel_type_rank(context, type); j++) {
-      gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &shape[j]);
-    }
-    in[k] = gemel_tensor_new(gemel_type_dtype(context, type), gemel_type_rank(context, type), shape,
-                             NULL);
-    size_t bytes =
-        (size_t)gemel_tensor_elements(in[k]) * gemel_dtype_size(gemel_type_dtype(context, type));
-    for (size_t j = 0; j < bytes; j++) {
-      ((unsigned char *)gemel_tensor_data(in[k]))[j] = (unsigned char)next_random(&seed);
-    }
-  }
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
-  gemel_tensor_unref(in[0]);
-  gemel_tensor_unref(in[1]);
-  return out[0];
-}
-
-/* Each of gemel's passes fires on every graph that its generator makes, changes no bit of the
- * result if it needs nothing, and finds nothing more to do. */
-static void generated(const void *data) {
-  gemel_context *context = gemel_context_new(NULL);
-  const gemel_pass *pass;
-  uint64_t state = 88172645463325252u;
-  (void)data;
-  CT_CHECK(gemel_pass_count(context) > 0);
-  for (size_t k = 0; (pass = gemel_pass_at(context, k)) != NULL; k++) {
-    for (int run = 0; run < 300; run++) {
-      gemel_graph *graph = gemel_graph_new(context, NULL), *once, *twice;
-      gemel_error error = {0};
-      uint64_t applied = 0, again = 0;
-      ct_context("%s, %d", pass->name, run);
-      CT_EQ_INT(pass->generate(graph, next_random, &state, pass->data), GEMEL_OK);
-      once = pass->rewrite(graph, pass->data, &applied, &error);
-      CT_REQUIRE(once != NULL);
-      CT_CHECK(applied > 0);
-      CT_EQ_INT(gemel_graph_check(once, &error), GEMEL_OK);
-      twice = pass->rewrite(once, pass->data, &again, &error);
-      CT_EQ_UINT(again, 0);
-      gemel_tensor *a = result_of(graph, state), *b = result_of(once, state);
-      CT_CHECK(pass->needs != 0 || gemel_tensor_elements(a) == 0 ||
-               memcmp(gemel_tensor_data(a), gemel_tensor_data(b),
-                      (size_t)gemel_tensor_elements(a) * gemel_dtype_size(gemel_tensor_dtype(a))) ==
-                   0);
-      gemel_tensor_unref(a);
-      gemel_tensor_unref(b);
-      gemel_graph_unref(twice);
-      gemel_graph_unref(once);
-      gemel_graph_unref(graph);
-    }
-  }
-  gemel_context_unref(context);
-}
-
-/* A million nested additions that come to two terms: one walk, and no recursion. */
-static void million(const void *data) {
-  size_t count = getenv("GEMEL_VALGRIND") != NULL ? 10000 : 1000000;
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
-  gemel_type type = gemel_type_of_shape(context, GEMEL_I32, 0, NULL);
-  gemel_value x = gemel_input(graph, "x", type), y = gemel_input(graph, "y", type), sum = x;
-  gemel_rewrite_options options = {.size = sizeof options, .include = "integer_sums"};
-  gemel_error error = {0};
-  (void)data;
-  for (size_t k = 0; k < count; k++) {
-    sum = k % 3 ? gemel_add(sum, y) : gemel_sub(x, sum);
-  }
-  gemel_output(sum, "z");
-  result = gemel_rewrite(graph, &options, &error);
-  CT_EQ_STR(error.text, "");
-  CT_CHECK(gemel_graph_node_count(result) <= 8);
-  gemel_tensor *a = gemel_tensor_new(GEMEL_I32, 0, NULL, NULL), *in[2] = {a, a}, *p = NULL,
-               *q = NULL;
-  *(int32_t *)gemel_tensor_data(a) = 12345;
-  CT_EQ_INT(gemel_evaluate(result, in, &p, NULL), GEMEL_OK);
-  CT_EQ_INT(gemel_evaluate(graph, in, &q, NULL), GEMEL_OK);
-  CT_EQ_INT(*(int32_t *)gemel_tensor_data(p), *(int32_t *)gemel_tensor_data(q));
-  gemel_tensor_unref(p);
-  gemel_tensor_unref(q);
-  gemel_tensor_unref(a);
-  gemel_graph_unref(result);
-  gemel_graph_unref(graph);
-  gemel_context_unref(context);
-}
-
-/* Puts another output in place of the graph's: a pass that is wrong. */
-static gemel_graph *lose_output(const gemel_graph *graph, const void *data, uint64_t *applied,
-                                gemel_error *error) {
-  (void)data;
-  *applied = 1;
-  return gemel_graph_new(gemel_graph_context(graph), error);
-}
-
-static gemel_graph *say_no(const gemel_graph *graph, const void *data, uint64_t *applied,
-                           gemel_error *error) {
-  (void)graph, (void)data, (void)applied;
-  error->status = GEMEL_UNSUPPORTED;
-  snprintf(error->text, sizeof error->text, "no");
-  return NULL;
-}
-
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
-                                     const void *data) {
-  (void)random, (void)state, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
-static void registered(const void *data) {
-  static const char *const tags[] = {"mine"};
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *graph = graph_of(context, "(x: f32) { r = exp(x) return r }");
-  gemel_error error = {0};
-  gemel_pass pass = {.size = sizeof pass, .name = "own", .tags = tags, .n_tags = 1};
-  gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1};
-  size_t count = gemel_pass_count(context);
-  (void)data;
-  pass.rewrite = lose_output;
-  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
-  CT_CHECK(strstr(error.text, "no generator") != NULL);
-  pass.generate = generate_nothing;
-  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_UINT(gemel_pass_count(context), count + 1);
-  CT_EQ_STR(gemel_pass_at(context, count)->name, "own");
-  CT_CHECK(gemel_rewrite(graph, &options, &error) == NULL);
-  CT_EQ_STR(error.text, "pass own changes inputs or outputs");
-  options.exclude = "mine";
-  pass.name = "second";
-  pass.n_tags = 0;
-  pass.rewrite = say_no;
-  gemel_graph_unref(gemel_rewrite(graph, &options, NULL));
-  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
-  CT_CHECK(gemel_rewrite(graph, &options, &error) == NULL);
-  CT_EQ_STR(error.text, "pass second: no");
-  CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
-  gemel_graph_unref(graph);
-  gemel_context_unref(context);
-}
-
 /* ---- Compiling ---- */
 
 /* log(1 + 1e-8) by a function compiled with OPTIONS: 0 where it is as written. */
@@ -844,15 +689,21 @@ static void compiling(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("bodies", bodies, NULL),       CT_TEST("generated", generated, NULL),
-    CT_TEST("million", million, NULL),     CT_TEST("registered", registered, NULL),
-    CT_TEST("compiling", compiling, NULL), CT_TEST("names", names, NULL),
-    CT_TEST("sets", sets, NULL),           CT_TEST("builtin", builtin, NULL),
-    CT_TEST("profile", profile, NULL),     CT_TEST("circles", circles, NULL),
-    CT_TEST("types", types_differ, NULL),  CT_TEST("deep", deep, NULL),
-    CT_TEST("memory", memory, NULL),       CT_TEST("late_circle", late_circle, NULL),
-    CT_TEST("long_ways", long_ways, NULL), CT_TEST("one_name", one_name, NULL),
-    CT_TEST("choices", choices, NULL),     CT_TEST("together", together, NULL),
+    CT_TEST("bodies", bodies, NULL),
+    CT_TEST("compiling", compiling, NULL),
+    CT_TEST("names", names, NULL),
+    CT_TEST("sets", sets, NULL),
+    CT_TEST("builtin", builtin, NULL),
+    CT_TEST("profile", profile, NULL),
+    CT_TEST("circles", circles, NULL),
+    CT_TEST("types", types_differ, NULL),
+    CT_TEST("deep", deep, NULL),
+    CT_TEST("memory", memory, NULL),
+    CT_TEST("late_circle", late_circle, NULL),
+    CT_TEST("long_ways", long_ways, NULL),
+    CT_TEST("one_name", one_name, NULL),
+    CT_TEST("choices", choices, NULL),
+    CT_TEST("together", together, NULL),
 };
 
 void ct_register(void) {

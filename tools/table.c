@@ -127,7 +127,8 @@ static void print_indented(FILE *file, const char *text) {
 /* A command line that meets the same instance again: from a replay file, or by drawing it anew. */
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
-  int of_rule = strcmp(r->kind, "rule") == 0 && r->verdict == GEMEL_REFUTED;
+  int of_rule =
+      (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) && r->verdict == GEMEL_REFUTED;
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
   } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {

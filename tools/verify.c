@@ -12,8 +12,8 @@
 static const gemel__option options[] = {
     {"ops", 'o', "GLOB", "only operations whose name matches, as '*softmax*' (default: all)"},
     {"rules", 'R', "GLOB|FILE",
-     "rewrite rules instead: those of gemel's own whose name, family, phase or tag matches, or "
-     "those in the file"},
+     "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
+     "matches, or the rules in the file"},
     {"tier", 't', "T[,T]...",
      "only these tiers, of real, integer, float, gradient, special (default: all)"},
     {"jobs", 'J', "N",
@@ -75,8 +75,8 @@ static size_t count_subjects(const gemel__records *records, const char *kind) {
 static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
   fputs("\ngemel verify: ", r->table);
   if (!replay) {
-    fprintf(r->table, "%zu operations, %zu rules, ", count_subjects(r, "operation"),
-            count_subjects(r, "rule"));
+    fprintf(r->table, "%zu operations, %zu rules, %zu passes, ", count_subjects(r, "operation"),
+            count_subjects(r, "rule"), count_subjects(r, "pass"));
   }
   fprintf(r->table,
           "%zu passed, %zu not applicable, %zu uninformative, %zu not run, %zu refuted (seed %llu, "

@@ -49,6 +49,7 @@ libgemel_verify_a_SOURCES += %reldir%/rules-draw.c
 libgemel_verify_a_SOURCES += %reldir%/rules-draw.h
 libgemel_verify_a_SOURCES += %reldir%/rules-left.c
 libgemel_verify_a_SOURCES += %reldir%/rules-left.h
+libgemel_verify_a_SOURCES += %reldir%/rules-pass.c
 libgemel_verify_a_SOURCES += %reldir%/rules-report.c
 libgemel_verify_a_SOURCES += %reldir%/rules-report.h
 libgemel_verify_a_SOURCES += %reldir%/rules.c

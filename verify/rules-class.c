@@ -171,7 +171,7 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   if (!draw_dtype(p, random, &wish.dtype)) {
     return GEMEL_OK;
   }
-  status = gemel__rule_draw(p->run->context, p->rule, &wish, random, &drawn, &p->draws, error);
+  status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
   if (status == GEMEL_OK && drawn.right != NULL && has_float_input(drawn.left)) {
     status = measure_one(p, &drawn, random, &plan, &measured, error);
   }
@@ -244,8 +244,7 @@ static void find_smaller_witness(struct gemel__proof *p, size_t word) {
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
     gemel__needs needs;
-    if (gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &draws, NULL) !=
-        GEMEL_OK) {
+    if (gemel__proof_draw(p, &wish, &random, &drawn, &draws, NULL) != GEMEL_OK) {
       continue;
     }
     if (drawn.right != NULL &&

@@ -87,12 +87,21 @@ static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_gra
   return gemel_is_null(made) ? GEMEL_DECLINED : GEMEL_OK;
 }
 
-/* LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. */
-static gemel_graph *symbolic(const gemel_graph *left) {
+static gemel_status symbolic_outputs(const gemel_graph *from, gemel_graph *into,
+                                     const uint32_t *map) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < gemel_graph_output_count(from) && status == GEMEL_OK; k++) {
+    gemel_value old = gemel_graph_output(from, k);
+    gemel__ref ref = {map[old.node], old.output};
+    status = gemel_output(gemel__value(into, ref), gemel_graph_output_name(from, k));
+  }
+  return status;
+}
+
+gemel_graph *gemel__rule_symbolic(const gemel_graph *left) {
   enum { ROOM = 128 };
   gemel__symbols symbols;
   uint32_t map[ROOM];
-  size_t inputs = 0;
   gemel_graph *into = left->n_nodes <= ROOM ? gemel_graph_new(left->context, NULL) : NULL;
   gemel_status status = into != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   memset(&symbols, 0, sizeof symbols);
@@ -103,15 +112,12 @@ static gemel_graph *symbolic(const gemel_graph *left) {
       if (gemel_graph_input(left, j).node == k) {
         map[k] = gemel_graph_input(into, j).node;
         found = 1;
-        inputs++;
       }
     }
     status = found ? GEMEL_OK : symbolic_node(left, k, into, &symbols, map);
   }
   if (status == GEMEL_OK && symbols.count > 0) {
-    gemel_value root = gemel_graph_output(left, 0);
-    gemel__ref ref = {map[root.node], root.output};
-    status = gemel_output(gemel__value(into, ref), gemel_graph_output_name(left, 0));
+    status = symbolic_outputs(left, into, map);
   }
   if (status != GEMEL_OK || symbols.count == 0) {
     gemel_graph_unref(into);
@@ -140,7 +146,7 @@ static uint64_t hash_text(const gemel_graph *graph) {
   return hash;
 }
 
-static void describe(gemel__rule_instance *instance) {
+void gemel__rule_describe_instance(gemel__rule_instance *instance) {
   gemel_graph *graph = instance->left;
   instance->dtype =
       gemel_type_dtype(graph->context, gemel_value_type(gemel_graph_output(graph, 0)));
@@ -163,7 +169,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
            : instance->problem.status == GEMEL_OK      ? GEMEL_DECLINED
                                                        : GEMEL_OK;
   }
-  instance->symbolic_left = symbolic(instance->left);
+  instance->symbolic_left = gemel__rule_symbolic(instance->left);
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
         gemel__rule_apply(instance->symbolic_left, rule, fold, &fired, &instance->problem);
@@ -215,7 +221,7 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
     draws->tried++;
     status = try_left(instance->left, rule, wish, random, draws, error);
     if (status == GEMEL_OK) {
-      describe(instance);
+      gemel__rule_describe_instance(instance);
       status = rewrite_instance(instance, rule, wish->fold, draws);
     }
   }

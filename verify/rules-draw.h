@@ -49,6 +49,12 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
                               gemel_error *error);
 void gemel__rule_instance_clear(gemel__rule_instance *instance);
 
+/* LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. */
+gemel_graph *gemel__rule_symbolic(const gemel_graph *left);
+
+/* Fills in what follows from the left side. */
+void gemel__rule_describe_instance(gemel__rule_instance *instance);
+
 /* 1 if GLOB (NULL: anything) matches the rule's name, family, phase or a tag. */
 int gemel__rule_named(const gemel_rule_info *info, const char *glob);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * `gemel verify --rules`: is a rewrite rule what it says? Instances come from the rule itself
- * (rules-draw.c), as pairs of graphs: its left side, and what the engine made of it. What is asked
- * of each is what is asked of a pair (equal.c), and the answers are put together: a rule gives up
- * what any of its instances gives up.
+ * (rules-draw.c), as pairs of graphs: its left side, and what the engine made of it; those of a
+ * pass come from its generator (rules-pass.c). What is asked of each is what is asked of a pair
+ * (equal.c), and the answers are put together: a rule gives up what any of its instances gives up.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "jobs.h"
+#include "passes/passes.h"
 #include "rules-report.h"
 #include "rules.h"
 
@@ -86,14 +87,15 @@ static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
   wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
   for (k = 0; k < 3 * wanted && p->n < wanted && status == GEMEL_OK; k++) {
     gemel_dtype dtype = schedule[k % SCHEDULED];
-    gemel__rule_wish wish = {dtype, ELEMENTS, k % 7 == 6, k % 4 != 3, DRAW_TRIES};
+    int64_t most = p->pass != NULL ? INT64_MAX : ELEMENTS;
+    gemel__rule_wish wish = {dtype, most, k % 7 == 6, k % 4 != 3, DRAW_TRIES};
     gemel__rule_instance drawn;
     gemel__random random;
     if (missed[dtype] >= GIVE_UP && found[dtype] == 0) {
       continue;
     }
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
-    status = gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &p->draws, error);
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     if (status == GEMEL_OK && has_often(p, &drawn)) {
       found[dtype]++;
       gemel__rule_instance_clear(&drawn);
@@ -124,7 +126,7 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
        k++) {
     gemel__rule_wish wish = {k % 2 ? GEMEL_F32 : GEMEL_F64, ELEMENTS, 0, 1, DRAW_TRIES};
     gemel__rule_instance drawn;
-    status = gemel__rule_draw(p->run->context, p->rule, &wish, &random, &drawn, &p->draws, error);
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     if (status == GEMEL_OK && !has_often(p, &drawn) && has_elements(drawn.left)) {
       status = add_example(p, &drawn, error);
     } else if (status == GEMEL_OK) {
@@ -138,7 +140,7 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
 /* ---- Records ---- */
 
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier) {
-  gemel__record_init(record, p->run, "rule", p->info->name, tier);
+  gemel__record_init(record, p->run, p->pass != NULL ? "pass" : "rule", p->info->name, tier);
   record->declared = p->info->needs;
   record->needs = p->needs;
   record->shapes = p->n_shapes;
@@ -264,8 +266,7 @@ static int find_smaller(struct gemel__proof *p, const struct search *how, gemel_
       gemel__rule_instance drawn;
       gemel__rule_draws draws = {0};
       int shown = 0;
-      if (gemel__rule_draw(p->run->context, p->rule, &wish, random, &drawn, &draws, NULL) ==
-          GEMEL_OK) {
+      if (gemel__proof_draw(p, &wish, random, &drawn, &draws, NULL) == GEMEL_OK) {
         shown = drawn.right != NULL && shows(&drawn, how, random, found);
         gemel__rule_instance_clear(&drawn);
       }
@@ -682,13 +683,16 @@ static void clear_proof(struct gemel__proof *p) {
   gemel__free(p->examples, MOST_INSTANCES * sizeof *p->examples);
 }
 
-static gemel_status verify_rule(gemel__run *run, const gemel_rule *rule, gemel_error *error) {
+/* Verifies RULE, or, if it is NULL, PASS. */
+static gemel_status verify_one(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
+                               const gemel_rule_info *info, gemel_error *error) {
   struct gemel__proof p;
   gemel_status status;
   memset(&p, 0, sizeof p);
   p.run = run;
   p.rule = rule;
-  p.info = gemel_rule_describe(rule);
+  p.pass = pass;
+  p.info = info;
   p.examples = gemel__alloc_zeroed(MOST_INSTANCES * sizeof *p.examples);
   status = p.examples == NULL ? gemel__no_memory(error, "instances") : collect(&p, error);
   status = status == GEMEL_OK ? collect_full(&p, error) : status;
@@ -717,33 +721,44 @@ int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
   return 0;
 }
 
-/* Those of SET that GLOB matches; freed with gemel__free. NULL when memory is out. */
-static const gemel_rule **match_rules(const gemel_rules *set, const char *glob, size_t *n) {
-  size_t total = gemel_rules_count(set), k;
-  const gemel_rule **rules = gemel__alloc_array(total, sizeof *rules);
-  *n = 0;
-  for (k = 0; k < total && rules != NULL; k++) {
-    if (gemel__rule_named(gemel_rule_describe(gemel_rules_at(set, k)), glob)) {
-      rules[(*n)++] = gemel_rules_at(set, k);
+/* What is verified: a rule, or a pass. */
+typedef struct subject {
+  const gemel_rule *rule; /* NULL: a pass */
+  const gemel_pass *pass;
+  gemel_rule_info info;
+} subject;
+
+static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const subject *s = (const subject *)user + k;
+  return verify_one(run, s->rule, s->pass, &s->info, error);
+}
+
+/* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
+static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
+                    const char *glob, subject *subjects) {
+  size_t k, n = 0, n_rules = gemel_rules_count(set);
+  for (k = 0; k < n_rules + n_passes; k++) {
+    subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
+    s.pass = s.rule == NULL ? gemel_pass_at(context, k - n_rules) : NULL;
+    s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
+    if (gemel__rule_named(&s.info, glob)) {
+      subjects[n++] = s;
     }
   }
-  return rules;
+  return n;
 }
 
-static gemel_status rule_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
-  return verify_rule(run, ((const gemel_rule *const *)user)[k], error);
-}
-
-static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, const char *glob,
-                                    gemel_error *error) {
-  size_t n;
-  const gemel_rule **rules = match_rules(set, glob, &n);
-  gemel_status status =
-      rules == NULL ? gemel__no_memory(error, "rules")
-      : n > 0       ? gemel__run_jobs(run, n, rule_job, rules, error)
-              : gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
-                            glob != NULL ? glob : "");
-  gemel__free(rules, gemel_rules_count(set) * sizeof *rules);
+static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
+                                    const char *glob, gemel_error *error) {
+  size_t most = gemel_rules_count(set) + n_passes;
+  subject *subjects = gemel__alloc_array(most, sizeof *subjects);
+  size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
+  gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
+                        : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)
+                                         : gemel__fail(error, GEMEL_NOT_FOUND,
+                                                       "no rule, pass, tag, family or phase matches %s",
+                                              glob != NULL ? glob : "");
+  gemel__free(subjects, most * sizeof *subjects);
   return status;
 }
 
@@ -756,7 +771,7 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   gemel_status status = GEMEL_NO_MEMORY;
   gemel__run_init(&run, context, options);
   if (set != NULL) {
-    status = verify_matching(&run, set, glob, error);
+    status = verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0, glob, error);
   }
   gemel_rules_unref(builtin);
   gemel__run_finish(&run, summary);

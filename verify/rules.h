@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rule on trial: its instances, and what was found so far.
+ * A rule, or a pass, on trial: its instances, and what was found so far.
  */
 #ifndef GEMEL__VERIFY_RULES_H
 #define GEMEL__VERIFY_RULES_H
@@ -19,7 +19,8 @@ struct gemel__example {
 
 struct gemel__proof {
   gemel__run *run;
-  const gemel_rule *rule;
+  const gemel_rule *rule; /* NULL: a pass */
+  const gemel_pass *pass;
   const gemel_rule_info *info;
   struct gemel__example *examples;
   size_t n, n_shapes, n_symbolic;
@@ -40,6 +41,12 @@ struct gemel__proof {
 
 /* Fills in what all records of the rule have in common. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
+
+/* An instance of what is on trial, as gemel__rule_draw. Of a pass that its generator makes none
+ * with operands as small as WISH says is GEMEL_DECLINED; nothing else in WISH is for passes. */
+gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,
+                               gemel__random *random, gemel__rule_instance *instance,
+                               gemel__rule_draws *draws, gemel_error *error);
 
 /* Tier special: what does the rule give up, and is that what it declares? (rules-class.c) */
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error);

@@ -112,12 +112,37 @@ const gemel_rule_info *gemel_rule_describe(const gemel_rule *rule);
 
 /* ---- Passes ---- */
 
-/* A rewrite that rules can't say, in C. REWRITE gives a new graph with GRAPH's inputs and outputs
- * (names, order, types) that is equal to it but for NEEDS, or GRAPH itself with one more reference;
- * *APPLIED is how often it did something; NULL with *ERROR. It must give the same for the same.
- * GENERATE appends inputs and outputs to GRAPH, which is empty, on which the pass fires: a random
- * instance, by RANDOM(STATE), which gives 64 fresh bits; it returns the graph's status. DATA is
- * handed to both. */
+/* A graph that a pass is at work on: the graph as it was, and the new one in the making. */
+typedef struct gemel_edit gemel_edit;
+
+/* The graph as it was; it doesn't change. Its nodes are the values {graph, id, 0} for the ids below
+ * gemel_graph_node_count, inputs before what uses them. NULL for NULL. */
+const gemel_graph *gemel_edit_graph(const gemel_edit *edit);
+
+/* How often the node of OLD is used by nodes that an output needs, and as an output; 0 for other
+ * graphs' values, and if there is no memory to count, which ends the pass with an error. */
+size_t gemel_edit_uses(gemel_edit *edit, gemel_value old);
+
+/* What OLD, a value of the graph as it was, is in the new graph: what it was replaced by, or a
+ * copy. The null value on failure, which then ends the pass with an error: GEMEL_NO_MEMORY,
+ * GEMEL_BAD_ARGUMENT (another graph's value). */
+gemel_value gemel_edit_value(gemel_edit *edit, gemel_value old);
+
+/* Puts BY, a value of the new graph, in the place of OLD, of a node with one output, before
+ * anything that uses OLD is copied: so best in the order of ids. What BY is built from is asked for
+ * with gemel_edit_value since the last replacement, and anew if it was asked for before that: the
+ * replacement must be right whatever these values are, as certified compilation checks. Errors,
+ * which end the pass also if it goes on: GEMEL_BAD_ARGUMENT (OLD is copied or replaced already, or
+ * one of several outputs; another graph's value), GEMEL_INTERNAL (another type; certified: it isn't
+ * right), and the new graph's error if BY is null. */
+gemel_status gemel_edit_replace(gemel_edit *edit, gemel_value old, gemel_value by);
+
+/* A rewrite that rules can't say, in C. REWRITE looks at a graph and replaces values by equal ones
+ * but for NEEDS; GEMEL_OK, or a status with *ERROR. It must do the same for the same graph, and
+ * nothing where that would make the graph cost more. It is called for the graphs among attributes
+ * too, and again for what it made, until it replaces nothing. GENERATE appends inputs and outputs
+ * to GRAPH, which is empty, on which the pass fires: a random instance, by RANDOM(STATE), which
+ * gives 64 fresh bits; it returns the graph's status. DATA is handed to both. */
 typedef struct gemel_pass {
   size_t size; /* sizeof(gemel_pass) */
   const char *name;
@@ -127,8 +152,7 @@ typedef struct gemel_pass {
   size_t n_tags;
   unsigned needs;
   const char *summary;
-  gemel_graph *(*rewrite)(const gemel_graph *graph, const void *data, uint64_t *applied,
-                          gemel_error *error);
+  gemel_status (*rewrite)(gemel_edit *edit, const void *data, gemel_error *error);
   gemel_status (*generate)(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
                            const void *data);
   const void *data;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graphs as attributes: each distinct body goes through a phase once, however many nodes have it
- * (the context keeps one of equal bodies, so its address is its name). What it becomes is put in
- * its place before the node itself is rewritten. A body's own bodies go first, to the nesting that
- * can run; those below are left as they are.
+ * Graphs as attributes: each distinct body goes through a phase or pass once, however many nodes
+ * have it (the context keeps one of equal bodies, so its address is its name). What it becomes is
+ * put in its place before the node itself is rewritten. A body's own bodies go first, to the
+ * nesting that can run; those below are left as they are.
  */
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/intern.h"
 #include "core/schema.h"
-#include "passes/engine.h"
+#include "passes/bodies.h"
 
 typedef struct rewritten {
   const gemel_graph *from; /* NULL: an empty slot */
@@ -18,13 +18,20 @@ typedef struct rewritten {
 } rewritten;
 
 struct gemel__bodies {
+  gemel__body_rewrite rewrite;
+  void *user;
   rewritten *slots;
   size_t count, capacity;
   int depth;
 };
 
-gemel__bodies *gemel__bodies_new(void) {
-  return gemel__alloc_zeroed(sizeof(gemel__bodies));
+gemel__bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user) {
+  gemel__bodies *bodies = gemel__alloc_zeroed(sizeof(gemel__bodies));
+  if (bodies != NULL) {
+    bodies->rewrite = rewrite;
+    bodies->user = user;
+  }
+  return bodies;
 }
 
 void gemel__bodies_free(gemel__bodies *bodies) {
@@ -72,23 +79,8 @@ static int reserve(gemel__bodies *b) {
 
 /* ---- Rewriting ---- */
 
-/* A new graph for BODY, which isn't known yet. */
-static gemel_graph *rewrite(gemel__pass_options *options, const gemel_graph *body,
-                            gemel_error *error) {
-  gemel_graph *next, *whole = NULL;
-  options->bodies->depth++;
-  next = gemel__rewrite_phase(body, options, error);
-  options->bodies->depth--;
-  if (next != NULL) {
-    whole = gemel__rewrite_compact(next, error);
-    gemel_graph_unref(next);
-  }
-  return whole;
-}
-
 /* What BODY becomes, borrowed; NULL with *ERROR. */
-static gemel_graph *become(gemel__pass_options *options, gemel_graph *body, gemel_error *error) {
-  gemel__bodies *b = options->bodies;
+static gemel_graph *become(gemel__bodies *b, gemel_graph *body, gemel_error *error) {
   gemel_graph *to;
   if (b->depth >= GEMEL_MAX_NESTING) {
     return body;
@@ -96,7 +88,9 @@ static gemel_graph *become(gemel__pass_options *options, gemel_graph *body, geme
   if (b->count > 0 && slot_of(b, body)->from != NULL) {
     return slot_of(b, body)->to;
   }
-  to = rewrite(options, body, error);
+  b->depth++;
+  to = b->rewrite(b->user, body, error);
+  b->depth--;
   if (to != NULL && reserve(b) != 0) {
     gemel_graph_unref(to);
     gemel__no_memory(error, "bodies");
@@ -112,14 +106,13 @@ static gemel_graph *become(gemel__pass_options *options, gemel_graph *body, geme
 }
 
 /* The list of graphs of ATTR, replaced; the array is the caller's to free. */
-static gemel_status become_list(gemel__pass_options *options, gemel_attr *attr,
-                                gemel_error *error) {
+static gemel_status become_list(gemel__bodies *bodies, gemel_attr *attr, gemel_error *error) {
   gemel_graph **list = gemel__alloc_array(attr->count, sizeof *list);
   if (list == NULL) {
     return gemel__no_memory(error, "bodies");
   }
   for (size_t k = 0; k < attr->count; k++) {
-    list[k] = become(options, attr->u.graphs[k], error);
+    list[k] = become(bodies, attr->u.graphs[k], error);
     if (list[k] == NULL) {
       gemel__free(list, attr->count * sizeof *list);
       return error->status;
@@ -129,7 +122,7 @@ static gemel_status become_list(gemel__pass_options *options, gemel_attr *attr,
   return GEMEL_OK;
 }
 
-gemel_status gemel__bodies_rewrite(gemel__pass_options *options, gemel_context *context,
+gemel_status gemel__bodies_rewrite(gemel__bodies *bodies, gemel_context *context,
                                    const gemel__op *op, uint32_t *attrs, gemel_error *error) {
   const struct gemel__attrs *stored = gemel__attrs_at(context, *attrs);
   gemel_attr given[GEMEL__MAX_ATTRS];
@@ -140,10 +133,10 @@ gemel_status gemel__bodies_rewrite(gemel__pass_options *options, gemel_context *
     *a = stored->values[k];
     n += a->kind != GEMEL_ATTR_NONE;
     if (a->kind == GEMEL_ATTR_GRAPH) {
-      a->u.graph = become(options, a->u.graph, error);
+      a->u.graph = become(bodies, a->u.graph, error);
       status = a->u.graph != NULL ? GEMEL_OK : error->status;
     } else if (a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH)) {
-      status = become_list(options, a, error);
+      status = become_list(bodies, a, error);
       n -= status != GEMEL_OK;
     }
   }

@@ -124,21 +124,11 @@ static gemel_status check_names(const struct choosing *c) {
   return status;
 }
 
-/* What a pass is chosen by. */
-static gemel_rule_info info_of(const gemel_pass *pass) {
-  return (gemel_rule_info){.name = pass->name,
-                           .family = "passes",
-                           .phase = pass->phase,
-                           .tags = pass->tags,
-                           .n_tags = pass->n_tags,
-                           .needs = pass->needs};
-}
-
 /* 1 if any rule or pass is called so. */
 static int names_any(const struct choosing *c, const char *word, size_t length) {
   const gemel_pass *pass;
   for (size_t k = 0; (pass = gemel_pass_at(c->context, k)) != NULL; k++) {
-    gemel_rule_info info = info_of(pass);
+    gemel_rule_info info = gemel__pass_info(pass);
     if (names_rule(word, length, &info)) {
       return 1;
     }
@@ -336,6 +326,6 @@ void gemel__choice_give_back(gemel_context *context, gemel__choice *choice) {
 }
 
 int gemel__chooses_pass(const gemel_rewrite_options *options, const gemel_pass *pass) {
-  gemel_rule_info info = info_of(pass);
+  gemel_rule_info info = gemel__pass_info(pass);
   return !(options->without_builtin && gemel__pass_is_own(pass)) && chosen(options, &info);
 }

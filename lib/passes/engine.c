@@ -726,7 +726,7 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   }
   gemel_status status = GEMEL_OK;
   if (e->options->bodies != NULL && gemel__attrs_at(e->to->context, attrs)->nesting > 0) {
-    status = gemel__bodies_rewrite(e->options, e->to->context, op, &attrs, e->error);
+    status = gemel__bodies_rewrite(e->options->bodies, e->to->context, op, &attrs, e->error);
   }
   status = status ? status : normal_form(e, op, &attrs, count, e->operands);
   if (status != GEMEL_OK) {
@@ -869,4 +869,13 @@ gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error
   }
   gemel__selection_clear(&none);
   return copy;
+}
+
+gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error) {
+  gemel_graph *next = gemel__rewrite_phase(body, user, error), *whole = NULL;
+  if (next != NULL) {
+    whole = gemel__rewrite_compact(next, error);
+    gemel_graph_unref(next);
+  }
+  return whole;
 }

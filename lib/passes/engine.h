@@ -6,6 +6,8 @@
 #ifndef GEMEL__PASSES_ENGINE_H
 #define GEMEL__PASSES_ENGINE_H
 
+#include "passes/bodies.h"
+#include "passes/edit.h"
 #include "passes/select.h"
 
 /* One application of a rule, with everything it touched still in the graph. MADE are the operations
@@ -35,11 +37,9 @@ struct gemel__certifier {
   /* The witness's user for one rewrite of a graph; NULL with *ERROR. */
   void *(*begin)(gemel__certifier *certifier, gemel_error *error);
   gemel__witness witness;
+  gemel__change_witness witness_change; /* of passes */
   void (*end)(gemel__certifier *certifier, void *user);
 };
-
-/* What bodies (graphs as attributes) have become in a phase. */
-typedef struct gemel__bodies gemel__bodies;
 
 typedef struct gemel__pass_options {
   gemel__selection *selection;
@@ -55,15 +55,12 @@ typedef struct gemel__pass_options {
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error);
 
+/* BODY, through the phase of a gemel__pass_options (USER), without what no output needs: for
+ * gemel__bodies_new. */
+gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error);
+
 /* A copy of GRAPH without what no output needs. NULL with *ERROR. */
 gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error);
-
-/* bodies.c: *ATTRS, of OP, with every graph among them gone through the phase. Errors are those of
- * gemel__rewrite_phase. */
-gemel__bodies *gemel__bodies_new(void);
-void gemel__bodies_free(gemel__bodies *bodies);
-gemel_status gemel__bodies_rewrite(gemel__pass_options *options, gemel_context *context,
-                                   const gemel__op *op, uint32_t *attrs, gemel_error *error);
 
 /* If all inputs of NODE, which has one output, are constants and the result is small, a constant
  * for it is made: 1 and *VALUE; 0: not folded; -1: memory is out. */

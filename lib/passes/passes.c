@@ -10,14 +10,22 @@
 #include "core/context.h"
 #include "core/error.h"
 
+#define TAGS(...)                                                                                  \
+  { __VA_ARGS__ }
+#define PASS(name, phase, before, tags, needs, summary)                                            \
+  static const char *const tags_of_##name[] = tags;
+#include "passes/passes.def"
+#undef PASS
+
+#define N(word) GEMEL_NEEDS_BIT(word)
 static const gemel_pass own[] = {
-#define PASS(name, phase, before, needs, summary)                                                  \
+#define PASS(name, phase, before, tags, needs, summary)                                            \
   {sizeof(gemel_pass),                                                                             \
    #name,                                                                                          \
    GEMEL_PHASE_##phase,                                                                            \
    before,                                                                                         \
-   NULL,                                                                                           \
-   0,                                                                                              \
+   tags_of_##name,                                                                                 \
+   sizeof tags_of_##name / sizeof *tags_of_##name,                                                 \
    needs,                                                                                          \
    summary,                                                                                        \
    gemel__pass_##name,                                                                             \
@@ -26,6 +34,8 @@ static const gemel_pass own[] = {
 #include "passes/passes.def"
 #undef PASS
 };
+#undef N
+#undef TAGS
 enum { N_OWN = sizeof own / sizeof *own };
 
 struct gemel__passes {
@@ -54,6 +64,18 @@ const gemel_pass *gemel_pass_at(gemel_context *context, size_t k) {
     p = p->next;
   }
   return p != NULL ? &p->pass : NULL;
+}
+
+gemel_rule_info gemel__pass_info(const gemel_pass *pass) {
+  return (gemel_rule_info){.name = pass->name,
+                           .family = "passes",
+                           .phase = pass->phase,
+                           .tags = pass->tags,
+                           .n_tags = pass->n_tags,
+                           .needs = pass->needs,
+                           .documentation = pass->summary,
+                           .text = "",
+                           .file = ""};
 }
 
 int gemel__pass_is_own(const gemel_pass *pass) {
@@ -115,52 +137,5 @@ gemel_status gemel_register_pass(gemel_context *context, const gemel_pass *pass,
   *end = added;
   context->release_passes = release;
   pthread_mutex_unlock(&context->lock);
-  return GEMEL_OK;
-}
-
-/* ---- Running ---- */
-
-static int same_port(gemel_value a, gemel_value b, const char *name_a, const char *name_b) {
-  gemel_context *context = gemel_graph_context(a.graph);
-  gemel_type s = gemel_value_type(a), t = gemel_value_type(b);
-  return strcmp(name_a, name_b) == 0 &&
-         gemel_type_dtype(context, s) == gemel_type_dtype(context, t) &&
-         gemel_type_rank(context, s) == gemel_type_rank(context, t);
-}
-
-/* 1 if both have the same inputs and outputs. */
-static int same_ports(const gemel_graph *a, const gemel_graph *b) {
-  int same = gemel_graph_context(a) == gemel_graph_context(b) &&
-             gemel_graph_input_count(a) == gemel_graph_input_count(b) &&
-             gemel_graph_output_count(a) == gemel_graph_output_count(b);
-  for (size_t k = 0; same && k < gemel_graph_input_count(a); k++) {
-    same = same_port(gemel_graph_input(a, k), gemel_graph_input(b, k), gemel_graph_input_name(a, k),
-                     gemel_graph_input_name(b, k));
-  }
-  for (size_t k = 0; same && k < gemel_graph_output_count(a); k++) {
-    same = same_port(gemel_graph_output(a, k), gemel_graph_output(b, k),
-                     gemel_graph_output_name(a, k), gemel_graph_output_name(b, k));
-  }
-  return same;
-}
-
-gemel_status gemel__pass_run(const gemel_pass *pass, gemel_graph **graph, uint64_t *applied,
-                             gemel_error *error) {
-  gemel_error said = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *next = pass->rewrite(*graph, pass->data, applied, &said);
-  if (next == NULL) {
-    if (said.status == GEMEL_OK) {
-      gemel__fail(&said, GEMEL_INTERNAL, "it gives no graph");
-    }
-    *error = said;
-    gemel__error_prefix(error, "pass %s", pass->name);
-    return error->status;
-  }
-  if (!same_ports(*graph, next)) {
-    gemel_graph_unref(next);
-    return gemel__fail(error, GEMEL_INTERNAL, "pass %s changes inputs or outputs", pass->name);
-  }
-  gemel_graph_unref(*graph);
-  *graph = next;
   return GEMEL_OK;
 }

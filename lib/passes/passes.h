@@ -7,20 +7,17 @@
 
 #include <gemel/rewrite.h>
 
-#define PASS(name, phase, before, needs, summary)                                                  \
-  gemel_graph *gemel__pass_##name(const gemel_graph *graph, const void *data, uint64_t *applied,   \
-                                  gemel_error *error);                                             \
+#define PASS(name, phase, before, tags, needs, summary)                                            \
+  gemel_status gemel__pass_##name(gemel_edit *edit, const void *data, gemel_error *error);         \
   gemel_status gemel__generate_##name(gemel_graph *graph, uint64_t (*random)(void *state),         \
                                       void *state, const void *data);
 #include "passes/passes.def"
 #undef PASS
 
+/* PASS as a rule is described, which is what it is chosen by. */
+gemel_rule_info gemel__pass_info(const gemel_pass *pass);
+
 /* 1 for gemel's own. */
 int gemel__pass_is_own(const gemel_pass *pass);
-
-/* Runs PASS on *GRAPH, whose reference is given back for the new one. GEMEL_INTERNAL if the result
- * has other inputs or outputs; what the pass says, with its name before. */
-gemel_status gemel__pass_run(const gemel_pass *pass, gemel_graph **graph, uint64_t *applied,
-                             gemel_error *error);
 
 #endif

@@ -92,7 +92,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.timed = p->options.profile != NULL;
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
-  pass.bodies = gemel__bodies_new();
+  pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   status =
       status != GEMEL_OK || pass.bodies != NULL ? status : gemel__no_memory(p->error, "bodies");
   if (status == GEMEL_OK) {
@@ -111,11 +111,14 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   return status;
 }
 
-static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass, uint64_t applied,
-                                double seconds) {
-  gemel_profile_row row = {
-      .phase = pass->phase, .name = pass->name, .seconds = seconds, .applied = applied};
-  return p->options.profile == NULL || applied == 0
+static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass,
+                                const gemel__pass_run *run, double seconds) {
+  gemel_profile_row row = {.phase = pass->phase,
+                           .name = pass->name,
+                           .seconds = seconds,
+                           .applied = run->applied,
+                           .created = run->created};
+  return p->options.profile == NULL || run->applied == 0
              ? GEMEL_OK
              : gemel__profile_add(p->options.profile, &row, p->error);
 }
@@ -126,12 +129,13 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
   const gemel_pass *pass;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
-    uint64_t applied = 0;
+    gemel__pass_run run = {p->certifier != NULL ? p->certifier->witness_change : NULL, p->session,
+                           0, 0};
     double start = now();
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
-      status = gemel__pass_run(pass, graph, &applied, p->error);
-      status = status ? status : report_pass(p, pass, applied, now() - start);
+      status = gemel__pass_apply(pass, graph, &run, p->error);
+      status = status ? status : report_pass(p, pass, &run, now() - start);
     }
   }
   return status;

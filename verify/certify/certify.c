@@ -243,7 +243,7 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
   if (c == NULL) {
     return gemel__no_memory(error, "certifying");
   }
-  c->hook = (gemel__certifier){begin, witness, end};
+  c->hook = (gemel__certifier){begin, witness, NULL, end};
   c->seed = seed;
   if (pthread_mutex_init(&c->lock, NULL) != 0) {
     gemel__free(c, sizeof *c);

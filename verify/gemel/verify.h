@@ -49,7 +49,8 @@ const char *gemel_verdict_name(gemel_verdict verdict);
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
 typedef struct gemel_record {
   size_t size;
-  const char *kind; /* "operation", "gradient" (its derivative graph), "kernel", "pair", "rule" */
+  const char
+      *kind; /* "operation", "gradient" (its derivative graph), "kernel", "pair", "rule", "pass" */
   const char *name;
   gemel_tier tier;
   gemel_verdict verdict;
@@ -125,9 +126,10 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
 
-/* Verifies the rules of RULES (NULL: gemel's own) whose name, family, phase or tag matches GLOB
- * (NULL: all). Instances are made from each rule itself and rewritten by the engine; one record a
- * tier goes to the sink, with kind "rule". A rule is refuted if its sides aren't the same function,
+/* Verifies the rules of RULES (NULL: gemel's own, and all passes of CONTEXT) whose name, family,
+ * phase or tag matches GLOB (NULL: all). Instances are made from each rule itself and rewritten by
+ * the engine, or by a pass's generator and rewritten by the pass; one record a tier goes to the
+ * sink, with kind "rule" or "pass". A rule is refuted if its sides aren't the same function,
  * if their types differ, if `needs` isn't exactly what they were measured to give up, and if it
  * declares `improves` without doing so; it is uninformative if no instance was found.
  * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trees as lists of terms, see nary.h. A tree is made of operations of one kind and dtype, each but
+ * the root used once, by the tree; parts may be smaller and broadcast, and terms of one type are
+ * put together before they meet larger ones. It is looked at from its root and nowhere else, so a
+ * million nested additions are walked through once, by a stack. The list is put in the tree's place
+ * where it costs less, as its kind counts; else the tree stays as it is, and a second look would
+ * see the same. Terms keep the order in which they are first met, from left to right.
+ */
+#include "passes/nary.h"
+
+#include <math.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "passes/term.h"
+
+struct gemel__nary_entry { /* of the stack: a value and its factor */
+  gemel__ref value;
+  gemel__factor factor;
+};
+
+static gemel_status no_memory(const gemel__nary *n) {
+  return gemel__no_memory(n->error, "sums and products");
+}
+
+/* ---- Numbers ---- */
+
+static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
+  return gemel_type_dtype(n->from->context, gemel__node_type(n->from, node, 0));
+}
+
+int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
+  const gemel_tensor *tensor;
+  if (!gemel__splat(n->from, value, &tensor)) {
+    return 0;
+  }
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  *number = (gemel__factor){0, 0, 0};
+  memcpy(&number->bits, gemel_tensor_data(tensor), gemel_dtype_size(dtype));
+  number->real = gemel__dtype_load(dtype, gemel_tensor_data(tensor));
+  return 1;
+}
+
+int gemel__nary_holds(const gemel__nary *n, double x) {
+  uint64_t bits = 0;
+  return isfinite(x) && gemel__dtype_store(n->dtype, x, &bits) == GEMEL_OK &&
+         gemel__dtype_load(n->dtype, &bits) == x;
+}
+
+gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__factor number,
+                                 gemel_location where) {
+  gemel_value value = {NULL, 0, 0};
+  if (!n->kind->integer) {
+    return gemel_scalar_at(to, n->dtype, number.real, where);
+  }
+  gemel_tensor *tensor = gemel_tensor_new(n->dtype, 0, NULL, n->error);
+  if (tensor != NULL) {
+    memcpy(gemel_tensor_data(tensor), &number.bits, gemel_dtype_size(n->dtype));
+    value = gemel_constant_at(to, tensor, where);
+    gemel_tensor_unref(tensor);
+  }
+  return value;
+}
+
+gemel_value gemel__nary_apply(gemel_graph *to, const char *op, gemel_value x, gemel_value y,
+                              gemel_location where) {
+  gemel_value operands[2] = {x, y};
+  return gemel_apply_at(to, op, gemel_is_null(y) ? 1 : 2, operands, 0, NULL, where);
+}
+
+/* ---- Sizes ---- */
+
+enum { GUESS = 64 }; /* elements along an axis whose size is a symbol */
+
+static const gemel__extent nothing = {-1, {0}};
+
+gemel__extent gemel__nary_join(const gemel__nary *n, gemel__extent a, uint32_t g) {
+  gemel_context *context = n->from->context;
+  int rank = gemel_type_rank(context, n->groups[g]);
+  const gemel_dim *dims = gemel_type_dims(context, n->groups[g]);
+  for (int k = 0; k < rank; k++) {
+    int64_t size = GUESS;
+    gemel_dim_is_constant(context, dims[rank - 1 - k], &size);
+    if (k >= a.rank || (double)size > a.sizes[k]) {
+      a.sizes[k] = size < 1 ? 1 : (double)size;
+    }
+  }
+  a.rank = rank > a.rank ? rank : a.rank;
+  return a;
+}
+
+double gemel__nary_elements(gemel__extent extent) {
+  double count = extent.rank < 0 ? 0 : 1;
+  for (int k = 0; k < extent.rank; k++) {
+    count *= extent.sizes[k];
+  }
+  return count;
+}
+
+double gemel__nary_weight(const gemel__nary *n, uint32_t node) {
+  gemel__nary one = {.from = n->from, .groups = {gemel__node_type(n->from, node, 0)}};
+  return gemel__nary_elements(gemel__nary_join(&one, nothing, 0));
+}
+
+/* The group of TYPE; beyond those that there are, none. */
+static uint32_t group_of(gemel__nary *n, gemel_type type) {
+  uint32_t g = 0;
+  while (g < n->n_groups && n->groups[g] != type) {
+    g++;
+  }
+  if (g == GEMEL__NARY_GROUPS) {
+    n->inexact = 1;
+    return 0;
+  }
+  n->groups[g] = type;
+  n->n_groups += g == n->n_groups;
+  return g;
+}
+
+/* Groups by the number of their elements; of equal ones the first that was met. */
+static void sort_groups(gemel__nary *n) {
+  double sizes[GEMEL__NARY_GROUPS];
+  for (uint32_t g = 0; g < n->n_groups; g++) {
+    uint32_t at = g;
+    sizes[g] = gemel__nary_elements(gemel__nary_join(n, nothing, g));
+    for (; at > 0 && sizes[n->order[at - 1]] > sizes[g]; at--) {
+      n->order[at] = n->order[at - 1];
+    }
+    n->order[at] = g;
+  }
+}
+
+/* ---- Terms ---- */
+
+int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__factor factor) {
+  if (gemel__grow(&n->stack, &n->stack_capacity, n->depth + 1, sizeof *n->stack) != 0) {
+    return -1;
+  }
+  n->stack[n->depth].value = value;
+  n->stack[n->depth++].factor = factor;
+  return 0;
+}
+
+int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__factor factor) {
+  uint32_t k = n->place[value.node];
+  while (k != 0 && (n->terms[k - 1].value.output != value.output ||
+                    !n->kind->merge(n, &n->terms[k - 1], factor))) {
+    k = n->terms[k - 1].same_node;
+  }
+  if (k != 0) {
+    return 0;
+  }
+  if (gemel__grow(&n->terms, &n->term_capacity, n->n_terms + 1, sizeof *n->terms) != 0) {
+    return -1;
+  }
+  n->terms[n->n_terms] = (gemel__nary_term){
+      value, factor, group_of(n, gemel__node_type(n->from, value.node, value.output)),
+      n->place[value.node]};
+  n->place[value.node] = (uint32_t)++n->n_terms;
+  return 0;
+}
+
+/* The terms of the tree at ROOT. */
+static gemel_status collect(gemel__nary *n, uint32_t root) {
+  int failed;
+  for (size_t k = 0; k < n->n_terms; k++) { /* of the last one */
+    n->place[n->terms[k].value.node] = 0;
+  }
+  n->dtype = dtype_of(n, root);
+  size_t bytes = gemel_dtype_size(n->dtype);
+  n->mask = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
+  n->constant = n->kind->nothing;
+  n->n_terms = n->depth = 0;
+  n->n_groups = 0;
+  n->cost = 0;
+  n->inexact = 0;
+  failed = n->kind->open(n, root, n->kind->one);
+  while (n->depth > 0 && !failed) {
+    struct gemel__nary_entry e = n->stack[--n->depth];
+    failed = (n->inner[e.value.node] ? n->kind->open(n, e.value.node, e.factor)
+                                     : n->kind->leaf(n, e.value, e.factor)) != 0;
+  }
+  sort_groups(n);
+  return failed ? no_memory(n) : GEMEL_OK;
+}
+
+/* ---- Trees ---- */
+
+static int is_member(const gemel__nary *n, uint32_t node) {
+  gemel_kind kind;
+  uint32_t op = n->from->nodes[node].op;
+  int known = 0;
+  for (int k = 0; k < GEMEL__NARY_OPS && !known; k++) {
+    known = op == n->ops[k] && op != 0;
+  }
+  if (!known) {
+    return 0;
+  }
+  kind = gemel_dtype_kind(dtype_of(n, node));
+  return (n->kind->integer ? kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED
+                           : kind == GEMEL_KIND_FLOAT) &&
+         n->kind->takes(n, node);
+}
+
+/* Finds trees: what lies inside one is used once, by a member. */
+static gemel_status find_trees(gemel__nary *n) {
+  const uint32_t *uses = gemel__edit_uses(n->edit);
+  if (uses == NULL) {
+    return no_memory(n);
+  }
+  for (size_t k = 0; k < n->from->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *in = gemel__node_inputs(n->from, (uint32_t)k, &count);
+    n->root[k] = uses[k] > 0 && is_member(n, (uint32_t)k);
+    for (uint32_t j = 0; n->root[k] && j < count; j++) {
+      n->inner[in[j].node] |= uses[in[j].node] == 1 && n->root[in[j].node];
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_value build(gemel__nary *n, uint32_t root) {
+  const gemel__node *node = gemel__node_at(n->from, root);
+  gemel_location where = {n->from->files[node->file], (int)node->line};
+  gemel_graph *to = gemel__edit_target(n->edit);
+  gemel_value *values = gemel__alloc_array(n->n_terms + 1, sizeof *values), made = {NULL, 0, 0};
+  gemel_type type = gemel__node_type(n->from, root, 0);
+  int whole = values != NULL && to != NULL;
+  if (values == NULL) {
+    no_memory(n);
+  }
+  for (size_t k = 0; k < n->n_terms && whole; k++) {
+    values[k] = gemel__edit_value(n->edit, n->terms[k].value);
+    whole = !gemel_is_null(values[k]);
+  }
+  if (whole) {
+    made = n->kind->build(n, values, to, where);
+  }
+  gemel__free(values, (n->n_terms + 1) * sizeof *values);
+  if (gemel_is_null(made) || gemel_value_type(made) == type) {
+    return made;
+  }
+  gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(n->from->context, type),
+                                     gemel_type_dims(n->from->context, type));
+  return gemel_apply_at(to, "broadcast_to", 1, &made, 1, &shape, where);
+}
+
+static gemel_status rewrite(gemel__nary *n) {
+  gemel_status status = find_trees(n);
+  for (uint32_t k = 0; k < n->from->n_nodes && status == GEMEL_OK; k++) {
+    if (!n->root[k] || n->inner[k]) {
+      continue;
+    }
+    status = collect(n, k);
+    if (status == GEMEL_OK && n->kind->cost(n) < n->cost && !n->inexact) {
+      gemel_value made = build(n, k);
+      status = n->error->status ? n->error->status
+                                : gemel__edit_replace(n->edit, (gemel__ref){k, 0}, made);
+    }
+  }
+  return status;
+}
+
+/* 1 if any node may be of a tree. */
+static int has_any(const gemel__nary *n) {
+  for (size_t k = 0; k < n->from->n_nodes; k++) {
+    if (is_member(n, (uint32_t)k)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error) {
+  const gemel_graph *from = gemel_edit_graph(edit);
+  size_t count = from->n_nodes;
+  gemel__nary n = {.kind = kind, .edit = edit, .from = from, .error = error};
+  gemel_status status = GEMEL_OK;
+  for (int k = 0; k < GEMEL__NARY_OPS && kind->ops[k] != NULL; k++) {
+    n.ops[k] = gemel__op_find(from->context, kind->ops[k]);
+  }
+  if (!has_any(&n)) {
+    return GEMEL_OK;
+  }
+  n.inner = gemel__alloc_array(count, 2);
+  n.place = gemel__alloc_array(count, sizeof *n.place);
+  n.root = n.inner + count;
+  status = n.inner != NULL && n.place != NULL ? rewrite(&n) : no_memory(&n);
+  gemel__free(n.inner, count * 2);
+  gemel__free(n.place, count * sizeof *n.place);
+  gemel__free(n.stack, n.stack_capacity * sizeof *n.stack);
+  gemel__free(n.terms, n.term_capacity * sizeof *n.terms);
+  return status;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums as linear combinations: trees of add, sub, neg and products with a constant (nary.h), whose
+ * terms get coefficients. Three passes, for they give up different things.
+ *
+ * - integer_sums: integers wrap, so any order of a sum gives the same bits, and so do 3*x for
+ *   x + x + x and nothing for x - x.
+ * - normalize_sums: floats. Coefficients and constants that are multiples of 1/16 are added up,
+ *   others stay apart; a tree with a sum that the dtype doesn't hold stays as it is. Terms that
+ *   cancel stay as x - x, through which a NaN comes out.
+ * - cancel_sums: the same without what cancels.
+ */
+#include <math.h>
+#include "passes/instances.h"
+#include "passes/nary.h"
+#include "passes/passes.h"
+
+enum { ADD, SUB, NEG, MUL };
+
+/* A float of which a million may be added in f64 without rounding: a sixteenth's multiple that
+ * isn't large. Others aren't added at all. */
+static int is_simple(const gemel__nary *n, gemel__factor x) {
+  return n->kind->integer || (fabs(x.real) <= 1 << 26 && x.real * 16 == nearbyint(x.real * 16));
+}
+
+static void add(const gemel__nary *n, gemel__factor *into, gemel__factor x) {
+  into->bits = (into->bits + x.bits) & n->mask;
+  into->real += x.real;
+}
+
+/* *FACTOR * X in the dtype of the tree at hand: 1; 0 if that isn't exact. */
+static int times_exactly(const gemel__nary *n, gemel__factor *factor, gemel__factor x) {
+  double product = factor->real * x.real;
+  if (!n->kind->integer &&
+      (!gemel__nary_holds(n, product) || (fabs(product) < 1e-280 && product != 0) ||
+       fma(factor->real, x.real, -product) != 0)) {
+    return 0;
+  }
+  factor->bits = (factor->bits * x.bits) & n->mask;
+  factor->real = product;
+  return 1;
+}
+
+static gemel__factor negated(const gemel__nary *n, gemel__factor x) {
+  return (gemel__factor){(0 - x.bits) & n->mask, -x.real, 0};
+}
+
+/* A coefficient: of floats not 0, which keeps NaN and infinities. */
+static int is_coefficient(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
+  return gemel__nary_number(n, value, number) &&
+         (n->kind->integer || (isfinite(number->real) && number->real != 0));
+}
+
+static int takes(const gemel__nary *n, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
+  gemel__factor number;
+  return n->from->nodes[node].op != n->ops[MUL] || is_coefficient(n, in[0], &number) ||
+         is_coefficient(n, in[1], &number);
+}
+
+static int open(gemel__nary *n, uint32_t node, gemel__factor factor) {
+  uint32_t op = n->from->nodes[node].op, count;
+  const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
+  gemel__factor number;
+  if (op == n->ops[MUL]) {
+    int second = is_coefficient(n, in[1], &number) || !is_coefficient(n, in[0], &number);
+    if (!times_exactly(n, &number, factor)) {
+      return gemel__nary_term_add(n, (gemel__ref){node, 0}, factor);
+    }
+    n->cost += gemel__nary_weight(n, node);
+    return gemel__nary_push(n, in[!second], number);
+  }
+  n->cost += gemel__nary_weight(n, node);
+  if (op == n->ops[NEG]) {
+    return gemel__nary_push(n, in[0], negated(n, factor));
+  }
+  /* the left one is looked at first: it lies on top */
+  return gemel__nary_push(n, in[1], op == n->ops[SUB] ? negated(n, factor) : factor) ||
+         gemel__nary_push(n, in[0], factor);
+}
+
+static int leaf(gemel__nary *n, gemel__ref value, gemel__factor factor) {
+  gemel__factor number;
+  if (gemel__nary_number(n, value, &number) && times_exactly(n, &number, factor) &&
+      is_simple(n, number)) {
+    add(n, &n->constant, number);
+    return 0;
+  }
+  return gemel__nary_term_add(n, value, factor);
+}
+
+static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__factor factor) {
+  if (!is_simple(n, term->factor) || !is_simple(n, factor)) {
+    return 0;
+  }
+  add(n, &term->factor, factor);
+  return 1;
+}
+
+/* ---- Coefficients ---- */
+
+static int is_zero(const gemel__nary *n, gemel__factor f) {
+  return n->kind->integer ? f.bits == 0 : f.real == 0;
+}
+
+static int is_one(const gemel__nary *n, gemel__factor f) {
+  return n->kind->integer ? f.bits == 1 : f.real == 1;
+}
+
+static int is_minus_one(const gemel__nary *n, gemel__factor f) {
+  return n->kind->integer ? f.bits == n->mask : f.real == -1;
+}
+
+/* 1 if a term with coefficient F is left out. */
+static int is_gone(const gemel__nary *n, gemel__factor f) {
+  return is_zero(n, f) && (n->kind->integer || n->kind->cancel);
+}
+
+/* The terms of one type: how many there are, how many of them take a product or a difference, and
+ * whether all are subtracted, so that their sum is. */
+typedef struct group {
+  uint32_t terms, more;
+  int minus;
+} group;
+
+static void count_groups(gemel__nary *n, group *groups) {
+  for (uint32_t g = 0; g < n->n_groups; g++) {
+    groups[g] = (group){0, 0, 1};
+  }
+  for (size_t k = 0; k < n->n_terms; k++) {
+    gemel__factor f = n->terms[k].factor;
+    group *g = &groups[n->terms[k].group];
+    n->inexact |= !n->kind->integer && !gemel__nary_holds(n, f.real);
+    if (!is_gone(n, f)) {
+      g->terms++;
+      g->more += !is_one(n, f) && !is_minus_one(n, f);
+      g->minus &= is_minus_one(n, f);
+    }
+  }
+}
+
+static double cost(gemel__nary *n) {
+  group groups[GEMEL__NARY_GROUPS];
+  gemel__extent all = {-1, {0}}, alone = all;
+  int constant = !is_zero(n, n->constant), minus = 1;
+  double sum = 0;
+  n->inexact |= !n->kind->integer && !gemel__nary_holds(n, n->constant.real);
+  count_groups(n, groups);
+  for (uint32_t k = 0; k < n->n_groups; k++) {
+    const group *g = &groups[n->order[k]];
+    int first = all.rank < 0;
+    if (g->terms == 0) {
+      continue;
+    }
+    all = gemel__nary_join(n, all, n->order[k]);
+    sum += (g->terms - 1 + g->more) * gemel__nary_elements(gemel__nary_join(n, alone, n->order[k]));
+    sum += first ? constant * gemel__nary_elements(all) : gemel__nary_elements(all);
+    minus &= g->minus;
+  }
+  return sum + (minus && !constant) * gemel__nary_elements(all);
+}
+
+/* ---- Building ---- */
+
+typedef struct builder {
+  gemel__nary *n;
+  const gemel_value *values;
+  gemel_graph *to;
+  gemel_location where;
+} builder;
+
+/* A sum in the making, or what it is to be subtracted from. */
+typedef struct partial {
+  gemel_value value; /* null: nothing yet */
+  int minus;
+} partial;
+
+static gemel_value apply(const builder *b, const char *op, gemel_value x, gemel_value y) {
+  return gemel__nary_apply(b->to, op, x, y, b->where);
+}
+
+static partial plus(const builder *b, partial a, partial x) {
+  if (gemel_is_null(a.value)) {
+    return x;
+  }
+  if (a.minus == x.minus) {
+    return (partial){apply(b, "add", a.value, x.value), a.minus};
+  }
+  return (partial){a.minus ? apply(b, "sub", x.value, a.value) : apply(b, "sub", a.value, x.value),
+                   0};
+}
+
+static partial term(const builder *b, size_t k) {
+  gemel__factor f = b->n->terms[k].factor;
+  gemel_value x = b->values[k];
+  if (is_zero(b->n, f)) {
+    x = apply(b, "sub", x, x);
+  } else if (!is_one(b->n, f) && !is_minus_one(b->n, f)) {
+    x = apply(b, "mul", x, gemel__nary_constant(b->n, b->to, f, b->where));
+  }
+  return (partial){x, is_minus_one(b->n, f)};
+}
+
+/* The terms of group G; what is subtracted comes last. */
+static partial sum_group(const builder *b, uint32_t g) {
+  partial sum = {{NULL, 0, 0}, 0};
+  for (int minus = 0; minus < 2; minus++) {
+    for (size_t k = 0; k < b->n->n_terms; k++) {
+      const gemel__nary_term *t = &b->n->terms[k];
+      if (t->group == g && !is_gone(b->n, t->factor) && is_minus_one(b->n, t->factor) == minus) {
+        sum = plus(b, sum, term(b, k));
+      }
+    }
+  }
+  return sum;
+}
+
+static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph *to,
+                         gemel_location where) {
+  const gemel_value none = {NULL, 0, 0};
+  builder b = {n, values, to, where};
+  partial sum = {none, 0}, constant = {none, 0};
+  int pending = !is_zero(n, n->constant);
+  for (uint32_t k = 0; k < n->n_groups; k++) {
+    partial terms = sum_group(&b, n->order[k]);
+    sum = gemel_is_null(terms.value) ? sum : plus(&b, sum, terms);
+    if (pending && !gemel_is_null(sum.value)) { /* with the smallest */
+      constant.value = gemel__nary_constant(n, to, n->constant, where);
+      sum = plus(&b, sum, constant);
+      pending = 0;
+    }
+  }
+  if (gemel_is_null(sum.value)) {
+    return gemel__nary_constant(n, to, n->constant, where);
+  }
+  return sum.minus ? apply(&b, "neg", sum.value, none) : sum.value;
+}
+
+/* ---- The passes ---- */
+
+#define SUMS(is_integer, cancels)                                                                  \
+  {                                                                                                \
+    {"add", "sub", "neg", "mul"}, is_integer, cancels, {1, 1, 0}, {0, 0, 0}, takes, open, leaf,    \
+        merge, cost, build                                                                         \
+  }
+
+gemel_status gemel__pass_integer_sums(gemel_edit *edit, const void *data, gemel_error *error) {
+  static const gemel__nary_kind kind = SUMS(1, 1);
+  (void)data;
+  return gemel__nary_run(&kind, edit, error);
+}
+
+gemel_status gemel__pass_normalize_sums(gemel_edit *edit, const void *data, gemel_error *error) {
+  static const gemel__nary_kind kind = SUMS(0, 0);
+  (void)data;
+  return gemel__nary_run(&kind, edit, error);
+}
+
+gemel_status gemel__pass_cancel_sums(gemel_edit *edit, const void *data, gemel_error *error) {
+  static const gemel__nary_kind kind = SUMS(0, 1);
+  (void)data;
+  return gemel__nary_run(&kind, edit, error);
+}
+
+/* ---- Instances ---- */
+
+static gemel_value two(const gemel__drawing *d, const char *op, gemel_value x, gemel_value y) {
+  return gemel__draw_apply(d, op, x, y);
+}
+
+static gemel__drawing drawing(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                              int integer, gemel_value in[3]) {
+  gemel__drawing d = {graph, random, state, GEMEL_F64};
+  gemel__draw_dtype(&d, integer);
+  gemel__draw_inputs(&d, in);
+  return d;
+}
+
+/* x and up to eleven more, plus and minus, some of them times a number; and one of them again. */
+gemel_status gemel__generate_integer_sums(gemel_graph *graph, uint64_t (*random)(void *state),
+                                          void *state, const void *data) {
+  gemel_value in[3], sum;
+  gemel__drawing d = drawing(graph, random, state, 1, in);
+  (void)data;
+  sum = in[0];
+  for (uint64_t k = gemel__draw_below(&d, 11) + 1; k > 0; k--) {
+    gemel_value term = in[gemel__draw_below(&d, 3)];
+    if (gemel__draw_below(&d, 4) == 0) {
+      term = two(&d, "mul", in[gemel__draw_below(&d, 2)], in[2]);
+    }
+    sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, term);
+  }
+  return gemel_output(two(&d, "sub", sum, in[0]), "z");
+}
+
+/* 3 * x - x + y + c ± (x, y or c) - c. */
+gemel_status gemel__generate_normalize_sums(gemel_graph *graph, uint64_t (*random)(void *state),
+                                            void *state, const void *data) {
+  gemel_value in[3], sum;
+  gemel__drawing d = drawing(graph, random, state, 0, in);
+  (void)data;
+  sum = two(&d, "sub", two(&d, "mul", in[0], gemel__draw_number(&d, 3)), in[0]);
+  sum = two(&d, "add", two(&d, "add", sum, in[1]), in[2]);
+  sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, in[gemel__draw_below(&d, 3)]);
+  return gemel_output(two(&d, "sub", sum, in[2]), "z");
+}
+
+/* x + y ± c - x, or without c. */
+gemel_status gemel__generate_cancel_sums(gemel_graph *graph, uint64_t (*random)(void *state),
+                                         void *state, const void *data) {
+  gemel_value in[3], sum;
+  gemel__drawing d = drawing(graph, random, state, 0, in);
+  (void)data;
+  sum = two(&d, "add", in[0], in[1]);
+  if (gemel__draw_below(&d, 2)) {
+    sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, in[2]);
+  }
+  return gemel_output(two(&d, "sub", sum, in[0]), "z");
+}
