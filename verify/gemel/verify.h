@@ -178,7 +178,8 @@ typedef void (*gemel_mutant_sink)(void *user, const gemel_mutant *mutant);
 typedef struct gemel_mutate_options {
   size_t size;
   uint64_t seed;
-  size_t instances;       /* with which a mutant is verified; 0: 24 */
+  size_t instances;       /* with which a mutant is verified; 0: 24. One of a rule that passes is
+                             verified again, with 96 */
   gemel_mutant_sink sink; /* called for each mutant, on the calling thread */
   void *user;
 } gemel_mutate_options;
