@@ -42,6 +42,7 @@ verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-mutate
+verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor
 verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered

@@ -401,6 +401,55 @@ static void large_sizes(const void *data) {
   }
 }
 
+static gemel_graph *of_input(gemel_context *context, const char *dtype, const char *expression) {
+  char text[400];
+  gemel_error error;
+  gemel_graph *graph;
+  snprintf(text, sizeof text, "graph f(x: %s[N]) {\n  return r = %s\n}\n", dtype, expression);
+  graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return graph;
+}
+
+/* A constant that an optimiser computed is a rounded number; one that is further off is wrong. */
+static void rounded_constants(const void *data) {
+  static const struct {
+    const char *dtype, *a, *b, *verdict;
+  } cases[] = {
+      {"f32", "x / sqrt(8:f32)", "x / 2.828427:f32", "passed"},
+      {"f32", "x / sqrt(8:f32)", "x / 2.82843:f32", "refuted"},
+      {"f32", "x / 2.828427:f32", "x / sqrt(8:f32)", "passed"},
+      {"f64", "x + 2:f64 * log(6.283185307:f64)", "x + 3.6757541327615266:f64", "passed"},
+      {"f64", "x + 2:f64 * log(6.283185307:f64)", "x + 3.6757578085156593:f64", "refuted"},
+      {"f64", "x + 2:f64 * log(6.283185307:f64)", "x - 3.6757541327615266:f64", "refuted"},
+      {"f64", "x - log(3:f64)", "x + -1.0986122886681098:f64", "passed"},
+      {"f64", "x - log(3:f64)", "x + -1.0986133872803985:f64", "refuted"},
+      {"f64", "x * 0.1:f64 * 0.3:f64", "x * 0.03:f64", "passed"},
+      {"f64", "x * 0.1:f64 * 0.3:f64", "x * 0.03000003:f64", "refuted"},
+      {"f64", "x * 0.1:f64", "x * 0.10000000000000002:f64", "refuted"},
+      {"f64", "x * 2:f64 * 3:f64", "x * 6.000000000000001:f64", "refuted"},
+      {"f64", "x * (1:f64 / 3:f64)", "x * 0.3333333333333333:f64", "passed"},
+      {"f64", "x / 3:f64", "x * 0.3333333333333333:f64", "passed"},
+      {"f64", "x / 3:f64", "x * 0.3333336666666667:f64", "refuted"},
+  };
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = of_input(context, cases[k].dtype, cases[k].a);
+    gemel_graph *b = of_input(context, cases[k].dtype, cases[k].b);
+    gemel_pair_result result = {0};
+    heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+    ct_context("%s and %s: %s", cases[k].a, cases[k].b, h.detail);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k].verdict);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
 /* Integers that hang on how floats were rounded aren't exact: right code isn't refuted for them. */
 static void rounded_decisions(const void *data) {
   static const char *const all[] = {
@@ -470,6 +519,7 @@ static const ct_test ieee_tests[] = {CT_TEST("large_sizes", large_sizes, NULL),
                                      CT_TEST("names_and_types", names_and_types, NULL),
                                      CT_TEST("parting", parting_is_named, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),
+                                     CT_TEST("rounded_constants", rounded_constants, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),
                                      CT_TEST("zeros", zeros_say_nothing, NULL)};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
- * Tier real decides with the models, and there the two must also be defined at the same points.
+ * Tier real decides with the models, and there the two must also be defined at the same points;
+ * constants that one of them folded are taken for what they round (constants.c).
  * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
  * what tells the two apart in IEEE terms (needs.c).
  */
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "align.h"
+#include "constants.h"
 #include "domains/ordered.h"
 #include "needs.h"
 #include "contrast.h"
@@ -23,6 +25,8 @@ struct equality {
   gemel__run *run;
   const gemel_graph *a, *b;           /* scaled, if SCALED says so */
   const gemel_graph *full_a, *full_b; /* as they came */
+  const gemel_graph *real_a, *real_b; /* for tier real: constants may be what they round */
+  size_t unrounded;                   /* so many are */
   char scaled[200];                   /* which sizes; "" if none */
   const char *name;
   unsigned allow;
@@ -179,7 +183,7 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
     gemel__answer answer;
     uint64_t seed;
     gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, k, &random);
-    status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+    status = gemel__pair_draw(&pair, q->real_a, q->real_b, &random, error);
     if (status != GEMEL_OK) {
       break;
     }
@@ -202,6 +206,12 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
       size_t used = strlen(detail);
       snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s", used > 0 ? "; " : "",
                q->scaled);
+    }
+    if (q->unrounded > 0) {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used,
+               "%s%zu constants taken for the real numbers that they round", used > 0 ? "; " : "",
+               q->unrounded);
     }
     record.detail = useful > 0 ? detail : "no result was defined and non-zero at any point";
     note(q, record.verdict);
@@ -485,15 +495,15 @@ static gemel_status all_tiers(struct equality *q, gemel_error *error) {
   return status;
 }
 
-/* Do the scaled graphs agree over the reals at a few points? If not, sizes may play a role as
- * numbers, and the graphs are taken as they came. */
-static int scaled_agree(struct equality *q, const gemel_graph *a, const gemel_graph *b) {
+/* Do the graphs agree over the reals at a few points, of which some have elements? If not once they
+ * are scaled, sizes may play a role as numbers, and the graphs are taken as they came. */
+static int agree(struct equality *q, const gemel_graph *a, const gemel_graph *b) {
   enum { POINTS = 6 };
   gemel__random random;
-  size_t k;
-  int agree = 1;
+  size_t k, i, useful = 0;
+  int same = 1;
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX, &random);
-  for (k = 0; k < POINTS && agree; k++) {
+  for (k = 0; k < POINTS && same; k++) {
     gemel__pair pair;
     gemel_tensor **values;
     gemel__trial trial = {NULL, &random, &pair.b};
@@ -502,32 +512,87 @@ static int scaled_agree(struct equality *q, const gemel_graph *a, const gemel_gr
     if (gemel__pair_draw(&pair, a, b, &random, NULL) != GEMEL_OK) {
       return 0;
     }
-    agree = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL) == GEMEL_OK;
-    if (agree) {
+    same = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL) == GEMEL_OK;
+    if (same) {
       gemel_status status = gemel__check_pair(&pair.a, values, &trial, &outcome, NULL);
-      agree = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
+      same = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }
+    for (i = 0; i < pair.a.n_leaves && pair.a.leaves[i].count > 0; i++) {
+    }
+    useful += i == pair.a.n_leaves;
     gemel__pair_clear(&pair);
   }
-  return agree;
+  return same && useful > 0;
 }
 
-static gemel_status ask_scaled(struct equality *q, gemel_error *error) {
+/* What one question needs of graphs of its own. */
+struct versions {
+  gemel_graph *unrounded, *a, *b, *real_a, *real_b;
+};
+
+/* Where the graphs don't agree, but do once the constants of one are taken for what they round: so
+ * much for tier real. Shipped code has the constants as they are. */
+static void unround(struct equality *q, struct versions *v) {
+  int side;
+  if (agree(q, q->a, q->b)) {
+    return;
+  }
+  for (side = 1; side >= 0; side--) {
+    const gemel_graph *graph = side == 1 ? q->b : q->a, *by = side == 1 ? q->a : q->b;
+    gemel_error error;
+    size_t count = 0;
+    v->unrounded = gemel__constants_unrounded(graph, by, &count, &error);
+    if (v->unrounded != NULL &&
+        agree(q, side == 1 ? by : v->unrounded, side == 1 ? v->unrounded : by)) {
+      *(side == 1 ? &q->real_b : &q->real_a) = v->unrounded;
+      q->unrounded = count;
+      return;
+    }
+    gemel_graph_unref(v->unrounded);
+    v->unrounded = NULL;
+  }
+}
+
+/* Large sizes become small ones, in all graphs or in none. */
+static void scale(struct equality *q, struct versions *v) {
   gemel__scaling scaling;
-  gemel_graph *a = NULL, *b = NULL;
-  gemel_status status;
   gemel__scaling_find(q->a, &scaling);
-  if (scaling.n > 0 && (a = gemel__graph_scaled(q->a, &scaling, NULL)) != NULL &&
-      (b = gemel__graph_scaled(q->b, &scaling, NULL)) != NULL &&
-      gemel__pair_check(a, b, NULL) == GEMEL_OK && scaled_agree(q, a, b)) {
-    q->a = a;
-    q->b = b;
+  if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, NULL)) != NULL &&
+      (v->b = gemel__graph_scaled(q->b, &scaling, NULL)) != NULL &&
+      (v->real_a = gemel__graph_scaled(q->real_a, &scaling, NULL)) != NULL &&
+      (v->real_b = gemel__graph_scaled(q->real_b, &scaling, NULL)) != NULL &&
+      gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
+      gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK && agree(q, v->real_a, v->real_b)) {
+    q->a = v->a;
+    q->b = v->b;
+    q->real_a = v->real_a;
+    q->real_b = v->real_b;
     gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
   }
+}
+
+static gemel_status ask_versions(struct equality *q, gemel_error *error) {
+  struct versions v = {NULL, NULL, NULL, NULL, NULL};
+  gemel_status status;
+  scale(q, &v);
+  if (q->scaled[0] == '\0') {
+    unround(q, &v);
+  }
+  if (q->scaled[0] == '\0' && q->unrounded > 0) {
+    gemel_graph_unref(v.a);
+    gemel_graph_unref(v.b);
+    gemel_graph_unref(v.real_a);
+    gemel_graph_unref(v.real_b);
+    v.a = v.b = v.real_a = v.real_b = NULL;
+    scale(q, &v);
+  }
   status = all_tiers(q, error);
-  gemel_graph_unref(a);
-  gemel_graph_unref(b);
+  gemel_graph_unref(v.unrounded);
+  gemel_graph_unref(v.a);
+  gemel_graph_unref(v.b);
+  gemel_graph_unref(v.real_a);
+  gemel_graph_unref(v.real_b);
   return status;
 }
 
@@ -536,7 +601,16 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
                                gemel_pair_result *result, gemel_error *error) {
   gemel__run run;
   gemel_pair_result mine;
-  struct equality q = {&run, a, b, a, b, "", name != NULL ? name : "pair", allow, &mine};
+  struct equality q = {.run = &run,
+                       .a = a,
+                       .b = b,
+                       .full_a = a,
+                       .full_b = b,
+                       .real_a = a,
+                       .real_b = b,
+                       .name = name != NULL ? name : "pair",
+                       .allow = allow,
+                       .result = &mine};
   gemel_status status = gemel__pair_check(a, b, error);
   memset(&mine, 0, sizeof mine);
   mine.size = sizeof mine;
@@ -544,7 +618,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     return status;
   }
   gemel__run_init(&run, gemel_graph_context(a), options);
-  status = ask_scaled(&q, error);
+  status = ask_versions(&q, error);
   if (status == GEMEL_OK && result != NULL) {
     *result = mine;
   }
