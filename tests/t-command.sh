@@ -202,7 +202,7 @@ gives opt/mode 0 '= mul(n4, n0)$' opt --mode none opt.gmt
 gives opt/none 0 '= log(n1)$' opt -f none opt.gmt
 gives opt/words 0 'log1p(x)' opt -f afn,nsz opt.gmt
 gives opt/include 0 '= mul(' opt -i neg_neg opt.gmt
-gives opt/exclude 0 '= mul(' opt -x 'mul_*' opt.gmt
+gives opt/exclude 0 '= mul(' opt -x 'mul_*,passes' opt.gmt
 gives opt/phase 0 '= log1p(x)$' opt -x canonicalize opt.gmt
 gives opt/rules 0 '= sub(y, y)$' opt --rules own.rules opt.gmt
 gives opt/all 0 '= 0:f32$' opt --rules own.rules --fastmath all opt.gmt
