@@ -1,8 +1,9 @@
 #!/bin/sh
-# doc/adding.md: its patches add a scalar and a tensor operation. They are applied to a copy of the
-# sources, which is built out of tree (without optimisation and without libraries for products: about
-# half a minute on two cores), and the harness must find evidence for both operations in every tier.
-# Then each twin is made wrong, and the harness must refute it. Each check is one line of output and
+# doc/adding.md: its patches add a scalar and a tensor operation, a rewrite rule and a pass. They are
+# applied to a copy of the sources, which is built out of tree (without optimisation and without
+# libraries for products: about half a minute on two cores), and the harness must find evidence for
+# all four in every tier. Then each twin, the rule and the pass are made wrong, and the harness must
+# refute them. Each check is one line of output and
 # one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
 # SPDX-License-Identifier: MIT
 set -u
@@ -67,6 +68,10 @@ check scalar/shown "doc/adding.md shows another patch" shown scalar
 check tensor/shown "doc/adding.md shows another patch" shown tensor
 check scalar/files "it takes more than two files" test "$(files_of scalar)" = 2
 check tensor/files "it takes more than three files" test "$(files_of tensor)" = 3
+check rule/shown "doc/adding.md shows another patch" shown rule
+check pass/shown "doc/adding.md shows another patch" shown pass
+check rule/files "it takes more than a file" test "$(files_of rule)" = 1
+check pass/files "it takes more than three files" test "$(files_of pass)" = 3
 
 # ---- A copy of the sources, patched and built ----
 
@@ -79,7 +84,7 @@ chmod -R u+w "$copy"
 # What a build inside the source folder leaves there would be taken for built already.
 find "$copy" \( -name '*.[oa]' -o -name '*.P[oa]' \) -exec rm -f {} +
 rm -f "$copy/config.status" "$copy/config.h" "$copy/Makefile" "$copy/gemel"
-for name in scalar tensor; do
+for name in scalar tensor rule pass; do
   if ! (cd "$copy" && patch -p1 -s <"$source/doc/adding/$name.patch") >"$scratch/log" 2>&1; then
     wrong "$name/applies" "the patch does not apply" "$scratch/log"
     finish
@@ -99,10 +104,12 @@ if ! "$copy/configure" --without-dnnl --without-blas CC="$(from_makefile CC)" CF
 fi
 good builds
 
-# ---- The harness on both operations ----
+# ---- The harness on them ----
 
 # tier NAME TIER VERDICT: the operation's own record of that tier says so.
-tier() { grep -q "\"kind\": \"operation\", \"name\": \"$1\", \"tier\": \"$2\", \"verdict\": \"$3\"" "$scratch/json"; }
+tier() { # NAME TIER VERDICT [KIND]
+  grep -q "\"kind\": \"${4:-operation}\", \"name\": \"$1\", \"tier\": \"$2\", \"verdict\": \"$3\"" "$scratch/json"
+}
 verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is INTEGER
   "$tree/gemel" verify --ops "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
     wrong "$1/verify" "exit status $?" "$scratch/out"
@@ -117,6 +124,23 @@ verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is IN
 }
 verify softplus "not applicable"
 verify cumsum passed
+verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
+  "$tree/gemel" verify --rules "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
+    wrong "$1/verify" "exit status $?" "$scratch/out"
+    return
+  }
+  good "$1/verify"
+  for wanted in real integer float gradient special; do
+    check "$1/$wanted" "not passed" tier "$1" "$wanted" passed "$2"
+  done
+}
+verify_rewrite sum_of_bounds rule
+verify_rewrite repeated_maxima pass
+# The pass fires, and only where an operand comes again.
+printf 'graph g(x: f32, y: f32) { return r = maximum(maximum(maximum(x, y), exp(y)), x), s = maximum(y, exp(x)) }' >"$scratch/max.gmt"
+"$tree/gemel" opt --include repeated_maxima -o "$scratch/max.out.gmt" "$scratch/max.gmt" >"$scratch/out" 2>&1
+check repeated_maxima/fires "not three of four are left" \
+  test "$(grep -c 'maximum(' "$scratch/max.out.gmt")" = 3
 
 # ---- A wrong twin is refuted ----
 
@@ -128,15 +152,19 @@ plant() {
     at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
     { print }' "$copy/$1" >"$scratch/planted" && cat "$scratch/planted" >"$copy/$1"
 }
-refuted() { # NAME
-  "$tree/gemel" verify --ops "$1" >"$scratch/out" 2>&1
+refuted() { # NAME [OPTION]
+  "$tree/gemel" verify "${2:---ops}" "$1" >"$scratch/out" 2>&1
   [ $? = 1 ] && grep -q "^refuted: $1, tier " "$scratch/out"
 }
 if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, ADD, LOG)' &&
   plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
+  plant lib/rules/elementwise.rules 'minimum(x, y) + maximum(x, y) => x + y' 'minimum(x, y) + maximum(x, y) => x - y' &&
+  plant lib/passes/maxima.c 'for (size_t j = 1; j < m->n; j++)' 'for (size_t j = 2; j < m->n; j++)' &&
   make_gemel; then
   check softplus/wrong-twin "a wrong twin passes" refuted softplus
   check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
+  check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules
+  check repeated_maxima/wrong "a wrong pass passes" refuted repeated_maxima --rules
 else
   wrong wrong-twins "could not be planted" "$scratch/log"
 fi
