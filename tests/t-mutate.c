@@ -282,7 +282,10 @@ static const struct row_outcome row_outcomes[] = {
     {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL_FATE_KILLED},
     {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL_FATE_KILLED},
     {"derivative-part", "tanh", "derivative by input 0: sqr(r) has abs instead", "g * (1 - abs(r))",
-     GEMEL_FATE_KILLED}};
+     GEMEL_FATE_KILLED},
+    /* the same numbers wherever it has one; at 0 it has none */
+    {"derivative-undefined", "abs", "derivative by input 0: g * sign(x) has div instead",
+     "div(g, sign(x))", GEMEL_FATE_KILLED}};
 
 struct row_heard {
   const struct row_outcome *wanted;

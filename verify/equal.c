@@ -89,7 +89,7 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
 
 static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t seed,
                         gemel__answer *answer, gemel_error *error) {
-  gemel__question how = {.compare_domain = 1,
+  gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                          .points = q->run->options.instances,
                          .trials = 4,
                          .bisections = 8,

@@ -109,6 +109,8 @@ gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__inst
 
 /* ---- Leaves ---- */
 
+/* Directions are never 0: what is 0 in one is a constant to a dual number, which has a derivative
+ * where the formula, 0 times infinity, has none. */
 static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   size_t k, at;
   gemel__instance *l = &v->leaves;
@@ -123,10 +125,13 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   }
   l->n_leaves = v->n_x + v->n_u + v->n_t;
   memcpy(l->leaves, v->reverse.leaves, v->reverse.n_leaves * sizeof *l->leaves);
+  for (k = v->n_x; k < v->n_x + v->n_u; k++) {
+    l->leaves[k].domain = GEMEL_NONZERO;
+  }
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
     if (is_float(v->instance->leaves[k].dtype)) {
       l->leaves[at] = v->instance->leaves[k];
-      l->leaves[at++].domain = GEMEL_ANY;
+      l->leaves[at++].domain = GEMEL_NONZERO;
     }
   }
   return GEMEL_OK;
@@ -303,6 +308,7 @@ gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t se
     q.right = &right;
     q.n_outputs = 1 + v.n_u;
     q.zeros_count = 1;
+    q.compare_domain = GEMEL__LEFT_DEFINED;
     q.keep_sites = 1;
     q.points = points;
     q.trials = trials;

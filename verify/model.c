@@ -150,6 +150,20 @@ static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
          memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
+/* Of two elements that aren't both defined: 1 agree, 0 differ, −1 nothing to compare. */
+static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
+  int known = (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
+              (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
+  switch (how) {
+  case GEMEL__SAME_DOMAIN:
+    return known ? x == y : -1;
+  case GEMEL__LEFT_DEFINED:
+    return known && y == GEMEL__DEFINED ? x == y : -1;
+  default:
+    return -1;
+  }
+}
+
 /* One element in O: 1 agree, 0 differ, −1 nothing to compare. */
 static int compare_exact(gemel__models *s, const void *a, const void *b) {
   gemel__domain *d = &s->o->domain;
@@ -160,11 +174,7 @@ static int compare_exact(gemel__models *s, const void *a, const void *b) {
     return gemel__ordered_overlap(d, a, b) ? 1 : 0;
   }
   s->o_undefined++;
-  if (s->q->compare_domain && (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
-      (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED)) {
-    return x == y;
-  }
-  return -1;
+  return compare_domains(s->q->compare_domain, x, y);
 }
 
 static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {

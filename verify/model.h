@@ -20,14 +20,21 @@ struct gemel__side {
   const void *data;
 };
 
+/* What points where a side is undefined say of two functions. */
+typedef enum gemel__domains {
+  GEMEL__DOMAINS_FREE, /* nothing */
+  GEMEL__SAME_DOMAIN,  /* the other side must be undefined there too */
+  GEMEL__LEFT_DEFINED  /* the left side must be defined where the right one is */
+} gemel__domains;
+
 typedef struct gemel__question {
   const gemel__instance *leaves; /* whose leaves both sides are functions of */
   const gemel__side *left, *right;
   size_t n_outputs;
   const double *constants; /* that the sides' graphs hold */
   size_t n_constants;
-  int zeros_count;    /* 1: results that are zero everywhere are evidence (a derivative may be) */
-  int compare_domain; /* 1: where one side is undefined the other must be too */
+  int zeros_count; /* 1: results that are zero everywhere are evidence (a derivative may be) */
+  gemel__domains compare_domain;
   int keep_sites;  /* 1: sites that went one way are for the caller to judge, who has more points */
   unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;

@@ -197,7 +197,7 @@ static int report_types(struct gemel__proof *p) {
 
 static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *answer,
                         gemel_error *error) {
-  gemel__question how = {.compare_domain = 1,
+  gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                          .zeros_count = 1,
                          .points = 12,
                          .trials = 2,
