@@ -117,7 +117,7 @@ gives help 0 '^usage: gemel COMMAND' --help
 run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
-harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e mutate)
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e mutate -e fuzz)
 page=$source/doc/gemel.1
 for command in $commands; do
   gives "help/$command" 0 "^usage: gemel $command " "$command" --help
@@ -236,7 +236,7 @@ refuses usage/many 'one argument too many' info more
 for command in $commands; do
   refuses "usage/$command/option" '--frobnicate' "$command" --frobnicate
   refuses "usage/$command/letter" '-Z' "$command" -Z
-  case $command in info | mutate | verify) ;; *) refuses "usage/$command/few" 'too few arguments' "$command" ;; esac
+  case $command in fuzz | info | mutate | verify) ;; *) refuses "usage/$command/few" 'too few arguments' "$command" ;; esac
 done
 refuses usage/missing-value '--in needs a value' run f.gmt --in
 refuses usage/useless-value '--plain takes no value' run f.gmt --plain=1
@@ -435,6 +435,20 @@ if [ "$harness" = 3 ]; then
   refuses mutate/none 'nothing*' mutate --rules 'nothing*' --json new.json
   refuses mutate/no-file 'No such file' mutate --rules nothing.rules
   refuses mutate/zero "'0'" mutate --instances 0
+  # random graphs, and one in a file, with a rule that goes in circles
+  printf 'rule around in stabilize:\n    sigmoid(x) => sqr(sigmoid(-x))\n' >around.rules
+  gives fuzz 0 '^gemel fuzz: .* findings: fails 0, unsettled 0, order 0, differs 0 (seed 1, ' fuzz --graphs 50 --evaluate 25
+  mkdir found
+  gives fuzz/finds 1 '^Again: gemel fuzz --rules around.rules found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
+  again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | head -1)
+  gives fuzz/again 1 '^fails: rules go in circles .*around' $again
+  gives fuzz/number 1 '^Again: gemel fuzz --rules around.rules --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
+  again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | tail -1)
+  gives fuzz/number-again 1 ' findings: fails 1, ' $again
+  gives fuzz/file 0 '^gemel fuzz: 1 graphs' fuzz f.gmt
+  refuses fuzz/folder 'No such file' fuzz --graphs 60 --rules around.rules --replay-dir nowhere
+  refuses fuzz/zero "'0'" fuzz --graphs 0
+  refuses fuzz/no-file 'No such file' fuzz nothing.gmt
   refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
   refuses equal/names 'loss' equal f.gmt renamed.gmt
   refuses equal/words "'fast'" equal f.gmt f.gmt --allow nsz,fast

@@ -148,6 +148,11 @@ static gemel_certify_counts certified;
 #define VALID_gemel_certify_counts_p &certified
 #define VALID_const_gemel_mutant_p &mutant
 #define VALID_const_gemel_mutate_options_p &mutate
+static gemel_fuzz_options fuzz = {.size = sizeof fuzz, .graphs = 3};
+static gemel_fuzz_summary fuzzed = {.size = sizeof fuzzed};
+#define VALID_const_gemel_fuzz_options_p &fuzz
+#define VALID_gemel_fuzz_kind GEMEL_FUZZ_FAILS
+#define VALID_gemel_fuzz_summary_p &fuzzed
 #define VALID_gemel_mutate_summary_p &mutated
 #define VALID_const_gemel_record_p &record
 #define VALID_const_gemel_verify_options_p &verify

@@ -91,6 +91,13 @@ static const rewritten cases[] = {
     /* what a rule makes is rewritten too */
     {R("a") "sqr(x) => x * x " R("b") "x * x => abs(x) " R("c") "abs(abs(x)) => abs(x)",
      "(x: f32) { r = sqr(sqr(x)) return r }", "(x: f32) { r = abs(x) return r }"},
+    /* all rules take part in the last phase, until there is nothing left to do: here the second
+     * use of the tanh goes only after the first has been looked at */
+    {R("a") "-(-x) => x rule b in specialize: sqr(x) => -(-abs(x))",
+     "(x: f32) { r = sqr(x) return r }", "(x: f32) { r = abs(x) return r }"},
+    {R("a") "-(tanh(x) as y) => tanh(-x) where single_use(y) " R("b") "y * 0 => 0",
+     "(x: f32) { t = tanh(x) r = -t s = t * 0 return r, s }",
+     "(x: f32) { r = tanh(-x) return r, s = 0:f32 }"},
     /* a broadcast repairs the shape */
     {R("a") "x * 0 => 0", "(x: f32[N, 2], y: f32[2]) { r = y + x * 0 return r }",
      "(x: f32[N, 2], y: f32[2]) { r = y + broadcast_to(0:f32, shape = [N, 2]) return r }"},

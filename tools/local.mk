@@ -21,6 +21,7 @@ gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
 gemel_SOURCES += %reldir%/equal.c
+gemel_SOURCES += %reldir%/fuzz.c
 gemel_SOURCES += %reldir%/mutate.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h

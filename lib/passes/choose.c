@@ -176,13 +176,19 @@ static gemel_status check_sets(const struct choosing *c) {
   return GEMEL_OK;
 }
 
+gemel_phase gemel__last_phase(gemel_mode mode) {
+  return mode == GEMEL_MODE_FAST_COMPILE ? GEMEL_PHASE_STABILIZE : GEMEL_PHASE_SPECIALIZE;
+}
+
 static gemel_status select_rules(const struct choosing *c, gemel_phase phase,
                                  gemel__selection *selection) {
   gemel_status status = gemel__selection_start(selection, c->context, c->error);
+  int last = phase == gemel__last_phase(c->options->mode);
   for (size_t s = 0; s < n_sets(c) && status == GEMEL_OK; s++) {
     for (size_t k = 0; k < gemel_rules_count(set_at(c, s)) && status == GEMEL_OK; k++) {
       const gemel_rule *rule = gemel_rules_at(set_at(c, s), k);
-      if (rule->info.phase == phase && chosen(c->options, &rule->info)) {
+      int in_time = last ? rule->info.phase <= phase : rule->info.phase == phase;
+      if (in_time && chosen(c->options, &rule->info)) {
         status = gemel__selection_add(selection, rule, c->error);
       }
     }

@@ -7,6 +7,10 @@
 
 #include "passes/select.h"
 
+/* The last phase that there is in MODE. All rules that are chosen take part in it, so that what it
+ * leaves alone is left alone for good. */
+gemel_phase gemel__last_phase(gemel_mode mode);
+
 /* The rules that some options choose, by phase, ready to be used by one rewriting at a time. */
 typedef struct gemel__choice {
   struct gemel__choice *next;

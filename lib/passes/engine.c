@@ -25,7 +25,8 @@
  * - A rule that makes more operations than it replaces is declined, and counted, once such rules
  *   have made GROWTH nodes for each of the old graph; but not where it has stalled, so that a loop
  *   is told as one.
- * - Use counts, for `single_use`, are those of the old graph: a node of the new one is used as
+ * - Use counts, for `single_use`, are those of the old graph (the last phase is repeated until it
+ *   does nothing, so they are right in the end): a node of the new one is used as
  * often as all that it stands for.
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
  * - The order of everything depends on the old graph and the names of rules alone.
@@ -91,7 +92,8 @@ struct engine {
   gemel_error *error;
   gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
   gemel__ref *multi;
-  size_t n_multi, multi_capacity;
+  unsigned char *wanted; /* 1: something reads this output; as MULTI */
+  size_t n_multi, multi_capacity, wanted_capacity;
   uint32_t *old_uses;
   unsigned char *live;
   struct fate *fates; /* by new node, as are uses */
@@ -687,26 +689,20 @@ static gemel_status keep_single(struct engine *e, uint32_t old, gemel__ref value
   return GEMEL_OK;
 }
 
-/* A node of several outputs: each is settled by itself. */
+/* A node of several outputs: each that is read is settled by itself. */
 static gemel_status keep_several(struct engine *e, uint32_t old, gemel__ref value,
                                  gemel_location where) {
   uint32_t n = gemel__node_at(e->to, value.node)->n_outputs;
-  size_t first = e->n_multi;
-  if (gemel__grow(&e->multi, &e->multi_capacity, first + n, sizeof *e->multi)) {
-    return no_memory(e);
-  }
-  e->n_multi += n;
+  size_t first = e->map[old].node;
   e->uses[value.node] += e->old_uses[old];
   for (uint32_t k = 0; k < n; k++) {
     gemel__ref one = {value.node, k};
-    gemel_status status = resolve(e, &one, where);
+    gemel_status status = e->wanted[first + k] ? resolve(e, &one, where) : GEMEL_OK;
     if (status != GEMEL_OK) {
       return status;
     }
     e->multi[first + k] = one;
   }
-  e->map[old].node = (uint32_t)first;
-  e->map[old].output = SEVERAL;
   return GEMEL_OK;
 }
 
@@ -776,36 +772,61 @@ static gemel_status copy_outputs(struct engine *e) {
   return GEMEL_OK;
 }
 
+/* Places for the outputs of node OLD, of which there are several. */
+static gemel_status lay_out(struct engine *e, uint32_t old, uint32_t n) {
+  size_t first = e->n_multi;
+  if (gemel__grow(&e->multi, &e->multi_capacity, first + n, sizeof *e->multi) ||
+      gemel__grow(&e->wanted, &e->wanted_capacity, first + n, 1)) {
+    return no_memory(e);
+  }
+  memset(e->wanted + first, 0, n);
+  e->map[old].node = (uint32_t)first;
+  e->map[old].output = SEVERAL;
+  e->n_multi += n;
+  return GEMEL_OK;
+}
+
+static void count_use(struct engine *e, gemel__ref old) {
+  gemel__ref to = e->map[old.node];
+  e->old_uses[old.node]++;
+  if (to.output == SEVERAL) {
+    e->wanted[to.node + old.output] = 1;
+  }
+}
+
 /* Marks live nodes and counts how often each is used by such, and as an output; an operation may
  * be taken apart operand by operand, so the widest adds to what counts as stalled. */
-static uint64_t count_uses(struct engine *e) {
-  uint64_t live = 0;
+static gemel_status count_uses(struct engine *e, uint64_t *live) {
+  gemel_status status = GEMEL_OK;
+  *live = 0;
   gemel__graph_live(e->from, e->live);
-  for (size_t k = 0; k < e->from->n_nodes; k++) {
-    uint32_t count;
+  for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
+    uint32_t count, n_outputs = e->from->nodes[k].n_outputs;
     const gemel__ref *inputs = gemel__node_inputs(e->from, (uint32_t)k, &count);
     if (!e->live[k]) {
       continue;
     }
-    live++;
+    ++*live;
+    status = n_outputs != 1 ? lay_out(e, (uint32_t)k, n_outputs) : GEMEL_OK;
     e->stall = count > e->stall ? count : e->stall;
     for (uint32_t j = 0; j < count; j++) {
-      e->old_uses[inputs[j].node]++;
+      count_use(e, inputs[j]);
     }
   }
   for (size_t k = 0; k < e->from->n_outputs; k++) {
-    e->old_uses[e->from->outputs[k].node]++;
+    count_use(e, e->from->outputs[k]);
   }
-  return live;
+  return status;
 }
 
 static gemel_status run(struct engine *e) {
   uint32_t input_op = e->from->context->input_op;
-  uint64_t live = count_uses(e);
-  gemel_status status = copy_inputs(e);
+  uint64_t live;
+  gemel_status status = count_uses(e, &live);
+  status = status ? status : copy_inputs(e);
   e->stall += STALL;
   e->fuel = live * FUEL + SLACK;
-  e->growth = live * GROWTH + SLACK;
+  e->growth = e->options->tight ? 0 : live * GROWTH + SLACK;
   for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
     if (e->live[k] && e->from->nodes[k].op != input_op) {
       status = remake(e, (uint32_t)k);
@@ -820,6 +841,7 @@ static void release(struct engine *e) {
   gemel__free(e->old_uses, n * sizeof *e->old_uses);
   gemel__free(e->live, n);
   gemel__free(e->multi, e->multi_capacity * sizeof *e->multi);
+  gemel__free(e->wanted, e->wanted_capacity);
   gemel__free(e->fates, e->fate_capacity * sizeof *e->fates);
   gemel__free(e->apart, e->apart_capacity * sizeof *e->apart);
   gemel__free(e->uses, e->use_capacity * sizeof *e->uses);

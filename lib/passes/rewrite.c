@@ -12,6 +12,8 @@
 #include "passes/passes.h"
 #include "passes/profile.h"
 
+enum { ROUNDS = 50 };
+
 struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
@@ -79,12 +81,73 @@ static int has_work(const gemel_graph *graph, gemel_phase phase,
   return 0;
 }
 
+/* How much rules have done so far. */
+static uint64_t work_of(const gemel__selection *selection, const gemel__pass_options *pass) {
+  uint64_t n = pass->folded;
+  for (size_t k = 0; k < selection->n_rules; k++) {
+    n += selection->tallies[k].applied;
+  }
+  return n;
+}
+
+static int any_declined(const gemel__selection *selection) {
+  for (size_t k = 0; k < selection->n_rules; k++) {
+    if (selection->tallies[k].declined > 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The rules that have been applied in each of ROUNDS passes, or at least as often. */
+static gemel_status endless(const struct pipeline *p, const gemel__selection *selection) {
+  char names[400] = "";
+  size_t used = 0;
+  for (size_t k = 0; k < selection->n_rules && used < sizeof names; k++) {
+    if (selection->tallies[k].applied >= ROUNDS) {
+      int n = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                       selection->rules[k]->info.name);
+      used += n > 0 ? (size_t)n : 0;
+    }
+  }
+  return gemel__fail(p->error, GEMEL_INTERNAL,
+                     "rules go in circles (%d passes leave something to do): %s", (int)ROUNDS,
+                     names);
+}
+
+/* *GRAPH, a reference, becomes what one pass makes of it; *DONE: whether that did nothing. */
+static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pass,
+                              gemel_graph **graph, int *done) {
+  uint64_t before = work_of(pass->selection, pass);
+  gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
+  if (next == NULL) {
+    return p->error->status;
+  }
+  gemel_graph_unref(*graph);
+  *graph = next;
+  *done = work_of(pass->selection, pass) == before;
+  pass->tight |= any_declined(pass->selection);
+  return GEMEL_OK;
+}
+
+/* The passes of PHASE: one, but of the last phase as many as do something, and one more. What was
+ * declined for growth once isn't tried in the next. */
+static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
+                               gemel__pass_options *pass, gemel_graph **graph) {
+  int done = !has_work(*graph, phase, pass->selection);
+  gemel_status status = GEMEL_OK;
+  for (int round = 0; !done && status == GEMEL_OK; round++) {
+    status = round < ROUNDS ? run_round(p, pass, graph, &done) : endless(p, pass->selection);
+    done |= phase != gemel__last_phase(p->options.mode);
+  }
+  return status;
+}
+
 /* *GRAPH goes through PHASE: its reference is given back, and *GRAPH is the new one. */
 static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel_graph **graph) {
   gemel__selection *selection = &p->choice->phases[phase];
   gemel__pass_options pass;
-  gemel_graph *next = NULL;
-  gemel_status status = GEMEL_OK;
+  gemel_graph *next = gemel_graph_ref(*graph);
   double start = now();
   memset(&pass, 0, sizeof pass);
   pass.selection = selection;
@@ -93,21 +156,14 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
-  status =
-      status != GEMEL_OK || pass.bodies != NULL ? status : gemel__no_memory(p->error, "bodies");
-  if (status == GEMEL_OK) {
-    next = has_work(*graph, phase, selection) ? gemel__rewrite_phase(*graph, &pass, p->error)
-                                              : gemel_graph_ref(*graph);
-    status = next != NULL ? GEMEL_OK : p->error->status;
-  }
+  gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
+  status = status ? status : run_rounds(p, phase, &pass, &next);
   if (status == GEMEL_OK && p->options.profile != NULL) {
     status = report(p, phase, selection, *graph, next, &pass, now() - start);
   }
   gemel__bodies_free(pass.bodies);
-  if (next != NULL) {
-    gemel_graph_unref(*graph);
-    *graph = next;
-  }
+  gemel_graph_unref(*graph);
+  *graph = next;
   return status;
 }
 

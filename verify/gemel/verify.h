@@ -216,6 +216,75 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
  * text, verdict, tier, detail, seed, seconds. */
 size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
 
+/* ---- Fuzzing: do the rules together come to an end, and to the same one? ---- */
+
+/* What is asked of a graph and what the rewriting makes of it. X(enum, name, meaning). */
+#define GEMEL_FUZZ_TABLE(X)                                                                        \
+  X(FAILS, "fails", "the rewriting ends with an error, or with a graph that isn't well-formed")    \
+  X(UNSETTLED, "unsettled", "what was rewritten is changed when it is rewritten once more")        \
+  X(ORDER, "order", "another order of the files of rules gives another graph")                     \
+  X(DIFFERS, "differs", "a rewrite doesn't hold, or exact results are not the same")
+
+typedef enum gemel_fuzz_kind {
+#define GEMEL_FUZZ_ENUM(E, name, meaning) GEMEL_FUZZ_##E,
+  GEMEL_FUZZ_TABLE(GEMEL_FUZZ_ENUM)
+#undef GEMEL_FUZZ_ENUM
+      GEMEL_FUZZ_KIND_COUNT
+} gemel_fuzz_kind;
+
+/* Name of a kind; NULL out of range. Thread-safe. */
+const char *gemel_fuzz_kind_name(gemel_fuzz_kind kind);
+
+/* Something found. Strings are borrowed for the duration of the call that hands it over. */
+typedef struct gemel_fuzz_finding {
+  size_t size;
+  gemel_fuzz_kind kind;
+  uint64_t seed;
+  uint64_t number;    /* of the graph; 0 from gemel_fuzz_graph */
+  const char *graph;  /* text of the smallest graph found that shows the same */
+  const char *detail; /* how it shows: the error, or what becomes of the graph */
+} gemel_fuzz_finding;
+
+typedef void (*gemel_fuzz_sink)(void *user, const gemel_fuzz_finding *finding);
+
+/* Options; start from {0} and set SIZE. */
+typedef struct gemel_fuzz_options {
+  size_t size;
+  uint64_t seed;
+  uint64_t first;    /* number of the first graph: graph K of a seed doesn't depend on the others */
+  uint64_t graphs;   /* how many; 0: 1000 */
+  uint64_t evaluate; /* the results of every graph whose number it divides are compared; 0: none */
+  const gemel_rules *const *rules; /* N_RULES sets of CONTEXT, beside gemel's own */
+  size_t n_rules;
+  gemel_fuzz_sink sink; /* called for each finding, on the calling thread */
+  void *user;
+} gemel_fuzz_options;
+
+/* Counts of a run. */
+typedef struct gemel_fuzz_summary {
+  size_t size;
+  uint64_t graphs;       /* that were rewritten */
+  uint64_t nodes, left;  /* in all, before and after */
+  uint64_t evaluated;    /* whose results were compared */
+  uint64_t inconclusive; /* of these, those for which that says nothing, or can't be done */
+  uint64_t findings[GEMEL_FUZZ_KIND_COUNT];
+} gemel_fuzz_summary;
+
+/* Makes random graphs of left sides of rules and other operations, applied to each other's
+ * results, and rewrites each with all rules: it must come to an end; what comes out must stay as it
+ * is when it is rewritten again; the files of rules in another order must give the same graph, node
+ * for node; and, where OPTIONS->evaluate says so, every application must be certified
+ * (gemel_certify_enable is called for CONTEXT) and the results must be the same where everything is
+ * exact. What is found goes to the sink, shrunk; the
+ * return value is about the run itself: GEMEL_NO_MEMORY, GEMEL_BAD_ARGUMENT. SUMMARY (may be NULL;
+ * SIZE set) is added to. Thread-safe for different contexts. */
+gemel_status gemel_fuzz_graphs(gemel_context *context, const gemel_fuzz_options *options,
+                               gemel_fuzz_summary *summary, gemel_error *error);
+
+/* Asks the same of GRAPH; its results are compared if OPTIONS->evaluate isn't 0. */
+gemel_status gemel_fuzz_graph(const gemel_graph *graph, const gemel_fuzz_options *options,
+                              gemel_fuzz_summary *summary, gemel_error *error);
+
 /* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
  * GEMEL_BAD_TEXT (line, column). */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,

@@ -1,0 +1,207 @@
+/*
+ * Fuzzing the rewriter: nothing is found in gemel's own rules, and what is planted is.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+#include <gemel/verify.h>
+#include "ct.h"
+
+/* What was found, last. */
+typedef struct found {
+  size_t count;
+  gemel_fuzz_kind kind;
+  char graph[2000], detail[4000];
+} found;
+
+static void keep(void *user, const gemel_fuzz_finding *finding) {
+  found *f = user;
+  f->count++;
+  f->kind = finding->kind;
+  snprintf(f->graph, sizeof f->graph, "%s", finding->graph);
+  snprintf(f->detail, sizeof f->detail, "%s", finding->detail);
+}
+
+static void nothing_in(const gemel_fuzz_summary *summary) {
+  for (int k = 0; k < GEMEL_FUZZ_KIND_COUNT; k++) {
+    CT_EQ_UINT(summary->findings[k], 0);
+  }
+}
+
+/* gemel's own rules come to an end, and to the same one. */
+static void shipped(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  found f = {.count = 0};
+  gemel_fuzz_options options = {.size = sizeof options, .seed = 1, .graphs = 1000, .evaluate = 100};
+  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel_error error = {0};
+  (void)data;
+  options.sink = keep;
+  options.user = &f;
+  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, &error), GEMEL_OK);
+  nothing_in(&summary);
+  if (!CT_EQ_UINT(f.count, 0)) {
+    CT_FAIL("%s\n%s", f.graph, f.detail);
+  }
+  CT_CHECK(summary.graphs > 950 && summary.nodes > 8 * summary.graphs);
+  CT_CHECK(summary.left < summary.nodes && summary.evaluated >= 9);
+  CT_CHECK(summary.inconclusive < summary.evaluated);
+  gemel_context_unref(context);
+}
+
+/* Graph K of a seed doesn't depend on what was drawn before it. */
+static void numbered(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_fuzz_options options = {.size = sizeof options, .seed = 7, .graphs = 12};
+  gemel_fuzz_summary all = {.size = sizeof all}, single = {.size = sizeof single};
+  (void)data;
+  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &all, NULL), GEMEL_OK);
+  options.graphs = 1;
+  for (options.first = 12; options.first-- > 0;) {
+    gemel_context *other = gemel_context_new(NULL);
+    CT_EQ_INT(gemel_fuzz_graphs(other, &options, &single, NULL), GEMEL_OK);
+    gemel_context_unref(other);
+  }
+  CT_EQ_UINT(single.nodes, all.nodes);
+  CT_EQ_UINT(single.left, all.left);
+  CT_EQ_UINT(single.graphs, all.graphs);
+  gemel_context_unref(context);
+}
+
+/* ---- What is planted ---- */
+
+static const char planted[] =
+    "graph g(x: f32[2, 3], y: f32[3], c: bool[3]) {\n"
+    "  a = exp(x) b = a + y d = where(c, b, x) e = sum(d, axes = [0]) f = tanh(e) * sqr(y)\n"
+    "  h = sigmoid(f - y) return p = h, q = relu(x), r = d\n}\n";
+
+/* Asks of the graph above, with RULE (or NULL) beside gemel's own. */
+static void ask(gemel_context *context, const char *rule, uint64_t evaluate, found *f) {
+  gemel_error error = {0};
+  gemel_graph *graph = gemel_parse(context, planted, strlen(planted), "planted", NULL, &error);
+  gemel_rules *rules =
+      rule != NULL ? gemel_rules_parse(context, rule, strlen(rule), "planted.rules", &error) : NULL;
+  gemel_fuzz_options options = {.size = sizeof options, .seed = 3, .evaluate = evaluate};
+  gemel_fuzz_summary summary = {.size = sizeof summary};
+  CT_EQ_STR(error.text, "");
+  options.rules = (const gemel_rules *const *)&rules;
+  options.n_rules = rules != NULL;
+  options.sink = keep;
+  options.user = f;
+  memset(f, 0, sizeof *f);
+  CT_EQ_INT(gemel_fuzz_graph(graph, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_UINT(summary.graphs, 1);
+  CT_EQ_UINT(summary.evaluated, evaluate != 0);
+  CT_CHECK(f->count == 0 || summary.findings[f->kind] == 1);
+  gemel_rules_unref(rules);
+  gemel_graph_unref(graph);
+}
+
+static size_t lines_of(const char *text) {
+  size_t n = 0;
+  for (; *text != '\0'; text++) {
+    n += *text == '\n';
+  }
+  return n;
+}
+
+static void finds(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  found f;
+  (void)data;
+  ask(context, NULL, 1, &f);
+  CT_EQ_UINT(f.count, 0);
+  ask(context, "rule looping in stabilize: sigmoid(x) => sqr(sigmoid(-x))", 0, &f);
+  CT_EQ_UINT(f.count, 1);
+  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "fails");
+  CT_CHECK(strstr(f.detail, "looping") != NULL);
+  CT_CHECK(strstr(f.graph, "sigmoid") != NULL && strstr(f.graph, "exp") == NULL);
+  CT_CHECK(lines_of(f.graph) <= 4);
+  /* a wrong rule: only who evaluates sees it */
+  ask(context,
+      "rule wrong in specialize: tanh(x) => -tanh(x) where rank(x) == 1, not_nan(x) or true", 0,
+      &f);
+  CT_CHECK(f.count == 1 && f.kind == GEMEL_FUZZ_FAILS); /* it feeds on itself, too */
+  ask(context, "rule wrong in specialize: sigmoid(x) => tanh(x)", 0, &f);
+  CT_EQ_UINT(f.count, 0);
+  ask(context, "rule wrong in specialize: sigmoid(x) => tanh(x)", 1, &f);
+  CT_EQ_UINT(f.count, 1);
+  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "differs");
+  CT_CHECK(strstr(f.graph, "sigmoid") != NULL && lines_of(f.graph) <= 4);
+  CT_CHECK(gemel_fuzz_kind_name(GEMEL_FUZZ_KIND_COUNT) == NULL);
+  gemel_context_unref(context);
+}
+
+/* A pass that puts a function around the first output in each call but those that STATE leaves out:
+ * always, so that nothing is ever settled; or in every fourth, which is the one that gets the files
+ * in another order. */
+typedef struct spoiler {
+  unsigned every, calls;
+} spoiler;
+
+static gemel_graph *spoil(const gemel_graph *graph, const void *data, uint64_t *applied,
+                          gemel_error *error) {
+  spoiler *s = (spoiler *)data;
+  char *text = gemel_print_string(graph, "g", error), *end, *more;
+  gemel_graph *result = NULL;
+  if (++s->calls % s->every != 0 || text == NULL) {
+    gemel_text_free(text);
+    return gemel_graph_ref((gemel_graph *)graph);
+  }
+  /* "return p = n3" becomes "return p = sign(n3)" */
+  static char spoilt[8000];
+  end = strstr(text, "return ");
+  more = end != NULL ? strstr(end, "= ") : NULL;
+  if (more != NULL) {
+    size_t length = strcspn(more + 2, ",\n");
+    snprintf(spoilt, sizeof spoilt, "%.*s= sign(%.*s + 1)%s", (int)(more - text), text, (int)length,
+             more + 2, more + 2 + length);
+    *applied = 1;
+    result = gemel_parse(gemel_graph_context(graph), spoilt, strlen(spoilt), "spoilt", NULL, error);
+  }
+  gemel_text_free(text);
+  return result;
+}
+
+static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+                                     const void *data) {
+  (void)random, (void)state, (void)data;
+  return gemel_graph_error(graph)->status;
+}
+
+static void unsettled(const void *data) {
+  static const char *const kinds[] = {"unsettled", "order"};
+  (void)data;
+  for (unsigned k = 0; k < 2; k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    spoiler state = {k == 0 ? 1 : 4, 0};
+    gemel_pass pass = {.size = sizeof pass, .name = "spoil", .rewrite = spoil, .data = &state};
+    found f;
+    pass.phase = GEMEL_PHASE_SPECIALIZE;
+    pass.generate = generate_nothing;
+    CT_EQ_INT(gemel_register_pass(context, &pass, NULL), GEMEL_OK);
+    ask(context, NULL, 0, &f);
+    CT_EQ_UINT(f.count, 1);
+    CT_EQ_STR(gemel_fuzz_kind_name(f.kind), kinds[k]);
+    CT_CHECK(strstr(f.detail, "sign(") != NULL);
+    gemel_context_unref(context);
+  }
+}
+
+static void refusals(const void *data) {
+  gemel_error error = {0};
+  (void)data;
+  CT_EQ_INT(gemel_fuzz_graphs(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_fuzz_graph(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("shipped", shipped, NULL),   CT_TEST("numbered", numbered, NULL),
+    CT_TEST("finds", finds, NULL),       CT_TEST("unsettled", unsettled, NULL),
+    CT_TEST("refusals", refusals, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("fuzz", tests, CT_COUNT(tests));
+}
