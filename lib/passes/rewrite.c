@@ -18,6 +18,7 @@ struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   gemel__choice *choice;
+  uint64_t *done; /* what passes, and rules in the last phase, have done since it was 0 */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
   gemel_error *error;
@@ -135,11 +136,13 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
 static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
                                gemel__pass_options *pass, gemel_graph **graph) {
   int done = !has_work(*graph, phase, pass->selection);
+  int last = phase == gemel__last_phase(p->options.mode);
   gemel_status status = GEMEL_OK;
   for (int round = 0; !done && status == GEMEL_OK; round++) {
     status = round < ROUNDS ? run_round(p, pass, graph, &done) : endless(p, pass->selection);
-    done |= phase != gemel__last_phase(p->options.mode);
+    done |= !last;
   }
+  *p->done += last ? work_of(pass->selection, pass) : 0;
   return status;
 }
 
@@ -191,7 +194,39 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
       status = gemel__pass_apply(pass, graph, &run, p->error);
+      *p->done += run.applied;
       status = status ? status : report_pass(p, pass, &run, now() - start);
+    }
+  }
+  return status;
+}
+
+/* All passes once more, in their order. */
+static gemel_status repeat_passes(const struct pipeline *p, gemel_graph **graph) {
+  gemel_status status = GEMEL_OK;
+  for (int phase = 0; phase < GEMEL_PHASE_COUNT && status == GEMEL_OK; phase++) {
+    status = run_passes(p, (gemel_phase)phase, 1, graph);
+    status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
+  }
+  return status;
+}
+
+/* Where passes or the rules of the last phase have done something, the passes may find more to do,
+ * and after them the rules; until neither does. */
+static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) {
+  gemel_phase last = gemel__last_phase(p->options.mode);
+  gemel_status status = GEMEL_OK;
+  for (int round = 0; *p->done > 0 && status == GEMEL_OK; round++) {
+    if (round == ROUNDS) {
+      return gemel__fail(p->error, GEMEL_INTERNAL,
+                         "passes and rules go in circles (after %d rounds there is more to do)",
+                         (int)ROUNDS);
+    }
+    *p->done = 0;
+    status = repeat_passes(p, graph);
+    if (status == GEMEL_OK && *p->done > 0) {
+      gemel__selection_reset(&p->choice->phases[last]);
+      status = run_phase(p, last, graph);
     }
   }
   return status;
@@ -208,6 +243,7 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
     status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
   }
   uint64_t live = 0;
+  status = status ? status : come_to_rest(p, graph);
   status = status ? status : count_live(*graph, &live, p->error);
   if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
     gemel_graph *copy = gemel__rewrite_compact(*graph, p->error);
@@ -258,7 +294,9 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_error local;
   gemel_graph *current = NULL;
   gemel_status status;
+  uint64_t done = 0;
   memset(&p, 0, sizeof p);
+  p.done = &done;
   p.error = error != NULL ? error : &local;
   if (graph == NULL) {
     gemel__fail(p.error, GEMEL_BAD_ARGUMENT, "the graph is null");
