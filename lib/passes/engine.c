@@ -35,10 +35,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/cons.h"
+#include "passes/profile.h"
 #include "passes/template.h"
 
 enum {
@@ -115,12 +115,6 @@ struct engine {
 };
 
 #define SEVERAL UINT32_MAX
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static gemel_status no_memory(const struct engine *e) {
   return gemel__no_memory(e->error, "rewriting");
@@ -404,13 +398,13 @@ static int foresee(struct engine *e, gemel__filter *filter, uint32_t k, const ge
 static gemel_status try_one(struct engine *e, gemel__filter *filter, uint32_t k, uint32_t index,
                             gemel__ref value, gemel_location where) {
   const gemel__candidate *c = &e->selection->candidates[index];
-  double start = e->options->timed ? now() : 0;
+  double start = e->options->timed ? gemel__profile_now() : 0;
   int may = foresee(e, filter, k, c, value);
   gemel_status status = may < 0    ? e->error->status
                         : may == 0 ? GEMEL_DECLINED
                                    : try_candidate(e, c, value, where);
   if (e->options->timed) {
-    e->selection->tallies[c->row].seconds += now() - start;
+    e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
   }
   return status;
 }

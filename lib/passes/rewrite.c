@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "core/alloc.h"
 #include "passes/engine.h"
 #include "passes/choose.h"
@@ -23,12 +22,6 @@ struct pipeline {
   void *session;               /* of the certifier */
   gemel_error *error;
 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Phases ---- */
 
@@ -151,7 +144,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   gemel__selection *selection = &p->choice->phases[phase];
   gemel__pass_options pass;
   gemel_graph *next = gemel_graph_ref(*graph);
-  double start = now();
+  double start = gemel__profile_now();
   memset(&pass, 0, sizeof pass);
   pass.selection = selection;
   pass.fold = 1;
@@ -162,7 +155,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
   status = status ? status : run_rounds(p, phase, &pass, &next);
   if (status == GEMEL_OK && p->options.profile != NULL) {
-    status = report(p, phase, selection, *graph, next, &pass, now() - start);
+    status = report(p, phase, selection, *graph, next, &pass, gemel__profile_now() - start);
   }
   gemel__bodies_free(pass.bodies);
   gemel_graph_unref(*graph);
@@ -190,12 +183,12 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
     gemel__pass_run run = {p->certifier != NULL ? p->certifier->witness_change : NULL, p->session,
                            0, 0};
-    double start = now();
+    double start = gemel__profile_now();
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
       status = gemel__pass_apply(pass, graph, &run, p->error);
       *p->done += run.applied;
-      status = status ? status : report_pass(p, pass, &run, now() - start);
+      status = status ? status : report_pass(p, pass, &run, gemel__profile_now() - start);
     }
   }
   return status;
