@@ -501,6 +501,17 @@ static gemel_status parse_header(compiler *c) {
   return status ? status : gemel__lex_expect(c->lex, ':', "'tags', 'needs' or ':'", c->error);
 }
 
+/* 1 if what EXPR names is bound when all operations of the left side have matched. */
+static int is_early(const struct gemel_rule *rule, const gemel__termexpr *expr) {
+  for (uint32_t k = 0; k < expr->count; k++) {
+    if (expr->code[k].kind == GEMEL__TERMCODE_VARIABLE &&
+        rule->variables[expr->code[k].index].kind == GEMEL__TERM_ABSENT) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 static gemel_status parse_conditions(compiler *c) {
   gemel__termexpr list[GEMEL__RULE_NODES];
   uint32_t n = 0, root;
@@ -524,6 +535,9 @@ static gemel_status parse_conditions(compiler *c) {
     c->rule->n_conditions = n;
     c->rule->conditions = keep(c, list, n * sizeof *list);
     status = c->rule->conditions != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    for (uint32_t k = 0; k < n; k++) {
+      c->rule->early |= is_early(c->rule, &list[k]) ? (uint64_t)1 << k : 0;
+    }
   }
   return status;
 }

@@ -415,6 +415,7 @@ static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location
   const gemel__ref *inputs = gemel__node_inputs(e->to, value.node, &count);
   uint32_t first = count > 0 ? e->to->nodes[inputs[0].node].op : 0;
   uint32_t second = count > 1 ? e->to->nodes[inputs[1].node].op : 0;
+  second |= count > 1 && gemel__same_ref(inputs[0], inputs[1]) ? GEMEL__SAME_OPERANDS : 0;
   const uint32_t *list = gemel__selection_find(e->selection, node->op, first, second, &n);
   gemel_status status = list != NULL ? GEMEL_DECLINED : no_memory(e);
   gemel__filter *filter =

@@ -64,6 +64,14 @@ static int has_condition(const struct gemel_rule *rule, uint32_t function, uint3
   return 0;
 }
 
+int gemel__rule_wants_same(const struct gemel_rule *rule) {
+  const gemel__pattern *p = &rule->left.nodes[rule->left.count - 1];
+  const gemel__pattern *nodes = rule->left.nodes;
+  return p->n_operands >= 2 && nodes[p->operands[0]].kind == GEMEL__PATTERN_VARIABLE &&
+         nodes[p->operands[1]].kind == GEMEL__PATTERN_VARIABLE &&
+         nodes[p->operands[0]].variable == nodes[p->operands[1]].variable;
+}
+
 gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k) {
   uint32_t root = rule->left.count - 1;
   const gemel__pattern *p = &rule->left.nodes[root];
@@ -113,14 +121,10 @@ static int match_literal(const matcher *m, const gemel__pattern *p, gemel__ref v
 
 /* ---- Structure ---- */
 
-static int same_ref(gemel__ref a, gemel__ref b) {
-  return a.node == b.node && a.output == b.output;
-}
-
 static int bind_tensor(matcher *m, uint32_t variable, gemel__ref value) {
   gemel__term *term = &m->binding->terms[variable];
   if (m->binding->bound >> variable & 1) {
-    return same_ref(term->u.tensor, value);
+    return gemel__same_ref(term->u.tensor, value);
   }
   memset(term, 0, sizeof *term);
   term->kind = GEMEL__TERM_TENSOR;
@@ -238,6 +242,14 @@ static int match_node(matcher *m, uint32_t index, gemel__ref value) {
 
 /* ---- Attributes ---- */
 
+static int mentions_all(const gemel__pattern *p) {
+  uint32_t k = 0;
+  while (k < p->n_attrs && p->attrs[k].count != 0) {
+    k++;
+  }
+  return k == p->n_attrs;
+}
+
 /* An attribute that isn't mentioned has its fallback, or what that is in the normal form: all other
  * attributes as they are, this one left out, gives the same node. */
 static gemel_status check_fallbacks(const matcher *m, const met *at) {
@@ -249,6 +261,9 @@ static gemel_status check_fallbacks(const matcher *m, const met *at) {
   const gemel__ref *inputs = gemel__node_inputs(graph, at->value.node, &count);
   gemel_attr given[GEMEL__MAX_ATTRS];
   gemel_type types[GEMEL__RULE_NODES];
+  if (mentions_all(at->pattern)) {
+    return GEMEL_OK;
+  }
   for (uint32_t k = 0; k < op->n_attrs; k++) {
     if (at->pattern->attrs[k].count != 0 && values[k].kind != GEMEL_ATTR_NONE) {
       given[n++] = values[k];
@@ -335,9 +350,13 @@ static gemel_status compare_term(matcher *m, const gemel__termexpr *expr, const 
                                                                        : GEMEL_DECLINED;
 }
 
-static gemel_status check_conditions(const matcher *m) {
+/* Those of the conditions that SET has bits of. */
+static gemel_status check_conditions(const matcher *m, uint64_t set) {
   gemel__term term;
   for (uint32_t k = 0; k < m->rule->n_conditions; k++) {
+    if (!(set >> k & 1)) {
+      continue;
+    }
     gemel_status status = gemel__term_evaluate(&m->rule->conditions[k], m->scene, &term);
     if (status != GEMEL_OK || !gemel__term_holds(&term)) {
       return status ? status : GEMEL_DECLINED;
@@ -365,7 +384,8 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
   if (!match_node(&m, rule->left.count - 1, root)) {
     return GEMEL_DECLINED;
   }
-  status = keep_spreads(&m);
+  status = check_conditions(&m, rule->early); /* what fails, mostly fails here */
+  status = status ? status : keep_spreads(&m);
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
     status = each_attr(&m, &m.met[k], bind_term);
   }
@@ -378,7 +398,7 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
     binding->oldest = node < binding->oldest ? node : binding->oldest;
     status = m.met[k].pattern->n_attrs > 0 ? check_fallbacks(&m, &m.met[k]) : GEMEL_OK;
   }
-  return status ? status : check_conditions(&m);
+  return status ? status : check_conditions(&m, ~rule->early);
 }
 
 /* ---- What attributes and types tell ---- */

@@ -7,6 +7,10 @@
 
 #include "passes/rule.h"
 
+static inline int gemel__same_ref(gemel__ref a, gemel__ref b) {
+  return a.node == b.node && a.output == b.output;
+}
+
 /* What a match binds: by variable. BOUND has a bit for each that is. OLDEST is the least id of an
  * operation that was matched. */
 typedef struct gemel__binding {
@@ -28,6 +32,9 @@ typedef struct gemel__demand {
 
 /* What must make operand K of the left side's root in order ORDER. */
 gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k);
+
+/* 1 if the first two operands of the left side's root must be the same value. */
+int gemel__rule_wants_same(const struct gemel_rule *rule);
 
 /* Operand K of node INDEX of the left side, by the order in which graphs have it, in ORDER. */
 uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint32_t index,

@@ -57,7 +57,8 @@ struct gemel_rule {
   gemel__side left, right;
   const gemel__termexpr *conditions;
   uint32_t n_conditions;
-  int grows; /* the right side has more operations than the left */
+  uint64_t early; /* bits of the conditions that need no attribute: the operations bind all of it */
+  int grows;      /* the right side has more operations than the left */
 };
 
 /* An expression that is a variable and nothing else: its number, or -1. On the left such an

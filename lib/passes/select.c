@@ -135,7 +135,8 @@ static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint
 static int fits(const gemel__selection *s, const gemel__candidate *c, uint32_t op, uint32_t first,
                 uint32_t second) {
   return c->rule->left.nodes[c->rule->left.count - 1].op == op && child_fits(s, c, 0, first) &&
-         child_fits(s, c, 1, second);
+         child_fits(s, c, 1, second & ~GEMEL__SAME_OPERANDS) &&
+         ((second & GEMEL__SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
 }
 
 static int fill_bucket(gemel__selection *s, struct gemel__bucket *b) {

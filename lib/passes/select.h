@@ -64,6 +64,9 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
 /* Orders what was added; then gemel__selection_find may be called, and nothing be added. */
 gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
 
+/* Added to SECOND below where the first two operands are the same value. */
+#define GEMEL__SAME_OPERANDS 0x80000000u
+
 /* The candidates for a node of operation OP whose operands are made by FIRST and SECOND (0: no such
  * operand), as indices of S->candidates; *COUNT of them. NULL: memory is out. */
 const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t first,
