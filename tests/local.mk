@@ -101,11 +101,13 @@ EXTRA_DIST += %reldir%/t-command.sh
 TESTS += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
+EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
 TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-newrule.sh
+TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-refuted.sh
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)

@@ -44,6 +44,13 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
 int gemel__records_close(gemel__records *records, int keep);
 void gemel__records_clear(gemel__records *records);
 
+/* GEMEL__BAD (said) if the file PATH (NULL: none) can't be written: before work, not behind it. */
+int gemel__records_probe(const char *path);
+
+/* Writes the certificates of the rules that passed in every tier to the file PATH, one a line.
+ * GEMEL__BAD (said). */
+int gemel__records_certificates(const gemel__records *records, const char *path);
+
 /* 1 if every verdict is passed or not applicable. */
 int gemel__records_good(const gemel__records *records);
 

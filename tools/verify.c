@@ -19,6 +19,8 @@ static const gemel__option options[] = {
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
      "use); what is printed doesn't depend on it"},
+    {"certificates", 'c', "F",
+     "write a certificate of each rule that passes to F, for gemel-recheck"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FILE",
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
@@ -113,8 +115,13 @@ static gemel_status run_harness(gemel_context *context, const char *replay, cons
              : status;
 }
 
+/* The files that are written when all records are there. */
+static int write_files(const gemel__records *records, const char *certificates) {
+  return certificates != NULL ? gemel__records_certificates(records, certificates) : GEMEL__GOOD;
+}
+
 static int verify(gemel__records *records, const char *replay, const char *rules,
-                  const gemel_verify_options *settings) {
+                  const char *certificates, const gemel_verify_options *settings) {
   gemel_error error;
   gemel_status status;
   gemel_context *context = gemel__context_need();
@@ -127,6 +134,9 @@ static int verify(gemel__records *records, const char *replay, const char *rules
   closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
     return gemel__complain_error(replay, &error);
+  }
+  if (write_files(records, certificates) != GEMEL__GOOD) {
+    closed = GEMEL__BAD;
   }
   gemel__records_print(records);
   print_summary(records,
@@ -142,19 +152,22 @@ static int run(const gemel__args *args) {
   gemel__records records;
   gemel_verify_options settings;
   const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
+  const char *certificates = gemel__arg(args, "certificates");
   unsigned bits = 0;
   size_t jobs = 1;
   int status;
   if ((tiers != NULL && read_tiers(tiers, &bits) != GEMEL__GOOD) ||
       (replay != NULL && !gemel__readable(replay)) || read_jobs(args, &jobs) != GEMEL__GOOD ||
+      gemel__records_probe(certificates) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   settings.tiers = bits;
   settings.jobs = jobs;
+  settings.certificates = certificates != NULL;
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
-  status = verify(&records, replay, gemel__arg(args, "rules"), &settings);
+  status = verify(&records, replay, records.rules, certificates, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;

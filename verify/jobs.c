@@ -41,7 +41,7 @@ struct queue {
 
 /* ---- Copies of records ---- */
 
-enum { STRINGS = 6 }; /* of a record */
+enum { STRINGS = 7 }; /* of a record */
 
 static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[0] = &r->kind;
@@ -50,6 +50,7 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[3] = &r->detail;
   at[4] = &r->counterexample;
   at[5] = &r->replay;
+  at[6] = &r->certificate;
 }
 
 static void clear_record(gemel_record *r) {

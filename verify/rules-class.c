@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "cut.h"
+#include "rules-certificate.h"
 #include "rules-report.h"
 #include "rules.h"
 #include "sample/propose.h"
@@ -304,6 +305,23 @@ static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned i
   gemel__record_emit(p->run, record);
 }
 
+/* The record of a rule that passed, with its certificate if one is asked for. */
+static gemel_status emit_certified(struct gemel__proof *p, gemel_record *record,
+                                   gemel_error *error) {
+  char *certificate = NULL;
+  size_t bytes = 0;
+  gemel_status status = GEMEL_OK;
+  if (p->run->options.certificates) {
+    status = gemel__rule_certificate(p, &certificate, &bytes, error);
+    record->certificate = certificate;
+  }
+  if (status == GEMEL_OK) {
+    gemel__record_emit(p->run, record);
+  }
+  gemel__free(certificate, bytes);
+  return status;
+}
+
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   char words[100], detail[300];
@@ -336,7 +354,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
       record.how = "";
       record.detail = "the rule isn't for float dtypes; class: bitwise";
     }
-    gemel__record_emit(p->run, &record);
+    status = emit_certified(p, &record, error);
   }
-  return GEMEL_OK;
+  return status;
 }

@@ -68,6 +68,7 @@ typedef struct gemel_record {
   unsigned needs, declared; /* measured and declared, bits GEMEL_NEEDS_BIT(…) */
   size_t shapes;            /* different shapes of the operands, of all INSTANCES */
   double before;            /* tier float: WORST of the left side */
+  const char *certificate;  /* tier special, if asked for and passed: one object of JSON */
 } gemel_record;
 
 typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
@@ -84,6 +85,7 @@ typedef struct gemel_verify_options {
   void *user;
   size_t jobs; /* operations or rules verified at a time, each on a thread of its own; 0: one, on
                   the calling thread. What is reported, and its order, doesn't depend on it */
+  int certificates; /* 1: rules get certificates, for gemel-recheck */
 } gemel_verify_options;
 
 /* Counts of a run. */

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Certificates: those of the shipped rules hold for gemel-recheck, which shares no code with gemel;
+# one that was tampered with doesn't, wherever that was. SPDX-License-Identifier: MIT
+unset GEMEL_FLAGS
+gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
+recheck=$gemel-recheck
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+failures=0
+fail() {
+  echo "t-recheck: $*"
+  failures=$((failures + 1))
+}
+"$gemel" verify --help >/dev/null 2>&1 || { echo "t-recheck: built without the harness"; exit 77; }
+
+# says FILE STATUS PATTERN: gemel-recheck FILE ends so, and a line of what it says matches.
+says() {
+  "$recheck" "$1" >out 2>&1
+  status=$?
+  { [ $status = "$2" ] && grep -q "$3" out; } || { fail "$1: status $status, should be $2 with '$3'"; head -3 out; }
+}
+
+# ---- The shipped rules ----
+
+"$gemel" verify --rules '*' --tier special --instances 10 --certificates all.jsonl >verified 2>&1
+[ $? -le 1 ] || { fail "gemel verify fails"; cat verified; }
+"$recheck" --quiet all.jsonl >said
+[ $? = 0 ] || { fail "the shipped rules are contradicted"; grep -v 'not covered' said; }
+cat said
+rules=$(wc -l <all.jsonl)
+[ "$rules" -ge 300 ] || fail "there are certificates of $rules rules only"
+confirmed=$(sed -n 's/^gemel-recheck: \([0-9]*\) confirmed.*/\1/p' said)
+[ $((20 * confirmed)) -ge $((19 * rules)) ] || fail "$confirmed of $rules are confirmed"
+
+# ---- Tampering ----
+
+printf 'rule mine in canonicalize: x - (-y) => x + y\n' >mine.rules
+"$gemel" verify --rules mine.rules --instances 12 --certificates mine.jsonl >verified 2>&1 ||
+  { fail "mine.rules"; cat verified; }
+says mine.jsonl 0 '^mine .* confirmed'
+grep -q '"text": "rule mine in canonicalize: x - (-y) => x + y"' mine.jsonl || fail "no text"
+grep -q '"class": "bitwise"' mine.jsonl || fail "no class"
+
+# An instance a line, so that one of a model can be chosen.
+sed 's/{"model"/\
+&/g' mine.jsonl >lines
+
+# tampered NAME SED: at least one instance is contradicted.
+tampered() {
+  sed -E "$2" lines >changed
+  cmp -s lines changed && fail "$1: nothing was changed"
+  { tr -d '\n' <changed; echo; } >"$1.jsonl"
+  says "$1.jsonl" 1 '^mine .* contradicted'
+}
+tampered right_side 's/("right".*) = add\(/\1 = mul(/'
+tampered left_side 's/("left": "[^"]*) = sub\(/\1 = add(/'
+tampered input '/"model": "field"/s/("inputs": \{"[a-z]*": ")[0-9]*/\112345/'
+tampered residue '/"model": "field"/s/("result": ")[0-9]*/\112345/'
+tampered rational '/"model": "exact"/s/("result": ")-?[0-9]*/\177/'
+tampered float '/"model": "float"/s/("result_left": ")[^ ]*/\10x1.8p+70/'
+tampered float_right '/"model": "float"/s/("result_right": ")[^ ]*/\10x1.8p+70/'
+tampered integer '/"model": "exact"/s/("result_left": ")-?[0-9]*/\193/'
+tampered integer_right '/"model": "exact"/s/("result_right": ")-?[0-9]*/\193/'
+
+# ---- What it can't read, and what it doesn't compute ----
+
+sed 's/"instances"/"instances/' mine.jsonl >broken.jsonl
+says broken.jsonl 2 '1 unreadable'
+sed 's/= sub(/= sub(nothing, /' mine.jsonl >undefined.jsonl
+says undefined.jsonl 2 "'nothing' is not defined"
+sed 's/= \(sub\|add\)(/= convolve(/g' mine.jsonl >unknown.jsonl
+says unknown.jsonl 0 '^mine .* not covered (convolve)'
+says nowhere.jsonl 2 'nowhere.jsonl: No such file'
+"$recheck" >out 2>&1
+[ $? = 2 ] || fail "no file is no usage error"
+"$recheck" --help | grep -q '^usage: gemel-recheck' || fail "no help"
+
+[ $failures = 0 ] && echo "t-recheck: ok"
+exit $((failures != 0))
