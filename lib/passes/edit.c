@@ -35,7 +35,8 @@ struct gemel_edit {
   gemel__pass_run *run;
   gemel__bodies *bodies; /* NULL: there are none */
   gemel_error *error;
-  uint32_t *uses;
+  const uint32_t *uses;
+  uint32_t *own;   /* USES, if they are to be freed */
   gemel__ref *map; /* by old node: NOWHERE, or what its outputs became (one output: that value) */
   visit *stack;
   size_t depth, stack_capacity;
@@ -61,33 +62,51 @@ static gemel_status error_of(const gemel_edit *e) {
 
 /* ---- Uses ---- */
 
-static int count_uses(gemel_edit *e) {
-  size_t n = e->from->n_nodes;
+static uint32_t *count_uses(const gemel_graph *from) {
+  size_t n = from->n_nodes;
   unsigned char *live = gemel__alloc_array(n, 1);
-  e->uses = gemel__alloc_array(n, sizeof *e->uses);
-  if (live == NULL || e->uses == NULL) {
-    gemel__free(live, n);
-    return -1;
-  }
-  gemel__graph_live(e->from, live);
-  for (size_t k = 0; k < n; k++) {
+  uint32_t *uses = live != NULL ? gemel__alloc_array(n, sizeof *uses) : NULL;
+  for (size_t k = 0; uses != NULL && k < n; k++) {
     uint32_t count;
-    const gemel__ref *in = gemel__node_inputs(e->from, (uint32_t)k, &count);
+    const gemel__ref *in = gemel__node_inputs(from, (uint32_t)k, &count);
+    if (k == 0) {
+      gemel__graph_live(from, live);
+    }
     for (uint32_t j = 0; live[k] && j < count; j++) {
-      e->uses[in[j].node]++;
+      uses[in[j].node]++;
     }
   }
-  for (size_t k = 0; k < e->from->n_outputs; k++) {
-    e->uses[e->from->outputs[k].node]++;
+  for (size_t k = 0; uses != NULL && k < from->n_outputs; k++) {
+    uses[from->outputs[k].node]++;
   }
   gemel__free(live, n);
-  return 0;
+  return uses;
+}
+
+void gemel__use_counts_clear(gemel__use_counts *counts) {
+  if (counts->graph != NULL) {
+    gemel__free(counts->uses, counts->graph->n_nodes * sizeof *counts->uses);
+    gemel_graph_unref(counts->graph);
+  }
+  *counts = (gemel__use_counts){NULL, NULL};
 }
 
 const uint32_t *gemel__edit_uses(gemel_edit *e) {
-  if (e->uses == NULL && count_uses(e) != 0) {
+  gemel__use_counts *counts = e->run->counts;
+  if (e->uses != NULL) {
+    return e->uses;
+  }
+  if (counts == NULL || counts->graph != e->from) {
+    e->uses = e->own = count_uses(e->from);
+  } else {
+    e->uses = counts->uses;
+  }
+  if (e->uses == NULL) {
     no_memory(e);
-    return NULL;
+  } else if (counts != NULL && e->own != NULL && !e->from->frozen) {
+    gemel__use_counts_clear(counts);
+    *counts = (gemel__use_counts){gemel_graph_ref((gemel_graph *)e->from), e->own};
+    e->own = NULL;
   }
   return e->uses;
 }
@@ -369,7 +388,7 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
     status = copy_rest(&e);
   }
   run->applied += e.replaced;
-  gemel__free(e.uses, n * sizeof *e.uses);
+  gemel__free(e.own, n * sizeof *e.own);
   gemel__free(e.map, n * sizeof *e.map);
   gemel__free(e.stack, e.stack_capacity * sizeof *e.stack);
   gemel__free(e.operands, e.operand_capacity * sizeof *e.operands);

@@ -23,8 +23,18 @@ typedef struct gemel__change {
 typedef gemel_status (*gemel__change_witness)(void *user, const gemel__change *change,
                                               gemel_error *error);
 
+/* How often nodes of a graph are used: what one pass counted and the next one, on the same graph,
+ * needn't. Zeroed at first. */
+typedef struct gemel__use_counts {
+  gemel_graph *graph; /* a reference */
+  uint32_t *uses;
+} gemel__use_counts;
+
+void gemel__use_counts_clear(gemel__use_counts *counts);
+
 /* How a pass is run, and what it did. */
 typedef struct gemel__pass_run {
+  gemel__use_counts *counts;     /* or NULL */
   gemel__change_witness witness; /* or NULL */
   void *user;                    /* the witness's */
   uint64_t applied, created;     /* results: replacements; nodes that they made */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
+#include "core/intern.h"
 #include "passes/term.h"
 
 struct gemel__nary_entry { /* of the stack: a value and its factor */
@@ -32,7 +33,8 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
 
 int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
   const gemel_tensor *tensor;
-  if (!gemel__splat(n->from, value, &tensor)) {
+  uint32_t op = n->from->nodes[value.node].op;
+  if ((op < n->n_ops && !n->splats[op]) || !gemel__splat(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -73,8 +75,6 @@ gemel_value gemel__nary_apply(gemel_graph *to, const char *op, gemel_value x, ge
 
 enum { GUESS = 64 }; /* elements along an axis whose size is a symbol */
 
-static const gemel__extent nothing = {-1, {0}};
-
 gemel__extent gemel__nary_join(const gemel__nary *n, gemel__extent a, uint32_t g) {
   gemel_context *context = n->from->context;
   int rank = gemel_type_rank(context, n->groups[g]);
@@ -98,9 +98,26 @@ double gemel__nary_elements(gemel__extent extent) {
   return count;
 }
 
-double gemel__nary_weight(const gemel__nary *n, uint32_t node) {
-  gemel__nary one = {.from = n->from, .groups = {gemel__node_type(n->from, node, 0)}};
-  return gemel__nary_elements(gemel__nary_join(&one, nothing, 0));
+static double elements_of(const gemel__nary *n, gemel_type type) {
+  gemel_context *context = n->from->context;
+  int rank = gemel_type_rank(context, type);
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  double count = 1;
+  for (int k = 0; k < rank; k++) {
+    int64_t size = GUESS;
+    gemel_dim_is_constant(context, dims[k], &size);
+    count *= size < 1 ? 1 : (double)size;
+  }
+  return count;
+}
+
+double gemel__nary_weight(gemel__nary *n, uint32_t node) {
+  gemel_type type = gemel__node_type(n->from, node, 0);
+  if (type != n->weighed) {
+    n->weight = elements_of(n, type);
+    n->weighed = type;
+  }
+  return n->weight;
 }
 
 /* The group of TYPE; beyond those that there are, none. */
@@ -113,18 +130,19 @@ static uint32_t group_of(gemel__nary *n, gemel_type type) {
     n->inexact = 1;
     return 0;
   }
-  n->groups[g] = type;
-  n->n_groups += g == n->n_groups;
+  if (g == n->n_groups) {
+    n->groups[g] = type;
+    n->weights[g] = type == n->weighed ? n->weight : elements_of(n, type);
+    n->n_groups++;
+  }
   return g;
 }
 
 /* Groups by the number of their elements; of equal ones the first that was met. */
 static void sort_groups(gemel__nary *n) {
-  double sizes[GEMEL__NARY_GROUPS];
   for (uint32_t g = 0; g < n->n_groups; g++) {
     uint32_t at = g;
-    sizes[g] = gemel__nary_elements(gemel__nary_join(n, nothing, g));
-    for (; at > 0 && sizes[n->order[at - 1]] > sizes[g]; at--) {
+    for (; at > 0 && n->weights[n->order[at - 1]] > n->weights[g]; at--) {
       n->order[at] = n->order[at - 1];
     }
     n->order[at] = g;
@@ -246,10 +264,18 @@ static gemel_value build(gemel__nary *n, uint32_t root) {
   return gemel_apply_at(to, "broadcast_to", 1, &made, 1, &shape, where);
 }
 
+/* 1 if the tree at ROOT is that node alone, with operands that differ: nothing can be better. */
+static int is_alone(const gemel__nary *n, uint32_t root) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(n->from, root, &count);
+  return !n->inner[in[0].node] &&
+         (count < 2 || (!n->inner[in[1].node] && in[0].node != in[1].node));
+}
+
 static gemel_status rewrite(gemel__nary *n) {
   gemel_status status = find_trees(n);
   for (uint32_t k = 0; k < n->from->n_nodes && status == GEMEL_OK; k++) {
-    if (!n->root[k] || n->inner[k]) {
+    if (!n->root[k] || n->inner[k] || is_alone(n, k)) {
       continue;
     }
     status = collect(n, k);
@@ -280,13 +306,23 @@ gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gem
   for (int k = 0; k < GEMEL__NARY_OPS && kind->ops[k] != NULL; k++) {
     n.ops[k] = gemel__op_find(from->context, kind->ops[k]);
   }
+  n.n_ops = gemel__stable_count(&from->context->ops);
+  n.splats = gemel__alloc_array(n.n_ops, 1);
+  if (n.splats == NULL) {
+    return no_memory(&n);
+  }
+  for (uint32_t op = 1; op < n.n_ops; op++) {
+    n.splats[op] = (unsigned char)gemel__may_be_splat(gemel__op_at(from->context, op)->record.name);
+  }
   if (!has_any(&n)) {
+    gemel__free(n.splats, n.n_ops);
     return GEMEL_OK;
   }
   n.inner = gemel__alloc_array(count, 2);
   n.place = gemel__alloc_array(count, sizeof *n.place);
   n.root = n.inner + count;
   status = n.inner != NULL && n.place != NULL ? rewrite(&n) : no_memory(&n);
+  gemel__free(n.splats, n.n_ops);
   gemel__free(n.inner, count * 2);
   gemel__free(n.place, count * sizeof *n.place);
   gemel__free(n.stack, n.stack_capacity * sizeof *n.stack);

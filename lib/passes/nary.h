@@ -39,6 +39,10 @@ typedef struct gemel__nary {
   uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
   unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one */
   uint32_t *place;               /* by node: its last term, + 1 */
+  unsigned char *splats;         /* by operation: gemel__splat may know it; N_OPS of them */
+  size_t n_ops;
+  gemel_type weighed; /* of gemel__nary_weight's last answer */
+  double weight;
   struct gemel__nary_entry *stack;
   size_t depth, stack_capacity;
   /* the tree at hand */
@@ -53,6 +57,7 @@ typedef struct gemel__nary {
   /* types of terms; ORDER: the smallest first */
   gemel_type groups[GEMEL__NARY_GROUPS];
   uint32_t order[GEMEL__NARY_GROUPS], n_groups;
+  double weights[GEMEL__NARY_GROUPS]; /* elements of each type */
 } gemel__nary;
 
 /* What a tree is made of. OPEN and LEAF return −1 when memory is out. */
@@ -86,8 +91,8 @@ gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gem
 int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__factor factor);
 int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__factor factor);
 
-/* The elements of an operation at NODE. */
-double gemel__nary_weight(const gemel__nary *n, uint32_t node);
+/* The elements of what NODE makes. */
+double gemel__nary_weight(gemel__nary *n, uint32_t node);
 
 /* What is made when values of extent A and of the type of group G are put together; its elements.
  */

@@ -167,9 +167,8 @@ static int is_minus_one(const gemel__nary *n, gemel__factor c) {
  * is. */
 static double side_cost(const gemel__nary *n, int below, int constant, gemel__extent *all) {
   group groups[GEMEL__NARY_GROUPS];
-  gemel__extent alone = {-1, {0}};
   double sum = 0;
-  *all = alone;
+  all->rank = -1;
   count_groups(n, below, groups);
   for (uint32_t k = 0; k < n->n_groups; k++) {
     const group *g = &groups[n->order[k]];
@@ -178,8 +177,7 @@ static double side_cost(const gemel__nary *n, int below, int constant, gemel__ex
       continue;
     }
     *all = gemel__nary_join(n, *all, n->order[k]);
-    sum += (g->factors - 1 + (uint32_t)g->bits - 1) *
-           gemel__nary_elements(gemel__nary_join(n, alone, n->order[k]));
+    sum += (g->factors - 1 + (uint32_t)g->bits - 1) * n->weights[n->order[k]];
     sum += first ? constant * gemel__nary_elements(*all) : gemel__nary_elements(*all);
   }
   return sum;

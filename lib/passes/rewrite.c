@@ -179,10 +179,11 @@ static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass
 static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int before,
                                gemel_graph **graph) {
   const gemel_pass *pass;
+  gemel__use_counts counts = {NULL, NULL};
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
-    gemel__pass_run run = {p->certifier != NULL ? p->certifier->witness_change : NULL, p->session,
-                           0, 0};
+    gemel__pass_run run = {&counts, p->certifier != NULL ? p->certifier->witness_change : NULL,
+                           p->session, 0, 0};
     double start = gemel__profile_now();
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
@@ -191,6 +192,7 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
       status = status ? status : report_pass(p, pass, &run, gemel__profile_now() - start);
     }
   }
+  gemel__use_counts_clear(&counts);
   return status;
 }
 

@@ -142,23 +142,29 @@ static void count_groups(gemel__nary *n, group *groups) {
 
 static double cost(gemel__nary *n) {
   group groups[GEMEL__NARY_GROUPS];
-  gemel__extent all = {-1, {0}}, alone = all;
-  int constant = !is_zero(n, n->constant), minus = 1;
-  double sum = 0;
+  gemel__extent all;
+  int constant = !is_zero(n, n->constant), minus = 1, first = 1;
+  double sum = 0, size = 0; /* SIZE: of what is summed up so far */
+  all.rank = -1;
   n->inexact |= !n->kind->integer && !gemel__nary_holds(n, n->constant.real);
   count_groups(n, groups);
   for (uint32_t k = 0; k < n->n_groups; k++) {
-    const group *g = &groups[n->order[k]];
-    int first = all.rank < 0;
+    uint32_t at = n->order[k];
+    const group *g = &groups[at];
     if (g->terms == 0) {
       continue;
     }
-    all = gemel__nary_join(n, all, n->order[k]);
-    sum += (g->terms - 1 + g->more) * gemel__nary_elements(gemel__nary_join(n, alone, n->order[k]));
-    sum += first ? constant * gemel__nary_elements(all) : gemel__nary_elements(all);
+    size = n->weights[at];
+    sum += (g->terms - 1 + g->more) * size;
+    if (n->n_groups > 1) {
+      all = gemel__nary_join(n, all, at);
+      size = gemel__nary_elements(all);
+    }
+    sum += first ? constant * size : size;
     minus &= g->minus;
+    first = 0;
   }
-  return sum + (minus && !constant) * gemel__nary_elements(all);
+  return sum + (minus && !constant) * size;
 }
 
 /* ---- Building ---- */
