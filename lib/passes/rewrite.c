@@ -124,19 +124,33 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
   return GEMEL_OK;
 }
 
+/* The last round that there may be: *FELL: whether there are fewer nodes after it. */
+static gemel_status run_last_round(const struct pipeline *p, gemel__pass_options *pass,
+                                   gemel_graph **graph, int *done, int *fell) {
+  uint64_t before = 0, after = 0;
+  gemel_status status = count_live(*graph, &before, p->error);
+  status = status ? status : run_round(p, pass, graph, done);
+  status = status ? status : count_live(*graph, &after, p->error);
+  *fell = after < before;
+  return status;
+}
+
 /* The passes of PHASE: one, but of the last phase as many as do something, and one more. What was
- * declined for growth once isn't tried in the next. */
+ * declined for growth once isn't tried in the next. ROUNDS of them are enough: rules that still
+ * make the graph smaller then are left at that (a thousand slices in a long chain move on by one
+ * operation a round), others go in circles. */
 static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
                                gemel__pass_options *pass, gemel_graph **graph) {
-  int done = !has_work(*graph, phase, pass->selection);
+  int done = !has_work(*graph, phase, pass->selection), fell = 0;
   int last = phase == gemel__last_phase(p->options.mode);
   gemel_status status = GEMEL_OK;
-  for (int round = 0; !done && status == GEMEL_OK; round++) {
-    status = round < ROUNDS ? run_round(p, pass, graph, &done) : endless(p, pass->selection);
+  for (int round = 0; !done && status == GEMEL_OK && round < ROUNDS; round++) {
+    status = round + 1 < ROUNDS ? run_round(p, pass, graph, &done)
+                                : run_last_round(p, pass, graph, &done, &fell);
     done |= !last;
   }
   *p->done += last ? work_of(pass->selection, pass) : 0;
-  return status;
+  return status || done || fell ? status : endless(p, pass->selection);
 }
 
 /* *GRAPH goes through PHASE: its reference is given back, and *GRAPH is the new one. */
