@@ -93,6 +93,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
                          .points = q->run->options.instances,
                          .trials = 4,
                          .bisections = 8,
+                         .keep_sites = 1,
                          .seed = seed};
   return gemel__pair_decide(pair, &how, answer, error);
 }
@@ -136,46 +137,41 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   return GEMEL_OK;
 }
 
-/* The weakest evidence of all instantiations counts. */
-static int weaker(const char *how, const char *than) {
-  static const char *const order[] = {"", "field", "cells", "samples"};
-  size_t k, a = 0, b = 0;
-  for (k = 0; k < 4; k++) {
-    a = strcmp(how, order[k]) == 0 ? k : a;
-    b = strcmp(than, order[k]) == 0 ? k : b;
+/* What all instantiations together say: the weakest of their evidence, and signs seen both ways if
+ * any of them saw them so. */
+static void conclude_real(struct equality *q, gemel_record *record, gemel__answer *total) {
+  char detail[400];
+  size_t used;
+  gemel__answer_settle(total);
+  snprintf(detail, sizeof detail, "%s", total->detail);
+  used = strlen(detail);
+  if (q->scaled[0] != '\0') {
+    used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
+                             used > 0 ? "; " : "", q->scaled);
   }
-  return a > b;
-}
-
-static void merge(gemel_record *record, const gemel__answer *answer, char *detail, size_t bytes,
-                  size_t *useful, size_t *cells, size_t *points) {
-  record->instances++;
-  record->elements += answer->compared;
-  if (answer->verdict != GEMEL_PASSED) {
-    return;
+  if (q->unrounded > 0 && used < sizeof detail) {
+    snprintf(detail + used, sizeof detail - used,
+             "%s%zu constants taken for the real numbers that they round", used > 0 ? "; " : "",
+             q->unrounded);
   }
-  if (*useful == 0 || weaker(answer->how, record->how)) {
-    record->how = answer->how;
-    snprintf(detail, bytes, "%s", answer->detail);
-    *cells = *points = 0;
-  }
-  if (strcmp(answer->how, "cells") == 0 && strcmp(record->how, "cells") == 0) {
-    *cells = answer->cells > *cells ? answer->cells : *cells;
-    *points += answer->points;
-    snprintf(detail, bytes, "%zu cells at %zu points", *cells, *points);
-  }
-  if (answer->error_probability > record->error_probability) {
-    record->error_probability = answer->error_probability;
-  }
-  ++*useful;
+  record->verdict = total->verdict;
+  record->how = total->how;
+  record->elements = total->compared;
+  record->error_probability = total->error_probability;
+  record->detail = detail;
+  note(q, record->verdict);
+  gemel__record_emit(q->run, record);
 }
 
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
   gemel_record record;
-  char detail[400] = "";
-  size_t k, useful = 0, cells = 0, points = 0, rounds = 5;
+  gemel__answer total;
+  size_t k, rounds = 5;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
+  memset(&total, 0, sizeof total);
+  total.how = "";
+  gemel__sites_init(&total.sites);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
   for (k = 0; k < rounds && status == GEMEL_OK && !*refuted; k++) {
     gemel__random random;
@@ -194,29 +190,17 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
       *refuted = 1;
       record.instances = k + 1;
       status = report_difference(q, &pair, &answer, &record, seed, error);
-    } else if (status == GEMEL_OK) {
-      merge(&record, &answer, detail, sizeof detail, &useful, &cells, &points);
+    } else if (status == GEMEL_OK &&
+               gemel__answer_merge(&total, &answer, record.instances++) != 0) {
+      status = gemel__no_memory(error, "decisions");
     }
     gemel__answer_clear(&answer);
     gemel__pair_clear(&pair);
   }
   if (status == GEMEL_OK && !*refuted) {
-    record.verdict = useful > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-    if (q->scaled[0] != '\0') {
-      size_t used = strlen(detail);
-      snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s", used > 0 ? "; " : "",
-               q->scaled);
-    }
-    if (q->unrounded > 0) {
-      size_t used = strlen(detail);
-      snprintf(detail + used, sizeof detail - used,
-               "%s%zu constants taken for the real numbers that they round", used > 0 ? "; " : "",
-               q->unrounded);
-    }
-    record.detail = useful > 0 ? detail : "no result was defined and non-zero at any point";
-    note(q, record.verdict);
-    gemel__record_emit(q->run, &record);
+    conclude_real(q, &record, &total);
   }
+  gemel__answer_clear(&total);
   return status;
 }
 
