@@ -22,6 +22,7 @@ gemel_SOURCES += %reldir%/values.c
 if VERIFY
 gemel_SOURCES += %reldir%/equal.c
 gemel_SOURCES += %reldir%/fuzz.c
+gemel_SOURCES += %reldir%/html.c
 gemel_SOURCES += %reldir%/mutate.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h

@@ -40,6 +40,8 @@ static void keep(gemel__records *records, const gemel_record *record) {
   row->counterexample = copy(record->counterexample);
   row->replay = copy(record->replay);
   row->certificate = copy(record->certificate);
+  row->text = copy(record->text);
+  row->witnesses = copy(record->witnesses);
 }
 
 static void sink(void *user, const gemel_record *record) {
@@ -118,6 +120,8 @@ void gemel__records_clear(gemel__records *records) {
     free((char *)row->counterexample);
     free((char *)row->replay);
     free((char *)row->certificate);
+    free((char *)row->text);
+    free((char *)row->witnesses);
   }
   free(records->rows);
 }

@@ -51,6 +51,9 @@ int gemel__records_probe(const char *path);
  * GEMEL__BAD (said). */
 int gemel__records_certificates(const gemel__records *records, const char *path);
 
+/* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
+int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
+
 /* 1 if every verdict is passed or not applicable. */
 int gemel__records_good(const gemel__records *records);
 

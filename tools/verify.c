@@ -21,6 +21,7 @@ static const gemel__option options[] = {
      "use); what is printed doesn't depend on it"},
     {"certificates", 'c', "F",
      "write a certificate of each rule that passes to F, for gemel-recheck"},
+    {"html", 'H', "F", "write a report with the evidence and plots to F"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FILE",
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
@@ -115,13 +116,24 @@ static gemel_status run_harness(gemel_context *context, const char *replay, cons
              : status;
 }
 
-/* The files that are written when all records are there. */
-static int write_files(const gemel__records *records, const char *certificates) {
-  return certificates != NULL ? gemel__records_certificates(records, certificates) : GEMEL__GOOD;
+/* Files that are written when all records are there; NULL: not asked for. */
+typedef struct reports {
+  const char *certificates, *html;
+} reports;
+
+static int write_reports(const gemel__records *records, const reports *files, uint64_t seed) {
+  int status = GEMEL__GOOD;
+  if (files->certificates != NULL) {
+    status = gemel__records_certificates(records, files->certificates);
+  }
+  if (files->html != NULL && gemel__records_html(records, files->html, seed) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  return status;
 }
 
 static int verify(gemel__records *records, const char *replay, const char *rules,
-                  const char *certificates, const gemel_verify_options *settings) {
+                  const reports *files, const gemel_verify_options *settings) {
   gemel_error error;
   gemel_status status;
   gemel_context *context = gemel__context_need();
@@ -135,7 +147,7 @@ static int verify(gemel__records *records, const char *replay, const char *rules
   if (status != GEMEL_OK) {
     return gemel__complain_error(replay, &error);
   }
-  if (write_files(records, certificates) != GEMEL__GOOD) {
+  if (write_reports(records, files, settings->seed) != GEMEL__GOOD) {
     closed = GEMEL__BAD;
   }
   gemel__records_print(records);
@@ -152,22 +164,24 @@ static int run(const gemel__args *args) {
   gemel__records records;
   gemel_verify_options settings;
   const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
-  const char *certificates = gemel__arg(args, "certificates");
+  const reports files = {gemel__arg(args, "certificates"), gemel__arg(args, "html")};
   unsigned bits = 0;
   size_t jobs = 1;
   int status;
   if ((tiers != NULL && read_tiers(tiers, &bits) != GEMEL__GOOD) ||
       (replay != NULL && !gemel__readable(replay)) || read_jobs(args, &jobs) != GEMEL__GOOD ||
-      gemel__records_probe(certificates) != GEMEL__GOOD ||
+      gemel__records_probe(files.certificates) != GEMEL__GOOD ||
+      gemel__records_probe(files.html) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   settings.tiers = bits;
   settings.jobs = jobs;
-  settings.certificates = certificates != NULL;
+  settings.certificates = files.certificates != NULL;
+  settings.witnesses = files.html != NULL;
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
-  status = verify(&records, replay, records.rules, certificates, &settings);
+  status = verify(&records, replay, records.rules, &files, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;

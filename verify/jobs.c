@@ -41,7 +41,7 @@ struct queue {
 
 /* ---- Copies of records ---- */
 
-enum { STRINGS = 7 }; /* of a record */
+enum { STRINGS = 9 }; /* of a record */
 
 static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[0] = &r->kind;
@@ -51,6 +51,8 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[4] = &r->counterexample;
   at[5] = &r->replay;
   at[6] = &r->certificate;
+  at[7] = &r->text;
+  at[8] = &r->witnesses;
 }
 
 static void clear_record(gemel_record *r) {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/error.h"
+#include "report/buffer.h"
 #include "core/graph.h"
 #include "cut.h"
 #include "rules-certificate.h"
@@ -305,13 +307,43 @@ static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned i
   gemel__record_emit(p->run, record);
 }
 
+/* Where each word that is given up shows; NULL: memory is out. */
+static char *describe_witnesses(const struct gemel__proof *p) {
+  gemel__buffer b = {NULL, 0, 0};
+  int round;
+  for (round = 0; round < 2; round++) {
+    size_t k;
+    for (k = 0; k <= GEMEL_NEEDS_COUNT; k++) {
+      const gemel__witness *w = k < GEMEL_NEEDS_COUNT ? &p->witness[k] : &p->rounding;
+      const char *word = k < GEMEL_NEEDS_COUNT ? gemel_needs_word((int)k) : "rounding";
+      char place[120], *text;
+      if (w->values == NULL || (k < GEMEL_NEEDS_COUNT && !(p->needs >> k & 1))) {
+        continue;
+      }
+      snprintf(place, sizeof place, "%s: element %zu", word, w->element);
+      text = gemel__rule_shown(&w->pair, w->output, w->values, place, w->left, w->right);
+      gemel__buffer_text(&b, text != NULL ? text : "");
+      gemel_text_free(text);
+    }
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return NULL;
+    }
+  }
+  return b.text;
+}
+
 /* The record of a rule that passed, with its certificate if one is asked for. */
 static gemel_status emit_certified(struct gemel__proof *p, gemel_record *record,
                                    gemel_error *error) {
-  char *certificate = NULL;
+  char *certificate = NULL, *witnesses = NULL;
   size_t bytes = 0;
   gemel_status status = GEMEL_OK;
-  if (p->run->options.certificates) {
+  if (p->run->options.witnesses) {
+    witnesses = describe_witnesses(p);
+    record->witnesses = witnesses;
+    status = witnesses != NULL ? GEMEL_OK : gemel__no_memory(error, "witnesses");
+  }
+  if (status == GEMEL_OK && p->run->options.certificates) {
     status = gemel__rule_certificate(p, &certificate, &bytes, error);
     record->certificate = certificate;
   }
@@ -319,6 +351,7 @@ static gemel_status emit_certified(struct gemel__proof *p, gemel_record *record,
     gemel__record_emit(p->run, record);
   }
   gemel__free(certificate, bytes);
+  gemel_text_free(witnesses);
   return status;
 }
 

@@ -38,21 +38,27 @@ static gemel_graph *merged(const gemel__pair *pair, size_t output) {
   return graph;
 }
 
-void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
-                         size_t output, gemel_tensor *const *values, const char *place,
-                         const char *left, const char *right, uint64_t seed) {
+char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *const *values,
+                        const char *place, const char *left, const char *right) {
   gemel__instance both = pair->a;
   gemel_graph *one = merged(pair, output);
-  char *text, *path, said[512];
+  char *text, said[512];
   both.graph = one != NULL ? one : pair->a.graph;
   snprintf(said, sizeof said, "%s: left %s, right %s", place, left, right);
   text = gemel__counterexample(&both, one != NULL ? NULL : pair->b.graph, values, said, NULL, NULL);
-  path = gemel__replay_write(run, record, &pair->a, pair->b.graph, values, seed);
+  gemel_graph_unref(one);
+  return text;
+}
+
+void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
+                         size_t output, gemel_tensor *const *values, const char *place,
+                         const char *left, const char *right, uint64_t seed) {
+  char *text = gemel__rule_shown(pair, output, values, place, left, right);
+  char *path = gemel__replay_write(run, record, &pair->a, pair->b.graph, values, seed);
   record->verdict = GEMEL_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";
   record->replay = path;
   gemel__record_emit(run, record);
   gemel_text_free(text);
   gemel_text_free(path);
-  gemel_graph_unref(one);
 }

@@ -144,6 +144,7 @@ void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier
   record->declared = p->info->needs;
   record->needs = p->needs;
   record->shapes = p->n_shapes;
+  record->text = p->info->text;
 }
 
 static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict verdict,

@@ -68,6 +68,9 @@ typedef struct gemel_record {
   unsigned needs, declared; /* measured and declared, bits GEMEL_NEEDS_BIT(…) */
   size_t shapes;            /* different shapes of the operands, of all INSTANCES */
   double before;            /* tier float: WORST of the left side */
+  const char *text;         /* the rule as it was written */
+  const char *witnesses;    /* tier special, if asked for and passed: for each word of NEEDS a line
+                               with    it, and where it shows */
   const char *certificate;  /* tier special, if asked for and passed: one object of JSON */
 } gemel_record;
 
@@ -86,6 +89,7 @@ typedef struct gemel_verify_options {
   size_t jobs; /* operations or rules verified at a time, each on a thread of its own; 0: one, on
                   the calling thread. What is reported, and its order, doesn't depend on it */
   int certificates; /* 1: rules get certificates, for gemel-recheck */
+  int witnesses;    /* 1: records say where each word of needs shows */
 } gemel_verify_options;
 
 /* Counts of a run. */
