@@ -222,6 +222,68 @@ static void is_stopped(const void *data) {
   }
 }
 
+/* ---- Passes ---- */
+
+/* Replaces exp(x) + y by what DATA says; asks for x and y, or (of "deep") for x alone. */
+static gemel_status replace_sum(gemel_edit *edit, const void *data, gemel_error *unused) {
+  const gemel_graph *graph = gemel_edit_graph(edit);
+  const char *how = data;
+  (void)unused;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    gemel_value old = {(gemel_graph *)graph, k, 0};
+    if (strcmp(gemel_value_operation(old), "add") == 0) {
+      int second = strcmp(gemel_value_operation(gemel_value_input(old, 0)), "exp") != 0;
+      gemel_value e = gemel_value_input(old, (size_t)second), x, y;
+      x = gemel_edit_value(edit, strcmp(how, "deep") == 0 ? gemel_value_input(e, 0) : e);
+      x = strcmp(how, "deep") == 0 ? gemel_exp(x) : x;
+      y = gemel_edit_value(edit, gemel_value_input(old, (size_t)!second));
+      return gemel_edit_replace(
+          edit, old, strcmp(how, "wrong") == 0 ? gemel_sub(x, y) : gemel_sub(x, gemel_neg(y)));
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+                                const void *data) {
+  (void)random, (void)state, (void)data;
+  return gemel_graph_error(graph)->status;
+}
+
+/* What a pass replaces is checked as what a rule does: the wrong one is stopped, the right ones are
+ * not, and are no open questions. */
+static void pass_is_checked(const void *data) {
+  static const char text[] = "graph g(x: f32[20, N], y: f32[20, N]) { return r = exp(x) + y }";
+  const char *how = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "pass.gmt", NULL, &error);
+  gemel_pass pass = {.size = sizeof pass,
+                     .name = "own",
+                     .rewrite = replace_sum,
+                     .generate = no_instance,
+                     .data = how};
+  gemel_rewrite_options options = {.size = sizeof options, .include = "own", .certify = 1};
+  gemel_certify_counts counts = {.size = sizeof counts};
+  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  gemel_graph *result = gemel_rewrite(graph, &options, &error);
+  if (strcmp(how, "wrong") == 0) {
+    CT_CHECK(result == NULL);
+    CT_HAS_STR(error.text, "pass own doesn't hold");
+    CT_HAS_STR(error.text, "pass.gmt:1");
+    CT_HAS_STR(error.text, "graph before");
+    CT_HAS_STR(error.text, "graph after");
+  } else {
+    CT_CHECK(result != NULL);
+    gemel_certify_counted(context, &counts);
+    CT_EQ_UINT(counts.applications, 1);
+    CT_EQ_UINT(counts.open, 0);
+  }
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* ---- Right rules ---- */
 
 static char names[100][64];
@@ -478,7 +540,10 @@ static void find_graphs(void) {
 }
 
 void ct_register(void) {
-  static const ct_test others[] = {CT_TEST("needs_the_harness", needs_the_harness, NULL),
+  static const ct_test others[] = {CT_TEST("pass/right", pass_is_checked, "right"),
+                                   CT_TEST("pass/deep", pass_is_checked, "deep"),
+                                   CT_TEST("pass/wrong", pass_is_checked, "wrong"),
+                                   CT_TEST("needs_the_harness", needs_the_harness, NULL),
                                    CT_TEST("asks_once", asks_once, NULL),
                                    CT_TEST("survives_refusals", survives_refusals, NULL)};
   ct_suite("certify", others, CT_COUNT(others));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Certified compilation: what watches the rewriting of a graph and checks each application of a
- * rule by itself, on its region (region.h), and each folded constant (fold.h).
+ * rule by itself, on its region (region.h), each replacement by a pass on its own (change.h), and
+ * each folded constant (fold.h).
  *
  * Two applications with the same rule, structure, operations, attributes and types ask the same
  * question, so its answer is remembered, under a 64-bit hash, for as long as the graph is being
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include "certify/change.h"
 #include "certify/compare.h"
 #include "certify/fold.h"
 #include "certify/memo.h"
@@ -29,6 +31,7 @@ typedef struct session {
   gemel__pool pool;
   gemel__memo memo;
   gemel__region region;
+  size_t visited; /* nodes, for passes */
   gemel_certify_counts counts;
 } session;
 
@@ -63,9 +66,10 @@ static size_t append_graph(char *text, size_t bytes, size_t used, const gemel_gr
   return used < bytes ? used : bytes - 1;
 }
 
-static gemel_status refuse(const gemel__application *a, const char *name, const gemel_graph *left,
+/* What BEFORE, a value of the graph that is rewritten, was replaced by as NAME says. */
+static gemel_status refuse(gemel_value before, const char *name, const gemel_graph *left,
                            const gemel_graph *right, gemel_error *error) {
-  gemel_location where = gemel_value_where(gemel__value(a->graph, a->before));
+  gemel_location where = gemel_value_where(before);
   size_t used;
   gemel__fail(error, GEMEL_INTERNAL,
               "%s:%d: %s doesn't hold here; nothing was compiled:", where.file, where.line, name);
@@ -77,31 +81,37 @@ static gemel_status refuse(const gemel__application *a, const char *name, const 
   return GEMEL_INTERNAL;
 }
 
-static gemel_status refuse_rule(const gemel__application *a, const gemel_graph *left,
-                                const gemel_graph *right, gemel_error *error) {
-  char name[200];
-  snprintf(name, sizeof name, "rule %.150s", a->rule->info.name);
-  return refuse(a, name, left, right, error);
-}
-
 /* ---- Rules ---- */
 
-/* Compares both sides, fast, and, with FACTS, surely if need be. */
+/* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused as
+ * KIND NAME. */
+static gemel_status judge(session *s, int facts, const gemel_graph *sides[2],
+                          const gemel_domain *domains, gemel_value before, const char *kind,
+                          const char *name, gemel__likeness *likeness, gemel_error *error) {
+  char text[200];
+  gemel_status status = gemel__compare_fast(&s->pool, sides[0], sides[1], domains, likeness, error);
+  if (status == GEMEL_OK && facts && *likeness != GEMEL__SAME) {
+    status = gemel__compare_surely(&s->pool, sides[0], sides[1], domains, likeness, error);
+  }
+  if (status == GEMEL_OK && facts && *likeness == GEMEL__NOT_SAME) {
+    snprintf(text, sizeof text, "%s %.150s", kind, name);
+    status = refuse(before, text, sides[0], sides[1], error);
+  }
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
 static gemel_status compare(session *s, int facts, gemel__likeness *likeness, gemel_error *error) {
   gemel_graph *left, *right;
+  const gemel__application *a = s->region.a;
   gemel_domain *domains = gemel__alloc_array(s->region.n + 1, sizeof *domains);
   gemel_status status = domains == NULL
                             ? gemel__no_memory(error, "certifying")
                             : gemel__region_build(&s->region, facts, &left, &right, domains, error);
   *likeness = GEMEL__UNSEEN;
   if (status == GEMEL_OK) {
-    status = gemel__compare_fast(&s->pool, left, right, domains, likeness, error);
-    if (status == GEMEL_OK && facts && *likeness != GEMEL__SAME) {
-      status = gemel__compare_surely(&s->pool, left, right, domains, likeness, error);
-    }
-    if (status == GEMEL_OK && facts && *likeness == GEMEL__NOT_SAME) {
-      status = refuse_rule(s->region.a, left, right, error);
-    }
+    const gemel_graph *sides[2] = {left, right};
+    status = judge(s, facts, sides, domains, gemel__value(a->graph, a->before), "rule",
+                   a->rule->info.name, likeness, error);
     gemel_graph_unref(left);
     gemel_graph_unref(right);
   }
@@ -164,7 +174,9 @@ static gemel_status check_fold(session *s, const gemel__application *a, gemel_er
   if (status == GEMEL_OK && !held) {
     gemel_graph *left = gemel__certify_alone(graph, a->before.node, error);
     gemel_graph *right = left != NULL ? gemel__certify_alone(graph, a->after.node, error) : NULL;
-    status = right != NULL ? refuse(a, "constant folding", left, right, error) : GEMEL_NO_MEMORY;
+    status = right != NULL
+                 ? refuse(gemel__value(graph, a->before), "constant folding", left, right, error)
+                 : GEMEL_NO_MEMORY;
     gemel_graph_unref(left);
     gemel_graph_unref(right);
   }
@@ -175,6 +187,62 @@ static gemel_status witness(void *user, const gemel__application *a, gemel_error
   session *s = user;
   s->counts.applications++;
   return a->rule != NULL ? check_rule(s, a, error) : check_fold(s, a, error);
+}
+
+/* ---- Passes ---- */
+
+/* The question of region R, as KEY, whose answer isn't known. */
+static gemel_status ask_change(session *s, const gemel__change *c, const gemel__change_region *r,
+                               int facts, unsigned char *state, gemel_error *error) {
+  const gemel_graph *sides[2] = {r->left, r->right};
+  gemel__likeness likeness = GEMEL__UNSEEN;
+  unsigned char answer;
+  gemel_status status =
+      judge(s, facts, sides, facts ? r->domains : r->any, gemel__value(c->from, c->before), "pass",
+            c->pass->name, &likeness, error);
+  answer = facts || likeness == GEMEL__SAME ? HOLDS : NEEDS_FACTS;
+  s->counts.regions++;
+  s->counts.open += facts && likeness == GEMEL__UNSEEN;
+  *state = answer;
+  return status;
+}
+
+static gemel_status check_change(session *s, const gemel__change *c, gemel__change_region *r,
+                                 gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  unsigned char *state = gemel__memo_at(&s->memo, r->key);
+  if (state != NULL && *state == NEWER) {
+    status = ask_change(s, c, r, 0, state, error);
+  }
+  if (status == GEMEL_OK && state != NULL && *state == NEEDS_FACTS) {
+    state = gemel__memo_at(&s->memo, r->facts_key);
+    if (state != NULL && *state == NEWER) {
+      status = ask_change(s, c, r, 1, state, error);
+    }
+  }
+  return state != NULL ? status : gemel__no_memory(error, "certifying");
+}
+
+/* A pass that asks for less than its replacements rest on makes regions that reach down to the
+ * graph's inputs: all of them together may take a few times the graph, then they are left open. */
+static gemel_status witness_change(void *user, const gemel__change *c, gemel_error *error) {
+  enum { TIMES = 16, SLACK = 10000 };
+  session *s = user;
+  gemel__change_region region;
+  size_t most = TIMES * c->from->n_nodes + SLACK;
+  s->counts.applications++;
+  gemel_status status =
+      gemel__change_read(&region, c, most > s->visited ? most - s->visited : 0, error);
+  s->visited += region.visited;
+  if (status == GEMEL_OK) {
+    status = check_change(s, c, &region, error);
+  } else if (status == GEMEL_DECLINED) {
+    s->counts.regions++;
+    s->counts.open++;
+    status = GEMEL_OK;
+  }
+  gemel__change_clear(&region);
+  return status;
 }
 
 /* ---- Sessions ---- */
@@ -208,6 +276,7 @@ static void end(gemel__certifier *hook, void *user) {
   certifier *c = (certifier *)hook;
   session *s = user;
   gemel__memo_clear(&s->memo);
+  s->visited = 0;
   pthread_mutex_lock(&c->lock);
   c->total.applications += s->counts.applications;
   c->total.regions += s->counts.regions;
@@ -243,7 +312,7 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
   if (c == NULL) {
     return gemel__no_memory(error, "certifying");
   }
-  c->hook = (gemel__certifier){begin, witness, NULL, end};
+  c->hook = (gemel__certifier){begin, witness, witness_change, end};
   c->seed = seed;
   if (pthread_mutex_init(&c->lock, NULL) != 0) {
     gemel__free(c, sizeof *c);

@@ -358,7 +358,7 @@ uint64_t gemel__region_facts_key(const gemel__region *r, uint64_t key) {
   return key;
 }
 
-static gemel_domain domain_of(const gemel_graph *graph, gemel__ref ref) {
+gemel_domain gemel__region_domain(const gemel_graph *graph, gemel__ref ref) {
   unsigned facts = gemel__facts(graph, ref);
   return (facts & GEMEL__POSITIVE) == GEMEL__POSITIVE ? GEMEL_POSITIVE
          : facts & GEMEL__NONNEGATIVE                 ? GEMEL_NONNEGATIVE
@@ -409,7 +409,7 @@ static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type
     }
   }
   if (b->domains != NULL) {
-    b->domains[b->n_inputs] = b->facts ? domain_of(a->graph, ref) : GEMEL_ANY;
+    b->domains[b->n_inputs] = b->facts ? gemel__region_domain(a->graph, ref) : GEMEL_ANY;
   }
   b->n_inputs++;
   return gemel_input(b->into, name, type);

@@ -45,6 +45,9 @@ typedef struct gemel__region {
 int gemel__region_read(gemel__region *region, const gemel__application *a, uint64_t *key);
 void gemel__region_clear(gemel__region *region);
 
+/* What is known of REF, a value of GRAPH. */
+gemel_domain gemel__region_domain(const gemel_graph *graph, gemel__ref ref);
+
 /* KEY, with the facts known of the leaves and the constants among them. */
 uint64_t gemel__region_facts_key(const gemel__region *region, uint64_t key);
 

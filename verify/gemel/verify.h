@@ -310,7 +310,7 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
 /* What has been checked in CONTEXT so far. SIZE is the caller's. */
 typedef struct gemel_certify_counts {
   size_t size;
-  uint64_t applications; /* of rules, and constants folded */
+  uint64_t applications; /* of rules, replacements by passes, and constants folded */
   uint64_t regions;      /* different questions that these asked */
   uint64_t open;         /* of which could not be answered: no refutation, and no evidence */
 } gemel_certify_counts;

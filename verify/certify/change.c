@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See change.h. Each side is copied from its root down, by a stack, until it comes to values that
+ * were asked for, or to inputs of the graph. What these have become tells which are the same: two
+ * old values that an earlier replacement has made one are one input, and that they are equal has
+ * been checked then.
+ */
+#include "certify/change.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "certify/region.h"
+#include "core/alloc.h"
+#include "core/intern.h"
+
+/* Values by node and output; output ALL stands for the node itself. */
+typedef struct entry {
+  gemel__ref at; /* node + 1; 0: empty */
+  gemel_value made;
+} entry;
+
+typedef struct table {
+  entry *entries;
+  size_t count, capacity;
+} table;
+
+#define ALL UINT32_MAX
+
+static entry *slot_of(const table *t, gemel__ref at) {
+  size_t k = (size_t)gemel__mix((uint64_t)at.node << 32 ^ at.output) & (t->capacity - 1);
+  while (t->entries[k].at.node != 0 &&
+         (t->entries[k].at.node != at.node + 1 || t->entries[k].at.output != at.output)) {
+    k = (k + 1) & (t->capacity - 1);
+  }
+  return &t->entries[k];
+}
+
+static int reserve(table *t) {
+  table next = {NULL, t->count, t->capacity == 0 ? 32 : 2 * t->capacity};
+  if (2 * t->count < t->capacity) {
+    return 0;
+  }
+  next.entries = gemel__alloc_array(next.capacity, sizeof *next.entries);
+  if (next.entries == NULL) {
+    return -1;
+  }
+  for (size_t k = 0; k < t->capacity; k++) {
+    if (t->entries[k].at.node != 0) {
+      gemel__ref at = {t->entries[k].at.node - 1, t->entries[k].at.output};
+      *slot_of(&next, at) = t->entries[k];
+    }
+  }
+  gemel__free(t->entries, t->capacity * sizeof *t->entries);
+  *t = next;
+  return 0;
+}
+
+static int put(table *t, gemel__ref at, gemel_value made) {
+  if (reserve(t) != 0) {
+    return -1;
+  }
+  entry *e = slot_of(t, at);
+  t->count += e->at.node == 0;
+  *e = (entry){{at.node + 1, at.output}, made};
+  return 0;
+}
+
+/* What stands for AT; null: nothing yet. */
+static gemel_value get(const table *t, gemel__ref at) {
+  const gemel_value none = {NULL, 0, 0};
+  return t->capacity > 0 && slot_of(t, at)->at.node != 0 ? slot_of(t, at)->made : none;
+}
+
+/* What both sides share. */
+typedef struct sides {
+  gemel__change_region *region;
+  const gemel__change *change;
+  table numbers; /* of inputs, by what they are in the new graph */
+  size_t most;
+} sides;
+
+/* One side being copied. */
+typedef struct walk {
+  sides *sides;
+  const gemel_graph *graph;
+  gemel_graph *into;
+  table made;
+  uint32_t *stack;
+  size_t depth, stack_capacity;
+} walk;
+
+static gemel_value made_of(const walk *w, gemel__ref at) {
+  gemel_value v = get(&w->made, at);
+  if (gemel_is_null(v)) {
+    v = get(&w->made, (gemel__ref){at.node, ALL});
+    v = gemel_is_null(v) ? v : gemel_value_output(v, at.output);
+  }
+  return v;
+}
+
+static int push(walk *w, uint32_t node) {
+  if (gemel__grow(&w->stack, &w->stack_capacity, w->depth + 1, sizeof *w->stack) != 0) {
+    return -1;
+  }
+  w->stack[w->depth++] = node;
+  return 0;
+}
+
+/* Pushes what NODE needs and isn't there: 1 if there is something, −1: memory is out. */
+static int push_needed(walk *w, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
+  int any = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    if (gemel_is_null(made_of(w, in[k]))) {
+      if (push(w, in[k].node) != 0) {
+        return -1;
+      }
+      any = 1;
+    }
+  }
+  return any;
+}
+
+static gemel_status copy_node(walk *w, uint32_t node) {
+  const gemel__node *record = gemel__node_at(w->graph, node);
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
+  gemel_value *operands = gemel__alloc_array(count + 1, sizeof *operands), made;
+  uint64_t *key = &w->sides->region->key;
+  if (operands == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  *key = gemel__mix(*key ^ ((uint64_t)record->op << 32 | record->attrs));
+  for (uint32_t k = 0; k < count; k++) {
+    operands[k] = made_of(w, in[k]);
+    *key = gemel__mix(*key ^ ((uint64_t)operands[k].node << 8 | operands[k].output));
+  }
+  made = gemel__apply(w->into, record->op, record->attrs, count, operands, (gemel_location){"", 0});
+  gemel__free(operands, (count + 1) * sizeof *operands);
+  if (gemel_is_null(made)) {
+    return gemel_graph_error(w->into)->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_DECLINED;
+  }
+  return put(&w->made, (gemel__ref){node, ALL}, made) ? GEMEL_NO_MEMORY : GEMEL_OK;
+}
+
+/* ---- Inputs ---- */
+
+/* A new input for IMAGE, a value of the new graph, on both sides. */
+static gemel_status new_input(sides *s, gemel__ref image, gemel_value *number) {
+  gemel__change_region *r = s->region;
+  const gemel_graph *to = s->change->to;
+  gemel_type type = gemel__node_type(to, image.node, image.output);
+  char name[32];
+  if (gemel__type_at(to->context, type)->has_runtime) {
+    return GEMEL_DECLINED;
+  }
+  if (gemel__grow(&r->domains, &r->capacity, r->n + 1, sizeof *r->domains) != 0 ||
+      gemel__grow(&r->any, &r->any_capacity, r->n + 1, sizeof *r->any) != 0) {
+    return GEMEL_NO_MEMORY;
+  }
+  snprintf(name, sizeof name, "_%zu", r->n);
+  gemel_input(r->left, name, type);
+  gemel_input(r->right, name, type);
+  r->any[r->n] = GEMEL_ANY;
+  r->domains[r->n] = gemel__region_domain(to, image);
+  r->facts_key = gemel__mix(r->facts_key ^ (uint64_t)r->domains[r->n]);
+  r->key = gemel__mix(r->key ^ type);
+  *number = (gemel_value){r->left, (uint32_t)r->n++, 0};
+  return put(&s->numbers, image, *number) != 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
+}
+
+/* AT, of the graph that W walks through, has become IMAGE: it is an input of both sides. */
+static gemel_status add_input(walk *w, gemel__ref at, gemel__ref image) {
+  gemel_value number = get(&w->sides->numbers, image);
+  gemel_status status = gemel_is_null(number) ? new_input(w->sides, image, &number) : GEMEL_OK;
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return put(&w->made, at, gemel_graph_input(w->into, number.node)) != 0 ? GEMEL_NO_MEMORY
+                                                                         : GEMEL_OK;
+}
+
+/* The walk has come to NODE, an input of its graph. */
+static gemel_status reach_input(walk *w, uint32_t node) {
+  size_t k = 0;
+  while (k < w->graph->n_inputs && w->graph->inputs[k].node != node) {
+    k++;
+  }
+  w->sides->region->visited += k;
+  return k < w->graph->n_inputs ? add_input(w, w->graph->inputs[k], w->sides->change->to->inputs[k])
+                                : GEMEL_DECLINED;
+}
+
+/* Copies NODE, if it isn't there yet, once what it needs is; an input of the graph becomes one. */
+static gemel_status visit(walk *w, uint32_t node) {
+  if (++w->sides->region->visited > w->sides->most) {
+    return GEMEL_DECLINED;
+  }
+  return w->graph->nodes[node].op == w->graph->context->input_op ? reach_input(w, node)
+                                                                 : copy_node(w, node);
+}
+
+static gemel_status walk_from(walk *w, gemel__ref root) {
+  gemel_status status = push(w, root.node) == 0 ? GEMEL_OK : GEMEL_NO_MEMORY;
+  while (w->depth > 0 && status == GEMEL_OK) {
+    uint32_t node = w->stack[w->depth - 1];
+    int needed = gemel_is_null(get(&w->made, (gemel__ref){node, ALL})) ? push_needed(w, node) : 0;
+    if (needed != 0) {
+      status = needed < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
+    } else {
+      w->depth--;
+      status = gemel_is_null(get(&w->made, (gemel__ref){node, ALL})) ? visit(w, node) : GEMEL_OK;
+    }
+  }
+  return status;
+}
+
+/* ---- Entry ---- */
+
+static gemel_status finish(walk *w, gemel__ref root) {
+  gemel_status status = gemel_is_null(made_of(w, root)) ? walk_from(w, root) : GEMEL_OK;
+  return status ? status : gemel_output(made_of(w, root), "y");
+}
+
+/* Both sides, down to what was asked for. */
+static gemel_status read_sides(walk *left, walk *right) {
+  const gemel__change *c = left->sides->change;
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK; k++) {
+    status = add_input(left, c->leaves[k], c->images[k]);
+    status = status ? status : add_input(right, c->images[k], c->images[k]);
+  }
+  status = status ? status : finish(left, c->before);
+  return status ? status : finish(right, c->after);
+}
+
+static void clear_walk(walk *w) {
+  gemel__free(w->made.entries, w->made.capacity * sizeof *w->made.entries);
+  gemel__free(w->stack, w->stack_capacity * sizeof *w->stack);
+}
+
+gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, size_t most,
+                                gemel_error *error) {
+  sides s = {r, change, {NULL, 0, 0}, most};
+  walk left = {.sides = &s, .graph = change->from}, right = {.sides = &s, .graph = change->to};
+  gemel_status status = GEMEL_NO_MEMORY;
+  memset(r, 0, sizeof *r);
+  left.into = r->left = gemel_graph_new(change->from->context, error);
+  right.into = r->right = left.into != NULL ? gemel_graph_new(change->to->context, error) : NULL;
+  if (right.into != NULL) {
+    status = read_sides(&left, &right);
+  }
+  r->facts_key = gemel__mix(r->facts_key ^ r->key);
+  clear_walk(&left);
+  clear_walk(&right);
+  gemel__free(s.numbers.entries, s.numbers.capacity * sizeof *s.numbers.entries);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "certifying") : status;
+}
+
+void gemel__change_clear(gemel__change_region *r) {
+  gemel_graph_unref(r->left);
+  gemel_graph_unref(r->right);
+  gemel__free(r->domains, r->capacity * sizeof *r->domains);
+  gemel__free(r->any, r->any_capacity * sizeof *r->any);
+  memset(r, 0, sizeof *r);
+}
