@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/context.h"
+#include "passes/functions.h"
 #include "passes/rule.h"
 #include "passes/suggest.h"
 
@@ -512,6 +513,17 @@ static int is_early(const struct gemel_rule *rule, const gemel__termexpr *expr) 
   return 1;
 }
 
+/* 1 if EXPR asks how often something is used. */
+static int counts_uses(const gemel__termexpr *expr) {
+  for (uint32_t k = 0; k < expr->count; k++) {
+    if (expr->code[k].kind == GEMEL__TERMCODE_FUNCTION &&
+        expr->code[k].index == GEMEL__FUNCTION_single_use) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static gemel_status parse_conditions(compiler *c) {
   gemel__termexpr list[GEMEL__RULE_NODES];
   uint32_t n = 0, root;
@@ -536,6 +548,7 @@ static gemel_status parse_conditions(compiler *c) {
     c->rule->conditions = keep(c, list, n * sizeof *list);
     status = c->rule->conditions != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
     for (uint32_t k = 0; k < n; k++) {
+      c->rule->asks_uses |= counts_uses(&list[k]);
       c->rule->early |= is_early(c->rule, &list[k]) ? (uint64_t)1 << k : 0;
     }
   }

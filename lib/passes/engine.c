@@ -28,6 +28,8 @@
  * - Use counts, for `single_use`, are those of the old graph (the last phase is repeated until it
  *   does nothing, so they are right in the end): a node of the new one is used as
  * often as all that it stands for.
+ * - Where a graph is what the same rules have made, only rules that ask for use counts are tried at
+ *   nodes that are as they were: all else that a match depends on is below the node.
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
  * - The order of everything depends on the old graph and the names of rules alone.
  */
@@ -38,6 +40,7 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/cons.h"
+#include "passes/normals.h"
 #include "passes/profile.h"
 #include "passes/template.h"
 
@@ -48,10 +51,10 @@ enum {
   LOCAL = 64,
   ARENA_BYTES = 1 << 18,
   LOOP_NAMES = 6,
-  NORMALS = 256,
-  NORMAL_INPUTS = 3,
   STALL = 1000
 };
+
+enum { CHANGED = 2 }; /* of a live old node: it isn't remade as it was */
 
 enum { UNSEEN, SETTLED, REPLACING, REPLACED, APART };
 
@@ -59,6 +62,7 @@ enum { UNSEEN, SETTLED, REPLACING, REPLACED, APART };
 struct fate {
   gemel__ref by; /* of a REPLACED one; APART: its outputs' fates begin at by.node */
   unsigned char state;
+  unsigned char fresh; /* by node, whatever is APART: it isn't as it was in the graph before */
 };
 
 /* A right side on its way. */
@@ -76,15 +80,8 @@ struct frame {
   gemel_location where;
 };
 
-/* What the normal form of some attributes was: all of its bytes are its key, but RESULT. */
-struct normal {
-  uint32_t op, attrs, n;
-  gemel_type types[NORMAL_INPUTS];
-  uint32_t result;
-};
-
 struct engine {
-  struct normal normals[NORMALS];
+  gemel__normals normals;
   const gemel_graph *from;
   gemel_graph *to;
   gemel__pass_options *options;
@@ -112,6 +109,7 @@ struct engine {
   size_t operand_capacity;
   uint64_t fired, fuel, grown, growth;
   uint32_t stall;
+  unsigned char fresh; /* what is made now isn't as it was */
 };
 
 #define SEVERAL UINT32_MAX
@@ -143,6 +141,10 @@ static int reserve_fates(struct engine *e) {
     return -1;
   }
   memset(e->fates + known, 0, (n - known) * sizeof *e->fates);
+  for (; known < n; known++) {
+    e->fates[known].fresh = e->fresh;
+  }
+  known = e->n_fates;
   memset(e->uses + known, 0, (n - known) * sizeof *e->uses);
   e->n_fates = n;
   return 0;
@@ -218,36 +220,6 @@ static int out_of_order(const struct engine *e, gemel__ref a, gemel__ref b) {
   return a.node > b.node || (a.node == b.node && a.output > b.output);
 }
 
-static struct normal *normal_memo(struct engine *e, const struct normal *wanted) {
-  uint64_t key = (uint64_t)wanted->op << 32 ^ wanted->attrs;
-  for (uint32_t k = 0; k < wanted->n; k++) {
-    key = key * 31 + wanted->types[k];
-  }
-  return &e->normals[(key * 0x9e3779b97f4a7c15u) >> 56];
-}
-
-/* The attributes of OP in their normal form; what was asked lately is remembered. */
-static gemel_status normal_attrs(struct engine *e, const gemel__op *op, uint32_t *attrs, size_t n,
-                                 const gemel_type *types) {
-  struct normal wanted = {op->id, *attrs, (uint32_t)n, {0}, 0}, *found;
-  if (n > NORMAL_INPUTS || op->id > e->to->context->n_builtins) {
-    return gemel__normal_attrs(e->to->context, op, *attrs, n, types, attrs, e->error);
-  }
-  memcpy(wanted.types, types, n * sizeof *types);
-  found = normal_memo(e, &wanted);
-  wanted.result = found->result;
-  if (memcmp(&wanted, found, sizeof wanted) != 0) {
-    gemel_status status =
-        gemel__normal_attrs(e->to->context, op, *attrs, n, types, &wanted.result, e->error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    *found = wanted;
-  }
-  *attrs = wanted.result;
-  return GEMEL_OK;
-}
-
 /* The normal form of the operation OP on INPUTS: operands in order, attributes as the record's hook
  * has them. */
 static gemel_status normal_form(struct engine *e, const gemel__op *op, uint32_t *attrs, size_t n,
@@ -267,7 +239,7 @@ static gemel_status normal_form(struct engine *e, const gemel__op *op, uint32_t 
   for (size_t k = 0; k < n; k++) {
     local[k] = gemel__node_type(e->to, inputs[k].node, inputs[k].output);
   }
-  return normal_attrs(e, op, attrs, n, local);
+  return gemel__normals_find(&e->normals, e->to->context, op, attrs, n, local, e->error);
 }
 
 /* Makes a node that a template made, in its normal form, if it isn't in it. */
@@ -416,6 +388,7 @@ static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location
   uint32_t first = count > 0 ? e->to->nodes[inputs[0].node].op : 0;
   uint32_t second = count > 1 ? e->to->nodes[inputs[1].node].op : 0;
   second |= count > 1 && gemel__same_ref(inputs[0], inputs[1]) ? GEMEL__SAME_OPERANDS : 0;
+  first |= e->options->settled && !e->fates[value.node].fresh ? GEMEL__AS_BEFORE : 0;
   const uint32_t *list = gemel__selection_find(e->selection, node->op, first, second, &n);
   gemel_status status = list != NULL ? GEMEL_DECLINED : no_memory(e);
   gemel__filter *filter =
@@ -696,6 +669,7 @@ static gemel_status keep_several(struct engine *e, uint32_t old, gemel__ref valu
     if (status != GEMEL_OK) {
       return status;
     }
+    e->live[old] = one.node != value.node ? CHANGED : e->live[old];
     e->multi[first + k] = one;
   }
   return GEMEL_OK;
@@ -709,12 +683,15 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   uint32_t count, attrs = node->attrs;
   const gemel__ref *inputs = gemel__node_inputs(e->from, old, &count);
   gemel_value made;
+  e->fresh = 0;
   if (count > e->operand_capacity && grow_operands(e, count) != GEMEL_OK) {
     return GEMEL_NO_MEMORY;
   }
   for (uint32_t k = 0; k < count; k++) {
     e->operands[k] = gemel__value(e->to, mapped(e, inputs[k]));
+    e->fresh |= e->live[inputs[k].node] == CHANGED;
   }
+  gemel_value leading = count > 0 ? e->operands[0] : (gemel_value){NULL, 0, 0};
   gemel_status status = GEMEL_OK;
   if (e->options->bodies != NULL && gemel__attrs_at(e->to->context, attrs)->nesting > 0) {
     status = gemel__bodies_rewrite(e->options->bodies, e->to->context, op, &attrs, e->error);
@@ -723,15 +700,22 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   if (status != GEMEL_OK) {
     return status;
   }
+  e->fresh |= attrs != node->attrs || (count > 0 && e->operands[0].node != leading.node);
   made = gemel__apply(e->to, op->id, attrs, count, e->operands, where);
   if (gemel_is_null(made)) {
     return take_error(e);
   }
+  if (reserve_fates(e) != 0) {
+    return no_memory(e);
+  }
+  e->live[old] = e->fresh ? CHANGED : e->live[old];
+  e->fresh = 1;
   gemel__ref value = {made.node, made.output};
   if (gemel__node_at(e->to, value.node)->n_outputs != 1) {
-    return reserve_fates(e) != 0 ? no_memory(e) : keep_several(e, old, value, where);
+    return keep_several(e, old, value, where);
   }
   status = resolve(e, &value, where);
+  e->live[old] = value.node != made.node ? CHANGED : e->live[old];
   return status ? status : keep_single(e, old, value);
 }
 

@@ -46,6 +46,7 @@ typedef struct gemel__pass_options {
   gemel__bodies *bodies;    /* NULL: bodies are left as they are */
   int fold;                 /* constants are folded */
   int timed;                /* tallies get times */
+  int settled;              /* the graph has been through a pass of the same selection */
   int tight;                /* no rule may make the graph grow */
   gemel__witness witness;   /* or NULL */
   void *user;               /* the witness's */

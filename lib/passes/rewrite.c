@@ -120,6 +120,7 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
   gemel_graph_unref(*graph);
   *graph = next;
   *done = work_of(pass->selection, pass) == before;
+  pass->settled = 1;
   pass->tight |= any_declined(pass->selection);
   return GEMEL_OK;
 }

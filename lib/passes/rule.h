@@ -58,6 +58,7 @@ struct gemel_rule {
   const gemel__termexpr *conditions;
   uint32_t n_conditions;
   uint64_t early; /* bits of the conditions that need no attribute: the operations bind all of it */
+  int asks_uses;  /* a condition asks how often something is used */
   int grows;      /* the right side has more operations than the left */
 };
 

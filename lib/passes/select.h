@@ -64,6 +64,10 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
 /* Orders what was added; then gemel__selection_find may be called, and nothing be added. */
 gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
 
+/* Added to FIRST below for a node at which all rules were tried before, and only use counts may
+ * have changed. */
+#define GEMEL__AS_BEFORE 0x80000000u
+
 /* Added to SECOND below where the first two operands are the same value. */
 #define GEMEL__SAME_OPERANDS 0x80000000u
 
