@@ -84,6 +84,13 @@ size_t ct_oom_at(ct_oom_fn *fn, void *data, const char *file, int line);
       return;                                                                                      \
   } while (0)
 #define CT_FAIL(...) ct_fail(__FILE__, __LINE__, __VA_ARGS__)
+/* For tests that take minutes: not run where the suite has been run whole already and only asks
+ * whether it can be, as for a tarball. */
+#define CT_SKIP_IF_QUICK()                                                                         \
+  do {                                                                                             \
+    if (getenv("GEMEL_QUICK") != NULL)                                                             \
+      CT_SKIP("takes long, and GEMEL_QUICK is set");                                               \
+  } while (0)
 #define CT_SKIP(reason)                                                                            \
   do {                                                                                             \
     ct_skip((reason), __FILE__, __LINE__);                                                         \

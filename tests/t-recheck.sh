@@ -2,6 +2,7 @@
 # Certificates: those of the shipped rules hold for gemel-recheck, which shares no code with gemel;
 # one that was tampered with doesn't, wherever that was. SPDX-License-Identifier: MIT
 unset GEMEL_FLAGS
+[ -z "${GEMEL_QUICK:-}" ] || { echo "t-recheck: takes long, and GEMEL_QUICK is set"; exit 77; }
 gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
 recheck=$gemel-recheck
 dir=$(mktemp -d) || exit 99

@@ -82,10 +82,14 @@ static heard whole(uint64_t seed, size_t instances) {
 }
 
 static void every_operation(const void *data) {
-  gemel_context *context = gemel_context_new(NULL);
-  size_t operations = gemel_operation_count(context);
-  heard h = whole(1, 0);
+  gemel_context *context;
+  size_t operations;
+  heard h;
   (void)data;
+  CT_SKIP_IF_QUICK();
+  context = gemel_context_new(NULL);
+  operations = gemel_operation_count(context);
+  h = whole(1, 0);
   CT_CHECK(h.records >= operations * GEMEL_TIER_COUNT);
   CT_CHECK(h.verdicts[GEMEL_PASSED] > h.verdicts[GEMEL_NOT_APPLICABLE]);
   printf("  %zu operations, %zu verdicts: %zu passed, %zu not applicable\n", operations, h.records,
@@ -97,9 +101,11 @@ static void every_operation(const void *data) {
 static void every_seed(const void *data) {
   const char *text = getenv("GEMEL_VERIFY_INSTANCES");
   size_t instances = text != NULL ? strtoul(text, NULL, 10) : QUICK;
-  heard first = whole(1, instances);
+  heard first;
   uint64_t seed;
   (void)data;
+  CT_SKIP_IF_QUICK();
+  first = whole(1, instances);
   for (seed = 2; seed <= SEEDS; seed++) {
     heard h = whole(seed, instances);
     CT_EQ_UINT(h.records, first.records);
@@ -309,6 +315,7 @@ static int small_run(void *data) {
 static void out_of_memory(const void *data) {
   size_t tried;
   (void)data;
+  CT_SKIP_IF_QUICK();
   tried = ct_oom(small_run, "neg");
   CT_CHECK(tried > 100);
 }
