@@ -1,7 +1,7 @@
 /*
  * The graphs of bench/graphs and what the optimiser makes of them are the same functions over the
  * reals, by gemel_verify_pair, which knows nothing of rules. Constants that the optimiser folded
- * are rounded numbers there; one that is off by a millionth is refuted.
+ * are rounded numbers there; what of them is refuted, t-equal asks.
  *
  * SPDX-License-Identifier: MIT
  */

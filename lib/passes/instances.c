@@ -15,16 +15,20 @@ uint64_t gemel__draw_below(const gemel__drawing *d, uint64_t n) {
   return (d->random(d->state) >> 33) % n;
 }
 
-void gemel__draw_dtype(gemel__drawing *d, int integer) {
-  d->dtype = (integer ? integers : floats)[gemel__draw_below(d, 8)];
-}
-
-void gemel__draw_inputs(const gemel__drawing *d, gemel_value in[3]) {
+static void draw_inputs(const gemel__drawing *d, gemel_value in[3]) {
   gemel_context *context = gemel_graph_context(d->graph);
   int64_t shape[2] = {(int64_t)gemel__draw_below(d, 3), (int64_t)gemel__draw_below(d, 2) + 2};
   in[0] = gemel_input(d->graph, "x", gemel_type_of_shape(context, d->dtype, 2, shape));
   in[1] = gemel_input(d->graph, "y", gemel_type_of_shape(context, d->dtype, 1, shape + 1));
   in[2] = gemel__draw_number(d, (double)gemel__draw_below(d, 9) + 1);
+}
+
+gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                                 int integer, gemel_value in[3]) {
+  gemel__drawing d = {graph, random, state, GEMEL_F64};
+  d.dtype = (integer ? integers : floats)[gemel__draw_below(&d, 8)];
+  draw_inputs(&d, in);
+  return d;
 }
 
 gemel_value gemel__draw_number(const gemel__drawing *d, double number) {

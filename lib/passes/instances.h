@@ -17,11 +17,10 @@ typedef struct gemel__drawing {
 /* A number below N, which is small. */
 uint64_t gemel__draw_below(const gemel__drawing *d, uint64_t n);
 
-/* Chooses the dtype: an integer, or a float. */
-void gemel__draw_dtype(gemel__drawing *d, int integer);
-
-/* Inputs: x of two axes, y that broadcasts to it; and a number from 1 to 9. */
-void gemel__draw_inputs(const gemel__drawing *d, gemel_value in[3]);
+/* What draws on GRAPH by RANDOM and STATE in a dtype that it chooses, an integer or a float.
+ * Inputs: x of two axes, y that broadcasts to it; and a number from 1 to 9. */
+gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                                 int integer, gemel_value in[3]);
 
 /* NUMBER in the dtype. */
 gemel_value gemel__draw_number(const gemel__drawing *d, double number);

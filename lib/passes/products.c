@@ -311,21 +311,10 @@ gemel_status gemel__pass_cancel_products(gemel_edit *edit, const void *data, gem
 
 /* ---- Instances ---- */
 
-static gemel_value two(const gemel__drawing *d, const char *op, gemel_value x, gemel_value y) {
-  return gemel__draw_apply(d, op, x, y);
-}
-
-static gemel__drawing drawing(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
-                              int integer, gemel_value in[3]) {
-  gemel__drawing d = {graph, random, state, GEMEL_F64};
-  gemel__draw_dtype(&d, integer);
-  gemel__draw_inputs(&d, in);
-  return d;
-}
-
 /* x x x x. */
 static gemel_value fourth(const gemel__drawing *d, gemel_value x) {
-  return two(d, "mul", two(d, "mul", two(d, "mul", x, x), x), x);
+  return gemel__draw_apply(d, "mul",
+                           gemel__draw_apply(d, "mul", gemel__draw_apply(d, "mul", x, x), x), x);
 }
 
 /* x x x x, and up to eight more factors, some negated. */
@@ -333,13 +322,14 @@ gemel_status gemel__generate_integer_products(gemel_graph *graph, uint64_t (*ran
                                               void *state, const void *data) {
   const gemel_value none = {NULL, 0, 0};
   gemel_value in[3], product;
-  gemel__drawing d = drawing(graph, random, state, 1, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 1, in);
   (void)data;
   product = fourth(&d, in[0]);
   for (uint64_t k = gemel__draw_below(&d, 9); k > 0; k--) {
     gemel_value factor = in[gemel__draw_below(&d, 3)];
-    product =
-        two(&d, "mul", product, gemel__draw_below(&d, 4) ? factor : two(&d, "neg", factor, none));
+    product = gemel__draw_apply(
+        &d, "mul", product,
+        gemel__draw_below(&d, 4) ? factor : gemel__draw_apply(&d, "neg", factor, none));
   }
   return gemel_output(product, "z");
 }
@@ -347,19 +337,20 @@ gemel_status gemel__generate_integer_products(gemel_graph *graph, uint64_t (*ran
 /* max(v, 1), which isn't 0, for one more input v. */
 static gemel_value nonzero(const gemel__drawing *d, gemel_value like) {
   gemel_value v = gemel_input(d->graph, "v", gemel_value_type(like));
-  return two(d, "maximum", v, gemel__draw_number(d, 1));
+  return gemel__draw_apply(d, "maximum", v, gemel__draw_number(d, 1));
 }
 
 /* x x x x, and x c u u / u / y / (y or c) with u = max(v, 1). */
 gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*random)(void *state),
                                                 void *state, const void *data) {
   gemel_value in[3], product, u;
-  gemel__drawing d = drawing(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
   (void)data;
   u = nonzero(&d, in[1]);
-  product = two(&d, "mul", two(&d, "mul", two(&d, "mul", in[0], in[2]), u), u);
-  product = two(&d, "div", two(&d, "div", product, u), in[1]);
-  product = two(&d, "div", product, in[1 + gemel__draw_below(&d, 2)]);
+  product = gemel__draw_apply(
+      &d, "mul", gemel__draw_apply(&d, "mul", gemel__draw_apply(&d, "mul", in[0], in[2]), u), u);
+  product = gemel__draw_apply(&d, "div", gemel__draw_apply(&d, "div", product, u), in[1]);
+  product = gemel__draw_apply(&d, "div", product, in[1 + gemel__draw_below(&d, 2)]);
   gemel_output(fourth(&d, in[0]), "z");
   return gemel_output(product, "w");
 }
@@ -368,11 +359,13 @@ gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*r
 gemel_status gemel__generate_cancel_products(gemel_graph *graph, uint64_t (*random)(void *state),
                                              void *state, const void *data) {
   gemel_value in[3], product, u;
-  gemel__drawing d = drawing(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
   (void)data;
   u = nonzero(&d, in[1]);
-  product = two(&d, "div", two(&d, "div", two(&d, "mul", in[0], u), in[1]), u);
-  product = gemel__draw_below(&d, 2) ? two(&d, "div", product, in[2]) : product;
-  gemel_output(two(&d, "div", two(&d, "mul", fourth(&d, in[0]), u), u), "z");
+  product = gemel__draw_apply(
+      &d, "div", gemel__draw_apply(&d, "div", gemel__draw_apply(&d, "mul", in[0], u), in[1]), u);
+  product = gemel__draw_below(&d, 2) ? gemel__draw_apply(&d, "div", product, in[2]) : product;
+  gemel_output(gemel__draw_apply(&d, "div", gemel__draw_apply(&d, "mul", fourth(&d, in[0]), u), u),
+               "z");
   return gemel_output(product, "w");
 }

@@ -271,56 +271,46 @@ gemel_status gemel__pass_cancel_sums(gemel_edit *edit, const void *data, gemel_e
 
 /* ---- Instances ---- */
 
-static gemel_value two(const gemel__drawing *d, const char *op, gemel_value x, gemel_value y) {
-  return gemel__draw_apply(d, op, x, y);
-}
-
-static gemel__drawing drawing(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
-                              int integer, gemel_value in[3]) {
-  gemel__drawing d = {graph, random, state, GEMEL_F64};
-  gemel__draw_dtype(&d, integer);
-  gemel__draw_inputs(&d, in);
-  return d;
-}
-
 /* x and up to eleven more, plus and minus, some of them times a number; and one of them again. */
 gemel_status gemel__generate_integer_sums(gemel_graph *graph, uint64_t (*random)(void *state),
                                           void *state, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = drawing(graph, random, state, 1, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 1, in);
   (void)data;
   sum = in[0];
   for (uint64_t k = gemel__draw_below(&d, 11) + 1; k > 0; k--) {
     gemel_value term = in[gemel__draw_below(&d, 3)];
     if (gemel__draw_below(&d, 4) == 0) {
-      term = two(&d, "mul", in[gemel__draw_below(&d, 2)], in[2]);
+      term = gemel__draw_apply(&d, "mul", in[gemel__draw_below(&d, 2)], in[2]);
     }
-    sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, term);
+    sum = gemel__draw_apply(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, term);
   }
-  return gemel_output(two(&d, "sub", sum, in[0]), "z");
+  return gemel_output(gemel__draw_apply(&d, "sub", sum, in[0]), "z");
 }
 
 /* 3 * x - x + y + c ± (x, y or c) - c. */
 gemel_status gemel__generate_normalize_sums(gemel_graph *graph, uint64_t (*random)(void *state),
                                             void *state, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = drawing(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
   (void)data;
-  sum = two(&d, "sub", two(&d, "mul", in[0], gemel__draw_number(&d, 3)), in[0]);
-  sum = two(&d, "add", two(&d, "add", sum, in[1]), in[2]);
-  sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, in[gemel__draw_below(&d, 3)]);
-  return gemel_output(two(&d, "sub", sum, in[2]), "z");
+  sum = gemel__draw_apply(&d, "sub", gemel__draw_apply(&d, "mul", in[0], gemel__draw_number(&d, 3)),
+                          in[0]);
+  sum = gemel__draw_apply(&d, "add", gemel__draw_apply(&d, "add", sum, in[1]), in[2]);
+  sum = gemel__draw_apply(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum,
+                          in[gemel__draw_below(&d, 3)]);
+  return gemel_output(gemel__draw_apply(&d, "sub", sum, in[2]), "z");
 }
 
 /* x + y ± c - x, or without c. */
 gemel_status gemel__generate_cancel_sums(gemel_graph *graph, uint64_t (*random)(void *state),
                                          void *state, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = drawing(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
   (void)data;
-  sum = two(&d, "add", in[0], in[1]);
+  sum = gemel__draw_apply(&d, "add", in[0], in[1]);
   if (gemel__draw_below(&d, 2)) {
-    sum = two(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, in[2]);
+    sum = gemel__draw_apply(&d, gemel__draw_below(&d, 2) ? "add" : "sub", sum, in[2]);
   }
-  return gemel_output(two(&d, "sub", sum, in[0]), "z");
+  return gemel_output(gemel__draw_apply(&d, "sub", sum, in[0]), "z");
 }
