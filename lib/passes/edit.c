@@ -18,6 +18,7 @@
 #include "core/attrs.h"
 #include "passes/engine.h"
 #include "passes/passes.h"
+#include "passes/uses.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -62,27 +63,6 @@ static gemel_status error_of(const gemel_edit *e) {
 
 /* ---- Uses ---- */
 
-static uint32_t *count_uses(const gemel_graph *from) {
-  size_t n = from->n_nodes;
-  unsigned char *live = gemel__alloc_array(n, 1);
-  uint32_t *uses = live != NULL ? gemel__alloc_array(n, sizeof *uses) : NULL;
-  for (size_t k = 0; uses != NULL && k < n; k++) {
-    uint32_t count;
-    const gemel__ref *in = gemel__node_inputs(from, (uint32_t)k, &count);
-    if (k == 0) {
-      gemel__graph_live(from, live);
-    }
-    for (uint32_t j = 0; live[k] && j < count; j++) {
-      uses[in[j].node]++;
-    }
-  }
-  for (size_t k = 0; uses != NULL && k < from->n_outputs; k++) {
-    uses[from->outputs[k].node]++;
-  }
-  gemel__free(live, n);
-  return uses;
-}
-
 void gemel__use_counts_clear(gemel__use_counts *counts) {
   if (counts->graph != NULL) {
     gemel__free(counts->uses, counts->graph->n_nodes * sizeof *counts->uses);
@@ -97,7 +77,7 @@ const uint32_t *gemel__edit_uses(gemel_edit *e) {
     return e->uses;
   }
   if (counts == NULL || counts->graph != e->from) {
-    e->uses = e->own = count_uses(e->from);
+    e->uses = e->own = gemel__graph_uses(e->from);
   } else {
     e->uses = counts->uses;
   }

@@ -28,8 +28,9 @@
  * - Use counts, for `single_use`, are those of the old graph (the last phase is repeated until it
  *   does nothing, so they are right in the end): a node of the new one is used as
  * often as all that it stands for.
- * - Where a graph is what the same rules have made, only rules that ask for use counts are tried at
- *   nodes that are as they were: all else that a match depends on is below the node.
+ * - Where a node is as a pass has left it, only rules that weren't tried then are tried at it, and
+ *   those that ask for use counts: all else that a match depends on is below the node. (What was
+ *   tried at each is noted beside the graph, from pass to pass and from phase to phase.)
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
  * - The order of everything depends on the old graph and the names of rules alone.
  */
@@ -42,7 +43,9 @@
 #include "core/cons.h"
 #include "passes/normals.h"
 #include "passes/profile.h"
+#include "passes/search.h"
 #include "passes/template.h"
+#include "passes/uses.h"
 
 enum {
   FUEL = 32,
@@ -54,15 +57,13 @@ enum {
   STALL = 1000
 };
 
-enum { CHANGED = 2 }; /* of a live old node: it isn't remade as it was */
-
 enum { UNSEEN, SETTLED, REPLACING, REPLACED, APART };
 
 /* What is known of a value of the new graph. */
 struct fate {
   gemel__ref by; /* of a REPLACED one; APART: its outputs' fates begin at by.node */
   unsigned char state;
-  unsigned char fresh; /* by node, whatever is APART: it isn't as it was in the graph before */
+  unsigned char tried; /* by node, whatever is APART: phases whose rules were tried at it, before */
 };
 
 /* A right side on its way. */
@@ -87,14 +88,15 @@ struct engine {
   gemel__pass_options *options;
   gemel__selection *selection;
   gemel_error *error;
+  const unsigned char *before; /* by old node: phases whose rules were tried at it; or NULL */
   gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
   gemel__ref *multi;
   unsigned char *wanted; /* 1: something reads this output; as MULTI */
   size_t n_multi, multi_capacity, wanted_capacity;
   uint32_t *old_uses;
-  unsigned char *live;
-  struct fate *fates; /* by new node, as are uses */
-  struct fate *apart; /* by output, of nodes that have several */
+  unsigned char *changed; /* by old node: it isn't remade as it was */
+  struct fate *fates;     /* by new node, as are uses */
+  struct fate *apart;     /* by output, of nodes that have several */
   size_t n_apart, apart_capacity;
   uint32_t *uses;
   size_t n_fates, fate_capacity, use_capacity;
@@ -108,8 +110,10 @@ struct engine {
   gemel_value *operands; /* of wide operations */
   size_t operand_capacity;
   uint64_t fired, fuel, grown, growth;
+  int declined; /* a rule was, for growth */
   uint32_t stall;
-  unsigned char fresh; /* what is made now isn't as it was */
+  unsigned char tried; /* phases whose rules were tried, in the graph before, at what is made now */
+  gemel__search search;
 };
 
 #define SEVERAL UINT32_MAX
@@ -142,7 +146,7 @@ static int reserve_fates(struct engine *e) {
   }
   memset(e->fates + known, 0, (n - known) * sizeof *e->fates);
   for (; known < n; known++) {
-    e->fates[known].fresh = e->fresh;
+    e->fates[known].tried = e->tried;
   }
   known = e->n_fates;
   memset(e->uses + known, 0, (n - known) * sizeof *e->uses);
@@ -315,26 +319,22 @@ static gemel_status push_frame(struct engine *e, const gemel__candidate *c,
   return GEMEL_OK;
 }
 
-/* Tries one candidate at VALUE: GEMEL_OK if it fires (a frame is on the stack), GEMEL_DECLINED. */
-static gemel_status try_candidate(struct engine *e, const gemel__candidate *c, gemel__ref value,
-                                  gemel_location where) {
-  gemel__binding binding;
+/* Fires candidate C, which matches at VALUE: GEMEL_OK (a frame is on the stack), GEMEL_DECLINED. */
+static gemel_status fire(struct engine *e, const gemel__candidate *c, const gemel__binding *binding,
+                         gemel__ref value, gemel_location where) {
   const gemel__template_attrs *attrs;
   gemel__tally *tally = &e->selection->tallies[c->row];
-  gemel__scene scene = {e->to, e->uses, &e->arena, NULL, e->error};
-  gemel_status status = gemel__rule_match(c->rule, c->order, &scene, value, &binding);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  uint32_t stale = stalled(e, binding.oldest);
+  uint32_t stale = stalled(e, binding->oldest);
   if (stale > e->stall) {
     return circle(e, e->n_frames - LOOP_NAMES, "each makes the next one fire");
   }
   if (c->rule->grows && e->grown >= e->growth && stale == 0) {
     tally->declined++;
+    e->declined = 1;
     return GEMEL_DECLINED;
   }
-  status = gemel__template_evaluate(&c->rule->right, &scene, &attrs);
+  e->search.scene.variables = binding->terms;
+  gemel_status status = gemel__template_evaluate(&c->rule->right, &e->search.scene, &attrs);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -342,62 +342,28 @@ static gemel_status try_candidate(struct engine *e, const gemel__candidate *c, g
     return circle(e, e->n_frames > 64 ? e->n_frames - 64 : 0, c->rule->info.name);
   }
   tally->applied++;
-  return push_frame(e, c, &binding, attrs, value, where);
-}
-
-/* 0 if FILTER, which learns it if it doesn't know, says that the K-th candidate, C, can't match;
- * -1: memory is out. */
-static int foresee(struct engine *e, gemel__filter *filter, uint32_t k, const gemel__candidate *c,
-                   gemel__ref value) {
-  uint64_t bit = (uint64_t)1 << (k % GEMEL__FILTER_BITS);
-  if (filter == NULL || k >= GEMEL__FILTER_BITS) {
-    return 1;
-  }
-  if (!(filter->checked & bit)) {
-    gemel__binding binding;
-    gemel__scene scene = {e->to, e->uses, &e->arena, NULL, e->error};
-    gemel_status status = gemel__rule_foresee(c->rule, c->order, &scene, value, &binding);
-    if (status != GEMEL_OK && status != GEMEL_DECLINED) {
-      return -1;
-    }
-    filter->checked |= bit;
-    filter->failed |= status == GEMEL_DECLINED ? bit : 0;
-  }
-  return (filter->failed & bit) == 0;
-}
-
-/* The K-th candidate of a list, which a filter lets through or not. */
-static gemel_status try_one(struct engine *e, gemel__filter *filter, uint32_t k, uint32_t index,
-                            gemel__ref value, gemel_location where) {
-  const gemel__candidate *c = &e->selection->candidates[index];
-  double start = e->options->timed ? gemel__profile_now() : 0;
-  int may = foresee(e, filter, k, c, value);
-  gemel_status status = may < 0    ? e->error->status
-                        : may == 0 ? GEMEL_DECLINED
-                                   : try_candidate(e, c, value, where);
-  if (e->options->timed) {
-    e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
-  }
-  return status;
+  return push_frame(e, c, binding, attrs, value, where);
 }
 
 static gemel_status try_rules(struct engine *e, gemel__ref value, gemel_location where) {
-  uint32_t count, n;
-  const gemel__node *node = gemel__node_at(e->to, value.node);
-  const gemel__ref *inputs = gemel__node_inputs(e->to, value.node, &count);
-  uint32_t first = count > 0 ? e->to->nodes[inputs[0].node].op : 0;
-  uint32_t second = count > 1 ? e->to->nodes[inputs[1].node].op : 0;
-  second |= count > 1 && gemel__same_ref(inputs[0], inputs[1]) ? GEMEL__SAME_OPERANDS : 0;
-  first |= e->options->settled && !e->fates[value.node].fresh ? GEMEL__AS_BEFORE : 0;
-  const uint32_t *list = gemel__selection_find(e->selection, node->op, first, second, &n);
-  gemel_status status = list != NULL ? GEMEL_DECLINED : no_memory(e);
-  gemel__filter *filter =
-      n > 0 ? gemel__selection_filter(e->selection, e->to, value.node, list) : NULL;
-  for (uint32_t k = 0; k < n && status == GEMEL_DECLINED; k++) {
-    if (filter == NULL || k >= GEMEL__FILTER_BITS || !(filter->failed >> k & 1)) {
-      status = try_one(e, filter, k, list[k], value, where);
-    }
+  const gemel__candidate *c;
+  gemel__binding binding;
+  e->search.scene.uses = e->uses;
+  gemel_status status = gemel__search_start(&e->search, value, e->fates[value.node].tried);
+  if (status != GEMEL_OK) {
+    return status;
   }
+  do {
+    status = gemel__search_next(&e->search, &c, &binding);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    double start = e->options->timed ? gemel__profile_now() : 0;
+    status = fire(e, c, &binding, value, where);
+    if (e->options->timed) {
+      e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
+    }
+  } while (status == GEMEL_DECLINED);
   return status;
 }
 
@@ -669,7 +635,7 @@ static gemel_status keep_several(struct engine *e, uint32_t old, gemel__ref valu
     if (status != GEMEL_OK) {
       return status;
     }
-    e->live[old] = one.node != value.node ? CHANGED : e->live[old];
+    e->changed[old] |= one.node != value.node;
     e->multi[first + k] = one;
   }
   return GEMEL_OK;
@@ -683,13 +649,13 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   uint32_t count, attrs = node->attrs;
   const gemel__ref *inputs = gemel__node_inputs(e->from, old, &count);
   gemel_value made;
-  e->fresh = 0;
+  int fresh = 0; /* it isn't as it was */
   if (count > e->operand_capacity && grow_operands(e, count) != GEMEL_OK) {
     return GEMEL_NO_MEMORY;
   }
   for (uint32_t k = 0; k < count; k++) {
     e->operands[k] = gemel__value(e->to, mapped(e, inputs[k]));
-    e->fresh |= e->live[inputs[k].node] == CHANGED;
+    fresh |= e->changed[inputs[k].node];
   }
   gemel_value leading = count > 0 ? e->operands[0] : (gemel_value){NULL, 0, 0};
   gemel_status status = GEMEL_OK;
@@ -700,7 +666,8 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   if (status != GEMEL_OK) {
     return status;
   }
-  e->fresh |= attrs != node->attrs || (count > 0 && e->operands[0].node != leading.node);
+  fresh |= attrs != node->attrs || (count > 0 && e->operands[0].node != leading.node);
+  e->tried = fresh || e->before == NULL ? 0 : e->before[old];
   made = gemel__apply(e->to, op->id, attrs, count, e->operands, where);
   if (gemel_is_null(made)) {
     return take_error(e);
@@ -708,14 +675,14 @@ static gemel_status remake(struct engine *e, uint32_t old) {
   if (reserve_fates(e) != 0) {
     return no_memory(e);
   }
-  e->live[old] = e->fresh ? CHANGED : e->live[old];
-  e->fresh = 1;
+  e->changed[old] = (unsigned char)fresh;
+  e->tried = 0;
   gemel__ref value = {made.node, made.output};
   if (gemel__node_at(e->to, value.node)->n_outputs != 1) {
     return keep_several(e, old, value, where);
   }
   status = resolve(e, &value, where);
-  e->live[old] = value.node != made.node ? CHANGED : e->live[old];
+  e->changed[old] |= value.node != made.node;
   return status ? status : keep_single(e, old, value);
 }
 
@@ -765,60 +732,89 @@ static gemel_status lay_out(struct engine *e, uint32_t old, uint32_t n) {
   return GEMEL_OK;
 }
 
-static void count_use(struct engine *e, gemel__ref old) {
+static void want(struct engine *e, gemel__ref old) {
   gemel__ref to = e->map[old.node];
-  e->old_uses[old.node]++;
   if (to.output == SEVERAL) {
     e->wanted[to.node + old.output] = 1;
   }
 }
 
-/* Marks live nodes and counts how often each is used by such, and as an output; an operation may
- * be taken apart operand by operand, so the widest adds to what counts as stalled. */
-static gemel_status count_uses(struct engine *e, uint64_t *live) {
+/* Counts the nodes that are used, and notes which of several outputs are; an operation may be taken
+ * apart operand by operand, so the widest adds to what counts as stalled. */
+static gemel_status find_wanted(struct engine *e, uint64_t *live) {
   gemel_status status = GEMEL_OK;
   *live = 0;
-  gemel__graph_live(e->from, e->live);
   for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
     uint32_t count, n_outputs = e->from->nodes[k].n_outputs;
     const gemel__ref *inputs = gemel__node_inputs(e->from, (uint32_t)k, &count);
-    if (!e->live[k]) {
+    if (e->old_uses[k] == 0) {
       continue;
     }
     ++*live;
     status = n_outputs != 1 ? lay_out(e, (uint32_t)k, n_outputs) : GEMEL_OK;
     e->stall = count > e->stall ? count : e->stall;
     for (uint32_t j = 0; j < count; j++) {
-      count_use(e, inputs[j]);
+      want(e, inputs[j]);
     }
   }
   for (size_t k = 0; k < e->from->n_outputs; k++) {
-    count_use(e, e->from->outputs[k]);
+    want(e, e->from->outputs[k]);
   }
   return status;
+}
+
+/* Notes of which phases the rules have been tried at the new nodes: not where one was declined,
+ * which another phase may apply. */
+static gemel_status note_tried(struct engine *e) {
+  gemel__tried *tried = e->options->tried;
+  if (tried == NULL) {
+    return GEMEL_OK;
+  }
+  gemel__tried_clear(tried);
+  if (e->declined) {
+    return GEMEL_OK;
+  }
+  if (reserve_fates(e) != 0 || (tried->phases = gemel__alloc_array(e->to->n_nodes, 1)) == NULL) {
+    return no_memory(e);
+  }
+  tried->graph = gemel_graph_ref(e->to);
+  for (size_t k = 0; k < e->to->n_nodes; k++) {
+    tried->phases[k] =
+        e->fates[k].state == UNSEEN ? 0 : (unsigned char)(e->fates[k].tried | e->selection->phases);
+  }
+  return GEMEL_OK;
+}
+
+void gemel__tried_clear(gemel__tried *tried) {
+  if (tried->graph != NULL) {
+    gemel__free(tried->phases, tried->graph->n_nodes);
+    gemel_graph_unref(tried->graph);
+  }
+  *tried = (gemel__tried){NULL, NULL};
 }
 
 static gemel_status run(struct engine *e) {
   uint32_t input_op = e->from->context->input_op;
   uint64_t live;
-  gemel_status status = count_uses(e, &live);
+  gemel_status status = find_wanted(e, &live);
   status = status ? status : copy_inputs(e);
   e->stall += STALL;
   e->fuel = live * FUEL + SLACK;
   e->growth = e->options->tight ? 0 : live * GROWTH + SLACK;
   for (size_t k = 0; k < e->from->n_nodes && status == GEMEL_OK; k++) {
-    if (e->live[k] && e->from->nodes[k].op != input_op) {
+    if (e->old_uses[k] > 0 && e->from->nodes[k].op != input_op) {
       status = remake(e, (uint32_t)k);
     }
   }
-  return status ? status : copy_outputs(e);
+  status = status ? status : copy_outputs(e);
+  return status ? status : note_tried(e);
 }
 
 static void release(struct engine *e) {
   size_t n = e->from->n_nodes;
   gemel__free(e->map, n * sizeof *e->map);
   gemel__free(e->old_uses, n * sizeof *e->old_uses);
-  gemel__free(e->live, n);
+  gemel__free(e->changed, n);
   gemel__free(e->multi, e->multi_capacity * sizeof *e->multi);
   gemel__free(e->wanted, e->wanted_capacity);
   gemel__free(e->fates, e->fate_capacity * sizeof *e->fates);
@@ -846,10 +842,15 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   if (e.to == NULL) {
     return NULL;
   }
+  e.before =
+      options->tried != NULL && options->tried->graph == from ? options->tried->phases : NULL;
+  e.search = (gemel__search){.selection = options->selection,
+                             .scene = {e.to, NULL, &e.arena, NULL, e.error},
+                             .timed = options->timed};
   e.map = gemel__alloc_array(from->n_nodes, sizeof *e.map);
-  e.old_uses = gemel__alloc_array(from->n_nodes, sizeof *e.old_uses);
-  e.live = gemel__alloc_array(from->n_nodes, 1);
-  status = e.map != NULL && e.old_uses != NULL && e.live != NULL ? run(&e) : no_memory(&e);
+  e.old_uses = gemel__graph_uses(from);
+  e.changed = gemel__alloc_array(from->n_nodes, 1);
+  status = e.map != NULL && e.old_uses != NULL && e.changed != NULL ? run(&e) : no_memory(&e);
   release(&e);
   if (status != GEMEL_OK) {
     gemel_graph_unref(e.to);
@@ -873,7 +874,12 @@ gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error
 }
 
 gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error) {
-  gemel_graph *next = gemel__rewrite_phase(body, user, error), *whole = NULL;
+  gemel__pass_options *options = user;
+  gemel__tried *tried = options->tried; /* of the graph that has the body */
+  gemel_graph *next, *whole = NULL;
+  options->tried = NULL;
+  next = gemel__rewrite_phase(body, options, error);
+  options->tried = tried;
   if (next != NULL) {
     whole = gemel__rewrite_compact(next, error);
     gemel_graph_unref(next);

@@ -41,12 +41,21 @@ struct gemel__certifier {
   void (*end)(gemel__certifier *certifier, void *user);
 };
 
+/* Of which phases the rules have been tried at each node of a graph, as it is there. Zeroed at
+ * first. */
+typedef struct gemel__tried {
+  gemel_graph *graph;    /* a reference; NULL: nothing is known of any */
+  unsigned char *phases; /* by node: a bit a phase; 0: nothing was done with it, by any */
+} gemel__tried;
+
+void gemel__tried_clear(gemel__tried *tried);
+
 typedef struct gemel__pass_options {
   gemel__selection *selection;
   gemel__bodies *bodies;    /* NULL: bodies are left as they are */
   int fold;                 /* constants are folded */
   int timed;                /* tallies get times */
-  int settled;              /* the graph has been through a pass of the same selection */
+  gemel__tried *tried;      /* of the graph, if that is the one; then of the result; or NULL */
   int tight;                /* no rule may make the graph grow */
   gemel__witness witness;   /* or NULL */
   void *user;               /* the witness's */
@@ -56,6 +65,11 @@ typedef struct gemel__pass_options {
 /* FROM, rewritten into a new graph, which may hold nodes that nothing uses. NULL with *ERROR. */
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error);
+
+/* *IDLE: 1 if a pass of the same OPTIONS over GRAPH would change nothing; 0 if it might. Only of a
+ * graph that OPTIONS->tried is of is this ever known. GEMEL_NO_MEMORY. */
+gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_options *options,
+                                 int *idle, gemel_error *error);
 
 /* BODY, through the phase of a gemel__pass_options (USER), without what no output needs: for
  * gemel__bodies_new. */

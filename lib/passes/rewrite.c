@@ -17,7 +17,8 @@ struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   gemel__choice *choice;
-  uint64_t *done; /* what passes, and rules in the last phase, have done since it was 0 */
+  gemel__tried *tried; /* at the nodes of the graph */
+  uint64_t *done;      /* what passes, and rules in the last phase, have done since it was 0 */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
   gemel_error *error;
@@ -120,7 +121,6 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
   gemel_graph_unref(*graph);
   *graph = next;
   *done = work_of(pass->selection, pass) == before;
-  pass->settled = 1;
   pass->tight |= any_declined(pass->selection);
   return GEMEL_OK;
 }
@@ -146,6 +146,10 @@ static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
   int last = phase == gemel__last_phase(p->options.mode);
   gemel_status status = GEMEL_OK;
   for (int round = 0; !done && status == GEMEL_OK && round < ROUNDS; round++) {
+    status = gemel__rewrite_idle(*graph, pass, &done, p->error);
+    if (status != GEMEL_OK || done) {
+      break;
+    }
     status = round + 1 < ROUNDS ? run_round(p, pass, graph, &done)
                                 : run_last_round(p, pass, graph, &done, &fell);
     done |= !last;
@@ -166,6 +170,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.timed = p->options.profile != NULL;
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
+  pass.tried = p->tried;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
   status = status ? status : run_rounds(p, phase, &pass, &next);
@@ -304,8 +309,10 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_error local;
   gemel_graph *current = NULL;
   gemel_status status;
+  gemel__tried tried = {NULL, NULL};
   uint64_t done = 0;
   memset(&p, 0, sizeof p);
+  p.tried = &tried;
   p.done = &done;
   p.error = error != NULL ? error : &local;
   if (graph == NULL) {
@@ -323,6 +330,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   if (p.session != NULL) {
     p.certifier->end(p.certifier, p.session);
   }
+  gemel__tried_clear(&tried);
   gemel__choice_give_back(p.context, p.choice);
   if (status != GEMEL_OK) {
     gemel_graph_unref(current);

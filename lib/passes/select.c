@@ -134,11 +134,11 @@ static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint
 
 static int fits(const gemel__selection *s, const gemel__candidate *c, uint32_t op, uint32_t first,
                 uint32_t second) {
-  if ((first & GEMEL__AS_BEFORE) && !c->rule->asks_uses) {
+  if (((first >> GEMEL__TRIED_SHIFT) >> c->rule->info.phase & 1) && !c->rule->asks_uses) {
     return 0;
   }
   return c->rule->left.nodes[c->rule->left.count - 1].op == op &&
-         child_fits(s, c, 0, first & ~GEMEL__AS_BEFORE) &&
+         child_fits(s, c, 0, first & GEMEL__TRIED_OPS) &&
          child_fits(s, c, 1, second & ~GEMEL__SAME_OPERANDS) &&
          ((second & GEMEL__SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
 }

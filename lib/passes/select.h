@@ -25,6 +25,7 @@ typedef struct gemel__candidate {
 typedef struct gemel__selection {
   gemel_context *context;
   uint32_t constant_op;
+  uint32_t phases; /* bits of those all of whose rules, that are chosen at all, take part */
   const struct gemel_rule **rules; /* by row */
   gemel__tally *tallies;           /* by row */
   size_t n_rules, rule_capacity;
@@ -64,9 +65,9 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
 /* Orders what was added; then gemel__selection_find may be called, and nothing be added. */
 gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
 
-/* Added to FIRST below for a node at which all rules were tried before, and only use counts may
- * have changed. */
-#define GEMEL__AS_BEFORE 0x80000000u
+/* Added to FIRST below, shifted by this, for a node at which rules were tried before, and only use
+ * counts may have changed: a bit for each phase whose rules those were. */
+enum { GEMEL__TRIED_SHIFT = 24, GEMEL__TRIED_OPS = (1 << GEMEL__TRIED_SHIFT) - 1 };
 
 /* Added to SECOND below where the first two operands are the same value. */
 #define GEMEL__SAME_OPERANDS 0x80000000u
