@@ -38,6 +38,7 @@ verify_tests =
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-equal
+verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs

@@ -782,6 +782,37 @@ static void size_is_capped(const void *data) {
   tear_down(&t);
 }
 
+/* A ball about a number that is far smaller or larger than its radius: the sum of the two, exactly,
+ * would have as many bits as their exponents are apart. */
+static void ends_are_capped(const void *data) {
+  (void)data;
+  bench t;
+  CT_REQUIRE(set_up(&t));
+  t.d->from_double(t.d, t.a, -1e15);
+  t.d->exp(t.d, t.a, t.a);
+  t.d->round(t.d, t.a, GEMEL_F64, 1);
+  t.d->floor(t.d, t.c, t.a); /* 0 or -1: rounding may have made it 0 */
+  CT_EQ_INT(t.d->state(t.d, t.c), GEMEL__UNDECIDED);
+  t.d->from_double(t.d, t.b, 0.5);
+  t.d->add(t.d, t.c, t.a, t.b);
+  t.d->floor(t.d, t.c, t.c);
+  CT_EQ_INT(t.d->sign(t.d, t.c), 0);
+  t.d->from_double(t.d, t.b, 3);
+  t.d->add(t.d, t.c, t.a, t.b);
+  t.d->floor(t.d, t.c, t.c); /* 3 or 2 */
+  CT_EQ_INT(t.d->state(t.d, t.c), GEMEL__UNDECIDED);
+  t.d->from_double(t.d, t.b, 0x1p51 + 0.5);
+  t.d->round(t.d, t.b, GEMEL_F32, 0.5); /* half a unit of f32: 2^27 */
+  t.d->floor(t.d, t.c, t.b);
+  CT_EQ_INT(t.d->state(t.d, t.c), GEMEL__UNDECIDED);
+  t.d->from_double(t.d, t.b, 5e-324);
+  t.d->from_double(t.d, t.c, 0x1p1000);
+  t.d->add(t.d, t.c, t.c, t.b); /* rounded to 128 bits: a radius of 2^873 */
+  t.d->floor(t.d, t.c, t.c);
+  CT_EQ_INT(t.d->state(t.d, t.c), GEMEL__UNDECIDED);
+  tear_down(&t);
+}
+
 static int memory_runs_out(void *data) {
   (void)data;
   gemel__bound *b = gemel__bound_new(128);
@@ -814,6 +845,7 @@ static const ct_test tests[] = {
     CT_TEST("decisions", decisions_wait_for_the_bound, NULL),
     CT_TEST("precisions", precisions_agree, NULL),
     CT_TEST("size/capped", size_is_capped, NULL),
+    CT_TEST("size/ends", ends_are_capped, NULL),
     CT_TEST("memory", refusals_are_survived, NULL),
     CT_TEST("set_dtype/others", other_domains_are_left_alone, NULL),
 };

@@ -416,6 +416,13 @@ if [ "$harness" = 3 ]; then
   gives equal 0 '^gemel equal: f.gmt and equal.gmt are the same function, up to .*(seed 1, ' equal f.gmt equal.gmt
   gives equal/bitwise 0 'are the same function, bitwise (seed 3, ' equal f.gmt f.gemel --seed 3
   gives equal/none 1 '^not allowed: .*reassoc' equal f.gmt equal.gmt --allow none
+  huge=0 # numbers whose exponents have more digits than there is memory
+  for expression in 'mod(exp(-1e13 - x * x), y)' 'pow(x, -9223372036854775808)' \
+    'cast(cast(pow(x, 1e16), dtype = i64), dtype = f64)' 'mod(pow(2, -1e18 * x), y)'; do
+    huge=$((huge + 1))
+    echo "graph huge(x: f64[2], y: f64[2]) { return r = $expression }" >huge.gmt
+    gives "equal/huge-$huge" 0 'are the same function' equal huge.gmt huge.gmt --instances 8
+  done
   gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
   grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay file"
   for file in replays/*; do

@@ -714,6 +714,25 @@ static void size_is_capped(const void *data) {
 
 /* Rationals of more than GEMEL__ORDERED_BITS bits become intervals, and endpoints stay below
  * 2^(2^80). */
+/* Powers at the ends of what a machine word holds. */
+static void powers_are_capped(const void *data) {
+  static const double powers[] = {0x1p31, 0x1p32, 0x1p62, 0x1p63, 0x1p64, 0x1p127};
+  (void)data;
+  bench t;
+  CT_REQUIRE(set_up(&t, 128));
+  for (size_t k = 0; k < 2 * CT_COUNT(powers); k++) {
+    t.d->from_double(t.d, t.a, 1.5);
+    t.d->from_double(t.d, t.b, k % 2 ? -powers[k / 2] : powers[k / 2]);
+    t.d->pow(t.d, t.c, t.a, t.b);
+    CT_CHECK(!gemel__ordered_is_exact(t.d, t.c));
+    CT_CHECK(t.d->sign(t.d, t.c) != -1);
+    t.d->from_integer(t.d, t.a, -1);
+    t.d->pow(t.d, t.c, t.a, t.b);
+    CT_CHECK(t.d->sign(t.d, t.c) != -1);
+  }
+  tear_down(&t);
+}
+
 static void limits_are_kept(const void *data) {
   (void)data;
   bench t;
@@ -847,6 +866,7 @@ static const ct_test tests[] = {
     CT_TEST("same_argument", same_argument_is_special, NULL),
     CT_TEST("size/capped", size_is_capped, NULL),
     CT_TEST("size/limits", limits_are_kept, NULL),
+    CT_TEST("size/powers", powers_are_capped, NULL),
     CT_TEST("tape", decisions_are_recorded, NULL),
     CT_TEST("memory", refusals_are_survived, NULL),
 };

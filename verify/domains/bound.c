@@ -125,7 +125,8 @@ static int both_defined(gemel__domain *d, element *e, const element *a, const el
 }
 
 static int is_usable(const arb_t x) {
-  return arb_is_finite(x) && !COEFF_IS_MPZ(*ARF_EXPREF(arb_midref(x)));
+  return arb_is_finite(x) && !COEFF_IS_MPZ(*ARF_EXPREF(arb_midref(x))) &&
+         !COEFF_IS_MPZ(*MAG_EXPREF(arb_radref(x)));
 }
 
 /* E has just got both parts; numbers beyond all reason have no bound. */
@@ -420,6 +421,18 @@ static int bound_sign(gemel__domain *d, const void *a) {
   return sign;
 }
 
+/* The ends of X. Those of a ball are rounded outward: the exact sum of a middle and a radius has as
+ * many bits as their exponents are apart, which may be more than there is memory. */
+static void get_ends(arf_t low, arf_t high, const arb_t x, slong bits) {
+  if (arb_is_exact(x)) {
+    arf_set(low, arb_midref(x));
+    arf_set(high, arb_midref(x));
+  } else {
+    arb_get_lbound_arf(low, x, bits);
+    arb_get_ubound_arf(high, x, bits);
+  }
+}
+
 static void bound_floor(gemel__domain *d, void *e, const void *a) {
   if (!both_defined(d, e, a, NULL))
     return;
@@ -427,7 +440,7 @@ static void bound_floor(gemel__domain *d, void *e, const void *a) {
   arf_t low, high;
   arf_init(low);
   arf_init(high);
-  arb_get_interval_arf(low, high, computed(a), ARF_PREC_EXACT);
+  get_ends(low, high, computed(a), MAX_PRECISION);
   arf_floor(low, low);
   arf_floor(high, high);
   if (arf_equal(low, high)) {

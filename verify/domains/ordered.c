@@ -369,6 +369,12 @@ static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
     apply(d, e, a, gemel__interval_sqrt);
 }
 
+/* 1 if a to the integer N is a rational of reasonable size. */
+static int is_small_power(const element *a, const fmpz_t n) {
+  return a->exact && fmpz_bits(n) < 32 && /* the least word has no absolute value */
+         labs(fmpz_get_si(n)) <= 2 * GEMEL__ORDERED_BITS / size_of(a->q);
+}
+
 /* a to the integer n, which is neither 0 nor 1. */
 static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
   int sign = sign_of(a);
@@ -378,8 +384,7 @@ static void integer_power(gemel__domain *d, element *e, const element *a, const 
     ordered_set_state(d, e, GEMEL__UNDEFINED);
   } else if (fmpz_sgn(n) < 0 && sign == 2) {
     leave_undecided(d, e);
-  } else if (a->exact && fmpz_fits_si(n) &&
-             labs(fmpz_get_si(n)) <= 2 * GEMEL__ORDERED_BITS / size_of(a->q)) {
+  } else if (is_small_power(a, n)) {
     fmpq_pow_si(e->q, a->q, fmpz_get_si(n));
     settle_exact(d, e);
   } else {
