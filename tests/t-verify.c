@@ -7,6 +7,7 @@
  */
 #include "ct.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +143,21 @@ static int only_f32(const gemel_kernel_call *call) {
   return call->inputs[0].dtype == GEMEL_F32;
 }
 
+/* States that have been prepared and not yet released. */
+static atomic_int held;
+
+static void release_square(void *state) {
+  (void)state;
+  held--;
+}
+
 static gemel_status prepare_square(gemel_kernel_call *call) {
-  return only_f32(call) ? GEMEL_OK : GEMEL_DECLINED;
+  if (!only_f32(call)) {
+    return GEMEL_DECLINED;
+  }
+  held++;
+  call->release = release_square;
+  return GEMEL_OK;
 }
 
 static gemel_status square(const gemel_kernel_call *call, float factor, int leave) {
@@ -179,6 +193,7 @@ static void judge_kernel(gemel_status (*run)(const gemel_kernel_call *), int rig
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   CT_EQ_INT(gemel_verify_kernel(context, "sqr", &kernel, &options, NULL, &error), GEMEL_OK);
   ct_context("%s %s", h.bad, error.text);
+  CT_EQ_INT(held, 0);
   CT_EQ_UINT(h.records, 3);
   CT_EQ_INT(h.verdicts[GEMEL_REFUTED] == 0, right);
   CT_EQ_INT(h.verdicts[GEMEL_PASSED] == 3, right);

@@ -335,6 +335,9 @@ gemel_status gemel__execute_kernel(const gemel__instance *instance, const gemel_
   if (status == GEMEL_OK) {
     status = kernel->run(&call);
   }
+  if (call.release != NULL) {
+    call.release(call.state);
+  }
   gemel__free(call.scratch, call.scratch_bytes);
   gemel__free(r, sizeof *r);
   if (status != GEMEL_OK) {
