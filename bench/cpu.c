@@ -150,10 +150,12 @@ static const struct memory_case {
     {"sum columns f32", READ, 0, "graph f(x: f32[R, C]) { y = sum(x, axes = [0]) return y }"},
     {"max f32", READ, 0, "graph f(x: f32[E]) { y = max(x) return y }"},
     {"argmax f32", READ, 0, "graph f(x: f32[R, C]) { y = argmax(x, axis = 1) return y }"},
+    {"argmax columns f32", READ, 0, "graph f(x: f32[R, C]) { y = argmax(x, axis = 0) return y }"},
     {"neg f32", COPY, 0, "graph f(x: f32[E]) { y = neg(x) return y }"},
     {"exp f32", COPY, 0, "graph f(x: f32[E]) { y = exp(x) return y }"},
     {"tanh f32", COPY, 0, "graph f(x: f32[E]) { y = tanh(x) return y }"},
     {"softmax f32", COPY, 0, "graph f(x: f32[R, C]) { y = softmax(x) return y }"},
+    {"softmax columns f32", COPY, 0, "graph f(x: f32[R, C]) { y = softmax(x, axis = 0) return y }"},
     {"transposed f32", COPY, 0,
      "graph f(x: f32[R, C]) { y = neg(dimshuffle(x, order = [1, 0])) return y }"}};
 

@@ -152,6 +152,9 @@ static gemel_status reduce(const char *op, const gemel_view *x, int n_axes, cons
   call.scratch = malloc(call.scratch_bytes + 1);
   status = status == GEMEL_OK ? kernel->run(&call) : status;
   free(call.scratch);
+  if (call.release != NULL) {
+    call.release(room);
+  }
   return status;
 }
 
@@ -394,6 +397,38 @@ static void instruction_sets(const void *data) {
   }
 }
 
+/* Blocks read abreast give what they give one by one, bit for bit. */
+static void abreast(const void *data) {
+  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_F64};
+  enum { N = GEMEL__REDUCE_ABREAST * GEMEL__REDUCE_BLOCK };
+  static double x[N];
+  size_t d, k, bytes;
+  int isa, what;
+  (void)data;
+  for (d = 0; d < CT_COUNT(dtypes); d++) {
+    bytes = gemel_dtype_size(dtypes[d]);
+    for (k = 0; k < N; k++) {
+      double number = 1 + ((double)(bits64() >> 40) * 0x1p-24 - 0.5) * 0x1p-5;
+      x[k] = number;
+      if (dtypes[d] == GEMEL_F32) {
+        ((float *)x)[k] = (float)number;
+      }
+    }
+    for (isa = 0; isa <= (int)gemel__isa_best(); isa++) {
+      for (what = GEMEL__REDUCE_SUM; what <= GEMEL__REDUCE_PROD; what++) {
+        const gemel__reducer *r =
+            gemel__reducer_for((gemel__reduction)what, dtypes[d], (gemel__isa)isa);
+        gemel__acc all[GEMEL__REDUCE_ABREAST], one;
+        r->abreast(x, all);
+        for (k = 0; k < GEMEL__REDUCE_ABREAST; k++) {
+          r->block(GEMEL__REDUCE_BLOCK, (char *)x + k * GEMEL__REDUCE_BLOCK * bytes, &one);
+          CT_EQ_MEM((char *)all + k * bytes, &one, bytes);
+        }
+      }
+    }
+  }
+}
+
 /* A lane of an f32 sum takes 64 additions in a block of 4096, and 6 + 8 joins follow for 2^20
  * elements: far below what a million additions one after the other may lose. */
 static void accuracy(const void *data) {
@@ -508,6 +543,38 @@ static void argmax_places(const void *data) {
       x[n - 1] = 1;
       reduce("argmax", &view, 1, &axis, &got, 1, &error);
       CT_EQ_INT(got, at);
+    }
+  }
+}
+
+/* The same for lines that lie side by side: few and many of them, by one thread and by several.
+ * Every value stands in a line several times; zeros of both signs and NaNs are among them. */
+static void argmax_columns(const void *data) {
+  static const int64_t widths[] = {3, 4, 65, 511, 1100};
+  enum { ROWS = 37, MOST_WIDE = 1100 };
+  static float x[ROWS * MOST_WIDE];
+  int64_t got[MOST_WIDE], axis = 0, row, k;
+  size_t w;
+  gemel_error error;
+  (void)data;
+  for (w = 0; w < CT_COUNT(widths); w++) {
+    int64_t width = widths[w], shape[] = {ROWS, width}, strides[] = {width * 4, 4};
+    gemel_view view = {GEMEL_F32, 2, shape, strides, x};
+    for (k = 0; k < ROWS * width; k++) {
+      int64_t die = (int64_t)(bits64() % 200);
+      x[k] = die == 0 ? NAN : die % 7 == 0 ? -0.0f : (float)(die % 13 - 12);
+    }
+    for (int threads = 1; threads <= 3; threads++) {
+      CT_EQ_INT(reduce("argmax", &view, 1, &axis, got, threads, &error), GEMEL_OK);
+      for (k = 0; k < width; k++) {
+        int64_t best = 0;
+        for (row = 1; row < ROWS; row++) {
+          float here = x[row * width + k], most = x[best * width + k];
+          best = !isnan(most) && (isnan(here) || here > most) ? row : best;
+        }
+        ct_context("column %lld of %lld by %d threads", (long long)k, (long long)width, threads);
+        CT_EQ_INT(got[k], best);
+      }
     }
   }
 }
@@ -709,9 +776,11 @@ static const ct_test tests[] = {
     CT_TEST("threads/prod", threads, "prod"),
     CT_TEST("threads/max", threads, "max"),
     CT_TEST("instruction-sets", instruction_sets, NULL),
+    CT_TEST("abreast", abreast, NULL),
     CT_TEST("accuracy", accuracy, NULL),
     CT_TEST("integers", integers, NULL),
     CT_TEST("argmax-places", argmax_places, NULL),
+    CT_TEST("argmax-columns", argmax_columns, NULL),
 };
 
 #define ADD_CASES(what, cases, fn)                                                                 \

@@ -169,7 +169,6 @@ static size_t turn_bytes(const gemel__loop *loop) {
   return loop->turn_axis < 0 ? 0 : (size_t)loop->turn_rows * loop->buffer_bytes;
 }
 
-/* Parts that threads share out: tiles, or blocks of rows of them. */
 static int64_t parts_of(const gemel__loop *loop) {
   int64_t last;
   if (loop->turn_axis < 0) {
@@ -189,6 +188,7 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
       !loop->straight && (streamed > 0 || direct_bytes(loop) * loop->elements > OVERLAP_BYTES);
   loop->tile = loop->straight ? big_tile(loop, threads) : small_tile(loop, bytes);
   find_turn(loop, widest);
+  loop->parts = parts_of(loop);
   set_shares(loop);
   n = filled(loop);
   loop->buffer_bytes = ((size_t)n * widest + LINE - 1) / LINE * LINE;
@@ -460,17 +460,17 @@ static void run_parts(const gemel__loop *loop, int64_t first, int64_t last, char
 }
 
 void gemel__loop_run(const gemel__loop *loop, char *scratch) {
-  int64_t parts = parts_of(loop);
 #ifdef _OPENMP
   if (loop->threads > 1) {
     size_t stride = gemel__loop_scratch(loop);
 #pragma omp parallel num_threads(loop->threads)
     {
       int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
-      run_parts(loop, parts * me / all, parts * (me + 1) / all, scratch + (size_t)me * stride);
+      run_parts(loop, loop->parts * me / all, loop->parts * (me + 1) / all,
+                scratch + (size_t)me * stride);
     }
     return;
   }
 #endif
-  run_parts(loop, 0, parts, scratch);
+  run_parts(loop, 0, loop->parts, scratch);
 }

@@ -68,14 +68,15 @@ typedef struct gemel__loop {
   int turn_axis; /* -1, or the axis along which gathered operands are taken in blocks of TURN_ROWS
                   */
   int64_t turn_rows;
+  int64_t parts; /* that threads share out: tiles, or blocks of rows of them */
   gemel__load *loads;
   gemel__store *stores;
   const gemel__step *steps;
   gemel__stream stream;
 } gemel__loop;
 
-/* Chooses TILE, BUFFER_BYTES and THREADS (at most THREADS) for a loop whose other members are set;
- * WIDEST is the largest element in bytes of any slot. */
+/* Chooses TILE, BUFFER_BYTES, PARTS and THREADS (at most THREADS) for a loop whose other members
+ * are set; WIDEST is the largest element in bytes of any slot. */
 void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest);
 
 /* Scratch memory for each thread, a multiple of 64 bytes. */

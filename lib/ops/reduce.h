@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files of the reduce family share: reduce.c (types, derivatives, samples), reduce_run.c
- * (how a reduction is cut into blocks and threads) and reduce_kernels.c (the loops on contiguous
- * elements).
+ * (how a reduction is cut into blocks and threads) reduce_argmax.c (the same for argmax) and
+ * reduce_kernels.c (the loops on contiguous elements).
  */
 #ifndef GEMEL__OPS_REDUCE_H
 #define GEMEL__OPS_REDUCE_H
@@ -27,6 +27,11 @@ typedef union gemel__acc {
   uint64_t u64;
 } gemel__acc;
 
+enum {
+  GEMEL__REDUCE_BLOCK = 4096, /* elements of a line that are reduced at once */
+  GEMEL__REDUCE_ABREAST = 4   /* blocks that are read abreast */
+};
+
 /* How one reduction works on one dtype (half types come as f32). Accumulators have ACC_BYTES each
  * and stand side by side. The order of operations depends on the arguments alone. */
 typedef struct gemel__reducer {
@@ -35,12 +40,23 @@ typedef struct gemel__reducer {
   void (*init)(size_t n, void *acc);
   /* One accumulator of N contiguous elements. */
   void (*block)(size_t n, const void *data, void *acc);
+  /* The same of each of GEMEL__REDUCE_ABREAST whole blocks that follow each other, to as many
+   * accumulators; several places of memory are read in turns, which is faster where no cache holds
+   * them. NULL: not for this dtype. */
+  void (*abreast)(const void *data, void *acc);
   /* N accumulators take ROWS rows of N contiguous elements, STRIDE bytes from row to row. */
   void (*rows)(size_t rows, int64_t stride, size_t n, const void *data, void *acc);
   /* A[k] joined with B[k]. */
   void (*merge)(size_t n, void *a, const void *b);
   /* N accumulators as numbers of the result's dtype (f32 for half types). */
   void (*finish)(size_t n, const void *acc, void *out);
+  /* As ROWS, where ROW is the number of the first: PLACES[k] becomes that of the row in which
+   * accumulator k grew. Of argmax only. */
+  void (*places)(size_t rows, int64_t stride, size_t n, const void *data, int32_t row, void *acc,
+                 int32_t *places);
+  /* The first of N contiguous elements that makes the accumulator ACC, N if none does; N is at most
+   * GEMEL__REDUCE_BLOCK. Of argmax only. */
+  size_t (*first)(size_t n, const void *data, const void *acc);
 } gemel__reducer;
 
 /* DTYPE is no half type. ISA must be one that the machine has. */

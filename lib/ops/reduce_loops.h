@@ -62,15 +62,51 @@
 #undef AHEAD
 #define AHEAD 16384
 
+/* And for each of several blocks that are read abreast. */
+#undef NEAR
+#define NEAR 512
+
 /* Few elements one after the other; more of them in 64 (f32) or 32 (f64) lanes, the last ones
- * padded with identities, and the lanes joined until one is left. */
+ * padded with identities, and the lanes joined until one is left. Blocks read abreast take turns of
+ * LANES elements, their lanes waiting in memory meanwhile. */
 #define DEFINE_LANES(tag, T, V, IDENTITY, JOIN)                                                    \
-  static void NAME(block, tag)(size_t n, const void *data, void *acc) {                            \
-    enum { LANES = 256 / sizeof(T), VECTORS = 256 / sizeof(V), WIDTH = sizeof(V) / sizeof(T) };    \
-    const T *x = data;                                                                             \
-    T r = IDENTITY, lanes[LANES];                                                                  \
-    V a[VECTORS];                                                                                  \
+  enum {                                                                                           \
+    NAME(LANES, tag) = 256 / sizeof(T),                                                            \
+    NAME(VECTORS, tag) = 256 / sizeof(V),                                                          \
+    NAME(WIDTH, tag) = sizeof(V) / sizeof(T)                                                       \
+  };                                                                                               \
+  static inline void NAME(clear, tag)(V * a) {                                                     \
+    for (size_t j = 0; j < NAME(VECTORS, tag); j++) {                                              \
+      a[j] = (V){0} + (T)(IDENTITY);                                                               \
+    }                                                                                              \
+  }                                                                                                \
+  static inline void NAME(take, tag)(V * a, const T *x, size_t ahead) {                            \
+    for (size_t j = 0; j < 4; j++) {                                                               \
+      __builtin_prefetch((const char *)x + ahead + 64 * j);                                        \
+    }                                                                                              \
+    for (size_t j = 0; j < NAME(VECTORS, tag); j++) {                                              \
+      a[j] = JOIN(a[j], *(const V *)(x + j * NAME(WIDTH, tag)));                                   \
+    }                                                                                              \
+  }                                                                                                \
+  static inline T NAME(fold, tag)(const V *a, size_t n, const T *x) {                              \
+    T lanes[NAME(LANES, tag)];                                                                     \
     size_t k, j;                                                                                   \
+    memcpy(lanes, a, sizeof lanes);                                                                \
+    for (k = 0; k < n; k++) {                                                                      \
+      lanes[k] = JOIN(lanes[k], x[k]);                                                             \
+    }                                                                                              \
+    for (k = NAME(LANES, tag) / 2; k > 0; k /= 2) {                                                \
+      for (j = 0; j < k; j++) {                                                                    \
+        lanes[j] = JOIN(lanes[j], lanes[j + k]);                                                   \
+      }                                                                                            \
+    }                                                                                              \
+    return lanes[0];                                                                               \
+  }                                                                                                \
+  static void NAME(block, tag)(size_t n, const void *data, void *acc) {                            \
+    const T *x = data;                                                                             \
+    T r = IDENTITY;                                                                                \
+    V a[NAME(VECTORS, tag)];                                                                       \
+    size_t k;                                                                                      \
     if (n < 16) {                                                                                  \
       for (k = 0; k < n; k++) {                                                                    \
         r = JOIN(r, x[k]);                                                                         \
@@ -78,27 +114,27 @@
       *(T *)acc = r;                                                                               \
       return;                                                                                      \
     }                                                                                              \
-    for (j = 0; j < VECTORS; j++) {                                                                \
-      a[j] = (V){0} + (T)(IDENTITY);                                                               \
+    NAME(clear, tag)(a);                                                                           \
+    for (; n >= NAME(LANES, tag); n -= NAME(LANES, tag), x += NAME(LANES, tag)) {                  \
+      NAME(take, tag)(a, x, AHEAD);                                                                \
     }                                                                                              \
-    for (; n >= LANES; n -= LANES, x += LANES) {                                                   \
-      for (j = 0; j < 4; j++) {                                                                    \
-        __builtin_prefetch((const char *)x + AHEAD + 64 * j);                                      \
-      }                                                                                            \
-      for (j = 0; j < VECTORS; j++) {                                                              \
-        a[j] = JOIN(a[j], *(const V *)(x + j * WIDTH));                                            \
-      }                                                                                            \
+    *(T *)acc = NAME(fold, tag)(a, n, x);                                                          \
+  }                                                                                                \
+  static void NAME(abreast, tag)(const void *data, void *acc) {                                    \
+    const T *const x = data;                                                                       \
+    V a[GEMEL__REDUCE_ABREAST][NAME(VECTORS, tag)];                                                \
+    size_t b, k;                                                                                   \
+    for (b = 0; b < GEMEL__REDUCE_ABREAST; b++) {                                                  \
+      NAME(clear, tag)(a[b]);                                                                      \
     }                                                                                              \
-    memcpy(lanes, a, sizeof lanes);                                                                \
-    for (k = 0; k < n; k++) {                                                                      \
-      lanes[k] = JOIN(lanes[k], x[k]);                                                             \
-    }                                                                                              \
-    for (k = LANES / 2; k > 0; k /= 2) {                                                           \
-      for (j = 0; j < k; j++) {                                                                    \
-        lanes[j] = JOIN(lanes[j], lanes[j + k]);                                                   \
+    for (k = 0; k < GEMEL__REDUCE_BLOCK; k += NAME(LANES, tag)) {                                  \
+      for (b = 0; b < GEMEL__REDUCE_ABREAST; b++) {                                                \
+        NAME(take, tag)(a[b], x + b * GEMEL__REDUCE_BLOCK + k, NEAR);                              \
       }                                                                                            \
     }                                                                                              \
-    *(T *)acc = lanes[0];                                                                          \
+    for (b = 0; b < GEMEL__REDUCE_ABREAST; b++) {                                                  \
+      ((T *)acc)[b] = NAME(fold, tag)(a[b], 0, x);                                                 \
+    }                                                                                              \
   }
 
 #define DEFINE_PLAIN(tag, T, A, IDENTITY, JOIN, VALUE)                                             \
@@ -110,6 +146,34 @@
       r = JOIN(r, value);                                                                          \
     }                                                                                              \
     *(A *)acc = r;                                                                                 \
+  }
+
+/* Rows one at a time; the first of equal elements stays. */
+#define DEFINE_PLACES(tag, T, A, VALUE)                                                            \
+  static void NAME(places, tag)(size_t rows, int64_t stride, size_t n, const void *data,           \
+                                int32_t row, void *acc, int32_t *places) {                         \
+    A *restrict const a = acc;                                                                     \
+    int32_t *restrict const at = places;                                                           \
+    const char *from = data;                                                                       \
+    for (; rows > 0; rows--, from += stride, row++) {                                              \
+      const T *restrict const p = (const T *)from;                                                 \
+      for (size_t k = 0; k < n; k++) {                                                             \
+        const A value = VALUE(p[k]), best = a[k];                                                  \
+        at[k] = value > best ? row : at[k];                                                        \
+        a[k] = value > best ? value : best;                                                        \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+  static size_t NAME(first, tag)(size_t n, const void *data, const void *acc) {                    \
+    const T *const x = data;                                                                       \
+    const A sought = *(const A *)acc;                                                              \
+    const int32_t count = (int32_t)n;                                                              \
+    int32_t least = count;                                                                         \
+    for (int32_t k = 0; k < count; k++) {                                                          \
+      const int32_t place = VALUE(x[k]) == sought ? k : count;                                     \
+      least = place < least ? place : least;                                                       \
+    }                                                                                              \
+    return (size_t)least;                                                                          \
   }
 
 #define FLOATS(tag, T, V, IDENTITY, JOIN)                                                          \
@@ -124,7 +188,8 @@
 #define INTEGERS(tag, T, LOW)                                                                      \
   OTHERS(sum_##tag, T, uint64_t, uint64_t, 0, ADD, WIDEN, SELF)                                    \
   OTHERS(prod_##tag, T, uint64_t, uint64_t, 1, MULTIPLY, WIDEN, SELF)                              \
-  OTHERS(max_##tag, T, T, T, LOW, LARGER, SELF, SELF)
+  OTHERS(max_##tag, T, T, T, LOW, LARGER, SELF, SELF)                                              \
+  DEFINE_PLACES(max_##tag, T, T, SELF)
 
 typedef float NAME(vector, f32) __attribute__((vector_size(REGISTER), aligned(4), may_alias));
 typedef double NAME(vector, f64) __attribute__((vector_size(REGISTER), aligned(8), may_alias));
@@ -146,28 +211,35 @@ OTHERS(max_f32, float, int32_t, float, INT32_MIN, LARGER, key_of_f32, f32_of_key
 OTHERS(max_f64, double, int64_t, double, INT64_MIN, LARGER, key_of_f64, f64_of_key)
 OTHERS(argmax_f32, float, int32_t, float, INT32_MIN, LARGER, zero_key_of_f32, f32_of_key)
 OTHERS(argmax_f64, double, int64_t, double, INT64_MIN, LARGER, zero_key_of_f64, f64_of_key)
+DEFINE_PLACES(argmax_f32, float, int32_t, zero_key_of_f32)
+DEFINE_PLACES(argmax_f64, double, int64_t, zero_key_of_f64)
 
-#define ENTRY(tag, A)                                                                              \
+#define ENTRY(tag, A, abreast, places, first)                                                      \
   {                                                                                                \
-    sizeof(A), NAME(init, tag), NAME(block, tag), NAME(rows, tag), NAME(merge, tag),               \
-        NAME(finish, tag)                                                                          \
+    sizeof(A), NAME(init, tag), NAME(block, tag), abreast, NAME(rows, tag), NAME(merge, tag),      \
+        NAME(finish, tag), places, first                                                           \
   }
+#define SUM_ENTRY(tag) ENTRY(tag, uint64_t, NULL, NULL, NULL)
+#define FLOAT_ENTRY(tag, A) ENTRY(tag, A, NAME(abreast, tag), NULL, NULL)
+#define MAX_ENTRY(tag, A) ENTRY(tag, A, NULL, NAME(places, tag), NAME(first, tag))
 #define WIDE_ENTRIES(what)                                                                         \
   {                                                                                                \
-    ENTRY(what##_bool, uint64_t), ENTRY(what##_i8, uint64_t), ENTRY(what##_i16, uint64_t),         \
-        ENTRY(what##_i32, uint64_t), ENTRY(what##_i64, uint64_t), ENTRY(what##_u8, uint64_t),      \
-        ENTRY(what##_u16, uint64_t), ENTRY(what##_u32, uint64_t), ENTRY(what##_u64, uint64_t),     \
-        ENTRY(what##_f32, float), ENTRY(what##_f64, double)                                        \
+    SUM_ENTRY(what##_bool), SUM_ENTRY(what##_i8), SUM_ENTRY(what##_i16), SUM_ENTRY(what##_i32),    \
+        SUM_ENTRY(what##_i64), SUM_ENTRY(what##_u8), SUM_ENTRY(what##_u16), SUM_ENTRY(what##_u32), \
+        SUM_ENTRY(what##_u64), FLOAT_ENTRY(what##_f32, float), FLOAT_ENTRY(what##_f64, double)     \
   }
-#define NARROW_ENTRIES(what)                                                                       \
+#define NARROW_ENTRIES(f32, f64)                                                                   \
   {                                                                                                \
-    ENTRY(max_bool, uint8_t), ENTRY(max_i8, int8_t), ENTRY(max_i16, int16_t),                      \
-        ENTRY(max_i32, int32_t), ENTRY(max_i64, int64_t), ENTRY(max_u8, uint8_t),                  \
-        ENTRY(max_u16, uint16_t), ENTRY(max_u32, uint32_t), ENTRY(max_u64, uint64_t),              \
-        ENTRY(what##_f32, int32_t), ENTRY(what##_f64, int64_t)                                     \
+    MAX_ENTRY(max_bool, uint8_t), MAX_ENTRY(max_i8, int8_t), MAX_ENTRY(max_i16, int16_t),          \
+        MAX_ENTRY(max_i32, int32_t), MAX_ENTRY(max_i64, int64_t), MAX_ENTRY(max_u8, uint8_t),      \
+        MAX_ENTRY(max_u16, uint16_t), MAX_ENTRY(max_u32, uint32_t), MAX_ENTRY(max_u64, uint64_t),  \
+        f32, f64                                                                                   \
   }
 
 static const gemel__reducer GEMEL__PASTE2(reducers, ISA)[GEMEL__REDUCE_COUNT][11] = {
-    WIDE_ENTRIES(sum), WIDE_ENTRIES(prod), NARROW_ENTRIES(max), NARROW_ENTRIES(argmax)};
+    WIDE_ENTRIES(sum), WIDE_ENTRIES(prod),
+    NARROW_ENTRIES(ENTRY(max_f32, int32_t, NULL, NULL, NULL),
+                   ENTRY(max_f64, int64_t, NULL, NULL, NULL)),
+    NARROW_ENTRIES(MAX_ENTRY(argmax_f32, int32_t), MAX_ENTRY(argmax_f64, int64_t))};
 
 #undef NAME

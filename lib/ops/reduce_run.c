@@ -25,13 +25,13 @@
 
 enum {
   BLOCK = GEMEL__REDUCE_BLOCK,
-  ROWS = 64,       /* rows in a block of columns */
-  STRIP = 1024,    /* columns in a strip, at most */
-  LEVELS = 48,     /* of a tree: more than log2 of any number of blocks */
-  PARTS = 64,      /* runs of blocks that a tree may be cut into */
-  SOME = 4,        /* lines that a thread takes at once */
-  SMALL = 1 << 15, /* elements that are not worth a second thread */
-  NARROW = 2       /* fewer columns than this go by lines */
+  ABREAST = GEMEL__REDUCE_ABREAST,
+  ROWS = 64,    /* rows in a block of columns */
+  STRIP = 1024, /* columns in a strip, at most */
+  LEVELS = 48,  /* of a tree: more than log2 of any number of blocks */
+  PARTS = 64,   /* runs of blocks that a tree may be cut into */
+  SOME = 4,     /* lines that a thread takes at once */
+  NARROW = 2    /* fewer columns than this go by lines */
 };
 
 /* ---- Trees ---- */
@@ -105,6 +105,27 @@ const void *gemel__reduce_load(const gemel__reduce_plan *p, const char *base, in
   return buffer;
 }
 
+/* A planted fault's share of a short line. */
+static size_t lost_term(const gemel__reduce_plan *p) {
+  return GEMEL__FAULT(reduce_lost_term) && p->length > 7;
+}
+
+/* Some whole blocks at once from place FROM of the line at BASE, if they lie together; else 0. */
+static int push_abreast(const gemel__reduce_plan *p, const char *base, int64_t from, tree *t) {
+  gemel__acc accs[ABREAST];
+  size_t bytes = p->reducer->acc_bytes;
+  if (p->reducer->abreast == NULL || p->half || p->n_reduced > 1 ||
+      p->reduced->stride != (int64_t)p->bytes) {
+    return 0;
+  }
+  p->reducer->abreast(base + from * (int64_t)p->bytes, accs);
+  for (size_t k = 0; k < ABREAST; k++) {
+    memcpy(tree_at(t, t->count), (char *)accs + k * bytes, bytes);
+    tree_push(t);
+  }
+  return 1;
+}
+
 /* Blocks FIRST to LAST of the line at BASE. */
 static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64_t first,
                             int64_t last) {
@@ -114,13 +135,16 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
   int64_t block;
   if (p->length <= BLOCK) {
     const void *all = gemel__reduce_load(p, base, 0, (size_t)p->length, buffer);
-    p->reducer->block((size_t)p->length - (GEMEL__FAULT(reduce_lost_term) && p->length > 7), all,
-                      &result);
+    p->reducer->block((size_t)p->length - lost_term(p), all, &result);
     return result;
   }
   for (block = first; block < last; block++) {
     int64_t from = block * BLOCK, left = p->length - from;
     size_t n = (size_t)(left < BLOCK ? left : BLOCK);
+    if (block + ABREAST <= last && left >= ABREAST * BLOCK && push_abreast(p, base, from, &t)) {
+      block += ABREAST - 1;
+      continue;
+    }
     p->reducer->block(n, gemel__reduce_load(p, base, from, n, buffer), tree_at(&t, t.count));
     tree_push(&t);
   }
@@ -149,14 +173,13 @@ static int64_t run_length(int64_t blocks) {
 }
 
 /* One line by all threads. */
-static void long_line(const gemel__reduce_plan *p, int64_t line, int threads) {
+static void long_line(const gemel__reduce_plan *p, int64_t line) {
   const char *base = p->in + gemel__reduce_offset(p->kept, p->n_kept, line);
   int64_t blocks = (p->length + BLOCK - 1) / BLOCK, run = run_length(blocks), part;
   int64_t parts = (blocks + run - 1) / run;
   gemel__acc results[PARTS], stack[LEVELS];
   tree t = {p->reducer, 1, (char *)stack, 0, 0};
-  (void)threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(p->threads) schedule(static)
   for (part = 0; part < parts; part++) {
     int64_t last = (part + 1) * run;
     results[part] = line_part(p, base, part * run, last < blocks ? last : blocks);
@@ -178,45 +201,44 @@ static void some_lines(const gemel__reduce_plan *p, int64_t line, int64_t last) 
   }
 }
 
-static void run_lines(const gemel__reduce_plan *p, int threads) {
+static void run_lines(const gemel__reduce_plan *p, void *scratch) {
   int64_t blocks = (p->length + BLOCK - 1) / BLOCK, line;
-  if (threads <= 1) {
+  (void)scratch;
+  if (p->threads <= 1) {
     some_lines(p, 0, p->lines);
     return;
   }
-  if (p->lines < 4 * (int64_t)threads && blocks > 1) {
+  if (p->lines < 4 * (int64_t)p->threads && blocks > 1) {
     for (line = 0; line < p->lines; line++) {
-      long_line(p, line, threads);
+      long_line(p, line);
     }
     return;
   }
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(p->threads) schedule(static)
   for (line = 0; line < p->lines; line += SOME) {
     some_lines(p, line, line + SOME < p->lines ? line + SOME : p->lines);
   }
 }
 
-/* ---- Columns ---- */
-
-/* A strip: WIDTH results from result FIRST, whose first elements stand at BASE. */
-typedef struct strip {
-  const char *base;
-  int64_t first;
-  size_t width;
-} strip;
-
-static strip strip_at(const gemel__reduce_plan *p, int64_t index) {
-  const gemel__reduce_axis *columns = &p->kept[p->n_kept - 1];
-  int64_t outer = index / p->strips, column = index % p->strips * p->strip;
-  int64_t left = columns->size - column;
-  strip s = {p->in + gemel__reduce_offset(p->kept, p->n_kept - 1, outer) + column * columns->stride,
-             outer * columns->size + column, (size_t)(left < p->strip ? left : p->strip)};
-  return s;
+/* One result of a few elements that lie together, as at the end of most losses: the way there
+ * takes longer than the work, so it is kept short. */
+static int is_one_block(const gemel__reduce_plan *p) {
+  return p->lines == 1 && p->length <= BLOCK && p->n_reduced == 1 && !p->half &&
+         p->reduced->stride == (int64_t)p->bytes;
 }
 
+static void run_one_block(const gemel__reduce_plan *p, void *scratch) {
+  gemel__acc acc;
+  (void)scratch;
+  p->reducer->block((size_t)p->length - lost_term(p), p->in, &acc);
+  p->reducer->finish(1, &acc, p->out);
+}
+
+/* ---- Columns ---- */
+
 /* Adds rows FROM to TO of a strip; rows that follow each other evenly go together. */
-static void add_rows(const gemel__reduce_plan *p, const strip *s, int64_t from, int64_t to,
-                     void *acc) {
+static void add_rows(const gemel__reduce_plan *p, const gemel__reduce_strip *s, int64_t from,
+                     int64_t to, void *acc) {
   const gemel__reduce_axis *inner = &p->reduced[p->n_reduced - 1];
   float wide[STRIP];
   while (from < to) {
@@ -238,8 +260,8 @@ static void add_rows(const gemel__reduce_plan *p, const strip *s, int64_t from, 
 }
 
 /* Blocks FIRST to LAST of a strip; the result is in STACK's first accumulators. */
-static void strip_part(const gemel__reduce_plan *p, const strip *s, int64_t first, int64_t last,
-                       char *stack) {
+static void strip_part(const gemel__reduce_plan *p, const gemel__reduce_strip *s, int64_t first,
+                       int64_t last, char *stack) {
   tree t = {p->reducer, s->width, stack, 0, 0};
   int64_t block;
   for (block = first; block < last; block++) {
@@ -269,13 +291,12 @@ static size_t stack_bytes(const gemel__reduce_plan *p) {
 }
 
 /* Few strips, many rows: threads take runs of blocks of one strip. */
-static void long_strip(const gemel__reduce_plan *p, const strip *s, char *scratch, int threads) {
+static void long_strip(const gemel__reduce_plan *p, const gemel__reduce_strip *s, char *scratch) {
   int64_t blocks = column_blocks(p), run = run_length(blocks), part;
   int64_t parts = (blocks + run - 1) / run;
   size_t bytes = stack_bytes(p);
   tree t = {p->reducer, s->width, scratch, 0, 0};
-  (void)threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(p->threads) schedule(static)
   for (part = 0; part < parts; part++) {
     int64_t last = (part + 1) * run;
     strip_part(p, s, part * run, last < blocks ? last : blocks,
@@ -289,12 +310,12 @@ static void long_strip(const gemel__reduce_plan *p, const strip *s, char *scratc
   store(p, s->first, s->width, tree_result(&t));
 }
 
-static int is_long(const gemel__reduce_plan *p, int threads) {
-  return threads > 1 && p->outer * p->strips < 2 * (int64_t)threads && column_blocks(p) > 1;
+static int is_long(const gemel__reduce_plan *p) {
+  return p->threads > 1 && p->outer * p->strips < 2 * (int64_t)p->threads && column_blocks(p) > 1;
 }
 
-static size_t column_scratch(const gemel__reduce_plan *p, int threads) {
-  return stack_bytes(p) * (is_long(p, threads) ? PARTS + 1 : (size_t)threads);
+static size_t column_scratch(const gemel__reduce_plan *p) {
+  return stack_bytes(p) * (is_long(p) ? PARTS + 1 : (size_t)p->threads);
 }
 
 static int thread_number(void) {
@@ -305,20 +326,20 @@ static int thread_number(void) {
 #endif
 }
 
-static void run_columns(const gemel__reduce_plan *p, char *scratch, int threads) {
+static void run_columns(const gemel__reduce_plan *p, void *scratch) {
   int64_t index, total = p->outer * p->strips;
   size_t bytes = stack_bytes(p);
-  if (is_long(p, threads)) {
+  if (is_long(p)) {
     for (index = 0; index < total; index++) {
-      strip s = strip_at(p, index);
-      long_strip(p, &s, scratch, threads);
+      gemel__reduce_strip s = gemel__reduce_strip_at(p, index);
+      long_strip(p, &s, scratch);
     }
     return;
   }
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+#pragma omp parallel for num_threads(p->threads) schedule(static) if (p->threads > 1)
   for (index = 0; index < total; index++) {
-    strip s = strip_at(p, index);
-    char *stack = scratch + (size_t)thread_number() * bytes;
+    gemel__reduce_strip s = gemel__reduce_strip_at(p, index);
+    char *stack = (char *)scratch + (size_t)thread_number() * bytes;
     strip_part(p, &s, 0, column_blocks(p), stack);
     store(p, s.first, s.width, stack);
   }
@@ -326,27 +347,11 @@ static void run_columns(const gemel__reduce_plan *p, char *scratch, int threads)
 
 /* ---- The kernel ---- */
 
-static int by_columns(const gemel__reduce_plan *p) {
-  const gemel__reduce_axis *columns = p->kept + p->n_kept - (p->n_kept > 0);
-  return p->n_kept > 0 && p->length > 0 && columns->stride == (int64_t)p->bytes &&
-         columns->size >= NARROW && p->reduced[p->n_reduced - 1].stride != (int64_t)p->bytes;
-}
-
-static void cut_strips(gemel__reduce_plan *p) {
-  int64_t columns = p->kept[p->n_kept - 1].size;
-  p->strip = columns < STRIP ? columns : STRIP;
-  p->strips = (columns + p->strip - 1) / p->strip;
-  p->outer = p->lines / columns;
-}
-
-static int useful_threads(const gemel__reduce_plan *p, int threads) {
-  return p->length > 0 && p->lines > SMALL / p->length && threads > 1 ? threads : 1;
-}
-
 /* Results of nothing at all: 0 or 1. */
-static void run_empty(const gemel__reduce_plan *p) {
+static void run_empty(const gemel__reduce_plan *p, void *scratch) {
   gemel__acc acc;
   int64_t line;
+  (void)scratch;
   p->reducer->init(1, &acc);
   for (line = 0; line < p->lines; line++) {
     store(p, line, 1, &acc);
@@ -354,32 +359,26 @@ static void run_empty(const gemel__reduce_plan *p) {
 }
 
 static gemel_status prepare(gemel_kernel_call *call, gemel__reduction what) {
-  gemel__reduce_plan p;
+  gemel__reduce_plan *p;
   gemel_status status = gemel__reduce_plan_make(call, what, &p);
   call->scratch_bytes = 0;
-  if (status == GEMEL_OK && p.lines > 0 && by_columns(&p)) {
-    cut_strips(&p);
-    call->scratch_bytes = column_scratch(&p, useful_threads(&p, call->threads));
-  }
-  return status;
-}
-
-static gemel_status run(const gemel_kernel_call *call, gemel__reduction what) {
-  gemel__reduce_plan p;
-  gemel_status status = gemel__reduce_plan_make(call, what, &p);
-  int threads;
-  if (status != GEMEL_OK || p.lines == 0) {
+  if (status != GEMEL_OK) {
     return status;
   }
-  threads = useful_threads(&p, call->threads);
-  if (p.length == 0) {
-    run_empty(&p);
-  } else if (by_columns(&p)) {
-    cut_strips(&p);
-    run_columns(&p, call->scratch, threads);
+  if (p->length == 0 || p->lines == 0) {
+    p->run = run_empty;
+  } else if (gemel__reduce_cut_strips(p, NARROW, STRIP)) {
+    p->run = run_columns;
+    call->scratch_bytes = column_scratch(p);
   } else {
-    run_lines(&p, threads);
+    p->run = is_one_block(p) ? run_one_block : run_lines;
   }
+  return GEMEL_OK;
+}
+
+static gemel_status run(const gemel_kernel_call *call) {
+  const gemel__reduce_plan *p = gemel__reduce_plan_of(call);
+  p->run(p, call->scratch);
   return GEMEL_OK;
 }
 
@@ -387,10 +386,7 @@ static gemel_status run(const gemel_kernel_call *call, gemel__reduction what) {
   static gemel_status prepare_##name(gemel_kernel_call *call) {                                    \
     return prepare(call, what);                                                                    \
   }                                                                                                \
-  static gemel_status run_##name(const gemel_kernel_call *call) {                                  \
-    return run(call, what);                                                                        \
-  }                                                                                                \
-  const gemel_kernel gemel__##name##_kernels[] = {{"blocks", prepare_##name, run_##name},          \
+  const gemel_kernel gemel__##name##_kernels[] = {{"blocks", prepare_##name, run},                 \
                                                   {NULL, NULL, NULL}};
 
 DEFINE_KERNEL(sum, GEMEL__REDUCE_SUM)
