@@ -229,6 +229,9 @@ static const lane_case lane_cases[] = {
     {"lanes/turned_long", {2300, 2, 3}, "f64", "dimshuffle(h, order = [1, 2, 0])", 2, 0x1p-52},
     {"lanes/repeated", {3, 1, 40}, "f32", "broadcast_to(h, shape = [3, 17, 40])", 1, 0x1p-23},
     {"lanes/one", {40, 1, 6}, "f32", "h", 1, 0x1p-23},
+    {"lanes/wide", {2, 70, 1100}, "f32", "h", 1, 0x1p-23},
+    {"lanes/side_by_side", {1500, 4, 10}, "f64", "h", 0, 0x1p-52},
+    {"lanes/side_by_side_reversed", {130, 4, 10}, "f32", "reverse(h, axes = [0])", 0, 0x1p-23},
     {"lanes/chunk", {2, 2, 2048}, "f32", "h", 2, 0x1p-23},
 };
 

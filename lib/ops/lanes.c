@@ -4,7 +4,8 @@
  * chunks of elements that the first-level cache holds: f32 and f64 that lie in order are read and
  * written where they are, anything else is copied into a buffer, half types as f32. Where a lane is
  * one chunk, it is read once; a longer one is gone through once for the largest element, once for
- * the sum, and once for the results. The vector loops are in lanes_kernels.c.
+ * the sum, and once for the results. Where it is neighbouring lanes that are contiguous, softmax
+ * goes through many of them at once, row by row. The vector loops are in lanes_kernels.c.
  */
 #include "ops/lanes.h"
 
@@ -20,7 +21,9 @@ enum {
   WORTH_THREADS = 1 << 15, /* elements from which a second thread pays */
   CHUNK = 2048,            /* elements of a buffer */
   GROUP = 64,              /* lanes of a group at most */
-  ABREAST = 16             /* lanes that lie abreast and use the same cache lines */
+  ABREAST = 16,            /* lanes that lie abreast and use the same cache lines */
+  ROWS = 64,               /* of a block of lanes side by side */
+  COLUMNS = 1024           /* lanes that are gone through row by row, at most */
 };
 
 #ifdef _OPENMP
@@ -295,6 +298,57 @@ static void loss_group(const job *j, int64_t index, char *out) {
   }
 }
 
+/* ---- Lanes side by side ---- */
+
+/* Rows of neighbouring lanes are contiguous in both operands, and the lanes are not. */
+static int is_columns(const job *j) {
+  int64_t item = (int64_t)j->item;
+  return !is_half(j->dtype) && j->lanes >= ABREAST && j->n > 1 && j->x.across == item &&
+         j->other.across == item && j->x.step != item && j->other.step != item;
+}
+
+/* exp(x - largest) of all rows, and their totals, by blocks so that errors don't add up. */
+static void exp_columns(const job *j, const group *g, const gemel__acc *largest, double *total) {
+  int64_t steps[2] = {j->x.step, j->other.step}, from, k;
+  double part[COLUMNS];
+  for (from = 0; from < j->n; from += ROWS) {
+    int64_t rows = j->n - from < ROWS ? j->n - from : ROWS;
+    memset(part, 0, sizeof part);
+    j->kernels->exp_rows((size_t)rows, (size_t)g->count, g->x + from * steps[0], largest,
+                         g->other + from * steps[1], steps, part);
+    for (k = 0; k < g->count; k++) {
+      total[k] += part[k];
+    }
+  }
+}
+
+/* The lanes of a group at once, row by row: their largest elements, the powers, the division. */
+static void softmax_columns(const job *j, int64_t index) {
+  gemel__acc keys[COLUMNS], largest[COLUMNS];
+  double total[COLUMNS] = {0};
+  group g;
+  size_t width;
+  open_group(j, index, &g);
+  width = (size_t)g.count;
+  j->max->init(width, keys);
+  j->max->rows((size_t)j->n, j->x.step, width, g.x, keys);
+  j->max->finish(width, keys, largest);
+  if (GEMEL__FAULT(softmax_no_max)) {
+    memset(largest, 0, sizeof largest);
+  }
+  exp_columns(j, &g, largest, total);
+  j->kernels->divide_rows((size_t)j->n, width, g.other, j->other.step, total);
+}
+
+/* Groups as wide as the threads have lanes to share. */
+static void widen_groups(job *j, int threads) {
+  int64_t outer = j->groups / ((j->lanes + j->group - 1) / j->group);
+  int64_t width = j->lanes * outer / threads;
+  width = width > COLUMNS ? COLUMNS : width < ABREAST ? ABREAST : width;
+  j->group = width < j->lanes ? width : j->lanes;
+  j->groups = outer * ((j->lanes + j->group - 1) / j->group);
+}
+
 static int useful_threads(const job *j, int threads) {
   return threads > 1 && (double)j->groups * (double)j->group * (double)j->n > WORTH_THREADS
              ? threads
@@ -302,14 +356,19 @@ static int useful_threads(const job *j, int threads) {
 }
 
 void gemel__softmax_lanes(const gemel_view *x, const gemel_view *out, int axis, int threads) {
+  void (*way)(const job *j, int64_t index) = softmax_group;
   job j;
   if (!make_job(&j, x, out, axis) || j.n == 0) {
     return;
   }
   threads = useful_threads(&j, threads);
+  if (is_columns(&j)) {
+    widen_groups(&j, threads);
+    way = softmax_columns;
+  }
   PARALLEL(threads)
   for (int64_t index = 0; index < j.groups; index++) {
-    softmax_group(&j, index);
+    way(&j, index);
   }
 }
 

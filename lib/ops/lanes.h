@@ -21,6 +21,12 @@ typedef struct gemel__lane_kernels {
   double (*sum)(size_t n, const void *x);
   /* The sum of T[k] (MAX - X[k] + LOG_TOTAL). */
   double (*weigh)(size_t n, const void *x, const void *t, double max, double log_total);
+  /* ROWS rows of N numbers, STEPS[0] bytes apart in X and STEPS[1] in OUT: each is exp(x - MAX[k]),
+   * which TOTAL[k] grows by. MAX has the numbers' dtype. */
+  void (*exp_rows)(size_t rows, size_t n, const void *x, const void *max, void *out,
+                   const int64_t *steps, double *total);
+  /* Each number k of rows STEP bytes apart is divided by TOTAL[k]. */
+  void (*divide_rows)(size_t rows, size_t n, void *out, int64_t step, const double *total);
 } gemel__lane_kernels;
 
 /* DTYPE is f32 or f64; ISA must be one that the machine has. */

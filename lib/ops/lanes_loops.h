@@ -86,7 +86,37 @@ static double NAME(weigh)(size_t n, const void *x, const void *t, double max, do
   return NAME(fold)(a, rest);
 }
 
-static const gemel__lane_kernels NAME(kernels) = {NAME(exp), NAME(divide), NAME(sum), NAME(weigh)};
+static void NAME(exp_rows)(size_t rows, size_t n, const void *x, const void *max, void *out,
+                           const int64_t *steps, double *total) {
+  const T *const largest = max;
+  const char *from = x;
+  char *to = out;
+  for (; rows > 0; rows--, from += steps[0], to += steps[1]) {
+    const T *const p = (const T *)(const void *)from;
+    T *const r = (T *)(void *)to;
+    GEMEL__INDEPENDENT
+    for (size_t k = 0; k < n; k++) {
+      const T away = p[k] - largest[k];
+      const T power = GEMEL__PASTE2(TAG, exp)(away);
+      r[k] = power;
+      total[k] += (double)power;
+    }
+  }
+}
+
+static void NAME(divide_rows)(size_t rows, size_t n, void *out, int64_t step, const double *total) {
+  char *at = out;
+  for (; rows > 0; rows--, at += step) {
+    T *const r = (T *)(void *)at;
+    GEMEL__INDEPENDENT
+    for (size_t k = 0; k < n; k++) {
+      r[k] = r[k] / (T)total[k];
+    }
+  }
+}
+
+static const gemel__lane_kernels NAME(kernels) = {NAME(exp),   NAME(divide),   NAME(sum),
+                                                  NAME(weigh), NAME(exp_rows), NAME(divide_rows)};
 
 #undef WIDEN
 #undef wide
