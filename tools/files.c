@@ -86,6 +86,17 @@ gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **
 
 /* ---- Writing ---- */
 
+int gemel__folder_make(const char *path) {
+  struct stat about;
+  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    return gemel__complain("%s: %s", path, strerror(errno));
+  }
+  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
+    return gemel__complain("%s: is no folder", path);
+  }
+  return GEMEL__GOOD;
+}
+
 /* What an interrupted command has to take back; one file is written at a time. */
 static char *volatile pending;
 

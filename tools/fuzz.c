@@ -18,7 +18,7 @@ static const gemel__option options[] = {
      "always)"},
     {"rules", 'r', "F", "rules from F, beside gemel's own; may be given more than once"},
     {"replay-dir", 0, "DIR",
-     "write the graph of each finding to a file in DIR, which must be there"},
+     "write the graph of each finding to a file in DIR, which is made if it isn't there"},
     {NULL, 0, NULL, NULL}};
 
 /* So many graphs share a context, whose tables grow with every type and attribute that is met. */
@@ -30,6 +30,7 @@ typedef struct session {
   gemel_fuzz_options options;
   gemel_fuzz_summary summary;
   double started;
+  int unwritten; /* a file of a finding couldn't be written (said) */
 } session;
 
 static uint64_t findings_of(const gemel_fuzz_summary *s) {
@@ -65,8 +66,9 @@ static char *write_graph(const session *s, const gemel_fuzz_finding *f) {
 }
 
 static void sink(void *user, const gemel_fuzz_finding *f) {
-  const session *s = user;
+  session *s = user;
   char *path = s->folder != NULL ? write_graph(s, f) : NULL;
+  s->unwritten |= s->folder != NULL && path == NULL;
   gemel__progress(NULL);
   printf("%s: %s\n%s\nAgain: gemel fuzz", gemel_fuzz_kind_name(f->kind), f->detail, f->graph);
   print_rules(s);
@@ -160,7 +162,8 @@ static int run(const gemel__args *args) {
   if (gemel__arg_seed(args, &s.options.seed) != GEMEL__GOOD ||
       gemel__arg_number(args, "graphs", 1, 1000000000, &graphs) != GEMEL__GOOD ||
       gemel__arg_number(args, "first", 0, UINT64_MAX / 2, &s.options.first) != GEMEL__GOOD ||
-      gemel__arg_number(args, "evaluate", 0, UINT64_MAX, &s.options.evaluate) != GEMEL__GOOD) {
+      gemel__arg_number(args, "evaluate", 0, UINT64_MAX, &s.options.evaluate) != GEMEL__GOOD ||
+      (s.folder != NULL && gemel__folder_make(s.folder) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }
   int status = has_file ? with_rules(&s, fuzz_file) : fuzz_random(&s, graphs);
@@ -169,6 +172,9 @@ static int run(const gemel__args *args) {
     return status;
   }
   print_summary(&s);
+  if (s.unwritten) {
+    return GEMEL__BAD;
+  }
   return findings_of(&s.summary) > 0 ? GEMEL__REFUTED : GEMEL__GOOD;
 }
 

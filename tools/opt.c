@@ -94,6 +94,9 @@ static int run_with(gemel_context *context, const gemel__args *args) {
   if (status == GEMEL__GOOD) {
     status = rewrite(graph, args, name, &r.options);
   }
+  if (status == GEMEL__GOOD) {
+    gemel__rewriting_report(&r, context);
+  }
   gemel_profile_free(r.options.profile);
   gemel__rewriting_clear(&r);
   gemel_text_free(name);

@@ -4,10 +4,8 @@
  */
 #include "records.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void write_json(gemel__records *records, const gemel_record *record) {
   size_t length = gemel_record_json(record, NULL, 0);
@@ -59,18 +57,6 @@ static void sink(void *user, const gemel_record *record) {
                   gemel__now() - records->started);
 }
 
-/* The folder for counterexamples, made if it isn't there. */
-static int make_folder(const char *path) {
-  struct stat about;
-  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-    return gemel__complain("%s: %s", path, strerror(errno));
-  }
-  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
-    return gemel__complain("%s: is no folder", path);
-  }
-  return GEMEL__GOOD;
-}
-
 int gemel__records_open(gemel__records *records, const gemel__args *args,
                         gemel_verify_options *options) {
   const char *json = gemel__arg(args, "json"), *folder = gemel__arg(args, "replay-dir");
@@ -86,7 +72,7 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
   options->user = records;
   if (gemel__arg_seed(args, &options->seed) != GEMEL__GOOD ||
       gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD ||
-      (folder != NULL && make_folder(folder) != GEMEL__GOOD)) {
+      (folder != NULL && gemel__folder_make(folder) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }
   records->instances = options->instances = (size_t)instances;

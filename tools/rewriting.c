@@ -102,6 +102,21 @@ int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gem
   return read_certify(r, context, args) == GEMEL__GOOD ? read_rules(r, context, args) : GEMEL__BAD;
 }
 
+void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context) {
+#ifdef HAVE_VERIFY
+  gemel_certify_counts counts = {.size = sizeof counts};
+  if (r->options.certify) {
+    gemel_certify_counted(context, &counts);
+    fprintf(stderr, "certified: %llu applications, %llu different questions, %llu of them open\n",
+            (unsigned long long)counts.applications, (unsigned long long)counts.regions,
+            (unsigned long long)counts.open);
+  }
+#else
+  (void)r;
+  (void)context;
+#endif
+}
+
 void gemel__rewriting_clear(gemel__rewriting *r) {
   for (size_t k = 0; k < r->options.n_rules; k++) {
     gemel_rules_unref(r->rules[k]);

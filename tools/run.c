@@ -286,6 +286,9 @@ static int run(const gemel__args *args) {
       (graph = gemel__graph_read(context, args->operands[0], NULL)) != NULL) {
     status = with_graph(graph, args, &settings);
   }
+  if (status == GEMEL__GOOD) {
+    gemel__rewriting_report(&r, context);
+  }
   gemel__rewriting_clear(&r);
   gemel_graph_unref(graph);
   gemel_context_unref(context);

@@ -125,6 +125,9 @@ typedef struct gemel__rewriting {
 /* What ARGS and GEMEL_FLAGS say. GEMEL__BAD (said). Release with gemel__rewriting_clear in any
  * case; texts are borrowed from ARGS. */
 int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args);
+
+/* If rewriting was certified: how much was asked, a line on stderr. */
+void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context);
 void gemel__rewriting_clear(gemel__rewriting *r);
 
 /* ---- Messages (say.c) ---- */
@@ -164,6 +167,9 @@ gemel_context *gemel__context_need(void);
 
 /* 1 if PATH can be read as a regular file (or the like); else says what it is. */
 int gemel__readable(const char *path);
+
+/* Makes the folder PATH if it isn't there. GEMEL__BAD (said). */
+int gemel__folder_make(const char *path);
 
 /* A file being written. What goes to a regular file is written aside and renamed at the end. */
 typedef struct gemel__output {
