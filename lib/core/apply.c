@@ -20,8 +20,8 @@
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_NAMES = 64, MEMO_INPUTS = 3, LOCAL = 16 };
 
 struct memo_type {
-  uint32_t op, attrs, n_inputs;
-  gemel_type inputs[MEMO_INPUTS];
+  uint32_t op, attrs;
+  gemel_type inputs[MEMO_INPUTS]; /* GEMEL_TYPE_NONE behind the last */
   gemel_type result;
 };
 
@@ -109,55 +109,38 @@ struct application {
   gemel_type *outputs;
 };
 
-static inline struct memo_type *memo_entry(const struct application *a) {
-  uint64_t key = (uint64_t)a->op->id << 32 ^ a->attrs;
-  size_t k;
-  for (k = 0; k < a->n; k++) {
-    key = key * 31 + a->types[k];
-  }
-  return &a->graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
+static inline struct memo_type *memo_entry(const gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                           const gemel_type types[MEMO_INPUTS]) {
+  uint64_t key = (uint64_t)op << 32 ^ attrs;
+  key += types[0] + (uint64_t)types[1] * 31 + (uint64_t)types[2] * 961;
+  return &graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-/* What a program's own type rule looks at besides types is not known, so it always runs. */
-static inline int memo_applies(const struct application *a) {
-  return a->n > 0 && a->n <= MEMO_INPUTS && a->op->id <= a->graph->context->n_builtins &&
-         a->graph->memo != NULL;
+/* The type that the rule of OP gives, if that is known: then the number of inputs fits and none of
+ * them needs a cast, for what is stored is what was appended. Else GEMEL_TYPE_NONE. */
+static inline gemel_type memo_recall(const gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                     const gemel_type types[MEMO_INPUTS]) {
+  const struct memo_type *m = memo_entry(graph, op, attrs, types);
+  return m->op == op && m->attrs == attrs && m->inputs[0] == types[0] && m->inputs[1] == types[1] &&
+                 m->inputs[2] == types[2]
+             ? m->result
+             : GEMEL_TYPE_NONE;
 }
 
-/* 1 if the type is known that the rule gives; then the number of inputs fits and none of them needs
- * a cast, for what is stored is what was appended. */
-static inline int memo_recall(struct application *a) {
-  const struct memo_type *m;
-  size_t k;
-  if (!memo_applies(a)) {
-    return 0;
-  }
-  m = memo_entry(a);
-  if (m->op != a->op->id || m->attrs != a->attrs || m->n_inputs != a->n) {
-    return 0;
-  }
-  for (k = 0; k < a->n; k++) {
-    if (m->inputs[k] != a->types[k]) {
-      return 0;
-    }
-  }
-  a->outputs[0] = m->result;
-  a->n_outputs = 1;
-  return 1;
-}
-
-static void memo_store(struct application *a) {
+static void memo_store(const struct application *a) {
+  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE};
   struct memo_type *m;
-  /* a size that an input holds makes the result depend on more than the types */
-  if (!memo_applies(a) || a->n_outputs != 1 ||
-      gemel__attrs_at(a->graph->context, a->attrs)->has_runtime) {
+  /* What a program's own type rule looks at besides types is not known, so it always runs. A size
+   * that an input holds makes the result depend on more than the types. */
+  if (a->n == 0 || a->n > MEMO_INPUTS || a->op->id > a->graph->context->n_builtins ||
+      a->n_outputs != 1 || gemel__attrs_at(a->graph->context, a->attrs)->has_runtime) {
     return;
   }
-  m = memo_entry(a);
+  memcpy(types, a->types, a->n * sizeof *types);
+  m = memo_entry(a->graph, a->op->id, a->attrs, types);
   m->op = a->op->id;
   m->attrs = a->attrs;
-  m->n_inputs = (uint32_t)a->n;
-  memcpy(m->inputs, a->types, a->n * sizeof *a->types);
+  memcpy(m->inputs, types, sizeof types);
   m->result = a->outputs[0];
 }
 
@@ -271,12 +254,9 @@ static gemel_status infer_outputs(struct application *a, gemel_error *error) {
   return status == GEMEL_OK ? check_outputs(a, error) : status;
 }
 
-/* Asks the type rule, unless what it says is remembered. The error is recorded on the graph. */
+/* Asks the type rule. The error is recorded on the graph. */
 static int find_types(struct application *a) {
   gemel_error error;
-  if (memo_recall(a)) {
-    return 0;
-  }
   if (infer_outputs(a, &error) != GEMEL_OK) {
     gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
     gemel__graph_take_error(a->graph, &error);
@@ -286,15 +266,16 @@ static int find_types(struct application *a) {
   return 0;
 }
 
-static inline gemel_value append(struct application *a, const gemel__place *place) {
+static gemel_value fail_append(struct application *a, gemel_status status) {
+  return fail_here(a, status,
+                   status == GEMEL_NO_MEMORY ? "out of memory for a node" : "the graph is full");
+}
+
+static gemel_value append(struct application *a, const gemel__place *place) {
   gemel_value value = {a->graph, 0, 0};
   gemel_status status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, place,
                                            a->n_outputs, a->outputs, a->where, &value.node);
-  if (status != GEMEL_OK) {
-    return fail_here(a, status,
-                     status == GEMEL_NO_MEMORY ? "out of memory for a node" : "the graph is full");
-  }
-  return value;
+  return status == GEMEL_OK ? value : fail_append(a, status);
 }
 
 /* What must hold of new operands, and casts where they need some. The error is recorded. */
@@ -310,32 +291,24 @@ static int check_and_promote(struct application *a) {
              : 0;
 }
 
-static inline gemel_value check_and_append(struct application *a) {
+static gemel_value check_and_append(struct application *a) {
   gemel_value value = {a->graph, 0, 0};
   gemel__place place;
-  int known = memo_recall(a);
   if (a->graph->frozen) {
     return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
   }
-  if (!known && check_and_promote(a) != 0) {
+  if (check_and_promote(a) != 0) {
     return null_value;
   }
   if (gemel__cons_find(a->graph, a->op->id, a->attrs, a->n, a->refs, &place, &value.node)) {
     return value;
   }
-  return known || find_types(a) == 0 ? append(a, &place) : null_value;
+  return find_types(a) == 0 ? append(a, &place) : null_value;
 }
 
 /* Fills in refs and types; 0 if an input is null or of another graph. */
-static inline int take_inputs(struct application *a, const gemel_value *inputs) {
+static int take_inputs(struct application *a, const gemel_value *inputs) {
   size_t k;
-  uint32_t largest = 0;
-  for (k = 0; k < a->n; k++) {
-    largest = inputs[k].node > largest && inputs[k].graph == a->graph ? inputs[k].node : largest;
-  }
-  if (largest < a->graph->n_nodes) {
-    gemel__cons_prefetch(a->graph, largest);
-  }
   for (k = 0; k < a->n; k++) {
     if (inputs[k].graph != a->graph || !gemel__is_value(inputs[k])) {
       gemel__graph_fail_at(a->graph, a->where, GEMEL_BAD_ARGUMENT, "input %zu of %s is %s", k,
@@ -371,8 +344,9 @@ static gemel_value apply_many(struct application *a, const gemel_value *inputs) 
   return value;
 }
 
-gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                         const gemel_value *inputs, gemel_location where) {
+/* An application of which nothing is known yet. */
+static gemel_value apply_new(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                             const gemel_value *inputs, gemel_location where) {
   gemel_type types[LOCAL], outputs[LOCAL];
   gemel_value values[LOCAL];
   gemel__ref refs[LOCAL];
@@ -392,6 +366,52 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
     gemel__free(a.outputs, a.room * sizeof *a.outputs);
   }
   return value;
+}
+
+/* Refs and types of inputs that are the only outputs of nodes of the graph; 0: some are not. */
+static inline int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
+                              gemel__ref *refs, gemel_type *types) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    uint32_t node = inputs[k].node;
+    if (inputs[k].graph != graph || node >= graph->n_nodes || inputs[k].output != 0) {
+      return 0;
+    }
+    gemel__cons_prefetch(graph, node); /* which is the largest is not known yet */
+    refs[k].node = node;
+    refs[k].output = 0;
+    types[k] = graph->node_types[node]; /* of several outputs: a type that nothing is stored for */
+  }
+  return 1;
+}
+
+/* An application whose type is known; TYPES are the inputs'. */
+static inline gemel_value apply_known(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
+                                      gemel__ref *refs, gemel_type *types, gemel_type type,
+                                      gemel_location where) {
+  gemel_value value = {graph, 0, 0};
+  gemel_status status = gemel__cons_make(graph, op, attrs, n, refs, type, where, &value.node);
+  if (status != GEMEL_OK) {
+    struct application a = {.graph = graph,
+                            .op = gemel__op_at(graph->context, op),
+                            .n = n,
+                            .types = types,
+                            .where = where};
+    return fail_append(&a, status);
+  }
+  return value;
+}
+
+gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                         const gemel_value *inputs, gemel_location where) {
+  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE}, type;
+  gemel__ref refs[MEMO_INPUTS];
+  if (n_inputs > 0 && n_inputs <= MEMO_INPUTS && !graph->frozen &&
+      take_single(graph, n_inputs, inputs, refs, types) &&
+      (type = memo_recall(graph, op, attrs, types)) != GEMEL_TYPE_NONE) {
+    return apply_known(graph, op, attrs, n_inputs, refs, types, type, where);
+  }
+  return apply_new(graph, op, attrs, n_inputs, inputs, where);
 }
 
 /* ---- By name ---- */

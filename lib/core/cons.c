@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hash-consing. A node is looked for near the id of its largest input: in the WINDOW slots from
- * SPREAD times that id on. A slot holds a node's id, and a byte beside it eight bits of the
- * content's hash (0: empty), so that a node which isn't there is told from the others without
+ * Hash-consing. A node is looked for near the id of its largest input: BUCKET_NODES nodes in a row
+ * share a bucket, one line of the processor's cache, which holds the ids of nodes and beside each a
+ * byte of its content's hash, so that a node which isn't there is told from the others without
  * looking at them. What was built together lies together: a chain of ten million nodes walks
  * through the table instead of jumping about it, and since the place doesn't depend on the size of
  * the table, growing it moves nothing. (In a random graph an early node is the largest input of two
- * others on average, so a spread of 3 keeps a third of the slots empty.) Where that window is full
- * (many nodes take a constant that was made late, say), the window of the next smaller input is
- * tried. Nodes without inputs, and those whose windows are full, go to an ordinary table, the
- * overflow.
+ * others on average, so a bucket has three slots a node.) A bucket that is full spills into the one
+ * beside it; where both are full (many nodes take a constant that was made late, say), those of the
+ * next smaller input are tried. Nodes without inputs, and those whose buckets are full, go to an
+ * ordinary table, the overflow.
+ *
+ * All bytes of a bucket are compared at once, so that nothing is decided by how many there are: the
+ * processor can go on with the next node while it waits for a bucket that is in no cache.
  *
  * Nodes are never taken out, but for the last one (gemel__graph_pop): that empties the slot that
  * was filled last, which leaves the table as it was.
@@ -20,9 +23,7 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-#define WINDOW 16
-#define SPREAD GEMEL__SPREAD
-#define FIRST_NODES 64
+enum { FIRST_NODES = 64, BUCKET_NODES = GEMEL__BUCKET_NODES, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
 
 /* One multiplication an input, and one thorough mixing at the end. */
 static inline uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
@@ -95,62 +96,89 @@ static uint64_t key_hash(const void *user, uint32_t id) {
   return node_hash(node->op, node->attrs, count, inputs);
 }
 
-/* Looks through the window of input node NEAR: 1 if the node or an empty slot is there. */
-static inline int search_window(const struct key *k, uint32_t near, gemel__place *p) {
-  const gemel_graph *graph = k->graph;
-  unsigned char tag = tag_of(p->hash);
-  size_t slot = (size_t)near * SPREAD, end = slot + WINDOW;
-  for (; slot < end; slot++) {
-    unsigned char there = graph->tags[slot];
-    if (there == 0 ||
-        (there == tag && same_node(graph, graph->slots[slot], k->op, k->attrs, k->n, k->inputs))) {
-      p->slot = slot;
-      p->found = there != 0 ? graph->slots[slot] + 1 : 0;
-      return 1;
+/* The top bit of each byte of X that is zero. Source: H. S. Warren, Hacker's Delight, 6-1. */
+static inline uint64_t zero_bytes(uint64_t x) {
+  const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+  return ~(((x & low) + low) | x | low);
+}
+
+/* Of the slots from FIRST on whose top bits are in MATCHES, the one that holds the node: its id +
+ * 1; 0 if none does. */
+static inline uint32_t same_among(const struct key *k, const gemel__cons_bucket *b,
+                                  uint64_t matches, unsigned first) {
+  for (; matches != 0; matches &= matches - 1) {
+    uint32_t id = b->nodes[first + (unsigned)__builtin_ctzll(matches) / 8];
+    if (same_node(k->graph, id, k->op, k->attrs, k->n, k->inputs)) {
+      return id + 1;
     }
   }
   return 0;
 }
 
-static inline void find(const struct key *k, gemel__place *p) {
-  uint32_t largest[2];
-  p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
-  p->slot = GEMEL__NO_SLOT;
-  p->n_nodes = k->graph->n_nodes;
-  if (k->n > 0) {
-    largest_inputs(k->n, k->inputs, largest);
-    if (search_window(k, largest[0], p) ||
-        (largest[1] != largest[0] && search_window(k, largest[1], p))) {
-      return;
-    }
+/* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
+static inline int search_bucket(const struct key *k, size_t index, gemel__place *p) {
+  const gemel__cons_bucket *b = &k->graph->buckets[index];
+  uint64_t tags = tag_of(p->hash) * 0x0101010101010101u;
+  uint64_t matches = zero_bytes(b->tags ^ tags);
+  uint64_t more = zero_bytes(b->more_tags ^ (tags >> 32)) & UINT32_MAX;
+  p->bucket = index;
+  p->found = 0;
+  if ((matches | more) != 0) {
+    p->found = same_among(k, b, matches, 0);
+    p->found = p->found != 0 ? p->found : same_among(k, b, more, 8);
   }
+  return p->found != 0 || b->used < BUCKET_SLOTS;
+}
+
+/* The same for the buckets of input node NEAR. */
+static inline int search_near(const struct key *k, uint32_t near, gemel__place *p) {
+  size_t home = near / BUCKET_NODES;
+  return search_bucket(k, home, p) || search_bucket(k, home ^ 1, p);
+}
+
+/* Where the buckets of the inputs are full, or there are none. */
+static void find_far(const struct key *k, const uint32_t largest[2], gemel__place *p) {
+  if (k->n > 0 && largest[1] != largest[0] && search_near(k, largest[1], p)) {
+    return;
+  }
+  p->bucket = GEMEL__NO_BUCKET;
   p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
 }
 
-/* Room in the window table for a graph of N nodes. */
-static inline int grow_slots(gemel_graph *graph, size_t n) {
-  size_t need = n * SPREAD + WINDOW, old = graph->tag_capacity;
-  if (need <= graph->tag_capacity && need <= graph->slot_capacity) {
-    return 0;
+static inline void find(const struct key *k, gemel__place *p) {
+  uint32_t largest[2] = {0, 0};
+  p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
+  p->n_nodes = k->graph->n_nodes;
+  if (k->n > 0) {
+    largest_inputs(k->n, k->inputs, largest);
+    if (search_near(k, largest[0], p)) {
+      return;
+    }
   }
-  if (gemel__grow(&graph->slots, &graph->slot_capacity, need, sizeof *graph->slots) != 0 ||
-      gemel__grow(&graph->tags, &graph->tag_capacity, need, 1) != 0) {
-    return -1;
-  }
-  memset(graph->tags + old, 0, graph->tag_capacity - old);
-  return 0;
+  find_far(k, largest, p);
 }
 
-int gemel__graph_reserve(gemel_graph *graph) {
-  if (gemel__grow(&graph->files, &graph->file_capacity, 1, sizeof *graph->files) != 0 ||
-      gemel__grow(&graph->nodes, &graph->node_capacity, FIRST_NODES, sizeof *graph->nodes) != 0 ||
-      grow_slots(graph, FIRST_NODES) != 0) {
-    return -1;
+/* Puts NODE into the bucket at P, which has room. */
+static inline void fill_slot(gemel_graph *graph, const gemel__place *p, uint32_t node) {
+  gemel__cons_bucket *b = &graph->buckets[p->bucket];
+  uint64_t tag = tag_of(p->hash);
+  b->nodes[b->used] = node;
+  if (b->used < 8) {
+    b->tags |= tag << 8 * b->used;
+  } else {
+    b->more_tags |= (uint32_t)tag << 8 * (b->used - 8);
   }
-  graph->files[0] = "";
-  graph->n_files = 1;
-  memset(graph->nodes, 0, sizeof *graph->nodes);
-  return 0;
+  b->used++;
+}
+
+/* Takes out what fill_slot put into bucket B last. */
+static void empty_last_slot(gemel__cons_bucket *b) {
+  b->used--;
+  if (b->used < 8) {
+    b->tags &= ~((uint64_t)0xff << 8 * b->used);
+  } else {
+    b->more_tags &= ~((uint32_t)0xff << 8 * (b->used - 8));
+  }
 }
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
@@ -193,12 +221,16 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
                             &key);
 }
 
+static inline int is_last_file(const gemel_graph *graph, const char *file) {
+  const char *last = graph->files[graph->last_file];
+  return file == last || (file != NULL && strcmp(last, file) == 0);
+}
+
 /* Number of the file in the graph's list, or -1 when memory is out. */
-static inline long file_index(gemel_graph *graph, const char *file) {
+static long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
-  const char *last = graph->files[graph->last_file];
-  if (file == NULL || file == last || strcmp(last, file) == 0) {
+  if (file == NULL || is_last_file(graph, file)) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
   interned = gemel__intern_string(graph->context, file);
@@ -223,20 +255,59 @@ static inline long file_index(gemel_graph *graph, const char *file) {
 
 /* ---- Appending ---- */
 
-static inline int make_room(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
-  if (gemel__grow(&graph->nodes, &graph->node_capacity, graph->n_nodes + 2, sizeof *graph->nodes) !=
-          0 ||
-      gemel__grow(&graph->node_types, &graph->node_type_capacity, graph->n_nodes + 1,
+/* How many nodes have room in every array: the sentinel is one, and buckets come in pairs. Never so
+ * many that an id would not fit. */
+static void count_room(gemel_graph *graph) {
+  size_t buckets = graph->bucket_capacity / 2 * 2 * BUCKET_NODES;
+  size_t room = graph->node_capacity - 1, most = UINT32_MAX / 2 - 1;
+  room = graph->node_type_capacity < room ? graph->node_type_capacity : room;
+  room = buckets < room ? buckets : room;
+  graph->node_room = room < most ? room : most;
+  graph->pool_room = graph->pool_capacity < UINT32_MAX - 1 ? graph->pool_capacity : UINT32_MAX - 1;
+}
+
+/* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
+static int make_room(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
+  size_t buckets = (n_nodes / (2 * BUCKET_NODES) + 1) * 2;
+  int failed =
+      gemel__grow(&graph->nodes, &graph->node_capacity, n_nodes + 1, sizeof *graph->nodes) != 0 ||
+      gemel__grow(&graph->node_types, &graph->node_type_capacity, n_nodes,
                   sizeof *graph->node_types) != 0 ||
-      gemel__grow(&graph->pool, &graph->pool_capacity, graph->n_pool + n_inputs,
-                  sizeof *graph->pool) != 0) {
+      gemel__grow(&graph->pool, &graph->pool_capacity, n_pool, sizeof *graph->pool) != 0 ||
+      gemel__grow(&graph->buckets, &graph->bucket_capacity, buckets, sizeof *graph->buckets) != 0;
+  count_room(graph);
+  return failed ? -1 : 0;
+}
+
+int gemel__graph_reserve(gemel_graph *graph) {
+  if (gemel__grow(&graph->files, &graph->file_capacity, 1, sizeof *graph->files) != 0 ||
+      make_room(graph, FIRST_NODES, 0) != 0) {
     return -1;
+  }
+  graph->files[0] = "";
+  graph->n_files = 1;
+  memset(graph->nodes, 0, sizeof *graph->nodes);
+  return 0;
+}
+
+static inline int has_room(const gemel_graph *graph, size_t n_inputs) {
+  return graph->n_nodes < graph->node_room && graph->n_pool + n_inputs <= graph->pool_room;
+}
+
+/* Room for one more node. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED. */
+static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
+  if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
+      graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX) {
+    return GEMEL_UNSUPPORTED;
   }
   if (n_outputs != 1 && gemel__grow(&graph->types, &graph->type_capacity,
                                     graph->n_types + n_outputs, sizeof *graph->types) != 0) {
-    return -1;
+    return GEMEL_NO_MEMORY;
   }
-  return grow_slots(graph, graph->n_nodes + 1);
+  return has_room(graph, n_inputs) ||
+                 make_room(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
+             ? GEMEL_OK
+             : GEMEL_NO_MEMORY;
 }
 
 static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
@@ -264,42 +335,75 @@ static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size
   return gemel__idtable_add(&graph->overflow, hash, (uint32_t)graph->n_nodes + 1, key_hash, &key);
 }
 
-static inline int is_full(const gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
-  return graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
-         graph->n_types + n_outputs >= GEMEL__SEVERAL || n_outputs > UINT16_MAX;
+/* Clears the two buckets that NODE is the first to have. Nobody looks into them before, so that the
+ * table can grow without being cleared. */
+static inline void open_buckets(gemel_graph *graph, uint32_t node) {
+  memset(&graph->buckets[node / BUCKET_NODES], 0, 2 * sizeof *graph->buckets);
+}
+
+/* Appends the node, for which there is room, at PLACE. */
+static inline uint32_t append(gemel_graph *graph, const struct key *k, const gemel__place *place,
+                              size_t n_outputs, const gemel_type *types, uint32_t file, int line) {
+  uint32_t node = (uint32_t)graph->n_nodes;
+  gemel__ref *pool = graph->pool + graph->n_pool;
+  size_t j;
+  write_node(graph, k->op, k->attrs, n_outputs, types, file, line);
+  for (j = 0; j < k->n; j++) {
+    pool[j] = k->inputs[j];
+  }
+  graph->n_pool += k->n;
+  graph->n_nodes = (size_t)node + 1;
+  graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
+  if (node % (2 * BUCKET_NODES) == 0) {
+    open_buckets(graph, node);
+  }
+  if (place->bucket != GEMEL__NO_BUCKET) {
+    fill_slot(graph, place, node);
+  }
+  return node;
 }
 
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node) {
+  struct key key = {graph, op, attrs, n_inputs, inputs};
   gemel__place again;
-  size_t k;
   long file;
-  if (is_full(graph, n_inputs, n_outputs)) {
-    return GEMEL_UNSUPPORTED;
+  gemel_status status = room_for(graph, n_inputs, n_outputs);
+  if (status != GEMEL_OK) {
+    return status;
   }
-  if (make_room(graph, n_inputs, n_outputs) != 0 || (file = file_index(graph, where.file)) < 0) {
+  if ((file = file_index(graph, where.file)) < 0) {
     return GEMEL_NO_MEMORY;
   }
   if (place->n_nodes != graph->n_nodes) { /* a type rule has made nodes */
-    gemel__cons_find(graph, op, attrs, n_inputs, inputs, &again, node);
+    find(&key, &again);
     place = &again;
   }
-  if (place->slot == GEMEL__NO_SLOT &&
+  if (place->bucket == GEMEL__NO_BUCKET &&
       add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  write_node(graph, op, attrs, n_outputs, types, (uint32_t)file, where.line);
-  for (k = 0; k < n_inputs; k++) {
-    graph->pool[graph->n_pool++] = inputs[k];
+  *node = append(graph, &key, place, n_outputs, types, (uint32_t)file, where.line);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                              const gemel__ref *inputs, gemel_type type, gemel_location where,
+                              uint32_t *node) {
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  gemel__place place;
+  find(&key, &place);
+  if (place.found != 0) {
+    *node = place.found - 1;
+    return GEMEL_OK;
   }
-  *node = (uint32_t)graph->n_nodes++;
-  graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  if (place->slot != GEMEL__NO_SLOT) {
-    graph->slots[place->slot] = *node;
-    graph->tags[place->slot] = tag_of(place->hash);
+  if (place.bucket == GEMEL__NO_BUCKET || !has_room(graph, n_inputs) ||
+      !is_last_file(graph, where.file)) {
+    return gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where, node);
   }
+  *node = append(graph, &key, &place, 1, &type, graph->last_file, where.line);
   return GEMEL_OK;
 }
 
@@ -312,8 +416,8 @@ void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
     return;
   }
   find(&key, &p);
-  if (p.slot != GEMEL__NO_SLOT) {
-    graph->tags[p.slot] = 0;
+  if (p.bucket != GEMEL__NO_BUCKET) {
+    empty_last_slot(&graph->buckets[p.bucket]);
   } else {
     gemel__idtable_remove_last(&graph->overflow, p.hash, node + 1);
   }

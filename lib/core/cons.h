@@ -12,25 +12,24 @@
 /* Makes the first room in an empty graph; 0, or -1 when memory is out. */
 int gemel__graph_reserve(gemel_graph *graph);
 
-/* Slots of the window table a node (cons.c). */
-#define GEMEL__SPREAD 3
+/* Nodes that share a bucket for the nodes which take them (cons.c). */
+#define GEMEL__BUCKET_NODES 4
 
 /* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a
  * graph of millions of nodes built at random that is most of the time that a node takes. */
 static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
-  gemel__prefetch(graph->tags + (size_t)node * GEMEL__SPREAD);
-  gemel__prefetch(graph->slots + (size_t)node * GEMEL__SPREAD);
+  gemel__prefetch(&graph->buckets[node / GEMEL__BUCKET_NODES]);
 }
 
-/* Where a node is or would go: a slot of the window table, or GEMEL__NO_SLOT: the overflow. */
+/* Where a node is or would go: a bucket, or GEMEL__NO_BUCKET: the overflow. */
 typedef struct gemel__place {
   uint64_t hash;
-  size_t slot;
+  size_t bucket;
   size_t n_nodes; /* of the graph when this was found out */
   uint32_t found; /* node id + 1; 0: not there */
 } gemel__place;
 
-#define GEMEL__NO_SLOT SIZE_MAX
+#define GEMEL__NO_BUCKET SIZE_MAX
 
 /* The node (OP, ATTRS, INPUTS) and its place: 1 and *NODE if the graph has it. */
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
@@ -42,6 +41,11 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node);
+
+/* Both in one, for a node with inputs and one output of a TYPE that is known. Errors as above. */
+gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                              const gemel__ref *inputs, gemel_type type, gemel_location where,
+                              uint32_t *node);
 
 /* Takes NODE out again if it is the last one. */
 void gemel__graph_pop(gemel_graph *graph, uint32_t node);

@@ -33,6 +33,16 @@ static inline void gemel__prefetch(const void *p) {
   __asm__ volatile("");
 }
 
+/* A line of the table of nodes by content (cons.c): node ids, and bits of their hashes to tell them
+ * apart by. */
+#define GEMEL__BUCKET_SLOTS 12
+typedef struct gemel__cons_bucket {
+  uint64_t tags;      /* of slots 0 … 7, from the least significant byte on; 0: empty */
+  uint32_t more_tags; /* of slots 8 … 11 */
+  uint32_t used;      /* slots, from the first one on */
+  uint32_t nodes[GEMEL__BUCKET_SLOTS];
+} gemel__cons_bucket;
+
 struct gemel_graph {
   gemel_context *context;
   long references;
@@ -49,11 +59,11 @@ struct gemel_graph {
   size_t node_type_capacity;
   gemel_type *types; /* type lists of nodes whose outputs aren't exactly one */
   size_t n_types, type_capacity;
-  uint32_t *slots;     /* hash-consing (cons.c): node ids */
-  unsigned char *tags; /* of each slot: 0 empty, else bits of the node's hash */
-  size_t slot_capacity, tag_capacity;
-  gemel__idtable overflow; /* node ids + 1 */
-  gemel__ref *inputs;      /* nodes of operation "input", in order */
+  gemel__cons_bucket *buckets; /* hash-consing (cons.c) */
+  size_t bucket_capacity;
+  size_t node_room, pool_room; /* how many nodes and inputs fit into all of these */
+  gemel__idtable overflow;     /* node ids + 1 */
+  gemel__ref *inputs;          /* nodes of operation "input", in order */
   const char **input_names;
   size_t n_inputs, input_capacity, input_name_capacity;
   gemel__ref *outputs;
