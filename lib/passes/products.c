@@ -5,10 +5,10 @@
  * x * sqr(sqr(x * y)). Three passes, for they give up different things.
  *
  * - integer_products: integers wrap, so any order of a product gives the same bits.
- * - normalize_products: floats. There is one division, constants are multiplied and, where that is
- *   exact, divided; a tree with a product that the dtype doesn't hold stays as it is. A term that
- * stands on both sides of the bar, and isn't 0, is reduced but for a last x / x, through which a
- * NaN comes out.
+ * - normalize_products: floats. There is one division but for quotients below the bar whose own
+ *   divisor may be 0, constants are multiplied and, where that is exact, divided; a tree with a
+ *   product that the dtype doesn't hold stays as it is. A term that stands on both sides of the
+ *   bar, and isn't 0, is reduced but for a last x / x, through which a NaN comes out.
  * - cancel_products: the same without what cancels.
  */
 #include <math.h>
@@ -51,10 +51,20 @@ static void negate(gemel__nary *n) {
   n->constant.bits = (0 - n->constant.bits) & n->mask;
 }
 
+/* 1 if a NODE that stands there with FACTOR stays as it is: a square whose exponents would be too
+ * large, and a quotient y / z below the bar unless z isn't 0, for x / (y / z) has no value at z = 0
+ * where x z / y has one. */
+static int stays(const gemel__nary *n, uint32_t op, const gemel__ref *in, gemel__factor factor) {
+  if (op == n->ops[SQR]) {
+    return factor.real + factor.below > MOST / 2;
+  }
+  return op == n->ops[DIV] && factor.below > 0 && !(gemel__facts(n->from, in[1]) & GEMEL__NONZERO);
+}
+
 static int open(gemel__nary *n, uint32_t node, gemel__factor factor) {
   uint32_t op = n->from->nodes[node].op, count;
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
-  if (op == n->ops[SQR] && factor.real + factor.below > MOST / 2) {
+  if (stays(n, op, in, factor)) {
     return gemel__nary_term_add(n, (gemel__ref){node, 0}, factor);
   }
   n->cost += (op == n->ops[DIV] ? DIVISION : 1) * gemel__nary_weight(n, node);
@@ -340,13 +350,23 @@ static gemel_value nonzero(const gemel__drawing *d, gemel_value like) {
   return gemel__draw_apply(d, "maximum", v, gemel__draw_number(d, 1));
 }
 
-/* x x x x, and x c u u / u / y / (y or c) with u = max(v, 1). */
+/* x / (y / z). */
+static gemel_value by_quotient(const gemel__drawing *d, gemel_value x, gemel_value y,
+                               gemel_value z) {
+  return gemel__draw_apply(d, "div", x, gemel__draw_apply(d, "div", y, z));
+}
+
+/* x x x x, and x c u u / u / y / (y or c); or y / (x / y), and y / (x / u); with u = max(v, 1). */
 gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*random)(void *state),
                                                 void *state, const void *data) {
   gemel_value in[3], product, u;
   gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
   (void)data;
   u = nonzero(&d, in[1]);
+  if (gemel__draw_below(&d, 3) == 0) {
+    gemel_output(by_quotient(&d, in[1], in[0], in[1]), "z");
+    return gemel_output(by_quotient(&d, in[1], in[0], u), "w");
+  }
   product = gemel__draw_apply(
       &d, "mul", gemel__draw_apply(&d, "mul", gemel__draw_apply(&d, "mul", in[0], in[2]), u), u);
   product = gemel__draw_apply(&d, "div", gemel__draw_apply(&d, "div", product, u), in[1]);
