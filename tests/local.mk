@@ -70,7 +70,9 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
 EXTRA_DIST += %reldir%/corpus
+EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h
+EXTRA_DIST += %reldir%/graphs.h
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/null-calls.awk
 EXTRA_DIST += %reldir%/optable.h

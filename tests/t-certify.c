@@ -6,12 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ct.h"
+#include "graphs.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <gemel/verify.h>
 #include "core/cons.h"
 #include "core/graph.h"
@@ -286,9 +282,6 @@ static void pass_is_checked(const void *data) {
 
 /* ---- Right rules ---- */
 
-static char names[100][64];
-static size_t n_names;
-
 /* Adds d_k for each input of a float dtype, of the output "loss". */
 static gemel_status differentiate(gemel_graph *graph) {
   gemel_context *context = gemel_graph_context(graph);
@@ -314,11 +307,8 @@ static gemel_certify_counts certified_all;
 /* Certified, the graph comes out as it does otherwise. */
 static void holds(const char *name, int gradient, uint64_t seed) {
   gemel_context *context = gemel_context_new(NULL);
-  const char *root = getenv("GEMEL_SRCDIR");
   gemel_certify_counts counts = {.size = sizeof counts};
-  char path[600];
-  snprintf(path, sizeof path, "%s/bench/graphs/%s", root != NULL ? root : ".", name);
-  gemel_graph *graph = gemel_load(context, path, NULL, &error), *plain, *certified;
+  gemel_graph *graph = load_graph(context, name, NULL), *plain, *certified;
   CT_EQ_INT(gemel_certify_enable(context, seed, &error), GEMEL_OK);
   if (CT_CHECK(graph != NULL) && (!gradient || CT_EQ_INT(differentiate(graph), GEMEL_OK))) {
     plain = rewrite(graph, NULL, 0, &error);
@@ -522,23 +512,6 @@ static void survives_refusals(const void *data) {
 
 /* ---- All ---- */
 
-static void find_graphs(void) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  char path[600];
-  snprintf(path, sizeof path, "%s/bench/graphs", root != NULL ? root : ".");
-  DIR *folder = opendir(path);
-  struct dirent *entry;
-  while (folder != NULL && (entry = readdir(folder)) != NULL && n_names < 100) {
-    const char *end = strrchr(entry->d_name, '.');
-    if (end != NULL && strcmp(end, ".gmt") == 0 && strlen(entry->d_name) < 64) {
-      snprintf(names[n_names++], sizeof *names, "%s", entry->d_name);
-    }
-  }
-  if (folder != NULL) {
-    closedir(folder);
-  }
-}
-
 void ct_register(void) {
   static const ct_test others[] = {CT_TEST("pass/right", pass_is_checked, "right"),
                                    CT_TEST("pass/deep", pass_is_checked, "deep"),
@@ -557,8 +530,8 @@ void ct_register(void) {
     CT_ADD("folding", foldings[k].name, wrong_constant, &foldings[k]);
   }
   find_graphs();
-  for (size_t k = 0; k < n_names; k++) {
-    CT_ADD("graphs", names[k], raises_no_alarm, names[k]);
+  for (size_t k = 0; k < n_graph_files; k++) {
+    CT_ADD("graphs", graph_files[k], raises_no_alarm, graph_files[k]);
   }
   CT_ADD("graphs", "were_checked", were_checked, NULL);
 }

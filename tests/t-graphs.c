@@ -6,14 +6,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "graphs.h"
 #include "run.h"
 
-#include <dirent.h>
-
-enum { MAX_GRAPHS = 100, MAX_VALUES = 48, MAX_RANK = 8 };
-
-static char names[MAX_GRAPHS][64];
-static size_t n_names;
+enum { MAX_VALUES = 48, MAX_RANK = 8 };
 
 /* ---- Inputs ---- */
 
@@ -121,24 +117,12 @@ static double call(const gemel_graph *graph, int ones, size_t first) {
 
 /* ---- Tests ---- */
 
-static gemel_graph *load(gemel_context *context, const char *name, char **graph_name) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  char path[600];
-  gemel_graph *graph;
-  snprintf(path, sizeof path, "%s/bench/graphs/%s", root != NULL ? root : ".", name);
-  graph = gemel_load(context, path, graph_name, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
-
 /* What is printed reads back and prints the same; the graph is called as its file. */
 static void is_text(const void *data) {
   const char *name = data;
   gemel_context *context = context_new();
   char *graph_name = NULL, *first = NULL, *second = NULL;
-  gemel_graph *graph = load(context, name, &graph_name), *again = NULL;
+  gemel_graph *graph = load_graph(context, name, &graph_name), *again = NULL;
   if (graph != NULL) {
     CT_EQ_INT(gemel_graph_check(graph, &error), GEMEL_OK);
     CT_CHECK(strncmp(graph_name, name, strlen(graph_name)) == 0 &&
@@ -160,7 +144,7 @@ static void is_text(const void *data) {
 
 static void runs(const void *data) {
   gemel_context *context = context_new();
-  gemel_graph *graph = load(context, data, NULL);
+  gemel_graph *graph = load_graph(context, data, NULL);
   if (graph != NULL) {
     call(graph, 0, 0);
     call(graph, 1, 0);
@@ -195,7 +179,7 @@ static gemel_status differentiate(gemel_graph *graph) {
 
 static void has_gradient(const void *data) {
   gemel_context *context = context_new();
-  gemel_graph *graph = load(context, data, NULL);
+  gemel_graph *graph = load_graph(context, data, NULL);
   if (graph != NULL) {
     size_t first = gemel_graph_output_count(graph);
     if (!CT_EQ_INT(differentiate(graph), GEMEL_OK)) {
@@ -211,32 +195,7 @@ static void has_gradient(const void *data) {
 
 static void there_are_twelve(const void *data) {
   (void)data;
-  CT_CHECK(n_names >= 12);
-}
-
-/* ---- Finding them ---- */
-
-static int by_name(const void *a, const void *b) {
-  return strcmp(a, b);
-}
-
-static void find_graphs(void) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  char path[600];
-  struct dirent *entry;
-  DIR *folder;
-  snprintf(path, sizeof path, "%s/bench/graphs", root != NULL ? root : ".");
-  folder = opendir(path);
-  while (folder != NULL && (entry = readdir(folder)) != NULL && n_names < MAX_GRAPHS) {
-    const char *end = strrchr(entry->d_name, '.');
-    if (end != NULL && strcmp(end, ".gmt") == 0 && strlen(entry->d_name) < sizeof *names) {
-      strcpy(names[n_names++], entry->d_name);
-    }
-  }
-  if (folder != NULL) {
-    closedir(folder);
-  }
-  qsort(names, n_names, sizeof *names, by_name);
+  CT_CHECK(n_graph_files >= 12);
 }
 
 void ct_register(void) {
@@ -244,13 +203,13 @@ void ct_register(void) {
   size_t k;
   find_graphs();
   CT_ADD("graphs", "count", there_are_twelve, NULL);
-  for (k = 0; k < n_names; k++) {
-    int length = (int)strcspn(names[k], ".");
-    snprintf(name, sizeof name, "text/%.*s", length, names[k]);
-    CT_ADD("graphs", name, is_text, names[k]);
-    snprintf(name, sizeof name, "run/%.*s", length, names[k]);
-    CT_ADD("graphs", name, runs, names[k]);
-    snprintf(name, sizeof name, "gradient/%.*s", length, names[k]);
-    CT_ADD("graphs", name, has_gradient, names[k]);
+  for (k = 0; k < n_graph_files; k++) {
+    int length = (int)strcspn(graph_files[k], ".");
+    snprintf(name, sizeof name, "text/%.*s", length, graph_files[k]);
+    CT_ADD("graphs", name, is_text, graph_files[k]);
+    snprintf(name, sizeof name, "run/%.*s", length, graph_files[k]);
+    CT_ADD("graphs", name, runs, graph_files[k]);
+    snprintf(name, sizeof name, "gradient/%.*s", length, graph_files[k]);
+    CT_ADD("graphs", name, has_gradient, graph_files[k]);
   }
 }

@@ -1,17 +1,7 @@
 #!/bin/sh
 # The report of gemel verify --html: well-formed, with every rule and its evidence, nothing from
 # elsewhere, and text that looks like markup escaped. SPDX-License-Identifier: MIT
-unset GEMEL_FLAGS
-gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 99
-failures=0
-fail() {
-  echo "t-html: $*"
-  failures=$((failures + 1))
-}
-"$gemel" verify --help >/dev/null 2>&1 || { echo "t-html: built without the harness"; exit 77; }
+. "$(dirname "$0")/command.sh"
 
 # well_formed FILE: every tag is closed, in order, and no < or & stands by itself.
 well_formed() {
@@ -63,5 +53,4 @@ grep -q '<h3>exp.grad</h3>' ops.html || fail "there is no exp.grad"
 "$gemel" verify --ops exp --html nowhere/report.html >out 2>&1
 [ $? = 2 ] && grep -q 'No such file' out || fail "a folder that isn't there is no error"
 
-[ $failures = 0 ] && echo "t-html: ok"
-exit $((failures != 0))
+finish "ok"

@@ -1,16 +1,7 @@
 #!/bin/sh
 # The way of someone who writes a rule: a wrong one is refuted with a counterexample that can be
 # replayed; corrected, it passes; then `gemel opt` applies it. SPDX-License-Identifier: MIT
-unset GEMEL_FLAGS
-gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-failures=0
-fail() {
-  echo "t-newrule: $*"
-  failures=$((failures + 1))
-}
-"$gemel" verify --help >/dev/null 2>&1 || { echo "t-newrule: built without the harness"; exit 77; }
+. "$(dirname "$0")/command.sh"
 
 # p and q are composed the wrong way round.
 cat >"$dir/mine.rules" <<'RULE'

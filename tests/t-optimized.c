@@ -5,30 +5,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ct.h"
+#include "graphs.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
-
-static char names[100][64];
-static size_t n_names;
-
-static gemel_graph *load(gemel_context *context, const char *name) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  char path[600];
-  gemel_error error;
-  gemel_graph *graph;
-  snprintf(path, sizeof path, "%s/bench/graphs/%s", root != NULL ? root : ".", name);
-  graph = gemel_load(context, path, NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
 
 /* Keeps what tier real says. */
 static void keep(void *user, const gemel_record *record) {
@@ -49,7 +29,7 @@ static void is_equal(const void *data) {
     CT_SKIP("minutes of exact arithmetic");
   }
   context = gemel_context_new(NULL);
-  graph = load(context, data);
+  graph = load_graph(context, data, NULL);
   if (graph != NULL) {
     optimized = gemel_rewrite(graph, NULL, &error);
   }
@@ -70,26 +50,9 @@ static void is_equal(const void *data) {
   gemel_context_unref(context);
 }
 
-static void find_graphs(void) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  char path[600];
-  struct dirent *entry;
-  snprintf(path, sizeof path, "%s/bench/graphs", root != NULL ? root : ".");
-  DIR *folder = opendir(path);
-  while (folder != NULL && (entry = readdir(folder)) != NULL && n_names < CT_COUNT(names)) {
-    const char *end = strrchr(entry->d_name, '.');
-    if (end != NULL && strcmp(end, ".gmt") == 0 && strlen(entry->d_name) < sizeof *names) {
-      strcpy(names[n_names++], entry->d_name);
-    }
-  }
-  if (folder != NULL) {
-    closedir(folder);
-  }
-}
-
 void ct_register(void) {
   find_graphs();
-  for (size_t k = 0; k < n_names; k++) {
-    CT_ADD("optimized", names[k], is_equal, names[k]);
+  for (size_t k = 0; k < n_graph_files; k++) {
+    CT_ADD("optimized", graph_files[k], is_equal, graph_files[k]);
   }
 }

@@ -1,19 +1,9 @@
 #!/bin/sh
 # Certificates: those of the shipped rules hold for gemel-recheck, which shares no code with gemel;
 # one that was tampered with doesn't, wherever that was. SPDX-License-Identifier: MIT
-unset GEMEL_FLAGS
 [ -z "${GEMEL_QUICK:-}" ] || { echo "t-recheck: takes long, and GEMEL_QUICK is set"; exit 77; }
-gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
+. "$(dirname "$0")/command.sh"
 recheck=$gemel-recheck
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 99
-failures=0
-fail() {
-  echo "t-recheck: $*"
-  failures=$((failures + 1))
-}
-"$gemel" verify --help >/dev/null 2>&1 || { echo "t-recheck: built without the harness"; exit 77; }
 
 # says FILE STATUS PATTERN: gemel-recheck FILE ends so, and a line of what it says matches.
 says() {
@@ -77,5 +67,4 @@ says nowhere.jsonl 2 'nowhere.jsonl: No such file'
 [ $? = 2 ] || fail "no file is no usage error"
 "$recheck" --help | grep -q '^usage: gemel-recheck' || fail "no help"
 
-[ $failures = 0 ] && echo "t-recheck: ok"
-exit $((failures != 0))
+finish "ok"

@@ -1,17 +1,7 @@
 #!/bin/sh
 # Whatever a rule is refuted for, what is printed is a counterexample of at most 12 lines and a
 # command, and the command, as it is printed, refutes the rule again. SPDX-License-Identifier: MIT
-unset GEMEL_FLAGS
-gemel=$(cd "$(dirname "${GEMEL:-./gemel}")" && pwd)/gemel
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 99
-failures=0
-fail() {
-  echo "t-refuted: $*"
-  failures=$((failures + 1))
-}
-"$gemel" verify --help >/dev/null 2>&1 || { echo "t-refuted: built without the harness"; exit 77; }
+. "$(dirname "$0")/command.sh"
 
 # repeated NAME: runs the command behind "repeat:" in NAME.out, in the place of which "gemel" is.
 repeated() {
@@ -51,5 +41,4 @@ refuted idle special 'idle: nsz' ' needs nsz: x * 1 => x'
 refuted idle_rounding special 'idle: reassoc' ' needs reassoc: -(-x) => x where float(x)'
 refuted idle_improves special 'idle: improves' ' needs improves: -(-x) => x'
 
-[ $failures = 0 ] && echo "t-refuted: all kinds of refutations are repeated"
-exit $((failures != 0))
+finish "all kinds of refutations are repeated"
