@@ -62,6 +62,10 @@ typedef struct form {
   const char *pass, *graph, *wanted; /* wanted NULL: as it is */
 } form;
 
+#define DOTS                                                                                       \
+  "(x: f32[64, 256], y: f32[64, 256], s: f32[256, 1], t: f32[256, 1], u: f32[256, 2], "            \
+  "v: f32[256, 3], w: f32[256, 17]) { "
+
 static const form forms[] = {
     /* like terms, whatever their place */
     {"integer_sums", "(x: i32, y: i32) { return r = x + y - x }",
@@ -122,6 +126,37 @@ static const form forms[] = {
     {"normalize_products", "(x: f32, y: f32) { u = maximum(y, 1:f32) return r = x * u / u }", NULL},
     {"normalize_products", "(x: f32, y: f32) { u = maximum(y, 1:f32) return r = x * u * u / u }",
      "(x: f32, y: f32) { c = 1:f32 u = maximum(y, c) return r = x * u }"},
+    /* products of one operand, on either side; what isn't worth it stays */
+    {"merge_dots", DOTS "return p = dot(x, u), q = dot(x, v) }",
+     DOTS "z = dot(x, join(u, v, axis = 1)) "
+          "return p = subtensor(z, start = [0, 0], size = [64, 2]), "
+          "q = subtensor(z, start = [0, 2], size = [64, 3]) }"},
+    {"merge_dots",
+     DOTS "return p = dot(v, x, contract_x = [0], contract_y = [1]), "
+          "q = dot(u, x, contract_x = [0], contract_y = [1]) }",
+     DOTS "z = dot(join(v, u, axis = 1), x, contract_x = [0], contract_y = [1]) "
+          "return p = subtensor(z, start = [0, 0], size = [3, 64]), "
+          "q = subtensor(z, start = [3, 0], size = [2, 64]) }"},
+    {"merge_dots", DOTS "return p = dot(x, u), q = dot(v, x, contract_x = [0], contract_y = [1]) }",
+     NULL},
+    {"merge_dots", DOTS "return p = dot(x, u), q = dot(y, v) }", NULL},
+    {"merge_dots", DOTS "return p = dot(x, s), q = dot(x, t) }", NULL},
+    {"merge_dots", DOTS "return p = dot(x, w), q = dot(x, w + 1:f32) }", NULL},
+    {"merge_dots",
+     DOTS "c = subtensor(x, start = [0, 0], size = [32, 256]) "
+          "return p = dot(c, u), q = dot(c, v) }",
+     NULL},
+    /* one that depends on the other, by a way, or crosswise */
+    {"merge_dots", DOTS "p = dot(x, u) return p = p, q = dot(x, v + sum(p)) }", NULL},
+    {"merge_dots",
+     DOTS "a = dot(x, u) b = dot(y, u) "
+          "return p = dot(y, v + sum(a)), q = dot(x, v + sum(b)) }",
+     NULL},
+    {"merge_dots", DOTS "p = dot(x, u) return p = p, q = dot(x, v + sum(p)), r = dot(x, v) }",
+     DOTS "z = dot(x, join(u, v, axis = 1)) "
+          "p = subtensor(z, start = [0, 0], size = [64, 2]) "
+          "r = subtensor(z, start = [0, 2], size = [64, 3]) "
+          "return p = p, q = dot(x, v + sum(p)), r = r }"},
 };
 
 /* GRAPH as text, with what is common to all rewriting done and nothing else. */
@@ -434,6 +469,54 @@ static double rewrite_sliced(size_t length, size_t slices, int between) {
   return least;
 }
 
+/* COUNT products with one operand, of which each depends on the one before it if IN_A_ROW. */
+static double rewrite_products(size_t count, int in_a_row) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL), *result;
+  int64_t large[] = {64, 256}, narrow[] = {256, 2};
+  gemel_value x = gemel_input(graph, "x", gemel_type_of_shape(context, GEMEL_F32, 2, large)), y,
+              all;
+  gemel_error error = {0};
+  gemel_rewrite_options options = {
+      .size = sizeof options, .include = "merge_dots", .has_allow = 1, .allow = GEMEL_FASTMATH_ALL};
+  double start;
+  y = gemel_input(graph, "y", gemel_type_of_shape(context, GEMEL_F32, 2, narrow));
+  all = gemel_scalar(graph, GEMEL_F32, 0);
+  for (size_t k = 0; k < count; k++) {
+    gemel_value by = in_a_row ? all : gemel_scalar(graph, GEMEL_F32, (double)k);
+    gemel_value product = gemel_dot(x, gemel_add(y, by), 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+    all = gemel_add(all, gemel_sum(product, 0, NULL, 0));
+  }
+  gemel_output(all, "z");
+  start = seconds();
+  result = gemel_rewrite(graph, &options, &error);
+  start = seconds() - start;
+  CT_EQ_STR(error.text, "");
+  CT_CHECK(result != NULL &&
+           (gemel_graph_node_count(result) > gemel_graph_node_count(graph)) == !in_a_row);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return start;
+}
+
+/* Ten times as many products that share an operand take ten times as long. */
+static void *products_on_thread(void *data) {
+  size_t count = getenv("GEMEL_VALGRIND") != NULL ? 20 : 1000;
+  (void)data;
+  for (int in_a_row = 0; in_a_row < 2; in_a_row++) {
+    double small = rewrite_products(count, in_a_row),
+           large = rewrite_products(10 * count, in_a_row);
+    ct_context("in a row %d: %g s, %g s", in_a_row, small, large);
+    CT_CHECK(count < 1000 || large < 40 * small);
+  }
+  return NULL;
+}
+
+static void products(const void *data) {
+  on_small_stack(products_on_thread, data);
+}
+
 /* Slices go down a chain: a chain ten times as long takes ten times as long. (Those between its
  * operations move on a little in each round, of which there are only so many.) */
 static void *slices_on_thread(void *data) {
@@ -666,6 +749,9 @@ static void memory(const void *data) {
                   "graph g(x: f32[2, 3], y: i32[2]) { r = x * x * x * x + x + x "
                   "s = invoke(y - y, body = graph (x: i32[2]) { return y = x + x + x }) "
                   "return r, s }") > 50);
+  CT_CHECK(ct_oom(rewrite_in_little_memory,
+                  "graph g" DOTS
+                  "p = dot(x, u) return p = p, q = dot(x, v), r = dot(x, v + sum(p)) }") > 50);
 }
 
 static const ct_test tests[] = {
@@ -673,6 +759,7 @@ static const ct_test tests[] = {
     CT_TEST("slices", slices, NULL),       CT_TEST("choosing", choosing, NULL),
     CT_TEST("bodies", bodies, NULL),       CT_TEST("registered", registered, NULL),
     CT_TEST("refused", refused, NULL),     CT_TEST("memory", memory, NULL),
+    CT_TEST("products", products, NULL),
 };
 
 void ct_register(void) {

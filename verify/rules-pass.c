@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Instances of a pass: graphs that its generator makes, and what the pass makes of them, as rules'
- * instances are a left side and what the engine makes of that.
+ * instances are a left side and what the engine makes of that. A graph with symbols in its sizes is
+ * handed to the pass as it is, and both sides are given the same sizes then: so what a pass does to
+ * large tensors only can be verified on small ones.
  */
 #include <stdio.h>
 #include "core/error.h"
 #include "core/graph.h"
 #include "passes/edit.h"
+#include "pair.h"
 #include "rules.h"
 
 static uint64_t random_bits(void *state) {
@@ -40,6 +43,56 @@ static gemel_graph *after(const gemel_pass *pass, const gemel_graph *graph, geme
   return result;
 }
 
+static int has_symbols(const gemel_graph *graph) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    const gemel_dim *dims = gemel_type_dims(graph->context, type);
+    for (int axis = 0; axis < gemel_type_rank(graph->context, type); axis++) {
+      if (!gemel_dim_is_constant(graph->context, dims[axis], NULL)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* LEFT and RIGHT (NULL: just LEFT) at random sizes. */
+static gemel_status give_sizes(gemel_graph *left, gemel_graph *right, gemel__random *random,
+                               gemel__rule_instance *instance, gemel_error *error) {
+  gemel__pair pair;
+  gemel_status status = gemel__pair_draw(&pair, left, right != NULL ? right : left, random, error);
+  if (status == GEMEL_OK) {
+    instance->left = gemel_graph_ref(pair.a.graph);
+    instance->right = right != NULL ? gemel_graph_ref(pair.b.graph) : NULL;
+    gemel__pair_clear(&pair);
+  }
+  return status;
+}
+
+/* What the pass makes of the left side, which has symbols, and then both sides at random sizes. */
+static gemel_status rewrite_symbolic(const gemel_pass *pass, gemel__random *random,
+                                     gemel__rule_instance *instance, gemel__rule_draws *draws,
+                                     gemel_error *error) {
+  gemel_error *problem = &instance->problem;
+  gemel_graph *left = instance->left, *right = after(pass, left, problem);
+  gemel_status status = GEMEL_DECLINED;
+  instance->left = NULL;
+  if (right != NULL || problem->status != GEMEL_OK) {
+    status = problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
+                                                : give_sizes(left, right, random, instance, error);
+  } else {
+    draws->unfired++;
+  }
+  if (status != GEMEL_OK || right == NULL) {
+    gemel_graph_unref(left);
+    gemel_graph_unref(right);
+    return status;
+  }
+  instance->symbolic_left = left;
+  instance->symbolic_right = right;
+  return GEMEL_OK;
+}
+
 static gemel_status rewrite_instance(const gemel_pass *pass, gemel__rule_instance *instance,
                                      gemel__rule_draws *draws) {
   gemel_error *problem = &instance->problem;
@@ -65,6 +118,7 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
                               gemel__rule_instance *instance, gemel__rule_draws *draws,
                               gemel_error *error) {
   gemel_status status;
+  int symbolic;
   *instance = (gemel__rule_instance){.left = gemel_graph_new(p->run->context, error)};
   if (instance->left == NULL) {
     return GEMEL_NO_MEMORY;
@@ -77,11 +131,16 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
              gemel_graph_error(instance->left)->text);
     return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
   }
-  if (most_elements(instance->left) > most) {
-    return GEMEL_DECLINED;
+  symbolic = has_symbols(instance->left);
+  status = symbolic ? rewrite_symbolic(p->pass, random, instance, draws, error) : GEMEL_OK;
+  if (status == GEMEL_OK && most_elements(instance->left) > most) {
+    status = GEMEL_DECLINED;
   }
-  gemel__rule_describe_instance(instance);
-  return rewrite_instance(p->pass, instance, draws);
+  if (status == GEMEL_OK) {
+    gemel__rule_describe_instance(instance);
+    status = symbolic ? GEMEL_OK : rewrite_instance(p->pass, instance, draws);
+  }
+  return status;
 }
 
 gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,

@@ -23,10 +23,16 @@ static void draw_inputs(const gemel__drawing *d, gemel_value in[3]) {
   in[2] = gemel__draw_number(d, (double)gemel__draw_below(d, 9) + 1);
 }
 
-gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
-                                 int integer, gemel_value in[3]) {
+gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                              int integer) {
   gemel__drawing d = {graph, random, state, GEMEL_F64};
   d.dtype = (integer ? integers : floats)[gemel__draw_below(&d, 8)];
+  return d;
+}
+
+gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                                 int integer, gemel_value in[3]) {
+  gemel__drawing d = gemel__draw_on(graph, random, state, integer);
   draw_inputs(&d, in);
   return d;
 }

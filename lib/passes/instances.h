@@ -17,8 +17,11 @@ typedef struct gemel__drawing {
 /* A number below N, which is small. */
 uint64_t gemel__draw_below(const gemel__drawing *d, uint64_t n);
 
-/* What draws on GRAPH by RANDOM and STATE in a dtype that it chooses, an integer or a float.
- * Inputs: x of two axes, y that broadcasts to it; and a number from 1 to 9. */
+/* What draws on GRAPH by RANDOM and STATE in a dtype that it chooses, an integer or a float. */
+gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                              int integer);
+
+/* The same, with inputs: x of two axes, y that broadcasts to it; and a number from 1 to 9. */
 gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
                                  int integer, gemel_value in[3]);
 

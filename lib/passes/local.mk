@@ -7,6 +7,7 @@ libgemel_a_SOURCES += %reldir%/builtin.h
 libgemel_a_SOURCES += %reldir%/choose.c
 libgemel_a_SOURCES += %reldir%/choose.h
 libgemel_a_SOURCES += %reldir%/compile.c
+libgemel_a_SOURCES += %reldir%/dots.c
 libgemel_a_SOURCES += %reldir%/edit.c
 libgemel_a_SOURCES += %reldir%/edit.h
 libgemel_a_SOURCES += %reldir%/engine.c
