@@ -255,20 +255,23 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
 /* How far results of both graphs are apart. */
 struct gap {
   size_t output, element; /* where it is largest */
-  size_t elements;
-  double most; /* the largest number of the output */
-  double off;  /* NaN: only one of the two is finite */
+  size_t elements;        /* where the first graph's result is finite */
+  double most;            /* the largest number of the output */
+  double off;             /* NaN: the second graph's isn't */
 };
 
+/* Where the first graph overflows, the second may be better, as tier special says: nothing is to be
+ * held against it. */
 static struct gap gap_of(const gemel__both *both, size_t output) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  struct gap gap = {.output = output, .elements = gemel__both_elements(both, output)};
-  size_t i;
-  for (i = 0; i < gap.elements && !isnan(gap.off); i++) {
+  struct gap gap = {.output = output};
+  size_t i, n = gemel__both_elements(both, output);
+  for (i = 0; i < n && !isnan(gap.off); i++) {
     double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
     double y = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
+    gap.elements += isfinite(x) != 0;
     gap.most = fmax(gap.most, isfinite(x) ? fabs(x) : 0);
-    if ((isfinite(x) || isfinite(y)) && !(fabs(x - y) <= gap.off)) {
+    if (isfinite(x) && !(fabs(x - y) <= gap.off)) {
       gap.off = fabs(x - y);
       gap.element = i;
     }
