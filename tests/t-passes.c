@@ -193,6 +193,76 @@ static void normal_form(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Products that share an operand ---- */
+
+/* x U and x V, with V what is given, and how many products are left. Added, independent ones are
+ * one of the sum; if V is made of x U, that is needed first, and no order but its own is possible.
+ */
+typedef struct siblings {
+  const char *name, *graph;
+  size_t left;
+} siblings;
+
+static const siblings sibling_cases[] = {
+    {"siblings/independent", "{ a = dot(x, u) b = dot(x, v) return r = a + b }", 1},
+    {"siblings/apart", "{ a = dot(x, u) b = dot(x, v) return r = a * b, a }", 2},
+    {"siblings/dependent", "{ a = dot(x, u) w = v * sum(a) b = dot(x, w) return r = a + b }", 2},
+    {"siblings/chained",
+     "{ a = dot(x, u) b = dot(x, v * a) c = dot(x, u - b) return r = a + b + c, a }", 3},
+    {"siblings/both_ways",
+     "{ a = dot(x, u) b = dot(x, v * a) c = dot(u * b, a) d = dot(v, a) return r = b + c + d }", 4},
+};
+
+static size_t dots_of(const gemel_graph *graph) {
+  char *text = gemel_print_string(graph, "g", NULL);
+  size_t count = 0;
+  for (const char *at = text; (at = strstr(at, "dot(")) != NULL; at++) {
+    count++;
+  }
+  gemel_text_free(text);
+  return count;
+}
+
+/* GRAPH's first result where inputs are small integers, so that any order of a sum is exact. */
+static gemel_tensor *at_integers(const gemel_graph *graph) {
+  int64_t shape[2] = {3, 3};
+  gemel_tensor *in[3], *out[2] = {NULL};
+  gemel_error error = {0};
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    in[k] = gemel_tensor_new(GEMEL_F64, 2, shape, &error);
+    for (size_t j = 0; j < 9; j++) {
+      ((double *)gemel_tensor_data(in[k]))[j] = (double)((5 * k + 3 * j) % 7) - 3;
+    }
+  }
+  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_tensor_unref(in[k]);
+  }
+  gemel_tensor_unref(out[1]);
+  return out[0];
+}
+
+static void siblings_are_right(const void *data) {
+  const siblings *s = data;
+  gemel_context *context = gemel_context_new(NULL);
+  char text[400];
+  gemel_error error = {0};
+  snprintf(text, sizeof text, "(x: f64[3, 3], u: f64[3, 3], v: f64[3, 3]) %s", s->graph);
+  gemel_graph *graph = graph_of(context, text), *result = rewrite_by(graph, NULL, NULL, &error);
+  CT_EQ_STR(error.text, "");
+  if (CT_CHECK(result != NULL)) {
+    gemel_tensor *a = at_integers(graph), *b = at_integers(result);
+    CT_EQ_INT(gemel_graph_check(result, &error), GEMEL_OK);
+    CT_EQ_UINT(dots_of(result), s->left);
+    CT_EQ_MEM(gemel_tensor_data(a), gemel_tensor_data(b), 9 * sizeof(double));
+    gemel_tensor_unref(a);
+    gemel_tensor_unref(b);
+  }
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* ---- What every pass must hold ---- */
 
 static gemel_tensor *random_tensor(gemel_context *context, gemel_type type, uint64_t *seed) {
@@ -773,5 +843,8 @@ void ct_register(void) {
     static char deep_names[CT_COUNT(deeps)][60];
     snprintf(deep_names[k], sizeof deep_names[k], "million/%s", deeps[k].include);
     CT_ADD("passes", deep_names[k], million, &deeps[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(sibling_cases); k++) {
+    CT_ADD("passes", sibling_cases[k].name, siblings_are_right, &sibling_cases[k]);
   }
 }
