@@ -12,17 +12,20 @@ gradient by every parameter, in a process of its own with a timeout. One table s
   rewrite     seconds of rewriting alone, where the peer lets one measure it
   callable    seconds from the graph to a function that can be called, rewriting included
 
-A peer that isn't installed is skipped with the reason; what a peer had measured when its time was
-up is shown. Python 3.9 or later; peers from PyPI: pytensor, jax, onnx and onnxruntime, torch, and
+Peers find nothing that an earlier run compiled. torch.compile traces the model once more, which is
+in its `callable`. A peer that isn't installed is skipped with the reason; what a peer had measured
+when its time was up is shown. Python 3.9 or later; peers from PyPI: pytensor, jax, onnx and onnxruntime, torch, and
 numpy. Never needed to build or test gemel. SPDX-License-Identifier: MIT
 """
 
 import argparse
 import importlib.metadata
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -453,9 +456,6 @@ def onnx_flops(graph, shape):
 
 
 def work_onnxruntime(model, size, say):
-    import os
-    import tempfile
-
     import onnx
     import onnxruntime
 
@@ -559,6 +559,18 @@ def worker(peer, model, size):
 # ---- Parent ----
 
 
+def cold(folder):
+    """The environment in which no peer finds what it compiled in an earlier run."""
+    flags = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={folder}"]))
+    return dict(
+        os.environ,
+        PYTENSOR_FLAGS=flags,
+        TORCHINDUCTOR_CACHE_DIR=folder,
+        TORCHINDUCTOR_FORCE_DISABLE_CACHES="1",
+        JAX_ENABLE_COMPILATION_CACHE="false",
+    )
+
+
 def run_peer(peer, model, size, timeout):
     packages = PEERS[peer][1]
     try:
@@ -567,12 +579,13 @@ def run_peer(peer, model, size, timeout):
         return {"version": "", "why": f"{error} is not installed"}
     facts = {"version": versions[-1]}
     command = [sys.executable, __file__, "--worker", peer, "--models", model, "--sizes", str(size)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout)
-        said, failed = done.stdout, done.returncode
-    except subprocess.TimeoutExpired as late:
-        said, failed = late.stdout or b"", 0
-        facts["why"] = f"stopped after {timeout:g} s"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=timeout, env=cold(folder))
+            said, failed = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as late:
+            said, failed = late.stdout or b"", 0
+            facts["why"] = f"stopped after {timeout:g} s"
     for line in said.decode().splitlines():
         if line.startswith("{"):
             facts.update(json.loads(line))
@@ -614,19 +627,17 @@ def show(name, facts):
     )
 
 
-def compare(options, model, nodes):
+def compare(options, model, nodes, keep):
     size, gemel = run_gemel(options.gemel, model, nodes)
     print(f"\n{model} of {size} {MODELS[model]}, about {nodes} nodes with its gradient")
     print(
         f"{'':<20} {'ops':>9} {'ops left':>9} {'Mflops left':>11} {'build':>9} {'rewrite':>9}"
         f" {'callable':>9}"
     )
-    rows = [("gemel", gemel)]
-    show(*rows[0])
-    for peer in options.peers:
-        rows.append((peer, run_peer(peer, model, size, options.timeout)))
-        show(*rows[-1])
-    return [dict(facts, model=model, nodes=nodes, size=size, program=p) for p, facts in rows]
+    for program in ["gemel"] + options.peers:
+        facts = gemel if program == "gemel" else run_peer(program, model, size, options.timeout)
+        show(program, facts)
+        keep(dict(facts, model=model, nodes=nodes, size=size, program=program))
 
 
 def words(known=None):
@@ -653,13 +664,15 @@ def main():
     if options.worker:
         worker(options.worker, options.models[0], int(options.sizes[0]))
         return
-    rows = []
+    out = open(options.json, "w") if options.json else None
+
+    def keep(row):
+        if out:
+            print(json.dumps(row), file=out, flush=True)  # at once: a run takes long
+
     for model in options.models:
         for nodes in options.sizes:
-            rows += compare(options, model, int(nodes))
-    if options.json:
-        with open(options.json, "w") as out:
-            out.writelines(json.dumps(row) + "\n" for row in rows)
+            compare(options, model, int(nodes), keep)
 
 
 if __name__ == "__main__":
