@@ -572,6 +572,76 @@ static void nested(const void *data) {
 
 /* ---- Names ---- */
 
+/* Forty lines with FAULT in place of line AT (none: 40); TAIL ends each, a comment sends it the
+ * general way. */
+static size_t write_lines(char *text, size_t bytes, int at, const char *fault, const char *tail) {
+  size_t used = (size_t)snprintf(text, bytes, "graph g(x: f32[3]) {\n");
+  for (int k = 0; k < 40; k++) {
+    char line[80];
+    if (k % 3) {
+      snprintf(line, sizeof line, "n%d = add(n%d, x)", k, k - 1);
+    } else {
+      snprintf(line, sizeof line, "n%d = tanh(%s)", k, k ? "n0" : "x");
+    }
+    used += (size_t)snprintf(text + used, bytes - used, "  %s%s\n", k == at ? fault : line, tail);
+  }
+  used += (size_t)snprintf(text + used, bytes - used, "  return n39\n}\n");
+  return used;
+}
+
+/* Lines that are read some ahead and without tokens give what the same lines give by the general
+ * path: the graph, or the message and its place, wherever among them the fault is. */
+static void plain_lines(const void *data) {
+  static const char *const faults[] = {"n77 = add(x, y)",
+                                       "n0 = tanh(x)",
+                                       "n77 = wobble(x)",
+                                       "n77 = add(x)",
+                                       "n77 = add(x, x",
+                                       "n77 = add(x,, x)",
+                                       "n77 = cast(x)",
+                                       "x = tanh(x)",
+                                       "n77, n78 = tanh(x)",
+                                       "n77 = tanh(x) x",
+                                       "= tanh(x)",
+                                       "n77 = tanh(n039)",
+                                       "n77 = tanh(n40)",
+                                       "n77 tanh(x)",
+                                       "n77 = tanh(x) * 2",
+                                       "and = tanh(x)",
+                                       "* x",
+                                       "n77 = not(x)",
+                                       "n77 = tanh(n7777)",
+                                       "n9999999 = neg(x)"};
+  char plain[4000], general[4000];
+  gemel_context *context = begin();
+  (void)data;
+  for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+    for (int at = 1; at <= 40; at++) {
+      gemel_error one = {0}, other = {0};
+      size_t n = write_lines(plain, sizeof plain, at, faults[f], "");
+      size_t m = write_lines(general, sizeof general, at, faults[f], " #");
+      gemel_graph *a = gemel_parse(context, plain, n, "f", NULL, &one);
+      gemel_graph *b = gemel_parse(context, general, m, "f", NULL, &other);
+      CT_CHECK((a == NULL) == (b == NULL));
+      CT_EQ_INT(one.status, other.status);
+      CT_EQ_INT(one.line, other.line);
+      CT_EQ_INT(one.column, other.column);
+      if (a && b) {
+        char *s = gemel_print_string(a, "g", NULL), *t = gemel_print_string(b, "g", NULL);
+        CT_EQ_STR(s, t);
+        for (size_t k = 0; k < gemel_graph_node_count(a); k++) {
+          CT_EQ_INT(a->nodes[k].line, b->nodes[k].line);
+        }
+        gemel_text_free(s);
+        gemel_text_free(t);
+      }
+      gemel_graph_unref(a);
+      gemel_graph_unref(b);
+    }
+  }
+  gemel_context_unref(context);
+}
+
 static void names(const void *data) {
   (void)data;
   gemel_context *context = begin();
@@ -746,6 +816,7 @@ static const ct_test tests[] = {
     CT_TEST("constants", constants, NULL),
     CT_TEST("locale", locale, NULL),
     CT_TEST("names", names, NULL),
+    CT_TEST("plain_lines", plain_lines, NULL),
     CT_TEST("deep", deep, NULL),
     CT_TEST("chain", chain, NULL),
     CT_TEST("nested", nested, NULL),

@@ -371,17 +371,19 @@ static gemel_value apply_new(gemel_graph *graph, uint32_t op, uint32_t attrs, si
 /* Refs and types of inputs that are the only outputs of nodes of the graph; 0: some are not. */
 static inline int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
                               gemel__ref *refs, gemel_type *types) {
+  uint32_t largest = 0;
   size_t k;
   for (k = 0; k < n; k++) {
     uint32_t node = inputs[k].node;
     if (inputs[k].graph != graph || node >= graph->n_nodes || inputs[k].output != 0) {
       return 0;
     }
-    gemel__cons_prefetch(graph, node); /* which is the largest is not known yet */
+    largest = node > largest ? node : largest;
     refs[k].node = node;
     refs[k].output = 0;
     types[k] = graph->node_types[node]; /* of several outputs: a type that nothing is stored for */
   }
+  gemel__cons_prefetch(graph, largest);
   return 1;
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include "text/lex.h"
 
-enum { SPACE = 1, LETTER = 2, DIGIT = 4 };
+enum { SPACE = GEMEL__CHAR_SPACE, LETTER = GEMEL__CHAR_LETTER, DIGIT = GEMEL__CHAR_DIGIT };
 
-static const unsigned char classes[256] = {
+const unsigned char gemel__char_classes[256] = {
     [' '] = SPACE,  ['\t'] = SPACE, ['\r'] = SPACE, ['\n'] = SPACE, ['_'] = LETTER, ['a'] = LETTER,
     ['b'] = LETTER, ['c'] = LETTER, ['d'] = LETTER, ['e'] = LETTER, ['f'] = LETTER, ['g'] = LETTER,
     ['h'] = LETTER, ['i'] = LETTER, ['j'] = LETTER, ['k'] = LETTER, ['l'] = LETTER, ['m'] = LETTER,
@@ -24,10 +24,6 @@ static const unsigned char classes[256] = {
     ['9'] = DIGIT,
 };
 
-static int class_of(char c) {
-  return classes[(unsigned char)c];
-}
-
 /* Skips white space and comments; counts lines. */
 static void skip(gemel__lex *lex) {
   const char *p = lex->at;
@@ -38,7 +34,7 @@ static void skip(gemel__lex *lex) {
     } else if (*p == '#') {
       const char *stop = (const char *)memchr(p, '\n', (size_t)(lex->end - p));
       p = (stop ? stop : lex->end) - 1;
-    } else if (class_of(*p) != SPACE) {
+    } else if (gemel__char_class(*p) != SPACE) {
       break;
     }
   }
@@ -59,7 +55,7 @@ static const char *number_end(const char *p, const char *end, int *is_float) {
     } else if (c == exponent) {
       *is_float = 1;
       p += p + 1 < end && (p[1] == '+' || p[1] == '-');
-    } else if (class_of(*p) != DIGIT && !(hex && c >= 'a' && c <= 'f')) {
+    } else if (gemel__char_class(*p) != DIGIT && !(hex && c >= 'a' && c <= 'f')) {
       break;
     }
   }
@@ -79,7 +75,7 @@ static const char *string_end(const char *p, const char *end) {
 }
 
 static const char *word_end(const char *p, const char *end) {
-  while (p < end && (class_of(*p) & (LETTER | DIGIT))) {
+  while (p < end && (gemel__char_class(*p) & (LETTER | DIGIT))) {
     p++;
   }
   return p;
@@ -147,10 +143,11 @@ void gemel__lex_next(gemel__lex *lex) {
   if (p == lex->end) {
     lex->kind = GEMEL__TOKEN_END;
     stop = p;
-  } else if (class_of(*p) == LETTER) {
+  } else if (gemel__char_class(*p) == LETTER) {
     lex->kind = GEMEL__TOKEN_NAME;
     stop = word_end(p, lex->end);
-  } else if (class_of(*p) == DIGIT || (*p == '.' && p + 1 < lex->end && class_of(p[1]) == DIGIT)) {
+  } else if (gemel__char_class(*p) == DIGIT ||
+             (*p == '.' && p + 1 < lex->end && gemel__char_class(p[1]) == DIGIT)) {
     stop = number_end(p, lex->end, &is_float);
     lex->kind = is_float ? GEMEL__TOKEN_FLOAT : GEMEL__TOKEN_INT;
   } else {
@@ -169,9 +166,16 @@ void gemel__lex_start(gemel__lex *lex, const char *text, size_t length, const ch
   gemel__lex_next(lex);
 }
 
+void gemel__lex_move(gemel__lex *lex, const char *at, const char *line_start, int line) {
+  lex->at = at;
+  lex->line_start = line_start;
+  lex->line = line;
+  gemel__lex_next(lex);
+}
+
 int gemel__lex_peek(const gemel__lex *lex, int *second) {
   const char *p = lex->at;
-  if (p < lex->end && (class_of(*p) == SPACE || *p == '#')) {
+  if (p < lex->end && (gemel__char_class(*p) == SPACE || *p == '#')) {
     gemel__lex ahead = *lex;
     skip(&ahead);
     p = ahead.at;

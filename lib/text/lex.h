@@ -29,6 +29,14 @@ enum {
   GEMEL__TOKEN_BAD
 };
 
+/* What a character may be part of. */
+enum { GEMEL__CHAR_SPACE = 1, GEMEL__CHAR_LETTER = 2, GEMEL__CHAR_DIGIT = 4 };
+extern const unsigned char gemel__char_classes[256];
+
+static inline int gemel__char_class(char c) {
+  return gemel__char_classes[(unsigned char)c];
+}
+
 typedef struct gemel__lex {
   const char *end;
   const char *at; /* behind the token */
@@ -47,6 +55,9 @@ void gemel__lex_start(gemel__lex *lex, const char *text, size_t length, const ch
 
 /* Reads the next token. */
 void gemel__lex_next(gemel__lex *lex);
+
+/* Goes to AT, on line LINE that begins at LINE_START, and reads the token there. */
+void gemel__lex_move(gemel__lex *lex, const char *at, const char *line_start, int line);
 
 /* The first character after the token that is neither white space nor comment; 0 at the end.
  * *SECOND (may be NULL) is the one right behind it. */

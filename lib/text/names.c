@@ -7,39 +7,29 @@
 #include "core/alloc.h"
 #include "text/names.h"
 
-enum { SLACK = 1024, MAX_DIGITS = 9 };
+enum { SLACK = 1024 };
 
-/* Splits NAME into letters and a number without leading zeros; 0 if it has no such form. */
-static size_t split_name(const char *name, size_t length, size_t *number) {
-  size_t k = length, value = 0;
-  while (k > 0 && name[k - 1] >= '0' && name[k - 1] <= '9') {
-    k--;
+gemel__name gemel__name_of(const char *text, size_t length) {
+  gemel__name name;
+  if (gemel__name_read(text, text + length, &name) != text + length) {
+    name.letters = 0;
+    name.length = (uint32_t)length;
   }
-  if (k == length || k == 0 || length - k > MAX_DIGITS || (name[k] == '0' && length - k > 1)) {
-    return 0;
-  }
-  for (size_t i = k; i < length; i++) {
-    value = value * 10 + (size_t)(name[i] - '0');
-  }
-  *number = value;
-  return k;
+  return name;
 }
 
-/* 1 and the number if NAME is the prefix and a number. */
-static int is_dense(const gemel__names *names, const char *name, size_t length, size_t *number) {
-  size_t n = names->prefix_length, value = 0;
-  if (n == 0 || length <= n || length - n > MAX_DIGITS || memcmp(name, names->prefix, n) != 0 ||
-      (name[n] == '0' && length > n + 1)) {
-    return 0;
-  }
-  for (size_t i = n; i < length; i++) {
-    if (name[i] < '0' || name[i] > '9') {
-      return 0;
-    }
-    value = value * 10 + (size_t)(name[i] - '0');
-  }
-  *number = value;
-  return 1;
+/* 1 if NAME is the prefix and a number. */
+static inline int is_dense(const gemel__names *names, const gemel__name *name) {
+  return name->letters > 0 && name->letters == names->prefix_length &&
+         memcmp(name->text, names->prefix, name->letters) == 0;
+}
+
+/* What the array holds for NAME, or NULL. */
+static inline gemel__ref *find_dense(const gemel__names *names, const gemel__name *name) {
+  gemel__ref *ref = is_dense(names, name) && name->number < names->dense_count
+                        ? &names->dense[name->number]
+                        : NULL;
+  return ref && ref->node != UINT32_MAX ? ref : NULL;
 }
 
 static uint32_t hash_name(const char *name, size_t length) {
@@ -64,31 +54,24 @@ static gemel__name_slot *find_slot(const gemel__names *names, const char *name, 
   }
 }
 
-int gemel__names_find(const gemel__names *names, const char *name, size_t length, gemel__ref *ref) {
-  size_t number;
-  if (is_dense(names, name, length, &number) && number < names->dense_count &&
-      names->dense[number].node != UINT32_MAX) {
-    *ref = names->dense[number];
-    return 1;
+/* What the hash table holds for NAME, or NULL. */
+static gemel__ref *find_hashed(const gemel__names *names, const gemel__name *name) {
+  if (names->slots_used == 0 || (names->far == 0 && is_dense(names, name))) {
+    return NULL;
   }
-  if (names->slots_used == 0) {
-    return 0;
-  }
-  const gemel__name_slot *slot = find_slot(names, name, length, hash_name(name, length));
-  if (!slot->name) {
-    return 0;
-  }
-  *ref = slot->ref;
-  return 1;
+  gemel__name_slot *slot =
+      find_slot(names, name->text, name->length, hash_name(name->text, name->length));
+  return slot->name ? &slot->ref : NULL;
 }
 
-uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length) {
-  size_t number;
-  if (!is_dense(names, name, length, &number) || number >= names->dense_count) {
-    return UINT32_MAX;
+int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
+  const gemel__ref *found = find_dense(names, name);
+  found = found ? found : find_hashed(names, name);
+  if (!found) {
+    return 0;
   }
-  gemel__prefetch(&names->dense[number]);
-  return (uint32_t)number + names->shift;
+  *ref = *found;
+  return 1;
 }
 
 static int grow_slots(gemel__names *names) {
@@ -120,35 +103,33 @@ static int add_dense(gemel__names *names, size_t number, gemel__ref ref) {
     }
   }
   names->dense[number] = ref;
-  names->shift = ref.node - (uint32_t)number;
   return 0;
 }
 
-static int add_hashed(gemel__names *names, const char *name, size_t length, gemel__ref ref) {
-  uint32_t hash = hash_name(name, length);
+static int add_hashed(gemel__names *names, const gemel__name *name, gemel__ref ref) {
+  uint32_t hash = hash_name(name->text, name->length);
   if (names->slots_used * 2 >= names->slot_count && grow_slots(names)) {
     return -1;
   }
-  *find_slot(names, name, length, hash) = (gemel__name_slot){name, (uint32_t)length, hash, ref};
+  *find_slot(names, name->text, name->length, hash) =
+      (gemel__name_slot){name->text, name->length, hash, ref};
   names->slots_used++;
+  names->far += is_dense(names, name);
   return 0;
 }
 
-int gemel__names_add(gemel__names *names, const char *name, size_t length, gemel__ref ref) {
-  size_t number;
-  int dense;
+int gemel__names_add(gemel__names *names, const gemel__name *name, gemel__ref ref) {
   if (names->prefix_length == 0) {
-    names->prefix_length = split_name(name, length, &number);
-    names->prefix = name;
+    names->prefix_length = name->letters;
+    names->prefix = name->text;
   }
-  dense = is_dense(names, name, length, &number);
-  if ((dense && number < names->dense_count && names->dense[number].node != UINT32_MAX) ||
-      (names->slots_used && find_slot(names, name, length, hash_name(name, length))->name)) {
+  if (find_dense(names, name) || find_hashed(names, name)) {
     return 1;
   }
   names->defined++;
-  return dense && number < 2 * names->defined + SLACK ? add_dense(names, number, ref)
-                                                      : add_hashed(names, name, length, ref);
+  return is_dense(names, name) && name->number < 2 * names->defined + SLACK
+             ? add_dense(names, name->number, ref)
+             : add_hashed(names, name, ref);
 }
 
 void gemel__names_clear(gemel__names *names) {

@@ -9,6 +9,17 @@
 #define GEMEL__TEXT_NAMES_H
 
 #include "core/graph.h"
+#include "text/lex.h"
+
+/* A name as it is looked up: how many characters stand before its number, and that number. */
+typedef struct gemel__name {
+  const char *text;
+  uint32_t length;
+  uint32_t letters; /* 0: it has no such form */
+  uint32_t number;
+} gemel__name;
+
+enum { GEMEL__NAME_DIGITS = 9 };
 
 typedef struct gemel__name_slot {
   const char *name; /* NULL: empty */
@@ -23,20 +34,52 @@ typedef struct gemel__names {
   gemel__ref *dense; /* node UINT32_MAX: undefined */
   size_t dense_count, dense_capacity;
   size_t defined; /* names in all */
-  uint32_t shift; /* node - number of the last numbered name: a guess at others' */
   gemel__name_slot *slots;
   size_t slot_count, slots_used; /* a power of two */
+  size_t far;                    /* numbered names among them */
 } gemel__names;
 
-/* 1 and *REF if NAME is defined. */
-int gemel__names_find(const gemel__names *names, const char *name, size_t length, gemel__ref *ref);
+/* Reads the name that begins at P and returns its end, which is at END at the latest. */
+static inline const char *gemel__name_read(const char *p, const char *end, gemel__name *name) {
+  const char *digits;
+  uint64_t number;
+  size_t n;
+  name->text = p;
+  do {
+    while (p < end && gemel__char_class(*p) == GEMEL__CHAR_LETTER) {
+      p++;
+    }
+    digits = p;
+    for (number = 0; p < end && (unsigned char)(*p - '0') < 10; p++) {
+      number = number * 10 + (unsigned char)(*p - '0');
+    }
+  } while (p > digits && p < end && gemel__char_class(*p) == GEMEL__CHAR_LETTER);
+  n = (size_t)(p - digits);
+  name->length = (uint32_t)(p - name->text);
+  name->number = (uint32_t)number;
+  name->letters = n > 0 && n <= GEMEL__NAME_DIGITS && (n == 1 || *digits != '0')
+                      ? name->length - (uint32_t)n
+                      : 0;
+  return p;
+}
 
-/* Looking ahead in a big graph: has the memory fetched that says what NAME stands for. The node
- * that it stands for as far as can be guessed without looking there, or UINT32_MAX. */
-uint32_t gemel__names_fetch(const gemel__names *names, const char *name, size_t length);
+/* The name of LENGTH characters at TEXT. */
+gemel__name gemel__name_of(const char *text, size_t length);
+
+/* 1 and *REF if NAME is defined. */
+int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel__ref *ref);
+
+/* Where what a numbered name stands for is kept, defined or not; NULL: it is elsewhere. */
+static inline const gemel__ref *gemel__names_near(const gemel__names *names,
+                                                  const gemel__name *name) {
+  return name->letters == names->prefix_length && name->letters > 0 &&
+                 name->number < names->dense_count
+             ? &names->dense[name->number]
+             : NULL;
+}
 
 /* Defines NAME: 0; 1 if it is defined already, -1 when memory is out. */
-int gemel__names_add(gemel__names *names, const char *name, size_t length, gemel__ref ref);
+int gemel__names_add(gemel__names *names, const gemel__name *name, gemel__ref ref);
 
 /* Zeroed: empty. */
 void gemel__names_clear(gemel__names *names);

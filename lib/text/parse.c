@@ -3,17 +3,18 @@
  * The parser of graph text: a file is one graph after another, the last of which is the result and
  * the others can be named as attributes by those behind them. A statement is parsed to a program
  * (program.h) and executed at once; the program's memory serves all statements, so a line costs no
- * allocation. Nothing recurses but graphs written inside attributes, and those only MAX_INLINE
- * deep: graphs inside graphs without limit are written one before the other.
+ * allocation. Lines that are one call of names, as printed graphs have, take a shorter way
+ * (lines.h). Nothing recurses but graphs written inside attributes, and those only MAX_INLINE deep:
+ * graphs inside graphs without limit are written one before the other.
  */
 #include <gemel/text.h>
 #include <string.h>
 #include "core/alloc.h"
-#include "core/cons.h"
+#include "text/lines.h"
 #include "text/names.h"
 #include "text/program.h"
 
-enum { MAX_INLINE = 16, MAX_PLAIN = 8 };
+enum { MAX_INLINE = 16 };
 
 /* A graph that was read, under the name that later ones call it by. */
 typedef struct definition {
@@ -42,20 +43,30 @@ typedef struct body {
   size_t value_capacity;
   gemel__lex *targets; /* names on the left of '=' */
   size_t target_capacity;
-  const char *scout; /* what lies before it has been looked at ahead */
 } body;
 
 /* ---- Scope ---- */
 
+static int find_token(const gemel__names *names, const gemel__lex *at, gemel__ref *ref) {
+  gemel__name name = gemel__name_of(at->token, at->length);
+  return gemel__names_find(names, &name, ref);
+}
+
+static int add_token(gemel__names *names, const gemel__lex *at, gemel__ref ref) {
+  gemel__name name = gemel__name_of(at->token, at->length);
+  return gemel__names_add(names, &name, ref);
+}
+
 static int find_value(void *user, const char *name, size_t length, gemel__ref *ref) {
-  return gemel__names_find(&((body *)user)->names, name, length, ref);
+  gemel__name key = gemel__name_of(name, length);
+  return gemel__names_find(&((body *)user)->names, &key, ref);
 }
 
 static int find_size(void *user, const char *name, size_t length, gemel_dim *dim,
                      gemel_error *error) {
   body *b = (body *)user;
   gemel__ref ref;
-  if (!gemel__names_find(&b->names, name, length, &ref)) {
+  if (!find_value(user, name, length, &ref)) {
     return 0;
   }
   *dim = gemel_dim_of(gemel__value(b->graph, ref));
@@ -80,8 +91,7 @@ static gemel_graph *find_graph(void *user, gemel__lex *lex, gemel_error *error) 
   if (gemel__lex_is(lex, "graph") && next != ',' && next != ')') {
     return read_graph(f, lex, error);
   }
-  if (lex->kind != GEMEL__TOKEN_NAME ||
-      !gemel__names_find(&f->index, lex->token, lex->length, &ref)) {
+  if (lex->kind != GEMEL__TOKEN_NAME || !find_token(&f->index, lex, &ref)) {
     gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a graph that is defined above, found %s",
                     gemel__lex_describe(lex, found));
     return NULL;
@@ -114,7 +124,7 @@ static gemel_status graph_error(const body *b, int line, gemel_error *error) {
 /* Makes NAME stand for REF. */
 static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_error *error) {
   char found[64];
-  int added = gemel__names_add(&b->names, at->token, at->length, ref);
+  int added = add_token(&b->names, at, ref);
   if (added > 0) {
     return gemel__lex_fail(at, error, GEMEL_BAD_TEXT, "%s is defined already",
                            gemel__lex_describe(at, found));
@@ -156,66 +166,6 @@ static gemel_status define_targets(body *b, size_t n, gemel_value value, gemel_e
   return status;
 }
 
-/* The call of an operation without attributes on values with names, the token being the operation's
- * name: what printed graphs consist of, built without a program. 0 and the lexer behind it; -1 if
- * something else stands here, or something is wrong with it. */
-static int plain_call(body *b, gemel__lex *lex, gemel_value *value) {
-  gemel_value inputs[MAX_PLAIN];
-  gemel_location where = {b->file->name, lex->token_line};
-  size_t n = 0;
-  gemel__ref ref;
-  uint32_t op = lex->kind == GEMEL__TOKEN_NAME && lex->at < lex->end && *lex->at == '('
-                    ? gemel__program_find(&b->program, lex->token, lex->length)
-                    : 0;
-  if (!op || gemel__op_at(b->file->context, op)->n_attrs) {
-    return -1;
-  }
-  gemel__lex_next(lex);
-  do {
-    gemel__lex_next(lex);
-    if (lex->kind != GEMEL__TOKEN_NAME || n == MAX_PLAIN ||
-        !gemel__names_find(&b->names, lex->token, lex->length, &ref)) {
-      return -1;
-    }
-    inputs[n++] = gemel__value(b->graph, ref);
-    gemel__lex_next(lex);
-  } while (lex->kind == ',');
-  if (lex->kind != ')') {
-    return -1;
-  }
-  gemel__lex_next(lex);
-  if (lex->kind != '}' &&
-      (lex->kind != GEMEL__TOKEN_NAME || gemel__lex_is(lex, "and") || gemel__lex_is(lex, "or"))) {
-    return -1;
-  }
-  *value = gemel__apply(b->graph, op, 0, n, inputs, where);
-  return gemel_is_null(*value) || gemel__node_at(b->graph, value->node)->n_outputs != 1 ? -1 : 0;
-}
-
-/* NAME = plain call, the token being NAME. 1: done or failed, with *STATUS; 0: the statement is
- * another. */
-static int plain_statement(body *b, gemel__lex *lex, gemel_status *status, gemel_error *error) {
-  gemel__lex start = *lex;
-  gemel_value value;
-  if (lex->kind == GEMEL__TOKEN_NAME) {
-    gemel__lex_next(lex);
-    if (lex->kind == '=') {
-      gemel__lex_next(lex);
-      if (plain_call(b, lex, &value) == 0) {
-        *status = define(b, &start, (gemel__ref){value.node, 0}, error);
-        return 1;
-      }
-    }
-  }
-  if (b->graph->error.status == GEMEL_NO_MEMORY) {
-    *status = graph_error(b, start.token_line, error);
-    return 1;
-  }
-  gemel_graph_clear_error(b->graph); /* what is wrong is found again, and said better */
-  *lex = start;
-  return 0;
-}
-
 /* name, … = expression */
 static gemel_status assignment(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_value value;
@@ -251,7 +201,7 @@ static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
   gemel__lex_next(lex);
   if (gemel__lex_accept(lex, '=')) {
     status = expression(b, lex, &value, error);
-  } else if (gemel__names_find(&b->names, at.token, at.length, &ref)) {
+  } else if (find_token(&b->names, &at, &ref)) {
     value = gemel__value(b->graph, ref);
   } else {
     status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "%s is not defined",
@@ -299,7 +249,7 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
     return status;
   }
   gemel__ref old;
-  if (gemel__names_find(&b->names, at.token, at.length, &old)) {
+  if (find_token(&b->names, &at, &old)) {
     return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two inputs called %s", name);
   }
   gemel_value value = gemel_input_at(b->graph, name, type, where);
@@ -320,65 +270,12 @@ static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {
   return status ? status : gemel__lex_expect(lex, ')', "',' or ')'", error);
 }
 
-/* ---- Looking ahead ----
- * In a big graph nearly every name that a line mentions stands for a node whose record is in no
- * cache. Printed graphs have one call a line; what the one AHEAD lines further on takes is fetched
- * while the lines before it are parsed. Where the text has another form, this fetches in vain. */
-enum { AHEAD = 8, LONG_LINE = 256 };
-
-static const char *name_end(const char *p, const char *end) {
-  while (p < end && *p != ',' && *p != ')' && *p != ' ' && *p != '\n') {
-    p++;
-  }
-  return p;
-}
-
-/* Fetches what the arguments in FROM … END, which stand behind a parenthesis, stand for. */
-static void fetch_arguments(const body *b, const char *from, const char *end) {
-  uint32_t largest = 0;
-  for (int k = 0; k < MAX_PLAIN && from < end; k++) {
-    const char *stop = name_end(from, end);
-    uint32_t node = gemel__names_fetch(&b->names, from, (size_t)(stop - from));
-    if (node < b->graph->n_nodes) {
-      gemel__prefetch(&b->graph->node_types[node]);
-      largest = node > largest ? node : largest;
-    }
-    if (end - stop < 2 || *stop != ',') {
-      break;
-    }
-    from = stop + 2;
-  }
-  gemel__cons_prefetch(b->graph, largest);
-}
-
-/* Goes on with the scout by one line, or by LONG_LINE characters of it. */
-static void scout_line(body *b, const gemel__lex *lex) {
-  const char *from = b->scout, *end = lex->end - from > LONG_LINE ? from + LONG_LINE : lex->end;
-  const char *stop = (const char *)memchr(from, '\n', (size_t)(end - from));
-  end = stop ? stop + 1 : end;
-  const char *open = (const char *)memchr(from, '(', (size_t)(end - from));
-  if (open) {
-    fetch_arguments(b, open + 1, end);
-  }
-  b->scout = end;
-}
-
-static void look_ahead(body *b, const gemel__lex *lex) {
-  if (!b->scout || b->scout < lex->at) {
-    b->scout = lex->at;
-    for (int k = 0; k < AHEAD; k++) {
-      scout_line(b, lex);
-    }
-  }
-  scout_line(b, lex);
-}
-
 static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_status status = gemel__lex_expect(lex, '{', "'{'", error);
   while (!status && lex->kind != '}') {
-    look_ahead(b, lex);
-    if (plain_statement(b, lex, &status, error)) {
-      continue;
+    status = gemel__lines_read(b->graph, &b->names, &b->program, lex, b->file->name, error);
+    if (status || lex->kind == '}') {
+      break;
     }
     if (gemel__lex_is(lex, "return") && gemel__lex_peek(lex, NULL) != '=') {
       gemel__lex_next(lex);
@@ -442,7 +339,7 @@ static gemel_status definition_at(file *f, gemel__lex *lex, gemel_error *error) 
   if (status) {
     return status;
   }
-  if (gemel__names_find(&f->index, at.token, at.length, &old)) {
+  if (find_token(&f->index, &at, &old)) {
     return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two graphs called %s",
                            gemel__lex_describe(&at, found));
   }
@@ -454,8 +351,7 @@ static gemel_status definition_at(file *f, gemel__lex *lex, gemel_error *error) 
     return error->status;
   }
   f->definitions[f->count++] = (definition){at.token, at.length, graph};
-  return gemel__names_add(&f->index, at.token, at.length, ref) ? gemel__no_memory(error, "names")
-                                                               : GEMEL_OK;
+  return add_token(&f->index, &at, ref) ? gemel__no_memory(error, "names") : GEMEL_OK;
 }
 
 /* The last definition, its reference handed to the caller; NAME (may be NULL) receives its name. */
