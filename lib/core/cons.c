@@ -23,10 +23,13 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
+/* A node takes some two hundred instructions; a call each time would make that a quarter more. */
+#define INLINE inline __attribute__((always_inline))
+
 enum { FIRST_NODES = 64, BUCKET_NODES = GEMEL__BUCKET_NODES, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
 
 /* One multiplication an input, and one thorough mixing at the end. */
-static inline uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
+static INLINE uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
   uint64_t hash = (uint64_t)op << 32 | attrs;
   size_t k;
   for (k = 0; k < n; k++) {
@@ -36,21 +39,26 @@ static inline uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const ge
   return gemel__mix(hash);
 }
 
-/* The two largest input nodes; the same one twice if there is no other. */
-static inline void largest_inputs(size_t n, const gemel__ref *inputs, uint32_t largest[2]) {
-  uint32_t first = inputs[0].node, second = first;
+static inline uint32_t largest_input(size_t n, const gemel__ref *inputs) {
+  uint32_t largest = inputs[0].node;
   size_t k;
   for (k = 1; k < n; k++) {
+    largest = inputs[k].node > largest ? inputs[k].node : largest;
+  }
+  return largest;
+}
+
+/* The largest input node below LARGEST; LARGEST if there is none. */
+static uint32_t next_input(size_t n, const gemel__ref *inputs, uint32_t largest) {
+  uint32_t next = largest;
+  size_t k;
+  for (k = 0; k < n; k++) {
     uint32_t node = inputs[k].node;
-    if (node > first) {
-      second = first;
-      first = node;
-    } else if (node < first && (second == first || node > second)) {
-      second = node;
+    if (node < largest && (next == largest || node > next)) {
+      next = node;
     }
   }
-  largest[0] = first;
-  largest[1] = second;
+  return next;
 }
 
 static inline int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, uint32_t attrs,
@@ -104,8 +112,8 @@ static inline uint64_t zero_bytes(uint64_t x) {
 
 /* Of the slots from FIRST on whose top bits are in MATCHES, the one that holds the node: its id +
  * 1; 0 if none does. */
-static inline uint32_t same_among(const struct key *k, const gemel__cons_bucket *b,
-                                  uint64_t matches, unsigned first) {
+static uint32_t same_among(const struct key *k, const gemel__cons_bucket *b, uint64_t matches,
+                           unsigned first) {
   for (; matches != 0; matches &= matches - 1) {
     uint32_t id = b->nodes[first + (unsigned)__builtin_ctzll(matches) / 8];
     if (same_node(k->graph, id, k->op, k->attrs, k->n, k->inputs)) {
@@ -116,7 +124,7 @@ static inline uint32_t same_among(const struct key *k, const gemel__cons_bucket 
 }
 
 /* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
-static inline int search_bucket(const struct key *k, size_t index, gemel__place *p) {
+static INLINE int search_bucket(const struct key *k, size_t index, gemel__place *p) {
   const gemel__cons_bucket *b = &k->graph->buckets[index];
   uint64_t tags = tag_of(p->hash) * 0x0101010101010101u;
   uint64_t matches = zero_bytes(b->tags ^ tags);
@@ -130,32 +138,29 @@ static inline int search_bucket(const struct key *k, size_t index, gemel__place 
   return p->found != 0 || b->used < BUCKET_SLOTS;
 }
 
-/* The same for the buckets of input node NEAR. */
-static inline int search_near(const struct key *k, uint32_t near, gemel__place *p) {
-  size_t home = near / BUCKET_NODES;
-  return search_bucket(k, home, p) || search_bucket(k, home ^ 1, p);
-}
-
-/* Where the buckets of the inputs are full, or there are none. */
-static void find_far(const struct key *k, const uint32_t largest[2], gemel__place *p) {
-  if (k->n > 0 && largest[1] != largest[0] && search_near(k, largest[1], p)) {
-    return;
+/* Where the bucket of NEAR, the largest input, is full, or there are no inputs. */
+static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
+  if (k->n > 0) {
+    size_t home = near / BUCKET_NODES;
+    size_t next = next_input(k->n, k->inputs, near) / BUCKET_NODES;
+    size_t others[3] = {home ^ 1, next, next ^ 1}, j;
+    for (j = 0; j < 3; j++) {
+      if (others[j] != home && search_bucket(k, others[j], p)) {
+        return;
+      }
+    }
   }
   p->bucket = GEMEL__NO_BUCKET;
   p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
 }
 
-static inline void find(const struct key *k, gemel__place *p) {
-  uint32_t largest[2] = {0, 0};
+static INLINE void find(const struct key *k, gemel__place *p) {
+  uint32_t near = k->n > 0 ? largest_input(k->n, k->inputs) : 0;
   p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
   p->n_nodes = k->graph->n_nodes;
-  if (k->n > 0) {
-    largest_inputs(k->n, k->inputs, largest);
-    if (search_near(k, largest[0], p)) {
-      return;
-    }
+  if (k->n == 0 || !search_bucket(k, near / BUCKET_NODES, p)) {
+    find_far(k, near, p);
   }
-  find_far(k, largest, p);
 }
 
 /* Puts NODE into the bucket at P, which has room. */
@@ -342,7 +347,7 @@ static inline void open_buckets(gemel_graph *graph, uint32_t node) {
 }
 
 /* Appends the node, for which there is room, at PLACE. */
-static inline uint32_t append(gemel_graph *graph, const struct key *k, const gemel__place *place,
+static INLINE uint32_t append(gemel_graph *graph, const struct key *k, const gemel__place *place,
                               size_t n_outputs, const gemel_type *types, uint32_t file, int line) {
   uint32_t node = (uint32_t)graph->n_nodes;
   gemel__ref *pool = graph->pool + graph->n_pool;
@@ -378,7 +383,7 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
     return GEMEL_NO_MEMORY;
   }
   if (place->n_nodes != graph->n_nodes) { /* a type rule has made nodes */
-    find(&key, &again);
+    gemel__cons_find(graph, op, attrs, n_inputs, inputs, &again, node);
     place = &again;
   }
   if (place->bucket == GEMEL__NO_BUCKET &&
@@ -409,13 +414,12 @@ gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, s
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
-  struct key key = {graph, record->op, record->attrs, record[1].in_begin - record->in_begin,
-                    graph->pool + record->in_begin};
   gemel__place p;
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }
-  find(&key, &p);
+  gemel__cons_find(graph, record->op, record->attrs, record[1].in_begin - record->in_begin,
+                   graph->pool + record->in_begin, &p, &node);
   if (p.bucket != GEMEL__NO_BUCKET) {
     empty_last_slot(&graph->buckets[p.bucket]);
   } else {
