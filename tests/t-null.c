@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -312,8 +313,18 @@ static void whole(const void *data) {
 
 static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
 
+static void free_objects(void) {
+  gemel_profile_free(profile);
+  gemel_rules_unref(rules);
+  gemel_tensor_unref(tensor);
+  gemel_function_free(function);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static void make_objects(void) {
   int64_t shape = 2;
+  atexit(free_objects);
   context = gemel_context_new(NULL);
   graph = gemel_graph_new(context, NULL);
   two = gemel_dim_constant(context, 2);
