@@ -326,7 +326,9 @@ static gemel_status operation(gemel__editor *e, uint32_t node, place p) {
 
 /* The same whichever operand stands first. */
 static int commutes(const char *word, size_t length) {
-  return has_word("+ * == != and or min max", word, length);
+  return has_word("+ * == != and or min max disjoint promote broadcast_shape same same_type "
+                  "same_shape same_dtype",
+                  word, length);
 }
 
 static gemel_status function(gemel__editor *e, uint32_t node, place p) {

@@ -17,7 +17,7 @@
 #include "rules-draw.h"
 #include "run.h"
 
-enum { DEFAULT_INSTANCES = 24, DRAWS = 96, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 16 };
+enum { DEFAULT_INSTANCES = 24, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 16 };
 
 #define NAME(E, name, meaning) name,
 static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
@@ -119,10 +119,25 @@ gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, ui
   return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
 }
 
+/* 1 if the results of A and B are of the same types and have no elements: then they are the same.
+ */
+static int both_empty(const gemel_graph *a, const gemel_graph *b) {
+  size_t n = gemel_graph_output_count(a);
+  int same = n == gemel_graph_output_count(b) && !gemel__rule_has_elements(a);
+  for (size_t k = 0; k < n && same; k++) {
+    same = gemel_value_type(gemel_graph_output(a, k)) == gemel_value_type(gemel_graph_output(b, k));
+  }
+  return same;
+}
+
 /* Are A and B the same function? */
 static gemel_status decide(const struct hunt *h, const gemel_graph *a, const gemel_graph *b,
                            uint64_t seed, struct contrast *c, gemel_error *error) {
   gemel__decision d;
+  if (both_empty(a, b)) {
+    c->exact++;
+    return GEMEL_OK;
+  }
   gemel_status status = gemel__mutant_decide(a, b, seed, h->options.instances, &d, error);
   c->refuted += d.refuted != 0;
   c->exact += d.exact && !d.vague && !d.refuted;
@@ -168,31 +183,48 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
 typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
                                 uint64_t seed, struct contrast *c, gemel_error *error);
 
-/* Draws instances of RULE. */
+/* 1 if DRAWN instances, of which FOUND are what is sought, are enough: what is rare is sought for
+ * longer. */
+static int enough(size_t drawn, size_t found) {
+  enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536, SEVERAL = 4 };
+  return drawn >= (found >= SEVERAL ? AT_LEAST : found > 0 ? LONGER : AT_MOST);
+}
+
+/* Draws instances of RULE until VISIT has FOUND enough. */
 static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor visit,
-                         struct contrast *c, gemel_error *error) {
+                         struct contrast *c, const size_t *found, gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
   enum { DTYPES = sizeof dtypes / sizeof *dtypes };
-  size_t missed[DTYPES] = {0};
+  int uses = gemel__rule_asks_uses(h->rule) || gemel__rule_asks_uses(h->mutant);
+  int many = gemel__rule_count_limit(h->rule);
+  size_t missed[DTYPES] = {0}, hits[DTYPES] = {0};
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < DRAWS && status == GEMEL_OK; k++) {
+  for (size_t k = 0; !enough(k, *found) && status == GEMEL_OK; k++) {
     gemel__rule_instance drawn;
     gemel__rule_draws draws;
     gemel__random random;
-    int fold = k % 4 != 3;
-    gemel__rule_wish wish = {dtypes[k % DTYPES], ELEMENTS, k % 7 == 6, fold, DRAW_TRIES};
-    if (missed[k % DTYPES] >= 2) {
+    size_t which = k % DTYPES;
+    gemel__rule_wish wish = {.dtype = dtypes[which],
+                             .max_elements = ELEMENTS,
+                             .empty = k % 7 == 6,
+                             .fold = k % 4 != 3,
+                             .tries = DRAW_TRIES,
+                             .reused = uses && k % 3 == 1,
+                             .many = k % 5 == 2 ? many : 0,
+                             .plain = 1};
+    if (missed[which] >= 2 && hits[which] == 0) {
       continue;
     }
     memset(&draws, 0, sizeof draws);
     gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
     status = gemel__rule_draw(h->context, rule, &wish, &random, &drawn, &draws, error);
     if (status == GEMEL_DECLINED) {
-      missed[k % DTYPES]++;
+      missed[which]++;
       status = GEMEL_OK;
     } else if (status == GEMEL_OK) {
-      status = visit(h, &drawn, fold, gemel__random_bits(&random), c, error);
+      hits[which]++;
+      status = visit(h, &drawn, wish.fold, gemel__random_bits(&random), c, error);
       gemel__rule_instance_clear(&drawn);
     }
   }
@@ -216,9 +248,9 @@ static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instan
 static gemel_status acquit(const struct hunt *h, struct judgement *j, gemel_error *error) {
   struct contrast c;
   memset(&c, 0, sizeof c);
-  gemel_status status = seek(h, h->mutant, compare, &c, error);
+  gemel_status status = seek(h, h->mutant, compare, &c, &c.telling, error);
   if (status == GEMEL_OK && c.telling == 0) {
-    status = seek(h, h->rule, look_for_less, &c, error);
+    status = seek(h, h->rule, look_for_less, &c, &c.left_alone, error);
   }
   j->fate = GEMEL_FATE_SURVIVED;
   if (c.refuted > 0) {

@@ -164,7 +164,8 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
                                     int64_t max_elements, int empty, size_t rounding,
                                     gemel_error *error) {
   enum { TRIES = 12, MORE_POINTS = 24 };
-  gemel__rule_wish wish = {GEMEL_F32, max_elements, empty, 1, TRIES};
+  gemel__rule_wish wish = {
+      .dtype = GEMEL_F32, .max_elements = max_elements, .empty = empty, .fold = 1, .tries = TRIES};
   gemel__rule_instance drawn;
   gemel__needs_plan plan = {MORE_POINTS, rounding, (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
                             max_elements >= GEMEL__PROPOSAL_LARGE};
@@ -242,8 +243,11 @@ static void find_smaller_witness(struct gemel__proof *p, size_t word) {
   int found = rounding_words >> word & 1 || witness->values == NULL;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
   for (k = 0; k < DRAWS && !found; k++) {
-    gemel__rule_wish wish = {witness->pair.a.leaves[0].dtype, (int64_t)1 << k / 10, k % 10 == 0, 1,
-                             10};
+    gemel__rule_wish wish = {.dtype = witness->pair.a.leaves[0].dtype,
+                             .max_elements = (int64_t)1 << k / 10,
+                             .empty = k % 10 == 0,
+                             .fold = 1,
+                             .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
     gemel__needs needs;

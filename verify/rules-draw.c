@@ -12,6 +12,7 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "passes/engine.h"
+#include "passes/functions.h"
 #include "rules-left.h"
 #include "sample/symbolize.h"
 
@@ -146,6 +147,47 @@ static uint64_t hash_text(const gemel_graph *graph) {
   return hash;
 }
 
+int gemel__rule_asks_uses(const gemel_rule *rule) {
+  return rule->asks_uses;
+}
+
+int gemel__rule_count_limit(const gemel_rule *rule) {
+  enum { MOST = 64 };
+  int64_t limit = 0;
+  for (uint32_t k = 0; k < rule->n_conditions && limit == 0; k++) {
+    const gemel__termexpr *expr = &rule->conditions[k];
+    int64_t number = 0;
+    int counts = 0;
+    for (uint32_t j = 0; j < expr->count; j++) {
+      const gemel__termcode *code = &expr->code[j];
+      counts |= code->kind == GEMEL__TERMCODE_FUNCTION && code->index == GEMEL__FUNCTION_count;
+      number = code->kind == GEMEL__TERMCODE_NUMBER && code->value <= MOST ? code->value : number;
+    }
+    limit = counts && number > 1 ? number : 0;
+  }
+  return (int)limit;
+}
+
+static int is_empty(gemel_context *context, gemel_type type) {
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int64_t size;
+  int k = gemel_type_rank(context, type);
+  while (k-- > 0) {
+    if (gemel_dim_is_constant(context, dims[k], &size) && size == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int gemel__rule_has_elements(const gemel_graph *graph) {
+  size_t k = 0, n = gemel_graph_output_count(graph);
+  while (k < n && is_empty(graph->context, gemel_value_type(gemel_graph_output(graph, k)))) {
+    k++;
+  }
+  return k < n;
+}
+
 void gemel__rule_describe_instance(gemel__rule_instance *instance) {
   gemel_graph *graph = instance->left;
   instance->dtype =
@@ -160,7 +202,8 @@ void gemel__rule_describe_instance(gemel__rule_instance *instance) {
 
 /* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */
 static gemel_status rewrite_instance(gemel__rule_instance *instance, const struct gemel_rule *rule,
-                                     int fold, gemel__rule_draws *draws) {
+                                     const gemel__rule_wish *wish, gemel__rule_draws *draws) {
+  int fold = wish->fold;
   uint64_t fired = 0;
   instance->right = gemel__rule_apply(instance->left, rule, fold, &fired, &instance->problem);
   if (instance->right == NULL) {
@@ -169,7 +212,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
            : instance->problem.status == GEMEL_OK      ? GEMEL_DECLINED
                                                        : GEMEL_OK;
   }
-  instance->symbolic_left = gemel__rule_symbolic(instance->left);
+  instance->symbolic_left = wish->plain ? NULL : gemel__rule_symbolic(instance->left);
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
         gemel__rule_apply(instance->symbolic_left, rule, fold, &fired, &instance->problem);
@@ -181,6 +224,21 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
   return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
+/* Some of the values that the left side names become results of the graph. */
+static gemel_status use_again(const struct gemel_rule *rule, const gemel__binding *binding,
+                              gemel_graph *graph, gemel__random *random) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {
+    uint32_t named = rule->left.nodes[k].named;
+    if (named != 0 && gemel__random_chance(random, 1, 2)) {
+      char name[80];
+      snprintf(name, sizeof name, "again_%.60s", rule->variables[named - 1].name);
+      status = gemel_output(gemel__value(graph, binding->terms[named - 1].u.tensor), name);
+    }
+  }
+  return status;
+}
+
 /* The left side, if the matcher takes it. */
 static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
                              const gemel__rule_wish *wish, gemel__random *random,
@@ -190,8 +248,7 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
   gemel__binding binding;
   gemel__ref root;
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = gemel__rule_left(rule, wish->dtype, wish->max_elements, wish->empty, random,
-                                         &scene, &root, &reason);
+  gemel_status status = gemel__rule_left(rule, wish, random, &scene, &root, &reason);
   if (status != GEMEL_OK) {
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s", reason.text);
@@ -202,8 +259,12 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
     }
     draws->unmatched += status == GEMEL_DECLINED;
   }
+  status = status ? status : gemel_output(gemel__value(graph, root), "y");
+  if (status == GEMEL_OK && wish->reused) {
+    status = use_again(rule, &binding, graph, random);
+  }
   gemel__arena_clear(&arena);
-  return status ? status : gemel_output(gemel__value(graph, root), "y");
+  return status;
 }
 
 gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
@@ -222,7 +283,7 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
     status = try_left(instance->left, rule, wish, random, draws, error);
     if (status == GEMEL_OK) {
       gemel__rule_describe_instance(instance);
-      status = rewrite_instance(instance, rule, wish->fold, draws);
+      status = rewrite_instance(instance, rule, wish, draws);
     }
   }
   if (status != GEMEL_OK) {

@@ -39,6 +39,10 @@ typedef struct gemel__rule_wish {
   int empty;            /* sizes of 0 come often */
   int fold;             /* constants are folded while rewriting */
   int tries;
+  /* For instances on which a rule and its mutants differ: */
+  int reused; /* values that the left side names are results of the graph too, often */
+  int many;   /* `..xs` often matches about as many operands */
+  int plain;  /* no symbolic graphs */
 } gemel__rule_wish;
 
 /* Draws an instance of RULE. GEMEL_DECLINED: none was found. GEMEL_NO_MEMORY. Release with
@@ -51,6 +55,17 @@ void gemel__rule_instance_clear(gemel__rule_instance *instance);
 
 /* LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. */
 gemel_graph *gemel__rule_symbolic(const gemel_graph *left);
+
+/* 1 if RULE asks how often something is used. */
+int gemel__rule_asks_uses(const gemel_rule *rule);
+
+/* The number up to 64 that stands in a condition of RULE with a count of operands; 0: there is
+ * none.
+ */
+int gemel__rule_count_limit(const gemel_rule *rule);
+
+/* 1 if some result of GRAPH has elements. */
+int gemel__rule_has_elements(const gemel_graph *graph);
 
 /* Fills in what follows from the left side. */
 void gemel__rule_describe_instance(gemel__rule_instance *instance);

@@ -26,7 +26,7 @@ struct left {
   const struct gemel_rule *rule;
   gemel_dtype dtype;
   int64_t max_elements;
-  int empty;
+  int empty, many;
   gemel__random *random;
   gemel__scene *scene;
   gemel_graph *graph;
@@ -349,6 +349,14 @@ struct layout {
   gemel__ref refs[GEMEL__PROPOSAL_INPUTS];
 };
 
+/* How many operands `..xs` matches. */
+static uint32_t draw_count(struct left *l) {
+  if (l->many > MOST_SPREAD && gemel__random_chance(l->random, 1, 2)) {
+    return (uint32_t)(l->many + gemel__random_between(l->random, -2, 2));
+  }
+  return (uint32_t)gemel__random_below(l->random, MOST_SPREAD + 1);
+}
+
 static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct layout *at) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < p->n_operands; k++) {
@@ -359,7 +367,7 @@ static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct layo
     } else if (is_bound(l, operand->variable)) {
       n += l->terms[operand->variable].count;
     } else {
-      n += (uint32_t)gemel__random_below(l->random, MOST_SPREAD + 1);
+      n += draw_count(l);
     }
   }
   at->first[p->n_operands] = n;
@@ -562,16 +570,17 @@ static void name_result(struct left *l, uint32_t index) {
   }
 }
 
-gemel_status gemel__rule_left(const struct gemel_rule *rule, gemel_dtype dtype,
-                              int64_t max_elements, int empty, gemel__random *random,
-                              gemel__scene *scene, gemel__ref *root, gemel_error *error) {
+gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_wish *wish,
+                              gemel__random *random, gemel__scene *scene, gemel__ref *root,
+                              gemel_error *error) {
   struct left l;
   gemel_status status = GEMEL_OK;
   memset(&l, 0, sizeof l);
   l.rule = rule;
-  l.dtype = dtype;
-  l.max_elements = max_elements;
-  l.empty = empty;
+  l.dtype = wish->dtype;
+  l.max_elements = wish->max_elements;
+  l.empty = wish->empty;
+  l.many = wish->many;
   l.random = random;
   l.scene = scene;
   l.graph = scene->graph;

@@ -30,41 +30,48 @@ static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
 }
 
-static int has_elements(const gemel_graph *graph) {
-  gemel_type type = gemel_value_type(gemel_graph_output(graph, 0));
-  const gemel_dim *dims = gemel_type_dims(graph->context, type);
-  int64_t size;
-  int k = gemel_type_rank(graph->context, type);
-  while (k-- > 0) {
-    if (gemel_dim_is_constant(graph->context, dims[k], &size) && size == 0) {
-      return 0;
-    }
+/* Makes E of DRAWN, which it takes. Release with clear_example, after an error too. */
+static gemel_status make_example(struct gemel__example *e, gemel__rule_instance *drawn,
+                                 gemel_error *error) {
+  gemel_status status;
+  memset(e, 0, sizeof *e);
+  e->drawn = *drawn;
+  memset(drawn, 0, sizeof *drawn);
+  status = gemel__instance_of_graph(&e->pair.a, e->drawn.left, NULL, error);
+  if (status == GEMEL_OK && e->drawn.right != NULL) {
+    status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
   }
-  return 1;
+  for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
+    e->real |= is_float(e->pair.a.leaves[k].dtype);
+  }
+  e->full = gemel__rule_has_elements(e->drawn.left);
+  return status;
+}
+
+/* 1 if tier integer is for E: nothing in it is a float, inputs or, if it has none, the result. */
+static int is_integral(const struct gemel__example *e) {
+  return !e->real && !(e->pair.a.n_leaves == 0 && is_float(e->drawn.dtype));
+}
+
+static void clear_example(struct gemel__example *e) {
+  gemel__rule_instance_clear(&e->drawn);
+  gemel__pair_clear(&e->pair);
 }
 
 static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
                                 gemel_error *error) {
   struct gemel__example *e = &p->examples[p->n];
-  gemel_status status = GEMEL_OK;
+  gemel_status status = make_example(e, drawn, error);
   size_t k;
-  e->drawn = *drawn;
-  memset(drawn, 0, sizeof *drawn);
   p->n++;
   for (k = 0; k + 1 < p->n && p->examples[k].drawn.shapes != e->drawn.shapes; k++) {
   }
   p->n_shapes += k + 1 == p->n;
   p->n_symbolic += e->drawn.symbolic_right != NULL;
   p->ranks |= 1u << e->drawn.rank;
-  status = gemel__instance_of_graph(&e->pair.a, e->drawn.left, NULL, error);
-  if (status == GEMEL_OK && e->drawn.right != NULL) {
-    status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
-  }
   for (k = 0; k < e->pair.a.n_leaves; k++) {
-    e->real |= is_float(e->pair.a.leaves[k].dtype);
     p->dtypes |= 1u << e->pair.a.leaves[k].dtype;
   }
-  e->full = has_elements(e->drawn.left);
   p->n_full += e->real && e->full;
   return status;
 }
@@ -88,7 +95,11 @@ static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
   for (k = 0; k < 3 * wanted && p->n < wanted && status == GEMEL_OK; k++) {
     gemel_dtype dtype = schedule[k % SCHEDULED];
     int64_t most = p->pass != NULL ? INT64_MAX : ELEMENTS;
-    gemel__rule_wish wish = {dtype, most, k % 7 == 6, k % 4 != 3, DRAW_TRIES};
+    gemel__rule_wish wish = {.dtype = dtype,
+                             .max_elements = most,
+                             .empty = k % 7 == 6,
+                             .fold = k % 4 != 3,
+                             .tries = DRAW_TRIES};
     gemel__rule_instance drawn;
     gemel__random random;
     if (missed[dtype] >= GIVE_UP && found[dtype] == 0) {
@@ -124,10 +135,14 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
   for (k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < MOST_INSTANCES && !status;
        k++) {
-    gemel__rule_wish wish = {k % 2 ? GEMEL_F32 : GEMEL_F64, ELEMENTS, 0, 1, DRAW_TRIES};
+    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
+                             .max_elements = ELEMENTS,
+                             .empty = 0,
+                             .fold = 1,
+                             .tries = DRAW_TRIES};
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK && !has_often(p, &drawn) && has_elements(drawn.left)) {
+    if (status == GEMEL_OK && !has_often(p, &drawn) && gemel__rule_has_elements(drawn.left)) {
       status = add_example(p, &drawn, error);
     } else if (status == GEMEL_OK) {
       gemel__rule_instance_clear(&drawn);
@@ -166,32 +181,36 @@ static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, c
 
 /* ---- Types ---- */
 
-/* The engine refuses what the rule makes of an instance. */
+/* The engine refuses what the rule makes of E, the instance that NUMBER says. */
+static void report_problem(struct gemel__proof *p, const struct gemel__example *e, gemel_tier tier,
+                           size_t number) {
+  gemel_record record;
+  gemel__instance symbolic;
+  int with = e->drawn.symbolic_left != NULL;
+  char *text;
+  gemel__rule_record(p, &record, tier);
+  record.instances = number;
+  record.detail = with ? "the engine refuses the right side (symbolic sizes)"
+                       : "the engine refuses the right side";
+  memset(&symbolic, 0, sizeof symbolic);
+  symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
+  text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
+                               NULL, NULL);
+  record.verdict = GEMEL_REFUTED; /* without a second graph there is nothing to replay */
+  record.counterexample = text != NULL ? text : e->drawn.problem.text;
+  gemel__record_emit(p->run, &record);
+  gemel_text_free(text);
+}
+
 static int report_types(struct gemel__proof *p) {
-  size_t k;
-  for (k = 0; k < p->n; k++) {
-    const struct gemel__example *e = &p->examples[k];
-    if (e->drawn.problem.status != GEMEL_OK) {
-      gemel_record record;
-      gemel__instance symbolic;
-      int with = e->drawn.symbolic_left != NULL;
-      char *text;
-      gemel__rule_record(p, &record, GEMEL_TIER_REAL);
-      record.instances = k + 1;
-      record.detail = with ? "the engine refuses the right side (symbolic sizes)"
-                           : "the engine refuses the right side";
-      memset(&symbolic, 0, sizeof symbolic);
-      symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
-      text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
-                                   NULL, NULL);
-      record.verdict = GEMEL_REFUTED; /* without a second graph there is nothing to replay */
-      record.counterexample = text != NULL ? text : e->drawn.problem.text;
-      gemel__record_emit(p->run, &record);
-      gemel_text_free(text);
-      return 1;
-    }
+  size_t k = 0;
+  while (k < p->n && p->examples[k].drawn.problem.status == GEMEL_OK) {
+    k++;
   }
-  return 0;
+  if (k < p->n) {
+    report_problem(p, &p->examples[k], GEMEL_TIER_REAL, k + 1);
+  }
+  return k < p->n;
 }
 
 /* ---- Tier real ---- */
@@ -263,7 +282,8 @@ static int find_smaller(struct gemel__proof *p, const struct search *how, gemel_
   int k;
   for (most = 1; most <= 8; most *= 2) {
     for (k = 0; k < DRAWS; k++) {
-      gemel__rule_wish wish = {dtype, most, k == 0, 1, 10};
+      gemel__rule_wish wish = {
+          .dtype = dtype, .max_elements = most, .empty = k == 0, .fold = 1, .tries = 10};
       gemel__rule_instance drawn;
       gemel__rule_draws draws = {0};
       int shown = 0;
@@ -424,6 +444,84 @@ static void conclude_real(struct gemel__proof *p, struct inquiry *q) {
   gemel__record_emit(p->run, &q->record);
 }
 
+/* ---- Many more instances, at one point each ---- */
+
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e,
+                                 gemel__random *random, gemel_record *record, gemel_error *error);
+
+/* 1 if TEXT is among the *N texts that were SEEN; else it joins them. */
+static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
+  size_t k = 0;
+  while (k < *n && seen[k] != text) {
+    k++;
+  }
+  if (k < *n) {
+    return 1;
+  }
+  seen[(*n)++] = text;
+  return 0;
+}
+
+/* Instance NUMBER, DRAWN for a sweep; *REFUTED: it shows something. */
+static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *drawn, size_t number,
+                              gemel_record *record, int *refuted, gemel_error *error) {
+  struct gemel__example e;
+  gemel_status status = make_example(&e, drawn, error);
+  if (status == GEMEL_OK && e.drawn.problem.status != GEMEL_OK) {
+    report_problem(p, &e, record->tier, number);
+    *refuted = 1;
+  } else if (status == GEMEL_OK && e.full && e.real) {
+    status = spot_check(p, &e, number, record, refuted, error);
+  } else if (status == GEMEL_OK && e.full && is_integral(&e)) {
+    gemel__random random;
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, number, &random);
+    status = compare_bits(p, &e, &random, record, error);
+    *refuted = record->verdict == GEMEL_REFUTED;
+  }
+  clear_example(&e);
+  return status;
+}
+
+/* What goes wrong with few attributes only shows in many instances, of which a look at one point
+ * each is enough. Where a rule is for integers too, they are of integers. */
+static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *refuted,
+                          gemel_error *error) {
+  enum { TIMES = 4, DTYPES = 4, MOST = TIMES * MOST_INSTANCES };
+  static const gemel_dtype dtypes[2][DTYPES] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
+                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
+  size_t number = p->n, n_seen = 0, draws = TIMES * p->run->options.instances, k;
+  uint64_t seen[MOST];
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 1, &random);
+  draws = draws < MOST ? draws : MOST;
+  for (k = 0; k < draws && p->pass == NULL && status == GEMEL_OK && !*refuted; k++) {
+    gemel__rule_wish wish = {.dtype = dtypes[record->tier == GEMEL_TIER_INTEGER][k % DTYPES],
+                             .max_elements = ELEMENTS,
+                             .fold = k % 4 != 3,
+                             .tries = DRAW_TRIES,
+                             .plain = 1};
+    gemel__rule_instance drawn;
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.text)) {
+      status = sweep_one(p, &drawn, number++, record, refuted, error);
+    }
+    gemel__rule_instance_clear(&drawn);
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
+}
+
+/* 1 if the rule is for integers: then they are swept. */
+static int sweeps_integers(const struct gemel__proof *p) {
+  size_t k = 0;
+  while (k < p->n && (p->examples[k].real || p->examples[k].drawn.dtype == GEMEL_BOOL ||
+                      is_float(p->examples[k].drawn.dtype))) {
+    k++;
+  }
+  return k < p->n;
+}
+
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
   enum { ASKED = 8 };
   struct inquiry q;
@@ -441,6 +539,9 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
     } else if (p->examples[k].real) {
       status = spot_check(p, &p->examples[k], k, &q.record, &q.refuted, error);
     }
+  }
+  if (status == GEMEL_OK && !q.refuted && q.asked > 0 && !sweeps_integers(p)) {
+    status = sweep(p, &q.record, &q.refuted, error);
   }
   if (status == GEMEL_OK && !q.refuted) {
     conclude_real(p, &q);
@@ -476,6 +577,7 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   enum { FILLS = 3 };
   gemel_record record;
+  int refuted = 0;
   gemel_status status = GEMEL_OK;
   size_t k;
   double started = gemel__clock();
@@ -484,15 +586,17 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   for (k = 0; k < FILLS * p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     struct gemel__example *e = &p->examples[k / FILLS];
     gemel__random random;
-    int folds = e->pair.a.n_leaves == 0 && is_float(e->drawn.dtype); /* float constants alone */
-    if (e->real || folds) {
+    if (!is_integral(e)) {
       continue;
     }
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, k, &random);
     record.instances += k % FILLS == 0;
     status = compare_bits(p, e, &random, &record, error);
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && sweeps_integers(p)) {
+    status = sweep(p, &record, &refuted, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && !refuted) {
     record.seconds = gemel__clock() - started;
     record.verdict = record.elements > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
     record.how = record.elements > 0 ? "bits" : "";
@@ -674,8 +778,7 @@ static void no_instance(struct gemel__proof *p) {
 static void clear_proof(struct gemel__proof *p) {
   size_t k;
   for (k = 0; k < p->n; k++) {
-    gemel__rule_instance_clear(&p->examples[k].drawn);
-    gemel__pair_clear(&p->examples[k].pair);
+    clear_example(&p->examples[k]);
   }
   for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&p->witness[k]);

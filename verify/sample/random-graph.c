@@ -138,8 +138,8 @@ static gemel_graph *left_side(maker *m, const gemel_rule *rule, gemel_status *st
     *status = GEMEL_NO_MEMORY;
     return NULL;
   }
-  *status =
-      gemel__rule_left(rule, m->dtype, MAX_ELEMENTS, m->empty, m->random, &scene, &root, &reason);
+  gemel__rule_wish wish = {.dtype = m->dtype, .max_elements = MAX_ELEMENTS, .empty = m->empty};
+  *status = gemel__rule_left(rule, &wish, m->random, &scene, &root, &reason);
   if (*status == GEMEL_OK) {
     *status = gemel_output(gemel__value(graph, root), "y");
   }
