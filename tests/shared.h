@@ -1,5 +1,6 @@
 /*
- * A context that the tests of one program share: tests "begin" and "end" make and release it.
+ * A context that the tests of one program share: "shared" or a test "begin" makes it, a test "end"
+ * releases it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,10 +13,17 @@
 
 static gemel_context *c;
 
+/* Made when it is first asked for, so that a test can also be run alone. */
+static inline gemel_context *shared(void) {
+  if (c == NULL) {
+    c = gemel_context_new(NULL);
+  }
+  return c;
+}
+
 static inline void begin(const void *data) {
   (void)data;
-  c = gemel_context_new(NULL);
-  CT_REQUIRE(c != NULL);
+  CT_REQUIRE(shared() != NULL);
 }
 
 static inline void end(const void *data) {

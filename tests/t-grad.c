@@ -10,16 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
-#include "ct.h"
-
-static gemel_context *context;
-
-static gemel_context *shared(void) {
-  if (context == NULL) {
-    context = gemel_context_new(NULL);
-  }
-  return context;
-}
+#include "shared.h"
 
 static gemel_value input(gemel_graph *g, const char *name, int64_t n) {
   return gemel_input(g, name, gemel_type_of_shape(shared(), GEMEL_F64, n >= 0, &n));
@@ -295,12 +286,6 @@ static void depth(const void *data) {
   pthread_join(thread, NULL);
   pthread_attr_destroy(&attr);
   CT_CHECK(good);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(context);
-  context = NULL;
 }
 
 void ct_register(void) {

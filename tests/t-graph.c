@@ -9,16 +9,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "core/graph.h"
-#include "ct.h"
-
-static gemel_context *context;
-
-static gemel_context *shared(void) {
-  if (context == NULL) {
-    context = gemel_context_new(NULL);
-  }
-  return context;
-}
+#include "shared.h"
 
 static gemel_type f32(int rank, const int64_t *shape) {
   return gemel_type_of_shape(shared(), GEMEL_F32, rank, shape);
@@ -39,11 +30,11 @@ static void consing(const void *data) {
   gemel_graph *g = gemel_graph_new(shared(), NULL);
   gemel_value x = gemel_input(g, "x", vector(GEMEL_F32, 3));
   gemel_value y = gemel_input(g, "y", vector(GEMEL_F32, 3));
-  gemel_value a = gemel_add(x, y), b = gemel_add(x, y), c = gemel_add(y, x);
+  gemel_value a = gemel_add(x, y), b = gemel_add(x, y), turned = gemel_add(y, x);
   static const int64_t axis0[] = {0};
   (void)data;
   CT_EQ_INT(a.node, b.node);
-  CT_CHECK(a.node != c.node);
+  CT_CHECK(a.node != turned.node);
   CT_CHECK(gemel_sum(x, 1, axis0, 0).node == gemel_sum(x, 1, axis0, 0).node);
   CT_CHECK(gemel_sum(x, 1, axis0, 0).node != gemel_sum(x, 1, axis0, 1).node);
   CT_CHECK(gemel_scalar(g, GEMEL_F32, 2).node == gemel_scalar(g, GEMEL_F32, 2).node);
@@ -85,20 +76,20 @@ static void consing_star(const void *data) {
 static void consing_late_constant(const void *data) {
   enum { N = 500, KINDS = 4 };
   gemel_graph *g = gemel_graph_new(shared(), NULL);
-  gemel_value x[N], made[KINDS * N], c, d;
+  gemel_value x[N], made[KINDS * N], factor, d;
   size_t k, round, before;
   (void)data;
   x[0] = gemel_input(g, "x", vector(GEMEL_F32, 4));
   for (k = 1; k < N; k++) {
     x[k] = gemel_neg(gemel_exp(x[k - 1]));
   }
-  c = gemel_scalar(g, GEMEL_F32, 2.5);
+  factor = gemel_scalar(g, GEMEL_F32, 2.5);
   d = gemel_scalar(g, GEMEL_F32, 3.5);
   for (round = 0; round < 2; round++) {
     before = gemel_graph_node_count(g);
     for (k = 0; k < N; k++) {
-      gemel_value now[KINDS] = {gemel_mul(c, x[k]), gemel_sub(x[k], c), gemel_sub(c, x[k]),
-                                gemel_clip(x[k], c, d)};
+      gemel_value now[KINDS] = {gemel_mul(factor, x[k]), gemel_sub(x[k], factor),
+                                gemel_sub(factor, x[k]), gemel_clip(x[k], factor, d)};
       size_t j;
       for (j = 0; j < KINDS; j++) {
         CT_REQUIRE(!gemel_is_null(now[j]));
@@ -345,9 +336,9 @@ static size_t all_attrs(gemel_attr *a, gemel_graph *const *graphs, gemel_tensor 
 }
 
 static void attributes_of_every_kind(const void *data) {
-  gemel_context *c = shared();
+  gemel_context *own = shared();
   gemel_operation op = own_operation("every_kind");
-  gemel_graph *g = gemel_graph_new(c, NULL), *bodies[2];
+  gemel_graph *g = gemel_graph_new(own, NULL), *bodies[2];
   gemel_value x = gemel_input(g, "x", vector(GEMEL_F32, 2)), y, z;
   gemel_attr a[16], got;
   float numbers[2] = {1, 2};
@@ -355,8 +346,8 @@ static void attributes_of_every_kind(const void *data) {
   gemel_tensor *t = gemel_tensor_wrap(GEMEL_F32, 1, &two, NULL, numbers, NULL, NULL, NULL);
   size_t n;
   (void)data;
-  CT_REQUIRE(gemel_register_operation(c, &op, NULL) == GEMEL_OK);
-  CT_EQ_INT(gemel_register_operation(c, &op, NULL), GEMEL_BAD_ARGUMENT); /* the name is taken */
+  CT_REQUIRE(gemel_register_operation(own, &op, NULL) == GEMEL_OK);
+  CT_EQ_INT(gemel_register_operation(own, &op, NULL), GEMEL_BAD_ARGUMENT); /* the name is taken */
   bodies[0] = body(2);
   bodies[1] = body(3);
   n = all_attrs(a, bodies, t);
@@ -426,13 +417,13 @@ static void bad_operations(const void *data) {
 /* ---- Threads ---- */
 
 struct job {
-  gemel_context *c;
+  gemel_context *own;
   int good;
 };
 
 static void *build_one(void *user) {
   struct job *job = user;
-  gemel_graph *g = gemel_graph_new(job->c, NULL);
+  gemel_graph *g = gemel_graph_new(job->own, NULL);
   int64_t k;
   gemel_value sum;
   job->good = g != NULL;
@@ -442,7 +433,7 @@ static void *build_one(void *user) {
     int64_t shape[2] = {k % 37 + 1, 5};
     gemel_value x;
     snprintf(name, sizeof name, "input_%d", (int)k);
-    x = gemel_input(g, name, gemel_type_of_shape(job->c, GEMEL_F32, 2, shape));
+    x = gemel_input(g, name, gemel_type_of_shape(job->own, GEMEL_F32, 2, shape));
     sum =
         gemel_add(sum, gemel_sum(gemel_mul(x, gemel_scalar(g, GEMEL_F32, (double)k)), 0, NULL, 0));
   }
@@ -455,41 +446,41 @@ static void *build_one(void *user) {
 
 static void graphs_on_threads(const void *data) {
   enum { THREADS = 4 };
-  gemel_context *c = gemel_context_new(NULL);
+  gemel_context *own = gemel_context_new(NULL);
   pthread_t threads[THREADS];
   struct job jobs[THREADS];
   int k;
   (void)data;
   for (k = 0; k < THREADS; k++) {
-    jobs[k].c = c;
+    jobs[k].own = own;
     CT_REQUIRE(pthread_create(&threads[k], NULL, build_one, &jobs[k]) == 0);
   }
   for (k = 0; k < THREADS; k++) {
     pthread_join(threads[k], NULL);
     CT_CHECK(jobs[k].good);
   }
-  gemel_context_unref(c);
+  gemel_context_unref(own);
 }
 
 /* ---- Refused allocations ---- */
 
 static int build_refused(void *user) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_context *c = gemel_context_new(&error);
+  gemel_context *own = gemel_context_new(&error);
   gemel_graph *g = NULL;
   gemel_status status;
   int64_t shape[1] = {3};
   (void)user;
-  if (c == NULL) {
+  if (own == NULL) {
     return error.status;
   }
-  g = gemel_graph_new(c, &error);
+  g = gemel_graph_new(own, &error);
   if (g == NULL) {
-    gemel_context_unref(c);
+    gemel_context_unref(own);
     return error.status;
   }
   {
-    gemel_value x = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 1, shape));
+    gemel_value x = gemel_input(g, "x", gemel_type_of_shape(own, GEMEL_F32, 1, shape));
     gemel_value y = gemel_tanh(gemel_mul(x, gemel_scalar(g, GEMEL_F32, 3)));
     gemel_value loss = gemel_sum(gemel_softmax(y, -1), 0, NULL, 0), d;
     gemel_output(loss, "loss");
@@ -512,7 +503,7 @@ static int build_refused(void *user) {
     status = checked != GEMEL_OK ? checked : status;
   }
   gemel_graph_unref(g);
-  gemel_context_unref(c);
+  gemel_context_unref(own);
   return status;
 }
 
@@ -523,14 +514,14 @@ static void refused_allocations(const void *data) {
 
 /* A reference keeps what it refers to; names, sizes and spaces of parts. */
 static void references(const void *data) {
-  gemel_context *c = gemel_context_new(NULL);
-  gemel_graph *g = gemel_graph_new(c, NULL);
+  gemel_context *own = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(own, NULL);
   int64_t size = 3;
-  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(c, GEMEL_F32, 1, &size)), y = x;
+  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(own, GEMEL_F32, 1, &size)), y = x;
   size_t bytes = gemel_graph_bytes(g);
   (void)data;
-  CT_CHECK(gemel_context_ref(c) == c);
-  gemel_context_unref(c);
+  CT_CHECK(gemel_context_ref(own) == own);
+  gemel_context_unref(own);
   CT_CHECK(gemel_graph_ref(g) == g);
   gemel_graph_unref(g);
   for (int k = 0; k < 5000; k++) {
@@ -540,17 +531,11 @@ static void references(const void *data) {
   CT_EQ_STR(gemel_graph_input_name(g, 0), "x");
   CT_EQ_STR(gemel_graph_output_name(g, 0), "sum");
   CT_CHECK(!gemel_graph_input_name(g, 1) && !gemel_graph_output_name(g, 1));
-  CT_EQ_INT(gemel_type_space(c, gemel_value_type(y)), GEMEL_SPACE_HOST);
+  CT_EQ_INT(gemel_type_space(own, gemel_value_type(y)), GEMEL_SPACE_HOST);
   /* the record of a node alone is more than 16 bytes */
   CT_CHECK(gemel_graph_bytes(g) > bytes + 5000 * 16);
   gemel_graph_unref(g);
-  gemel_context_unref(c);
-}
-
-static void end(const void *data) {
-  (void)data;
-  gemel_context_unref(context);
-  context = NULL;
+  gemel_context_unref(own);
 }
 
 void ct_register(void) {
