@@ -381,7 +381,8 @@ static inline int take_single(const gemel_graph *graph, size_t n, const gemel_va
     largest = node > largest ? node : largest;
     refs[k].node = node;
     refs[k].output = 0;
-    types[k] = graph->node_types[node]; /* of several outputs: a type that nothing is stored for */
+    types[k] =
+        gemel__stored_type(graph, node); /* of several outputs: a type that nothing is stored for */
   }
   gemel__cons_prefetch(graph, largest);
   return 1;

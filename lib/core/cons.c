@@ -264,9 +264,11 @@ static long file_index(gemel_graph *graph, const char *file) {
  * many that an id would not fit. */
 static void count_room(gemel_graph *graph) {
   size_t buckets = graph->bucket_capacity / 2 * 2 * BUCKET_NODES;
+  size_t blocks = graph->common_type_capacity * GEMEL__BLOCK;
   size_t room = graph->node_capacity - 1, most = UINT32_MAX / 2 - 1;
   room = graph->node_type_capacity < room ? graph->node_type_capacity : room;
   room = buckets < room ? buckets : room;
+  room = blocks < room ? blocks : room;
   graph->node_room = room < most ? room : most;
   graph->pool_room = graph->pool_capacity < UINT32_MAX - 1 ? graph->pool_capacity : UINT32_MAX - 1;
 }
@@ -278,6 +280,8 @@ static int make_room(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
       gemel__grow(&graph->nodes, &graph->node_capacity, n_nodes + 1, sizeof *graph->nodes) != 0 ||
       gemel__grow(&graph->node_types, &graph->node_type_capacity, n_nodes,
                   sizeof *graph->node_types) != 0 ||
+      gemel__grow(&graph->common_types, &graph->common_type_capacity, n_nodes / GEMEL__BLOCK + 1,
+                  sizeof *graph->common_types) != 0 ||
       gemel__grow(&graph->pool, &graph->pool_capacity, n_pool, sizeof *graph->pool) != 0 ||
       gemel__grow(&graph->buckets, &graph->bucket_capacity, buckets, sizeof *graph->buckets) != 0;
   count_room(graph);
@@ -315,6 +319,14 @@ static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outpu
              : GEMEL_NO_MEMORY;
 }
 
+/* Stores what node_types holds for the next node, and whether its block still has one type. */
+static inline void write_type(gemel_graph *graph, uint32_t type) {
+  gemel_type *common = &graph->common_types[graph->n_nodes / GEMEL__BLOCK];
+  int like_all = graph->n_nodes % GEMEL__BLOCK == 0 ? !(type & GEMEL__SEVERAL) : *common == type;
+  graph->node_types[graph->n_nodes] = type;
+  *common = like_all ? type : GEMEL_TYPE_NONE;
+}
+
 static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
                               const gemel_type *types, uint32_t file, int line) {
   gemel__node *node = &graph->nodes[graph->n_nodes];
@@ -325,9 +337,9 @@ static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, s
   node->line = (uint32_t)line;
   node->file = file;
   if (n_outputs == 1) {
-    graph->node_types[graph->n_nodes] = types[0];
+    write_type(graph, types[0]);
   } else {
-    graph->node_types[graph->n_nodes] = GEMEL__SEVERAL | (uint32_t)graph->n_types;
+    write_type(graph, GEMEL__SEVERAL | (uint32_t)graph->n_types);
     memcpy(graph->types + graph->n_types, types, n_outputs * sizeof *types);
     graph->n_types += n_outputs;
   }

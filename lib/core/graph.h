@@ -57,6 +57,9 @@ struct gemel_graph {
       *node_types; /* a type id a node, or GEMEL__SEVERAL | where its ids begin in types: apart
                       from the nodes, since making a node reads its inputs' types and no more */
   size_t node_type_capacity;
+  gemel_type *common_types; /* of GEMEL__BLOCK nodes in a row, if all have one output of one type;
+                               else GEMEL_TYPE_NONE. Not in frozen graphs */
+  size_t common_type_capacity;
   gemel_type *types; /* type lists of nodes whose outputs aren't exactly one */
   size_t n_types, type_capacity;
   gemel__cons_bucket *buckets; /* hash-consing (cons.c) */
@@ -89,6 +92,22 @@ static inline const gemel__ref *gemel__node_inputs(const gemel_graph *graph, uin
 }
 
 #define GEMEL__SEVERAL 0x80000000u
+
+#define GEMEL__BLOCK 256
+
+/* What node_types holds for NODE of a graph that isn't frozen. In a big graph most nodes are like
+ * their neighbours, and then it is known without looking at an array that is in no cache. */
+static inline uint32_t gemel__stored_type(const gemel_graph *graph, uint32_t node) {
+  gemel_type common = graph->common_types[node / GEMEL__BLOCK];
+  return common != GEMEL_TYPE_NONE ? common : graph->node_types[node];
+}
+
+/* Has the memory fetched that gemel__stored_type will look at. */
+static inline void gemel__fetch_type(const gemel_graph *graph, uint32_t node) {
+  if (graph->common_types[node / GEMEL__BLOCK] == GEMEL_TYPE_NONE) {
+    gemel__prefetch(&graph->node_types[node]);
+  }
+}
 
 /* Type of output OUTPUT of NODE. */
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,

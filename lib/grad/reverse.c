@@ -169,7 +169,7 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
   for (k = 0; k < count && k < 4; k++) {
     uint32_t input = inputs[k].node;
     gemel__prefetch(&s->active[input]);
-    gemel__prefetch(&s->graph->node_types[input]);
+    gemel__fetch_type(s->graph, input);
     gemel__prefetch(s->first_slot != NULL ? (void *)&s->first_slot[input] : &s->slots[input]);
   }
 }
@@ -182,14 +182,14 @@ static void fetch_cotangents(gemel__sweep *s, uint32_t node) {
   if (gemel__node_at(s->graph, node)->n_outputs > 0) {
     slot = gemel__sweep_slot(s, node, 0);
     if (slot->node != UINT32_MAX) {
-      gemel__prefetch(&s->graph->node_types[slot->node]);
+      gemel__fetch_type(s->graph, slot->node);
       gemel__cons_prefetch(s->graph, slot->node);
     }
   }
   for (k = 0; k < count && k < 4; k++) {
     slot = gemel__sweep_slot(s, inputs[k].node, inputs[k].output);
     if (slot->node != UINT32_MAX) {
-      gemel__prefetch(&s->graph->node_types[slot->node]);
+      gemel__fetch_type(s->graph, slot->node);
     }
   }
 }

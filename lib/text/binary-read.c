@@ -566,7 +566,7 @@ static void scout_node(scout *s, const gemel_graph *graph, const values *v) {
     size_t value = s->count - (size_t)get_varint(&s->at);
     if (value < v->count) {
       uint32_t node = value_at(v, value).node;
-      gemel__prefetch(&graph->node_types[node]);
+      gemel__fetch_type(graph, node);
       largest = node > largest ? node : largest;
     }
   }

@@ -118,7 +118,7 @@ static void fetch_nodes(const reader *r, const plain *line) {
   for (uint32_t k = 0; k < line->n; k++) {
     const gemel__ref *ref = gemel__names_near(r->names, &line->inputs[k]);
     if (ref && ref->node < r->graph->n_nodes) {
-      gemel__prefetch(&r->graph->node_types[ref->node]);
+      gemel__fetch_type(r->graph, ref->node);
       largest = ref->node > largest ? ref->node : largest;
     }
   }
@@ -137,7 +137,7 @@ static int make_node(reader *r, const plain *line, gemel_status *status, gemel_e
     inputs[k] = gemel__value(r->graph, ref);
   }
   gemel_value value = gemel__apply(r->graph, line->op, 0, line->n, inputs, where);
-  if (gemel_is_null(value) || r->graph->node_types[value.node] & GEMEL__SEVERAL) {
+  if (gemel_is_null(value) || gemel__stored_type(r->graph, value.node) & GEMEL__SEVERAL) {
     return 0;
   }
   int added = gemel__names_add(r->names, &line->target, (gemel__ref){value.node, 0});
