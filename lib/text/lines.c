@@ -106,9 +106,8 @@ static int read_line(reader *r, plain *line) {
 
 static void fetch_names(const reader *r, const plain *line) {
   for (uint32_t k = 0; k < line->n; k++) {
-    const gemel__ref *ref = gemel__names_near(r->names, &line->inputs[k]);
-    if (ref) {
-      gemel__prefetch(ref);
+    if (gemel__names_numbered(r->names, &line->inputs[k])) {
+      gemel__names_fetch(r->names, line->inputs[k].number);
     }
   }
 }
@@ -116,10 +115,12 @@ static void fetch_names(const reader *r, const plain *line) {
 static void fetch_nodes(const reader *r, const plain *line) {
   uint32_t largest = 0;
   for (uint32_t k = 0; k < line->n; k++) {
-    const gemel__ref *ref = gemel__names_near(r->names, &line->inputs[k]);
-    if (ref && ref->node < r->graph->n_nodes) {
-      gemel__fetch_type(r->graph, ref->node);
-      largest = ref->node > largest ? ref->node : largest;
+    uint32_t node = gemel__names_numbered(r->names, &line->inputs[k])
+                        ? gemel__names_at(r->names, line->inputs[k].number).node
+                        : UINT32_MAX;
+    if (node < r->graph->n_nodes) {
+      gemel__fetch_type(r->graph, node);
+      largest = node > largest ? node : largest;
     }
   }
   gemel__cons_prefetch(r->graph, largest);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of names that names.h describes. The array holds a number only while it is not much
- * larger than the count of names so far, so that no text can make it huge.
+ * The table of names that names.h describes. Printed graphs name one node after another, and then
+ * the array need not be there: a big one would take a look at memory that is in no cache for each
+ * name. The array holds a number only while it is not much larger than the count of names so far,
+ * so that no text can make it huge.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -20,16 +22,14 @@ gemel__name gemel__name_of(const char *text, size_t length) {
 
 /* 1 if NAME is the prefix and a number. */
 static inline int is_dense(const gemel__names *names, const gemel__name *name) {
-  return name->letters > 0 && name->letters == names->prefix_length &&
+  return gemel__names_numbered(names, name) &&
          memcmp(name->text, names->prefix, name->letters) == 0;
 }
 
-/* What the array holds for NAME, or NULL. */
-static inline gemel__ref *find_dense(const gemel__names *names, const gemel__name *name) {
-  gemel__ref *ref = is_dense(names, name) && name->number < names->dense_count
-                        ? &names->dense[name->number]
-                        : NULL;
-  return ref && ref->node != UINT32_MAX ? ref : NULL;
+/* 1 and *REF if NAME is found by its number. */
+static inline int find_dense(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
+  *ref = gemel__names_at(names, name->number);
+  return ref->node != UINT32_MAX && is_dense(names, name);
 }
 
 static uint32_t hash_name(const char *name, size_t length) {
@@ -65,13 +65,15 @@ static gemel__ref *find_hashed(const gemel__names *names, const gemel__name *nam
 }
 
 int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
-  const gemel__ref *found = find_dense(names, name);
-  found = found ? found : find_hashed(names, name);
-  if (!found) {
-    return 0;
+  const gemel__ref *hashed;
+  if (find_dense(names, name, ref)) {
+    return 1;
   }
-  *ref = *found;
-  return 1;
+  hashed = find_hashed(names, name);
+  if (hashed) {
+    *ref = *hashed;
+  }
+  return hashed != NULL;
 }
 
 static int grow_slots(gemel__names *names) {
@@ -92,15 +94,46 @@ static int grow_slots(gemel__names *names) {
   return 0;
 }
 
-static int add_dense(gemel__names *names, size_t number, gemel__ref ref) {
-  if (number >= names->dense_count) {
-    if (number >= names->dense_capacity &&
-        gemel__grow(&names->dense, &names->dense_capacity, number + 1, sizeof *names->dense)) {
-      return -1;
-    }
-    while (names->dense_count <= number) {
-      names->dense[names->dense_count++].node = UINT32_MAX;
-    }
+/* Room in the array for NUMBER, what is new being undefined; 0, or -1. */
+static int reach(gemel__names *names, size_t number) {
+  if (number >= names->dense_capacity &&
+      gemel__grow(&names->dense, &names->dense_capacity, number + 1, sizeof *names->dense)) {
+    return -1;
+  }
+  while (names->dense_count <= number) {
+    names->dense[names->dense_count++] = (gemel__ref){UINT32_MAX, 0};
+  }
+  return 0;
+}
+
+/* From now on there is an array; 0, or -1 with nothing changed. */
+static int end_run(gemel__names *names) {
+  if (names->run_count == 0) {
+    return 0;
+  }
+  if (reach(names, names->run_number + names->run_count - 1)) {
+    return -1;
+  }
+  for (uint32_t k = 0; k < names->run_count; k++) {
+    names->dense[names->run_number + k] = (gemel__ref){names->run_node + k, 0};
+  }
+  names->run_count = 0;
+  return 0;
+}
+
+static int add_dense(gemel__names *names, uint32_t number, gemel__ref ref) {
+  if (names->dense_count == 0 && names->run_count == 0) {
+    names->run_number = number;
+    names->run_node = ref.node;
+  }
+  if (names->dense_count == 0 && ref.output == 0 &&
+      number - names->run_number == names->run_count &&
+      ref.node - names->run_node == names->run_count) {
+    names->run_count++;
+    return 0;
+  }
+  if (end_run(names) || reach(names, number)) {
+    return -1;
   }
   names->dense[number] = ref;
   return 0;
@@ -123,7 +156,7 @@ int gemel__names_add(gemel__names *names, const gemel__name *name, gemel__ref re
     names->prefix_length = name->letters;
     names->prefix = name->text;
   }
-  if (find_dense(names, name) || find_hashed(names, name)) {
+  if (find_dense(names, name, &(gemel__ref){0, 0}) || find_hashed(names, name)) {
     return 1;
   }
   names->defined++;

@@ -31,7 +31,9 @@ typedef struct gemel__name_slot {
 typedef struct gemel__names {
   const char *prefix;
   size_t prefix_length;
-  gemel__ref *dense; /* node UINT32_MAX: undefined */
+  uint32_t run_number, run_node; /* while numbers count up as nodes do, no array is needed: the */
+  size_t run_count;              /* first number, its node, and how many there are */
+  gemel__ref *dense;             /* else; node UINT32_MAX: undefined */
   size_t dense_count, dense_capacity;
   size_t defined; /* names in all */
   gemel__name_slot *slots;
@@ -69,13 +71,25 @@ gemel__name gemel__name_of(const char *text, size_t length);
 /* 1 and *REF if NAME is defined. */
 int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel__ref *ref);
 
-/* Where what a numbered name stands for is kept, defined or not; NULL: it is elsewhere. */
-static inline const gemel__ref *gemel__names_near(const gemel__names *names,
-                                                  const gemel__name *name) {
-  return name->letters == names->prefix_length && name->letters > 0 &&
-                 name->number < names->dense_count
-             ? &names->dense[name->number]
-             : NULL;
+/* 1 if NAME has a number where the other names with numbers have theirs. */
+static inline int gemel__names_numbered(const gemel__names *names, const gemel__name *name) {
+  return name->letters > 0 && name->letters == names->prefix_length;
+}
+
+/* What the name with NUMBER stands for; node UINT32_MAX: nothing, or it is in the hash table. */
+static inline gemel__ref gemel__names_at(const gemel__names *names, uint32_t number) {
+  uint32_t k = number - names->run_number;
+  if (k < names->run_count) {
+    return (gemel__ref){names->run_node + k, 0};
+  }
+  return number < names->dense_count ? names->dense[number] : (gemel__ref){UINT32_MAX, 0};
+}
+
+/* Has the memory fetched that gemel__names_at will look at. */
+static inline void gemel__names_fetch(const gemel__names *names, uint32_t number) {
+  if (number < names->dense_count) {
+    gemel__prefetch(&names->dense[number]);
+  }
 }
 
 /* Defines NAME: 0; 1 if it is defined already, -1 when memory is out. */
