@@ -54,10 +54,9 @@ uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint
 /* 1 if a condition of the rule is FUNCTION(variable) and nothing else. */
 static int has_condition(const struct gemel_rule *rule, uint32_t function, uint32_t variable) {
   for (uint32_t k = 0; k < rule->n_conditions; k++) {
-    const gemel__termexpr *c = &rule->conditions[k];
-    if (c->count == 2 && c->code[0].kind == GEMEL__TERMCODE_VARIABLE &&
-        c->code[0].index == variable && c->code[1].kind == GEMEL__TERMCODE_FUNCTION &&
-        c->code[1].index == function) {
+    uint32_t asked = 0;
+    if (gemel__termexpr_predicate(&rule->conditions[k], &asked) == (int)variable &&
+        asked == function) {
       return 1;
     }
   }

@@ -70,6 +70,17 @@ static inline int gemel__termexpr_variable(const gemel__termexpr *expr) {
              : -1;
 }
 
+/* An expression that is one function of one variable: the variable's number, and *FUNCTION; or -1.
+ */
+static inline int gemel__termexpr_predicate(const gemel__termexpr *expr, uint32_t *function) {
+  if (expr->count != 2 || expr->code[0].kind != GEMEL__TERMCODE_VARIABLE ||
+      expr->code[1].kind != GEMEL__TERMCODE_FUNCTION) {
+    return -1;
+  }
+  *function = expr->code[1].index;
+  return (int)expr->code[0].index;
+}
+
 /* A number that no other set of rules in the process has. */
 uint64_t gemel__rules_serial(const gemel_rules *rules);
 

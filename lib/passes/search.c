@@ -48,29 +48,48 @@ static gemel_status foresee(gemel__search *s, uint32_t k, const gemel__candidate
   return s->filter->failed & bit ? GEMEL_DECLINED : GEMEL_OK;
 }
 
+/* Matches candidate C, or knows from one that was alike that it doesn't. */
+static gemel_status match(gemel__search *s, const gemel__candidate *c, gemel__binding *binding) {
+  int known;
+  gemel__verdict *verdict =
+      gemel__verdict_find(s->selection->verdicts, c->rule, c->order, c->grounds, s->scene.graph,
+                          s->selection->constant_op, s->slots, &known);
+  if (known && verdict->fails) {
+    return GEMEL_DECLINED;
+  }
+  gemel_status status = gemel__rule_match(c->rule, c->order, &s->scene, s->value, binding);
+  if (verdict != NULL && !known) {
+    verdict->fails = status == GEMEL_DECLINED;
+  }
+  return status;
+}
+
 static gemel_status try_one(gemel__search *s, uint32_t k, const gemel__candidate *c,
                             gemel__binding *binding) {
   double start = s->timed ? gemel__profile_now() : 0;
   gemel_status status = foresee(s, k, c);
-  status = status ? status : gemel__rule_match(c->rule, c->order, &s->scene, s->value, binding);
+  status = status ? status : match(s, c, binding);
   if (s->timed) {
     s->selection->tallies[c->row].seconds += gemel__profile_now() - start;
   }
   return status;
 }
 
-/* 1 if the filter knows already that the K-th candidate can't match. */
-static inline int is_hopeless(const gemel__search *s, uint32_t k) {
-  return s->filter != NULL && k < GEMEL__FILTER_BITS && (s->filter->failed >> k & 1);
+/* 1 if the filter knows already that the K-th candidate, C, can't match, or operations don't fit.
+ */
+static inline int is_hopeless(gemel__search *s, uint32_t k, const gemel__candidate *c) {
+  return (s->filter != NULL && k < GEMEL__FILTER_BITS && (s->filter->failed >> k & 1)) ||
+         !gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots);
 }
 
 gemel_status gemel__search_next(gemel__search *s, const gemel__candidate **candidate,
                                 gemel__binding *binding) {
   gemel_status status = GEMEL_DECLINED;
+  s->slots[0] = s->value;
   while (s->next < s->count && status == GEMEL_DECLINED) {
     uint32_t k = s->next++;
-    if (!is_hopeless(s, k)) {
-      *candidate = &s->selection->candidates[s->list[k]];
+    *candidate = &s->selection->candidates[s->list[k]];
+    if (!is_hopeless(s, k, *candidate)) {
       status = try_one(s, k, *candidate, binding);
     }
   }

@@ -19,6 +19,7 @@ typedef struct gemel__search {
   const uint32_t *list; /* of candidates: COUNT, the next of which is NEXT */
   uint32_t count, next;
   gemel__filter *filter; /* or NULL */
+  gemel__ref slots[GEMEL__RULE_NODES];
 } gemel__search;
 
 /* Begins at VALUE, at which the rules of the phases TRIED (bits by phase) have been tried before:

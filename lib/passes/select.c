@@ -30,7 +30,8 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->buckets = gemel__alloc_array(FIRST_BUCKETS, sizeof *s->buckets);
   s->bucket_capacity = s->buckets != NULL ? FIRST_BUCKETS : 0;
   s->filters = gemel__alloc_array(FILTERS, sizeof *s->filters);
-  if (s->roots == NULL || s->buckets == NULL || s->filters == NULL) {
+  s->verdicts = gemel__alloc_array(GEMEL__VERDICTS, sizeof *s->verdicts);
+  if (s->roots == NULL || s->buckets == NULL || s->filters == NULL || s->verdicts == NULL) {
     return gemel__no_memory(error, "rules");
   }
   for (uint32_t op = 1; op < s->n_ops; op++) {
@@ -50,6 +51,19 @@ static uint32_t specificity(const struct gemel_rule *rule) {
   return n * 64 + rule->n_conditions;
 }
 
+/* Adds the outline of candidate C. */
+static int add_outline(gemel__selection *s, gemel__candidate *c) {
+  if (gemel__grow(&s->steps, &s->step_capacity, s->n_steps + GEMEL__OUTLINE_STEPS,
+                  sizeof *s->steps) != 0) {
+    return -1;
+  }
+  c->grounds = gemel__grounds_of(c->rule, c->order);
+  c->outline = (uint32_t)s->n_steps;
+  c->n_steps = gemel__outline_make(c->rule, c->order, s->steps + s->n_steps);
+  s->n_steps += c->n_steps;
+  return 0;
+}
+
 gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
                                   gemel_error *error) {
   uint32_t orders = gemel__rule_orders(rule), order, weight = specificity(rule);
@@ -64,6 +78,9 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
     c->order = order;
     c->weight = weight;
     c->row = (uint32_t)s->n_rules;
+    if (add_outline(s, c) != 0) {
+      return gemel__no_memory(error, "rules");
+    }
   }
   s->rules[s->n_rules++] = rule;
   s->roots[rule->left.nodes[rule->left.count - 1].op] |= GEMEL__OP_ROOT;
@@ -221,9 +238,11 @@ void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->rules, s->rule_capacity * sizeof *s->rules);
   gemel__free(s->tallies, (s->n_rules + 1) * sizeof *s->tallies);
   gemel__free(s->candidates, s->candidate_capacity * sizeof *s->candidates);
+  gemel__free(s->steps, s->step_capacity * sizeof *s->steps);
   gemel__free(s->roots, s->n_ops);
   gemel__free(s->buckets, s->bucket_capacity * sizeof *s->buckets);
   gemel__free(s->filters, FILTERS * sizeof *s->filters);
+  gemel__free(s->verdicts, GEMEL__VERDICTS * sizeof *s->verdicts);
   gemel__free(s->lists, s->list_capacity * sizeof *s->lists);
   memset(s, 0, sizeof *s);
 }

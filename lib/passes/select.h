@@ -6,7 +6,7 @@
 #ifndef GEMEL__PASSES_SELECT_H
 #define GEMEL__PASSES_SELECT_H
 
-#include "passes/match.h"
+#include "passes/verdict.h"
 
 /* What a rule or pass has done in a phase. */
 typedef struct gemel__tally {
@@ -18,8 +18,10 @@ typedef struct gemel__tally {
 typedef struct gemel__candidate {
   const struct gemel_rule *rule;
   uint32_t order;
-  uint32_t row;    /* of the tallies */
-  uint32_t weight; /* how much the left side asks for */
+  uint32_t row;              /* of the tallies */
+  uint32_t weight;           /* how much the left side asks for */
+  uint32_t outline, n_steps; /* of the selection's steps */
+  gemel__grounds grounds;
 } gemel__candidate;
 
 typedef struct gemel__selection {
@@ -31,6 +33,8 @@ typedef struct gemel__selection {
   size_t n_rules, rule_capacity;
   gemel__candidate *candidates; /* most specific first, then by name */
   size_t n_candidates, candidate_capacity;
+  gemel__step *steps;
+  size_t n_steps, step_capacity;
   unsigned char *roots; /* by operation: bits GEMEL__OP_… */
   size_t n_ops;
   struct gemel__bucket *buckets; /* by operation and operands' operations */
@@ -38,6 +42,7 @@ typedef struct gemel__selection {
   uint32_t *lists; /* indices of candidates */
   size_t n_lists, list_capacity;
   struct gemel__filter *filters;
+  gemel__verdict *verdicts;
 } gemel__selection;
 
 enum {
