@@ -157,6 +157,17 @@ static int push_named(gemel__ref **refs, size_t *ref_capacity, const char ***nam
   return 0;
 }
 
+int gemel__add_named_input(gemel_graph *graph, gemel__ref ref, const char *name) {
+  return push_named(&graph->inputs, &graph->input_capacity, &graph->input_names,
+                    &graph->input_name_capacity, &graph->input_table, &graph->n_inputs, ref, name);
+}
+
+int gemel__add_named_output(gemel_graph *graph, gemel__ref ref, const char *name) {
+  return push_named(&graph->outputs, &graph->output_capacity, &graph->output_names,
+                    &graph->output_name_capacity, &graph->output_table, &graph->n_outputs, ref,
+                    name);
+}
+
 static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type type,
                              gemel_location where) {
   const struct gemel__type *t = gemel__type_at(graph->context, type);
@@ -177,9 +188,7 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
   value = gemel__apply(graph, op, id, 0, NULL, where);
   if (!gemel_is_null(value)) {
     gemel__ref ref = {value.node, value.output};
-    if (push_named(&graph->inputs, &graph->input_capacity, &graph->input_names,
-                   &graph->input_name_capacity, &graph->input_table, &graph->n_inputs, ref,
-                   name) != 0) {
+    if (gemel__add_named_input(graph, ref, name) != 0) {
       gemel__graph_pop(graph, value.node);
       return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for input %s",
                                   name);
@@ -248,9 +257,7 @@ gemel_status gemel_output(gemel_value value, const char *name) {
                          name);
     return GEMEL_BAD_ARGUMENT;
   }
-  if (interned == NULL || push_named(&graph->outputs, &graph->output_capacity, &graph->output_names,
-                                     &graph->output_name_capacity, &graph->output_table,
-                                     &graph->n_outputs, ref, interned) != 0) {
+  if (interned == NULL || gemel__add_named_output(graph, ref, interned) != 0) {
     gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for output %s", name);
     return GEMEL_NO_MEMORY;
   }

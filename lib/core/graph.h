@@ -182,6 +182,11 @@ static inline gemel_status gemel__debug_check(const gemel_graph *graph, gemel_er
 #endif
 }
 
+/* Appends REF to the inputs, or outputs, under NAME, which is interned and none of theirs; 0, or -1
+ * with nothing changed when memory is out. */
+int gemel__add_named_input(gemel_graph *graph, gemel__ref ref, const char *name);
+int gemel__add_named_output(gemel_graph *graph, gemel__ref ref, const char *name);
+
 /* Marks in LIVE (n_nodes bytes, zeroed by the caller) every node that an output needs; inputs are
  * always live. */
 void gemel__graph_live(const gemel_graph *graph, unsigned char *live);
