@@ -354,7 +354,7 @@ gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_erro
   next = gemel__rewrite_phase(body, options, error);
   options->tried = tried;
   if (next != NULL) {
-    whole = gemel__rewrite_compact(next, error);
+    whole = gemel__rewrite_trim(next, error);
     gemel_graph_unref(next);
   }
   return whole;

@@ -76,6 +76,9 @@ gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_opt
 gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error);
 
 /* A copy of GRAPH without what no output needs. NULL with *ERROR. */
+gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, gemel_error *error);
+
+/* The same in normal form, as every pass leaves it. */
 gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error);
 
 /* If all inputs of NODE, which has one output, are constants and the result is small, a constant

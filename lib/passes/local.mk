@@ -59,6 +59,7 @@ libgemel_a_SOURCES += %reldir%/template.h
 libgemel_a_SOURCES += %reldir%/term-attr.c
 libgemel_a_SOURCES += %reldir%/term.c
 libgemel_a_SOURCES += %reldir%/term.h
+libgemel_a_SOURCES += %reldir%/trim.c
 libgemel_a_SOURCES += %reldir%/uses.c
 libgemel_a_SOURCES += %reldir%/uses.h
 libgemel_a_SOURCES += %reldir%/verdict.c

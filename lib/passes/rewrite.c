@@ -261,7 +261,8 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
   status = status ? status : come_to_rest(p, graph);
   status = status ? status : count_live(*graph, &live, p->error);
   if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
-    gemel_graph *copy = gemel__rewrite_compact(*graph, p->error);
+    gemel_graph *copy = p->tried->graph == *graph ? gemel__rewrite_trim(*graph, p->error)
+                                                  : gemel__rewrite_compact(*graph, p->error);
     if (copy == NULL) {
       return p->error->status;
     }

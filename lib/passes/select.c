@@ -29,9 +29,7 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->roots = gemel__alloc_array(s->n_ops, 1);
   s->buckets = gemel__alloc_array(FIRST_BUCKETS, sizeof *s->buckets);
   s->bucket_capacity = s->buckets != NULL ? FIRST_BUCKETS : 0;
-  s->filters = gemel__alloc_array(FILTERS, sizeof *s->filters);
-  s->verdicts = gemel__alloc_array(GEMEL__VERDICTS, sizeof *s->verdicts);
-  if (s->roots == NULL || s->buckets == NULL || s->filters == NULL || s->verdicts == NULL) {
+  if (s->roots == NULL || s->buckets == NULL) {
     return gemel__no_memory(error, "rules");
   }
   for (uint32_t op = 1; op < s->n_ops; op++) {
@@ -101,7 +99,13 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error) {
   if (s->n_candidates > 0) {
     qsort(s->candidates, s->n_candidates, sizeof *s->candidates, compare);
   }
-  return s->tallies != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
+  if (s->n_rules > 0) {
+    s->filters = gemel__alloc_array(FILTERS, sizeof *s->filters);
+    s->verdicts = gemel__alloc_array(GEMEL__VERDICTS, sizeof *s->verdicts);
+  }
+  return s->tallies != NULL && (s->n_rules == 0 || (s->filters != NULL && s->verdicts != NULL))
+             ? GEMEL_OK
+             : gemel__no_memory(error, "rules");
 }
 
 static size_t slot_of(const gemel__selection *s, uint32_t op, uint32_t first, uint32_t second) {
