@@ -18,7 +18,6 @@
 #include "core/attrs.h"
 #include "passes/engine.h"
 #include "passes/passes.h"
-#include "passes/uses.h"
 
 #define NOWHERE UINT32_MAX
 
@@ -63,30 +62,23 @@ static gemel_status error_of(const gemel_edit *e) {
 
 /* ---- Uses ---- */
 
-void gemel__use_counts_clear(gemel__use_counts *counts) {
-  if (counts->graph != NULL) {
-    gemel__free(counts->uses, counts->graph->n_nodes * sizeof *counts->uses);
-    gemel_graph_unref(counts->graph);
-  }
-  *counts = (gemel__use_counts){NULL, NULL};
+/* What counts are kept for FROM; NULL: none are, since a body has its graph's at its side. */
+static gemel__use_counts *counts_for(const gemel_graph *from, const gemel__pass_run *run) {
+  return from->frozen ? NULL : run->counts;
 }
 
 const uint32_t *gemel__edit_uses(gemel_edit *e) {
-  gemel__use_counts *counts = e->run->counts;
+  gemel__use_counts *counts = counts_for(e->from, e->run);
   if (e->uses != NULL) {
     return e->uses;
   }
-  if (counts == NULL || counts->graph != e->from) {
+  if (counts == NULL) {
     e->uses = e->own = gemel__graph_uses(e->from);
-  } else {
+  } else if (gemel__use_counts_find(counts, e->from, e->error) == GEMEL_OK) {
     e->uses = counts->uses;
   }
   if (e->uses == NULL) {
     no_memory(e);
-  } else if (counts != NULL && e->own != NULL && !e->from->frozen) {
-    gemel__use_counts_clear(counts);
-    *counts = (gemel__use_counts){gemel_graph_ref((gemel_graph *)e->from), e->own};
-    e->own = NULL;
   }
   return e->uses;
 }
@@ -338,14 +330,12 @@ static gemel_status copy_rest(gemel_edit *e) {
   return status ? status : error_of(e);
 }
 
-static int has_bodies(const gemel_graph *graph) {
-  for (size_t k = 0; k < graph->n_nodes; k++) {
-    if (graph->nodes[k].attrs != 0 &&
-        gemel__attrs_at(graph->context, graph->nodes[k].attrs)->nesting > 0) {
-      return 1;
-    }
-  }
-  return 0;
+/* 1 if FROM has bodies, or may have. */
+static int has_bodies(const gemel_graph *from, const gemel__pass_run *run) {
+  gemel__use_counts *counts = counts_for(from, run);
+  gemel_error error;
+  return counts == NULL || gemel__use_counts_find(counts, from, &error) != GEMEL_OK ||
+         counts->has_bodies;
 }
 
 static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
@@ -354,7 +344,7 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
   size_t n = from->n_nodes;
   gemel_error said = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
-  e.bodies = has_bodies(from) ? bodies : NULL;
+  e.bodies = has_bodies(from, run) ? bodies : NULL;
   error->status = GEMEL_OK;
   status = pass->rewrite(&e, pass->data, &said);
   error_of(&e);

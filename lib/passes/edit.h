@@ -7,7 +7,7 @@
 #define GEMEL__PASSES_EDIT_H
 
 #include <gemel/rewrite.h>
-#include "core/graph.h"
+#include "passes/uses.h"
 
 /* One replacement, with both graphs as they are then. What BEFORE is made of ends at LEAVES, the
  * values that were asked for to make AFTER; IMAGES are what those became, in TO. */
@@ -22,15 +22,6 @@ typedef struct gemel__change {
 /* What watches each replacement: for certified compilation. Not GEMEL_OK: stop. */
 typedef gemel_status (*gemel__change_witness)(void *user, const gemel__change *change,
                                               gemel_error *error);
-
-/* How often nodes of a graph are used: what one pass counted and the next one, on the same graph,
- * needn't. Zeroed at first. */
-typedef struct gemel__use_counts {
-  gemel_graph *graph; /* a reference */
-  uint32_t *uses;
-} gemel__use_counts;
-
-void gemel__use_counts_clear(gemel__use_counts *counts);
 
 /* How a pass is run, and what it did. */
 typedef struct gemel__pass_run {

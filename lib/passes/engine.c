@@ -52,7 +52,8 @@ struct walk {
   gemel__ref *multi;
   unsigned char *wanted; /* 1: something reads this output; as MULTI */
   size_t n_multi, multi_capacity, wanted_capacity;
-  uint32_t *old_uses;
+  const uint32_t *old_uses;
+  uint32_t *own_uses;     /* the same if they are to be freed */
   unsigned char *changed; /* by old node: it isn't remade as it was */
   gemel__ref *refs;       /* what the inputs of the node at hand became */
   size_t ref_capacity;
@@ -290,10 +291,19 @@ static gemel_status run(struct walk *w) {
   return status ? status : note_tried(w);
 }
 
+/* How often the nodes of the old graph are used; NULL: memory is out. */
+static const uint32_t *find_uses(struct walk *w) {
+  gemel__use_counts *counts = w->e.options->counts;
+  if (counts != NULL) {
+    return gemel__use_counts_find(counts, w->from, w->e.error) == GEMEL_OK ? counts->uses : NULL;
+  }
+  return w->own_uses = gemel__graph_uses(w->from);
+}
+
 static void release(struct walk *w) {
   size_t n = w->from->n_nodes;
   gemel__free(w->map, n * sizeof *w->map);
-  gemel__free(w->old_uses, n * sizeof *w->old_uses);
+  gemel__free(w->own_uses, n * sizeof *w->own_uses);
   gemel__free(w->changed, n);
   gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
   gemel__free(w->wanted, w->wanted_capacity);
@@ -320,7 +330,7 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   e->search.scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
   e->search.timed = options->timed;
   w.map = gemel__alloc_array(from->n_nodes, sizeof *w.map);
-  w.old_uses = gemel__graph_uses(from);
+  w.old_uses = find_uses(&w);
   w.changed = gemel__alloc_array(from->n_nodes, 1);
   status = w.map != NULL && w.old_uses != NULL && w.changed != NULL ? run(&w)
                                                                     : gemel__engine_no_memory(e);
@@ -348,13 +358,15 @@ gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error
 
 gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error) {
   gemel__pass_options *options = user;
-  gemel__tried *tried = options->tried; /* of the graph that has the body */
+  gemel__pass_options outer = *options; /* what is known is of the graph that has the body */
   gemel_graph *next, *whole = NULL;
   options->tried = NULL;
+  options->counts = NULL;
   next = gemel__rewrite_phase(body, options, error);
-  options->tried = tried;
+  options->tried = outer.tried;
+  options->counts = outer.counts;
   if (next != NULL) {
-    whole = gemel__rewrite_trim(next, error);
+    whole = gemel__rewrite_trim(next, NULL, error);
     gemel_graph_unref(next);
   }
   return whole;

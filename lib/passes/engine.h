@@ -52,14 +52,15 @@ void gemel__tried_clear(gemel__tried *tried);
 
 typedef struct gemel__pass_options {
   gemel__selection *selection;
-  gemel__bodies *bodies;    /* NULL: bodies are left as they are */
-  int fold;                 /* constants are folded */
-  int timed;                /* tallies get times */
-  gemel__tried *tried;      /* of the graph, if that is the one; then of the result; or NULL */
-  int tight;                /* no rule may make the graph grow */
-  gemel__witness witness;   /* or NULL */
-  void *user;               /* the witness's */
-  uint64_t folded, created; /* results: nodes folded, nodes made by rules */
+  gemel__bodies *bodies;     /* NULL: bodies are left as they are */
+  int fold;                  /* constants are folded */
+  int timed;                 /* tallies get times */
+  gemel__use_counts *counts; /* of the graph, or of another one; or NULL */
+  gemel__tried *tried;       /* of the graph, if that is the one; then of the result; or NULL */
+  int tight;                 /* no rule may make the graph grow */
+  gemel__witness witness;    /* or NULL */
+  void *user;                /* the witness's */
+  uint64_t folded, created;  /* results: nodes folded, nodes made by rules */
 } gemel__pass_options;
 
 /* FROM, rewritten into a new graph, which may hold nodes that nothing uses. NULL with *ERROR. */
@@ -75,8 +76,10 @@ gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_opt
  * gemel__bodies_new. */
 gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error);
 
-/* A copy of GRAPH without what no output needs. NULL with *ERROR. */
-gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, gemel_error *error);
+/* A copy of GRAPH without what no output needs. USES: how often its nodes are used, or NULL. NULL
+ * with *ERROR. */
+gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, const uint32_t *uses,
+                                 gemel_error *error);
 
 /* The same in normal form, as every pass leaves it. */
 gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error);

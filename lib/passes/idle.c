@@ -3,22 +3,13 @@
  * A look at a graph that passes have left, which tells whether another pass would do anything: it
  * asks at each node for rules that match, in the graph as it is, and makes none. Constants have
  * been folded and normal forms found at each node where rules were tried, so a graph of such nodes
- * alone only changes by a rule. Most passes behind the first find nothing to do, and a look costs a
- * tenth of what it costs to make the graph again.
+ * alone only changes by a rule (bodies are not looked into: where there are any, a pass is made).
+ * Most passes behind the first find nothing to do, and a look costs a tenth of what it costs to
+ * make the graph again.
  */
 #include "core/alloc.h"
-#include "core/attrs.h"
 #include "passes/engine.h"
 #include "passes/search.h"
-#include "passes/uses.h"
-
-/* 1 if the node has been through a pass, and has no body that may have something to do. */
-static int was_settled(const gemel_graph *graph, const gemel__selection *s, uint32_t node,
-                       unsigned char tried) {
-  const gemel__node *record = gemel__node_at(graph, node);
-  return (tried != 0 || record->op == s->constant_op) &&
-         (record->attrs == 0 || gemel__attrs_at(graph->context, record->attrs)->nesting == 0);
-}
 
 /* *IDLE: no rule matches at any output of NODE. */
 static gemel_status look_at(gemel__search *search, uint32_t node, uint32_t tried, int *idle) {
@@ -41,7 +32,7 @@ static gemel_status look(gemel__search *search, const unsigned char *tried, int 
     if (search->scene.uses[k] == 0) {
       continue;
     }
-    *idle = was_settled(graph, search->selection, k, tried[k]);
+    *idle = tried[k] != 0 || graph->nodes[k].op == search->selection->constant_op;
     if (*idle && (search->selection->roots[graph->nodes[k].op] & GEMEL__OP_ROOT)) {
       status = look_at(search, k, tried[k], idle);
     }
@@ -54,19 +45,18 @@ gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_opt
   const gemel__tried *tried = options->tried;
   gemel__arena arena = {0};
   *idle = 0;
-  if (tried == NULL || tried->graph != graph) {
+  if (tried == NULL || options->counts == NULL || tried->graph != graph) {
     return GEMEL_OK;
   }
-  uint32_t *uses = gemel__graph_uses(graph);
-  if (uses == NULL) {
-    return gemel__no_memory(error, "rewriting");
+  gemel_status status = gemel__use_counts_find(options->counts, graph, error);
+  if (status != GEMEL_OK || options->counts->has_bodies) {
+    return status;
   }
   gemel__search search = {.selection = options->selection,
-                          .scene = {tried->graph, uses, &arena, NULL, error},
+                          .scene = {tried->graph, options->counts->uses, &arena, NULL, error},
                           .timed = options->timed};
   *idle = 1;
-  gemel_status status = look(&search, tried->phases, idle);
+  status = look(&search, tried->phases, idle);
   gemel__arena_clear(&arena);
-  gemel__free(uses, graph->n_nodes * sizeof *uses);
   return status;
 }

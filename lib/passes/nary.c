@@ -21,6 +21,8 @@ struct gemel__nary_entry { /* of the stack: a value and its factor */
   gemel__factor factor;
 };
 
+enum { MAY_BE_SPLAT = 1, IN_TREES = 2 };
+
 static gemel_status no_memory(const gemel__nary *n) {
   return gemel__no_memory(n->error, "sums and products");
 }
@@ -34,7 +36,7 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
 int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
   const gemel_tensor *tensor;
   uint32_t op = n->from->nodes[value.node].op;
-  if ((op < n->n_ops && !n->splats[op]) || !gemel__splat(n->from, value, &tensor)) {
+  if ((op < n->n_ops && !(n->kinds[op] & MAY_BE_SPLAT)) || !gemel__splat(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -205,37 +207,35 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
 
 /* ---- Trees ---- */
 
-static int is_member(const gemel__nary *n, uint32_t node) {
-  gemel_kind kind;
+/* 1 if NODE is one of the operations, on the numbers of the kind. */
+static inline int is_operation(const gemel__nary *n, uint32_t node) {
   uint32_t op = n->from->nodes[node].op;
-  int known = 0;
-  for (int k = 0; k < GEMEL__NARY_OPS && !known; k++) {
-    known = op == n->ops[k] && op != 0;
-  }
-  if (!known) {
+  if (op >= n->n_ops || !(n->kinds[op] & IN_TREES)) {
     return 0;
   }
-  kind = gemel_dtype_kind(dtype_of(n, node));
-  return (n->kind->integer ? kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED
-                           : kind == GEMEL_KIND_FLOAT) &&
-         n->kind->takes(n, node);
+  gemel_kind kind = gemel_dtype_kind(dtype_of(n, node));
+  return n->kind->integer ? kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED
+                          : kind == GEMEL_KIND_FLOAT;
 }
 
-/* Finds trees: what lies inside one is used once, by a member. */
-static gemel_status find_trees(gemel__nary *n) {
-  const uint32_t *uses = gemel__edit_uses(n->edit);
-  if (uses == NULL) {
-    return no_memory(n);
-  }
+/* Finds trees: what lies inside one is used once, by a member. 1 if there are any that are more
+ * than a node. */
+static int find_trees(gemel__nary *n, const uint32_t *uses) {
+  int any = 0;
   for (size_t k = 0; k < n->from->n_nodes; k++) {
     uint32_t count;
-    const gemel__ref *in = gemel__node_inputs(n->from, (uint32_t)k, &count);
-    n->root[k] = uses[k] > 0 && is_member(n, (uint32_t)k);
-    for (uint32_t j = 0; n->root[k] && j < count; j++) {
-      n->inner[in[j].node] |= uses[in[j].node] == 1 && n->root[in[j].node];
+    if (uses[k] == 0 || !is_operation(n, (uint32_t)k) || !n->kind->takes(n, (uint32_t)k)) {
+      continue;
     }
+    const gemel__ref *in = gemel__node_inputs(n->from, (uint32_t)k, &count);
+    n->root[k] = 1;
+    for (uint32_t j = 0; j < count; j++) {
+      n->inner[in[j].node] |= uses[in[j].node] == 1 && n->root[in[j].node];
+      any |= n->inner[in[j].node];
+    }
+    any |= count > 1 && in[0].node == in[1].node;
   }
-  return GEMEL_OK;
+  return any;
 }
 
 static gemel_value build(gemel__nary *n, uint32_t root) {
@@ -273,7 +273,18 @@ static int is_alone(const gemel__nary *n, uint32_t root) {
 }
 
 static gemel_status rewrite(gemel__nary *n) {
-  gemel_status status = find_trees(n);
+  const uint32_t *uses = gemel__edit_uses(n->edit);
+  gemel_status status = GEMEL_OK;
+  if (uses == NULL) {
+    return no_memory(n);
+  }
+  if (!find_trees(n, uses)) {
+    return GEMEL_OK;
+  }
+  n->place = gemel__alloc_array(n->from->n_nodes, sizeof *n->place);
+  if (n->place == NULL) {
+    return no_memory(n);
+  }
   for (uint32_t k = 0; k < n->from->n_nodes && status == GEMEL_OK; k++) {
     if (!n->root[k] || n->inner[k] || is_alone(n, k)) {
       continue;
@@ -290,12 +301,23 @@ static gemel_status rewrite(gemel__nary *n) {
 
 /* 1 if any node may be of a tree. */
 static int has_any(const gemel__nary *n) {
-  for (size_t k = 0; k < n->from->n_nodes; k++) {
-    if (is_member(n, (uint32_t)k)) {
-      return 1;
-    }
+  size_t k = 0;
+  while (k < n->from->n_nodes && !is_operation(n, (uint32_t)k)) {
+    k++;
   }
-  return 0;
+  return k < n->from->n_nodes;
+}
+
+/* Which operations are in trees, and which may be splats. */
+static void find_kinds(gemel__nary *n) {
+  gemel_context *context = n->from->context;
+  for (uint32_t op = 1; op < n->n_ops; op++) {
+    n->kinds[op] = gemel__may_be_splat(gemel__op_at(context, op)->record.name) ? MAY_BE_SPLAT : 0;
+  }
+  for (int k = 0; k < GEMEL__NARY_OPS && n->kind->ops[k] != NULL; k++) {
+    n->ops[k] = gemel__op_find(context, n->kind->ops[k]);
+    n->kinds[n->ops[k]] |= IN_TREES;
+  }
 }
 
 gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error) {
@@ -303,26 +325,18 @@ gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gem
   size_t count = from->n_nodes;
   gemel__nary n = {.kind = kind, .edit = edit, .from = from, .error = error};
   gemel_status status = GEMEL_OK;
-  for (int k = 0; k < GEMEL__NARY_OPS && kind->ops[k] != NULL; k++) {
-    n.ops[k] = gemel__op_find(from->context, kind->ops[k]);
-  }
   n.n_ops = gemel__stable_count(&from->context->ops);
-  n.splats = gemel__alloc_array(n.n_ops, 1);
-  if (n.splats == NULL) {
+  n.kinds = gemel__alloc_array(n.n_ops, 1);
+  if (n.kinds == NULL) {
     return no_memory(&n);
   }
-  for (uint32_t op = 1; op < n.n_ops; op++) {
-    n.splats[op] = (unsigned char)gemel__may_be_splat(gemel__op_at(from->context, op)->record.name);
+  find_kinds(&n);
+  if (has_any(&n)) {
+    n.inner = gemel__alloc_array(count, 2);
+    n.root = n.inner + count;
+    status = n.inner != NULL ? rewrite(&n) : no_memory(&n);
   }
-  if (!has_any(&n)) {
-    gemel__free(n.splats, n.n_ops);
-    return GEMEL_OK;
-  }
-  n.inner = gemel__alloc_array(count, 2);
-  n.place = gemel__alloc_array(count, sizeof *n.place);
-  n.root = n.inner + count;
-  status = n.inner != NULL && n.place != NULL ? rewrite(&n) : no_memory(&n);
-  gemel__free(n.splats, n.n_ops);
+  gemel__free(n.kinds, n.n_ops);
   gemel__free(n.inner, count * 2);
   gemel__free(n.place, count * sizeof *n.place);
   gemel__free(n.stack, n.stack_capacity * sizeof *n.stack);

@@ -39,7 +39,8 @@ typedef struct gemel__nary {
   uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
   unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one */
   uint32_t *place;               /* by node: its last term, + 1 */
-  unsigned char *splats;         /* by operation: gemel__splat may know it; N_OPS of them */
+  unsigned char *kinds;          /* by operation: whether it is one of the kind's, and whether
+                                    gemel__splat may know it; N_OPS of them */
   size_t n_ops;
   gemel_type weighed; /* of gemel__nary_weight's last answer */
   double weight;

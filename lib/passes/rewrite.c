@@ -17,8 +17,9 @@ struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   gemel__choice *choice;
-  gemel__tried *tried; /* at the nodes of the graph */
-  uint64_t *done;      /* what passes, and rules in the last phase, have done since it was 0 */
+  gemel__tried *tried;       /* at the nodes of the graph */
+  gemel__use_counts *counts; /* of it */
+  uint64_t *done; /* what passes, and rules in the last phase, have done since it was 0 */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
   gemel_error *error;
@@ -26,18 +27,10 @@ struct pipeline {
 
 /* ---- Phases ---- */
 
-static gemel_status count_live(const gemel_graph *graph, uint64_t *n, gemel_error *error) {
-  unsigned char *live = gemel__alloc_array(graph->n_nodes, 1);
-  if (live == NULL) {
-    return gemel__no_memory(error, "rewriting");
-  }
-  gemel__graph_live(graph, live);
-  *n = 0;
-  for (size_t k = 0; k < graph->n_nodes; k++) {
-    *n += live[k];
-  }
-  gemel__free(live, graph->n_nodes);
-  return GEMEL_OK;
+static gemel_status count_live(const struct pipeline *p, const gemel_graph *graph, uint64_t *n) {
+  gemel_status status = gemel__use_counts_find(p->counts, graph, p->error);
+  *n = status == GEMEL_OK ? p->counts->live : 0;
+  return status;
 }
 
 static gemel_status report(const struct pipeline *p, gemel_phase phase,
@@ -49,8 +42,8 @@ static gemel_status report(const struct pipeline *p, gemel_phase phase,
     row.applied += selection->tallies[k].applied;
     row.declined += selection->tallies[k].declined;
   }
-  gemel_status status = count_live(before, &row.before, p->error);
-  status = status ? status : count_live(after, &row.after, p->error);
+  gemel_status status = count_live(p, before, &row.before);
+  status = status ? status : count_live(p, after, &row.after);
   status = status ? status : gemel__profile_add(p->options.profile, &row, p->error);
   gemel_profile_row folding = {.phase = phase, .name = "fold", .applied = pass->folded};
   if (status == GEMEL_OK && pass->folded > 0) {
@@ -129,9 +122,9 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
 static gemel_status run_last_round(const struct pipeline *p, gemel__pass_options *pass,
                                    gemel_graph **graph, int *done, int *fell) {
   uint64_t before = 0, after = 0;
-  gemel_status status = count_live(*graph, &before, p->error);
+  gemel_status status = count_live(p, *graph, &before);
   status = status ? status : run_round(p, pass, graph, done);
-  status = status ? status : count_live(*graph, &after, p->error);
+  status = status ? status : count_live(p, *graph, &after);
   *fell = after < before;
   return status;
 }
@@ -171,6 +164,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
   pass.tried = p->tried;
+  pass.counts = p->counts;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
   status = status ? status : run_rounds(p, phase, &pass, &next);
@@ -199,10 +193,9 @@ static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass
 static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int before,
                                gemel_graph **graph) {
   const gemel_pass *pass;
-  gemel__use_counts counts = {NULL, NULL};
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
-    gemel__pass_run run = {&counts, p->certifier != NULL ? p->certifier->witness_change : NULL,
+    gemel__pass_run run = {p->counts, p->certifier != NULL ? p->certifier->witness_change : NULL,
                            p->session, 0, 0};
     double start = gemel__profile_now();
     if (pass->phase == phase && (pass->before != 0) == before &&
@@ -212,7 +205,6 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
       status = status ? status : report_pass(p, pass, &run, gemel__profile_now() - start);
     }
   }
-  gemel__use_counts_clear(&counts);
   return status;
 }
 
@@ -259,10 +251,11 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
   }
   uint64_t live = 0;
   status = status ? status : come_to_rest(p, graph);
-  status = status ? status : count_live(*graph, &live, p->error);
+  status = status ? status : count_live(p, *graph, &live);
   if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
-    gemel_graph *copy = p->tried->graph == *graph ? gemel__rewrite_trim(*graph, p->error)
-                                                  : gemel__rewrite_compact(*graph, p->error);
+    gemel_graph *copy = p->tried->graph == *graph
+                            ? gemel__rewrite_trim(*graph, p->counts->uses, p->error)
+                            : gemel__rewrite_compact(*graph, p->error);
     if (copy == NULL) {
       return p->error->status;
     }
@@ -311,9 +304,11 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_graph *current = NULL;
   gemel_status status;
   gemel__tried tried = {NULL, NULL};
+  gemel__use_counts counts = {NULL, NULL, 0, 0};
   uint64_t done = 0;
   memset(&p, 0, sizeof p);
   p.tried = &tried;
+  p.counts = &counts;
   p.done = &done;
   p.error = error != NULL ? error : &local;
   if (graph == NULL) {
@@ -332,6 +327,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
     p.certifier->end(p.certifier, p.session);
   }
   gemel__tried_clear(&tried);
+  gemel__use_counts_clear(&counts);
   gemel__choice_give_back(p.context, p.choice);
   if (status != GEMEL_OK) {
     gemel_graph_unref(current);

@@ -76,16 +76,18 @@ static gemel_status copy_all(struct trim *t, const uint32_t *uses) {
   return status == GEMEL_OK || t->error->status != GEMEL_OK ? status : take_error(t);
 }
 
-gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, gemel_error *error) {
+gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, const uint32_t *uses,
+                                 gemel_error *error) {
   struct trim t = {.from = graph, .error = error};
-  uint32_t *uses = gemel__graph_uses(graph);
+  uint32_t *own = uses == NULL ? gemel__graph_uses(graph) : NULL;
+  uses = uses == NULL ? own : uses;
   error->status = GEMEL_OK;
   t.to = gemel_graph_new(graph->context, error);
   t.map = gemel__alloc_array(graph->n_nodes, sizeof *t.map);
   gemel_status status = t.to == NULL                    ? error->status
                         : uses == NULL || t.map == NULL ? no_memory(&t)
                                                         : copy_all(&t, uses);
-  gemel__free(uses, graph->n_nodes * sizeof *uses);
+  gemel__free(own, graph->n_nodes * sizeof *own);
   gemel__free(t.map, graph->n_nodes * sizeof *t.map);
   gemel__free(t.refs, t.ref_capacity * sizeof *t.refs);
   gemel__free(t.wide, t.wide_capacity * sizeof *t.wide);

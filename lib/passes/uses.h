@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How often the nodes of a graph are used.
+ * How often the nodes of a graph are used, and what else is asked of the same graph again and again
+ * by what works on it in turn.
  */
 #ifndef GEMEL__PASSES_USES_H
 #define GEMEL__PASSES_USES_H
@@ -10,5 +11,19 @@
 /* How often each node is used by nodes that an output needs, and as an output: n_nodes of them, to
  * be freed. NULL: memory is out. */
 uint32_t *gemel__graph_uses(const gemel_graph *graph);
+
+/* What was found out about a graph last. Zeroed at first. */
+typedef struct gemel__use_counts {
+  gemel_graph *graph; /* a reference; NULL: nothing yet */
+  uint32_t *uses;
+  uint64_t live;  /* nodes that are, and inputs */
+  int has_bodies; /* an attribute of a node is a graph */
+} gemel__use_counts;
+
+/* Has COUNTS be of GRAPH, unless it is. GEMEL_NO_MEMORY. */
+gemel_status gemel__use_counts_find(gemel__use_counts *counts, const gemel_graph *graph,
+                                    gemel_error *error);
+
+void gemel__use_counts_clear(gemel__use_counts *counts);
 
 #endif
