@@ -148,8 +148,11 @@ static gemel_status remake(struct walk *w, uint32_t old) {
   gemel__ref value, leading;
   int fresh;
   gemel_status status = map_inputs(w, old, &count, &fresh);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   leading = count > 0 ? w->refs[0] : (gemel__ref){0, 0};
-  status = status ? status : normalize_old(w, old, count, fresh, tried, &attrs);
+  status = normalize_old(w, old, count, fresh, tried, &attrs);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -329,6 +332,7 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   e->search.selection = options->selection;
   e->search.scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
   e->search.timed = options->timed;
+  e->search.whole = options->witness != NULL;
   w.map = gemel__alloc_array(from->n_nodes, sizeof *w.map);
   w.old_uses = find_uses(&w);
   w.changed = gemel__alloc_array(from->n_nodes, 1);

@@ -218,6 +218,23 @@ static gemel_status push_frame(gemel__engine *e, const gemel__candidate *c,
   return GEMEL_OK;
 }
 
+/* The attributes of the right side of C, which was matched just now; what they are, the verdict
+ * keeps. */
+static gemel_status find_attrs(gemel__engine *e, const gemel__candidate *c,
+                               const gemel__binding *binding, const gemel__template_attrs **attrs) {
+  const gemel__side *right = &c->rule->right;
+  gemel__verdict *verdict = e->search.verdict;
+  e->search.scene.variables = binding->terms;
+  if (verdict != NULL && verdict->fires) {
+    return gemel__template_recall(right, &e->search.scene, verdict->attrs, attrs);
+  }
+  gemel_status status = gemel__template_evaluate(right, &e->search.scene, attrs);
+  if (status == GEMEL_OK && verdict != NULL && c->grounds.right) {
+    verdict->fires = gemel__template_intern(right, e->to->context, *attrs, verdict->attrs);
+  }
+  return status;
+}
+
 /* Fires candidate C, which matches at VALUE: GEMEL_OK (a frame is on the stack), GEMEL_DECLINED. */
 static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const gemel__binding *binding,
                          gemel__ref value, gemel_location where) {
@@ -232,8 +249,7 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
     e->declined = 1;
     return GEMEL_DECLINED;
   }
-  e->search.scene.variables = binding->terms;
-  gemel_status status = gemel__template_evaluate(&c->rule->right, &e->search.scene, &attrs);
+  gemel_status status = find_attrs(e, c, binding, &attrs);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -48,14 +48,19 @@ static gemel_status foresee(gemel__search *s, uint32_t k, const gemel__candidate
   return s->filter->failed & bit ? GEMEL_DECLINED : GEMEL_OK;
 }
 
-/* Matches candidate C, or knows from one that was alike that it doesn't. */
+/* Matches candidate C, or knows from one that was alike what comes of it. */
 static gemel_status match(gemel__search *s, const gemel__candidate *c, gemel__binding *binding) {
   int known;
   gemel__verdict *verdict =
-      gemel__verdict_find(s->selection->verdicts, c->rule, c->order, c->grounds, s->scene.graph,
+      gemel__verdict_find(s->selection->verdicts, c->rule, c->order, &c->grounds, s->scene.graph,
                           s->selection->constant_op, s->slots, &known);
+  s->verdict = verdict;
   if (known && verdict->fails) {
     return GEMEL_DECLINED;
+  }
+  if (known && verdict->fires && !s->whole) {
+    gemel__verdict_bind(c->rule, &c->grounds, s->slots, binding);
+    return GEMEL_OK;
   }
   gemel_status status = gemel__rule_match(c->rule, c->order, &s->scene, s->value, binding);
   if (verdict != NULL && !known) {

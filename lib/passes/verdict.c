@@ -56,6 +56,21 @@ static int note_nodes(const struct gemel_rule *rule, const gemel__layout *layout
   return 1;
 }
 
+/* 1 if GROUNDS decide what attributes the right side has. */
+static int decide_right(const struct gemel_rule *rule, const gemel__layout *layout,
+                        gemel__grounds grounds) {
+  uint16_t elements = grounds.elements;
+  int all = rule->right.count <= GEMEL__VERDICT_SLOTS;
+  for (uint32_t k = 0; k < rule->right.count && all; k++) {
+    const gemel__pattern *p = &rule->right.nodes[k];
+    all = p->kind != GEMEL__PATTERN_SPREAD && !(p->kind == GEMEL__PATTERN_APPLY && p->any_output);
+    for (uint32_t j = 0; p->kind == GEMEL__PATTERN_APPLY && j < p->n_attrs; j++) {
+      all &= note_asked(&p->attrs[j], layout->slot_of, &grounds);
+    }
+  }
+  return all && grounds.elements == elements;
+}
+
 gemel__grounds gemel__grounds_of(const struct gemel_rule *rule, uint32_t order) {
   static const gemel__grounds none;
   gemel__grounds grounds = none;
@@ -71,22 +86,27 @@ gemel__grounds gemel__grounds_of(const struct gemel_rule *rule, uint32_t order) 
     }
   }
   grounds.n_slots = (unsigned char)layout.n_slots;
+  grounds.right = (unsigned char)decide_right(rule, &layout, grounds);
+  for (uint32_t k = 0; k < rule->n_variables; k++) {
+    grounds.slot_of[k] = (unsigned char)layout.slot_of[k];
+  }
   return grounds;
 }
 
 /* ---- Looking up ---- */
 
 /* What decides of the value in SLOT, as two numbers; 0: nothing is kept of it. */
-static inline int describe(const gemel_graph *graph, uint32_t constant_op, gemel__grounds grounds,
-                           uint32_t slot, gemel__ref value, uint32_t key[2]) {
+static inline int describe(const gemel_graph *graph, uint32_t constant_op,
+                           const gemel__grounds *grounds, uint32_t slot, gemel__ref value,
+                           uint32_t key[2]) {
   const gemel__node *node = gemel__node_at(graph, value.node);
   key[0] = gemel__node_type(graph, value.node, value.output);
   key[1] = 0;
-  if (grounds.operations >> slot & 1) {
+  if (grounds->operations >> slot & 1) {
     key[1] = node->attrs;
     return node->attrs == 0 || !gemel__attrs_at(graph->context, node->attrs)->has_runtime;
   }
-  if (grounds.elements >> slot & 1) {
+  if (grounds->elements >> slot & 1) {
     key[1] = node->attrs;
     return node->op == constant_op;
   }
@@ -94,16 +114,16 @@ static inline int describe(const gemel_graph *graph, uint32_t constant_op, gemel
 }
 
 gemel__verdict *gemel__verdict_find(gemel__verdict *table, const struct gemel_rule *rule,
-                                    uint32_t order, gemel__grounds grounds,
+                                    uint32_t order, const gemel__grounds *grounds,
                                     const gemel_graph *graph, uint32_t constant_op,
                                     const gemel__ref *slots, int *known) {
   uint32_t key[2 * GEMEL__VERDICT_SLOTS];
   uint64_t hash = (uint64_t)(uintptr_t)rule + order;
   *known = 0;
-  if (grounds.n_slots == 0) {
+  if (grounds->n_slots == 0) {
     return NULL;
   }
-  for (uint32_t k = 0; k < grounds.n_slots; k++) {
+  for (uint32_t k = 0; k < grounds->n_slots; k++) {
     if (!describe(graph, constant_op, grounds, k, slots[k], key + 2 * k)) {
       return NULL;
     }
@@ -111,12 +131,31 @@ gemel__verdict *gemel__verdict_find(gemel__verdict *table, const struct gemel_ru
     hash ^= (uint64_t)key[2 * k] << 32 | key[2 * k + 1];
   }
   gemel__verdict *found = &table[(hash * 0x9e3779b97f4a7c15u) >> 53];
-  size_t bytes = 2 * grounds.n_slots * sizeof *key;
+  size_t bytes = 2 * grounds->n_slots * sizeof *key;
   *known = found->rule == rule && found->order == order && memcmp(found->key, key, bytes) == 0;
   if (!*known) {
     found->rule = rule;
     found->order = order;
     memcpy(found->key, key, bytes);
+    found->fails = found->fires = 0;
   }
   return found;
+}
+
+void gemel__verdict_bind(const struct gemel_rule *rule, const gemel__grounds *grounds,
+                         const gemel__ref *slots, gemel__binding *binding) {
+  binding->oldest = slots[0].node;
+  for (uint32_t k = 1; k < grounds->n_slots; k++) {
+    if ((grounds->operations >> k & 1) && slots[k].node < binding->oldest) {
+      binding->oldest = slots[k].node;
+    }
+  }
+  for (uint32_t k = 0; k < rule->n_variables; k++) {
+    uint32_t slot = grounds->slot_of[k];
+    gemel__term *term = &binding->terms[k];
+    *term = (gemel__term){.kind = slot != 0 ? GEMEL__TERM_TENSOR : GEMEL__TERM_ABSENT};
+    if (slot != 0) {
+      term->u.tensor = slots[slot - 1];
+    }
+  }
 }

@@ -17,6 +17,8 @@ typedef struct gemel__grounds {
   unsigned char n_slots; /* 0: other things decide too, and nothing is kept */
   uint16_t operations;   /* attributes decide */
   uint16_t elements;     /* elements decide: kept if it is made by the operation constant */
+  unsigned char right;   /* the same decide what attributes the right side has */
+  unsigned char slot_of[GEMEL__RULE_VARIABLES]; /* by variable, + 1; 0: no tensor */
 } gemel__grounds;
 
 typedef struct gemel__verdict {
@@ -24,6 +26,8 @@ typedef struct gemel__verdict {
   uint32_t order;
   uint32_t key[2 * GEMEL__VERDICT_SLOTS];
   int fails; /* the rule doesn't match */
+  int fires; /* it does, and the right side has ATTRS, by node, by their numbers */
+  uint32_t attrs[GEMEL__VERDICT_SLOTS];
 } gemel__verdict;
 
 /* The grounds of RULE. */
@@ -31,10 +35,16 @@ gemel__grounds gemel__grounds_of(const struct gemel_rule *rule, uint32_t order);
 
 /* The place in TABLE (GEMEL__VERDICTS of them) of what came of RULE in ORDER where SLOTS are the
  * values of its outline. *KNOWN: it is there; else the place is the caller's to fill in, all but
- * rule, order and key, which are. NULL: nothing is kept of these. */
+ * rule, order and key, which are (it neither fails nor fires as yet). NULL: nothing is kept of
+ * these. */
 gemel__verdict *gemel__verdict_find(gemel__verdict *table, const struct gemel_rule *rule,
-                                    uint32_t order, gemel__grounds grounds,
+                                    uint32_t order, const gemel__grounds *grounds,
                                     const gemel_graph *graph, uint32_t constant_op,
                                     const gemel__ref *slots, int *known);
+
+/* What the match binds where SLOTS are the values of the outline of RULE: tensors, no attributes.
+ */
+void gemel__verdict_bind(const struct gemel_rule *rule, const gemel__grounds *grounds,
+                         const gemel__ref *slots, gemel__binding *binding);
 
 #endif
