@@ -330,12 +330,13 @@ static gemel_status copy_rest(gemel_edit *e) {
   return status ? status : error_of(e);
 }
 
-/* 1 if FROM has bodies, or may have. */
-static int has_bodies(const gemel_graph *from, const gemel__pass_run *run) {
-  gemel__use_counts *counts = counts_for(from, run);
-  gemel_error error;
-  return counts == NULL || gemel__use_counts_find(counts, from, &error) != GEMEL_OK ||
-         counts->has_bodies;
+/* E->bodies are BODIES if the graph has any, or may have. */
+static gemel_status find_bodies(gemel_edit *e, gemel__bodies *bodies) {
+  gemel__use_counts *counts = counts_for(e->from, e->run);
+  gemel_status status =
+      counts != NULL ? gemel__use_counts_find(counts, e->from, e->error) : GEMEL_OK;
+  e->bodies = counts == NULL || counts->has_bodies ? bodies : NULL;
+  return status;
 }
 
 static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
@@ -344,9 +345,9 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
   size_t n = from->n_nodes;
   gemel_error said = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
-  e.bodies = has_bodies(from, run) ? bodies : NULL;
   error->status = GEMEL_OK;
-  status = pass->rewrite(&e, pass->data, &said);
+  status = find_bodies(&e, bodies);
+  status = status ? status : pass->rewrite(&e, pass->data, &said);
   error_of(&e);
   if (said.status != GEMEL_OK) {
     *error = said;

@@ -108,11 +108,11 @@ int gemel__splat(const gemel_graph *graph, gemel__ref value, const gemel_tensor 
   for (int step = 0; step < MAX_STEPS; step++) {
     uint32_t n;
     const gemel__ref *inputs = gemel__node_inputs(graph, value.node, &n);
-    int operand = view_of(operation(graph, value.node));
     *tensor = constant_of(graph, value.node);
     if (*tensor != NULL) {
       return is_uniform(*tensor);
     }
+    int operand = view_of(operation(graph, value.node));
     if (operand < 0) {
       return 0;
     }

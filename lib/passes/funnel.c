@@ -230,7 +230,9 @@ static gemel_status find_attrs(gemel__engine *e, const gemel__candidate *c,
   }
   gemel_status status = gemel__template_evaluate(right, &e->search.scene, attrs);
   if (status == GEMEL_OK && verdict != NULL && c->grounds.right) {
-    verdict->fires = gemel__template_intern(right, e->to->context, *attrs, verdict->attrs);
+    status = gemel__template_intern(right, &e->search.scene, *attrs, verdict->attrs);
+    verdict->fires = status == GEMEL_OK;
+    status = status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
   }
   return status;
 }

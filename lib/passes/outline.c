@@ -33,6 +33,27 @@ static void bind(sketch *s, uint32_t variable, uint32_t slot) {
   }
 }
 
+/* How many operands of P have known positions: those before a spread. */
+static uint32_t leading(const sketch *s, const gemel__pattern *p) {
+  uint32_t n = 0;
+  while (n < p->n_operands && s->rule->left.nodes[p->operands[n]].kind != GEMEL__PATTERN_SPREAD) {
+    n++;
+  }
+  return n;
+}
+
+/* 1 if SLOT is the root or one of its first two operands, whose operations the table of candidates
+ * knows. */
+static int is_listed(const sketch *s, uint32_t slot) {
+  return slot <= 2 && slot <= leading(s, &s->rule->left.nodes[s->rule->left.count - 1]);
+}
+
+/* 1 if operation OP may have another number of operands than N, sizes apart. */
+static int is_variadic(const sketch *s, uint32_t op, uint32_t n) {
+  const gemel_operation *record = &gemel__op_at(s->rule->context, op)->record;
+  return record->min_inputs != (int)n || record->max_inputs != (int)n;
+}
+
 /* Node INDEX of the left side stands in SLOT. */
 static void place(sketch *s, uint32_t index, uint32_t slot) {
   const gemel__pattern *p = &s->rule->left.nodes[index];
@@ -40,7 +61,9 @@ static void place(sketch *s, uint32_t index, uint32_t slot) {
   if (p->kind == GEMEL__PATTERN_VARIABLE) {
     bind(s, p->variable, slot);
   } else if (p->kind == GEMEL__PATTERN_APPLY) {
-    emit(s, GEMEL__STEP_OP, slot, p->any_output, p->op);
+    if (!is_listed(s, slot)) {
+      emit(s, GEMEL__STEP_OP, slot, p->any_output, p->op);
+    }
     if (p->named != 0) {
       bind(s, p->named - 1, slot);
     }
@@ -50,11 +73,8 @@ static void place(sketch *s, uint32_t index, uint32_t slot) {
 /* The operands of node INDEX, which stands in SLOT. */
 static void open(sketch *s, uint32_t index, uint32_t slot) {
   const gemel__pattern *p = &s->rule->left.nodes[index];
-  uint32_t n = 0;
-  while (n < p->n_operands && s->rule->left.nodes[p->operands[n]].kind != GEMEL__PATTERN_SPREAD) {
-    n++;
-  }
-  if (n == p->n_operands) {
+  uint32_t n = leading(s, p);
+  if (n == p->n_operands && is_variadic(s, p->op, n)) {
     emit(s, GEMEL__STEP_COUNT, slot, 0, n);
   }
   for (uint32_t k = 0; k < n; k++) {

@@ -40,7 +40,7 @@ typedef struct gemel__layout {
 gemel__layout gemel__outline_layout(const struct gemel_rule *rule, uint32_t order);
 
 /* Writes the outline of RULE in ORDER to STEPS, with room for GEMEL__OUTLINE_STEPS; how many there
- * are. */
+ * are. What the table of candidates knows of the root and its first two operands isn't in it. */
 uint32_t gemel__outline_make(const struct gemel_rule *rule, uint32_t order, gemel__step *steps);
 
 /* 0 if a rule whose outline STEPS are doesn't match at SLOTS[0], by SCENE's graph and use counts; 1

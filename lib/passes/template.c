@@ -62,20 +62,21 @@ gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scen
   return status;
 }
 
-int gemel__template_intern(const gemel__side *side, gemel_context *context,
-                           const gemel__template_attrs *attrs, uint32_t *ids) {
-  gemel_error error;
-  int all = 1;
-  for (uint32_t k = 0; k < side->count && all; k++) {
+gemel_status gemel__template_intern(const gemel__side *side, const gemel__scene *scene,
+                                    const gemel__template_attrs *attrs, uint32_t *ids) {
+  gemel_context *context = scene->graph->context;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < side->count && status == GEMEL_OK; k++) {
     const gemel__template_attrs *a = &attrs[k];
     ids[k] = 0;
     if (side->nodes[k].kind == GEMEL__PATTERN_APPLY && side->nodes[k].n_attrs > 0) {
-      all = !gemel__runtime_sizes(a->count, a->attrs, context) &&
-            gemel__attrs_intern(context, gemel__op_at(context, side->nodes[k].op), a->count,
-                                a->attrs, &ids[k], &error) == GEMEL_OK;
+      status = gemel__runtime_sizes(a->count, a->attrs, context)
+                   ? GEMEL_DECLINED
+                   : gemel__attrs_intern(context, gemel__op_at(context, side->nodes[k].op),
+                                         a->count, a->attrs, &ids[k], scene->error);
     }
   }
-  return all;
+  return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
 }
 
 gemel_status gemel__template_recall(const gemel__side *side, const gemel__scene *scene,

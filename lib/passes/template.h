@@ -21,10 +21,10 @@ typedef struct gemel__template_attrs {
 gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scene *scene,
                                       const gemel__template_attrs **attrs);
 
-/* Interns the ATTRS of SIDE and writes their numbers, by node, to IDS: 1; 0 if that can't be done
- * (a size known at run time is among them, say). */
-int gemel__template_intern(const gemel__side *side, gemel_context *context,
-                           const gemel__template_attrs *attrs, uint32_t *ids);
+/* Interns the ATTRS of SIDE and writes their numbers, by node, to IDS. GEMEL_DECLINED if that can't
+ * be done (a size known at run time is among them, say); GEMEL_NO_MEMORY. */
+gemel_status gemel__template_intern(const gemel__side *side, const gemel__scene *scene,
+                                    const gemel__template_attrs *attrs, uint32_t *ids);
 
 /* The attributes of SIDE again by the numbers IDS; GEMEL_NO_MEMORY. */
 gemel_status gemel__template_recall(const gemel__side *side, const gemel__scene *scene,
