@@ -59,6 +59,7 @@ verify_tests += %reldir%/t-dual
 verify_tests += %reldir%/t-field
 verify_tests += %reldir%/t-normal
 verify_tests += %reldir%/t-propose
+verify_tests += %reldir%/t-refused
 verify_tests += %reldir%/t-symbolize
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.

@@ -118,8 +118,11 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
     }
     if (gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
         outcome.refuted) {
-      gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, gemel__check_pair, &trial, NULL,
-                    NULL, &outcome, error);
+      gemel_status status = gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS,
+                                          gemel__check_pair, &trial, NULL, NULL, &outcome, error);
+      if (status != GEMEL_OK) {
+        return status;
+      }
       snprintf(left, sizeof left, "%s", outcome.expected);
       snprintf(right, sizeof right, "%s", outcome.got);
       answer->element = outcome.element;

@@ -206,12 +206,16 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
                            .threads = variant->threads,
                            .plain = variant->plain,
                            .as_written = 1};
-  gemel_function *function = gemel_compile(instance->graph, &options, error);
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_function *function = gemel_compile(instance->graph, &options, &problem);
   size_t n_out = gemel_graph_output_count(instance->graph);
   gemel_status status;
   memset(outputs, 0, n_out * sizeof *outputs);
   if (function == NULL) {
-    return error != NULL ? error->status : GEMEL_INTERNAL;
+    if (error != NULL) {
+      *error = problem;
+    }
+    return problem.status;
   }
   if (variant->scattered) {
     status = call_scattered(function, instance, values, random, outputs, error);

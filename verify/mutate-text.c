@@ -164,7 +164,7 @@ static void put_header(printer *p) {
 
 /* The whole rule; returns its full length. */
 static size_t print_rule(const gemel__editor *editor, char *text, size_t bytes) {
-  printer p = {editor, {text, bytes, 0}};
+  printer p = {editor, {text, bytes, 0, 0}};
   put_header(&p);
   put_node(&p, editor->left);
   put(&p, " => ");
@@ -177,7 +177,7 @@ static size_t print_rule(const gemel__editor *editor, char *text, size_t bytes) 
 }
 
 void gemel__editor_node_text(const gemel__editor *editor, uint32_t node, char *text, size_t bytes) {
-  printer p = {editor, {text, bytes, 0}};
+  printer p = {editor, {text, bytes, 0, 0}};
   text[0] = '\0';
   put_node(&p, node);
 }

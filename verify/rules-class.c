@@ -233,16 +233,33 @@ static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-/* The witness of a word that isn't of rounding, in a smaller instance if there is one. */
-static void find_smaller_witness(struct gemel__proof *p, size_t word) {
-  enum { DRAWS = 30 };
+/* FOUND if WORD is seen in the instance DRAWN too, which then is its witness. */
+static gemel_status take_witness(const gemel__rule_instance *drawn, size_t word,
+                                 gemel__random *random, gemel__witness *witness, int *found) {
   const gemel__needs_plan plan = {24, 0, 0, 0};
+  gemel__needs needs;
+  gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
+                                             &plan, &needs, NULL);
+  *found = status == GEMEL_OK && needs.witness[word].values != NULL;
+  if (*found) {
+    gemel__witness_clear(witness);
+    *witness = needs.witness[word];
+    memset(&needs.witness[word], 0, sizeof *witness);
+  }
+  gemel__needs_clear(&needs);
+  return status;
+}
+
+/* The witness of a word that isn't of rounding, in a smaller instance if there is one. What can't
+ * be drawn or measured is left out, unless memory is out. */
+static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, gemel_error *error) {
+  enum { DRAWS = 30 };
   gemel__witness *witness = &p->witness[word];
+  gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t k;
   int found = rounding_words >> word & 1 || witness->values == NULL;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
-  for (k = 0; k < DRAWS && !found; k++) {
+  for (size_t k = 0; k < DRAWS && !found && status != GEMEL_NO_MEMORY; k++) {
     gemel__rule_wish wish = {.dtype = witness->pair.a.leaves[0].dtype,
                              .max_elements = (int64_t)1 << k / 10,
                              .empty = k % 10 == 0,
@@ -250,34 +267,31 @@ static void find_smaller_witness(struct gemel__proof *p, size_t word) {
                              .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
-    gemel__needs needs;
-    if (gemel__proof_draw(p, &wish, &random, &drawn, &draws, NULL) != GEMEL_OK) {
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &draws, NULL);
+    if (status != GEMEL_OK) {
       continue;
     }
-    if (drawn.right != NULL &&
-        gemel__needs_measure(drawn.left, drawn.right, gemel__random_bits(&random), &plan, &needs,
-                             NULL) == GEMEL_OK) {
-      found = needs.witness[word].values != NULL;
-      if (found) {
-        gemel__witness_clear(witness);
-        *witness = needs.witness[word];
-        memset(&needs.witness[word], 0, sizeof *witness);
-      }
-      gemel__needs_clear(&needs);
+    if (drawn.right != NULL) {
+      status = take_witness(&drawn, word, &random, witness, &found);
     }
     gemel__rule_instance_clear(&drawn);
   }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
 }
 
 /* A word that was measured but not declared. */
-static void report_undeclared(struct gemel__proof *p, gemel_record *record, unsigned extra) {
+static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *record, unsigned extra,
+                                      gemel_error *error) {
   gemel__witness *witness = NULL;
   char words[100], measured[100], detail[300], place[160];
   size_t word = 0;
   while (!(extra >> word & 1)) {
     word++;
   }
-  find_smaller_witness(p, word);
+  gemel_status status = find_smaller_witness(p, word, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   witness = p->witness[word].values != NULL ? &p->witness[word] : NULL;
   if (witness == NULL && (rounding_words >> word & 1) && p->rounding.values != NULL) {
     witness = &p->rounding;
@@ -291,12 +305,13 @@ static void report_undeclared(struct gemel__proof *p, gemel_record *record, unsi
     record->verdict = GEMEL_REFUTED;
     record->counterexample = detail;
     gemel__record_emit(p->run, record);
-    return;
+    return GEMEL_OK;
   }
   gemel__needs_text(1u << word, words, sizeof words);
   snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
   gemel__rule_refuted(p->run, record, &witness->pair, witness->output, witness->values, place,
                       witness->left, witness->right, record->seed);
+  return GEMEL_OK;
 }
 
 static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned idle) {
@@ -313,27 +328,26 @@ static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned i
 
 /* Where each word that is given up shows; NULL: memory is out. */
 static char *describe_witnesses(const struct gemel__proof *p) {
-  gemel__buffer b = {NULL, 0, 0};
+  gemel__buffer b = {NULL, 0, 0, 0};
   int round;
   for (round = 0; round < 2; round++) {
     size_t k;
     for (k = 0; k <= GEMEL_NEEDS_COUNT; k++) {
       const gemel__witness *w = k < GEMEL_NEEDS_COUNT ? &p->witness[k] : &p->rounding;
       const char *word = k < GEMEL_NEEDS_COUNT ? gemel_needs_word((int)k) : "rounding";
-      char place[120], *text;
+      char place[120];
       if (w->values == NULL || (k < GEMEL_NEEDS_COUNT && !(p->needs >> k & 1))) {
         continue;
       }
       snprintf(place, sizeof place, "%s: element %zu", word, w->element);
-      text = gemel__rule_shown(&w->pair, w->output, w->values, place, w->left, w->right);
-      gemel__buffer_text(&b, text != NULL ? text : "");
-      gemel_text_free(text);
+      gemel__buffer_take(
+          &b, gemel__rule_shown(&w->pair, w->output, w->values, place, w->left, w->right));
     }
     if (round == 0 && gemel__buffer_allocate(&b) != 0) {
       return NULL;
     }
   }
-  return b.text;
+  return gemel__buffer_finish(&b);
 }
 
 /* The record of a rule that passed, with its certificate if one is asked for. */
@@ -376,7 +390,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
     return status;
   }
   if ((p->needs & ~declared) != 0) {
-    report_undeclared(p, &record, p->needs & ~declared);
+    status = report_undeclared(p, &record, p->needs & ~declared, error);
   } else if (idle != 0) {
     report_idle(p, &record, idle);
   } else {

@@ -24,13 +24,16 @@ static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size
   return status ? status : gemel_output(right[output], "right");
 }
 
-/* Both sides as one graph; NULL if that can't be. Their inputs stand in one order. */
-static gemel_graph *merged(const gemel__pair *pair, size_t output) {
+/* Both sides as one graph; NULL if that can't be, and *STATUS says why. Their inputs stand in one
+ * order. */
+static gemel_graph *merged(const gemel__pair *pair, size_t output, gemel_status *status) {
   size_t n = gemel_graph_input_count(pair->a.graph), m = gemel_graph_output_count(pair->a.graph);
   gemel_value *room = gemel__alloc_array(n + 2 * m, sizeof *room);
   gemel_graph *graph = gemel_graph_new(gemel_graph_context(pair->a.graph), NULL);
-  if (room != NULL && graph != NULL &&
-      merge_into(graph, pair, output, room, room + n, room + n + m) != GEMEL_OK) {
+  *status = room != NULL && graph != NULL
+                ? merge_into(graph, pair, output, room, room + n, room + n + m)
+                : GEMEL_NO_MEMORY;
+  if (*status != GEMEL_OK) {
     gemel_graph_unref(graph);
     graph = NULL;
   }
@@ -41,8 +44,12 @@ static gemel_graph *merged(const gemel__pair *pair, size_t output) {
 char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *const *values,
                         const char *place, const char *left, const char *right) {
   gemel__instance both = pair->a;
-  gemel_graph *one = merged(pair, output);
+  gemel_status status;
+  gemel_graph *one = merged(pair, output, &status);
   char *text, said[512];
+  if (status == GEMEL_NO_MEMORY) {
+    return NULL;
+  }
   both.graph = one != NULL ? one : pair->a.graph;
   snprintf(said, sizeof said, "%s: left %s, right %s", place, left, right);
   text = gemel__counterexample(&both, one != NULL ? NULL : pair->b.graph, values, said, NULL, NULL);

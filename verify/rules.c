@@ -248,9 +248,10 @@ static void clear_found(struct found *f) {
   memset(f, 0, sizeof *f);
 }
 
-/* 1 if the rule's instance DRAWN shows a difference too. */
-static int shows(const gemel__rule_instance *drawn, const struct search *how, gemel__random *random,
-                 struct found *found) {
+/* FOUND has values if the rule's instance DRAWN shows a difference too. Only that memory is out
+ * ends the search: an instance of which nothing can be asked shows nothing. */
+static gemel_status shows(const gemel__rule_instance *drawn, const struct search *how,
+                          gemel__random *random, struct found *found, gemel_error *error) {
   gemel__pair plain;
   gemel__outcome outcome;
   gemel_status status = gemel__pair_draw(&plain, drawn->left, drawn->right, random, NULL);
@@ -269,34 +270,37 @@ static int shows(const gemel__rule_instance *drawn, const struct search *how, ge
   }
   if (status != GEMEL_OK || !outcome.refuted) {
     clear_found(found);
-    return 0;
   }
-  return 1;
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
 }
 
-/* A difference in an instance as small as can be had; 0: none was found. */
-static int find_smaller(struct gemel__proof *p, const struct search *how, gemel_dtype dtype,
-                        gemel__random *random, struct found *found) {
-  enum { DRAWS = 12 };
-  int64_t most;
-  int k;
-  for (most = 1; most <= 8; most *= 2) {
-    for (k = 0; k < DRAWS; k++) {
-      gemel__rule_wish wish = {
-          .dtype = dtype, .max_elements = most, .empty = k == 0, .fold = 1, .tries = 10};
-      gemel__rule_instance drawn;
-      gemel__rule_draws draws = {0};
-      int shown = 0;
-      if (gemel__proof_draw(p, &wish, random, &drawn, &draws, NULL) == GEMEL_OK) {
-        shown = drawn.right != NULL && shows(&drawn, how, random, found);
-        gemel__rule_instance_clear(&drawn);
-      }
-      if (shown) {
-        return 1;
-      }
+/* A difference in an instance as small as can be had: then *FOUND_ONE and FOUND has it. */
+static gemel_status find_smaller(struct gemel__proof *p, const struct search *how,
+                                 gemel_dtype dtype, gemel__random *random, struct found *found,
+                                 int *found_one, gemel_error *error) {
+  enum { DRAWS = 12, SIZES = 4 };
+  gemel_status status = GEMEL_OK;
+  *found_one = 0;
+  for (int k = 0; k < SIZES * DRAWS && status == GEMEL_OK && !*found_one; k++) {
+    gemel__rule_wish wish = {.dtype = dtype,
+                             .max_elements = (int64_t)1 << k / DRAWS,
+                             .empty = k % DRAWS == 0,
+                             .fold = 1,
+                             .tries = 10};
+    gemel__rule_instance drawn;
+    gemel__rule_draws draws = {0};
+    gemel_status had = gemel__proof_draw(p, &wish, random, &drawn, &draws, NULL);
+    if (had != GEMEL_OK) {
+      status = had == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
+      continue;
     }
+    if (drawn.right != NULL) {
+      status = shows(&drawn, how, random, found, error);
+      *found_one = status == GEMEL_OK && found->values != NULL;
+    }
+    gemel__rule_instance_clear(&drawn);
   }
-  return 0;
+  return status;
 }
 
 /* A difference of PAIR at VALUES: shown in a smaller instance if there is one, at simple values. */
@@ -312,7 +316,10 @@ static gemel_status report_values(struct gemel__proof *p, gemel_record *record, 
   int smaller;
   gemel_status status;
   gemel__random_seed(&random, seed);
-  smaller = find_smaller(p, how, dtype, &random, &found);
+  status = find_smaller(p, how, dtype, &random, &found, &smaller, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   if (!smaller) {
     found.pair = *pair;
     found.values = *values;
@@ -321,8 +328,10 @@ static gemel_status report_values(struct gemel__proof *p, gemel_record *record, 
   trial.other = &found.pair.b;
   status = how->check(&found.pair.a, found.values, &trial, &outcome, error);
   if (status == GEMEL_OK) {
-    gemel__shrink(&found.pair.a, &found.values, how->fill, how->check, &trial, NULL, NULL, &outcome,
-                  error);
+    status = gemel__shrink(&found.pair.a, &found.values, how->fill, how->check, &trial, NULL, NULL,
+                           &outcome, error);
+  }
+  if (status == GEMEL_OK) {
     snprintf(place, sizeof place, "%s, element %zu", how->what, outcome.element);
     gemel__rule_refuted(p->run, record, &found.pair, outcome.output, found.values, place,
                         outcome.expected, outcome.got, seed);

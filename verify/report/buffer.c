@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <gemel/text.h>
 #include "core/alloc.h"
 
 void gemel__buffer_text(gemel__buffer *b, const char *text) {
@@ -28,7 +29,16 @@ void gemel__buffer_format(gemel__buffer *b, const char *format, ...) {
   gemel__buffer_text(b, piece);
 }
 
+void gemel__buffer_take(gemel__buffer *b, char *text) {
+  b->failed |= text == NULL;
+  gemel__buffer_text(b, text != NULL ? text : "");
+  gemel_text_free(text);
+}
+
 int gemel__buffer_allocate(gemel__buffer *b) {
+  if (b->failed) {
+    return -1;
+  }
   b->bytes = b->used + 1;
   b->text = gemel__alloc(b->bytes);
   if (b->text == NULL) {
@@ -37,4 +47,12 @@ int gemel__buffer_allocate(gemel__buffer *b) {
   b->text[0] = '\0';
   b->used = 0;
   return 0;
+}
+
+char *gemel__buffer_finish(gemel__buffer *b) {
+  if (b->failed) {
+    gemel__free(b->text, b->bytes);
+    b->text = NULL;
+  }
+  return b->text;
 }

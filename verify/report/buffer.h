@@ -13,12 +13,19 @@ typedef struct gemel__buffer {
   char *text;
   size_t bytes; /* room, NUL included */
   size_t used;  /* length of all that was written, whether it fitted or not */
+  int failed;   /* memory ran out for a part: there is no text */
 } gemel__buffer;
 
 void gemel__buffer_text(gemel__buffer *buffer, const char *text);
 void gemel__buffer_format(gemel__buffer *buffer, const char *format, ...) GEMEL__PRINTF(2, 3);
 
+/* TEXT, which is then freed; NULL: memory was out for it, so the buffer fails. */
+void gemel__buffer_take(gemel__buffer *buffer, char *text);
+
 /* Gives a measured buffer its room and starts over; 0, or −1 when memory is out. */
 int gemel__buffer_allocate(gemel__buffer *buffer);
+
+/* The text, which the caller frees with gemel_text_free; NULL if the buffer has failed. */
+char *gemel__buffer_finish(gemel__buffer *buffer);
 
 #endif

@@ -47,7 +47,7 @@ static void json_number(gemel__buffer *b, const char *name, double x) {
 }
 
 size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
-  gemel__buffer b = {text, text != NULL ? bytes : 0, 0};
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
   if (b.bytes > 0) {
     text[0] = '\0';
   }
@@ -84,7 +84,7 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
 }
 
 size_t gemel_mutant_json(const gemel_mutant *m, char *text, size_t bytes) {
-  gemel__buffer b = {text, text != NULL ? bytes : 0, 0};
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
   if (b.bytes > 0) {
     text[0] = '\0';
   }
@@ -141,9 +141,7 @@ static void format_input(gemel__buffer *b, const gemel__instance *instance, size
 }
 
 static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char *name) {
-  char *text = gemel_print_string(graph, name, NULL);
-  gemel__buffer_text(b, text != NULL ? text : "# (the graph can't be printed: out of memory)\n");
-  gemel_text_free(text);
+  gemel__buffer_take(b, gemel_print_string(graph, name, NULL));
 }
 
 /* Inputs of the instance's own graph: a derivative's witness has directions behind them. */
@@ -155,7 +153,7 @@ static size_t shown_inputs(const gemel__instance *instance) {
 char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
                             gemel_tensor *const *values, const char *place, const char *expected,
                             const char *got) {
-  gemel__buffer b = {NULL, 0, 0};
+  gemel__buffer b = {NULL, 0, 0, 0};
   int round;
   for (round = 0; round < 2; round++) {
     size_t k;
@@ -179,7 +177,7 @@ char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *
       return NULL;
     }
   }
-  return b.text;
+  return gemel__buffer_finish(&b);
 }
 
 /* ---- Replay files ---- */
@@ -208,7 +206,7 @@ static void write_replay(gemel__buffer *b, const gemel_record *record,
 }
 
 static char *replay_path(const gemel__run *run, const gemel_record *record, uint64_t seed) {
-  gemel__buffer b = {NULL, 0, 0};
+  gemel__buffer b = {NULL, 0, 0, 0};
   int round;
   for (round = 0; round < 2; round++) {
     gemel__buffer_format(&b, "%s/%s-%s-%llx.replay", run->options.replay_folder, record->name,
@@ -223,8 +221,8 @@ static char *replay_path(const gemel__run *run, const gemel_record *record, uint
 char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
                           const gemel__instance *instance, const gemel_graph *other,
                           gemel_tensor *const *values, uint64_t seed) {
-  gemel__buffer b = {NULL, 0, 0};
-  char *path;
+  gemel__buffer b = {NULL, 0, 0, 0};
+  char *path, *text;
   FILE *file;
   int good;
   if (run->options.replay_folder == NULL || instance == NULL || instance->graph == NULL ||
@@ -237,10 +235,11 @@ char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
     return NULL;
   }
   write_replay(&b, record, instance, other, values, seed);
-  file = fopen(path, "w");
-  good = file != NULL && fwrite(b.text, 1, b.used, file) == b.used;
+  text = gemel__buffer_finish(&b);
+  file = text != NULL ? fopen(path, "w") : NULL;
+  good = file != NULL && fwrite(text, 1, b.used, file) == b.used;
   good = (file == NULL || fclose(file) == 0) && good;
-  gemel_text_free(b.text);
+  gemel_text_free(text);
   if (!good) {
     gemel_text_free(path);
     return NULL;

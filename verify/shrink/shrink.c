@@ -8,36 +8,42 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "run.h"
 
 enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
 
-/* Runs CHECK; 1 if it still refutes, with OUTCOME filled in. */
-static int still_refuted(const gemel__instance *instance, gemel_tensor *const *values,
-                         gemel__check check, const gemel__trial *trial, gemel__outcome *outcome) {
+/* Runs CHECK; *REFUTED if it still refutes, with OUTCOME filled in. Values that it can't be asked
+ * of refute nothing; GEMEL_NO_MEMORY ends it all. */
+static gemel_status still_refuted(const gemel__instance *instance, gemel_tensor *const *values,
+                                  gemel__check check, const gemel__trial *trial,
+                                  gemel__outcome *outcome, int *refuted) {
   gemel__outcome fresh;
   memset(&fresh, 0, sizeof fresh);
-  if (check(instance, values, trial, &fresh, NULL) != GEMEL_OK || !fresh.refuted) {
-    return 0;
+  gemel_status status = check(instance, values, trial, &fresh, NULL);
+  *refuted = status == GEMEL_OK && fresh.refuted;
+  if (*refuted) {
+    *outcome = fresh;
   }
-  *outcome = fresh;
-  return 1;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
 /* One draw of at most MAX elements; replaces instance and values if it is refuted. */
-static int try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
-                       gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
-                       void *user, int64_t max, gemel__outcome *outcome) {
+static gemel_status try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
+                                gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
+                                void *user, int64_t max, gemel__outcome *outcome, int *refuted) {
   gemel__instance small;
   gemel_tensor **drawn;
-  int refuted = 0;
-  if (redraw(user, max, trial->random, &small, NULL) != GEMEL_OK) {
-    return 0;
+  gemel_status status = redraw(user, max, trial->random, &small, NULL);
+  *refuted = 0;
+  if (status != GEMEL_OK) {
+    return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
   }
-  if (gemel__values_draw(&small, fill, trial->random, &drawn, NULL) == GEMEL_OK) {
-    refuted = still_refuted(&small, drawn, check, trial, outcome);
+  status = gemel__values_draw(&small, fill, trial->random, &drawn, NULL);
+  if (status == GEMEL_OK) {
+    status = still_refuted(&small, drawn, check, trial, outcome, refuted);
   }
-  if (refuted) {
+  if (*refuted) {
     gemel__values_free(instance, *values);
     gemel__instance_clear(instance);
     *instance = small;
@@ -46,7 +52,7 @@ static int try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel_
     gemel__values_free(&small, drawn);
     gemel__instance_clear(&small);
   }
-  return refuted;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
 static size_t instance_size(const gemel__instance *instance) {
@@ -57,18 +63,22 @@ static size_t instance_size(const gemel__instance *instance) {
   return total;
 }
 
-static void shrink_shapes(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
-                          gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
-                          void *user, gemel__outcome *outcome) {
+static gemel_status shrink_shapes(gemel__instance *instance, gemel_tensor ***values,
+                                  gemel__fill fill, gemel__check check, const gemel__trial *trial,
+                                  gemel__redraw redraw, void *user, gemel__outcome *outcome) {
+  gemel_status status = GEMEL_OK;
   int64_t max;
-  int k;
+  int k, refuted = 0;
   for (max = 1; max <= 16 && (size_t)max < instance_size(instance); max *= 2) {
-    for (k = 0; k < DRAWS; k++) {
-      if (try_smaller(instance, values, fill, check, trial, redraw, user, max, outcome)) {
-        return;
-      }
+    for (k = 0; k < DRAWS && status == GEMEL_OK && !refuted; k++) {
+      status =
+          try_smaller(instance, values, fill, check, trial, redraw, user, max, outcome, &refuted);
+    }
+    if (status != GEMEL_OK || refuted) {
+      break;
     }
   }
+  return status;
 }
 
 /* Candidates for a simpler value than X, simplest first; how many. */
@@ -88,46 +98,52 @@ static size_t simpler(double x, double *candidates) {
   return n;
 }
 
-static void shrink_value(gemel__instance *instance, gemel_tensor **values, size_t leaf, size_t i,
-                         gemel__check check, const gemel__trial *trial, gemel__outcome *outcome) {
+static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **values, size_t leaf,
+                                 size_t i, gemel__check check, const gemel__trial *trial,
+                                 gemel__outcome *outcome) {
   const gemel__leaf *l = &instance->leaves[leaf];
   size_t size = gemel_dtype_size(l->dtype);
   unsigned char *at = (unsigned char *)gemel_tensor_data(values[leaf]) + i * size;
   unsigned char old[8];
   double candidates[8];
+  gemel_status status = GEMEL_OK;
   size_t n, k;
+  int refuted = 0;
   memcpy(old, at, size);
   if (gemel_dtype_kind(l->dtype) != GEMEL_KIND_FLOAT) {
-    return;
+    return GEMEL_OK;
   }
   n = simpler(gemel__decode(l->dtype, at), candidates);
-  for (k = 0; k < n; k++) {
+  for (k = 0; k < n && status == GEMEL_OK && !refuted; k++) {
     int in_domain = (l->domain != GEMEL_POSITIVE && l->domain != GEMEL_NONZERO &&
                      l->domain != GEMEL_ABOVE_MINUS_ONE) ||
                     candidates[k] > 0;
     gemel__points_store(l->dtype, 1, &candidates[k], NULL, at);
-    if (in_domain && still_refuted(instance, values, check, trial, outcome)) {
-      return;
+    if (in_domain) {
+      status = still_refuted(instance, values, check, trial, outcome, &refuted);
     }
-    memcpy(at, old, size);
+    if (!refuted) {
+      memcpy(at, old, size);
+    }
   }
+  return status;
 }
 
 gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
                            gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
                            void *user, gemel__outcome *outcome, gemel_error *error) {
   size_t k, i, budget = MAX_VALUES;
-  (void)error;
+  gemel_status status = GEMEL_OK;
   if (redraw != NULL) {
-    shrink_shapes(instance, values, fill, check, trial, redraw, user, outcome);
+    status = shrink_shapes(instance, values, fill, check, trial, redraw, user, outcome);
   }
   if (instance_size(instance) > LARGE) {
     budget = 0; /* needs its size: no values that a person would look at */
   }
   for (k = 0; k < instance->n_leaves; k++) {
-    for (i = 0; i < instance->leaves[k].count && budget > 0; i++, budget--) {
-      shrink_value(instance, *values, k, i, check, trial, outcome);
+    for (i = 0; i < instance->leaves[k].count && budget > 0 && status == GEMEL_OK; i++, budget--) {
+      status = shrink_value(instance, *values, k, i, check, trial, outcome);
     }
   }
-  return GEMEL_OK;
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : status;
 }
