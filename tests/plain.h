@@ -172,37 +172,12 @@ static void d_format(gemel__domain *d, const void *e, char *text, size_t bytes) 
   snprintf(text, bytes, a->t != 0 ? "%.17g~%.17g" : "%.17g", a->v, a->t);
 }
 
-static const gemel__domain plain = {"plain",
-                                    sizeof(number),
-                                    d_init,
-                                    d_clear,
-                                    d_set,
-                                    d_from_double,
-                                    d_from_integer,
-                                    d_from_unsigned,
-                                    d_add,
-                                    d_sub,
-                                    d_mul,
-                                    d_div,
-                                    d_neg,
-                                    d_exp,
-                                    d_log,
-                                    d_sqrt,
-                                    d_pow,
-                                    d_floor,
-                                    d_sum,
-                                    NULL,
-                                    d_sign,
-                                    d_tie,
-                                    NULL,
-                                    d_round,
-                                    d_to_integer,
-                                    d_state,
-                                    d_set_state,
-                                    d_equal,
-                                    d_format,
-                                    0,
-                                    NULL};
+static const gemel__domain plain = {
+    "plain",         sizeof(number), d_init, d_clear, d_set,        d_from_double, d_from_integer,
+    d_from_unsigned, d_add,          d_sub,  d_mul,   d_div,        d_neg,         d_exp,
+    d_log,           d_sqrt,         d_pow,  d_floor, d_sum,        NULL,          d_sign,
+    d_tie,           NULL,           NULL,   d_round, d_to_integer, d_state,       d_set_state,
+    d_equal,         d_format,       0,      NULL};
 
 /* ---- Tensors as text ---- */
 

@@ -74,6 +74,9 @@ struct gemel__domain {
   /* When a choice between a and b is undecided: something that covers both. NULL: e is UNDECIDED.
    */
   void (*hull)(gemel__domain *d, void *e, const void *a, const void *b);
+  /* When it is undecided which of a and b is larger: something that covers the larger, tighter than
+   * their hull. NULL: their hull it is. */
+  void (*larger)(gemel__domain *d, void *e, const void *a, const void *b);
   /* What storing the value in DTYPE does: integers wrap modulo 2^w, bool becomes (a ≠ 0); for a
    * float dtype nothing, except where the domain models rounding (B adds ULPS units in the last
    * place of error, S rounds to nearest). Called by the references once for each rounding that a

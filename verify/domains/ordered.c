@@ -670,6 +670,7 @@ void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double h
 
 void gemel__ordered_intervals(gemel__ordered *o, int on) {
   o->domain.hull = on ? ordered_hull : NULL;
+  o->domain.larger = on ? gemel__ordered_max : NULL;
 }
 
 int gemel__ordered_raise(gemel__ordered *o) {

@@ -64,10 +64,10 @@ int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b);
  * twice the same pointer is a square, ≥ 0. */
 void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double high);
 
-/* With ON ≠ 0 the domain has a hull() (the union), so an undecided choice covers both sides instead
- * of ending in UNDECIDED, and an undecided sign is recorded as GEMEL__ORDERED_POSSIBLE plus bit s +
- * 1 for each sign s that it may have. Off in a new domain. Not for elements that stand for one
- * point. */
+/* With ON ≠ 0 the domain has a hull() (the union) and a larger() (the maximum), so an undecided
+ * choice covers both sides instead of ending in UNDECIDED, and an undecided sign is recorded as
+ * GEMEL__ORDERED_POSSIBLE plus bit s + 1 for each sign s that it may have. Off in a new domain. Not
+ * for elements that stand for one point. */
 enum { GEMEL__ORDERED_POSSIBLE = 16 };
 void gemel__ordered_intervals(gemel__ordered *o, int on);
 

@@ -123,6 +123,15 @@ void gemel__cover(gemel__domain *d, void *e, const void *cause, const void *a, c
   }
 }
 
+void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, const void *a,
+                         const void *b) {
+  if (d->state(d, cause) == GEMEL__DEFINED && d->larger) {
+    d->larger(d, e, a, b);
+  } else {
+    gemel__cover(d, e, cause, a, b);
+  }
+}
+
 void gemel__truth(gemel__decider *w, void *e, const void *a) {
   gemel__domain *d = w->domain;
   int sign = d->sign(d, a);
@@ -168,7 +177,7 @@ void gemel__larger(gemel__decider *w, void *e, const void *a, const void *b) {
   } else if (d->ieee) {
     d->add(d, e, a, b);
   } else {
-    gemel__cover(d, e, w->difference, a, b);
+    gemel__cover_larger(d, e, w->difference, a, b);
   }
 }
 

@@ -88,6 +88,10 @@ int gemel__compare(gemel__decider *w, const void *a, const void *b);
  * covers both, if the domain has such a thing and CAUSE has a value, else a state. */
 void gemel__cover(gemel__domain *d, void *e, const void *cause, const void *a, const void *b);
 
+/* The larger of A and B if CAUSE says that it is undecided which that is: covered likewise. */
+void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, const void *a,
+                         const void *b);
+
 /* e = 1 if A differs from 0 (a NaN does), else 0. */
 void gemel__truth(gemel__decider *w, void *e, const void *a);
 

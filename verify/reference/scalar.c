@@ -85,7 +85,10 @@ static void do_abs(machine *m, void *const *s) {
     d->neg(d, s[0], s[0]);
   } else if (sign == GEMEL__UNORDERED && !d->ieee) {
     d->neg(d, m->decider.spare, s[0]);
-    gemel__cover(d, s[0], s[0], s[0], m->decider.spare);
+    gemel__cover_larger(d, s[0], s[0], s[0], m->decider.spare);
+    if (d->larger) {
+      d->larger(d, s[0], s[0], m->decider.zero);
+    }
   }
 }
 
@@ -115,6 +118,19 @@ static void do_min(machine *m, void *const *s) {
   d->neg(d, s[0], s[0]);
 }
 
+/* The larger of s[0] and s[1], or with SIDE -1 the smaller, where that is undecided. */
+static void cover_bounded(machine *m, void *const *s, int side) {
+  gemel__domain *d = m->domain;
+  if (side < 0) {
+    d->neg(d, s[0], s[0]);
+    d->neg(d, s[1], s[1]);
+  }
+  gemel__cover_larger(d, s[0], m->decider.difference, s[0], s[1]);
+  if (side < 0) {
+    d->neg(d, s[0], s[0]);
+  }
+}
+
 /* s[0], or s[1] if that is on the side that SIDE says (1 above, -1 below); NaN if either is. */
 static void bounded(machine *m, void *const *s, int side) {
   gemel__domain *d = m->domain;
@@ -124,7 +140,7 @@ static void bounded(machine *m, void *const *s, int side) {
   } else if (order == GEMEL__UNORDERED && d->ieee) {
     d->add(d, s[0], s[0], s[1]);
   } else if (order == GEMEL__UNORDERED) {
-    gemel__cover(d, s[0], m->decider.difference, s[0], s[1]);
+    cover_bounded(m, s, side);
   }
 }
 
