@@ -1,8 +1,9 @@
 #!/bin/sh
 # Each of gemel's own rules is there because a graph needs it: over the graphs of bench/graphs, as
-# they are and with the gradient of their loss, every rule of the families below must fire at least
-# once, with everything allowed or by default. Rules that never fire are named, one failure each. Environment as
-# `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
+# they are and with the gradient of their loss, every rule of the families below, and every pass of
+# lib/passes/passes.def, must fire at least once, with everything allowed or by default. Those that
+# never fire are named, one failure each. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR,
+# GEMEL_JUNIT.
 # SPDX-License-Identifier: MIT
 set -u
 LC_ALL=C
@@ -49,15 +50,23 @@ for file in "$source"/bench/graphs/*.gmt; do
   fi
 done
 sort -u "$scratch/fired" >"$scratch/once"
-for family in $families; do
-  for rule in $(sed -n 's/^rule \([a-z_0-9]*\) .*/\1/p' "$source/lib/rules/$family.rules"); do
-    if grep -qx "$rule" "$scratch/once"; then
-      result "$family/$rule"
+fires() { # FAMILY NAME...
+  family=$1
+  shift
+  [ $# -gt 0 ] || result "$family" "has no rule or pass"
+  for name; do
+    if grep -qx "$name" "$scratch/once"; then
+      result "$family/$name"
     else
-      result "$family/$rule" "fires on no graph of bench/graphs"
+      result "$family/$name" "fires on no graph of bench/graphs"
     fi
   done
+}
+
+for family in $families; do
+  fires "$family" $(sed -n 's/^rule \([a-z_0-9]*\) .*/\1/p' "$source/lib/rules/$family.rules")
 done
+fires passes $(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' "$source/lib/passes/passes.def")
 if [ -n "$junit" ] && mkdir -p "$junit"; then
   { echo '<?xml version="1.0" encoding="UTF-8"?>'
     echo "<testsuites><testsuite name=\"catalogue\" failures=\"$failed\">"

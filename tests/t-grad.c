@@ -158,6 +158,32 @@ static void several_outputs(const void *data) {
   gemel_graph_unref(g);
 }
 
+/* x^y at exponent 0 and base 0, to second order: d²/dxdy is 1/x at y = 0, and what isn't selected
+ * makes no NaN. */
+static void powers(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 4), y = input(g, "y", 4), first[2], second[2], wrt[2], f;
+  double at[8] = {2, 0, 0, 0, 0, 0, 2, 1}, r[16];
+  (void)data;
+  wrt[0] = x;
+  wrt[1] = y;
+  f = gemel_sum(gemel_pow(x, y), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, first, NULL) == GEMEL_OK);
+  f = gemel_sum(first[0], 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 2, wrt, second, NULL) == GEMEL_OK);
+  gemel_output(first[0], "dx");
+  gemel_output(first[1], "dy");
+  gemel_output(second[0], "dxx");
+  gemel_output(second[1], "dxy");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] == 0 && r[1] == 0 && r[2] == 0 && r[3] == 1);
+  CT_LE_DOUBLE(fabs(r[4] - log(2)), 1e-15);
+  CT_CHECK(r[5] == 0 && r[6] == 0 && r[7] == 0);
+  CT_CHECK(r[8] == 0 && r[10] == 2 && r[11] == 0);
+  CT_CHECK(r[12] == 0.5 && isfinite(r[13]) && r[14] == 0 && r[15] == 1);
+  gemel_graph_unref(g);
+}
+
 /* At ties and kinks, as doc/conventions.md says. */
 static void kinks(const void *data) {
   gemel_graph *g = gemel_graph_new(shared(), NULL);
@@ -295,6 +321,7 @@ void ct_register(void) {
       CT_TEST("accumulation", accumulation, NULL),
       CT_TEST("intermediate", intermediate, NULL),
       CT_TEST("several_outputs", several_outputs, NULL),
+      CT_TEST("powers", powers, NULL),
       CT_TEST("kinks", kinks, NULL),
       CT_TEST("refusals", refusals, NULL),
       CT_TEST("not_differentiable", not_differentiable, NULL),

@@ -17,7 +17,7 @@
 #include "rules-draw.h"
 #include "run.h"
 
-enum { DEFAULT_INSTANCES = 24, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 16 };
+enum { DEFAULT_INSTANCES = 24, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 8 };
 
 #define NAME(E, name, meaning) name,
 static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
@@ -183,16 +183,18 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
 typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
                                 uint64_t seed, struct contrast *c, gemel_error *error);
 
+enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
+
 /* 1 if DRAWN instances, of which FOUND are what is sought, are enough: what is rare is sought for
  * longer. */
 static int enough(size_t drawn, size_t found) {
-  enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536, SEVERAL = 4 };
+  enum { SEVERAL = 4 };
   return drawn >= (found >= SEVERAL ? AT_LEAST : found > 0 ? LONGER : AT_MOST);
 }
 
-/* Draws instances of RULE until VISIT has FOUND enough. */
-static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor visit,
-                         struct contrast *c, const size_t *found, gemel_error *error) {
+/* Draws the instances FROM to TO of RULE, or until VISIT has FOUND enough. */
+static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor visit, size_t from,
+                         size_t to, struct contrast *c, const size_t *found, gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
   enum { DTYPES = sizeof dtypes / sizeof *dtypes };
@@ -200,7 +202,7 @@ static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor v
   int many = gemel__rule_count_limit(h->rule);
   size_t missed[DTYPES] = {0}, hits[DTYPES] = {0};
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; !enough(k, *found) && status == GEMEL_OK; k++) {
+  for (size_t k = from; k < to && !enough(k, *found) && status == GEMEL_OK; k++) {
     gemel__rule_instance drawn;
     gemel__rule_draws draws;
     gemel__random random;
@@ -248,9 +250,12 @@ static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instan
 static gemel_status acquit(const struct hunt *h, struct judgement *j, gemel_error *error) {
   struct contrast c;
   memset(&c, 0, sizeof c);
-  gemel_status status = seek(h, h->mutant, compare, &c, &c.telling, error);
+  gemel_status status = seek(h, h->mutant, compare, 0, LONGER, &c, &c.telling, error);
   if (status == GEMEL_OK && c.telling == 0) {
-    status = seek(h, h->rule, look_for_less, &c, &c.left_alone, error);
+    status = seek(h, h->rule, look_for_less, 0, AT_MOST, &c, &c.left_alone, error);
+  }
+  if (status == GEMEL_OK && c.telling == 0 && c.left_alone == 0) {
+    status = seek(h, h->mutant, compare, LONGER, AT_MOST, &c, &c.telling, error);
   }
   j->fate = GEMEL_FATE_SURVIVED;
   if (c.refuted > 0) {
