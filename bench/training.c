@@ -196,13 +196,18 @@ static double elements(gemel_value x) {
   return product;
 }
 
-/* Of a product: 2 × the elements of the result × the length of what is summed. */
+/* Of a product: 2 × the elements of the result × the length of what is summed. An inner product
+ * (everything is summed) is a sum of products written otherwise, which isn't counted where it is
+ * written so. */
 static double flops_of(gemel_value product) {
   static const char *const lists[] = {"contract_x", "contract_y", "batch_x", "batch_y"};
   gemel_value x = gemel_value_input(product, 0);
   gemel_attr attr, axes = {NULL, GEMEL_ATTR_NONE, 0, {0}};
   double flops = 2 * elements(product);
   size_t k, given = 0;
+  if (gemel_type_rank(gemel_graph_context(product.graph), gemel_value_type(product)) == 0) {
+    return 0;
+  }
   for (k = 0; k < 4; k++) {
     if (gemel_value_attr(product, lists[k], &attr) == GEMEL_OK && attr.kind != GEMEL_ATTR_NONE) {
       given++;
