@@ -273,8 +273,7 @@ static void count_room(gemel_graph *graph) {
   graph->pool_room = graph->pool_capacity < UINT32_MAX - 1 ? graph->pool_capacity : UINT32_MAX - 1;
 }
 
-/* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
-static int make_room(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
+int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
   size_t buckets = (n_nodes / (2 * BUCKET_NODES) + 1) * 2;
   int failed =
       gemel__grow(&graph->nodes, &graph->node_capacity, n_nodes + 1, sizeof *graph->nodes) != 0 ||
@@ -290,7 +289,7 @@ static int make_room(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
 
 int gemel__graph_reserve(gemel_graph *graph) {
   if (gemel__grow(&graph->files, &graph->file_capacity, 1, sizeof *graph->files) != 0 ||
-      make_room(graph, FIRST_NODES, 0) != 0) {
+      gemel__cons_reserve(graph, FIRST_NODES, 0) != 0) {
     return -1;
   }
   graph->files[0] = "";
@@ -314,7 +313,7 @@ static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outpu
     return GEMEL_NO_MEMORY;
   }
   return has_room(graph, n_inputs) ||
-                 make_room(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
+                 gemel__cons_reserve(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
              ? GEMEL_OK
              : GEMEL_NO_MEMORY;
 }

@@ -21,6 +21,9 @@ static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node)
   gemel__prefetch(&graph->buckets[node / GEMEL__BUCKET_NODES]);
 }
 
+/* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
+int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool);
+
 /* Where a node is or would go: a bucket, or GEMEL__NO_BUCKET: the overflow. */
 typedef struct gemel__place {
   uint64_t hash;

@@ -43,15 +43,17 @@ static int has_same_types(const gemel_graph *to, const gemel_graph *from, uint32
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node) {
   const gemel__node *record = gemel__node_at(from, old);
-  uint32_t count = record[1].in_begin - record->in_begin, largest = 0;
+  uint32_t count = record[1].in_begin - record->in_begin;
   gemel__place place;
   if (to->frozen || !has_same_types(to, from, old, inputs)) {
     return GEMEL_DECLINED;
   }
-  for (uint32_t k = 0; k < count; k++) {
-    largest = inputs[k].node > largest ? inputs[k].node : largest;
+  if (count > 0 && record->n_outputs == 1) {
+    gemel_location at = where_of(from, old);
+    gemel_status made = gemel__cons_make(to, record->op, record->attrs, count, inputs,
+                                         from->node_types[old], at, node);
+    return made == GEMEL_OK ? GEMEL_OK : fail(to, made, at);
   }
-  gemel__cons_prefetch(to, largest);
   if (gemel__cons_find(to, record->op, record->attrs, count, inputs, &place, node)) {
     return GEMEL_OK;
   }
@@ -59,6 +61,12 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
   gemel_status status = gemel__cons_append(to, record->op, record->attrs, count, inputs, &place,
                                            record->n_outputs, types_of(from, old), where, node);
   return status == GEMEL_OK ? GEMEL_OK : fail(to, status, where);
+}
+
+gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share) {
+  size_t nodes = from->n_nodes + (size_t)((double)from->n_nodes * share) + 1;
+  size_t pool = from->n_pool + (size_t)((double)from->n_pool * share) + 1;
+  return gemel__cons_reserve(to, nodes, pool) == 0 ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
 gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t k, uint32_t *node) {

@@ -15,6 +15,9 @@
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node);
 
+/* Room in TO for as many nodes as FROM has, and a SHARE of them more. GEMEL_NO_MEMORY. */
+gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share);
+
 /* Input K of FROM becomes the next one of TO, which has none of that name: *NODE. Errors are
  * recorded on TO. */
 gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t k, uint32_t *node);

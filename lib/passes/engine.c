@@ -44,6 +44,8 @@
 
 enum { FUEL = 32, GROWTH = 4, SLACK = 10000, STALL = 1000 };
 
+static const double SPARE = 0.25; /* how much larger the new graph gets without moving */
+
 /* A pass over the old graph. */
 struct walk {
   const gemel_graph *from;
@@ -281,6 +283,10 @@ static gemel_status run(struct walk *w) {
   uint32_t input_op = w->from->context->input_op;
   uint64_t live;
   gemel_status status = find_wanted(w, &live);
+  if (status == GEMEL_OK && (gemel__copy_reserve(w->e.to, w->from, SPARE) != GEMEL_OK ||
+                             gemel__engine_room(&w->e, w->e.to->node_room) != 0)) {
+    return gemel__engine_no_memory(&w->e);
+  }
   status = status ? status : copy_inputs(w);
   w->e.stall += STALL;
   w->e.fuel = live * FUEL + SLACK;

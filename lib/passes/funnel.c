@@ -28,13 +28,19 @@ static const struct gemel_rule *rule_of(const struct gemel__frame *f) {
 
 /* ---- Fates ---- */
 
+int gemel__engine_room(gemel__engine *e, size_t n) {
+  return gemel__grow(&e->fates, &e->fate_capacity, n, sizeof *e->fates) != 0 ||
+                 gemel__grow(&e->uses, &e->use_capacity, n, sizeof *e->uses) != 0
+             ? -1
+             : 0;
+}
+
 int gemel__engine_reserve(gemel__engine *e) {
   size_t n = e->to->n_nodes, known = e->n_fates;
   if (n <= known) {
     return 0;
   }
-  if ((n > e->fate_capacity && gemel__grow(&e->fates, &e->fate_capacity, n, sizeof *e->fates)) ||
-      (n > e->use_capacity && gemel__grow(&e->uses, &e->use_capacity, n, sizeof *e->uses))) {
+  if (gemel__engine_room(e, n) != 0) {
     return -1;
   }
   memset(e->fates + known, 0, (n - known) * sizeof *e->fates);
@@ -265,6 +271,10 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
 static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location where) {
   const gemel__candidate *c;
   gemel__binding binding;
+  uint32_t op = gemel__node_at(e->to, value.node)->op;
+  if (!gemel__selection_has(e->selection, op, e->fates[value.node].tried)) {
+    return GEMEL_DECLINED;
+  }
   e->search.scene.uses = e->uses;
   gemel_status status = gemel__search_start(&e->search, value, e->fates[value.node].tried);
   if (status != GEMEL_OK) {

@@ -68,6 +68,9 @@ gemel_status gemel__engine_no_memory(const gemel__engine *e);
 /* The new graph's error becomes the pass's. */
 gemel_status gemel__engine_take_error(const gemel__engine *e);
 
+/* Room for N new nodes; 0, or -1 when memory is out. */
+int gemel__engine_room(gemel__engine *e, size_t n);
+
 /* Fates for all nodes that there are; 0, or -1 when memory is out. */
 int gemel__engine_reserve(gemel__engine *e);
 

@@ -33,7 +33,7 @@ static gemel_status look(gemel__search *search, const unsigned char *tried, int 
       continue;
     }
     *idle = tried[k] != 0 || graph->nodes[k].op == search->selection->constant_op;
-    if (*idle && (search->selection->roots[graph->nodes[k].op] & GEMEL__OP_ROOT)) {
+    if (*idle && gemel__selection_has(search->selection, graph->nodes[k].op, tried[k])) {
       status = look_at(search, k, tried[k], idle);
     }
   }

@@ -29,7 +29,8 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->roots = gemel__alloc_array(s->n_ops, 1);
   s->buckets = gemel__alloc_array(FIRST_BUCKETS, sizeof *s->buckets);
   s->bucket_capacity = s->buckets != NULL ? FIRST_BUCKETS : 0;
-  if (s->roots == NULL || s->buckets == NULL) {
+  s->phases_of = gemel__alloc_array(s->n_ops, 1);
+  if (s->roots == NULL || s->phases_of == NULL || s->buckets == NULL) {
     return gemel__no_memory(error, "rules");
   }
   for (uint32_t op = 1; op < s->n_ops; op++) {
@@ -81,7 +82,10 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
     }
   }
   s->rules[s->n_rules++] = rule;
-  s->roots[rule->left.nodes[rule->left.count - 1].op] |= GEMEL__OP_ROOT;
+  uint32_t root = rule->left.nodes[rule->left.count - 1].op;
+  s->roots[root] |= GEMEL__OP_ROOT;
+  s->phases_of[root] |= (unsigned char)(1u << rule->info.phase);
+  s->phases_of[root] |= rule->asks_uses ? GEMEL__ASKS_USES : 0;
   return GEMEL_OK;
 }
 
@@ -244,6 +248,7 @@ void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->candidates, s->candidate_capacity * sizeof *s->candidates);
   gemel__free(s->steps, s->step_capacity * sizeof *s->steps);
   gemel__free(s->roots, s->n_ops);
+  gemel__free(s->phases_of, s->n_ops);
   gemel__free(s->buckets, s->bucket_capacity * sizeof *s->buckets);
   gemel__free(s->filters, FILTERS * sizeof *s->filters);
   gemel__free(s->verdicts, GEMEL__VERDICTS * sizeof *s->verdicts);

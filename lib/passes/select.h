@@ -35,7 +35,9 @@ typedef struct gemel__selection {
   size_t n_candidates, candidate_capacity;
   gemel__step *steps;
   size_t n_steps, step_capacity;
-  unsigned char *roots; /* by operation: bits GEMEL__OP_… */
+  unsigned char *roots;     /* by operation: bits GEMEL__OP_… */
+  unsigned char *phases_of; /* by operation: bits of the phases of rules that have it as their root;
+                               GEMEL__ASKS_USES: one of them asks for use counts */
   size_t n_ops;
   struct gemel__bucket *buckets; /* by operation and operands' operations */
   size_t n_buckets, bucket_capacity;
@@ -73,6 +75,14 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
 /* Added to FIRST below, shifted by this, for a node at which rules were tried before, and only use
  * counts may have changed: a bit for each phase whose rules those were. */
 enum { GEMEL__TRIED_SHIFT = 24, GEMEL__TRIED_OPS = (1 << GEMEL__TRIED_SHIFT) - 1 };
+
+enum { GEMEL__ASKS_USES = 0x80 };
+
+/* 1 if there may be a rule for a node of operation OP at which those of the phases TRIED were tried
+ * before. */
+static inline int gemel__selection_has(const gemel__selection *s, uint32_t op, uint32_t tried) {
+  return op < s->n_ops && (s->phases_of[op] & ~tried) != 0;
+}
 
 /* Added to SECOND below where the first two operands are the same value. */
 #define GEMEL__SAME_OPERANDS 0x80000000u

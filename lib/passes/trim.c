@@ -60,7 +60,10 @@ static gemel_status copy(struct trim *t, uint32_t old) {
 
 static gemel_status copy_all(struct trim *t, const uint32_t *uses) {
   const gemel_graph *from = t->from;
-  gemel_status status = GEMEL_OK;
+  gemel_status status = gemel__copy_reserve(t->to, from, 0);
+  if (status != GEMEL_OK) {
+    return no_memory(t);
+  }
   for (size_t k = 0; k < from->n_inputs && status == GEMEL_OK; k++) {
     status = gemel__copy_input(t->to, from, k, &t->map[from->inputs[k].node]);
   }
