@@ -75,9 +75,11 @@ static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_gra
   gemel_value inputs[ROOM], made;
   uint32_t count, attrs;
   const gemel__ref *refs = gemel__node_inputs(from, k, &count);
-  if (count > ROOM ||
-      gemel__symbolize_attrs(from->context, node->attrs, symbols, &attrs, NULL) != GEMEL_OK) {
-    return GEMEL_DECLINED;
+  gemel_status status =
+      count > ROOM ? GEMEL_DECLINED
+                   : gemel__symbolize_attrs(from->context, node->attrs, symbols, &attrs, NULL);
+  if (status != GEMEL_OK) {
+    return status;
   }
   for (uint32_t j = 0; j < count; j++) {
     gemel__ref ref = {map[refs[j].node], refs[j].output};
@@ -85,7 +87,7 @@ static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_gra
   }
   made = gemel__apply(into, node->op, attrs, count, inputs, nowhere);
   map[k] = made.node;
-  return gemel_is_null(made) ? GEMEL_DECLINED : GEMEL_OK;
+  return gemel_graph_error(into)->status;
 }
 
 static gemel_status symbolic_outputs(const gemel_graph *from, gemel_graph *into,
@@ -99,32 +101,47 @@ static gemel_status symbolic_outputs(const gemel_graph *from, gemel_graph *into,
   return status;
 }
 
-gemel_graph *gemel__rule_symbolic(const gemel_graph *left) {
+static int is_input(const gemel_graph *graph, uint32_t node, size_t *which) {
+  size_t n = gemel_graph_input_count(graph);
+  for (*which = 0; *which < n && gemel_graph_input(graph, *which).node != node; ++*which) {
+  }
+  return *which < n;
+}
+
+static gemel_status symbolic_copy(const gemel_graph *left, gemel_graph *into,
+                                  gemel__symbols *symbols, uint32_t *map) {
+  gemel_status status = symbolic_inputs(left, into, symbols);
+  for (uint32_t k = 0; k < left->n_nodes && status == GEMEL_OK; k++) {
+    size_t which;
+    if (is_input(left, k, &which)) {
+      map[k] = gemel_graph_input(into, which).node;
+    } else {
+      status = symbolic_node(left, k, into, symbols, map);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = symbols->count > 0 ? symbolic_outputs(left, into, map) : GEMEL_DECLINED;
+  }
+  return status;
+}
+
+gemel_status gemel__rule_symbolic(const gemel_graph *left, gemel_graph **symbolic) {
   enum { ROOM = 128 };
   gemel__symbols symbols;
   uint32_t map[ROOM];
-  gemel_graph *into = left->n_nodes <= ROOM ? gemel_graph_new(left->context, NULL) : NULL;
-  gemel_status status = into != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  gemel_status status;
+  *symbolic = NULL;
+  if (left->n_nodes > ROOM) {
+    return GEMEL_OK;
+  }
   memset(&symbols, 0, sizeof symbols);
-  status = status ? status : symbolic_inputs(left, into, &symbols);
-  for (uint32_t k = 0; k < left->n_nodes && status == GEMEL_OK; k++) {
-    int found = 0;
-    for (size_t j = 0; j < gemel_graph_input_count(left) && !found; j++) {
-      if (gemel_graph_input(left, j).node == k) {
-        map[k] = gemel_graph_input(into, j).node;
-        found = 1;
-      }
-    }
-    status = found ? GEMEL_OK : symbolic_node(left, k, into, &symbols, map);
+  *symbolic = gemel_graph_new(left->context, NULL);
+  status = *symbolic != NULL ? symbolic_copy(left, *symbolic, &symbols, map) : GEMEL_NO_MEMORY;
+  if (status != GEMEL_OK) {
+    gemel_graph_unref(*symbolic);
+    *symbolic = NULL;
   }
-  if (status == GEMEL_OK && symbols.count > 0) {
-    status = symbolic_outputs(left, into, map);
-  }
-  if (status != GEMEL_OK || symbols.count == 0) {
-    gemel_graph_unref(into);
-    return NULL;
-  }
-  return into;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
 /* ---- An instance ---- */
@@ -137,14 +154,15 @@ static uint64_t hash_types(const gemel_graph *graph) {
   return hash;
 }
 
-static uint64_t hash_text(const gemel_graph *graph) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  char *text = gemel_print_string(graph, "left", NULL);
+static gemel_status hash_text(const gemel_graph *graph, uint64_t *hash) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  char *text = gemel_print_string(graph, "left", &error);
+  *hash = 0xcbf29ce484222325u;
   for (const char *p = text; p != NULL && *p != '\0'; p++) {
-    hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+    *hash = (*hash ^ (unsigned char)*p) * 0x100000001b3u;
   }
   gemel_text_free(text);
-  return hash;
+  return error.status;
 }
 
 int gemel__rule_asks_uses(const gemel_rule *rule) {
@@ -188,16 +206,16 @@ int gemel__rule_has_elements(const gemel_graph *graph) {
   return k < n;
 }
 
-void gemel__rule_describe_instance(gemel__rule_instance *instance) {
+gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
   gemel_graph *graph = instance->left;
   instance->dtype =
       gemel_type_dtype(graph->context, gemel_value_type(gemel_graph_output(graph, 0)));
   instance->shapes = hash_types(graph);
-  instance->text = hash_text(graph);
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     int rank = gemel_type_rank(graph->context, gemel_value_type(gemel_graph_input(graph, k)));
     instance->rank = rank > instance->rank ? rank : instance->rank;
   }
+  return hash_text(graph, &instance->text);
 }
 
 /* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */
@@ -205,6 +223,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
                                      const gemel__rule_wish *wish, gemel__rule_draws *draws) {
   int fold = wish->fold;
   uint64_t fired = 0;
+  gemel_status status = GEMEL_OK;
   instance->right = gemel__rule_apply(instance->left, rule, fold, &fired, &instance->problem);
   if (instance->right == NULL) {
     draws->unfired += instance->problem.status == GEMEL_OK;
@@ -212,7 +231,9 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
            : instance->problem.status == GEMEL_OK      ? GEMEL_DECLINED
                                                        : GEMEL_OK;
   }
-  instance->symbolic_left = wish->plain ? NULL : gemel__rule_symbolic(instance->left);
+  if (!wish->plain) {
+    status = gemel__rule_symbolic(instance->left, &instance->symbolic_left);
+  }
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
         gemel__rule_apply(instance->symbolic_left, rule, fold, &fired, &instance->problem);
@@ -221,7 +242,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
     gemel_graph_unref(instance->symbolic_left);
     instance->symbolic_left = NULL;
   }
-  return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_OK;
+  return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : status;
 }
 
 /* Some of the values that the left side names become results of the graph. */
@@ -282,8 +303,8 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
     draws->tried++;
     status = try_left(instance->left, rule, wish, random, draws, error);
     if (status == GEMEL_OK) {
-      gemel__rule_describe_instance(instance);
-      status = rewrite_instance(instance, rule, wish, draws);
+      status = gemel__rule_describe_instance(instance);
+      status = status ? status : rewrite_instance(instance, rule, wish, draws);
     }
   }
   if (status != GEMEL_OK) {

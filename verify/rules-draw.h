@@ -53,8 +53,9 @@ gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
                               gemel_error *error);
 void gemel__rule_instance_clear(gemel__rule_instance *instance);
 
-/* LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. */
-gemel_graph *gemel__rule_symbolic(const gemel_graph *left);
+/* *SYMBOLIC: LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. GEMEL_OK or
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__rule_symbolic(const gemel_graph *left, gemel_graph **symbolic);
 
 /* 1 if RULE asks how often something is used. */
 int gemel__rule_asks_uses(const gemel_rule *rule);
@@ -67,8 +68,8 @@ int gemel__rule_count_limit(const gemel_rule *rule);
 /* 1 if some result of GRAPH has elements. */
 int gemel__rule_has_elements(const gemel_graph *graph);
 
-/* Fills in what follows from the left side. */
-void gemel__rule_describe_instance(gemel__rule_instance *instance);
+/* Fills in what follows from the left side. GEMEL_OK or GEMEL_NO_MEMORY. */
+gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance);
 
 /* 1 if GLOB (NULL: anything) matches the rule's name, family, phase or a tag. */
 int gemel__rule_named(const gemel_rule_info *info, const char *glob);

@@ -96,13 +96,14 @@ static gemel_status rewrite_symbolic(const gemel_pass *pass, gemel__random *rand
 static gemel_status rewrite_instance(const gemel_pass *pass, gemel__rule_instance *instance,
                                      gemel__rule_draws *draws) {
   gemel_error *problem = &instance->problem;
+  gemel_status status = GEMEL_OK;
   instance->right = after(pass, instance->left, problem);
   if (instance->right == NULL && problem->status == GEMEL_OK) {
     draws->unfired++;
     return GEMEL_DECLINED;
   }
   if (instance->right != NULL) {
-    instance->symbolic_left = gemel__rule_symbolic(instance->left);
+    status = gemel__rule_symbolic(instance->left, &instance->symbolic_left);
   }
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right = after(pass, instance->symbolic_left, problem);
@@ -111,7 +112,7 @@ static gemel_status rewrite_instance(const gemel_pass *pass, gemel__rule_instanc
     gemel_graph_unref(instance->symbolic_left);
     instance->symbolic_left = NULL;
   }
-  return problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_OK;
+  return problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : status;
 }
 
 static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel__random *random,
@@ -137,8 +138,10 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
     status = GEMEL_DECLINED;
   }
   if (status == GEMEL_OK) {
-    gemel__rule_describe_instance(instance);
-    status = symbolic ? GEMEL_OK : rewrite_instance(p->pass, instance, draws);
+    status = gemel__rule_describe_instance(instance);
+  }
+  if (status == GEMEL_OK && !symbolic) {
+    status = rewrite_instance(p->pass, instance, draws);
   }
   return status;
 }

@@ -351,13 +351,18 @@ static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, 
   gemel__random random;
   gemel__trial trial = {NULL, &random, &pair->b};
   gemel__outcome outcome;
+  gemel_status status = GEMEL_OK;
   memset(&outcome, 0, sizeof outcome);
   gemel__random_seed(&random, seed);
   record->how = answer->how;
   record->detail = answer->detail[0] != '\0' ? answer->detail : "the sides aren't equal";
-  if (answer->witness != NULL &&
-      gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error) == GEMEL_OK &&
-      outcome.refuted) {
+  if (answer->witness != NULL) {
+    status = gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error);
+  }
+  if (status == GEMEL_NO_MEMORY) {
+    return status;
+  }
+  if (status == GEMEL_OK && outcome.refuted) {
     return report_values(p, record, pair, &answer->witness, &by_model, seed, error);
   }
   gemel__rule_refuted(p->run, record, pair, answer->output, answer->witness, "result", answer->got,
