@@ -339,6 +339,7 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   e->search.scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
   e->search.timed = options->timed;
   e->search.whole = options->witness != NULL;
+  e->search.thorough = options->thorough;
   w.map = gemel__alloc_array(from->n_nodes, sizeof *w.map);
   w.old_uses = find_uses(&w);
   w.changed = gemel__alloc_array(from->n_nodes, 1);

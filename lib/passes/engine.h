@@ -58,6 +58,7 @@ typedef struct gemel__pass_options {
   gemel__use_counts *counts; /* of the graph, or of another one; or NULL */
   gemel__tried *tried;       /* of the graph, if that is the one; then of the result; or NULL */
   int tight;                 /* no rule may make the graph grow */
+  int thorough;              /* every candidate is matched at every node: no shortcuts */
   gemel__witness witness;    /* or NULL */
   void *user;                /* the witness's */
   uint64_t folded, created;  /* results: nodes folded, nodes made by rules */

@@ -69,11 +69,17 @@ static gemel_status match(gemel__search *s, const gemel__candidate *c, gemel__bi
   return status;
 }
 
+static gemel_status match_thoroughly(gemel__search *s, const gemel__candidate *c,
+                                     gemel__binding *binding) {
+  s->verdict = NULL;
+  return gemel__rule_match(c->rule, c->order, &s->scene, s->value, binding);
+}
+
 static gemel_status try_one(gemel__search *s, uint32_t k, const gemel__candidate *c,
                             gemel__binding *binding) {
   double start = s->timed ? gemel__profile_now() : 0;
-  gemel_status status = foresee(s, k, c);
-  status = status ? status : match(s, c, binding);
+  gemel_status status = s->thorough ? match_thoroughly(s, c, binding) : foresee(s, k, c);
+  status = status || s->thorough ? status : match(s, c, binding);
   if (s->timed) {
     s->selection->tallies[c->row].seconds += gemel__profile_now() - start;
   }
@@ -83,8 +89,9 @@ static gemel_status try_one(gemel__search *s, uint32_t k, const gemel__candidate
 /* 1 if the filter knows already that the K-th candidate, C, can't match, or operations don't fit.
  */
 static inline int is_hopeless(gemel__search *s, uint32_t k, const gemel__candidate *c) {
-  return (s->filter != NULL && k < GEMEL__FILTER_BITS && (s->filter->failed >> k & 1)) ||
-         !gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots);
+  return !s->thorough &&
+         ((s->filter != NULL && k < GEMEL__FILTER_BITS && (s->filter->failed >> k & 1)) ||
+          !gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots));
 }
 
 gemel_status gemel__search_next(gemel__search *s, const gemel__candidate **candidate,

@@ -15,6 +15,7 @@ typedef struct gemel__search {
   gemel__scene scene; /* the graph, and how often its nodes are used */
   int timed;          /* tallies get times */
   int whole;          /* attributes are bound in every match */
+  int thorough;       /* each candidate is matched, with no shortcut; it implies WHOLE */
   /* at hand */
   gemel__ref value;
   const uint32_t *list; /* of candidates: COUNT, the next of which is NEXT */

@@ -229,7 +229,8 @@ size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
   X(FAILS, "fails", "the rewriting ends with an error, or with a graph that isn't well-formed")    \
   X(UNSETTLED, "unsettled", "what was rewritten is changed when it is rewritten once more")        \
   X(ORDER, "order", "another order of the files of rules gives another graph")                     \
-  X(DIFFERS, "differs", "a rewrite doesn't hold, or exact results are not the same")
+  X(DIFFERS, "differs",                                                                            \
+    "a rewrite doesn't hold, exact results aren't the same, or the graph without shortcuts")
 
 typedef enum gemel_fuzz_kind {
 #define GEMEL_FUZZ_ENUM(E, name, meaning) GEMEL_FUZZ_##E,
