@@ -22,7 +22,7 @@ enum {
   CHUNK = 2048,            /* elements of a buffer */
   GROUP = 64,              /* lanes of a group at most */
   ABREAST = 16,            /* lanes that lie abreast and use the same cache lines */
-  ROWS = 64,               /* of a block of lanes side by side */
+  STRIP = 128,             /* lanes side by side of which sums are held */
   COLUMNS = 1024           /* lanes that are gone through row by row, at most */
 };
 
@@ -307,18 +307,43 @@ static int is_columns(const job *j) {
          j->other.across == item && j->x.step != item && j->other.step != item;
 }
 
-/* exp(x - largest) of all rows, and their totals, by blocks so that errors don't add up. */
-static void exp_columns(const job *j, const group *g, const gemel__acc *largest, double *total) {
-  int64_t steps[2] = {j->x.step, j->other.step}, from, k;
-  double part[COLUMNS];
-  for (from = 0; from < j->n; from += ROWS) {
-    int64_t rows = j->n - from < ROWS ? j->n - from : ROWS;
-    memset(part, 0, sizeof part);
-    j->kernels->exp_rows((size_t)rows, (size_t)g->count, g->x + from * steps[0], largest,
-                         g->other + from * steps[1], steps, part);
-    for (k = 0; k < g->count; k++) {
-      total[k] += part[k];
+/* PART's rows are added up as the lanes of a register are in a sum along a row. */
+static void fold_parts(double part[][STRIP], size_t n, double *total) {
+  for (size_t half = GEMEL__SUM_LANES / 2; half > 0; half /= 2) {
+    for (size_t r = 0; r < half; r++) {
+      for (size_t k = 0; k < n; k++) {
+        part[r][k] += part[r + half][k];
+      }
     }
+  }
+  for (size_t k = 0; k < n; k++) {
+    total[k] += part[0][k];
+  }
+}
+
+/* exp(x - largest) of all rows of N neighbouring lanes from FIRST on, and their totals, to the bit
+ * those that the lanes would have one by one. */
+static void exp_strip(const job *j, const group *g, int64_t first, size_t n, const char *largest,
+                      double *total) {
+  const char *x = g->x + first * (int64_t)j->item;
+  char *out = g->other + first * (int64_t)j->item;
+  double part[GEMEL__SUM_LANES][STRIP];
+  for (int64_t from = 0; from < j->n; from += CHUNK) {
+    int64_t end = j->n - from < CHUNK ? j->n : from + CHUNK;
+    memset(part, 0, sizeof part);
+    for (int64_t row = from; row < end; row++) {
+      j->kernels->exp_row(n, x + row * j->x.step, largest, out + row * j->other.step,
+                          part[(row - from) % GEMEL__SUM_LANES]);
+    }
+    fold_parts(part, n, total);
+  }
+}
+
+static void exp_columns(const job *j, const group *g, const gemel__acc *largest, double *total) {
+  for (int64_t first = 0; first < g->count; first += STRIP) {
+    int64_t left = g->count - first;
+    exp_strip(j, g, first, (size_t)(left < STRIP ? left : STRIP),
+              (const char *)largest + first * (int64_t)j->item, total + first);
   }
 }
 

@@ -12,6 +12,10 @@
 #include <gemel/tensor.h>
 #include "ops/isa.h"
 
+/* A sum's term k is added to lane k % GEMEL__SUM_LANES of f64, and then the second half of the
+ * lanes to the first, again and again: in this order wherever terms lie. */
+enum { GEMEL__SUM_LANES = 16 };
+
 /* Loops over N contiguous f32 or f64; OUT may be X. */
 typedef struct gemel__lane_kernels {
   /* OUT[k] = exp(X[k] - MAX). */
@@ -21,10 +25,8 @@ typedef struct gemel__lane_kernels {
   double (*sum)(size_t n, const void *x);
   /* The sum of T[k] (MAX - X[k] + LOG_TOTAL). */
   double (*weigh)(size_t n, const void *x, const void *t, double max, double log_total);
-  /* ROWS rows of N numbers, STEPS[0] bytes apart in X and STEPS[1] in OUT: each is exp(x - MAX[k]),
-   * which TOTAL[k] grows by. MAX has the numbers' dtype. */
-  void (*exp_rows)(size_t rows, size_t n, const void *x, const void *max, void *out,
-                   const int64_t *steps, double *total);
+  /* OUT[k] = exp(X[k] - MAX[k]), which TOTAL[k] grows by. MAX has the numbers' dtype. */
+  void (*exp_row)(size_t n, const void *x, const void *max, void *out, double *total);
   /* Each number k of rows STEP bytes apart is divided by TOTAL[k]. */
   void (*divide_rows)(size_t rows, size_t n, void *out, int64_t step, const double *total);
 } gemel__lane_kernels;

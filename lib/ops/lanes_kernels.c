@@ -9,8 +9,6 @@
 #include "ops/elementwise_math.h"
 #include "ops/lanes.h"
 
-enum { SUM_LANES = 16 };
-
 #define ISA base
 #define REGISTER 16
 #define T float

@@ -37,13 +37,13 @@ static void NAME(divide)(size_t n, const void *x, double by, void *out) {
 
 /* Joins the lanes of A and what is left of the terms. */
 static double NAME(fold)(const wide *a, const double *rest) {
-  double lanes[SUM_LANES];
+  double lanes[GEMEL__SUM_LANES];
   size_t k, j;
   memcpy(lanes, a, sizeof lanes);
-  for (k = 0; k < SUM_LANES; k++) {
+  for (k = 0; k < GEMEL__SUM_LANES; k++) {
     lanes[k] += rest[k];
   }
-  for (k = SUM_LANES / 2; k > 0; k /= 2) {
+  for (k = GEMEL__SUM_LANES / 2; k > 0; k /= 2) {
     for (j = 0; j < k; j++) {
       lanes[j] += lanes[j + k];
     }
@@ -52,14 +52,14 @@ static double NAME(fold)(const wide *a, const double *rest) {
 }
 
 #define WIDEN(from) __builtin_convertvector(*(const narrow *)(from), wide)
-enum { NAME(STEP) = REGISTER / 8, NAME(VECTORS) = SUM_LANES / NAME(STEP) };
+enum { NAME(STEP) = REGISTER / 8, NAME(VECTORS) = GEMEL__SUM_LANES / NAME(STEP) };
 
 static double NAME(sum)(size_t n, const void *x) {
   const T *p = x;
   wide a[NAME(VECTORS)] = {{0}};
-  double rest[SUM_LANES] = {0};
+  double rest[GEMEL__SUM_LANES] = {0};
   size_t k;
-  for (; n >= SUM_LANES; n -= SUM_LANES, p += SUM_LANES) {
+  for (; n >= GEMEL__SUM_LANES; n -= GEMEL__SUM_LANES, p += GEMEL__SUM_LANES) {
     for (k = 0; k < NAME(VECTORS); k++) {
       a[k] += WIDEN(p + k * NAME(STEP));
     }
@@ -73,9 +73,10 @@ static double NAME(sum)(size_t n, const void *x) {
 static double NAME(weigh)(size_t n, const void *x, const void *t, double max, double log_total) {
   const T *p = x, *q = t;
   wide a[NAME(VECTORS)] = {{0}};
-  double rest[SUM_LANES] = {0};
+  double rest[GEMEL__SUM_LANES] = {0};
   size_t k;
-  for (; n >= SUM_LANES; n -= SUM_LANES, p += SUM_LANES, q += SUM_LANES) {
+  for (; n >= GEMEL__SUM_LANES;
+       n -= GEMEL__SUM_LANES, p += GEMEL__SUM_LANES, q += GEMEL__SUM_LANES) {
     for (k = 0; k < NAME(VECTORS); k++) {
       a[k] += WIDEN(q + k * NAME(STEP)) * ((max - WIDEN(p + k * NAME(STEP))) + log_total);
     }
@@ -86,21 +87,15 @@ static double NAME(weigh)(size_t n, const void *x, const void *t, double max, do
   return NAME(fold)(a, rest);
 }
 
-static void NAME(exp_rows)(size_t rows, size_t n, const void *x, const void *max, void *out,
-                           const int64_t *steps, double *total) {
-  const T *const largest = max;
-  const char *from = x;
-  char *to = out;
-  for (; rows > 0; rows--, from += steps[0], to += steps[1]) {
-    const T *const p = (const T *)(const void *)from;
-    T *const r = (T *)(void *)to;
-    GEMEL__INDEPENDENT
-    for (size_t k = 0; k < n; k++) {
-      const T away = p[k] - largest[k];
-      const T power = GEMEL__PASTE2(TAG, exp)(away);
-      r[k] = power;
-      total[k] += (double)power;
-    }
+static void NAME(exp_row)(size_t n, const void *x, const void *max, void *out, double *total) {
+  const T *const p = x, *const largest = max;
+  T *const r = out;
+  GEMEL__INDEPENDENT
+  for (size_t k = 0; k < n; k++) {
+    const T away = p[k] - largest[k];
+    const T power = GEMEL__PASTE2(TAG, exp)(away);
+    r[k] = power;
+    total[k] += (double)power;
   }
 }
 
@@ -115,8 +110,8 @@ static void NAME(divide_rows)(size_t rows, size_t n, void *out, int64_t step, co
   }
 }
 
-static const gemel__lane_kernels NAME(kernels) = {NAME(exp),   NAME(divide),   NAME(sum),
-                                                  NAME(weigh), NAME(exp_rows), NAME(divide_rows)};
+static const gemel__lane_kernels NAME(kernels) = {NAME(exp),   NAME(divide),  NAME(sum),
+                                                  NAME(weigh), NAME(exp_row), NAME(divide_rows)};
 
 #undef WIDEN
 #undef wide
