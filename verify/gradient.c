@@ -6,13 +6,16 @@
  * by rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides
  * are evaluated by references on the models, so equality is exact and nothing is tolerated.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/dual.h"
 #include "model.h"
+#include "tiers.h"
 
 /* Everything about one instance: leaves are x (its inputs), u (a cotangent for each output of float
  * dtype), t (a tangent for each input of float dtype), in this order. */
@@ -278,6 +281,43 @@ static gemel_status evaluate_right(const gemel__side *side, gemel__domain *d,
   gemel__free(room, n * sizeof *room);
   gemel__dual_free(dual);
   return status;
+}
+
+/* ---- Points beside kinks ---- */
+
+enum { MOST_PARTED = 1024, PARTINGS = 64 };
+
+static int is_taken(const double *taken, size_t n, double x) {
+  size_t k = 0;
+  while (k < n && taken[k] != x) {
+    k++;
+  }
+  return x == 0 || k < n;
+}
+
+/* Moves the number at AT, by a 64th of it or more, until it isn't TAKEN. */
+static double part(gemel_dtype dtype, void *at, const double *taken, size_t n) {
+  double from = gemel__decode(dtype, at), x = from;
+  for (int k = 1; k < PARTINGS && is_taken(taken, n, x); k++) {
+    gemel__dtype_store(dtype, (from == 0 ? 0.125 : from) * (1 + k / 64.0), at);
+    x = gemel__decode(dtype, at);
+  }
+  return x;
+}
+
+void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values) {
+  double taken[MOST_PARTED];
+  size_t count = 0;
+  for (size_t k = 0; k < n; k++) {
+    gemel_dtype dtype = instance->leaves[k].dtype;
+    for (size_t i = 0; gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && count < MOST_PARTED &&
+                       i < instance->leaves[k].count;
+         i++) {
+      void *at = (void *)(uintptr_t)gemel__tensor_element(values[k], i);
+      taken[count] = part(dtype, at, taken, count);
+      count++;
+    }
+  }
 }
 
 /* ---- The question ---- */

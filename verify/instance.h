@@ -87,6 +87,11 @@ gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fil
                                 gemel__random *random, gemel_tensor ***values, gemel_error *error);
 void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
 
+/* Moves elements of the first N leaves, of float dtypes, so that none is 0 and no two are equal,
+ * for the first thousand of them: beside the kinks of abs, relu, maximum and their kin, where each
+ * side of a rule may have a derivative of its own. */
+void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values);
+
 /* Stores X as one element of a float DTYPE, NaN and infinities too. */
 void gemel__store_real(gemel_dtype dtype, double x, void *data);
 

@@ -688,14 +688,12 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
 
 /* ---- Tier gradient ---- */
 
+/* Of results without elements there is none: what isn't defined may stand beside them. */
 static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error) {
-  gemel_status status;
+  gemel_status status = gemel__rule_has_elements(pair->a.graph) ? GEMEL_OK : GEMEL_DECLINED;
   memset(gradient, 0, sizeof *gradient);
-  status = gemel__instance_gradient(&gradient->a, &pair->a, error);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_gradient(&gradient->b, &pair->b, error);
-  }
-  return status;
+  status = status ? status : gemel__instance_gradient(&gradient->a, &pair->a, error);
+  return status ? status : gemel__instance_gradient(&gradient->b, &pair->b, error);
 }
 
 /* The derivatives of both sides at random points, of which none lies on a kink. */
@@ -712,6 +710,7 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
   status =
       status ? status : gemel__values_draw(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
   if (status == GEMEL_OK) {
+    gemel__values_part(&gradient.a, pair->a.n_leaves, values);
     status = gemel__check_pair(&gradient.a, values, &trial, &outcome, error);
     record->elements += gradient.a.n_leaves;
   }
