@@ -7,11 +7,6 @@
 
 #include "core/cons.h"
 
-static gemel_location where_of(const gemel_graph *graph, uint32_t node) {
-  const gemel__node *record = gemel__node_at(graph, node);
-  return (gemel_location){graph->files[record->file], (int)record->line};
-}
-
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
   gemel__graph_fail_at(graph, where, status, "%s",
                        status == GEMEL_NO_MEMORY ? "out of memory for a node"
@@ -49,7 +44,7 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
     return GEMEL_DECLINED;
   }
   if (count > 0 && record->n_outputs == 1) {
-    gemel_location at = where_of(from, old);
+    gemel_location at = gemel__node_where(from, old);
     gemel_status made = gemel__cons_make(to, record->op, record->attrs, count, inputs,
                                          from->node_types[old], at, node);
     return made == GEMEL_OK ? GEMEL_OK : fail(to, made, at);
@@ -57,7 +52,7 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
   if (gemel__cons_find(to, record->op, record->attrs, count, inputs, &place, node)) {
     return GEMEL_OK;
   }
-  gemel_location where = where_of(from, old);
+  gemel_location where = gemel__node_where(from, old);
   gemel_status status = gemel__cons_append(to, record->op, record->attrs, count, inputs, &place,
                                            record->n_outputs, types_of(from, old), where, node);
   return status == GEMEL_OK ? GEMEL_OK : fail(to, status, where);
@@ -75,7 +70,7 @@ gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t 
   gemel__ref value = {*node, 0};
   if (status == GEMEL_OK && gemel__add_named_input(to, value, from->input_names[k]) != 0) {
     gemel__graph_pop(to, *node);
-    status = fail(to, GEMEL_NO_MEMORY, where_of(from, old));
+    status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
   return status;
 }
@@ -84,5 +79,5 @@ gemel_status gemel__copy_output(gemel_graph *to, const gemel_graph *from, size_t
                                 gemel__ref value) {
   return gemel__add_named_output(to, value, from->output_names[k]) == 0
              ? GEMEL_OK
-             : fail(to, GEMEL_NO_MEMORY, where_of(to, value.node));
+             : fail(to, GEMEL_NO_MEMORY, gemel__node_where(to, value.node));
 }

@@ -186,7 +186,7 @@ static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *in
   const struct gemel__attrs *stored;
   uint32_t count, attrs, k;
   const gemel__ref *refs = gemel__node_inputs(s->body, id, &count);
-  gemel_location where = {s->body->files[node->file], (int)node->line};
+  gemel_location where = gemel__node_where(s->body, id);
   gemel_value value;
   gemel_status status =
       gemel__attrs_substitute(s->body->context, node->attrs, bound_dim, s, &attrs, error);

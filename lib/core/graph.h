@@ -109,6 +109,12 @@ static inline void gemel__fetch_type(const gemel_graph *graph, uint32_t node) {
   }
 }
 
+/* Where NODE was made. */
+static inline gemel_location gemel__node_where(const gemel_graph *graph, uint32_t node) {
+  const gemel__node *record = gemel__node_at(graph, node);
+  return (gemel_location){graph->files[record->file], (int)record->line};
+}
+
 /* Type of output OUTPUT of NODE. */
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
                                           uint32_t output) {

@@ -71,8 +71,7 @@ gemel_status gemel__sweep_call(gemel__sweep *s, uint32_t node, gemel_error *erro
   s->call.out_cotangents = s->room + 2 * (size_t)n_in + n_out;
   s->call.wanted = s->wanted;
   s->call.attrs = gemel__attrs_at(s->graph->context, record->attrs)->values;
-  s->call.where.file = s->graph->files[record->file];
-  s->call.where.line = (int)record->line;
+  s->call.where = gemel__node_where(s->graph, node);
   s->call.data = gemel__node_op(s->graph, node)->record.data;
   s->call.error = error;
   for (k = 0; k < n_in; k++) {
@@ -95,8 +94,7 @@ int gemel__differentiable(const gemel_graph *graph, uint32_t node, uint32_t outp
 
 gemel_status gemel__sweep_fail(gemel__sweep *s, uint32_t node, gemel_status status,
                                gemel_error *error) {
-  const gemel__node *record = gemel__node_at(s->graph, node);
-  gemel_location where = {s->graph->files[record->file], (int)record->line};
+  gemel_location where = gemel__node_where(s->graph, node);
   if (s->graph->error.status != GEMEL_OK) {
     status = s->graph->error.status;
     *error = s->graph->error;

@@ -16,6 +16,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "passes/edit.h"
 #include "passes/instances.h"
 #include "passes/passes.h"
 
@@ -23,7 +24,6 @@
  * columns each the joint product takes 0.4 to 1 of the time of two, with one column 1 to 3 times,
  * with more than 16 about as much. */
 enum { FEWEST_COLUMNS = 2, MOST_COLUMNS = 16, LEAST_SIDE = 64, LEAST_ELEMENTS = 1 << 14 };
-enum { GUESS = 64 };         /* for a size that is a symbol */
 enum { MOST_TOGETHER = 32 }; /* each part of a joint product is certified with all of it */
 
 /* A product that may be joined with others. */
@@ -69,7 +69,7 @@ static size_t axes_of(gemel_value v, const char *name, int64_t *first) {
 /* SIZE as a number, or what a symbol is taken for. */
 static double guess(gemel_context *context, gemel_dim size) {
   int64_t number;
-  return gemel_dim_is_constant(context, size, &number) ? (double)number : GUESS;
+  return gemel_dim_is_constant(context, size, &number) ? (double)number : GEMEL__SIZE_GUESS;
 }
 
 /* The shared operand is large: its contracted axis, and the others together. */

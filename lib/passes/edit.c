@@ -91,11 +91,6 @@ size_t gemel_edit_uses(gemel_edit *e, gemel_value old) {
 
 /* ---- Copying ---- */
 
-static gemel_location where_of(const gemel_graph *graph, uint32_t node) {
-  const gemel__node *record = gemel__node_at(graph, node);
-  return (gemel_location){graph->files[record->file], (int)record->line};
-}
-
 static gemel__ref mapped(const gemel_edit *e, gemel__ref old) {
   gemel__ref to = e->map[old.node];
   to.output = e->from->nodes[old.node].n_outputs == 1 ? to.output : old.output;
@@ -105,8 +100,9 @@ static gemel__ref mapped(const gemel_edit *e, gemel__ref old) {
 static int copy_inputs(gemel_edit *e) {
   for (size_t k = 0; k < e->from->n_inputs; k++) {
     uint32_t old = e->from->inputs[k].node;
-    gemel_value made = gemel_input_at(e->to, e->from->input_names[k],
-                                      gemel__node_type(e->from, old, 0), where_of(e->from, old));
+    gemel_value made =
+        gemel_input_at(e->to, e->from->input_names[k], gemel__node_type(e->from, old, 0),
+                       gemel__node_where(e->from, old));
     if (gemel_is_null(made)) {
       return -1;
     }
@@ -155,7 +151,7 @@ static gemel_status copy_node(gemel_edit *e, uint32_t node) {
     e->rewritten += attrs != record->attrs;
   }
   gemel_value made =
-      gemel__apply(e->to, record->op, attrs, count, e->operands, where_of(e->from, node));
+      gemel__apply(e->to, record->op, attrs, count, e->operands, gemel__node_where(e->from, node));
   if (gemel_is_null(made)) {
     return error_of(e);
   }

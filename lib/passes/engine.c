@@ -135,7 +135,7 @@ static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uin
                             : GEMEL_DECLINED;
   value->output = 0;
   if (status == GEMEL_DECLINED) {
-    gemel_location where = {w->from->files[node->file], (int)node->line};
+    gemel_location where = gemel__node_where(w->from, old);
     return gemel__engine_apply(&w->e, node->op, attrs, count, w->refs, where, &value->node);
   }
   return status == GEMEL_OK ? GEMEL_OK : gemel__engine_take_error(&w->e);
@@ -144,7 +144,7 @@ static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uin
 /* Makes node OLD again, and settles it. */
 static gemel_status remake(struct walk *w, uint32_t old) {
   const gemel__node *node = gemel__node_at(w->from, old);
-  gemel_location where = {w->from->files[node->file], (int)node->line};
+  gemel_location where = gemel__node_where(w->from, old);
   unsigned tried = w->before != NULL ? w->before[old] : 0;
   uint32_t count, attrs = node->attrs;
   gemel__ref value, leading;

@@ -78,7 +78,7 @@ static gemel_tensor *compute(const gemel_graph *graph, uint32_t node, gemel_erro
 int gemel__fold(gemel_graph *graph, uint32_t node, gemel__ref *value) {
   int64_t given, made;
   const gemel__node *record = gemel__node_at(graph, node);
-  gemel_location where = {graph->files[record->file], (int)record->line};
+  gemel_location where = gemel__node_where(graph, node);
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   if (record->n_outputs != 1 || !all_constant(graph, node, &given)) {
     return 0;

@@ -75,14 +75,12 @@ gemel_value gemel__nary_apply(gemel_graph *to, const char *op, gemel_value x, ge
 
 /* ---- Sizes ---- */
 
-enum { GUESS = 64 }; /* elements along an axis whose size is a symbol */
-
 gemel__extent gemel__nary_join(const gemel__nary *n, gemel__extent a, uint32_t g) {
   gemel_context *context = n->from->context;
   int rank = gemel_type_rank(context, n->groups[g]);
   const gemel_dim *dims = gemel_type_dims(context, n->groups[g]);
   for (int k = 0; k < rank; k++) {
-    int64_t size = GUESS;
+    int64_t size = GEMEL__SIZE_GUESS;
     gemel_dim_is_constant(context, dims[rank - 1 - k], &size);
     if (k >= a.rank || (double)size > a.sizes[k]) {
       a.sizes[k] = size < 1 ? 1 : (double)size;
@@ -106,7 +104,7 @@ static double elements_of(const gemel__nary *n, gemel_type type) {
   const gemel_dim *dims = gemel_type_dims(context, type);
   double count = 1;
   for (int k = 0; k < rank; k++) {
-    int64_t size = GUESS;
+    int64_t size = GEMEL__SIZE_GUESS;
     gemel_dim_is_constant(context, dims[k], &size);
     count *= size < 1 ? 1 : (double)size;
   }
@@ -239,8 +237,7 @@ static int find_trees(gemel__nary *n, const uint32_t *uses) {
 }
 
 static gemel_value build(gemel__nary *n, uint32_t root) {
-  const gemel__node *node = gemel__node_at(n->from, root);
-  gemel_location where = {n->from->files[node->file], (int)node->line};
+  gemel_location where = gemel__node_where(n->from, root);
   gemel_graph *to = gemel__edit_target(n->edit);
   gemel_value *values = gemel__alloc_array(n->n_terms + 1, sizeof *values), made = {NULL, 0, 0};
   gemel_type type = gemel__node_type(n->from, root, 0);

@@ -30,7 +30,7 @@ static gemel_status take_error(const struct trim *t) {
 /* Applies the operation of node OLD to T->refs as a program would. */
 static gemel_status apply(struct trim *t, uint32_t old, uint32_t count) {
   const gemel__node *node = gemel__node_at(t->from, old);
-  gemel_location where = {t->from->files[node->file], (int)node->line};
+  gemel_location where = gemel__node_where(t->from, old);
   if (gemel__grow(&t->wide, &t->wide_capacity, count, sizeof *t->wide) != 0) {
     return no_memory(t);
   }
