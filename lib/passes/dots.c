@@ -9,9 +9,9 @@
  * parts of each other. Both are settled by levels: a product's level is the greatest number of such
  * products on a way from the inputs to it. On every way from one to another the level grows, so
  * products of one level never depend on each other, and a joint product has the level of its parts.
- * Levels are found in one pass over the ids, and groups are then built in the order of levels.
+ * Where there are several such products, levels are found in one pass over the ids, and groups are
+ * then built in the order of levels.
  */
-#include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -37,11 +37,21 @@ typedef struct candidate {
   uint32_t rival;       /* of a group's first one: another group's of the same operand, + 1 */
 } candidate;
 
+/* What is known of products with these attributes and types of operands: they are alike. */
+typedef struct verdict {
+  uint32_t attrs;
+  gemel_type types[2]; /* GEMEL_TYPE_NONE: nothing yet */
+  int fits;            /* they may be joined with others, as CANDIDATE says */
+  candidate candidate;
+} verdict;
+enum { VERDICTS = 64 };
+
 typedef struct dots {
   gemel_edit *edit;
   const gemel_graph *graph;
   gemel_error *error;
-  candidate *all; /* in the order of ids */
+  verdict verdicts[VERDICTS]; /* by hash: what is asked for next takes the place */
+  candidate *all;             /* in the order of ids */
   size_t n, capacity;
   uint32_t *levels; /* by node */
   uint32_t *groups; /* by node that is shared: the last group's first candidate, + 1 */
@@ -100,31 +110,59 @@ static int may_share(gemel_value v, int shared, candidate *c) {
          is_large(context, large, contracted);
 }
 
-static int is_candidate(const dots *d, gemel_value v, candidate *c) {
-  int64_t axis;
-  return strcmp(gemel_value_operation(v), "dot") == 0 && gemel_edit_uses(d->edit, v) > 0 &&
-         axes_of(v, "batch_x", &axis) == 0 && (may_share(v, 0, c) || may_share(v, 1, c));
+/* What is known of the product NODE. */
+static const verdict *judge(dots *d, uint32_t node) {
+  uint32_t attrs = d->graph->nodes[node].attrs, count;
+  const gemel__ref *in = gemel__node_inputs(d->graph, node, &count);
+  gemel_type x = gemel__node_type(d->graph, in[0].node, in[0].output);
+  gemel_type y = gemel__node_type(d->graph, in[1].node, in[1].output);
+  uint64_t key = ((uint64_t)attrs * 31 + x) * 31 + y;
+  verdict *v = &d->verdicts[(key * 0x9e3779b97f4a7c15u) >> 58];
+  if (v->attrs != attrs || v->types[0] != x || v->types[1] != y) {
+    gemel_value product = value_at(d, node);
+    int64_t axis;
+    *v = (verdict){attrs, {x, y}, 0, {0}};
+    v->fits = axes_of(product, "batch_x", &axis) == 0 &&
+              (may_share(product, 0, &v->candidate) || may_share(product, 1, &v->candidate));
+  }
+  return v;
 }
 
 static gemel_status find_candidates(dots *d) {
-  size_t count = gemel_graph_node_count(d->graph);
-  for (uint32_t k = 0; k < count; k++) {
+  const uint32_t *uses = NULL;
+  uint32_t dot = gemel__op_find(d->graph->context, "dot");
+  for (uint32_t k = 0; k < d->graph->n_nodes; k++) {
+    if (d->graph->nodes[k].op != dot) {
+      continue;
+    }
+    if (uses == NULL && (uses = gemel__edit_uses(d->edit)) == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    const verdict *v = uses[k] > 0 ? judge(d, k) : NULL;
+    if (v == NULL || !v->fits) {
+      continue;
+    }
+    if (gemel__grow(&d->all, &d->capacity, d->n + 1, sizeof *d->all) != 0) {
+      return gemel__no_memory(d->error, "products");
+    }
+    d->all[d->n] = v->candidate;
+    d->all[d->n++].node = k;
+  }
+  return GEMEL_OK;
+}
+
+static void find_levels(dots *d) {
+  for (uint32_t k = 0, next = 0; k < d->graph->n_nodes; k++) {
     uint32_t n_inputs, level = 0;
     const gemel__ref *in = gemel__node_inputs(d->graph, k, &n_inputs);
-    candidate c = {.node = k};
     for (uint32_t j = 0; j < n_inputs; j++) {
       level = d->levels[in[j].node] > level ? d->levels[in[j].node] : level;
     }
-    if (is_candidate(d, value_at(d, k), &c)) {
-      if (gemel__grow(&d->all, &d->capacity, d->n + 1, sizeof *d->all) != 0) {
-        return gemel__no_memory(d->error, "products");
-      }
-      c.level = ++level;
-      d->all[d->n++] = c;
+    if (next < d->n && d->all[next].node == k) {
+      d->all[next++].level = ++level;
     }
     d->levels[k] = level;
   }
-  return GEMEL_OK;
 }
 
 /* ---- Which together ---- */
@@ -260,23 +298,32 @@ static gemel_status in_order(dots *d) {
   return status;
 }
 
+/* Joins what there is, in a graph of COUNT nodes with more than one candidate. */
+static gemel_status merge(dots *d, size_t count) {
+  gemel_status status = GEMEL_OK;
+  d->levels = gemel__alloc_array(count, sizeof *d->levels);
+  d->groups = gemel__alloc_array(count, sizeof *d->groups);
+  if (d->levels != NULL && d->groups != NULL) {
+    find_levels(d);
+    for (uint32_t k = 0; k < d->n; k++) {
+      join_group(d, k);
+    }
+    status = in_order(d);
+  } else {
+    status = gemel__no_memory(d->error, "products");
+  }
+  gemel__free(d->levels, count * sizeof *d->levels);
+  gemel__free(d->groups, count * sizeof *d->groups);
+  return status;
+}
+
 gemel_status gemel__pass_merge_dots(gemel_edit *edit, const void *data, gemel_error *error) {
   dots d = {.edit = edit, .graph = gemel_edit_graph(edit), .error = error};
-  size_t count = gemel_graph_node_count(d.graph);
-  gemel_status status;
   (void)data;
-  d.levels = gemel__alloc_array(count, sizeof *d.levels);
-  d.groups = gemel__alloc_array(count, sizeof *d.groups);
-  status = d.levels != NULL && d.groups != NULL ? find_candidates(&d)
-                                                : gemel__no_memory(error, "products");
-  for (uint32_t k = 0; k < d.n && status == GEMEL_OK; k++) {
-    join_group(&d, k);
-  }
+  gemel_status status = find_candidates(&d);
   if (status == GEMEL_OK && d.n > 1) {
-    status = in_order(&d);
+    status = merge(&d, d.graph->n_nodes);
   }
-  gemel__free(d.levels, count * sizeof *d.levels);
-  gemel__free(d.groups, count * sizeof *d.groups);
   gemel__free(d.all, d.capacity * sizeof *d.all);
   gemel__free(d.parts, d.part_capacity * sizeof *d.parts);
   return status;
