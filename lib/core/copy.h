@@ -15,6 +15,11 @@
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node);
 
+/* The same for a node of one output and COUNT inputs, at least one, whose type on INPUTS is known
+ * to be what it was. Errors are recorded on TO. */
+gemel_status gemel__copy_settled(gemel_graph *to, const gemel_graph *from, uint32_t old,
+                                 size_t count, const gemel__ref *inputs, uint32_t *node);
+
 /* Room in TO for as many nodes as FROM has, and a SHARE of them more. GEMEL_NO_MEMORY. */
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share);
 

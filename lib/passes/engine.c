@@ -54,9 +54,11 @@ struct walk {
   gemel__ref *multi;
   unsigned char *wanted; /* 1: something reads this output; as MULTI */
   size_t n_multi, multi_capacity, wanted_capacity;
+  const gemel__use_counts *counts; /* of the old graph */
+  gemel__use_counts own_counts;    /* the same if they are to be freed */
   const uint32_t *old_uses;
-  uint32_t *own_uses;     /* the same if they are to be freed */
   unsigned char *changed; /* by old node: it isn't remade as it was */
+  gemel_type static_type; /* one that holds no size that a node produces */
   gemel__ref *refs;       /* what the inputs of the node at hand became */
   size_t ref_capacity;
   gemel__engine e;
@@ -141,20 +143,15 @@ static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uin
   return status == GEMEL_OK ? GEMEL_OK : gemel__engine_take_error(&w->e);
 }
 
-/* Makes node OLD again, and settles it. */
-static gemel_status remake(struct walk *w, uint32_t old) {
+/* Makes node OLD again, which some rules were TRIED at, with its COUNT inputs in W->refs, of which
+ * one may be FRESH; and settles it. */
+static gemel_status remake_as(struct walk *w, uint32_t old, uint32_t count, int fresh,
+                              unsigned tried) {
   const gemel__node *node = gemel__node_at(w->from, old);
   gemel_location where = gemel__node_where(w->from, old);
-  unsigned tried = w->before != NULL ? w->before[old] : 0;
-  uint32_t count, attrs = node->attrs;
-  gemel__ref value, leading;
-  int fresh;
-  gemel_status status = map_inputs(w, old, &count, &fresh);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  leading = count > 0 ? w->refs[0] : (gemel__ref){0, 0};
-  status = normalize_old(w, old, count, fresh, tried, &attrs);
+  uint32_t attrs = node->attrs;
+  gemel__ref value, leading = count > 0 ? w->refs[0] : (gemel__ref){0, 0};
+  gemel_status status = normalize_old(w, old, count, fresh, tried, &attrs);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -173,6 +170,71 @@ static gemel_status remake(struct walk *w, uint32_t old) {
   status = gemel__engine_resolve(&w->e, &value, where);
   w->changed[old] |= value.node != made;
   return status ? status : keep_single(w, old, value);
+}
+
+/* 1 if attributes ATTRS are the same wherever the node that has them goes: no graph is among them,
+ * nor a size that an input holds. */
+static inline int is_static(const gemel_context *context, uint32_t attrs) {
+  return attrs == 0 || (gemel__attrs_at(context, attrs)->nesting == 0 &&
+                        !gemel__attrs_at(context, attrs)->has_runtime);
+}
+
+/* 1 if no type that holds such a size is output 0 of NODE's, and TYPE is it. */
+static inline int has_static_type(struct walk *w, uint32_t node, gemel_type type) {
+  if (type != w->static_type && gemel__node_at(w->from, node)->n_outputs == 1 &&
+      !gemel__type_at(w->from->context, type)->has_runtime) {
+    w->static_type = type;
+  }
+  return type == w->static_type;
+}
+
+/* 1 if node OLD, whose COUNT inputs, in W->refs, are as they were, is settled as it is: the rules
+ * TRIED at it are all that there are for it. Its type, then, is what it was. */
+static int is_settled(struct walk *w, uint32_t old, uint32_t count, unsigned tried) {
+  const gemel__selection *s = w->e.selection;
+  const gemel__node *node = gemel__node_at(w->from, old);
+  return tried != 0 && count > 0 && node->op <= s->context->n_builtins && node->op < s->n_ops &&
+         !gemel__selection_has(s, node->op, tried) && is_static(s->context, node->attrs) &&
+         has_static_type(w, old, w->from->node_types[old]) &&
+         !(count == 2 && (s->roots[node->op] & GEMEL__OP_COMMUTATIVE) &&
+           gemel__engine_out_of_order(&w->e, w->refs[0], w->refs[1]));
+}
+
+/* Makes node OLD, which is settled, again on the COUNT inputs in W->refs. */
+static gemel_status carry_over(struct walk *w, uint32_t old, uint32_t count, unsigned tried) {
+  gemel__ref value = {0, 0};
+  gemel__engine *e = &w->e;
+  if (gemel__copy_settled(e->to, w->from, old, count, w->refs, &value.node) != GEMEL_OK) {
+    return gemel__engine_take_error(e);
+  }
+  e->tried = (unsigned char)tried;
+  if (gemel__engine_reserve(e) != 0) {
+    return gemel__engine_no_memory(e);
+  }
+  e->tried = 0;
+  struct gemel__fate *fate = &e->fates[value.node];
+  if (fate->state == GEMEL__UNSEEN) {
+    fate->state = GEMEL__SETTLED;
+    fate->by = value;
+    return keep_single(w, old, value);
+  }
+  uint32_t made = value.node; /* a rule has made it before */
+  gemel_status status = gemel__engine_resolve(e, &value, gemel__node_where(w->from, old));
+  w->changed[old] = value.node != made;
+  return status ? status : keep_single(w, old, value);
+}
+
+/* Makes node OLD again, and settles it. */
+static gemel_status remake(struct walk *w, uint32_t old) {
+  unsigned tried = w->before != NULL ? w->before[old] : 0;
+  uint32_t count;
+  int fresh;
+  gemel_status status = map_inputs(w, old, &count, &fresh);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return !fresh && is_settled(w, old, count, tried) ? carry_over(w, old, count, tried)
+                                                    : remake_as(w, old, count, fresh, tried);
 }
 
 static gemel_status copy_inputs(struct walk *w) {
@@ -223,20 +285,16 @@ static void want(struct walk *w, gemel__ref old) {
   }
 }
 
-/* Counts the nodes that are used, and notes which of several outputs are; an operation may be taken
- * apart operand by operand, so the widest adds to what counts as stalled. */
-static gemel_status find_wanted(struct walk *w, uint64_t *live) {
+/* Notes which of several outputs are used. */
+static gemel_status find_wanted(struct walk *w) {
   gemel_status status = GEMEL_OK;
-  *live = 0;
   for (size_t k = 0; k < w->from->n_nodes && status == GEMEL_OK; k++) {
     uint32_t count, n_outputs = w->from->nodes[k].n_outputs;
     const gemel__ref *inputs = gemel__node_inputs(w->from, (uint32_t)k, &count);
     if (w->old_uses[k] == 0) {
       continue;
     }
-    ++*live;
     status = n_outputs != 1 ? lay_out(w, (uint32_t)k, n_outputs) : GEMEL_OK;
-    w->e.stall = count > w->e.stall ? count : w->e.stall;
     for (uint32_t j = 0; j < count; j++) {
       want(w, inputs[j]);
     }
@@ -281,14 +339,14 @@ void gemel__tried_clear(gemel__tried *tried) {
 
 static gemel_status run(struct walk *w) {
   uint32_t input_op = w->from->context->input_op;
-  uint64_t live;
-  gemel_status status = find_wanted(w, &live);
+  uint64_t live = w->counts->used;
+  gemel_status status = w->counts->has_several ? find_wanted(w) : GEMEL_OK;
   if (status == GEMEL_OK && (gemel__copy_reserve(w->e.to, w->from, SPARE) != GEMEL_OK ||
                              gemel__engine_room(&w->e, w->e.to->node_room) != 0)) {
     return gemel__engine_no_memory(&w->e);
   }
   status = status ? status : copy_inputs(w);
-  w->e.stall += STALL;
+  w->e.stall = w->counts->widest + STALL; /* an operation may be taken apart by its operands */
   w->e.fuel = live * FUEL + SLACK;
   w->e.growth = w->e.options->tight ? 0 : live * GROWTH + SLACK;
   for (size_t k = 0; k < w->from->n_nodes && status == GEMEL_OK; k++) {
@@ -300,19 +358,18 @@ static gemel_status run(struct walk *w) {
   return status ? status : note_tried(w);
 }
 
-/* How often the nodes of the old graph are used; NULL: memory is out. */
-static const uint32_t *find_uses(struct walk *w) {
-  gemel__use_counts *counts = w->e.options->counts;
-  if (counts != NULL) {
-    return gemel__use_counts_find(counts, w->from, w->e.error) == GEMEL_OK ? counts->uses : NULL;
-  }
-  return w->own_uses = gemel__graph_uses(w->from);
+static gemel_status find_counts(struct walk *w) {
+  gemel__use_counts *counts = w->e.options->counts != NULL ? w->e.options->counts : &w->own_counts;
+  w->counts = counts;
+  gemel_status status = gemel__use_counts_find(counts, w->from, w->e.error);
+  w->old_uses = counts->uses;
+  return status;
 }
 
 static void release(struct walk *w) {
   size_t n = w->from->n_nodes;
   gemel__free(w->map, n * sizeof *w->map);
-  gemel__free(w->own_uses, n * sizeof *w->own_uses);
+  gemel__use_counts_clear(&w->own_counts);
   gemel__free(w->changed, n);
   gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
   gemel__free(w->wanted, w->wanted_capacity);
@@ -341,10 +398,9 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   e->search.whole = options->witness != NULL;
   e->search.thorough = options->thorough;
   w.map = gemel__alloc_array(from->n_nodes, sizeof *w.map);
-  w.old_uses = find_uses(&w);
   w.changed = gemel__alloc_array(from->n_nodes, 1);
-  status = w.map != NULL && w.old_uses != NULL && w.changed != NULL ? run(&w)
-                                                                    : gemel__engine_no_memory(e);
+  status = w.map != NULL && w.changed != NULL ? find_counts(&w) : gemel__engine_no_memory(e);
+  status = status ? status : run(&w);
   release(&w);
   if (status != GEMEL_OK) {
     gemel_graph_unref(e->to);

@@ -35,21 +35,15 @@ int gemel__engine_room(gemel__engine *e, size_t n) {
              : 0;
 }
 
-int gemel__engine_reserve(gemel__engine *e) {
-  size_t n = e->to->n_nodes, known = e->n_fates;
-  if (n <= known) {
-    return 0;
-  }
+int gemel__engine_reserve_more(gemel__engine *e) {
+  size_t n = e->to->n_nodes;
   if (gemel__engine_room(e, n) != 0) {
     return -1;
   }
-  memset(e->fates + known, 0, (n - known) * sizeof *e->fates);
-  for (; known < n; known++) {
-    e->fates[known].tried = e->tried;
+  for (; e->n_fates < n; e->n_fates++) {
+    e->fates[e->n_fates] = (struct gemel__fate){.state = GEMEL__UNSEEN, .tried = e->tried};
+    e->uses[e->n_fates] = 0;
   }
-  known = e->n_fates;
-  memset(e->uses + known, 0, (n - known) * sizeof *e->uses);
-  e->n_fates = n;
   return 0;
 }
 
@@ -114,18 +108,9 @@ static int is_constant(const gemel__engine *e, gemel__ref ref) {
   return e->to->nodes[ref.node].op == e->selection->constant_op;
 }
 
-/* Constants stand behind others; else the older value stands first. */
-static int out_of_order(const gemel__engine *e, gemel__ref a, gemel__ref b) {
-  int ca = is_constant(e, a), cb = is_constant(e, b);
-  if (ca != cb) {
-    return ca;
-  }
-  return a.node > b.node || (a.node == b.node && a.output > b.output);
-}
-
 void gemel__engine_sort(const gemel__engine *e, const gemel__op *op, size_t n, gemel__ref *inputs) {
   if ((op->record.flags & GEMEL_OP_COMMUTATIVE) && n == 2 &&
-      out_of_order(e, inputs[0], inputs[1])) {
+      gemel__engine_out_of_order(e, inputs[0], inputs[1])) {
     gemel__ref first = inputs[0];
     inputs[0] = inputs[1];
     inputs[1] = first;

@@ -72,7 +72,17 @@ gemel_status gemel__engine_take_error(const gemel__engine *e);
 int gemel__engine_room(gemel__engine *e, size_t n);
 
 /* Fates for all nodes that there are; 0, or -1 when memory is out. */
-int gemel__engine_reserve(gemel__engine *e);
+int gemel__engine_reserve_more(gemel__engine *e);
+static inline int gemel__engine_reserve(gemel__engine *e) {
+  return e->n_fates < e->to->n_nodes ? gemel__engine_reserve_more(e) : 0;
+}
+
+/* Constants stand behind others; else the older value stands first. */
+static inline int gemel__engine_out_of_order(const gemel__engine *e, gemel__ref a, gemel__ref b) {
+  int ca = e->to->nodes[a.node].op == e->selection->constant_op;
+  int cb = e->to->nodes[b.node].op == e->selection->constant_op;
+  return ca != cb ? ca : a.node > b.node || (a.node == b.node && a.output > b.output);
+}
 
 /* Puts the operands of the operation OP, if it is commutative, into their order. */
 void gemel__engine_sort(const gemel__engine *e, const gemel__op *op, size_t n, gemel__ref *inputs);

@@ -305,7 +305,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_graph *current = NULL;
   gemel_status status;
   gemel__tried tried = {NULL, NULL};
-  gemel__use_counts counts = {NULL, NULL, 0, 0};
+  gemel__use_counts counts = {NULL};
   uint64_t done = 0;
   memset(&p, 0, sizeof p);
   p.tried = &tried;

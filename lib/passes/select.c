@@ -34,8 +34,10 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
     return gemel__no_memory(error, "rules");
   }
   for (uint32_t op = 1; op < s->n_ops; op++) {
+    const gemel_operation *record = &gemel__op_at(context, op)->record;
     s->roots[op] =
-        gemel__may_be_splat(gemel__op_at(context, op)->record.name) ? GEMEL__OP_SPLAT : 0;
+        (unsigned char)((gemel__may_be_splat(record->name) ? GEMEL__OP_SPLAT : 0) |
+                        (record->flags & GEMEL_OP_COMMUTATIVE ? GEMEL__OP_COMMUTATIVE : 0));
   }
   return GEMEL_OK;
 }

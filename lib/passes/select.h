@@ -48,8 +48,9 @@ typedef struct gemel__selection {
 } gemel__selection;
 
 enum {
-  GEMEL__OP_ROOT = 1, /* a rule has it as its root */
-  GEMEL__OP_SPLAT = 2 /* gemel__splat knows it */
+  GEMEL__OP_ROOT = 1,       /* a rule has it as its root */
+  GEMEL__OP_SPLAT = 2,      /* gemel__splat knows it */
+  GEMEL__OP_COMMUTATIVE = 4 /* its operands, if there are two, have an order */
 };
 
 /* What was foreseen for nodes of one list of candidates, with equal attributes and types of inputs:

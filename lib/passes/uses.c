@@ -9,32 +9,43 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 
-uint32_t *gemel__graph_uses(const gemel_graph *graph) {
-  uint32_t *uses = gemel__alloc_array(graph->n_nodes, sizeof *uses);
-  if (uses == NULL) {
-    return NULL;
-  }
+/* Counts what is to be known of NODE, which is used and has COUNT inputs. */
+static inline void note(gemel__use_counts *counts, const gemel_graph *graph,
+                        const gemel__node *node, uint32_t count) {
+  counts->used++;
+  counts->widest = count > counts->widest ? count : counts->widest;
+  counts->has_several |= node->n_outputs != 1;
+  counts->has_bodies |=
+      node->attrs != 0 && gemel__attrs_at(graph->context, node->attrs)->nesting > 0;
+}
+
+/* Fills in COUNTS->uses, zeros at first, and the rest. */
+static void sweep(gemel__use_counts *counts, const gemel_graph *graph) {
+  uint32_t *uses = counts->uses;
   for (size_t k = 0; k < graph->n_outputs; k++) {
     uses[graph->outputs[k].node]++;
   }
   for (size_t k = graph->n_nodes; k-- > 0;) {
     uint32_t count;
+    if (uses[k] == 0) {
+      counts->live += graph->nodes[k].op == graph->context->input_op;
+      continue;
+    }
     const gemel__ref *in = gemel__node_inputs(graph, (uint32_t)k, &count);
-    for (uint32_t j = 0; uses[k] > 0 && j < count; j++) {
+    note(counts, graph, &graph->nodes[k], count);
+    for (uint32_t j = 0; j < count; j++) {
       uses[in[j].node]++;
     }
   }
-  return uses;
+  counts->live += counts->used;
 }
 
-static int has_bodies(const gemel_graph *graph) {
-  for (size_t k = 0; k < graph->n_nodes; k++) {
-    if (graph->nodes[k].attrs != 0 &&
-        gemel__attrs_at(graph->context, graph->nodes[k].attrs)->nesting > 0) {
-      return 1;
-    }
+uint32_t *gemel__graph_uses(const gemel_graph *graph) {
+  gemel__use_counts counts = {.uses = gemel__alloc_array(graph->n_nodes, sizeof *counts.uses)};
+  if (counts.uses != NULL) {
+    sweep(&counts, graph);
   }
-  return 0;
+  return counts.uses;
 }
 
 gemel_status gemel__use_counts_find(gemel__use_counts *counts, const gemel_graph *graph,
@@ -43,14 +54,12 @@ gemel_status gemel__use_counts_find(gemel__use_counts *counts, const gemel_graph
     return GEMEL_OK;
   }
   gemel__use_counts_clear(counts);
-  uint32_t *uses = gemel__graph_uses(graph);
+  uint32_t *uses = gemel__alloc_array(graph->n_nodes, sizeof *uses);
   if (uses == NULL) {
     return gemel__no_memory(error, "rewriting");
   }
-  *counts = (gemel__use_counts){gemel_graph_ref((gemel_graph *)graph), uses, 0, has_bodies(graph)};
-  for (size_t k = 0; k < graph->n_nodes; k++) {
-    counts->live += uses[k] > 0 || graph->nodes[k].op == graph->context->input_op;
-  }
+  *counts = (gemel__use_counts){.graph = gemel_graph_ref((gemel_graph *)graph), .uses = uses};
+  sweep(counts, graph);
   return GEMEL_OK;
 }
 
@@ -59,5 +68,5 @@ void gemel__use_counts_clear(gemel__use_counts *counts) {
     gemel__free(counts->uses, counts->graph->n_nodes * sizeof *counts->uses);
     gemel_graph_unref(counts->graph);
   }
-  *counts = (gemel__use_counts){NULL, NULL, 0, 0};
+  *counts = (gemel__use_counts){NULL};
 }

@@ -16,8 +16,10 @@ uint32_t *gemel__graph_uses(const gemel_graph *graph);
 typedef struct gemel__use_counts {
   gemel_graph *graph; /* a reference; NULL: nothing yet */
   uint32_t *uses;
-  uint64_t live;  /* nodes that are, and inputs */
-  int has_bodies; /* an attribute of a node is a graph */
+  uint64_t used, live; /* nodes that are; those and inputs */
+  uint32_t widest;     /* how many inputs a node that is used has at most */
+  int has_several;     /* a node that is used hasn't just one output */
+  int has_bodies;      /* an attribute of a node that is used is a graph */
 } gemel__use_counts;
 
 /* Has COUNTS be of GRAPH, unless it is. GEMEL_NO_MEMORY. */
