@@ -30,7 +30,8 @@
  * often as all that it stands for.
  * - Where a node is as a pass has left it, only rules that weren't tried then are tried at it, and
  *   those that ask for use counts: all else that a match depends on is below the node. (What was
- *   tried at each is noted beside the graph, from pass to pass and from phase to phase.)
+ *   tried at each is noted beside the graph, from pass to pass and from phase to phase, and by the
+ *   look that says whether a pass has anything to do.)
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
  * - The order of everything depends on the old graph and the names of rules alone.
  */
@@ -322,9 +323,10 @@ static gemel_status note_tried(struct walk *w) {
   }
   tried->graph = gemel_graph_ref(w->e.to);
   for (size_t k = 0; k < w->e.to->n_nodes; k++) {
-    tried->phases[k] = w->e.fates[k].state == GEMEL__UNSEEN
-                           ? 0
-                           : (unsigned char)(w->e.fates[k].tried | w->e.selection->phases);
+    tried->phases[k] =
+        w->e.fates[k].state == GEMEL__UNSEEN
+            ? 0
+            : (unsigned char)((w->e.fates[k].tried & ~GEMEL__ASKS_USES) | w->e.selection->phases);
   }
   return GEMEL_OK;
 }

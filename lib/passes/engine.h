@@ -45,7 +45,8 @@ struct gemel__certifier {
  * first. */
 typedef struct gemel__tried {
   gemel_graph *graph;    /* a reference; NULL: nothing is known of any */
-  unsigned char *phases; /* by node: a bit a phase; 0: nothing was done with it, by any */
+  unsigned char *phases; /* by node: a bit a phase; 0: nothing was done with it, by any; and
+                            GEMEL__ASKS_USES (select.h) */
 } gemel__tried;
 
 void gemel__tried_clear(gemel__tried *tried);
@@ -69,7 +70,8 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
                                   gemel_error *error);
 
 /* *IDLE: 1 if a pass of the same OPTIONS over GRAPH would change nothing; 0 if it might. Only of a
- * graph that OPTIONS->tried is of is this ever known. GEMEL_NO_MEMORY. */
+ * graph that OPTIONS->tried is of is this ever known; there it is noted where no rule matches.
+ * GEMEL_NO_MEMORY. */
 gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_options *options,
                                  int *idle, gemel_error *error);
 

@@ -9,24 +9,23 @@
 
 gemel_status gemel__search_start(gemel__search *s, gemel__ref value, uint32_t tried) {
   const gemel_graph *graph = s->scene.graph;
-  const gemel__node *node = gemel__node_at(graph, value.node);
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(graph, value.node, &count);
-  uint32_t first = count > 0 ? graph->nodes[inputs[0].node].op : 0;
-  uint32_t second = count > 1 ? graph->nodes[inputs[1].node].op : 0;
-  second |= count > 1 && gemel__same_ref(inputs[0], inputs[1]) ? GEMEL__SAME_OPERANDS : 0;
-  first |= tried << GEMEL__TRIED_SHIFT;
   s->value = value;
   s->next = 0;
   s->filter = NULL;
-  s->list = gemel__selection_find(s->selection, node->op, first, second, &s->count);
-  if (s->list == NULL) {
-    return gemel__no_memory(s->scene.error, "rewriting");
+  s->list = s->thorough ? gemel__selection_all(s->selection, graph, value.node, &s->count)
+                        : gemel__selection_candidates(s->selection, graph, value.node, tried,
+                                                      &s->count, &s->filter);
+  return s->list != NULL ? GEMEL_OK : gemel__no_memory(s->scene.error, "rewriting");
+}
+
+/* Notes in the filter whether its K-th candidate FAILED; where all have, there are none. */
+static void learn(gemel__filter *filter, uint32_t k, int failed) {
+  uint64_t bit = (uint64_t)1 << k;
+  filter->checked |= bit;
+  filter->failed |= failed ? bit : 0;
+  if (filter->count < GEMEL__FILTER_BITS && filter->failed + 1 == (uint64_t)1 << filter->count) {
+    filter->count = 0;
   }
-  if (s->count > 0) {
-    s->filter = gemel__selection_filter(s->selection, graph, value.node, s->list);
-  }
-  return GEMEL_OK;
 }
 
 /* GEMEL_DECLINED if the filter, which learns it if it doesn't know, says that the K-th candidate,
@@ -42,8 +41,7 @@ static gemel_status foresee(gemel__search *s, uint32_t k, const gemel__candidate
     if (status != GEMEL_OK && status != GEMEL_DECLINED) {
       return status;
     }
-    s->filter->checked |= bit;
-    s->filter->failed |= status == GEMEL_DECLINED ? bit : 0;
+    learn(s->filter, k, status == GEMEL_DECLINED);
   }
   return s->filter->failed & bit ? GEMEL_DECLINED : GEMEL_OK;
 }
@@ -86,23 +84,28 @@ static gemel_status try_one(gemel__search *s, uint32_t k, const gemel__candidate
   return status;
 }
 
-/* 1 if the filter knows already that the K-th candidate, C, can't match, or operations don't fit.
- */
-static inline int is_hopeless(gemel__search *s, uint32_t k, const gemel__candidate *c) {
-  return !s->thorough &&
-         ((s->filter != NULL && k < GEMEL__FILTER_BITS && (s->filter->failed >> k & 1)) ||
-          !gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots));
+/* The next candidate of which the filter doesn't know already that it can't match. */
+static inline uint32_t next_hope(const gemel__search *s) {
+  uint32_t k = s->next;
+  if (s->filter == NULL || k >= GEMEL__FILTER_BITS || s->thorough) {
+    return k;
+  }
+  uint64_t hopes = ~s->filter->failed >> k;
+  return hopes != 0 ? k + (uint32_t)__builtin_ctzll(hopes) : GEMEL__FILTER_BITS;
 }
 
 gemel_status gemel__search_next(gemel__search *s, const gemel__candidate **candidate,
                                 gemel__binding *binding) {
   gemel_status status = GEMEL_DECLINED;
+  uint32_t k;
   s->slots[0] = s->value;
-  while (s->next < s->count && status == GEMEL_DECLINED) {
-    uint32_t k = s->next++;
-    *candidate = &s->selection->candidates[s->list[k]];
-    if (!is_hopeless(s, k, *candidate)) {
-      status = try_one(s, k, *candidate, binding);
+  while (status == GEMEL_DECLINED && (k = next_hope(s)) < s->count) {
+    const gemel__candidate *c = &s->selection->candidates[s->list[k]];
+    s->next = k + 1;
+    *candidate = c;
+    if (s->thorough ||
+        gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots)) {
+      status = try_one(s, k, c, binding);
     }
   }
   return status;

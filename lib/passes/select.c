@@ -20,6 +20,13 @@ struct gemel__bucket {
 
 enum { FIRST_BUCKETS = 256, FILTERS = 1024 };
 
+/* A bucket's FIRST is the operation that makes the first operand, and, shifted by this, a bit for
+ * each phase whose rules were tried before. */
+enum { TRIED_SHIFT = 24, TRIED_OPS = (1 << TRIED_SHIFT) - 1 };
+
+/* Added to a bucket's SECOND where the first two operands are the same value. */
+#define SAME_OPERANDS 0x80000000u
+
 gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
                                     gemel_error *error) {
   memset(s, 0, sizeof *s);
@@ -161,13 +168,13 @@ static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint
 
 static int fits(const gemel__selection *s, const gemel__candidate *c, uint32_t op, uint32_t first,
                 uint32_t second) {
-  if (((first >> GEMEL__TRIED_SHIFT) >> c->rule->info.phase & 1) && !c->rule->asks_uses) {
+  uint32_t tried = first >> TRIED_SHIFT;
+  if ((tried >> c->rule->info.phase & 1) && (!c->rule->asks_uses || (tried & GEMEL__ASKS_USES))) {
     return 0;
   }
   return c->rule->left.nodes[c->rule->left.count - 1].op == op &&
-         child_fits(s, c, 0, first & GEMEL__TRIED_OPS) &&
-         child_fits(s, c, 1, second & ~GEMEL__SAME_OPERANDS) &&
-         ((second & GEMEL__SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
+         child_fits(s, c, 0, first & TRIED_OPS) && child_fits(s, c, 1, second & ~SAME_OPERANDS) &&
+         ((second & SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
 }
 
 static int fill_bucket(gemel__selection *s, struct gemel__bucket *b) {
@@ -184,9 +191,12 @@ static int fill_bucket(gemel__selection *s, struct gemel__bucket *b) {
   return 0;
 }
 
-const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t first,
-                                      uint32_t second, uint32_t *count) {
-  static const uint32_t none[1];
+static const uint32_t none[1];
+
+/* The candidates for a node of operation OP whose operands are made by FIRST and SECOND (0: no such
+ * operand), with the bits above; *COUNT of them. NULL: memory is out. */
+static const uint32_t *find(gemel__selection *s, uint32_t op, uint32_t first, uint32_t second,
+                            uint32_t *count) {
   size_t slot;
   *count = 0;
   if (op >= s->n_ops || !(s->roots[op] & GEMEL__OP_ROOT)) {
@@ -207,37 +217,70 @@ const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t
   return *count > 0 ? s->lists + s->buckets[slot].begin : none;
 }
 
-static int same_filter(const gemel__filter *a, const gemel__filter *b) {
-  int same = a->list == b->list && a->attrs == b->attrs && a->n == b->n;
-  for (uint32_t k = 0; same && k < a->n; k++) {
-    same = a->types[k] == b->types[k];
+/* What candidates are found by. */
+typedef struct likeness {
+  uint32_t op, first, second, n;
+  uint64_t key[4];
+} likeness;
+
+/* The key leaves out types of inputs beyond those it has room for. */
+static inline likeness likeness_of(const gemel_graph *graph, uint32_t node, uint32_t tried) {
+  const gemel__node *record = gemel__node_at(graph, node);
+  likeness l = {.op = record->op};
+  uint32_t types[GEMEL__FILTER_INPUTS] = {0};
+  const gemel__ref *in = gemel__node_inputs(graph, node, &l.n);
+  for (uint32_t k = 0; k < l.n && k < GEMEL__FILTER_INPUTS; k++) {
+    types[k] = gemel__node_type(graph, in[k].node, in[k].output);
   }
-  return same;
+  l.first = l.n > 0 ? graph->nodes[in[0].node].op : 0;
+  l.second = l.n > 1 ? graph->nodes[in[1].node].op : 0;
+  l.second |= l.n > 1 && gemel__same_ref(in[0], in[1]) ? SAME_OPERANDS : 0;
+  l.first |= tried << TRIED_SHIFT;
+  l.key[0] = (uint64_t)l.op << 32 | l.first;
+  l.key[1] = (uint64_t)l.second << 32 | record->attrs;
+  l.key[2] = (uint64_t)types[0] << 32 | types[1];
+  l.key[3] = (uint64_t)types[2] << 32 | l.n;
+  return l;
 }
 
-gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *graph, uint32_t node,
-                                       const uint32_t *list) {
+static inline gemel__filter *slot_for(const gemel__selection *s, const uint64_t *key) {
+  uint64_t hash = key[0];
+  for (int k = 1; k < 4; k++) {
+    hash = ((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u) ^ key[k];
+  }
+  return &s->filters[(hash * 0x9e3779b97f4a7c15u) >> 54];
+}
+
+/* 1 if nodes like NODE have the same candidates, of which the same can be foreseen. */
+static int is_typical(const gemel_graph *graph, uint32_t node, uint32_t n) {
   const gemel__node *record = gemel__node_at(graph, node);
-  gemel__filter wanted, *found;
-  const gemel__ref *inputs = gemel__node_inputs(graph, node, &wanted.n);
-  if (wanted.n > GEMEL__FILTER_INPUTS || record->n_outputs != 1 ||
-      (record->attrs != 0 && gemel__attrs_at(graph->context, record->attrs)->has_runtime)) {
-    return NULL;
+  return n <= GEMEL__FILTER_INPUTS && record->n_outputs == 1 &&
+         !(record->attrs != 0 && gemel__attrs_at(graph->context, record->attrs)->has_runtime);
+}
+
+const uint32_t *gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
+                                            uint32_t node, uint32_t tried, uint32_t *count,
+                                            gemel__filter **filter) {
+  likeness l = likeness_of(graph, node, tried);
+  gemel__filter *slot = s->filters != NULL ? slot_for(s, l.key) : NULL;
+  if (slot != NULL && memcmp(slot->key, l.key, sizeof l.key) == 0) {
+    *filter = slot;
+    *count = slot->count;
+    return *count > 0 ? s->lists + slot->begin : none;
   }
-  wanted.list = (uint32_t)(list - s->lists) + 1;
-  wanted.attrs = record->attrs;
-  wanted.checked = wanted.failed = 0;
-  uint64_t key = (uint64_t)wanted.list << 32 ^ wanted.attrs;
-  for (uint32_t k = 0; k < wanted.n; k++) {
-    wanted.types[k] = gemel__node_type(graph, inputs[k].node, inputs[k].output);
-    key = key * 31 + wanted.types[k];
+  const uint32_t *list = find(s, l.op, l.first, l.second, count);
+  *filter = NULL;
+  if (slot != NULL && list != NULL && is_typical(graph, node, l.n)) {
+    *slot = (gemel__filter){.begin = *count > 0 ? (uint32_t)(list - s->lists) : 0, .count = *count};
+    memcpy(slot->key, l.key, sizeof l.key);
   }
-  found = &s->filters[(key * 0x9e3779b97f4a7c15u) >> 54];
-  if (same_filter(found, &wanted)) {
-    return found;
-  }
-  *found = wanted;
-  return NULL;
+  return list;
+}
+
+const uint32_t *gemel__selection_all(gemel__selection *s, const gemel_graph *graph, uint32_t node,
+                                     uint32_t *count) {
+  likeness l = likeness_of(graph, node, 0);
+  return find(s, l.op, l.first, l.second, count);
 }
 
 void gemel__selection_reset(gemel__selection *s) {

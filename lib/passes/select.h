@@ -53,12 +53,12 @@ enum {
   GEMEL__OP_COMMUTATIVE = 4 /* its operands, if there are two, have an order */
 };
 
-/* What was foreseen for nodes of one list of candidates, with equal attributes and types of inputs:
- * bit K is of the K-th candidate. */
+/* The candidates of nodes that are alike: equal operations, attributes and types of inputs, and
+ * operands made by equal operations. Bit K of what was foreseen is of the K-th candidate. */
 enum { GEMEL__FILTER_INPUTS = 3, GEMEL__FILTER_BITS = 64 };
 typedef struct gemel__filter {
-  uint32_t list, attrs, n;
-  gemel_type types[GEMEL__FILTER_INPUTS];
+  uint64_t key[4];       /* all zeros: empty */
+  uint32_t begin, count; /* in lists */
   uint64_t checked, failed;
 } gemel__filter;
 
@@ -70,13 +70,11 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
 gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
                                   gemel_error *error);
 
-/* Orders what was added; then gemel__selection_find may be called, and nothing be added. */
+/* Orders what was added; then candidates may be asked for, and nothing be added. */
 gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
 
-/* Added to FIRST below, shifted by this, for a node at which rules were tried before, and only use
- * counts may have changed: a bit for each phase whose rules those were. */
-enum { GEMEL__TRIED_SHIFT = 24, GEMEL__TRIED_OPS = (1 << GEMEL__TRIED_SHIFT) - 1 };
-
+/* Beside the bits of phases whose rules were tried at a node: rules that ask for use counts were
+ * tried by the counts that hold. And of an operation: it has such rules. */
 enum { GEMEL__ASKS_USES = 0x80 };
 
 /* 1 if there may be a rule for a node of operation OP at which those of the phases TRIED were tried
@@ -85,19 +83,18 @@ static inline int gemel__selection_has(const gemel__selection *s, uint32_t op, u
   return op < s->n_ops && (s->phases_of[op] & ~tried) != 0;
 }
 
-/* Added to SECOND below where the first two operands are the same value. */
-#define GEMEL__SAME_OPERANDS 0x80000000u
+/* The candidates for NODE, at which rules of the phases TRIED were tried before, as indices of
+ * S->candidates; *COUNT of them, or 0 if it is known that none matches. *FILTER: what is known of
+ * nodes like this one; NULL if it is the first of them that was met lately, or it has several
+ * outputs, many inputs or sizes known at run time. Losing an entry costs time only. NULL: memory is
+ * out. */
+const uint32_t *gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
+                                            uint32_t node, uint32_t tried, uint32_t *count,
+                                            gemel__filter **filter);
 
-/* The candidates for a node of operation OP whose operands are made by FIRST and SECOND (0: no such
- * operand), as indices of S->candidates; *COUNT of them. NULL: memory is out. */
-const uint32_t *gemel__selection_find(gemel__selection *s, uint32_t op, uint32_t first,
-                                      uint32_t second, uint32_t *count);
-
-/* What is known of nodes like VALUE's, whose candidates are LIST; NULL if it is the first of them
- * that was met lately, or it has several outputs, many inputs or sizes known at run time. Losing an
- * entry costs time only. */
-gemel__filter *gemel__selection_filter(gemel__selection *s, const gemel_graph *graph, uint32_t node,
-                                       const uint32_t *list);
+/* All candidates for NODE by its operation and those of its operands, as above. */
+const uint32_t *gemel__selection_all(gemel__selection *s, const gemel_graph *graph, uint32_t node,
+                                     uint32_t *count);
 
 /* Forgets what was tallied; candidates and what is known of nodes stay. */
 void gemel__selection_reset(gemel__selection *s);
