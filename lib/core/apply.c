@@ -20,7 +20,7 @@
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_NAMES = 64, MEMO_INPUTS = 3, LOCAL = 16 };
 
 struct memo_type {
-  uint32_t op, attrs;
+  uint64_t what;                  /* operation and attributes */
   gemel_type inputs[MEMO_INPUTS]; /* GEMEL_TYPE_NONE behind the last */
   gemel_type result;
 };
@@ -109,19 +109,23 @@ struct application {
   gemel_type *outputs;
 };
 
-static inline struct memo_type *memo_entry(const gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                           const gemel_type types[MEMO_INPUTS]) {
-  uint64_t key = (uint64_t)op << 32 ^ attrs;
-  key += types[0] + (uint64_t)types[1] * 31 + (uint64_t)types[2] * 961;
+static GEMEL__INLINE uint64_t memo_what(uint32_t op, uint32_t attrs) {
+  return (uint64_t)op << 32 | attrs;
+}
+
+static GEMEL__INLINE struct memo_type *memo_entry(const gemel_graph *graph, uint64_t what,
+                                                  const gemel_type types[MEMO_INPUTS]) {
+  uint64_t key = what + types[0] + (uint64_t)types[1] * 32 + (uint64_t)types[2] * 1024;
   return &graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
 }
 
 /* The type that the rule of OP gives, if that is known: then the number of inputs fits and none of
  * them needs a cast, for what is stored is what was appended. Else GEMEL_TYPE_NONE. */
-static inline gemel_type memo_recall(const gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                     const gemel_type types[MEMO_INPUTS]) {
-  const struct memo_type *m = memo_entry(graph, op, attrs, types);
-  return m->op == op && m->attrs == attrs && m->inputs[0] == types[0] && m->inputs[1] == types[1] &&
+static GEMEL__INLINE gemel_type memo_recall(const gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                            const gemel_type types[MEMO_INPUTS]) {
+  uint64_t what = memo_what(op, attrs);
+  const struct memo_type *m = memo_entry(graph, what, types);
+  return m->what == what && m->inputs[0] == types[0] && m->inputs[1] == types[1] &&
                  m->inputs[2] == types[2]
              ? m->result
              : GEMEL_TYPE_NONE;
@@ -137,9 +141,8 @@ static void memo_store(const struct application *a) {
     return;
   }
   memcpy(types, a->types, a->n * sizeof *types);
-  m = memo_entry(a->graph, a->op->id, a->attrs, types);
-  m->op = a->op->id;
-  m->attrs = a->attrs;
+  m = memo_entry(a->graph, memo_what(a->op->id, a->attrs), types);
+  m->what = memo_what(a->op->id, a->attrs);
   memcpy(m->inputs, types, sizeof types);
   m->result = a->outputs[0];
 }
@@ -345,8 +348,10 @@ static gemel_value apply_many(struct application *a, const gemel_value *inputs) 
 }
 
 /* An application of which nothing is known yet. */
-static gemel_value apply_new(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                             const gemel_value *inputs, gemel_location where) {
+static __attribute__((noinline)) gemel_value apply_new(gemel_graph *graph, uint32_t op,
+                                                       uint32_t attrs, size_t n_inputs,
+                                                       const gemel_value *inputs,
+                                                       gemel_location where) {
   gemel_type types[LOCAL], outputs[LOCAL];
   gemel_value values[LOCAL];
   gemel__ref refs[LOCAL];
@@ -369,52 +374,64 @@ static gemel_value apply_new(gemel_graph *graph, uint32_t op, uint32_t attrs, si
 }
 
 /* Refs and types of inputs that are the only outputs of nodes of the graph; 0: some are not. */
-static inline int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
-                              gemel__ref *refs, gemel_type *types) {
-  uint32_t largest = 0;
+static GEMEL__INLINE int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
+                                     gemel__ref *refs, gemel_type *types) {
   size_t k;
   for (k = 0; k < n; k++) {
     uint32_t node = inputs[k].node;
     if (inputs[k].graph != graph || node >= graph->n_nodes || inputs[k].output != 0) {
       return 0;
     }
-    largest = node > largest ? node : largest;
-    refs[k].node = node;
-    refs[k].output = 0;
+    /* in one piece, as it will be read */
+    memcpy(&refs[k], &inputs[k].node, sizeof *refs);
     types[k] =
         gemel__stored_type(graph, node); /* of several outputs: a type that nothing is stored for */
   }
-  gemel__cons_prefetch(graph, largest);
   return 1;
 }
 
-/* An application whose type is known; TYPES are the inputs'. */
-static inline gemel_value apply_known(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
-                                      gemel__ref *refs, gemel_type *types, gemel_type type,
-                                      gemel_location where) {
-  gemel_value value = {graph, 0, 0};
-  gemel_status status = gemel__cons_make(graph, op, attrs, n, refs, type, where, &value.node);
-  if (status != GEMEL_OK) {
-    struct application a = {.graph = graph,
-                            .op = gemel__op_at(graph->context, op),
-                            .n = n,
-                            .types = types,
-                            .where = where};
-    return fail_append(&a, status);
+static gemel_value fail_make(gemel_graph *graph, uint32_t op, size_t n, const gemel_value *inputs,
+                             gemel_location where, gemel_status status) {
+  gemel_type types[MEMO_INPUTS];
+  gemel__ref refs[MEMO_INPUTS];
+  struct application a = {.graph = graph,
+                          .op = gemel__op_at(graph->context, op),
+                          .n = n,
+                          .types = types,
+                          .where = where};
+  take_single(graph, n, inputs, refs, types);
+  return fail_append(&a, status);
+}
+
+/* Applies what is known of; with N known where this is compiled, there are no loops over inputs. */
+static GEMEL__INLINE gemel_value apply_few(gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                           size_t n, const gemel_value *inputs,
+                                           gemel_location where) {
+  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE}, type;
+  gemel__ref refs[MEMO_INPUTS];
+  uint32_t node;
+  gemel_status status;
+  if (graph->frozen || !take_single(graph, n, inputs, refs, types) ||
+      (type = memo_recall(graph, op, attrs, types)) == GEMEL_TYPE_NONE) {
+    return apply_new(graph, op, attrs, n, inputs, where);
   }
-  return value;
+  status = gemel__cons_make(graph, op, attrs, n, refs, type, where, &node);
+  return status == GEMEL_OK ? (gemel_value){graph, node, 0}
+                            : fail_make(graph, op, n, inputs, where, status);
 }
 
 gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                          const gemel_value *inputs, gemel_location where) {
-  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE}, type;
-  gemel__ref refs[MEMO_INPUTS];
-  if (n_inputs > 0 && n_inputs <= MEMO_INPUTS && !graph->frozen &&
-      take_single(graph, n_inputs, inputs, refs, types) &&
-      (type = memo_recall(graph, op, attrs, types)) != GEMEL_TYPE_NONE) {
-    return apply_known(graph, op, attrs, n_inputs, refs, types, type, where);
+  switch (n_inputs) {
+  case 1:
+    return apply_few(graph, op, attrs, 1, inputs, where);
+  case 2:
+    return apply_few(graph, op, attrs, 2, inputs, where);
+  case 3:
+    return apply_few(graph, op, attrs, 3, inputs, where);
+  default:
+    return apply_new(graph, op, attrs, n_inputs, inputs, where);
   }
-  return apply_new(graph, op, attrs, n_inputs, inputs, where);
 }
 
 /* ---- By name ---- */

@@ -23,23 +23,22 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-/* A node takes some two hundred instructions; a call each time would make that a quarter more. */
-#define INLINE inline __attribute__((always_inline))
-
 enum { FIRST_NODES = 64, BUCKET_NODES = GEMEL__BUCKET_NODES, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
 
-/* One multiplication an input, and one thorough mixing at the end. */
-static INLINE uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
+/* One multiplication an input. What is used of it, for the tag and in the overflow, is mixed
+ * there. */
+static GEMEL__INLINE uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n,
+                                        const gemel__ref *inputs) {
   uint64_t hash = (uint64_t)op << 32 | attrs;
   size_t k;
   for (k = 0; k < n; k++) {
     hash = (hash ^ (hash >> 29)) * 0x9e3779b97f4a7c15u;
     hash ^= (uint64_t)inputs[k].node << 32 | inputs[k].output;
   }
-  return gemel__mix(hash);
+  return hash;
 }
 
-static inline uint32_t largest_input(size_t n, const gemel__ref *inputs) {
+static GEMEL__INLINE uint32_t largest_input(size_t n, const gemel__ref *inputs) {
   uint32_t largest = inputs[0].node;
   size_t k;
   for (k = 1; k < n; k++) {
@@ -77,9 +76,9 @@ static inline int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, 
   return 1;
 }
 
-/* 1 … 255 from the bits of a hash that don't choose the slot. */
+/* 1 … 255, of all bits of a hash. */
 static inline unsigned char tag_of(uint64_t hash) {
-  unsigned tag = (unsigned)(hash >> 56);
+  unsigned tag = (unsigned)((hash * 0x9e3779b97f4a7c15u) >> 56);
   return (unsigned char)(tag + (tag == 0));
 }
 
@@ -101,7 +100,7 @@ static uint64_t key_hash(const void *user, uint32_t id) {
   const gemel__node *node = gemel__node_at(k->graph, id - 1);
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(k->graph, id - 1, &count);
-  return node_hash(node->op, node->attrs, count, inputs);
+  return gemel__mix(node_hash(node->op, node->attrs, count, inputs));
 }
 
 /* The top bit of each byte of X that is zero. Source: H. S. Warren, Hacker's Delight, 6-1. */
@@ -110,31 +109,45 @@ static inline uint64_t zero_bytes(uint64_t x) {
   return ~(((x & low) + low) | x | low);
 }
 
-/* Of the slots from FIRST on whose top bits are in MATCHES, the one that holds the node: its id +
- * 1; 0 if none does. */
-static uint32_t same_among(const struct key *k, const gemel__cons_bucket *b, uint64_t matches,
-                           unsigned first) {
-  for (; matches != 0; matches &= matches - 1) {
-    uint32_t id = b->nodes[first + (unsigned)__builtin_ctzll(matches) / 8];
-    if (same_node(k->graph, id, k->op, k->attrs, k->n, k->inputs)) {
-      return id + 1;
+static inline int has_zero_byte(uint64_t x) {
+  return ((x - 0x0101010101010101u) & ~x & 0x8080808080808080u) != 0;
+}
+
+/* Of the slots that have this tag, repeated in TAGS, the one that holds the node: its id + 1; 0 if
+ * none does. */
+static __attribute__((noinline)) uint32_t same_among(const gemel_graph *graph, uint32_t op,
+                                                     uint32_t attrs, size_t n,
+                                                     const gemel__ref *inputs,
+                                                     const gemel__cons_bucket *b, uint64_t tags) {
+  uint64_t matches[2] = {zero_bytes(b->tags ^ tags),
+                         zero_bytes(b->more_tags ^ (tags >> 32)) & UINT32_MAX};
+  unsigned half;
+  for (half = 0; half < 2; half++) {
+    for (; matches[half] != 0; matches[half] &= matches[half] - 1) {
+      uint32_t id = b->nodes[8 * half + (unsigned)__builtin_ctzll(matches[half]) / 8];
+      if (same_node(graph, id, op, attrs, n, inputs)) {
+        return id + 1;
+      }
     }
   }
   return 0;
 }
 
+/* The node's id + 1 if it is in the bucket; else 0. */
+static GEMEL__INLINE uint32_t search_bucket(const struct key *k, const gemel__cons_bucket *b,
+                                            uint64_t hash) {
+  uint64_t tags = tag_of(hash) * 0x0101010101010101u;
+  return has_zero_byte(b->tags ^ tags) ||
+                 has_zero_byte((b->more_tags ^ (tags >> 32)) | (uint64_t)UINT32_MAX << 32)
+             ? same_among(k->graph, k->op, k->attrs, k->n, k->inputs, b, tags)
+             : 0;
+}
+
 /* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
-static INLINE int search_bucket(const struct key *k, size_t index, gemel__place *p) {
+static GEMEL__INLINE int try_bucket(const struct key *k, size_t index, gemel__place *p) {
   const gemel__cons_bucket *b = &k->graph->buckets[index];
-  uint64_t tags = tag_of(p->hash) * 0x0101010101010101u;
-  uint64_t matches = zero_bytes(b->tags ^ tags);
-  uint64_t more = zero_bytes(b->more_tags ^ (tags >> 32)) & UINT32_MAX;
   p->bucket = index;
-  p->found = 0;
-  if ((matches | more) != 0) {
-    p->found = same_among(k, b, matches, 0);
-    p->found = p->found != 0 ? p->found : same_among(k, b, more, 8);
-  }
+  p->found = search_bucket(k, b, p->hash);
   return p->found != 0 || b->used < BUCKET_SLOTS;
 }
 
@@ -145,28 +158,27 @@ static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
     size_t next = next_input(k->n, k->inputs, near) / BUCKET_NODES;
     size_t others[3] = {home ^ 1, next, next ^ 1}, j;
     for (j = 0; j < 3; j++) {
-      if (others[j] != home && search_bucket(k, others[j], p)) {
+      if (others[j] != home && try_bucket(k, others[j], p)) {
         return;
       }
     }
   }
   p->bucket = GEMEL__NO_BUCKET;
-  p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
+  p->found = gemel__idtable_find(&k->graph->overflow, gemel__mix(p->hash), same_key, k);
 }
 
-static INLINE void find(const struct key *k, gemel__place *p) {
+static inline void find(const struct key *k, gemel__place *p) {
   uint32_t near = k->n > 0 ? largest_input(k->n, k->inputs) : 0;
   p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
   p->n_nodes = k->graph->n_nodes;
-  if (k->n == 0 || !search_bucket(k, near / BUCKET_NODES, p)) {
+  if (k->n == 0 || !try_bucket(k, near / BUCKET_NODES, p)) {
     find_far(k, near, p);
   }
 }
 
-/* Puts NODE into the bucket at P, which has room. */
-static inline void fill_slot(gemel_graph *graph, const gemel__place *p, uint32_t node) {
-  gemel__cons_bucket *b = &graph->buckets[p->bucket];
-  uint64_t tag = tag_of(p->hash);
+/* Puts NODE with this hash into the bucket, which has room. */
+static inline void fill_slot(gemel__cons_bucket *b, uint64_t hash, uint32_t node) {
+  uint64_t tag = tag_of(hash);
   b->nodes[b->used] = node;
   if (b->used < 8) {
     b->tags |= tag << 8 * b->used;
@@ -348,18 +360,24 @@ static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, s
 static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                            const gemel__ref *inputs, uint64_t hash) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
-  return gemel__idtable_add(&graph->overflow, hash, (uint32_t)graph->n_nodes + 1, key_hash, &key);
+  return gemel__idtable_add(&graph->overflow, gemel__mix(hash), (uint32_t)graph->n_nodes + 1,
+                            key_hash, &key);
 }
 
-/* Clears the two buckets that NODE is the first to have. Nobody looks into them before, so that the
- * table can grow without being cleared. */
+/* Empties the two buckets that NODE is the first to have. Nobody looks into them before, so that
+ * the table can grow without being cleared. */
 static inline void open_buckets(gemel_graph *graph, uint32_t node) {
-  memset(&graph->buckets[node / BUCKET_NODES], 0, 2 * sizeof *graph->buckets);
+  gemel__cons_bucket *b = &graph->buckets[node / BUCKET_NODES], *end = b + 2;
+  for (; b < end; b++) {
+    b->tags = 0;
+    b->more_tags = 0;
+    b->used = 0;
+  }
 }
 
-/* Appends the node, for which there is room, at PLACE. */
-static INLINE uint32_t append(gemel_graph *graph, const struct key *k, const gemel__place *place,
-                              size_t n_outputs, const gemel_type *types, uint32_t file, int line) {
+/* Appends the node, for which there is room, but for the table. */
+static GEMEL__INLINE uint32_t append(gemel_graph *graph, const struct key *k, size_t n_outputs,
+                                     const gemel_type *types, uint32_t file, int line) {
   uint32_t node = (uint32_t)graph->n_nodes;
   gemel__ref *pool = graph->pool + graph->n_pool;
   size_t j;
@@ -372,9 +390,6 @@ static INLINE uint32_t append(gemel_graph *graph, const struct key *k, const gem
   graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
   if (node % (2 * BUCKET_NODES) == 0) {
     open_buckets(graph, node);
-  }
-  if (place->bucket != GEMEL__NO_BUCKET) {
-    fill_slot(graph, place, node);
   }
   return node;
 }
@@ -401,26 +416,56 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
       add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  *node = append(graph, &key, place, n_outputs, types, (uint32_t)file, where.line);
+  *node = append(graph, &key, n_outputs, types, (uint32_t)file, where.line);
+  if (place->bucket != GEMEL__NO_BUCKET) {
+    fill_slot(&graph->buckets[place->bucket], place->hash, *node);
+  }
+  return GEMEL_OK;
+}
+
+/* Finds or appends a node whose bucket is full, or that needs more room. */
+static __attribute__((noinline)) gemel_status make_slowly(gemel_graph *graph, uint32_t op,
+                                                          uint32_t attrs, size_t n_inputs,
+                                                          const gemel__ref *inputs, gemel_type type,
+                                                          gemel_location where, uint32_t *node) {
+  gemel__place place;
+  return gemel__cons_find(graph, op, attrs, n_inputs, inputs, &place, node)
+             ? GEMEL_OK
+             : gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where,
+                                  node);
+}
+
+/* With N_INPUTS known where this is compiled, there are no loops over inputs. */
+static GEMEL__INLINE gemel_status make(gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                       size_t n_inputs, const gemel__ref *inputs, gemel_type type,
+                                       gemel_location where, uint32_t *node) {
+  const struct key key = {graph, op, attrs, n_inputs, inputs};
+  uint64_t hash = node_hash(op, attrs, n_inputs, inputs);
+  gemel__cons_bucket *b = &graph->buckets[largest_input(n_inputs, inputs) / BUCKET_NODES];
+  uint32_t found = search_bucket(&key, b, hash);
+  if (found != 0) {
+    *node = found - 1;
+    return GEMEL_OK;
+  }
+  if (b->used == BUCKET_SLOTS || !has_room(graph, n_inputs) || !is_last_file(graph, where.file)) {
+    return make_slowly(graph, op, attrs, n_inputs, inputs, type, where, node);
+  }
+  *node = append(graph, &key, 1, &type, graph->last_file, where.line);
+  fill_slot(b, hash, *node);
   return GEMEL_OK;
 }
 
 gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                               const gemel__ref *inputs, gemel_type type, gemel_location where,
                               uint32_t *node) {
-  struct key key = {graph, op, attrs, n_inputs, inputs};
-  gemel__place place;
-  find(&key, &place);
-  if (place.found != 0) {
-    *node = place.found - 1;
-    return GEMEL_OK;
+  switch (n_inputs) {
+  case 1:
+    return make(graph, op, attrs, 1, inputs, type, where, node);
+  case 2:
+    return make(graph, op, attrs, 2, inputs, type, where, node);
+  default:
+    return make(graph, op, attrs, n_inputs, inputs, type, where, node);
   }
-  if (place.bucket == GEMEL__NO_BUCKET || !has_room(graph, n_inputs) ||
-      !is_last_file(graph, where.file)) {
-    return gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where, node);
-  }
-  *node = append(graph, &key, &place, 1, &type, graph->last_file, where.line);
-  return GEMEL_OK;
 }
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
@@ -434,7 +479,7 @@ void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   if (p.bucket != GEMEL__NO_BUCKET) {
     empty_last_slot(&graph->buckets[p.bucket]);
   } else {
-    gemel__idtable_remove_last(&graph->overflow, p.hash, node + 1);
+    gemel__idtable_remove_last(&graph->overflow, gemel__mix(p.hash), node + 1);
   }
   graph->n_pool = record->in_begin;
   if (record->n_outputs != 1) {

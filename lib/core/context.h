@@ -26,14 +26,14 @@ typedef struct gemel__stable {
 void *gemel__stable_push(gemel__stable *array);
 /* Takes the last element out again. Call with the context locked. */
 void gemel__stable_pop(gemel__stable *array);
-/* Chunk k holds GEMEL__FIRST_CHUNK << k elements: element id lies in the chunk of id / 64 + 1's top
- * bit. */
+/* Chunk k holds GEMEL__FIRST_CHUNK << k elements: element id lies in the chunk that the top bit of
+ * id + GEMEL__FIRST_CHUNK says. */
 #define GEMEL__FIRST_CHUNK 64u
+#define GEMEL__FIRST_CHUNK_BIT 6
 static inline unsigned gemel__stable_chunk(uint32_t id, uint32_t *offset) {
-  uint32_t scaled = id / GEMEL__FIRST_CHUNK + 1;
-  unsigned chunk = 31u - (unsigned)__builtin_clz(scaled);
-  *offset = id - GEMEL__FIRST_CHUNK * ((1u << chunk) - 1);
-  return chunk;
+  uint32_t moved = id + GEMEL__FIRST_CHUNK, top = 31u ^ (uint32_t)__builtin_clz(moved);
+  *offset = moved - (1u << top);
+  return top - GEMEL__FIRST_CHUNK_BIT;
 }
 /* Element ID (< count). Lock-free. */
 static inline void *gemel__stable_at(const gemel__stable *array, uint32_t id) {

@@ -102,6 +102,11 @@ static inline uint32_t gemel__stored_type(const gemel_graph *graph, uint32_t nod
   return common != GEMEL_TYPE_NONE ? common : graph->node_types[node];
 }
 
+/* The same for any graph. */
+static inline uint32_t gemel__type_word(const gemel_graph *graph, uint32_t node) {
+  return graph->common_types != NULL ? gemel__stored_type(graph, node) : graph->node_types[node];
+}
+
 /* Has the memory fetched that gemel__stored_type will look at. */
 static inline void gemel__fetch_type(const gemel_graph *graph, uint32_t node) {
   if (graph->common_types[node / GEMEL__BLOCK] == GEMEL_TYPE_NONE) {
@@ -118,7 +123,7 @@ static inline gemel_location gemel__node_where(const gemel_graph *graph, uint32_
 /* Type of output OUTPUT of NODE. */
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
                                           uint32_t output) {
-  uint32_t type = graph->node_types[node];
+  uint32_t type = gemel__type_word(graph, node);
   return type & GEMEL__SEVERAL ? graph->types[(type & ~GEMEL__SEVERAL) + output] : type;
 }
 
@@ -127,8 +132,8 @@ static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uin
   if (node >= graph->n_nodes) {
     return 0;
   }
-  return graph->node_types[node] & GEMEL__SEVERAL ? output < graph->nodes[node].n_outputs
-                                                  : output == 0;
+  return gemel__type_word(graph, node) & GEMEL__SEVERAL ? output < graph->nodes[node].n_outputs
+                                                        : output == 0;
 }
 
 /* 1 if VALUE is a value of its graph. */

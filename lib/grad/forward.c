@@ -13,13 +13,13 @@ static void mark_needed(gemel__sweep *s, size_t n, const gemel_value *outputs) {
   size_t k;
   uint32_t count, j;
   for (k = 0; k < n; k++) {
-    s->active[outputs[k].node] = 1;
+    gemel__sweep_activate(s, outputs[k].node);
   }
   for (k = s->n_nodes; k-- > 0;) {
-    if (s->active[k]) {
+    if (gemel__sweep_active(s, (uint32_t)k)) {
       const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
       for (j = 0; j < count; j++) {
-        s->active[inputs[j].node] = 1;
+        gemel__sweep_activate(s, inputs[j].node);
       }
     }
   }
@@ -57,7 +57,6 @@ static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *e
 }
 
 static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  const gemel__op *op = gemel__node_op(s->graph, node);
   gemel_status status;
   size_t k;
   if (!reached(s, node)) {
@@ -72,7 +71,7 @@ static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *er
     s->call.in_cotangents[k] = gemel__sweep_get(s, gemel__sweep_slot(s, x.node, x.output));
     s->wanted[k] = !gemel_is_null(s->call.in_cotangents[k]);
   }
-  if (op->record.jvp == NULL) {
+  if (s->op->record.jvp == NULL) {
     for (k = 0; k < s->call.n_outputs; k++) {
       if (gemel__differentiable(s->graph, node, (uint32_t)k)) {
         gemel__fail(error, GEMEL_NOT_DIFFERENTIABLE, "it has no forward derivative");
@@ -82,7 +81,7 @@ static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *er
     return GEMEL_OK;
   }
   gemel__sweep_hush(error);
-  status = op->record.jvp(&s->call);
+  status = s->op->record.jvp(&s->call);
   if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
     return gemel__sweep_fail(s, node, status, error);
   }
@@ -147,7 +146,7 @@ static gemel_status sweep_up(gemel_graph *graph, size_t n_outputs, const gemel_v
   mark_needed(&s, n_outputs, outputs);
   status = place_tangents(&s, n_wrt, wrt, tangents, error);
   for (k = 0; k < s.n_nodes && status == GEMEL_OK; k++) {
-    if (s.active[k]) {
+    if (gemel__sweep_active(&s, (uint32_t)k)) {
       status = forward_node(&s, (uint32_t)k, error);
     }
   }

@@ -17,28 +17,19 @@
  * FAR nodes ahead its inputs' slots, NEAR ahead what lies where these point to. */
 enum { FAR = 24, NEAR = 8 };
 
-static void fetch_active(gemel__sweep *s, uint32_t node) {
-  uint32_t count, k;
-  const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
-  for (k = 0; k < count && k < 4; k++) {
-    gemel__prefetch(&s->active[inputs[k].node]);
-  }
-}
-
 static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
   size_t k;
   uint32_t count, j;
   for (k = 0; k < n_wrt; k++) {
-    s->active[wrt[k].node] = 1;
+    gemel__sweep_activate(s, wrt[k].node);
   }
   for (k = 0; k < s->n_nodes; k++) {
     const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
-    if (k + FAR < s->n_nodes) {
-      fetch_active(s, (uint32_t)(k + FAR));
+    uint64_t any = 0;
+    for (j = 0; j < count && any == 0; j++) {
+      any = (uint64_t)gemel__sweep_active(s, inputs[j].node);
     }
-    for (j = 0; j < count && !s->active[k]; j++) {
-      s->active[k] = s->active[inputs[j].node];
-    }
+    s->active[k / 64] |= any << k % 64;
   }
 }
 
@@ -97,12 +88,24 @@ static int take_cotangents(gemel__sweep *s, uint32_t node) {
   return any;
 }
 
+/* As gemel__differentiable; most values have the type of the one before. */
+static inline int differentiable(gemel__sweep *s, gemel_value x) {
+  gemel_type type = gemel__node_type(s->graph, x.node, x.output);
+  if (type != s->float_type) {
+    if (!gemel__differentiable(s->graph, x.node, x.output)) {
+      return 0;
+    }
+    s->float_type = type;
+  }
+  return 1;
+}
+
 static int want_inputs(gemel__sweep *s) {
   size_t k;
   int any = 0;
   for (k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k];
-    s->wanted[k] = s->active[x.node] && gemel__differentiable(s->graph, x.node, x.output);
+    s->wanted[k] = gemel__sweep_active(s, x.node) && differentiable(s, x);
     any |= s->wanted[k];
   }
   return any;
@@ -138,7 +141,6 @@ static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *
 }
 
 static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  const gemel__op *op = gemel__node_op(s->graph, node);
   gemel_status status;
   if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
       !has_cotangent(s, node)) {
@@ -151,12 +153,12 @@ static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *er
   if (!take_cotangents(s, node) || !want_inputs(s)) {
     return GEMEL_OK;
   }
-  if (op->record.grad == NULL) {
+  if (s->op->record.grad == NULL) {
     gemel__fail(error, GEMEL_NOT_DIFFERENTIABLE, "it has no gradient");
     return gemel__sweep_fail(s, node, GEMEL_NOT_DIFFERENTIABLE, error);
   }
   gemel__sweep_hush(error);
-  status = op->record.grad(&s->call);
+  status = s->op->record.grad(&s->call);
   if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
     return gemel__sweep_fail(s, node, status, error);
   }
@@ -168,7 +170,6 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
   for (k = 0; k < count && k < 4; k++) {
     uint32_t input = inputs[k].node;
-    gemel__prefetch(&s->active[input]);
     gemel__fetch_type(s->graph, input);
     gemel__prefetch(s->first_slot != NULL ? (void *)&s->first_slot[input] : &s->slots[input]);
   }
@@ -177,19 +178,11 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
 /* What the rule of NODE makes takes its cotangent, and is looked for near it; a cotangent that
  * waits at an input is only added to what has just been made. */
 static void fetch_cotangents(gemel__sweep *s, uint32_t node) {
-  uint32_t count, k;
-  const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count), *slot;
   if (gemel__node_at(s->graph, node)->n_outputs > 0) {
-    slot = gemel__sweep_slot(s, node, 0);
+    const gemel__ref *slot = gemel__sweep_slot(s, node, 0);
     if (slot->node != UINT32_MAX) {
       gemel__fetch_type(s->graph, slot->node);
       gemel__cons_prefetch(s->graph, slot->node);
-    }
-  }
-  for (k = 0; k < count && k < 4; k++) {
-    slot = gemel__sweep_slot(s, inputs[k].node, inputs[k].output);
-    if (slot->node != UINT32_MAX) {
-      gemel__fetch_type(s->graph, slot->node);
     }
   }
 }
@@ -231,7 +224,7 @@ static gemel_status sweep_down(gemel_graph *graph, size_t n_outputs, const gemel
   status = seed_outputs(&s, n_outputs, outputs, seeds, error);
   for (k = s.n_nodes; k-- > 0 && status == GEMEL_OK;) {
     look_ahead(&s, k);
-    if (s.active[k]) {
+    if (gemel__sweep_active(&s, (uint32_t)k)) {
       status = reverse_node(&s, (uint32_t)k, error);
     }
   }

@@ -28,12 +28,16 @@ static gemel_status number_slots(gemel__sweep *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
+static size_t active_words(const gemel__sweep *s) {
+  return s->n_nodes / 64 + 1;
+}
+
 gemel_status gemel__sweep_init(gemel__sweep *s, gemel_graph *graph, gemel_error *error) {
   memset(s, 0, sizeof *s);
   s->graph = graph;
   s->n_nodes = graph->n_nodes;
   s->op_add = gemel__op_find(graph->context, "add");
-  s->active = gemel__alloc_array(s->n_nodes, 1);
+  s->active = gemel__alloc_array(active_words(s), sizeof *s->active);
   if (s->active == NULL || number_slots(s, error) != GEMEL_OK ||
       (s->slots = gemel__alloc_array(s->n_slots, sizeof *s->slots)) == NULL) {
     gemel__sweep_clear(s);
@@ -44,7 +48,7 @@ gemel_status gemel__sweep_init(gemel__sweep *s, gemel_graph *graph, gemel_error 
 }
 
 void gemel__sweep_clear(gemel__sweep *s) {
-  gemel__free(s->active, s->n_nodes);
+  gemel__free(s->active, active_words(s) * sizeof *s->active);
   gemel__free(s->first_slot, s->n_nodes * sizeof *s->first_slot);
   gemel__free(s->slots, s->n_slots * sizeof *s->slots);
   gemel__free(s->room, s->room_capacity * sizeof *s->room);
@@ -52,37 +56,46 @@ void gemel__sweep_clear(gemel__sweep *s) {
   memset(s, 0, sizeof *s);
 }
 
-gemel_status gemel__sweep_call(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  const gemel__node *record = gemel__node_at(s->graph, node);
-  uint32_t n_in, n_out = record->n_outputs, k;
-  const gemel__ref *refs = gemel__node_inputs(s->graph, node, &n_in);
-  size_t need = 2 * ((size_t)n_in + n_out);
-  if (gemel__grow(&s->room, &s->room_capacity, need, sizeof *s->room) != 0 ||
+/* Points CALL at room for N_IN inputs and N_OUT outputs. */
+static int make_room(gemel__sweep *s, size_t n_in, size_t n_out) {
+  if (gemel__grow(&s->room, &s->room_capacity, 2 * (n_in + n_out), sizeof *s->room) != 0 ||
       gemel__grow(&s->wanted, &s->wanted_capacity, n_in, 1) != 0) {
-    return gemel__no_memory(error, "derivatives");
+    return -1;
   }
-  s->call.size = sizeof s->call;
-  s->call.graph = s->graph;
   s->call.n_inputs = n_in;
   s->call.inputs = s->room;
   s->call.n_outputs = n_out;
   s->call.outputs = s->room + n_in;
   s->call.in_cotangents = s->room + n_in + n_out;
-  s->call.out_cotangents = s->room + 2 * (size_t)n_in + n_out;
+  s->call.out_cotangents = s->room + 2 * n_in + n_out;
   s->call.wanted = s->wanted;
+  return 0;
+}
+
+gemel_status gemel__sweep_call(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  static const gemel_value none;
+  const gemel__node *record = gemel__node_at(s->graph, node);
+  uint32_t n_in, n_out = record->n_outputs, k;
+  const gemel__ref *refs = gemel__node_inputs(s->graph, node, &n_in);
+  if (make_room(s, n_in, n_out) != 0) {
+    return gemel__no_memory(error, "derivatives");
+  }
+  s->op = gemel__op_at(s->graph->context, record->op);
+  s->call.size = sizeof s->call;
+  s->call.graph = s->graph;
   s->call.attrs = gemel__attrs_at(s->graph->context, record->attrs)->values;
   s->call.where = gemel__node_where(s->graph, node);
-  s->call.data = gemel__node_op(s->graph, node)->record.data;
+  s->call.data = s->op->record.data;
   s->call.error = error;
   for (k = 0; k < n_in; k++) {
     s->room[k] = gemel__value(s->graph, refs[k]);
+    s->call.in_cotangents[k] = none;
+    s->wanted[k] = 0;
   }
   for (k = 0; k < n_out; k++) {
-    gemel__ref ref = {node, k};
-    s->room[n_in + k] = gemel__value(s->graph, ref);
+    s->room[n_in + k] = (gemel_value){s->graph, node, k};
+    s->call.out_cotangents[k] = none;
   }
-  memset(s->room + n_in + n_out, 0, ((size_t)n_in + n_out) * sizeof *s->room);
-  memset(s->wanted, 0, n_in);
   return GEMEL_OK;
 }
 

@@ -11,22 +11,32 @@
 
 typedef struct gemel__sweep {
   gemel_graph *graph;
-  size_t n_nodes;        /* of the graph before the sweep appends to it */
-  unsigned char *active; /* a byte a node: a derivative can flow through it */
-  gemel__ref *slots;     /* a derivative a value; node == UINT32_MAX: none (zero) */
+  size_t n_nodes;    /* of the graph before the sweep appends to it */
+  uint64_t *active;  /* a bit a node: a derivative can flow through it */
+  gemel__ref *slots; /* a derivative a value; node == UINT32_MAX: none (zero) */
   size_t n_slots;
   uint32_t *first_slot; /* of each node; NULL when every node has one output */
   uint32_t op_add;
+  gemel_type float_type; /* one that has derivatives, seen lately */
   /* room for one node's rule */
   gemel_value *room;
   unsigned char *wanted;
   size_t room_capacity, wanted_capacity;
+  const gemel__op *op; /* of the node that CALL is for */
   gemel_derive call;
 } gemel__sweep;
 
 /* Prepares a sweep over GRAPH; all slots empty, nothing active. GEMEL_NO_MEMORY. */
 gemel_status gemel__sweep_init(gemel__sweep *sweep, gemel_graph *graph, gemel_error *error);
 void gemel__sweep_clear(gemel__sweep *sweep);
+
+static inline int gemel__sweep_active(const gemel__sweep *s, uint32_t node) {
+  return (int)(s->active[node / 64] >> node % 64 & 1);
+}
+
+static inline void gemel__sweep_activate(gemel__sweep *s, uint32_t node) {
+  s->active[node / 64] |= (uint64_t)1 << node % 64;
+}
 
 /* The slot of a value. */
 static inline gemel__ref *gemel__sweep_slot(gemel__sweep *s, uint32_t node, uint32_t output) {
@@ -39,7 +49,7 @@ static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const gemel__r
   return value;
 }
 
-/* Sets up CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and
+/* Sets up OP and CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and
  * out_cotangents are zeroed. GEMEL_NO_MEMORY. */
 gemel_status gemel__sweep_call(gemel__sweep *sweep, uint32_t node, gemel_error *error);
 

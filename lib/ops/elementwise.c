@@ -234,19 +234,15 @@ static gemel_value cast_like(gemel_value value, gemel_value like, gemel_location
   return gemel_apply_at(value.graph, "cast", 1, &value, 1, &attr, where);
 }
 
-/* The K-th derivative text with FLOW for g; null if it is zero. */
-static gemel_value build(const gemel_derive *call, const derived *all, size_t k, gemel_value flow) {
-  gemel_value values[5];
+/* What the variables of derivative texts stand for, but for g. */
+enum { FLOW = 4, VARIABLES };
+
+static void take_variables(const gemel_derive *call, gemel_value values[VARIABLES]) {
   size_t j;
-  if (all->grads[k] == NULL) {
-    return null_value;
-  }
   for (j = 0; j < 3; j++) {
     values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
   }
   values[3] = call->outputs[0];
-  values[4] = flow;
-  return gemel__expr_build(all->grads[k], call->graph, values, call->where);
 }
 
 /* 1 if there is nothing to do to a derivative MADE for LIKE: it failed, is zero or has its type. */
@@ -266,13 +262,17 @@ static gemel_status outcome(const gemel_derive *call) {
 
 static gemel_status scalar_grad(gemel_derive *call) {
   const derived *all = derived_of(call, call->data);
-  gemel_value flow = call->out_cotangents[0];
+  gemel_value values[VARIABLES], made;
+  int flows =
+      all != NULL && !gemel_is_null(call->out_cotangents[0]) && carries(call->out_cotangents[0]);
   size_t k;
+  take_variables(call, values);
+  values[FLOW] = call->out_cotangents[0];
   for (k = 0; k < call->n_inputs; k++) {
-    gemel_value made = null_value;
-    if (all != NULL && call->wanted[k] && !gemel_is_null(flow) && carries(flow) &&
-        carries(call->inputs[k])) {
-      made = build(call, all, k, flow);
+    made = null_value;
+    if (flows && call->wanted[k] && all->grads[k] != NULL &&
+        (is_fit(values[FLOW], call->inputs[k]) || carries(call->inputs[k]))) {
+      made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
       if (!is_fit(made, call->inputs[k])) {
         made = cast_like(made, call->inputs[k], call->where);
         made = gemel__unbroadcast(made, call->inputs[k], call->where);
@@ -296,11 +296,15 @@ static gemel_value spread(gemel_value value, gemel_value like, gemel_location wh
 
 static gemel_status scalar_jvp(gemel_derive *call) {
   const derived *all = derived_of(call, call->data);
-  gemel_value out = call->outputs[0], total = null_value, pair[2];
+  gemel_value out = call->outputs[0], total = null_value, pair[2], values[VARIABLES];
   size_t k;
+  take_variables(call, values);
   for (k = 0; all != NULL && carries(out) && k < call->n_inputs; k++) {
-    gemel_value tangent = call->in_cotangents[k];
-    gemel_value term = gemel_is_null(tangent) ? null_value : build(call, all, k, tangent);
+    gemel_value term = null_value;
+    values[FLOW] = call->in_cotangents[k];
+    if (!gemel_is_null(values[FLOW]) && all->grads[k] != NULL) {
+      term = gemel__expr_build(all->grads[k], call->graph, values, call->where);
+    }
     term = gemel_is_null(term) ? term : cast_like(term, out, call->where);
     if (!gemel_is_null(term) && !gemel_is_null(total)) {
       pair[0] = total;

@@ -6,11 +6,12 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/cons.h"
 #include "core/dtype.h"
 #include "ops/ops.h"
 #include "text/program.h"
 
-enum { LOCAL = 16, MAX_BOUND = 32 };
+enum { LOCAL = 16, PLAIN = 3, MAX_BOUND = 32 };
 
 void gemel__program_init(gemel__program *program, gemel_context *context) {
   memset(program, 0, sizeof *program);
@@ -257,6 +258,16 @@ static gemel_value apply(const run *r, const gemel__code *code) {
   return value;
 }
 
+/* The same where the attributes are known and all operands are there. */
+static GEMEL__INLINE gemel_value apply_plain(const run *r, const gemel__code *code) {
+  const uint32_t *operands = r->program->operands + code->first;
+  gemel_value inputs[PLAIN];
+  for (uint32_t k = 0; k < code->count; k++) {
+    inputs[k] = r->values[operands[k]];
+  }
+  return gemel__apply(r->graph, code->op, code->attrs, code->count, inputs, place(r, code));
+}
+
 /* The dtype of CODE's strong operands together, but for a condition; -1: there are none. */
 static int strong_dtype(const run *r, const gemel__code *code) {
   const uint32_t *operands = r->program->operands + code->first;
@@ -311,7 +322,7 @@ static void settle_operands(const run *r, const gemel__code *code, uint32_t inde
   }
 }
 
-static gemel_value execute(const run *r, uint32_t index) {
+static GEMEL__INLINE gemel_value execute(const run *r, uint32_t index) {
   const gemel__code *code = &r->program->code[index];
   switch (code->kind) {
   case GEMEL__CODE_VARIABLE:
@@ -322,7 +333,9 @@ static gemel_value execute(const run *r, uint32_t index) {
     if (code->has_weak) {
       settle_operands(r, code, index);
     }
-    return apply(r, code);
+    return !code->has_weak && code->count <= PLAIN && code->kind == GEMEL__CODE_APPLY
+               ? apply_plain(r, code)
+               : apply(r, code);
   }
 }
 
