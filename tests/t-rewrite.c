@@ -611,6 +611,34 @@ static void profile(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- What is left ---- */
+
+/* Nodes that nothing uses any more are left out of the graph where it stands; what was built there
+ * is found as before. */
+static void unused_nodes_leave_no_trace(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules = rules_of(context, R("a") "-(-x) => x " R("b") "sqr(x) => x * 3");
+  (void)data;
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[4]) { a = -(-x) b = -(-tanh(a)) r = sqr(b) return r }");
+  gemel_error error = {0};
+  gemel_graph *result = rewrite_with(graph, rules, &error);
+  CT_EQ_STR(error.text, "");
+  CT_EQ_UINT(gemel_graph_node_count(result), 4);
+  gemel_value out = gemel_graph_output(result, 0);
+  gemel_value again = gemel_mul(gemel_value_input(out, 0), gemel_value_input(out, 1));
+  CT_EQ_UINT(again.node, out.node);
+  gemel_value three = gemel_scalar(result, GEMEL_F32, 3);
+  CT_EQ_STR(gemel_value_operation(three), "constant");
+  CT_EQ_UINT(three.node, gemel_value_input(out, 1).node);
+  CT_EQ_UINT(gemel_graph_node_count(result), 4);
+  CT_EQ_INT(gemel_graph_check(result, &error), GEMEL_OK);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
 /* ---- Bodies ---- */
 
 /* How often the rule -(-x) => x fires in TEXT's last graph. */
@@ -711,6 +739,7 @@ static const ct_test tests[] = {
     CT_TEST("one_name", one_name, NULL),
     CT_TEST("choices", choices, NULL),
     CT_TEST("together", together, NULL),
+    CT_TEST("left", unused_nodes_leave_no_trace, NULL),
 };
 
 void ct_register(void) {

@@ -65,8 +65,8 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
 }
 
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share) {
-  size_t nodes = from->n_nodes + (size_t)((double)from->n_nodes * share) + 1;
-  size_t pool = from->n_pool + (size_t)((double)from->n_pool * share) + 1;
+  size_t nodes = (size_t)((double)from->n_nodes * share) + 1;
+  size_t pool = (size_t)((double)from->n_pool * share) + 1;
   return gemel__cons_reserve(to, nodes, pool) == 0 ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 

@@ -20,7 +20,7 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
 gemel_status gemel__copy_settled(gemel_graph *to, const gemel_graph *from, uint32_t old,
                                  size_t count, const gemel__ref *inputs, uint32_t *node);
 
-/* Room in TO for as many nodes as FROM has, and a SHARE of them more. GEMEL_NO_MEMORY. */
+/* Room in TO for a SHARE of the nodes that FROM has. GEMEL_NO_MEMORY. */
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share);
 
 /* Input K of FROM becomes the next one of TO, which has none of that name: *NODE. Errors are

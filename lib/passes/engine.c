@@ -343,8 +343,10 @@ static gemel_status run(struct walk *w) {
   uint32_t input_op = w->from->context->input_op;
   uint64_t live = w->counts->used;
   gemel_status status = w->counts->has_several ? find_wanted(w) : GEMEL_OK;
-  if (status == GEMEL_OK && (gemel__copy_reserve(w->e.to, w->from, SPARE) != GEMEL_OK ||
-                             gemel__engine_room(&w->e, w->e.to->node_room) != 0)) {
+  double share = (double)w->counts->live / (double)(w->from->n_nodes + 1);
+  if (status == GEMEL_OK &&
+      (gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) != GEMEL_OK ||
+       gemel__engine_room(&w->e, w->e.to->node_room) != 0)) {
     return gemel__engine_no_memory(&w->e);
   }
   status = status ? status : copy_inputs(w);

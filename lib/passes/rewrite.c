@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/compact.h"
 #include "passes/engine.h"
 #include "passes/choose.h"
 #include "passes/passes.h"
 #include "passes/profile.h"
 
 enum { ROUNDS = 50 };
+
+/* So many nodes may lie idle in memory. */
+enum { FEW = 4096 };
 
 struct pipeline {
   gemel_rewrite_options options;
@@ -240,6 +244,40 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
   return status;
 }
 
+/* Leaves unused nodes out of GRAPH itself, which passes of the engine have left, if nobody else has
+ * it and little of its memory would lie idle: GEMEL_OK; GEMEL_DECLINED. */
+static gemel_status trim_in_place(const struct pipeline *p, gemel_graph *graph, uint64_t live) {
+  uint32_t *uses = p->counts->uses;
+  size_t n = graph->n_nodes;
+  if (p->tried->graph != graph || p->counts->graph != graph ||
+      (live < graph->node_capacity / 2 && graph->node_capacity > FEW)) {
+    return GEMEL_DECLINED;
+  }
+  p->counts->uses = NULL;
+  gemel__use_counts_clear(p->counts);
+  gemel__tried_clear(p->tried);
+  gemel_status status = gemel__compact(graph, uses);
+  gemel__free(uses, n * sizeof *uses);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(p->error, "rewriting") : status;
+}
+
+/* Leaves unused nodes out of *GRAPH. */
+static gemel_status trim(const struct pipeline *p, gemel_graph **graph, uint64_t live) {
+  int is_tried = p->tried->graph == *graph;
+  gemel_status status = trim_in_place(p, *graph, live);
+  if (status != GEMEL_DECLINED) {
+    return status;
+  }
+  gemel_graph *copy = is_tried ? gemel__rewrite_trim(*graph, NULL, p->error)
+                               : gemel__rewrite_compact(*graph, p->error);
+  if (copy == NULL) {
+    return p->error->status;
+  }
+  gemel_graph_unref(*graph);
+  *graph = copy;
+  return GEMEL_OK;
+}
+
 /* *GRAPH, SOURCE at first, goes through all phases and is a new graph in the end. */
 static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
                             gemel_graph **graph) {
@@ -254,14 +292,7 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
   status = status ? status : come_to_rest(p, graph);
   status = status ? status : count_live(p, *graph, &live);
   if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
-    gemel_graph *copy = p->tried->graph == *graph
-                            ? gemel__rewrite_trim(*graph, p->counts->uses, p->error)
-                            : gemel__rewrite_compact(*graph, p->error);
-    if (copy == NULL) {
-      return p->error->status;
-    }
-    gemel_graph_unref(*graph);
-    *graph = copy;
+    status = trim(p, graph, live);
   }
   return status ? status : gemel__debug_check(*graph, p->error);
 }

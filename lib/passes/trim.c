@@ -60,7 +60,7 @@ static gemel_status copy(struct trim *t, uint32_t old) {
 
 static gemel_status copy_all(struct trim *t, const uint32_t *uses) {
   const gemel_graph *from = t->from;
-  gemel_status status = gemel__copy_reserve(t->to, from, 0);
+  gemel_status status = gemel__copy_reserve(t->to, from, 1);
   if (status != GEMEL_OK) {
     return no_memory(t);
   }
