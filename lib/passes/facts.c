@@ -339,7 +339,7 @@ static unsigned look(search *s, gemel__ref value, int depth) {
     return facts | look(s, gemel__node_inputs(s->graph, value.node, &n)[operand], depth + 1);
   }
   for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
-    if (strcmp(name, rules[k].name) == 0) {
+    if (is_called(name, rules[k].name)) {
       look_at_operands(s, value, depth, &f);
       return facts | rules[k].facts(&f);
     }

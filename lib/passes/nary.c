@@ -35,8 +35,7 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
 
 int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
   const gemel_tensor *tensor;
-  uint32_t op = n->from->nodes[value.node].op;
-  if ((op < n->n_ops && !(n->kinds[op] & MAY_BE_SPLAT)) || !gemel__splat(n->from, value, &tensor)) {
+  if (!n->maybe[value.node] || !gemel__splat(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -48,6 +47,9 @@ int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *nu
 
 int gemel__nary_holds(const gemel__nary *n, double x) {
   uint64_t bits = 0;
+  if (x == 0 || x == 1 || x == -1) { /* most are, and any float holds them */
+    return 1;
+  }
   return isfinite(x) && gemel__dtype_store(n->dtype, x, &bits) == GEMEL_OK &&
          gemel__dtype_load(n->dtype, &bits) == x;
 }
@@ -206,14 +208,32 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
 /* ---- Trees ---- */
 
 /* 1 if NODE is one of the operations, on the numbers of the kind. */
-static inline int is_operation(const gemel__nary *n, uint32_t node) {
+static inline int is_operation(gemel__nary *n, uint32_t node) {
   uint32_t op = n->from->nodes[node].op;
   if (op >= n->n_ops || !(n->kinds[op] & IN_TREES)) {
     return 0;
   }
-  gemel_kind kind = gemel_dtype_kind(dtype_of(n, node));
-  return n->kind->integer ? kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED
-                          : kind == GEMEL_KIND_FLOAT;
+  gemel_type type = gemel__node_type(n->from, node, 0);
+  if (type != n->seen) {
+    gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(n->from->context, type));
+    n->fits = n->kind->integer ? kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED
+                               : kind == GEMEL_KIND_FLOAT;
+    n->seen = type;
+  }
+  return n->fits;
+}
+
+/* Notes whether NODE may be a number: a constant, or what repeats or rearranges elements of one. */
+static inline void find_number(gemel__nary *n, uint32_t node) {
+  uint32_t count, op = n->from->nodes[node].op;
+  if (op < n->n_ops && !(n->kinds[op] & MAY_BE_SPLAT)) {
+    return;
+  }
+  const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
+  n->maybe[node] = count == 0;
+  for (uint32_t k = 0; k < count; k++) {
+    n->maybe[node] |= n->maybe[in[k].node];
+  }
 }
 
 /* Finds trees: what lies inside one is used once, by a member. 1 if there are any that are more
@@ -222,6 +242,7 @@ static int find_trees(gemel__nary *n, const uint32_t *uses) {
   int any = 0;
   for (size_t k = 0; k < n->from->n_nodes; k++) {
     uint32_t count;
+    find_number(n, (uint32_t)k);
     if (uses[k] == 0 || !is_operation(n, (uint32_t)k) || !n->kind->takes(n, (uint32_t)k)) {
       continue;
     }
@@ -297,7 +318,7 @@ static gemel_status rewrite(gemel__nary *n) {
 }
 
 /* 1 if any node may be of a tree. */
-static int has_any(const gemel__nary *n) {
+static int has_any(gemel__nary *n) {
   size_t k = 0;
   while (k < n->from->n_nodes && !is_operation(n, (uint32_t)k)) {
     k++;
@@ -329,12 +350,13 @@ gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gem
   }
   find_kinds(&n);
   if (has_any(&n)) {
-    n.inner = gemel__alloc_array(count, 2);
+    n.inner = gemel__alloc_array(count, 3);
     n.root = n.inner + count;
+    n.maybe = n.root + count;
     status = n.inner != NULL ? rewrite(&n) : no_memory(&n);
   }
   gemel__free(n.kinds, n.n_ops);
-  gemel__free(n.inner, count * 2);
+  gemel__free(n.inner, count * 3);
   gemel__free(n.place, count * sizeof *n.place);
   gemel__free(n.stack, n.stack_capacity * sizeof *n.stack);
   gemel__free(n.terms, n.term_capacity * sizeof *n.terms);

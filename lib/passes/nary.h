@@ -38,12 +38,15 @@ typedef struct gemel__nary {
   gemel_error *error;
   uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
   unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one */
+  unsigned char *maybe;          /* by node: it may be a number, see gemel__nary_number */
   uint32_t *place;               /* by node: its last term, + 1 */
   unsigned char *kinds;          /* by operation: whether it is one of the kind's, and whether
                                     gemel__splat may know it; N_OPS of them */
   size_t n_ops;
   gemel_type weighed; /* of gemel__nary_weight's last answer */
   double weight;
+  gemel_type seen; /* the last type that was asked about: whether it is one of the kind's numbers */
+  int fits;
   struct gemel__nary_entry *stack;
   size_t depth, stack_capacity;
   /* the tree at hand */
