@@ -133,10 +133,10 @@ static void hooks(const void *data) {
 /* Blocks of sizes on both sides of where they come from another place: contents stay, and what is
  * said to be zero is. */
 static void big_blocks(const void *data) {
-  static const size_t sizes[] = {40u << 20, 41u << 20, 170u << 20, 33u << 20,
+  static const size_t sizes[] = {40u << 20, 41u << 20, 170u << 20, 5u << 20,
                                  1u << 20,  64u << 20, 5};
   const size_t step = 4099;
-  size_t k, j, kept = 30u << 20, bytes = 30u << 20;
+  size_t k, j, kept = 3u << 20, bytes = 3u << 20;
   unsigned char *block = gemel__alloc_zeroed(bytes), *zeros = gemel__alloc_array(36u << 20, 1);
   (void)data;
   CT_CHECK(block != NULL && zeros != NULL);

@@ -98,6 +98,26 @@ void gemel__free(void *block, size_t bytes) {
   }
 }
 
+/* The most that glibc's malloc ever keeps to itself when it is freed. */
+static const size_t most_kept = (size_t)32 << 20;
+
+/* 1 if a tensor of so many bytes is malloc's. */
+static int is_kept(size_t bytes) {
+  return hooks.allocate == default_allocate && bytes < most_kept;
+}
+
+void *gemel__alloc_tensor(size_t bytes) {
+  return is_kept(bytes) ? malloc(bytes > 0 ? bytes : 1) : gemel__alloc(bytes);
+}
+
+void gemel__free_tensor(void *block, size_t bytes) {
+  if (is_kept(bytes)) {
+    free(block);
+  } else {
+    gemel__free(block, bytes);
+  }
+}
+
 int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
   void **array = array_pointer;
   size_t wanted = *capacity + *capacity / 2 + 8;

@@ -31,8 +31,9 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* The most that glibc's malloc ever keeps to itself when it is freed. */
-static const size_t smallest = (size_t)32 << 20;
+/* Two huge pages. The arrays of a graph are written once, from front to back, and then read: fresh
+ * huge pages serve that better than small ones that malloc may have kept. */
+static const size_t smallest = 2 * HUGE_PAGE;
 
 int gemel__pages_wanted(size_t bytes) {
   return bytes >= smallest && bytes <= SIZE_MAX / 4;

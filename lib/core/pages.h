@@ -7,8 +7,7 @@
 
 #include <stddef.h>
 
-/* 1 if a block of BYTES bytes is one of these. malloc gets blocks of this size from the system each
- * time too, so nothing is lost by going there without it. */
+/* 1 if a block of BYTES bytes is one of these. */
 int gemel__pages_wanted(size_t bytes);
 
 /* BYTES zeroed bytes that begin at a huge page, or NULL. */
