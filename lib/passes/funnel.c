@@ -108,9 +108,14 @@ static int is_constant(const gemel__engine *e, gemel__ref ref) {
   return e->to->nodes[ref.node].op == e->selection->constant_op;
 }
 
+static inline int is_unsorted(const gemel__engine *e, const gemel__op *op, size_t n,
+                              const gemel__ref *inputs) {
+  return (op->record.flags & GEMEL_OP_COMMUTATIVE) && n == 2 &&
+         gemel__engine_out_of_order(e, inputs[0], inputs[1]);
+}
+
 void gemel__engine_sort(const gemel__engine *e, const gemel__op *op, size_t n, gemel__ref *inputs) {
-  if ((op->record.flags & GEMEL_OP_COMMUTATIVE) && n == 2 &&
-      gemel__engine_out_of_order(e, inputs[0], inputs[1])) {
+  if (is_unsorted(e, op, n, inputs)) {
     gemel__ref first = inputs[0];
     inputs[0] = inputs[1];
     inputs[1] = first;
@@ -156,8 +161,7 @@ static gemel_status normalize(gemel__engine *e, gemel_location where, gemel__ref
   uint32_t count, attrs = node->attrs;
   const gemel__ref *inputs = gemel__node_inputs(e->to, value->node, &count);
   gemel__ref operands[LOCAL];
-  if (count > LOCAL ||
-      (op->record.normalize == NULL && !(op->record.flags & GEMEL_OP_COMMUTATIVE))) {
+  if (count > LOCAL || (op->record.normalize == NULL && !is_unsorted(e, op, count, inputs))) {
     return GEMEL_OK;
   }
   memcpy(operands, inputs, count * sizeof *operands);
@@ -262,8 +266,8 @@ static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location
   }
   e->search.scene.uses = e->uses;
   gemel_status status = gemel__search_start(&e->search, value, e->fates[value.node].tried);
-  if (status != GEMEL_OK) {
-    return status;
+  if (status != GEMEL_OK || e->search.count == 0) {
+    return status ? status : GEMEL_DECLINED;
   }
   do {
     status = gemel__search_next(&e->search, &c, &binding);

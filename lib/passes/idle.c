@@ -20,7 +20,9 @@ static gemel_status look_at(gemel__search *search, uint32_t node, uint32_t tried
   gemel_status status = GEMEL_DECLINED;
   for (uint32_t k = 0; k < n && status == GEMEL_DECLINED; k++) {
     status = gemel__search_start(search, (gemel__ref){node, k}, tried);
-    status = status ? status : gemel__search_next(search, &c, &binding);
+    status = status               ? status
+             : search->count == 0 ? GEMEL_DECLINED
+                                  : gemel__search_next(search, &c, &binding);
   }
   *idle = status == GEMEL_DECLINED;
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;

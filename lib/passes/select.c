@@ -224,31 +224,41 @@ typedef struct likeness {
 } likeness;
 
 /* The key leaves out types of inputs beyond those it has room for. */
-static inline likeness likeness_of(const gemel_graph *graph, uint32_t node, uint32_t tried) {
+static inline void find_likeness(const gemel_graph *graph, uint32_t node, uint32_t tried,
+                                 likeness *l) {
   const gemel__node *record = gemel__node_at(graph, node);
-  likeness l = {.op = record->op};
-  uint32_t types[GEMEL__FILTER_INPUTS] = {0};
-  const gemel__ref *in = gemel__node_inputs(graph, node, &l.n);
-  for (uint32_t k = 0; k < l.n && k < GEMEL__FILTER_INPUTS; k++) {
-    types[k] = gemel__node_type(graph, in[k].node, in[k].output);
+  uint32_t n, types[GEMEL__FILTER_INPUTS] = {0}, first = 0, second = 0;
+  const gemel__ref *in = gemel__node_inputs(graph, node, &n);
+  if (n > 0) {
+    first = graph->nodes[in[0].node].op;
+    types[0] = gemel__node_type(graph, in[0].node, in[0].output);
   }
-  l.first = l.n > 0 ? graph->nodes[in[0].node].op : 0;
-  l.second = l.n > 1 ? graph->nodes[in[1].node].op : 0;
-  l.second |= l.n > 1 && gemel__same_ref(in[0], in[1]) ? SAME_OPERANDS : 0;
-  l.first |= tried << TRIED_SHIFT;
-  l.key[0] = (uint64_t)l.op << 32 | l.first;
-  l.key[1] = (uint64_t)l.second << 32 | record->attrs;
-  l.key[2] = (uint64_t)types[0] << 32 | types[1];
-  l.key[3] = (uint64_t)types[2] << 32 | l.n;
-  return l;
+  if (n > 1) {
+    second = graph->nodes[in[1].node].op | (gemel__same_ref(in[0], in[1]) ? SAME_OPERANDS : 0);
+    types[1] = gemel__node_type(graph, in[1].node, in[1].output);
+  }
+  if (n > 2) {
+    types[2] = gemel__node_type(graph, in[2].node, in[2].output);
+  }
+  first |= tried << TRIED_SHIFT;
+  l->op = record->op;
+  l->first = first;
+  l->second = second;
+  l->n = n;
+  l->key[0] = (uint64_t)record->op << 32 | first;
+  l->key[1] = (uint64_t)second << 32 | record->attrs;
+  l->key[2] = (uint64_t)types[0] << 32 | types[1];
+  l->key[3] = (uint64_t)types[2] << 32 | n;
 }
 
 static inline gemel__filter *slot_for(const gemel__selection *s, const uint64_t *key) {
-  uint64_t hash = key[0];
-  for (int k = 1; k < 4; k++) {
-    hash = ((hash ^ hash >> 29) * 0x9e3779b97f4a7c15u) ^ key[k];
-  }
-  return &s->filters[(hash * 0x9e3779b97f4a7c15u) >> 54];
+  uint64_t low = (key[0] ^ key[1] >> 29) * 0x9e3779b97f4a7c15u + key[1];
+  uint64_t high = (key[2] ^ key[3] >> 29) * 0xbf58476d1ce4e5b9u + key[3];
+  return &s->filters[((low ^ low >> 29 ^ high) * 0x9e3779b97f4a7c15u) >> 54];
+}
+
+static inline int same_key(const uint64_t *a, const uint64_t *b) {
+  return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
 /* 1 if nodes like NODE have the same candidates, of which the same can be foreseen. */
@@ -261,9 +271,10 @@ static int is_typical(const gemel_graph *graph, uint32_t node, uint32_t n) {
 const uint32_t *gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
                                             uint32_t node, uint32_t tried, uint32_t *count,
                                             gemel__filter **filter) {
-  likeness l = likeness_of(graph, node, tried);
+  likeness l;
+  find_likeness(graph, node, tried, &l);
   gemel__filter *slot = s->filters != NULL ? slot_for(s, l.key) : NULL;
-  if (slot != NULL && memcmp(slot->key, l.key, sizeof l.key) == 0) {
+  if (slot != NULL && same_key(slot->key, l.key)) {
     *filter = slot;
     *count = slot->count;
     return *count > 0 ? s->lists + slot->begin : none;
@@ -279,7 +290,8 @@ const uint32_t *gemel__selection_candidates(gemel__selection *s, const gemel_gra
 
 const uint32_t *gemel__selection_all(gemel__selection *s, const gemel_graph *graph, uint32_t node,
                                      uint32_t *count) {
-  likeness l = likeness_of(graph, node, 0);
+  likeness l;
+  find_likeness(graph, node, 0, &l);
   return find(s, l.op, l.first, l.second, count);
 }
 

@@ -102,28 +102,34 @@ static inline int describe(const gemel_graph *graph, uint32_t constant_op,
   const gemel__node *node = gemel__node_at(graph, value.node);
   key[0] = gemel__node_type(graph, value.node, value.output);
   key[1] = 0;
-  if (grounds->operations >> slot & 1) {
+  if ((grounds->operations | grounds->elements) >> slot & 1) {
     key[1] = node->attrs;
-    return node->attrs == 0 || !gemel__attrs_at(graph->context, node->attrs)->has_runtime;
-  }
-  if (grounds->elements >> slot & 1) {
-    key[1] = node->attrs;
-    return node->op == constant_op;
+    return (grounds->operations >> slot & 1) || node->op == constant_op;
   }
   return 1;
+}
+
+/* 1 if an operation in KEY, of N values, has a size known at run time among its attributes: then
+ * nothing is kept. */
+static int has_runtime(const gemel_context *context, const uint32_t *key, uint32_t n) {
+  int any = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    any |= key[2 * k + 1] != 0 && gemel__attrs_at(context, key[2 * k + 1])->has_runtime;
+  }
+  return any;
 }
 
 gemel__verdict *gemel__verdict_find(gemel__verdict *table, const struct gemel_rule *rule,
                                     uint32_t order, const gemel__grounds *grounds,
                                     const gemel_graph *graph, uint32_t constant_op,
                                     const gemel__ref *slots, int *known) {
-  uint32_t key[2 * GEMEL__VERDICT_SLOTS];
+  uint32_t key[2 * GEMEL__VERDICT_SLOTS], n = grounds->n_slots;
   uint64_t hash = (uint64_t)(uintptr_t)rule + order;
   *known = 0;
-  if (grounds->n_slots == 0) {
+  if (n == 0) {
     return NULL;
   }
-  for (uint32_t k = 0; k < grounds->n_slots; k++) {
+  for (uint32_t k = 0; k < n; k++) {
     if (!describe(graph, constant_op, grounds, k, slots[k], key + 2 * k)) {
       return NULL;
     }
@@ -131,14 +137,18 @@ gemel__verdict *gemel__verdict_find(gemel__verdict *table, const struct gemel_ru
     hash ^= (uint64_t)key[2 * k] << 32 | key[2 * k + 1];
   }
   gemel__verdict *found = &table[(hash * 0x9e3779b97f4a7c15u) >> 53];
-  size_t bytes = 2 * grounds->n_slots * sizeof *key;
-  *known = found->rule == rule && found->order == order && memcmp(found->key, key, bytes) == 0;
-  if (!*known) {
-    found->rule = rule;
-    found->order = order;
-    memcpy(found->key, key, bytes);
-    found->fails = found->fires = 0;
+  *known = found->rule == rule && found->order == order &&
+           memcmp(found->key, key, 2 * n * sizeof *key) == 0;
+  if (*known) {
+    return found;
   }
+  if (has_runtime(graph->context, key, n)) {
+    return NULL;
+  }
+  found->rule = rule;
+  found->order = order;
+  memcpy(found->key, key, 2 * n * sizeof *key);
+  found->fails = found->fires = 0;
   return found;
 }
 
