@@ -423,16 +423,24 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
   return GEMEL_OK;
 }
 
-/* Finds or appends a node whose bucket is full, or that needs more room. */
+/* Finds or appends a node that is not in the bucket of its largest input: that is full, or the
+ * graph needs more room. */
 static __attribute__((noinline)) gemel_status make_slowly(gemel_graph *graph, uint32_t op,
                                                           uint32_t attrs, size_t n_inputs,
                                                           const gemel__ref *inputs, gemel_type type,
-                                                          gemel_location where, uint32_t *node) {
-  gemel__place place;
-  return gemel__cons_find(graph, op, attrs, n_inputs, inputs, &place, node)
-             ? GEMEL_OK
-             : gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where,
-                                  node);
+                                                          gemel_location where, uint64_t hash,
+                                                          uint32_t *node) {
+  const struct key key = {graph, op, attrs, n_inputs, inputs};
+  uint32_t near = largest_input(n_inputs, inputs);
+  gemel__place place = {hash, near / BUCKET_NODES, graph->n_nodes, 0};
+  if (graph->buckets[place.bucket].used == BUCKET_SLOTS) {
+    find_far(&key, near, &place);
+  }
+  if (place.found != 0) {
+    *node = place.found - 1;
+    return GEMEL_OK;
+  }
+  return gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where, node);
 }
 
 /* With N_INPUTS known where this is compiled, there are no loops over inputs. */
@@ -448,7 +456,7 @@ static GEMEL__INLINE gemel_status make(gemel_graph *graph, uint32_t op, uint32_t
     return GEMEL_OK;
   }
   if (b->used == BUCKET_SLOTS || !has_room(graph, n_inputs) || !is_last_file(graph, where.file)) {
-    return make_slowly(graph, op, attrs, n_inputs, inputs, type, where, node);
+    return make_slowly(graph, op, attrs, n_inputs, inputs, type, where, hash, node);
   }
   *node = append(graph, &key, 1, &type, graph->last_file, where.line);
   fill_slot(b, hash, *node);

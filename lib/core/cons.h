@@ -25,6 +25,12 @@ static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node)
   gemel__prefetch(&graph->buckets[node / GEMEL__BUCKET_NODES]);
 }
 
+/* 1 if nodes with NODE as their largest input are looked for elsewhere too: near the next smaller
+ * one. */
+static inline int gemel__cons_crowded(const gemel_graph *graph, uint32_t node) {
+  return graph->buckets[node / GEMEL__BUCKET_NODES].used == GEMEL__BUCKET_SLOTS;
+}
+
 /* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
 int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool);
 
