@@ -151,6 +151,15 @@ static inline gemel_value gemel__value(const gemel_graph *graph, gemel__ref ref)
   return value;
 }
 
+/* *TO = *FROM, field by field: what was written in two pieces a moment ago is read in two. (In one
+ * piece, as a struct is copied, it can't be read before it has left the processor for the cache, and
+ * before it leaves what was written earlier, to memory that is in no cache.) */
+static inline void gemel__copy_value(gemel_value *to, const gemel_value *from) {
+  to->graph = from->graph;
+  to->node = from->node;
+  to->output = from->output;
+}
+
 /* The funnel that every node goes through: applies operation OP with interned attributes ATTRS to
  * inputs that are known to be of this graph. Promotes, infers, hash-conses, appends. Returns the
  * null value and records the error on failure. */

@@ -240,9 +240,9 @@ enum { FLOW = 4, VARIABLES };
 static void take_variables(const gemel_derive *call, gemel_value values[VARIABLES]) {
   size_t j;
   for (j = 0; j < 3; j++) {
-    values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
+    gemel__copy_value(&values[j], j < call->n_inputs ? &call->inputs[j] : &null_value);
   }
-  values[3] = call->outputs[0];
+  gemel__copy_value(&values[3], &call->outputs[0]);
 }
 
 /* 1 if there is nothing to do to a derivative MADE for LIKE: it failed, is zero or has its type. */
@@ -267,7 +267,7 @@ static gemel_status scalar_grad(gemel_derive *call) {
       all != NULL && !gemel_is_null(call->out_cotangents[0]) && carries(call->out_cotangents[0]);
   size_t k;
   take_variables(call, values);
-  values[FLOW] = call->out_cotangents[0];
+  gemel__copy_value(&values[FLOW], &call->out_cotangents[0]);
   for (k = 0; k < call->n_inputs; k++) {
     made = null_value;
     if (flows && call->wanted[k] && all->grads[k] != NULL &&

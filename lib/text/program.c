@@ -233,7 +233,7 @@ static gemel_value apply_bound(const run *r, const gemel__code *code, size_t n,
 static gemel_value apply_to(const run *r, const gemel__code *code, gemel_value *inputs) {
   const uint32_t *operands = r->program->operands + code->first;
   for (uint32_t k = 0; k < code->count; k++) {
-    inputs[k] = r->values[operands[k]];
+    gemel__copy_value(&inputs[k], &r->values[operands[k]]);
     if (gemel_is_null(inputs[k])) {
       return null_value;
     }
@@ -263,7 +263,7 @@ static GEMEL__INLINE gemel_value apply_plain(const run *r, const gemel__code *co
   const uint32_t *operands = r->program->operands + code->first;
   gemel_value inputs[PLAIN];
   for (uint32_t k = 0; k < code->count; k++) {
-    inputs[k] = r->values[operands[k]];
+    gemel__copy_value(&inputs[k], &r->values[operands[k]]);
   }
   return gemel__apply(r->graph, code->op, code->attrs, code->count, inputs, place(r, code));
 }
