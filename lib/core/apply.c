@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/lift.h"
+#include "core/make.h"
 #include "ops/ops.h"
 
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_NAMES = 64, MEMO_INPUTS = 3, LOCAL = 16 };
@@ -377,6 +378,7 @@ static __attribute__((noinline)) gemel_value apply_new(gemel_graph *graph, uint3
 static GEMEL__INLINE int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
                                      gemel__ref *refs, gemel_type *types) {
   size_t k;
+  GEMEL__UNROLL
   for (k = 0; k < n; k++) {
     uint32_t node = inputs[k].node;
     if (inputs[k].graph != graph || node >= graph->n_nodes || inputs[k].output != 0) {

@@ -11,7 +11,7 @@
 #include "core/compact.h"
 
 #include "core/apply.h"
-#include "core/cons.h"
+#include "core/make.h"
 
 /* 1 if no type of GRAPH's nodes holds a size that a node produces. */
 static int has_static_types(const gemel_graph *graph) {

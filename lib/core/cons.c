@@ -22,30 +22,9 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/intern.h"
+#include "core/make.h"
 
 enum { FIRST_NODES = 64, BUCKET_NODES = GEMEL__BUCKET_NODES, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
-
-/* One multiplication an input. What is used of it, for the tag and in the overflow, is mixed
- * there. */
-static GEMEL__INLINE uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n,
-                                        const gemel__ref *inputs) {
-  uint64_t hash = (uint64_t)op << 32 | attrs;
-  size_t k;
-  for (k = 0; k < n; k++) {
-    hash = (hash ^ (hash >> 29)) * 0x9e3779b97f4a7c15u;
-    hash ^= (uint64_t)inputs[k].node << 32 | inputs[k].output;
-  }
-  return hash;
-}
-
-static GEMEL__INLINE uint32_t largest_input(size_t n, const gemel__ref *inputs) {
-  uint32_t largest = inputs[0].node;
-  size_t k;
-  for (k = 1; k < n; k++) {
-    largest = inputs[k].node > largest ? inputs[k].node : largest;
-  }
-  return largest;
-}
 
 /* The largest input node below LARGEST; LARGEST if there is none. */
 static uint32_t next_input(size_t n, const gemel__ref *inputs, uint32_t largest) {
@@ -76,31 +55,17 @@ static inline int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, 
   return 1;
 }
 
-/* 1 … 255, of all bits of a hash. */
-static inline unsigned char tag_of(uint64_t hash) {
-  unsigned tag = (unsigned)((hash * 0x9e3779b97f4a7c15u) >> 56);
-  return (unsigned char)(tag + (tag == 0));
-}
-
-/* What is looked for. */
-struct key {
-  const gemel_graph *graph;
-  uint32_t op, attrs;
-  size_t n;
-  const gemel__ref *inputs;
-};
-
 static int same_key(const void *user, uint32_t id) {
-  const struct key *k = user;
+  const gemel__key *k = user;
   return same_node(k->graph, id - 1, k->op, k->attrs, k->n, k->inputs);
 }
 
 static uint64_t key_hash(const void *user, uint32_t id) {
-  const struct key *k = user;
+  const gemel__key *k = user;
   const gemel__node *node = gemel__node_at(k->graph, id - 1);
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(k->graph, id - 1, &count);
-  return gemel__mix(node_hash(node->op, node->attrs, count, inputs));
+  return gemel__mix(gemel__node_hash(node->op, node->attrs, count, inputs));
 }
 
 /* The top bit of each byte of X that is zero. Source: H. S. Warren, Hacker's Delight, 6-1. */
@@ -109,16 +74,8 @@ static inline uint64_t zero_bytes(uint64_t x) {
   return ~(((x & low) + low) | x | low);
 }
 
-static inline int has_zero_byte(uint64_t x) {
-  return ((x - 0x0101010101010101u) & ~x & 0x8080808080808080u) != 0;
-}
-
-/* Of the slots that have this tag, repeated in TAGS, the one that holds the node: its id + 1; 0 if
- * none does. */
-static __attribute__((noinline)) uint32_t same_among(const gemel_graph *graph, uint32_t op,
-                                                     uint32_t attrs, size_t n,
-                                                     const gemel__ref *inputs,
-                                                     const gemel__cons_bucket *b, uint64_t tags) {
+uint32_t gemel__cons_same(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
+                          const gemel__ref *inputs, const gemel__cons_bucket *b, uint64_t tags) {
   uint64_t matches[2] = {zero_bytes(b->tags ^ tags),
                          zero_bytes(b->more_tags ^ (tags >> 32)) & UINT32_MAX};
   unsigned half;
@@ -133,26 +90,16 @@ static __attribute__((noinline)) uint32_t same_among(const gemel_graph *graph, u
   return 0;
 }
 
-/* The node's id + 1 if it is in the bucket; else 0. */
-static GEMEL__INLINE uint32_t search_bucket(const struct key *k, const gemel__cons_bucket *b,
-                                            uint64_t hash) {
-  uint64_t tags = tag_of(hash) * 0x0101010101010101u;
-  return has_zero_byte(b->tags ^ tags) ||
-                 has_zero_byte((b->more_tags ^ (tags >> 32)) | (uint64_t)UINT32_MAX << 32)
-             ? same_among(k->graph, k->op, k->attrs, k->n, k->inputs, b, tags)
-             : 0;
-}
-
 /* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
-static GEMEL__INLINE int try_bucket(const struct key *k, size_t index, gemel__place *p) {
+static GEMEL__INLINE int try_bucket(const gemel__key *k, size_t index, gemel__place *p) {
   const gemel__cons_bucket *b = &k->graph->buckets[index];
   p->bucket = index;
-  p->found = search_bucket(k, b, p->hash);
+  p->found = gemel__bucket_search(k, b, p->hash);
   return p->found != 0 || b->used < BUCKET_SLOTS;
 }
 
 /* Where the bucket of NEAR, the largest input, is full, or there are no inputs. */
-static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
+static void find_far(const gemel__key *k, uint32_t near, gemel__place *p) {
   if (k->n > 0) {
     size_t home = near / BUCKET_NODES;
     size_t next = next_input(k->n, k->inputs, near) / BUCKET_NODES;
@@ -167,25 +114,13 @@ static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
   p->found = gemel__idtable_find(&k->graph->overflow, gemel__mix(p->hash), same_key, k);
 }
 
-static inline void find(const struct key *k, gemel__place *p) {
-  uint32_t near = k->n > 0 ? largest_input(k->n, k->inputs) : 0;
-  p->hash = node_hash(k->op, k->attrs, k->n, k->inputs);
+static inline void find(const gemel__key *k, gemel__place *p) {
+  uint32_t near = k->n > 0 ? gemel__largest_input(k->n, k->inputs) : 0;
+  p->hash = gemel__node_hash(k->op, k->attrs, k->n, k->inputs);
   p->n_nodes = k->graph->n_nodes;
   if (k->n == 0 || !try_bucket(k, near / BUCKET_NODES, p)) {
     find_far(k, near, p);
   }
-}
-
-/* Puts NODE with this hash into the bucket, which has room. */
-static inline void fill_slot(gemel__cons_bucket *b, uint64_t hash, uint32_t node) {
-  uint64_t tag = tag_of(hash);
-  b->nodes[b->used] = node;
-  if (b->used < 8) {
-    b->tags |= tag << 8 * b->used;
-  } else {
-    b->more_tags |= (uint32_t)tag << 8 * (b->used - 8);
-  }
-  b->used++;
 }
 
 /* Takes out what fill_slot put into bucket B last. */
@@ -200,7 +135,7 @@ static void empty_last_slot(gemel__cons_bucket *b) {
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, gemel__place *place, uint32_t *node) {
-  struct key key = {graph, op, attrs, n_inputs, inputs};
+  gemel__key key = {graph, op, attrs, n_inputs, inputs};
   find(&key, place);
   *node = place->found - 1;
   return place->found != 0;
@@ -238,16 +173,11 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
                             &key);
 }
 
-static inline int is_last_file(const gemel_graph *graph, const char *file) {
-  const char *last = graph->files[graph->last_file];
-  return file == last || (file != NULL && strcmp(last, file) == 0);
-}
-
 /* Number of the file in the graph's list, or -1 when memory is out. */
 static long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
-  if (file == NULL || is_last_file(graph, file)) {
+  if (file == NULL || gemel__is_last_file(graph, file)) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
   interned = gemel__intern_string(graph->context, file);
@@ -310,10 +240,6 @@ int gemel__graph_reserve(gemel_graph *graph) {
   return 0;
 }
 
-static inline int has_room(const gemel_graph *graph, size_t n_inputs) {
-  return graph->n_nodes < graph->node_room && graph->n_pool + n_inputs <= graph->pool_room;
-}
-
 /* Room for one more node. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED. */
 static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outputs) {
   if (graph->n_nodes >= UINT32_MAX / 2 - 1 || graph->n_pool + n_inputs >= UINT32_MAX ||
@@ -324,81 +250,25 @@ static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outpu
                                     graph->n_types + n_outputs, sizeof *graph->types) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  return has_room(graph, n_inputs) ||
+  return gemel__has_room(graph, n_inputs) ||
                  gemel__cons_reserve(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
              ? GEMEL_OK
              : GEMEL_NO_MEMORY;
 }
 
-/* Stores what node_types holds for the next node, and whether its block still has one type. */
-static inline void write_type(gemel_graph *graph, uint32_t type) {
-  gemel_type *common = &graph->common_types[graph->n_nodes / GEMEL__BLOCK];
-  int like_all = graph->n_nodes % GEMEL__BLOCK == 0 ? !(type & GEMEL__SEVERAL) : *common == type;
-  graph->node_types[graph->n_nodes] = type;
-  *common = like_all ? type : GEMEL_TYPE_NONE;
-}
-
-static inline void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
-                              const gemel_type *types, uint32_t file, int line) {
-  gemel__node *node = &graph->nodes[graph->n_nodes];
-  node->op = (uint16_t)op;
-  node->n_outputs = (uint16_t)n_outputs;
-  node->attrs = attrs;
-  node->in_begin = (uint32_t)graph->n_pool;
-  node->line = (uint32_t)line;
-  node->file = file;
-  if (n_outputs == 1) {
-    write_type(graph, types[0]);
-  } else {
-    write_type(graph, GEMEL__SEVERAL | (uint32_t)graph->n_types);
-    memcpy(graph->types + graph->n_types, types, n_outputs * sizeof *types);
-    graph->n_types += n_outputs;
-  }
-}
-
 /* Puts the node that is about to be made into the overflow. */
 static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                            const gemel__ref *inputs, uint64_t hash) {
-  struct key key = {graph, op, attrs, n_inputs, inputs};
+  gemel__key key = {graph, op, attrs, n_inputs, inputs};
   return gemel__idtable_add(&graph->overflow, gemel__mix(hash), (uint32_t)graph->n_nodes + 1,
                             key_hash, &key);
-}
-
-/* Empties the two buckets that NODE is the first to have. Nobody looks into them before, so that
- * the table can grow without being cleared. */
-static inline void open_buckets(gemel_graph *graph, uint32_t node) {
-  gemel__cons_bucket *b = &graph->buckets[node / BUCKET_NODES], *end = b + 2;
-  for (; b < end; b++) {
-    b->tags = 0;
-    b->more_tags = 0;
-    b->used = 0;
-  }
-}
-
-/* Appends the node, for which there is room, but for the table. */
-static GEMEL__INLINE uint32_t append(gemel_graph *graph, const struct key *k, size_t n_outputs,
-                                     const gemel_type *types, uint32_t file, int line) {
-  uint32_t node = (uint32_t)graph->n_nodes;
-  gemel__ref *pool = graph->pool + graph->n_pool;
-  size_t j;
-  write_node(graph, k->op, k->attrs, n_outputs, types, file, line);
-  for (j = 0; j < k->n; j++) {
-    pool[j] = k->inputs[j];
-  }
-  graph->n_pool += k->n;
-  graph->n_nodes = (size_t)node + 1;
-  graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
-  if (node % (2 * BUCKET_NODES) == 0) {
-    open_buckets(graph, node);
-  }
-  return node;
 }
 
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node) {
-  struct key key = {graph, op, attrs, n_inputs, inputs};
+  gemel__key key = {graph, op, attrs, n_inputs, inputs};
   gemel__place again;
   long file;
   gemel_status status = room_for(graph, n_inputs, n_outputs);
@@ -416,22 +286,20 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
       add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  *node = append(graph, &key, n_outputs, types, (uint32_t)file, where.line);
+  *node = gemel__node_append(graph, &key, n_outputs, types, (uint32_t)file, where.line);
   if (place->bucket != GEMEL__NO_BUCKET) {
-    fill_slot(&graph->buckets[place->bucket], place->hash, *node);
+    gemel__bucket_fill(&graph->buckets[place->bucket], place->hash, *node);
   }
   return GEMEL_OK;
 }
 
 /* Finds or appends a node that is not in the bucket of its largest input: that is full, or the
  * graph needs more room. */
-static __attribute__((noinline)) gemel_status make_slowly(gemel_graph *graph, uint32_t op,
-                                                          uint32_t attrs, size_t n_inputs,
-                                                          const gemel__ref *inputs, gemel_type type,
-                                                          gemel_location where, uint64_t hash,
-                                                          uint32_t *node) {
-  const struct key key = {graph, op, attrs, n_inputs, inputs};
-  uint32_t near = largest_input(n_inputs, inputs);
+gemel_status gemel__cons_make_slowly(gemel_graph *graph, uint32_t op, uint32_t attrs,
+                                     size_t n_inputs, const gemel__ref *inputs, gemel_type type,
+                                     gemel_location where, uint64_t hash, uint32_t *node) {
+  const gemel__key key = {graph, op, attrs, n_inputs, inputs};
+  uint32_t near = gemel__largest_input(n_inputs, inputs);
   gemel__place place = {hash, near / BUCKET_NODES, graph->n_nodes, 0};
   if (graph->buckets[place.bucket].used == BUCKET_SLOTS) {
     find_far(&key, near, &place);
@@ -441,39 +309,6 @@ static __attribute__((noinline)) gemel_status make_slowly(gemel_graph *graph, ui
     return GEMEL_OK;
   }
   return gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where, node);
-}
-
-/* With N_INPUTS known where this is compiled, there are no loops over inputs. */
-static GEMEL__INLINE gemel_status make(gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                       size_t n_inputs, const gemel__ref *inputs, gemel_type type,
-                                       gemel_location where, uint32_t *node) {
-  const struct key key = {graph, op, attrs, n_inputs, inputs};
-  uint64_t hash = node_hash(op, attrs, n_inputs, inputs);
-  gemel__cons_bucket *b = &graph->buckets[largest_input(n_inputs, inputs) / BUCKET_NODES];
-  uint32_t found = search_bucket(&key, b, hash);
-  if (found != 0) {
-    *node = found - 1;
-    return GEMEL_OK;
-  }
-  if (b->used == BUCKET_SLOTS || !has_room(graph, n_inputs) || !is_last_file(graph, where.file)) {
-    return make_slowly(graph, op, attrs, n_inputs, inputs, type, where, hash, node);
-  }
-  *node = append(graph, &key, 1, &type, graph->last_file, where.line);
-  fill_slot(b, hash, *node);
-  return GEMEL_OK;
-}
-
-gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                              const gemel__ref *inputs, gemel_type type, gemel_location where,
-                              uint32_t *node) {
-  switch (n_inputs) {
-  case 1:
-    return make(graph, op, attrs, 1, inputs, type, where, node);
-  case 2:
-    return make(graph, op, attrs, 2, inputs, type, where, node);
-  default:
-    return make(graph, op, attrs, n_inputs, inputs, type, where, node);
-  }
 }
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {

@@ -9,10 +9,6 @@
 #include <stdarg.h>
 #include "core/graph.h"
 
-/* A node takes some two hundred instructions; a call for each part would make that a quarter more.
- */
-#define GEMEL__INLINE inline __attribute__((always_inline))
-
 /* Makes the first room in an empty graph; 0, or -1 when memory is out. */
 int gemel__graph_reserve(gemel_graph *graph);
 
@@ -54,11 +50,6 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node);
-
-/* Both in one, for a node with inputs and one output of a TYPE that is known. Errors as above. */
-gemel_status gemel__cons_make(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                              const gemel__ref *inputs, gemel_type type, gemel_location where,
-                              uint32_t *node);
 
 /* Takes NODE out again if it is the last one. */
 void gemel__graph_pop(gemel_graph *graph, uint32_t node);

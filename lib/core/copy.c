@@ -5,7 +5,7 @@
  */
 #include "core/copy.h"
 
-#include "core/cons.h"
+#include "core/make.h"
 
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
   gemel__graph_fail_at(graph, where, status, "%s",

@@ -26,6 +26,14 @@ typedef struct gemel__node {
   uint32_t file; /* index in graph->files */
 } gemel__node;
 
+/* For the few functions that are most of the work of big graphs. */
+#define GEMEL__INLINE inline __attribute__((always_inline))
+#if defined(__GNUC__) && !defined(__clang__)
+#define GEMEL__UNROLL _Pragma("GCC unroll 4")
+#else
+#define GEMEL__UNROLL
+#endif
+
 /* Has the cache line at P fetched. The empty statement keeps gcc from taking a function that does
  * no more than this for one without effects, whose calls it drops. */
 static inline void gemel__prefetch(const void *p) {
@@ -152,8 +160,8 @@ static inline gemel_value gemel__value(const gemel_graph *graph, gemel__ref ref)
 }
 
 /* *TO = *FROM, field by field: what was written in two pieces a moment ago is read in two. (In one
- * piece, as a struct is copied, it can't be read before it has left the processor for the cache, and
- * before it leaves what was written earlier, to memory that is in no cache.) */
+ * piece, as a struct is copied, it can't be read before it has left the processor for the cache,
+ * and before it leaves what was written earlier, to memory that is in no cache.) */
 static inline void gemel__copy_value(gemel_value *to, const gemel_value *from) {
   to->graph = from->graph;
   to->node = from->node;

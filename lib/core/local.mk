@@ -32,6 +32,7 @@ libgemel_a_SOURCES += %reldir%/intern.c
 libgemel_a_SOURCES += %reldir%/intern.h
 libgemel_a_SOURCES += %reldir%/lift.c
 libgemel_a_SOURCES += %reldir%/lift.h
+libgemel_a_SOURCES += %reldir%/make.h
 libgemel_a_SOURCES += %reldir%/pages.c
 libgemel_a_SOURCES += %reldir%/pages.h
 libgemel_a_SOURCES += %reldir%/registry.c

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
-#include "core/cons.h"
 #include "core/dtype.h"
 #include "ops/ops.h"
 #include "text/program.h"
