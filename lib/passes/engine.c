@@ -195,7 +195,7 @@ static int is_settled(struct walk *w, uint32_t old, uint32_t count, unsigned tri
   const gemel__selection *s = w->e.selection;
   const gemel__node *node = gemel__node_at(w->from, old);
   return tried != 0 && count > 0 && node->op <= s->context->n_builtins && node->op < s->n_ops &&
-         !gemel__selection_has(s, node->op, tried) && is_static(s->context, node->attrs) &&
+         !gemel__selection_has(s, w->from, old, tried) && is_static(s->context, node->attrs) &&
          has_static_type(w, old, w->from->node_types[old]) &&
          !(count == 2 && (s->roots[node->op] & GEMEL__OP_COMMUTATIVE) &&
            gemel__engine_out_of_order(&w->e, w->refs[0], w->refs[1]));

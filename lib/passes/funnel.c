@@ -260,8 +260,8 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
 static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location where) {
   const gemel__candidate *c;
   gemel__binding binding;
-  uint32_t op = gemel__node_at(e->to, value.node)->op;
-  if (!gemel__selection_has(e->selection, op, e->fates[value.node].tried)) {
+  if (!e->search.thorough &&
+      !gemel__selection_has(e->selection, e->to, value.node, e->fates[value.node].tried)) {
     return GEMEL_DECLINED;
   }
   e->search.scene.uses = e->uses;

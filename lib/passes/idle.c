@@ -43,7 +43,7 @@ static gemel_status look(gemel__search *search, unsigned char *tried, int *idle)
     if (search->scene.uses[k] == 0) {
       continue;
     }
-    if (quiet && gemel__selection_has(selection, graph->nodes[k].op, tried[k])) {
+    if (quiet && gemel__selection_has(selection, graph, k, tried[k])) {
       status = look_at(search, k, tried[k], &quiet);
       tried[k] = quiet && tried[k] != 0 ? with_selection(selection, tried[k]) : tried[k];
     }

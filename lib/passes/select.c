@@ -72,6 +72,14 @@ static int add_outline(gemel__selection *s, gemel__candidate *c) {
   return 0;
 }
 
+static uint32_t root_of(const struct gemel_rule *rule) {
+  return rule->left.nodes[rule->left.count - 1].op;
+}
+
+static unsigned char phases_of(const struct gemel_rule *rule) {
+  return (unsigned char)(1u << rule->info.phase | (rule->asks_uses ? GEMEL__ASKS_USES : 0));
+}
+
 gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
                                   gemel_error *error) {
   uint32_t orders = gemel__rule_orders(rule), order, weight = specificity(rule);
@@ -91,10 +99,9 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
     }
   }
   s->rules[s->n_rules++] = rule;
-  uint32_t root = rule->left.nodes[rule->left.count - 1].op;
+  uint32_t root = root_of(rule);
   s->roots[root] |= GEMEL__OP_ROOT;
-  s->phases_of[root] |= (unsigned char)(1u << rule->info.phase);
-  s->phases_of[root] |= rule->asks_uses ? GEMEL__ASKS_USES : 0;
+  s->phases_of[root] |= phases_of(rule);
   return GEMEL_OK;
 }
 
@@ -107,7 +114,42 @@ static int compare(const void *a, const void *b) {
                       : (x->order > y->order) - (x->order < y->order);
 }
 
+/* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
+static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint32_t k,
+                      uint32_t op) {
+  gemel__demand demand = gemel__rule_child(c->rule, c->order, k);
+  switch (demand.kind) {
+  case GEMEL__DEMAND_OP:
+    return op == demand.op;
+  case GEMEL__DEMAND_CONSTANT:
+    return op == s->constant_op;
+  case GEMEL__DEMAND_SPLAT: /* of an operation that is newer than the selection nothing is known */
+    return op >= s->n_ops || (s->roots[op] & GEMEL__OP_SPLAT) != 0;
+  default:
+    return 1;
+  }
+}
+
+/* Fills in S->pairs; -1: memory is out. */
+static int find_pairs(gemel__selection *s) {
+  for (uint32_t k = 0; k < 2; k++) {
+    s->pairs[k] = gemel__alloc_array(s->n_ops, s->n_ops);
+    if (s->pairs[k] == NULL) {
+      return -1;
+    }
+    for (size_t j = 0; j < s->n_candidates; j++) {
+      const gemel__candidate *c = &s->candidates[j];
+      unsigned char *row = s->pairs[k] + root_of(c->rule) * s->n_ops;
+      for (uint32_t op = 0; op < s->n_ops; op++) {
+        row[op] |= child_fits(s, c, k, op) ? phases_of(c->rule) : 0;
+      }
+    }
+  }
+  return 0;
+}
+
 gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error) {
+  int failed = 0;
   s->tallies = gemel__alloc_array(s->n_rules + 1, sizeof *s->tallies);
   if (s->n_candidates > 0) {
     qsort(s->candidates, s->n_candidates, sizeof *s->candidates, compare);
@@ -115,10 +157,9 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error) {
   if (s->n_rules > 0) {
     s->filters = gemel__alloc_array(FILTERS, sizeof *s->filters);
     s->verdicts = gemel__alloc_array(GEMEL__VERDICTS, sizeof *s->verdicts);
+    failed = s->filters == NULL || s->verdicts == NULL || find_pairs(s) != 0;
   }
-  return s->tallies != NULL && (s->n_rules == 0 || (s->filters != NULL && s->verdicts != NULL))
-             ? GEMEL_OK
-             : gemel__no_memory(error, "rules");
+  return s->tallies != NULL && !failed ? GEMEL_OK : gemel__no_memory(error, "rules");
 }
 
 static size_t slot_of(const gemel__selection *s, uint32_t op, uint32_t first, uint32_t second) {
@@ -150,30 +191,14 @@ static int grow_buckets(gemel__selection *s) {
   return 0;
 }
 
-/* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
-static int child_fits(const gemel__selection *s, const gemel__candidate *c, uint32_t k,
-                      uint32_t op) {
-  gemel__demand demand = gemel__rule_child(c->rule, c->order, k);
-  switch (demand.kind) {
-  case GEMEL__DEMAND_OP:
-    return op == demand.op;
-  case GEMEL__DEMAND_CONSTANT:
-    return op == s->constant_op;
-  case GEMEL__DEMAND_SPLAT: /* of an operation that is newer than the selection nothing is known */
-    return op >= s->n_ops || (s->roots[op] & GEMEL__OP_SPLAT) != 0;
-  default:
-    return 1;
-  }
-}
-
 static int fits(const gemel__selection *s, const gemel__candidate *c, uint32_t op, uint32_t first,
                 uint32_t second) {
   uint32_t tried = first >> TRIED_SHIFT;
   if ((tried >> c->rule->info.phase & 1) && (!c->rule->asks_uses || (tried & GEMEL__ASKS_USES))) {
     return 0;
   }
-  return c->rule->left.nodes[c->rule->left.count - 1].op == op &&
-         child_fits(s, c, 0, first & TRIED_OPS) && child_fits(s, c, 1, second & ~SAME_OPERANDS) &&
+  return root_of(c->rule) == op && child_fits(s, c, 0, first & TRIED_OPS) &&
+         child_fits(s, c, 1, second & ~SAME_OPERANDS) &&
          ((second & SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
 }
 
@@ -306,6 +331,8 @@ void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->steps, s->step_capacity * sizeof *s->steps);
   gemel__free(s->roots, s->n_ops);
   gemel__free(s->phases_of, s->n_ops);
+  gemel__free(s->pairs[0], s->n_ops * s->n_ops);
+  gemel__free(s->pairs[1], s->n_ops * s->n_ops);
   gemel__free(s->buckets, s->bucket_capacity * sizeof *s->buckets);
   gemel__free(s->filters, FILTERS * sizeof *s->filters);
   gemel__free(s->verdicts, GEMEL__VERDICTS * sizeof *s->verdicts);

@@ -38,6 +38,8 @@ typedef struct gemel__selection {
   unsigned char *roots;     /* by operation: bits GEMEL__OP_… */
   unsigned char *phases_of; /* by operation: bits of the phases of rules that have it as their root;
                                GEMEL__ASKS_USES: one of them asks for use counts */
+  unsigned char *pairs[2]; /* the same by operation and that which makes operand 0, or 1: N_OPS rows
+                              of N_OPS; NULL: there are no rules */
   size_t n_ops;
   struct gemel__bucket *buckets; /* by operation and operands' operations */
   size_t n_buckets, bucket_capacity;
@@ -77,10 +79,20 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error);
  * tried by the counts that hold. And of an operation: it has such rules. */
 enum { GEMEL__ASKS_USES = 0x80 };
 
-/* 1 if there may be a rule for a node of operation OP at which those of the phases TRIED were tried
- * before. */
-static inline int gemel__selection_has(const gemel__selection *s, uint32_t op, uint32_t tried) {
-  return op < s->n_ops && (s->phases_of[op] & ~tried) != 0;
+/* 1 if there may be a rule for NODE, at which those of the phases TRIED were tried before. */
+static inline int gemel__selection_has(const gemel__selection *s, const gemel_graph *graph,
+                                       uint32_t node, uint32_t tried) {
+  uint32_t op = graph->nodes[node].op, n;
+  uint32_t bits = op < s->n_ops ? s->phases_of[op] & ~tried : 0;
+  if (bits == 0) {
+    return 0;
+  }
+  const gemel__ref *in = gemel__node_inputs(graph, node, &n);
+  uint32_t first = n > 0 ? graph->nodes[in[0].node].op : 0;
+  uint32_t second = n > 1 ? graph->nodes[in[1].node].op : 0;
+  bits &= first < s->n_ops ? s->pairs[0][op * s->n_ops + first] : bits;
+  bits &= second < s->n_ops ? s->pairs[1][op * s->n_ops + second] : bits;
+  return bits != 0;
 }
 
 /* The candidates for NODE, at which rules of the phases TRIED were tried before, as indices of
