@@ -18,7 +18,14 @@
 #include "core/make.h"
 #include "ops/ops.h"
 
-enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_NAMES = 64, MEMO_INPUTS = 3, LOCAL = 16 };
+enum {
+  MEMO_TYPES = 256,
+  MEMO_SCALARS = 64,
+  MEMO_NAME_BITS = 6,
+  MEMO_NAMES = 1 << MEMO_NAME_BITS,
+  MEMO_INPUTS = 3,
+  LOCAL = 16
+};
 
 struct memo_type {
   uint64_t what;                  /* operation and attributes */
@@ -439,7 +446,7 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
 /* ---- By name ---- */
 
 static uint32_t op_by_name(gemel_graph *graph, const char *name) {
-  size_t slot = (size_t)(gemel__mix((uint64_t)(uintptr_t)name) % MEMO_NAMES);
+  size_t slot = (size_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> (64 - MEMO_NAME_BITS));
   uint32_t id = graph->memo->names[slot];
   if (id == 0 || strcmp(gemel__op_at(graph->context, id)->record.name, name) != 0) {
     id = gemel__op_find(graph->context, name);
@@ -448,12 +455,35 @@ static uint32_t op_by_name(gemel_graph *graph, const char *name) {
   return id;
 }
 
+/* 1 if an input is null because something failed before. */
+static int failed_before(const gemel_graph *graph, size_t n_inputs, const gemel_value *inputs) {
+  size_t k;
+  for (k = 0; k < n_inputs && graph->error.status != GEMEL_OK; k++) {
+    if (gemel_is_null(inputs[k])) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Has the memory fetched in which a node with the first two of these inputs will be looked for:
+ * finding out what the operation is takes as long as half of a look at memory in no cache. */
+static GEMEL__INLINE void fetch_place(const gemel_graph *graph, size_t n,
+                                      const gemel_value *inputs) {
+  uint32_t largest = n > 0 ? inputs[0].node : 0;
+  if (n > 1 && inputs[1].node > largest) {
+    largest = inputs[1].node;
+  }
+  if (largest < graph->n_nodes) {
+    gemel__cons_prefetch(graph, largest);
+  }
+}
+
 gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where) {
   gemel_error error;
   uint32_t op, id;
-  size_t k;
   gemel_status status;
   if (graph == NULL || graph->frozen) {
     return null_value;
@@ -463,11 +493,10 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                                 operation != NULL ? operation : "(null)",
                                 n_inputs > 0 && inputs == NULL ? "inputs" : "attributes");
   }
-  for (k = 0; k < n_inputs; k++) {
-    if (gemel_is_null(inputs[k]) && graph->error.status != GEMEL_OK) {
-      return null_value;
-    }
+  if (failed_before(graph, n_inputs, inputs)) {
+    return null_value;
   }
+  fetch_place(graph, n_inputs, inputs);
   op = operation != NULL ? op_by_name(graph, operation) : 0;
   if (op == 0) {
     return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",

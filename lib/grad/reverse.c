@@ -14,9 +14,10 @@
 /* ---- Looking ahead ----
  * In a big graph almost every look at an input, and at the cotangent that waits there, misses the
  * caches. The order of the sweep is known, so what a node needs is fetched while others are done:
+ * DISTANT nodes ahead its record and inputs,
  * FAR nodes ahead its inputs' slots, NEAR ahead what lies where these point to, CLOSE ahead what
  * else is needed where many nodes have one cotangent. */
-enum { FAR = 24, NEAR = 12, CLOSE = 4 };
+enum { DISTANT = 96, FAR = 24, NEAR = 12, CLOSE = 4 };
 
 static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
   size_t k;
@@ -166,6 +167,14 @@ static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *er
   return add_cotangents(s, node, error);
 }
 
+static void fetch_node(const gemel_graph *graph, uint32_t node) {
+  const gemel__node *record = gemel__node_at(graph, node);
+  gemel__prefetch(record - (DISTANT - FAR));
+  if (record->in_begin >= 2 * (DISTANT - FAR)) { /* as if each had two inputs */
+    gemel__prefetch(&graph->pool[record->in_begin - 2 * (DISTANT - FAR)]);
+  }
+}
+
 static void fetch_slots(gemel__sweep *s, uint32_t node) {
   uint32_t count, k;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
@@ -212,6 +221,9 @@ static void fetch_others(gemel__sweep *s, uint32_t node) {
 }
 
 static void look_ahead(gemel__sweep *s, size_t node) {
+  if (node >= DISTANT) {
+    fetch_node(s->graph, (uint32_t)(node - FAR));
+  }
   if (node >= FAR) {
     fetch_slots(s, (uint32_t)(node - FAR));
     fetch_cotangents(s, (uint32_t)(node - NEAR));

@@ -216,10 +216,13 @@ static const derived *derived_of(const gemel_derive *call, const gemel__scalar_r
 
 static const gemel_value null_value = {NULL, 0, 0};
 
+static inline gemel_type type_of(gemel_value value) {
+  return gemel__node_type(value.graph, value.node, value.output);
+}
+
 /* Only floats carry derivatives. */
-static int carries(gemel_value value) {
-  gemel_context *context = value.graph->context;
-  gemel_dtype dtype = (gemel_dtype)gemel__type_at(context, gemel_value_type(value))->dtype;
+static int carries(const gemel_derive *call, gemel_type type) {
+  gemel_dtype dtype = (gemel_dtype)gemel__type_at(call->graph->context, type)->dtype;
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
 }
 
@@ -245,12 +248,6 @@ static void take_variables(const gemel_derive *call, gemel_value values[VARIABLE
   gemel__copy_value(&values[3], &call->outputs[0]);
 }
 
-/* 1 if there is nothing to do to a derivative MADE for LIKE: it failed, is zero or has its type. */
-static int is_fit(gemel_value made, gemel_value like) {
-  return gemel_is_null(made) || gemel__node_type(made.graph, made.node, made.output) ==
-                                    gemel__node_type(like.graph, like.node, like.output);
-}
-
 /* The status of a hook that may have failed on the graph. */
 static gemel_status outcome(const gemel_derive *call) {
   const gemel_error *error = gemel_graph_error(call->graph);
@@ -260,25 +257,32 @@ static gemel_status outcome(const gemel_derive *call) {
   return error->status;
 }
 
+/* The K-th derivative, in the type of its input, which is LIKE. */
+static gemel_value derivative(const gemel_derive *call, const derived *all, size_t k,
+                              const gemel_value values[VARIABLES], gemel_type like) {
+  gemel_value made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
+  if (gemel_is_null(made) || type_of(made) == like) {
+    return made;
+  }
+  made = cast_like(made, call->inputs[k], call->where);
+  return gemel__unbroadcast(made, call->inputs[k], call->where);
+}
+
 static gemel_status scalar_grad(gemel_derive *call) {
   const derived *all = derived_of(call, call->data);
-  gemel_value values[VARIABLES], made;
-  int flows =
-      all != NULL && !gemel_is_null(call->out_cotangents[0]) && carries(call->out_cotangents[0]);
+  gemel_value values[VARIABLES];
+  gemel_type flow =
+      gemel_is_null(call->out_cotangents[0]) ? GEMEL_TYPE_NONE : type_of(call->out_cotangents[0]);
+  int flows = all != NULL && flow != GEMEL_TYPE_NONE && carries(call, flow);
   size_t k;
   take_variables(call, values);
   gemel__copy_value(&values[FLOW], &call->out_cotangents[0]);
   for (k = 0; k < call->n_inputs; k++) {
-    made = null_value;
-    if (flows && call->wanted[k] && all->grads[k] != NULL &&
-        (is_fit(values[FLOW], call->inputs[k]) || carries(call->inputs[k]))) {
-      made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
-      if (!is_fit(made, call->inputs[k])) {
-        made = cast_like(made, call->inputs[k], call->where);
-        made = gemel__unbroadcast(made, call->inputs[k], call->where);
-      }
-    }
-    call->in_cotangents[k] = made;
+    gemel_type type = type_of(call->inputs[k]);
+    call->in_cotangents[k] =
+        flows && call->wanted[k] && all->grads[k] != NULL && (type == flow || carries(call, type))
+            ? derivative(call, all, k, values, type)
+            : null_value;
   }
   return outcome(call);
 }
@@ -299,7 +303,7 @@ static gemel_status scalar_jvp(gemel_derive *call) {
   gemel_value out = call->outputs[0], total = null_value, pair[2], values[VARIABLES];
   size_t k;
   take_variables(call, values);
-  for (k = 0; all != NULL && carries(out) && k < call->n_inputs; k++) {
+  for (k = 0; all != NULL && carries(call, type_of(out)) && k < call->n_inputs; k++) {
     gemel_value term = null_value;
     values[FLOW] = call->in_cotangents[k];
     if (!gemel_is_null(values[FLOW]) && all->grads[k] != NULL) {
