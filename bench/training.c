@@ -224,10 +224,16 @@ static double flops_of(gemel_value product) {
 }
 
 /* Marks what the outputs need; a node's inputs have smaller ids, so one sweep down does. */
+/* 1 if OPERATION only looks at its operand's memory in another way. */
+static int is_view(const gemel_graph *graph, const char *operation) {
+  const gemel_operation *record = gemel_find_operation(gemel_graph_context(graph), operation);
+  return record != NULL && (record->flags & GEMEL_OP_VIEW) != 0;
+}
+
 gemel__work gemel__work_of(gemel_graph *graph) {
   size_t nodes = gemel_graph_node_count(graph), k, j;
   unsigned char *needed = gemel__need(NULL, nodes + 1);
-  gemel__work work = {0, 0, 0};
+  gemel__work work = {0, 0, 0, 0};
   for (k = 0; k < nodes; k++) {
     needed[k] = 0;
   }
@@ -243,6 +249,7 @@ gemel__work gemel__work_of(gemel_graph *graph) {
     work.nodes += needed[k];
     work.operations +=
         needed[k] && strcmp(operation, "input") != 0 && strcmp(operation, "constant") != 0;
+    work.views += needed[k] && is_view(graph, operation);
     if (needed[k] && strcmp(operation, "dot") == 0) {
       work.flops += flops_of(value);
     }

@@ -7,6 +7,7 @@ gradient by every parameter, in a process of its own with a timeout. One table s
 
   ops         operations in the graph of loss and gradient; inputs and constants aren't counted
   ops left    the same after rewriting
+  views       those of them that are views, where they are counted at all: they compute nothing
   Mflops left 2 x the multiplications in the matrix products that are left
   build       seconds to build or trace, gradient included
   rewrite     seconds of rewriting alone, where the peer lets one measure it
@@ -608,6 +609,7 @@ def run_gemel(path, model, nodes):
         "version": version[1],
         "ops": value["operations"],
         "left": value["operations left"],
+        "views": value["views left"],
         "flops": value["flops left"],
         "build": second * (value["build"] + value["gradient"]),
         "rewrite": second * value["rewrite"],
@@ -621,7 +623,8 @@ def show(name, facts):
 
     print(
         f"{name + ' ' + facts['version']:<20} {number('ops', form='{:.0f}'):>9}"
-        f" {number('left', form='{:.0f}'):>9} {number('flops', 1e-6):>11} {number('build'):>9}"
+        f" {number('left', form='{:.0f}'):>9} {number('views', form='{:.0f}'):>7}"
+        f" {number('flops', 1e-6):>11} {number('build'):>9}"
         f" {number('rewrite'):>9} {number('callable'):>9}  {facts.get('why', '')}".rstrip(),
         flush=True,
     )
@@ -631,8 +634,8 @@ def compare(options, model, nodes, keep):
     size, gemel = run_gemel(options.gemel, model, nodes)
     print(f"\n{model} of {size} {MODELS[model]}, about {nodes} nodes with its gradient")
     print(
-        f"{'':<20} {'ops':>9} {'ops left':>9} {'Mflops left':>11} {'build':>9} {'rewrite':>9}"
-        f" {'callable':>9}"
+        f"{'':<20} {'ops':>9} {'ops left':>9} {'views':>7} {'Mflops left':>11} {'build':>9}"
+        f" {'rewrite':>9} {'callable':>9}"
     )
     for program in ["gemel"] + options.peers:
         facts = gemel if program == "gemel" else run_peer(program, model, size, options.timeout)
