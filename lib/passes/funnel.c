@@ -37,7 +37,7 @@ int gemel__engine_room(gemel__engine *e, size_t n) {
 
 int gemel__engine_reserve_more(gemel__engine *e) {
   size_t n = e->to->n_nodes;
-  if (gemel__engine_room(e, n) != 0) {
+  if ((n > e->fate_capacity || n > e->use_capacity) && gemel__engine_room(e, n) != 0) {
     return -1;
   }
   for (; e->n_fates < n; e->n_fates++) {
@@ -47,13 +47,10 @@ int gemel__engine_reserve_more(gemel__engine *e) {
   return 0;
 }
 
-/* The fate of VALUE, whose node fates are reserved for; NULL: memory is out. */
-static struct gemel__fate *fate_of(gemel__engine *e, gemel__ref value) {
+/* The fate of VALUE, one of several outputs of its node; NULL: memory is out. */
+static struct gemel__fate *fate_apart(gemel__engine *e, gemel__ref value) {
   uint32_t n = gemel__node_at(e->to, value.node)->n_outputs;
   struct gemel__fate *fate = &e->fates[value.node];
-  if (n == 1) {
-    return fate;
-  }
   if (fate->state != GEMEL__APART) {
     if (gemel__grow(&e->apart, &e->apart_capacity, e->n_apart + n, sizeof *e->apart)) {
       return NULL;
@@ -64,6 +61,12 @@ static struct gemel__fate *fate_of(gemel__engine *e, gemel__ref value) {
     e->n_apart += n;
   }
   return &e->apart[fate->by.node + value.output];
+}
+
+/* The fate of VALUE, whose node fates are reserved for; NULL: memory is out. */
+static inline struct gemel__fate *fate_of(gemel__engine *e, gemel__ref value) {
+  return gemel__node_at(e->to, value.node)->n_outputs == 1 ? &e->fates[value.node]
+                                                           : fate_apart(e, value);
 }
 
 static gemel_type type_of(const gemel__engine *e, gemel__ref value) {

@@ -242,8 +242,11 @@ static int find_trees(gemel__nary *n, const uint32_t *uses) {
   int any = 0;
   for (size_t k = 0; k < n->from->n_nodes; k++) {
     uint32_t count;
+    if (uses[k] == 0) {
+      continue;
+    }
     find_number(n, (uint32_t)k);
-    if (uses[k] == 0 || !is_operation(n, (uint32_t)k) || !n->kind->takes(n, (uint32_t)k)) {
+    if (!is_operation(n, (uint32_t)k) || !n->kind->takes(n, (uint32_t)k)) {
       continue;
     }
     const gemel__ref *in = gemel__node_inputs(n->from, (uint32_t)k, &count);

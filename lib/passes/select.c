@@ -249,8 +249,8 @@ typedef struct likeness {
 } likeness;
 
 /* The key leaves out types of inputs beyond those it has room for. */
-static inline void find_likeness(const gemel_graph *graph, uint32_t node, uint32_t tried,
-                                 likeness *l) {
+static inline __attribute__((always_inline)) void
+find_likeness(const gemel_graph *graph, uint32_t node, uint32_t tried, likeness *l) {
   const gemel__node *record = gemel__node_at(graph, node);
   uint32_t n, types[GEMEL__FILTER_INPUTS] = {0}, first = 0, second = 0;
   const gemel__ref *in = gemel__node_inputs(graph, node, &n);
