@@ -48,6 +48,11 @@ gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void 
              : GEMEL__FAR;
 }
 
+void gemel__pair_compile(gemel__pair *pair) {
+  gemel__instance_compile(&pair->a);
+  gemel__instance_compile(&pair->b);
+}
+
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error) {
   size_t n = gemel_graph_output_count(pair->a.graph);

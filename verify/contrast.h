@@ -30,6 +30,9 @@ typedef struct gemel__both {
   gemel_tensor **left, **right;
 } gemel__both;
 
+/* Makes a pair that gemel__both_run will meet often ready for it. */
+void gemel__pair_compile(gemel__pair *pair);
+
 /* Runs the shipped code of both at VALUES. Release with gemel__both_clear. */
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error);

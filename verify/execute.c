@@ -199,16 +199,39 @@ static gemel_status prefill(const gemel__instance *instance, gemel_tensor **outp
   return GEMEL_OK;
 }
 
-gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
-                            gemel_tensor *const *values, gemel__random *random,
-                            gemel_tensor **outputs, gemel_error *error) {
+static gemel_function *compile(const gemel__instance *instance, const gemel__variant *variant,
+                               gemel_error *error) {
   gemel_options options = {.size = sizeof options,
                            .threads = variant->threads,
                            .plain = variant->plain,
                            .as_written = 1};
-  gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_function *function = gemel_compile(instance->graph, &options, &problem);
+  return gemel_compile(instance->graph, &options, error);
+}
+
+void gemel__instance_compile(gemel__instance *instance) {
+  if (instance->compiled == NULL) {
+    instance->compiled = compile(instance, &gemel__variants[0], NULL);
+  }
+}
+
+static gemel_status call(gemel_function *function, const gemel__instance *instance,
+                         const gemel__variant *variant, gemel_tensor *const *values,
+                         gemel__random *random, gemel_tensor **outputs, gemel_error *error) {
+  gemel_status status;
+  if (variant->scattered) {
+    return call_scattered(function, instance, values, random, outputs, error);
+  }
+  status = variant->plain ? GEMEL_OK : prefill(instance, outputs, error);
+  return status == GEMEL_OK ? gemel_call(function, values, outputs, error) : status;
+}
+
+gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+                            gemel_tensor *const *values, gemel__random *random,
+                            gemel_tensor **outputs, gemel_error *error) {
   size_t n_out = gemel_graph_output_count(instance->graph);
+  int ready = variant == &gemel__variants[0] && instance->compiled != NULL;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_function *function = ready ? instance->compiled : compile(instance, variant, &problem);
   gemel_status status;
   memset(outputs, 0, n_out * sizeof *outputs);
   if (function == NULL) {
@@ -217,15 +240,10 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
     }
     return problem.status;
   }
-  if (variant->scattered) {
-    status = call_scattered(function, instance, values, random, outputs, error);
-  } else {
-    status = variant->plain ? GEMEL_OK : prefill(instance, outputs, error);
-    if (status == GEMEL_OK) {
-      status = gemel_call(function, values, outputs, error);
-    }
+  status = call(function, instance, variant, values, random, outputs, error);
+  if (!ready) {
+    gemel_function_free(function);
   }
-  gemel_function_free(function);
   if (status != GEMEL_OK) {
     gemel__tensors_release(n_out, outputs);
   }

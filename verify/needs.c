@@ -556,6 +556,10 @@ static gemel_status measure_improvement(struct measure *m, gemel_tensor *const *
 static gemel_status challenge_rarity(struct measure *m, gemel_error *error) {
   gemel__pair drawn = m->pair;
   gemel_status status = GEMEL_OK;
+  if (m->better == 0) {
+    return GEMEL_OK;
+  }
+  gemel__pair_compile(&m->needs->improvement.pair);
   m->pair = m->needs->improvement.pair;
   while (status == GEMEL_OK && m->better > 0 && m->worse == 0 && m->challenges < CHALLENGES) {
     status = challenge(m, m->needs->improvement.values, error);
@@ -601,6 +605,7 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
       if (status != GEMEL_OK) {
         return status;
       }
+      gemel__pair_compile(&m->pair);
     }
     values = gemel__alloc_array(m->pair.a.n_leaves, sizeof *values);
     status = values == NULL ? gemel__no_memory(error, "values") : draw_values(m, k, values, error);

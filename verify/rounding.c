@@ -634,6 +634,7 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
     gemel__pair pair;
     status = gemel__pair_draw(&pair, left, right, random, error);
     if (status == GEMEL_OK) {
+      gemel__pair_compile(&pair);
       status = ask_pair(q, &pair, points / PAIRS + 1, error);
       gemel__pair_clear(&pair);
     }

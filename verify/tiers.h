@@ -72,6 +72,10 @@ typedef struct gemel__variant {
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
 
+/* Makes an instance that will be run at many values ready for the first variant, once for all of
+ * them. No error: what can't be compiled says so when it is run. */
+void gemel__instance_compile(gemel__instance *instance);
+
 /* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is
  * reported as GEMEL_INTERNAL. */
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
