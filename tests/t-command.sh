@@ -438,6 +438,7 @@ if [ "$harness" != 0 ]; then
   gives mutate/blind 1 '^survived: r, where: drops rank(x) < 60' mutate --rules blind.rules --instances 8
   gives mutate/markdown 1 '^|---|' mutate --rules blind.rules --instances 8 --markdown
   gives mutate/ops 0 '^gemel mutate: 1 operations, .* 0 survived: score 100.00 % (seed 1, ' mutate --ops sqr --instances 8
+  gives mutate/one-in 0 '^gemel mutate: 1 operations, [0-9] mutants, ' mutate --ops sqr --instances 8 --one-in 2
   refuses mutate/no-op 'nothing*' mutate --ops 'nothing*'
   refuses mutate/none 'nothing*' mutate --rules 'nothing*' --json new.json
   refuses mutate/no-file 'No such file' mutate --rules nothing.rules

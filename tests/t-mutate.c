@@ -249,7 +249,7 @@ static void comes_out(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = parse(context, o->rule);
   struct heard heard = {o->mutation, GEMEL_FATE_COUNT, 0, 0, ""};
-  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard};
+  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
   gemel_mutate_summary summary = {.size = sizeof summary};
   size_t sum = 0;
   CT_REQUIRE(rules != NULL);
@@ -280,7 +280,7 @@ struct row_outcome {
 static const struct row_outcome row_outcomes[] = {
     {"derivative", "sqr", "derivative by input 0: 2 becomes 3", "g * (3 * x)", GEMEL_FATE_KILLED},
     {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL_FATE_KILLED},
-    {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL_FATE_KILLED},
+    {"kernel", "lt", "kernel: computes le", "x <= y", GEMEL_FATE_KILLED},
     {"derivative-part", "tanh", "derivative by input 0: sqr(r) has abs instead", "g * (1 - abs(r))",
      GEMEL_FATE_KILLED},
     /* the same numbers wherever it has one; at 0 it has none */
@@ -305,7 +305,7 @@ static void hear_row(void *user, const gemel_mutant *mutant) {
 static void row_comes_out(const void *data) {
   const struct row_outcome *o = data;
   struct row_heard heard = {o, 0};
-  gemel_mutate_options options = {sizeof options, 1, 8, hear_row, &heard};
+  gemel_mutate_options options = {sizeof options, 1, 8, hear_row, &heard, 0};
   gemel_mutate_summary summary = {.size = sizeof summary};
   CT_EQ_INT(gemel_mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
@@ -325,7 +325,28 @@ static void refuses(const void *data) {
   gemel_context_unref(context);
 }
 
-static const ct_test tests[] = {CT_TEST("needs", words, NULL), CT_TEST("refuses", refuses, NULL)};
+/* One of each so many, not always the same one. */
+static void chooses(const void *data) {
+  size_t places[7] = {0}, differ = 0;
+  (void)data;
+  for (size_t at = 0; at < 700; at += 7) {
+    size_t count = 0;
+    for (size_t k = 0; k < 7; k++) {
+      int chosen = gemel__mutant_chosen(1, 7, at + k);
+      count += (size_t)chosen;
+      places[k] += (size_t)chosen;
+      differ += chosen != gemel__mutant_chosen(2, 7, at + k);
+      CT_CHECK(gemel__mutant_chosen(1, 0, at + k) && gemel__mutant_chosen(1, 1, at + k));
+    }
+    CT_EQ_UINT(count, 1);
+  }
+  for (size_t k = 0; k < 7; k++) {
+    CT_CHECK(places[k] > 0);
+  }
+  CT_CHECK(differ > 0);
+}
+
+static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL), CT_TEST("refuses", refuses, NULL)};
 
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(generated); k++) {

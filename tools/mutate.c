@@ -16,6 +16,7 @@ static const gemel__option options[] = {
      "scalar operations instead whose name matches: their derivatives and kernels"},
     {"instances", 'n', "N",
      "random instances of each mutant and tier (default 24; a rule's that pass: 96)"},
+    {"one-in", 'i', "N", "of N mutants judge one, by chance: an estimate in an Nth of the time"},
     {"seed", 's', "S", "of everything random, a number (default 1) or 'random'; always printed"},
     {"json", 'j', "F",
      "write one JSON object a mutant a line to F; '-' is stdout, then the table goes to stderr"},
@@ -167,7 +168,7 @@ static int run(const gemel__args *args) {
   const char *json = gemel__arg(args, "json");
   gemel_mutate_options settings;
   report r;
-  uint64_t instances = 0;
+  uint64_t instances = 0, one_in = 1;
   memset(&settings, 0, sizeof settings);
   memset(&r, 0, sizeof r);
   settings.size = sizeof settings;
@@ -175,10 +176,12 @@ static int run(const gemel__args *args) {
   settings.sink = sink;
   settings.user = &r;
   if (gemel__arg_seed(args, &settings.seed) != GEMEL__GOOD ||
-      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD) {
+      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD ||
+      gemel__arg_number(args, "one-in", 1, 1000000, &one_in) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   settings.instances = (size_t)instances;
+  settings.one_in = (size_t)one_in;
   r.markdown = gemel__arg_set(args, "markdown");
   r.table = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout;
   if (json != NULL && gemel__output_open(&r.output, json) != GEMEL__GOOD) {

@@ -95,25 +95,27 @@ static gemel_tensor *guarded_tensor(const gemel__leaf *type, gemel_error *error)
   return g->tensor;
 }
 
+static int untouched(const unsigned char *bytes, size_t count) {
+  size_t k = 0;
+  while (k < count && bytes[k] == GUARD_BYTE) {
+    k++;
+  }
+  return k == count;
+}
+
 /* 1 if every byte outside the elements, which stand at every second place, is still the guard byte.
  */
 static int guards_hold(gemel_tensor *tensor) {
   gemel_view v = gemel_tensor_view(tensor);
+  const unsigned char *data = v.data;
   size_t size = gemel_dtype_size(v.dtype);
-  size_t count = (size_t)gemel_tensor_elements(tensor);
-  const unsigned char *first = (const unsigned char *)v.data - 64;
-  size_t span = 2 * size * (count > 0 ? count : 1) + 128;
-  size_t at;
-  for (at = 0; at < span; at++) {
-    size_t from = at - 64;
-    if (at >= 64 && from < 2 * size * count && from % (2 * size) < size) {
-      continue;
-    }
-    if (first[at] != GUARD_BYTE) {
-      return 0;
-    }
+  size_t count = (size_t)gemel_tensor_elements(tensor), k;
+  int hold = untouched(data - 64, 64);
+  for (k = 0; k < count && hold; k++) {
+    hold = untouched(data + (2 * k + 1) * size, size);
   }
-  return 1;
+  return hold && (count > 0 || untouched(data, 2 * size)) &&
+         untouched(data + 2 * size * (count > 0 ? count : 1), 64);
 }
 
 /* ---- The library ---- */

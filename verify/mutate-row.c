@@ -21,6 +21,7 @@
 struct hunt {
   gemel_mutate_options options;
   gemel_mutate_summary summary;
+  size_t seen; /* mutants, judged or not */
 };
 
 /* One mutant, and what is found of it. */
@@ -130,10 +131,15 @@ static gemel_status acquit(const struct hunt *h, gemel_context *context, struct 
 static gemel_status judge(struct hunt *h, struct row_mutant *m, const char *mutation,
                           const char *text, gemel_error *error) {
   double started = now();
-  gemel_context *context = gemel_context_new(error);
+  gemel_context *context;
   gemel_error problem;
   gemel_graph *graph = NULL;
-  gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  gemel_status status;
+  if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+    return GEMEL_OK;
+  }
+  context = gemel_context_new(error);
+  status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   m->fate = GEMEL_FATE_SURVIVED;
   m->tier = "";
   if (context != NULL && m->input >= 0) {

@@ -34,6 +34,7 @@ struct hunt {
   gemel_mutate_summary summary;
   const gemel_rule *rule;
   const gemel_rule *mutant;
+  size_t seen; /* mutants, judged or not */
 };
 
 /* What the harness says of one mutant. */
@@ -308,6 +309,15 @@ static gemel_status judge(struct hunt *h, const char *text, struct judgement *j,
   return status;
 }
 
+int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
+  gemel__random random;
+  if (one_in < 2) {
+    return 1;
+  }
+  gemel__random_split(&random, seed, at / one_in);
+  return at % one_in == gemel__random_below(&random, one_in);
+}
+
 static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   gemel__mutants mutants;
@@ -317,6 +327,9 @@ static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
   h->summary.subjects += mutants.count > 0;
   for (size_t k = 0; k < mutants.count && status == GEMEL_OK; k++) {
     double started = gemel__clock();
+    if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+      continue;
+    }
     status = judge(h, mutants.list[k].text, &j, error);
     if (status != GEMEL_OK) {
       break;

@@ -188,6 +188,7 @@ typedef struct gemel_mutate_options {
                              verified again, with 96 */
   gemel_mutant_sink sink; /* called for each mutant, on the calling thread */
   void *user;
+  size_t one_in; /* of so many mutants one is judged, by chance from SEED; 0 and 1: all are */
 } gemel_mutate_options;
 
 /* Counts of a run. */
