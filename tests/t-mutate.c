@@ -346,7 +346,8 @@ static void chooses(const void *data) {
   CT_CHECK(differ > 0);
 }
 
-static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL), CT_TEST("refuses", refuses, NULL)};
+static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL),
+                                CT_TEST("refuses", refuses, NULL)};
 
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(generated); k++) {

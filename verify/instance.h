@@ -26,8 +26,8 @@ typedef struct gemel__instance {
   gemel_graph *graph;
   size_t n_leaves;
   gemel__leaf *leaves;
-  int elementwise; /* each result element depends on one element of each operand */
-  double ulp;      /* a scalar operation's claim; −1: none, the bound is propagated */
+  int elementwise;          /* each result element depends on one element of each operand */
+  double ulp;               /* a scalar operation's claim; −1: none, the bound is propagated */
   gemel_function *compiled; /* NULL, or GRAPH made ready to be run often; see tiers.h */
 } gemel__instance;
 

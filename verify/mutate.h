@@ -28,8 +28,8 @@ gemel_status gemel__mutants_of_rule(const gemel_rule *rule, uint64_t seed, gemel
                                     gemel_error *error);
 void gemel__mutants_clear(gemel__mutants *mutants);
 
-/* Of each ONE_IN mutants of a run, in their order, one is judged, by chance from SEED: is that number
- * AT? 0 and 1: all are. */
+/* Of each ONE_IN mutants of a run, in their order, one is judged, by chance from SEED: is that
+ * number AT? 0 and 1: all are. */
 int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at);
 
 /* What exact evaluation says of two graphs. */
