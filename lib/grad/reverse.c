@@ -14,10 +14,9 @@
 /* ---- Looking ahead ----
  * In a big graph almost every look at an input, and at the cotangent that waits there, misses the
  * caches. The order of the sweep is known, so what a node needs is fetched while others are done:
- * DISTANT nodes ahead its record and inputs,
- * FAR nodes ahead its inputs' slots, NEAR ahead what lies where these point to, CLOSE ahead what
- * else is needed where many nodes have one cotangent. */
-enum { DISTANT = 96, FAR = 24, NEAR = 12, CLOSE = 4 };
+ * DISTANT nodes ahead its record and inputs, FAR ahead its inputs' slots, NEAR ahead what lies
+ * where these point to, CLOSE ahead what else is needed where many nodes have one cotangent. */
+enum { DISTANT = 96, FAR = 40, NEAR = 20, CLOSE = 8 };
 
 static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
   size_t k;
