@@ -133,7 +133,7 @@ static void hooks(const void *data) {
 /* Blocks of sizes on both sides of where they come from another place: contents stay, and what is
  * said to be zero is. */
 static void big_blocks(const void *data) {
-  static const size_t sizes[] = {40u << 20, 41u << 20, 170u << 20, 5u << 20,
+  static const size_t sizes[] = {40u << 20, 41u << 20, 170u << 20, 9u << 20,
                                  1u << 20,  64u << 20, 5};
   const size_t step = 4099;
   size_t k, j, kept = 3u << 20, bytes = 3u << 20;

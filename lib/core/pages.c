@@ -31,9 +31,11 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* Two huge pages. The arrays of a graph are written once, from front to back, and then read: fresh
- * huge pages serve that better than small ones that malloc may have kept. */
-static const size_t smallest = 2 * HUGE_PAGE;
+/* Four huge pages. The arrays of a large graph are written once, from front to back, and then read:
+ * fresh huge pages serve that better than small ones that malloc may have kept. Smaller blocks are
+ * left to malloc, which keeps the more to itself the larger the blocks are that it is given back.
+ */
+static const size_t smallest = 4 * HUGE_PAGE;
 
 int gemel__pages_wanted(size_t bytes) {
   return bytes >= smallest && bytes <= SIZE_MAX / 4;
