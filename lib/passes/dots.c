@@ -227,7 +227,8 @@ static gemel_value joint_product(dots *d, const candidate *head) {
 
 /* Of PRODUCT, COUNT columns from START on. They are the last axis of the result, or the first one
  * if the right operand is shared. */
-static gemel_value columns_of(gemel_value product, int shared, int64_t start, int64_t count) {
+static gemel_value columns_of(dots *d, gemel_value product, int shared, int64_t start,
+                              int64_t count) {
   gemel_context *context = gemel_graph_context(product.graph);
   gemel_type type = gemel_value_type(product);
   int rank = gemel_type_rank(context, type), axis = shared == 0 ? rank - 1 : 0;
@@ -235,6 +236,10 @@ static gemel_value columns_of(gemel_value product, int shared, int64_t start, in
   for (int k = 0; k < rank; k++) {
     from[k] = gemel_dim_constant(context, k == axis ? start : 0);
     size[k] = k == axis ? gemel_dim_constant(context, count) : gemel_type_dims(context, type)[k];
+    if (from[k] == GEMEL_DIM_NONE || size[k] == GEMEL_DIM_NONE) {
+      gemel__no_memory(d->error, "products");
+      return (gemel_value){NULL, 0, 0};
+    }
   }
   return gemel_subtensor(product, (size_t)rank, from, (size_t)rank, size, 0, NULL);
 }
@@ -246,12 +251,13 @@ static gemel_status replace_group(dots *d, const candidate *head) {
        k = d->all[k - 1].next) {
     const candidate *c = &d->all[k - 1];
     gemel_value product = joint_product(d, head);
+    if (!gemel_is_null(product)) {
+      product = columns_of(d, product, head->shared, start, c->columns);
+    }
     if (d->error->status != GEMEL_OK) {
       return d->error->status;
     }
-    status = gemel_edit_replace(
-        d->edit, value_at(d, c->node),
-        gemel_is_null(product) ? product : columns_of(product, head->shared, start, c->columns));
+    status = gemel_edit_replace(d->edit, value_at(d, c->node), product);
     start += c->columns;
   }
   return status;
