@@ -26,6 +26,7 @@ int gemel__bench_verify(gemel__bench *b) {
   }
   options.size = sizeof options;
   options.seed = b->seed;
+  options.jobs = (size_t)b->threads; /* as the command does */
   options.sink = count;
   options.user = &records;
   status = gemel_verify_operations(context, &options, NULL, &error);
