@@ -223,13 +223,13 @@ static double flops_of(gemel_value product) {
   return flops;
 }
 
-/* Marks what the outputs need; a node's inputs have smaller ids, so one sweep down does. */
 /* 1 if OPERATION only looks at its operand's memory in another way. */
 static int is_view(const gemel_graph *graph, const char *operation) {
   const gemel_operation *record = gemel_find_operation(gemel_graph_context(graph), operation);
   return record != NULL && (record->flags & GEMEL_OP_VIEW) != 0;
 }
 
+/* Marks what the outputs need; a node's inputs have smaller ids, so one sweep down does. */
 gemel__work gemel__work_of(gemel_graph *graph) {
   size_t nodes = gemel_graph_node_count(graph), k, j;
   unsigned char *needed = gemel__need(NULL, nodes + 1);

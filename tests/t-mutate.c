@@ -280,7 +280,7 @@ struct row_outcome {
 static const struct row_outcome row_outcomes[] = {
     {"derivative", "sqr", "derivative by input 0: 2 becomes 3", "g * (3 * x)", GEMEL_FATE_KILLED},
     {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL_FATE_KILLED},
-    {"kernel", "lt", "kernel: computes le", "x <= y", GEMEL_FATE_KILLED},
+    {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL_FATE_KILLED},
     {"derivative-part", "tanh", "derivative by input 0: sqr(r) has abs instead", "g * (1 - abs(r))",
      GEMEL_FATE_KILLED},
     /* the same numbers wherever it has one; at 0 it has none */

@@ -128,18 +128,13 @@ static gemel_status acquit(const struct hunt *h, gemel_context *context, struct 
 
 /* ---- A mutant ---- */
 
-static gemel_status judge(struct hunt *h, struct row_mutant *m, const char *mutation,
-                          const char *text, gemel_error *error) {
-  double started = now();
-  gemel_context *context;
+/* What the harness says of M, in a context of its own. */
+static gemel_status find_fate(struct hunt *h, struct row_mutant *m, const char *text,
+                              gemel_error *error) {
+  gemel_context *context = gemel_context_new(error);
   gemel_error problem;
   gemel_graph *graph = NULL;
-  gemel_status status;
-  if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
-    return GEMEL_OK;
-  }
-  context = gemel_context_new(error);
-  status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   m->fate = GEMEL_FATE_SURVIVED;
   m->tier = "";
   if (context != NULL && m->input >= 0) {
@@ -155,6 +150,17 @@ static gemel_status judge(struct hunt *h, struct row_mutant *m, const char *muta
     status = acquit(h, context, m, error);
   }
   gemel_context_unref(context);
+  return status;
+}
+
+static gemel_status judge(struct hunt *h, struct row_mutant *m, const char *mutation,
+                          const char *text, gemel_error *error) {
+  double started = now();
+  gemel_status status;
+  if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+    return GEMEL_OK;
+  }
+  status = find_fate(h, m, text, error);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -561,7 +561,7 @@ static gemel_status challenge_rarity(struct measure *m, gemel_error *error) {
   }
   gemel__pair_compile(&m->needs->improvement.pair);
   m->pair = m->needs->improvement.pair;
-  while (status == GEMEL_OK && m->better > 0 && m->worse == 0 && m->challenges < CHALLENGES) {
+  while (status == GEMEL_OK && m->worse == 0 && m->challenges < CHALLENGES) {
     status = challenge(m, m->needs->improvement.values, error);
   }
   m->pair = drawn;
