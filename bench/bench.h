@@ -70,18 +70,24 @@ void gemel__bench_summary(gemel__bench *b);
 /* Seconds of processor time that the calling thread has used. */
 double gemel__bench_thread_seconds(void);
 
-/* One of several ways to do the same work. RUN does it once. BEST, the shortest time in seconds, is
- * set by the race. */
+/* One of several ways to do the same work. RUN does it once. The race sets BEST, the shortest time
+ * in seconds, and RELATIVE, the median over the rounds of its time ÷ that of the first contender.
+ */
 typedef struct gemel__bench_contender {
   void (*run)(void *state);
   void *state;
-  double best;
+  double best, relative;
 } gemel__bench_contender;
 
-/* Runs N contenders in turns until SECONDS have passed, at least three rounds. In each round each
- * contender runs once unmeasured, so that it finds threads and caches as it leaves them itself, and
- * then twice measured, by the wall clock. The best of all rounds counts: a disturbance makes a run
- * longer, never shorter. */
+enum { GEMEL__BENCH_CONTENDERS = 16 };
+
+/* Runs N <= GEMEL__BENCH_CONTENDERS contenders in turns until SECONDS have passed, at least three
+ * rounds. In each round each contender runs once unmeasured, so that it finds threads and caches as
+ * it leaves them itself, and then twice measured, by the wall clock; the shorter one counts.
+ * Figures of time are the best of all rounds, since a disturbance makes a run longer, never
+ * shorter. Who is faster is told by the median: on a machine that is fast at one time and slow at
+ * another the best of each would be from different times, while a round is over before much
+ * changes. */
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds);
 
 /* ---- A thread with little stack (stack.c) ---- */

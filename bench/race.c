@@ -2,10 +2,12 @@
  *
  * Clocks, and races between ways to do the same work; see bench.h.
  */
+#include <stdlib.h>
 #include <time.h>
 #include "bench.h"
 
-enum { ROUNDS = 3, MEASURED = 2 };
+/* Of more than MOST_ROUNDS the last ones are looked at. */
+enum { ROUNDS = 3, MEASURED = 2, MOST_ROUNDS = 256 };
 
 double gemel__bench_thread_seconds(void) {
   struct timespec now;
@@ -13,29 +15,45 @@ double gemel__bench_thread_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void one_turn(gemel__bench_contender *c) {
-  int k;
+/* The time of the better of the measured runs. */
+static double one_turn(gemel__bench_contender *c) {
+  double least = 1e30;
   c->run(c->state);
-  for (k = 0; k < MEASURED; k++) {
+  for (int k = 0; k < MEASURED; k++) {
     double start = gemel__now(), time;
     c->run(c->state);
     time = gemel__now() - start;
-    if (time < c->best) {
-      c->best = time;
-    }
+    least = time < least ? time : least;
   }
+  c->best = least < c->best ? least : c->best;
+  return least;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *x, int n) {
+  qsort(x, (size_t)n, sizeof *x, by_size);
+  return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds) {
-  double start = gemel__now();
-  size_t k;
+  double start = gemel__now(), ratios[GEMEL__BENCH_CONTENDERS][MOST_ROUNDS];
   int round;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     contenders[k].best = 1e30;
   }
   for (round = 0; round < ROUNDS || gemel__now() - start < seconds; round++) {
-    for (k = 0; k < n; k++) {
-      one_turn(&contenders[k]);
+    double first = 0;
+    for (size_t k = 0; k < n; k++) {
+      double time = one_turn(&contenders[k]);
+      first = k == 0 ? time : first;
+      ratios[k][round % MOST_ROUNDS] = time / first;
     }
+  }
+  for (size_t k = 0; k < n; k++) {
+    contenders[k].relative = median(ratios[k], round < MOST_ROUNDS ? round : MOST_ROUNDS);
   }
 }

@@ -163,7 +163,7 @@ enum { UNDECIDED, ONEDNN, CBLAS, DECIDING };
 
 /* Below SMALL multiplications CBLAS's lower overhead decides; from BIG on a trial is worth while.
  */
-enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 256, ROUNDS = 5 };
+enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 1024, ROUNDS = 5 };
 
 /* Below this oneDNN loses more than it gains by sharing a product among threads; OpenBLAS has such
  * a threshold of its own. */
@@ -171,7 +171,19 @@ enum { WORTH_THREADS = 80 * 80 * 80 };
 
 #if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
 
-static atomic_int choice;
+/* One choice for each doubling of the side: up to 256, 512, 1024 and above; and for one thread and
+ * for several, since the libraries share work in different ways. */
+enum { CLASSES = 4 };
+
+static atomic_int choices[CLASSES][2];
+
+static atomic_int *choice_of(double work, int threads) {
+  int class = 0;
+  for (double most = 256.0 * 256 * 256; class < CLASSES - 1 && work >= most; most *= 8) {
+    class ++;
+  }
+  return &choices[class][threads > 1];
+}
 
 static double seconds(void) {
   struct timespec now;
@@ -191,45 +203,34 @@ static double time_one(int which, const matrix *a, const matrix *b, float *c, in
   return seconds() - start;
 }
 
-/* Times both on a corner of the product, at most TRIAL a side, in turns; the first round, in which
- * kernels are compiled, doesn't count. On one thread: a short time that nothing interrupts tells
- * more of a library than a race with whatever else the machine does. */
+/* Races both on a corner of the product, at most TRIAL a side; who is faster in most rounds wins,
+ * for a machine that others use is slow at times. The first round, in which kernels are compiled
+ * and threads started, doesn't count. */
 static int faster(matrix a, matrix b, float *c) {
-  double best[DECIDING];
   int64_t n = b.columns;
-  best[ONEDNN] = best[CBLAS] = 1e30;
+  int won = 0;
   a.rows = a.rows < TRIAL ? a.rows : TRIAL;
   b.columns = b.columns < TRIAL ? b.columns : TRIAL;
   a.columns = b.rows = a.columns < TRIAL ? a.columns : TRIAL;
   for (int round = 0; round <= ROUNDS; round++) {
-    for (int which = ONEDNN; which <= CBLAS; which++) {
-      double time = time_one(which, &a, &b, c, n);
-      if (round > 0 && time < best[which]) {
-        best[which] = time;
-      }
-    }
+    double onednn = time_one(ONEDNN, &a, &b, c, n), cblas = time_one(CBLAS, &a, &b, c, n);
+    won += round > 0 && onednn < cblas;
   }
-  return best[ONEDNN] <= best[CBLAS] ? ONEDNN : CBLAS;
+  return won > ROUNDS / 2 ? ONEDNN : CBLAS;
 }
 
 static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
   double work = (double)p->m * (double)p->n * (double)p->k;
+  atomic_int *choice = choice_of(work, p->threads);
   int now = UNDECIDED;
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
     return CBLAS;
   }
-  if (work >= BIG && atomic_compare_exchange_strong(&choice, &now, DECIDING)) {
-    thread_counts before = threads_now(), one = {1, 1};
-    set_threads(before, one);
-    atomic_store(&choice, faster(*a, *b, c));
-    set_threads(one, before);
+  if (work >= BIG && atomic_compare_exchange_strong(choice, &now, DECIDING)) {
+    atomic_store(choice, faster(*a, *b, c));
   }
-  now = atomic_load(&choice);
+  now = atomic_load(choice);
   return now == CBLAS ? CBLAS : ONEDNN;
-}
-
-const char *gemel__gemm_library_name(void) {
-  return atomic_load(&choice) == CBLAS ? GEMEL_CBLAS_NAME : "oneDNN";
 }
 
 #else
@@ -239,15 +240,6 @@ static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *
   return gemel__gemm_has_library(GEMEL_F64) ? CBLAS : ONEDNN;
 }
 
-const char *gemel__gemm_library_name(void) {
-#ifdef HAVE_CBLAS
-  return GEMEL_CBLAS_NAME;
-#elif defined(HAVE_DNNL)
-  return "oneDNN";
-#else
-  return "";
-#endif
-}
 #endif
 
 static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {

@@ -4,11 +4,12 @@
  * ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), and our own plain loops, which
  * take every dtype and stride.
  *
- * Which library is faster differs by machine (a factor of two either way), so for f32, where both
- * are there, a corner of the process's first big product is tried on both, and the winner kept.
- * With `deterministic` it is always CBLAS (oneDNN if there is none) on one thread: then a result
- * depends neither on the number of threads nor on a race. The plain loops add up each element of C
- * in the order of k whatever the number of threads.
+ * Which library is faster differs by machine (a factor of two either way), by size and by the
+ * number of threads, so for f32, where both are there, the process's first big product of each
+ * class of sizes, or a corner of it, is tried on both, and the winner kept. With `deterministic` it
+ * is always CBLAS (oneDNN if there is none) on one thread: then a result depends neither on the
+ * number of threads nor on a race. The plain loops add up each element of C in the order of k
+ * whatever the number of threads.
  */
 #ifndef GEMEL__CPU_GEMM_H
 #define GEMEL__CPU_GEMM_H
@@ -36,8 +37,5 @@ void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, voi
 
 /* C = A B by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
 void gemel__gemm_plain(const gemel__gemm *p, const void *a, const void *b, void *c);
-
-/* "oneDNN", "openblas", … : the library that would compute a big f32 product now; "" if none. */
-const char *gemel__gemm_library_name(void);
 
 #endif
