@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
+#include "ops/ops.h"
 #include "shared.h"
+#include "text/expr.h"
 
 static gemel_value input(gemel_graph *g, const char *name, int64_t n) {
   return gemel_input(g, name, gemel_type_of_shape(shared(), GEMEL_F64, n >= 0, &n));
@@ -281,6 +283,265 @@ static void not_differentiable(const void *data) {
   gemel_graph_unref(g);
 }
 
+/* ---- Recipes ---- */
+
+/* A recipe written at some values gives at others what the expression itself gives; where nodes
+ * come between that no instruction names, there is none. */
+static void recipes(const void *data) {
+  (void)data;
+  static const struct {
+    const char *text;
+    int written;
+  } cases[] = {{"x - y", 1},
+               {"y - x", 1},
+               {"g * (1 - sqr(r))", 1},
+               {"where(x > y, g, where(x == y, 0.5 * g, 0))", 1},
+               {"g * where(x == y, 0.5, 0)", 1},
+               {"x", 1},
+               {"x * z", 0}, /* z is cast */
+               {"g * x - z", 0},
+               {"x + 1 * 2 * 3 * 4 * 5", 0}, /* too many literals */
+               {"sum(x, axes = [0])", 1},    /* attributes are a node's own */
+               {"-(-(-(-(-(-(-(-(-(-(-(-x)))))))))))", 1},
+               {"-(-(-(-(-(-(-(-(-(-(-(-(-x))))))))))))", 0}}; /* too many steps */
+  const char *const names[] = {"x", "y", "z", "r", "g"};
+  gemel_context *context = shared();
+  int64_t size = 3;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_graph *graph = gemel_graph_new(context, NULL);
+    gemel_value at[2][5], made;
+    gemel__ref room[GEMEL__RECIPE_ROOM], followed;
+    gemel__recipe recipe;
+    ct_context("%s", cases[k].text);
+    for (int i = 0; i < 10; i++) {
+      char name[8];
+      snprintf(name, sizeof name, "%s%d", names[i % 5], i / 5);
+      at[i / 5][i % 5] = gemel_input(
+          graph, name, gemel_type_of_shape(context, i % 5 == 2 ? GEMEL_F64 : GEMEL_F32, 1, &size));
+      room[i % 5] = (gemel__ref){at[i / 5][i % 5].node, 0};
+    }
+    gemel__expr *expr = gemel__expr_compile(context, cases[k].text, 5, names, NULL);
+    CT_REQUIRE(expr != NULL);
+    made = gemel__expr_recipe(expr, graph, at[0], GEMEL_HERE, &recipe);
+    CT_EQ_INT(!gemel_is_null(made), cases[k].written);
+    if (cases[k].written) {
+      CT_EQ_INT(gemel__recipe_follow(&recipe, graph, room, GEMEL_HERE, &followed), GEMEL_OK);
+      made = gemel__expr_build(expr, graph, at[1], GEMEL_HERE);
+      CT_EQ_UINT(followed.node, made.node);
+      CT_EQ_UINT(followed.output, made.output);
+      CT_EQ_INT(gemel_graph_check(graph, NULL), GEMEL_OK);
+    }
+    gemel__expr_free(expr);
+    gemel_graph_unref(graph);
+  }
+}
+
+/* ---- Many nodes of one kind ----
+ * From the third on their rule isn't asked any more. What a sweep makes of each must be what a
+ * sweep over it alone makes, for which its rule is asked: the same node, equal nodes being one. */
+
+enum { LIKE = 5, OPERANDS = 3 };
+
+typedef struct alike {
+  gemel_value y[LIKE], seeds[LIKE], x[LIKE][OPERANDS], alone[LIKE][OPERANDS];
+  size_t n;
+} alike;
+
+/* LIKE nodes of ROW on inputs of these types; 0: the row won't have them, or gives no floats. */
+static int make_alike(alike *a, gemel_graph *g, const gemel__scalar_row *row,
+                      const gemel_type types[OPERANDS]) {
+  gemel_attr attr = gemel_attr_dtype("dtype", GEMEL_F16);
+  char name[16];
+  a->n = (size_t)row->n_inputs;
+  for (size_t k = 0; k < LIKE; k++) {
+    for (size_t j = 0; j < a->n; j++) {
+      snprintf(name, sizeof name, "x%zu_%zu", k, j);
+      a->x[k][j] = gemel_input(g, name, types[j]);
+    }
+    a->y[k] = gemel_apply(g, row->name, a->n, a->x[k], row->code == GEMEL__TYPE_CAST, &attr);
+    if (gemel_is_null(a->y[k]) || gemel_dtype_kind(gemel_type_dtype(
+                                      shared(), gemel_value_type(a->y[k]))) != GEMEL_KIND_FLOAT) {
+      return 0;
+    }
+    snprintf(name, sizeof name, "g%zu", k);
+    a->seeds[k] = gemel_input(g, name, gemel_value_type(a->y[k]));
+  }
+  return 1;
+}
+
+static int carries(gemel_value x) {
+  return gemel_dtype_kind(gemel_type_dtype(shared(), gemel_value_type(x))) == GEMEL_KIND_FLOAT;
+}
+
+/* Differentiates all of them in one sweep, by operands FIRST … of the upper half (which comes
+ * first) and by all of the others. */
+static void compare_alike(alike *a, size_t first) {
+  gemel_value wrt[LIKE * OPERANDS], together[LIKE * OPERANDS], wanted[LIKE * OPERANDS];
+  size_t n = 0;
+  for (size_t k = 0; k < LIKE; k++) {
+    for (size_t j = k > LIKE / 2 ? first : 0; j < a->n; j++) {
+      if (carries(a->x[k][j])) {
+        wanted[n] = a->alone[k][j];
+        wrt[n++] = a->x[k][j];
+      }
+    }
+  }
+  CT_REQUIRE(gemel_grad(LIKE, a->y, a->seeds, n, wrt, together, NULL) == GEMEL_OK);
+  for (size_t k = 0; k < n; k++) {
+    ct_context("%zu of %zu, from operand %zu on", k, n, first);
+    CT_CHECK(together[k].node == wanted[k].node && together[k].output == wanted[k].output);
+  }
+}
+
+static void check_alike(const gemel__scalar_row *row, const gemel_type types[OPERANDS]) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  alike a;
+  if (make_alike(&a, g, row, types)) {
+    for (size_t k = 0; k < LIKE; k++) {
+      for (size_t j = 0; j < a.n; j++) {
+        CT_REQUIRE(!carries(a.x[k][j]) || gemel_grad(1, &a.y[k], &a.seeds[k], 1, &a.x[k][j],
+                                                     &a.alone[k][j], NULL) == GEMEL_OK);
+      }
+    }
+    for (size_t first = 0; first < a.n; first++) {
+      compare_alike(&a, first);
+    }
+    CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  }
+  gemel_graph_unref(g);
+}
+
+typedef struct operand {
+  gemel_dtype dtype;
+  int rank;
+  int64_t shape[2];
+} operand;
+
+/* Operands in one type, promoted, broadcast, and those that carry no derivative. */
+static const operand alike_operands[][OPERANDS] = {
+    {{GEMEL_F64, 2, {4, 3}}, {GEMEL_F64, 2, {4, 3}}, {GEMEL_F64, 2, {4, 3}}},
+    {{GEMEL_F32, 0, {0}}, {GEMEL_F32, 0, {0}}, {GEMEL_F32, 0, {0}}},
+    {{GEMEL_F32, 2, {4, 3}}, {GEMEL_F32, 1, {3}}, {GEMEL_F32, 2, {4, 1}}},
+    {{GEMEL_F32, 1, {2}}, {GEMEL_F64, 1, {2}}, {GEMEL_F16, 0, {0}}},
+    {{GEMEL_I32, 1, {3}}, {GEMEL_F32, 1, {3}}, {GEMEL_F32, 0, {0}}},
+    {{GEMEL_BOOL, 1, {3}}, {GEMEL_BF16, 1, {3}}, {GEMEL_BF16, 1, {3}}}};
+
+static void alike_nodes(const void *data) {
+  for (size_t t = 0; t < CT_COUNT(alike_operands); t++) {
+    gemel_type types[OPERANDS];
+    for (size_t j = 0; j < OPERANDS; j++) {
+      const operand *o = &alike_operands[t][j];
+      types[j] = gemel_type_of_shape(shared(), o->dtype, o->rank, o->shape);
+    }
+    check_alike(data, types);
+  }
+}
+
+/* More kinds than a sweep keeps, which differ in one operand's type: where a node's kind is not
+ * kept, or another is where it would be, its rule is asked. */
+static void many_kinds(const void *data) {
+  enum { KINDS = 160, EACH = 5 };
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value y[KINDS * EACH], together[KINDS * EACH], s[KINDS * EACH], alone;
+  (void)data;
+  for (int64_t k = 0; k < KINDS * EACH; k++) {
+    char name[20];
+    snprintf(name, sizeof name, "v%d", (int)k);
+    gemel_value v = input(g, name, k / EACH + 1);
+    snprintf(name, sizeof name, "s%d", (int)k);
+    s[k] = input(g, name, k % EACH == 0 ? -1 : k / EACH + 1);
+    y[k] = gemel_mul(v, s[k]);
+  }
+  CT_REQUIRE(gemel_grad(KINDS * EACH, y, y, KINDS * EACH, s, together, NULL) == GEMEL_OK);
+  for (size_t k = 0; k < KINDS * EACH; k++) {
+    CT_REQUIRE(gemel_grad(1, &y[k], &y[k], 1, &s[k], &alone, NULL) == GEMEL_OK);
+    CT_EQ_UINT(together[k].node, alone.node);
+  }
+  CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  gemel_graph_unref(g);
+}
+
+/* Cotangents of what nobody asked for aren't made, also where it is known how. */
+static void no_others(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", 2), y = x, seed = input(g, "seed", 2), d;
+  size_t before;
+  (void)data;
+  for (int k = 0; k < 9; k++) {
+    char name[8];
+    snprintf(name, sizeof name, "c%d", k);
+    y = gemel_mul(input(g, name, 2), y);
+  }
+  for (int k = 0; k < 3; k++) {
+    y = gemel_mul(x, y);
+  }
+  before = gemel_graph_node_count(g);
+  CT_REQUIRE(gemel_grad(1, &y, &seed, 1, &x, &d, NULL) == GEMEL_OK);
+  /* 9 with one operand that counts and 3 with two; 4 cotangents of x added */
+  CT_EQ_UINT(gemel_graph_node_count(g), before + 9 + 6 + 3);
+  gemel_graph_unref(g);
+}
+
+/* Its derivative is a value in another type than its input's, of which it can't be told whether it
+ * is the same size. */
+static gemel_status other_size(gemel_derive *call) {
+  call->in_cotangents[0] = gemel_graph_input(call->graph, 0);
+  return GEMEL_OK;
+}
+
+/* A sum of cotangents whose types differ has the type that the type rule gives it. */
+static void unlike_sizes(const void *data) {
+  static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
+  gemel_operation op = {.size = sizeof op,
+                        .name = "resized",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .version = 1,
+                        .infer = same_type,
+                        .kernels = kernels,
+                        .grad = other_size};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(context, NULL);
+  gemel_dim m = gemel_dim_symbol(context, "M"), n = gemel_dim_symbol(context, "N");
+  gemel_type mine = gemel_type_new(context, GEMEL_F64, 1, &n, GEMEL_SPACE_HOST);
+  gemel_value x, w, y[6], wrt[2], d[2];
+  (void)data;
+  CT_REQUIRE(gemel_register_operation(context, &op, NULL) == GEMEL_OK);
+  gemel_input(g, "m", gemel_type_new(context, GEMEL_F64, 1, &m, GEMEL_SPACE_HOST));
+  wrt[0] = x = gemel_input(g, "x", mine);
+  wrt[1] = w = gemel_input(g, "w", mine);
+  y[0] = gemel_mul(x, w);
+  y[1] = gemel_apply(g, "resized", 1, &x, 0, NULL);
+  for (int k = 2; k < 6; k++) {
+    y[k] = gemel_mul(w, y[k - 2]);
+  }
+  CT_REQUIRE(gemel_grad(6, y, y, 2, wrt, d, NULL) == GEMEL_OK);
+  CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  gemel_graph_unref(g);
+  gemel_context_unref(context);
+}
+
+/* A longer chain of several kinds, against forward mode. */
+static void against_forward(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_value x = input(g, "x", -1), y = x, one = gemel_scalar(g, GEMEL_F64, 1), reverse, forward;
+  double at[1] = {1.25}, r[2];
+  (void)data;
+  for (int k = 0; k < 60; k++) {
+    y = gemel_add(gemel_sqrt(gemel_sigmoid(gemel_mul(y, x))), gemel_div(x, gemel_exp(y)));
+    y = gemel_where(gemel_gt(y, x), gemel_sub(y, gemel_neg(gemel_sqr(y))), gemel_tanh(y));
+    y = gemel_add(gemel_maximum(y, x), gemel_sub(x, gemel_pow(x, y)));
+  }
+  CT_REQUIRE(gemel_grad(1, &y, NULL, 1, &x, &reverse, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_jvp(1, &y, 1, &x, &one, &forward, NULL) == GEMEL_OK);
+  gemel_output(reverse, "reverse");
+  gemel_output(forward, "forward");
+  CT_REQUIRE(evaluate(g, at, r));
+  CT_CHECK(r[0] != 0 && isfinite(r[0]));
+  CT_LE_DOUBLE(fabs(r[0] - r[1]), 1e-9 * fabs(r[1]));
+  gemel_graph_unref(g);
+}
+
 /* ---- Depth ---- */
 
 enum { DEEP = 1000000, SMALL_STACK = 256 * 1024 };
@@ -325,8 +586,18 @@ void ct_register(void) {
       CT_TEST("kinks", kinks, NULL),
       CT_TEST("refusals", refusals, NULL),
       CT_TEST("not_differentiable", not_differentiable, NULL),
+      CT_TEST("recipes", recipes, NULL),
+      CT_TEST("many_kinds", many_kinds, NULL),
+      CT_TEST("no_others", no_others, NULL),
+      CT_TEST("unlike_sizes", unlike_sizes, NULL),
+      CT_TEST("against_forward", against_forward, NULL),
       CT_TEST("depth", depth, NULL),
-      CT_TEST("end", end, NULL),
   };
+  char name[40];
   ct_suite("grad", tests, CT_COUNT(tests));
+  for (int k = 0; k < GEMEL__SCALAR_COUNT; k++) {
+    snprintf(name, sizeof name, "alike/%s", gemel__scalar_rows[k].name);
+    CT_ADD("grad", name, alike_nodes, &gemel__scalar_rows[k]);
+  }
+  CT_ADD("grad", "end", end, NULL);
 }

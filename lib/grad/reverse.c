@@ -6,10 +6,10 @@
  */
 #include <gemel/grad.h>
 #include <string.h>
-#include "core/cons.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "grad/sweep.h"
+#include "core/make.h"
+#include "grad/replay.h"
 
 /* ---- Looking ahead ----
  * In a big graph almost every look at an input, and at the cotangent that waits there, misses the
@@ -34,6 +34,15 @@ static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
   }
 }
 
+/* What holds for the next two of the same type, if A and B have one and so has their SUM. */
+static void learn_sum(gemel__sweep *s, gemel_value a, gemel_value b, gemel_value sum) {
+  gemel_type type = gemel__node_type(s->graph, sum.node, sum.output);
+  if (a.output == 0 && b.output == 0 && gemel__stored_type(s->graph, a.node) == type &&
+      gemel__stored_type(s->graph, b.node) == type) {
+    s->sum_type = type;
+  }
+}
+
 /* slot += COTANGENT; 0, or -1 with the error on the graph. */
 static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
                       gemel_location where) {
@@ -43,6 +52,9 @@ static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;
     sum = gemel__apply(s->graph, s->op_add, 0, 2, both, where);
+    if (!gemel_is_null(sum)) {
+      learn_sum(s, both[0], cotangent, sum);
+    }
   }
   if (gemel_is_null(sum)) {
     return -1;
@@ -50,6 +62,24 @@ static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
   slot->node = sum.node;
   slot->output = sum.output;
   return 0;
+}
+
+/* The same for a COTANGENT of TYPE, the only output of its node, as many are. */
+static GEMEL__INLINE int accumulate_more(gemel__sweep *s, gemel__ref *slot, gemel__ref cotangent,
+                                         gemel_type type, gemel_location where) {
+  gemel__ref both[2];
+  if (slot->node == UINT32_MAX) {
+    *slot = cotangent;
+    return 0;
+  }
+  both[0] = *slot;
+  both[1] = cotangent;
+  return type == s->sum_type && gemel__stored_type(s->graph, slot->node) == type &&
+                 !GEMEL__FAULT(grad_not_accumulated) &&
+                 gemel__cons_make(s->graph, s->op_add, 0, 2, both, type, where, &slot->node) ==
+                     GEMEL_OK
+             ? 0
+             : accumulate(s, slot, gemel__value(s->graph, cotangent), where);
 }
 
 static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *outputs,
@@ -141,13 +171,23 @@ static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *
   return GEMEL_OK;
 }
 
-static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  gemel_status status;
-  if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
-      !has_cotangent(s, node)) {
-    return GEMEL_OK;
+/* As add_cotangents, of what recipes gave. */
+static gemel_status add_replayed(gemel__sweep *s, uint32_t node, const gemel__replayed *r,
+                                 gemel_error *error) {
+  uint32_t k;
+  for (k = 0; k < r->n_inputs; k++) {
+    gemel__ref x = r->inputs[k];
+    if (r->any[k] && accumulate_more(s, gemel__sweep_slot(s, x.node, x.output), r->cotangents[k],
+                                     r->types[k], r->where) != 0) {
+      return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
+    }
   }
-  status = gemel__sweep_call(s, node, error);
+  return GEMEL_OK;
+}
+
+/* Asks the rule of NODE. */
+static gemel_status reverse_by_rule(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  gemel_status status = gemel__sweep_call(s, node, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -160,10 +200,23 @@ static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *er
   }
   gemel__sweep_hush(error);
   status = s->op->record.grad(&s->call);
+  if (status == GEMEL_OK && s->graph->error.status == GEMEL_OK) {
+    gemel__replay_learn(s, node);
+  }
   if (status != GEMEL_OK || s->graph->error.status != GEMEL_OK) {
     return gemel__sweep_fail(s, node, status, error);
   }
   return add_cotangents(s, node, error);
+}
+
+static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
+  gemel__replayed replayed;
+  if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
+      !has_cotangent(s, node)) {
+    return GEMEL_OK;
+  }
+  return gemel__replay(s, node, &replayed) ? add_replayed(s, node, &replayed, error)
+                                           : reverse_by_rule(s, node, error);
 }
 
 static void fetch_node(const gemel_graph *graph, uint32_t node) {

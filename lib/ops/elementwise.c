@@ -287,6 +287,25 @@ static gemel_status scalar_grad(gemel_derive *call) {
   return outcome(call);
 }
 
+gemel__derivation gemel__scalar_recipe(const gemel_derive *call, size_t k, gemel__recipe *recipe) {
+  const derived *all = derived_of(call, call->data);
+  gemel_value values[VARIABLES], made;
+  if (all == NULL) {
+    return GEMEL__DERIVATION_NONE;
+  }
+  if (all->grads[k] == NULL) {
+    return GEMEL__DERIVATION_ZERO;
+  }
+  take_variables(call, values);
+  values[FLOW] = call->out_cotangents[0];
+  made = gemel__expr_recipe(all->grads[k], call->graph, values, call->where, recipe);
+  /* not if it was cast or summed afterwards */
+  return !gemel_is_null(made) && made.node == call->in_cotangents[k].node &&
+                 made.output == call->in_cotangents[k].output
+             ? GEMEL__DERIVATION_RECIPE
+             : GEMEL__DERIVATION_NONE;
+}
+
 /* VALUE in the shape of LIKE; only where an operand was broadcast do they differ. */
 static gemel_value spread(gemel_value value, gemel_value like, gemel_location where) {
   gemel_value inputs[2];
