@@ -32,8 +32,8 @@ typedef struct row {
 typedef struct report {
   row *rows;
   size_t n_rows;
-  char **survivors; /* each as it is printed */
-  size_t n_survivors, n_mutants;
+  char **listed; /* survivors, and those alike, each as it is printed */
+  size_t n_listed, n_mutants;
   int json, markdown;
   const char *subjects; /* what mutants are made of */
   gemel__output output;
@@ -48,10 +48,10 @@ static void write_json(report *r, const gemel_mutant *mutant) {
   free(text);
 }
 
-static void keep_survivor(report *r, const gemel_mutant *m) {
-  r->survivors = gemel__need(r->survivors, (r->n_survivors + 1) * sizeof *r->survivors);
-  r->survivors[r->n_survivors++] =
-      gemel__need_text("survived: %s, %s\n  %s\n%s\n", m->name, m->mutation, m->detail, m->text);
+static void keep(report *r, const gemel_mutant *m) {
+  r->listed = gemel__need(r->listed, (r->n_listed + 1) * sizeof *r->listed);
+  r->listed[r->n_listed++] = gemel__need_text("%s: %s, %s\n  %s\n%s\n", gemel_fate_name(m->fate),
+                                              m->name, m->mutation, m->detail, m->text);
 }
 
 static void sink(void *user, const gemel_mutant *mutant) {
@@ -63,25 +63,24 @@ static void sink(void *user, const gemel_mutant *mutant) {
   }
   r->rows[r->n_rows - 1].fates[mutant->fate]++;
   r->n_mutants++;
-  if (mutant->fate == GEMEL_FATE_SURVIVED) {
-    keep_survivor(r, mutant);
+  if (mutant->fate == GEMEL_FATE_SURVIVED || mutant->fate == GEMEL_FATE_ALIKE) {
+    keep(r, mutant);
   }
   if (r->json) {
     write_json(r, mutant);
   }
-  gemel__progress("mutate: %s, %zu mutants, %zu survived", mutant->name, r->n_mutants,
-                  r->n_survivors);
+  gemel__progress("mutate: %s, %zu mutants", mutant->name, r->n_mutants);
 }
 
 static void clear(report *r) {
   for (size_t k = 0; k < r->n_rows; k++) {
     free(r->rows[k].name);
   }
-  for (size_t k = 0; k < r->n_survivors; k++) {
-    free(r->survivors[k]);
+  for (size_t k = 0; k < r->n_listed; k++) {
+    free(r->listed[k]);
   }
   free(r->rows);
-  free(r->survivors);
+  free(r->listed);
 }
 
 /* ---- Printing ---- */
@@ -97,7 +96,7 @@ static void print_rows(const report *r) {
   for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
     fprintf(r->table, "%s%10s", bar, gemel_fate_name((gemel_fate)fate));
   }
-  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|\n" : "\n", r->table);
+  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
   for (size_t k = 0; k < r->n_rows; k++) {
     fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
     for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
@@ -109,17 +108,18 @@ static void print_rows(const report *r) {
 
 static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed, double seconds) {
   print_rows(r);
-  for (size_t k = 0; k < r->n_survivors; k++) {
-    fprintf(r->table, "\n%s", r->survivors[k]);
+  for (size_t k = 0; k < r->n_listed; k++) {
+    fprintf(r->table, "\n%s", r->listed[k]);
   }
-  fprintf(
-      r->table,
-      "\ngemel mutate: %zu %s, %zu mutants, %zu killed (%zu of them match nothing), %zu "
-      "stillborn, %zu equivalent, %zu narrower, %zu survived: score %.2f %% (seed %llu, %.1f s)\n",
-      s->subjects, r->subjects, r->n_mutants, s->fates[GEMEL_FATE_KILLED], s->barren,
-      s->fates[GEMEL_FATE_STILLBORN], s->fates[GEMEL_FATE_EQUIVALENT],
-      s->fates[GEMEL_FATE_NARROWER], s->fates[GEMEL_FATE_SURVIVED], 100 * s->score,
-      (unsigned long long)seed, seconds);
+  fprintf(r->table, "\ngemel mutate: %zu %s, %zu mutants", s->subjects, r->subjects, r->n_mutants);
+  for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
+    fprintf(r->table, ", %zu %s", s->fates[fate], gemel_fate_name((gemel_fate)fate));
+    if (fate == GEMEL_FATE_KILLED) {
+      fprintf(r->table, " (%zu of them match nothing)", s->barren);
+    }
+  }
+  fprintf(r->table, ": score %.2f %%, strict %.2f %% (seed %llu, %.1f s)\n", 100 * s->score,
+          100 * s->strict, (unsigned long long)seed, seconds);
 }
 
 /* ---- Running ---- */
@@ -205,10 +205,9 @@ const gemel__command gemel__command_mutate = {
     "A mutant is killed if gemel verify doesn't pass it; stillborn if it doesn't compile; "
     "equivalent if it is no mistake, as exact evaluation shows on instances where it does "
     "something else than its rule; narrower if it rewrites less than its rule, in the same way; "
-    "else "
-    "it has survived. The score is killed ÷ (killed + "
-    "survived). Exit status 0 if none has survived, else 1; 2 for usage and for what can't be read "
-    "or written.",
+    "alike if no instance tells it from its rule; else it has survived. The score is killed ÷ "
+    "(killed + survived); the strict score counts those alike as survivors. Exit status 0 if none "
+    "has survived, else 1; 2 for usage and for what can't be read or written.",
     options,
     0,
     0,

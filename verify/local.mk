@@ -51,6 +51,7 @@ libgemel_verify_a_SOURCES += %reldir%/mutate-text.c
 libgemel_verify_a_SOURCES += %reldir%/mutate-text.h
 libgemel_verify_a_SOURCES += %reldir%/pair.c
 libgemel_verify_a_SOURCES += %reldir%/pair.h
+libgemel_verify_a_SOURCES += %reldir%/rules-all.c
 libgemel_verify_a_SOURCES += %reldir%/rules-certificate.c
 libgemel_verify_a_SOURCES += %reldir%/rules-certificate.h
 libgemel_verify_a_SOURCES += %reldir%/rules-class.c

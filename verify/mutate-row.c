@@ -245,10 +245,7 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
   struct hunt h;
   error = error != NULL ? error : &local;
   memset(&h, 0, sizeof h);
-  if (options != NULL) {
-    memcpy(&h.options, options, options->size < sizeof *options ? options->size : sizeof *options);
-  }
-  h.options.instances = h.options.instances > 0 ? h.options.instances : 24;
+  h.options = gemel__mutate_options(options);
   gemel_context *context = gemel_context_new(error);
   gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   for (int r = 0; r < GEMEL__SCALAR_COUNT && status == GEMEL_OK; r++) {
@@ -269,13 +266,6 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
     status = gemel__fail(error, GEMEL_NOT_FOUND, "no scalar operation matches %s",
                          glob != NULL ? glob : "");
   }
-  size_t killed = h.summary.fates[GEMEL_FATE_KILLED],
-         judged = killed + h.summary.fates[GEMEL_FATE_SURVIVED];
-  h.summary.score = judged > 0 ? (double)killed / (double)judged : 1;
-  if (summary != NULL) {
-    h.summary.size = summary->size;
-    memcpy(summary, &h.summary,
-           summary->size < sizeof h.summary ? summary->size : sizeof h.summary);
-  }
+  gemel__mutate_finish(&h.summary, summary);
   return status;
 }

@@ -356,6 +356,23 @@ static gemel_status list(gemel__editor *e, uint32_t node, place p) {
   return status ? status : swaps(e, node, p);
 }
 
+/* The change "reversed", of an attribute that is a set of axes or a list of one or none, or
+ * "negated" of a list of zeros. */
+static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
+  const gemel__syntax_node *s = &e->nodes[node].syntax;
+  uint32_t all[MOST_OPERANDS], n = children(e, node, all), zeros = 0;
+  int is_list = s->kind == GEMEL__SYNTAX_LIST;
+  for (uint32_t k = 0; k < n && is_list; k++) {
+    const gemel__syntax_node *item = &e->nodes[all[k]].syntax;
+    int64_t value;
+    zeros += item->kind == GEMEL__SYNTAX_NUMBER && !item->number.is_float &&
+             gemel__number_int(&item->number, &value) == 0 && value == 0;
+  }
+  return strcmp(change, "reversed") == 0
+             ? (s->key_length == 4 && memcmp(s->key, "axes", 4) == 0) || (is_list && n < 2)
+             : strcmp(change, "negated") == 0 && is_list && zeros == n;
+}
+
 /* An attribute's expression as a whole. */
 static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
   static const char *const wraps[][3] = {{"", " + 1", "one more"},
@@ -369,6 +386,9 @@ static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
     return GEMEL_OK;
   }
   for (size_t k = 0; k < sizeof wraps / sizeof *wraps && status == GEMEL_OK; k++) {
+    if (is_idle(e, node, wraps[k][2])) {
+      continue;
+    }
     gemel__editor_node_text(e, node, was, sizeof was);
     at(e, node)->before = wraps[k][0];
     at(e, node)->after = wraps[k][1];
@@ -445,10 +465,14 @@ static gemel_status conditions(gemel__editor *e) {
   return status;
 }
 
+/* A rule may improve without saying so, so to leave that word out is no mistake. */
 static gemel_status needs(gemel__editor *e) {
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < GEMEL_NEEDS_COUNT && status == GEMEL_OK; k++) {
     int there = (int)(e->needs >> k & 1);
+    if (there && 1u << k == GEMEL_NEEDS_BIT(IMPROVES)) {
+      continue;
+    }
     e->needs ^= 1u << k;
     status = gemel__editor_emit(e, "needs: %s %s", there ? "without" : "with", gemel_needs_word(k));
   }

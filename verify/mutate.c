@@ -4,10 +4,12 @@
  * verified like any rule. One that passes is no proof of blindness yet, for some changes are no
  * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
  * rule do different things, and both results are compared exactly, as polynomials over prime
- * fields or by cells. If they are the same function on all of these, the mutant is equivalent. If
- * there are none, or what decides them is only samples, nobody has seen that the mutant is right,
- * and it counts as one that has survived. A mutant that does on all its instances what the rule
- * does there, and leaves some of the rule's alone, is narrower.
+ * fields or by cells. If they are the same function on all of these, the mutant is equivalent; if
+ * what decides them is only samples, nobody has seen that it is right, and it has survived. If
+ * there are none, the mutant does on all its instances what the rule does there: it is narrower if
+ * it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule in two
+ * spellings, or the instances that would tell are never drawn, nobody knows: so there are two
+ * scores.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +36,8 @@ struct hunt {
   gemel_mutate_summary summary;
   const gemel_rule *rule;
   const gemel_rule *mutant;
-  size_t seen; /* mutants, judged or not */
+  gemel__rule_engine *with_rule, *with_mutant; /* while the mutant is compared */
+  size_t seen;                                 /* mutants, judged or not */
 };
 
 /* What the harness says of one mutant. */
@@ -159,8 +162,7 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 static gemel_status compare(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
                             uint64_t seed, struct contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  uint64_t fired;
-  gemel_graph *other = gemel__rule_apply(drawn->left, h->rule, fold, &fired, &problem);
+  gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, fold, &problem);
   const gemel_graph *as_before = other != NULL ? other : drawn->left;
   gemel_status status =
       problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
@@ -193,9 +195,10 @@ static int enough(size_t drawn, size_t found) {
   return drawn >= (found >= SEVERAL ? AT_LEAST : found > 0 ? LONGER : AT_MOST);
 }
 
-/* Draws the instances FROM to TO of RULE, or until VISIT has FOUND enough. */
-static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor visit, size_t from,
-                         size_t to, struct contrast *c, const size_t *found, gemel_error *error) {
+/* Draws the instances FROM to TO of the engine's rule, or until VISIT has FOUND enough. */
+static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visitor visit,
+                         size_t from, size_t to, struct contrast *c, const size_t *found,
+                         gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
   enum { DTYPES = sizeof dtypes / sizeof *dtypes };
@@ -221,7 +224,7 @@ static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor v
     }
     memset(&draws, 0, sizeof draws);
     gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
-    status = gemel__rule_draw(h->context, rule, &wish, &random, &drawn, &draws, error);
+    status = gemel__rule_draw(engine, &wish, &random, &drawn, &draws, error);
     if (status == GEMEL_DECLINED) {
       missed[which]++;
       status = GEMEL_OK;
@@ -238,8 +241,7 @@ static gemel_status seek(const struct hunt *h, const gemel_rule *rule, visitor v
 static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
                                   uint64_t seed, struct contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  uint64_t fired;
-  gemel_graph *other = gemel__rule_apply(drawn->left, h->mutant, fold, &fired, &problem);
+  gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, fold, &problem);
   (void)seed;
   c->of_rule++;
   c->left_alone += other == NULL && problem.status == GEMEL_OK;
@@ -247,47 +249,74 @@ static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instan
   return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
 }
 
-/* A mutant that the harness passes. */
-static gemel_status acquit(const struct hunt *h, struct judgement *j, gemel_error *error) {
-  struct contrast c;
-  memset(&c, 0, sizeof c);
-  gemel_status status = seek(h, h->mutant, compare, 0, LONGER, &c, &c.telling, error);
-  if (status == GEMEL_OK && c.telling == 0) {
-    status = seek(h, h->rule, look_for_less, 0, AT_MOST, &c, &c.left_alone, error);
+/* What instances of the mutant show, and of its rule, if those of the mutant don't tell. */
+static gemel_status look_at_both(const struct hunt *h, struct contrast *c, gemel_error *error) {
+  gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
+  if (status == GEMEL_OK && c->telling == 0) {
+    status = seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error);
   }
-  if (status == GEMEL_OK && c.telling == 0 && c.left_alone == 0) {
-    status = seek(h, h->mutant, compare, LONGER, AT_MOST, &c, &c.telling, error);
+  if (status == GEMEL_OK && c->telling == 0 && c->left_alone == 0) {
+    status = seek(h, h->with_mutant, compare, LONGER, AT_MOST, c, &c->telling, error);
   }
+  return status;
+}
+
+static void conclude(const struct contrast *c, struct judgement *j) {
+  size_t room = sizeof j->detail;
   j->fate = GEMEL_FATE_SURVIVED;
-  if (c.refuted > 0) {
-    snprintf(j->detail, sizeof j->detail,
-             "verified, but %zu of %zu instances that tell it from the rule refute it", c.refuted,
-             c.telling);
-  } else if (c.telling == 0 && c.left_alone > 0) {
+  if (c->refuted > 0) {
+    snprintf(j->detail, room,
+             "verified, but %zu of %zu instances that tell it from the rule refute it", c->refuted,
+             c->telling);
+  } else if (c->telling == 0 && c->left_alone > 0) {
     j->fate = GEMEL_FATE_NARROWER;
     snprintf(
-        j->detail, sizeof j->detail,
+        j->detail, room,
         "it leaves %zu of %zu instances of the rule alone, and does the same on %zu of its own",
-        c.left_alone, c.of_rule, c.drawn);
-  } else if (c.telling == 0) {
-    snprintf(j->detail, sizeof j->detail, "none of %zu instances tells it from the rule", c.drawn);
-  } else if (c.vague > 0 || c.exact == 0) {
-    snprintf(j->detail, sizeof j->detail,
+        c->left_alone, c->of_rule, c->drawn);
+  } else if (c->telling == 0) {
+    j->fate = GEMEL_FATE_ALIKE;
+    snprintf(j->detail, room,
+             "none of %zu instances, nor of %zu of the rule's, tells it from the rule", c->drawn,
+             c->of_rule);
+  } else if (c->vague > 0 || c->exact == 0) {
+    snprintf(j->detail, room,
              "%zu of %zu instances tell it from the rule, and not all are decided exactly",
-             c.telling, c.drawn);
+             c->telling, c->drawn);
   } else {
     j->fate = GEMEL_FATE_EQUIVALENT;
-    snprintf(j->detail, sizeof j->detail,
+    snprintf(j->detail, room,
              "%zu of %zu instances tell it from the rule; %zu decided exactly: the same function",
-             c.telling, c.drawn, c.exact);
+             c->telling, c->drawn, c->exact);
   }
+}
+
+/* A mutant that the harness passes. */
+static gemel_status acquit(struct hunt *h, struct judgement *j, gemel_error *error) {
+  struct contrast c;
+  gemel_status status = GEMEL_NO_MEMORY;
+  memset(&c, 0, sizeof c);
+  h->with_rule = gemel__rule_engine_new(h->context, h->rule, error);
+  h->with_mutant = gemel__rule_engine_new(h->context, h->mutant, error);
+  if (h->with_rule != NULL && h->with_mutant != NULL) {
+    status = look_at_both(h, &c, error);
+  }
+  gemel__rule_engine_free(h->with_rule);
+  gemel__rule_engine_free(h->with_mutant);
+  conclude(&c, j);
   return status;
 }
 
 /* ---- A mutant ---- */
 
-static gemel_status judge(struct hunt *h, const char *text, struct judgement *j,
+/* To say that a rule improves is no mistake if an instance shows it, which is what lets it pass. */
+static int claims_more(const gemel__mutant *mutant) {
+  return strcmp(mutant->mutation, "needs: with improves") == 0;
+}
+
+static gemel_status judge(struct hunt *h, const gemel__mutant *mutant, struct judgement *j,
                           gemel_error *error) {
+  const char *text = mutant->text;
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel_rules *set = gemel_rules_parse(h->context, text, strlen(text), info->file, &reason);
@@ -302,7 +331,10 @@ static gemel_status judge(struct hunt *h, const char *text, struct judgement *j,
   }
   h->mutant = gemel_rules_at(set, 0);
   status = verify_mutant(h, set, j, error);
-  if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED) {
+  if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED && claims_more(mutant)) {
+    j->fate = GEMEL_FATE_EQUIVALENT;
+    snprintf(j->detail, sizeof j->detail, "an instance shows that it improves");
+  } else if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED) {
     status = acquit(h, j, error);
   }
   gemel_rules_unref(set);
@@ -330,7 +362,7 @@ static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
     if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
       continue;
     }
-    status = judge(h, mutants.list[k].text, &j, error);
+    status = judge(h, &mutants.list[k], &j, error);
     if (status != GEMEL_OK) {
       break;
     }
@@ -349,24 +381,27 @@ static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
 
 /* ---- A run ---- */
 
-static void start(struct hunt *h, gemel_context *context, const gemel_mutate_options *options) {
-  memset(h, 0, sizeof *h);
-  h->context = context;
+gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options) {
+  gemel_mutate_options taken;
+  memset(&taken, 0, sizeof taken);
   if (options != NULL) {
-    size_t size = options->size < sizeof *options ? options->size : sizeof *options;
-    memcpy(&h->options, options, size);
+    memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
   }
-  h->options.instances = h->options.instances > 0 ? h->options.instances : DEFAULT_INSTANCES;
+  taken.instances = taken.instances > 0 ? taken.instances : DEFAULT_INSTANCES;
+  return taken;
 }
 
-static void finish(struct hunt *h, gemel_mutate_summary *summary) {
-  size_t killed = h->summary.fates[GEMEL_FATE_KILLED],
-         survived = h->summary.fates[GEMEL_FATE_SURVIVED];
-  h->summary.score = killed + survived > 0 ? (double)killed / (double)(killed + survived) : 1;
+static double share(size_t part, size_t rest) {
+  return part + rest > 0 ? (double)part / (double)(part + rest) : 1;
+}
+
+void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *summary) {
+  const size_t *of = counted->fates;
+  counted->score = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_SURVIVED]);
+  counted->strict = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_ALIKE] + of[GEMEL_FATE_SURVIVED]);
   if (summary != NULL) {
-    size_t size = summary->size < sizeof *summary ? summary->size : sizeof *summary;
-    h->summary.size = summary->size;
-    memcpy(summary, &h->summary, size);
+    counted->size = summary->size;
+    memcpy(summary, counted, summary->size < sizeof *counted ? summary->size : sizeof *counted);
   }
 }
 
@@ -382,7 +417,9 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
   if (context == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
-  start(&h, context, options);
+  memset(&h, 0, sizeof h);
+  h.context = context;
+  h.options = gemel__mutate_options(options);
   if (rules == NULL) {
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;
@@ -399,6 +436,6 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
                          glob != NULL ? glob : "");
   }
   gemel_rules_unref(builtin);
-  finish(&h, summary);
+  gemel__mutate_finish(&h.summary, summary);
   return status;
 }

@@ -8,6 +8,7 @@
 #define GEMEL__VERIFY_MUTATE_H
 
 #include <gemel/rewrite.h>
+#include <gemel/verify.h>
 #include "core/arena.h"
 
 typedef struct gemel__mutant {
@@ -42,5 +43,11 @@ typedef struct gemel__decision {
 /* Decides with INSTANCES points. */
 gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,
                                   size_t instances, gemel__decision *decision, gemel_error *error);
+
+/* OPTIONS (NULL: the defaults) as they are to be taken. */
+gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options);
+
+/* Computes the scores of what was COUNTED and copies it to SUMMARY, which may be NULL. */
+void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *summary);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/text.h>
+#include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/error.h"
 #include "passes/engine.h"
@@ -18,33 +19,47 @@
 
 /* ---- By the engine ---- */
 
-/* GRAPH rewritten by RULE (NULL: only what nothing uses is dropped). *FIRED: how often. */
-static gemel_graph *rewritten(const gemel_graph *graph, const struct gemel_rule *rule, int fold,
-                              uint64_t *fired, gemel_error *error) {
-  gemel__selection selection;
-  gemel__pass_options pass;
-  gemel_graph *result = NULL;
-  gemel_status status = gemel__selection_start(&selection, graph->context, error);
-  memset(&pass, 0, sizeof pass);
-  pass.selection = &selection;
-  pass.fold = fold;
-  if (status == GEMEL_OK && rule != NULL) {
-    status = gemel__selection_add(&selection, rule, error);
+struct gemel__rule_engine {
+  const gemel_rule *rule;
+  gemel__selection only; /* the rule */
+  gemel__selection none; /* no rule: what nothing uses is dropped */
+};
+
+gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_rule *rule,
+                                           gemel_error *error) {
+  gemel__rule_engine *engine = gemel__alloc_zeroed(sizeof *engine);
+  if (engine == NULL) {
+    gemel__no_memory(error, "a rule");
+    return NULL;
   }
-  if (status == GEMEL_OK && gemel__selection_finish(&selection, error) == GEMEL_OK) {
-    result = gemel__rewrite_phase(graph, &pass, error);
+  engine->rule = rule;
+  if (gemel__selection_start(&engine->only, context, error) != GEMEL_OK ||
+      gemel__selection_add(&engine->only, rule, error) != GEMEL_OK ||
+      gemel__selection_finish(&engine->only, error) != GEMEL_OK ||
+      gemel__selection_start(&engine->none, context, error) != GEMEL_OK ||
+      gemel__selection_finish(&engine->none, error) != GEMEL_OK) {
+    gemel__rule_engine_free(engine);
+    return NULL;
   }
-  *fired = result != NULL && rule != NULL ? selection.tallies[0].applied : 0;
-  gemel__selection_clear(&selection);
-  return result;
+  return engine;
 }
 
-gemel_graph *gemel__rule_apply(const gemel_graph *graph, const gemel_rule *rule, int fold,
-                               uint64_t *fired, gemel_error *error) {
-  uint64_t none;
-  gemel_graph *full = rewritten(graph, rule, fold, fired, error), *live = NULL;
-  if (full != NULL && *fired > 0) {
-    live = rewritten(full, NULL, 0, &none, error);
+void gemel__rule_engine_free(gemel__rule_engine *engine) {
+  if (engine != NULL) {
+    gemel__selection_clear(&engine->only);
+    gemel__selection_clear(&engine->none);
+    gemel__free(engine, sizeof *engine);
+  }
+}
+
+gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph, int fold,
+                               gemel_error *error) {
+  gemel__pass_options with = {.selection = &engine->only, .fold = fold};
+  gemel__pass_options without = {.selection = &engine->none};
+  gemel__selection_reset(&engine->only);
+  gemel_graph *full = gemel__rewrite_phase(graph, &with, error), *live = NULL;
+  if (full != NULL && engine->only.tallies[0].applied > 0) {
+    live = gemel__rewrite_phase(full, &without, error);
   }
   gemel_graph_unref(full);
   return live;
@@ -219,12 +234,11 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
 }
 
 /* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */
-static gemel_status rewrite_instance(gemel__rule_instance *instance, const struct gemel_rule *rule,
+static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule_engine *engine,
                                      const gemel__rule_wish *wish, gemel__rule_draws *draws) {
   int fold = wish->fold;
-  uint64_t fired = 0;
   gemel_status status = GEMEL_OK;
-  instance->right = gemel__rule_apply(instance->left, rule, fold, &fired, &instance->problem);
+  instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
   if (instance->right == NULL) {
     draws->unfired += instance->problem.status == GEMEL_OK;
     return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
@@ -236,7 +250,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, const struc
   }
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
-        gemel__rule_apply(instance->symbolic_left, rule, fold, &fired, &instance->problem);
+        gemel__rule_apply(engine, instance->symbolic_left, fold, &instance->problem);
   }
   if (instance->symbolic_right == NULL && instance->problem.status == GEMEL_OK) {
     gemel_graph_unref(instance->symbolic_left);
@@ -288,23 +302,22 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
   return status;
 }
 
-gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
-                              const gemel__rule_wish *wish, gemel__random *random,
-                              gemel__rule_instance *instance, gemel__rule_draws *draws,
-                              gemel_error *error) {
+gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish *wish,
+                              gemel__random *random, gemel__rule_instance *instance,
+                              gemel__rule_draws *draws, gemel_error *error) {
   gemel_status status = GEMEL_DECLINED;
   memset(instance, 0, sizeof *instance);
   for (int k = 0; k < wish->tries && status == GEMEL_DECLINED; k++) {
     gemel__rule_instance_clear(instance);
-    instance->left = gemel_graph_new(context, error);
+    instance->left = gemel_graph_new(engine->only.context, error);
     if (instance->left == NULL) {
       return GEMEL_NO_MEMORY;
     }
     draws->tried++;
-    status = try_left(instance->left, rule, wish, random, draws, error);
+    status = try_left(instance->left, engine->rule, wish, random, draws, error);
     if (status == GEMEL_OK) {
       status = gemel__rule_describe_instance(instance);
-      status = status ? status : rewrite_instance(instance, rule, wish, draws);
+      status = status ? status : rewrite_instance(instance, engine, wish, draws);
     }
   }
   if (status != GEMEL_OK) {

@@ -45,12 +45,18 @@ typedef struct gemel__rule_wish {
   int plain;  /* no symbolic graphs */
 } gemel__rule_wish;
 
-/* Draws an instance of RULE. GEMEL_DECLINED: none was found. GEMEL_NO_MEMORY. Release with
- * gemel__rule_instance_clear. */
-gemel_status gemel__rule_draw(gemel_context *context, const gemel_rule *rule,
-                              const gemel__rule_wish *wish, gemel__random *random,
-                              gemel__rule_instance *instance, gemel__rule_draws *draws,
-                              gemel_error *error);
+/* The engine with one rule (borrowed), made once for all instances; for one thread at a time. NULL:
+ * memory is out. Free NULL does nothing. */
+typedef struct gemel__rule_engine gemel__rule_engine;
+gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_rule *rule,
+                                           gemel_error *error);
+void gemel__rule_engine_free(gemel__rule_engine *engine);
+
+/* Draws an instance of the engine's rule. GEMEL_DECLINED: none was found. GEMEL_NO_MEMORY. Release
+ * with gemel__rule_instance_clear. */
+gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish *wish,
+                              gemel__random *random, gemel__rule_instance *instance,
+                              gemel__rule_draws *draws, gemel_error *error);
 void gemel__rule_instance_clear(gemel__rule_instance *instance);
 
 /* *SYMBOLIC: LEFT with symbols for sizes above 1, or NULL if it isn't a graph then. GEMEL_OK or
@@ -74,9 +80,9 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance);
 /* 1 if GLOB (NULL: anything) matches the rule's name, family, phase or a tag. */
 int gemel__rule_named(const gemel_rule_info *info, const char *glob);
 
-/* GRAPH rewritten by RULE alone, without what nothing uses then, and how often it *FIRED. NULL
- * with an ERROR that isn't GEMEL_OK, or with nothing in it if the rule doesn't apply. */
-gemel_graph *gemel__rule_apply(const gemel_graph *graph, const gemel_rule *rule, int fold,
-                               uint64_t *fired, gemel_error *error);
+/* GRAPH rewritten by the engine's rule alone, without what nothing uses then. NULL with an ERROR
+ * that isn't GEMEL_OK, or with nothing in it if the rule doesn't apply. */
+gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph, int fold,
+                               gemel_error *error);
 
 #endif

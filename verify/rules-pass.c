@@ -150,7 +150,7 @@ gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_w
                                gemel__random *random, gemel__rule_instance *instance,
                                gemel__rule_draws *draws, gemel_error *error) {
   if (p->pass == NULL) {
-    return gemel__rule_draw(p->run->context, p->rule, wish, random, instance, draws, error);
+    return gemel__rule_draw(p->engine, wish, random, instance, draws, error);
   }
   gemel_status status = draw_pass(p, wish->max_elements, random, instance, draws, error);
   if (status != GEMEL_OK) {

@@ -5,13 +5,11 @@
  * pass come from its generator (rules-pass.c). What is asked of each is what is asked of a pair
  * (equal.c), and the answers are put together: a rule gives up what any of its instances gives up.
  */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "jobs.h"
 #include "passes/passes.h"
 #include "rules-report.h"
 #include "rules.h"
@@ -500,7 +498,7 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
  * each is enough. Where a rule is for integers too, they are of integers. */
 static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *refuted,
                           gemel_error *error) {
-  enum { TIMES = 4, DTYPES = 4, MOST = TIMES * MOST_INSTANCES };
+  enum { TIMES = 8, DTYPES = 4, MOST = TIMES * MOST_INSTANCES };
   static const gemel_dtype dtypes[2][DTYPES] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
                                                 {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
   size_t number = p->n, n_seen = 0, draws = TIMES * p->run->options.instances, k;
@@ -512,6 +510,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
   for (k = 0; k < draws && p->pass == NULL && status == GEMEL_OK && !*refuted; k++) {
     gemel__rule_wish wish = {.dtype = dtypes[record->tier == GEMEL_TIER_INTEGER][k % DTYPES],
                              .max_elements = ELEMENTS,
+                             .empty = k % 7 == 6,
                              .fold = k % 4 != 3,
                              .tries = DRAW_TRIES,
                              .plain = 1};
@@ -797,12 +796,12 @@ static void clear_proof(struct gemel__proof *p) {
     gemel__witness_clear(&p->witness[k]);
   }
   gemel__witness_clear(&p->rounding);
-  gemel__free(p->examples, MOST_INSTANCES * sizeof *p->examples);
+  gemel__free(p->examples, p->examples != NULL ? MOST_INSTANCES * sizeof *p->examples : 0);
+  gemel__rule_engine_free(p->engine);
 }
 
-/* Verifies RULE, or, if it is NULL, PASS. */
-static gemel_status verify_one(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
-                               const gemel_rule_info *info, gemel_error *error) {
+gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
+                                const gemel_rule_info *info, gemel_error *error) {
   struct gemel__proof p;
   gemel_status status;
   memset(&p, 0, sizeof p);
@@ -811,7 +810,10 @@ static gemel_status verify_one(gemel__run *run, const gemel_rule *rule, const ge
   p.pass = pass;
   p.info = info;
   p.examples = gemel__alloc_zeroed(MOST_INSTANCES * sizeof *p.examples);
-  status = p.examples == NULL ? gemel__no_memory(error, "instances") : collect(&p, error);
+  p.engine = rule != NULL ? gemel__rule_engine_new(run->context, rule, error) : NULL;
+  status = p.examples == NULL || (rule != NULL && p.engine == NULL)
+               ? gemel__no_memory(error, "instances")
+               : collect(&p, error);
   status = status == GEMEL_OK ? collect_full(&p, error) : status;
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
@@ -821,76 +823,5 @@ static gemel_status verify_one(gemel__run *run, const gemel_rule *rule, const ge
     status = all_tiers(&p, error);
   }
   clear_proof(&p);
-  return status;
-}
-
-int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
-  size_t k;
-  if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
-      fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
-    return 1;
-  }
-  for (k = 0; k < info->n_tags; k++) {
-    if (fnmatch(glob, info->tags[k], 0) == 0) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* What is verified: a rule, or a pass. */
-typedef struct subject {
-  const gemel_rule *rule; /* NULL: a pass */
-  const gemel_pass *pass;
-  gemel_rule_info info;
-} subject;
-
-static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
-  const subject *s = (const subject *)user + k;
-  return verify_one(run, s->rule, s->pass, &s->info, error);
-}
-
-/* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
-static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
-                    const char *glob, subject *subjects) {
-  size_t k, n = 0, n_rules = gemel_rules_count(set);
-  for (k = 0; k < n_rules + n_passes; k++) {
-    subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
-    s.pass = s.rule == NULL ? gemel_pass_at(context, k - n_rules) : NULL;
-    s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
-    if (gemel__rule_named(&s.info, glob)) {
-      subjects[n++] = s;
-    }
-  }
-  return n;
-}
-
-static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
-                                    const char *glob, gemel_error *error) {
-  size_t most = gemel_rules_count(set) + n_passes;
-  subject *subjects = gemel__alloc_array(most, sizeof *subjects);
-  size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
-  gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
-                        : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)
-                                         : gemel__fail(error, GEMEL_NOT_FOUND,
-                                                       "no rule, pass, tag, family or phase matches %s",
-                                              glob != NULL ? glob : "");
-  gemel__free(subjects, most * sizeof *subjects);
-  return status;
-}
-
-gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
-                                const gemel_verify_options *options, gemel_verify_summary *summary,
-                                gemel_error *error) {
-  gemel__run run;
-  gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
-  const gemel_rules *set = rules != NULL ? rules : builtin;
-  gemel_status status = GEMEL_NO_MEMORY;
-  gemel__run_init(&run, context, options);
-  if (set != NULL) {
-    status = verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0, glob, error);
-  }
-  gemel_rules_unref(builtin);
-  gemel__run_finish(&run, summary);
   return status;
 }

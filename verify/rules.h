@@ -20,6 +20,7 @@ struct gemel__example {
 struct gemel__proof {
   gemel__run *run;
   const gemel_rule *rule; /* NULL: a pass */
+  gemel__rule_engine *engine;
   const gemel_pass *pass;
   const gemel_rule_info *info;
   struct gemel__example *examples;
@@ -47,6 +48,10 @@ void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier
 gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,
                                gemel__random *random, gemel__rule_instance *instance,
                                gemel__rule_draws *draws, gemel_error *error);
+
+/* Verifies RULE, or, if it is NULL, PASS, that INFO describes. */
+gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
+                                const gemel_rule_info *info, gemel_error *error);
 
 /* Tier special: what does the rule give up, and is that what it declares? (rules-class.c) */
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error);

@@ -152,6 +152,7 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   X(STILLBORN, "stillborn", "it doesn't compile")                                                  \
   X(EQUIVALENT, "equivalent", "no mistake, as exact evaluation shows where it differs")            \
   X(NARROWER, "narrower", "no mistake: it rewrites less than its rule, and the same way")          \
+  X(ALIKE, "alike", "it does on every instance what its rule does")                                \
   X(SURVIVED, "survived", "the harness passes it")
 
 typedef enum gemel_fate {
@@ -198,14 +199,15 @@ typedef struct gemel_mutate_summary {
   size_t fates[GEMEL_FATE_COUNT];
   size_t barren; /* of the killed ones: rules of which no instance was found */
   double score;  /* killed ÷ (killed + survived); 1 if there are none */
+  double strict; /* killed ÷ (killed + alike + survived); 1 if there are none */
 } gemel_mutate_summary;
 
 /* Makes mutants of the rules of RULES (NULL: gemel's own) that GLOB names as in
  * gemel_verify_rules, and verifies each. One that passes is compared with its rule where the two
  * do different things: it is equivalent if exact evaluation shows its sides to be the same
- * function there, narrower if it only leaves alone what the rule rewrites, and has survived
- * otherwise. The same seed gives the same mutants and fates.
- * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
+ * function there, narrower if it only leaves alone what the rule rewrites, alike if no instance of
+ * either tells the two apart, and has survived otherwise. The same seed gives the same mutants and
+ * fates. GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
  * different contexts. */
 gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_mutate_options *options, gemel_mutate_summary *summary,
