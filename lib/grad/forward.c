@@ -29,7 +29,7 @@ static int reached(gemel__sweep *s, uint32_t node) {
   uint32_t count, k;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
   for (k = 0; k < count; k++) {
-    if (gemel__sweep_slot(s, inputs[k].node, inputs[k].output)->node != UINT32_MAX) {
+    if (*gemel__sweep_slot(s, inputs[k].node, inputs[k].output) != 0) {
       return 1;
     }
   }
@@ -41,17 +41,18 @@ static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *e
   int trusted = gemel__sweep_trusts(s, node);
   size_t k;
   for (k = 0; k < s->call.n_outputs; k++) {
-    gemel__ref *slot = gemel__sweep_slot(s, node, (uint32_t)k);
+    uint32_t *slot = gemel__sweep_slot(s, node, (uint32_t)k);
     gemel_value tangent = s->call.out_cotangents[k];
     /* a value given as WRT keeps the tangent that the caller gave */
-    if (slot->node != UINT32_MAX || gemel_is_null(tangent)) {
+    if (*slot != 0 || gemel_is_null(tangent)) {
       continue;
     }
     if (!trusted && !gemel__sweep_fits(s, tangent, s->call.outputs[k])) {
       return gemel__sweep_misfit(s, node, k, tangent, s->call.outputs[k], error);
     }
-    slot->node = tangent.node;
-    slot->output = tangent.output;
+    if (gemel__sweep_set(s, slot, tangent) != 0) {
+      return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
+    }
   }
   return GEMEL_OK;
 }
@@ -104,17 +105,15 @@ static gemel_status place_tangents(gemel__sweep *s, size_t n_wrt, const gemel_va
                                    const gemel_value *tangents, gemel_error *error) {
   size_t k;
   for (k = 0; k < n_wrt; k++) {
-    gemel__ref *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
+    uint32_t *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
     gemel_value tangent = tangents[k];
-    if (slot->node != UINT32_MAX) {
+    if (*slot != 0) {
       gemel_value both[2] = {gemel__sweep_get(s, slot), tangent};
       tangent = gemel_apply_at(s->graph, "add", 2, both, 0, NULL, gemel_value_where(wrt[k]));
-      if (gemel_is_null(tangent)) {
-        return gemel__sweep_fail(s, wrt[k].node, GEMEL_NO_MEMORY, error);
-      }
     }
-    slot->node = tangent.node;
-    slot->output = tangent.output;
+    if (gemel_is_null(tangent) || gemel__sweep_set(s, slot, tangent) != 0) {
+      return gemel__sweep_fail(s, wrt[k].node, GEMEL_NO_MEMORY, error);
+    }
   }
   return GEMEL_OK;
 }
@@ -123,10 +122,9 @@ static gemel_status collect(gemel__sweep *s, size_t n, const gemel_value *output
                             gemel_value *derivatives, gemel_error *error) {
   size_t k;
   for (k = 0; k < n; k++) {
-    gemel__ref *slot = gemel__sweep_slot(s, outputs[k].node, outputs[k].output);
-    derivatives[k] = slot->node != UINT32_MAX
-                         ? gemel__sweep_get(s, slot)
-                         : gemel__filled_like(outputs[k], 0, gemel_value_where(outputs[k]));
+    uint32_t *slot = gemel__sweep_slot(s, outputs[k].node, outputs[k].output);
+    derivatives[k] = *slot != 0 ? gemel__sweep_get(s, slot)
+                                : gemel__filled_like(outputs[k], 0, gemel_value_where(outputs[k]));
     if (gemel_is_null(derivatives[k])) {
       return gemel__sweep_fail(s, outputs[k].node, GEMEL_NO_MEMORY, error);
     }

@@ -26,10 +26,11 @@ typedef struct signature {
   gemel_type types[GEMEL__REPLAY_INPUTS], flow;
 } signature;
 
-/* Takes down NODE: its inputs as well. 0: nodes like this have no kind. A value that is not the
- * only output of its node has a type here that no other has. */
-static GEMEL__INLINE int sign(const gemel__sweep *s, uint32_t node, gemel__ref flow, signature *g,
-                              gemel__ref inputs[GEMEL__REPLAY_INPUTS]) {
+/* Takes down NODE, which the cotangent FLOW reaches: the nodes of its inputs as well. 0: nodes like
+ * this have no kind. A value that is not the only output of its node has a type here that no kind
+ * has. */
+static GEMEL__INLINE int sign(const gemel__sweep *s, uint32_t node, uint32_t flow, signature *g,
+                              uint32_t inputs[GEMEL__REPLAY_INPUTS]) {
   const gemel__node *record = gemel__node_at(s->graph, node);
   const gemel__ref *refs = gemel__node_inputs(s->graph, node, &g->n_inputs);
   uint32_t k;
@@ -38,11 +39,11 @@ static GEMEL__INLINE int sign(const gemel__sweep *s, uint32_t node, gemel__ref f
   }
   g->op = record->op;
   g->attrs = record->attrs;
-  g->flow = gemel__stored_type(s->graph, flow.node);
+  g->flow = gemel__stored_type(s->graph, flow);
   for (k = 0; k < GEMEL__REPLAY_INPUTS; k++) {
     g->types[k] = GEMEL_TYPE_NONE;
     if (k < g->n_inputs) {
-      inputs[k] = refs[k];
+      inputs[k] = refs[k].node;
       g->types[k] = gemel__stored_type(s->graph, refs[k].node);
     }
   }
@@ -62,9 +63,9 @@ static GEMEL__INLINE int is_kind(const struct gemel__kind *kind, const signature
 
 /* The cotangent of input K of KIND; 0: it is not known how to make it. */
 static GEMEL__INLINE int follow(gemel__sweep *s, const struct gemel__kind *kind, uint32_t k,
-                                gemel__ref *room, gemel__replayed *r) {
+                                uint32_t *room, gemel__replayed *r) {
   r->any[k] = 0;
-  if (!kind->carries[k] || !gemel__sweep_active(s, room[k].node)) {
+  if (!kind->carries[k] || !gemel__sweep_active(s, room[k])) {
     return 1;
   }
   if (kind->known[k] != GEMEL__DERIVATION_RECIPE) {
@@ -76,16 +77,16 @@ static GEMEL__INLINE int follow(gemel__sweep *s, const struct gemel__kind *kind,
 }
 
 int gemel__replay(gemel__sweep *s, uint32_t node, gemel__replayed *r) {
-  gemel__ref flow = *gemel__sweep_slot(s, node, 0), room[GEMEL__RECIPE_ROOM];
+  uint32_t flow = *gemel__sweep_slot(s, node, 0), room[GEMEL__RECIPE_ROOM];
   const struct gemel__kind *kind;
   signature g;
   uint32_t k;
-  if (!sign(s, node, flow, &g, room) || (kind = s->kinds[slot_of(&g)]) == NULL ||
-      !is_kind(kind, &g)) {
+  if ((flow & GEMEL__SEVERAL) || !sign(s, node, flow - 1, &g, room) ||
+      (kind = s->kinds[slot_of(&g)]) == NULL || !is_kind(kind, &g)) {
     return 0;
   }
-  room[RESULT] = (gemel__ref){node, 0};
-  room[FLOW] = flow;
+  room[RESULT] = node;
+  room[FLOW] = flow - 1;
   r->n_inputs = kind->n_inputs;
   r->where = gemel__node_where(s->graph, node);
   for (k = 0; k < kind->n_inputs; k++) {
@@ -125,13 +126,13 @@ static int is_plain(const signature *g) {
 }
 
 void gemel__replay_learn(gemel__sweep *s, uint32_t node) {
-  gemel__ref flow = *gemel__sweep_slot(s, node, 0), inputs[GEMEL__REPLAY_INPUTS];
+  uint32_t flow = *gemel__sweep_slot(s, node, 0), inputs[GEMEL__REPLAY_INPUTS];
   signature g;
   struct gemel__kind *kind;
   size_t slot;
   uint32_t k;
-  if (gemel__scalar_row_of(&s->op->record) == NULL || !sign(s, node, flow, &g, inputs) ||
-      !is_plain(&g)) {
+  if (gemel__scalar_row_of(&s->op->record) == NULL || (flow & GEMEL__SEVERAL) ||
+      !sign(s, node, flow - 1, &g, inputs) || !is_plain(&g)) {
     return;
   }
   slot = slot_of(&g);

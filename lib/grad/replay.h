@@ -15,11 +15,11 @@ enum { GEMEL__REPLAY_INPUTS = GEMEL__RECIPE_OPERANDS };
 /* What came of following a kind's recipes: for the inputs of a node, their cotangents. */
 typedef struct gemel__replayed {
   uint32_t n_inputs;
-  gemel__ref inputs[GEMEL__REPLAY_INPUTS];
+  uint32_t inputs[GEMEL__REPLAY_INPUTS];  /* nodes with one output */
   gemel_type types[GEMEL__REPLAY_INPUTS]; /* of inputs and cotangents */
   unsigned char any[GEMEL__REPLAY_INPUTS];
-  gemel__ref cotangents[GEMEL__REPLAY_INPUTS];
-  gemel_location where; /* of the node */
+  uint32_t cotangents[GEMEL__REPLAY_INPUTS]; /* nodes with one output */
+  gemel_location where;                      /* of the node */
 } gemel__replayed;
 
 /* Follows the recipes of NODE, whose output 0 has a cotangent, for the active inputs. 0: they are

@@ -43,11 +43,11 @@ static void learn_sum(gemel__sweep *s, gemel_value a, gemel_value b, gemel_value
   }
 }
 
-/* slot += COTANGENT; 0, or -1 with the error on the graph. */
-static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
+/* slot += COTANGENT; 0, or -1 with memory out or the error on the graph. */
+static int accumulate(gemel__sweep *s, uint32_t *slot, gemel_value cotangent,
                       gemel_location where) {
   gemel_value sum = cotangent;
-  if (slot->node != UINT32_MAX && !GEMEL__FAULT(grad_not_accumulated)) {
+  if (*slot != 0 && !GEMEL__FAULT(grad_not_accumulated)) {
     gemel_value both[2];
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;
@@ -56,30 +56,25 @@ static int accumulate(gemel__sweep *s, gemel__ref *slot, gemel_value cotangent,
       learn_sum(s, both[0], cotangent, sum);
     }
   }
-  if (gemel_is_null(sum)) {
-    return -1;
-  }
-  slot->node = sum.node;
-  slot->output = sum.output;
-  return 0;
+  return gemel_is_null(sum) ? -1 : gemel__sweep_set(s, slot, sum);
 }
 
 /* The same for a COTANGENT of TYPE, the only output of its node, as many are. */
-static GEMEL__INLINE int accumulate_more(gemel__sweep *s, gemel__ref *slot, gemel__ref cotangent,
+static GEMEL__INLINE int accumulate_more(gemel__sweep *s, uint32_t *slot, uint32_t cotangent,
                                          gemel_type type, gemel_location where) {
-  gemel__ref both[2];
-  if (slot->node == UINT32_MAX) {
-    *slot = cotangent;
+  uint32_t waiting = *slot - 1, sum;
+  gemel__ref both[2] = {{waiting, 0}, {cotangent, 0}};
+  if (*slot == 0) {
+    *slot = cotangent + 1;
     return 0;
   }
-  both[0] = *slot;
-  both[1] = cotangent;
-  return type == s->sum_type && gemel__stored_type(s->graph, slot->node) == type &&
-                 !GEMEL__FAULT(grad_not_accumulated) &&
-                 gemel__cons_make(s->graph, s->op_add, 0, 2, both, type, where, &slot->node) ==
-                     GEMEL_OK
-             ? 0
-             : accumulate(s, slot, gemel__value(s->graph, cotangent), where);
+  if (type == s->sum_type && !(*slot & GEMEL__SEVERAL) &&
+      gemel__stored_type(s->graph, waiting) == type && !GEMEL__FAULT(grad_not_accumulated) &&
+      gemel__cons_make(s->graph, s->op_add, 0, 2, both, type, where, &sum) == GEMEL_OK) {
+    *slot = sum + 1;
+    return 0;
+  }
+  return accumulate(s, slot, gemel__value(s->graph, both[1]), where);
 }
 
 static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *outputs,
@@ -145,7 +140,7 @@ static int want_inputs(gemel__sweep *s) {
 static int has_cotangent(gemel__sweep *s, uint32_t node) {
   uint32_t k, n = gemel__node_at(s->graph, node)->n_outputs;
   for (k = 0; k < n; k++) {
-    if (gemel__sweep_slot(s, node, k)->node != UINT32_MAX) {
+    if (*gemel__sweep_slot(s, node, k) != 0) {
       return 1;
     }
   }
@@ -176,8 +171,7 @@ static gemel_status add_replayed(gemel__sweep *s, uint32_t node, const gemel__re
                                  gemel_error *error) {
   uint32_t k;
   for (k = 0; k < r->n_inputs; k++) {
-    gemel__ref x = r->inputs[k];
-    if (r->any[k] && accumulate_more(s, gemel__sweep_slot(s, x.node, x.output), r->cotangents[k],
+    if (r->any[k] && accumulate_more(s, gemel__sweep_slot(s, r->inputs[k], 0), r->cotangents[k],
                                      r->types[k], r->where) != 0) {
       return gemel__sweep_fail(s, node, GEMEL_NO_MEMORY, error);
     }
@@ -238,10 +232,15 @@ static void fetch_slots(gemel__sweep *s, uint32_t node) {
   }
 }
 
-/* The cotangent of NODE's first output; UINT32_MAX: none. */
-static inline uint32_t cotangent_of(gemel__sweep *s, uint32_t node) {
-  return gemel__node_at(s->graph, node)->n_outputs > 0 ? gemel__sweep_slot(s, node, 0)->node
-                                                       : UINT32_MAX;
+/* The node of the cotangent of a value; UINT32_MAX: none is there, or none that is looked up soon.
+ */
+static GEMEL__INLINE uint32_t waiting_at(gemel__sweep *s, uint32_t node, uint32_t output) {
+  uint32_t slot = *gemel__sweep_slot(s, node, output);
+  return slot & GEMEL__SEVERAL ? UINT32_MAX : slot - 1;
+}
+
+static GEMEL__INLINE uint32_t cotangent_of(gemel__sweep *s, uint32_t node) {
+  return gemel__node_at(s->graph, node)->n_outputs > 0 ? waiting_at(s, node, 0) : UINT32_MAX;
 }
 
 /* What the rule of NODE makes takes its cotangent, and is looked for near it. A cotangent that
@@ -255,7 +254,7 @@ static void fetch_cotangents(gemel__sweep *s, uint32_t node) {
   gemel__fetch_type(s->graph, cotangent);
   gemel__cons_prefetch(s->graph, cotangent);
   for (k = 0; k < count && k < 4; k++) {
-    uint32_t waiting = gemel__sweep_slot(s, inputs[k].node, inputs[k].output)->node;
+    uint32_t waiting = waiting_at(s, inputs[k].node, inputs[k].output);
     if (waiting != UINT32_MAX && waiting > cotangent) {
       gemel__cons_prefetch(s->graph, waiting);
     }
@@ -287,10 +286,9 @@ static gemel_status collect(gemel__sweep *s, size_t n_wrt, const gemel_value *wr
                             gemel_value *gradients, gemel_error *error) {
   size_t k;
   for (k = 0; k < n_wrt; k++) {
-    gemel__ref *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
-    gradients[k] = slot->node != UINT32_MAX
-                       ? gemel__sweep_get(s, slot)
-                       : gemel__filled_like(wrt[k], 0, gemel_value_where(wrt[k]));
+    uint32_t *slot = gemel__sweep_slot(s, wrt[k].node, wrt[k].output);
+    gradients[k] = *slot != 0 ? gemel__sweep_get(s, slot)
+                              : gemel__filled_like(wrt[k], 0, gemel_value_where(wrt[k]));
     if (gemel_is_null(gradients[k])) {
       return gemel__sweep_fail(s, wrt[k].node, GEMEL_NO_MEMORY, error);
     }

@@ -44,7 +44,6 @@ gemel_status gemel__sweep_init(gemel__sweep *s, gemel_graph *graph, gemel_error 
     gemel__sweep_clear(s);
     return gemel__no_memory(error, "derivatives");
   }
-  memset(s->slots, 0xff, s->n_slots * sizeof *s->slots);
   return GEMEL_OK;
 }
 
@@ -52,10 +51,24 @@ void gemel__sweep_clear(gemel__sweep *s) {
   gemel__free(s->active, active_words(s) * sizeof *s->active);
   gemel__free(s->first_slot, s->n_nodes * sizeof *s->first_slot);
   gemel__free(s->slots, s->n_slots * sizeof *s->slots);
+  gemel__free(s->others, s->other_capacity * sizeof *s->others);
   gemel__free(s->room, s->room_capacity * sizeof *s->room);
   gemel__free(s->wanted, s->wanted_capacity);
   gemel__replay_clear(s);
   memset(s, 0, sizeof *s);
+}
+
+int gemel__sweep_set(gemel__sweep *s, uint32_t *slot, gemel_value derivative) {
+  if (gemel__node_at(s->graph, derivative.node)->n_outputs == 1) {
+    *slot = derivative.node + 1;
+    return 0;
+  }
+  if (gemel__grow(&s->others, &s->other_capacity, s->n_others + 1, sizeof *s->others) != 0) {
+    return -1;
+  }
+  s->others[s->n_others] = (gemel__ref){derivative.node, derivative.output};
+  *slot = GEMEL__SEVERAL | (uint32_t)s->n_others++;
+  return 0;
 }
 
 /* Points CALL at room for N_IN inputs and N_OUT outputs. */

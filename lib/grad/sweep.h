@@ -13,10 +13,13 @@ enum { GEMEL__KINDS = 128 };
 
 typedef struct gemel__sweep {
   gemel_graph *graph;
-  size_t n_nodes;    /* of the graph before the sweep appends to it */
-  uint64_t *active;  /* a bit a node: a derivative can flow through it */
-  gemel__ref *slots; /* a derivative a value; node == UINT32_MAX: none (zero) */
+  size_t n_nodes;   /* of the graph before the sweep appends to it */
+  uint64_t *active; /* a bit a node: a derivative can flow through it */
+  uint32_t *slots;  /* a derivative a value: its node + 1; 0: none (zero); or, where that is not
+                       the only output of its node, GEMEL__SEVERAL | its place in OTHERS */
   size_t n_slots;
+  gemel__ref *others;
+  size_t n_others, other_capacity;
   uint32_t *first_slot; /* of each node; NULL when every node has one output */
   uint32_t op_add;
   gemel_type float_type; /* one that has derivatives, seen lately */
@@ -45,15 +48,23 @@ static inline void gemel__sweep_activate(gemel__sweep *s, uint32_t node) {
 }
 
 /* The slot of a value. */
-static inline gemel__ref *gemel__sweep_slot(gemel__sweep *s, uint32_t node, uint32_t output) {
+static inline uint32_t *gemel__sweep_slot(gemel__sweep *s, uint32_t node, uint32_t output) {
   return &s->slots[s->first_slot != NULL ? s->first_slot[node] + output : node];
 }
 
-/* The derivative in a slot, or the null value. */
-static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const gemel__ref *slot) {
-  gemel_value value = {slot->node != UINT32_MAX ? s->graph : NULL, slot->node, slot->output};
-  return value;
+/* The derivative in a slot that isn't empty. */
+static inline gemel__ref gemel__sweep_ref(const gemel__sweep *s, uint32_t slot) {
+  return slot & GEMEL__SEVERAL ? s->others[slot & ~GEMEL__SEVERAL] : (gemel__ref){slot - 1, 0};
 }
+
+/* The derivative in a slot, or the null value. */
+static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const uint32_t *slot) {
+  gemel_value none = {NULL, 0, 0};
+  return *slot != 0 ? gemel__value(s->graph, gemel__sweep_ref(s, *slot)) : none;
+}
+
+/* Puts DERIVATIVE into a slot; 0, or -1 when memory is out. */
+int gemel__sweep_set(gemel__sweep *sweep, uint32_t *slot, gemel_value derivative);
 
 /* Sets up OP and CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and
  * out_cotangents are zeroed. GEMEL_NO_MEMORY. */

@@ -47,7 +47,7 @@ static int write_literal(writing *w, uint32_t index) {
   if (r->n_literals == GEMEL__RECIPE_LITERALS) {
     return 0;
   }
-  r->literals[r->n_literals] = (gemel__ref){value.node, value.output};
+  r->literals[r->n_literals] = value.node;
   w->places[index] = (unsigned char)(LITERALS_AT + r->n_literals++);
   return 1;
 }
@@ -109,32 +109,30 @@ int gemel__recipe_write(gemel__recipe *recipe, const gemel__program *program,
 
 /* The number of operands is known in each case, so that there are no loops over them. */
 static GEMEL__INLINE gemel_status make(gemel_graph *graph, const gemel__recipe_step *step,
-                                       const gemel__ref *room, gemel_location where,
-                                       uint32_t *node) {
+                                       const uint32_t *room, gemel_location where, uint32_t *node) {
   gemel__ref inputs[GEMEL__RECIPE_OPERANDS];
-  inputs[0] = room[step->operands[0]];
+  inputs[0] = (gemel__ref){room[step->operands[0]], 0};
   if (step->n_operands == 1) {
     return gemel__cons_make(graph, step->op, step->attrs, 1, inputs, step->type, where, node);
   }
-  inputs[1] = room[step->operands[1]];
+  inputs[1] = (gemel__ref){room[step->operands[1]], 0};
   if (step->n_operands == 2) {
     return gemel__cons_make(graph, step->op, step->attrs, 2, inputs, step->type, where, node);
   }
-  inputs[2] = room[step->operands[2]];
+  inputs[2] = (gemel__ref){room[step->operands[2]], 0};
   return gemel__cons_make(graph, step->op, step->attrs, 3, inputs, step->type, where, node);
 }
 
 gemel_status gemel__recipe_follow(const gemel__recipe *recipe, gemel_graph *graph,
-                                  gemel__ref room[GEMEL__RECIPE_ROOM], gemel_location where,
-                                  gemel__ref *result) {
+                                  uint32_t room[GEMEL__RECIPE_ROOM], gemel_location where,
+                                  uint32_t *result) {
   gemel_status status = GEMEL_OK;
   unsigned k;
   for (k = 0; k < recipe->n_literals; k++) {
     room[LITERALS_AT + k] = recipe->literals[k];
   }
   for (k = 0; k < recipe->n_steps && status == GEMEL_OK; k++) {
-    room[STEPS_AT + k].output = 0;
-    status = make(graph, &recipe->steps[k], room, where, &room[STEPS_AT + k].node);
+    status = make(graph, &recipe->steps[k], room, where, &room[STEPS_AT + k]);
   }
   *result = room[recipe->result];
   return status;

@@ -26,12 +26,12 @@ typedef struct gemel__recipe_step {
   unsigned char n_operands, operands[GEMEL__RECIPE_OPERANDS];
 } gemel__recipe_step;
 
-/* The room holds the variables, then literals, then from place GEMEL__RECIPE_ROOM -
- * GEMEL__RECIPE_STEPS on what each step made. */
+/* The room holds nodes of one output each: the variables, then literals, then from place
+ * GEMEL__RECIPE_ROOM - GEMEL__RECIPE_STEPS on what each step made. */
 typedef struct gemel__recipe {
   unsigned char n_literals, n_steps;
   unsigned char result; /* place */
-  gemel__ref literals[GEMEL__RECIPE_LITERALS];
+  uint32_t literals[GEMEL__RECIPE_LITERALS];
   gemel__recipe_step steps[GEMEL__RECIPE_STEPS];
 } gemel__recipe;
 
@@ -42,10 +42,10 @@ int gemel__recipe_write(gemel__recipe *recipe, const gemel__program *program,
                         const gemel_graph *graph, const gemel_value *variables,
                         const gemel_value *values);
 
-/* Follows the recipe on its graph, with the variables in ROOM, and gives the RESULT. All variables
- * are only outputs of their nodes. Errors as of gemel__cons_append; nodes made so far stay. */
+/* Follows the recipe on its graph, with the variables in ROOM, and gives the RESULT. Errors as of
+ * gemel__cons_append; nodes made so far stay. */
 gemel_status gemel__recipe_follow(const gemel__recipe *recipe, gemel_graph *graph,
-                                  gemel__ref room[GEMEL__RECIPE_ROOM], gemel_location where,
-                                  gemel__ref *result);
+                                  uint32_t room[GEMEL__RECIPE_ROOM], gemel_location where,
+                                  uint32_t *result);
 
 #endif
