@@ -494,28 +494,54 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
   return status;
 }
 
+/* The dtypes that a sweep draws in turns, and how that goes. */
+enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = SWEEP_TIMES * MOST_INSTANCES };
+struct turns {
+  size_t missed[SWEPT], found[SWEPT];
+};
+
+/* Whose turn draw K is; SWEPT: of none of them is there an instance. */
+static size_t turn_of(const struct turns *t, size_t k) {
+  for (size_t j = 0; j < SWEPT; j++) {
+    size_t which = (k + j) % SWEPT;
+    if (t->found[which] > 0 || t->missed[which] < GIVE_UP) {
+      return which;
+    }
+  }
+  return SWEPT;
+}
+
+static gemel__rule_wish sweep_wish(gemel_dtype dtype, size_t k) {
+  gemel__rule_wish wish = {.dtype = dtype,
+                           .max_elements = ELEMENTS,
+                           .empty = k % 7 == 6,
+                           .fold = k % 5 != 4,
+                           .tries = DRAW_TRIES,
+                           .plain = 1};
+  return wish;
+}
+
 /* What goes wrong with few attributes only shows in many instances, of which a look at one point
- * each is enough. Where a rule is for integers too, they are of integers. */
+ * each is enough. Where a rule is for integers too, they are of integers. Up to twice as many are
+ * drawn as are wanted, since some are drawn again and again. */
 static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *refuted,
                           gemel_error *error) {
-  enum { TIMES = 8, DTYPES = 4, MOST = TIMES * MOST_INSTANCES };
-  static const gemel_dtype dtypes[2][DTYPES] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
-                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
-  size_t number = p->n, n_seen = 0, draws = TIMES * p->run->options.instances, k;
-  uint64_t seen[MOST];
+  static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
+                                               {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
+  size_t number = p->n, n_seen = 0, wanted = SWEEP_TIMES * p->run->options.instances, which = 0;
+  uint64_t seen[MOST_SWEPT];
+  struct turns turns = {{0}, {0}};
   gemel_status status = GEMEL_OK;
   gemel__random random;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 1, &random);
-  draws = draws < MOST ? draws : MOST;
-  for (k = 0; k < draws && p->pass == NULL && status == GEMEL_OK && !*refuted; k++) {
-    gemel__rule_wish wish = {.dtype = dtypes[record->tier == GEMEL_TIER_INTEGER][k % DTYPES],
-                             .max_elements = ELEMENTS,
-                             .empty = k % 7 == 6,
-                             .fold = k % 4 != 3,
-                             .tries = DRAW_TRIES,
-                             .plain = 1};
+  wanted = p->pass != NULL ? 0 : wanted < MOST_SWEPT ? wanted : MOST_SWEPT;
+  for (size_t k = 0; k < 2 * wanted && n_seen < wanted && which < SWEPT && !status && !*refuted;
+       k++, which = turn_of(&turns, k)) {
+    gemel__rule_wish wish = sweep_wish(dtypes[record->tier == GEMEL_TIER_INTEGER][which], k);
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    turns.found[which] += status == GEMEL_OK;
+    turns.missed[which] += status == GEMEL_DECLINED;
     if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.text)) {
       status = sweep_one(p, &drawn, number++, record, refuted, error);
     }
