@@ -161,28 +161,32 @@ static void several_outputs(const void *data) {
   gemel_graph_unref(g);
 }
 
-/* Cotangents that are outputs of one node, by themselves and added; the tangents of such outputs.
- */
+/* Cotangents that are outputs of one node, by themselves and with others to be added to them; the
+ * tangents of such outputs. */
 static void from_several(const void *data) {
   gemel_graph *g = gemel_graph_new(shared(), NULL);
   gemel_value a = input(g, "a", 2), b = input(g, "b", 2), u = input(g, "u", 4), both[2], f, d[2];
-  double at[8] = {1, 2, 3, 4, 5, 6, 7, 8}, r[8];
+  double at[8] = {3, 4, 1, 2, 5, 6, 7, 8}, r[7];
   (void)data;
   both[0] = a;
-  both[1] = b;
-  f = gemel_mul(gemel_join(2, both, 0), u);
-  both[0] = b;
-  f = gemel_sum(gemel_add(f, gemel_join(2, both, 0)), 0, NULL, 0);
-  both[0] = a;
+  both[1] = f = b;
+  for (int k = 0; k < 4; k++) {
+    f = gemel_mul(f, f);
+  }
+  f = gemel_add(gemel_sum(gemel_mul(gemel_join(2, both, 0), u), 0, NULL, 0),
+                gemel_sum(f, 0, NULL, 0));
   CT_REQUIRE(gemel_grad(1, &f, NULL, 2, both, d, NULL) == GEMEL_OK);
   gemel_output(d[0], "da");
   gemel_output(d[1], "db");
-  CT_REQUIRE(evaluate(g, at, r));
-  CT_CHECK(r[0] == 5 && r[1] == 6 && r[2] == 9 && r[3] == 10);
   CT_REQUIRE(gemel_jvp(1, &f, 2, both, both, d, NULL) == GEMEL_OK);
   gemel_output(d[0], "t");
+  f = gemel_sum(gemel_mul(gemel_join(2, both, 0), u), 0, NULL, 0);
+  CT_REQUIRE(gemel_grad(1, &f, NULL, 1, &b, d, NULL) == GEMEL_OK);
+  gemel_output(d[0], "part");
   CT_REQUIRE(evaluate(g, at, r));
-  CT_CHECK(r[4] == 1 * 5 + 2 * 6 + 3 * 9 + 4 * 10);
+  CT_CHECK(r[0] == 5 && r[1] == 6 && r[2] == 7 + 16 && r[3] == 8 + 16 * 0x1p15);
+  CT_CHECK(r[4] == 3 * 5 + 4 * 6 + 1 * 7 + 2 * 8 + 16 + 16 * 0x1p16);
+  CT_CHECK(r[5] == 7 && r[6] == 8);
   gemel_graph_unref(g);
 }
 
