@@ -69,7 +69,8 @@ void *gemel__alloc_zeroed(size_t bytes) {
   void *block;
   /* calloc leaves fresh pages untouched, which matters for arrays of a byte a node */
   if (hooks.allocate == default_allocate) {
-    return gemel__pages_wanted(bytes) ? gemel__pages_new(bytes) : calloc(1, bytes > 0 ? bytes : 1);
+    return gemel__pages_wanted(bytes) ? gemel__pages_new_zeroed(bytes)
+                                      : calloc(1, bytes > 0 ? bytes : 1);
   }
   block = gemel__alloc(bytes);
   if (block != NULL) {

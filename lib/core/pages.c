@@ -7,10 +7,17 @@
  * moving pages, not bytes: to another such multiple, or else huge pages would be torn apart on the
  * way.
  *
+ * Clearing a fresh page takes as long as filling it, so blocks that are given back are kept for the
+ * next ones (kept.c). The system is told that it may have their memory whenever it needs some
+ * (MADV_FREE); what was in them is lost then, or is still there when they are used again.
+ *
  * Only on Linux, and not where memory is watched (debug builds, AddressSanitizer): there malloc
  * sees to all sizes.
  */
 #include "core/pages.h"
+
+#include <string.h>
+#include "core/kept.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -25,11 +32,12 @@
 #define WATCHED
 #endif
 
-#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MREMAP_FIXED) && !defined(WATCHED)
+#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MADV_FREE) && defined(MREMAP_FIXED) && \
+    !defined(WATCHED)
 
 #include <stdint.h>
 
-enum { HUGE_PAGE = 2 << 20 };
+enum { HUGE_PAGE = GEMEL__KEPT_UNIT };
 
 /* Four huge pages. The arrays of a large graph are written once, from front to back, and then read:
  * fresh huge pages serve that better than small ones that malloc may have kept. Smaller blocks are
@@ -45,14 +53,33 @@ static size_t whole(size_t bytes) {
   return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 }
 
+/* Gives back to the system what is kept; 0: there was nothing. */
+static int release_kept(void) {
+  size_t bytes;
+  char *at;
+  int any = 0;
+  while ((at = gemel__kept_any(&bytes)) != NULL) {
+    munmap(at, bytes);
+    any = 1;
+  }
+  return any;
+}
+
+static char *map_somewhere(size_t bytes, int protection) {
+  return mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 /* BYTES bytes of addresses that begin at a huge page, with this PROTECTION; MAP_FAILED. */
 static void *map(size_t bytes, int protection) {
-  char *at =
-      mmap(NULL, bytes + HUGE_PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  size_t before = -(uintptr_t)at & (HUGE_PAGE - 1);
+  char *at = map_somewhere(bytes + HUGE_PAGE, protection);
+  size_t before;
+  if (at == MAP_FAILED && release_kept()) {
+    at = map_somewhere(bytes + HUGE_PAGE, protection);
+  }
   if (at == MAP_FAILED) {
     return MAP_FAILED;
   }
+  before = -(uintptr_t)at & (HUGE_PAGE - 1);
   if (before > 0) {
     munmap(at, before);
   }
@@ -60,18 +87,28 @@ static void *map(size_t bytes, int protection) {
   return at + before;
 }
 
-void *gemel__pages_new(size_t bytes) {
-  void *block = map(whole(bytes), PROT_READ | PROT_WRITE);
+static void *map_fresh(size_t bytes) {
+  void *block = map(bytes, PROT_READ | PROT_WRITE);
   if (block == MAP_FAILED) {
     return NULL;
   }
-  (void)madvise(block, whole(bytes), MADV_HUGEPAGE);
+  (void)madvise(block, bytes, MADV_HUGEPAGE);
   return block;
 }
 
-void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
-  size_t from = whole(old_bytes), to = whole(bytes);
-  void *moved = from == to ? block : mremap(block, from, to, 0), *place;
+void *gemel__pages_new(size_t bytes) {
+  void *block = gemel__kept_take(whole(bytes));
+  return block != NULL ? block : map_fresh(whole(bytes));
+}
+
+void *gemel__pages_new_zeroed(size_t bytes) {
+  void *block = gemel__kept_take(whole(bytes));
+  return block != NULL ? memset(block, 0, bytes) : map_fresh(whole(bytes));
+}
+
+/* FROM bytes at BLOCK, one to the system, become TO; MAP_FAILED. */
+static void *remap(void *block, size_t from, size_t to) {
+  void *moved = mremap(block, from, to, 0), *place;
   if (moved != MAP_FAILED) {
     return moved;
   }
@@ -83,11 +120,32 @@ void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
   if (moved == MAP_FAILED) {
     moved = mremap(block, from, to, MREMAP_MAYMOVE);
   }
+  return moved;
+}
+
+void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
+  size_t from = whole(old_bytes), to = whole(bytes), more = 0;
+  void *moved;
+  if (from == to) {
+    return block;
+  }
+  if (from > to) {
+    gemel__kept_leave((char *)block + from);
+  } else {
+    more = gemel__kept_extend((char *)block + from, to - from);
+  }
+  moved = from + more == to ? block : remap(block, from + more, to);
+  if (moved == MAP_FAILED && more > 0) {
+    munmap((char *)block + from, more);
+  }
   return moved != MAP_FAILED ? moved : NULL;
 }
 
 void gemel__pages_free(void *block, size_t bytes) {
-  munmap(block, whole(bytes));
+  bytes = whole(bytes);
+  if (madvise(block, bytes, MADV_FREE) != 0 || !gemel__kept_add(block, &bytes)) {
+    munmap(block, bytes);
+  }
 }
 
 #else
@@ -98,6 +156,11 @@ int gemel__pages_wanted(size_t bytes) {
 }
 
 void *gemel__pages_new(size_t bytes) {
+  (void)bytes;
+  return NULL;
+}
+
+void *gemel__pages_new_zeroed(size_t bytes) {
   (void)bytes;
   return NULL;
 }
