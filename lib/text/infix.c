@@ -79,7 +79,11 @@ uint32_t gemel__program_find(gemel__program *program, const char *text, size_t l
   uint32_t *cached = &program->op_cache[(hash ^ hash >> 6) % 64];
   if (*cached) {
     const char *known = gemel__op_at(program->context, *cached)->record.name;
-    if (strncmp(known, text, length) == 0 && known[length] == 0) {
+    size_t k = 0;
+    while (k < length && known[k] == text[k]) { /* stops at the end of what is known */
+      k++;
+    }
+    if (k == length && known[k] == 0) {
       return *cached;
     }
   }

@@ -22,8 +22,8 @@ gemel__name gemel__name_of(const char *text, size_t length) {
 
 /* 1 if NAME is the prefix and a number. */
 static inline int is_dense(const gemel__names *names, const gemel__name *name) {
-  return gemel__names_numbered(names, name) &&
-         memcmp(name->text, names->prefix, name->letters) == 0;
+  return gemel__names_numbered(names, name) && name->text[0] == names->prefix[0] &&
+         (name->letters == 1 || memcmp(name->text, names->prefix, name->letters) == 0);
 }
 
 /* 1 and *REF if NAME is found by its number. */
