@@ -17,6 +17,7 @@
 #include "text/expr.h"
 #include "text/file.h"
 #include "text/names.h"
+#include "text/write.h"
 #include "ops/ops.h"
 #include "ct.h"
 
@@ -663,6 +664,23 @@ static void digits(const void *data) {
   }
 }
 
+/* Numbers of all lengths, as printf writes them, wherever in the buffer they come to stand. */
+static void numbers(const void *data) {
+  static char wanted[30000 * 21];
+  char *at = wanted;
+  gemel__memory memory = {NULL, 0, 0};
+  gemel__writer writer;
+  (void)data;
+  CT_REQUIRE(!gemel__writer_open(&writer, gemel__memory_write, &memory, NULL));
+  for (uint64_t k = 0, v = 0; k < 30000; k++, v = k % 20 ? v * 10 + k % 11 % 10 : k) {
+    at += sprintf(at, "%llu", (unsigned long long)v);
+    gemel__put_number(&writer, v);
+  }
+  CT_CHECK(!gemel__writer_close(&writer, NULL) && memory.count == (size_t)(at - wanted));
+  CT_EQ_MEM(memory.bytes, wanted, memory.count);
+  gemel__free(memory.bytes, memory.capacity);
+}
+
 static void names(const void *data) {
   (void)data;
   gemel_context *context = begin();
@@ -838,6 +856,7 @@ static const ct_test tests[] = {
     CT_TEST("locale", locale, NULL),
     CT_TEST("names", names, NULL),
     CT_TEST("digits", digits, NULL),
+    CT_TEST("numbers", numbers, NULL),
     CT_TEST("plain_lines", plain_lines, NULL),
     CT_TEST("deep", deep, NULL),
     CT_TEST("chain", chain, NULL),
