@@ -5,9 +5,9 @@
  * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
  * rule do different things, and both results are compared exactly, as polynomials over prime
  * fields or by cells. If they are the same function on all of these, the mutant is equivalent; if
- * what decides them is only samples, nobody has seen that it is right, and it has survived. If
- * there are none, the mutant does on all its instances what the rule does there: it is narrower if
- * it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule in two
+ * what decides most of them is only samples, nobody has seen that it is right, and it has survived.
+ * If there are none, the mutant does on all its instances what the rule does there: it is narrower
+ * if it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule in two
  * spellings, or the instances that would tell are never drawn, nobody knows: so there are two
  * scores.
  */
@@ -19,7 +19,14 @@
 #include "rules-draw.h"
 #include "run.h"
 
-enum { DEFAULT_INSTANCES = 24, DRAW_TRIES = 60, ELEMENTS = 24, COMPARED = 8 };
+enum {
+  DEFAULT_INSTANCES = 24,
+  DRAW_TRIES = 60,
+  ELEMENTS = 24,
+  COMPARED = 8,
+  MOST_COMPARED = 24,
+  EXACT = 4
+};
 
 #define NAME(E, name, meaning) name,
 static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
@@ -174,7 +181,8 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
       status = gemel__no_memory(error, "a mutant");
     } else if (same == 0 && drawn->right == NULL) {
       c->refuted++;
-    } else if (same == 0 && c->telling <= COMPARED) {
+    } else if (same == 0 &&
+               (c->telling <= COMPARED || (c->exact < EXACT && c->telling <= MOST_COMPARED))) {
       status = decide(h, as_before, drawn->right, seed, c, error);
     }
   }
@@ -279,10 +287,10 @@ static void conclude(const struct contrast *c, struct judgement *j) {
     snprintf(j->detail, room,
              "none of %zu instances, nor of %zu of the rule's, tells it from the rule", c->drawn,
              c->of_rule);
-  } else if (c->vague > 0 || c->exact == 0) {
+  } else if (c->exact == 0 || (c->vague > 0 && c->exact < EXACT)) {
     snprintf(j->detail, room,
-             "%zu of %zu instances tell it from the rule, and not all are decided exactly",
-             c->telling, c->drawn);
+             "%zu of %zu instances tell it from the rule, and only %zu are decided exactly",
+             c->telling, c->drawn, c->exact);
   } else {
     j->fate = GEMEL_FATE_EQUIVALENT;
     snprintf(j->detail, room,

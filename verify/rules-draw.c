@@ -201,7 +201,7 @@ int gemel__rule_count_limit(const gemel_rule *rule) {
   return (int)limit;
 }
 
-static int is_empty(gemel_context *context, gemel_type type) {
+int gemel__type_is_empty(gemel_context *context, gemel_type type) {
   const gemel_dim *dims = gemel_type_dims(context, type);
   int64_t size;
   int k = gemel_type_rank(context, type);
@@ -215,7 +215,8 @@ static int is_empty(gemel_context *context, gemel_type type) {
 
 int gemel__rule_has_elements(const gemel_graph *graph) {
   size_t k = 0, n = gemel_graph_output_count(graph);
-  while (k < n && is_empty(graph->context, gemel_value_type(gemel_graph_output(graph, k)))) {
+  while (k < n &&
+         gemel__type_is_empty(graph->context, gemel_value_type(gemel_graph_output(graph, k)))) {
     k++;
   }
   return k < n;

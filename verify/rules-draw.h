@@ -71,6 +71,9 @@ int gemel__rule_asks_uses(const gemel_rule *rule);
  */
 int gemel__rule_count_limit(const gemel_rule *rule);
 
+/* 1 if TYPE has a size of 0. */
+int gemel__type_is_empty(gemel_context *context, gemel_type type);
+
 /* 1 if some result of GRAPH has elements. */
 int gemel__rule_has_elements(const gemel_graph *graph);
 

@@ -14,7 +14,7 @@
 #include "rules-report.h"
 #include "rules.h"
 
-enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
+enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
 
 /* ---- Instances ---- */
 
@@ -26,6 +26,16 @@ enum { SCHEDULED = sizeof schedule / sizeof *schedule };
 
 static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* 1 if some input has no elements. */
+static int has_empty_input(const gemel_graph *left) {
+  size_t n = gemel_graph_input_count(left), k = 0;
+  while (k < n &&
+         !gemel__type_is_empty(left->context, gemel_value_type(gemel_graph_input(left, k)))) {
+    k++;
+  }
+  return k < n;
 }
 
 /* Makes E of DRAWN, which it takes. Release with clear_example, after an error too. */
@@ -43,6 +53,7 @@ static gemel_status make_example(struct gemel__example *e, gemel__rule_instance 
     e->real |= is_float(e->pair.a.leaves[k].dtype);
   }
   e->full = gemel__rule_has_elements(e->drawn.left);
+  e->edge = e->full && has_empty_input(e->drawn.left);
   return status;
 }
 
@@ -141,6 +152,35 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     if (status == GEMEL_OK && !has_often(p, &drawn) && gemel__rule_has_elements(drawn.left)) {
+      status = add_example(p, &drawn, error);
+    } else if (status == GEMEL_OK) {
+      gemel__rule_instance_clear(&drawn);
+    }
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
+}
+
+/* Real instances in which nothing becomes something, as a sum over an empty axis: where 0 ÷ 0 comes
+ * from. They are rare, and those that are full or have no result show nothing of it. */
+static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
+  enum { WANTED = 6, DRAWS = 192 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t n = 0, draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
+  for (size_t k = 0; k < draws && n < WANTED && p->n < MOST_INSTANCES && !status; k++) {
+    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
+                             .max_elements = ELEMENTS,
+                             .empty = 1,
+                             .fold = 1,
+                             .tries = FEW_TRIES,
+                             .plain = 1};
+    gemel__rule_instance drawn;
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && has_empty_input(drawn.left) && gemel__rule_has_elements(drawn.left) &&
+        !has_often(p, &drawn)) {
+      n++;
       status = add_example(p, &drawn, error);
     } else if (status == GEMEL_OK) {
       gemel__rule_instance_clear(&drawn);
@@ -573,7 +613,7 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
   gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
   for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
     int worth = p->examples[k].full || p->n_full == 0; /* what has no elements shows nothing */
-    if (p->examples[k].real && worth && q.asked < ASKED) {
+    if (p->examples[k].real && worth && (q.asked < ASKED || p->examples[k].edge)) {
       status = ask_models(p, k, &q, error);
     } else if (p->examples[k].real) {
       status = spot_check(p, &p->examples[k], k, &q.record, &q.refuted, error);
@@ -841,6 +881,7 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
                ? gemel__no_memory(error, "instances")
                : collect(&p, error);
   status = status == GEMEL_OK ? collect_full(&p, error) : status;
+  status = status == GEMEL_OK ? collect_edges(&p, error) : status;
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {

@@ -15,6 +15,7 @@ struct gemel__example {
   gemel__pair pair;
   int real; /* some input is of a float dtype */
   int full; /* the result has elements */
+  int edge; /* and some input has none */
 };
 
 struct gemel__proof {
