@@ -15,7 +15,8 @@ enum { STACK_BYTES = 256 * 1024 };
 
 /* Blocks of 128 KiB or more come from the system and go back to it, at every size of graph. (By
  * default malloc keeps them once some have been freed; then small graphs live in memory whose pages
- * are there already, and freeing them costs nothing, while big ones pay for each page.) */
+ * are there already, and freeing them costs nothing. Blocks of 8 MiB or more gemel keeps itself,
+ * whatever malloc does: of graphs of millions of nodes the first one pays for its pages.) */
 static void even_terms(void) {
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
