@@ -73,7 +73,9 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   const gemel_rules *set = rules != NULL ? rules : builtin;
   gemel_status status = GEMEL_NO_MEMORY;
   gemel__run_init(&run, context, options);
-  if (set != NULL) {
+  if (context == NULL) {
+    status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  } else if (set != NULL) {
     status = verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0, glob, error);
   }
   gemel_rules_unref(builtin);
