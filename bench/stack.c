@@ -6,28 +6,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include "bench.h"
 
 enum { STACK_BYTES = 256 * 1024 };
-
-/* Blocks of 128 KiB or more come from the system and go back to it, at every size of graph. (By
- * default malloc keeps them once some have been freed; then small graphs live in memory whose pages
- * are there already, and freeing them costs nothing. Blocks of 8 MiB or more gemel keeps itself,
- * whatever malloc does: of graphs of millions of nodes the first one pays for its pages.) */
-static void even_terms(void) {
-#ifdef M_MMAP_THRESHOLD
-  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
-#endif
-}
 
 int gemel__bench_on_small_stack(void *(*run)(void *state), void *state) {
   pthread_attr_t attributes;
   pthread_t thread;
   int cause = pthread_attr_init(&attributes);
-  even_terms();
   if (cause == 0) {
     cause = pthread_attr_setstacksize(&attributes, STACK_BYTES);
     cause = cause != 0 ? cause : pthread_create(&thread, &attributes, run, state);
