@@ -21,6 +21,7 @@ typedef struct place {
   const char *name; /* "left", "right" or "where" */
   int right;
   int attribute; /* in an attribute or a condition, not a tensor */
+  int set;       /* the order of a list here is nothing */
 } place;
 
 static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
@@ -353,7 +354,11 @@ static gemel_status function(gemel__editor *e, uint32_t node, place p) {
 static gemel_status list(gemel__editor *e, uint32_t node, place p) {
   uint32_t all[MOST_OPERANDS], n = children(e, node, all);
   gemel_status status = leaves_out(e, node, p, all, n);
-  return status ? status : swaps(e, node, p);
+  return status || p.set ? status : swaps(e, node, p);
+}
+
+static int names_axes(const gemel__syntax_node *s) {
+  return s->key_length == 4 && memcmp(s->key, "axes", 4) == 0;
 }
 
 /* The change "reversed", of an attribute that is a set of axes or a list of one or none, or
@@ -368,9 +373,8 @@ static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
     zeros += item->kind == GEMEL__SYNTAX_NUMBER && !item->number.is_float &&
              gemel__number_int(&item->number, &value) == 0 && value == 0;
   }
-  return strcmp(change, "reversed") == 0
-             ? (s->key_length == 4 && memcmp(s->key, "axes", 4) == 0) || (is_list && n < 2)
-             : strcmp(change, "negated") == 0 && is_list && zeros == n;
+  return strcmp(change, "reversed") == 0 ? names_axes(s) || (is_list && n < 2)
+                                         : strcmp(change, "negated") == 0 && is_list && zeros == n;
 }
 
 /* An attribute's expression as a whole. */
@@ -402,6 +406,12 @@ static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
 
 static gemel_status visit(gemel__editor *e, uint32_t node, place p);
 
+/* A call whose second operand says what isn't in the result. */
+static int takes_out(const gemel__syntax_node *s) {
+  return s->kind == GEMEL__SYNTAX_CALL && !s->infix &&
+         has_word("without remove", s->text, s->length);
+}
+
 static gemel_status visit_children(gemel__editor *e, uint32_t node, place p) {
   uint32_t list[MOST_OPERANDS], n = children(e, node, list);
   int output = at(e, node)->syntax.kind == GEMEL__SYNTAX_OUTPUT;
@@ -410,6 +420,7 @@ static gemel_status visit_children(gemel__editor *e, uint32_t node, place p) {
     place inner = p;
     int starts = !p.attribute && (at(e, list[k])->syntax.key != NULL || (output && k == 1));
     inner.attribute = p.attribute || starts;
+    inner.set = names_axes(&at(e, list[k])->syntax) || (k == 1 && takes_out(&at(e, node)->syntax));
     if (starts && !output) {
       status = whole(e, list[k], inner);
     }
@@ -445,7 +456,7 @@ static gemel_status visit(gemel__editor *e, uint32_t node, place p) {
 }
 
 static gemel_status conditions(gemel__editor *e) {
-  const place p = {"where", 0, 1};
+  const place p = {"where", 0, 1, 0};
   gemel_status status = GEMEL_OK;
   char was[SHOWN];
   for (uint32_t k = 0; k < e->rule->n_conditions && status == GEMEL_OK; k++) {
@@ -481,7 +492,7 @@ static gemel_status needs(gemel__editor *e) {
 
 gemel_status gemel__mutants_of_rule(const struct gemel_rule *rule, uint64_t seed,
                                     gemel__mutants *mutants, gemel_error *error) {
-  const place left = {"left", 0, 0}, right = {"right", 1, 0};
+  const place left = {"left", 0, 0, 0}, right = {"right", 1, 0, 0};
   gemel__editor e;
   gemel_status status = gemel__editor_start(&e, rule, mutants, error);
   gemel__random_seed(&e.random, seed);
