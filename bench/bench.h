@@ -92,8 +92,9 @@ void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seco
 
 /* ---- A thread with little stack (stack.c) ---- */
 
-/* Runs RUN(STATE) on a thread with a stack of 256 KiB, malloc being told to treat big and small
- * graphs alike. GEMEL__BAD (said) if there is no such thread. */
+/* Runs RUN(STATE) on a thread with a stack of 256 KiB. GEMEL__BAD (said) if there is no such
+ * thread.
+ */
 int gemel__bench_on_small_stack(void *(*run)(void *state), void *state);
 
 /* ---- Suites, one a file. GEMEL__GOOD, or GEMEL__BAD (said) if something failed. ---- */

@@ -6,11 +6,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "core/alloc.h"
 #include "core/kept.h"
@@ -170,6 +172,115 @@ static void kept_blocks(const void *data) {
   gemel__free(large, (MANY - 1) * bytes);
 }
 
+/* ---- What else needs addresses ---- */
+
+enum { SMALL_BLOCKS = 12, SMALL_BYTES = 6 << 20 };
+
+/* Blocks of less than eight MiB, which are malloc's: each is made in another way. 0: none was
+ * there.
+ */
+static int small_block(size_t k, void **at) {
+  if (k % 4 == 3) {
+    void *moved = gemel__realloc(*at = gemel__alloc(1000), 1000, SMALL_BYTES);
+    *at = moved;
+  } else {
+    *at = k % 4 == 0   ? gemel__alloc(SMALL_BYTES)
+          : k % 4 == 1 ? gemel__alloc_zeroed(SMALL_BYTES)
+                       : gemel__alloc_tensor(SMALL_BYTES);
+  }
+  return *at != NULL;
+}
+
+/* Big blocks of BYTES bytes in all come and go; then addresses are limited to what is there. 0:
+ * that can't be done. */
+static int keep_and_limit(size_t bytes, struct rlimit *old) {
+  struct rlimit tight;
+  void *big = gemel__alloc(bytes);
+  if (big == NULL || getrlimit(RLIMIT_AS, old) != 0) {
+    return 0;
+  }
+  tight = *old;
+  tight.rlim_cur = address_bytes();
+  gemel__free(big, bytes);
+  return tight.rlim_cur >= bytes && setrlimit(RLIMIT_AS, &tight) == 0;
+}
+
+/* malloc gets the addresses that big blocks have left, in whichever way it is asked first. */
+static void small_blocks(const void *data) {
+  (void)data;
+#ifdef GEMEL_SANITIZED
+  CT_SKIP("sanitizers need all addresses");
+#endif
+  for (size_t way = 0; way < 4; way++) {
+    void *blocks[SMALL_BLOCKS];
+    struct rlimit old;
+    size_t n = 0;
+    forget();
+    if (!keep_and_limit((size_t)256 << 20, &old)) {
+      CT_SKIP("addresses can't be limited");
+    }
+    while (n < SMALL_BLOCKS && small_block(way, &blocks[n])) {
+      n++;
+    }
+    setrlimit(RLIMIT_AS, &old);
+    CT_EQ_UINT(n, SMALL_BLOCKS);
+    while (n-- > 0) {
+      gemel__free(blocks[n], SMALL_BYTES);
+    }
+  }
+}
+
+/* A block that the system can't have back while it is kept goes at once, and what is behind it is
+ * nobody's to grow into. */
+static void locked(const void *data) {
+  const size_t bytes = (size_t)64 << 20, part = (size_t)16 << 20;
+  char *held;
+  (void)data;
+#ifdef GEMEL_SANITIZED
+  CT_SKIP("sanitizers have an allocator of their own");
+#endif
+  forget();
+  gemel__free(gemel__alloc(bytes), bytes);
+  held = gemel__alloc(part);
+  CT_REQUIRE(held != NULL);
+  if (mlock(held, 1) != 0) {
+    CT_SKIP("memory can't be locked");
+  }
+  gemel__free(held, part);
+  CT_EQ_UINT(gemel__kept_extend(held + part, GEMEL__KEPT_UNIT), 0);
+  forget();
+}
+
+static atomic_int forked;
+
+static void *ask_always(void *user) {
+  while (!atomic_load(&forked)) {
+    gemel__kept_leave(user);
+  }
+  return NULL;
+}
+
+/* A child finds the table unlocked, whatever other threads did as it was made. */
+static void child(const void *data) {
+  pthread_t thread;
+  int status = 0;
+  (void)data;
+  CT_REQUIRE(pthread_create(&thread, NULL, ask_always, NULL) == 0);
+  for (int k = 0; k < 200 && status == 0; k++) {
+    pid_t pid = fork();
+    CT_REQUIRE(pid >= 0);
+    if (pid == 0) {
+      alarm(10);
+      gemel__kept_leave(NULL);
+      _exit(0);
+    }
+    CT_REQUIRE(waitpid(pid, &status, 0) == pid);
+  }
+  atomic_store(&forked, 1);
+  pthread_join(thread, NULL);
+  CT_EQ_INT(status, 0);
+}
+
 /* ---- The table ---- */
 
 static char *nowhere(void) {
@@ -234,6 +345,9 @@ void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("come_and_go", come_and_go, NULL),
       CT_TEST("kept_blocks", kept_blocks, NULL),
+      CT_TEST("small_blocks", small_blocks, NULL),
+      CT_TEST("locked", locked, NULL),
+      CT_TEST("child", child, NULL),
       CT_TEST("table", table, NULL),
       CT_TEST("enough", enough, NULL),
   };

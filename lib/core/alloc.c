@@ -8,9 +8,29 @@
 #include <string.h>
 #include "core/pages.h"
 
+/* ---- malloc ----
+ * Where addresses are limited, what is kept of big blocks may be all that malloc lacks. */
+
+static void *small_block(size_t bytes) {
+  void *block = malloc(bytes);
+  return block == NULL && gemel__pages_release() ? malloc(bytes) : block;
+}
+
+static void *small_zeroed(size_t bytes) {
+  void *block = calloc(1, bytes);
+  return block == NULL && gemel__pages_release() ? calloc(1, bytes) : block;
+}
+
+static void *small_resized(void *block, size_t bytes) {
+  void *moved = realloc(block, bytes);
+  return moved == NULL && gemel__pages_release() ? realloc(block, bytes) : moved;
+}
+
+/* ---- The hooks ---- */
+
 static void *default_allocate(void *state, size_t bytes) {
   (void)state;
-  return gemel__pages_wanted(bytes) ? gemel__pages_new(bytes) : malloc(bytes);
+  return gemel__pages_wanted(bytes) ? gemel__pages_new(bytes) : small_block(bytes);
 }
 
 static void default_release(void *state, void *block, size_t bytes) {
@@ -26,7 +46,7 @@ static void *default_reallocate(void *state, void *block, size_t old_bytes, size
   int old_paged = gemel__pages_wanted(old_bytes), paged = gemel__pages_wanted(bytes);
   void *moved;
   if (!old_paged && !paged) {
-    return realloc(block, bytes);
+    return small_resized(block, bytes);
   }
   if (old_paged && paged) {
     return gemel__pages_resize(block, old_bytes, bytes);
@@ -70,7 +90,7 @@ void *gemel__alloc_zeroed(size_t bytes) {
   /* calloc leaves fresh pages untouched, which matters for arrays of a byte a node */
   if (hooks.allocate == default_allocate) {
     return gemel__pages_wanted(bytes) ? gemel__pages_new_zeroed(bytes)
-                                      : calloc(1, bytes > 0 ? bytes : 1);
+                                      : small_zeroed(bytes > 0 ? bytes : 1);
   }
   block = gemel__alloc(bytes);
   if (block != NULL) {
@@ -108,7 +128,7 @@ static int is_kept(size_t bytes) {
 }
 
 void *gemel__alloc_tensor(size_t bytes) {
-  return is_kept(bytes) ? malloc(bytes > 0 ? bytes : 1) : gemel__alloc(bytes);
+  return is_kept(bytes) ? small_block(bytes > 0 ? bytes : 1) : gemel__alloc(bytes);
 }
 
 void gemel__free_tensor(void *block, size_t bytes) {

@@ -7,6 +7,9 @@
  *
  * What is behind a block was always mapped together with it, so that the two are one to the system;
  * a block never grows into a neighbour that merely happens to lie there.
+ *
+ * A process may fork while another of its threads is in here; the child has that thread no more,
+ * but would find the table as it left it, and locked. So whoever forks waits until it has the lock.
  */
 #include "core/kept.h"
 
@@ -28,6 +31,24 @@ static struct {
   range ranges[RANGES];
   size_t n, bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_lock(void) {
+  pthread_mutex_lock(&kept.lock);
+}
+
+static void give_lock(void) {
+  pthread_mutex_unlock(&kept.lock);
+}
+
+static void prepare(void) {
+  (void)pthread_atfork(take_lock, give_lock, give_lock);
+}
+
+static void enter(void) {
+  static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+  pthread_once(&prepared, prepare);
+  take_lock();
+}
 
 /* The range behind a block that ends at END, or NULL. */
 static range *behind(const char *end) {
@@ -60,7 +81,7 @@ static void add(char *at, size_t bytes, int is_behind) {
 int gemel__kept_add(char *block, size_t *bytes) {
   range *rest;
   int good;
-  pthread_mutex_lock(&kept.lock);
+  enter();
   rest = behind(block + *bytes);
   if (rest != NULL) {
     *bytes += rest->bytes;
@@ -70,7 +91,7 @@ int gemel__kept_add(char *block, size_t *bytes) {
   if (good) {
     add(block, *bytes, 0);
   }
-  pthread_mutex_unlock(&kept.lock);
+  give_lock();
   return good;
 }
 
@@ -92,7 +113,7 @@ static range *choose(size_t bytes) {
 char *gemel__kept_take(size_t bytes) {
   char *at = NULL;
   range *r;
-  pthread_mutex_lock(&kept.lock);
+  enter();
   r = choose(bytes);
   if (r != NULL && !r->behind) {
     at = r->at;
@@ -105,13 +126,13 @@ char *gemel__kept_take(size_t bytes) {
     kept.bytes -= rest;
     add(at + bytes, rest - bytes, 1);
   }
-  pthread_mutex_unlock(&kept.lock);
+  give_lock();
   return at;
 }
 
 size_t gemel__kept_extend(char *end, size_t bytes) {
   range *r;
-  pthread_mutex_lock(&kept.lock);
+  enter();
   r = behind(end);
   if (r == NULL) {
     bytes = 0;
@@ -119,29 +140,29 @@ size_t gemel__kept_extend(char *end, size_t bytes) {
     bytes = r->bytes < bytes ? r->bytes : bytes;
     shorten(r, bytes);
   }
-  pthread_mutex_unlock(&kept.lock);
+  give_lock();
   return bytes;
 }
 
 void gemel__kept_leave(char *end) {
   range *r;
-  pthread_mutex_lock(&kept.lock);
+  enter();
   r = behind(end);
   if (r != NULL) {
     r->behind = 0;
   }
-  pthread_mutex_unlock(&kept.lock);
+  give_lock();
 }
 
 char *gemel__kept_any(size_t *bytes) {
   char *at = NULL;
-  pthread_mutex_lock(&kept.lock);
+  enter();
   if (kept.n > 0) {
     range *r = &kept.ranges[kept.n - 1];
     at = r->at;
     *bytes = r->bytes;
     shorten(r, r->bytes);
   }
-  pthread_mutex_unlock(&kept.lock);
+  give_lock();
   return at;
 }

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* All sizes are multiples of UNIT. Safe on several threads. */
+/* All sizes are multiples of UNIT. Safe on several threads, and in the child of a fork. */
 #define GEMEL__KEPT_UNIT ((size_t)2 << 20)
 
 /* Keeps BYTES bytes at BLOCK, and what was kept behind them. 0: there is no room for more; *BYTES

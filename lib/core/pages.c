@@ -53,8 +53,7 @@ static size_t whole(size_t bytes) {
   return (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 }
 
-/* Gives back to the system what is kept; 0: there was nothing. */
-static int release_kept(void) {
+int gemel__pages_release(void) {
   size_t bytes;
   char *at;
   int any = 0;
@@ -73,7 +72,7 @@ static char *map_somewhere(size_t bytes, int protection) {
 static void *map(size_t bytes, int protection) {
   char *at = map_somewhere(bytes + HUGE_PAGE, protection);
   size_t before;
-  if (at == MAP_FAILED && release_kept()) {
+  if (at == MAP_FAILED && gemel__pages_release()) {
     at = map_somewhere(bytes + HUGE_PAGE, protection);
   }
   if (at == MAP_FAILED) {
@@ -143,7 +142,10 @@ void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
 
 void gemel__pages_free(void *block, size_t bytes) {
   bytes = whole(bytes);
-  if (madvise(block, bytes, MADV_FREE) != 0 || !gemel__kept_add(block, &bytes)) {
+  if (madvise(block, bytes, MADV_FREE) != 0) { /* it is locked, say */
+    gemel__kept_leave((char *)block + bytes);
+    munmap(block, bytes);
+  } else if (!gemel__kept_add(block, &bytes)) {
     munmap(block, bytes);
   }
 }
@@ -172,6 +174,10 @@ void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
 
 void gemel__pages_free(void *block, size_t bytes) {
   (void)block, (void)bytes;
+}
+
+int gemel__pages_release(void) {
+  return 0;
 }
 
 #endif

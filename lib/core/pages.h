@@ -21,4 +21,7 @@ void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes);
 /* The memory is kept for other blocks, and for the system when it needs some. */
 void gemel__pages_free(void *block, size_t bytes);
 
+/* Gives what is kept back to the system at once; 0: there was nothing. */
+int gemel__pages_release(void);
+
 #endif
