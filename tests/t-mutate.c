@@ -302,6 +302,48 @@ static void comes_out(const void *data) {
   gemel_context_unref(context);
 }
 
+static gemel_graph *graph_of(gemel_context *context, const char *body) {
+  char text[200];
+  snprintf(text, sizeof text, "graph f(%s}", body);
+  return gemel_parse(context, text, strlen(text), NULL, NULL, &error);
+}
+
+/* Adds what telling instances show COUNT times: BODY beside its input. */
+static void tell(gemel_context *context, gemel__contrast *c, const char *input, size_t count) {
+  char body[100];
+  gemel_graph *a, *b;
+  snprintf(body, sizeof body, "%s) { y = -(-x) return y ", input);
+  a = graph_of(context, body);
+  snprintf(body, sizeof body, "%s) { return y = x ", input);
+  b = graph_of(context, body);
+  CT_REQUIRE(a != NULL && b != NULL);
+  for (size_t k = 0; k < count; k++) {
+    c->telling++;
+    CT_EQ_INT(gemel__contrast_add(c, a, b, 1, 4, &error), GEMEL_OK);
+  }
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+}
+
+/* Results without elements don't vouch for those that only samples decide; four that are decided
+ * exactly do. */
+static void emptiness(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel__contrast c = {.drawn = 9};
+  (void)data;
+  tell(context, &c, "x: f64[0, 2]", 5);
+  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "equivalent");
+  c.telling++;
+  c.vague++;
+  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "survived");
+  tell(context, &c, "x: f64[2]", 3);
+  CT_EQ_UINT(c.refuted, 0);
+  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "survived");
+  tell(context, &c, "x: f64[2]", 1);
+  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "equivalent");
+  gemel_context_unref(context);
+}
+
 /* ---- Scalar operations ---- */
 
 struct row_outcome {
@@ -379,6 +421,7 @@ static void chooses(const void *data) {
 }
 
 static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL),
+                                CT_TEST("emptiness", emptiness, NULL),
                                 CT_TEST("refuses", refuses, NULL)};
 
 void ct_register(void) {

@@ -5,11 +5,12 @@
  * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
  * rule do different things, and both results are compared exactly, as polynomials over prime
  * fields or by cells. If they are the same function on all of these, the mutant is equivalent; if
- * what decides most of them is only samples, nobody has seen that it is right, and it has survived.
- * If there are none, the mutant does on all its instances what the rule does there: it is narrower
- * if it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule in two
- * spellings, or the instances that would tell are never drawn, nobody knows: so there are two
- * scores.
+ * only samples decide some of them and fewer than EXACT are decided exactly, nobody has seen that
+ * it is right, and it has survived. Results without elements are the same, but no evidence for
+ * others. If there are none, the mutant does on all its instances what the rule does there: it is
+ * narrower if it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule
+ * in two spellings, or the instances that would tell are never drawn, nobody knows: so there are
+ * two scores.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,12 +96,6 @@ static gemel_status verify_mutant(struct hunt *h, const gemel_rules *set, struct
 
 /* ---- Equivalence ---- */
 
-/* What instances on which mutant and rule differ have shown. */
-struct contrast {
-  size_t drawn, telling, exact, vague, refuted;
-  size_t of_rule, left_alone; /* instances of the rule, and those that the mutant leaves alone */
-};
-
 static void note_decision(void *user, const gemel_record *record) {
   gemel__decision *d = user;
   int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "cells") == 0 ||
@@ -141,19 +136,29 @@ static int both_empty(const gemel_graph *a, const gemel_graph *b) {
   return same;
 }
 
-/* Are A and B the same function? */
-static gemel_status decide(const struct hunt *h, const gemel_graph *a, const gemel_graph *b,
-                           uint64_t seed, struct contrast *c, gemel_error *error) {
+gemel_status gemel__contrast_add(gemel__contrast *c, const gemel_graph *a, const gemel_graph *b,
+                                 uint64_t seed, size_t instances, gemel_error *error) {
   gemel__decision d;
   if (both_empty(a, b)) {
-    c->exact++;
+    c->empty++;
     return GEMEL_OK;
   }
-  gemel_status status = gemel__mutant_decide(a, b, seed, h->options.instances, &d, error);
+  gemel_status status = gemel__mutant_decide(a, b, seed, instances, &d, error);
   c->refuted += d.refuted != 0;
   c->exact += d.exact && !d.vague && !d.refuted;
   c->vague += d.vague && !d.refuted; /* neither: no elements, or all undefined */
   return status;
+}
+
+gemel_fate gemel__contrast_fate(const gemel__contrast *c) {
+  if (c->refuted > 0) {
+    return GEMEL_FATE_SURVIVED;
+  }
+  if (c->telling == 0) {
+    return c->left_alone > 0 ? GEMEL_FATE_NARROWER : GEMEL_FATE_ALIKE;
+  }
+  return c->exact + c->empty == 0 || (c->vague > 0 && c->exact < EXACT) ? GEMEL_FATE_SURVIVED
+                                                                        : GEMEL_FATE_EQUIVALENT;
 }
 
 /* 1 if they are the same node for node; -1: no memory. */
@@ -167,7 +172,7 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 
 /* What the rule makes of the mutant's instance, against what the mutant made of it. */
 static gemel_status compare(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                            uint64_t seed, struct contrast *c, gemel_error *error) {
+                            uint64_t seed, gemel__contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, fold, &problem);
   const gemel_graph *as_before = other != NULL ? other : drawn->left;
@@ -183,7 +188,7 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
       c->refuted++;
     } else if (same == 0 &&
                (c->telling <= COMPARED || (c->exact < EXACT && c->telling <= MOST_COMPARED))) {
-      status = decide(h, as_before, drawn->right, seed, c, error);
+      status = gemel__contrast_add(c, as_before, drawn->right, seed, h->options.instances, error);
     }
   }
   gemel_graph_unref(other);
@@ -192,7 +197,7 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
 
 /* What is done with each instance that is drawn. */
 typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                                uint64_t seed, struct contrast *c, gemel_error *error);
+                                uint64_t seed, gemel__contrast *c, gemel_error *error);
 
 enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
 
@@ -205,7 +210,7 @@ static int enough(size_t drawn, size_t found) {
 
 /* Draws the instances FROM to TO of the engine's rule, or until VISIT has FOUND enough. */
 static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visitor visit,
-                         size_t from, size_t to, struct contrast *c, const size_t *found,
+                         size_t from, size_t to, gemel__contrast *c, const size_t *found,
                          gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
@@ -247,7 +252,7 @@ static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visit
 
 /* An instance of the rule: does the mutant leave it alone? */
 static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                                  uint64_t seed, struct contrast *c, gemel_error *error) {
+                                  uint64_t seed, gemel__contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, fold, &problem);
   (void)seed;
@@ -258,7 +263,7 @@ static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instan
 }
 
 /* What instances of the mutant show, and of its rule, if those of the mutant don't tell. */
-static gemel_status look_at_both(const struct hunt *h, struct contrast *c, gemel_error *error) {
+static gemel_status look_at_both(const struct hunt *h, gemel__contrast *c, gemel_error *error) {
   gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
   if (status == GEMEL_OK && c->telling == 0) {
     status = seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error);
@@ -269,39 +274,38 @@ static gemel_status look_at_both(const struct hunt *h, struct contrast *c, gemel
   return status;
 }
 
-static void conclude(const struct contrast *c, struct judgement *j) {
+static void conclude(const gemel__contrast *c, struct judgement *j) {
   size_t room = sizeof j->detail;
-  j->fate = GEMEL_FATE_SURVIVED;
+  j->fate = gemel__contrast_fate(c);
   if (c->refuted > 0) {
     snprintf(j->detail, room,
              "verified, but %zu of %zu instances that tell it from the rule refute it", c->refuted,
              c->telling);
-  } else if (c->telling == 0 && c->left_alone > 0) {
-    j->fate = GEMEL_FATE_NARROWER;
+  } else if (j->fate == GEMEL_FATE_NARROWER) {
     snprintf(
         j->detail, room,
         "it leaves %zu of %zu instances of the rule alone, and does the same on %zu of its own",
         c->left_alone, c->of_rule, c->drawn);
-  } else if (c->telling == 0) {
-    j->fate = GEMEL_FATE_ALIKE;
+  } else if (j->fate == GEMEL_FATE_ALIKE) {
     snprintf(j->detail, room,
              "none of %zu instances, nor of %zu of the rule's, tells it from the rule", c->drawn,
              c->of_rule);
-  } else if (c->exact == 0 || (c->vague > 0 && c->exact < EXACT)) {
+  } else if (j->fate == GEMEL_FATE_SURVIVED) {
     snprintf(j->detail, room,
              "%zu of %zu instances tell it from the rule, and only %zu are decided exactly",
              c->telling, c->drawn, c->exact);
   } else {
-    j->fate = GEMEL_FATE_EQUIVALENT;
-    snprintf(j->detail, room,
-             "%zu of %zu instances tell it from the rule; %zu decided exactly: the same function",
-             c->telling, c->drawn, c->exact);
+    snprintf(
+        j->detail, room,
+        "%zu of %zu instances tell it from the rule; %zu decided exactly, %zu without elements: "
+        "the same function",
+        c->telling, c->drawn, c->exact, c->empty);
   }
 }
 
 /* A mutant that the harness passes. */
 static gemel_status acquit(struct hunt *h, struct judgement *j, gemel_error *error) {
-  struct contrast c;
+  gemel__contrast c;
   gemel_status status = GEMEL_NO_MEMORY;
   memset(&c, 0, sizeof c);
   h->with_rule = gemel__rule_engine_new(h->context, h->rule, error);
