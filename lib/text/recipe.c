@@ -21,6 +21,7 @@ typedef struct writing {
   const gemel_graph *graph;
   const gemel_value *values;
   unsigned char places[MAX_CODE]; /* of what each instruction gives */
+  uint32_t owner;                 /* of the weak operation written last, if that is to come */
 } writing;
 
 /* 1 if VALUE is OP with ATTRS on what the operands of CODE gave, and the only output. */
@@ -41,6 +42,20 @@ static int is_plain(const writing *w, const gemel__code *code, gemel_value value
   return 1;
 }
 
+/* A weak operation is executed right before its owner (program.h), a step when its turn comes. 1 if
+ * no other comes between, so that nodes are made in the same order. */
+static int is_in_turn(writing *w, uint32_t index) {
+  const gemel__code *code = &w->program->code[index];
+  int waits = w->owner != GEMEL__NO_OWNER && w->owner != index;
+  if (code->weak) {
+    int same = !waits || w->owner == code->owner;
+    w->owner = code->owner;
+    return same;
+  }
+  w->owner = GEMEL__NO_OWNER;
+  return !waits;
+}
+
 static int write_literal(writing *w, uint32_t index) {
   gemel__recipe *r = w->recipe;
   gemel_value value = w->values[index];
@@ -59,7 +74,7 @@ static int write_step(writing *w, uint32_t index) {
   gemel__recipe_step *step = &r->steps[r->n_steps];
   uint32_t k;
   if (r->n_steps == GEMEL__RECIPE_STEPS || code->count == 0 ||
-      code->count > GEMEL__RECIPE_OPERANDS || !is_plain(w, code, value)) {
+      code->count > GEMEL__RECIPE_OPERANDS || !is_plain(w, code, value) || !is_in_turn(w, index)) {
     return 0;
   }
   step->op = code->op;
@@ -92,7 +107,11 @@ static int write_instruction(writing *w, uint32_t index, const gemel_value *vari
 int gemel__recipe_write(gemel__recipe *recipe, const gemel__program *program,
                         const gemel_graph *graph, const gemel_value *variables,
                         const gemel_value *values) {
-  writing w = {.recipe = recipe, .program = program, .graph = graph, .values = values};
+  writing w = {.recipe = recipe,
+               .program = program,
+               .graph = graph,
+               .values = values,
+               .owner = GEMEL__NO_OWNER};
   uint32_t k;
   recipe->n_literals = recipe->n_steps = 0;
   if (program->n_code > MAX_CODE) {

@@ -36,8 +36,9 @@ typedef struct gemel__recipe {
 } gemel__recipe;
 
 /* Writes the recipe of PROGRAM, which was run on GRAPH with these VARIABLES and gave VALUES, one an
- * instruction. 0: there is none; the program is too long, binds attributes late, or the graph made
- * something else of an instruction (with casts before it, say). */
+ * instruction. 0: there is none; the program is too long, binds attributes late, executes
+ * operations in another order than they stand in, or the graph made something else of an
+ * instruction (with casts before it, say). */
 int gemel__recipe_write(gemel__recipe *recipe, const gemel__program *program,
                         const gemel_graph *graph, const gemel_value *variables,
                         const gemel_value *values);
