@@ -28,14 +28,14 @@ static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
 }
 
-/* 1 if some input has no elements. */
-static int has_empty_input(const gemel_graph *left) {
+/* 1 if some result of LEFT has elements, and some input has none. */
+static int is_edge(const gemel_graph *left) {
   size_t n = gemel_graph_input_count(left), k = 0;
   while (k < n &&
          !gemel__type_is_empty(left->context, gemel_value_type(gemel_graph_input(left, k)))) {
     k++;
   }
-  return k < n;
+  return k < n && gemel__rule_has_elements(left);
 }
 
 /* Makes E of DRAWN, which it takes. Release with clear_example, after an error too. */
@@ -53,7 +53,7 @@ static gemel_status make_example(struct gemel__example *e, gemel__rule_instance 
     e->real |= is_float(e->pair.a.leaves[k].dtype);
   }
   e->full = gemel__rule_has_elements(e->drawn.left);
-  e->edge = e->full && has_empty_input(e->drawn.left);
+  e->edge = is_edge(e->drawn.left);
   return status;
 }
 
@@ -130,6 +130,19 @@ static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
+/* Draws an instance, which joins the others if its left side SUITS. */
+static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
+                           int (*suits)(const gemel_graph *left), gemel__random *random,
+                           gemel_error *error) {
+  gemel__rule_instance drawn;
+  gemel_status status = gemel__proof_draw(p, wish, random, &drawn, &p->draws, error);
+  if (status == GEMEL_OK && suits(drawn.left) && !has_often(p, &drawn)) {
+    return add_example(p, &drawn, error);
+  }
+  gemel__rule_instance_clear(&drawn);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
 /* Real instances whose results have elements, if there are too few: the others show nothing of the
  * function. */
 static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
@@ -149,14 +162,7 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
                              .empty = 0,
                              .fold = 1,
                              .tries = DRAW_TRIES};
-    gemel__rule_instance drawn;
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK && !has_often(p, &drawn) && gemel__rule_has_elements(drawn.left)) {
-      status = add_example(p, &drawn, error);
-    } else if (status == GEMEL_OK) {
-      gemel__rule_instance_clear(&drawn);
-    }
-    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+    status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
   }
   return status;
 }
@@ -167,25 +173,17 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
   enum { WANTED = 6, DRAWS = 192 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t n = 0, draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0;
+  size_t draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0, most = p->n + WANTED;
+  most = most < MOST_INSTANCES ? most : MOST_INSTANCES;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
-  for (size_t k = 0; k < draws && n < WANTED && p->n < MOST_INSTANCES && !status; k++) {
+  for (size_t k = 0; k < draws && p->n < most && status == GEMEL_OK; k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
                              .empty = 1,
                              .fold = 1,
                              .tries = FEW_TRIES,
                              .plain = 1};
-    gemel__rule_instance drawn;
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK && has_empty_input(drawn.left) && gemel__rule_has_elements(drawn.left) &&
-        !has_often(p, &drawn)) {
-      n++;
-      status = add_example(p, &drawn, error);
-    } else if (status == GEMEL_OK) {
-      gemel__rule_instance_clear(&drawn);
-    }
-    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+    status = add_if(p, &wish, is_edge, &random, error);
   }
   return status;
 }
