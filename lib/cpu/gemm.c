@@ -178,11 +178,11 @@ enum { CLASSES = 4 };
 static atomic_int choices[CLASSES][2];
 
 static atomic_int *choice_of(double work, int threads) {
-  int class = 0;
-  for (double most = 256.0 * 256 * 256; class < CLASSES - 1 && work >= most; most *= 8) {
-    class ++;
+  int size = 0;
+  for (double most = 256.0 * 256 * 256; size < CLASSES - 1 && work >= most; most *= 8) {
+    size++;
   }
-  return &choices[class][threads > 1];
+  return &choices[size][threads > 1];
 }
 
 static double seconds(void) {
@@ -221,11 +221,12 @@ static int faster(matrix a, matrix b, float *c) {
 
 static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
   double work = (double)p->m * (double)p->n * (double)p->k;
-  atomic_int *choice = choice_of(work, p->threads);
+  atomic_int *choice;
   int now = UNDECIDED;
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
     return CBLAS;
   }
+  choice = choice_of(work, p->threads);
   if (work >= BIG && atomic_compare_exchange_strong(choice, &now, DECIDING)) {
     atomic_store(choice, faster(*a, *b, c));
   }
