@@ -112,7 +112,7 @@ gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, siz
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
-  gemel__pair pair = {*instance, *trial->other};
+  gemel__pair pair = {*instance, *trial->other, 0};
   gemel__both both;
   size_t k, i;
   gemel__contrast worst = GEMEL__SAME;

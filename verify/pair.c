@@ -233,6 +233,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
       status = instantiate(&pair->b, b, a, &s, error);
     }
     if (status == GEMEL_OK) {
+      pair->symbols = s.n;
       return GEMEL_OK;
     }
     gemel__pair_clear(pair);

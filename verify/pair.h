@@ -10,6 +10,7 @@
 /* Both graphs at concrete sizes; inputs in A's order, outputs in A's order. */
 typedef struct gemel__pair {
   gemel__instance a, b;
+  size_t symbols; /* that were given sizes; 0: another draw is the same pair again */
 } gemel__pair;
 
 /* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with

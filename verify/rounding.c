@@ -621,21 +621,22 @@ int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
                                    gemel__random *random, size_t points, gemel__needs *needs,
                                    gemel_error *error) {
-  enum { PAIRS = 8 };
+  enum { PAIRS = 8, CUTS = 2 }; /* of sizes drawn; of one pair of concrete sizes */
   struct inquiry *q = gemel__alloc_zeroed(sizeof *q);
   gemel_status status = GEMEL_OK;
-  size_t k;
+  size_t k, pairs = PAIRS;
   if (q == NULL || (q->bound = gemel__bound_new(128)) == NULL) {
     gemel__free(q, sizeof *q);
     return gemel__no_memory(error, "kinds of rounding");
   }
   q->random = random;
-  for (k = 0; k < PAIRS && status == GEMEL_OK; k++) {
+  for (k = 0; k < pairs && status == GEMEL_OK; k++) {
     gemel__pair pair;
     status = gemel__pair_draw(&pair, left, right, random, error);
     if (status == GEMEL_OK) {
+      pairs = pair.symbols > 0 ? PAIRS : CUTS;
       gemel__pair_compile(&pair);
-      status = ask_pair(q, &pair, points / PAIRS + 1, error);
+      status = ask_pair(q, &pair, points / pairs + 1, error);
       gemel__pair_clear(&pair);
     }
   }

@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/error.h"
+#include "core/intern.h"
 #include "passes/engine.h"
 #include "passes/functions.h"
 #include "rules-left.h"
@@ -169,15 +170,50 @@ static uint64_t hash_types(const gemel_graph *graph) {
   return hash;
 }
 
+static void hash_number(uint64_t *hash, uint64_t number) {
+  *hash = gemel__mix(*hash ^ number);
+}
+
 static gemel_status hash_text(const gemel_graph *graph, uint64_t *hash) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   char *text = gemel_print_string(graph, "left", &error);
-  *hash = 0xcbf29ce484222325u;
   for (const char *p = text; p != NULL && *p != '\0'; p++) {
-    *hash = (*hash ^ (unsigned char)*p) * 0x100000001b3u;
+    hash_number(hash, (unsigned char)*p);
   }
   gemel_text_free(text);
   return error.status;
+}
+
+/* 1 if equal attributes have equal ids: not if tensors or graphs are among them. */
+static int attrs_tell(const gemel_context *context, uint32_t attrs) {
+  const struct gemel__attrs *stored = gemel__attrs_at(context, attrs);
+  size_t k = 0;
+  while (k < stored->count && (stored->values[k].kind & ~GEMEL_ATTR_LIST) < GEMEL_ATTR_TENSOR) {
+    k++;
+  }
+  return k == stored->count;
+}
+
+/* Of a graph's nodes and outputs, or of its text where numbers don't tell what it computes. */
+static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
+  *hash = 0xcbf29ce484222325u;
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    const gemel__node *node = gemel__node_at(graph, k);
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    if (node->attrs != 0 && !attrs_tell(graph->context, node->attrs)) {
+      return hash_text(graph, hash);
+    }
+    hash_number(hash, (uint64_t)node->op << 32 | node->attrs);
+    hash_number(hash, gemel__has_output(graph, k, 0) ? gemel__node_type(graph, k, 0) : 0);
+    for (uint32_t j = 0; j < count; j++) {
+      hash_number(hash, (uint64_t)inputs[j].node << 32 | inputs[j].output);
+    }
+  }
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    hash_number(hash, (uint64_t)graph->outputs[k].node << 32 | graph->outputs[k].output);
+  }
+  return GEMEL_OK;
 }
 
 int gemel__rule_asks_uses(const gemel_rule *rule) {
@@ -231,7 +267,7 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
     int rank = gemel_type_rank(graph->context, gemel_value_type(gemel_graph_input(graph, k)));
     instance->rank = rank > instance->rank ? rank : instance->rank;
   }
-  return hash_text(graph, &instance->text);
+  return hash_graph(graph, &instance->content);
 }
 
 /* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */

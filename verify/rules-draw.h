@@ -18,7 +18,7 @@ typedef struct gemel__rule_instance {
   gemel_graph *symbolic_left, *symbolic_right;
   gemel_dtype dtype;   /* of the result */
   uint64_t shapes;     /* a hash of the types of the inputs */
-  uint64_t text;       /* and of the left side as text: the same instance has the same */
+  uint64_t content;    /* and of the whole left side: the same instance has the same */
   int rank;            /* the highest of an input */
   gemel_error problem; /* the engine refuses what the rule makes: its right side has another type */
 } gemel__rule_instance;

@@ -90,7 +90,7 @@ static int has_often(const struct gemel__proof *p, const gemel__rule_instance *d
   enum { OFTEN = 6 };
   size_t k, same = 0;
   for (k = 0; k < p->n; k++) {
-    same += p->examples[k].drawn.text == drawn->text;
+    same += p->examples[k].drawn.content == drawn->content;
   }
   return same >= OFTEN;
 }
@@ -580,7 +580,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     turns.found[which] += status == GEMEL_OK;
     turns.missed[which] += status == GEMEL_DECLINED;
-    if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.text)) {
+    if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.content)) {
       status = sweep_one(p, &drawn, number++, record, refuted, error);
     }
     gemel__rule_instance_clear(&drawn);

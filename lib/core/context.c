@@ -61,13 +61,31 @@ static void destroy(gemel_context *context) {
   gemel__free(context, sizeof *context);
 }
 
+/* What the lock guards takes less time than to put a thread to sleep and to wake it: where the C
+ * library has locks that wait a while first, it is one of those. */
+static int make_lock(pthread_mutex_t *lock) {
+#ifdef __GLIBC__
+  pthread_mutexattr_t attributes;
+  int failed;
+  if (pthread_mutexattr_init(&attributes) != 0) {
+    return -1;
+  }
+  failed = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) != 0 ||
+           pthread_mutex_init(lock, &attributes) != 0;
+  pthread_mutexattr_destroy(&attributes);
+  return failed ? -1 : 0;
+#else
+  return pthread_mutex_init(lock, NULL) != 0 ? -1 : 0;
+#endif
+}
+
 gemel_context *gemel_context_new(gemel_error *error) {
   gemel_context *context = gemel__alloc_zeroed(sizeof *context);
   if (context == NULL) {
     gemel__no_memory(error, "a context");
     return NULL;
   }
-  if (pthread_mutex_init(&context->lock, NULL) != 0) {
+  if (make_lock(&context->lock) != 0) {
     gemel__free(context, sizeof *context);
     gemel__no_memory(error, "a lock");
     return NULL;

@@ -34,6 +34,9 @@ gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, cons
   char text[sizeof call->error->text / 2];
   char types[sizeof call->error->text / 2 - 16];
   va_list args;
+  if (call->error == NULL) {
+    return status;
+  }
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

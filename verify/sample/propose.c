@@ -117,7 +117,6 @@ static size_t input_count(const gemel__proposal *p) {
 
 static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   gemel_status status = GEMEL_OK;
-  memset(d, 0, sizeof *d);
   d->context = p->context;
   d->random = p->random;
   d->op = p->op;
@@ -126,6 +125,8 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->zeros = gemel__one_in(d, 6) || p->empty;
   d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);
   d->n_inputs = input_count(p);
+  memset(d->in, 0, d->n_inputs * sizeof *d->in);
+  memset(d->attrs, 0, p->op->n_attrs * sizeof *d->attrs);
   for (size_t k = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
     d->in[k].dtype = p->dtype;
     status = p->known_input[k] ? take_input(d, p, k) : GEMEL_OK;
@@ -335,14 +336,16 @@ gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
   int tries = 0;
   for (; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
     int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2;
-    status = proposer != NULL ? try_proposer(p, proposer, any_size, error)
-                              : try_sampler(p, any_size, error);
+    /* most tries fail, and wording why takes longer than finding it out */
+    gemel_error *reason = tries + 1 < GEMEL__PROPOSAL_TRIES ? NULL : error;
+    status = proposer != NULL ? try_proposer(p, proposer, any_size, reason)
+                              : try_sampler(p, any_size, reason);
   }
   if (status == GEMEL_OK) {
     p->tries = tries;
     if (error != NULL) {
-      memset(error, 0, sizeof *error); /* that of a try that failed */
+      memset(error, 0, sizeof *error);
     }
   }
-  return status;
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "an instance") : status;
 }
