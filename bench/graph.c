@@ -3,8 +3,8 @@
  * Suite graph: what is done with big graphs, step by step: build, print, parse, free, save, load,
  * differentiate. Everything runs on one thread with a stack of 256 KiB, so a function that recurses
  * on the depth of a graph ends the program. Times are the processor time of that thread. Each shape
- * is measured at N / 1000 and at N nodes, the best of several runs: the ratio of both times says
- * whether a step is linear.
+ * is measured at N / 1000 and at N nodes by turns, since a machine that others use too is fast and
+ * slow by turns, and the best time of each counts: their ratio says whether a step is linear.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "shapes.h"
 
-enum { NODES = 10000000, BIG_RUNS = 2, SMALL_RUNS = 10, SHRINK = 1000 };
+enum { NODES = 10000000, ROUNDS = 3, SMALL_RUNS = 10, SHRINK = 1000 };
 
 /* One run: what a step makes and the next one takes. */
 typedef struct run_state {
@@ -171,13 +171,11 @@ static gemel_status run_once(run_state *r, figures *f) {
   return status;
 }
 
-/* At least RUNS runs, and for SECONDS. */
-static int measure(run_state *r, figures *f, int runs, double seconds) {
+/* At least RUNS runs of NODES nodes, and for SECONDS. */
+static int measure(run_state *r, figures *f, uint64_t nodes, int runs, double seconds) {
   double start = gemel__now();
   int k;
-  for (k = 0; k < STEP_COUNT; k++) {
-    f->seconds[k] = 1e30;
-  }
+  r->nodes = nodes;
   for (k = 0; k < runs || gemel__now() - start < seconds; k++) {
     gemel__progress("gemel bench: graph, %s of %llu nodes, run %d", r->shape->name,
                     (unsigned long long)r->nodes, k + 1);
@@ -212,27 +210,37 @@ static void report_size(gemel__bench *b, const run_state *r, const figures *f, i
   gemel__bench_report(b, name, "text bytes", f->text_bytes, "B/node", NULL);
 }
 
+static void no_figures(figures *f) {
+  int k;
+  memset(f, 0, sizeof *f);
+  for (k = 0; k < STEP_COUNT; k++) {
+    f->seconds[k] = 1e30;
+  }
+}
+
 static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
-  figures small = {{0}, 0, 0, 0, 0}, big = small;
+  figures small, big;
   uint64_t nodes = b->nodes > 0 ? b->nodes : NODES;
+  uint64_t few = nodes / SHRINK > 10 ? nodes / SHRINK : 10;
   char metric[32];
   int k;
   r->shape = shape;
-  r->nodes = nodes / SHRINK > 10 ? nodes / SHRINK : 10;
-  if (measure(r, &small, SMALL_RUNS, 1e-3 * (double)b->time_ms) != GEMEL__GOOD) {
-    return GEMEL__BAD;
+  no_figures(&small);
+  no_figures(&big);
+  for (k = 0; k < ROUNDS; k++) {
+    if (measure(r, &small, few, SMALL_RUNS, 1e-3 * (double)b->time_ms) != GEMEL__GOOD ||
+        measure(r, &big, nodes, 1, 0) != GEMEL__GOOD) {
+      return GEMEL__BAD;
+    }
   }
+  r->nodes = few;
   report_size(b, r, &small, 0);
-  double per_small = 1 / (double)r->nodes, per_big = 1 / (double)nodes;
   r->nodes = nodes;
-  if (measure(r, &big, BIG_RUNS, 0) != GEMEL__GOOD) {
-    return GEMEL__BAD;
-  }
   report_size(b, r, &big, 1);
   for (k = 0; k < STEP_COUNT; k++) {
     snprintf(metric, sizeof metric, "%s big/small", steps[k].name);
     gemel__bench_report(b, shape->name, metric,
-                        big.seconds[k] * per_big / (small.seconds[k] * per_small), "ratio",
+                        big.seconds[k] / (double)nodes / (small.seconds[k] / (double)few), "ratio",
                         &ratio_target);
   }
   return GEMEL__GOOD;
