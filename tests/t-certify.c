@@ -487,20 +487,28 @@ static void asks_once(const void *data) {
   CT_EQ_UINT(counts.regions, 2);
 }
 
+/* With rules of its own: reading all of gemel's, each time from the start, would be most of it. */
 static int certify_all(void *data) {
+  static const char rules_text[] = "rule one in canonicalize:\n    x * 1 => x\n"
+                                   "rule twice in canonicalize:\n    neg(neg(x)) => x\n";
+  static const char text[] = "graph g" ONE "neg(neg(x * 1)) + (2 - 3)" END;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&problem);
-  const char *text = "graph g" ONE "x * 1 + (2 - 3)" END;
+  gemel_rules *rules = NULL;
   gemel_graph *graph = NULL, *result = NULL;
   (void)data;
   if (context != NULL && gemel_certify_enable(context, 1, &problem) == GEMEL_OK) {
+    rules = gemel_rules_parse(context, rules_text, strlen(rules_text), "r", &problem);
+  }
+  if (rules != NULL) {
     graph = gemel_parse(context, text, strlen(text), "g", NULL, &problem);
   }
   if (graph != NULL) {
-    result = rewrite(graph, NULL, 1, &problem);
+    result = rewrite(graph, rules, 1, &problem);
   }
   gemel_graph_unref(result);
   gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
   gemel_context_unref(context);
   return result != NULL ? GEMEL_OK : problem.status;
 }
