@@ -289,8 +289,9 @@ static void message(const void *data) {
   gemel_error error = {0};
   const char *text = "graph g(x: f32[3]) {\n\ty = x + \xc3\xa9 foo\n  return y\n}\n";
   CT_CHECK(!gemel_parse(context, text, strlen(text), "dir/g.gmt", NULL, &error));
-  CT_EQ_STR(error.text, "dir/g.gmt:2:10: expected a value, found '\xc3'\n\ty = x + \xc3\xa9 foo\n"
-                        "\t        ^");
+  CT_EQ_STR(error.text,
+            "dir/g.gmt:2:10: expected a value, found '\xc3\xa9'\n\ty = x + \xc3\xa9 foo\n"
+            "\t        ^");
   text = "graph g(x: f32[3]) { y = x +\n}";
   CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, &error));
   CT_EQ_STR(error.text, "line 2, column 1: expected a value, found '}'\n}\n^");

@@ -199,16 +199,37 @@ int gemel__lex_accept(gemel__lex *lex, int kind) {
   return 1;
 }
 
+/* Bytes of the character at P, in UTF-8 (RFC 3629); 0 if it is none that a terminal shows. */
+static size_t character_bytes(const char *p, const char *end) {
+  unsigned char lead = (unsigned char)*p;
+  size_t n = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4, k;
+  unsigned code = n > 1 ? lead & 0x7fu >> n : lead;
+  if (n == 0 || (size_t)(end - p) < n) {
+    return 0;
+  }
+  for (k = 1; k < n && ((unsigned char)p[k] & 0xc0) == 0x80; k++) {
+    code = code << 6 | ((unsigned char)p[k] & 0x3f);
+  }
+  return k < n || (n == 3 && (code < 0x800 || code >> 11 == 0xd800 >> 11)) ||
+                 (n == 4 && (code < 0x10000 || code > 0x10ffff)) || code < 32 ||
+                 (code >= 0x7f && code < 0xa0)
+             ? 0
+             : n;
+}
+
 const char *gemel__lex_describe(const gemel__lex *lex, char text[64]) {
+  size_t bytes = lex->length > 40 ? 40 : lex->length;
   if (lex->kind == GEMEL__TOKEN_END) {
     return "the end of the text";
   }
-  if (lex->kind == GEMEL__TOKEN_BAD && (unsigned char)*lex->token < 32) {
-    snprintf(text, 64, "byte 0x%02x", (unsigned char)*lex->token);
-    return text;
+  if (lex->kind == GEMEL__TOKEN_BAD) {
+    bytes = character_bytes(lex->token, lex->end);
   }
-  snprintf(text, 64, lex->length > 40 ? "'%.*s…'" : "'%.*s'",
-           (int)(lex->length > 40 ? 40 : lex->length), lex->token);
+  if (bytes == 0) {
+    snprintf(text, 64, "byte 0x%02x", (unsigned char)*lex->token);
+  } else {
+    snprintf(text, 64, lex->length > 40 ? "'%.*s…'" : "'%.*s'", (int)bytes, lex->token);
+  }
   return text;
 }
 
@@ -230,6 +251,18 @@ int gemel__lex_copy(const gemel__lex *lex, char *name, size_t bytes) {
   return 0;
 }
 
+/* What isn't text becomes '?': it would change the terminal, or what comes behind it. */
+static void hide_bytes(char *text) {
+  const char *end = text + strlen(text);
+  while (*text) {
+    size_t n = *text == '\n' || *text == '\t' ? 1 : character_bytes(text, end);
+    if (n == 0) {
+      *text = '?';
+    }
+    text += n > 0 ? n : 1;
+  }
+}
+
 /* Appends the line of the token and a caret under it; of a long line, what is near. */
 static void show_line(const gemel__lex *lex, char *text, size_t bytes) {
   enum { BEFORE = 70, AFTER = 40 };
@@ -242,17 +275,16 @@ static void show_line(const gemel__lex *lex, char *text, size_t bytes) {
   while (to < lex->end && *to != '\n' && *to != '\r' && to - lex->token < AFTER) {
     to++;
   }
-  for (const char *p = from; p < lex->token; p++) {
+  int used = snprintf(text, bytes, "\n%.*s\n", (int)(to - from), from);
+  hide_bytes(text);
+  for (const char *p = text + 1; p < text + 1 + (lex->token - from) && *p; p++) {
     if (((unsigned char)*p & 0xc0) != 0x80) { /* UTF-8: one column a character */
       mark[n++] = *p == '\t' ? '\t' : ' ';
     }
   }
   mark[n] = 0;
-  snprintf(text, bytes, "\n%.*s\n%s^", (int)(to - from), from, mark);
-  for (char *p = text + 1; *p; p++) {
-    if ((unsigned char)*p < 32 && *p != '\n' && *p != '\t') {
-      *p = '?';
-    }
+  if (used > 0 && (size_t)used < bytes) {
+    snprintf(text + used, bytes - (size_t)used, "%s^", mark);
   }
 }
 
