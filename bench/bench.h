@@ -70,6 +70,9 @@ void gemel__bench_summary(gemel__bench *b);
 /* Seconds of processor time that the calling thread has used. */
 double gemel__bench_thread_seconds(void);
 
+/* The median of N > 0 numbers, which it sorts. */
+double gemel__bench_median(double *x, int n);
+
 /* One of several ways to do the same work. RUN does it once. The race sets BEST, the shortest time
  * in seconds, and RELATIVE, the median over the rounds of its time ÷ that of the first contender.
  */

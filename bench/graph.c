@@ -3,8 +3,10 @@
  * Suite graph: what is done with big graphs, step by step: build, print, parse, free, save, load,
  * differentiate. Everything runs on one thread with a stack of 256 KiB, so a function that recurses
  * on the depth of a graph ends the program. Times are the processor time of that thread. Each shape
- * is measured at N / 1000 and at N nodes by turns, since a machine that others use too is fast and
- * slow by turns, and the best time of each counts: their ratio says whether a step is linear.
+ * is measured at N / 1000 and at N nodes by turns, three times each. Rates are of the best runs.
+ * How the times of both sizes compare, which says whether a step is linear, is told turn by turn,
+ * median against median: a machine that others use too is fast and slow by turns, and the best of
+ * hundreds of small runs is from a better moment than the best of three big ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "memory.h"
 #include "shapes.h"
 
-enum { NODES = 10000000, ROUNDS = 3, SMALL_RUNS = 10, SHRINK = 1000 };
+enum { NODES = 10000000, ROUNDS = 3, SMALL_RUNS = 10, MOST_SAMPLES = 1000, SHRINK = 1000 };
 
 /* One run: what a step makes and the next one takes. */
 typedef struct run_state {
@@ -99,9 +101,10 @@ static const struct {
 
 /* ---- Runs ---- */
 
-/* What one size of one shape came to: the best times, and bytes a node. */
+/* What one size of one shape came to: the best times, the medians of the last turn, and bytes a
+ * node. */
 typedef struct figures {
-  double seconds[STEP_COUNT];
+  double seconds[STEP_COUNT], typical[STEP_COUNT];
   double bytes, peak, text_bytes, created;
 } figures;
 
@@ -133,35 +136,36 @@ static void after_step(run_state *r, step which, figures *f, size_t held_before)
   }
 }
 
-static gemel_status run_steps(run_state *r, figures *f) {
+/* TOOK: gets the time of each step. */
+static gemel_status run_steps(run_state *r, figures *f, double *took) {
   int k;
   for (k = 0; k < STEP_COUNT; k++) {
     size_t held = gemel__bench_held();
-    double start, seconds;
+    double start;
     gemel_status status;
     gemel__bench_forget_peak();
     start = gemel__bench_thread_seconds();
     status = steps[k].run(r);
-    seconds = gemel__bench_thread_seconds() - start;
+    took[k] = gemel__bench_thread_seconds() - start;
     if (status == GEMEL_OK && k != GRADIENT) {
       status = check_copy(r, k == PARSE || k == LOAD ? r->copy : r->graph, steps[k].name);
     }
     if (status != GEMEL_OK) {
       return status;
     }
-    f->seconds[k] = seconds < f->seconds[k] ? seconds : f->seconds[k];
+    f->seconds[k] = took[k] < f->seconds[k] ? took[k] : f->seconds[k];
     after_step(r, (step)k, f, held);
   }
   return GEMEL_OK;
 }
 
-static gemel_status run_once(run_state *r, figures *f) {
+static gemel_status run_once(run_state *r, figures *f, double *took) {
   gemel_status status;
   r->context = gemel_context_new(&r->error);
   if (r->context == NULL) {
     return r->error.status;
   }
-  status = run_steps(r, f);
+  status = run_steps(r, f, took);
   gemel_text_free(r->text);
   gemel_graph_unref(r->copy);
   gemel_graph_unref(r->graph);
@@ -171,17 +175,24 @@ static gemel_status run_once(run_state *r, figures *f) {
   return status;
 }
 
-/* At least RUNS runs of NODES nodes, and for SECONDS. */
+/* One turn: at least RUNS runs of NODES nodes, and for SECONDS. */
 static int measure(run_state *r, figures *f, uint64_t nodes, int runs, double seconds) {
-  double start = gemel__now();
-  int k;
+  static double samples[STEP_COUNT][MOST_SAMPLES]; /* the thread's stack is small */
+  double start = gemel__now(), took[STEP_COUNT];
+  int k, n;
   r->nodes = nodes;
-  for (k = 0; k < runs || gemel__now() - start < seconds; k++) {
+  for (n = 0; n < runs || gemel__now() - start < seconds; n++) {
     gemel__progress("gemel bench: graph, %s of %llu nodes, run %d", r->shape->name,
-                    (unsigned long long)r->nodes, k + 1);
-    if (run_once(r, f) != GEMEL_OK) {
+                    (unsigned long long)r->nodes, n + 1);
+    if (run_once(r, f, took) != GEMEL_OK) {
       return gemel__complain_error(r->shape->name, &r->error);
     }
+    for (k = 0; k < STEP_COUNT; k++) {
+      samples[k][n % MOST_SAMPLES] = took[k];
+    }
+  }
+  for (k = 0; k < STEP_COUNT; k++) {
+    f->typical[k] = gemel__bench_median(samples[k], n < MOST_SAMPLES ? n : MOST_SAMPLES);
   }
   return GEMEL__GOOD;
 }
@@ -222,15 +233,19 @@ static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
   figures small, big;
   uint64_t nodes = b->nodes > 0 ? b->nodes : NODES;
   uint64_t few = nodes / SHRINK > 10 ? nodes / SHRINK : 10;
+  double ratios[STEP_COUNT][ROUNDS], per_node = (double)few / (double)nodes;
   char metric[32];
-  int k;
+  int k, round;
   r->shape = shape;
   no_figures(&small);
   no_figures(&big);
-  for (k = 0; k < ROUNDS; k++) {
+  for (round = 0; round < ROUNDS; round++) {
     if (measure(r, &small, few, SMALL_RUNS, 1e-3 * (double)b->time_ms) != GEMEL__GOOD ||
         measure(r, &big, nodes, 1, 0) != GEMEL__GOOD) {
       return GEMEL__BAD;
+    }
+    for (k = 0; k < STEP_COUNT; k++) {
+      ratios[k][round] = big.typical[k] / small.typical[k] * per_node;
     }
   }
   r->nodes = few;
@@ -239,8 +254,7 @@ static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
   report_size(b, r, &big, 1);
   for (k = 0; k < STEP_COUNT; k++) {
     snprintf(metric, sizeof metric, "%s big/small", steps[k].name);
-    gemel__bench_report(b, shape->name, metric,
-                        big.seconds[k] / (double)nodes / (small.seconds[k] / (double)few), "ratio",
+    gemel__bench_report(b, shape->name, metric, gemel__bench_median(ratios[k], ROUNDS), "ratio",
                         &ratio_target);
   }
   return GEMEL__GOOD;

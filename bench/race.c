@@ -34,7 +34,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *x, int n) {
+double gemel__bench_median(double *x, int n) {
   qsort(x, (size_t)n, sizeof *x, by_size);
   return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
@@ -54,6 +54,7 @@ void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seco
     }
   }
   for (size_t k = 0; k < n; k++) {
-    contenders[k].relative = median(ratios[k], round < MOST_ROUNDS ? round : MOST_ROUNDS);
+    contenders[k].relative =
+        gemel__bench_median(ratios[k], round < MOST_ROUNDS ? round : MOST_ROUNDS);
   }
 }
