@@ -37,7 +37,7 @@ static double style_number(gemel__style style, int p, double limit, int scale, i
                            double power, gemel__random *random) {
   static const double zeros[] = {0.0, -0.0, 1, -1, 0.0, -0.0, 2, -0.5};
   double sign = gemel__random_sign(random);
-  int spread = p <= 11 ? 3 : 12;
+  int spread = p <= 11 ? 3 : p / 2; /* so that sums of products round */
   switch (style) {
   case GEMEL__STYLE_SHORT:
     return sign * ldexp((double)gemel__random_between(random, 1, (1 << (p / 4)) - 1),
@@ -636,7 +636,7 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
     if (status == GEMEL_OK) {
       pairs = pair.symbols > 0 ? PAIRS : CUTS;
       gemel__pair_compile(&pair);
-      status = ask_pair(q, &pair, points / pairs + 1, error);
+      status = ask_pair(q, &pair, (points / PAIRS + 1) * (PAIRS / pairs), error);
       gemel__pair_clear(&pair);
     }
   }

@@ -188,7 +188,7 @@ enum { LARGE_ROUNDING = 8 }; /* points: many numbers say much each */
 /* Large instances, since few numbers seldom show in which order they were added up. */
 static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
                                   gemel_error *error) {
-  enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 4 };
+  enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 6 };
   size_t k, asked = 0, draws = p->rounds > 0 ? DRAWN : FOR_ROUNDING;
   gemel_status status = GEMEL_OK;
   for (k = 0; k < draws && status == GEMEL_OK && !is_refuted(p); k++) {
