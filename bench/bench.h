@@ -85,9 +85,10 @@ typedef struct gemel__bench_contender {
 enum { GEMEL__BENCH_CONTENDERS = 16 };
 
 /* Runs N <= GEMEL__BENCH_CONTENDERS contenders in turns until SECONDS have passed, at least three
- * rounds. In each round each contender runs once unmeasured, so that it finds threads and caches as
- * it leaves them itself, and then twice measured, by the wall clock; the shorter one counts.
- * Figures of time are the best of all rounds, since a disturbance makes a run longer, never
+ * rounds, each in another order: threads of a library may wait busily after its turn, at the cost
+ * of whoever is next. In each round each contender runs once unmeasured, so that it finds threads
+ * and caches as it leaves them itself, and then twice measured, by the wall clock; the shorter one
+ * counts. Figures of time are the best of all rounds, since a disturbance makes a run longer, never
  * shorter. Who is faster is told by the median: on a machine that is fast at one time and slow at
  * another the best of each would be from different times, while a round is over before much
  * changes. */

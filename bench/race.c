@@ -39,19 +39,37 @@ double gemel__bench_median(double *x, int n) {
   return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
+/* Puts ORDER into another one (Fisher and Yates), by xorshift64 (Marsaglia 2003). */
+static void shuffle(size_t n, size_t *order, uint64_t *state) {
+  for (size_t k = n; k-- > 1;) {
+    size_t other, was = order[k];
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    other = (size_t)(*state >> 32) % (k + 1);
+    order[k] = order[other];
+    order[other] = was;
+  }
+}
+
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds) {
   double start = gemel__now(), ratios[GEMEL__BENCH_CONTENDERS][MOST_ROUNDS];
+  size_t order[GEMEL__BENCH_CONTENDERS];
+  uint64_t state = 88172645463325252u;
   int round;
   for (size_t k = 0; k < n; k++) {
     contenders[k].best = 1e30;
+    order[k] = k;
   }
   for (round = 0; round < ROUNDS || gemel__now() - start < seconds; round++) {
-    double first = 0;
+    double times[GEMEL__BENCH_CONTENDERS];
     for (size_t k = 0; k < n; k++) {
-      double time = one_turn(&contenders[k]);
-      first = k == 0 ? time : first;
-      ratios[k][round % MOST_ROUNDS] = time / first;
+      times[order[k]] = one_turn(&contenders[order[k]]);
     }
+    for (size_t k = 0; k < n; k++) {
+      ratios[k][round % MOST_ROUNDS] = times[k] / times[0];
+    }
+    shuffle(n, order, &state);
   }
   for (size_t k = 0; k < n; k++) {
     contenders[k].relative =
