@@ -24,6 +24,10 @@ int gemel__significand(gemel_dtype dtype) {
   }
 }
 
+int gemel__top_exponent(gemel_dtype dtype) {
+  return dtype == GEMEL_F64 ? 1023 : dtype == GEMEL_F16 ? 15 : 127;
+}
+
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b) {
   double x, y;
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {

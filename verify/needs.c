@@ -319,14 +319,10 @@ static void settle_slight(struct measure *m) {
 
 /* ---- Improvement ---- */
 
-static int top_exponent(gemel_dtype dtype) {
-  return dtype == GEMEL_F64 ? 1023 : dtype == GEMEL_F16 ? 15 : 127;
-}
-
 /* Far off: NaN or infinite though a finite number is right, or by more than ROOM, the bound, and 16
  * units in the last place. */
 static int is_wrong(gemel_dtype dtype, double computed, double exact, double room) {
-  int p = gemel__significand(dtype), top = top_exponent(dtype);
+  int p = gemel__significand(dtype), top = gemel__top_exponent(dtype);
   double unit = fmax(ldexp(fabs(exact), 5 - p), ldexp(16, 2 - top - p));
   return !isfinite(computed) || fabs(computed - exact) > fmax(room, unit);
 }
@@ -334,7 +330,7 @@ static int is_wrong(gemel_dtype dtype, double computed, double exact, double roo
 /* Two finite numbers that neither of them can be called the better one of: closer than half of what
  * makes one wrong. */
 static int are_alike(gemel_dtype dtype, double left, double right) {
-  int p = gemel__significand(dtype), top = top_exponent(dtype);
+  int p = gemel__significand(dtype), top = gemel__top_exponent(dtype);
   double unit = fmax(ldexp(fmax(fabs(left), fabs(right)), 4 - p), ldexp(8, 2 - top - p));
   return isfinite(left) && isfinite(right) && fabs(left - right) <= unit;
 }
@@ -560,7 +556,7 @@ static gemel_status challenge(struct measure *m, gemel_tensor *const *values, ge
   enum { TURNS = 100 };
   size_t n = m->pair.a.n_leaves, k;
   gemel_dtype dtype = gemel_tensor_dtype(values[0]);
-  int top = top_exponent(dtype);
+  int top = gemel__top_exponent(dtype);
   gemel_status status = GEMEL_OK;
   if (m->challenges++ >= CHALLENGES) {
     return GEMEL_OK;

@@ -63,7 +63,7 @@ static double style_number(gemel__style style, int p, double limit, int scale, i
 
 static double extreme_number(gemel_dtype dtype, gemel__random *random) {
   int p = gemel__significand(dtype);
-  int top = dtype == GEMEL_F64 ? 1023 : dtype == GEMEL_F16 ? 15 : 127;
+  int top = gemel__top_exponent(dtype);
   double huge = ldexp(2 - ldexp(1, 1 - p), top), least = ldexp(1, 2 - top - p);
   double sign = gemel__random_sign(random);
   switch (gemel__random_below(random, 9)) {

@@ -13,6 +13,7 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "core/make.h"
 #include "passes/engine.h"
 #include "passes/functions.h"
 #include "rules-left.h"
@@ -170,16 +171,10 @@ static uint64_t hash_types(const gemel_graph *graph) {
   return hash;
 }
 
-static void hash_number(uint64_t *hash, uint64_t number) {
-  *hash = gemel__mix(*hash ^ number);
-}
-
 static gemel_status hash_text(const gemel_graph *graph, uint64_t *hash) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   char *text = gemel_print_string(graph, "left", &error);
-  for (const char *p = text; p != NULL && *p != '\0'; p++) {
-    hash_number(hash, (unsigned char)*p);
-  }
+  *hash = text != NULL ? gemel__hash_bytes(0, text, strlen(text)) : 0;
   gemel_text_free(text);
   return error.status;
 }
@@ -196,23 +191,19 @@ static int attrs_tell(const gemel_context *context, uint32_t attrs) {
 
 /* Of a graph's nodes and outputs, or of its text where numbers don't tell what it computes. */
 static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
-  *hash = 0xcbf29ce484222325u;
+  *hash = graph->n_nodes;
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     const gemel__node *node = gemel__node_at(graph, k);
+    uint64_t type = gemel__has_output(graph, k, 0) ? gemel__node_type(graph, k, 0) : 0;
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
     if (node->attrs != 0 && !attrs_tell(graph->context, node->attrs)) {
       return hash_text(graph, hash);
     }
-    hash_number(hash, (uint64_t)node->op << 32 | node->attrs);
-    hash_number(hash, gemel__has_output(graph, k, 0) ? gemel__node_type(graph, k, 0) : 0);
-    for (uint32_t j = 0; j < count; j++) {
-      hash_number(hash, (uint64_t)inputs[j].node << 32 | inputs[j].output);
-    }
+    *hash = gemel__mix(*hash ^ gemel__node_hash(node->op, node->attrs, count, inputs));
+    *hash = gemel__mix(*hash ^ type);
   }
-  for (size_t k = 0; k < graph->n_outputs; k++) {
-    hash_number(hash, (uint64_t)graph->outputs[k].node << 32 | graph->outputs[k].output);
-  }
+  *hash = gemel__hash_bytes(*hash, graph->outputs, graph->n_outputs * sizeof *graph->outputs);
   return GEMEL_OK;
 }
 
