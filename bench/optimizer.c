@@ -15,7 +15,7 @@
 #include <gemel/verify.h>
 #endif
 
-enum { NODES = 1000000, SIZES = 4, BIG_RUNS = 3, SMALL_RUNS = 10 };
+enum { NODES = 1000000, SIZES = 4, BIG_RUNS = 5, SMALL_RUNS = 10 };
 
 typedef enum step { BUILD, GRADIENT, REWRITE, COMPILE, CALLABLE, PLAN, STEP_COUNT } step;
 

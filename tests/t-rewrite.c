@@ -97,7 +97,7 @@ static const rewritten cases[] = {
      "(x: f32) { r = sqr(x) return r }", "(x: f32) { r = abs(x) return r }"},
     {R("a") "-(tanh(x) as y) => tanh(-x) where single_use(y) " R("b") "y * 0 => 0",
      "(x: f32) { t = tanh(x) r = -t s = t * 0 return r, s }",
-     "(x: f32) { r = tanh(-x) return r, s = 0:f32 }"},
+     "(x: f32) { z = 0:f32 r = tanh(-x) return r, s = z }"},
     /* a broadcast repairs the shape */
     {R("a") "x * 0 => 0", "(x: f32[N, 2], y: f32[2]) { r = y + x * 0 return r }",
      "(x: f32[N, 2], y: f32[2]) { r = y + broadcast_to(0:f32, shape = [N, 2]) return r }"},
@@ -157,6 +157,28 @@ static const rewritten cases[] = {
      "u = abs(a) r = tanh(minimum(u, abs(b))) return p = p, q = q, r = r }",
      "(a: f32, b: f32, c: f32) { p = tanh(minimum(a, b)) q = tanh(minimum(a, c)) "
      "u = abs(a) r = sqr(minimum(u, abs(b))) return p = p, q = q, r = r }"},
+    {R("a") "tanh(minimum(x, y) as m) => sqr(m) where nonnegative(m)",
+     "(a: f32, b: f32, c: f32) { u = abs(a) r = tanh(minimum(u, abs(b))) "
+     "p = tanh(minimum(a, c)) return p = p, r = r }",
+     "(a: f32, b: f32, c: f32) { u = abs(a) r = sqr(minimum(u, abs(b))) "
+     "p = tanh(minimum(a, c)) return p = p, r = r }"},
+    {R("a") "tanh(sum(x, axes = a) as m) => sqr(m) where nonnegative(m), a == [0]",
+     "(x: f32[3, 3]) { u = sqr(x) r = tanh(sum(u, axes = [0])) s = tanh(sum(u, axes = [1])) "
+     "return r = r, s = s }",
+     "(x: f32[3, 3]) { u = sqr(x) r = sqr(sum(u, axes = [0])) s = tanh(sum(u, axes = [1])) "
+     "return r = r, s = s }"},
+    /* a literal is any value that it repeats as */
+    {R("a") "x * 1 => x",
+     "(x: f32[3, 2], y: f32[2]) { o = broadcast_to(1:f32, shape = [3, 2]) "
+     "p = x * broadcast_to(y, shape = [3, 2]) t = x * broadcast_to(2:f32, shape = [3, 2]) "
+     "return r = x * o, s = p, t = t }",
+     "(x: f32[3, 2], y: f32[2]) { p = x * broadcast_to(y, shape = [3, 2]) "
+     "t = x * broadcast_to(2:f32, shape = [3, 2]) return r = x, s = p, t = t }"},
+    {R("a") "-(x * 1) => tanh(x)",
+     "(x: f32[3, 2], y: f32[2]) { o = broadcast_to(1:f32, shape = [3, 2]) "
+     "p = x * broadcast_to(y, shape = [3, 2]) return r = -(x * o), s = -p }",
+     "(x: f32[3, 2], y: f32[2]) { p = x * broadcast_to(y, shape = [3, 2]) r = tanh(x) "
+     "return r = r, s = -p }"},
     {R("a") "sum(x, axes = a) => -x where length(a) == 0, constant(x) or rank(x) == 0",
      "(a: f32, b: f32, c: f32[2]) { p = sum(a) q = sum(b) r = sum(c) s = sum(a + b) "
      "return p = p, q = q, r = r, s = s }",

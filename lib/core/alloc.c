@@ -158,6 +158,15 @@ int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t by
   return 0;
 }
 
+void gemel__shrink_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
+  void **array = array_pointer;
+  void *shrunk = need < *capacity ? gemel__realloc(*array, *capacity * bytes, need * bytes) : NULL;
+  if (shrunk != NULL) {
+    *array = shrunk;
+    *capacity = need;
+  }
+}
+
 char *gemel__copy_string(const char *text) {
   size_t bytes = strlen(text) + 1;
   char *copy = gemel__alloc(bytes);

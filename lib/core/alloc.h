@@ -38,6 +38,9 @@ static inline int gemel__grow(void *array_pointer, size_t *capacity, size_t need
   return need <= *capacity ? 0 : gemel__grow_to(array_pointer, capacity, need, bytes);
 }
 
+/* Gives back what *ARRAY has beyond NEED elements, if the allocator can; else all is as it was. */
+void gemel__shrink_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes);
+
 /* Copies a NUL-terminated string; NULL when memory is out. Release with gemel__free_string. */
 char *gemel__copy_string(const char *text);
 void gemel__free_string(char *text);

@@ -229,6 +229,18 @@ int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
   return failed ? -1 : 0;
 }
 
+void gemel__cons_shrink(gemel_graph *graph) {
+  size_t n = graph->n_nodes;
+  gemel__shrink_to(&graph->nodes, &graph->node_capacity, n + 1, sizeof *graph->nodes);
+  gemel__shrink_to(&graph->node_types, &graph->node_type_capacity, n, sizeof *graph->node_types);
+  gemel__shrink_to(&graph->common_types, &graph->common_type_capacity, n / GEMEL__BLOCK + 1,
+                   sizeof *graph->common_types);
+  gemel__shrink_to(&graph->pool, &graph->pool_capacity, graph->n_pool, sizeof *graph->pool);
+  gemel__shrink_to(&graph->buckets, &graph->bucket_capacity, (n / (2 * BUCKET_NODES) + 1) * 2,
+                   sizeof *graph->buckets);
+  count_room(graph);
+}
+
 int gemel__graph_reserve(gemel_graph *graph) {
   if (gemel__grow(&graph->files, &graph->file_capacity, 1, sizeof *graph->files) != 0 ||
       gemel__cons_reserve(graph, FIRST_NODES, 0) != 0) {

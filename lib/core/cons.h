@@ -30,6 +30,9 @@ static inline int gemel__cons_crowded(const gemel_graph *graph, uint32_t node) {
 /* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
 int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool);
 
+/* Gives back most of what lies idle in GRAPH's arrays; where that fails, they stay as they are. */
+void gemel__cons_shrink(gemel_graph *graph);
+
 /* Where a node is or would go: a bucket, or GEMEL__NO_BUCKET: the overflow. */
 typedef struct gemel__place {
   uint64_t hash;

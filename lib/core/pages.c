@@ -122,24 +122,6 @@ static void *remap(void *block, size_t from, size_t to) {
   return moved;
 }
 
-void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
-  size_t from = whole(old_bytes), to = whole(bytes), more = 0;
-  void *moved;
-  if (from == to) {
-    return block;
-  }
-  if (from > to) {
-    gemel__kept_leave((char *)block + from);
-  } else {
-    more = gemel__kept_extend((char *)block + from, to - from);
-  }
-  moved = from + more == to ? block : remap(block, from + more, to);
-  if (moved == MAP_FAILED && more > 0) {
-    munmap((char *)block + from, more);
-  }
-  return moved != MAP_FAILED ? moved : NULL;
-}
-
 void gemel__pages_free(void *block, size_t bytes) {
   bytes = whole(bytes);
   if (madvise(block, bytes, MADV_FREE) != 0) { /* it is locked, say */
@@ -148,6 +130,27 @@ void gemel__pages_free(void *block, size_t bytes) {
   } else if (!gemel__kept_add(block, &bytes)) {
     munmap(block, bytes);
   }
+}
+
+/* A block of FROM bytes grows to TO, both whole pages; NULL. */
+static void *extend(void *block, size_t from, size_t to) {
+  size_t more = gemel__kept_extend((char *)block + from, to - from);
+  void *moved = from + more == to ? block : remap(block, from + more, to);
+  if (moved == MAP_FAILED && more > 0) {
+    munmap((char *)block + from, more);
+  }
+  return moved != MAP_FAILED ? moved : NULL;
+}
+
+void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
+  size_t from = whole(old_bytes), to = whole(bytes);
+  if (from < to) {
+    return extend(block, from, to);
+  }
+  if (from > to) {
+    gemel__pages_free((char *)block + to, from - to);
+  }
+  return block;
 }
 
 #else

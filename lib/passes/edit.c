@@ -83,6 +83,16 @@ const uint32_t *gemel__edit_uses(gemel_edit *e) {
   return e->uses;
 }
 
+const gemel__use_counts *gemel__edit_counts(gemel_edit *e) {
+  gemel__use_counts *counts = counts_for(e->from, e->run);
+  return counts != NULL && gemel__edit_uses(e) != NULL ? counts : NULL;
+}
+
+int gemel__edit_was_idle(const gemel_edit *e) {
+  gemel__use_counts *counts = counts_for(e->from, e->run);
+  return counts != NULL && counts->graph == e->from && (counts->was_idle & e->run->bit) != 0;
+}
+
 size_t gemel_edit_uses(gemel_edit *e, gemel_value old) {
   const uint32_t *uses =
       e != NULL && old.graph == e->from && gemel__is_value(old) ? gemel__edit_uses(e) : NULL;
@@ -405,6 +415,13 @@ static gemel_status apply_once(const gemel_pass *pass, gemel_graph **graph, geme
   return GEMEL_OK;
 }
 
+/* The pass has nothing to do in GRAPH. */
+static void note_idle(const gemel_graph *graph, const gemel__pass_run *run) {
+  if (run->counts != NULL && run->counts->graph == graph && run->counts->uses != NULL) {
+    run->counts->idle |= run->bit;
+  }
+}
+
 gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, gemel__pass_run *run,
                                gemel_error *error) {
   uint64_t before = 0;
@@ -413,6 +430,7 @@ gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, geme
     before = run->applied;
     status = apply_once(pass, graph, run, error);
     if (run->applied == before) {
+      note_idle(*graph, run);
       break;
     }
   }

@@ -33,6 +33,9 @@
  *   tried at each is noted beside the graph, from pass to pass and from phase to phase, and by the
  *   look that says whether a pass has anything to do.)
  * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
+ * - Where nobody else has the old graph it is the new one as well: what changes is made behind it,
+ *   with all that rests on it, and all else stays, used or not. (So it is with every pass but the
+ *   first, and most change little.)
  * - The order of everything depends on the old graph and the names of rules alone.
  */
 #include "passes/funnel.h"
@@ -44,12 +47,15 @@
 #include "passes/uses.h"
 
 enum { FUEL = 32, GROWTH = 4, SLACK = 10000, STALL = 1000 };
+enum { MOST_UNUSED = 3 }; /* of a graph that stays, all but one in so many nodes */
 
 static const double SPARE = 0.25; /* how much larger the new graph gets without moving */
 
 /* A pass over the old graph. */
 struct walk {
   const gemel_graph *from;
+  size_t n;                    /* its nodes */
+  int in_place;                /* it is the new graph, too */
   const unsigned char *before; /* by old node: phases whose rules were tried at it; or NULL */
   gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
   gemel__ref *multi;
@@ -203,9 +209,10 @@ static int is_settled(struct walk *w, uint32_t old, uint32_t count, unsigned tri
 
 /* Makes node OLD, which is settled, again on the COUNT inputs in W->refs. */
 static gemel_status carry_over(struct walk *w, uint32_t old, uint32_t count, unsigned tried) {
-  gemel__ref value = {0, 0};
+  gemel__ref value = {old, 0};
   gemel__engine *e = &w->e;
-  if (gemel__copy_settled(e->to, w->from, old, count, w->refs, &value.node) != GEMEL_OK) {
+  if (!w->in_place &&
+      gemel__copy_settled(e->to, w->from, old, count, w->refs, &value.node) != GEMEL_OK) {
     return gemel__engine_take_error(e);
   }
   e->tried = (unsigned char)tried;
@@ -258,7 +265,9 @@ static gemel_status copy_inputs(struct walk *w) {
 static gemel_status copy_outputs(struct walk *w) {
   for (size_t k = 0; k < w->from->n_outputs; k++) {
     gemel__ref value = mapped(w, w->from->outputs[k]);
-    if (gemel__copy_output(w->e.to, w->from, k, value) != GEMEL_OK) {
+    if (w->in_place) {
+      w->e.to->outputs[k] = value;
+    } else if (gemel__copy_output(w->e.to, w->from, k, value) != GEMEL_OK) {
       return gemel__engine_take_error(&w->e);
     }
   }
@@ -289,7 +298,7 @@ static void want(struct walk *w, gemel__ref old) {
 /* Notes which of several outputs are used. */
 static gemel_status find_wanted(struct walk *w) {
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < w->from->n_nodes && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
     uint32_t count, n_outputs = w->from->nodes[k].n_outputs;
     const gemel__ref *inputs = gemel__node_inputs(w->from, (uint32_t)k, &count);
     if (w->old_uses[k] == 0) {
@@ -322,6 +331,7 @@ static gemel_status note_tried(struct walk *w) {
     return gemel__engine_no_memory(&w->e);
   }
   tried->graph = gemel_graph_ref(w->e.to);
+  tried->n = w->e.to->n_nodes;
   for (size_t k = 0; k < w->e.to->n_nodes; k++) {
     tried->phases[k] =
         w->e.fates[k].state == GEMEL__UNSEEN
@@ -333,27 +343,50 @@ static gemel_status note_tried(struct walk *w) {
 
 void gemel__tried_clear(gemel__tried *tried) {
   if (tried->graph != NULL) {
-    gemel__free(tried->phases, tried->graph->n_nodes);
+    gemel__free(tried->phases, tried->n);
     gemel_graph_unref(tried->graph);
   }
-  *tried = (gemel__tried){NULL, NULL};
+  *tried = (gemel__tried){NULL, NULL, 0};
+}
+
+/* Room in a graph that is empty yet; and the inputs. */
+static gemel_status begin_anew(struct walk *w) {
+  double share = (double)w->counts->live / (double)(w->n + 1);
+  if (gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) != GEMEL_OK ||
+      gemel__engine_room(&w->e, w->e.to->node_room) != 0) {
+    return gemel__engine_no_memory(&w->e);
+  }
+  return copy_inputs(w);
+}
+
+/* Fates of what is there; and the inputs, which are what they were. What is unused was replaced, or
+ * never seen. */
+static gemel_status begin_in_place(struct walk *w) {
+  gemel__engine *e = &w->e;
+  if (gemel__engine_reserve(e) != 0) {
+    return gemel__engine_no_memory(e);
+  }
+  for (size_t k = 0; k < w->n; k++) {
+    e->fates[k].tried = w->before != NULL && w->old_uses[k] > 0 ? w->before[k] : 0;
+  }
+  for (size_t k = 0; k < w->from->n_inputs; k++) {
+    uint32_t node = w->from->inputs[k].node;
+    w->map[node] = (gemel__ref){node, 0};
+    e->fates[node].state = GEMEL__SETTLED;
+    e->uses[node] = w->old_uses[node];
+  }
+  return GEMEL_OK;
 }
 
 static gemel_status run(struct walk *w) {
   uint32_t input_op = w->from->context->input_op;
   uint64_t live = w->counts->used;
   gemel_status status = w->counts->has_several ? find_wanted(w) : GEMEL_OK;
-  double share = (double)w->counts->live / (double)(w->from->n_nodes + 1);
-  if (status == GEMEL_OK &&
-      (gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) != GEMEL_OK ||
-       gemel__engine_room(&w->e, w->e.to->node_room) != 0)) {
-    return gemel__engine_no_memory(&w->e);
-  }
-  status = status ? status : copy_inputs(w);
+  status = status ? status : w->in_place ? begin_in_place(w) : begin_anew(w);
   w->e.stall = w->counts->widest + STALL; /* an operation may be taken apart by its operands */
   w->e.fuel = live * FUEL + SLACK;
   w->e.growth = w->e.options->tight ? 0 : live * GROWTH + SLACK;
-  for (size_t k = 0; k < w->from->n_nodes && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
     if (w->old_uses[k] > 0 && w->from->nodes[k].op != input_op) {
       status = remake(w, (uint32_t)k);
     }
@@ -370,11 +403,29 @@ static gemel_status find_counts(struct walk *w) {
   return status;
 }
 
+/* 1 if the old graph may be the new one: where most of it is used, and each node's outputs are of
+ * one fate. */
+static int may_stay(const struct walk *w) {
+  return w->e.options->owned && w->e.options->counts != NULL &&
+         w->counts->live >= w->n / MOST_UNUSED && !w->counts->has_several && !w->counts->has_bodies;
+}
+
+/* The new graph: GEMEL_OK. */
+static gemel_status find_target(struct walk *w) {
+  w->in_place = may_stay(w);
+  w->e.to = w->in_place ? gemel_graph_ref((gemel_graph *)w->from)
+                        : gemel_graph_new(w->from->context, w->e.error);
+  w->e.search.scene = (gemel__scene){w->e.to, NULL, &w->e.arena, NULL, w->e.error};
+  return w->e.to != NULL ? GEMEL_OK : w->e.error->status;
+}
+
 static void release(struct walk *w) {
-  size_t n = w->from->n_nodes;
-  gemel__free(w->map, n * sizeof *w->map);
+  if (w->in_place) {
+    gemel__use_counts_stale(w->e.options->counts);
+  }
+  gemel__free(w->map, w->n * sizeof *w->map);
   gemel__use_counts_clear(&w->own_counts);
-  gemel__free(w->changed, n);
+  gemel__free(w->changed, w->n);
   gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
   gemel__free(w->wanted, w->wanted_capacity);
   gemel__free(w->refs, w->ref_capacity * sizeof *w->refs);
@@ -383,27 +434,23 @@ static void release(struct walk *w) {
 
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error) {
-  struct walk w = {.from = from};
+  struct walk w = {.from = from, .n = from->n_nodes};
   gemel_error local;
   gemel__engine *e = &w.e;
   gemel_status status;
   e->options = options;
   e->selection = options->selection;
   e->error = error != NULL ? error : &local;
-  e->to = gemel_graph_new(from->context, e->error);
-  if (e->to == NULL) {
-    return NULL;
-  }
   w.before =
       options->tried != NULL && options->tried->graph == from ? options->tried->phases : NULL;
   e->search.selection = options->selection;
-  e->search.scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
   e->search.timed = options->timed;
   e->search.whole = options->witness != NULL;
   e->search.thorough = options->thorough;
-  w.map = gemel__alloc_array(from->n_nodes, sizeof *w.map);
-  w.changed = gemel__alloc_array(from->n_nodes, 1);
+  w.map = gemel__alloc_array(w.n, sizeof *w.map);
+  w.changed = gemel__alloc_array(w.n, 1);
   status = w.map != NULL && w.changed != NULL ? find_counts(&w) : gemel__engine_no_memory(e);
+  status = status ? status : find_target(&w);
   status = status ? status : run(&w);
   release(&w);
   if (status != GEMEL_OK) {

@@ -47,6 +47,7 @@ typedef struct gemel__tried {
   gemel_graph *graph;    /* a reference; NULL: nothing is known of any */
   unsigned char *phases; /* by node: a bit a phase; 0: nothing was done with it, by any; and
                             GEMEL__ASKS_USES (select.h) */
+  size_t n;              /* of them */
 } gemel__tried;
 
 void gemel__tried_clear(gemel__tried *tried);
@@ -59,13 +60,16 @@ typedef struct gemel__pass_options {
   gemel__use_counts *counts; /* of the graph, or of another one; or NULL */
   gemel__tried *tried;       /* of the graph, if that is the one; then of the result; or NULL */
   int tight;                 /* no rule may make the graph grow */
+  int owned;                 /* the graph may become the result: nobody else looks at it */
   int thorough;              /* every candidate is matched at every node: no shortcuts */
   gemel__witness witness;    /* or NULL */
   void *user;                /* the witness's */
   uint64_t folded, created;  /* results: nodes folded, nodes made by rules */
 } gemel__pass_options;
 
-/* FROM, rewritten into a new graph, which may hold nodes that nothing uses. NULL with *ERROR. */
+/* FROM, rewritten into a new graph, which may hold nodes that nothing uses; or FROM itself, with
+ * one more reference, if it is OPTIONS->owned. NULL with *ERROR: then an owned one is of no use any
+ * more. */
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error);
 

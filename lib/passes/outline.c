@@ -54,6 +54,10 @@ static int is_variadic(const sketch *s, uint32_t op, uint32_t n) {
   return record->min_inputs != (int)n || record->max_inputs != (int)n;
 }
 
+static uint32_t constant_op(const sketch *s) {
+  return gemel__op_find(s->rule->context, "constant");
+}
+
 /* Node INDEX of the left side stands in SLOT. */
 static void place(sketch *s, uint32_t index, uint32_t slot) {
   const gemel__pattern *p = &s->rule->left.nodes[index];
@@ -67,6 +71,8 @@ static void place(sketch *s, uint32_t index, uint32_t slot) {
     if (p->named != 0) {
       bind(s, p->named - 1, slot);
     }
+  } else if (p->kind == GEMEL__PATTERN_LITERAL && !is_listed(s, slot)) {
+    emit(s, GEMEL__STEP_SPLAT, slot, 0, constant_op(s));
   }
 }
 
@@ -94,7 +100,7 @@ static void ask(sketch *s) {
     if (function == GEMEL__FUNCTION_scalar) {
       emit(s, GEMEL__STEP_SCALAR, slot - 1, 0, 0);
     } else if (function == GEMEL__FUNCTION_constant) {
-      emit(s, GEMEL__STEP_OP, slot - 1, 1, gemel__op_find(s->rule->context, "constant"));
+      emit(s, GEMEL__STEP_OP, slot - 1, 1, constant_op(s));
     } else if (function == GEMEL__FUNCTION_single_use) {
       emit(s, GEMEL__STEP_SINGLE, slot - 1, 0, 0);
     }
@@ -146,6 +152,7 @@ static inline int holds(const gemel__step *step, const gemel__scene *scene,
                         const gemel__ref *slots) {
   const gemel_graph *graph = scene->graph;
   gemel__ref value = slots[step->slot];
+  const gemel_tensor *tensor;
   switch (step->kind) {
   case GEMEL__STEP_OP:
     return is_made_by(graph, value, step->number, step->with);
@@ -153,6 +160,8 @@ static inline int holds(const gemel__step *step, const gemel__scene *scene,
     return has_operands(graph, value.node, step->number);
   case GEMEL__STEP_SAME:
     return gemel__same_ref(value, slots[step->with]);
+  case GEMEL__STEP_SPLAT:
+    return is_made_by(graph, value, step->number, 0) || gemel__splat(graph, value, &tensor);
   case GEMEL__STEP_SCALAR:
     return gemel__type_at(graph->context, gemel__node_type(graph, value.node, value.output))
                ->rank == 0;

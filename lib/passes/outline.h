@@ -22,6 +22,7 @@ enum {
   GEMEL__STEP_OP,      /* SLOT is made by operation NUMBER */
   GEMEL__STEP_COUNT,   /* what makes SLOT has NUMBER operands, beside sizes */
   GEMEL__STEP_SAME,    /* SLOT and WITH are one value */
+  GEMEL__STEP_SPLAT,   /* operation NUMBER makes SLOT, or gemel__splat knows it */
   GEMEL__STEP_SCALAR,  /* SLOT has rank 0 */
   GEMEL__STEP_SINGLE   /* what makes SLOT is used once at most */
 };
@@ -40,7 +41,8 @@ typedef struct gemel__layout {
 gemel__layout gemel__outline_layout(const struct gemel_rule *rule, uint32_t order);
 
 /* Writes the outline of RULE in ORDER to STEPS, with room for GEMEL__OUTLINE_STEPS; how many there
- * are. What the table of candidates knows of the root and its first two operands isn't in it. */
+ * are. What the table of candidates knows of the root and its first two operands isn't in it, nor
+ * that one of these is a splat. */
 uint32_t gemel__outline_make(const struct gemel_rule *rule, uint32_t order, gemel__step *steps);
 
 /* 0 if a rule whose outline STEPS are doesn't match at SLOTS[0], by SCENE's graph and use counts; 1

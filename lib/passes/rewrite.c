@@ -7,6 +7,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/compact.h"
+#include "core/cons.h"
 #include "passes/engine.h"
 #include "passes/choose.h"
 #include "passes/passes.h"
@@ -20,6 +21,7 @@ enum { FEW = 4096 };
 struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
+  const gemel_graph *source; /* the program's: it stays as it is */
   gemel__choice *choice;
   gemel__tried *tried;       /* at the nodes of the graph */
   gemel__use_counts *counts; /* of it */
@@ -37,17 +39,18 @@ static gemel_status count_live(const struct pipeline *p, const gemel_graph *grap
   return status;
 }
 
+/* BEFORE: the nodes that were live. */
 static gemel_status report(const struct pipeline *p, gemel_phase phase,
-                           const gemel__selection *selection, const gemel_graph *before,
+                           const gemel__selection *selection, uint64_t before,
                            const gemel_graph *after, const gemel__pass_options *pass,
                            double seconds) {
-  gemel_profile_row row = {.phase = phase, .seconds = seconds, .created = pass->created};
+  gemel_profile_row row = {
+      .phase = phase, .seconds = seconds, .created = pass->created, .before = before};
   for (size_t k = 0; k < selection->n_rules; k++) {
     row.applied += selection->tallies[k].applied;
     row.declined += selection->tallies[k].declined;
   }
-  gemel_status status = count_live(p, before, &row.before);
-  status = status ? status : count_live(p, after, &row.after);
+  gemel_status status = count_live(p, after, &row.after);
   status = status ? status : gemel__profile_add(p->options.profile, &row, p->error);
   gemel_profile_row folding = {.phase = phase, .name = "fold", .applied = pass->folded};
   if (status == GEMEL_OK && pass->folded > 0) {
@@ -111,6 +114,7 @@ static gemel_status endless(const struct pipeline *p, const gemel__selection *se
 static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pass,
                               gemel_graph **graph, int *done) {
   uint64_t before = work_of(pass->selection, pass);
+  pass->owned = *graph != p->source;
   gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
   if (next == NULL) {
     return p->error->status;
@@ -161,6 +165,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   gemel__pass_options pass;
   gemel_graph *next = gemel_graph_ref(*graph);
   double start = gemel__profile_now();
+  uint64_t before = 0;
   memset(&pass, 0, sizeof pass);
   pass.selection = selection;
   pass.fold = 1;
@@ -172,9 +177,12 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.counts = p->counts;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
+  if (status == GEMEL_OK && p->options.profile != NULL) {
+    status = count_live(p, *graph, &before);
+  }
   status = status ? status : run_rounds(p, phase, &pass, &next);
   if (status == GEMEL_OK && p->options.profile != NULL) {
-    status = report(p, phase, selection, *graph, next, &pass, gemel__profile_now() - start);
+    status = report(p, phase, selection, before, next, &pass, gemel__profile_now() - start);
   }
   gemel__bodies_free(pass.bodies);
   gemel_graph_unref(*graph);
@@ -200,8 +208,10 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
   const gemel_pass *pass;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
-    gemel__pass_run run = {p->counts, p->certifier != NULL ? p->certifier->witness_change : NULL,
-                           p->session, 0, 0};
+    gemel__pass_run run = {.counts = p->counts,
+                           .bit = k < 64 ? (uint64_t)1 << k : 0,
+                           .witness = p->certifier != NULL ? p->certifier->witness_change : NULL,
+                           .user = p->session};
     double start = gemel__profile_now();
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
@@ -245,12 +255,11 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
 }
 
 /* Leaves unused nodes out of GRAPH itself, which passes of the engine have left, if nobody else has
- * it and little of its memory would lie idle: GEMEL_OK; GEMEL_DECLINED. */
+ * it: GEMEL_OK; GEMEL_DECLINED. Where much of its memory would lie idle, that is given back. */
 static gemel_status trim_in_place(const struct pipeline *p, gemel_graph *graph, uint64_t live) {
   uint32_t *uses = p->counts->uses;
   size_t n = graph->n_nodes;
-  if (p->tried->graph != graph || p->counts->graph != graph ||
-      (live < graph->node_capacity / 2 && graph->node_capacity > FEW)) {
+  if (p->tried->graph != graph || p->counts->graph != graph) {
     return GEMEL_DECLINED;
   }
   p->counts->uses = NULL;
@@ -258,6 +267,9 @@ static gemel_status trim_in_place(const struct pipeline *p, gemel_graph *graph, 
   gemel__tried_clear(p->tried);
   gemel_status status = gemel__compact(graph, uses);
   gemel__free(uses, n * sizeof *uses);
+  if (status == GEMEL_OK && live < graph->node_capacity / 2 && graph->node_capacity > FEW) {
+    gemel__cons_shrink(graph);
+  }
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(p->error, "rewriting") : status;
 }
 
@@ -278,9 +290,8 @@ static gemel_status trim(const struct pipeline *p, gemel_graph **graph, uint64_t
   return GEMEL_OK;
 }
 
-/* *GRAPH, SOURCE at first, goes through all phases and is a new graph in the end. */
-static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
-                            gemel_graph **graph) {
+/* *GRAPH, the source at first, goes through all phases and is a new graph in the end. */
+static gemel_status run_all(const struct pipeline *p, gemel_graph **graph) {
   gemel_status status = GEMEL_OK;
   int phases = p->options.mode == GEMEL_MODE_NONE ? 0 : GEMEL_PHASE_COUNT;
   for (int phase = 0; phase < phases && status == GEMEL_OK; phase++) {
@@ -291,7 +302,7 @@ static gemel_status run_all(const struct pipeline *p, const gemel_graph *source,
   uint64_t live = 0;
   status = status ? status : come_to_rest(p, graph);
   status = status ? status : count_live(p, *graph, &live);
-  if (status == GEMEL_OK && (*graph == source || live < (*graph)->n_nodes)) {
+  if (status == GEMEL_OK && (*graph == p->source || live < (*graph)->n_nodes)) {
     status = trim(p, graph, live);
   }
   return status ? status : gemel__debug_check(*graph, p->error);
@@ -335,7 +346,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_error local;
   gemel_graph *current = NULL;
   gemel_status status;
-  gemel__tried tried = {NULL, NULL};
+  gemel__tried tried = {NULL, NULL, 0};
   gemel__use_counts counts = {NULL};
   uint64_t done = 0;
   memset(&p, 0, sizeof p);
@@ -348,12 +359,13 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
     return NULL;
   }
   p.context = graph->context;
+  p.source = graph;
   status = read_options(&p, options);
   status = status ? status : gemel__choice_take(p.context, &p.options, &p.choice, p.error);
   status = status ? status : begin_certifying(&p);
   if (status == GEMEL_OK) {
     current = gemel_graph_ref((gemel_graph *)graph);
-    status = run_all(&p, graph, &current);
+    status = run_all(&p, &current);
   }
   if (p.session != NULL) {
     p.certifier->end(p.certifier, p.session);

@@ -11,6 +11,7 @@ gemel_status gemel__search_start(gemel__search *s, gemel__ref value, uint32_t tr
   const gemel_graph *graph = s->scene.graph;
   s->value = value;
   s->next = 0;
+  s->asked = s->other = 0;
   s->filter = NULL;
   s->list = s->thorough ? gemel__selection_all(s->selection, graph, value.node, &s->count)
                         : gemel__selection_candidates(s->selection, graph, value.node, tried,
@@ -94,6 +95,29 @@ static inline uint32_t next_hope(const gemel__search *s) {
   return hopes != 0 ? k + (uint32_t)__builtin_ctzll(hopes) : GEMEL__FILTER_BITS;
 }
 
+/* Finds out which of the operands in BITS are splats. */
+static void ask_operands(gemel__search *s, uint32_t bits) {
+  const gemel_graph *graph = s->scene.graph;
+  uint32_t n;
+  const gemel__ref *in = gemel__node_inputs(graph, s->value.node, &n);
+  const gemel_tensor *tensor;
+  for (uint32_t k = 0; k < 2; k++) {
+    if (bits >> k & 1) {
+      int is_constant = k < n && graph->nodes[in[k].node].op == s->selection->constant_op;
+      s->asked |= 1u << k;
+      s->other |= (uint32_t)(k >= n || !(is_constant || gemel__splat(graph, in[k], &tensor))) << k;
+    }
+  }
+}
+
+/* 1 if operands are no splats that candidate C asks for: several ask for the same. */
+static inline int lacks_splats(gemel__search *s, const gemel__candidate *c) {
+  if (c->splats & ~s->asked) {
+    ask_operands(s, c->splats & ~s->asked);
+  }
+  return (c->splats & s->other) != 0;
+}
+
 gemel_status gemel__search_next(gemel__search *s, const gemel__candidate **candidate,
                                 gemel__binding *binding) {
   gemel_status status = GEMEL_DECLINED;
@@ -103,6 +127,9 @@ gemel_status gemel__search_next(gemel__search *s, const gemel__candidate **candi
     const gemel__candidate *c = &s->selection->candidates[s->list[k]];
     s->next = k + 1;
     *candidate = c;
+    if (!s->thorough && lacks_splats(s, c)) {
+      continue;
+    }
     if (s->thorough ||
         gemel__outline_fits(s->selection->steps + c->outline, c->n_steps, &s->scene, s->slots)) {
       status = try_one(s, k, c, binding);

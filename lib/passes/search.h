@@ -21,6 +21,7 @@ typedef struct gemel__search {
   const uint32_t *list; /* of candidates: COUNT, the next of which is NEXT */
   uint32_t count, next;
   gemel__filter *filter; /* or NULL */
+  uint32_t asked, other; /* bits of the first two operands: asked whether a splat; isn't one */
   gemel__ref slots[GEMEL__RULE_NODES];
   gemel__verdict *verdict; /* of what was found last; or NULL */
 } gemel__search;

@@ -59,6 +59,14 @@ static uint32_t specificity(const struct gemel_rule *rule) {
   return n * 64 + rule->n_conditions;
 }
 
+static uint32_t splats_of(const struct gemel_rule *rule, uint32_t order) {
+  uint32_t bits = 0;
+  for (uint32_t k = 0; k < 2; k++) {
+    bits |= (uint32_t)(gemel__rule_child(rule, order, k).kind == GEMEL__DEMAND_SPLAT) << k;
+  }
+  return bits;
+}
+
 /* Adds the outline of candidate C. */
 static int add_outline(gemel__selection *s, gemel__candidate *c) {
   if (gemel__grow(&s->steps, &s->step_capacity, s->n_steps + GEMEL__OUTLINE_STEPS,
@@ -94,6 +102,7 @@ gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *
     c->order = order;
     c->weight = weight;
     c->row = (uint32_t)s->n_rules;
+    c->splats = splats_of(rule, order);
     if (add_outline(s, c) != 0) {
       return gemel__no_memory(error, "rules");
     }

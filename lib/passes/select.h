@@ -20,6 +20,7 @@ typedef struct gemel__candidate {
   uint32_t order;
   uint32_t row;              /* of the tallies */
   uint32_t weight;           /* how much the left side asks for */
+  uint32_t splats;           /* bits of those of the root's first two operands that are splats */
   uint32_t outline, n_steps; /* of the selection's steps */
   gemel__grounds grounds;
 } gemel__candidate;

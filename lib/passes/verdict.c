@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include "core/attrs.h"
+#include "passes/facts.h"
 #include "passes/functions.h"
 
 /* ---- Grounds ---- */
@@ -95,6 +96,21 @@ gemel__grounds gemel__grounds_of(const struct gemel_rule *rule, uint32_t order) 
 
 /* ---- Looking up ---- */
 
+/* Beside this bit are facts; attributes are never so many. */
+#define FACTS 0x80000000u
+
+/* The same of elements that no constant holds: of those that aren't one number, no more is ever
+ * known than facts. */
+static int describe_elements(const gemel_graph *graph, const gemel__grounds *grounds, uint32_t slot,
+                             gemel__ref value, uint32_t *key) {
+  const gemel_tensor *tensor;
+  if ((grounds->operations >> slot & 1) || gemel__splat(graph, value, &tensor)) {
+    return 0;
+  }
+  *key = FACTS | gemel__facts(graph, value);
+  return 1;
+}
+
 /* What decides of the value in SLOT, as two numbers; 0: nothing is kept of it. */
 static inline int describe(const gemel_graph *graph, uint32_t constant_op,
                            const gemel__grounds *grounds, uint32_t slot, gemel__ref value,
@@ -102,9 +118,11 @@ static inline int describe(const gemel_graph *graph, uint32_t constant_op,
   const gemel__node *node = gemel__node_at(graph, value.node);
   key[0] = gemel__node_type(graph, value.node, value.output);
   key[1] = 0;
+  if ((grounds->elements >> slot & 1) && node->op != constant_op) {
+    return describe_elements(graph, grounds, slot, value, &key[1]);
+  }
   if ((grounds->operations | grounds->elements) >> slot & 1) {
     key[1] = node->attrs;
-    return (grounds->operations >> slot & 1) || node->op == constant_op;
   }
   return 1;
 }
@@ -114,7 +132,8 @@ static inline int describe(const gemel_graph *graph, uint32_t constant_op,
 static int has_runtime(const gemel_context *context, const uint32_t *key, uint32_t n) {
   int any = 0;
   for (uint32_t k = 0; k < n; k++) {
-    any |= key[2 * k + 1] != 0 && gemel__attrs_at(context, key[2 * k + 1])->has_runtime;
+    any |= key[2 * k + 1] != 0 && !(key[2 * k + 1] & FACTS) &&
+           gemel__attrs_at(context, key[2 * k + 1])->has_runtime;
   }
   return any;
 }

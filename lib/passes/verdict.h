@@ -16,7 +16,7 @@ enum { GEMEL__VERDICT_SLOTS = 8, GEMEL__VERDICTS = 2048 };
 typedef struct gemel__grounds {
   unsigned char n_slots; /* 0: other things decide too, and nothing is kept */
   uint16_t operations;   /* attributes decide */
-  uint16_t elements;     /* elements decide: kept if it is made by the operation constant */
+  uint16_t elements;     /* elements decide: those of a constant, or what is known of others */
   unsigned char right;   /* the same decide what attributes the right side has */
   unsigned char slot_of[GEMEL__RULE_VARIABLES]; /* by variable, + 1; 0: no tensor */
 } gemel__grounds;
