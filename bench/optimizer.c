@@ -130,7 +130,7 @@ static gemel_tensor **room_for(size_t n) {
   return tensors;
 }
 
-static gemel_status time_plan(run_state *r, double *seconds) {
+static gemel_status time_plan(run_state *r, double *seconds, size_t *kernels) {
   size_t n = gemel_graph_input_count(r->rewritten), m = gemel_graph_output_count(r->rewritten), k;
   gemel_tensor **inputs = room_for(n), **outputs = room_for(m);
   gemel_status status = GEMEL_OK;
@@ -141,6 +141,7 @@ static gemel_status time_plan(run_state *r, double *seconds) {
   if (status == GEMEL_OK) {
     status = call_twice(r, inputs, outputs, seconds);
   }
+  *kernels = gemel_function_kernels(r->function);
   unref_all(inputs, n);
   unref_all(outputs, m);
   return status;
@@ -152,6 +153,7 @@ static gemel_status time_plan(run_state *r, double *seconds) {
 typedef struct figures {
   double seconds[STEP_COUNT];
   double certified; /* rewriting with every application checked */
+  size_t kernels;   /* that a call runs */
   gemel__work before, after;
 } figures;
 
@@ -195,7 +197,7 @@ static gemel_status run_steps(run_state *r, figures *f) {
   f->before = gemel__work_of(r->graph);
   f->after = gemel__work_of(r->rewritten);
   status = time_certified(r, f);
-  status = status == GEMEL_OK ? time_plan(r, &plan) : status;
+  status = status == GEMEL_OK ? time_plan(r, &plan, &f->kernels) : status;
   if (status == GEMEL_OK) {
     keep_best(f, PLAN, plan);
   }
@@ -312,6 +314,7 @@ static void report_size(gemel__bench *b, const run_state *r, uint64_t wanted, co
   gemel__bench_report(b, name, r->model->unit, (double)r->size, r->model->unit, NULL);
   report_work(b, name, "", &f->before);
   report_work(b, name, " left", &f->after);
+  gemel__bench_report(b, name, "kernels", (double)f->kernels, "kernels", NULL);
   for (k = 0; k < STEP_COUNT; k++) {
     gemel__bench_report(b, name, steps[k].name, 1e6 * f->seconds[k] / nodes, "us/node",
                         judged ? &steps[k].target : NULL);

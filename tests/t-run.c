@@ -460,6 +460,7 @@ static void memory_is_reused(const void *data) {
     CT_REQUIRE(f != NULL);
     CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
     bytes[deep] = gemel_function_bytes(f);
+    CT_EQ_UINT(gemel_function_kernels(f), deep ? 41 : 9); /* each sum with the exp of it */
     gemel_function_free(f);
     gemel_tensor_unref(out);
     gemel_tensor_unref(x);

@@ -8,6 +8,7 @@ gradient by every parameter, in a process of its own with a timeout. One table s
   ops         operations in the graph of loss and gradient; inputs and constants aren't counted
   ops left    the same after rewriting
   views       those of them that are views, where they are counted at all: they compute nothing
+  kernels     what a call runs, where it is told: one may do many operations
   Mflops left 2 x the multiplications in the matrix products that are left
   build       seconds to build or trace, gradient included
   rewrite     seconds of rewriting alone, where the peer lets one measure it
@@ -214,7 +215,8 @@ def work_pytensor(model, size, say):
     add_supervisor_to_fgraph(graph, [pytensor.In(x) for x in graph.inputs])
     with Timer() as rewrite:
         pytensor.compile.mode.get_default_mode().optimizer.rewrite(graph)
-    say(rewrite=rewrite.seconds, left=count(graph), flops=flops(graph))
+    kernels = len(graph.apply_nodes)
+    say(rewrite=rewrite.seconds, left=count(graph), kernels=kernels, flops=flops(graph))
     with Timer() as making:
         function = pytensor.function(inputs, outputs, on_unused_input="ignore")
     shapes = shapes_of(model, size)
@@ -249,6 +251,14 @@ def hlo_work(text):
     return count, flops
 
 
+def hlo_kernels(text):
+    """Instructions of the main computation that compute; a fusion is one."""
+    skipped = "parameter constant tuple get-tuple-element bitcast".split()
+    entry = re.search(r"^ENTRY .*?^}", text, re.M | re.S).group(0)
+    names = re.findall(r"^\s*(?:ROOT )?%?[\w.-]+ = (?:\([^=]*\)|\S+) ([\w-]+)\(", entry, re.M)
+    return sum(name not in skipped for name in names)
+
+
 def work_jax(model, size, say):
     import jax
     import jax.numpy as jnp
@@ -274,7 +284,7 @@ def work_jax(model, size, say):
         compiled = lowered.compile()
     say(callable=lower.seconds + compile_.seconds)
     left, flops = hlo_work(compiled.as_text())
-    say(left=left, flops=flops)
+    say(left=left, kernels=hlo_kernels(compiled.as_text()), flops=flops)
 
 
 class Tape:
@@ -487,7 +497,8 @@ def work_onnxruntime(model, size, say):
         path = os.path.join(folder, "optimized.onnx")
         session(levels.ORT_ENABLE_ALL, path)
         graph = onnx.load(path).graph
-    say(left=len(graph.node), flops=onnx_flops(graph, shape))
+    nodes = len(graph.node)
+    say(left=nodes, kernels=nodes, flops=onnx_flops(graph, shape))
 
 
 def work_torch(model, size, say):
@@ -610,6 +621,7 @@ def run_gemel(path, model, nodes):
         "ops": value["operations"],
         "left": value["operations left"],
         "views": value["views left"],
+        "kernels": value["kernels"],
         "flops": value["flops left"],
         "build": second * (value["build"] + value["gradient"]),
         "rewrite": second * value["rewrite"],
@@ -624,6 +636,7 @@ def show(name, facts):
     print(
         f"{name + ' ' + facts['version']:<20} {number('ops', form='{:.0f}'):>9}"
         f" {number('left', form='{:.0f}'):>9} {number('views', form='{:.0f}'):>7}"
+        f" {number('kernels', form='{:.0f}'):>7}"
         f" {number('flops', 1e-6):>11} {number('build'):>9}"
         f" {number('rewrite'):>9} {number('callable'):>9}  {facts.get('why', '')}".rstrip(),
         flush=True,
@@ -634,7 +647,7 @@ def compare(options, model, nodes, keep):
     size, gemel = run_gemel(options.gemel, model, nodes)
     print(f"\n{model} of {size} {MODELS[model]}, about {nodes} nodes with its gradient")
     print(
-        f"{'':<20} {'ops':>9} {'ops left':>9} {'views':>7} {'Mflops left':>11} {'build':>9}"
+        f"{'':<20} {'ops':>9} {'ops left':>9} {'views':>7} {'kernels':>7} {'Mflops left':>11} {'build':>9}"
         f" {'rewrite':>9} {'callable':>9}"
     )
     for program in ["gemel"] + options.peers:

@@ -59,6 +59,10 @@ gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *input
 /* Bytes of intermediate memory that the plan of the last call holds. */
 size_t gemel_function_bytes(const gemel_function *function);
 
+/* How many kernels the last call ran: each takes a number of elementwise operations, one other
+ * operation, or a copy. Views need none. A function that calls a body counts as one. */
+size_t gemel_function_kernels(const gemel_function *function);
+
 /* Frees the function; NULL is ignored. */
 void gemel_function_free(gemel_function *function);
 

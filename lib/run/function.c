@@ -444,8 +444,10 @@ static gemel_status run(gemel_function *f, gemel_tensor *const *outputs) {
   gemel_status status;
   f->n_seen = 1;
   f->seen[0].segment = s;
-  f->bytes = s->block_bytes;
+  f->bytes = f->kernels = 0;
   for (;;) {
+    f->bytes += s->block_bytes;
+    f->kernels += s->n_kernels;
     status = enter_results(f, s, outputs);
     if (status == GEMEL_OK) {
       status = gemel__segment_run(f, s);
@@ -457,7 +459,6 @@ static gemel_status run(gemel_function *f, gemel_tensor *const *outputs) {
     if (status != GEMEL_OK) {
       return status;
     }
-    f->bytes += s->block_bytes;
   }
 }
 
@@ -524,4 +525,8 @@ gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *input
 
 size_t gemel_function_bytes(const gemel_function *f) {
   return f != NULL ? f->bytes : 0;
+}
+
+size_t gemel_function_kernels(const gemel_function *f) {
+  return f != NULL ? f->kernels : 0;
 }

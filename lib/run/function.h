@@ -212,6 +212,7 @@ typedef struct gemel__segment {
   const char *wanted_data;
   gemel__instr *instrs;
   size_t n_instrs, instr_capacity;
+  size_t n_kernels; /* the instructions but poison */
   gemel__patch *patches;
   size_t n_patches, patch_capacity;
   gemel__result *results;
@@ -274,6 +275,7 @@ struct gemel_function {
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */
   size_t loaded_capacity;
   size_t bytes;      /* of the last call's plan */
+  size_t kernels;    /* that it ran */
   gemel_error error; /* what kernels fill in */
 };
 

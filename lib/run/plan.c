@@ -24,6 +24,7 @@ int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, 
     return -1;
   }
   instr = &s->instrs[s->n_instrs++];
+  s->n_kernels += kind != GEMEL__I_POISON;
   instr->kind = kind;
   instr->node = node;
   instr->body = body;
