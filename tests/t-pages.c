@@ -297,7 +297,7 @@ static void table(const void *data) {
   forget();
   CT_CHECK(gemel__kept_take(unit) == NULL);
   bytes = 100 * unit;
-  CT_CHECK(gemel__kept_add(base, &bytes));
+  CT_CHECK(gemel__kept_add(base, &bytes, 0));
   CT_CHECK(gemel__kept_take(101 * unit) == NULL);
   first = gemel__kept_take(10 * unit);
   CT_CHECK(first == base);
@@ -308,7 +308,7 @@ static void table(const void *data) {
   CT_EQ_UINT(gemel__kept_extend(first + 15 * unit, 500 * unit), 40 * unit);
   CT_EQ_UINT(gemel__kept_extend(first + 55 * unit, unit), 0);
   bytes = 10 * unit;
-  CT_CHECK(gemel__kept_add(second, &bytes));
+  CT_CHECK(gemel__kept_add(second, &bytes, 0));
   CT_EQ_UINT(bytes, 45 * unit);
   CT_EQ_UINT(gemel__kept_extend(first + 55 * unit, unit), 0); /* a neighbour by chance */
   CT_CHECK(gemel__kept_take(unit) == second);
@@ -318,6 +318,11 @@ static void table(const void *data) {
   CT_CHECK(gemel__kept_any(&bytes) == second + unit);
   CT_EQ_UINT(bytes, 44 * unit);
   CT_CHECK(gemel__kept_any(&bytes) == NULL);
+  bytes = 4 * unit;
+  CT_CHECK(gemel__kept_add(base, &bytes, 1)); /* the end of a block that has shrunk */
+  CT_EQ_UINT(gemel__kept_extend(base, unit), unit);
+  CT_CHECK(gemel__kept_any(&bytes) == base + unit);
+  CT_EQ_UINT(bytes, 3 * unit);
 }
 
 /* There is an end to what is kept: the rest goes to the system. */
@@ -326,7 +331,7 @@ static void enough(const void *data) {
   char *at = nowhere();
   (void)data;
   forget();
-  for (bytes = unit; gemel__kept_add(at, &bytes); at += 2 * unit) {
+  for (bytes = unit; gemel__kept_add(at, &bytes, 0); at += 2 * unit) {
     CT_REQUIRE(++ranges < 10000);
   }
   CT_EQ_UINT(bytes, unit);
@@ -335,8 +340,8 @@ static void enough(const void *data) {
   }
   CT_EQ_UINT(all, ranges * unit);
   bytes = (size_t)3 << 30;
-  CT_CHECK(gemel__kept_add(nowhere(), &bytes));
-  CT_CHECK(!gemel__kept_add(nowhere() + bytes, &bytes));
+  CT_CHECK(gemel__kept_add(nowhere(), &bytes, 0));
+  CT_CHECK(!gemel__kept_add(nowhere() + bytes, &bytes, 0));
   CT_CHECK(gemel__kept_any(&bytes) == nowhere());
   CT_CHECK(gemel__kept_any(&bytes) == NULL);
 }

@@ -745,6 +745,61 @@ static void compiling(const void *data) {
   CT_CHECK(tiny_log(&options) == 0);
 }
 
+/* A pass that looks at a graph and keeps it. */
+typedef struct keeper {
+  gemel_graph *graph;
+  char *text;
+} keeper;
+
+static gemel_status keep_first(gemel_edit *edit, const void *data, gemel_error *out) {
+  keeper *k = *(keeper *const *)data;
+  (void)out;
+  if (k->graph == NULL) {
+    k->graph = gemel_graph_ref((gemel_graph *)gemel_edit_graph(edit));
+    k->text = gemel_print_string(k->graph, "g", NULL);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status make_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+                                 const void *data) {
+  (void)random, (void)state, (void)data;
+  return gemel_graph_error(graph)->status;
+}
+
+/* What a pass has seen and kept stays as it was, though rules go on. */
+static void kept_graph(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  keeper k = {NULL, NULL}, *at = &k;
+  gemel_error error = {0};
+  gemel_pass pass = {.size = sizeof pass,
+                     .name = "keeps",
+                     .phase = GEMEL_PHASE_SPECIALIZE,
+                     .before = 1,
+                     .rewrite = keep_first,
+                     .generate = make_nothing,
+                     .data = &at};
+  gemel_rules *rules = rules_of(context, "rule s in specialize: tanh(x) => sqr(x)");
+  gemel_graph *graph = graph_of(context, "(x: f32) { r = exp(tanh(x)) return r }");
+  (void)data;
+  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
+  gemel_graph *result = rewrite_with(graph, rules, &error);
+  CT_EQ_STR(error.text, "");
+  CT_REQUIRE(k.graph != NULL && result != NULL);
+  char *kept = gemel_print_string(k.graph, "g", NULL), *now = gemel_print_string(result, "g", NULL);
+  CT_EQ_STR(kept, k.text);
+  CT_HAS_STR(kept, "tanh");
+  CT_HAS_STR(now, "sqr");
+  gemel_text_free(kept);
+  gemel_text_free(now);
+  gemel_text_free(k.text);
+  gemel_graph_unref(k.graph);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
     CT_TEST("bodies", bodies, NULL),
     CT_TEST("compiling", compiling, NULL),
@@ -762,6 +817,7 @@ static const ct_test tests[] = {
     CT_TEST("choices", choices, NULL),
     CT_TEST("together", together, NULL),
     CT_TEST("left", unused_nodes_leave_no_trace, NULL),
+    CT_TEST("kept_graph", kept_graph, NULL),
 };
 
 void ct_register(void) {

@@ -78,7 +78,7 @@ static void add(char *at, size_t bytes, int is_behind) {
   }
 }
 
-int gemel__kept_add(char *block, size_t *bytes) {
+int gemel__kept_add(char *block, size_t *bytes, int is_behind) {
   range *rest;
   int good;
   enter();
@@ -89,7 +89,7 @@ int gemel__kept_add(char *block, size_t *bytes) {
   }
   good = kept.n < RANGES && *bytes <= most && kept.bytes <= most - *bytes;
   if (good) {
-    add(block, *bytes, 0);
+    add(block, *bytes, is_behind);
   }
   give_lock();
   return good;

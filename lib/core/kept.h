@@ -10,9 +10,10 @@
 /* All sizes are multiples of UNIT. Safe on several threads, and in the child of a fork. */
 #define GEMEL__KEPT_UNIT ((size_t)2 << 20)
 
-/* Keeps BYTES bytes at BLOCK, and what was kept behind them. 0: there is no room for more; *BYTES
- * then says how much is to be given to the system, that included. */
-int gemel__kept_add(char *block, size_t *bytes);
+/* Keeps BYTES bytes at BLOCK, and what was kept behind them. IS_BEHIND: they were the end of a
+ * block that goes on before them. 0: there is no room for more; *BYTES then says how much is to be
+ * given to the system, that included. */
+int gemel__kept_add(char *block, size_t *bytes, int is_behind);
 
 /* Takes BYTES bytes, with as much behind them as can be had; NULL: there is no such place. */
 char *gemel__kept_take(size_t bytes);

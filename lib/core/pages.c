@@ -122,14 +122,17 @@ static void *remap(void *block, size_t from, size_t to) {
   return moved;
 }
 
-void gemel__pages_free(void *block, size_t bytes) {
-  bytes = whole(bytes);
+static void give_back(char *block, size_t bytes, int is_behind) {
   if (madvise(block, bytes, MADV_FREE) != 0) { /* it is locked, say */
-    gemel__kept_leave((char *)block + bytes);
+    gemel__kept_leave(block + bytes);
     munmap(block, bytes);
-  } else if (!gemel__kept_add(block, &bytes)) {
+  } else if (!gemel__kept_add(block, &bytes, is_behind)) {
     munmap(block, bytes);
   }
+}
+
+void gemel__pages_free(void *block, size_t bytes) {
+  give_back(block, whole(bytes), 0);
 }
 
 /* A block of FROM bytes grows to TO, both whole pages; NULL. */
@@ -148,7 +151,7 @@ void *gemel__pages_resize(void *block, size_t old_bytes, size_t bytes) {
     return extend(block, from, to);
   }
   if (from > to) {
-    gemel__pages_free((char *)block + to, from - to);
+    give_back((char *)block + to, from - to, 1);
   }
   return block;
 }

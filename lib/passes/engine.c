@@ -36,7 +36,8 @@
  * - Where nobody else has the old graph it is the new one as well: what changes is made behind it,
  *   with all that rests on it, and all else stays, used or not. (So it is with every pass but the
  *   first, and most change little.)
- * - The order of everything depends on the old graph and the names of rules alone.
+ * - The order of everything depends on the old graph, with what is unused in it, and the names of
+ *   rules alone. (So a rewriting without shortcuts makes the passes that one with them makes.)
  */
 #include "passes/funnel.h"
 
@@ -441,8 +442,9 @@ gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *
   e->options = options;
   e->selection = options->selection;
   e->error = error != NULL ? error : &local;
-  w.before =
-      options->tried != NULL && options->tried->graph == from ? options->tried->phases : NULL;
+  w.before = !options->thorough && options->tried != NULL && options->tried->graph == from
+                 ? options->tried->phases
+                 : NULL;
   e->search.selection = options->selection;
   e->search.timed = options->timed;
   e->search.whole = options->witness != NULL;

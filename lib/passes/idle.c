@@ -66,7 +66,8 @@ gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_opt
   }
   gemel__search search = {.selection = options->selection,
                           .scene = {tried->graph, options->counts->uses, &arena, NULL, error},
-                          .timed = options->timed};
+                          .timed = options->timed,
+                          .thorough = options->thorough};
   *idle = 1;
   status = look(&search, tried->phases, idle);
   gemel__arena_clear(&arena);

@@ -297,7 +297,8 @@ static int find_below(gemel__nary *n, const uint32_t *uses, uint32_t root) {
     for (uint32_t j = 0; j < count && !failed; j++) {
       uint32_t below = in[j].node;
       if (below < n->first && uses[below] == 1 && is_member(n, below)) {
-        n->inner[below] = n->root[below] = 1;
+        n->inner[below] = 1;
+        n->root[below] = IS_ROOT;
       }
       failed = n->inner[below] ? gemel__nary_push(n, in[j], n->kind->one) : 0;
     }

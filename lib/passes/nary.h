@@ -37,7 +37,8 @@ typedef struct gemel__nary {
   const gemel_graph *from;
   gemel_error *error;
   uint32_t ops[GEMEL__NARY_OPS];  /* of the kind's names */
-  unsigned char *inner, *root;    /* by node: lies inside a tree; is the root of one, or inside */
+  unsigned char *inner, *root;    /* by node: lies inside a tree; is the root of one, or inside, and
+                                     whether anything in it is new */
   const gemel__use_counts *since; /* what is not new by them, the pass has seen; NULL: nothing */
   uint32_t first;                 /* trees at smaller ids are seen */
   unsigned char *maybe;           /* by node: it may be a number, see gemel__nary_number */

@@ -22,6 +22,7 @@ struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   const gemel_graph *source; /* the program's: it stays as it is */
+  gemel_graph **entered;     /* the graph, a reference, with which the phase at work began */
   gemel__choice *choice;
   gemel__tried *tried;       /* at the nodes of the graph */
   gemel__use_counts *counts; /* of it */
@@ -110,11 +111,19 @@ static gemel_status endless(const struct pipeline *p, const gemel__selection *se
                      names);
 }
 
+/* 1 if nobody has GRAPH, which a phase works on, but who is known to: a program's pass may have
+ * kept one. */
+static int is_owned(const struct pipeline *p, const gemel_graph *graph) {
+  long known =
+      1 + (graph == *p->entered) + (graph == p->tried->graph) + (graph == p->counts->graph);
+  return graph != p->source && __atomic_load_n(&graph->references, __ATOMIC_ACQUIRE) == known;
+}
+
 /* *GRAPH, a reference, becomes what one pass makes of it; *DONE: whether that did nothing. */
 static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pass,
                               gemel_graph **graph, int *done) {
   uint64_t before = work_of(pass->selection, pass);
-  pass->owned = *graph != p->source;
+  pass->owned = is_owned(p, *graph);
   gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
   if (next == NULL) {
     return p->error->status;
@@ -123,6 +132,28 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
   *graph = next;
   *done = work_of(pass->selection, pass) == before;
   pass->tight |= any_declined(pass->selection);
+  return GEMEL_OK;
+}
+
+/* A look at *GRAPH found nothing to do. *DONE: a pass without shortcuts doesn't either (what it
+ * made is dropped, for it may have put nodes in another order); else *GRAPH is what it made. */
+static gemel_status check_idle(const struct pipeline *p, gemel__pass_options *pass,
+                               gemel_graph **graph, int *done) {
+  uint64_t before = work_of(pass->selection, pass);
+  gemel__tried *tried = pass->tried;
+  gemel__use_counts *counts = pass->counts;
+  pass->tried = NULL;
+  pass->counts = NULL;
+  pass->owned = 0;
+  gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
+  pass->tried = tried;
+  pass->counts = counts;
+  if (next == NULL) {
+    return p->error->status;
+  }
+  *done = work_of(pass->selection, pass) == before;
+  gemel_graph_unref(*done ? next : *graph);
+  *graph = *done ? *graph : next;
   return GEMEL_OK;
 }
 
@@ -148,6 +179,9 @@ static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
   gemel_status status = GEMEL_OK;
   for (int round = 0; !done && status == GEMEL_OK && round < ROUNDS; round++) {
     status = gemel__rewrite_idle(*graph, pass, &done, p->error);
+    if (status == GEMEL_OK && done && pass->thorough) {
+      status = check_idle(p, pass, graph, &done);
+    }
     if (status != GEMEL_OK || done) {
       break;
     }
@@ -167,13 +201,14 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   double start = gemel__profile_now();
   uint64_t before = 0;
   memset(&pass, 0, sizeof pass);
+  *p->entered = *graph;
   pass.selection = selection;
   pass.fold = 1;
   pass.timed = p->options.profile != NULL;
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
   pass.thorough = p->options.certify > 1;
-  pass.tried = pass.thorough ? NULL : p->tried;
+  pass.tried = p->tried;
   pass.counts = p->counts;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
@@ -258,7 +293,7 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
  * it: GEMEL_OK; GEMEL_DECLINED. Where much of its memory would lie idle, that is given back. */
 static gemel_status trim_in_place(const struct pipeline *p, gemel_graph *graph, uint64_t live) {
   uint32_t *uses = p->counts->uses;
-  size_t n = graph->n_nodes;
+  size_t n = p->counts->n;
   if (p->tried->graph != graph || p->counts->graph != graph) {
     return GEMEL_DECLINED;
   }
@@ -349,7 +384,9 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel__tried tried = {NULL, NULL, 0};
   gemel__use_counts counts = {NULL};
   uint64_t done = 0;
+  gemel_graph *entered = NULL;
   memset(&p, 0, sizeof p);
+  p.entered = &entered;
   p.tried = &tried;
   p.counts = &counts;
   p.done = &done;
