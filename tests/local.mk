@@ -41,6 +41,7 @@ verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-fuzz
+verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-model

@@ -1,0 +1,245 @@
+/*
+ * The corpus of pairs of graphs, tests/pairs: NAME.pairs lists cases, each of two graphs and the
+ * verdict that gemel_verify_pair must give for every seed.
+ *
+ *   == differ causal-mask-off-by-one
+ *   graph a(x: f32[N]) { ... }
+ *   graph b(x: f32[N]) { ... }
+ *
+ * A case begins with a line "==", the verdict (equal: passed; differ: refuted; uninformative), a
+ * name and options: allow=WORDS (what may tell the two apart; default: what `gemel equal` allows),
+ * instances=N (default 40), says=TEXT (some record's detail holds it; _ stands for a blank),
+ * seeds=N (at most so many). Lines that begin with # are comments. One test a file;
+ * GEMEL_CORPUS_SEEDS says for how many seeds (default 3), GEMEL_CORPUS_CASE which cases (part of
+ * their name).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+
+enum { MOST_FILES = 64, MOST_BYTES = 1 << 22 };
+
+/* ---- A case ---- */
+
+typedef struct corpus_case {
+  char verdict[32], name[64], allow[64], says[200];
+  size_t instances;
+  uint64_t seeds;
+  const char *text; /* both graphs, up to the next case */
+  size_t length;
+} corpus_case;
+
+static void read_option(corpus_case *c, const char *word) {
+  size_t k;
+  if (strncmp(word, "allow=", 6) == 0) {
+    snprintf(c->allow, sizeof c->allow, "%s", word + 6);
+  } else if (strncmp(word, "says=", 5) == 0) {
+    snprintf(c->says, sizeof c->says, "%s", word + 5);
+    for (k = 0; c->says[k] != '\0'; k++) {
+      c->says[k] = c->says[k] == '_' ? ' ' : c->says[k];
+    }
+  } else if (strncmp(word, "instances=", 10) == 0) {
+    c->instances = strtoull(word + 10, NULL, 10);
+  } else if (strncmp(word, "seeds=", 6) == 0) {
+    c->seeds = strtoull(word + 6, NULL, 10);
+  } else {
+    CT_FAIL("%s: unknown option %s", c->name, word);
+  }
+}
+
+/* Reads the case that begins at TEXT ("== ..."); returns where the next one begins. */
+static const char *read_case(const char *text, corpus_case *c) {
+  char line[400], *word, *rest = line;
+  const char *end = strchr(text, '\n'), *next;
+  size_t k;
+  memset(c, 0, sizeof *c);
+  c->instances = 40;
+  c->seeds = UINT64_MAX;
+  end = end != NULL ? end : text + strlen(text);
+  snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+  for (k = 0; (word = strtok_r(rest, " ", &rest)) != NULL; k++) {
+    if (k == 1) {
+      snprintf(c->verdict, sizeof c->verdict, "%s", word);
+    } else if (k == 2) {
+      snprintf(c->name, sizeof c->name, "%s", word);
+    } else if (k > 2) {
+      read_option(c, word);
+    }
+  }
+  next = strstr(end, "\n==");
+  next = next != NULL ? next + 1 : end + strlen(end);
+  c->text = end;
+  c->length = (size_t)(next - end);
+  return next;
+}
+
+/* ---- Asking ---- */
+
+typedef struct heard {
+  char details[4000];
+  size_t used;
+} heard;
+
+static void take(void *user, const gemel_record *record) {
+  heard *h = user;
+  int n = snprintf(h->details + h->used, sizeof h->details - h->used, "%s: %s%s%s; %s\n",
+                   gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
+                   record->how[0] != '\0' ? " by " : "", record->how, record->detail);
+  h->used += n > 0 ? (size_t)n : 0;
+  h->used = h->used < sizeof h->details ? h->used : sizeof h->details - 1;
+}
+
+static unsigned needs_of(const char *words) {
+  static const char *const names[] = {
+#define NAME(E, name, meaning) #name,
+      GEMEL_NEEDS_TABLE(NAME)
+#undef NAME
+  };
+  unsigned bits = 0;
+  size_t k;
+  if (words[0] == '\0' || strcmp(words, "all") == 0) {
+    return GEMEL_NEEDS_ALL;
+  }
+  for (k = 0; k < CT_COUNT(names); k++) {
+    const char *at = strstr(words, names[k]);
+    bits |= at != NULL ? 1u << k : 0;
+  }
+  return bits;
+}
+
+static const char *verdict_of(const corpus_case *c) {
+  return strcmp(c->verdict, "equal") == 0    ? "passed"
+         : strcmp(c->verdict, "differ") == 0 ? "refuted"
+                                             : c->verdict;
+}
+
+static int ask(const corpus_case *c, const gemel_graph *a, const gemel_graph *b, uint64_t seed) {
+  heard h = {"", 0};
+  gemel_pair_result result = {.size = sizeof result};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_verify_options options = {
+      .size = sizeof options, .seed = seed, .instances = c->instances, .sink = take, .user = &h};
+  int right;
+  ct_context("%s, seed %llu", c->name, (unsigned long long)seed);
+  if (gemel_verify_pair(a, b, c->name, needs_of(c->allow), &options, &result, &error) != GEMEL_OK) {
+    CT_FAIL("%s", error.text);
+    return 0;
+  }
+  ct_context("%s, seed %llu\n%s", c->name, (unsigned long long)seed, h.details);
+  right = CT_EQ_STR(gemel_verdict_name(result.verdict), verdict_of(c));
+  if (c->says[0] != '\0') {
+    right &= CT_HAS_STR(h.details, c->says);
+  }
+  return right;
+}
+
+/* Parses both graphs of C; graph bodies end with a line "}". */
+static int parse_case(const corpus_case *c, gemel_context *context, gemel_graph *graphs[2]) {
+  const char *end = strstr(c->text, "\n}\n");
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  size_t first = end != NULL ? (size_t)(end + 3 - c->text) : 0;
+  if (first == 0 || first >= c->length) {
+    CT_FAIL("%s: wants two graphs, each with a last line \"}\"", c->name);
+    return 0;
+  }
+  graphs[0] = gemel_parse(context, c->text, first, c->name, NULL, &error);
+  graphs[1] = graphs[0] != NULL
+                  ? gemel_parse(context, c->text + first, c->length - first, c->name, NULL, &error)
+                  : NULL;
+  if (graphs[1] == NULL) {
+    CT_FAIL("%s: %s", c->name, error.text);
+  }
+  return graphs[1] != NULL;
+}
+
+static uint64_t seeds(void) {
+  const char *text = getenv("GEMEL_CORPUS_SEEDS");
+  int few = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL ||
+            getenv("GEMEL_SANITIZED") != NULL;
+  return text != NULL ? strtoull(text, NULL, 10) : few ? 1 : 3;
+}
+
+static int is_right(const corpus_case *c) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graphs[2] = {NULL, NULL};
+  uint64_t seed, n = seeds() < c->seeds ? seeds() : c->seeds;
+  int right = parse_case(c, context, graphs);
+  for (seed = 1; right && seed <= n; seed++) {
+    right = ask(c, graphs[0], graphs[1], seed);
+  }
+  gemel_graph_unref(graphs[0]);
+  gemel_graph_unref(graphs[1]);
+  gemel_context_unref(context);
+  return right;
+}
+
+/* ---- A file ---- */
+
+static char files[MOST_FILES][64];
+
+static char *read_file(const char *name) {
+  const char *root = getenv("GEMEL_SRCDIR");
+  char path[600], *text = malloc(MOST_BYTES);
+  FILE *file;
+  size_t n = 0;
+  snprintf(path, sizeof path, "%s/tests/pairs/%s", root != NULL ? root : ".", name);
+  file = fopen(path, "r");
+  if (file != NULL && text != NULL) {
+    n = fread(text, 1, MOST_BYTES - 1, file);
+  }
+  if (file != NULL) {
+    fclose(file);
+  }
+  if (text != NULL) {
+    text[n] = '\0';
+  }
+  CT_CHECK(n > 0 && n < MOST_BYTES - 1);
+  return text;
+}
+
+static void cases_are_right(const void *data) {
+  const char *only = getenv("GEMEL_CORPUS_CASE");
+  char *text = read_file(data);
+  const char *at = text != NULL && strncmp(text, "==", 2) != 0 ? strstr(text, "\n==") : text;
+  size_t right = 0, all = 0;
+  at = at != NULL && at != text ? at + 1 : at;
+  while (at != NULL && *at != '\0') {
+    corpus_case c;
+    at = read_case(at, &c);
+    if (only == NULL || strstr(c.name, only) != NULL) {
+      all++;
+      right += (size_t)is_right(&c);
+    }
+  }
+  printf("%s: %zu of %zu cases right, %d seeds\n", (const char *)data, right, all, (int)seeds());
+  CT_CHECK(all > 0 || only != NULL);
+  free(text);
+}
+
+void ct_register(void) {
+  const char *root = getenv("GEMEL_SRCDIR");
+  char path[600];
+  struct dirent *entry;
+  DIR *folder;
+  size_t n = 0;
+  snprintf(path, sizeof path, "%s/tests/pairs", root != NULL ? root : ".");
+  folder = opendir(path);
+  while (folder != NULL && (entry = readdir(folder)) != NULL && n < MOST_FILES) {
+    size_t length = strlen(entry->d_name);
+    if (length > 6 && length < sizeof files[0] &&
+        strcmp(entry->d_name + length - 6, ".pairs") == 0) {
+      memcpy(files[n], entry->d_name, length + 1);
+      CT_ADD("pairs", files[n], cases_are_right, files[n]);
+      n++;
+    }
+  }
+  if (folder != NULL) {
+    closedir(folder);
+  }
+}
