@@ -69,7 +69,8 @@ static void take(void *user, const gemel_record *record) {
   heard *h = user;
   h->records++;
   if (record->tier == GEMEL_TIER_REAL ||
-      (record->verdict > h->worst && record->verdict > GEMEL_NOT_RUN)) {
+      (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(h->worst) &&
+       gemel_verdict_severity(record->verdict) > gemel_verdict_severity(GEMEL_NOT_RUN))) {
     h->worst = record->verdict;
     snprintf(h->how, sizeof h->how, "%s %s", gemel_tier_name(record->tier), record->how);
     snprintf(h->detail, sizeof h->detail, "%s", record->detail);

@@ -371,15 +371,46 @@ static void replay(const void *data) {
   gemel_context_unref(context);
 }
 
-static const ct_test tests[] = {CT_TEST("replay", replay, NULL),
-                                CT_TEST("whole", every_operation, NULL),
-                                CT_TEST("seeds", every_seed, NULL),
-                                CT_TEST("no_match", nothing_matches, NULL),
-                                CT_TEST("tiers", one_tier, NULL),
-                                CT_TEST("kernels", own_kernels, NULL),
-                                CT_TEST("own_operation", own_operation, NULL),
-                                CT_TEST("json", json_is_well_formed, NULL),
-                                CT_TEST("memory", out_of_memory, NULL)};
+/* Verdicts compare by severity, and what was never filled in, or could not be asked, isn't good. */
+static void zero_is_no_good_verdict(const void *data) {
+  static const gemel_verdict order[] = {GEMEL_PASSED, GEMEL_NOT_APPLICABLE, GEMEL_NOT_RUN,
+                                        GEMEL_UNINFORMATIVE, GEMEL_REFUTED};
+  static const char a[] = "graph f(x: f32[2]) {\n  y = x + 1\n  return y\n}\n";
+  static const char b[] = "graph f(x: f32[3]) {\n  y = x + 1\n  return y\n}\n";
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *left = gemel_parse(context, a, strlen(a), "a", NULL, NULL);
+  gemel_graph *right = gemel_parse(context, b, strlen(b), "b", NULL, NULL);
+  gemel_verify_options options = {0};
+  gemel_pair_result result;
+  size_t k;
+  (void)data;
+  CT_CHECK(!good((gemel_verdict)0));
+  for (k = 0; k < CT_COUNT(order); k++) {
+    CT_EQ_INT(gemel_verdict_severity(order[k]), (int)k);
+  }
+  CT_EQ_INT(CT_COUNT(order), GEMEL_VERDICT_COUNT);
+  CT_EQ_INT(gemel_verdict_severity(GEMEL_VERDICT_COUNT), GEMEL_VERDICT_COUNT);
+  options.size = sizeof options;
+  result.verdict = GEMEL_PASSED;
+  CT_EQ_INT(gemel_verify_pair(left, right, "refused", GEMEL_NEEDS_ALL, &options, &result, NULL),
+            GEMEL_BAD_TYPE);
+  CT_EQ_INT(result.verdict, GEMEL_NOT_RUN);
+  options.tiers = 1u << GEMEL_TIER_GRADIENT; /* which isn't applicable to a pair */
+  result.verdict = GEMEL_PASSED;
+  CT_EQ_INT(gemel_verify_pair(left, left, "nothing", GEMEL_NEEDS_ALL, &options, &result, NULL),
+            GEMEL_OK);
+  CT_EQ_INT(result.verdict, GEMEL_NOT_RUN);
+  gemel_graph_unref(left);
+  gemel_graph_unref(right);
+  gemel_context_unref(context);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("zero", zero_is_no_good_verdict, NULL), CT_TEST("replay", replay, NULL),
+    CT_TEST("whole", every_operation, NULL),        CT_TEST("seeds", every_seed, NULL),
+    CT_TEST("no_match", nothing_matches, NULL),     CT_TEST("tiers", one_tier, NULL),
+    CT_TEST("kernels", own_kernels, NULL),          CT_TEST("own_operation", own_operation, NULL),
+    CT_TEST("json", json_is_well_formed, NULL),     CT_TEST("memory", out_of_memory, NULL)};
 
 void ct_register(void) {
   ct_suite("verify", tests, CT_COUNT(tests));

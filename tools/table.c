@@ -165,7 +165,8 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
   size_t k;
   for (k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
-    if (r->verdict < from || said_already(records, k)) {
+    if (gemel_verdict_severity(r->verdict) < gemel_verdict_severity(from) ||
+        said_already(records, k)) {
       continue;
     }
     fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,

@@ -33,9 +33,13 @@ struct equality {
   gemel_pair_result *result;
 };
 
+/* The result is the worst of the tiers that are applicable; it begins as GEMEL_NOT_RUN. */
 static void note(struct equality *q, gemel_verdict verdict) {
-  if (verdict > q->result->verdict) {
-    q->result->verdict = verdict;
+  gemel_verdict *worst = &q->result->verdict;
+  if (verdict != GEMEL_NOT_APPLICABLE &&
+      (*worst == GEMEL_NOT_RUN ||
+       gemel_verdict_severity(verdict) > gemel_verdict_severity(*worst))) {
+    *worst = verdict;
   }
 }
 
@@ -355,7 +359,9 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
        k++) {
     status = whole_size(q, k, &record, error);
   }
-  note(q, record.verdict == GEMEL_REFUTED ? GEMEL_REFUTED : GEMEL_PASSED);
+  if (record.verdict == GEMEL_REFUTED) {
+    note(q, record.verdict);
+  }
   if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
     return status;
   }
@@ -375,6 +381,7 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
     record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
                                                   : "no result has a bound that says something";
   }
+  note(q, record.verdict);
   gemel__record_emit(q->run, &record);
   return GEMEL_OK;
 }
@@ -604,6 +611,10 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   gemel_status status = gemel__pair_check(a, b, error);
   memset(&mine, 0, sizeof mine);
   mine.size = sizeof mine;
+  mine.verdict = GEMEL_NOT_RUN;
+  if (result != NULL) {
+    *result = mine;
+  }
   if (status != GEMEL_OK) {
     return status;
   }

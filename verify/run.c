@@ -19,11 +19,20 @@ const char *gemel_tier_name(gemel_tier tier) {
 
 const char *gemel_verdict_name(gemel_verdict verdict) {
   static const char *const names[] = {
-#define VERDICT_NAME(E, text) text,
+#define VERDICT_NAME(E, text, severity) text,
       GEMEL_VERDICT_TABLE(VERDICT_NAME)
 #undef VERDICT_NAME
   };
   return (unsigned)verdict < GEMEL_VERDICT_COUNT ? names[verdict] : "?";
+}
+
+int gemel_verdict_severity(gemel_verdict verdict) {
+  static const int severities[] = {
+#define VERDICT_SEVERITY(E, text, severity) severity,
+      GEMEL_VERDICT_TABLE(VERDICT_SEVERITY)
+#undef VERDICT_SEVERITY
+  };
+  return (unsigned)verdict < GEMEL_VERDICT_COUNT ? severities[verdict] : GEMEL_VERDICT_COUNT;
 }
 
 double gemel__clock(void) {

@@ -27,16 +27,17 @@ typedef enum gemel_tier {
       GEMEL_TIER_COUNT
 } gemel_tier;
 
-/* What came out, from good to bad. Only PASSED and NOT_APPLICABLE are good. */
+/* What came out. X(enum, text, severity): the larger the severity, the worse. Only PASSED and
+ * NOT_APPLICABLE are good. The first, which memory set to zero reads as, is not. */
 #define GEMEL_VERDICT_TABLE(X)                                                                     \
-  X(PASSED, "passed")                                                                              \
-  X(NOT_APPLICABLE, "not applicable")                                                              \
-  X(NOT_RUN, "not run")                                                                            \
-  X(UNINFORMATIVE, "uninformative")                                                                \
-  X(REFUTED, "refuted")
+  X(NOT_RUN, "not run", 2)                                                                         \
+  X(PASSED, "passed", 0)                                                                           \
+  X(NOT_APPLICABLE, "not applicable", 1)                                                           \
+  X(UNINFORMATIVE, "uninformative", 3)                                                             \
+  X(REFUTED, "refuted", 4)
 
 typedef enum gemel_verdict {
-#define GEMEL_VERDICT_ENUM(E, text) GEMEL_##E,
+#define GEMEL_VERDICT_ENUM(E, text, severity) GEMEL_##E,
   GEMEL_VERDICT_TABLE(GEMEL_VERDICT_ENUM)
 #undef GEMEL_VERDICT_ENUM
       GEMEL_VERDICT_COUNT
@@ -45,6 +46,10 @@ typedef enum gemel_verdict {
 /* Names of tiers and verdicts; static storage; thread-safe. */
 const char *gemel_tier_name(gemel_tier tier);
 const char *gemel_verdict_name(gemel_verdict verdict);
+
+/* How bad a verdict is, by the table; 5 for what is none. Compare verdicts by this, not by their
+ * numbers. Thread-safe. */
+int gemel_verdict_severity(gemel_verdict verdict);
 
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
 typedef struct gemel_record {
@@ -117,7 +122,8 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
   size_t size;
-  gemel_verdict verdict; /* the worst of the tiers */
+  gemel_verdict verdict; /* the worst of the tiers that were applicable; GEMEL_NOT_RUN if none was,
+                            or if the call failed */
   int bitwise;           /* 1: no difference in any bit was seen */
   unsigned needs;        /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…) */
   unsigned refused;      /* those of NEEDS that ALLOW doesn't allow */
