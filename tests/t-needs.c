@@ -139,7 +139,7 @@ static void is_measured(const void *data) {
     gemel_error error = {GEMEL_OK, 0, 0, ""};
     char want[120], got[120];
     size_t k;
-    const gemel__needs_plan plan = {POINTS, 4 * POINTS, 1, 0};
+    const gemel__needs_plan plan = {.points = POINTS, .rounding = 4 * POINTS, .improvement = 1};
     ct_context("%s and %s, seed %llu", e->left, e->right, (unsigned long long)seed);
     if (!CT_EQ_INT(gemel__needs_measure(left, right, seed, &plan, &needs, &error), GEMEL_OK)) {
       CT_FAIL("%s", error.text);

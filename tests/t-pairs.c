@@ -98,14 +98,11 @@ static void take(void *user, const gemel_record *record) {
 static unsigned needs_of(const char *words) {
   static const char *const names[] = {
 #define NAME(E, name, meaning) #name,
-      GEMEL_NEEDS_TABLE(NAME)
+      GEMEL_NEEDS_TABLE(NAME) GEMEL_PAIR_TABLE(NAME)
 #undef NAME
   };
-  unsigned bits = 0;
+  unsigned bits = words[0] == '\0' || strstr(words, "all") != NULL ? GEMEL_NEEDS_ALL : 0;
   size_t k;
-  if (words[0] == '\0' || strcmp(words, "all") == 0) {
-    return GEMEL_NEEDS_ALL;
-  }
   for (k = 0; k < CT_COUNT(names); k++) {
     const char *at = strstr(words, names[k]);
     bits |= at != NULL ? 1u << k : 0;

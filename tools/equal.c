@@ -10,30 +10,37 @@
 static const gemel__option options[] = {
     {"allow", 'a', "NEEDS",
      "which words may tell the two apart, separated by commas: nnan, ninf, nsz, contract, arcp, "
-     "afn, reassoc; 'all' (the default); 'none': they must agree in every bit"},
+     "afn, reassoc, folded, worsens, integers; 'all' (the default: these but the last two); "
+     "'none': "
+     "they must agree in every bit"},
     GEMEL__RECORD_OPTIONS,
     {NULL, 0, NULL, NULL}};
 
 static const char *const needs_names[] = {
 #define NEEDS_NAME(E, name, meaning) #name,
-    GEMEL_NEEDS_TABLE(NEEDS_NAME)
+    GEMEL_NEEDS_TABLE(NEEDS_NAME) GEMEL_PAIR_TABLE(NEEDS_NAME)
 #undef NEEDS_NAME
 };
 
 /* *NEEDS = the bits of the words in TEXT. */
 static int read_needs(const char *text, unsigned *needs) {
-  *needs = strcmp(text, "all") == 0 ? GEMEL_NEEDS_ALL : 0;
-  if (*needs != 0 || strcmp(text, "none") == 0) {
+  *needs = 0;
+  if (strcmp(text, "none") == 0) {
     return GEMEL__GOOD;
   }
   do {
     size_t length = strcspn(text, ",");
     unsigned k = 0;
-    while (k < GEMEL_NEEDS_COUNT &&
+    if (length == 3 && memcmp(text, "all", 3) == 0) {
+      *needs |= GEMEL_NEEDS_ALL;
+      text += length;
+      continue;
+    }
+    while (k < GEMEL_PAIR_COUNT &&
            (strlen(needs_names[k]) != length || memcmp(needs_names[k], text, length) != 0)) {
       k++;
     }
-    if (k == GEMEL_NEEDS_COUNT) {
+    if (k == GEMEL_PAIR_COUNT) {
       return gemel__complain("--allow: there is no word '%.*s'; see gemel equal --help",
                              (int)length, text);
     }
@@ -46,7 +53,7 @@ static int read_needs(const char *text, unsigned *needs) {
 static void print_needs(FILE *file, unsigned needs) {
   const char *between = "";
   unsigned k;
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (k = 0; k < GEMEL_PAIR_COUNT; k++) {
     if (needs >> k & 1) {
       fprintf(file, "%s%s", between, needs_names[k]);
       between = ", ";
@@ -173,7 +180,10 @@ const gemel__command gemel__command_equal = {
     "makes of them. nnan: a NaN among the inputs may be lost. ninf: they differ where an input is "
     "infinite. nsz: in the sign of a zero. contract: by fused multiply and add. arcp: by dividing "
     "through a reciprocal. afn: by another approximation of a function. reassoc: by another order "
-    "of summation. Without such a word they agree in every bit.\n"
+    "of summation. folded: a constant was computed and rounded where the other graph computes with "
+    "it. Without such a word they agree in every bit. worsens: the second is NaN or infinite at "
+    "moderate inputs where the first is right. integers: results that are integers or truths "
+    "differ. Finite results that are further apart than rounding permits are never allowed.\n"
     "Exit status 0 if every tier passed or isn't applicable and what tells them apart is allowed; "
     "else 1; 2 for usage and for what can't be read or written.",
     options,

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "align.h"
+#include "beyond.h"
 #include "constants.h"
 #include "domains/ordered.h"
 #include "needs.h"
@@ -388,43 +389,37 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
-/* The first word that isn't allowed, with the instance that shows it. */
-static gemel_status report_refused(struct equality *q, gemel__needs *needs, gemel_record *record,
-                                   gemel_error *error) {
-  unsigned refused = needs->needs & ~q->allow;
-  gemel__witness *witness;
+/* The first word that isn't allowed, or a difference that none allows, with the instance that shows
+ * it. */
+static void report_refused(struct equality *q, gemel__needs *needs, gemel_record *record) {
+  const char *word = "";
+  gemel__witness *witness = gemel__beyond_witness(needs, q->result->refused, &word);
   char words[100], detail[200], place[160];
-  size_t word = 0;
-  (void)error;
-  while (word + 1 < GEMEL_NEEDS_COUNT &&
-         (!(refused >> word & 1) || needs->witness[word].values == NULL)) {
-    word++;
-  }
-  witness = &needs->witness[word];
-  gemel__needs_text(refused, words, sizeof words);
-  snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
+  gemel__needs_text(q->result->refused, words, sizeof words);
+  snprintf(detail, sizeof detail, "%s%s%s",
+           words[0] != '\0' ? "told apart by " : "finite results are further apart than rounding",
+           words, words[0] != '\0' ? ", which isn't allowed" : " permits here");
   record->detail = detail;
   note(q, GEMEL_REFUTED);
   if (witness->values == NULL) {
     record->verdict = GEMEL_REFUTED;
     record->counterexample = detail;
     gemel__record_emit(q->run, record);
-    return GEMEL_OK;
+    return;
   }
-  gemel__needs_text(1u << word, words, sizeof words);
-  snprintf(place, sizeof place, "%s: output %s, element %zu", words,
+  snprintf(place, sizeof place, "%s: output %s, element %zu", word,
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
   gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
                         place, witness->left, witness->right, record->seed);
-  return GEMEL_OK;
 }
 
 static void conclude_special(struct equality *q, const gemel__needs *needs, gemel_record *record) {
   char words[100], detail[400];
-  gemel__needs_text(needs->needs, words, sizeof words);
+  gemel__needs_text(q->result->needs, words, sizeof words);
   record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-  snprintf(detail, sizeof detail, "%s%s%s%s%s", needs->needs != 0 ? "told apart by " : "bitwise",
-           words, needs->improves ? "; the second graph improves on the first" : "",
+  snprintf(detail, sizeof detail, "%s%s%s%s%s",
+           q->result->needs != 0 ? "told apart by " : "bitwise", words,
+           needs->improves ? "; the second graph improves on the first" : "",
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
   record->detail = detail;
   note(q, record->verdict);
@@ -435,23 +430,27 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
   gemel_record record;
   gemel__needs needs;
   gemel__random random;
-  gemel__needs_plan plan = {2 * q->run->options.instances, 8 * q->run->options.instances, 1, 0};
+  gemel__needs_plan plan = {.points = 2 * q->run->options.instances,
+                            .rounding = 8 * q->run->options.instances,
+                            .improvement = 1,
+                            .beyond = 1,
+                            .folded = q->unrounded > 0};
   double started = gemel__clock();
   gemel_status status;
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
   status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
   if (status == GEMEL_OK) {
-    q->result->needs = needs.needs;
-    q->result->refused = needs.needs & ~q->allow;
-    q->result->bitwise = needs.needs == 0;
+    q->result->needs |= needs.needs | gemel__beyond_words(&needs);
+    q->result->refused = q->result->needs & ~q->allow;
+    q->result->bitwise = q->result->needs == 0 && needs.beyond == 0;
     q->result->improves = needs.improves;
     record.seconds = gemel__clock() - started;
     record.instances = 2 * q->run->options.instances;
     record.elements = needs.compared;
     record.how = "bits";
-    if (q->result->refused != 0) {
-      status = report_refused(q, &needs, &record, error);
+    if (q->result->refused != 0 || (needs.beyond >> GEMEL__BEYOND_BOUND & 1)) {
+      report_refused(q, &needs, &record);
     } else {
       conclude_special(q, &needs, &record);
     }
@@ -532,7 +531,7 @@ struct versions {
  * much for tier real. Shipped code has the constants as they are. */
 static void unround(struct equality *q, struct versions *v) {
   int side;
-  if (agree(q, q->a, q->b)) {
+  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
     return;
   }
   for (side = 1; side >= 0; side--) {
@@ -544,6 +543,7 @@ static void unround(struct equality *q, struct versions *v) {
         agree(q, side == 1 ? by : v->unrounded, side == 1 ? v->unrounded : by)) {
       *(side == 1 ? &q->real_b : &q->real_a) = v->unrounded;
       q->unrounded = count;
+      q->result->needs |= GEMEL_PAIR_BIT(FOLDED);
       return;
     }
     gemel_graph_unref(v->unrounded);
@@ -619,6 +619,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     return status;
   }
   gemel__run_init(&run, gemel_graph_context(a), options);
+  q.allow |= (allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0;
   status = ask_versions(&q, error);
   if (status == GEMEL_OK && result != NULL) {
     *result = mine;

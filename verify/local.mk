@@ -3,6 +3,8 @@
 
 libgemel_verify_a_SOURCES += %reldir%/align.c
 libgemel_verify_a_SOURCES += %reldir%/align.h
+libgemel_verify_a_SOURCES += %reldir%/beyond.c
+libgemel_verify_a_SOURCES += %reldir%/beyond.h
 libgemel_verify_a_SOURCES += %reldir%/equal.c
 libgemel_verify_a_SOURCES += %reldir%/replay.c
 libgemel_verify_a_SOURCES += %reldir%/certify/certify.c

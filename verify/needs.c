@@ -16,11 +16,13 @@
  */
 #include "needs.h"
 
+#include <gemel/verify.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "beyond.h"
 #include "domains/bound.h"
 
 enum { CHALLENGES = 40 }; /* enough to find the one case in thousands in which luck turns */
@@ -38,6 +40,8 @@ struct measure {
   size_t better, worse, challenges;
   int improvement; /* 1: it is asked */
   int finite;      /* 1: nothing but finite numbers */
+  int beyond, folded;
+  gemel__temper temper; /* of the point at hand */
 };
 
 /* ---- Witnesses ---- */
@@ -99,6 +103,27 @@ static gemel_status show(struct measure *m, size_t word, gemel_tensor *const *va
 
 /* ---- Points ---- */
 
+static gemel__temper temper_of(gemel__style style) {
+  return style == GEMEL__STYLE_FULL || style == GEMEL__STYLE_SHORT    ? GEMEL__CALM
+         : style == GEMEL__STYLE_ZEROS || style == GEMEL__STYLE_LARGE ? GEMEL__TAME
+                                                                      : GEMEL__WILD;
+}
+
+/* Integers beyond a thousand may overflow a float too. */
+static gemel__temper temper_of_integers(const gemel_tensor *tensor) {
+  size_t n = (size_t)gemel_tensor_elements(tensor), i;
+  for (i = 0; i < n; i++) {
+    if (fabs(gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i))) > 1000) {
+      return GEMEL__WILD;
+    }
+  }
+  return GEMEL__TAME;
+}
+
+static void take_temper(struct measure *m, gemel__temper temper) {
+  m->temper = temper > m->temper ? temper : m->temper;
+}
+
 static gemel_status draw_values(struct measure *m, size_t k, gemel_tensor **values,
                                 gemel_error *error) {
   /* every third point is moderate: see measure_point */
@@ -108,16 +133,25 @@ static gemel_status draw_values(struct measure *m, size_t k, gemel_tensor **valu
       GEMEL__STYLE_FULL,  GEMEL__STYLE_SHORT,   GEMEL__STYLE_WIDE};
   size_t n = sizeof styles / sizeof *styles, j;
   int moderate = k % 3 == 0;
+  uint64_t common = m->beyond ? gemel__random_bits(&m->random) : 0;
   gemel_status status =
       gemel__instance_values(&m->pair.a, GEMEL__FILL_FULL, &m->random, values, error);
+  m->temper = GEMEL__CALM;
   for (j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
     gemel__style style = styles[k % n];
+    gemel_kind kind = gemel_dtype_kind(m->pair.a.leaves[j].dtype);
     if (gemel__random_chance(&m->random, 1, 4)) {
       style = moderate ? styles[3 * gemel__random_below(&m->random, 3)]
                        : styles[gemel__random_below(&m->random, n)];
     }
-    if (gemel_dtype_kind(m->pair.a.leaves[j].dtype) == GEMEL_KIND_FLOAT) {
+    if (kind == GEMEL_KIND_FLOAT) {
       gemel__style_fill(values[j], style, &m->random);
+      take_temper(m, temper_of(style));
+    } else if (m->beyond && kind != GEMEL_KIND_BOOL) {
+      if (k % 4 == 1) {
+        gemel__beyond_fill(values[j], common, &m->random);
+      }
+      take_temper(m, temper_of_integers(values[j]));
     }
   }
   return status;
@@ -185,7 +219,8 @@ static gemel_status judge_finite(struct measure *m, gemel_tensor *const *values,
   size_t k, i;
   for (k = 0; k < base->n; k++) {
     size_t n = gemel__both_elements(base, k);
-    if (gemel__both_identical(base, k)) {
+    int floats = gemel_dtype_kind(gemel_tensor_dtype(base->left[k])) == GEMEL_KIND_FLOAT;
+    if (gemel__both_identical(base, k) || (m->beyond && !floats)) {
       m->needs->compared += n;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += moderate ? n : 0;
       continue;
@@ -629,6 +664,10 @@ static gemel_status measure_point(struct measure *m, gemel_tensor *const *values
     return status;
   }
   status = measure_finite(m, values, &base, moderate, error);
+  if (status == GEMEL_OK && m->beyond) {
+    status = gemel__beyond_look(&m->pair, values, &base, m->temper, m->folded, m->bound, m->needs,
+                                error);
+  }
   if (status == GEMEL_OK && moderate && !m->finite) {
     status = measure_special(m, GEMEL_NEEDS_INDEX_NINF, some_infinite, values, &base, error);
   }
@@ -696,6 +735,8 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.needs = needs;
   m.improvement = plan->improvement;
   m.finite = plan->finite;
+  m.beyond = plan->beyond;
+  m.folded = plan->folded;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
   status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
@@ -725,6 +766,9 @@ void gemel__needs_clear(gemel__needs *needs) {
   for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&needs->witness[k]);
   }
+  for (k = 0; k < GEMEL__BEYOND_COUNT; k++) {
+    gemel__witness_clear(&needs->beyond_witness[k]);
+  }
   gemel__witness_clear(&needs->improvement);
   memset(needs, 0, sizeof *needs);
 }
@@ -732,12 +776,12 @@ void gemel__needs_clear(gemel__needs *needs) {
 void gemel__needs_text(unsigned needs, char *text, size_t bytes) {
   static const char *const names[] = {
 #define NEED_NAME(E, name, meaning) #name,
-      GEMEL_NEEDS_TABLE(NEED_NAME)
+      GEMEL_NEEDS_TABLE(NEED_NAME) GEMEL_PAIR_TABLE(NEED_NAME)
 #undef NEED_NAME
   };
   size_t k, used = 0;
   text[0] = '\0';
-  for (k = 0; k < GEMEL_NEEDS_COUNT && used < bytes; k++) {
+  for (k = 0; k < sizeof names / sizeof *names && used < bytes; k++) {
     if (needs >> k & 1) {
       used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", names[k]);
     }

@@ -27,8 +27,20 @@ typedef struct gemel__roundings {
   size_t kept[GEMEL__PROMISE_SETS], differing[GEMEL__PROMISE_SETS];
 } gemel__roundings;
 
+/* What no kind of rounding explains, and no word of `needs` (beyond.c). */
+typedef enum gemel__beyond {
+  GEMEL__BEYOND_INTEGERS, /* integers or truths that differ at finite inputs */
+  GEMEL__BEYOND_WORSENS,  /* the right side NaN or infinite at moderate inputs, the left side right
+                           */
+  GEMEL__BEYOND_BOUND,    /* numbers further apart than both bounds together */
+  GEMEL__BEYOND_COUNT
+} gemel__beyond;
+
 typedef struct gemel__needs {
-  unsigned needs; /* 0: bitwise */
+  unsigned needs;  /* 0: bitwise */
+  unsigned beyond; /* 1 << gemel__beyond, if it was asked */
+  gemel__witness beyond_witness[GEMEL__BEYOND_COUNT];
+  size_t worsened; /* points at which the right side worsens: one alone may be luck */
   /* Words among them that rest on the sign of a zero alone, or on rounding errors alone, which
    * these finite numbers didn't show: other graphs of the same subject may explain them. */
   unsigned of_zero, of_rounding;
@@ -54,6 +66,10 @@ typedef struct gemel__needs_plan {
   int improvement; /* 1: it is asked whether the right side improves */
   int finite;      /* 1: infinities and NaN aren't brought in (products of many numbers overflow and
                       underflow by themselves, which then meets infinities) */
+  int beyond;      /* 1: it is asked what no kind of rounding explains; results that are integers or
+                      truths then need no word at finite inputs. Integers are drawn at which digits
+                      are lost */
+  int folded;      /* 1: constants may be different roundings of one real number */
 } gemel__needs_plan;
 
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
@@ -64,7 +80,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
                                   gemel_error *error);
 void gemel__needs_clear(gemel__needs *needs);
 
-/* Names in NEEDS, with commas between; "" for none. */
+/* Names in NEEDS, those of GEMEL_PAIR_TABLE among them, with commas between; "" for none. */
 void gemel__needs_text(unsigned needs, char *text, size_t bytes);
 
 /* Makes WITNESS that of a difference at VALUES, which it copies by reference; it must be empty. */

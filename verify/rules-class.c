@@ -104,7 +104,7 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
        k++) {
     const struct gemel__example *e = &p->examples[k];
     gemel__random random;
-    gemel__needs_plan plan = {POINTS, p->rounds < ROUNDED ? ROUNDING : 0, 0, 0};
+    gemel__needs_plan plan = {.points = POINTS, .rounding = p->rounds < ROUNDED ? ROUNDING : 0};
     plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
     if (e->real) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
@@ -167,8 +167,10 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   gemel__rule_wish wish = {
       .dtype = GEMEL_F32, .max_elements = max_elements, .empty = empty, .fold = 1, .tries = TRIES};
   gemel__rule_instance drawn;
-  gemel__needs_plan plan = {MORE_POINTS, rounding, (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
-                            max_elements >= GEMEL__PROPOSAL_LARGE};
+  gemel__needs_plan plan = {.points = MORE_POINTS,
+                            .rounding = rounding,
+                            .improvement = (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
+                            .finite = max_elements >= GEMEL__PROPOSAL_LARGE};
   gemel_status status;
   size_t measured = 0;
   wish.fold = gemel__random_chance(random, 3, 4);
@@ -236,7 +238,7 @@ static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
 /* FOUND if WORD is seen in the instance DRAWN too, which then is its witness. */
 static gemel_status take_witness(const gemel__rule_instance *drawn, size_t word,
                                  gemel__random *random, gemel__witness *witness, int *found) {
-  const gemel__needs_plan plan = {24, 0, 0, 0};
+  const gemel__needs_plan plan = {.points = 24};
   gemel__needs needs;
   gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
                                              &plan, &needs, NULL);

@@ -119,21 +119,39 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);
 
+/* Words that tell two graphs apart beside those of `needs` (GEMEL_NEEDS_TABLE), whose bits they
+ * follow. X(enum, word, meaning). */
+#define GEMEL_PAIR_TABLE(X)                                                                        \
+  X(FOLDED, folded, "a constant was computed and rounded where the other graph computes with it")  \
+  X(WORSENS, worsens, "NaN or infinite at moderate inputs where the first graph is right")         \
+  X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")
+
+enum {
+  GEMEL_PAIR_INDEX_BEFORE = GEMEL_NEEDS_COUNT - 1,
+#define GEMEL_PAIR_ENUM(E, name, meaning) GEMEL_PAIR_INDEX_##E,
+  GEMEL_PAIR_TABLE(GEMEL_PAIR_ENUM)
+#undef GEMEL_PAIR_ENUM
+      GEMEL_PAIR_COUNT
+};
+#define GEMEL_PAIR_BIT(E) (1u << GEMEL_PAIR_INDEX_##E)
+
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
   size_t size;
   gemel_verdict verdict; /* the worst of the tiers that were applicable; GEMEL_NOT_RUN if none was,
                             or if the call failed */
   int bitwise;           /* 1: no difference in any bit was seen */
-  unsigned needs;        /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…) */
-  unsigned refused;      /* those of NEEDS that ALLOW doesn't allow */
-  int improves; /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
+  unsigned needs; /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…), GEMEL_PAIR_BIT(…) */
+  unsigned refused; /* those of NEEDS that ALLOW doesn't allow */
+  int improves;     /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name;
  * differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which
- * words may tell them apart (GEMEL_NEEDS_ALL: any); one that isn't allowed is a refutation. One
- * record a tier goes to the sink, with kind "pair" and NAME. */
+ * words may tell them apart, bits as in gemel_pair_result (GEMEL_NEEDS_ALL: any kind of rounding
+ * and of special value, and folded constants; the other words of GEMEL_PAIR_TABLE are to be named);
+ * one that isn't allowed is a refutation, and so are finite results that are further apart than
+ * rounding permits. One record a tier goes to the sink, with kind "pair" and NAME. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
