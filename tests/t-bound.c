@@ -660,12 +660,13 @@ typedef struct known {
 } known;
 
 static const known knowns[] = {
-    {"exp", 0, 0, 1},         {"log", 1, 0, 0},    {"log", 0, 0, NAN},     {"log", -1, 0, NAN},
-    {"sqrt", 9, 0, 3},        {"sqrt", 0, 0, 0},   {"sqrt", -1, 0, NAN},   {"div", 1, 0, NAN},
-    {"div", 0, 0, NAN},       {"div", 3, 4, 0.75}, {"pow", 0, 0, 1},       {"pow", -2, 3, -8},
-    {"pow", -2, -1, -0.5},    {"pow", 0, -1, NAN}, {"pow", -2, 0.5, NAN},  {"pow", 0, 0.5, 0},
-    {"pow", 0, -0.5, NAN},    {"pow", 5, 0, 1},    {"floor", -1.5, 0, -2}, {"floor", 1e30, 0, 1e30},
-    {"add", INFINITY, 1, NAN}};
+    {"exp", 0, 0, 1},       {"log", 1, 0, 0},         {"log", 0, 0, -INFINITY},
+    {"log", -1, 0, NAN},    {"sqrt", 9, 0, 3},        {"sqrt", 0, 0, 0},
+    {"sqrt", -1, 0, NAN},   {"div", 1, 0, NAN},       {"div", 0, 0, NAN},
+    {"div", 3, 4, 0.75},    {"pow", 0, 0, 1},         {"pow", -2, 3, -8},
+    {"pow", -2, -1, -0.5},  {"pow", 0, -1, NAN},      {"pow", -2, 0.5, NAN},
+    {"pow", 0, 0.5, 0},     {"pow", 0, -0.5, NAN},    {"pow", 5, 0, 1},
+    {"floor", -1.5, 0, -2}, {"floor", 1e30, 0, 1e30}, {"add", INFINITY, 1, INFINITY}};
 
 static void known_value(const void *data) {
   const known *row = data;

@@ -297,7 +297,7 @@ static void states(const void *data) {
   } cases[] = {{"sqrt(x - x)", GEMEL__DEFINED, GEMEL__DEFINED}, /* the tangent of x − x is 0 */
                {"sqrt(x - y)", GEMEL__DEFINED, GEMEL__UNDEFINED},
                {"1 / (x - y)", GEMEL__UNDEFINED, GEMEL__UNDEFINED},
-               {"log(x - y)", GEMEL__UNDEFINED, GEMEL__UNDEFINED},
+               {"log(x - y)", GEMEL__DEFINED, GEMEL__UNDEFINED},
                {"pow(x - y, 2)", GEMEL__DEFINED, GEMEL__DEFINED},
                {"pow(x - y, 0.5)", GEMEL__DEFINED, GEMEL__UNDEFINED},
                {"exp(exp(x))", GEMEL__GAP, GEMEL__GAP},

@@ -383,7 +383,7 @@ typedef struct known {
 static const known knowns[] = {
     {"exp", 0, 0, "1"},
     {"log", 1, 0, "0"},
-    {"log", 0, 0, "undefined"},
+    {"log", 0, 0, "-inf"},
     {"log", -1, 0, "undefined"},
     {"sqrt", 0, 0, "0"},
     {"sqrt", 4, 0, "2"},
@@ -411,7 +411,8 @@ static const known knowns[] = {
     {"pow", 1, 0x1p60, "1"},
     {"pow", 1, 0.1, "1"},
     {"pow", 7.5, 1, "15/2"},
-    {"exp", INFINITY, 0, "undefined"},
+    {"exp", INFINITY, 0, "inf"},
+    {"tanh", -INFINITY, 0, "-1"},
     {"exp", NAN, 0, "undefined"},
 };
 

@@ -313,7 +313,7 @@ static int load_exact(gemel__domain *d, void *e, gemel_dtype dtype, const void *
     d->from_integer(d, e, x);
   } else {
     double x = gemel__decode(dtype, computed);
-    if (!isfinite(x)) {
+    if (isnan(x)) {
       return -1;
     }
     d->from_double(d, e, x);

@@ -98,6 +98,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
                          .points = q->run->options.instances,
                          .trials = 4,
                          .bisections = 8,
+                         .all_compared = 1,
                          .keep_sites = 1,
                          .seed = seed};
   return gemel__pair_decide(pair, &how, answer, error);

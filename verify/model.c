@@ -15,12 +15,11 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "models.h"
-#include "ops/ops.h"
 #include "tiers.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
-/* Evaluations on a segment between two points. */
-enum { BISECTION = 80 };
+/* Points beyond those asked for, while an element wasn't compared. */
+enum { MORE_POINTS = 16 };
 /* Rounds over leaves that are all numbers of one sign. */
 enum { SIGNS = 12 };
 
@@ -164,17 +163,30 @@ static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
   }
 }
 
-/* One element in O: 1 agree, 0 differ, −1 nothing to compare. */
-static int compare_exact(gemel__models *s, const void *a, const void *b) {
+/* What is seen of an element that isn't defined on both sides. */
+static int seen_undefined(gemel__state x, gemel__state y) {
+  return x == GEMEL__UNDECIDED || x == GEMEL__GAP || y == GEMEL__UNDECIDED || y == GEMEL__GAP
+             ? GEMEL__SEEN_OPEN
+             : GEMEL__SEEN_UNDEFINED;
+}
+
+/* Element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
+static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__domain *d = &s->o->domain;
+  const void *a = gemel__rtensor_at(&s->results[output], i);
+  const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
   gemel__state x = d->state(d, a), y = d->state(d, b);
-  if (x == GEMEL__DEFINED && y == GEMEL__DEFINED) {
-    s->o_compared++;
-    s->o_nonzero += d->sign(d, a) != 0 || d->sign(d, b) != 0;
-    return gemel__ordered_overlap(d, a, b) ? 1 : 0;
+  int infinite;
+  if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
+    gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
+    return compare_domains(s->q->compare_domain, x, y);
   }
-  s->o_undefined++;
-  return compare_domains(s->q->compare_domain, x, y);
+  infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
+  s->o_compared += !infinite;
+  s->o_nonzero += !infinite && (d->sign(d, a) != 0 || d->sign(d, b) != 0);
+  gemel__compared_note(&s->compared, output, i,
+                       infinite ? GEMEL__SEEN_INFINITE : GEMEL__SEEN_NUMBER);
+  return gemel__ordered_overlap(d, a, b) ? 1 : 0;
 }
 
 static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {
@@ -196,7 +208,7 @@ static int point_agrees(gemel__models *s) {
       return 0;
     }
     for (i = 0; i < left->count; i++) {
-      if (compare_exact(s, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i)) == 0) {
+      if (compare_exact(s, k, i) == 0) {
         note_difference(s, &s->o->domain, k, i);
         return 0;
       }
@@ -223,6 +235,7 @@ static int field_agrees(gemel__models *s) {
       }
       all = equal < 0 ? -1 : all;
       if (equal == 1) {
+        gemel__compared_note(&s->compared, k, i, GEMEL__SEEN_FIELD);
         double bound = gemel__field_error_bound(s->f, a, b);
         s->delta = bound > s->delta ? bound : s->delta;
       }
@@ -396,14 +409,14 @@ static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gem
 
 /* ---- The rounds ---- */
 
-static void free_point(const gemel__models *s, gemel_tensor **point) {
+void gemel__models_point_free(const gemel__models *s, gemel_tensor **point) {
   if (point != NULL) {
     gemel__tensors_release(s->q->leaves->n_leaves, point);
     gemel__free(point, s->q->leaves->n_leaves * sizeof *point);
   }
 }
 
-static gemel_tensor **new_point(const gemel__models *s, gemel_error *error) {
+gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error) {
   gemel_tensor **point = gemel__alloc_array(s->q->leaves->n_leaves, sizeof *point);
   if (point == NULL) {
     gemel__no_memory(error, "points");
@@ -431,9 +444,8 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
   return status;
 }
 
-/* Both models at POINT. *WITNESS: something differs there, and the answer has taken the point. */
-static gemel_status judge_point(gemel__models *s, gemel_tensor **point, int *witness,
-                                gemel_error *error) {
+gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
+                                 gemel_error *error) {
   gemel_status status = evaluate_point(s, point, 128, error);
   int differs;
   *witness = 0;
@@ -461,116 +473,6 @@ static gemel_status judge_point(gemel__models *s, gemel_tensor **point, int *wit
   return status;
 }
 
-/* ---- Between two points ---- */
-
-struct walk {
-  gemel__models *s;
-  gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
-  gemel_status status;
-  gemel_error *error;
-};
-
-static int moves(const gemel__leaf *leaf) {
-  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain != GEMEL_INDEX;
-}
-
-static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {
-  size_t k, i;
-  for (k = 0; k < leaves->n_leaves; k++) {
-    for (i = 0; moves(&leaves->leaves[k]) && i < leaves->leaves[k].count; i++) {
-      *values++ = gemel__decode(leaves->leaves[k].dtype, gemel__tensor_element(point[k], i));
-    }
-  }
-}
-
-/* The point with these numbers in its float leaves. */
-static gemel_tensor **unflatten(const struct walk *w, const double *values) {
-  const gemel__instance *leaves = w->s->q->leaves;
-  gemel_tensor **point = new_point(w->s, w->error);
-  size_t k;
-  for (k = 0; k < leaves->n_leaves && point != NULL; k++) {
-    const gemel__leaf *leaf = &leaves->leaves[k];
-    if (!moves(leaf)) {
-      point[k] = gemel_tensor_ref(w->from[k]);
-      continue;
-    }
-    point[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, w->error);
-    if (point[k] == NULL) {
-      free_point(w->s, point);
-      return NULL;
-    }
-    gemel__points_store(leaf->dtype, leaf->count, values, NULL, gemel_tensor_data(point[k]));
-    values += leaf->count;
-  }
-  return point;
-}
-
-/* Both sides' decisions, one tape after the other. */
-static int join_tapes(const gemel__models *s, gemel__tape *tape) {
-  size_t k, i;
-  for (k = 0; k < 2; k++) {
-    for (i = 0; i < s->tapes[k].count; i++) {
-      gemel__tape_push(tape, s->tapes[k].entries[i]);
-    }
-  }
-  return tape->failed ? -1 : 0;
-}
-
-static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape) {
-  struct walk *w = user;
-  gemel_tensor **point = unflatten(w, values);
-  int witness = 0;
-  (void)n;
-  if (point == NULL) {
-    w->status = GEMEL_NO_MEMORY;
-    return 1;
-  }
-  w->status = judge_point(w->s, point, &witness, w->error);
-  if (!witness) {
-    free_point(w->s, point);
-  }
-  return w->status != GEMEL_OK || witness ? 1 : join_tapes(w->s, tape);
-}
-
-/* Looks for narrow windows between A and B, or (ONE) where only one number of each leaf moves from
- * A to B: with many numbers on the move there are so many changes that none is followed up. */
-static gemel_status bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
-                           int one, gemel_error *error) {
-  const gemel__instance *leaves = s->q->leaves;
-  struct walk w = {s, a, GEMEL_OK, error};
-  size_t n = 0, k, at = 0;
-  double *room, *from, *to;
-  for (k = 0; k < leaves->n_leaves; k++) {
-    n += moves(&leaves->leaves[k]) ? leaves->leaves[k].count : 0;
-  }
-  if (n == 0) {
-    return GEMEL_OK;
-  }
-  room = gemel__alloc_array(3 * n, sizeof *room);
-  if (room == NULL) {
-    return gemel__no_memory(error, "a segment");
-  }
-  from = room;
-  to = room + n;
-  flatten(leaves, a, from);
-  flatten(leaves, b, one ? room + 2 * n : to);
-  if (one) {
-    memcpy(to, from, n * sizeof *to);
-  }
-  for (k = 0; k < leaves->n_leaves && one; k++) {
-    if (moves(&leaves->leaves[k]) && leaves->leaves[k].count > 0) {
-      size_t i = at + gemel__random_below(&s->random, leaves->leaves[k].count);
-      to[i] = room[2 * n + i];
-      at += leaves->leaves[k].count;
-    }
-  }
-  if (gemel__points_bisect(n, from, to, walk_on, &w, BISECTION, NULL) < 0) {
-    w.status = gemel__no_memory(error, "a bisection");
-  }
-  gemel__free(room, 3 * n * sizeof *room);
-  return w.status;
-}
-
 /* Draws points, judges each, and now and then what lies between one and the one before. */
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
@@ -578,7 +480,7 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
   size_t k;
   int witness = 0;
   for (k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
-    point = new_point(s, error);
+    point = gemel__models_point_new(s, error);
     status = point == NULL ? GEMEL_NO_MEMORY
                            : gemel__instance_points(
                                  s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
@@ -587,18 +489,57 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
       status = evaluate_signs(s, point, error);
     }
     if (status == GEMEL_OK) {
-      status = judge_point(s, point, &witness, error);
+      status = gemel__models_judge(s, point, &witness, error);
     }
     if (status == GEMEL_OK && !witness && before != NULL && s->tapes[0].count > 1 &&
         s->bisections < s->q->bisections) {
       s->bisections++;
-      status = bisect(s, before, point, k % 2 != 0, error);
+      status = gemel__models_bisect(s, before, point, k % 2 != 0, error);
       witness = s->answer->witness != NULL;
     }
-    free_point(s, before);
+    gemel__models_point_free(s, before);
     before = point != s->answer->witness ? point : NULL;
   }
-  free_point(s, before);
+  gemel__models_point_free(s, before);
+  return status;
+}
+
+/* Moves the numbers of POINT to where logarithms, roots and inverse functions are defined all at
+ * once: |x|, −|x|, or between 0 and 1 of either sign. */
+static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
+  size_t k, i;
+  for (k = 0; k < s->q->leaves->n_leaves; k++) {
+    const gemel__leaf *leaf = &s->q->leaves->leaves[k];
+    int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain == GEMEL_ANY;
+    for (i = 0; free_leaf && i < leaf->count; i++) {
+      void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
+      double x = fabs(gemel__decode(leaf->dtype, at));
+      x = way / 2 % 2 == 0 ? x : x / (1 + x);
+      gemel__store_real(leaf->dtype, way % 2 == 0 ? x : -x, at);
+    }
+  }
+}
+
+/* Some more points where elements have been compared by nobody so far. */
+static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k, output;
+  int witness = 0;
+  for (k = 0; k < MORE_POINTS && status == GEMEL_OK && !witness &&
+              gemel__compared_missing(&s->compared, &output) > 0;
+       k++) {
+    gemel_tensor **point = gemel__models_point_new(s, error);
+    status = point == NULL ? GEMEL_NO_MEMORY
+                           : gemel__instance_points(s->q->leaves, GEMEL__FILL_FULL, s->q->constants,
+                                                    s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK) {
+      move_inside(s, point, k);
+      status = gemel__models_judge(s, point, &witness, error);
+    }
+    if (!witness) {
+      gemel__models_point_free(s, point);
+    }
+  }
   return status;
 }
 
@@ -706,7 +647,8 @@ static gemel_status choose_field(gemel__models *s, gemel_error *error) {
 static gemel_status start(gemel__models *s, gemel_error *error) {
   s->results = gemel__alloc_array(2 * s->q->n_outputs, sizeof *s->results);
   s->o = gemel__ordered_new(128);
-  if (s->results == NULL || s->o == NULL) {
+  if (s->results == NULL || s->o == NULL ||
+      gemel__compared_init(&s->compared, s->q->n_outputs) != 0) {
     return gemel__no_memory(error, "the models");
   }
   s->o->domain.observer = &s->answer->sites.observer;
@@ -731,17 +673,26 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   if (status == GEMEL_OK) {
     status = run_points(s, error);
   }
+  if (status == GEMEL_OK && answer->witness == NULL) {
+    status = run_more_points(s, error);
+  }
   if (status == GEMEL_OK && answer->witness == NULL && s->f != NULL) {
     status = run_trials(s, error);
   }
+  if (status == GEMEL_OK && s->compared.failed) {
+    status = gemel__no_memory(error, "what was compared");
+  }
   if (status == GEMEL_OK) {
-    gemel__models_decide(s);
     answer->compared = s->o_compared;
+    answer->elements = gemel__compared_elements(&s->compared);
+    answer->missing = gemel__compared_missing(&s->compared, &answer->missing_output);
+    gemel__models_decide(s);
   } else {
     gemel__answer_clear(answer);
   }
   gemel__rtensors_clear(s->results != NULL ? 2 * question->n_outputs : 0, s->results);
   gemel__free(s->results, 2 * question->n_outputs * sizeof *s->results);
+  gemel__compared_clear(&s->compared);
   gemel__tape_clear(&s->tapes[0]);
   gemel__tape_clear(&s->tapes[1]);
   gemel__ordered_free(s->o);

@@ -35,6 +35,7 @@ typedef struct gemel__question {
   size_t n_constants;
   int zeros_count; /* 1: results that are zero everywhere are evidence (a derivative may be) */
   gemel__domains compare_domain;
+  int all_compared; /* 1: an element that no model compared makes the verdict uninformative */
   int keep_sites;  /* 1: sites that went one way are for the caller to judge, who has more points */
   unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;
@@ -48,7 +49,9 @@ typedef struct gemel__answer {
   char detail[200];
   double error_probability; /* how field: of passing although false; else 0 */
   size_t points, trials, cells, compared;
-  gemel__sites sites;     /* where decisions were taken, and which */
+  size_t elements, missing, missing_output; /* MISSING of the results' ELEMENTS nobody compared */
+  int strict;                               /* as the question's all_compared */
+  gemel__sites sites;                       /* where decisions were taken, and which */
   gemel_tensor **witness; /* a value for each leaf, when a point tells; else NULL */
   size_t n_witness;
   size_t output, element;

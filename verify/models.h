@@ -6,6 +6,7 @@
 #ifndef GEMEL__VERIFY_MODELS_H
 #define GEMEL__VERIFY_MODELS_H
 
+#include "compared.h"
 #include "domains/field.h"
 #include "domains/ordered.h"
 #include "model.h"
@@ -19,7 +20,8 @@ typedef struct gemel__models {
   gemel__rtensor *results; /* left's, then right's */
   gemel__random random;
   uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
-  size_t o_compared, o_nonzero, o_undefined;
+  gemel__compared compared;
+  size_t o_compared, o_nonzero; /* results in O that were numbers, those that weren't all 0 */
   size_t f_accepted, f_rejected, f_open, f_with_characters, f_keyed;
   size_t cell_accepted, cell_rejected, cell_open, cell_keyed;
   size_t gaps;
@@ -29,6 +31,23 @@ typedef struct gemel__models {
   int exponentials;
   double delta; /* of one trial that accepts */
 } gemel__models;
+
+/* ---- Points (model.c, between.c) ---- */
+
+/* An array for a value of each leaf; NULL: memory is out. Freeing it releases the values. */
+gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error);
+void gemel__models_point_free(const gemel__models *s, gemel_tensor **point);
+
+/* Both models at POINT. *WITNESS: something differs there, and the answer has taken the point. */
+gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
+                                 gemel_error *error);
+
+/* Looks for narrow windows between A and B, or (ONE) where only one number of each leaf moves from
+ * A to B: with many numbers on the move there are so many changes that none is followed up. */
+gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
+                                  int one, gemel_error *error);
+
+/* ---- Verdicts (verdict.c) ---- */
 
 /* Sets verdict, how and detail. */
 void gemel__say(gemel__answer *answer, gemel_verdict verdict, const char *how, const char *detail);

@@ -126,7 +126,9 @@ void gemel__models_decide(gemel__models *s) {
   } else if (s->f_rejected > 0 && s->f_with_characters == 0) {
     gemel__say(a, GEMEL_REFUTED, "field", "different residues at random elements of a prime field");
   } else if (s->o_compared == 0) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, "", "no result was defined at any point");
+    gemel__say(a, GEMEL_UNINFORMATIVE, "",
+               a->missing < a->elements ? "all results were infinite or undefined at every point"
+                                        : "no result was defined at any point");
   } else if (field_proves(s)) {
     say_field(s);
   } else if (s->o_nonzero == 0 && !s->q->zeros_count) {
@@ -136,6 +138,7 @@ void gemel__models_decide(gemel__models *s) {
   } else {
     say_samples(s);
   }
+  a->strict = s->q->all_compared;
   if (!s->q->keep_sites) {
     gemel__answer_settle(a);
   }
@@ -153,6 +156,8 @@ static size_t strength(const gemel__answer *a) {
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n) {
   size_t compared = total->compared + one->compared, points = total->points + one->points;
   size_t cells = total->cells + one->cells, trials = total->trials + one->trials;
+  size_t elements = total->elements + one->elements, missing = total->missing + one->missing;
+  size_t output = total->missing > 0 ? total->missing_output : one->missing_output;
   double error = fmax(total->error_probability, one->error_probability);
   if (n == 0 || strength(one) < strength(total)) {
     gemel__sites sites = total->sites;
@@ -164,6 +169,9 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   total->points = points;
   total->cells = cells;
   total->trials = trials;
+  total->elements = elements;
+  total->missing = missing;
+  total->missing_output = output;
   total->error_probability = error;
   if (strength(total) == 1) {
     say_cells(total);
@@ -177,6 +185,23 @@ const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
              : NULL;
 }
 
+/* Says which results no model compared, and in a strict answer takes them for what they are. */
+static void settle_missing(gemel__answer *a) {
+  char text[120];
+  size_t used = strlen(a->detail);
+  if (a->missing == 0 || a->verdict != GEMEL_PASSED) {
+    return;
+  }
+  snprintf(text, sizeof text,
+           "%zu of %zu results, the first in output %zu, were compared by no model", a->missing,
+           a->elements, a->missing_output);
+  if (a->strict) {
+    gemel__say(a, GEMEL_UNINFORMATIVE, "", text);
+  } else {
+    snprintf(a->detail + used, sizeof a->detail - used, "%s%s", used > 0 ? "; " : "", text);
+  }
+}
+
 void gemel__answer_settle(gemel__answer *answer) {
   const gemel__site *site = gemel__answer_one_way(answer);
   int64_t first;
@@ -184,6 +209,7 @@ void gemel__answer_settle(gemel__answer *answer) {
     gemel__say(answer, GEMEL_PASSED, "samples", "decided by exact evaluation at points");
   }
   if (site == NULL) {
+    settle_missing(answer);
     return;
   }
   first = site->first;

@@ -2,14 +2,14 @@
  *
  * Domain B: see bound.h. Both parts of an element are Arb balls; as long as nothing has been
  * rounded they are the same ball, and only one is kept and computed (the flag `same`), which halves
- * the work on inputs and on integers.
+ * the work on inputs and on integers. An infinity is a flag: an infinity of the exact value is one
+ * of the computed value, and overflow, which only the latter has, leaves an element undecided. How
+ * far a computed number is off is judged in bound-verdict.c.
  */
-#include "domains/bound.h"
-
-#include <arb.h>
 #include <math.h>
 #include <stdio.h>
 #include "core/alloc.h"
+#include "domains/bound-element.h"
 
 /* GCC 12 takes the first member of an array-of-one type for all of it, and then warns of reading
  * beyond. */
@@ -20,13 +20,6 @@
 
 #define INTEGER_PRECISION 512
 #define MAX_PRECISION 2048
-
-typedef struct element {
-  gemel__state state;
-  int same;    /* computed is not used: it is equal to exact */
-  arb_t exact; /* holds the exact value */
-  arb_t computed;
-} element;
 
 /* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
 typedef struct format {
@@ -59,16 +52,13 @@ static slong precision(gemel__domain *d) {
   return bits;
 }
 
-static const arb_struct *computed(const element *a) {
-  return a->same ? a->exact : a->computed;
-}
-
 /* ---- Elements ---- */
 
 static void bound_init(gemel__domain *d, void *e) {
   (void)d;
-  element *x = e;
+  gemel__bounded *x = e;
   x->state = GEMEL__DEFINED;
+  x->infinite = 0;
   x->same = 1;
   arb_init(x->exact);
   arb_init(x->computed);
@@ -76,18 +66,19 @@ static void bound_init(gemel__domain *d, void *e) {
 
 static void bound_clear(gemel__domain *d, void *e) {
   (void)d;
-  element *x = e;
+  gemel__bounded *x = e;
   arb_clear(x->exact);
   arb_clear(x->computed);
 }
 
 static void bound_set(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *x = e;
-  const element *y = a;
+  gemel__bounded *x = e;
+  const gemel__bounded *y = a;
   if (x == y)
     return;
   x->state = y->state;
+  x->infinite = y->infinite;
   x->same = y->same;
   arb_set(x->exact, y->exact);
   if (!y->same)
@@ -96,25 +87,27 @@ static void bound_set(gemel__domain *d, void *e, const void *a) {
 
 static gemel__state bound_state(gemel__domain *d, const void *e) {
   (void)d;
-  return ((const element *)e)->state;
+  return ((const gemel__bounded *)e)->state;
 }
 
 static void bound_set_state(gemel__domain *d, void *e, gemel__state state) {
   (void)d;
-  element *x = e;
+  gemel__bounded *x = e;
   x->state = state;
   if (state != GEMEL__DEFINED) {
+    x->infinite = 0;
     x->same = 1;
     arb_zero(x->exact);
   }
 }
 
-static void leave_undecided(gemel__domain *d, element *e) {
+static void leave_undecided(gemel__domain *d, gemel__bounded *e) {
   self(d)->undecided++;
   bound_set_state(d, e, GEMEL__UNDECIDED);
 }
 
-static int both_defined(gemel__domain *d, element *e, const element *a, const element *b) {
+static int both_defined(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                        const gemel__bounded *b) {
   gemel__state state = a->state;
   if (b && b->state > state)
     state = b->state;
@@ -130,17 +123,24 @@ static int is_usable(const arb_t x) {
 }
 
 /* E has just got both parts; numbers beyond all reason have no bound. */
-static void settle(gemel__domain *d, element *e, int same) {
+static void settle(gemel__domain *d, gemel__bounded *e, int same) {
   e->state = GEMEL__DEFINED;
+  e->infinite = 0;
   e->same = same;
   if (!is_usable(e->exact) || (!same && !is_usable(e->computed)))
     bound_set_state(d, e, GEMEL__UNDECIDED);
 }
 
-static void set_integer(element *e, slong x) {
+static void set_integer(gemel__bounded *e, slong x) {
   e->state = GEMEL__DEFINED;
+  e->infinite = 0;
   e->same = 1;
   arb_set_si(e->exact, x);
+}
+
+static void set_infinity(gemel__bounded *e, int sign) {
+  set_integer(e, 0);
+  e->infinite = sign;
 }
 
 /* −1, 0 or 1 if all of X has that sign. */
@@ -155,10 +155,12 @@ static int sign_of(const arb_t x) {
 /* ---- Conversions ---- */
 
 static void bound_from_double(gemel__domain *d, void *e, double x) {
-  element *r = e;
+  gemel__bounded *r = e;
   set_integer(r, 0);
   if (isfinite(x))
     arb_set_d(r->exact, x);
+  else if (isinf(x))
+    set_infinity(r, x > 0 ? 1 : -1);
   else
     bound_set_state(d, e, GEMEL__UNDEFINED);
 }
@@ -170,17 +172,17 @@ static void bound_from_integer(gemel__domain *d, void *e, int64_t x) {
 
 static void bound_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
   (void)d;
-  element *r = e;
+  gemel__bounded *r = e;
   set_integer(r, 0);
   arb_set_ui(r->exact, x);
 }
 
 static int bound_to_integer(gemel__domain *d, const void *e, int64_t *x) {
   (void)d;
-  const element *a = e;
-  const arf_struct *m = arb_midref(computed(a));
-  if (a->state != GEMEL__DEFINED || !arb_is_exact(computed(a)) || !arb_is_exact(a->exact) ||
-      !arf_is_int(m) || arf_cmpabs_2exp_si(m, 64) >= 0)
+  const gemel__bounded *a = e;
+  const arf_struct *m = arb_midref(gemel__bounded_computed(a));
+  if (a->state != GEMEL__DEFINED || a->infinite || !arb_is_exact(gemel__bounded_computed(a)) ||
+      !arb_is_exact(a->exact) || !arf_is_int(m) || arf_cmpabs_2exp_si(m, 64) >= 0)
     return 0;
   fmpz_t n;
   fmpz_init(n);
@@ -198,17 +200,18 @@ typedef void binary_function(arb_t, const arb_t, const arb_t, slong);
 typedef void unary_function(arb_t, const arb_t, slong);
 
 /* The computed part first: E may be A or B, whose exact part may stand for both. */
-static void binary(gemel__domain *d, element *e, const element *a, const element *b,
-                   binary_function *function) {
+static void binary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                   const gemel__bounded *b, binary_function *function) {
   int same = a->same && b->same;
   slong bits = precision(d);
   if (!same)
-    function(e->computed, computed(a), computed(b), bits);
+    function(e->computed, gemel__bounded_computed(a), gemel__bounded_computed(b), bits);
   function(e->exact, a->exact, b->exact, bits);
   settle(d, e, same);
 }
 
-static void unary(gemel__domain *d, element *e, const element *a, unary_function *function) {
+static void unary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                  unary_function *function) {
   int same = a->same;
   slong bits = precision(d);
   if (!same)
@@ -217,28 +220,79 @@ static void unary(gemel__domain *d, element *e, const element *a, unary_function
   settle(d, e, same);
 }
 
+/* The sign that A has both exactly and computed, or GEMEL__UNORDERED. */
+static int sure_sign(const gemel__bounded *a) {
+  if (a->infinite)
+    return a->infinite;
+  int sign = sign_of(gemel__bounded_computed(a));
+  return sign == sign_of(a->exact) ? sign : GEMEL__UNORDERED;
+}
+
+/* E = a + SIGN b if either is infinite: 1, else 0. */
+static int add_infinities(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                          const gemel__bounded *b, int sign) {
+  int x = a->infinite, y = b->infinite * sign;
+  if (x && y && x != y)
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else if (x || y)
+    set_infinity(e, x ? x : y);
+  return x || y;
+}
+
 static void bound_add(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (both_defined(d, e, a, b))
+  if (both_defined(d, e, a, b) && !add_infinities(d, e, a, b, 1))
     binary(d, e, a, b, arb_add);
 }
 
 static void bound_sub(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (both_defined(d, e, a, b))
+  if (both_defined(d, e, a, b) && !add_infinities(d, e, a, b, -1))
     binary(d, e, a, b, arb_sub);
 }
 
+static void bound_difference(gemel__domain *d, void *e, const void *a, const void *b) {
+  const gemel__bounded *x = a, *y = b;
+  if (x->state == GEMEL__DEFINED && y->state == GEMEL__DEFINED && x->infinite &&
+      x->infinite == y->infinite)
+    set_integer(e, 0);
+  else
+    bound_sub(d, e, a, b);
+}
+
+/* E = ∞ · a, or with SIGN = −1 its negative. */
+static void scale_infinity(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a, int sign) {
+  int other = sure_sign(a);
+  if (other == GEMEL__UNORDERED)
+    leave_undecided(d, e);
+  else if (other == 0)
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else
+    set_infinity(e, sign * other);
+}
+
 static void bound_mul(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (both_defined(d, e, a, b))
+  const gemel__bounded *x = a, *y = b;
+  if (!both_defined(d, e, a, b))
+    return;
+  if (x->infinite || y->infinite)
+    scale_infinity(d, e, x->infinite ? b : a, x->infinite ? x->infinite : y->infinite);
+  else
     binary(d, e, a, b, arb_mul);
 }
 
 static void bound_div(gemel__domain *d, void *e, const void *a, const void *b) {
-  const element *y = b;
+  const gemel__bounded *y = b;
+  const gemel__bounded *x = a;
   if (!both_defined(d, e, a, b))
     return;
-  if (arb_is_zero(computed(y)))
+  if (x->infinite && y->infinite)
     bound_set_state(d, e, GEMEL__UNDEFINED);
-  else if (arb_contains_zero(y->exact) || arb_contains_zero(computed(y)))
+  else if (y->infinite)
+    set_integer(e, 0);
+  else if (x->infinite)
+    scale_infinity(d, e, y, x->infinite);
+  else if (arb_is_zero(gemel__bounded_computed(y)))
+    bound_set_state(d, e, GEMEL__UNDEFINED);
+  else if (arb_contains_zero(y->exact) || arb_contains_zero(gemel__bounded_computed(y)))
     leave_undecided(d, e);
   else
     binary(d, e, a, b, arb_div);
@@ -246,46 +300,62 @@ static void bound_div(gemel__domain *d, void *e, const void *a, const void *b) {
 
 static void bound_neg(gemel__domain *d, void *e, const void *a) {
   bound_set(d, e, a);
-  element *x = e;
+  gemel__bounded *x = e;
+  x->infinite = -x->infinite;
   arb_neg(x->exact, x->exact);
   if (!x->same)
     arb_neg(x->computed, x->computed);
 }
 
 static void bound_exp(gemel__domain *d, void *e, const void *a) {
-  if (both_defined(d, e, a, NULL))
+  const gemel__bounded *x = a;
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (x->infinite > 0)
+    set_infinity(e, 1);
+  else if (x->infinite < 0)
+    set_integer(e, 0);
+  else
     unary(d, e, a, arb_exp);
 }
 
 static void bound_log(gemel__domain *d, void *e, const void *a) {
-  const element *x = a;
+  const gemel__bounded *x = a;
   if (!both_defined(d, e, a, NULL))
     return;
-  if (arb_is_nonpositive(computed(x)))
+  if (x->infinite > 0)
+    set_infinity(e, 1);
+  else if (!x->infinite && sure_sign(x) == 0)
+    set_infinity(e, -1);
+  else if (x->infinite || arb_is_negative(gemel__bounded_computed(x)))
     bound_set_state(d, e, GEMEL__UNDEFINED);
-  else if (!arb_is_positive(x->exact) || !arb_is_positive(computed(x)))
+  else if (!arb_is_positive(x->exact) || !arb_is_positive(gemel__bounded_computed(x)))
     leave_undecided(d, e);
   else
     unary(d, e, a, arb_log);
 }
 
 static void bound_sqrt(gemel__domain *d, void *e, const void *a) {
-  const element *x = a;
+  const gemel__bounded *x = a;
   if (!both_defined(d, e, a, NULL))
     return;
-  if (arb_is_negative(computed(x)))
+  if (x->infinite > 0)
+    set_infinity(e, 1);
+  else if (x->infinite || arb_is_negative(gemel__bounded_computed(x)))
     bound_set_state(d, e, GEMEL__UNDEFINED);
-  else if (!arb_is_nonnegative(x->exact) || !arb_is_nonnegative(computed(x)))
+  else if (!arb_is_nonnegative(x->exact) || !arb_is_nonnegative(gemel__bounded_computed(x)))
     leave_undecided(d, e);
   else
     unary(d, e, a, arb_sqrt);
 }
 
 /* a^n. */
-static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
-  if (fmpz_sgn(n) < 0 && arb_is_zero(computed(a))) {
+static void integer_power(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                          const fmpz_t n) {
+  if (fmpz_sgn(n) < 0 && arb_is_zero(gemel__bounded_computed(a))) {
     bound_set_state(d, e, GEMEL__UNDEFINED);
-  } else if (fmpz_sgn(n) < 0 && (arb_contains_zero(a->exact) || arb_contains_zero(computed(a)))) {
+  } else if (fmpz_sgn(n) < 0 &&
+             (arb_contains_zero(a->exact) || arb_contains_zero(gemel__bounded_computed(a)))) {
     leave_undecided(d, e);
   } else {
     int same = a->same;
@@ -298,7 +368,7 @@ static void integer_power(gemel__domain *d, element *e, const element *a, const 
 }
 
 /* 1 and *N if B is exactly an integer that isn't huge. */
-static int exact_integer(const element *b, fmpz_t n) {
+static int exact_integer(const gemel__bounded *b, fmpz_t n) {
   const arf_struct *m = arb_midref(b->exact);
   if (!b->same || !arb_is_exact(b->exact) || !arf_is_int(m) || arf_cmpabs_2exp_si(m, 64) >= 0)
     return 0;
@@ -307,8 +377,9 @@ static int exact_integer(const element *b, fmpz_t n) {
 }
 
 /* a to a power that is no certain integer. */
-static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
-  int base = sign_of(computed(a)), power = sign_of(computed(b));
+static void general_power(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                          const gemel__bounded *b) {
+  int base = sign_of(gemel__bounded_computed(a)), power = sign_of(gemel__bounded_computed(b));
   int known = b->same && arb_is_exact(b->exact); /* then it is no integer */
   if (base == 1 && arb_is_positive(a->exact))
     binary(d, e, a, b, arb_pow);
@@ -320,9 +391,47 @@ static void general_power(gemel__domain *d, element *e, const element *a, const 
     leave_undecided(d, e);
 }
 
+/* The sign of |a| − 1 for all of A, or GEMEL__UNORDERED. */
+static int compare_with_one(const gemel__bounded *a) {
+  const arb_struct *parts[] = {a->exact, gemel__bounded_computed(a)};
+  int signs[2];
+  arb_t t;
+  arb_init(t);
+  for (int k = 0; k < 2; k++) {
+    arb_abs(t, parts[k]);
+    arb_sub_ui(t, t, 1, MAX_PRECISION);
+    signs[k] = sign_of(t);
+  }
+  arb_clear(t);
+  return a->infinite ? 1 : signs[0] == signs[1] ? signs[0] : GEMEL__UNORDERED;
+}
+
+/* a^b where either is infinite, as C's pow has it: an infinite power is even. */
+static void infinite_power(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
+                           const gemel__bounded *b) {
+  int64_t n = 0;
+  int whole = bound_to_integer(d, b, &n), power = sure_sign(b);
+  int size = b->infinite ? compare_with_one(a) : 1, below = a->infinite < 0 && !b->infinite;
+  if (size == GEMEL__UNORDERED || power == GEMEL__UNORDERED ||
+      (below && !whole && !arb_is_exact(gemel__bounded_computed(b))))
+    leave_undecided(d, e);
+  else if (size * power == 0)
+    set_integer(e, 1);
+  else if (size * power < 0)
+    set_integer(e, 0);
+  else
+    set_infinity(e, below && n % 2 != 0 ? -1 : 1);
+}
+
 static void bound_pow(gemel__domain *d, void *e, const void *a, const void *b) {
+  const gemel__bounded *x = a, *y = b;
   if (!both_defined(d, e, a, b))
     return;
+  if ((x->infinite || y->infinite) && !(y->same && arb_is_zero(y->exact) && !y->infinite) &&
+      !(x->same && arb_is_one(x->exact) && !x->infinite)) {
+    infinite_power(d, e, x, y);
+    return;
+  }
   fmpz_t n;
   fmpz_init(n);
   if (exact_integer(b, n))
@@ -342,8 +451,8 @@ typedef struct terms {
   slong unit;
 } terms;
 
-static void add_term(terms *t, const element *a) {
-  const arb_struct *x = computed(a);
+static void add_term(terms *t, const gemel__bounded *a) {
+  const arb_struct *x = gemel__bounded_computed(a);
   const arf_struct *m = arb_midref(x);
   if (arf_sgn(m) >= 0)
     arf_add(t->magnitude, t->magnitude, m, 64, ARF_RND_UP);
@@ -368,7 +477,7 @@ static int sums_exactly(const terms *t, const format *f) {
 }
 
 /* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
-static int widen_sum(element *e, size_t n, const terms *t, const format *f) {
+static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const format *f) {
   double u = ldexp(0.5, 1 - f->precision), nu = (double)(n - 1) * u;
   if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
     return 0;
@@ -388,19 +497,20 @@ static int widen_sum(element *e, size_t n, const terms *t, const format *f) {
 }
 
 static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
-  element sum;
+  gemel__bounded sum;
   terms t = {.exact = 1, .unit = WORD_MAX};
   bound_init(d, &sum);
   arf_init(t.magnitude);
   for (size_t i = 0; i < n; i++) {
     bound_add(d, &sum, &sum, addends[i]);
-    if (sum.state == GEMEL__DEFINED)
+    if (sum.state == GEMEL__DEFINED && !sum.infinite)
       add_term(&t, addends[i]);
   }
   gemel_dtype dtype = self(d)->dtype;
   const format *f = dtype == GEMEL_F64 ? format_of(GEMEL_F64) : format_of(GEMEL_F32);
-  if (sum.state == GEMEL__DEFINED && n > 1 && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT &&
-      !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
+  if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
+      gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && !sums_exactly(&t, f) &&
+      !widen_sum(&sum, n, &t, f))
     bound_set_state(d, &sum, GEMEL__UNDECIDED);
   arf_clear(t.magnitude);
   bound_set(d, e, &sum);
@@ -410,10 +520,10 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
 /* ---- Decisions ---- */
 
 static int bound_sign(gemel__domain *d, const void *a) {
-  const element *x = a;
+  const gemel__bounded *x = a;
   if (x->state != GEMEL__DEFINED)
     return GEMEL__UNORDERED;
-  int sign = sign_of(computed(x));
+  int sign = x->infinite ? x->infinite : sign_of(gemel__bounded_computed(x));
   if (sign == 0 && sign_of(x->exact) != 0)
     sign = GEMEL__UNORDERED;
   if (sign == GEMEL__UNORDERED)
@@ -434,13 +544,17 @@ static void get_ends(arf_t low, arf_t high, const arb_t x, slong bits) {
 }
 
 static void bound_floor(gemel__domain *d, void *e, const void *a) {
+  gemel__bounded *r = e;
   if (!both_defined(d, e, a, NULL))
     return;
-  element *r = e;
+  if (((const gemel__bounded *)a)->infinite) {
+    bound_set(d, e, a);
+    return;
+  }
   arf_t low, high;
   arf_init(low);
   arf_init(high);
-  get_ends(low, high, computed(a), MAX_PRECISION);
+  get_ends(low, high, gemel__bounded_computed(a), MAX_PRECISION);
   arf_floor(low, low);
   arf_floor(high, high);
   if (arf_equal(low, high)) {
@@ -454,7 +568,15 @@ static void bound_floor(gemel__domain *d, void *e, const void *a) {
 }
 
 static void bound_hull(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (both_defined(d, e, a, b)) {
+  const gemel__bounded *x = a, *y = b;
+  if (!both_defined(d, e, a, b)) {
+    return;
+  }
+  if (x->infinite != y->infinite) {
+    leave_undecided(d, e);
+  } else if (x->infinite) {
+    bound_set(d, e, a);
+  } else {
     binary(d, e, a, b, arb_union);
   }
 }
@@ -517,10 +639,10 @@ static void widen(arb_t x, double ulps, slong unit) {
   mag_clear(error);
 }
 
-static void round_float(gemel__domain *d, element *e, gemel_dtype dtype, double ulps) {
+static void round_float(gemel__domain *d, gemel__bounded *e, gemel_dtype dtype, double ulps) {
   const format *f = format_of(dtype);
   int correct = ulps < 0 || ulps == 0.5;
-  if (ulps != 0 && !(correct && is_representable(computed(e), f))) {
+  if (ulps != 0 && !(correct && is_representable(gemel__bounded_computed(e), f))) {
     if (e->same)
       arb_set(e->computed, e->exact);
     e->same = 0;
@@ -531,14 +653,14 @@ static void round_float(gemel__domain *d, element *e, gemel_dtype dtype, double 
     if (dtype == GEMEL_F16 || dtype == GEMEL_BF16)
       widen(e->computed, 0.5, inner);
   }
-  if (overflows(computed(e), f))
+  if (overflows(gemel__bounded_computed(e), f))
     bound_set_state(d, e, GEMEL__UNDECIDED);
 }
 
-static void round_integer(gemel__domain *d, element *e, gemel_dtype dtype) {
-  const arf_struct *m = arb_midref(computed(e));
-  if (!arb_is_exact(e->exact) || !arb_is_exact(computed(e)) || !arf_is_int(m) ||
-      arf_cmpabs_2exp_si(m, 2 * MAX_PRECISION) >= 0) {
+static void round_integer(gemel__domain *d, gemel__bounded *e, gemel_dtype dtype) {
+  const arf_struct *m = arb_midref(gemel__bounded_computed(e));
+  if (e->infinite || !arb_is_exact(e->exact) || !arb_is_exact(gemel__bounded_computed(e)) ||
+      !arf_is_int(m) || arf_cmpabs_2exp_si(m, 2 * MAX_PRECISION) >= 0) {
     leave_undecided(d, e);
     return;
   }
@@ -559,11 +681,11 @@ static void round_integer(gemel__domain *d, element *e, gemel_dtype dtype) {
 }
 
 static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
-  element *x = e;
+  gemel__bounded *x = e;
   gemel_kind kind = gemel_dtype_kind(dtype);
   if (kind == GEMEL_KIND_FLOAT)
     self(d)->dtype = dtype;
-  if (x->state != GEMEL__DEFINED)
+  if (x->state != GEMEL__DEFINED || (x->infinite && kind == GEMEL_KIND_FLOAT))
     return;
   if (kind == GEMEL_KIND_FLOAT) {
     round_float(d, x, dtype, ulps);
@@ -590,8 +712,8 @@ typedef struct factors {
   size_t significant; /* factors that aren't exact powers of two: the others round nothing */
 } factors;
 
-static void add_factor(factors *t, const element *a) {
-  const arb_struct *x = computed(a);
+static void add_factor(factors *t, const gemel__bounded *a) {
+  const arb_struct *x = gemel__bounded_computed(a);
   mag_t m;
   mag_init(m);
   arb_get_mag(m, x);
@@ -618,7 +740,7 @@ static int multiplies_exactly(const factors *t, const arb_t x, const format *f) 
 /* Widens E by what N factors may have lost on the way to the last multiplication: γ of the
  * roundings before it and, where partial products may be subnormal, half of the smallest number for
  * each multiplication, times what may come after it. Returns 0 where that has no value. */
-static int widen_product(element *e, size_t n, const factors *t, const format *f) {
+static int widen_product(gemel__bounded *e, size_t n, const factors *t, const format *f) {
   size_t roundings = t->significant > 2 ? t->significant - 2 : 0;
   double nu = (double)roundings * ldexp(0.5, 1 - f->precision);
   if (nu >= 0.5)
@@ -644,19 +766,19 @@ static int widen_product(element *e, size_t n, const factors *t, const format *f
 }
 
 /* Rounds E as the product of these factors. */
-static void round_product(gemel__domain *d, element *e, size_t n, const factors *t) {
+static void round_product(gemel__domain *d, gemel__bounded *e, size_t n, const factors *t) {
   gemel_dtype dtype = self(d)->dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32;
   const format *f = format_of(dtype);
   if (mag_cmp_2exp_si(t->largest, f->overflow - 1) > 0)
     bound_set_state(d, e, GEMEL__UNDECIDED);
-  else if (!multiplies_exactly(t, computed(e), f) && !widen_product(e, n, t, f))
+  else if (!multiplies_exactly(t, gemel__bounded_computed(e), f) && !widen_product(e, n, t, f))
     bound_set_state(d, e, GEMEL__UNDECIDED);
   else if (t->significant > 1)
     round_float(d, e, dtype, 0.5);
 }
 
 static void bound_product(gemel__domain *d, void *e, size_t n, const void *const *members) {
-  element product;
+  gemel__bounded product;
   factors t = {.exact = 1};
   bound_init(d, &product);
   set_integer(&product, 1);
@@ -666,10 +788,10 @@ static void bound_product(gemel__domain *d, void *e, size_t n, const void *const
   mag_one(t.smallest);
   for (size_t i = 0; i < n; i++) {
     bound_mul(d, &product, &product, members[i]);
-    if (product.state == GEMEL__DEFINED)
+    if (product.state == GEMEL__DEFINED && !product.infinite)
       add_factor(&t, members[i]);
   }
-  if (product.state == GEMEL__DEFINED && n > 1 &&
+  if (product.state == GEMEL__DEFINED && !product.infinite && n > 1 &&
       gemel_dtype_kind(self(d)->dtype) == GEMEL_KIND_FLOAT)
     round_product(d, &product, n, &t);
   mag_clear(t.largest);
@@ -682,107 +804,23 @@ static void bound_product(gemel__domain *d, void *e, size_t n, const void *const
 
 static int bound_equal(gemel__domain *d, const void *a, const void *b) {
   (void)d;
-  const element *x = a, *y = b;
+  const gemel__bounded *x = a, *y = b;
   if (x->state != GEMEL__DEFINED || y->state != GEMEL__DEFINED)
     return -1;
-  if (!arb_overlaps(computed(x), computed(y)))
+  if (x->infinite || y->infinite)
+    return x->infinite == y->infinite;
+  if (!arb_overlaps(gemel__bounded_computed(x), gemel__bounded_computed(y)))
     return 0;
   return x->same && y->same && arb_is_exact(x->exact) && arb_is_exact(y->exact) ? 1 : -1;
 }
 
-/* The farthest that the computed ball reaches from the exact value, rounded up. */
-static void get_radius(arf_t bound, const element *x) {
-  arf_t t;
-  arf_init(t);
-  const arb_struct *c = computed(x);
-  arf_sub(bound, arb_midref(c), arb_midref(x->exact), 64, ARF_RND_UP);
-  arf_abs(bound, bound);
-  arf_set_mag(t, arb_radref(c));
-  arf_add(bound, bound, t, 64, ARF_RND_UP);
-  arf_set_mag(t, arb_radref(x->exact));
-  arf_add(bound, bound, t, 64, ARF_RND_UP);
-  arf_clear(t);
-}
-
-/* Distance of VALUE from the middle of the computed ball ÷ its radius, both rounded in favour. */
-static double float_ratio(const element *x, double value) {
-  const arb_struct *c = computed(x);
-  arf_t error, radius;
-  arf_init(error);
-  arf_init(radius);
-  arf_set_d(error, value);
-  arf_sub(error, error, arb_midref(c), 64, ARF_RND_DOWN);
-  arf_abs(error, error);
-  arf_set_mag(radius, arb_radref(c));
-  double ratio = 0;
-  if (!arf_is_zero(error) && arf_is_zero(radius)) {
-    ratio = INFINITY;
-  } else if (!arf_is_zero(error)) {
-    arf_div(error, error, radius, 64, ARF_RND_DOWN);
-    ratio = arf_get_d(error, ARF_RND_DOWN);
-  }
-  arf_clear(error);
-  arf_clear(radius);
-  return ratio;
-}
-
-double gemel__bound_ratio(gemel__domain *d, const void *e, gemel_dtype dtype, double value) {
-  const element *x = e;
-  if (x->state != GEMEL__DEFINED)
-    return 0;
-  if (!isfinite(value))
-    return INFINITY;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT && x->same && arb_is_exact(x->exact))
-    return gemel__bound_value(d, e) == value ? 0 : INFINITY;
-  return float_ratio(x, value);
-}
-
-double gemel__bound_radius(gemel__domain *d, const void *e) {
-  (void)d;
-  const element *x = e;
-  if (x->state != GEMEL__DEFINED)
-    return INFINITY;
-  arf_t bound;
-  arf_init(bound);
-  get_radius(bound, x);
-  double radius = arf_get_d(bound, ARF_RND_UP);
-  arf_clear(bound);
-  return radius;
-}
-
-double gemel__bound_relative(gemel__domain *d, const void *e) {
-  const element *x = e;
-  double relative = INFINITY;
-  if (x->state != GEMEL__DEFINED)
-    return relative;
-  arf_t bound, value;
-  arf_init(bound);
-  arf_init(value);
-  get_radius(bound, x);
-  arb_get_abs_lbound_arf(value, x->exact, 64);
-  if (arf_is_zero(bound)) {
-    relative = 0;
-  } else if (!arf_is_zero(value)) {
-    arf_div(bound, bound, value, 64, ARF_RND_UP);
-    relative = arf_get_d(bound, ARF_RND_UP);
-  }
-  arf_clear(bound);
-  arf_clear(value);
-  (void)d;
-  return relative;
-}
-
-double gemel__bound_value(gemel__domain *d, const void *e) {
-  (void)d;
-  const element *x = e;
-  return x->state == GEMEL__DEFINED ? arf_get_d(arb_midref(x->exact), ARF_RND_NEAR) : NAN;
-}
-
 static void bound_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
-  const element *x = e;
+  const gemel__bounded *x = e;
   if (x->state != GEMEL__DEFINED)
     snprintf(text, bytes, "%s", states[x->state]);
+  else if (x->infinite)
+    snprintf(text, bytes, "%s", x->infinite > 0 ? "inf" : "-inf");
   else
     snprintf(text, bytes, "%.17g ± %.3g", gemel__bound_value(d, e), gemel__bound_radius(d, e));
 }
@@ -791,7 +829,7 @@ static void bound_format(gemel__domain *d, const void *e, char *text, size_t byt
 
 static const gemel__domain table = {
     .name = "bound",
-    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .bytes = (sizeof(gemel__bounded) + 15) / 16 * 16,
     .init = bound_init,
     .clear = bound_clear,
     .set = bound_set,
@@ -803,6 +841,7 @@ static const gemel__domain table = {
     .mul = bound_mul,
     .div = bound_div,
     .neg = bound_neg,
+    .difference = bound_difference,
     .exp = bound_exp,
     .log = bound_log,
     .sqrt = bound_sqrt,

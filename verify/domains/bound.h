@@ -30,6 +30,9 @@
  * n − 1 multiplications adds half the smallest one times Π max(|x|, 1), the most that can still
  * multiply it; where some order may overflow, the element is UNDECIDED.
  *
+ * ±∞ is a value with IEEE's limits, as in domain O (ordered.h): a correct implementation computes
+ * that infinity, and the bound is 0. Overflow is none: it is UNDECIDED, see above.
+ *
  * UNDEFINED means that no number of the second ball is in the function's domain, UNDECIDED that
  * only some are. sign() is decided only if every number of the second ball has that sign; hull() is
  * the union.

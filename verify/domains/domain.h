@@ -44,7 +44,8 @@ struct gemel__domain {
   void (*init)(gemel__domain *d, void *e); /* the value 0 */
   void (*clear)(gemel__domain *d, void *e);
   void (*set)(gemel__domain *d, void *e, const void *a);
-  /* Exactly the number X (any finite double; S takes NaN, infinities and −0 too). */
+  /* Exactly the number X: any finite double or ±∞, which is a value; NaN is UNDEFINED (S takes it
+   * for what it is, and −0 too). */
   void (*from_double)(gemel__domain *d, void *e, double x);
   void (*from_integer)(gemel__domain *d, void *e, int64_t x);
   void (*from_unsigned)(gemel__domain *d, void *e, uint64_t x);
@@ -93,8 +94,14 @@ struct gemel__domain {
   void (*format)(gemel__domain *d, const void *e, char *text, size_t bytes);
   /* 1: signs may be UNORDERED and comparisons with it are false; max and min of it give NaN. */
   int ieee;
+  /* a − b as a comparison sees it: two infinities of one sign are equal, where sub leaves their
+   * difference without a value. NULL: sub. */
+  void (*difference)(gemel__domain *d, void *e, const void *a, const void *b);
   gemel__observer *observer; /* NULL: nobody */
 };
+
+/* On a tape of decisions, the floor of +∞; of −∞ it is the negative. */
+#define GEMEL__FLOOR_INFINITE INT64_MAX
 
 /* A tape of decisions: what one domain decided, for another to be forced to. */
 typedef struct gemel__tape {

@@ -116,6 +116,13 @@ static void d_sub(gemel__domain *d, void *e, const void *x, const void *y) {
   b->sub(b, e, x, y);
 }
 
+/* Comparisons look at the value. */
+static void d_difference(gemel__domain *d, void *e, const void *x, const void *y) {
+  BASE;
+  b->sub(b, T(e), TC(x), TC(y));
+  (b->difference ? b->difference : b->sub)(b, e, x, y);
+}
+
 static void d_neg(gemel__domain *d, void *e, const void *x) {
   BASE;
   b->neg(b, T(e), TC(x));
@@ -350,6 +357,7 @@ static const gemel__domain functions = {
     .mul = d_mul,
     .div = d_div,
     .neg = d_neg,
+    .difference = d_difference,
     .exp = d_exp,
     .log = d_log,
     .sqrt = d_sqrt,

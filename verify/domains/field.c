@@ -50,8 +50,12 @@ static void f_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
 static void f_from_double(gemel__domain *d, void *e, double x) {
   gemel__field *f = field(d);
   gemel__residues *y = e;
-  if (!isfinite(x)) {
+  if (isnan(x)) {
     gemel__residues_lose(f, e, GEMEL__UNDEFINED);
+    return;
+  }
+  if (isinf(x)) {
+    gemel__residues_infinity(f, e, x > 0 ? 1 : -1, 0);
     return;
   }
   gemel__known k = gemel__known_double(x);
@@ -80,6 +84,7 @@ static int combine(gemel__field *f, gemel__residues *e, const gemel__residues *x
   e->flags = x->flags | y->flags;
   e->rings = x->rings & y->rings;
   e->state = (uint8_t)state;
+  e->infinite = 0;
   if (state) {
     e->rings = 0;
     e->known.d = 0;
@@ -95,10 +100,37 @@ static void set_known(gemel__residues *e, gemel__known k, uint8_t may) {
   e->may = k.d ? (uint8_t)(1 << (gemel__known_sign(k) + 1)) : may;
 }
 
+/* 1 if both have values, and either's is infinite. */
+static int any_infinite(const gemel__residues *x, const gemel__residues *y) {
+  return !x->state && !y->state && (x->infinite || y->infinite);
+}
+
+static void add_infinities(gemel__field *f, gemel__residues *e, const gemel__residues *x,
+                           const gemel__residues *y) {
+  if (x->infinite && y->infinite && x->infinite != y->infinite)
+    gemel__residues_lose(f, e, GEMEL__UNDEFINED);
+  else
+    gemel__residues_infinity(f, e, x->infinite ? x->infinite : y->infinite, x->flags | y->flags);
+}
+
+/* E = ∞ · x, or with SIGN = −1 its negative. */
+static void scale_infinity(gemel__field *f, gemel__residues *e, const gemel__residues *x, int sign,
+                           unsigned flags) {
+  int other = gemel__residues_sign(x);
+  if (other == 0 || other == GEMEL__UNORDERED)
+    gemel__residues_lose(f, e, other == 0 ? GEMEL__UNDEFINED : GEMEL__GAP);
+  else
+    gemel__residues_infinity(f, e, sign * other, flags | x->flags);
+}
+
 static void f_add(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__field *f = field(d);
   const gemel__residues *x = a, *y = b;
   gemel__residues *z = e;
+  if (any_infinite(x, y)) {
+    add_infinities(f, z, x, y);
+    return;
+  }
   double above = fmax(x->above + y->below, y->above + x->below), below = x->below + y->below;
   gemel__known k = gemel__known_add(x->known, y->known);
   uint8_t may = gemel__may_add(x->may, y->may);
@@ -118,12 +150,21 @@ static void f_neg(gemel__domain *d, void *e, const void *a) {
     z->r[i] = gemel__ring_neg(&f->chain.ring[i], z->r[i]);
   z->known = gemel__known_neg(z->known);
   z->may = gemel__may_neg(z->may);
+  z->infinite = (int8_t)-z->infinite;
 }
 
 static void f_sub(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__residues minus;
   f_neg(d, &minus, b);
   f_add(d, e, a, &minus);
+}
+
+static void f_difference(gemel__domain *d, void *e, const void *a, const void *b) {
+  const gemel__residues *x = a, *y = b;
+  if (any_infinite(x, y) && x->infinite == y->infinite)
+    gemel__residues_known(field(d), e, gemel__known_integer(0));
+  else
+    f_sub(d, e, a, b);
 }
 
 /* The same in all rings that both have: the same number, as certainly as two results are equal. */
@@ -138,6 +179,11 @@ static void f_mul(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__field *f = field(d);
   const gemel__residues *x = a, *y = b;
   gemel__residues *z = e;
+  if (any_infinite(x, y)) {
+    scale_infinity(f, z, x->infinite ? y : x, x->infinite ? x->infinite : y->infinite,
+                   x->flags | y->flags);
+    return;
+  }
   double above = x->above + y->above, below = x->below + y->below;
   gemel__known k = gemel__known_mul(x->known, y->known);
   uint8_t may = gemel__may_mul(x->may, y->may);
@@ -172,6 +218,15 @@ static void f_div(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__field *f = field(d);
   const gemel__residues *x = a, *y = b;
   gemel__residues inverse = *y;
+  if (any_infinite(x, y)) {
+    if (!y->infinite)
+      scale_infinity(f, e, y, x->infinite, x->flags);
+    else if (x->infinite)
+      gemel__residues_lose(f, e, GEMEL__UNDEFINED);
+    else
+      gemel__residues_known(f, e, gemel__known_integer(0));
+    return;
+  }
   if (gemel__known_is_zero(y->known) && f->faults & GEMEL__FIELD_INVERSE_OF_ZERO) {
     f_set(d, e, b);
     return;
@@ -248,6 +303,8 @@ static int f_equal(gemel__domain *d, const void *a, const void *b) {
   const gemel__residues *x = a, *y = b;
   if (x->state || y->state)
     return -1;
+  if (x->infinite || y->infinite)
+    return x->infinite == y->infinite;
   f->report.degree = fmax(f->report.degree, difference_degree(x, y));
   unsigned rings = comparable(f, x, y);
   if (!rings) {
@@ -281,6 +338,10 @@ static void f_format(gemel__domain *d, const void *e, char *text, size_t bytes) 
   const gemel__residues *a = e;
   if (a->state) {
     snprintf(text, bytes, "%s", states[a->state]);
+    return;
+  }
+  if (a->infinite) {
+    snprintf(text, bytes, "%s", a->infinite > 0 ? "inf" : "-inf");
     return;
   }
   if (a->known.d) {
@@ -366,7 +427,8 @@ void gemel__field_keyed(gemel__domain *d, void *e, const char *name, size_t n,
   for (int i = 0; i < f->chain.length; i++) {
     uint64_t mix = f->key ^ key_of(name), hash = gemel__splitmix(&mix);
     for (size_t k = 0; k < n; k++) {
-      mix = hash ^ ((const gemel__residues *)args[k])->r[i];
+      const gemel__residues *a = args[k];
+      mix = hash ^ (a->infinite ? (uint64_t)a->infinite : a->r[i]);
       hash = gemel__splitmix(&mix);
     }
     z.r[i] = hash % f->chain.ring[i].p;
@@ -395,6 +457,7 @@ static const gemel__domain functions = {
     .mul = f_mul,
     .div = f_div,
     .neg = f_neg,
+    .difference = f_difference,
     .exp = gemel__field_exp,
     .log = gemel__field_log,
     .sqrt = gemel__field_sqrt,

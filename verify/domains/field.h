@@ -11,6 +11,10 @@
  * without any ring has no value: UNDEFINED if a ring dropped out on the way, GAP if the chain is
  * too short or has no logarithms. Two elements are compared in the rings that they have in common.
  *
+ * An infinity is a tag beside the residues: literals set it, choices hand it on, and it follows the
+ * algebra of the extended reals (exp of −∞ is the 0 of every ring, ∞ − ∞ is UNDEFINED). Where that
+ * hangs on a sign that isn't known, as in ∞ · x, there is a GAP.
+ *
  * Decisions. The sign of a known number is exact; with a tape of decisions forced on the domain
  * (σF) every call of sign and floor takes the next entry, also where the answer is known; a sign
  * that follows from facts is proven; else the quadratic character of one ring decides, ring 1 where

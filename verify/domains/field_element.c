@@ -213,6 +213,25 @@ void gemel__residues_known(const gemel__field *f, gemel__residues *e, gemel__kno
   e->state = GEMEL__DEFINED;
 }
 
+void gemel__residues_infinity(const gemel__field *f, gemel__residues *e, int sign, unsigned flags) {
+  memset(e, 0, sizeof *e);
+  e->infinite = (int8_t)sign;
+  e->may = sign > 0 ? GEMEL__MAY_POSITIVE : GEMEL__MAY_NEGATIVE;
+  e->rings = (uint8_t)((1u << f->chain.length) - 1);
+  e->flags = (uint8_t)flags;
+}
+
+int gemel__residues_sign(const gemel__residues *e) {
+  if (e->infinite)
+    return e->infinite;
+  if (e->known.d)
+    return gemel__known_sign(e->known);
+  if (gemel__residues_all_zero(e))
+    return 0;
+  int may = e->may & ~GEMEL__MAY_ZERO;
+  return may == GEMEL__MAY_POSITIVE ? 1 : may == GEMEL__MAY_NEGATIVE ? -1 : GEMEL__UNORDERED;
+}
+
 void gemel__residues_lose(gemel__field *f, gemel__residues *e, gemel__state state) {
   if (state == GEMEL__GAP)
     f->report.gaps++;
@@ -222,6 +241,7 @@ void gemel__residues_lose(gemel__field *f, gemel__residues *e, gemel__state stat
   e->rings = 0;
   e->known = unknown;
   e->may = GEMEL__MAY_ANY;
+  e->infinite = 0;
 }
 
 void gemel__residues_settle(gemel__field *f, gemel__residues *e, unsigned lost) {
@@ -230,6 +250,8 @@ void gemel__residues_settle(gemel__field *f, gemel__residues *e, unsigned lost) 
 }
 
 int gemel__residues_all_zero(const gemel__residues *e) {
+  if (e->infinite)
+    return 0;
   for (int i = 0; i < GEMEL__MAX_RINGS; i++)
     if (e->rings >> i & 1 && e->r[i])
       return 0;

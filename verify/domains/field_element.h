@@ -28,6 +28,7 @@ typedef struct gemel__residues {
   uint8_t state;    /* gemel__state */
   uint8_t may;      /* facts about the sign */
   uint8_t flags;    /* GEMEL__FIELD_IS_KEYED … */
+  int8_t infinite;  /* −1 or 1: that infinity, whatever the residues; 0: a number */
 } gemel__residues;
 
 /* So many different undecided signs are told apart; more count as new ones each time. */
@@ -86,12 +87,18 @@ uint8_t gemel__may_neg(uint8_t a);
 /* The known number K (d ≠ 0) in every ring. */
 void gemel__residues_known(const gemel__field *f, gemel__residues *e, gemel__known k);
 
+/* E becomes the infinity of this SIGN, with FLAGS. */
+void gemel__residues_infinity(const gemel__field *f, gemel__residues *e, int sign, unsigned flags);
+
 /* Makes E an element without value: UNDEFINED, GAP … */
 void gemel__residues_lose(gemel__field *f, gemel__residues *e, gemel__state state);
 
 /* Sets E's state from what its rings are: if none is left, UNDEFINED if any dropped out (LOST ≠ 0),
  * else GAP. Counts. */
 void gemel__residues_settle(gemel__field *f, gemel__residues *e, unsigned lost);
+
+/* The sign that follows from what is known of E, or GEMEL__UNORDERED. */
+int gemel__residues_sign(const gemel__residues *e);
 
 /* 1 if the residues are 0 in all rings that E has. */
 int gemel__residues_all_zero(const gemel__residues *e);

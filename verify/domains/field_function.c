@@ -32,6 +32,13 @@ void gemel__field_exp(gemel__domain *d, void *e, const void *a) {
     gemel__residues_known(f, e, gemel__known_integer(1));
     return;
   }
+  if (x->infinite) {
+    if (x->infinite > 0)
+      f->domain.set(d, e, a);
+    else
+      gemel__residues_known(f, e, gemel__known_integer(0));
+    return;
+  }
   f->report.exponentials++;
   z.known.d = 0;
   if (x->state == GEMEL__DEFINED) {
@@ -71,6 +78,13 @@ void gemel__field_log(gemel__domain *d, void *e, const void *a) {
   const gemel__residues *x = a;
   gemel__residues z = *x;
   unsigned lost = 0;
+  if (x->state == GEMEL__DEFINED && (x->infinite || gemel__residues_all_zero(x))) {
+    if (x->infinite < 0)
+      gemel__residues_lose(f, e, GEMEL__UNDEFINED);
+    else
+      gemel__residues_infinity(f, e, x->infinite ? 1 : -1, x->flags);
+    return;
+  }
   f->report.exponentials++;
   f->report.roots++;
   z.known.d = 0;
@@ -97,6 +111,14 @@ void gemel__field_log(gemel__domain *d, void *e, const void *a) {
 
 /* ---- Roots and powers ---- */
 
+/* E = +∞ if X is that, no value if it is −∞. */
+static void root_of_infinity(gemel__field *f, gemel__residues *e, const gemel__residues *x) {
+  if (x->infinite > 0)
+    *e = *x;
+  else
+    gemel__residues_lose(f, e, GEMEL__UNDEFINED);
+}
+
 void gemel__field_sqrt(gemel__domain *d, void *e, const void *a) {
   gemel__field *f = field(d);
   const gemel__residues *x = a;
@@ -105,6 +127,10 @@ void gemel__field_sqrt(gemel__domain *d, void *e, const void *a) {
   unsigned lost = 0;
   if (x->state == GEMEL__DEFINED && k.d) {
     gemel__residues_known(f, e, k);
+    return;
+  }
+  if (x->infinite) {
+    root_of_infinity(f, e, x);
     return;
   }
   f->report.roots++;
@@ -204,6 +230,36 @@ static void general_power(gemel__field *f, gemel__residues *z, const gemel__resi
   *z = w;
 }
 
+/* The sign of |x| − 1, which only known numbers tell. */
+static int compare_with_one(const gemel__residues *x) {
+  gemel__known k = x->known;
+  if (x->infinite)
+    return 1;
+  if (!k.d)
+    return GEMEL__UNORDERED;
+  k = gemel__known_add(gemel__known_sign(k) < 0 ? gemel__known_neg(k) : k,
+                       gemel__known_integer(-1));
+  return k.d ? gemel__known_sign(k) : 1;
+}
+
+/* x^y where either is infinite, as C's pow has it: an infinite power is even. */
+static void infinite_power(gemel__field *f, gemel__residues *z, const gemel__residues *x,
+                           const gemel__residues *y) {
+  int size = y->infinite ? compare_with_one(x) : 1;
+  int power = gemel__residues_sign(y), towards = size * power;
+  int odd = y->known.d == 1 && y->known.low & 1;
+  unsigned flags = x->flags | y->flags;
+  if (size == GEMEL__UNORDERED || power == GEMEL__UNORDERED ||
+      (x->infinite < 0 && !y->infinite && !y->known.d))
+    gemel__residues_lose(f, z, GEMEL__GAP);
+  else if (towards == 0)
+    gemel__residues_known(f, z, gemel__known_integer(1));
+  else if (towards < 0)
+    gemel__residues_known(f, z, gemel__known_integer(0));
+  else
+    gemel__residues_infinity(f, z, x->infinite < 0 && odd ? -1 : 1, flags);
+}
+
 void gemel__field_pow(gemel__domain *d, void *e, const void *a, const void *b) {
   gemel__field *f = field(d);
   const gemel__residues *x = a, *y = b;
@@ -215,7 +271,10 @@ void gemel__field_pow(gemel__domain *d, void *e, const void *a, const void *b) {
     z->flags = flags;
     z->rings = 0;
     z->known.d = 0;
+    z->infinite = 0;
     z->state = (uint8_t)state;
+  } else if (x->infinite || y->infinite) {
+    infinite_power(f, z, x, y);
   } else if (d->to_integer(d, y, &n)) {
     integer_power(f, z, x, n);
   } else if (gemel__residues_all_zero(x) && y->may == GEMEL__MAY_POSITIVE) {
@@ -226,16 +285,6 @@ void gemel__field_pow(gemel__domain *d, void *e, const void *a, const void *b) {
 }
 
 /* ---- Decisions ---- */
-
-/* The sign that follows from what is known of A, or GEMEL__UNORDERED. */
-static int proven_sign(const gemel__residues *a) {
-  if (a->known.d)
-    return gemel__known_sign(a->known);
-  if (gemel__residues_all_zero(a))
-    return 0;
-  int may = a->may & ~GEMEL__MAY_ZERO;
-  return may == GEMEL__MAY_POSITIVE ? 1 : may == GEMEL__MAY_NEGATIVE ? -1 : GEMEL__UNORDERED;
-}
 
 /* The sign by the character of one ring: ring 1 where A has it and isn't 0 there, else the first.
  */
@@ -258,12 +307,12 @@ static void check_coherence(gemel__field *f, const gemel__residues *a, int sign)
 static int forced_sign(gemel__field *f, const gemel__residues *a) {
   int64_t entry = gemel__tape_next(f->forced);
   int sign = entry < -1 || entry > 1 || f->forced->failed ? GEMEL__UNORDERED : (int)entry;
-  int proven = a->state ? GEMEL__UNORDERED : proven_sign(a);
+  int proven = a->state ? GEMEL__UNORDERED : gemel__residues_sign(a);
   f->report.forced++;
   f->report.ties += !a->state && sign == 0 && !gemel__residues_all_zero(a);
   f->report.contradictions += proven != GEMEL__UNORDERED && proven != sign;
   f->report.keyed_signs += a->flags & GEMEL__FIELD_IS_KEYED;
-  if (!a->state && !a->known.d && sign != GEMEL__UNORDERED)
+  if (!a->state && !a->known.d && !a->infinite && sign != GEMEL__UNORDERED)
     check_coherence(f, a, sign);
   return sign;
 }
@@ -289,7 +338,7 @@ static void count_undecided(gemel__field *f, const gemel__residues *a) {
 static int free_sign(gemel__field *f, const gemel__residues *a) {
   if (a->state)
     return GEMEL__UNORDERED;
-  int sign = proven_sign(a);
+  int sign = gemel__residues_sign(a);
   if (sign != GEMEL__UNORDERED) {
     f->report.proven++;
   } else {
@@ -298,7 +347,7 @@ static int free_sign(gemel__field *f, const gemel__residues *a) {
     count_undecided(f, a);
     f->report.keyed_signs += a->flags & GEMEL__FIELD_IS_KEYED;
   }
-  if (!a->known.d)
+  if (!a->known.d && !a->infinite)
     check_coherence(f, a, sign);
   return sign;
 }
@@ -320,9 +369,12 @@ static int decide_floor(gemel__field *f, const gemel__residues *a, gemel__wide *
     return known;
   int64_t entry = gemel__tape_next(f->forced);
   f->report.forced++;
+  int infinite = entry == GEMEL__FLOOR_INFINITE || entry == -GEMEL__FLOOR_INFINITE;
+  if (a->infinite ? entry != a->infinite * GEMEL__FLOOR_INFINITE : infinite && !known)
+    f->report.contradictions++;
   f->report.contradictions += known && *floor != entry && entry != INT64_MIN;
   f->report.keyed_signs += a->flags & GEMEL__FIELD_IS_KEYED;
-  if (known || entry == INT64_MIN || f->forced->failed)
+  if (known || entry == INT64_MIN || infinite || f->forced->failed)
     return known;
   *floor = entry;
   return 1;
@@ -337,7 +389,13 @@ void gemel__field_floor(gemel__domain *d, void *e, const void *a) {
   int decided = decide_floor(f, x, &floor);
   int fits = decided && floor == (int64_t)floor && floor != INT64_MIN;
   if (f->record)
-    gemel__tape_push(f->record, fits ? (int64_t)floor : INT64_MIN);
+    gemel__tape_push(f->record, x->infinite ? x->infinite * GEMEL__FLOOR_INFINITE
+                                : fits      ? (int64_t)floor
+                                            : INT64_MIN);
+  if (x->infinite) {
+    f->domain.set(d, e, a);
+    return;
+  }
   if (decided && !state) {
     gemel__residues_known(f, z, gemel__known_integer(floor));
     return;
@@ -366,7 +424,7 @@ void gemel__field_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
     return;
   }
   if (a->known.d != 1) {
-    if (a->known.d || f->forced)
+    if (a->known.d || a->infinite || f->forced)
       gemel__residues_lose(f, a, GEMEL__GAP);
     else
       gemel__field_keyed(d, e, gemel_dtype_name(dtype), 1, (const void *const[]){e});

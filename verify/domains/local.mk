@@ -2,6 +2,8 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/bound.c
+libgemel_verify_a_SOURCES += %reldir%/bound-element.h
+libgemel_verify_a_SOURCES += %reldir%/bound-verdict.c
 libgemel_verify_a_SOURCES += %reldir%/bound.h
 libgemel_verify_a_SOURCES += %reldir%/domain.h
 libgemel_verify_a_SOURCES += %reldir%/ordered-interval.c

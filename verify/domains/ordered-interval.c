@@ -32,6 +32,11 @@ void gemel__interval_set(gemel__interval *e, const gemel__interval *a) {
   arf_set(e->hi, a->hi);
 }
 
+void gemel__interval_set_infinity(gemel__interval *e, int sign) {
+  (sign > 0 ? arf_pos_inf : arf_neg_inf)(e->lo);
+  arf_set(e->hi, e->lo);
+}
+
 void gemel__interval_swap(gemel__interval *a, gemel__interval *b) {
   arf_swap(a->lo, b->lo);
   arf_swap(a->hi, b->hi);
@@ -91,6 +96,10 @@ int gemel__interval_sign(const gemel__interval *a) {
 
 int gemel__interval_is_point(const gemel__interval *a) {
   return arf_equal(a->lo, a->hi);
+}
+
+int gemel__interval_infinity(const gemel__interval *a) {
+  return arf_is_pos_inf(a->lo) ? 1 : arf_is_neg_inf(a->hi) ? -1 : 0;
 }
 
 int gemel__interval_overlaps(const gemel__interval *a, const gemel__interval *b) {

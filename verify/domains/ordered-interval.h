@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Intervals with outward rounding, for domain O: two endpoints (Arb's arf numbers), the lower of
- * which may be −∞ and the upper +∞. Endpoints and not a midpoint with a radius, because a lower
- * bound of exactly 0 (of x², relu, exp) must survive adding 1 to it. Every function gives an
- * interval that holds all values that the operation takes on its arguments, as tight as PREC bits
- * allow; the result may be an argument. Exponents beyond 2^80 are turned outward into infinity or
- * zero, so that nothing grows without end.
+ * which may be −∞ and the upper +∞. Both ends the same infinity are that infinity as a value, which
+ * domain O takes care of before it comes here. Endpoints and not a midpoint with a radius, because
+ * a lower bound of exactly 0 (of x², relu, exp) must survive adding 1 to it. Every function gives
+ * an interval that holds all values that the operation takes on its arguments, as tight as PREC
+ * bits allow; the result may be an argument. Exponents beyond 2^80 are turned outward into infinity
+ * or zero, so that nothing grows without end.
  */
 #ifndef GEMEL__ORDERED_INTERVAL_H
 #define GEMEL__ORDERED_INTERVAL_H
@@ -14,12 +15,13 @@
 #include <flint/fmpq.h>
 
 typedef struct gemel__interval {
-  arf_t lo, hi; /* lo ≤ hi, lo < +∞, hi > −∞ */
+  arf_t lo, hi; /* lo ≤ hi */
 } gemel__interval;
 
 void gemel__interval_init(gemel__interval *e); /* [0, 0] */
 void gemel__interval_clear(gemel__interval *e);
 void gemel__interval_set(gemel__interval *e, const gemel__interval *a);
+void gemel__interval_set_infinity(gemel__interval *e, int sign);
 void gemel__interval_swap(gemel__interval *a, gemel__interval *b);
 /* Exact if the denominator is a power of two, else PREC bits. */
 void gemel__interval_set_fmpq(gemel__interval *e, const fmpq_t q, slong prec);
@@ -27,6 +29,8 @@ void gemel__interval_set_fmpq(gemel__interval *e, const fmpq_t q, slong prec);
 /* −1, 0 or 1 if all of A has that sign, else 2. */
 int gemel__interval_sign(const gemel__interval *a);
 int gemel__interval_is_point(const gemel__interval *a);
+/* −1 or 1 if A is the infinity of that sign as a value, else 0. */
+int gemel__interval_infinity(const gemel__interval *a);
 int gemel__interval_overlaps(const gemel__interval *a, const gemel__interval *b);
 
 void gemel__interval_neg(gemel__interval *e, const gemel__interval *a);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Domain O: see ordered.h. An element is a rational (FLINT's fmpq) while it can be, else an
- * interval. Each operation first settles the states, then tries the exact way, which declines when
- * operands are intervals or the result would be too large, and then takes the intervals of the
- * operands. A result whose two endpoints coincide becomes a rational again.
+ * interval. An infinity is the interval of which it is both ends; an interval with one infinite end
+ * says besides whether it reaches it, which happens where a number and an infinity are covered.
+ * Each operation first settles the states, then tries the exact way, which declines when operands
+ * are intervals or the result would be too large, and then takes the intervals of the operands. A
+ * result whose two endpoints coincide becomes a rational again.
  */
 #include "domains/ordered.h"
 
@@ -24,9 +26,12 @@
 typedef struct element {
   gemel__state state;
   int exact; /* q holds the value, else interval does */
+  int reach; /* of an interval: REACH_LOW, REACH_HIGH if that end is infinite and reached */
   fmpq_t q;
   gemel__interval interval;
 } element;
+
+enum { REACH_LOW = 1, REACH_HIGH = 2 };
 
 static gemel__ordered *self(gemel__domain *d) {
   return (gemel__ordered *)d;
@@ -39,6 +44,7 @@ static void ordered_init(gemel__domain *d, void *e) {
   element *x = e;
   x->state = GEMEL__DEFINED;
   x->exact = 1;
+  x->reach = 0;
   fmpq_init(x->q);
   gemel__interval_init(&x->interval);
 }
@@ -58,6 +64,7 @@ static void ordered_set(gemel__domain *d, void *e, const void *a) {
     return;
   x->state = y->state;
   x->exact = y->exact;
+  x->reach = y->reach;
   if (y->exact)
     fmpq_set(x->q, y->q);
   else
@@ -110,10 +117,13 @@ static void settle_exact(gemel__domain *d, element *e) {
   }
 }
 
-/* E has just got an interval: a single number of reasonable size becomes exact. */
-static void settle_interval(element *e) {
+/* E has just got an interval: a single number of reasonable size becomes exact. REACHES: an operand
+ * reached an infinite end, and so may the result. */
+static void settle_interval(element *e, int reaches) {
+  int low = arf_is_neg_inf(e->interval.lo) ? REACH_LOW : 0;
   e->state = GEMEL__DEFINED;
   e->exact = 0;
+  e->reach = reaches ? low | (arf_is_pos_inf(e->interval.hi) ? REACH_HIGH : 0) : 0;
   const arf_struct *x = e->interval.lo;
   if (arf_is_special(x) ? !arf_is_zero(x)
                         : COEFF_IS_MPZ(*ARF_EXPREF(x)) ||
@@ -123,6 +133,20 @@ static void settle_interval(element *e) {
     arf_get_fmpq(e->q, x);
     e->exact = 1;
   }
+}
+
+static int reach_of(const element *a) {
+  return a->exact ? 0 : a->reach;
+}
+
+/* −1 or 1 if A, which has a value, is that infinity; else 0. */
+static int infinity_of(const element *a) {
+  return a->exact ? 0 : gemel__interval_infinity(&a->interval);
+}
+
+static void set_infinity(element *e, int sign) {
+  gemel__interval_set_infinity(&e->interval, sign);
+  settle_interval(e, 1);
 }
 
 /* A's interval: its own, or the one of its rational, made in *TEMP. */
@@ -150,8 +174,12 @@ static int both_defined(gemel__domain *d, element *e, const element *a, const el
 static void ordered_from_double(gemel__domain *d, void *e, double x) {
   element *r = e;
   set_small(r, 0);
-  if (!isfinite(x)) {
+  if (isnan(x)) {
     ordered_set_state(d, e, GEMEL__UNDEFINED);
+    return;
+  }
+  if (isinf(x)) {
+    set_infinity(r, x > 0 ? 1 : -1);
     return;
   }
   int exponent;
@@ -195,10 +223,11 @@ typedef void interval_function(gemel__interval *, const gemel__interval *, const
 static void by_intervals(gemel__domain *d, element *e, const element *a, const element *b,
                          interval_function *function) {
   gemel__interval s, t;
+  int reach = reach_of(a) | reach_of(b);
   gemel__interval_init(&s);
   gemel__interval_init(&t);
   function(&e->interval, interval_of(d, a, &s), interval_of(d, b, &t), self(d)->precision);
-  settle_interval(e);
+  settle_interval(e, reach);
   gemel__interval_clear(&s);
   gemel__interval_clear(&t);
 }
@@ -213,8 +242,19 @@ static void arithmetic(gemel__domain *d, element *e, const element *a, const ele
   }
 }
 
+/* E = a + SIGN b if either is infinite: 1, else 0. */
+static int add_infinities(gemel__domain *d, element *e, const element *a, const element *b,
+                          int sign) {
+  int x = infinity_of(a), y = infinity_of(b) * sign;
+  if (x && y && x != y)
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  else if (x || y)
+    set_infinity(e, x ? x : y);
+  return x || y;
+}
+
 static void ordered_add(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (!both_defined(d, e, a, b))
+  if (!both_defined(d, e, a, b) || add_infinities(d, e, a, b, 1))
     return;
   if (is_number(a, 0))
     ordered_set(d, e, b);
@@ -227,14 +267,16 @@ static void ordered_add(gemel__domain *d, void *e, const void *a, const void *b)
 static void ordered_neg(gemel__domain *d, void *e, const void *a) {
   ordered_set(d, e, a);
   element *x = e;
-  if (x->exact)
+  if (x->exact) {
     fmpq_neg(x->q, x->q);
-  else
+  } else {
     gemel__interval_neg(&x->interval, &x->interval);
+    settle_interval(x, x->reach);
+  }
 }
 
 static void ordered_sub(gemel__domain *d, void *e, const void *a, const void *b) {
-  if (!both_defined(d, e, a, b))
+  if (!both_defined(d, e, a, b) || add_infinities(d, e, a, b, -1))
     return;
   if (a == b)
     set_small(e, 0);
@@ -246,6 +288,27 @@ static void ordered_sub(gemel__domain *d, void *e, const void *a, const void *b)
     arithmetic(d, e, a, b, fmpq_sub, gemel__interval_sub);
 }
 
+/* E covers 0 and the infinity of this SIGN. */
+static void zero_or_infinity(element *e, int sign) {
+  gemel__interval_set_infinity(&e->interval, sign);
+  arf_zero(sign > 0 ? e->interval.lo : e->interval.hi);
+  settle_interval(e, 1);
+}
+
+static void ordered_difference(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (!both_defined(d, e, a, b))
+    return;
+  int x = infinity_of(a), y = infinity_of(b);
+  if (x && x == y)
+    set_small(e, 0);
+  else if (x && !y && reach_of(b) & (x > 0 ? REACH_HIGH : REACH_LOW))
+    zero_or_infinity(e, x);
+  else if (y && !x && reach_of(a) & (y > 0 ? REACH_HIGH : REACH_LOW))
+    zero_or_infinity(e, -y);
+  else
+    ordered_sub(d, e, a, b);
+}
+
 static void square_interval(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
                             slong prec) {
   (void)b;
@@ -255,27 +318,53 @@ static void square_interval(gemel__interval *e, const gemel__interval *a, const 
   fmpz_clear(two);
 }
 
+static int sign_of(const element *a) {
+  return a->exact ? fmpq_sgn(a->q) : gemel__interval_sign(&a->interval);
+}
+
+/* E = ∞ · a, or with SIGN = −1 its negative. Among intervals an A that holds 0 counts without it.
+ */
+static void scale_infinity(gemel__domain *d, element *e, const element *a, int sign) {
+  int other = sign_of(a);
+  if (other == 0) {
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
+  } else if (other != 2) {
+    set_infinity(e, sign * other);
+  } else if (!d->hull) {
+    leave_undecided(d, e);
+  } else if (arf_sgn(a->interval.lo) >= 0 || arf_sgn(a->interval.hi) <= 0) {
+    set_infinity(e, arf_sgn(a->interval.lo) >= 0 ? sign : -sign);
+  } else {
+    arf_neg_inf(e->interval.lo);
+    arf_pos_inf(e->interval.hi);
+    settle_interval(e, 1);
+  }
+}
+
 static void ordered_mul(gemel__domain *d, void *e, const void *a, const void *b) {
   if (!both_defined(d, e, a, b))
     return;
-  if (is_number(a, 0) || is_number(b, 0))
+  int x = infinity_of(a), y = infinity_of(b);
+  if (x || y)
+    scale_infinity(d, e, x ? b : a, x ? x : y);
+  else if (is_number(a, 0) || is_number(b, 0))
     set_small(e, 0);
   else
     arithmetic(d, e, a, b, fmpq_mul, a == b ? square_interval : gemel__interval_mul);
 }
 
-static int sign_of(const element *a) {
-  return a->exact ? fmpq_sgn(a->q) : gemel__interval_sign(&a->interval);
-}
-
 static void ordered_div(gemel__domain *d, void *e, const void *a, const void *b) {
   if (!both_defined(d, e, a, b))
     return;
-  int sign = sign_of(b);
-  if (sign == 0)
+  int sign = sign_of(b), x = infinity_of(a), y = infinity_of(b);
+  if (sign == 0 || (x && y))
     ordered_set_state(d, e, GEMEL__UNDEFINED);
   else if (sign == 2)
     leave_undecided(d, e);
+  else if (x)
+    set_infinity(e, x * sign);
+  else if (y)
+    set_small(e, 0);
   else if (a == b)
     set_small(e, 1);
   else if (is_number(a, 0))
@@ -298,9 +387,10 @@ static void ordered_sum(gemel__domain *d, void *e, size_t n, const void *const *
 static void apply(gemel__domain *d, element *e, const element *a,
                   void (*function)(gemel__interval *, const gemel__interval *, slong)) {
   gemel__interval t;
+  int reach = reach_of(a);
   gemel__interval_init(&t);
   function(&e->interval, interval_of(d, a, &t), self(d)->precision);
-  settle_interval(e);
+  settle_interval(e, reach);
   gemel__interval_clear(&t);
 }
 
@@ -322,27 +412,32 @@ void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a) {
     apply(d, e, a, gemel__interval_tanh);
 }
 
-/* For functions defined on A > 0, or ≥ 0 with ZERO: 1 if A is inside, else E gets its state. */
-static int inside_positive(gemel__domain *d, element *e, const element *a, int zero) {
+/* For functions defined on A ≥ 0: 1 if A is inside, else E gets its state. */
+static int inside_positive(gemel__domain *d, element *e, const element *a) {
   int sign = sign_of(a);
-  if (sign == 1 || (sign == 0 && zero))
+  if (sign == 1 || sign == 0 || (sign == 2 && arf_sgn(a->interval.lo) >= 0))
     return 1;
-  if (sign == 2 && arf_sgn(a->interval.lo) >= 0 && zero)
-    return 1;
-  if (sign != 2 || (!zero && arf_sgn(a->interval.hi) <= 0))
+  if (sign != 2)
     ordered_set_state(d, e, GEMEL__UNDEFINED);
   else
     leave_undecided(d, e);
   return 0;
 }
 
+/* log 0 is −∞. Where it is open whether A is 0, only intervals can cover that. */
 static void ordered_log(gemel__domain *d, void *e, const void *a) {
-  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a, 0))
+  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a))
     return;
-  if (is_number(a, 1))
+  element *r = e;
+  int sign = sign_of(a);
+  if (is_number(a, 1)) {
     set_small(e, 0);
-  else
+  } else if (sign == 2 && !d->hull) {
+    leave_undecided(d, e);
+  } else {
     apply(d, e, a, gemel__interval_log);
+    r->reach |= sign == 0 || sign == 2 ? REACH_LOW : 0;
+  }
 }
 
 /* The K-th root of A ≥ 0 if A and it are rational: 1, else 0 and E is left alone. */
@@ -363,7 +458,7 @@ static int exact_root(element *e, const element *a, slong k) {
 }
 
 static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
-  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a, 1))
+  if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a))
     return;
   if (!exact_root(e, a, 2))
     apply(d, e, a, gemel__interval_sqrt);
@@ -389,9 +484,10 @@ static void integer_power(gemel__domain *d, element *e, const element *a, const 
     settle_exact(d, e);
   } else {
     gemel__interval t;
+    int reach = reach_of(a);
     gemel__interval_init(&t);
     gemel__interval_pow(&e->interval, interval_of(d, a, &t), n, self(d)->precision);
-    settle_interval(e);
+    settle_interval(e, reach);
     gemel__interval_clear(&t);
   }
 }
@@ -437,6 +533,35 @@ static int exact_general_power(gemel__domain *d, element *e, const element *a, c
   return exact;
 }
 
+/* The sign of |a| − 1, or 2. */
+static int compare_with_one(gemel__domain *d, const element *a) {
+  element t, one;
+  ordered_init(d, &t);
+  ordered_init(d, &one);
+  set_small(&one, 1);
+  gemel__ordered_abs(d, &t, a);
+  ordered_sub(d, &t, &t, &one);
+  int sign = sign_of(&t);
+  ordered_clear(d, &t);
+  ordered_clear(d, &one);
+  return sign;
+}
+
+/* a^b where either is infinite, as C's pow has it: an infinite power is even. */
+static void infinite_power(gemel__domain *d, element *e, const element *a, const element *b) {
+  int x = infinity_of(a), y = infinity_of(b), power = sign_of(b);
+  int size = !y ? 0 : x ? 1 : compare_with_one(d, a);
+  int odd = !y && b->exact && fmpz_is_one(fmpq_denref(b->q)) && fmpz_is_odd(fmpq_numref(b->q));
+  if (size == 2 || power == 2 || (!y && x < 0 && !b->exact))
+    leave_undecided(d, e);
+  else if (y && size == 0)
+    set_small(e, 1);
+  else if ((y ? size * y : power) < 0)
+    set_small(e, 0);
+  else
+    set_infinity(e, x < 0 && odd ? -1 : 1);
+}
+
 static void ordered_pow(gemel__domain *d, void *e, const void *a, const void *b) {
   const element *x = a, *y = b;
   if (!both_defined(d, e, a, b))
@@ -445,6 +570,8 @@ static void ordered_pow(gemel__domain *d, void *e, const void *a, const void *b)
     set_small(e, 1);
   } else if (is_number(y, 1)) {
     ordered_set(d, e, a);
+  } else if (infinity_of(x) || infinity_of(y)) {
+    infinite_power(d, e, x, y);
   } else if (y->exact && fmpz_is_one(fmpq_denref(y->q))) {
     fmpz_t n;
     fmpz_init_set(n, fmpq_numref(y->q));
@@ -489,13 +616,14 @@ static void ordered_floor(gemel__domain *d, void *e, const void *a) {
       fmpz_one(fmpq_denref(r->q));
       settle_exact(d, r);
     } else {
+      int reach = x->reach;
       gemel__interval_floor(&r->interval, &x->interval);
-      settle_interval(r);
-      if (!r->exact && !d->hull)
+      settle_interval(r, reach);
+      if (!r->exact && !d->hull && !infinity_of(r))
         leave_undecided(d, r);
     }
     if (!ordered_to_integer(d, e, &decision))
-      decision = INT64_MIN;
+      decision = r->state || !infinity_of(r) ? INT64_MIN : infinity_of(r) * GEMEL__FLOOR_INFINITE;
   }
   record(d, decision);
 }
@@ -505,10 +633,11 @@ static void ordered_hull(gemel__domain *d, void *e, const void *a, const void *b
     return;
   element *r = e;
   gemel__interval s, t;
+  int reach = reach_of(a) | reach_of(b);
   gemel__interval_init(&s);
   gemel__interval_init(&t);
   gemel__interval_union(&r->interval, interval_of(d, a, &s), interval_of(d, b, &t));
-  settle_interval(r);
+  settle_interval(r, reach);
   gemel__interval_clear(&s);
   gemel__interval_clear(&t);
 }
@@ -522,11 +651,12 @@ static void extreme(gemel__domain *d, element *e, const element *a, const elemen
     return;
   }
   gemel__interval s, t;
+  int reach = reach_of(a) | reach_of(b);
   gemel__interval_init(&s);
   gemel__interval_init(&t);
   const gemel__interval *x = interval_of(d, a, &s), *y = interval_of(d, b, &t);
   (sign > 0 ? gemel__interval_max : gemel__interval_min)(&e->interval, x, y);
-  settle_interval(e);
+  settle_interval(e, reach);
   gemel__interval_clear(&s);
   gemel__interval_clear(&t);
 }
@@ -542,10 +672,12 @@ void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b)
 void gemel__ordered_abs(gemel__domain *d, void *e, const void *a) {
   ordered_set(d, e, a);
   element *x = e;
-  if (x->exact)
+  if (x->exact) {
     fmpq_abs(x->q, x->q);
-  else
+  } else {
     gemel__interval_abs(&x->interval, &x->interval);
+    settle_interval(x, x->reach);
+  }
 }
 
 /* ---- Storing in a dtype ---- */
@@ -563,6 +695,22 @@ static void wrap(fmpz_t x, int bits, int is_signed) {
   }
 }
 
+/* An interval of integers beyond the dtype's range may wrap to any of its numbers. */
+static void wrap_interval(element *e, gemel_dtype dtype) {
+  int bits = 8 * (int)gemel_dtype_size(dtype), is_signed;
+  gemel__interval range;
+  is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  gemel__interval_init(&range);
+  arf_set_si_2exp_si(range.lo, is_signed ? -1 : 0, bits - 1);
+  arf_set_si_2exp_si(range.hi, 1, bits - is_signed);
+  arf_sub_ui(range.hi, range.hi, 1, ARF_PREC_EXACT, ARF_RND_DOWN);
+  if (arf_cmp(e->interval.lo, range.lo) < 0 || arf_cmp(e->interval.hi, range.hi) > 0) {
+    gemel__interval_set(&e->interval, &range);
+    settle_interval(e, 0);
+  }
+  gemel__interval_clear(&range);
+}
+
 static void ordered_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   (void)ulps;
   element *x = e;
@@ -575,6 +723,10 @@ static void ordered_round(gemel__domain *d, void *e, gemel_dtype dtype, double u
       leave_undecided(d, x);
     else
       set_small(x, sign != 0);
+  } else if (infinity_of(x)) {
+    ordered_set_state(d, x, GEMEL__GAP);
+  } else if (!x->exact && d->hull) {
+    wrap_interval(x, dtype);
   } else if (!x->exact) {
     leave_undecided(d, x);
   } else if (!fmpz_is_one(fmpq_denref(x->q))) {
@@ -604,6 +756,8 @@ static int ordered_equal(gemel__domain *d, const void *a, const void *b) {
     return -1;
   if (x->exact && y->exact)
     return fmpq_equal(x->q, y->q);
+  if (infinity_of(x) && infinity_of(x) == infinity_of(y))
+    return 1;
   return overlap(d, x, y) ? -1 : 0;
 }
 
@@ -631,6 +785,12 @@ void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double 
   gemel__interval_clear(&t);
 }
 
+int gemel__ordered_infinity(gemel__domain *d, const void *e) {
+  (void)d;
+  const element *x = e;
+  return x->state == GEMEL__DEFINED ? infinity_of(x) : 0;
+}
+
 int gemel__ordered_is_exact(gemel__domain *d, const void *e) {
   (void)d;
   const element *x = e;
@@ -643,6 +803,8 @@ static void ordered_format(gemel__domain *d, const void *e, char *text, size_t b
   double low, high;
   if (x->state != GEMEL__DEFINED) {
     snprintf(text, bytes, "%s", states[x->state]);
+  } else if (infinity_of(x)) {
+    snprintf(text, bytes, "%s", infinity_of(x) > 0 ? "inf" : "-inf");
   } else if (x->exact && size_of(x->q) <= 200) {
     char *digits = fmpq_get_str(NULL, 10, x->q);
     snprintf(text, bytes, "%s", digits);
@@ -662,7 +824,7 @@ void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double h
   } else if (low < high) {
     arf_set_d(x->interval.lo, low);
     arf_set_d(x->interval.hi, high);
-    settle_interval(x);
+    settle_interval(x, 0);
   } else {
     ordered_set_state(d, e, GEMEL__UNDECIDED);
   }
@@ -697,6 +859,7 @@ static const gemel__domain table = {
     .mul = ordered_mul,
     .div = ordered_div,
     .neg = ordered_neg,
+    .difference = ordered_difference,
     .exp = ordered_exp,
     .log = ordered_log,
     .sqrt = ordered_sqrt,

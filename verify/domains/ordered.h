@@ -10,10 +10,11 @@
  *   do { o->undecided = 0; evaluate on &o->domain; } while (o->undecided &&
  * gemel__ordered_raise(o));
  *
- * What has no real value is UNDEFINED: division by zero, log of a number ≤ 0, sqrt of a number < 0,
- * NaN and infinities from outside. Where an interval straddles such a border, the result is
- * UNDECIDED. Integer dtypes wrap modulo 2^w in round(); a value that is no integer there is a GAP.
- * Float dtypes do nothing: this is arithmetic over the reals.
+ * ±∞ is a value, with IEEE's limits: x + ∞ = ∞, exp(−∞) = 0, 1 ÷ ∞ = 0, log 0 = −∞, and comparisons
+ * (overflow makes none: numbers have no end). What has no value is UNDEFINED: ∞ − ∞, 0 · ∞, ∞ ÷ ∞,
+ * division by zero, log and sqrt of a number < 0, NaN from outside. Where an interval straddles
+ * such a border, the result is UNDECIDED. Integer dtypes wrap modulo 2^w in round(); a value that
+ * is no integer there is a GAP. Float dtypes do nothing: this is arithmetic over the reals.
  *
  * Sizes are capped before GMP and FLINT are called (they abort when memory is out): larger
  * rationals turn into intervals, and endpoints beyond 2^±(2^80) into infinity or zero. Nothing here
@@ -38,7 +39,8 @@ typedef struct gemel__ordered {
    * set this to 0 (descendants of an undecided element don't count again). */
   size_t undecided;
   /* If not NULL, each sign() and floor() pushes what it decided: −1, 0, 1 or GEMEL__UNORDERED; the
-   * floor, or INT64_MIN where it is undecided or doesn't fit. */
+   * floor, or INT64_MIN where it is undecided or doesn't fit, GEMEL__FLOOR_INFINITE with the sign
+   * of an infinity. */
   gemel__tape *tape;
 } gemel__ordered;
 
@@ -46,6 +48,9 @@ typedef struct gemel__ordered {
  * gemel__ordered_free after all its elements; NULL is ignored there. */
 gemel__ordered *gemel__ordered_new(long precision);
 void gemel__ordered_free(gemel__ordered *o);
+
+/* −1 or 1 if E is that infinity and nothing else, else 0. */
+int gemel__ordered_infinity(gemel__domain *d, const void *e);
 
 /* Doubles the precision and sets `undecided` to 0; returns 1, or 0 (nothing done) if the precision
  * is at its maximum already. */
@@ -58,16 +63,17 @@ int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b);
 
 /* ---- Whole domains ---- */
 
-/* E becomes the whole interval [LOW, HIGH] (infinite ends allowed; equal ends give the exact
- * number; LOW > HIGH or NaN gives UNDECIDED). What is computed from it encloses every value that
- * the operation takes there, so sign() proves facts: x·x + 1 > 0 on [−∞, ∞]. mul(e, a, a) with
- * twice the same pointer is a square, ≥ 0. */
+/* E becomes all the numbers of [LOW, HIGH] (infinite ends allowed, which aren't reached; equal ends
+ * give the exact number; LOW > HIGH or NaN gives UNDECIDED). What is computed from it encloses
+ * every value that the operation takes there, so sign() proves facts: x·x + 1 > 0 on [−∞, ∞].
+ * mul(e, a, a) with twice the same pointer is a square, ≥ 0. */
 void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double high);
 
 /* With ON ≠ 0 the domain has a hull() (the union) and a larger() (the maximum), so an undecided
  * choice covers both sides instead of ending in UNDECIDED, and an undecided sign is recorded as
- * GEMEL__ORDERED_POSSIBLE plus bit s + 1 for each sign s that it may have. Off in a new domain. Not
- * for elements that stand for one point. */
+ * GEMEL__ORDERED_POSSIBLE plus bit s + 1 for each sign s that it may have. What covers a number and
+ * an infinity reaches its infinite end; where some of what is covered has no value (∞ − ∞), the
+ * rest counts. Off in a new domain. Not for elements that stand for one point. */
 enum { GEMEL__ORDERED_POSSIBLE = 16 };
 void gemel__ordered_intervals(gemel__ordered *o, int on);
 

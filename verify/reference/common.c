@@ -105,7 +105,7 @@ void gemel__decider_clear(gemel__decider *w) {
 
 int gemel__compare(gemel__decider *w, const void *a, const void *b) {
   gemel__domain *d = w->domain;
-  d->sub(d, w->difference, a, b);
+  (d->difference ? d->difference : d->sub)(d, w->difference, a, b);
   int sign = d->sign(d, w->difference);
   if (sign == GEMEL__UNORDERED && d->ieee) {
     int nan = d->sign(d, a) == GEMEL__UNORDERED || d->sign(d, b) == GEMEL__UNORDERED;
