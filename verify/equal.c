@@ -6,7 +6,6 @@
  * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
  * what tells the two apart in IEEE terms (needs.c).
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -17,10 +16,13 @@
 #include "constants.h"
 #include "domains/ordered.h"
 #include "needs.h"
-#include "contrast.h"
+#include "equal.h"
 #include "pair.h"
-#include "run.h"
 #include "scale.h"
+#include "scout.h"
+
+/* A pair of so many elements in all values of both graphs has all points that are asked for. */
+#define USUAL_ELEMENTS 3000.0
 
 struct equality {
   gemel__run *run;
@@ -32,6 +34,8 @@ struct equality {
   const char *name;
   unsigned allow;
   gemel_pair_result *result;
+  gemel__scouted scouted;
+  double share; /* of the usual number of points: less for what is expensive to evaluate */
 };
 
 /* The result is the worst of the tiers that are applicable; it begins as GEMEL_NOT_RUN. */
@@ -58,50 +62,90 @@ static void emit_simple(struct equality *q, gemel_tier tier, gemel_verdict verdi
 
 /* ---- Tier real ---- */
 
+/* Both sides' results in O at VALUES, into ROOM. */
+static gemel_status evaluate_both(const gemel__instance *a, const gemel__instance *b,
+                                  gemel_tensor *const *values, gemel__ordered *o,
+                                  gemel__rtensor *room, gemel_error *error) {
+  size_t n = gemel_graph_output_count(a->graph);
+  gemel_status status = gemel__instance_reference(a, &o->domain, values, room, error);
+  return status == GEMEL_OK ? gemel__instance_reference(b, &o->domain, values, room + n, error)
+                            : status;
+}
+
+/* The first of N results that certainly differ goes into OUTCOME. 1: asking with more digits may
+ * show another. */
+static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *room,
+                           gemel__outcome *outcome) {
+  size_t k, i;
+  int open = 0;
+  for (k = 0; k < n && !outcome->refuted; k++) {
+    for (i = 0; i < room[k].count && i < room[n + k].count && !outcome->refuted; i++) {
+      void *x = gemel__rtensor_at(&room[k], i), *y = gemel__rtensor_at(&room[n + k], i);
+      if (gemel__ordered_overlap(&o->domain, x, y)) {
+        open |= !gemel__ordered_is_exact(&o->domain, x) || !gemel__ordered_is_exact(&o->domain, y);
+        continue;
+      }
+      outcome->refuted = 1;
+      outcome->output = k;
+      outcome->element = i;
+      o->domain.format(&o->domain, x, outcome->expected, sizeof outcome->expected);
+      o->domain.format(&o->domain, y, outcome->got, sizeof outcome->got);
+    }
+  }
+  return open && !outcome->refuted;
+}
+
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
                                const gemel__trial *trial, gemel__outcome *outcome,
                                gemel_error *error) {
-  size_t n = gemel_graph_output_count(instance->graph), k, i;
-  gemel__ordered *o = gemel__ordered_new(1024);
+  static const long precisions[] = {128, 1024}; /* most differences show at once */
+  size_t n = gemel_graph_output_count(instance->graph), k;
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
-  gemel_status status;
-  if (o == NULL || room == NULL) {
+  gemel_status status = room == NULL ? gemel__no_memory(error, "a comparison") : GEMEL_OK;
+  int open = 1;
+  for (k = 0; k < 2 && open && status == GEMEL_OK; k++) {
+    gemel__ordered *o = gemel__ordered_new(precisions[k]);
+    status = o == NULL ? gemel__no_memory(error, "a comparison")
+                       : evaluate_both(instance, trial->other, values, o, room, error);
+    open = status == GEMEL_OK && find_difference(o, n, room, outcome);
+    gemel__rtensors_clear(2 * n, room);
     gemel__ordered_free(o);
-    gemel__free(room, 2 * n * sizeof *room);
-    return gemel__no_memory(error, "a comparison");
   }
-  status = gemel__instance_reference(instance, &o->domain, values, room, error);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_reference(trial->other, &o->domain, values, room + n, error);
-  }
-  for (k = 0; k < n && status == GEMEL_OK && !outcome->refuted; k++) {
-    for (i = 0; i < room[k].count && i < room[n + k].count && !outcome->refuted; i++) {
-      void *x = gemel__rtensor_at(&room[k], i), *y = gemel__rtensor_at(&room[n + k], i);
-      if (!gemel__ordered_overlap(&o->domain, x, y)) {
-        outcome->refuted = 1;
-        outcome->output = k;
-        outcome->element = i;
-        o->domain.format(&o->domain, x, outcome->expected, sizeof outcome->expected);
-        o->domain.format(&o->domain, y, outcome->got, sizeof outcome->got);
-      }
-    }
-  }
-  gemel__rtensors_clear(2 * n, room);
   gemel__free(room, 2 * n * sizeof *room);
-  gemel__ordered_free(o);
   return status;
+}
+
+/* So many of N instances or points as a pair of this size can have, and a few at least. */
+static size_t affordable(const struct equality *q, size_t n) {
+  enum { AT_LEAST = 6 };
+  size_t share = (size_t)(q->share * (double)n);
+  return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
 }
 
 static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t seed,
                         gemel__answer *answer, gemel_error *error) {
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
-                         .points = q->run->options.instances,
+                         .points = affordable(q, q->run->options.instances),
                          .trials = 4,
                          .bisections = 8,
                          .all_compared = 1,
                          .keep_sites = 1,
                          .seed = seed};
   return gemel__pair_decide(pair, &how, answer, error);
+}
+
+/* What the shipped code was run at, for the record. */
+static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
+  size_t used = 0;
+  text[0] = '\0';
+  if (s->runs > 0) {
+    used = (size_t)snprintf(text, bytes, "the shipped code agrees in %zu runs at sizes up to %lld",
+                            s->runs, (long long)s->largest);
+  }
+  if (s->skipped > 0 && used < bytes) {
+    snprintf(text + used, bytes - used, "%s%zu choices of sizes were too large to be run",
+             used > 0 ? "; " : "", s->skipped);
+  }
 }
 
 /* Simplifies the witness, finds where the graphs part, reports. */
@@ -146,6 +190,12 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   return GEMEL_OK;
 }
 
+/* Where sizes were scaled, and nothing could be run at those that were written, no formula says
+ * that nothing else happens there: it was sampled. */
+static const char *weaker(const struct equality *q, const char *how) {
+  return q->scaled[0] != '\0' && q->scouted.runs == 0 && how[0] != '\0' ? "samples" : how;
+}
+
 /* What all instantiations together say: the weakest of their evidence, and signs seen both ways if
  * any of them saw them so. */
 static void conclude_real(struct equality *q, gemel_record *record, gemel__answer *total) {
@@ -154,7 +204,7 @@ static void conclude_real(struct equality *q, gemel_record *record, gemel__answe
   gemel__answer_settle(total);
   snprintf(detail, sizeof detail, "%s", total->detail);
   used = strlen(detail);
-  if (q->scaled[0] != '\0') {
+  if (q->scaled[0] != '\0' && used < sizeof detail) {
     used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
                              used > 0 ? "; " : "", q->scaled);
   }
@@ -163,13 +213,42 @@ static void conclude_real(struct equality *q, gemel_record *record, gemel__answe
              "%s%zu constants taken for the real numbers that they round", used > 0 ? "; " : "",
              q->unrounded);
   }
+  used = strlen(detail);
+  if (used + 3 < sizeof detail) {
+    say_scouted(&q->scouted, detail + used + (used > 0 ? 2 : 0),
+                sizeof detail - used - (used > 0 ? 2 : 0));
+    if (used > 0 && detail[used + 2] != '\0') {
+      memcpy(detail + used, "; ", 2);
+    }
+  }
   record->verdict = total->verdict;
-  record->how = total->how;
+  record->how = weaker(q, total->how);
   record->elements = total->compared;
   record->error_probability = total->error_probability;
   record->detail = detail;
   note(q, record->verdict);
   gemel__record_emit(q->run, record);
+}
+
+/* The shipped code came upon a point where domain O sees two different numbers. */
+static gemel_status report_scouted(struct equality *q, gemel_error *error) {
+  gemel__scouted *s = &q->scouted;
+  gemel_record record;
+  gemel__answer answer;
+  gemel_status status;
+  memset(&answer, 0, sizeof answer);
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
+  record.instances = s->runs;
+  answer.how = "samples";
+  answer.witness = s->values;
+  answer.n_witness = s->pair.a.n_leaves;
+  answer.output = s->output;
+  answer.element = s->element;
+  snprintf(answer.got, sizeof answer.got, "%s", s->left);
+  snprintf(answer.expected, sizeof answer.expected, "%s", s->right);
+  status = report_difference(q, &s->pair, &answer, &record, record.seed, error);
+  s->values = answer.witness;
+  return status;
 }
 
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
@@ -178,6 +257,10 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
   size_t k, rounds = 5;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
+  if (q->scouted.found == GEMEL__SCOUT_REAL) {
+    *refuted = 1;
+    return report_scouted(q, error);
+  }
   memset(&total, 0, sizeof total);
   total.how = "";
   gemel__sites_init(&total.sites);
@@ -214,8 +297,6 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
 }
 
 /* ---- Tiers integer and float ---- */
-
-enum { WHOLE_SIZES = 2 };
 
 struct shipped {
   gemel_tier tier;
@@ -261,86 +342,17 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
-/* How far results of both graphs are apart. */
-struct gap {
-  size_t output, element; /* where it is largest */
-  size_t elements;        /* where the first graph's result is finite */
-  double most;            /* the largest number of the output */
-  double off;             /* NaN: the second graph's isn't */
-};
-
-/* Where the first graph overflows, the second may be better, as tier special says: nothing is to be
- * held against it. */
-static struct gap gap_of(const gemel__both *both, size_t output) {
-  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  struct gap gap = {.output = output};
-  size_t i, n = gemel__both_elements(both, output);
-  for (i = 0; i < n && !isnan(gap.off); i++) {
-    double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
-    double y = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
-    gap.elements += isfinite(x) != 0;
-    gap.most = fmax(gap.most, isfinite(x) ? fabs(x) : 0);
-    if (isfinite(x) && !(fabs(x - y) <= gap.off)) {
-      gap.off = fabs(x - y);
-      gap.element = i;
-    }
-  }
-  return gap;
-}
-
-static void report_whole(struct equality *q, const gemel__pair *pair, const gemel__both *both,
-                         const struct gap *gap, gemel_record *record) {
-  gemel_dtype dtype = gemel_tensor_dtype(both->left[gap->output]);
-  char place[160], left[40], right[40];
-  snprintf(place, sizeof place, "whole size: output %zu, element %zu", gap->output, gap->element);
-  snprintf(left, sizeof left, "%.17g",
-           gemel__decode(dtype, gemel__tensor_element(both->left[gap->output], gap->element)));
-  snprintf(right, sizeof right, "%.17g",
-           gemel__decode(dtype, gemel__tensor_element(both->right[gap->output], gap->element)));
-  record->detail = "the graphs agree at scaled sizes, but not at their own";
-  q->run->options.replay_folder = NULL; /* too large for a file */
-  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, NULL, place, left, right,
-                        record->seed);
-}
-
-/* Results are held against each other, to half their digits of the largest. */
-static void compare_whole(struct equality *q, const gemel__pair *pair, const gemel__both *both,
-                          gemel_record *record) {
-  size_t j;
-  for (j = 0; j < both->n && record->verdict != GEMEL_REFUTED; j++) {
-    int digits = gemel__significand(gemel_tensor_dtype(both->left[j])) / 2;
-    struct gap gap = gap_of(both, j);
-    record->elements += gap.elements;
-    if (!(gap.off <= ldexp(gap.most, -digits))) {
-      report_whole(q, pair, both, &gap, record);
-    }
-  }
-}
-
-/* Both at the sizes that they came with, by the shipped code: too large for a reference. */
-static gemel_status whole_size(struct equality *q, size_t k, gemel_record *record,
-                               gemel_error *error) {
-  gemel__random random;
-  gemel__pair pair;
-  gemel__both both;
-  gemel_tensor **values;
-  gemel_status status;
-  gemel__run_random(q->run, q->name, GEMEL_TIER_FLOAT, SIZE_MAX - k, &random);
-  status = gemel__pair_draw(&pair, q->full_a, q->full_b, &random, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, error);
-  if (status == GEMEL_OK) {
-    status = gemel__both_run(&pair, values, &random, &both, error);
-  }
-  if (status == GEMEL_OK) {
-    compare_whole(q, &pair, &both, record);
-    gemel__both_clear(&both);
-  }
-  gemel__values_free(&pair.a, values);
-  gemel__pair_clear(&pair);
-  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+/* Sizes too large for domain O, at which results are apart by more than half their digits. */
+static void report_apart(struct equality *q, gemel_record *record) {
+  const gemel__scouted *s = &q->scouted;
+  char place[160];
+  snprintf(place, sizeof place, "output %s, element %zu",
+           gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
+  record->detail =
+      "the shipped results differ by more than half their digits, at sizes that are too "
+      "large for exact arithmetic";
+  gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
+                        s->right, record->seed);
 }
 
 static gemel_status equal_shipped(struct equality *q, const struct shipped *t, gemel_error *error) {
@@ -349,17 +361,16 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
   gemel_status status = GEMEL_OK;
   char detail[300] = "";
   double started = gemel__clock();
-  size_t k, n = q->run->options.instances / 2 + 1;
+  size_t k, n = affordable(q, q->run->options.instances / 2 + 1);
   memset(&total, 0, sizeof total);
   gemel__record_init(&record, q->run, "pair", q->name, t->tier);
   record.how = t->how;
   for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     status = try_shipped(q, t, k, &record, &total, error);
   }
-  for (k = 0; k < WHOLE_SIZES && q->scaled[0] != '\0' && t->tier == GEMEL_TIER_FLOAT &&
-              status == GEMEL_OK && record.verdict != GEMEL_REFUTED;
-       k++) {
-    status = whole_size(q, k, &record, error);
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && t->tier == GEMEL_TIER_FLOAT &&
+      q->scouted.found == GEMEL__SCOUT_APART) {
+    report_apart(q, &record);
   }
   if (record.verdict == GEMEL_REFUTED) {
     note(q, record.verdict);
@@ -372,8 +383,7 @@ static gemel_status equal_shipped(struct equality *q, const struct shipped *t, g
   record.elements += total.compared;
   record.detail = detail;
   if (q->scaled[0] != '\0') {
-    snprintf(detail, sizeof detail, "sizes scaled: %s%s", q->scaled,
-             t->tier == GEMEL_TIER_FLOAT ? "; some runs at whole size" : "");
+    snprintf(detail, sizeof detail, "sizes scaled: %s", q->scaled);
   }
   record.worst = total.worst;
   record.verdict = GEMEL_PASSED;
@@ -431,8 +441,9 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
   gemel_record record;
   gemel__needs needs;
   gemel__random random;
-  gemel__needs_plan plan = {.points = 2 * q->run->options.instances,
-                            .rounding = 8 * q->run->options.instances,
+  size_t points = affordable(q, q->run->options.instances);
+  gemel__needs_plan plan = {.points = 2 * points,
+                            .rounding = 8 * points,
                             .improvement = 1,
                             .beyond = 1,
                             .folded = q->unrounded > 0};
@@ -447,7 +458,7 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
     q->result->bitwise = q->result->needs == 0 && needs.beyond == 0;
     q->result->improves = needs.improves;
     record.seconds = gemel__clock() - started;
-    record.instances = 2 * q->run->options.instances;
+    record.instances = 2 * points;
     record.elements = needs.compared;
     record.how = "bits";
     if (q->result->refused != 0 || (needs.beyond >> GEMEL__BEYOND_BOUND & 1)) {
@@ -570,6 +581,19 @@ static void scale(struct equality *q, struct versions *v) {
   }
 }
 
+static gemel_status find_share(struct equality *q, gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel_status status;
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
+  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+  if (status == GEMEL_OK) {
+    q->share = USUAL_ELEMENTS / gemel__pair_elements(&pair);
+    gemel__pair_clear(&pair);
+  }
+  return status;
+}
+
 static gemel_status ask_versions(struct equality *q, gemel_error *error) {
   struct versions v = {NULL, NULL, NULL, NULL, NULL};
   gemel_status status;
@@ -585,7 +609,10 @@ static gemel_status ask_versions(struct equality *q, gemel_error *error) {
     v.a = v.b = v.real_a = v.real_b = NULL;
     scale(q, &v);
   }
-  status = all_tiers(q, error);
+  status = find_share(q, error);
+  if (status == GEMEL_OK) {
+    status = all_tiers(q, error);
+  }
   gemel_graph_unref(v.unrounded);
   gemel_graph_unref(v.a);
   gemel_graph_unref(v.b);
@@ -594,36 +621,29 @@ static gemel_status ask_versions(struct equality *q, gemel_error *error) {
   return status;
 }
 
-gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
-                               unsigned allow, const gemel_verify_options *options,
-                               gemel_pair_result *result, gemel_error *error) {
-  gemel__run run;
-  gemel_pair_result mine;
-  struct equality q = {.run = &run,
+gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel_graph *b,
+                              const char *name, unsigned allow, gemel_pair_result *result,
+                              gemel_error *error) {
+  struct equality q = {.run = run,
                        .a = a,
                        .b = b,
                        .full_a = a,
                        .full_b = b,
                        .real_a = a,
                        .real_b = b,
-                       .name = name != NULL ? name : "pair",
+                       .name = name,
                        .allow = allow,
-                       .result = &mine};
-  gemel_status status = gemel__pair_check(a, b, error);
-  memset(&mine, 0, sizeof mine);
-  mine.size = sizeof mine;
-  mine.verdict = GEMEL_NOT_RUN;
-  if (result != NULL) {
-    *result = mine;
+                       .result = result};
+  gemel__random random;
+  gemel_status status;
+  memset(result, 0, sizeof *result);
+  result->size = sizeof *result;
+  result->verdict = GEMEL_NOT_RUN;
+  gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 1, &random);
+  status = gemel__scout(a, b, &random, &q.scouted, error);
+  if (status == GEMEL_OK) {
+    status = ask_versions(&q, error);
   }
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  gemel__run_init(&run, gemel_graph_context(a), options);
-  q.allow |= (allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0;
-  status = ask_versions(&q, error);
-  if (status == GEMEL_OK && result != NULL) {
-    *result = mine;
-  }
+  gemel__scouted_clear(&q.scouted);
   return status;
 }

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 
-enum { MAX_SYMBOLS = 32, DRAWS = 40 };
+enum { DRAWS = 40 };
 
 /* ---- Matching ---- */
 
@@ -105,8 +105,8 @@ gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel
 struct sizes {
   gemel_context *context;
   gemel__random *random;
-  const char *names[MAX_SYMBOLS];
-  int64_t values[MAX_SYMBOLS];
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t values[GEMEL__MOST_SYMBOLS];
   size_t n;
   int small; /* only sizes up to 3 */
 };
@@ -125,7 +125,7 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
       return 0;
     }
   }
-  if (s->n == MAX_SYMBOLS) {
+  if (s->n == GEMEL__MOST_SYMBOLS) {
     return -1;
   }
   s->names[s->n] = atom->name;
@@ -185,7 +185,7 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
   status = graph_status(into, error);
   add_symbols(from, s);
   if (status == GEMEL_OK) {
-    gemel_dim sizes[MAX_SYMBOLS];
+    gemel_dim sizes[GEMEL__MOST_SYMBOLS];
     for (k = 0; k < s->n; k++) {
       sizes[k] = gemel_dim_constant(s->context, s->values[k]);
     }
@@ -217,6 +217,69 @@ static gemel_status instantiate(gemel__instance *instance, const gemel_graph *fr
   return status;
 }
 
+/* ---- Drawing ---- */
+
+gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                 size_t n, const char *const *names, const int64_t *values,
+                                 gemel__random *random, gemel_error *error) {
+  struct sizes s;
+  gemel_status status;
+  memset(&s, 0, sizeof s);
+  memset(pair, 0, sizeof *pair);
+  s.context = gemel_graph_context(a);
+  s.random = random;
+  for (; s.n < n && s.n < GEMEL__MOST_SYMBOLS; s.n++) {
+    s.names[s.n] = names[s.n];
+    s.values[s.n] = values[s.n];
+  }
+  status = instantiate(&pair->a, a, a, &s, error);
+  if (status == GEMEL_OK) {
+    status = instantiate(&pair->b, b, a, &s, error);
+  }
+  pair->symbols = s.n;
+  if (status != GEMEL_OK) {
+    gemel__pair_clear(pair);
+  }
+  return status;
+}
+
+static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
+  struct sizes *s = user;
+  size_t k = 0;
+  *value = 2;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return -1;
+  }
+  while (k < s->n && strcmp(s->names[k], atom->name) != 0) {
+    k++;
+  }
+  if (k == s->n && s->n < GEMEL__MOST_SYMBOLS) {
+    s->names[s->n++] = atom->name;
+  }
+  return 0;
+}
+
+size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room) {
+  struct sizes s;
+  gemel_error ignored;
+  size_t k;
+  memset(&s, 0, sizeof s);
+  s.context = gemel_graph_context(a);
+  for (k = 0; k < gemel_graph_input_count(a); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(a, k));
+    int rank = gemel_type_rank(s.context, type), j;
+    for (j = 0; j < rank; j++) {
+      int64_t size;
+      gemel__dim_evaluate(s.context, gemel_type_dims(s.context, type)[j], take_symbol, &s, &size,
+                          &ignored);
+    }
+  }
+  for (k = 0; k < s.n && k < room; k++) {
+    names[k] = s.names[k];
+  }
+  return k;
+}
+
 gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
                               gemel__random *random, gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -234,6 +297,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     }
     if (status == GEMEL_OK) {
       pair->symbols = s.n;
+      gemel__pair_find_ranges(pair, random);
       return GEMEL_OK;
     }
     gemel__pair_clear(pair);
@@ -242,6 +306,30 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     }
   }
   return status;
+}
+
+static double elements_of(const gemel_graph *graph) {
+  gemel_context *context = gemel_graph_context(graph);
+  size_t n = gemel_graph_node_count(graph), k;
+  double sum = 0;
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
+                          ? gemel__node_type(graph, (uint32_t)k, 0)
+                          : GEMEL_TYPE_NONE;
+    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
+    double count = 1;
+    for (j = 0; j < rank; j++) {
+      int64_t size = 1;
+      gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
+      count *= (double)size;
+    }
+    sum += count;
+  }
+  return sum;
+}
+
+double gemel__pair_elements(const gemel__pair *pair) {
+  return elements_of(pair->a.graph) + elements_of(pair->b.graph);
 }
 
 void gemel__pair_clear(gemel__pair *pair) {

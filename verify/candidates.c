@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Candidates for equality, see candidates.h. Every value of the joint graph becomes a result of one
+ * function, which is called once; each result is digested to a weighted sum. Sums are compared with
+ * a wide tolerance, since what is equal over the reals is rounded differently.
+ */
+#include "candidates.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "pair.h"
+#include "tiers.h"
+
+/* Values that are looked at for one node. */
+enum { MOST_SEEN = 64 };
+/* Elements of all values together: above, nothing is run. */
+#define MOST_ELEMENTS 5e7
+/* Two sums are alike if they differ by less than this share of the magnitudes. */
+#define TOLERANCE 1e-3
+
+/* ---- Digests ---- */
+
+/* A weight from 1 to 2 that depends on the place. */
+static double weight_of(size_t i) {
+  return 1 + ldexp((double)(gemel__mix(i) >> 12), -52);
+}
+
+static void digest(const gemel_tensor *tensor, gemel__digest *d) {
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  size_t n = (size_t)gemel_tensor_elements(tensor), i;
+  d->sum = d->scale = 0;
+  for (i = 0; i < n; i++) {
+    double x = gemel__decode(dtype, gemel__tensor_element(tensor, i)), w = weight_of(i);
+    x = isnan(x) ? 3.7 : isinf(x) ? (x > 0 ? 91.5 : -91.5) : x;
+    d->sum += w * x;
+    d->scale += w * fabs(x);
+  }
+}
+
+int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y) {
+  if (x->scale == 0 || y->scale == 0) {
+    return -1;
+  }
+  return x->type == y->type && fabs(x->sum - y->sum) <= TOLERANCE * fmin(x->scale, y->scale);
+}
+
+/* ---- Running ---- */
+
+static int has_digest(const gemel__joint *j, uint32_t node) {
+  const gemel__node *record = gemel__node_at(j->graph, node);
+  uint32_t count;
+  gemel__node_inputs(j->graph, node, &count);
+  return record->n_outputs == 1 && (count > 0 || node < gemel_graph_input_count(j->graph));
+}
+
+static double elements_of(const gemel__joint *j) {
+  gemel_context *context = j->graph->context;
+  double sum = 0;
+  size_t k;
+  for (k = 0; k < j->n_nodes; k++) {
+    gemel_type type =
+        has_digest(j, (uint32_t)k) ? gemel__node_type(j->graph, (uint32_t)k, 0) : GEMEL_TYPE_NONE;
+    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, i;
+    double count = 1;
+    for (i = 0; i < rank; i++) {
+      int64_t size = 4;
+      gemel_dim_is_constant(context, gemel_type_dims(context, type)[i], &size);
+      count *= (double)size;
+    }
+    sum += count;
+  }
+  return sum;
+}
+
+static gemel_status add_outputs(gemel__joint *j) {
+  size_t k;
+  for (k = 0; k < j->n_nodes; k++) {
+    char label[24];
+    gemel__ref ref = {(uint32_t)k, 0};
+    gemel_status status = GEMEL_OK;
+    if (has_digest(j, (uint32_t)k)) {
+      snprintf(label, sizeof label, "v%zu", k);
+      status = gemel_output(gemel__value(j->graph, ref), label);
+    }
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status call(gemel__candidates *c, gemel__joint *j, gemel_tensor *const *values,
+                         gemel_error *error) {
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_function *function = gemel_compile(j->graph, &options, error);
+  size_t n = gemel_graph_output_count(j->graph), k, at = 0;
+  gemel_tensor **outputs = gemel__alloc_array(n, sizeof *outputs);
+  gemel_status status = function == NULL  ? GEMEL_DECLINED
+                        : outputs == NULL ? gemel__no_memory(error, "values")
+                                          : gemel_call(function, values, outputs, error);
+  for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
+    if (has_digest(j, (uint32_t)k)) {
+      digest(outputs[at++], &c->of[k]);
+    }
+  }
+  if (outputs != NULL) {
+    gemel__tensors_release(n, outputs);
+  }
+  gemel__free(outputs, n * sizeof *outputs);
+  gemel_function_free(function);
+  return status;
+}
+
+static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph *a,
+                        const gemel_graph *b, gemel__random *random, gemel_error *error) {
+  gemel__pair pair;
+  gemel_tensor **values = NULL;
+  gemel_status status = gemel__pair_draw(&pair, a, b, random, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__pair_find_ranges(&pair, random);
+  status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, random, &values, error);
+  if (status == GEMEL_OK) {
+    status = add_outputs(j);
+  }
+  if (status == GEMEL_OK) {
+    status = call(c, j, values, error);
+  }
+  gemel__values_free(&pair.a, values);
+  gemel__pair_clear(&pair);
+  return status;
+}
+
+/* ---- Looking up ---- */
+
+static int by_sum(const void *x, const void *y) {
+  const gemel__digest *a = x, *b = y;
+  if (a->type != b->type) {
+    return a->type < b->type ? -1 : 1;
+  }
+  return a->sum < b->sum ? -1 : a->sum > b->sum;
+}
+
+static void sort(gemel__candidates *c, const gemel__joint *j) {
+  size_t k;
+  for (k = 0; k < j->n_nodes; k++) {
+    if (c->of[k].scale > 0 && !j->second[k]) {
+      c->sorted[c->n_sorted++] = c->of[k];
+    }
+  }
+  qsort(c->sorted, c->n_sorted, sizeof *c->sorted, by_sum);
+}
+
+gemel_status gemel__candidates_make(gemel__candidates *c, gemel__joint *joint, const gemel_graph *a,
+                                    const gemel_graph *b, gemel__random *random,
+                                    gemel_error *error) {
+  gemel_status status;
+  size_t k;
+  memset(c, 0, sizeof *c);
+  c->n = joint->n_nodes;
+  c->of = gemel__alloc_array(c->n, sizeof *c->of);
+  c->sorted = gemel__alloc_array(c->n, sizeof *c->sorted);
+  if (c->of == NULL || c->sorted == NULL) {
+    gemel__candidates_clear(c);
+    return gemel__no_memory(error, "values");
+  }
+  for (k = 0; k < c->n; k++) {
+    c->of[k].node = (uint32_t)k;
+    c->of[k].type =
+        has_digest(joint, (uint32_t)k) ? gemel__node_type(joint->graph, (uint32_t)k, 0) : 0;
+  }
+  if (elements_of(joint) > MOST_ELEMENTS) {
+    return GEMEL_OK;
+  }
+  status = run(c, joint, a, b, random, error);
+  if (status == GEMEL_NO_MEMORY) {
+    gemel__candidates_clear(c);
+    return status;
+  }
+  sort(c, joint);
+  return GEMEL_OK;
+}
+
+void gemel__candidates_clear(gemel__candidates *c) {
+  gemel__free(c->of, c->n * sizeof *c->of);
+  gemel__free(c->sorted, c->n * sizeof *c->sorted);
+  memset(c, 0, sizeof *c);
+}
+
+size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t *nodes,
+                             size_t room) {
+  gemel__digest low = c->of[node];
+  size_t first = 0, end = c->n_sorted, n = 0, seen = 0;
+  if (low.scale == 0) {
+    return 0;
+  }
+  low.sum -= TOLERANCE * low.scale;
+  while (first < end) {
+    size_t middle = first + (end - first) / 2;
+    if (by_sum(&c->sorted[middle], &low) < 0) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  for (; first < c->n_sorted && c->sorted[first].type == low.type &&
+         c->sorted[first].sum <= c->of[node].sum + TOLERANCE * c->of[node].scale &&
+         seen++ < MOST_SEEN;
+       first++) {
+    size_t k = n < room ? n : room;
+    double off = fabs(c->sorted[first].sum - c->of[node].sum);
+    if (gemel__digests_agree(&c->sorted[first], &c->of[node]) != 1) {
+      continue;
+    }
+    for (; k > 0 && fabs(c->of[nodes[k - 1]].sum - c->of[node].sum) > off; k--) {
+      if (k < room) {
+        nodes[k] = nodes[k - 1];
+      }
+    }
+    if (k < room) {
+      nodes[k] = c->sorted[first].node;
+      n += n < room;
+    }
+  }
+  return n;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel equal`, divided. Most of two graphs is mostly the same: what an optimiser left alone, what
+ * a second export wrote in the same way. Both go into one graph (joint.h), in which that is one
+ * node; what is left is settled from the inputs on. Where a value of the second graph comes out
+ * like one of the first (candidates.h), the nodes between them and what both have in common are a
+ * pair of small graphs, which is asked about in all tiers (equal.c); if it passes, the one stands
+ * for the other from there on. If all outputs are equal in the end, the pair is, and the evidence
+ * is that of its parts.
+ *
+ * A part that doesn't pass says nothing yet: what its inputs have in common may matter. It is
+ * opened up towards the inputs, and in the end the graphs are asked about as a whole.
+ */
+#include "equal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "candidates.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "joint.h"
+#include "pair.h"
+#include "scout.h"
+
+enum {
+  SMALL_PAIR = 40,  /* nodes: so small a pair is asked about as a whole */
+  PART_NODES = 120, /* at most, of a part */
+  FAILURES = 48,    /* parts that didn't pass, after which no more are tried */
+  CANDIDATES = 2    /* for one node */
+};
+/* How far a part is opened up, one try after the other. */
+static const int depths[] = {0, 1, 3};
+
+/* ---- Evidence of several parts as one ---- */
+
+struct gathered {
+  gemel_record record;
+  char detail[400];
+  int used;
+};
+
+struct parts {
+  gemel__run *run;
+  const gemel_graph *a, *b;
+  const char *name;
+  unsigned allow;
+  gemel_pair_result *result;
+  gemel__joint joint;
+  gemel__candidates candidates;
+  struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
+  struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
+  size_t proven, failures, alike;          /* parts; nodes that are equal to another */
+  uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
+  size_t n_asked, asked_capacity;
+};
+
+static void copy_record(struct gathered *to, const gemel_record *record) {
+  to->record = *record;
+  snprintf(to->detail, sizeof to->detail, "%s", record->detail);
+  to->record.detail = to->detail;
+  to->record.counterexample = to->record.replay = NULL;
+  to->used = 1;
+}
+
+static void take_record(void *user, const gemel_record *record) {
+  struct parts *p = user;
+  copy_record(&p->one[record->tier], record);
+}
+
+/* The weaker the evidence, the smaller the number. */
+static int strength(const char *how) {
+  static const char *const order[] = {"samples", "cells", "bound", "bits", "field", "solver"};
+  int k = 0;
+  while (k < 5 && strcmp(order[k], how) != 0) {
+    k++;
+  }
+  return k;
+}
+
+/* TO with what FROM adds: of verdicts the worst, of kinds of evidence the weakest, of counts the
+ * sum. A part to which a tier doesn't apply takes nothing away. */
+static void add_record(struct gathered *to, const struct gathered *from) {
+  const gemel_record *r = &from->record;
+  if (!from->used) {
+    return;
+  }
+  if (!to->used ||
+      (to->record.verdict == GEMEL_NOT_APPLICABLE && r->verdict != to->record.verdict)) {
+    copy_record(to, r);
+    return;
+  }
+  if (r->verdict == GEMEL_NOT_APPLICABLE) {
+    return;
+  }
+  if (strength(r->how) < strength(to->record.how)) {
+    to->record.how = r->how;
+    snprintf(to->detail, sizeof to->detail, "%s", from->detail);
+  }
+  to->record.instances += r->instances;
+  to->record.elements += r->elements;
+  to->record.seconds += r->seconds;
+  to->record.worst = r->worst > to->record.worst ? r->worst : to->record.worst;
+  to->record.error_probability += r->error_probability;
+}
+
+/* ---- A part ---- */
+
+/* All tiers about a part, with records kept in ONE; 1 if it passes, 0 if not, −1 out of memory. */
+static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pair_result *result,
+                    gemel_error *error) {
+  gemel__run run = *p->run;
+  gemel_status status;
+  size_t k;
+  memset(p->one, 0, sizeof p->one);
+  memset(&run.summary, 0, sizeof run.summary);
+  run.options.sink = take_record;
+  run.options.user = p;
+  run.options.replay_folder = NULL;
+  status = gemel__equal_ask(&run, region->a, region->b, p->name, p->allow, result, error);
+  if (status == GEMEL_NO_MEMORY) {
+    return -1;
+  }
+  if (status != GEMEL_OK || result->verdict != GEMEL_PASSED || result->refused != 0) {
+    return 0;
+  }
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    add_record(&p->tiers[k], &p->one[k]);
+  }
+  p->result->needs |= result->needs;
+  p->result->improves |= result->improves;
+  return 1;
+}
+
+static uint64_t hash_text(const gemel_graph *graph) {
+  char *text = gemel_print_string(graph, "g", NULL);
+  uint64_t hash = text != NULL ? gemel__hash_bytes(1, text, strlen(text)) : 0;
+  gemel_text_free(text);
+  return hash;
+}
+
+/* As ask_part, once for parts that are alike: layers of a network repeat. */
+static int ask_once(struct parts *p, const gemel__part_graphs *region, gemel_error *error) {
+  uint64_t key = (gemel__mix(hash_text(region->a)) ^ hash_text(region->b)) & ~(uint64_t)1;
+  gemel_pair_result result;
+  size_t k;
+  int passed;
+  for (k = 0; k < p->n_asked; k++) {
+    if ((p->asked[k] & ~(uint64_t)1) == key) {
+      return (int)(p->asked[k] & 1);
+    }
+  }
+  passed = ask_part(p, region, &result, error);
+  if (passed >= 0 &&
+      gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) == 0) {
+    p->asked[p->n_asked++] = key | (uint64_t)passed;
+  }
+  return passed;
+}
+
+/* Is value V of the second graph equal to U of the first? −1: out of memory. */
+static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
+  size_t nodes = 0, k;
+  int passed = 0;
+  for (k = 0; k < sizeof depths / sizeof *depths && passed == 0; k++) {
+    gemel__part_graphs region;
+    gemel_status status =
+        gemel__joint_part(&p->joint, 1, &u, &v, NULL, depths[k], PART_NODES, &region, error);
+    if (status == GEMEL_NO_MEMORY) {
+      return -1;
+    }
+    if (status != GEMEL_OK) {
+      break;
+    }
+    if (region.nodes > nodes) { /* else there was nothing to open up */
+      nodes = region.nodes;
+      passed = ask_once(p, &region, error);
+    }
+    gemel__part_clear(&region);
+  }
+  p->proven += passed == 1;
+  p->failures += passed == 0;
+  return passed;
+}
+
+/* ---- The sweep ---- */
+
+static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
+  uint32_t like[CANDIDATES];
+  size_t n = gemel__candidates_for(&p->candidates, node, like, CANDIDATES), k;
+  int passed = 0;
+  for (k = 0; k < n && passed == 0 && p->failures < FAILURES; k++) {
+    gemel__ref u = {like[k], 0}, v = {node, 0};
+    passed = prove(p, u, v, error);
+    if (passed == 1) {
+      gemel__joint_merge(&p->joint, like[k], node);
+    }
+  }
+  return passed < 0 ? -1 : 0;
+}
+
+/* Equal nodes from the inputs on; with CANDIDATES there are, parts are asked about. */
+static gemel_status sweep(struct parts *p, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < p->joint.n_nodes; k++) {
+    int met = gemel__joint_meet(&p->joint, (uint32_t)k);
+    p->alike += met == 1;
+    if (met == 0 && p->joint.second[k] && p->candidates.n > 0) {
+      met = try_candidates(p, (uint32_t)k, error);
+    }
+    if (met < 0) {
+      return gemel__no_memory(error, "the parts of two graphs");
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void forget_sweep(struct parts *p) {
+  size_t k;
+  for (k = 0; k < p->joint.n_nodes; k++) {
+    p->joint.stands_for[k] = (uint32_t)k;
+  }
+  gemel__idtable_clear(&p->joint.known);
+  p->alike = 0;
+}
+
+static int all_same(const struct parts *p) {
+  size_t k = 0;
+  while (k < p->joint.n_outputs && gemel__joint_same(&p->joint, k)) {
+    k++;
+  }
+  return k == p->joint.n_outputs;
+}
+
+/* ---- Answers ---- */
+
+static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, const char *how,
+                 const char *detail) {
+  gemel_record record;
+  if (!gemel__run_wants(p->run, tier)) {
+    return;
+  }
+  gemel__record_init(&record, p->run, "pair", p->name, tier);
+  record.verdict = verdict;
+  record.how = how;
+  record.detail = detail;
+  gemel__record_emit(p->run, &record);
+}
+
+/* Each output is one node of both graphs. */
+static void say_identical(struct parts *p) {
+  char detail[120];
+  snprintf(detail, sizeof detail, "one node is what both graphs return, for each of %zu outputs",
+           p->joint.n_outputs);
+  emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, "identity", detail);
+  emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
+  emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
+  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", "equal functions have equal derivatives");
+  emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, "identity", "bitwise");
+  p->result->verdict = GEMEL_PASSED;
+  p->result->bitwise = 1;
+}
+
+/* All outputs are equal, as the parts show. */
+static void say_parts(struct parts *p) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel_record record = p->tiers[k].record;
+    char detail[640];
+    if (!p->tiers[k].used) {
+      continue;
+    }
+    snprintf(detail, sizeof detail, "%zu part%s, %zu different; the rest is alike%s%s", p->proven,
+             p->proven == 1 ? "" : "s", p->n_asked - p->failures, p->tiers[k].detail[0] ? "; " : "",
+             p->tiers[k].detail);
+    record.name = p->name;
+    record.detail = record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail : detail;
+    gemel__record_emit(p->run, &record);
+  }
+  p->result->verdict = GEMEL_PASSED;
+  p->result->bitwise = p->result->needs == 0;
+}
+
+/* The outputs that aren't known to be equal, with all that they need, as a pair of its own. */
+static gemel_status ask_rest(struct parts *p, gemel_error *error) {
+  size_t n = p->joint.n_outputs, k, m = 0;
+  gemel__ref *refs = gemel__alloc_array(2 * n, sizeof *refs);
+  const char **names = gemel__alloc_array(n, sizeof *names);
+  gemel__part_graphs region;
+  gemel_status status = refs == NULL || names == NULL ? GEMEL_NO_MEMORY : GEMEL_OK;
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    if (!gemel__joint_same(&p->joint, k)) {
+      refs[m] = p->joint.left[k];
+      refs[n + m] = p->joint.right[k];
+      names[m++] = gemel_graph_output_name(p->a, k);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status =
+        gemel__joint_part(&p->joint, m, refs, refs + n, names, INT32_MAX, SIZE_MAX, &region, error);
+  }
+  gemel__free(refs, 2 * n * sizeof *refs);
+  gemel__free(names, n * sizeof *names);
+  if (status == GEMEL_NO_MEMORY) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  if (status != GEMEL_OK) { /* sizes that only a run tells */
+    return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+  }
+  status = gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
+  gemel__part_clear(&region);
+  return status;
+}
+
+static gemel_status divide(struct parts *p, gemel_error *error) {
+  gemel__random random;
+  gemel_status status;
+  forget_sweep(p);
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
+  status = gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  if (status == GEMEL_OK) {
+    status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && all_same(p)) {
+    say_parts(p);
+    return GEMEL_OK;
+  }
+  return status == GEMEL_OK ? ask_rest(p, error) : status;
+}
+
+static gemel_status ask(struct parts *p, gemel_error *error) {
+  gemel_status status = gemel__joint_make(&p->joint, p->a, p->b, error);
+  if (status == GEMEL_OK) {
+    status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && all_same(p)) {
+    say_identical(p);
+    return status;
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (p->joint.n_nodes <= SMALL_PAIR || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
+    return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+  }
+  return divide(p, error);
+}
+
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error) {
+  gemel__run run;
+  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  struct parts *p;
+  gemel_status status;
+  if (result != NULL) {
+    *result = mine;
+  }
+  status = gemel__pair_check(a, b, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  p = gemel__alloc_zeroed(sizeof *p);
+  if (p == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  gemel__run_init(&run, gemel_graph_context(a), options);
+  p->run = &run;
+  p->a = a;
+  p->b = b;
+  p->name = name != NULL ? name : "pair";
+  p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
+  p->result = &mine;
+  status = ask(p, error);
+  if (status == GEMEL_OK && result != NULL) {
+    *result = mine;
+  }
+  gemel__candidates_clear(&p->candidates);
+  gemel__joint_clear(&p->joint);
+  gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
+  gemel__free(p, sizeof *p);
+  return status;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Integers that are indices. A graph that takes labels, or looks rows up in a table, runs with
+ * integers below some size only: out of range is an error and no result. Which size that is can't
+ * be read off the input's type, so it is found by running: the sizes of the graph's values are
+ * tried from the largest on. What is drawn then reaches both ends of the range.
+ */
+#include <string.h>
+#include "contrast.h"
+#include "core/alloc.h"
+#include "core/graph.h"
+#include "pair.h"
+
+/* Sizes of the graph's values, different ones, the largest first: an index is below one of them. */
+static size_t sizes_of(const gemel_graph *graph, int64_t *sizes, size_t room) {
+  gemel_context *context = gemel_graph_context(graph);
+  size_t n = 0, k, i;
+  for (k = 0; k < gemel_graph_node_count(graph); k++) {
+    gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
+                          ? gemel__node_type(graph, (uint32_t)k, 0)
+                          : GEMEL_TYPE_NONE;
+    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
+    for (j = 0; j < rank; j++) {
+      int64_t size;
+      if (!gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size) || size < 1) {
+        continue;
+      }
+      for (i = 0; i < n && sizes[i] > size; i++) {
+      }
+      if ((i < n && sizes[i] == size) || i == room) {
+        continue;
+      }
+      n += n < room;
+      memmove(&sizes[i + 1], &sizes[i], (n - i - 1) * sizeof *sizes);
+      sizes[i] = size;
+    }
+  }
+  return n;
+}
+
+static int is_integer_leaf(const gemel__leaf *leaf) {
+  gemel_kind kind = gemel_dtype_kind(leaf->dtype);
+  return kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
+}
+
+static void set_range(gemel__leaf *leaf, int64_t high) {
+  leaf->domain = GEMEL_INDEX;
+  leaf->low = 0;
+  leaf->high = high;
+}
+
+/* 1 if no value of both graphs is out of range for four draws. */
+static int in_range(const gemel__pair *pair, gemel__random *random) {
+  enum { DRAWS_A_RANGE = 4 };
+  int k, good = 1;
+  for (k = 0; k < DRAWS_A_RANGE && good; k++) {
+    gemel_tensor **values;
+    gemel__both both;
+    gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
+    if (status == GEMEL_OK) {
+      gemel__plant_ends(&pair->a, random, values);
+      status = gemel__both_run(pair, values, random, &both, NULL);
+      gemel__values_free(&pair->a, values);
+    }
+    if (status == GEMEL_OK) {
+      gemel__both_clear(&both);
+    }
+    good = status != GEMEL_BAD_VALUE;
+  }
+  return good;
+}
+
+void gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random) {
+  enum { MOST_SIZES = 24 };
+  int64_t sizes[MOST_SIZES];
+  size_t n, k, i, integers = 0;
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
+  }
+  if (integers == 0 || in_range(pair, random)) {
+    return;
+  }
+  n = sizes_of(pair->a.graph, sizes, MOST_SIZES);
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    if (is_integer_leaf(&pair->a.leaves[k])) {
+      set_range(&pair->a.leaves[k], 1);
+    }
+  }
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    for (i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n; i++) {
+      set_range(&pair->a.leaves[k], sizes[i]);
+      if (in_range(pair, random)) {
+        break;
+      }
+      set_range(&pair->a.leaves[k], 1);
+    }
+  }
+}
+
+void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
+                       gemel_tensor *const *values) {
+  size_t k;
+  for (k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    int64_t ends[2] = {leaf->low, leaf->high - 1};
+    size_t at[2], i;
+    if (leaf->domain != GEMEL_INDEX || leaf->count == 0 || !is_integer_leaf(leaf)) {
+      continue;
+    }
+    at[0] = gemel__random_below(random, leaf->count);
+    at[1] = gemel__random_below(random, leaf->count);
+    for (i = 0; i < 2; i++) {
+      gemel__points_store(leaf->dtype, 1, NULL, &ends[i],
+                          (char *)gemel_tensor_data(values[k]) +
+                              at[i] * gemel_dtype_size(leaf->dtype));
+    }
+  }
+}
