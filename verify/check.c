@@ -24,6 +24,7 @@
 #include "domains/bound.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
+#include "kernel.h"
 #include "tiers.h"
 
 /* A float16 or bfloat16 by its definition: sign, exponent, fraction. */
@@ -137,6 +138,7 @@ static gemel_status judge_failure(gemel_status status, const char *variant,
     return status;
   }
   outcome->refuted = 1;
+  outcome->whole = 1;
   outcome->variant = variant;
   snprintf(outcome->expected, sizeof outcome->expected, "a result");
   snprintf(outcome->got, sizeof outcome->got, "error: %.70s", problem->text);
@@ -146,6 +148,19 @@ static gemel_status judge_failure(gemel_status status, const char *variant,
 static int shapes_agree(const gemel__rtensor *r, const gemel_tensor *tensor) {
   return r->dtype == gemel_tensor_dtype(tensor) && r->rank == gemel_tensor_rank(tensor) &&
          memcmp(r->shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *r->shape) == 0;
+}
+
+static void judge_result(struct judge *j, size_t output, const gemel_tensor *tensor,
+                         const char *variant, gemel__outcome *outcome) {
+  if (shapes_agree(&j->reference[output], tensor)) {
+    judge_tensor(j, output, tensor, variant, outcome);
+    return;
+  }
+  outcome->refuted = 1;
+  outcome->output = output;
+  outcome->variant = variant;
+  snprintf(outcome->expected, sizeof outcome->expected, "the reference's shape and dtype");
+  snprintf(outcome->got, sizeof outcome->got, "another shape or dtype");
 }
 
 /* ---- Agreement ---- */
@@ -205,11 +220,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   size_t k;
-  if (trial->kernel != NULL) {
-    status = gemel__execute_kernel(j->instance, trial->kernel, values, outputs, &problem);
-  } else {
-    status = gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
-  }
+  status = gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
   if (status != GEMEL_OK) {
     return judge_failure(status, variant->name, &problem, outcome, error);
   }
@@ -220,15 +231,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
     if (outcome->refuted || j->reference == NULL) {
       continue;
     }
-    if (!shapes_agree(&j->reference[k], outputs[k])) {
-      outcome->refuted = 1;
-      outcome->output = k;
-      outcome->variant = variant->name;
-      snprintf(outcome->expected, sizeof outcome->expected, "the reference's shape and dtype");
-      snprintf(outcome->got, sizeof outcome->got, "another shape or dtype");
-    } else {
-      judge_tensor(j, k, outputs[k], variant->name, outcome);
-    }
+    judge_result(j, k, outputs[k], variant->name, outcome);
   }
   for (k = 0; k < j->n_outputs && variant == gemel__variants; k++) {
     j->first[k] = outputs[k];
@@ -238,23 +241,40 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
   return GEMEL_OK;
 }
 
+/* Results of a program's kernel, RAN, or such as are there already. */
+static void judge_kernel(struct judge *j, const gemel__trial *trial,
+                         const gemel__kernel_results *ran, gemel__outcome *outcome) {
+  const gemel__kernel_trial *t = trial->kernel;
+  size_t k, output;
+  for (output = 0; output < j->n_outputs && t->given != NULL && !outcome->refuted; output++) {
+    judge_result(j, output, t->given[output], t->given_as, outcome);
+  }
+  for (k = 0; k < ran->n && !outcome->refuted; k++) {
+    for (output = 0; output < j->n_outputs && !outcome->refuted; output++) {
+      judge_result(j, output, ran->outputs[k][output], ran->names[k], outcome);
+    }
+    if (outcome->refuted) {
+      gemel__kernel_say(ran, k, outcome);
+    }
+  }
+  if (!outcome->refuted) {
+    gemel__kernel_hold(ran, outcome);
+  }
+}
+
 static gemel_status judge_variants(struct judge *j, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
-  static const gemel__variant own = {"kernel", 0, 1, 0};
-  const gemel__variant *variant = trial->kernel != NULL ? &own : gemel__variants;
+  const gemel__variant *variant = gemel__variants;
   gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
   gemel_status status = GEMEL_OK;
   if (outputs == NULL) {
     return gemel__no_memory(error, "results");
   }
-  j->agree = trial->kernel != NULL ? AGREE_NOT : agreement_of(j->instance->graph);
+  j->agree = agreement_of(j->instance->graph);
   j->first = outputs + j->n_outputs;
   for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
     status = judge_run(j, variant, values, trial, outputs, outcome, error);
-    if (trial->kernel != NULL) {
-      break;
-    }
   }
   gemel__tensors_release(2 * j->n_outputs, outputs);
   gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
@@ -274,10 +294,11 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
   return judge_variants(&j, values, trial, outcome, error);
 }
 
-/* Evaluates the reference on the judge's domain(s), judges, cleans up. */
-static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
-                                   const gemel__trial *trial, gemel__outcome *outcome,
-                                   gemel_error *error) {
+/* Evaluates the reference on the judge's domain(s), judges, cleans up. RAN is what a program's
+ * kernel gave, or NULL. */
+static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *values,
+                                       const gemel__trial *trial, const gemel__kernel_results *ran,
+                                       gemel__outcome *outcome, gemel_error *error) {
   size_t n = gemel_graph_output_count(j->instance->graph);
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
   gemel_status status;
@@ -291,11 +312,35 @@ static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
   if (status == GEMEL_OK && j->bound_domain != NULL) {
     status = gemel__instance_reference(j->instance, j->bound_domain, values, j->bounds, error);
   }
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && ran != NULL) {
+    judge_kernel(j, trial, ran, outcome);
+    status = j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
+  } else if (status == GEMEL_OK) {
     status = judge_variants(j, values, trial, outcome, error);
   }
   gemel__rtensors_clear(2 * n, room);
   gemel__free(room, 2 * n * sizeof *room);
+  return status;
+}
+
+/* A program's kernel is run before the reference: it may decline, or fail. */
+static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  gemel__kernel_results ran;
+  gemel_status status = GEMEL_OK;
+  if (trial->kernel == NULL) {
+    return judge_by_reference(j, values, trial, NULL, outcome, error);
+  }
+  memset(&ran, 0, sizeof ran);
+  if (trial->kernel->given == NULL) {
+    status =
+        gemel__kernel_run(j->instance, trial->kernel, values, trial->random, &ran, outcome, error);
+  }
+  if (status == GEMEL_OK && !outcome->refuted) {
+    status = judge_by_reference(j, values, trial, &ran, outcome, error);
+  }
+  gemel__kernel_results_clear(&ran);
   return status;
 }
 

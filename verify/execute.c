@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running what is on trial: the library in its variants, or a program's own kernel for one
- * operation. Results of the scattered variant lie in odd layouts between guard bytes, which are
- * compared afterwards, so a write outside a result is found.
+ * Running what is on trial: the library in its variants. Results of the scattered variant lie in
+ * odd layouts between guard bytes, which are compared afterwards, so a write outside a result is
+ * found. (A program's own kernel is run by kernel.c.)
  */
 #include <stdio.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static int guards_hold(gemel_tensor *tensor) {
 
 /* ---- The library ---- */
 
-static gemel_status leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
+gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
   gemel_context *context = gemel_graph_context(graph);
   gemel_type type = gemel_value_type(gemel_graph_output(graph, k));
   const gemel_dim *dims = gemel_type_dims(context, type);
@@ -150,7 +150,7 @@ static gemel_status scatter(const gemel__instance *instance, gemel_tensor *const
   for (k = 0; k < n_out; k++) {
     gemel__leaf leaf;
     /* a size known at run time only: the library makes the tensor */
-    if (leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK &&
+    if (gemel__leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK &&
         (outputs[k] = guarded_tensor(&leaf, error)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
@@ -189,7 +189,7 @@ static gemel_status prefill(const gemel__instance *instance, gemel_tensor **outp
   size_t k, n_out = gemel_graph_output_count(instance->graph);
   for (k = 0; k < n_out; k++) {
     gemel__leaf leaf;
-    if (leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK) {
+    if (gemel__leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK) {
       outputs[k] = gemel_tensor_new(leaf.dtype, leaf.rank, leaf.shape, error);
       if (outputs[k] == NULL) {
         return GEMEL_NO_MEMORY;
@@ -248,124 +248,6 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   }
   if (status != GEMEL_OK) {
     gemel__tensors_release(n_out, outputs);
-  }
-  return status;
-}
-
-/* ---- A program's kernel ---- */
-
-struct kernel_run {
-  gemel_view inputs[GEMEL_SAMPLE_MAX_INPUTS];
-  gemel_view outputs[GEMEL_SAMPLE_MAX_INPUTS];
-  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS * 2];
-  int64_t sizes[512];
-  size_t used;
-  double state[GEMEL_KERNEL_STATE_BYTES / sizeof(double)];
-};
-
-/* Dims in attributes become integers, as kernels see them. */
-static gemel_status evaluate_attr(gemel_context *context, struct kernel_run *r, gemel_attr *a) {
-  size_t k, n = a->kind & GEMEL_ATTR_LIST ? a->count : 1;
-  const gemel_dim *dims = a->kind & GEMEL_ATTR_LIST ? a->u.dims : &a->u.dim;
-  int64_t *sizes = r->sizes + r->used;
-  if ((a->kind & ~GEMEL_ATTR_LIST) != GEMEL_ATTR_DIM) {
-    return GEMEL_OK;
-  }
-  if (r->used + n > sizeof r->sizes / sizeof *r->sizes) {
-    return GEMEL_UNSUPPORTED;
-  }
-  for (k = 0; k < n; k++) {
-    if (!gemel_dim_is_constant(context, dims[k], &sizes[k])) {
-      return GEMEL_DECLINED; /* a size known at run time only */
-    }
-  }
-  r->used += n;
-  if (a->kind & GEMEL_ATTR_LIST) {
-    a->kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT;
-    a->u.ints = sizes;
-  } else {
-    a->kind = GEMEL_ATTR_INT;
-    a->u.i = sizes[0];
-  }
-  return GEMEL_OK;
-}
-
-static gemel_status prepare_call(const gemel__instance *instance, gemel_tensor *const *values,
-                                 struct kernel_run *r, gemel_kernel_call *call,
-                                 gemel_tensor **outputs, gemel_error *error) {
-  gemel_graph *graph = instance->graph;
-  gemel_context *context = gemel_graph_context(graph);
-  gemel_value result = gemel_graph_output(graph, 0);
-  const struct gemel__attrs *attrs =
-      gemel__attrs_at(context, gemel__node_at(graph, result.node)->attrs);
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  memset(call, 0, sizeof *call);
-  call->size = sizeof *call;
-  call->n_inputs = instance->n_leaves;
-  call->n_outputs = gemel_graph_output_count(graph);
-  if (call->n_inputs > GEMEL_SAMPLE_MAX_INPUTS || call->n_outputs > GEMEL_SAMPLE_MAX_INPUTS ||
-      attrs->count > sizeof r->attrs / sizeof *r->attrs) {
-    return GEMEL_DECLINED;
-  }
-  for (k = 0; k < call->n_inputs; k++) {
-    r->inputs[k] = gemel_tensor_view(values[k]);
-  }
-  for (k = 0; k < attrs->count && status == GEMEL_OK; k++) {
-    r->attrs[k] = attrs->values[k];
-    status = evaluate_attr(context, r, &r->attrs[k]);
-  }
-  for (k = 0; k < call->n_outputs && status == GEMEL_OK; k++) {
-    gemel__leaf leaf;
-    status = leaf_of_output(graph, k, &leaf);
-    if (status == GEMEL_OK) {
-      outputs[k] = gemel_tensor_new(leaf.dtype, leaf.rank, leaf.shape, error);
-      status = outputs[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-    }
-    if (status == GEMEL_OK) {
-      r->outputs[k] = gemel_tensor_view(outputs[k]);
-      /* what a kernel leaves unwritten shall show */
-      memset(r->outputs[k].data, 0xff, leaf.count * gemel_dtype_size(leaf.dtype));
-    }
-  }
-  call->inputs = r->inputs;
-  call->outputs = r->outputs;
-  call->attrs = r->attrs;
-  call->threads = 1;
-  call->state = r->state;
-  call->data = gemel__node_op(graph, result.node)->record.data;
-  call->error = error;
-  return status;
-}
-
-gemel_status gemel__execute_kernel(const gemel__instance *instance, const gemel_kernel *kernel,
-                                   gemel_tensor *const *values, gemel_tensor **outputs,
-                                   gemel_error *error) {
-  struct kernel_run *r = gemel__alloc_zeroed(sizeof *r);
-  gemel_kernel_call call;
-  gemel_status status;
-  memset(outputs, 0, gemel_graph_output_count(instance->graph) * sizeof *outputs);
-  if (r == NULL) {
-    return gemel__no_memory(error, "a kernel's run");
-  }
-  status = prepare_call(instance, values, r, &call, outputs, error);
-  if (status == GEMEL_OK && kernel->prepare != NULL) {
-    status = kernel->prepare(&call);
-  }
-  if (status == GEMEL_OK && call.scratch_bytes > 0) {
-    call.scratch = gemel__alloc(call.scratch_bytes);
-    status = call.scratch != NULL ? GEMEL_OK : gemel__no_memory(error, "scratch memory");
-  }
-  if (status == GEMEL_OK) {
-    status = kernel->run(&call);
-  }
-  if (call.release != NULL) {
-    call.release(call.state);
-  }
-  gemel__free(call.scratch, call.scratch_bytes);
-  gemel__free(r, sizeof *r);
-  if (status != GEMEL_OK) {
-    gemel__tensors_release(gemel_graph_output_count(instance->graph), outputs);
   }
   return status;
 }

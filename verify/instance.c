@@ -113,6 +113,14 @@ static gemel_status build_sample(gemel_graph *graph, const char *name, const gem
 gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
                                   const gemel_operation *record, gemel_dtype dtype,
                                   int64_t max_elements, gemel__random *random, gemel_error *error) {
+  return gemel__instance_draw_ranked(instance, context, record, dtype, max_elements, 0, random,
+                                     error);
+}
+
+gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
+                                         const gemel_operation *record, gemel_dtype dtype,
+                                         int64_t max_elements, int rank, gemel__random *random,
+                                         gemel_error *error) {
   gemel_sample sample;
   const gemel__scalar_row *row = gemel__scalar_row_of(record);
   gemel_status status;
@@ -125,6 +133,7 @@ gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *cont
   sample.state = random;
   sample.dtype = dtype;
   sample.max_elements = max_elements;
+  sample.rank = rank;
   sample.data = record->data;
   if (record->sample == NULL) {
     return GEMEL_DECLINED;

@@ -48,6 +48,12 @@ gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *cont
                                   const gemel_operation *record, gemel_dtype dtype,
                                   int64_t max_elements, gemel__random *random, gemel_error *error);
 
+/* The same with a first operand of RANK, if the operation leaves that open. */
+gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
+                                         const gemel_operation *record, gemel_dtype dtype,
+                                         int64_t max_elements, int rank, gemel__random *random,
+                                         gemel_error *error);
+
 /* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
  * be NULL: any) has one entry an input. */
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,

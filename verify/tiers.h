@@ -19,14 +19,18 @@ typedef struct gemel__outcome {
   double worst;       /* tier float: largest error ÷ bound */
   size_t output, element;
   const char *variant;
-  char expected[160], got[80];
+  int whole; /* not an element is wrong, but the call */
+  char expected[160], got[160];
+  char manner[600]; /* of a program's kernel: how it was called; "" */
 } gemel__outcome;
+
+struct gemel__kernel_trial;
 
 /* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
 typedef struct gemel__trial {
-  const gemel_kernel *kernel;   /* NULL: the library */
-  gemel__random *random;        /* for layouts */
-  const gemel__instance *other; /* a pair's second graph, where the check compares two */
+  struct gemel__kernel_trial *kernel; /* NULL: the library */
+  gemel__random *random;              /* for layouts */
+  const gemel__instance *other;       /* a pair's second graph, where the check compares two */
 } gemel__trial;
 
 typedef gemel_status (*gemel__check)(const gemel__instance *instance, gemel_tensor *const *values,
@@ -82,10 +86,8 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);
 
-/* Runs KERNEL on the instance's one operation. */
-gemel_status gemel__execute_kernel(const gemel__instance *instance, const gemel_kernel *kernel,
-                                   gemel_tensor *const *values, gemel_tensor **outputs,
-                                   gemel_error *error);
+/* The type of output K of GRAPH; GEMEL_DECLINED if a size is known at run time only. */
+gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf);
 
 /* Element I (in row-major order) of a tensor of any strides: its address. */
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);

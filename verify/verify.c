@@ -13,6 +13,7 @@
 #include "core/graph.h"
 #include "ops/ops.h"
 #include "jobs.h"
+#include "kernel.h"
 #include "run.h"
 #include "taylor.h"
 #include "text/expr.h"
@@ -21,8 +22,9 @@
  * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
  * numbers are evaluated. */
 enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 2000, HUGE_ELEMENTS = 90000, DUAL_ELEMENTS = 6 };
-enum { MORE_INSTANCES = 400 }; /* at most, while a branch of a derivative was never taken */
-enum { HUGE_SHARE = 4 };       /* one huge instance more for so many */
+enum { MORE_INSTANCES = 400 };  /* at most, while a branch of a derivative was never taken */
+enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
+enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
 
 /* What is being verified: an operation or its derivative, the library's code or a program's kernel.
  */
@@ -31,10 +33,13 @@ struct subject {
   const gemel_operation *op;
   const char *kind;
   char name[160];
-  int derivative; /* 0: the operation, 1: the graph of its gradient */
-  const gemel_kernel *kernel;
-  gemel_dtype dtype; /* of the instance at hand */
-  int embedded;      /* the instance at hand stands inside a graph */
+  int derivative;              /* 0: the operation, 1: the graph of its gradient */
+  gemel__kernel_trial *kernel; /* NULL: the library's code */
+  gemel_dtype dtype;           /* of the instance at hand */
+  int rank;                    /* that instances shall have; 0: any */
+  gemel_dtype taken;           /* of an instance that the kernel took last */
+  int took;                    /* it took one in this tier */
+  int embedded;                /* the instance at hand stands inside a graph */
 };
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
@@ -47,8 +52,8 @@ static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_
 static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
                          gemel__random *random, gemel__instance *instance, gemel_error *error) {
   gemel__instance base;
-  gemel_status status =
-      gemel__instance_draw(&base, s->run->context, s->op, dtype, max_elements, random, error);
+  gemel_status status = gemel__instance_draw_ranked(&base, s->run->context, s->op, dtype,
+                                                    max_elements, s->rank, random, error);
   if (status != GEMEL_OK || (!s->derivative && !s->embedded)) {
     *instance = base;
     return status;
@@ -76,6 +81,7 @@ static gemel_status redraw(void *user, int64_t max_elements, gemel__random *rand
                            gemel__instance *instance, gemel_error *error) {
   struct subject *s = user;
   struct subject simpler = *s;
+  simpler.rank = 0;
   simpler.embedded = s->embedded && gemel__random_chance(random, 1, 2);
   return draw(&simpler, s->dtype, max_elements, random, instance, error);
 }
@@ -154,9 +160,26 @@ static const char *reason_without_instances(const struct tier_plan *plan, const 
                                           : "it takes no float dtype";
 }
 
+/* What a kernel didn't take, behind what DETAIL says already. */
+static void say_declined(const struct subject *s, const gemel__evidence *e, char *detail,
+                         size_t bytes) {
+  char refusals[300] = "";
+  size_t used = strlen(detail);
+  if (s->kernel != NULL) {
+    gemel__kernel_refusals(s->kernel, refusals, sizeof refusals);
+  }
+  if (e->declined > 0) {
+    used += (size_t)snprintf(detail + used, bytes - used, "%sthe kernel declined %zu instances",
+                             used > 0 ? "; " : "", e->declined);
+  }
+  if (refusals[0] != '\0') {
+    snprintf(detail + used, bytes - used, "%s%s", used > 0 ? "; " : "", refusals);
+  }
+}
+
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
                      const gemel__evidence *e) {
-  char detail[160] = "";
+  char detail[480] = "";
   const gemel__outcome *o = &e->outcome;
   record->instances = e->instances;
   record->elements = o->compared;
@@ -189,13 +212,24 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
       snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
                o->inexact);
     }
-    if (e->declined > 0) {
-      size_t used = strlen(detail);
-      snprintf(detail + used, sizeof detail - used, "%sthe kernel declined %zu instances",
-               used > 0 ? "; " : "", e->declined);
-    }
+    say_declined(s, e, detail, sizeof detail);
   }
   gemel__record_emit(s->run, record);
+}
+
+static void say_place(const struct subject *s, const gemel__outcome *o, char *place, size_t bytes) {
+  const char *variant = o->variant != NULL ? o->variant : "";
+  const char *dtype = gemel_dtype_name(s->dtype);
+  size_t used;
+  if (o->whole) {
+    used = (size_t)snprintf(place, bytes, "the call (%s, %s)", variant, dtype);
+  } else {
+    used = (size_t)snprintf(place, bytes, "output %zu, element %zu (%s, %s)", o->output, o->element,
+                            variant, dtype);
+  }
+  if (o->manner[0] != '\0') {
+    snprintf(place + used, bytes - used, "; %s", o->manner);
+  }
 }
 
 static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
@@ -203,15 +237,20 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
                                    gemel__instance *instance, gemel_tensor ***values,
                                    const gemel__trial *trial, gemel__evidence *e,
                                    gemel_error *error) {
-  char place[120];
+  char place[800];
   gemel__outcome *o = &e->outcome;
-  gemel_status status =
-      gemel__shrink(instance, values, plan->fill, check, trial, redraw, s, o, error);
+  gemel_status status;
+  if (s->kernel != NULL) {
+    gemel__kernel_narrow(s->kernel, o);
+  }
+  status = gemel__shrink(instance, values, plan->fill, check, trial, redraw, s, o, error);
   if (status != GEMEL_OK) {
     return status;
   }
-  snprintf(place, sizeof place, "output %zu, element %zu (%s, %s)", o->output, o->element,
-           o->variant != NULL ? o->variant : "", gemel_dtype_name(s->dtype));
+  if (s->kernel != NULL) {
+    s->kernel->only = -1;
+  }
+  say_place(s, o, place, sizeof place);
   record->instances = e->instances;
   record->elements = o->compared;
   record->worst = o->worst;
@@ -249,11 +288,16 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
   gemel_tensor **values;
   gemel_status status = gemel__values_draw(instance, plan->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK && s->kernel != NULL && gemel__random_chance(random, 1, 4)) {
+    gemel__kernel_repeat(instance, random, values);
+  }
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
   }
   if (status == GEMEL_OK) {
     e->instances++;
+    s->taken = s->dtype;
+    s->took = 1;
     add_outcome(&e->outcome, &outcome);
     if (outcome.refuted) {
       *done = 1;
@@ -265,22 +309,39 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
   return status;
 }
 
+/* Every rank beyond 4 in turn, in one of four instances; else 0, any. */
+static int kernel_rank(size_t k) {
+  enum { USUAL_RANK = 4 };
+  return k % KERNEL_RANK_EVERY == KERNEL_RANK_EVERY - 1
+             ? USUAL_RANK + 1 + (int)(k / KERNEL_RANK_EVERY % (GEMEL_MAX_RANK - USUAL_RANK))
+             : 0;
+}
+
 /* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
-static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k, int huge,
-                             gemel_record *record, gemel__evidence *e, int *done,
-                             gemel_error *error) {
+static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
+                             size_t attempt, int huge, gemel_record *record, gemel__evidence *e,
+                             int *done, gemel_error *error) {
+  enum { APART = 1000003 };
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   int64_t most;
-  gemel__run_random(s->run, s->name, plan->tier, k, &random);
+  size_t first;
+  gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, &random);
   most = huge                                  ? HUGE_ELEMENTS
          : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
                                                : SMALL_ELEMENTS;
   s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
                 gemel__random_chance(&random, 1, 3);
-  status = draw_any(s, plan->dtypes, plan->n_dtypes, k, most, &random, &instance, &problem);
+  s->rank = s->kernel != NULL ? kernel_rank(k) : 0;
+  /* high ranks come in every dtype */
+  first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
+  if (attempt > 0 && s->took) {
+    status = draw_any(s, &s->taken, 1, 0, most, &random, &instance, &problem);
+  } else {
+    status = draw_any(s, plan->dtypes, plan->n_dtypes, first, most, &random, &instance, &problem);
+  }
   if (status != GEMEL_OK) {
     status = refuse(s, record, status, done, &problem);
     if (status != GEMEL_OK && error != NULL) {
@@ -298,12 +359,12 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
                                  int huge, gemel_record *record, gemel__evidence *e, int *done,
                                  gemel_error *error) {
-  enum { REDRAWS = 8, APART = 1000003 };
-  gemel_status status = try_draw(s, plan, k, huge, record, e, done, error);
+  enum { REDRAWS = 12 };
+  gemel_status status = try_draw(s, plan, k, 0, huge, record, e, done, error);
   size_t j;
   for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
     e->declined++;
-    status = try_draw(s, plan, k + j * APART, huge, record, e, done, error);
+    status = try_draw(s, plan, k, j, huge, record, e, done, error);
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
@@ -329,6 +390,7 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                     : 0;
   int done = 0;
   memset(&e, 0, sizeof e);
+  s->took = 0;
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
   e.started = gemel__clock();
   for (k = 0; k < n + huge && status == GEMEL_OK && !done; k++) {
@@ -634,10 +696,13 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   struct subject s;
   gemel_status status;
   gemel__run_init(&run, context, options);
+  gemel__kernel_trial trial = {.kernel = kernel, .seconds = run.options.kernel_seconds, .only = -1};
   memset(&s, 0, sizeof s);
   s.run = &run;
   s.kind = "kernel";
-  s.kernel = kernel;
+  s.kernel = &trial;
+  trial.in_process = run.options.in_process;
+  trial.seconds = trial.seconds > 0 ? trial.seconds : 10;
   s.op = gemel_find_operation(context, name);
   if (s.op == NULL || kernel == NULL || kernel->run == NULL) {
     return gemel__fail(error, s.op == NULL ? GEMEL_NOT_FOUND : GEMEL_BAD_ARGUMENT,

@@ -134,7 +134,9 @@ typedef enum gemel_domain {
 /* What a sampler fills in: a random instance of the operation. RANDOM(state) gives 64 fresh bits.
  * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS
  * bounds each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in
- * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. */
+ * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. RANK, if it isn't
+ * 0, is the rank that the harness wants of the first operand, where the operation leaves a choice;
+ * a sampler may ignore it. */
 typedef struct gemel_sample {
   size_t size;
   gemel_context *context;
@@ -155,6 +157,7 @@ typedef struct gemel_sample {
   } storage;
   size_t storage_used; /* in 8-byte units */
   const void *data;
+  int rank; /* wanted; 0: any */
 } gemel_sample;
 
 /* ---- Normal forms ---- */

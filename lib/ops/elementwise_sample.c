@@ -6,7 +6,7 @@
 #include "ops/elementwise.h"
 #include "ops/sampling.h"
 
-enum { MAX_RANK = 4 };
+enum { USUAL_RANK = 4 };
 
 static int64_t below(gemel_sample *call, uint64_t bound) {
   return (int64_t)(call->random(call->state) % bound);
@@ -19,8 +19,12 @@ static int64_t sample_size(gemel_sample *call) {
 }
 
 static int sample_shape(gemel_sample *call, int64_t *shape) {
-  int rank = (int)below(call, MAX_RANK + 1), axis;
+  int rank = gemel__sample_rank(call, 0, USUAL_RANK), axis;
   int64_t room = call->max_elements > 1 ? call->max_elements : 1;
+  if (rank > USUAL_RANK) {
+    gemel__sample_shape(call, rank, shape);
+    return rank;
+  }
   for (axis = 0; axis < rank; axis++) {
     int64_t size = sample_size(call);
     shape[axis] = size > room ? room : size;
@@ -33,7 +37,7 @@ static int sample_shape(gemel_sample *call, int64_t *shape) {
 /* An operand's type: half of them have the result's shape. */
 static gemel_type sample_operand(gemel_sample *call, gemel_dtype dtype, int rank,
                                  const int64_t *shape) {
-  int64_t own[MAX_RANK];
+  int64_t own[GEMEL_MAX_RANK];
   int skip = 0, axis;
   int broadcast = below(call, 2) == 0;
   if (broadcast && below(call, 2) == 0) {
@@ -61,7 +65,7 @@ static int makes_sense(gemel__type_code code, gemel_dtype dtype) {
 
 gemel_status gemel__scalar_sample(gemel_sample *call) {
   const gemel__scalar_row *row = call->data;
-  int64_t shape[MAX_RANK];
+  int64_t shape[GEMEL_MAX_RANK];
   int rank, k;
   if (!makes_sense(row->code, call->dtype)) {
     return GEMEL_DECLINED;

@@ -220,7 +220,7 @@ static void sample_window(gemel_sample *sample, int rank, const int64_t *shape, 
  * that fits, or any that fits. */
 static void sample_starts(gemel_sample *sample, int rank, const int64_t *shape,
                           const int64_t *start, const int64_t *size, const int64_t *step) {
-  gemel_dim dims[4];
+  gemel_dim dims[GEMEL_MAX_RANK];
   for (int k = 0; k < rank; k++) {
     int64_t reach = size[k] > 0 ? (size[k] - 1) * step[k] : 0;
     int64_t low = reach < 0 ? -reach : 0, high = reach > 0 ? shape[k] - reach : shape[k];
@@ -244,14 +244,15 @@ static void sample_steps(gemel_sample *sample, int rank, int64_t *step) {
 }
 
 static gemel_status sample_subtensor(gemel_sample *sample) {
-  int64_t shape[4], start[4], size[4], step[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4);
+  int64_t shape[GEMEL_MAX_RANK], start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
+  int64_t step[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4);
   gemel__sample_shape(sample, rank, shape);
   sample_window(sample, rank, shape, start, size, step);
   gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
   if (rank > 0 && gemel__sample_chance(sample, 6)) {
     /* A size known only at run time: axis 0 forwards from where it started. */
-    gemel_dim dims[4], starts[4];
+    gemel_dim dims[GEMEL_MAX_RANK], starts[GEMEL_MAX_RANK];
     int64_t most = shape[0];
     for (int k = 0; k < rank; k++) {
       dims[k] = gemel_dim_constant(sample->context, size[k]);
@@ -371,8 +372,9 @@ static gemel_status jvp_inc_subtensor(gemel_derive *call) {
 }
 
 static gemel_status sample_write(gemel_sample *sample) {
-  int64_t shape[4], start[4], size[4], step[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4);
+  int64_t shape[GEMEL_MAX_RANK], start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
+  int64_t step[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4);
   gemel__sample_shape(sample, rank, shape);
   sample_window(sample, rank, shape, start, size, step);
   gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);

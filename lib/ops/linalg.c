@@ -293,6 +293,8 @@ static gemel_status jvp_dot(gemel_derive *call) {
 
 /* ---- Samples ---- */
 
+enum { LONG_ELEMENTS = 100000 }; /* beyond what shipped kernels are tried on with references */
+
 /* A size for the matrix product: now and then so big that the library kernels are asked. */
 static int64_t sample_side(gemel_sample *sample, int big) {
   int64_t size;
@@ -304,15 +306,32 @@ static int64_t sample_side(gemel_sample *sample, int big) {
   return size;
 }
 
+/* One side, any of the three, takes the room that short ones leave. */
+static void sample_long_sides(gemel_sample *sample, int64_t *sides) {
+  int grown = (int)gemel__sample_int(sample, 0, 2), i;
+  int64_t longest = 1;
+  for (i = 0; i < 3; i++) {
+    sides[i] = gemel__sample_int(sample, 1, 4);
+    longest = i != grown && sides[i] > longest ? sides[i] : longest;
+  }
+  sides[grown] = sample->max_elements / longest;
+}
+
 static gemel_status sample_matmul(gemel_sample *sample) {
-  int64_t batch[2], x[4], y[4];
+  int64_t batch[GEMEL_MAX_RANK], x[GEMEL_MAX_RANK], y[GEMEL_MAX_RANK], sides[3];
   int big = gemel__sample_chance(sample, 3);
   int n_batch = gemel__sample_chance(sample, 3) ? (int)gemel__sample_int(sample, 1, 2) : 0;
+  n_batch = sample->rank > 2 ? sample->rank - 2 : n_batch;
   int x_rank, y_rank;
   int64_t limit = sample->max_elements;
   gemel__sample_shape(sample, n_batch, batch);
-  int64_t m = sample_side(sample, big), k = sample_side(sample, big);
-  int64_t n = sample_side(sample, big);
+  for (int i = 0; i < 3; i++) {
+    sides[i] = sample_side(sample, big);
+  }
+  if (sample->max_elements > LONG_ELEMENTS && n_batch == 0) {
+    sample_long_sides(sample, sides);
+  }
+  int64_t m = sides[0], k = sides[1], n = sides[2];
   for (int i = 0; i < n_batch; i++) {
     x[i] = y[i] = batch[i];
     limit /= batch[i] > 0 ? batch[i] : 1;
@@ -380,7 +399,9 @@ static gemel_status sample_general(gemel_sample *sample) {
 }
 
 static gemel_status sample_dot(gemel_sample *sample) {
-  return gemel__sample_chance(sample, 2) ? sample_matmul(sample) : sample_general(sample);
+  return sample->rank > 4 || sample->max_elements > LONG_ELEMENTS || gemel__sample_chance(sample, 2)
+             ? sample_matmul(sample)
+             : sample_general(sample);
 }
 
 /* ---- Normal form ---- */

@@ -472,16 +472,20 @@ static gemel_status jvp_argmax(gemel_derive *call) {
 
 /* ---- Samples ---- */
 
-enum { MAX_RANK = 4 };
+enum { USUAL_RANK = 4 };
 
 static int64_t below(gemel_sample *call, uint64_t bound) {
   return (int64_t)(call->random(call->state) % bound);
 }
 
-/* Sizes of a random operand of rank 0 to 4 with at most LIMIT elements. */
+/* Sizes of a random operand of rank 0 to 4, or the wanted one, with at most LIMIT elements. */
 static int sample_shape(gemel_sample *call, int least_rank, int64_t limit, int64_t *shape) {
-  int rank = least_rank + (int)below(call, (uint64_t)(MAX_RANK + 1 - least_rank)), axis;
+  int rank = gemel__sample_rank(call, least_rank, USUAL_RANK), axis;
   int64_t room = limit > 1 ? limit : 1;
+  if (rank > USUAL_RANK) {
+    gemel__sample_shape(call, rank, shape);
+    return rank;
+  }
   for (axis = 0; axis < rank; axis++) {
     int64_t die = below(call, 16);
     int64_t size = die == 0 ? 0 : die < 3 ? 1 : die < 13 ? 2 + below(call, 4) : 2 + below(call, 40);
@@ -502,7 +506,7 @@ static gemel_status sample_input(gemel_sample *call, int rank, const int64_t *sh
 /* Random axes, counted from either end; none at all one time in four, which means all. Reduced
  * sizes are at least LEAST and at most MOST. */
 static gemel_status sample_axes(gemel_sample *call, int64_t limit, int64_t least, int64_t most) {
-  int64_t shape[MAX_RANK], *axes = call->storage.ints;
+  int64_t shape[GEMEL_MAX_RANK], *axes = call->storage.ints;
   int rank = sample_shape(call, 0, limit, shape), axis;
   int all = below(call, 4) == 0;
   size_t n = 0;
@@ -539,7 +543,7 @@ static gemel_status sample_max(gemel_sample *call) {
 }
 
 static gemel_status sample_argmax(gemel_sample *call) {
-  int64_t shape[MAX_RANK];
+  int64_t shape[GEMEL_MAX_RANK];
   int rank = sample_shape(call, 1, call->max_elements, shape);
   int axis = (int)below(call, (uint64_t)rank);
   shape[axis] += shape[axis] == 0;

@@ -11,11 +11,15 @@ int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high) {
   return low + (int64_t)(sample->random(sample->state) % span);
 }
 
+int gemel__sample_rank(gemel_sample *sample, int low, int high) {
+  return sample->rank > 0 ? sample->rank : (int)gemel__sample_int(sample, low, high);
+}
+
 int gemel__sample_chance(gemel_sample *sample, int n) {
   return gemel__sample_int(sample, 0, n - 1) == 0;
 }
 
-enum { LARGE = 1024 };
+enum { LARGE = 1024, USUAL_RANK = 4 };
 
 void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape) {
   int64_t elements = 1, room;
@@ -31,8 +35,27 @@ void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *
   shape[axis] = gemel__sample_int(sample, room - room / 4, room);
 }
 
+/* Sizes 2 and 3 in random places, as long as there is room, and now and then a 0. */
+static void sample_high_rank(gemel_sample *sample, int rank, int64_t *shape) {
+  int64_t order[GEMEL_MAX_RANK], left = sample->max_elements;
+  gemel__sample_permutation(sample, rank, order);
+  for (int k = 0; k < rank; k++) {
+    int64_t size = gemel__sample_int(sample, 2, 3);
+    size = size <= left ? size : 1;
+    shape[order[k]] = size;
+    left /= size;
+  }
+  if (gemel__sample_chance(sample, 16)) {
+    shape[order[0]] = 0;
+  }
+}
+
 void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape) {
   int64_t left = sample->max_elements;
+  if (rank > USUAL_RANK) {
+    sample_high_rank(sample, rank, shape);
+    return;
+  }
   for (int k = 0; k < rank; k++) {
     int64_t size = gemel__sample_int(sample, 2, 6);
     int64_t pick = gemel__sample_int(sample, 0, 19);

@@ -11,10 +11,14 @@
 /* A number in LOW..HIGH, both included. */
 int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high);
 
+/* A rank in LOW..HIGH, or the one that the harness wants. */
+int gemel__sample_rank(gemel_sample *sample, int low, int high);
+
 /* 1 in one of N cases. */
 int gemel__sample_chance(gemel_sample *sample, int n);
 
-/* A shape of RANK axes with at most MAX_ELEMENTS elements: mostly 2..6, often 1, sometimes 0. */
+/* A shape of RANK axes with at most MAX_ELEMENTS elements: mostly 2..6, often 1, sometimes 0. Of
+ * high rank, few axes, but any of them, are longer than 1. */
 void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape);
 
 /* Of instances with a high limit on elements three of four are made large: one axis takes most of

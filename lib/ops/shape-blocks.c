@@ -142,8 +142,9 @@ static int64_t spread_size(int64_t n, int64_t interior) {
 }
 
 static gemel_status sample_pad(gemel_sample *sample) {
-  int64_t shape[4], low[4], high[4], interior[4], left = sample->max_elements;
-  int rank = (int)gemel__sample_int(sample, 0, 4);
+  int64_t shape[GEMEL_MAX_RANK], low[GEMEL_MAX_RANK], high[GEMEL_MAX_RANK];
+  int64_t interior[GEMEL_MAX_RANK], left = sample->max_elements;
+  int rank = gemel__sample_rank(sample, 0, 4);
   int with_interior = gemel__sample_chance(sample, 2);
   gemel__sample_shape(sample, rank, shape);
   for (int k = 0; k < rank; k++) {
@@ -318,8 +319,8 @@ static gemel_status jvp_join(gemel_derive *call) {
 }
 
 static gemel_status sample_join(gemel_sample *sample) {
-  int64_t shape[4];
-  int rank = (int)gemel__sample_int(sample, 1, 4);
+  int64_t shape[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 1, 4);
   int axis = (int)gemel__sample_int(sample, 0, rank - 1);
   int count = (int)gemel__sample_int(sample, 1, 4);
   int64_t limit = sample->max_elements;
@@ -458,8 +459,8 @@ static gemel_status jvp_split(gemel_derive *call) {
 }
 
 static gemel_status sample_split(gemel_sample *sample) {
-  int64_t shape[4], sizes[4], left;
-  int rank = (int)gemel__sample_int(sample, 1, 4);
+  int64_t shape[GEMEL_MAX_RANK], sizes[4], left;
+  int rank = gemel__sample_rank(sample, 1, 4);
   int axis = (int)gemel__sample_int(sample, 0, rank - 1);
   int count = (int)gemel__sample_int(sample, 1, 4);
   gemel__sample_shape(sample, rank, shape);

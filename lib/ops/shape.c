@@ -107,13 +107,13 @@ static gemel_status jvp_dimshuffle(gemel_derive *call) {
 }
 
 static gemel_status sample_dimshuffle(gemel_sample *sample) {
-  int64_t shape[4], permutation[4], order[8];
-  int rank = (int)gemel__sample_int(sample, 0, 4);
+  int64_t shape[GEMEL_MAX_RANK], permutation[GEMEL_MAX_RANK], order[2 * GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4);
   size_t count = 0;
   gemel__sample_shape(sample, rank, shape);
   gemel__sample_permutation(sample, rank, permutation);
   for (int k = 0; k < rank; k++) {
-    if (gemel__sample_chance(sample, 4)) {
+    if (gemel__sample_chance(sample, 4) && count + (size_t)(rank - k) < GEMEL_MAX_RANK) {
       order[count++] = -1;
     }
     if (shape[permutation[k]] != 1 || gemel__sample_chance(sample, 2)) {
@@ -213,8 +213,8 @@ static gemel_status jvp_reshape(gemel_derive *call) {
 
 /* Cuts a random shape into prime factors and puts them together anew. */
 static gemel_status sample_reshape(gemel_sample *sample) {
-  int64_t from[4], to[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4), to_rank = (int)gemel__sample_int(sample, 1, 4);
+  int64_t from[GEMEL_MAX_RANK], to[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4), to_rank = gemel__sample_rank(sample, 1, 4);
   int64_t count = 1;
   gemel__sample_shape(sample, rank, from);
   for (int k = 0; k < rank; k++) {
@@ -350,8 +350,8 @@ static int sample_broadcastable(gemel_sample *sample, int rank, const int64_t *s
 }
 
 static gemel_status sample_broadcast_to(gemel_sample *sample) {
-  int64_t shape[4], from[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4), from_rank;
+  int64_t shape[GEMEL_MAX_RANK], from[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4), from_rank;
   gemel__sample_shape(sample, rank, shape);
   from_rank = sample_broadcastable(sample, rank, shape, from);
   gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_ANY);
@@ -413,8 +413,8 @@ static gemel_status jvp_fill(gemel_derive *call) {
 }
 
 static gemel_status sample_fill(gemel_sample *sample) {
-  int64_t shape[4], from[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4), from_rank;
+  int64_t shape[GEMEL_MAX_RANK], from[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4), from_rank;
   gemel__sample_shape(sample, rank, shape);
   from_rank = sample_broadcastable(sample, rank, shape, from);
   gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
@@ -464,8 +464,8 @@ static gemel_status jvp_reverse(gemel_derive *call) {
 }
 
 static gemel_status sample_reverse(gemel_sample *sample) {
-  int64_t shape[4], axes[4];
-  int rank = (int)gemel__sample_int(sample, 0, 4);
+  int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 0, 4);
   size_t count = 0;
   gemel__sample_shape(sample, rank, shape);
   for (int k = 0; k < rank; k++) {

@@ -217,7 +217,7 @@ static gemel_status jvp_cross_entropy(gemel_derive *call) {
 /* ---- Samples ---- */
 
 static int sample_logits(gemel_sample *sample, int64_t *shape, int *axis) {
-  int rank = (int)gemel__sample_int(sample, 1, 4);
+  int rank = gemel__sample_rank(sample, 1, 4);
   gemel__sample_shape(sample, rank, shape);
   *axis = (int)gemel__sample_int(sample, 0, rank - 1);
   if (gemel__sample_chance(sample, 2)) {
@@ -235,7 +235,7 @@ static void sample_axis(gemel_sample *sample, int axis, int rank) {
 }
 
 static gemel_status sample_softmax(gemel_sample *sample) {
-  int64_t shape[4];
+  int64_t shape[GEMEL_MAX_RANK];
   int axis, rank;
   if (gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
     return GEMEL_DECLINED;
@@ -246,7 +246,7 @@ static gemel_status sample_softmax(gemel_sample *sample) {
 }
 
 static gemel_status sample_cross_entropy(gemel_sample *sample) {
-  int64_t shape[4];
+  int64_t shape[GEMEL_MAX_RANK];
   int axis, rank;
   if (gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
     return GEMEL_DECLINED;
@@ -254,7 +254,7 @@ static gemel_status sample_cross_entropy(gemel_sample *sample) {
   rank = sample_logits(sample, shape, &axis);
   if (gemel__sample_chance(sample, 2)) {
     static const gemel_dtype integers[] = {GEMEL_I64, GEMEL_I32, GEMEL_U8, GEMEL_U64};
-    int64_t classes = shape[axis], rest[4];
+    int64_t classes = shape[axis], rest[GEMEL_MAX_RANK];
     if (classes == 0) {
       classes = shape[axis] = 1;
       sample->inputs[0] = gemel_type_of_shape(sample->context, sample->dtype, rank, shape);

@@ -93,8 +93,10 @@ typedef struct gemel_verify_options {
   void *user;
   size_t jobs; /* operations or rules verified at a time, each on a thread of its own; 0: one, on
                   the calling thread. What is reported, and its order, doesn't depend on it */
-  int certificates; /* 1: rules get certificates, for gemel-recheck */
-  int witnesses;    /* 1: records say where each word of needs shows */
+  int certificates;      /* 1: rules get certificates, for gemel-recheck */
+  int witnesses;         /* 1: records say where each word of needs shows */
+  int in_process;        /* gemel_verify_kernel: 1: no process of its own, for a debugger */
+  double kernel_seconds; /* gemel_verify_kernel: CPU time that one call may take; 0: 10 */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -113,8 +115,24 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
 
 /* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the
  * operation is under test): tiers integer, float and special. A kernel that declines an instance
- * isn't judged on it: others are drawn, and how many it declined is said. Verdicts as above, with
- * kind "kernel". */
+ * isn't judged on it: others are drawn, and how many it declined is said, and which layouts it
+ * never took. Verdicts as above, with kind "kernel".
+ *
+ * The kernel is held to all that gemel_kernel_call promises and asks for. Inputs come in any
+ * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^20
+ * elements; THREADS is 1, 2, 3 or 8, and with `deterministic` results must be the same in every bit
+ * whatever it is. Every block of memory has pages around it that can't be touched, inputs can't be
+ * written to, and what results and scratch memory hold before a call must not matter. States live
+ * side by side, are called thousands of times, on two threads at once, and released once; nothing
+ * may be left over.
+ *
+ * The kernel's functions are called in child processes, copies of the calling one (fork), on a
+ * thread of their own: a crash, exit(), a call without end, more than 4 GiB of memory are verdicts,
+ * and what the kernel changes in the program's memory, or prints without flushing, is lost. What
+ * can't be copied (threads of the program, a device that it has opened) isn't there in a child.
+ * With OPTIONS->in_process all calls are made here, and a crash is one of the program.
+ * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no run function), GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no
+ * process can be started). */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);

@@ -12,6 +12,8 @@
 #include "run.h"
 
 enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
+/* Each check of a program's kernel starts a process. */
+enum { KERNEL_DRAWS = 12, KERNEL_MAX_VALUES = 16 };
 
 /* Runs CHECK; *REFUTED if it still refutes, with OUTCOME filled in. Values that it can't be asked
  * of refute nothing; GEMEL_NO_MEMORY ends it all. */
@@ -68,9 +70,9 @@ static gemel_status shrink_shapes(gemel__instance *instance, gemel_tensor ***val
                                   gemel__redraw redraw, void *user, gemel__outcome *outcome) {
   gemel_status status = GEMEL_OK;
   int64_t max;
-  int k, refuted = 0;
+  int k, refuted = 0, draws = trial->kernel != NULL ? KERNEL_DRAWS : DRAWS;
   for (max = 1; max <= 16 && (size_t)max < instance_size(instance); max *= 2) {
-    for (k = 0; k < DRAWS && status == GEMEL_OK && !refuted; k++) {
+    for (k = 0; k < draws && status == GEMEL_OK && !refuted; k++) {
       status =
           try_smaller(instance, values, fill, check, trial, redraw, user, max, outcome, &refuted);
     }
@@ -132,7 +134,7 @@ static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **value
 gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
                            gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
                            void *user, gemel__outcome *outcome, gemel_error *error) {
-  size_t k, i, budget = MAX_VALUES;
+  size_t k, i, budget = trial->kernel != NULL ? KERNEL_MAX_VALUES : MAX_VALUES;
   gemel_status status = GEMEL_OK;
   if (redraw != NULL) {
     status = shrink_shapes(instance, values, fill, check, trial, redraw, user, outcome);
