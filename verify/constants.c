@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constants that are roundings, see constants.h. The parts of BY that depend on no input are copied
- * into a graph of their own, the offers, where operations on the scalars among them are added; all
- * of it is evaluated in domain B, which gives for each offer the ball of what a correct
- * implementation may have computed. A constant of GRAPH in such a ball is a rounding of that offer.
- * An offer that no rounding takes part in has a ball without extent, so nothing but that very
- * number lies in it, and a constant that is off by more than rounding finds no offer.
+ * Folded constants, see constants.h. What the constants of BY may have been folded to (offers.h) is
+ * evaluated in domain B, which gives for each element the ball of what a correct implementation may
+ * have computed. A constant of GRAPH all of whose elements lie in the balls of one offer is folded
+ * from it: in the offer's shape, in another one, with its axes in another order, repeated, as a
+ * part of it, or as several of them side by side. It is then replaced by the expression that the
+ * offer is, and stands for that real number; whether the graphs are equal then is for the models to
+ * say.
+ *
+ * A ball is taken twice as wide as it is, since the same operations in another order may round
+ * twice as far. An offer that no rounding takes part in has balls without extent, so nothing but
+ * that very number lies in them, and a constant that is off by more than rounding finds no offer.
  */
 #include "constants.h"
 
@@ -18,21 +23,26 @@
 #include "contrast.h"
 #include "domains/bound.h"
 #include "instance.h"
+#include "offers.h"
 #include "rebuild.h"
 
-enum { MOST_SCALARS = 16, MOST_ELEMENTS = 1 << 12, MOST_OFFERS = 4096, MOST_FOUND = 256 };
+enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256 };
+static const double widened = 2;
 
 struct search {
   const gemel_graph *graph, *by;
-  gemel_graph *offers;
-  gemel_value *copies; /* of BY's nodes; null: not closed */
-  gemel_value *all;    /* the offers, parts of BY first */
-  size_t n, n_parts;
+  const gemel_graph *spared; /* NULL, or a graph whose constants are left as they are */
+  gemel__offers offers;
   gemel__bound *bound;
-  gemel__rtensor *values;        /* by offer */
-  gemel__edit *edits;            /* by node of GRAPH */
-  gemel_value found[MOST_FOUND]; /* by new leaf: the offer */
-  char names[MOST_FOUND][32];
+  gemel__rtensor *values; /* by offer */
+  double *largest;        /* by offer: of its elements; negative: not known yet */
+  int64_t sizes[MOST_SIZES];
+  size_t n_sizes;     /* of the constants that are sought */
+  gemel__edit *edits; /* by node of GRAPH */
+  gemel_value *found; /* by new leaf: the offer */
+  char (*names)[32];
+  const char **labels;
+  gemel_type *types;
   size_t n_found;
 };
 
@@ -40,206 +50,408 @@ static int is_constant(const gemel_graph *graph, size_t node) {
   return strcmp(gemel__node_op(graph, (uint32_t)node)->record.name, "constant") == 0;
 }
 
-/* ---- The parts of BY that depend on no input ---- */
-
-static int is_known(gemel_context *context, const gemel_dim *dims, size_t n) {
-  int64_t size;
-  for (size_t k = 0; k < n; k++) {
-    if (!gemel_dim_is_constant(context, dims[k], &size)) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
-static int attrs_known(const gemel_graph *graph, uint32_t node) {
-  gemel_context *context = graph->context;
-  const gemel__op *op = gemel__node_op(graph, node);
-  const gemel_attr *attrs =
-      op->n_attrs > 0 ? gemel__attrs_at(context, graph->nodes[node].attrs)->values : NULL;
-  for (size_t k = 0; k < op->n_attrs; k++) {
-    if ((attrs[k].kind == GEMEL_ATTR_DIM && !is_known(context, &attrs[k].u.dim, 1)) ||
-        (attrs[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM) &&
-         !is_known(context, attrs[k].u.dims, attrs[k].count)) ||
-        (attrs[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_GRAPH) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
-/* 1 if what NODE gives is one value, whatever the inputs, and not a large one. */
-static int is_closed(const struct search *s, uint32_t node) {
-  const gemel_graph *by = s->by;
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(by, node, &count);
-  const struct gemel__type *type;
-  int64_t elements = 1, size;
-  if (gemel__has_output(by, node, 1) || !gemel__has_output(by, node, 0) ||
-      strcmp(gemel__node_op(by, node)->record.name, "input") == 0 || !attrs_known(by, node)) {
-    return 0;
-  }
-  for (uint32_t k = 0; k < count; k++) {
-    if (gemel_is_null(s->copies[inputs[k].node])) {
-      return 0;
-    }
-  }
-  type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
-  for (int k = 0; k < type->rank; k++) {
-    if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > MOST_ELEMENTS) {
-      return 0;
-    }
-    elements *= size;
-    if (elements > MOST_ELEMENTS) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
-static gemel_status copy_node(struct search *s, uint32_t node, gemel_error *error) {
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(s->by, node, &count);
-  gemel_value *operands = gemel__alloc_array(count + 1, sizeof *operands);
-  if (operands == NULL) {
-    return gemel__no_memory(error, "constants");
-  }
-  for (uint32_t k = 0; k < count; k++) {
-    operands[k] = s->copies[inputs[k].node];
-  }
-  s->copies[node] = gemel__apply(s->offers, s->by->nodes[node].op, s->by->nodes[node].attrs, count,
-                                 operands, (gemel_location){"", 0});
-  gemel__free(operands, (count + 1) * sizeof *operands);
-  return gemel_graph_error(s->offers)->status;
-}
-
 static int is_float(const gemel_graph *graph, gemel_value value) {
   return gemel_dtype_kind(gemel_type_dtype(graph->context, gemel_value_type(value))) ==
          GEMEL_KIND_FLOAT;
 }
 
-static gemel_status offer_parts(struct search *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < s->by->n_nodes && status == GEMEL_OK && s->n < MOST_OFFERS / 2; k++) {
-    if (is_closed(s, (uint32_t)k)) {
-      status = copy_node(s, (uint32_t)k, error);
-      if (status == GEMEL_OK && is_float(s->offers, s->copies[k])) {
-        s->all[s->n++] = s->copies[k];
-      }
-    }
-  }
-  s->n_parts = s->n;
-  return status;
+static const gemel_tensor *tensor_of(const gemel_graph *graph, size_t node) {
+  return gemel__attrs_at(graph->context, graph->nodes[node].attrs)->values[0].u.tensor;
 }
 
-/* ---- One operation more ---- */
+/* ---- What is sought ---- */
 
-static void offer(struct search *s, const char *name, size_t n, gemel_value x, gemel_value y) {
-  gemel_value operands[2] = {x, y}, made;
-  if (s->n < MOST_OFFERS) {
-    made = gemel_apply(s->offers, name, n, operands, 0, NULL);
-    if (!gemel_is_null(made)) {
-      s->all[s->n++] = made;
+static void mark_known(const gemel_graph *graph, unsigned char *known) {
+  for (size_t k = 0; graph != NULL && k < graph->n_nodes; k++) {
+    if (is_constant(graph, k)) {
+      known[graph->nodes[k].attrs] = 1;
     }
   }
 }
 
-static void offer_pair(struct search *s, gemel_value x, gemel_value y) {
-  if (gemel_value_type(x) != gemel_value_type(y)) {
-    return;
+static uint32_t largest_attrs(const gemel_graph *graph) {
+  uint32_t most = 0;
+  for (size_t k = 0; graph != NULL && k < graph->n_nodes; k++) {
+    most = graph->nodes[k].attrs > most ? graph->nodes[k].attrs : most;
   }
-  offer(s, "add", 2, x, y);
-  offer(s, "mul", 2, x, y);
-  offer(s, "sub", 2, x, y);
-  offer(s, "sub", 2, y, x);
-  offer(s, "div", 2, x, y);
-  offer(s, "div", 2, y, x);
+  return most;
 }
 
-static gemel_status offer_operations(struct search *s) {
-  gemel_value scalars[2 * MOST_SCALARS];
-  gemel_context *context = s->offers->context;
-  size_t n = 0;
-  for (size_t k = 0; k < s->n_parts && n < MOST_SCALARS; k++) {
-    if (gemel_type_rank(context, gemel_value_type(s->all[k])) == 0) {
-      scalars[n++] = s->all[k];
+static void note_size(struct search *s, int64_t size) {
+  size_t k = 0;
+  while (k < s->n_sizes && s->sizes[k] != size) {
+    k++;
+  }
+  if (k == s->n_sizes && k < MOST_SIZES) {
+    s->sizes[s->n_sizes++] = size;
+  }
+}
+
+/* Marks the float constants of GRAPH that neither BY nor SPARED has, by EDITS[k].leaf = 1. */
+static gemel_status mark_sought(struct search *s, gemel_error *error) {
+  uint32_t most = largest_attrs(s->graph), other = largest_attrs(s->by);
+  size_t n;
+  unsigned char *known;
+  most = other > most ? other : most;
+  other = largest_attrs(s->spared);
+  n = (size_t)(other > most ? other : most) + 1;
+  known = gemel__alloc_zeroed(n);
+  if (known == NULL) {
+    return gemel__no_memory(error, "constants");
+  }
+  mark_known(s->by, known);
+  mark_known(s->spared, known);
+  for (size_t k = 0; k < s->graph->n_nodes; k++) {
+    if (is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs] &&
+        is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
+      s->edits[k].leaf = 1;
+      note_size(s, gemel_tensor_elements(tensor_of(s->graph, k)));
     }
   }
-  for (size_t k = 0, parts = n; k < parts; k++) { /* 1, for inverses */
-    gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(scalars[k]));
-    offer(s, "neg", 1, scalars[k], scalars[k]);
-    scalars[n++] = gemel_scalar(s->offers, dtype, 1);
-  }
-  for (size_t k = 0; k < n; k++) {
-    for (size_t j = 0; j <= k; j++) {
-      offer_pair(s, scalars[k], scalars[j]);
-    }
-  }
-  return gemel_graph_error(s->offers)->status;
+  gemel__free(known, n);
+  return GEMEL_OK;
 }
 
-/* ---- Finding ---- */
-
-static gemel_status evaluate(struct search *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < s->n && status == GEMEL_OK; k++) {
-    char name[32];
-    snprintf(name, sizeof name, "offer%u", (unsigned)k);
-    status = gemel_output(s->all[k], name);
-  }
-  return status ? status
-                : gemel__reference_graph(s->offers, &s->bound->domain, NULL, s->values, NULL, NULL,
-                                         error);
-}
-
-/* 1 if TENSOR is what a correct implementation may have made of offer K. */
-static int may_be(struct search *s, const gemel_tensor *tensor, size_t k) {
-  gemel__rtensor *r = &s->values[k];
-  gemel_dtype dtype = gemel_tensor_dtype(tensor);
-  double small = ldexp(1, 6 - gemel__significand(dtype)); /* a wide ball would explain anything */
-  if (r->dtype != dtype || r->rank != gemel_tensor_rank(tensor) ||
-      memcmp(r->shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *r->shape) != 0) {
-    return 0;
-  }
-  for (size_t i = 0; i < r->count; i++) {
-    const void *e = gemel__rtensor_at(r, i);
-    double x = gemel__decode(dtype, gemel__tensor_element(tensor, i));
-    if (!(gemel__bound_relative(&s->bound->domain, e) <= small) ||
-        !(gemel__bound_ratio(&s->bound->domain, e, dtype, x) <= 1)) {
-      return 0;
-    }
-  }
-  return r->count > 0;
-}
-
-static void explain(struct search *s, size_t node) {
-  const gemel_tensor *tensor =
-      gemel__attrs_at(s->graph->context, s->graph->nodes[node].attrs)->values[0].u.tensor;
-  for (size_t k = 0; k < s->n && s->n_found < MOST_FOUND; k++) {
-    if (may_be(s, tensor, k)) {
-      s->edits[node].kind = GEMEL__EDIT_LEAF;
-      s->edits[node].leaf = s->n_found;
-      s->found[s->n_found++] = s->all[k];
-      return;
-    }
-  }
-}
-
-static int has_constant(const gemel_graph *graph, uint32_t attrs) {
-  for (size_t k = 0; k < graph->n_nodes; k++) {
-    if (graph->nodes[k].attrs == attrs && is_constant(graph, k)) {
+/* A constant may be an offer, a part of one, or have it as a part. */
+static int is_wanted(void *user, int64_t elements) {
+  const struct search *s = user;
+  for (size_t k = 0; k < s->n_sizes && elements > 0; k++) {
+    int64_t size = s->sizes[k];
+    if (size >= elements || (size > 0 && elements % size == 0)) {
       return 1;
     }
   }
   return 0;
 }
 
+static gemel_status evaluate(struct search *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < s->offers.n && status == GEMEL_OK; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "offer%u", (unsigned)k);
+    status = gemel_output(s->offers.all[k], name);
+    s->largest[k] = -1;
+  }
+  return status ? status
+                : gemel__reference_graph(s->offers.graph, &s->bound->domain, NULL, s->values, NULL,
+                                         NULL, error);
+}
+
+/* ---- Comparing ---- */
+
+/* A block of a constant's elements, and where each lies in an offer. */
+struct block {
+  int rank;
+  int64_t shape[GEMEL_MAX_RANK], start[GEMEL_MAX_RANK]; /* within the constant */
+  int64_t strides[GEMEL_MAX_RANK], offset;              /* within the offer */
+};
+
+static double largest_of(struct search *s, size_t k) {
+  const gemel__rtensor *r = &s->values[k];
+  if (s->largest[k] < 0) {
+    s->largest[k] = 0;
+    for (size_t i = 0; i < r->count; i++) {
+      double x = fabs(gemel__bound_value(&s->bound->domain, gemel__rtensor_at(r, i)));
+      s->largest[k] = x > s->largest[k] ? x : s->largest[k];
+    }
+  }
+  return s->largest[k];
+}
+
+/* How far the constant's element X is from what offer K has at I, in bounds: above WIDENED it isn't
+ * that. A ball that is wide among the offer's elements would explain anything. */
+static double distance(struct search *s, size_t k, size_t i, gemel_dtype dtype, double x) {
+  gemel__domain *d = &s->bound->domain;
+  const void *e = gemel__rtensor_at(&s->values[k], i);
+  double ratio;
+  if (d->state(d, e) != GEMEL__DEFINED) {
+    return INFINITY;
+  }
+  ratio = gemel__bound_ratio(d, e, dtype, x);
+  if (!(ratio <= widened)) {
+    return INFINITY;
+  }
+  return gemel__bound_radius(d, e) <= ldexp(largest_of(s, k), 6 - gemel__significand(dtype))
+             ? ratio
+             : INFINITY;
+}
+
+/* The largest distance within a block; INFINITY as soon as one is too large. */
+static double compare(struct search *s, const gemel_tensor *tensor, size_t k,
+                      const struct block *b) {
+  const int64_t *has = gemel_tensor_shape(tensor);
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  int64_t index[GEMEL_MAX_RANK] = {0}, count = 1, n;
+  double worst = 0;
+  int a;
+  for (a = 0; a < b->rank; a++) {
+    count *= b->shape[a];
+  }
+  for (n = 0; n < count && worst <= widened; n++) {
+    int64_t at = 0, in_offer = b->offset;
+    double x;
+    for (a = 0; a < b->rank; a++) {
+      at = at * has[a] + b->start[a] + index[a];
+      in_offer += index[a] * b->strides[a];
+    }
+    x = gemel__decode(dtype, gemel__tensor_element(tensor, (size_t)at));
+    worst = fmax(worst, distance(s, k, (size_t)in_offer, dtype, x));
+    for (a = b->rank; a-- > 0 && ++index[a] == b->shape[a];) {
+      index[a] = 0;
+    }
+  }
+  return worst;
+}
+
+/* ---- Ways to be an offer ---- */
+
+/* A constant that may be an offer, with what it then is. */
+struct match {
+  double distance;
+  gemel_value value; /* of the constant's shape */
+};
+
+static void strides_of(const gemel__rtensor *r, int64_t *strides) {
+  int64_t step = 1;
+  for (int a = r->rank; a-- > 0;) {
+    strides[a] = step;
+    step *= r->shape[a];
+  }
+}
+
+static void better(struct match *best, double distance, gemel_value value) {
+  if (distance <= widened && distance < best->distance && !gemel_is_null(value)) {
+    best->distance = distance;
+    best->value = value;
+  }
+}
+
+/* The same elements in the same order. */
+static void match_flat(struct search *s, const gemel_tensor *tensor, size_t k, struct match *best) {
+  struct block b = {.rank = gemel_tensor_rank(tensor)};
+  int64_t step = 1;
+  double d;
+  for (int a = b.rank; a-- > 0;) {
+    b.shape[a] = gemel_tensor_shape(tensor)[a];
+    b.strides[a] = step;
+    step *= b.shape[a];
+  }
+  d = compare(s, tensor, k, &b);
+  if (d < best->distance) {
+    better(best, d, gemel__offer_reshape(s->offers.all[k], b.rank, b.shape));
+  }
+}
+
+/* ORDER becomes the next one, in the order of dictionaries; 0 after the last. */
+static int next_order(int64_t *order, int n) {
+  int i = n - 2, j = n - 1;
+  while (i >= 0 && order[i] > order[i + 1]) {
+    i--;
+  }
+  if (i < 0) {
+    return 0;
+  }
+  while (order[j] < order[i]) {
+    j--;
+  }
+  int64_t t = order[i];
+  order[i] = order[j];
+  order[j] = t;
+  for (i++, j = n - 1; i < j; i++, j--) {
+    t = order[i];
+    order[i] = order[j];
+    order[j] = t;
+  }
+  return 1;
+}
+
+/* The same axes (but for those of size 1) in another order. */
+static void match_shuffled(struct search *s, const gemel_tensor *tensor, size_t k,
+                           struct match *best) {
+  const gemel__rtensor *r = &s->values[k];
+  int64_t axes[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
+  int64_t full[GEMEL_MAX_RANK];
+  struct block b = {.rank = gemel_tensor_rank(tensor)};
+  int n = 0, m = 0, place[GEMEL_MAX_RANK];
+  for (int a = 0; a < r->rank; a++) {
+    order[n] = n;
+    axes[n] = a;
+    n += r->shape[a] != 1;
+  }
+  for (int a = 0; a < b.rank; a++) {
+    b.shape[a] = gemel_tensor_shape(tensor)[a];
+    place[m] = a;
+    m += b.shape[a] != 1;
+  }
+  strides_of(r, strides);
+  while (n == m && n >= 2 && n <= 4 && next_order(order, n)) {
+    int fits = 1;
+    double d;
+    for (int j = 0; j < n; j++) {
+      fits &= r->shape[axes[order[j]]] == b.shape[place[j]];
+      full[j] = axes[order[j]];
+      b.strides[place[j]] = strides[axes[order[j]]];
+    }
+    d = fits ? compare(s, tensor, k, &b) : INFINITY;
+    if (d < best->distance) {
+      better(
+          best, d,
+          gemel__offer_reshape(gemel__offer_shuffle(s->offers.all[k], n, full), b.rank, b.shape));
+    }
+  }
+}
+
+/* The offer broadcast to the constant's shape. */
+static void match_repeated(struct search *s, const gemel_tensor *tensor, size_t k,
+                           struct match *best) {
+  const gemel__rtensor *r = &s->values[k];
+  struct block b = {.rank = gemel_tensor_rank(tensor)};
+  int64_t strides[GEMEL_MAX_RANK];
+  int lead = b.rank - r->rank;
+  double d;
+  strides_of(r, strides);
+  for (int a = 0; a < b.rank; a++) {
+    b.shape[a] = gemel_tensor_shape(tensor)[a];
+    if (a >= lead && r->shape[a - lead] != 1 && r->shape[a - lead] != b.shape[a]) {
+      return;
+    }
+    b.strides[a] = a < lead || r->shape[a - lead] == 1 ? 0 : strides[a - lead];
+  }
+  d = lead >= 0 ? compare(s, tensor, k, &b) : INFINITY;
+  if (d < best->distance) {
+    better(best, d, gemel__offer_broadcast(s->offers.all[k], b.rank, b.shape));
+  }
+}
+
+/* The axis along which the offer and the constant differ in size, others being alike; −1. */
+static int odd_axis(const gemel__rtensor *r, const gemel_tensor *tensor) {
+  int axis = -1;
+  if (r->rank != gemel_tensor_rank(tensor)) {
+    return -1;
+  }
+  for (int a = 0; a < r->rank; a++) {
+    if (r->shape[a] != gemel_tensor_shape(tensor)[a]) {
+      if (axis >= 0) {
+        return -1;
+      }
+      axis = a;
+    }
+  }
+  return axis;
+}
+
+static gemel_value part_of(gemel_value x, int rank, int axis, int64_t start, const int64_t *shape) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  gemel_dim starts[GEMEL_MAX_RANK], sizes[GEMEL_MAX_RANK];
+  gemel_attr attrs[2];
+  for (int a = 0; a < rank; a++) {
+    starts[a] = gemel_dim_constant(context, a == axis ? start : 0);
+    sizes[a] = gemel_dim_constant(context, shape[a]);
+  }
+  attrs[0] = gemel_attr_dims("start", (size_t)rank, starts);
+  attrs[1] = gemel_attr_dims("size", (size_t)rank, sizes);
+  return gemel__offer_make(x.graph, "subtensor", 1, &x, 2, attrs);
+}
+
+/* A part of the offer, cut out along one axis. */
+static void match_part(struct search *s, const gemel_tensor *tensor, size_t k, struct match *best) {
+  const gemel__rtensor *r = &s->values[k];
+  int axis = odd_axis(r, tensor);
+  struct block b = {.rank = r->rank};
+  if (axis < 0) {
+    return;
+  }
+  strides_of(r, b.strides);
+  memcpy(b.shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *b.shape);
+  for (int64_t at = 0; at + b.shape[axis] <= r->shape[axis]; at++) {
+    double d;
+    b.offset = at * b.strides[axis];
+    d = compare(s, tensor, k, &b);
+    if (d < best->distance) {
+      better(best, d, part_of(s->offers.all[k], r->rank, axis, at, b.shape));
+    }
+  }
+}
+
+/* The offer that is TENSOR's block from START along AXIS; −1 if there is none. */
+static int64_t block_at(struct search *s, const gemel_tensor *tensor, int axis, int64_t start,
+                        double *worst) {
+  for (size_t k = 0; k < s->offers.n; k++) {
+    const gemel__rtensor *r = &s->values[k];
+    struct block b = {.rank = r->rank};
+    double d;
+    if (r->dtype != gemel_tensor_dtype(tensor) || odd_axis(r, tensor) != axis ||
+        r->shape[axis] == 0 || start + r->shape[axis] > gemel_tensor_shape(tensor)[axis]) {
+      continue;
+    }
+    strides_of(r, b.strides);
+    memcpy(b.shape, r->shape, (size_t)r->rank * sizeof *b.shape);
+    b.start[axis] = start;
+    d = compare(s, tensor, k, &b);
+    if (d <= widened) {
+      *worst = fmax(*worst, d);
+      return (int64_t)k;
+    }
+  }
+  return -1;
+}
+
+/* Offers side by side along one axis. */
+static void match_joined(struct search *s, const gemel_tensor *tensor, struct match *best) {
+  for (int axis = 0; axis < gemel_tensor_rank(tensor); axis++) {
+    gemel_value parts[MOST_PARTS];
+    int64_t start = 0, size = gemel_tensor_shape(tensor)[axis];
+    double worst = 0;
+    size_t n = 0;
+    while (start < size && n < MOST_PARTS) {
+      int64_t k = block_at(s, tensor, axis, start, &worst);
+      if (k < 0) {
+        break;
+      }
+      parts[n++] = s->offers.all[k];
+      start += s->values[k].shape[axis];
+    }
+    if (start == size && n > 0 && worst < best->distance) {
+      gemel_attr attr = gemel_attr_int("axis", axis);
+      better(best, worst, gemel__offer_make(s->offers.graph, "join", n, parts, 1, &attr));
+    }
+  }
+}
+
+static struct match find_match(struct search *s, const gemel_tensor *tensor) {
+  struct match best = {INFINITY, {NULL, 0, 0}};
+  int64_t size = gemel_tensor_elements(tensor);
+  for (size_t k = 0; k < s->offers.n && size > 0 && best.distance > 0; k++) {
+    const gemel__rtensor *r = &s->values[k];
+    if (r->dtype != gemel_tensor_dtype(tensor)) {
+      continue;
+    }
+    if ((int64_t)r->count == size) {
+      match_flat(s, tensor, k, &best);
+      match_shuffled(s, tensor, k, &best);
+    } else if ((int64_t)r->count < size) {
+      match_repeated(s, tensor, k, &best);
+    } else {
+      match_part(s, tensor, k, &best);
+    }
+  }
+  if (best.distance > widened) {
+    match_joined(s, tensor, &best);
+  }
+  return best;
+}
+
 static void find_all(struct search *s) {
   for (size_t k = 0; k < s->graph->n_nodes; k++) {
-    if (is_constant(s->graph, k) &&
-        is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0})) &&
-        !has_constant(s->by, s->graph->nodes[k].attrs)) {
-      explain(s, k);
+    int sought = s->edits[k].leaf == 1 && s->edits[k].kind == GEMEL__EDIT_KEEP;
+    s->edits[k].leaf = 0;
+    if (sought && s->n_found < MOST_FOUND) {
+      struct match match = find_match(s, tensor_of(s->graph, k));
+      if (!gemel_is_null(match.value)) {
+        s->edits[k].kind = GEMEL__EDIT_LEAF;
+        s->edits[k].leaf = s->n_found;
+        s->found[s->n_found++] = match.value;
+      }
     }
   }
 }
@@ -250,14 +462,14 @@ static void find_all(struct search *s) {
 static gemel_graph *with_leaves(struct search *s, gemel_error *error) {
   size_t n = gemel_graph_output_count(s->graph);
   gemel__ref *outputs = gemel__alloc_array(n, sizeof *outputs);
-  const char **names = gemel__alloc_array(n, sizeof *names), *labels[MOST_FOUND];
-  gemel_type types[MOST_FOUND];
-  gemel__rebuild rebuild = {s->graph, s->edits, NULL, s->n_found, labels, types, n, outputs, names};
+  const char **names = gemel__alloc_array(n, sizeof *names);
+  gemel__rebuild rebuild = {s->graph, s->edits, NULL,    s->n_found, s->labels,
+                            s->types, n,        outputs, names};
   gemel_graph *result = NULL;
   for (size_t k = 0; k < s->n_found; k++) {
     snprintf(s->names[k], sizeof s->names[k], "unrounded%u", (unsigned)k);
-    labels[k] = s->names[k];
-    types[k] = gemel_value_type(s->found[k]);
+    s->labels[k] = s->names[k];
+    s->types[k] = gemel_value_type(s->found[k]);
   }
   if (outputs != NULL && names != NULL) {
     for (size_t k = 0; k < n; k++) {
@@ -276,14 +488,20 @@ static gemel_graph *with_leaves(struct search *s, gemel_error *error) {
 
 /* The offers that were found, as a graph without inputs. */
 static gemel_graph *expressions(struct search *s, gemel_error *error) {
-  gemel__ref outputs[MOST_FOUND];
-  const char *names[MOST_FOUND];
-  gemel__rebuild rebuild = {s->offers, NULL, NULL, 0, NULL, NULL, s->n_found, outputs, names};
-  for (size_t k = 0; k < s->n_found; k++) {
+  gemel__ref *outputs = gemel__alloc_array(s->n_found, sizeof *outputs);
+  gemel__rebuild rebuild = {s->offers.graph, NULL,    NULL,     0, NULL, NULL,
+                            s->n_found,      outputs, s->labels};
+  gemel_graph *result = NULL;
+  for (size_t k = 0; k < s->n_found && outputs != NULL; k++) {
     outputs[k] = (gemel__ref){s->found[k].node, s->found[k].output};
-    names[k] = s->names[k];
   }
-  return gemel__rebuild_graph(&rebuild, error);
+  if (outputs != NULL) {
+    result = gemel__rebuild_graph(&rebuild, error);
+  } else {
+    gemel__no_memory(error, "constants");
+  }
+  gemel__free(outputs, s->n_found * sizeof *outputs);
+  return result;
 }
 
 /* INTO gets LEAVES, whose last inputs are what EXPRESSIONS gives. */
@@ -319,54 +537,127 @@ static gemel_graph *copy(struct search *s, gemel_error *error) {
   return into;
 }
 
-/* ---- All ---- */
+/* ---- One graph ---- */
 
 static gemel_status open_search(struct search *s, gemel_error *error) {
-  s->offers = gemel_graph_new(s->by->context, error);
-  s->copies = gemel__alloc_zeroed((s->by->n_nodes + 1) * sizeof *s->copies);
-  s->all = gemel__alloc_array(MOST_OFFERS, sizeof *s->all);
-  s->values = gemel__alloc_zeroed(MOST_OFFERS * sizeof *s->values);
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
   s->bound = gemel__bound_new(128);
-  return s->offers != NULL && s->copies != NULL && s->all != NULL && s->values != NULL &&
-                 s->edits != NULL && s->bound != NULL
+  s->found = gemel__alloc_array(MOST_FOUND, sizeof *s->found);
+  s->names = gemel__alloc_array(MOST_FOUND, sizeof *s->names);
+  s->labels = gemel__alloc_array(MOST_FOUND, sizeof *s->labels);
+  s->types = gemel__alloc_array(MOST_FOUND, sizeof *s->types);
+  return s->edits != NULL && s->bound != NULL && s->found != NULL && s->names != NULL &&
+                 s->labels != NULL && s->types != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "constants");
 }
 
-static void close_search(struct search *s) {
-  if (s->values != NULL) {
-    gemel__rtensors_clear(s->n, s->values);
-  }
-  gemel__free(s->copies, (s->by->n_nodes + 1) * sizeof *s->copies);
-  gemel__free(s->all, MOST_OFFERS * sizeof *s->all);
-  gemel__free(s->values, MOST_OFFERS * sizeof *s->values);
-  gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
-  gemel__bound_free(s->bound);
-  gemel_graph_unref(s->offers);
+static gemel_status open_values(struct search *s, gemel_error *error) {
+  s->values = gemel__alloc_zeroed((s->offers.n + 1) * sizeof *s->values);
+  s->largest = gemel__alloc_array(s->offers.n + 1, sizeof *s->largest);
+  return s->values != NULL && s->largest != NULL ? GEMEL_OK : gemel__no_memory(error, "constants");
 }
 
-gemel_graph *gemel__constants_unrounded(const gemel_graph *graph, const gemel_graph *by,
-                                        size_t *count, gemel_error *error) {
+static void close_search(struct search *s) {
+  if (s->values != NULL) {
+    gemel__rtensors_clear(s->offers.n, s->values);
+  }
+  gemel__free(s->values, (s->offers.n + 1) * sizeof *s->values);
+  gemel__free(s->largest, (s->offers.n + 1) * sizeof *s->largest);
+  gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
+  gemel__free(s->found, MOST_FOUND * sizeof *s->found);
+  gemel__free(s->names, MOST_FOUND * sizeof *s->names);
+  gemel__free(s->labels, MOST_FOUND * sizeof *s->labels);
+  gemel__free(s->types, MOST_FOUND * sizeof *s->types);
+  gemel__bound_free(s->bound);
+  gemel__offers_clear(&s->offers);
+}
+
+/* A copy of GRAPH in which constants that are folded from BY's are what they stand for; NULL if
+ * there are none. Those that SPARED has are left alone. *COUNT: how many. */
+static gemel_graph *unfold(const gemel_graph *graph, const gemel_graph *by,
+                           const gemel_graph *spared, size_t *count, gemel_status *outcome,
+                           gemel_error *error) {
   struct search s;
   gemel_graph *result = NULL;
   memset(&s, 0, sizeof s);
   s.graph = graph;
   s.by = by;
+  s.spared = spared;
   gemel_status status = open_search(&s, error);
-  status = status ? status : offer_parts(&s, error);
-  status = status ? status : offer_operations(&s);
-  status = status ? status : evaluate(&s, error);
-  if (status == GEMEL_OK) {
-    find_all(&s);
-    status = s.n_found > 0 ? GEMEL_OK : gemel__fail(error, GEMEL_DECLINED, "no rounded constants");
+  status = status ? status : mark_sought(&s, error);
+  if (status == GEMEL_OK && s.n_sizes > 0) {
+    status = gemel__offers_collect(&s.offers, by, is_wanted, &s, error);
+    status = status ? status : open_values(&s, error);
+    status = status ? status : evaluate(&s, error);
+    if (status == GEMEL_OK) {
+      find_all(&s);
+    }
+    if (s.n_found > 0) {
+      result = copy(&s, error);
+    }
   }
-  if (status == GEMEL_OK) {
-    result = copy(&s, error);
-    *count = s.n_found;
-  } else if (status != GEMEL_NO_MEMORY) {
-    gemel__fail(error, GEMEL_DECLINED, "no rounded constants");
-  }
+  *count = s.n_found;
+  *outcome = status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* else: nothing is known of them */
   close_search(&s);
   return result;
+}
+
+/* ---- A pair ---- */
+
+void gemel__folded_clear(gemel__folded *folded) {
+  gemel_graph_unref(folded->a);
+  gemel_graph_unref(folded->b);
+  memset(folded, 0, sizeof *folded);
+}
+
+/* Folded constants of one side alone. */
+static gemel_status fold_one(const gemel_graph *a, const gemel_graph *b, int first,
+                             gemel__folded *folded, gemel_error *error) {
+  gemel_status status;
+  memset(folded, 0, sizeof *folded);
+  if (first) {
+    folded->a = unfold(a, b, NULL, &folded->count, &status, error);
+  } else {
+    folded->b = unfold(b, a, NULL, &folded->count, &status, error);
+  }
+  return status;
+}
+
+/* Then of the other side, too, but for the constants from which those of this one were folded. */
+static gemel_status fold_other(const gemel_graph *a, const gemel_graph *b, gemel__folded *folded,
+                               gemel_error *error) {
+  gemel_status status;
+  size_t count = 0;
+  if (folded->a != NULL) {
+    folded->b = unfold(b, a, folded->a, &count, &status, error);
+  } else {
+    folded->a = unfold(a, b, folded->b, &count, &status, error);
+  }
+  folded->count += count;
+  return status;
+}
+
+static int agrees(const gemel__folded *folded, const gemel_graph *a, const gemel_graph *b,
+                  gemel__agree agree, void *user) {
+  return agree(user, folded->a != NULL ? folded->a : a, folded->b != NULL ? folded->b : b);
+}
+
+gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
+                                   void *user, gemel__folded *folded, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (int both = 0; both < 2; both++) {
+    for (int first = 0; first < 2 && status == GEMEL_OK; first++) {
+      status = fold_one(a, b, first, folded, error);
+      if (status == GEMEL_OK && both && (folded->a != NULL || folded->b != NULL)) {
+        status = fold_other(a, b, folded, error);
+      }
+      if (status == GEMEL_OK && (folded->a != NULL || folded->b != NULL) &&
+          agrees(folded, a, b, agree, user)) {
+        return GEMEL_OK;
+      }
+      gemel__folded_clear(folded);
+    }
+  }
+  return status;
 }

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constants that are roundings: what an optimiser folds is a float, what it folded a real number.
+ * Folded constants: what an optimiser folds is a float, what it folded a real number.
  */
 #ifndef GEMEL__VERIFY_CONSTANTS_H
 #define GEMEL__VERIFY_CONSTANTS_H
 
 #include <gemel/graph.h>
 
-/* A copy of GRAPH in which constants are taken for the real numbers that they round. Such a one is
- * a float constant that BY hasn't, and that some correct implementation may have computed from BY's
- * constants: as a part of BY that depends on no input, or as one further operation (- + × ÷) on
- * such. It becomes that expression. *COUNT says how many did; none: NULL with *ERROR's status
- * GEMEL_DECLINED, and nothing is known of the others. GEMEL_NO_MEMORY. */
-gemel_graph *gemel__constants_unrounded(const gemel_graph *graph, const gemel_graph *by,
-                                        size_t *count, gemel_error *error);
+/* A pair with folded constants taken for the real numbers that they stand for. A or B is NULL where
+ * there is none in that graph. */
+typedef struct gemel__folded {
+  gemel_graph *a, *b;
+  size_t count; /* of constants */
+} gemel__folded;
+
+/* 1 if the graphs agree over the reals, as far as a look can tell. */
+typedef int (*gemel__agree)(void *user, const gemel_graph *a, const gemel_graph *b);
+
+/* Looks for constants of A and B that are folded from the other's, and takes them for what they
+ * stand for, if the graphs AGREE then. Such a one is a float constant which the other graph hasn't,
+ * and which some correct implementation may have computed from the other's constants (offers.h),
+ * element by element within twice the bound of domain B. FOLDED is empty if there are none, or the
+ * graphs don't agree even so. GEMEL_NO_MEMORY. */
+gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
+                                   void *user, gemel__folded *folded, gemel_error *error);
+void gemel__folded_clear(gemel__folded *folded);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
  * Tier real decides with the models, and there the two must also be defined at the same points;
- * constants that one of them folded are taken for what they round (constants.c).
+ * constants that one of them folded are taken for what they stand for (constants.c).
  * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
  * what tells the two apart in IEEE terms (needs.c).
  */
@@ -28,8 +28,8 @@ struct equality {
   gemel__run *run;
   const gemel_graph *a, *b;           /* scaled, if SCALED says so */
   const gemel_graph *full_a, *full_b; /* as they came */
-  const gemel_graph *real_a, *real_b; /* for tier real: constants may be what they round */
-  size_t unrounded;                   /* so many are */
+  const gemel_graph *real_a, *real_b; /* for tier real: constants may be unfolded */
+  size_t folded;                      /* so many are */
   char scaled[200];                   /* which sizes; "" if none */
   const char *name;
   unsigned allow;
@@ -208,10 +208,10 @@ static void conclude_real(struct equality *q, gemel_record *record, gemel__answe
     used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
                              used > 0 ? "; " : "", q->scaled);
   }
-  if (q->unrounded > 0 && used < sizeof detail) {
+  if (q->folded > 0 && used < sizeof detail) {
     snprintf(detail + used, sizeof detail - used,
-             "%s%zu constants taken for the real numbers that they round", used > 0 ? "; " : "",
-             q->unrounded);
+             "%sfolded: %zu constants taken for what they stand for", used > 0 ? "; " : "",
+             q->folded);
   }
   used = strlen(detail);
   if (used + 3 < sizeof detail) {
@@ -446,7 +446,7 @@ static gemel_status equal_special(struct equality *q, gemel_error *error) {
                             .rounding = 8 * points,
                             .improvement = 1,
                             .beyond = 1,
-                            .folded = q->unrounded > 0};
+                            .folded = q->folded > 0};
   double started = gemel__clock();
   gemel_status status;
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
@@ -536,31 +536,27 @@ static int agree(struct equality *q, const gemel_graph *a, const gemel_graph *b)
 
 /* What one question needs of graphs of its own. */
 struct versions {
-  gemel_graph *unrounded, *a, *b, *real_a, *real_b;
+  gemel__folded folded;
+  gemel_graph *a, *b, *real_a, *real_b;
 };
 
-/* Where the graphs don't agree, but do once the constants of one are taken for what they round: so
+static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) {
+  return agree(user, a, b);
+}
+
+/* Where the graphs don't agree, but do once folded constants are taken for what they stand for: so
  * much for tier real. Shipped code has the constants as they are. */
-static void unround(struct equality *q, struct versions *v) {
-  int side;
+static gemel_status unfold(struct equality *q, struct versions *v, gemel_error *error) {
+  gemel_status status;
   if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
-    return;
+    return GEMEL_OK;
   }
-  for (side = 1; side >= 0; side--) {
-    const gemel_graph *graph = side == 1 ? q->b : q->a, *by = side == 1 ? q->a : q->b;
-    gemel_error error;
-    size_t count = 0;
-    v->unrounded = gemel__constants_unrounded(graph, by, &count, &error);
-    if (v->unrounded != NULL &&
-        agree(q, side == 1 ? by : v->unrounded, side == 1 ? v->unrounded : by)) {
-      *(side == 1 ? &q->real_b : &q->real_a) = v->unrounded;
-      q->unrounded = count;
-      q->result->needs |= GEMEL_PAIR_BIT(FOLDED);
-      return;
-    }
-    gemel_graph_unref(v->unrounded);
-    v->unrounded = NULL;
-  }
+  status = gemel__constants_fold(q->a, q->b, agree_folded, q, &v->folded, error);
+  q->real_a = v->folded.a != NULL ? v->folded.a : q->real_a;
+  q->real_b = v->folded.b != NULL ? v->folded.b : q->real_b;
+  q->folded = v->folded.count;
+  q->result->needs |= q->folded > 0 ? GEMEL_PAIR_BIT(FOLDED) : 0;
+  return status;
 }
 
 /* Large sizes become small ones, in all graphs or in none. */
@@ -595,13 +591,14 @@ static gemel_status find_share(struct equality *q, gemel_error *error) {
 }
 
 static gemel_status ask_versions(struct equality *q, gemel_error *error) {
-  struct versions v = {NULL, NULL, NULL, NULL, NULL};
-  gemel_status status;
+  struct versions v;
+  gemel_status status = GEMEL_OK;
+  memset(&v, 0, sizeof v);
   scale(q, &v);
   if (q->scaled[0] == '\0') {
-    unround(q, &v);
+    status = unfold(q, &v, error);
   }
-  if (q->scaled[0] == '\0' && q->unrounded > 0) {
+  if (q->scaled[0] == '\0' && q->folded > 0) {
     gemel_graph_unref(v.a);
     gemel_graph_unref(v.b);
     gemel_graph_unref(v.real_a);
@@ -609,11 +606,9 @@ static gemel_status ask_versions(struct equality *q, gemel_error *error) {
     v.a = v.b = v.real_a = v.real_b = NULL;
     scale(q, &v);
   }
-  status = find_share(q, error);
-  if (status == GEMEL_OK) {
-    status = all_tiers(q, error);
-  }
-  gemel_graph_unref(v.unrounded);
+  status = status == GEMEL_OK ? find_share(q, error) : status;
+  status = status == GEMEL_OK ? all_tiers(q, error) : status;
+  gemel__folded_clear(&v.folded);
   gemel_graph_unref(v.a);
   gemel_graph_unref(v.b);
   gemel_graph_unref(v.real_a);
