@@ -47,6 +47,7 @@ verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-infinity
 verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-mutate
+verify_tests += %reldir%/t-operation
 verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor
 verify_tests += %reldir%/t-verify

@@ -101,5 +101,6 @@ libgemel_verify_a_SOURCES += %reldir%/verdict.c
 libgemel_verify_a_SOURCES += %reldir%/verify.c
 
 if VERIFY
+gemelinclude_HEADERS += %reldir%/gemel/reference.h
 gemelinclude_HEADERS += %reldir%/gemel/verify.h
 endif

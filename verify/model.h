@@ -89,4 +89,9 @@ void gemel__constants(const gemel_graph *graph, double *constants, size_t room, 
 gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
                                     size_t trials, gemel__answer *answer, gemel_error *error);
 
+/* The same of a program's own operation, whose derivative may have constants that are rounded. */
+gemel_status gemel__decide_gradient_rounded(const gemel__instance *instance, uint64_t seed,
+                                            size_t points, size_t trials, gemel__answer *answer,
+                                            gemel_error *error);
+
 #endif

@@ -14,6 +14,7 @@
 #include "ops/ops.h"
 #include "jobs.h"
 #include "kernel.h"
+#include "reference/own.h"
 #include "run.h"
 #include "taylor.h"
 #include "text/expr.h"
@@ -40,6 +41,8 @@ struct subject {
   gemel_dtype taken;           /* of an instance that the kernel took last */
   int took;                    /* it took one in this tier */
   int embedded;                /* the instance at hand stands inside a graph */
+  gemel__fill fill;            /* how its values are drawn */
+  int own;                     /* the operation is the program's, and has a reference from it */
 };
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
@@ -169,8 +172,9 @@ static void say_declined(const struct subject *s, const gemel__evidence *e, char
     gemel__kernel_refusals(s->kernel, refusals, sizeof refusals);
   }
   if (e->declined > 0) {
-    used += (size_t)snprintf(detail + used, bytes - used, "%sthe kernel declined %zu instances",
-                             used > 0 ? "; " : "", e->declined);
+    used += (size_t)snprintf(
+        detail + used, bytes - used, "%s%s %zu instances", used > 0 ? "; " : "",
+        s->kernel != NULL ? "the kernel declined" : "the reference doesn't take", e->declined);
   }
   if (refusals[0] != '\0') {
     snprintf(detail + used, bytes - used, "%s%s", used > 0 ? "; " : "", refusals);
@@ -189,12 +193,14 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   if (e->instances == 0 && e->declined > 0) {
     record->verdict = GEMEL_NOT_RUN;
     record->how = "";
-    record->detail = "the kernel declines every instance";
+    record->detail = s->kernel != NULL ? "the kernel declines every instance"
+                                       : "its reference takes no instance";
   } else if (e->instances == 0) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = reason_without_instances(plan, s);
-  } else if (plan->tier == GEMEL_TIER_INTEGER && never_exact(s)) {
+  } else if (plan->tier == GEMEL_TIER_INTEGER &&
+             (never_exact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = "its results are not exact on integers";
@@ -243,7 +249,7 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
   if (s->kernel != NULL) {
     gemel__kernel_narrow(s->kernel, o);
   }
-  status = gemel__shrink(instance, values, plan->fill, check, trial, redraw, s, o, error);
+  status = gemel__shrink(instance, values, s->fill, check, trial, redraw, s, o, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -279,6 +285,28 @@ static gemel_status refuse(struct subject *s, gemel_record *record, gemel_status
   return GEMEL_OK;
 }
 
+/* The program's reference and its type rule give different dtypes or shapes: one of them is wrong.
+ */
+static gemel_status disagree(struct subject *s, gemel_record *record,
+                             const gemel__instance *instance, int *done, const gemel_error *error) {
+  *done = 1;
+  record->instances = 1;
+  record->detail = "the reference and the type rule differ";
+  gemel__record_refuted(s->run, record, instance, NULL, NULL, "its type", "one type", error->text,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+/* A program's own operation has no tier in which each of its values is held to a number, ties and
+ * round numbers among them, if its results aren't exact: tier float draws those too. */
+static gemel__fill fill_for(const struct subject *s, const struct tier_plan *plan, size_t k) {
+  if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
+    return plan->fill;
+  }
+  return k % 3 == 1 && !(s->op->flags & GEMEL_OP_INEXACT) ? GEMEL__FILL_INTEGERS
+                                                          : GEMEL__FILL_POINTS;
+}
+
 static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan, gemel__check check,
                                 gemel__instance *instance, gemel__random *random,
                                 gemel_record *record, gemel__evidence *e, int *done,
@@ -286,10 +314,14 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
   gemel__trial trial = {s->kernel, random, NULL};
   gemel__outcome outcome;
   gemel_tensor **values;
-  gemel_status status = gemel__values_draw(instance, plan->fill, random, &values, error);
+  gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
   if (status == GEMEL_OK && s->kernel != NULL && gemel__random_chance(random, 1, 4)) {
     gemel__kernel_repeat(instance, random, values);
+  }
+  if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {
+    status = GEMEL_DECLINED;
+    e->declined += s->kernel == NULL;
   }
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
@@ -329,6 +361,7 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   int64_t most;
   size_t first;
   gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, &random);
+  s->fill = fill_for(s, plan, k);
   most = huge                                  ? HUGE_ELEMENTS
          : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
                                                : SMALL_ELEMENTS;
@@ -350,7 +383,13 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
     return status;
   }
   status = judge_drawn(s, plan, huge ? gemel__check_agreement : plan->check, &instance, &random,
-                       record, e, done, error);
+                       record, e, done, &problem);
+  if (s->own && status == GEMEL_BAD_TYPE) {
+    status = disagree(s, record, &instance, done, &problem);
+  }
+  if (status != GEMEL_OK && error != NULL) {
+    *error = problem;
+  }
   gemel__instance_clear(&instance);
   return status;
 }
@@ -435,7 +474,8 @@ static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *reco
     return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
   }
   seed = gemel__random_bits(&random);
-  status = gemel__decide_gradient(&instance, seed, s->derivative ? 3 : 5, 2, &answer, &problem);
+  status = (s->own ? gemel__decide_gradient_rounded : gemel__decide_gradient)(
+      &instance, seed, s->derivative ? 3 : 5, 2, &answer, &problem);
   if (status != GEMEL_OK) {
     gemel__instance_clear(&instance);
     return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
@@ -557,7 +597,8 @@ static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
   size_t tier;
   for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
-      emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN, "it has no reference");
+      emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN,
+                  "it has no reference: gemel_verify_reference gives it one");
     }
   }
   if (!gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
@@ -638,7 +679,8 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
     emit_all(&s, GEMEL_NOT_RUN, "it has no sampler");
     return GEMEL_OK;
   }
-  judge = gemel__reference_find(op->name) != NULL ? verify_subject : verify_unknown;
+  s.own = gemel__own_reference_exists(run->context, op);
+  judge = s.own || gemel__reference_find(op->name) != NULL ? verify_subject : verify_unknown;
   status = judge(&s, error);
   if (status == GEMEL_OK && op->grad != NULL) {
     s.kind = "gradient";
@@ -710,6 +752,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                     : "the kernel for %s has no run function",
                        name);
   }
+  s.own = gemel__own_reference_exists(context, s.op);
   snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");
   status = verify_shipped(&s, error);
   gemel__run_finish(&run, summary);

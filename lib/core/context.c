@@ -41,6 +41,9 @@ static void destroy(gemel_context *context) {
   if (context->certifier != NULL) {
     context->release_certifier(context->certifier);
   }
+  if (context->own_references != NULL) {
+    context->release_own_references(context->own_references);
+  }
   for (k = 1; k < context->attrs.count; k++) {
     gemel__attrs_release((struct gemel__attrs *)gemel__attrs_at(context, k));
   }

@@ -120,6 +120,8 @@ struct gemel_context {
   void (*release_certifier)(struct gemel__certifier *certifier);
   struct gemel__passes *passes; /* what a program registered (passes/passes.c) */
   void (*release_passes)(void *passes);
+  struct gemel__own_references *own_references; /* of a program's operations, for the harness */
+  void (*release_own_references)(struct gemel__own_references *references);
 };
 
 /* Interned copy of TEXT (equal texts, equal pointers), or NULL. Takes the lock. */

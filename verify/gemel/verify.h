@@ -7,6 +7,7 @@
 #define GEMEL_VERIFY_H
 
 #include <gemel/gemel.h>
+#include <gemel/reference.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -132,6 +132,8 @@ typedef struct gemel__evaluation {
   gemel__reference_lookup extra;
   void *user;
   int depth;
+  const char *own; /* the program's operation whose reference this is, or NULL */
+  const struct gemel__evaluation *outer; /* in whose reference or body this is */
 } gemel__evaluation;
 
 /* As gemel__reference_graph, inside the evaluation WITHIN. */

@@ -11,6 +11,7 @@
  */
 #include "core/graph.h"
 #include "reference/common.h"
+#include "reference/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,9 +280,12 @@ static gemel_status number_attrs(evaluator *ev, numbers *n) {
 /* Checks what the reference of the node at hand gave, and moves it into the node's slots. */
 static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
   uint32_t n = gemel__node_at(ev->graph, ev->node)->n_outputs;
+  gemel_status fault = gemel__node_op(ev->graph, ev->node)->id > ev->context->n_builtins
+                           ? GEMEL_BAD_TYPE /* of a program's own reference, or its type rule */
+                           : GEMEL_INTERNAL;
   if (call->n_outputs != n) {
-    return gemel__fail(ev->error, GEMEL_INTERNAL, "the reference gives %zu outputs of %u",
-                       call->n_outputs, (unsigned)n);
+    return gemel__fail(ev->error, fault, "the reference gives %zu outputs of %u", call->n_outputs,
+                       (unsigned)n);
   }
   for (uint32_t k = 0; k < n; k++) {
     slot *s = slot_of(ev, ev->node, k);
@@ -289,8 +293,8 @@ static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
     memset(&call->outputs[k], 0, sizeof call->outputs[k]);
     s->value = &s->own;
     s->has_size = read_size(ev->domain, &s->own, &s->size);
-    gemel_status status = check_fit(ev, gemel__node_type(ev->graph, ev->node, k), &s->own,
-                                    GEMEL_INTERNAL, "the reference");
+    gemel_status status =
+        check_fit(ev, gemel__node_type(ev->graph, ev->node, k), &s->own, fault, "the reference");
     if (status != GEMEL_OK) {
       return status;
     }
@@ -306,7 +310,8 @@ static gemel_status find_reference(evaluator *ev, gemel__rcall *call, gemel__ref
   }
   call->data = *found ? op->record.data : ev->within;
   if (!*found) {
-    *found = gemel__reference_find(op->record.name);
+    *found = op->id > ev->context->n_builtins ? gemel__reference_own
+                                              : gemel__reference_find(op->record.name);
   }
   return *found ? GEMEL_OK
                 : gemel__fail(ev->error, GEMEL_NOT_FOUND, "%s has no reference", op->record.name);
@@ -337,10 +342,19 @@ static gemel_status evaluate_node(evaluator *ev) {
   uint32_t count, n_outputs = gemel__node_at(ev->graph, ev->node)->n_outputs;
   const gemel__ref *refs = gemel__node_inputs(ev->graph, ev->node, &count);
   const gemel__rtensor **operands = gemel__alloc_array(count, sizeof *operands);
-  gemel__rcall call = {
-      ev->domain,      count, operands, NULL,      0,
-      n_outputs,       NULL,  NULL,     ev->error, gemel__node_op(ev->graph, ev->node)->record.name,
-      ev->within->user};
+  gemel__rcall call = {ev->domain,
+                       count,
+                       operands,
+                       NULL,
+                       0,
+                       n_outputs,
+                       NULL,
+                       NULL,
+                       ev->error,
+                       gemel__node_op(ev->graph, ev->node)->record.name,
+                       ev->within->user,
+                       ev->context,
+                       &gemel__node_op(ev->graph, ev->node)->record};
   call.outputs = gemel__alloc_array(n_outputs, sizeof *call.outputs);
   gemel_status status = GEMEL_OK;
   if (!operands || !call.outputs) {
@@ -481,7 +495,7 @@ gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
 gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                     gemel__reference_lookup extra, void *user, gemel_error *error) {
-  gemel__evaluation within = {extra, user, 0};
+  gemel__evaluation within = {extra, user, 0, NULL, NULL};
   const gemel__rtensor **pointers = gemel__alloc_array(graph->n_inputs, sizeof *pointers);
   if (!pointers) {
     return gemel__no_memory(error, "inputs");

@@ -20,6 +20,7 @@ gemel_status gemel__reference_invoke(gemel__rcall *call) {
   }
   gemel__evaluation inside = *within;
   inside.depth++;
+  inside.outer = within;
   gemel_status status =
       gemel__reference_body(body, call->domain, call->inputs, call->outputs, &inside, call->error);
   call->n_outputs = status == GEMEL_OK ? n : 0;

@@ -7,7 +7,7 @@
 #ifndef GEMEL__REFERENCE_H
 #define GEMEL__REFERENCE_H
 
-#include <gemel/graph.h>
+#include <gemel/operation.h>
 #include "domains/domain.h"
 
 /* A tensor of domain elements, row-major. */
@@ -53,17 +53,20 @@ typedef struct gemel__rcall {
   gemel_error *error;
   const char *name; /* of the operation */
   void *user;       /* who gave the EXTRA references of the evaluation */
+  gemel_context *context;
+  const gemel_operation *operation; /* the record */
 } gemel__rcall;
 
 typedef gemel_status (*gemel__reference)(gemel__rcall *call);
 
-/* The reference of operation NAME; NULL if it has none (an operation registered at run time without
- * one). Built from lib/ops/ops.def and lib/ops/scalar.def, so a row without twin doesn't link. */
+/* The reference of gemel's own operation NAME; NULL if there is none of this name. Built from
+ * lib/ops/ops.def and lib/ops/scalar.def, so a row without twin doesn't link. */
 gemel__reference gemel__reference_find(const char *name);
 
 /* Evaluates GRAPH's outputs on D by references alone: INPUTS in the graph's order; OUTPUTS (an
  * array of as many empty slots as the graph has outputs) is filled in. Values are freed after their
- * last use. EXTRA (may be NULL) is asked first, for operations registered at run time. Errors:
+ * last use. EXTRA (may be NULL) is asked first. A program's operations have the references that it
+ * gave them (own.h); one without is keyed in F and is what its kernel computes elsewhere. Errors:
  * GEMEL_NOT_FOUND (no reference), GEMEL_INTERNAL (a reference's shape or dtype is not what the
  * graph's types say), and what the references report. */
 typedef gemel__reference (*gemel__reference_lookup)(void *user, const char *name);

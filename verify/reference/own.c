@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The references that a program gave its operations. The context keeps a list of them, which only
+ * grows, so an evaluation reads it without a lock. A formula is evaluated by the references of the
+ * operations in it, as the body of an invoke is; each such evaluation knows for which operation it
+ * is made, and in which other evaluation, so a formula that needs itself is found out.
+ */
+#include "reference/common.h"
+#include "reference/own.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/attrs.h"
+#include "core/graph.h"
+
+struct entry {
+  struct entry *next;
+  const char *name; /* the record's */
+  gemel_reference reference;
+  gemel_graph *graph; /* frozen, or NULL */
+};
+
+struct gemel__own_references {
+  struct entry *first;
+};
+
+/* ---- The list ---- */
+
+static void release(struct gemel__own_references *list) {
+  struct entry *e = list->first;
+  while (e != NULL) {
+    struct entry *next = e->next;
+    if (e->graph != NULL) {
+      gemel__graph_free_frozen(e->graph);
+    }
+    gemel__free(e, sizeof *e);
+    e = next;
+  }
+  gemel__free(list, sizeof *list);
+}
+
+static struct entry *first_entry(const gemel_context *context) {
+  struct gemel__own_references *list = __atomic_load_n(&context->own_references, __ATOMIC_ACQUIRE);
+  return list != NULL ? __atomic_load_n(&list->first, __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* E or the first entry after it that is called NAME, or NULL. */
+static const struct entry *called(const struct entry *e, const char *name) {
+  while (e != NULL && e->name != name) {
+    e = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
+  }
+  return e;
+}
+
+int gemel__own_reference_exists(gemel_context *context, const gemel_operation *op) {
+  return called(first_entry(context), op->name) != NULL;
+}
+
+/* Appends ENTRY (calls come with the context locked). 0, or -1 when memory is out. */
+static int append(gemel_context *context, struct entry *entry) {
+  struct gemel__own_references *list = context->own_references;
+  struct entry **at;
+  if (list == NULL) {
+    list = gemel__alloc_zeroed(sizeof *list);
+    if (list == NULL) {
+      return -1;
+    }
+    context->release_own_references = release;
+    __atomic_store_n(&context->own_references, list, __ATOMIC_RELEASE);
+  }
+  for (at = &list->first; *at != NULL; at = &(*at)->next) {
+  }
+  __atomic_store_n(at, entry, __ATOMIC_RELEASE);
+  return 0;
+}
+
+/* ---- Which of them takes what is there ---- */
+
+static int takes(const struct entry *e, size_t n, const gemel_dtype *dtypes, const int *ranks) {
+  size_t k;
+  if (e->graph == NULL) {
+    return 1;
+  }
+  if (n != e->graph->n_inputs) {
+    return 0;
+  }
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel__node_type(e->graph, e->graph->inputs[k].node, 0);
+    if (gemel_type_dtype(e->graph->context, type) != dtypes[k] ||
+        gemel_type_rank(e->graph->context, type) != ranks[k]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static const struct entry *find(gemel_context *context, const char *name, size_t n,
+                                const gemel_dtype *dtypes, const int *ranks) {
+  const struct entry *e = called(first_entry(context), name);
+  while (e != NULL && !takes(e, n, dtypes, ranks)) {
+    e = called(e->next, name);
+  }
+  return e;
+}
+
+enum { FEW = 16 };
+
+static const struct entry *find_for_call(const gemel__rcall *call) {
+  gemel_dtype dtypes[FEW];
+  int ranks[FEW];
+  size_t k;
+  for (k = 0; k < call->n_inputs && k < FEW; k++) {
+    dtypes[k] = call->inputs[k]->dtype;
+    ranks[k] = call->inputs[k]->rank;
+  }
+  return find(call->context, call->operation->name, call->n_inputs <= FEW ? call->n_inputs : 0,
+              dtypes, ranks);
+}
+
+static int covers_node(const gemel_graph *graph, uint32_t id) {
+  gemel_dtype dtypes[FEW];
+  int ranks[FEW];
+  uint32_t count, k;
+  const gemel__ref *refs = gemel__node_inputs(graph, id, &count);
+  for (k = 0; k < count && k < FEW; k++) {
+    gemel_type type = gemel__node_type(graph, refs[k].node, refs[k].output);
+    dtypes[k] = gemel_type_dtype(graph->context, type);
+    ranks[k] = gemel_type_rank(graph->context, type);
+  }
+  return find(graph->context, gemel__node_op(graph, id)->record.name, count <= FEW ? count : 0,
+              dtypes, ranks) != NULL;
+}
+
+static int covers_bodies(const gemel_graph *graph, uint32_t id, const char **name) {
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(graph->context, gemel__node_at(graph, id)->attrs);
+  size_t k;
+  for (k = 0; attrs->nesting > 0 && k < attrs->count; k++) {
+    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH &&
+        attrs->nesting <= GEMEL_MAX_NESTING && /* deeper ones aren't evaluated either */
+        !gemel__references_cover(attrs->values[k].u.graph, name)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int gemel__references_cover(const gemel_graph *graph, const char **name) {
+  size_t k;
+  for (k = 0; k < graph->n_nodes; k++) {
+    const gemel__op *op = gemel__node_op(graph, (uint32_t)k);
+    if (op->id > graph->context->n_builtins && !covers_node(graph, (uint32_t)k)) {
+      if (name != NULL) {
+        *name = op->record.name;
+      }
+      return 0;
+    }
+    if (!covers_bodies(graph, (uint32_t)k, name)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- Formulas ---- */
+
+static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
+  const gemel_error *problem = gemel_graph_error(graph);
+  if (problem->status != GEMEL_OK && error != NULL) {
+    *error = *problem;
+  }
+  return problem->status;
+}
+
+/* Inputs x0, x1, … of the operands' types. */
+static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gemel_value *inputs) {
+  char label[32];
+  size_t k;
+  for (k = 0; k < call->n_inputs; k++) {
+    gemel_type type;
+    const gemel__rtensor *t = call->inputs[k];
+    snprintf(label, sizeof label, "x%zu", k);
+    type = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
+    if (type == GEMEL_TYPE_NONE) {
+      return gemel__no_memory(call->error, "a type");
+    }
+    inputs[k] = gemel_input(graph, label, type);
+  }
+  return graph_status(graph, call->error);
+}
+
+static gemel_status add_outputs(const gemel__rcall *call, gemel_graph *graph,
+                                const gemel_value *outputs) {
+  char label[32];
+  size_t k;
+  for (k = 0; k < call->max_outputs; k++) {
+    if (outputs[k].graph != graph) {
+      return gemel__fail(call->error, GEMEL_BAD_ARGUMENT,
+                         "the reference of %s gives output %zu no value of its graph", call->name,
+                         k);
+    }
+    snprintf(label, sizeof label, "y%zu", k);
+    gemel_output(outputs[k], label);
+  }
+  return graph_status(graph, call->error);
+}
+
+static gemel_status build(const gemel__rcall *call, const gemel_reference *reference,
+                          gemel_graph *graph) {
+  size_t n = call->n_inputs + call->max_outputs;
+  gemel_value *room = gemel__alloc_array(n, sizeof *room);
+  gemel_reference_build b = {sizeof b,
+                             graph,
+                             call->n_inputs,
+                             room,
+                             call->attrs,
+                             call->max_outputs,
+                             room + call->n_inputs,
+                             reference->data};
+  gemel_status status;
+  if (room == NULL) {
+    return gemel__no_memory(call->error, "a reference");
+  }
+  status = add_inputs(call, graph, room);
+  if (status == GEMEL_OK && (status = reference->build(&b)) != GEMEL_OK &&
+      graph_status(graph, call->error) == GEMEL_OK) {
+    gemel__fail(call->error, status, "the reference of %s can't be built", call->name);
+  }
+  if (status == GEMEL_OK && (status = graph_status(graph, call->error)) == GEMEL_OK) {
+    status = add_outputs(call, graph, b.outputs);
+  }
+  gemel__free(room, n * sizeof *room);
+  return status;
+}
+
+static gemel_status evaluate_formula(gemel__rcall *call, const gemel_graph *graph,
+                                     const gemel__evaluation *within) {
+  gemel__evaluation inside = *within;
+  size_t n = gemel_graph_output_count(graph);
+  gemel_status status;
+  if (n > call->max_outputs) {
+    return gemel__fail(call->error, GEMEL_BAD_TYPE, "the reference has %zu outputs, %s has %zu", n,
+                       call->name, call->max_outputs);
+  }
+  inside.depth++;
+  inside.own = call->operation->name;
+  inside.outer = within;
+  status =
+      gemel__reference_body(graph, call->domain, call->inputs, call->outputs, &inside, call->error);
+  call->n_outputs = status == GEMEL_OK ? n : 0;
+  return status;
+}
+
+static gemel_status built(gemel__rcall *call, const gemel_reference *reference,
+                          const gemel__evaluation *within) {
+  gemel_graph *graph = gemel_graph_new(call->context, call->error);
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (graph != NULL) {
+    status = build(call, reference, graph);
+  }
+  if (status == GEMEL_OK) {
+    status = evaluate_formula(call, graph, within);
+  }
+  gemel_graph_unref(graph);
+  return status;
+}
+
+/* The operation's own reference is being evaluated already. */
+static int goes_in_circles(const gemel__rcall *call, const gemel__evaluation *within) {
+  while (within != NULL && within->own != call->operation->name) {
+    within = within->outer;
+  }
+  return within != NULL;
+}
+
+gemel_status gemel__reference_own(gemel__rcall *call) {
+  const gemel__evaluation *within = call->data;
+  const struct entry *e = find_for_call(call);
+  if (e == NULL) {
+    return gemel__reference_unknown(call);
+  }
+  if (e->reference.function != NULL) {
+    return gemel__reference_function(call, &e->reference);
+  }
+  if (goes_in_circles(call, within)) {
+    return gemel__fail(call->error, GEMEL_BAD_ARGUMENT,
+                       "the reference of %s is defined through itself", call->name);
+  }
+  if (within->depth >= GEMEL_MAX_NESTING) {
+    return gemel__fail(call->error, GEMEL_UNSUPPORTED, "references nested deeper than %d",
+                       GEMEL_MAX_NESTING);
+  }
+  return e->graph != NULL ? evaluate_formula(call, e->graph, within)
+                          : built(call, &e->reference, within);
+}
+
+/* ---- Giving one ---- */
+
+static int holds(const gemel_graph *graph, const char *name) {
+  size_t k;
+  for (k = 0; k < graph->n_nodes; k++) {
+    if (gemel__node_op(graph, (uint32_t)k)->record.name == name) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int needs_attributes(const gemel_operation *op) {
+  const gemel_attr_spec *spec = op->attrs;
+  while (spec != NULL && spec->name != NULL && spec->fallback != NULL) {
+    spec++;
+  }
+  return spec != NULL && spec->name != NULL;
+}
+
+static gemel_status compare_types(const gemel_graph *graph, const gemel_operation *op,
+                                  gemel_value result, gemel_error *error) {
+  gemel_context *context = graph->context;
+  char left[200], right[200];
+  size_t k;
+  for (k = 0; k < graph->n_outputs || !gemel_is_null(gemel_value_output(result, (uint32_t)k));
+       k++) {
+    gemel_value y = gemel_value_output(result, (uint32_t)k);
+    gemel_value z = gemel_graph_output(graph, k);
+    if (gemel_is_null(y) || gemel_is_null(z)) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the reference has %zu outputs, %s has others",
+                         graph->n_outputs, op->name);
+    }
+    if (gemel_value_type(y) != gemel_value_type(z)) {
+      gemel_type_format(context, gemel_value_type(z), left, sizeof left);
+      gemel_type_format(context, gemel_value_type(y), right, sizeof right);
+      return gemel__fail(error, GEMEL_BAD_TYPE,
+                         "the reference gives %s as output %zu, the type rule of %s says %s", left,
+                         k, op->name, right);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Do the graph's outputs have the types that the operation gives its inputs? */
+static gemel_status check_types(const gemel_graph *graph, const gemel_operation *op,
+                                gemel_error *error) {
+  gemel_graph *probe = gemel_graph_new(graph->context, error);
+  gemel_value *inputs = gemel__alloc_array(graph->n_inputs, sizeof *inputs), result = {NULL, 0, 0};
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  if (probe == NULL || inputs == NULL) {
+    status = gemel__no_memory(error, "a reference");
+  }
+  for (k = 0; k < graph->n_inputs && status == GEMEL_OK; k++) {
+    inputs[k] =
+        gemel_input(probe, graph->input_names[k], gemel_value_type(gemel_graph_input(graph, k)));
+  }
+  if (status == GEMEL_OK) {
+    result = gemel_apply(probe, op->name, graph->n_inputs, inputs, 0, NULL);
+    status = graph_status(probe, error);
+  }
+  if (status == GEMEL_OK) {
+    status = compare_types(graph, op, result, error);
+  }
+  gemel__free(inputs, graph->n_inputs * sizeof *inputs);
+  gemel_graph_unref(probe);
+  return status;
+}
+
+static gemel_status check_graph(const gemel_graph *graph, gemel_context *context,
+                                const gemel_operation *op, gemel_error *error) {
+  if (gemel_graph_context(graph) != context) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the reference of %s is of another context",
+                       op->name);
+  }
+  if (graph_status(graph, error) != GEMEL_OK) {
+    return graph->error.status;
+  }
+  if (holds(graph, op->name)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the reference of %s is defined through itself",
+                       op->name);
+  }
+  return needs_attributes(op) ? GEMEL_OK : check_types(graph, op, error);
+}
+
+static gemel_status check(gemel_context *context, uint32_t id, const char *name,
+                          const gemel_reference *r, gemel_error *error) {
+  if (id == 0) {
+    return gemel__fail(error, GEMEL_NOT_FOUND, "there is no operation called %s", name);
+  }
+  if (id <= context->n_builtins) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is gemel's own and has its reference", name);
+  }
+  if (r->size < sizeof *r || (r->function != NULL) + (r->build != NULL) + (r->graph != NULL) != 1) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                       "the reference of %s has to be a function, a graph, or what builds one",
+                       name);
+  }
+  return r->graph != NULL
+             ? check_graph(r->graph, context, &gemel__op_at(context, id)->record, error)
+             : GEMEL_OK;
+}
+
+static gemel_status add(gemel_context *context, struct entry *entry, gemel_error *error) {
+  const struct entry *e;
+  int taken = 0, failed = 0;
+  pthread_mutex_lock(&context->lock);
+  for (e = called(first_entry(context), entry->name); e != NULL; e = called(e->next, entry->name)) {
+    taken |= e->graph == NULL;
+  }
+  if (!taken) {
+    failed = append(context, entry);
+  }
+  pthread_mutex_unlock(&context->lock);
+  return taken ? gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s has a reference already", entry->name)
+         : failed ? gemel__no_memory(error, "a reference")
+                  : GEMEL_OK;
+}
+
+gemel_status gemel_verify_reference(gemel_context *context, const char *name,
+                                    const gemel_reference *reference, gemel_error *error) {
+  struct entry *entry;
+  uint32_t id;
+  gemel_status status;
+  if (context == NULL || name == NULL || reference == NULL) {
+    return gemel__null(error, context == NULL ? "the context"
+                              : name == NULL  ? "the name"
+                                              : "the reference");
+  }
+  id = gemel__op_find(context, name);
+  status = check(context, id, name, reference, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  entry = gemel__alloc_zeroed(sizeof *entry);
+  if (entry == NULL) {
+    return gemel__no_memory(error, "a reference");
+  }
+  entry->name = gemel__op_at(context, id)->record.name;
+  entry->reference = *reference;
+  if (reference->graph != NULL &&
+      (entry->graph = gemel__graph_freeze_copy(reference->graph)) == NULL) {
+    status = gemel__no_memory(error, "a reference");
+  }
+  entry->reference.graph = NULL;
+  if (status == GEMEL_OK) {
+    status = add(context, entry, error);
+  }
+  if (status != GEMEL_OK) {
+    if (entry->graph != NULL) {
+      gemel__graph_free_frozen(entry->graph);
+    }
+    gemel__free(entry, sizeof *entry);
+  }
+  return status;
+}
