@@ -336,7 +336,7 @@ static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, uns
   if (probe > 0 && low != high) {
     x = (hash_bytes(probe * 977 + i, &probe, sizeof probe) >> 7 & 1) != 0 ? low : high;
   }
-  gemel__dtype_store(dtype, isfinite(x) || is_domain(d, "special") ? x : 0, at);
+  gemel__dtype_store(dtype, isnan(x) && !is_domain(d, "special") ? 0 : x, at);
   return low == high;
 }
 
@@ -426,14 +426,15 @@ static void widen_output(struct node *v, size_t k) {
   double share = rounding_of(gemel_tensor_dtype(v->out[k])), largest = 0;
   size_t i;
   for (i = 0; i < out->count; i++) {
-    largest = fmax(largest, fabs(result(v, k, i)));
+    double x = fabs(result(v, k, i));
+    largest = isfinite(x) ? fmax(largest, x) : largest;
   }
   for (i = 0; i < out->count; i++) {
     void *e = gemel__rtensor_at(out, i);
     double x = result(v, k, i), r = share * (elementwise ? fabs(x) : largest);
-    if (isfinite(x)) {
+    if (isfinite(x) && isfinite(r)) {
       gemel__ordered_set_interval(d, e, x - r, x + r);
-    } else {
+    } else if (isnan(x)) {
       d->set_state(d, e, GEMEL__UNDEFINED);
     }
   }

@@ -1,0 +1,328 @@
+/*
+ * References of a program's own operations, and operations without one. A graph as reference, for
+ * some types; a function that reads attributes and signs; what can be wrong with a reference is an
+ * ordinary error, memory that runs out too. An operation without a reference is an unknown
+ * function: pairs of graphs that contain one are decided all the same, for GEMEL_CORPUS_SEEDS seeds
+ * (default 3).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include "own.h"
+
+/* ---- A graph as reference; attributes and signs in a function ---- */
+
+static gemel_graph *parse(gemel_context *context, const char *text) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  return graph;
+}
+
+static gemel_status give_graph(gemel_context *context, const char *name, const char *text,
+                               gemel_error *error) {
+  gemel_reference reference = {0};
+  gemel_graph *graph = parse(context, text);
+  gemel_status status;
+  reference.size = sizeof reference;
+  reference.graph = graph;
+  status = gemel_verify_reference(context, name, &reference, error);
+  gemel_graph_unref(graph);
+  return status;
+}
+
+static struct heard verify_in(gemel_context *context, uint64_t seed, gemel_error *error) {
+  gemel_verify_options options = {0};
+  struct heard h = {0, 0, 0, 0, ""};
+  options.size = sizeof options;
+  options.seed = seed;
+  options.instances = 24;
+  options.ops = "own";
+  options.sink = take;
+  options.user = &h;
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, error), GEMEL_OK);
+  ct_context("seed %llu: %s %s", (unsigned long long)seed, h.text, error->text);
+  return h;
+}
+
+/* Graphs for some types: the others are said to be left out. */
+static void graphs(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  struct heard h;
+  (void)data;
+  CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
+  CT_EQ_INT(
+      give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = x * sigmoid(x)\n}\n", &error),
+      GEMEL_OK);
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N, M]) {\n  return y = x * sigmoid(x)\n}\n",
+                       &error),
+            GEMEL_OK);
+  h = verify_in(context, 1, &error);
+  CT_EQ_UINT(h.records, 2 * GEMEL_TIER_COUNT);
+  CT_EQ_UINT(h.good, h.records);
+  CT_CHECK(h.passed >= 5);
+  gemel_context_unref(context);
+  context = gemel_context_new(NULL); /* another formula */
+  CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
+  CT_EQ_INT(
+      give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = x * tanh(x)\n}\n", &error),
+      GEMEL_OK);
+  CT_CHECK(verify_in(context, 1, &error).refuted > 0);
+  gemel_context_unref(context);
+}
+
+/* "leaky": x, or SLOPE times x where it is negative. */
+static gemel_status leaky_run(const gemel_kernel_call *call) {
+  int64_t n = elements(&call->outputs[0]), i;
+  for (i = 0; i < n; i++) {
+    double x = load(&call->inputs[0], i);
+    store(&call->outputs[0], i, x < 0 ? x * call->attrs[0].u.f : x);
+  }
+  return GEMEL_OK;
+}
+static gemel_status leaky_sample(gemel_sample *call) {
+  int64_t n = 1 + (int64_t)(call->random(call->state) % 5);
+  if (call->dtype != GEMEL_F64 && call->dtype != GEMEL_F32) {
+    return GEMEL_DECLINED;
+  }
+  call->n_inputs = 1;
+  call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, 1, &n);
+  call->attrs[0] = gemel_attr_float("slope", (double)(call->random(call->state) % 4) * 0.25);
+  call->n_attrs = 1;
+  return GEMEL_OK;
+}
+static gemel_status leaky_function(gemel_reference_call *call) {
+  const gemel_attr *slope = gemel_reference_attr(call, "slope");
+  gemel_reference_shape x = gemel_reference_input(call, 0);
+  gemel_element *e = gemel_element_new(call), *factor = gemel_element_new(call);
+  size_t i;
+  CT_CHECK(gemel_reference_attr(call, "none") == NULL);
+  CT_EQ_UINT(gemel_reference_input_count(call), 1);
+  CT_CHECK(gemel_reference_at(call, 0, x.count) == NULL);
+  gemel_reference_output(call, 0, x.dtype, x.rank, x.sizes);
+  gemel_reference_work_in(call, x.dtype);
+  gemel_element_number(call, factor, slope->u.f + *(const double *)gemel_reference_data(call));
+  for (i = 0; i < x.count; i++) {
+    const gemel_element *a = gemel_reference_at(call, 0, i);
+    int sign = gemel_element_sign(call, a);
+    gemel_element_set(call, e, a);
+    if (sign < 0) {
+      gemel_element_mul(call, e, e, factor);
+    }
+    CT_CHECK(sign >= -1 && sign <= GEMEL_SIGN_UNKNOWN);
+    gemel_reference_store(call, 0, i, e);
+  }
+  return GEMEL_OK;
+}
+
+static void attributes(const void *data) {
+  static const gemel_attr_spec schema[] = {{"slope", GEMEL_ATTR_FLOAT, "0.5"}, {NULL, 0, NULL}};
+  static const gemel_kernel leaky[] = {{"plain", NULL, leaky_run}, {NULL, NULL, NULL}};
+  static const double off[] = {0, 0.25};
+  int k;
+  (void)data;
+  for (k = 0; k < 2; k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    gemel_reference reference = {0};
+    gemel_operation op = {0};
+    struct heard h;
+    op.size = sizeof op;
+    op.name = "own";
+    op.min_inputs = op.max_inputs = 1;
+    op.flags = GEMEL_OP_ELEMENTWISE;
+    op.version = 1;
+    op.attrs = schema;
+    op.infer = infer_first;
+    op.sample = leaky_sample;
+    op.kernels = leaky;
+    reference.size = sizeof reference;
+    reference.function = leaky_function;
+    reference.data = &off[k];
+    CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_OK);
+    h = verify_in(context, 1, &error);
+    CT_EQ_INT(h.refuted > 0, k == 1);
+    CT_CHECK(k == 1 || h.good == h.records);
+    gemel_context_unref(context);
+  }
+}
+
+/* ---- What can be wrong with a reference ---- */
+
+static gemel_status two_outputs(gemel_reference_call *call) {
+  gemel_reference_shape x = gemel_reference_input(call, 0);
+  gemel_reference_output(call, 0, x.dtype, x.rank, x.sizes);
+  return gemel_reference_output(call, 1, x.dtype, x.rank, x.sizes);
+}
+static gemel_status other_shape(gemel_reference_call *call) {
+  return gemel_reference_output(call, 0, gemel_reference_input(call, 0).dtype, 0, NULL);
+}
+static gemel_status no_output(gemel_reference_call *call) {
+  (void)call;
+  return GEMEL_OK;
+}
+static gemel_status no_such_operation(gemel_reference_call *call) {
+  gemel_element *e = gemel_element_new(call);
+  const gemel_element *operands[1];
+  operands[0] = e;
+  gemel_element_apply(call, e, "gelu", 1, operands);
+  return GEMEL_OK;
+}
+static gemel_status null_element(gemel_reference_call *call) {
+  gemel_element *e = gemel_element_new(call);
+  gemel_element_add(call, e, e, NULL);
+  return GEMEL_OK;
+}
+static gemel_status fails(gemel_reference_call *call) {
+  (void)call;
+  return GEMEL_UNSUPPORTED;
+}
+static gemel_status build_nothing(gemel_reference_build *call) {
+  (void)call;
+  return GEMEL_OK;
+}
+static gemel_status build_itself(gemel_reference_build *call) {
+  call->outputs[0] = gemel_apply(call->graph, "own", 1, call->inputs, 0, NULL);
+  return GEMEL_OK;
+}
+static gemel_status build_other(gemel_reference_build *call) {
+  call->outputs[0] = gemel_apply(call->graph, "other", 1, call->inputs, 0, NULL);
+  return GEMEL_OK;
+}
+
+/* References that can be given, and whose evaluation fails with STATUS, or is refuted (GEMEL_OK).
+ */
+static void faulty(const void *data) {
+  static const struct {
+    gemel_status (*function)(gemel_reference_call *call);
+    gemel_status (*build)(gemel_reference_build *call);
+    gemel_status status;
+    const char *says;
+  } cases[] = {{two_outputs, NULL, GEMEL_OK, "more outputs"},
+               {other_shape, NULL, GEMEL_OK, "the graph says"},
+               {no_output, NULL, GEMEL_OK, "gives 0 outputs"},
+               {no_such_operation, NULL, GEMEL_BAD_ARGUMENT, "no scalar operation gelu"},
+               {null_element, NULL, GEMEL_BAD_ARGUMENT, "null element"},
+               {fails, NULL, GEMEL_UNSUPPORTED, "the reference of own failed"},
+               {NULL, build_nothing, GEMEL_BAD_ARGUMENT, "no value"},
+               {NULL, build_itself, GEMEL_BAD_ARGUMENT, "defined through itself"},
+               {NULL, build_other, GEMEL_BAD_ARGUMENT, "defined through itself"}};
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_reference reference = {0};
+    gemel_verify_options options = {0};
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    struct heard h = {0, 0, 0, 0, ""};
+    reference.size = sizeof reference;
+    reference.function = cases[k].function;
+    reference.build = cases[k].build;
+    options.size = sizeof options;
+    options.ops = "own";
+    options.instances = 4;
+    options.sink = take;
+    options.user = &h;
+    CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
+    CT_EQ_INT(register_as(context, &right[1], "other", &error), GEMEL_OK);
+    CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_OK);
+    reference.function = NULL;
+    reference.build = build_itself;
+    CT_EQ_INT(gemel_verify_reference(context, "other", &reference, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), cases[k].status);
+    ct_context("case %zu: %s %s", k, h.text, error.text);
+    CT_EQ_INT(h.refuted > 0, cases[k].status == GEMEL_OK);
+    CT_HAS_STR(cases[k].status == GEMEL_OK ? h.text : error.text, cases[k].says);
+    gemel_context_unref(context);
+  }
+}
+
+/* References that can't be given. */
+static void refused(const void *data) {
+  gemel_context *context = gemel_context_new(NULL), *elsewhere = gemel_context_new(NULL);
+  gemel_reference reference = {0};
+  gemel_graph *graph = parse(elsewhere, "graph f(x: f64[N]) {\n  return y = x * x\n}\n");
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  (void)data;
+  CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
+  reference.size = sizeof reference;
+  CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
+  reference.function = fails;
+  CT_EQ_INT(gemel_verify_reference(NULL, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_verify_reference(context, NULL, &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_verify_reference(context, "own", NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_verify_reference(context, "nobody", &reference, &error), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_verify_reference(context, "tanh", &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "gemel's own");
+  reference.graph = graph;
+  CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
+  reference.function = NULL;
+  CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "another context");
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = sum(x)\n}\n", &error),
+            GEMEL_BAD_TYPE);
+  CT_HAS_STR(error.text, "f64[]");
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: i32[N]) {\n  return x\n}\n", &error),
+            GEMEL_BAD_TYPE);
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N], y: f64[N]) {\n  return x\n}\n", &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = own(x)\n}\n", &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "itself");
+  CT_EQ_INT(
+      give_graph(context, "own", "graph f(x: f64[N]) {\n  return a = x, b = x * x\n}\n", &error),
+      GEMEL_BAD_TYPE);
+  reference.graph = NULL;
+  reference.function = fails;
+  CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "already");
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  gemel_context_unref(elsewhere);
+}
+
+/* Allocation after allocation refused: while a reference is given, and while it is evaluated. */
+static int give_and_verify(void *data) {
+  const own *o = data;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_verify_options options = {0};
+  gemel_status status = context != NULL ? register_as(context, o, "own", &error) : GEMEL_NO_MEMORY;
+  options.size = sizeof options;
+  options.instances = 1;
+  options.tiers = 1u << GEMEL_TIER_SPECIAL;
+  options.ops = "own";
+  if (status == GEMEL_OK) {
+    status = give_reference(context, o, "own", &error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel_verify_operations(context, &options, NULL, &error);
+  }
+  gemel_context_unref(context);
+  return status;
+}
+
+static void memory(const void *data) {
+  own o = right[2];
+  (void)data;
+  o.slope[0] = NULL;
+  CT_CHECK(ct_oom(give_and_verify, &o) > 0);
+  o = right[1];
+  o.slope[0] = NULL;
+  CT_CHECK(ct_oom(give_and_verify, &o) > 0);
+}
+
+static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
+                                CT_TEST("attributes", attributes, NULL),
+                                CT_TEST("faulty", faulty, NULL), CT_TEST("refused", refused, NULL),
+                                CT_TEST("memory", memory, NULL)};
+
+void ct_register(void) {
+  ct_suite("own", tests, CT_COUNT(tests));
+}
