@@ -128,6 +128,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
                          .points = affordable(q, q->run->options.instances),
                          .trials = 4,
                          .bisections = 8,
+                         .drives = 8,
                          .all_compared = 1,
                          .keep_sites = 1,
                          .seed = seed};

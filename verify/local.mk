@@ -46,6 +46,7 @@ libgemel_verify_a_SOURCES += %reldir%/kernel.c
 libgemel_verify_a_SOURCES += %reldir%/kernel.h
 libgemel_verify_a_SOURCES += %reldir%/needs.c
 libgemel_verify_a_SOURCES += %reldir%/needs.h
+libgemel_verify_a_SOURCES += %reldir%/drive.c
 libgemel_verify_a_SOURCES += %reldir%/rounding.c
 libgemel_verify_a_SOURCES += %reldir%/embed.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c

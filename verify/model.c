@@ -106,31 +106,63 @@ static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e)
   }
 }
 
-/* Both sides where each element of a float leaf is all numbers of a random sign (other leaves are
- * as in POINT): what a decision is there is proven for all of them, and several rounds show which
- * ways a site can go at all. A reference that needs a number where there is an interval gives up,
- * and what it didn't reach counts as decided. */
-static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point,
+/* E, of an integer dtype, becomes all its numbers of this SIGN, or stays what it is. END is room.
+ */
+static void whole_integer(gemel__domain *d, gemel_dtype dtype, int sign, void *e, void *end) {
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype) - is_signed;
+  if (sign > 0) {
+    d->from_integer(d, e, dtype != GEMEL_BOOL);
+    d->from_unsigned(d, end, UINT64_MAX >> (64 - bits));
+    d->hull(d, e, e, end);
+  } else if (sign < 0 && is_signed) {
+    gemel__ordered_set_interval(d, e, -ldexp(1, bits), -1);
+  }
+}
+
+/* Leaf K at POINT, or all numbers that it may have. */
+static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const *point, int whole,
+                                gemel__rtensor *input, gemel_error *error) {
+  const gemel__leaf *leaf = &s->q->leaves->leaves[k];
+  gemel_view view = gemel_tensor_view(point[k]);
+  gemel_status status = gemel__rtensor_from_view(input, &s->o->domain, &view, error);
+  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  void *end = gemel__elements_new(&s->o->domain, 1);
+  size_t i;
+  if (end == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  for (i = 0; status == GEMEL_OK && leaf->domain != GEMEL_INDEX && i < input->count; i++) {
+    int sign = (int)gemel__random_between(&s->random, -1, 1);
+    if (is_float) {
+      whole_leaf(&s->o->domain, leaf->domain, sign, gemel__rtensor_at(input, i));
+    } else if (whole && leaf->domain == GEMEL_ANY) {
+      whole_integer(&s->o->domain, leaf->dtype, sign, gemel__rtensor_at(input, i), end);
+    }
+  }
+  gemel__elements_free(&s->o->domain, end, 1);
+  return status;
+}
+
+/* Both sides where each element of a float leaf is all numbers of a random sign, and with WHOLE
+ * those of the other leaves too, which are as in POINT otherwise: what a decision is there is
+ * proven for all of them, and several rounds show which ways a site can go at all. A reference that
+ * needs a number where there is an interval gives up, and what it didn't reach counts as decided.
+ */
+static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point, int whole,
                                    gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
   gemel__rtensor *inputs = gemel__alloc_array(in->n_leaves, sizeof *inputs);
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = GEMEL_OK;
-  size_t k, i;
+  size_t k;
   if (inputs == NULL) {
     return gemel__no_memory(error, "a point");
   }
   gemel__ordered_intervals(s->o, 1);
   s->o->precision = 128;
   for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(point[k]);
-    int whole =
-        gemel_dtype_kind(view.dtype) == GEMEL_KIND_FLOAT && in->leaves[k].domain != GEMEL_INDEX;
-    status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, &problem);
-    for (i = 0; status == GEMEL_OK && whole && i < inputs[k].count; i++) {
-      whole_leaf(&s->o->domain, in->leaves[k].domain, (int)gemel__random_between(&s->random, -1, 1),
-                 gemel__rtensor_at(&inputs[k], i));
-    }
+    status = whole_input(s, k, point, whole, &inputs[k], &problem);
   }
   if (status == GEMEL_OK) {
     status = evaluate_ordered(s, inputs, &problem);
@@ -486,7 +518,7 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
                                  s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
                                  s->q->constants, s->q->n_constants, &s->random, point, error);
     if (status == GEMEL_OK && k < SIGNS) {
-      status = evaluate_signs(s, point, error);
+      status = evaluate_signs(s, point, k % 2 != 0, error);
     }
     if (status == GEMEL_OK) {
       status = gemel__models_judge(s, point, &witness, error);
@@ -672,6 +704,9 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   status = start(s, error != NULL ? error : &mine);
   if (status == GEMEL_OK) {
     status = run_points(s, error);
+  }
+  if (status == GEMEL_OK && answer->witness == NULL) {
+    status = gemel__models_drive(s, error);
   }
   if (status == GEMEL_OK && answer->witness == NULL) {
     status = run_more_points(s, error);

@@ -47,6 +47,9 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
 gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
                                   int one, gemel_error *error);
 
+/* Looks for points at which what is compared is equal, or nearly, and judges them (drive.c). */
+gemel_status gemel__models_drive(gemel__models *s, gemel_error *error);
+
 /* ---- Verdicts (verdict.c) ---- */
 
 /* Sets verdict, how and detail. */

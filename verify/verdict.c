@@ -60,8 +60,21 @@ static double field_error(const gemel__models *s) {
   return exp(trials * independent_results(s) * log1p(-hit));
 }
 
+/* Numbers of integer and bool leaves are in F what they were drawn as, no random residues: what
+ * they steer was tried at these and is proven for no others. */
+static int has_integers(const gemel__models *s) {
+  const gemel__instance *in = s->q->leaves;
+  size_t k;
+  for (k = 0; k < in->n_leaves; k++) {
+    if (in->leaves[k].count > 0 && gemel_dtype_kind(in->leaves[k].dtype) != GEMEL_KIND_FLOAT) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* Residues say nothing of ties, which no random element meets: those O must have seen. */
-static int field_proves(const gemel__models *s) {
+static int field_accepts(const gemel__models *s) {
   size_t wanted = gemel__models_trials(s);
   if (s->f_accepted == 0 || s->f_open > 0 || s->f_rejected > 0 || s->f_keyed > 0) {
     return 0;
@@ -129,9 +142,9 @@ void gemel__models_decide(gemel__models *s) {
     gemel__say(a, GEMEL_UNINFORMATIVE, "",
                a->missing < a->elements ? "all results were infinite or undefined at every point"
                                         : "no result was defined at any point");
-  } else if (field_proves(s)) {
+  } else if (field_accepts(s) && !has_integers(s)) {
     say_field(s);
-  } else if (s->o_nonzero == 0 && !s->q->zeros_count) {
+  } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
     gemel__say(a, GEMEL_UNINFORMATIVE, "", "all results were zero at every point");
   } else if (cells_carry(s)) {
     say_cells(a);

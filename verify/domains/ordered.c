@@ -601,6 +601,8 @@ static int ordered_sign(gemel__domain *d, const void *a) {
   int sign = x->state == GEMEL__DEFINED ? sign_of(x) : GEMEL__UNORDERED;
   if (sign == GEMEL__UNORDERED && x->state == GEMEL__DEFINED)
     self(d)->undecided++;
+  if (self(d)->watch)
+    self(d)->watch(self(d)->watcher, d, a);
   record(d,
          sign == GEMEL__UNORDERED && d->hull ? GEMEL__ORDERED_POSSIBLE + possible_signs(x) : sign);
   return sign;

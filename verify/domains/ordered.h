@@ -42,6 +42,9 @@ typedef struct gemel__ordered {
    * floor, or INT64_MIN where it is undecided or doesn't fit, GEMEL__FLOOR_INFINITE with the sign
    * of an infinity. */
   gemel__tape *tape;
+  /* If not NULL, sign() hands over what it is asked of. */
+  void (*watch)(void *watcher, gemel__domain *d, const void *e);
+  void *watcher;
 } gemel__ordered;
 
 /* A new domain of PRECISION bits (brought into 64 … 2048); NULL when memory is out. Free it with
