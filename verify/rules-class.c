@@ -105,6 +105,7 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
     const struct gemel__example *e = &p->examples[k];
     gemel__random random;
     gemel__needs_plan plan = {.points = POINTS, .rounding = p->rounds < ROUNDED ? ROUNDING : 0};
+    plan.finite = e->drawn.wide; /* what such constants overflow to is a question of rounding */
     plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
     if (e->real) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
@@ -230,6 +231,7 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
 
 static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = measure_examples(p, error);
+  status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
   status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
   p->needs = given_up(p);
   return status;

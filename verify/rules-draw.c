@@ -211,6 +211,18 @@ int gemel__rule_asks_uses(const gemel_rule *rule) {
   return rule->asks_uses;
 }
 
+int gemel__rule_asks_constants(const gemel_rule *rule) {
+  for (uint32_t k = 0; k < rule->n_conditions; k++) {
+    for (uint32_t j = 0; j < rule->conditions[k].count; j++) {
+      const gemel__termcode *code = &rule->conditions[k].code[j];
+      if (code->kind == GEMEL__TERMCODE_FUNCTION && gemel__rule_wants_constant(code->index)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
 int gemel__rule_count_limit(const gemel_rule *rule) {
   enum { MOST = 64 };
   int64_t limit = 0;
@@ -267,6 +279,10 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule
   int fold = wish->fold;
   gemel_status status = GEMEL_OK;
   instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
+  if (instance->right == NULL && fold && instance->problem.status == GEMEL_OK) {
+    fold = 0; /* what is folded away may be what the rule is for */
+    instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
+  }
   if (instance->right == NULL) {
     draws->unfired += instance->problem.status == GEMEL_OK;
     return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
@@ -302,16 +318,18 @@ static gemel_status use_again(const struct gemel_rule *rule, const gemel__bindin
   return status;
 }
 
-/* The left side, if the matcher takes it. */
+/* The left side, if the matcher takes it, and, if that has to be EXACTLY as GOAL says, it is. */
 static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
                              const gemel__rule_wish *wish, gemel__random *random,
-                             gemel__rule_draws *draws, gemel_error *error) {
+                             const gemel__goal *goal, int exactly, gemel__rule_draws *draws,
+                             gemel__left_constants *constants, gemel_error *error) {
   gemel__arena arena = {NULL, 0};
   gemel__scene scene = {graph, NULL, &arena, NULL, error};
   gemel__binding binding;
   gemel__ref root;
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = gemel__rule_left(rule, wish, random, &scene, &root, &reason);
+  gemel_status status =
+      gemel__rule_left(rule, wish, goal, random, &scene, &root, constants, &reason);
   if (status != GEMEL_OK) {
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s", reason.text);
@@ -319,6 +337,12 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
     status = GEMEL_DECLINED;
     for (uint32_t k = 0; k < gemel__rule_orders(rule) && status == GEMEL_DECLINED; k++) {
       status = gemel__rule_match(rule, k, &scene, root, &binding);
+    }
+    if (status == GEMEL_OK && exactly) {
+      int met;
+      scene.variables = binding.terms;
+      met = gemel__goal_met(goal, &scene);
+      status = met < 0 ? gemel__no_memory(error, "an instance") : met ? GEMEL_OK : GEMEL_DECLINED;
     }
     draws->unmatched += status == GEMEL_DECLINED;
   }
@@ -334,16 +358,31 @@ gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish
                               gemel__random *random, gemel__rule_instance *instance,
                               gemel__rule_draws *draws, gemel_error *error) {
   gemel_status status = GEMEL_DECLINED;
+  gemel__rule_wish how = *wish;
+  gemel__goal goal;
   memset(instance, 0, sizeof *instance);
+  gemel__goal_draw(engine->rule, random, &goal);
   for (int k = 0; k < wish->tries && status == GEMEL_DECLINED; k++) {
+    gemel__left_constants constants;
+    int aimed = 4 * k < 3 * wish->tries;
     gemel__rule_instance_clear(instance);
+    how.eager = 4 * k >= wish->tries;
+    if (!aimed) {
+      gemel__goal_draw(engine->rule, random, &goal);
+    }
     instance->left = gemel_graph_new(engine->only.context, error);
     if (instance->left == NULL) {
       return GEMEL_NO_MEMORY;
     }
     draws->tried++;
-    status = try_left(instance->left, engine->rule, wish, random, draws, error);
+    status = try_left(instance->left, engine->rule, &how, random, &goal, aimed && goal.arms, draws,
+                      &constants, error);
     if (status == GEMEL_OK) {
+      instance->floats = constants.floats;
+      instance->wide = wish->constants == GEMEL__CONSTANTS_WIDE;
+      instance->special = constants.nan        ? GEMEL__CONSTANTS_NAN
+                          : constants.infinite ? GEMEL__CONSTANTS_INFINITE
+                                               : 0;
       status = gemel__rule_describe_instance(instance);
       status = status ? status : rewrite_instance(instance, engine, wish, draws);
     }

@@ -10,6 +10,16 @@
 #include <gemel/rewrite.h>
 #include "sample/random.h"
 
+/* Which numbers constants are drawn from. */
+typedef enum gemel__constants_kind {
+  /* Few digits: a sum or a product of two of them is exact in every float dtype, so that constants
+   * that a rule folds are what they are over the reals. */
+  GEMEL__CONSTANTS_SHORT,
+  GEMEL__CONSTANTS_WIDE,     /* all finite ones: extremes, subnormals, beside the rule's literals */
+  GEMEL__CONSTANTS_INFINITE, /* and infinities */
+  GEMEL__CONSTANTS_NAN       /* and NaN */
+} gemel__constants_kind;
+
 typedef struct gemel__rule_instance {
   gemel_graph *left;  /* constant sizes; one output, "y" */
   gemel_graph *right; /* by the engine; NULL: see PROBLEM */
@@ -20,6 +30,9 @@ typedef struct gemel__rule_instance {
   uint64_t shapes;     /* a hash of the types of the inputs */
   uint64_t content;    /* and of the whole left side: the same instance has the same */
   int rank;            /* the highest of an input */
+  int floats;          /* some constant that a variable stands for is of a float dtype */
+  int wide;            /* constants are of all magnitudes */
+  int special;         /* and an infinity or a NaN: a gemel__constants_kind, else 0 */
   gemel_error problem; /* the engine refuses what the rule makes: its right side has another type */
 } gemel__rule_instance;
 
@@ -43,6 +56,8 @@ typedef struct gemel__rule_wish {
   int reused; /* values that the left side names are results of the graph too, often */
   int many;   /* `..xs` often matches about as many operands */
   int plain;  /* no symbolic graphs */
+  gemel__constants_kind constants;
+  int eager; /* sizes that the rule names come often: smaller ones led to nothing */
 } gemel__rule_wish;
 
 /* The engine with one rule (borrowed), made once for all instances; for one thread at a time. NULL:
@@ -65,6 +80,9 @@ gemel_status gemel__rule_symbolic(const gemel_graph *left, gemel_graph **symboli
 
 /* 1 if RULE asks how often something is used. */
 int gemel__rule_asks_uses(const gemel_rule *rule);
+
+/* 1 if RULE asks for a constant, for the value of one, or for a fact, which constants have. */
+int gemel__rule_asks_constants(const gemel_rule *rule);
 
 /* The number up to 64 that stands in a condition of RULE with a count of operands; 0: there is
  * none.

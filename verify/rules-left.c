@@ -8,8 +8,10 @@
  */
 #include "rules-left.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"
 #include "passes/functions.h"
@@ -35,6 +37,13 @@ struct left {
   uint32_t bound;
   unsigned wants[GEMEL__RULE_VARIABLES];
   gemel__ref values[GEMEL__RULE_NODES];
+  const gemel__goal *goal;
+  gemel__rule_numbers numbers;
+  gemel__constants_kind constants;
+  gemel__left_constants *outcome;
+  int rank; /* of the shapes that are drawn; -1: any */
+  size_t n_sizes;
+  int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are worth drawing */
   gemel_error *error;
 };
 
@@ -72,11 +81,18 @@ static unsigned want_of(uint32_t function) {
   }
 }
 
-static void read_wants(struct left *l, const gemel__termexpr *expr) {
+int gemel__rule_wants_constant(uint32_t function) {
+  return (want_of(function) & (WANTS_CONSTANT | WANTS_SPLAT | WANTS_FACT)) != 0;
+}
+
+/* What the functions in EXPR ask of variables; PART: they needn't hold, so only those count without
+ * which the expression has no value. */
+static void read_wants(struct left *l, const gemel__termexpr *expr, int part) {
   for (uint32_t k = 1; k < expr->count; k++) {
     const gemel__termcode *code = &expr->code[k], *operand = code - 1;
     if (code->kind == GEMEL__TERMCODE_FUNCTION && code->count == 1 &&
-        operand->kind == GEMEL__TERMCODE_VARIABLE) {
+        operand->kind == GEMEL__TERMCODE_VARIABLE &&
+        (!part || code->index == GEMEL__FUNCTION_value)) {
       l->wants[operand->index] |= want_of(code->index);
     }
   }
@@ -93,40 +109,16 @@ static int all_bound(const struct left *l, const gemel__termexpr *expr) {
   return 1;
 }
 
-/* Where the operand that ends before code END begins. */
-static uint32_t operand_start(const gemel__termexpr *expr, uint32_t end) {
-  uint32_t wanted = 1;
-  while (wanted > 0 && end > 0) {
-    const gemel__termcode *code = &expr->code[--end];
-    int takes = code->kind == GEMEL__TERMCODE_FUNCTION || code->kind == GEMEL__TERMCODE_LIST;
-    wanted += (takes ? code->count : 0u) - 1;
-  }
-  return end;
-}
-
-static gemel__termexpr part_of(const gemel__termexpr *expr, uint32_t from, uint32_t to) {
-  gemel__termexpr part = *expr;
-  part.code += from;
-  part.count = to - from;
-  return part;
-}
-
-/* The other side of the equation EXPR[.., END) if one of its sides is VARIABLE alone and the other
- * is known: 1 and *TERM. Conjunctions are searched. */
-static int solve(const struct left *l, const gemel__termexpr *expr, uint32_t end, uint32_t variable,
+/* The other side of the equation that ATOM is if one of its sides is VARIABLE alone and the other
+ * is known: 1 and *TERM. */
+static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t variable,
                  gemel__term *term) {
-  const gemel__termcode *code = &expr->code[end - 1];
-  if (code->kind != GEMEL__TERMCODE_FUNCTION || code->count != 2) {
+  gemel__termexpr left, right;
+  uint32_t row;
+  if (!gemel__goal_comparison(atom, &row, &left, &right) ||
+      row != (atom->holds ? GEMEL__OPERATOR_eq : GEMEL__OPERATOR_ne)) {
     return 0;
   }
-  uint32_t middle = operand_start(expr, end - 1), start = operand_start(expr, middle);
-  if (code->index == GEMEL__OPERATOR_logical_and) {
-    return solve(l, expr, middle, variable, term) || solve(l, expr, end - 1, variable, term);
-  }
-  if (code->index != GEMEL__OPERATOR_eq) {
-    return 0;
-  }
-  gemel__termexpr left = part_of(expr, start, middle), right = part_of(expr, middle, end - 1);
   for (int turn = 0; turn < 2; turn++) {
     const gemel__termexpr *one = turn ? &right : &left, *other = turn ? &left : &right;
     if (gemel__termexpr_variable(one) == (int)variable && all_bound(l, other)) {
@@ -142,9 +134,8 @@ static int attr_term(const struct left *l, const gemel__termexpr *expr, gemel__t
   if (all_bound(l, expr)) {
     return gemel__term_evaluate(expr, l->scene, term) == GEMEL_OK;
   }
-  for (uint32_t k = 0; variable >= 0 && k < l->rule->n_conditions; k++) {
-    const gemel__termexpr *condition = &l->rule->conditions[k];
-    if (condition->count > 0 && solve(l, condition, condition->count, (uint32_t)variable, term)) {
+  for (size_t k = 0; variable >= 0 && k < l->goal->count; k++) {
+    if (solve(l, &l->goal->atoms[k], (uint32_t)variable, term)) {
       return 1;
     }
   }
@@ -172,26 +163,93 @@ static void know_attrs(const struct left *l, const gemel__pattern *p, gemel__pro
 
 /* ---- Constants ---- */
 
-/* Few digits: a sum or a product of two of them is exact in every float dtype, so that constants
- * that a rule folds are what they are over the reals. */
-static double special_value(gemel__random *random) {
-  static const double values[] = {0, 1, -1, 2, 0.5, 3, -0.0, -2, 4, 10, 0.25, -0.5, 0.125, 7};
-  return values[gemel__random_below(random, sizeof values / sizeof *values)];
+/* The operator with its sides exchanged. */
+static uint32_t mirrored(uint32_t row) {
+  switch (row) {
+  case GEMEL__OPERATOR_lt:
+    return GEMEL__OPERATOR_gt;
+  case GEMEL__OPERATOR_le:
+    return GEMEL__OPERATOR_ge;
+  case GEMEL__OPERATOR_gt:
+    return GEMEL__OPERATOR_lt;
+  case GEMEL__OPERATOR_ge:
+    return GEMEL__OPERATOR_le;
+  default:
+    return row;
+  }
 }
 
-/* A small number of DTYPE at AT: NUMBER, or else a random one. GEMEL_BAD_VALUE: it can't be. */
+static int compares(uint32_t row, double x, double y) {
+  switch (row) {
+  case GEMEL__OPERATOR_eq:
+    return x == y;
+  case GEMEL__OPERATOR_ne:
+    return !(x == y);
+  case GEMEL__OPERATOR_lt:
+    return x < y;
+  case GEMEL__OPERATOR_le:
+    return x <= y;
+  case GEMEL__OPERATOR_gt:
+    return x > y;
+  default:
+    return x >= y;
+  }
+}
+
+/* Numbers that a variable's constant is to be on one side of: `value(c) OP number`. */
+static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variable, uint32_t *row,
+                                          double *number) {
+  for (size_t k = 0; k < l->goal->count; k++) {
+    gemel__termexpr side[2];
+    gemel__term term;
+    if (!gemel__goal_comparison(&l->goal->atoms[k], row, &side[0], &side[1])) {
+      continue;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+      uint32_t function;
+      int of = gemel__termexpr_predicate(&side[turn], &function);
+      if (of == (int)variable && function == GEMEL__FUNCTION_value && all_bound(l, &side[!turn]) &&
+          gemel__term_evaluate(&side[!turn], l->scene, &term) == GEMEL_OK &&
+          (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
+        *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
+        *row = turn ? mirrored(*row) : *row;
+        return &l->goal->atoms[k];
+      }
+    }
+  }
+  return NULL;
+}
+
+/* A number of DTYPE at AT: NUMBER, or else a random one, which is what the goal says if VARIABLE is
+ * one. GEMEL_BAD_VALUE: it can't be. */
 static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel__number *number,
-                                 void *at) {
-  double x = special_value(l->random);
-  gemel_kind kind = gemel_dtype_kind(dtype);
-  int64_t i = kind == GEMEL_KIND_BOOL       ? x != 0
-              : kind == GEMEL_KIND_UNSIGNED ? (int64_t)(x < 0 ? -x : x)
-                                            : (int64_t)x;
+                                 int variable, void *at) {
+  enum { TRIES = 8 };
+  uint32_t row = 0;
+  double bound = 0, x;
+  const gemel__atom_goal *atom =
+      variable >= 0 && number == NULL ? value_goal(l, (uint32_t)variable, &row, &bound) : NULL;
   if (number != NULL) {
     return gemel__number_store(number, dtype, at);
   }
-  gemel__points_store(dtype, 1, kind == GEMEL_KIND_FLOAT ? &x : NULL,
-                      kind == GEMEL_KIND_FLOAT ? NULL : &i, at);
+  for (int k = 0; k < TRIES; k++) {
+    if (atom != NULL && gemel__random_chance(l->random, 2, 3)) {
+      gemel__rule_numbers only = {1, {bound}};
+      gemel__rule_beside(&only, l->constants, dtype, l->random, at);
+    } else {
+      gemel__rule_constant(&l->numbers, l->constants, dtype, l->random, at);
+    }
+    x = gemel__dtype_load(dtype, at);
+    if (atom == NULL || compares(row, x, bound) == atom->holds) {
+      break;
+    }
+  }
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    x = gemel__dtype_load(dtype, at);
+    l->outcome->floats = 1;
+    l->outcome->nan |= isnan(x) != 0;
+    l->outcome->infinite |= isinf(x) != 0;
+  }
   return GEMEL_OK;
 }
 
@@ -205,9 +263,10 @@ static gemel_status constant_shape(struct left *l, gemel_type type, int64_t *sha
   return GEMEL_OK;
 }
 
-/* A constant tensor of TYPE. NUMBER: all elements are that; SPLAT: they are one random number. */
-static gemel_value constant(struct left *l, gemel_type type, const gemel__number *number,
-                            int splat) {
+/* A constant tensor of TYPE. NUMBER: all elements are that; SPLAT: they are one random number.
+ * VARIABLE: whose constant it is; -1: none's. */
+static gemel_value constant(struct left *l, gemel_type type, const gemel__number *number, int splat,
+                            int variable) {
   gemel_value made = {NULL, 0, 0};
   gemel_dtype dtype = gemel_type_dtype(l->context, type);
   int64_t shape[GEMEL_MAX_RANK];
@@ -221,10 +280,10 @@ static gemel_value constant(struct left *l, gemel_type type, const gemel__number
     return made;
   }
   size_t size = gemel_dtype_size(dtype), n = (size_t)gemel_tensor_elements(tensor);
-  status = draw_element(l, dtype, number, one);
+  status = draw_element(l, dtype, number, variable, one);
   for (size_t i = 0; i < n && status == GEMEL_OK; i++) {
     memcpy((char *)gemel_tensor_data(tensor) + i * size, one, size);
-    status = splat || number != NULL ? GEMEL_OK : draw_element(l, dtype, NULL, one);
+    status = splat || number != NULL ? GEMEL_OK : draw_element(l, dtype, NULL, variable, one);
   }
   made = status == GEMEL_OK ? gemel_constant_at(l->graph, tensor, nowhere) : made;
   gemel_tensor_unref(tensor);
@@ -232,7 +291,8 @@ static gemel_value constant(struct left *l, gemel_type type, const gemel__number
 }
 
 /* All elements are one number: as a constant tensor, or as a scalar that is broadcast. */
-static gemel_value uniform(struct left *l, gemel_type type, const gemel__number *number) {
+static gemel_value uniform(struct left *l, gemel_type type, const gemel__number *number,
+                           int variable) {
   int64_t shape[GEMEL_MAX_RANK], count = 1;
   int rank = gemel_type_rank(l->context, type);
   if (constant_shape(l, type, shape) != GEMEL_OK) {
@@ -243,10 +303,10 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
   }
   if (rank == 0 ||
       (count > 0 && count <= SPLAT_ELEMENTS && gemel__random_chance(l->random, 1, 2))) {
-    return constant(l, type, number, 1);
+    return constant(l, type, number, 1, variable);
   }
   gemel_type scalar = gemel_type_of_shape(l->context, gemel_type_dtype(l->context, type), 0, NULL);
-  gemel_value value = constant(l, scalar, number, 1);
+  gemel_value value = constant(l, scalar, number, 1, variable);
   gemel_attr attr = gemel_attr_dims("shape", (size_t)rank, gemel_type_dims(l->context, type));
   return gemel_is_null(value)
              ? value
@@ -265,12 +325,12 @@ static gemel_value with_literal(struct left *l, const char *op, gemel_value valu
 /* Something of TYPE whose elements have a fact that can be proved: what is at least 0 or a small
  * number, and what is at most its negative. The operations don't round or overflow, or a rule would
  * be blamed for what they do. */
-static gemel_value proved(struct left *l, const char *name, gemel_type type) {
+static gemel_value proved(struct left *l, uint32_t variable, const char *name, gemel_type type) {
   static const char *const functions[] = {"abs", "relu"};
   gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(l->context, type));
   size_t k = gemel__random_below(l->random, 4);
   if (k == 0) {
-    return constant(l, type, NULL, 0);
+    return constant(l, type, NULL, 0, (int)variable);
   }
   gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
   if (k < 3) {
@@ -291,12 +351,14 @@ static gemel_value proved(struct left *l, const char *name, gemel_type type) {
 static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gemel_type type) {
   unsigned wants = l->wants[variable];
   if (wants & WANTS_SPLAT) {
-    return wants & WANTS_CONSTANT ? constant(l, type, NULL, 1) : uniform(l, type, NULL);
+    return wants & WANTS_CONSTANT ? constant(l, type, NULL, 1, (int)variable)
+                                  : uniform(l, type, NULL, (int)variable);
   }
   if (wants & WANTS_CONSTANT) {
-    return constant(l, type, NULL, gemel__random_chance(l->random, 1, 2));
+    return constant(l, type, NULL, gemel__random_chance(l->random, 1, 2), (int)variable);
   }
-  return wants & WANTS_FACT ? proved(l, name, type) : gemel_input_at(l->graph, name, type, nowhere);
+  return wants & WANTS_FACT ? proved(l, variable, name, type)
+                            : gemel_input_at(l->graph, name, type, nowhere);
 }
 
 static gemel__ref ref_of(gemel_value value) {
@@ -351,6 +413,13 @@ struct layout {
 
 /* How many operands `..xs` matches. */
 static uint32_t draw_count(struct left *l) {
+  enum { MOST = 16 };
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
+    if (n <= MOST) {
+      return (uint32_t)n;
+    }
+  }
   if (l->many > MOST_SPREAD && gemel__random_chance(l->random, 1, 2)) {
     return (uint32_t)(l->many + gemel__random_between(l->random, -2, 2));
   }
@@ -433,7 +502,7 @@ static gemel_status bind_operands(struct left *l, const gemel__pattern *p,
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
     const gemel_type *types = &proposal->inputs[at->first[k]];
     if (operand->kind == GEMEL__PATTERN_LITERAL) {
-      gemel_value value = uniform(l, types[0], &operand->number);
+      gemel_value value = uniform(l, types[0], &operand->number, -1);
       status = gemel_is_null(value) ? graph_error(l) : GEMEL_OK;
       at->refs[at->first[k]] = ref_of(value);
     } else if (operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable)) {
@@ -527,6 +596,9 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.dtype = l->dtype;
   proposal.max_elements = l->max_elements;
   proposal.empty = l->empty;
+  proposal.ranks = l->rank + 1;
+  proposal.n_sizes = l->n_sizes;
+  memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
   proposal.n_inputs = at.first[p->n_operands];
   if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
       (proposal.n_inputs == 0 && p->n_operands > 0)) {
@@ -558,6 +630,28 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 
+/* Sizes, ranks and counts that the rule names, and their neighbours, come up for this left side as
+ * those that are usual do; large ones seldom, unless small ones have led to nothing. */
+static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
+  enum { LARGEST = 1024, DEEPEST = 8 };
+  int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
+  size_t k;
+  l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
+  for (k = 0; k < l->numbers.count; k++) {
+    double c = l->numbers.at[k];
+    for (int64_t n = (int64_t)c - 1; c >= 0 && c <= LARGEST && n <= (int64_t)c + 1; n++) {
+      if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {
+        l->sizes[l->n_sizes++] = n;
+        l->max_elements = 2 * n > l->max_elements ? 2 * n : l->max_elements;
+      }
+    }
+  }
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
+    l->rank = n <= DEEPEST ? (int)n : l->rank;
+  }
+}
+
 /* What `as` names is what was built. */
 static void name_result(struct left *l, uint32_t index) {
   uint32_t named = l->rule->left.nodes[index].named;
@@ -571,7 +665,8 @@ static void name_result(struct left *l, uint32_t index) {
 }
 
 gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_wish *wish,
-                              gemel__random *random, gemel__scene *scene, gemel__ref *root,
+                              const gemel__goal *goal, gemel__random *random, gemel__scene *scene,
+                              gemel__ref *root, gemel__left_constants *constants,
                               gemel_error *error) {
   struct left l;
   gemel_status status = GEMEL_OK;
@@ -586,13 +681,19 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.graph = scene->graph;
   l.context = scene->graph->context;
   l.error = error;
+  l.goal = goal;
+  l.constants = wish->constants;
+  l.outcome = constants;
+  memset(constants, 0, sizeof *constants);
+  gemel__rule_numbers_of(rule, &l.numbers);
+  aim_sizes(&l, wish);
   scene->variables = l.terms;
-  for (uint32_t k = 0; k < rule->n_conditions; k++) {
-    read_wants(&l, &rule->conditions[k]);
+  for (size_t k = 0; k < goal->count; k++) {
+    read_wants(&l, &goal->atoms[k].expr, !goal->atoms[k].holds);
   }
   for (uint32_t k = 0; k < rule->right.count; k++) { /* value(c) in an attribute */
     for (uint32_t j = 0; j < rule->right.nodes[k].n_attrs; j++) {
-      read_wants(&l, &rule->right.nodes[k].attrs[j]);
+      read_wants(&l, &rule->right.nodes[k].attrs[j], 0);
     }
   }
   for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {

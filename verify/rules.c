@@ -14,179 +14,7 @@
 #include "rules-report.h"
 #include "rules.h"
 
-enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
-
-/* ---- Instances ---- */
-
-static const gemel_dtype schedule[] = {
-    GEMEL_F64, GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_F32,  GEMEL_BOOL, GEMEL_F64, GEMEL_F16,
-    GEMEL_U8,  GEMEL_F32, GEMEL_I64, GEMEL_F64, GEMEL_BF16, GEMEL_I8,   GEMEL_F32, GEMEL_U64,
-    GEMEL_F64, GEMEL_I16, GEMEL_F32, GEMEL_U16, GEMEL_F64,  GEMEL_U32};
-enum { SCHEDULED = sizeof schedule / sizeof *schedule };
-
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
-/* 1 if some result of LEFT has elements, and some input has none. */
-static int is_edge(const gemel_graph *left) {
-  size_t n = gemel_graph_input_count(left), k = 0;
-  while (k < n &&
-         !gemel__type_is_empty(left->context, gemel_value_type(gemel_graph_input(left, k)))) {
-    k++;
-  }
-  return k < n && gemel__rule_has_elements(left);
-}
-
-/* Makes E of DRAWN, which it takes. Release with clear_example, after an error too. */
-static gemel_status make_example(struct gemel__example *e, gemel__rule_instance *drawn,
-                                 gemel_error *error) {
-  gemel_status status;
-  memset(e, 0, sizeof *e);
-  e->drawn = *drawn;
-  memset(drawn, 0, sizeof *drawn);
-  status = gemel__instance_of_graph(&e->pair.a, e->drawn.left, NULL, error);
-  if (status == GEMEL_OK && e->drawn.right != NULL) {
-    status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
-  }
-  for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
-    e->real |= is_float(e->pair.a.leaves[k].dtype);
-  }
-  e->full = gemel__rule_has_elements(e->drawn.left);
-  e->edge = is_edge(e->drawn.left);
-  return status;
-}
-
-/* 1 if tier integer is for E: nothing in it is a float, inputs or, if it has none, the result. */
-static int is_integral(const struct gemel__example *e) {
-  return !e->real && !(e->pair.a.n_leaves == 0 && is_float(e->drawn.dtype));
-}
-
-static void clear_example(struct gemel__example *e) {
-  gemel__rule_instance_clear(&e->drawn);
-  gemel__pair_clear(&e->pair);
-}
-
-static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
-                                gemel_error *error) {
-  struct gemel__example *e = &p->examples[p->n];
-  gemel_status status = make_example(e, drawn, error);
-  size_t k;
-  p->n++;
-  for (k = 0; k + 1 < p->n && p->examples[k].drawn.shapes != e->drawn.shapes; k++) {
-  }
-  p->n_shapes += k + 1 == p->n;
-  p->n_symbolic += e->drawn.symbolic_right != NULL;
-  p->ranks |= 1u << e->drawn.rank;
-  for (k = 0; k < e->pair.a.n_leaves; k++) {
-    p->dtypes |= 1u << e->pair.a.leaves[k].dtype;
-  }
-  p->n_full += e->real && e->full;
-  return status;
-}
-
-/* 1 if the same instance is there several times: of some rules there are no others. */
-static int has_often(const struct gemel__proof *p, const gemel__rule_instance *drawn) {
-  enum { OFTEN = 6 };
-  size_t k, same = 0;
-  for (k = 0; k < p->n; k++) {
-    same += p->examples[k].drawn.content == drawn->content;
-  }
-  return same >= OFTEN;
-}
-
-/* Draws instances of all dtypes; one of which none is found several times is left alone. */
-static gemel_status collect(struct gemel__proof *p, gemel_error *error) {
-  size_t wanted = p->run->options.instances, k;
-  size_t missed[GEMEL_DTYPE_COUNT] = {0}, found[GEMEL_DTYPE_COUNT] = {0};
-  gemel_status status = GEMEL_OK;
-  wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
-  for (k = 0; k < 3 * wanted && p->n < wanted && status == GEMEL_OK; k++) {
-    gemel_dtype dtype = schedule[k % SCHEDULED];
-    int64_t most = p->pass != NULL ? INT64_MAX : ELEMENTS;
-    gemel__rule_wish wish = {.dtype = dtype,
-                             .max_elements = most,
-                             .empty = k % 7 == 6,
-                             .fold = k % 4 != 3,
-                             .tries = DRAW_TRIES};
-    gemel__rule_instance drawn;
-    gemel__random random;
-    if (missed[dtype] >= GIVE_UP && found[dtype] == 0) {
-      continue;
-    }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK && has_often(p, &drawn)) {
-      found[dtype]++;
-      gemel__rule_instance_clear(&drawn);
-    } else if (status == GEMEL_OK) {
-      found[dtype]++;
-      status = add_example(p, &drawn, error);
-    } else if (status == GEMEL_DECLINED) {
-      missed[dtype]++;
-      status = GEMEL_OK;
-    }
-  }
-  return status;
-}
-
-/* Draws an instance, which joins the others if its left side SUITS. */
-static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
-                           int (*suits)(const gemel_graph *left), gemel__random *random,
-                           gemel_error *error) {
-  gemel__rule_instance drawn;
-  gemel_status status = gemel__proof_draw(p, wish, random, &drawn, &p->draws, error);
-  if (status == GEMEL_OK && suits(drawn.left) && !has_often(p, &drawn)) {
-    return add_example(p, &drawn, error);
-  }
-  gemel__rule_instance_clear(&drawn);
-  return status == GEMEL_DECLINED ? GEMEL_OK : status;
-}
-
-/* Real instances whose results have elements, if there are too few: the others show nothing of the
- * function. */
-static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
-  enum { WANTED = 8, DRAWS = 64 };
-  gemel_status status = GEMEL_OK;
-  gemel__random random;
-  size_t k;
-  int any_real = 0;
-  for (k = 0; k < p->n; k++) {
-    any_real |= p->examples[k].real;
-  }
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
-  for (k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < MOST_INSTANCES && !status;
-       k++) {
-    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
-                             .max_elements = ELEMENTS,
-                             .empty = 0,
-                             .fold = 1,
-                             .tries = DRAW_TRIES};
-    status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
-  }
-  return status;
-}
-
-/* Real instances in which nothing becomes something, as a sum over an empty axis: where 0 ÷ 0 comes
- * from. They are rare, and those that are full or have no result show nothing of it. */
-static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
-  enum { WANTED = 6, DRAWS = 192 };
-  gemel_status status = GEMEL_OK;
-  gemel__random random;
-  size_t draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0, most = p->n + WANTED;
-  most = most < MOST_INSTANCES ? most : MOST_INSTANCES;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
-  for (size_t k = 0; k < draws && p->n < most && status == GEMEL_OK; k++) {
-    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
-                             .max_elements = ELEMENTS,
-                             .empty = 1,
-                             .fold = 1,
-                             .tries = FEW_TRIES,
-                             .plain = 1};
-    status = add_if(p, &wish, is_edge, &random, error);
-  }
-  return status;
-}
+enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
 
 /* ---- Records ---- */
 
@@ -406,9 +234,10 @@ static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, 
   return GEMEL_OK;
 }
 
-/* Instances of which both models weren't asked: at one random point. */
+/* At one random point; with ROUND above 0 there are aims in it. */
 static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e, size_t k,
-                               gemel_record *record, int *refuted, gemel_error *error) {
+                               size_t round, gemel_record *record, int *refuted,
+                               gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &e->pair.b};
   gemel__outcome outcome;
@@ -416,7 +245,10 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
   gemel_status status;
   memset(&outcome, 0, sizeof outcome);
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
-  status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+  if (round > 0) {
+    gemel__random_split(&random, gemel__random_bits(&random), round);
+  }
+  status = gemel__example_values(e, GEMEL__FILL_FULL, round, &random, &values, error);
   status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
     *refuted = 1;
@@ -496,7 +328,7 @@ static void conclude_real(struct gemel__proof *p, struct inquiry *q) {
 
 /* ---- Many more instances, at one point each ---- */
 
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e,
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, size_t round,
                                  gemel__random *random, gemel_record *record, gemel_error *error);
 
 /* 1 if TEXT is among the *N texts that were SEEN; else it joins them. */
@@ -516,24 +348,24 @@ static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
 static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *drawn, size_t number,
                               gemel_record *record, int *refuted, gemel_error *error) {
   struct gemel__example e;
-  gemel_status status = make_example(&e, drawn, error);
+  gemel_status status = gemel__example_make(&e, drawn, error);
   if (status == GEMEL_OK && e.drawn.problem.status != GEMEL_OK) {
     report_problem(p, &e, record->tier, number);
     *refuted = 1;
   } else if (status == GEMEL_OK && e.full && e.real) {
-    status = spot_check(p, &e, number, record, refuted, error);
-  } else if (status == GEMEL_OK && e.full && is_integral(&e)) {
+    status = spot_check(p, &e, number, e.aims.most > 0 ? number : 0, record, refuted, error);
+  } else if (status == GEMEL_OK && e.full && e.integral) {
     gemel__random random;
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, number, &random);
-    status = compare_bits(p, &e, &random, record, error);
+    status = compare_bits(p, &e, number % 2 * (number / 2 + 1), &random, record, error);
     *refuted = record->verdict == GEMEL_REFUTED;
   }
-  clear_example(&e);
+  gemel__example_clear(&e);
   return status;
 }
 
 /* The dtypes that a sweep draws in turns, and how that goes. */
-enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = SWEEP_TIMES * MOST_INSTANCES };
+enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = SWEEP_TIMES * GEMEL__MOST_EXAMPLES };
 struct turns {
   size_t missed[SWEPT], found[SWEPT];
 };
@@ -592,18 +424,33 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
 /* 1 if the rule is for integers: then they are swept. */
 static int sweeps_integers(const struct gemel__proof *p) {
   size_t k = 0;
-  while (k < p->n && (p->examples[k].real || p->examples[k].drawn.dtype == GEMEL_BOOL ||
-                      is_float(p->examples[k].drawn.dtype))) {
+  while (k < p->n && (!p->examples[k].integral || p->examples[k].drawn.dtype == GEMEL_BOOL ||
+                      gemel_dtype_kind(p->examples[k].drawn.dtype) == GEMEL_KIND_FLOAT)) {
     k++;
   }
   return k < p->n;
+}
+
+/* Example K at its aims. AIMED counts such points of all examples: for so many instances the rest
+ * of them is enough if each has a few. */
+static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed, struct inquiry *q,
+                                 gemel_error *error) {
+  enum { PLENTY = 400, FEW = 2 };
+  struct gemel__example *e = &p->examples[k];
+  size_t rounds = gemel__example_rounds(e), least = rounds < FEW ? rounds : FEW, r;
+  gemel_status status = GEMEL_OK;
+  rounds = *aimed < PLENTY ? rounds : least;
+  for (r = 1; r <= rounds && status == GEMEL_OK && !q->refuted; r++, ++*aimed) {
+    status = spot_check(p, e, k, r + k, &q->record, &q->refuted, error);
+  }
+  return status;
 }
 
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
   enum { ASKED = 8 };
   struct inquiry q;
   gemel_status status = GEMEL_OK;
-  size_t k;
+  size_t k, aimed = 0;
   memset(&q, 0, sizeof q);
   q.started = gemel__clock();
   q.total.how = "";
@@ -614,7 +461,10 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
     if (p->examples[k].real && worth && (q.asked < ASKED || p->examples[k].edge)) {
       status = ask_models(p, k, &q, error);
     } else if (p->examples[k].real) {
-      status = spot_check(p, &p->examples[k], k, &q.record, &q.refuted, error);
+      status = spot_check(p, &p->examples[k], k, 0, &q.record, &q.refuted, error);
+    }
+    if (p->examples[k].real && p->examples[k].full && status == GEMEL_OK && !q.refuted) {
+      status = aimed_checks(p, k, &aimed, &q, error);
     }
   }
   if (status == GEMEL_OK && !q.refuted && q.asked > 0 && !sweeps_integers(p)) {
@@ -630,14 +480,15 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
 
 /* ---- Tiers integer and float ---- */
 
-/* Both sides at the same values, in integer dtypes: bit for bit. */
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e,
+/* Both sides at the same values, in integer dtypes: bit for bit. With ROUND above 0 there are aims
+ * among the values. */
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, size_t round,
                                  gemel__random *random, gemel_record *record, gemel_error *error) {
   gemel_tensor **values = NULL;
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
   gemel_status status =
-      gemel__values_draw(&e->pair.a, GEMEL__FILL_INTEGERS, random, &values, error);
+      gemel__example_values(e, GEMEL__FILL_INTEGERS, round, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
@@ -660,15 +511,15 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
   record.how = "bits";
-  for (k = 0; k < FILLS * p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
-    struct gemel__example *e = &p->examples[k / FILLS];
-    gemel__random random;
-    if (!is_integral(e)) {
-      continue;
+  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+    struct gemel__example *e = &p->examples[k];
+    size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
+    record.instances += (size_t)e->integral;
+    for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; r++) {
+      gemel__random random;
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
+      status = compare_bits(p, e, r < FILLS ? 0 : r - FILLS + 1 + k, &random, &record, error);
     }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, k, &random);
-    record.instances += k % FILLS == 0;
-    status = compare_bits(p, e, &random, &record, error);
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && sweeps_integers(p)) {
     status = sweep(p, &record, &refuted, error);
@@ -798,7 +649,7 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   record.how = "samples";
   for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     gemel__random random;
-    if (p->examples[k].real && is_float(p->examples[k].drawn.dtype)) {
+    if (p->examples[k].real && gemel_dtype_kind(p->examples[k].drawn.dtype) == GEMEL_KIND_FLOAT) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
       status = compare_gradients(p, &p->examples[k].pair, &random, &record, error);
     }
@@ -854,13 +705,13 @@ static void no_instance(struct gemel__proof *p) {
 static void clear_proof(struct gemel__proof *p) {
   size_t k;
   for (k = 0; k < p->n; k++) {
-    clear_example(&p->examples[k]);
+    gemel__example_clear(&p->examples[k]);
   }
   for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&p->witness[k]);
   }
   gemel__witness_clear(&p->rounding);
-  gemel__free(p->examples, p->examples != NULL ? MOST_INSTANCES * sizeof *p->examples : 0);
+  gemel__free(p->examples, p->examples != NULL ? GEMEL__MOST_EXAMPLES * sizeof *p->examples : 0);
   gemel__rule_engine_free(p->engine);
 }
 
@@ -873,13 +724,11 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
   p.rule = rule;
   p.pass = pass;
   p.info = info;
-  p.examples = gemel__alloc_zeroed(MOST_INSTANCES * sizeof *p.examples);
+  p.examples = gemel__alloc_zeroed(GEMEL__MOST_EXAMPLES * sizeof *p.examples);
   p.engine = rule != NULL ? gemel__rule_engine_new(run->context, rule, error) : NULL;
   status = p.examples == NULL || (rule != NULL && p.engine == NULL)
                ? gemel__no_memory(error, "instances")
-               : collect(&p, error);
-  status = status == GEMEL_OK ? collect_full(&p, error) : status;
-  status = status == GEMEL_OK ? collect_edges(&p, error) : status;
+               : gemel__proof_collect(&p, error);
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {

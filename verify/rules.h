@@ -8,14 +8,18 @@
 #include "needs.h"
 #include "rules-draw.h"
 #include "run.h"
+#include "sample/aims.h"
 
 /* An instance, and its graphs as the tiers want them. */
 struct gemel__example {
   gemel__rule_instance drawn;
   gemel__pair pair;
-  int real; /* some input is of a float dtype */
-  int full; /* the result has elements */
-  int edge; /* and some input has none */
+  gemel__aims aims;
+  int real;     /* some input is of a float dtype, and no constant is infinite or NaN */
+  int integral; /* for tier integer: nothing in it is a float, inputs or, if it has none, constants
+                 */
+  int full;     /* the result has elements */
+  int edge;     /* and some input has none */
 };
 
 struct gemel__proof {
@@ -41,6 +45,23 @@ struct gemel__proof {
   double before, after;
 };
 
+enum { GEMEL__MOST_EXAMPLES = 320 };
+
+/* Makes E of DRAWN, which it takes. Release with gemel__example_clear, after an error too. */
+gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance *drawn,
+                                 gemel_error *error);
+void gemel__example_clear(struct gemel__example *e);
+
+/* Values for E's inputs as gemel__values_draw; with ROUND above 0 its aims are among them. So many
+ * rounds reach all of them; 0: there are none. */
+gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill fill, size_t round,
+                                   gemel__random *random, gemel_tensor ***values,
+                                   gemel_error *error);
+size_t gemel__example_rounds(const struct gemel__example *e);
+
+/* Draws the examples of P. */
+gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error);
+
 /* Fills in what all records of the rule have in common. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
 
@@ -56,5 +77,9 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
 
 /* Tier special: what does the rule give up, and is that what it declares? (rules-class.c) */
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error);
+
+/* Its part for instances with infinite and NaN constants: the words that they show, with
+ * witnesses, join those of P (rules-special.c). */
+gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error);
 
 #endif

@@ -17,6 +17,10 @@ int64_t gemel__draw_dim(gemel__draft *d) {
   if (d->zeros && gemel__one_in(d, 3)) {
     return 0;
   }
+  if (d->n_sizes > 0 && gemel__one_in(d, 3)) {
+    int64_t size = d->sizes[gemel__random_below(d->random, d->n_sizes)];
+    return size > 0 || d->zeros ? size : 1;
+  }
   if (is_large(d) && gemel__one_in(d, 2)) {
     return large[gemel__random_below(d->random, sizeof large / sizeof *large)];
   }
@@ -75,6 +79,10 @@ void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank) {
 
 void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low) {
   int high = d->max_rank > low ? d->max_rank : low;
+  if (d->ranks > low) {
+    gemel__draw_shape_of(d, shape, d->ranks - 1);
+    return;
+  }
   if (is_large(d) && low < 3 && high >= 3 && !gemel__one_in(d, 4)) {
     low = 3; /* something to the left and to the right of what is added up */
   }

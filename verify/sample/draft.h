@@ -34,6 +34,9 @@ typedef struct gemel__draft {
   int max_rank;
   int64_t max_elements;
   int zeros; /* sizes 0 are drawn */
+  int ranks; /* as in the proposal, and so are the sizes */
+  size_t n_sizes;
+  const int64_t *sizes;
   size_t n_inputs;
   gemel__shape in[GEMEL__PROPOSAL_INPUTS];
   gemel__list attrs[GEMEL__PROPOSAL_ATTRS];
@@ -49,6 +52,12 @@ static inline int gemel__one_in(gemel__draft *d, int n) {
 }
 
 static inline int64_t gemel__draw(gemel__draft *d, int64_t low, int64_t high) {
+  if (d->n_sizes > 0 && gemel__one_in(d, 8)) {
+    int64_t size = d->sizes[gemel__random_below(d->random, d->n_sizes)];
+    if (size >= low && size <= high) {
+      return size;
+    }
+  }
   return high <= low ? low : gemel__random_between(d->random, low, high);
 }
 

@@ -1,6 +1,8 @@
 # Random types, tensors, graphs and operands.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/aims.c
+libgemel_verify_a_SOURCES += %reldir%/aims.h
 libgemel_verify_a_SOURCES += %reldir%/draft.c
 libgemel_verify_a_SOURCES += %reldir%/draft.h
 libgemel_verify_a_SOURCES += %reldir%/points-bisect.c

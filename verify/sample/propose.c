@@ -123,6 +123,9 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->dtype = p->dtype;
   d->max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   d->zeros = gemel__one_in(d, 6) || p->empty;
+  d->ranks = p->ranks;
+  d->n_sizes = p->n_sizes;
+  d->sizes = p->sizes;
   d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);
   d->n_inputs = input_count(p);
   memset(d->in, 0, d->n_inputs * sizeof *d->in);

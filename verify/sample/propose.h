@@ -17,6 +17,7 @@ enum {
   GEMEL__PROPOSAL_ATTRS = 8,
   GEMEL__PROPOSAL_OUTPUTS = 16,
   GEMEL__PROPOSAL_TRIES = 64,
+  GEMEL__PROPOSAL_SIZES = 32,
   GEMEL__PROPOSAL_LARGE = 512 /* from this many elements on, sizes up to 67 are drawn too */
 };
 
@@ -28,6 +29,9 @@ typedef struct gemel__proposal {
   int max_rank;         /* of what is drawn; 0: 3, now and then 4 */
   int64_t max_elements; /* of each operand that is drawn; 0: 256 */
   int empty;            /* 1: sizes of 0 come often; else in every sixth proposal */
+  int ranks;            /* 1 + the rank of shapes that are drawn, where there is a choice; 0: any */
+  size_t n_sizes;       /* sizes, and numbers in attributes, that come up besides those usual */
+  int64_t sizes[GEMEL__PROPOSAL_SIZES];
   size_t n_inputs; /* 0: the least that the operation takes, 1 to 4 where it takes any number */
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
   unsigned char known_input[GEMEL__PROPOSAL_INPUTS];

@@ -138,8 +138,11 @@ static gemel_graph *left_side(maker *m, const gemel_rule *rule, gemel_status *st
     *status = GEMEL_NO_MEMORY;
     return NULL;
   }
+  gemel__goal goal;
+  gemel__left_constants constants;
+  gemel__goal_draw(rule, m->random, &goal);
   gemel__rule_wish wish = {.dtype = m->dtype, .max_elements = MAX_ELEMENTS, .empty = m->empty};
-  *status = gemel__rule_left(rule, &wish, m->random, &scene, &root, &reason);
+  *status = gemel__rule_left(rule, &wish, &goal, m->random, &scene, &root, &constants, &reason);
   if (*status == GEMEL_OK) {
     *status = gemel_output(gemel__value(graph, root), "y");
   }

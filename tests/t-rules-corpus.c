@@ -1,0 +1,125 @@
+/*
+ * Corpora of rewrite rules: of each file in tests/rules, right ones pass in every tier, and wrong
+ * ones are refuted, whatever the seed. A file is called CLASS.right.rules or CLASS.wrong.rules.
+ * GEMEL_CORPUS_SEEDS says how many seeds are tried (3).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/verify.h>
+
+enum { MOST_RULES = 64, MOST_FILES = 32, INSTANCES = 40 };
+
+static char files[MOST_FILES][64];
+
+/* What the records of one rule say. */
+struct seen {
+  char name[64], text[600];
+  size_t verdicts[GEMEL_VERDICT_COUNT];
+};
+
+struct all {
+  size_t n;
+  struct seen rules[MOST_RULES];
+};
+
+static void note(void *user, const gemel_record *record) {
+  struct all *all = user;
+  struct seen *seen = &all->rules[all->n > 0 ? all->n - 1 : 0];
+  if (all->n == 0 || strcmp(seen->name, record->name) != 0) {
+    if (all->n == MOST_RULES) {
+      return;
+    }
+    seen = &all->rules[all->n++];
+    snprintf(seen->name, sizeof seen->name, "%s", record->name);
+  }
+  seen->verdicts[record->verdict]++;
+  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+    snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
+             record->detail, record->counterexample != NULL ? record->counterexample : "");
+  }
+}
+
+static uint64_t seeds(void) {
+  const char *many = getenv("GEMEL_CORPUS_SEEDS");
+  int quick = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL ||
+              getenv("GEMEL_SANITIZED") != NULL;
+  return quick ? 1 : many != NULL ? strtoull(many, NULL, 10) : 3;
+}
+
+static void path_of(const char *file, char *path, size_t bytes) {
+  const char *root = getenv("GEMEL_SRCDIR");
+  snprintf(path, bytes, "%s/tests/rules/%s", root != NULL ? root : ".", file);
+}
+
+static void verify(const char *file, uint64_t seed, struct all *all) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_verify_options options;
+  gemel_rules *rules;
+  char path[600];
+  memset(all, 0, sizeof *all);
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.seed = seed;
+  options.instances = INSTANCES;
+  options.sink = note;
+  options.user = all;
+  path_of(file, path, sizeof path);
+  rules = gemel_rules_load(context, path, &error);
+  ct_context("%s: %s", file, error.text);
+  CT_CHECK(rules != NULL);
+  if (rules != NULL) {
+    CT_EQ_UINT(gemel_rules_count(rules) <= MOST_RULES, 1);
+    CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, NULL, &error), GEMEL_OK);
+    CT_EQ_UINT(all->n, gemel_rules_count(rules));
+  }
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+static void corpus(const void *data) {
+  const char *file = data;
+  int wrong = strstr(file, ".wrong.") != NULL;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    static struct all all;
+    verify(file, seed, &all);
+    for (size_t k = 0; k < all.n; k++) {
+      const struct seen *seen = &all.rules[k];
+      ct_context("%s: %s, seed %d: %s", file, seen->name, (int)seed, seen->text);
+      if (wrong) {
+        CT_CHECK(seen->verdicts[GEMEL_REFUTED] > 0);
+      } else {
+        CT_EQ_UINT(seen->verdicts[GEMEL_PASSED] + seen->verdicts[GEMEL_NOT_APPLICABLE],
+                   GEMEL_TIER_COUNT);
+        CT_CHECK(seen->verdicts[GEMEL_PASSED] > 0);
+      }
+    }
+  }
+}
+
+static int is_rules(const struct dirent *entry) {
+  const char *dot = strrchr(entry->d_name, '.');
+  return dot != NULL && strcmp(dot, ".rules") == 0;
+}
+
+void ct_register(void) {
+  struct dirent **entries = NULL;
+  char path[600];
+  int n;
+  path_of("", path, sizeof path);
+  n = scandir(path, &entries, is_rules, alphasort);
+  for (int k = 0; k < n; k++) {
+    if (k < MOST_FILES) {
+      snprintf(files[k], sizeof files[k], "%.63s", entries[k]->d_name);
+      CT_ADD("corpus", files[k], corpus, files[k]);
+    }
+    free(entries[k]);
+  }
+  free(entries);
+}
