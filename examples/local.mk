@@ -5,6 +5,7 @@ EXTRA_DIST += %reldir%/affine.c
 EXTRA_DIST += %reldir%/affine.gmt
 EXTRA_DIST += %reldir%/mlp.gmt
 EXTRA_DIST += %reldir%/my_kernel.c
+EXTRA_DIST += %reldir%/my_operation.c
 EXTRA_DIST += %reldir%/square1.gmt
 EXTRA_DIST += %reldir%/square2.gmt
 EXTRA_DIST += %reldir%/train.c

@@ -318,11 +318,90 @@ static void memory(const void *data) {
   CT_CHECK(ct_oom(give_and_verify, &o) > 0);
 }
 
+/* ---- Pairs of graphs ---- */
+
+struct pair_case {
+  int known; /* gelu has a reference; pairs differ in name too: "gelu", "norm", "both" are there */
+  const char *inputs, *a, *b, *verdict;
+};
+
+static const struct pair_case pairs[] = {
+    {1, "x: f32[N]", "gelu(x)",
+     "x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))", "passed"},
+    {1, "x: f64[N]", "gelu(x)",
+     "x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.0447 * x * x * x)))", "refuted"},
+    {1, "x: f32[N], y: f32[N]", "gelu(x + y) + y", "y + gelu(y + x)", "passed"},
+    {1, "x: f32[N], y: f32[N]", "gelu(x + y) + y", "x + gelu(y + x)", "refuted"},
+    {1, "x: f64[N]", "gelu(x) - gelu(-x)", "x", "passed"},
+    {1, "x: f64[N]", "gelu(x) + gelu(-x)", "x", "refuted"},
+    {0, "x: f32[N]", "gelu(x) * 2", "gelu(x) + gelu(x)", "passed"},
+    {0, "x: f64[N], y: f64[N]", "gelu(x * y) + 1", "1 + gelu(y * x)", "passed"},
+    {0, "x: f32[N, M]", "norm(x) + norm(x)", "norm(x) * 2", "passed"},
+    {0, "x: f64[N, M]", "norm(x + 0 * x)", "norm(x)", "passed"},
+    {0, "x: f32[N], y: f32[N]", "both(x + y, y)", "both(y + x, y)", "passed"},
+    {0, "x: f64[N], y: f64[N]", "(gelu(x) + y) * y", "gelu(x) * y + y * y", "passed"},
+    {0, "x: f64[N, M]", "norm(x) * -1", "-norm(x)", "passed"},
+    {0, "x: f32[N]", "gelu(x) + 1", "gelu(x) + 2", "refuted"},
+    {0, "x: f64[N]", "gelu(x)", "gelu(x) * 1.000001", "refuted"},
+    {0, "x: f64[N]", "gelu(x)", "gelu(-x)", "refuted"},
+    {0, "x: f32[N], y: f32[N]", "both(x, y)", "both(x, x)", "refuted"},
+    {0, "x: f64[N, M]", "norm(x)",
+     "dimshuffle(norm(dimshuffle(x, order = [1, 0])), order = [1, 0])", "refuted"},
+    {0, "x: f64[N, M]", "norm(x)", "norm(2 * x)", "refuted"}, /* but for epsilon the same */
+    {0, "x: f32[N]", "gelu(x)", "norm(x)", "refuted"},
+};
+
+static gemel_graph *make_side(gemel_context *context, const char *inputs, const char *expression) {
+  char text[400];
+  snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", inputs, expression);
+  return parse(context, text);
+}
+
+static void one_pair(const void *data) {
+  const struct pair_case *c = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *a, *b;
+  uint64_t seed;
+  CT_EQ_INT(register_as(context, &right[0], "gelu", &error), GEMEL_OK);
+  CT_EQ_INT(register_as(context, &right[4], "norm", &error), GEMEL_OK);
+  CT_EQ_INT(register_as(context, &right[3], "both", &error), GEMEL_OK);
+  if (c->known) {
+    CT_EQ_INT(give_reference(context, &right[0], "gelu", &error), GEMEL_OK);
+  }
+  a = make_side(context, c->inputs, c->a);
+  b = make_side(context, c->inputs, c->b);
+  for (seed = 1; a != NULL && b != NULL && seed <= seeds(); seed++) {
+    gemel_verify_options options = {0};
+    gemel_pair_result result = {0};
+    struct heard h = {0, 0, 0, 0, ""};
+    options.size = sizeof options;
+    options.seed = seed;
+    options.instances = 40;
+    options.sink = take;
+    options.user = &h;
+    CT_EQ_INT(gemel_verify_pair(a, b, "pair", GEMEL_NEEDS_ALL, &options, &result, &error),
+              GEMEL_OK);
+    ct_context("%s and %s, seed %llu: %s %s", c->a, c->b, (unsigned long long)seed, h.text,
+               error.text);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), c->verdict);
+  }
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
                                 CT_TEST("attributes", attributes, NULL),
                                 CT_TEST("faulty", faulty, NULL), CT_TEST("refused", refused, NULL),
                                 CT_TEST("memory", memory, NULL)};
 
 void ct_register(void) {
+  size_t k;
   ct_suite("own", tests, CT_COUNT(tests));
+  for (k = 0; k < CT_COUNT(pairs); k++) {
+    char name[20];
+    snprintf(name, sizeof name, "%zu", k + 1);
+    CT_ADD_TO("own", "pair", name, one_pair, &pairs[k]);
+  }
 }
