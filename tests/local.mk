@@ -38,6 +38,7 @@ library_tests += %reldir%/t-scale
 verify_tests =
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
+verify_tests += %reldir%/t-certify-wrong
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-fuzz

@@ -107,9 +107,11 @@ void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *con
   gemel_certify_counts counts = {.size = sizeof counts};
   if (r->options.certify) {
     gemel_certify_counted(context, &counts);
-    fprintf(stderr, "certified: %llu applications, %llu different questions, %llu of them open\n",
+    fprintf(stderr,
+            "certified: %llu applications, %llu different questions, %llu of them open (%llu agree "
+            "in samples)\n",
             (unsigned long long)counts.applications, (unsigned long long)counts.regions,
-            (unsigned long long)counts.open);
+            (unsigned long long)counts.open, (unsigned long long)counts.sampled);
   }
 #else
   (void)r;

@@ -83,21 +83,39 @@ static gemel_status refuse(gemel_value before, const char *name, const gemel_gra
 
 /* ---- Rules ---- */
 
-/* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused as
- * KIND NAME. */
+/* A rule that gives up one of these may change digits, or make better ones. */
+#define ROUNDS                                                                                     \
+  (GEMEL_NEEDS_BIT(CONTRACT) | GEMEL_NEEDS_BIT(ARCP) | GEMEL_NEEDS_BIT(AFN) |                      \
+   GEMEL_NEEDS_BIT(REASSOC) | GEMEL_NEEDS_BIT(IMPROVES))
+
+/* Who made a replacement. */
+typedef struct maker {
+  const char *kind, *name;
+  unsigned needs;
+} maker;
+
+/* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused. */
 static gemel_status judge(session *s, int facts, const gemel_graph *sides[2],
-                          const gemel_domain *domains, gemel_value before, const char *kind,
-                          const char *name, gemel__likeness *likeness, gemel_error *error) {
-  char text[200];
-  gemel_status status = gemel__compare_fast(&s->pool, sides[0], sides[1], domains, likeness, error);
-  if (status == GEMEL_OK && facts && *likeness != GEMEL__SAME) {
-    status = gemel__compare_surely(&s->pool, sides[0], sides[1], domains, likeness, error);
+                          const gemel_domain *domains, gemel_value before, const maker *by,
+                          gemel__likeness *likeness, gemel_error *error) {
+  const gemel__comparison c = {{sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0};
+  gemel_status status = gemel__compare_fast(&s->pool, &c, likeness, error);
+  if (status == GEMEL_OK && facts && *likeness != GEMEL__ALIKE) {
+    status = gemel__compare_surely(&s->pool, &c, likeness, error);
   }
-  if (status == GEMEL_OK && facts && *likeness == GEMEL__NOT_SAME) {
-    snprintf(text, sizeof text, "%s %.150s", kind, name);
+  if (status == GEMEL_OK && facts && *likeness == GEMEL__UNLIKE) {
+    char text[200];
+    snprintf(text, sizeof text, "%s %.150s", by->kind, by->name);
     status = refuse(before, text, sides[0], sides[1], error);
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* Counts a question that was asked, with FACTS for the last time. */
+static void count(session *s, int facts, gemel__likeness likeness) {
+  s->counts.regions++;
+  s->counts.open += facts && likeness != GEMEL__ALIKE;
+  s->counts.sampled += facts && likeness == GEMEL__SAMPLED;
 }
 
 static gemel_status compare(session *s, int facts, gemel__likeness *likeness, gemel_error *error) {
@@ -110,8 +128,9 @@ static gemel_status compare(session *s, int facts, gemel__likeness *likeness, ge
   *likeness = GEMEL__UNSEEN;
   if (status == GEMEL_OK) {
     const gemel_graph *sides[2] = {left, right};
-    status = judge(s, facts, sides, domains, gemel__value(a->graph, a->before), "rule",
-                   a->rule->info.name, likeness, error);
+    const maker by = {"rule", a->rule->info.name, a->rule->info.needs};
+    status =
+        judge(s, facts, sides, domains, gemel__value(a->graph, a->before), &by, likeness, error);
     gemel_graph_unref(left);
     gemel_graph_unref(right);
   }
@@ -123,9 +142,8 @@ static gemel_status compare(session *s, int facts, gemel__likeness *likeness, ge
 static gemel_status ask(session *s, int facts, unsigned char *state, gemel_error *error) {
   gemel__likeness likeness;
   gemel_status status = compare(s, facts, &likeness, error);
-  s->counts.regions++;
-  s->counts.open += facts && likeness == GEMEL__UNSEEN;
-  *state = facts || likeness == GEMEL__SAME ? HOLDS : NEEDS_FACTS;
+  count(s, facts, likeness);
+  *state = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
   return status;
 }
 
@@ -195,14 +213,13 @@ static gemel_status witness(void *user, const gemel__application *a, gemel_error
 static gemel_status ask_change(session *s, const gemel__change *c, const gemel__change_region *r,
                                int facts, unsigned char *state, gemel_error *error) {
   const gemel_graph *sides[2] = {r->left, r->right};
+  const maker by = {"pass", c->pass->name, c->pass->needs};
   gemel__likeness likeness = GEMEL__UNSEEN;
   unsigned char answer;
-  gemel_status status =
-      judge(s, facts, sides, facts ? r->domains : r->any, gemel__value(c->from, c->before), "pass",
-            c->pass->name, &likeness, error);
-  answer = facts || likeness == GEMEL__SAME ? HOLDS : NEEDS_FACTS;
-  s->counts.regions++;
-  s->counts.open += facts && likeness == GEMEL__UNSEEN;
+  gemel_status status = judge(s, facts, sides, facts ? r->domains : r->any,
+                              gemel__value(c->from, c->before), &by, &likeness, error);
+  answer = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
+  count(s, facts, likeness);
   *state = answer;
   return status;
 }
@@ -281,6 +298,7 @@ static void end(gemel__certifier *hook, void *user) {
   c->total.applications += s->counts.applications;
   c->total.regions += s->counts.regions;
   c->total.open += s->counts.open;
+  c->total.sampled += s->counts.sampled;
   memset(&s->counts, 0, sizeof s->counts);
   if (c->idle == NULL) {
     c->idle = s;

@@ -22,21 +22,27 @@ typedef struct gemel__pool {
 void gemel__pool_clear(gemel__pool *pool);
 
 typedef enum gemel__likeness {
-  GEMEL__SAME,     /* equal wherever it was looked */
+  GEMEL__ALIKE,    /* the same function, decided */
+  GEMEL__SAMPLED,  /* equal wherever it was looked, and that is all there is to say */
   GEMEL__DOUBTFUL, /* a difference that may come from a character instead of a sign */
-  GEMEL__NOT_SAME, /* a difference */
+  GEMEL__UNLIKE,   /* a difference */
   GEMEL__UNSEEN    /* there was not enough to compare */
 } gemel__likeness;
 
-/* By residues alone. DOMAINS: what is known of each input. */
-gemel_status gemel__compare_fast(gemel__pool *pool, const gemel_graph *left,
-                                 const gemel_graph *right, const gemel_domain *domains,
+/* What two graphs, LEFT and RIGHT, are compared for. */
+typedef struct gemel__comparison {
+  const gemel_graph *sides[2];
+  const gemel_domain *domains; /* what is known of each input */
+  int exact;                   /* 1: every bit is to stay, as far as inputs are finite */
+} gemel__comparison;
+
+/* By residues alone. */
+gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *comparison,
                                  gemel__likeness *likeness, gemel_error *error);
 
-/* Where that (*LIKENESS) left it open: exactly, at points; and a difference between residues that
- * no point shows is put to both models. NOT_SAME is then certain. */
-gemel_status gemel__compare_surely(gemel__pool *pool, const gemel_graph *left,
-                                   const gemel_graph *right, const gemel_domain *domains,
+/* Where that (*LIKENESS) decided nothing: exactly, at points and sizes that the graphs themselves
+ * suggest, the true ones among them; and by both models. UNLIKE is then certain. */
+gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
                                    gemel__likeness *likeness, gemel_error *error);
 
 #endif

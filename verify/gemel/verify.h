@@ -359,7 +359,8 @@ typedef struct gemel_certify_counts {
   size_t size;
   uint64_t applications; /* of rules, replacements by passes, and constants folded */
   uint64_t regions;      /* different questions that these asked */
-  uint64_t open;         /* of which could not be answered: no refutation, and no evidence */
+  uint64_t open;         /* of which nothing decides: no refutation, and no more than samples */
+  uint64_t sampled;      /* open ones whose samples, all of them, agreed */
 } gemel_certify_counts;
 
 /* Fills in COUNTS; zeros if gemel_certify_enable hasn't been called. Thread-safe. */

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes of regions, see sizes.h. Exact evaluation at sizes of a thousand takes seconds, and shows
+ * nothing that three rows don't, as long as nothing looks at the number. A literal 20 does where
+ * places are compared with it: so a size of 50 becomes 23 then, not 2, and a size of 21 stays. Type
+ * rules see to it that the result is a graph; what can't be made small is looked at as it is.
+ */
+#include "certify/sizes.h"
+
+#include <math.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "ops/ops.h"
+#include "scale.h"
+#include "tiers.h"
+
+enum { LARGE = 12, NEAR = 2, AXES = 5, MOST_SYMBOLS = 16 };
+
+/* ---- Literals ---- */
+
+static void add_literal(gemel__literals *l, double x, int place) {
+  for (size_t k = 0; k < l->n; k++) {
+    if (l->x[k] == x) {
+      l->place[k] |= place != 0;
+      return;
+    }
+  }
+  if (isfinite(x) && l->n < GEMEL__MOST_LITERALS) {
+    l->place[l->n] = place != 0;
+    l->x[l->n++] = x;
+  }
+}
+
+/* Axes and orders are small integers too, but no places. */
+static void add_integer(gemel__literals *l, int64_t x) {
+  if (x >= AXES || x <= -AXES) {
+    add_literal(l, (double)x, 1);
+  }
+}
+
+static void add_dim(const gemel_graph *graph, gemel_dim dim, gemel__literals *l) {
+  int64_t size;
+  if (gemel_dim_is_constant(graph->context, dim, &size)) {
+    add_literal(l, (double)size, 1);
+  }
+}
+
+static void add_attr(const gemel_graph *graph, const gemel_attr *a, gemel__literals *l) {
+  switch ((unsigned)a->kind) {
+  case GEMEL_ATTR_FLOAT:
+    add_literal(l, a->u.f, 0);
+    break;
+  case GEMEL_ATTR_INT:
+    add_integer(l, a->u.i);
+    break;
+  case GEMEL_ATTR_LIST | GEMEL_ATTR_INT:
+    for (size_t k = 0; k < a->count; k++) {
+      add_integer(l, a->u.ints[k]);
+    }
+    break;
+  case GEMEL_ATTR_DIM:
+    add_dim(graph, a->u.dim, l);
+    break;
+  case GEMEL_ATTR_LIST | GEMEL_ATTR_DIM:
+    for (size_t k = 0; k < a->count; k++) {
+      add_dim(graph, a->u.dims[k], l);
+    }
+    break;
+  case GEMEL_ATTR_TENSOR:
+    for (int64_t k = 0; k < gemel_tensor_elements(a->u.tensor) && k < GEMEL__MOST_LITERALS; k++) {
+      add_literal(l,
+                  gemel__decode(gemel_tensor_dtype(a->u.tensor),
+                                gemel__tensor_element(a->u.tensor, (size_t)k)),
+                  0);
+    }
+    break;
+  default:
+    break;
+  }
+}
+
+/* 1 if NODE makes integers out of something else: of nothing, or of floats or truths. */
+static int makes_positions(const gemel_graph *graph, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(graph, node, &count);
+  const gemel__op *op = gemel__node_op(graph, node);
+  gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, node, 0));
+  if (op->record.flags & GEMEL_OP_SOURCE || gemel__scalar_row_of(&op->record) != NULL) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    if (gemel_type_dtype(graph->context, gemel__node_type(graph, in[k].node, in[k].output)) ==
+        dtype) {
+      return 0;
+    }
+  }
+  return dtype != GEMEL_BOOL && (count == 0 || gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT);
+}
+
+void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *literals) {
+  memset(literals, 0, sizeof *literals);
+  for (int g = 0; g < 2; g++) {
+    for (uint32_t node = 0; node < graphs[g]->n_nodes; node++) {
+      uint32_t id = graphs[g]->nodes[node].attrs;
+      const struct gemel__attrs *attrs = gemel__attrs_at(graphs[g]->context, id);
+      if (graphs[g]->nodes[node].op == graphs[g]->context->input_op) {
+        continue;
+      }
+      for (size_t k = 0; id != 0 && k < attrs->count; k++) {
+        add_attr(graphs[g], &attrs->values[k], literals);
+      }
+      literals->positions |=
+          gemel__has_output(graphs[g], node, 0) && makes_positions(graphs[g], node);
+    }
+  }
+}
+
+/* ---- Constant sizes ---- */
+
+/* The sizes of GRAPH's inputs: large ones in order into *S, others into USED. */
+static void read_sizes(const gemel_graph *graph, gemel__scaling *s, unsigned char *used) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    const gemel_dim *dims = gemel_type_dims(graph->context, type);
+    for (int j = 0; j < gemel_type_rank(graph->context, type); j++) {
+      int64_t size;
+      size_t at = 0;
+      if (!gemel_dim_is_constant(graph->context, dims[j], &size)) {
+        continue;
+      }
+      if (size <= LARGE) {
+        used[size] = 1;
+        continue;
+      }
+      while (at < s->n && s->from[at] < size) {
+        at++;
+      }
+      if (s->n < GEMEL__MOST_SCALED && (at == s->n || s->from[at] != size)) {
+        memmove(&s->from[at + 1], &s->from[at], (s->n - at) * sizeof *s->from);
+        s->from[at] = size;
+        s->n++;
+      }
+    }
+  }
+}
+
+/* 1 if X is a size itself: then it says nothing that the sizes don't. */
+static int is_size(const gemel__scaling *s, double x) {
+  for (size_t k = 0; k < s->n; k++) {
+    if (x == (double)s->from[k]) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The least that SIZE may become: above all literals below it, and SIZE itself if one is near. */
+static int64_t least(const gemel__scaling *s, const gemel__literals *l, int64_t size) {
+  int64_t low = 2;
+  for (size_t k = 0; k < l->n; k++) {
+    double c = fabs(l->x[k]);
+    if (is_size(s, c) || !(l->place[k] || l->positions)) {
+      continue;
+    }
+    if (fabs((double)size - c) <= NEAR) {
+      return size;
+    }
+    if (c < (double)size && ceil(c) + NEAR + 1 > (double)low) {
+      low = (int64_t)ceil(c) + NEAR + 1;
+    }
+  }
+  return low < size ? low : size;
+}
+
+static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel__scaling *s) {
+  unsigned char used[LARGE + 1] = {0};
+  int64_t next = 2;
+  memset(s, 0, sizeof *s);
+  read_sizes(graph, s, used);
+  for (size_t k = 0; k < s->n; k++) {
+    int64_t low = least(s, l, s->from[k]);
+    int64_t step = k > 0 ? s->from[k] - s->from[k - 1] : NEAR + 1;
+    if (step <= NEAR) {
+      next = s->to[k - 1] + step;
+    }
+    next = next < low ? low : next;
+    while (next <= LARGE && used[next]) {
+      next++;
+    }
+    s->to[k] = next < s->from[k] ? next : s->from[k];
+    next = s->to[k] + NEAR + 1;
+  }
+}
+
+int gemel__sizes_cut(const gemel_graph *const graphs[2], const gemel__literals *literals,
+                     gemel_graph *small[2]) {
+  gemel__scaling scaling;
+  int smaller = 0;
+  small[0] = small[1] = NULL;
+  find_small(graphs[0], literals, &scaling);
+  for (size_t k = 0; k < scaling.n; k++) {
+    smaller |= scaling.to[k] != scaling.from[k];
+  }
+  if (smaller) {
+    small[0] = gemel__graph_scaled(graphs[0], &scaling, NULL);
+    small[1] = small[0] != NULL ? gemel__graph_scaled(graphs[1], &scaling, NULL) : NULL;
+  }
+  smaller = small[1] != NULL && gemel__pair_check(small[0], small[1], NULL) == GEMEL_OK;
+  for (int k = 0; k < 2 && !smaller; k++) {
+    gemel_graph_unref(small[k]);
+    small[k] = gemel_graph_ref((gemel_graph *)graphs[k]);
+  }
+  return smaller;
+}
+
+int gemel__sizes_symbolic(const gemel_graph *graph) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    const struct gemel__type *type;
+    if (!gemel__has_output(graph, k, 0)) {
+      continue;
+    }
+    type = gemel__type_at(graph->context, gemel__node_type(graph, k, 0));
+    for (int j = 0; j < type->rank; j++) {
+      int64_t size;
+      if (!gemel_dim_is_constant(graph->context, type->dims[j], &size)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+double gemel__sizes_elements(const gemel_graph *graph) {
+  double all = 0;
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    const struct gemel__type *type;
+    double n = 1;
+    if (!gemel__has_output(graph, k, 0)) {
+      continue;
+    }
+    type = gemel__type_at(graph->context, gemel__node_type(graph, k, 0));
+    for (int j = 0; j < type->rank; j++) {
+      int64_t size;
+      n *= gemel_dim_is_constant(graph->context, type->dims[j], &size) ? (double)size : 4;
+    }
+    all += n;
+  }
+  return all;
+}
+
+/* ---- Symbols ---- */
+
+struct sizes {
+  gemel_context *context;
+  const char *names[MOST_SYMBOLS];
+  int64_t values[MOST_SYMBOLS];
+  size_t n;
+  int64_t base; /* of all symbols; 0: small ones */
+  gemel__random *random;
+};
+
+static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
+  struct sizes *s = user;
+  size_t k = 0;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return -1;
+  }
+  while (k < s->n && strcmp(s->names[k], atom->name) != 0) {
+    k++;
+  }
+  if (k == s->n) {
+    if (k == MOST_SYMBOLS) {
+      return -1;
+    }
+    s->names[k] = atom->name;
+    s->values[k] = s->base > 0 ? s->base : gemel__random_between(s->random, 1, 4);
+    s->n++;
+  }
+  *value = s->values[k];
+  return 0;
+}
+
+static gemel_type concrete(struct sizes *s, gemel_type type) {
+  const gemel_dim *dims = gemel_type_dims(s->context, type);
+  int rank = gemel_type_rank(s->context, type);
+  int64_t shape[GEMEL_MAX_RANK];
+  gemel_error ignored;
+  for (int k = 0; k < rank; k++) {
+    if (gemel__dim_evaluate(s->context, dims[k], size_of, s, &shape[k], &ignored) != GEMEL_OK ||
+        shape[k] < 0) {
+      return GEMEL_TYPE_NONE;
+    }
+  }
+  return gemel_type_of_shape(s->context, gemel_type_dtype(s->context, type), rank, shape);
+}
+
+/* FROM, whose inputs stand in the same order on both sides, at the sizes of S, into INTO. */
+static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct sizes *s,
+                         gemel_value *inputs, gemel_error *error) {
+  gemel_dim dims[MOST_SYMBOLS];
+  gemel_value output;
+  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
+    gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, k)));
+    if (type == GEMEL_TYPE_NONE) {
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "a size");
+    }
+    inputs[k] = gemel_input(into, gemel_graph_input_name(from, k), type);
+  }
+  for (uint32_t k = 0; k < from->n_nodes; k++) { /* symbols that no input has */
+    if (gemel__has_output(from, k, 0)) {
+      concrete(s, gemel__node_type(from, k, 0));
+    }
+  }
+  for (size_t k = 0; k < s->n; k++) {
+    dims[k] = gemel_dim_constant(s->context, s->values[k]);
+  }
+  if (gemel_graph_error(into)->status != GEMEL_OK) {
+    return gemel_graph_error(into)->status;
+  }
+  gemel_status status =
+      gemel__graph_instantiate(into, from, inputs, &output, s->n, s->names, dims, error);
+  return status ? status : gemel_output(output, gemel_graph_output_name(from, 0));
+}
+
+static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from, struct sizes *s,
+                                gemel_error *error) {
+  size_t n = gemel_graph_input_count(from);
+  gemel_value *inputs = gemel__alloc_array(n + 1, sizeof *inputs);
+  gemel_graph *into = gemel_graph_new(s->context, error);
+  gemel_status status = inputs != NULL && into != NULL ? fill(into, from, s, inputs, error)
+                                                       : gemel__no_memory(error, "an instance");
+  status = status ? status : gemel__instance_of_graph(instance, into, NULL, error);
+  gemel__free(inputs, (n + 1) * sizeof *inputs);
+  gemel_graph_unref(into);
+  return status;
+}
+
+/* The Kth integer above 0 among the literals, or 0. Far ones make too much work, and are left. */
+static int64_t literal_size(const gemel__literals *l, size_t k) {
+  enum { MOST_SIZE = 4096 };
+  for (size_t j = 0; j < l->n; j++) {
+    double c = ceil(fabs(l->x[j]));
+    if (c >= 1 && c <= MOST_SIZE && k-- == 0) {
+      return (int64_t)c;
+    }
+  }
+  return 0;
+}
+
+size_t gemel__sizes_draws(const gemel__literals *literals) {
+  enum { MOST = 4 };
+  size_t k = 0;
+  while (k < MOST && literal_size(literals, k) > 0) {
+    k++;
+  }
+  return 3 * k + 2;
+}
+
+gemel_status gemel__sizes_draw(const gemel_graph *const graphs[2], const gemel__literals *literals,
+                               size_t k, gemel__random *random, gemel__pair *pair,
+                               gemel_error *error) {
+  struct sizes s = {.context = graphs[0]->context, .random = random};
+  int64_t c = literal_size(literals, k / 3);
+  gemel_status status;
+  s.base = c > 0 ? c - 1 + (int64_t)(k % 3) : 0;
+  memset(pair, 0, sizeof *pair);
+  status = instantiate(&pair->a, graphs[0], &s, error);
+  status = status ? status : instantiate(&pair->b, graphs[1], &s, error);
+  pair->symbols = s.n;
+  if (status != GEMEL_OK) {
+    gemel__pair_clear(pair);
+  }
+  return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both sides of a region at points, exactly: at the numbers that the region names and beside them,
+ * at ties, and where its decisions change.
+ */
+#ifndef GEMEL__VERIFY_SURVEY_H
+#define GEMEL__VERIFY_SURVEY_H
+
+#include "certify/compare.h"
+#include "certify/sizes.h"
+
+/* PAIR, with the domains of its leaves, in domain O. *LIKENESS: ALIKE wherever it was looked,
+ * UNLIKE (certain, at these sizes), or UNSEEN: an element of the result had no value on both sides
+ * at any point. What is undefined on one side is no difference. THOROUGH: what changes decisions is
+ * searched for. Work is bounded. GEMEL_NO_MEMORY. */
+gemel_status gemel__survey(const gemel__pair *pair, const gemel__literals *literals, int thorough,
+                           gemel__random *random, gemel__likeness *likeness, gemel_error *error);
+
+/* 1 if numbers of GRAPH go through several dtypes, or become integers or truths: then bits that are
+ * lost may show. */
+int gemel__bits_matter(const gemel_graph *graph);
+
+/* The shipped code of both sides at finite points, bit for bit but for the sign of zeros: ALIKE,
+ * UNLIKE, or UNSEEN where it can't be run. */
+gemel_status gemel__survey_bits(gemel__pair *pair, const gemel__literals *literals,
+                                gemel__random *random, gemel__likeness *likeness,
+                                gemel_error *error);
+
+#endif
