@@ -97,6 +97,10 @@ static gemel_status by_models(scene *s, gemel__pair *pair, gemel__likeness *like
   if (s->nth > 1) {
     return status; /* two sizes of symbols will do */
   }
+  if (gemel__sizes_elements(pair->a.graph) > most_exact) {
+    *likeness = GEMEL__SAMPLED;
+    return status;
+  }
   do {
     status = ask_once(s, pair, likeness, error);
   } while (status == GEMEL_OK && *likeness == GEMEL__SAMPLED && --tries > 0);

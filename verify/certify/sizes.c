@@ -194,6 +194,13 @@ static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel
   }
 }
 
+/* 1 if A and B are a pair still: integers among the attributes are no sizes, and stay as they are,
+ * so results may have other shapes. */
+static int is_pair(const gemel_graph *a, const gemel_graph *b) {
+  return gemel__pair_check(a, b, NULL) == GEMEL_OK &&
+         gemel_value_type(gemel_graph_output(a, 0)) == gemel_value_type(gemel_graph_output(b, 0));
+}
+
 int gemel__sizes_cut(const gemel_graph *const graphs[2], const gemel__literals *literals,
                      gemel_graph *small[2]) {
   gemel__scaling scaling;
@@ -207,7 +214,7 @@ int gemel__sizes_cut(const gemel_graph *const graphs[2], const gemel__literals *
     small[0] = gemel__graph_scaled(graphs[0], &scaling, NULL);
     small[1] = small[0] != NULL ? gemel__graph_scaled(graphs[1], &scaling, NULL) : NULL;
   }
-  smaller = small[1] != NULL && gemel__pair_check(small[0], small[1], NULL) == GEMEL_OK;
+  smaller = small[1] != NULL && is_pair(small[0], small[1]);
   for (int k = 0; k < 2 && !smaller; k++) {
     gemel_graph_unref(small[k]);
     small[k] = gemel_graph_ref((gemel_graph *)graphs[k]);
