@@ -25,6 +25,7 @@
 
 enum {
   SMALL_PAIR = 40,  /* nodes: so small a pair is asked about as a whole */
+  LARGE_PAIR = 1000, /* nodes: above, a difference is sought from the parts on */
   PART_NODES = 120, /* at most, of a part */
   FAILURES = 48,    /* parts that didn't pass, after which no more are tried */
   CANDIDATES = 2    /* for one node */
@@ -37,6 +38,7 @@ static const int depths[] = {0, 1, 3};
 struct gathered {
   gemel_record record;
   char detail[400];
+  char *counterexample; /* NULL unless refuted */
   int used;
 };
 
@@ -63,9 +65,21 @@ static void copy_record(struct gathered *to, const gemel_record *record) {
   to->used = 1;
 }
 
+static void forget_records(struct gathered *tiers) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel__free_string(tiers[k].counterexample);
+  }
+  memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
+}
+
 static void take_record(void *user, const gemel_record *record) {
   struct parts *p = user;
-  copy_record(&p->one[record->tier], record);
+  struct gathered *to = &p->one[record->tier];
+  copy_record(to, record);
+  if (record->counterexample != NULL && to->counterexample == NULL) {
+    to->counterexample = gemel__copy_string(record->counterexample);
+  }
 }
 
 /* The weaker the evidence, the smaller the number. */
@@ -112,7 +126,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pai
   gemel__run run = *p->run;
   gemel_status status;
   size_t k;
-  memset(p->one, 0, sizeof p->one);
+  forget_records(p->one);
   memset(&run.summary, 0, sizeof run.summary);
   run.options.sink = take_record;
   run.options.user = p;
@@ -281,11 +295,96 @@ static void say_parts(struct parts *p) {
   p->result->bitwise = p->result->needs == 0;
 }
 
+/* ---- Large graphs that differ ---- */
+
+/* Of the operands of U and V, which apply the same operation, two that aren't known to be equal:
+ * such as came out differently, if there are. */
+static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v) {
+  const gemel_graph *graph = p->joint.graph;
+  const gemel__node *x = gemel__node_at(graph, u->node), *y = gemel__node_at(graph, v->node);
+  uint32_t n, m, k;
+  const gemel__ref *left = gemel__node_inputs(graph, u->node, &n);
+  const gemel__ref *right = gemel__node_inputs(graph, v->node, &m);
+  int found = 0;
+  for (k = 0; x->op == y->op && x->attrs == y->attrs && n == m && k < n; k++) {
+    gemel__ref a = gemel__joint_value(&p->joint, left[k]), b = gemel__joint_value(&p->joint, right[k]);
+    int apart = gemel__digests_agree(&p->candidates.of[a.node], &p->candidates.of[b.node]) == 0;
+    if ((a.node != b.node || a.output != b.output) && (!found || apart)) {
+      *u = a;
+      *v = b;
+      found = 1;
+      if (apart) {
+        return 1;
+      }
+    }
+  }
+  return found;
+}
+
+/* From an output that differs down to where the graphs part: the pair of values there, as graphs
+ * of what both have in common, if that part is refuted over the reals. Its record is then in ONE. */
+static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
+  gemel__run run = *p->run;
+  gemel_pair_result result = {.size = sizeof result};
+  gemel__part_graphs part;
+  gemel_status status;
+  u = gemel__joint_value(&p->joint, u);
+  v = gemel__joint_value(&p->joint, v);
+  while (unequal_operands(p, &u, &v)) {
+  }
+  status = gemel__joint_part(&p->joint, 1, &u, &v, NULL, 0, PART_NODES, &part, error);
+  if (status != GEMEL_OK) {
+    return 0;
+  }
+  forget_records(p->one);
+  run.options.sink = take_record;
+  run.options.user = p;
+  run.options.tiers = 1u << GEMEL_TIER_REAL;
+  status = gemel__equal_ask(&run, part.a, part.b, p->name, p->allow, &result, error);
+  gemel__part_clear(&part);
+  return status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
+         p->one[GEMEL_TIER_REAL].counterexample != NULL;
+}
+
+/* Do the graphs A and B, which are large, differ as a whole, where a part of them does? Then that
+ * part is the counterexample. 1: said so. */
+static int refute_large(struct parts *p, const gemel_graph *a, const gemel_graph *b, gemel__ref u,
+                        gemel__ref v, gemel_error *error) {
+  gemel__random random;
+  gemel__scouted scouted;
+  gemel_status status;
+  size_t k;
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 4, &random);
+  status = gemel__scout(a, b, &random, &scouted, error);
+  if (status == GEMEL_OK && scouted.found == GEMEL__SCOUT_REAL && find_parting(p, u, v, error)) {
+    gemel_record record = p->one[GEMEL_TIER_REAL].record;
+    char detail[600];
+    snprintf(detail, sizeof detail,
+             "the whole graphs differ in output %s, element %zu: %.60s and %.60s; their smallest "
+             "parts that do are shown",
+             gemel_graph_output_name(a, scouted.output), scouted.element, scouted.left,
+             scouted.right);
+    record.name = p->name;
+    record.detail = detail;
+    record.counterexample = p->one[GEMEL_TIER_REAL].counterexample;
+    gemel__record_emit(p->run, &record);
+    for (k = GEMEL_TIER_REAL + 1; k < GEMEL_TIER_COUNT; k++) {
+      emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", "tier real refuted the pair");
+    }
+    p->result->verdict = GEMEL_REFUTED;
+    gemel__scouted_clear(&scouted);
+    return 1;
+  }
+  gemel__scouted_clear(&scouted);
+  return 0;
+}
+
 /* The outputs that aren't known to be equal, with all that they need, as a pair of its own. */
 static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   size_t n = p->joint.n_outputs, k, m = 0;
   gemel__ref *refs = gemel__alloc_array(2 * n, sizeof *refs);
   const char **names = gemel__alloc_array(n, sizeof *names);
+  gemel__ref u = {0, 0}, v = {0, 0};
   gemel__part_graphs region;
   gemel_status status = refs == NULL || names == NULL ? GEMEL_NO_MEMORY : GEMEL_OK;
   for (k = 0; k < n && status == GEMEL_OK; k++) {
@@ -299,6 +398,8 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
     status =
         gemel__joint_part(&p->joint, m, refs, refs + n, names, INT32_MAX, SIZE_MAX, &region, error);
   }
+  u = m > 0 ? refs[0] : u;
+  v = m > 0 ? refs[n] : v;
   gemel__free(refs, 2 * n * sizeof *refs);
   gemel__free(names, n * sizeof *names);
   if (status == GEMEL_NO_MEMORY) {
@@ -307,7 +408,9 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) { /* sizes that only a run tells */
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
-  status = gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
+  if (region.nodes <= LARGE_PAIR || !refute_large(p, region.a, region.b, u, v, error)) {
+    status = gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
+  }
   gemel__part_clear(&region);
   return status;
 }
@@ -375,6 +478,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   if (status == GEMEL_OK && result != NULL) {
     *result = mine;
   }
+  forget_records(p->one);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
   gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);

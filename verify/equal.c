@@ -95,15 +95,16 @@ static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *ro
   return open && !outcome->refuted;
 }
 
-gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
-                               const gemel__trial *trial, gemel__outcome *outcome,
+/* With 128 bits, and MORE of them where that leaves something open. */
+static gemel_status check_with(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, int more, gemel__outcome *outcome,
                                gemel_error *error) {
   static const long precisions[] = {128, 1024}; /* most differences show at once */
   size_t n = gemel_graph_output_count(instance->graph), k;
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
   gemel_status status = room == NULL ? gemel__no_memory(error, "a comparison") : GEMEL_OK;
   int open = 1;
-  for (k = 0; k < 2 && open && status == GEMEL_OK; k++) {
+  for (k = 0; k < (more ? 2 : 1) && open && status == GEMEL_OK; k++) {
     gemel__ordered *o = gemel__ordered_new(precisions[k]);
     status = o == NULL ? gemel__no_memory(error, "a comparison")
                        : evaluate_both(instance, trial->other, values, o, room, error);
@@ -115,9 +116,15 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
   return status;
 }
 
+gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel__outcome *outcome,
+                               gemel_error *error) {
+  return check_with(instance, values, trial, 1, outcome, error);
+}
+
 /* So many of N instances or points as a pair of this size can have, and a few at least. */
 static size_t affordable(const struct equality *q, size_t n) {
-  enum { AT_LEAST = 6 };
+  enum { AT_LEAST = 4 };
   size_t share = (size_t)(q->share * (double)n);
   return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
 }
@@ -127,8 +134,8 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                          .points = affordable(q, q->run->options.instances),
                          .trials = 4,
-                         .bisections = 8,
-                         .drives = 8,
+                         .bisections = affordable(q, 12) - 4,
+                         .drives = affordable(q, 12) - 4,
                          .all_compared = 1,
                          .keep_sites = 1,
                          .seed = seed};
@@ -255,7 +262,7 @@ static gemel_status report_scouted(struct equality *q, gemel_error *error) {
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
   gemel_record record;
   gemel__answer total;
-  size_t k, rounds = 5;
+  size_t k, rounds = q->share < 0.02 ? 2 : 5;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
   if (q->scouted.found == GEMEL__SCOUT_REAL) {
@@ -523,7 +530,7 @@ static int agree(struct equality *q, const gemel_graph *a, const gemel_graph *b)
     }
     same = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL) == GEMEL_OK;
     if (same) {
-      gemel_status status = gemel__check_pair(&pair.a, values, &trial, &outcome, NULL);
+      gemel_status status = check_with(&pair.a, values, &trial, 0, &outcome, NULL);
       same = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }

@@ -29,7 +29,7 @@ enum {
   MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
   MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
 };
-/* Elements of all values: of one run, of all runs, and of one evaluation in domain O. */
+/* Elements of all values: of one run, of all runs, and of all evaluations in domain O. */
 #define RUN_ELEMENTS 5e7
 #define ALL_ELEMENTS 4e8
 #define JUDGED_ELEMENTS 2e6
@@ -150,7 +150,7 @@ struct scout {
   gemel__random *random;
   gemel__scouted *found;
   size_t judged;
-  double spent;
+  double spent, judged_elements;
 };
 
 /* Takes the pair and the values as what was found. */
@@ -183,7 +183,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
                  ? gemel__significand(gemel_tensor_dtype(both->left[output])) / 2
                  : 0;
   memset(&outcome, 0, sizeof outcome);
-  if (gemel__pair_elements(pair) > JUDGED_ELEMENTS) {
+  if (s->judged_elements + gemel__pair_elements(pair) > JUDGED_ELEMENTS) {
     if (gap->apart > ldexp(1, -half)) {
       s->found->found = GEMEL__SCOUT_APART;
       say(s, both, output, gap->element);
@@ -192,6 +192,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
     return GEMEL_OK;
   }
   s->judged++;
+  s->judged_elements += gemel__pair_elements(pair);
   status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
     s->found->found = GEMEL__SCOUT_REAL;
@@ -310,7 +311,7 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
 gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
                           gemel__scouted *scouted, gemel_error *error) {
   const char *names[GEMEL__MOST_SYMBOLS];
-  struct scout s = {a, b, random, scouted, 0, 0};
+  struct scout s = {.a = a, .b = b, .random = random, .found = scouted};
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   memset(scouted, 0, sizeof *scouted);
   return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, error) : run_sizes(&s, n, names, error);
