@@ -116,11 +116,26 @@ static gemel_status call(gemel__candidates *c, gemel__joint *j, gemel_tensor *co
   return status;
 }
 
+/* At sizes that differ from each other and aren't 0, if the graphs take them. */
+static gemel_status draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                         gemel__random *random, gemel_error *error) {
+  static const int64_t usual[] = {3, 5, 2, 7, 4, 6};
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), k;
+  for (k = 0; k < n; k++) {
+    sizes[k] = usual[k % (sizeof usual / sizeof *usual)];
+  }
+  return gemel__pair_draw_at(pair, a, b, n, names, sizes, random, NULL) == GEMEL_OK
+             ? GEMEL_OK
+             : gemel__pair_draw(pair, a, b, random, error);
+}
+
 static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph *a,
                         const gemel_graph *b, gemel__random *random, gemel_error *error) {
   gemel__pair pair;
   gemel_tensor **values = NULL;
-  gemel_status status = gemel__pair_draw(&pair, a, b, random, error);
+  gemel_status status = draw(&pair, a, b, random, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -150,6 +165,7 @@ static int by_sum(const void *x, const void *y) {
 static void sort(gemel__candidates *c, const gemel__joint *j) {
   size_t k;
   for (k = 0; k < j->n_nodes; k++) {
+    c->of[k].first = !j->second[k];
     if (c->of[k].scale > 0 && !j->second[k]) {
       c->sorted[c->n_sorted++] = c->of[k];
     }
@@ -193,40 +209,52 @@ void gemel__candidates_clear(gemel__candidates *c) {
   memset(c, 0, sizeof *c);
 }
 
-size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t *nodes,
-                             size_t room) {
-  gemel__digest low = c->of[node];
-  size_t first = 0, end = c->n_sorted, n = 0, seen = 0;
-  if (low.scale == 0) {
-    return 0;
-  }
-  low.sum -= TOLERANCE * low.scale;
+/* The first in SORTED that isn't below LOW. */
+static size_t first_from(const gemel__candidates *c, const gemel__digest *low) {
+  size_t first = 0, end = c->n_sorted;
   while (first < end) {
     size_t middle = first + (end - first) / 2;
-    if (by_sum(&c->sorted[middle], &low) < 0) {
+    if (by_sum(&c->sorted[middle], low) < 0) {
       first = middle + 1;
     } else {
       end = middle;
     }
   }
-  for (; first < c->n_sorted && c->sorted[first].type == low.type &&
-         c->sorted[first].sum <= c->of[node].sum + TOLERANCE * c->of[node].scale &&
-         seen++ < MOST_SEEN;
-       first++) {
-    size_t k = n < room ? n : room;
-    double off = fabs(c->sorted[first].sum - c->of[node].sum);
-    if (gemel__digests_agree(&c->sorted[first], &c->of[node]) != 1) {
-      continue;
-    }
-    for (; k > 0 && fabs(c->of[nodes[k - 1]].sum - c->of[node].sum) > off; k--) {
-      if (k < room) {
-        nodes[k] = nodes[k - 1];
-      }
-    }
-    if (k < room) {
-      nodes[k] = c->sorted[first].node;
-      n += n < room;
-    }
+  return first;
+}
+
+static size_t add_node(uint32_t *nodes, size_t n, size_t room, uint32_t node) {
+  size_t k = 0;
+  while (k < n && nodes[k] != node) {
+    k++;
+  }
+  if (k == n && n < room) {
+    nodes[n++] = node;
   }
   return n;
+}
+
+size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t anchor,
+                             uint32_t *nodes, size_t room) {
+  const gemel__digest *digest = &c->of[node];
+  gemel__digest low = *digest;
+  size_t n = 0, k, best = c->n_sorted, first;
+  if (digest->scale == 0) {
+    return 0;
+  }
+  for (k = anchor + 1; k < c->n && k <= anchor + MOST_SEEN && n < room; k++) {
+    if (c->of[k].first && gemel__digests_agree(&c->of[k], digest) == 1) {
+      nodes[n++] = (uint32_t)k;
+    }
+  }
+  low.sum -= TOLERANCE * low.scale;
+  first = first_from(c, &low);
+  for (k = first; k < c->n_sorted && k < first + MOST_SEEN; k++) {
+    if (gemel__digests_agree(&c->sorted[k], digest) == 1 &&
+        (best == c->n_sorted ||
+         fabs(c->sorted[k].sum - digest->sum) < fabs(c->sorted[best].sum - digest->sum))) {
+      best = k;
+    }
+  }
+  return best < c->n_sorted ? add_node(nodes, n, room, c->sorted[best].node) : n;
 }

@@ -14,6 +14,7 @@ typedef struct gemel__digest {
   uint32_t node;
   gemel_type type;
   double sum, scale; /* SCALE 0: nothing is known of it */
+  int first;         /* the first graph has it */
 } gemel__digest;
 
 typedef struct gemel__candidates {
@@ -33,8 +34,10 @@ void gemel__candidates_clear(gemel__candidates *candidates);
 /* 1 if both are known and alike, 0 if both are known and not, else −1. */
 int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y);
 
-/* Nodes of the first graph whose values are like NODE's, at most ROOM, the nearest first. */
-size_t gemel__candidates_for(const gemel__candidates *candidates, uint32_t node, uint32_t *nodes,
-                             size_t room);
+/* Nodes of the first graph whose values are like NODE's, at most ROOM: those that come next behind
+ * ANCHOR, a node of the first graph, then those of the nearest values. (In a deep graph that comes
+ * to a fixed point, thousands have one value.) */
+size_t gemel__candidates_for(const gemel__candidates *candidates, uint32_t node, uint32_t anchor,
+                             uint32_t *nodes, size_t room);
 
 #endif

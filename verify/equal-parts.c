@@ -20,15 +20,15 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "joint.h"
+#include "needs.h"
 #include "pair.h"
-#include "scout.h"
 
 enum {
-  SMALL_PAIR = 40,  /* nodes: so small a pair is asked about as a whole */
+  SMALL_PAIR = 40,   /* nodes: so small a pair is asked about as a whole */
   LARGE_PAIR = 1000, /* nodes: above, a difference is sought from the parts on */
-  PART_NODES = 120, /* at most, of a part */
-  FAILURES = 48,    /* parts that didn't pass, after which no more are tried */
-  CANDIDATES = 2    /* for one node */
+  PART_NODES = 120,  /* at most, of a part */
+  FAILURES = 48,     /* parts that didn't pass, after which no more are tried */
+  CANDIDATES = 2     /* for one node */
 };
 /* How far a part is opened up, one try after the other. */
 static const int depths[] = {0, 1, 3};
@@ -55,6 +55,7 @@ struct parts {
   size_t proven, failures, alike;          /* parts; nodes that are equal to another */
   uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
   size_t n_asked, asked_capacity;
+  uint32_t *anchors; /* a node each: see find_anchor */
 };
 
 static void copy_record(struct gathered *to, const gemel_record *record) {
@@ -73,9 +74,9 @@ static void forget_records(struct gathered *tiers) {
   memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
 }
 
-static void take_record(void *user, const gemel_record *record) {
-  struct parts *p = user;
-  struct gathered *to = &p->one[record->tier];
+/* USER is an array of one a tier. */
+static void keep_record(void *user, const gemel_record *record) {
+  struct gathered *to = &((struct gathered *)user)[record->tier];
   copy_record(to, record);
   if (record->counterexample != NULL && to->counterexample == NULL) {
     to->counterexample = gemel__copy_string(record->counterexample);
@@ -128,8 +129,8 @@ static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pai
   size_t k;
   forget_records(p->one);
   memset(&run.summary, 0, sizeof run.summary);
-  run.options.sink = take_record;
-  run.options.user = p;
+  run.options.sink = keep_record;
+  run.options.user = p->one;
   run.options.replay_folder = NULL;
   status = gemel__equal_ask(&run, region->a, region->b, p->name, p->allow, result, error);
   if (status == GEMEL_NO_MEMORY) {
@@ -199,9 +200,22 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
 
 /* ---- The sweep ---- */
 
+/* The largest node of the first graph that NODE of the second is made of. */
+static uint32_t find_anchor(struct parts *p, uint32_t node) {
+  uint32_t count, k, anchor = 0;
+  const gemel__ref *inputs = gemel__node_inputs(p->joint.graph, node, &count);
+  for (k = 0; k < count; k++) {
+    uint32_t from = p->joint.stands_for[inputs[k].node];
+    from = p->joint.second[from] ? p->anchors[from] : from;
+    anchor = from > anchor ? from : anchor;
+  }
+  p->anchors[node] = anchor;
+  return anchor;
+}
+
 static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
   uint32_t like[CANDIDATES];
-  size_t n = gemel__candidates_for(&p->candidates, node, like, CANDIDATES), k;
+  size_t n = gemel__candidates_for(&p->candidates, node, find_anchor(p, node), like, CANDIDATES), k;
   int passed = 0;
   for (k = 0; k < n && passed == 0 && p->failures < FAILURES; k++) {
     gemel__ref u = {like[k], 0}, v = {node, 0};
@@ -275,18 +289,31 @@ static void say_identical(struct parts *p) {
   p->result->bitwise = 1;
 }
 
-/* All outputs are equal, as the parts show. */
+static void say_part_count(const struct parts *p, const char *more, char *text, size_t bytes) {
+  size_t k, different = 0;
+  for (k = 0; k < p->n_asked; k++) {
+    different += p->asked[k] & 1;
+  }
+  snprintf(text, bytes, "%zu part%s, %zu different; the rest is alike%s%s", p->proven,
+           p->proven == 1 ? "" : "s", different, more[0] != '\0' ? "; " : "", more);
+}
+
+/* All outputs are equal, as the parts show. What tells parts apart may tell the graphs apart. */
 static void say_parts(struct parts *p) {
+  char words[200] = "bitwise";
   size_t k;
+  if (p->result->needs != 0) {
+    char list[160];
+    gemel__needs_text(p->result->needs, list, sizeof list);
+    snprintf(words, sizeof words, "told apart by %s", list);
+  }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel_record record = p->tiers[k].record;
     char detail[640];
     if (!p->tiers[k].used) {
       continue;
     }
-    snprintf(detail, sizeof detail, "%zu part%s, %zu different; the rest is alike%s%s", p->proven,
-             p->proven == 1 ? "" : "s", p->n_asked - p->failures, p->tiers[k].detail[0] ? "; " : "",
-             p->tiers[k].detail);
+    say_part_count(p, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail, sizeof detail);
     record.name = p->name;
     record.detail = record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail : detail;
     gemel__record_emit(p->run, &record);
@@ -307,9 +334,10 @@ static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v)
   const gemel__ref *right = gemel__node_inputs(graph, v->node, &m);
   int found = 0;
   for (k = 0; x->op == y->op && x->attrs == y->attrs && n == m && k < n; k++) {
-    gemel__ref a = gemel__joint_value(&p->joint, left[k]), b = gemel__joint_value(&p->joint, right[k]);
+    gemel__ref a = gemel__joint_value(&p->joint, left[k]),
+               b = gemel__joint_value(&p->joint, right[k]);
     int apart = gemel__digests_agree(&p->candidates.of[a.node], &p->candidates.of[b.node]) == 0;
-    if ((a.node != b.node || a.output != b.output) && (!found || apart)) {
+    if (p->joint.second[b.node] && (!found || apart)) { /* only the second graph has it */
       *u = a;
       *v = b;
       found = 1;
@@ -322,7 +350,8 @@ static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v)
 }
 
 /* From an output that differs down to where the graphs part: the pair of values there, as graphs
- * of what both have in common, if that part is refuted over the reals. Its record is then in ONE. */
+ * of what both have in common, if that part is refuted over the reals. Its record is then in ONE.
+ */
 static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   gemel__run run = *p->run;
   gemel_pair_result result = {.size = sizeof result};
@@ -337,8 +366,8 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
     return 0;
   }
   forget_records(p->one);
-  run.options.sink = take_record;
-  run.options.user = p;
+  run.options.sink = keep_record;
+  run.options.user = p->one;
   run.options.tiers = 1u << GEMEL_TIER_REAL;
   status = gemel__equal_ask(&run, part.a, part.b, p->name, p->allow, &result, error);
   gemel__part_clear(&part);
@@ -346,37 +375,51 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
          p->one[GEMEL_TIER_REAL].counterexample != NULL;
 }
 
-/* Do the graphs A and B, which are large, differ as a whole, where a part of them does? Then that
- * part is the counterexample. 1: said so. */
-static int refute_large(struct parts *p, const gemel_graph *a, const gemel_graph *b, gemel__ref u,
-                        gemel__ref v, gemel_error *error) {
-  gemel__random random;
-  gemel__scouted scouted;
-  gemel_status status;
+/* The records of the graphs as a whole, kept in WHOLE, go to the caller; a refutation over the
+ * reals shows the part that differs instead of thousands of nodes. */
+static void emit_whole(struct parts *p, gemel__ref u, gemel__ref v, struct gathered *whole,
+                       gemel_error *error) {
+  int parted = whole[GEMEL_TIER_REAL].used &&
+               whole[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED &&
+               find_parting(p, u, v, error);
   size_t k;
-  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 4, &random);
-  status = gemel__scout(a, b, &random, &scouted, error);
-  if (status == GEMEL_OK && scouted.found == GEMEL__SCOUT_REAL && find_parting(p, u, v, error)) {
-    gemel_record record = p->one[GEMEL_TIER_REAL].record;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    struct gathered *from = &whole[k];
+    gemel_record record = from->record;
     char detail[600];
-    snprintf(detail, sizeof detail,
-             "the whole graphs differ in output %s, element %zu: %.60s and %.60s; their smallest "
-             "parts that do are shown",
-             gemel_graph_output_name(a, scouted.output), scouted.element, scouted.left,
-             scouted.right);
-    record.name = p->name;
-    record.detail = detail;
-    record.counterexample = p->one[GEMEL_TIER_REAL].counterexample;
-    gemel__record_emit(p->run, &record);
-    for (k = GEMEL_TIER_REAL + 1; k < GEMEL_TIER_COUNT; k++) {
-      emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", "tier real refuted the pair");
+    if (!from->used) {
+      continue;
     }
-    p->result->verdict = GEMEL_REFUTED;
-    gemel__scouted_clear(&scouted);
-    return 1;
+    record.name = p->name;
+    record.detail = from->detail;
+    record.counterexample = from->counterexample;
+    if (k == GEMEL_TIER_REAL && parted) {
+      snprintf(detail, sizeof detail, "%s; of %zu nodes, these parts differ", from->detail,
+               p->joint.n_nodes);
+      record.detail = detail;
+      record.counterexample = p->one[k].counterexample;
+    }
+    gemel__record_emit(p->run, &record);
   }
-  gemel__scouted_clear(&scouted);
-  return 0;
+}
+
+static gemel_status ask_large(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
+                              gemel__ref v, gemel_error *error) {
+  struct gathered *whole = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *whole);
+  gemel__run run = *p->run;
+  gemel_status status;
+  if (whole == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  run.options.sink = keep_record;
+  run.options.user = whole;
+  status = gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, p->result, error);
+  if (status == GEMEL_OK) {
+    emit_whole(p, u, v, whole, error);
+  }
+  forget_records(whole);
+  gemel__free(whole, GEMEL_TIER_COUNT * sizeof *whole);
+  return status;
 }
 
 /* The outputs that aren't known to be equal, with all that they need, as a pair of its own. */
@@ -408,9 +451,9 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) { /* sizes that only a run tells */
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
-  if (region.nodes <= LARGE_PAIR || !refute_large(p, region.a, region.b, u, v, error)) {
-    status = gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
-  }
+  status = region.nodes > LARGE_PAIR
+               ? ask_large(p, &region, u, v, error)
+               : gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
   gemel__part_clear(&region);
   return status;
 }
@@ -419,6 +462,10 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
   gemel_status status;
   forget_sweep(p);
+  p->anchors = gemel__alloc_array(p->joint.n_nodes, sizeof *p->anchors);
+  if (p->anchors == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
   status = gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
   if (status == GEMEL_OK) {
@@ -479,6 +526,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     *result = mine;
   }
   forget_records(p->one);
+  gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
   gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
