@@ -3,7 +3,8 @@
  * Integers that are indices. A graph that takes labels, or looks rows up in a table, runs with
  * integers below some size only: out of range is an error and no result. Which size that is can't
  * be read off the input's type, so it is found by running: the sizes of the graph's values are
- * tried from the largest on. What is drawn then reaches both ends of the range.
+ * tried from the largest on. What is drawn then reaches both ends of the range. Where no range will
+ * do, as for a size that must divide another, single numbers are tried.
  */
 #include <string.h>
 #include "contrast.h"
@@ -49,25 +50,57 @@ static void set_range(gemel__leaf *leaf, int64_t high) {
   leaf->high = high;
 }
 
-/* 1 if no value of both graphs is out of range for four draws. */
+/* 1 if both graphs run at all of some draws, with the ends of the range among them. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
-  enum { DRAWS_A_RANGE = 4 };
+  enum { DRAWS_A_RANGE = 12 };
   int k, good = 1;
   for (k = 0; k < DRAWS_A_RANGE && good; k++) {
     gemel_tensor **values;
     gemel__both both;
     gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
     if (status == GEMEL_OK) {
-      gemel__plant_ends(&pair->a, random, values);
+      if (k % 2 != 0) {
+        gemel__plant_ends(&pair->a, random, values);
+      }
       status = gemel__both_run(pair, values, random, &both, NULL);
       gemel__values_free(&pair->a, values);
     }
     if (status == GEMEL_OK) {
       gemel__both_clear(&both);
     }
-    good = status != GEMEL_BAD_VALUE;
+    good = status == GEMEL_OK || status == GEMEL_NO_MEMORY;
   }
   return good;
+}
+
+/* Every integer leaf gets one number, one of SIZES or a small one, at which both graphs run: a size
+ * that divides another, say. 1 if one was found. */
+static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
+  enum { TRIES = 64, SMALL = 7 };
+  size_t k, tries;
+  for (tries = 0; tries < TRIES; tries++) {
+    for (k = 0; k < pair->a.n_leaves; k++) {
+      gemel__leaf *leaf = &pair->a.leaves[k];
+      size_t which = gemel__random_below(random, n + SMALL);
+      if (is_integer_leaf(leaf)) {
+        set_range(leaf, 1 + (which < n ? sizes[which] : (int64_t)(which - n)));
+        leaf->low = leaf->high - 1;
+      }
+    }
+    if (in_range(pair, random)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void forget_ranges(gemel__pair *pair) {
+  size_t k;
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    if (is_integer_leaf(&pair->a.leaves[k])) {
+      pair->a.leaves[k].domain = (gemel_domain)0;
+    }
+  }
 }
 
 void gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random) {
@@ -94,6 +127,9 @@ void gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random) {
       }
       set_range(&pair->a.leaves[k], 1);
     }
+  }
+  if (!in_range(pair, random) && !find_numbers(pair, random, n, sizes)) {
+    forget_ranges(pair);
   }
 }
 
