@@ -29,7 +29,7 @@ static void take(void *user, const gemel_record *record) {
   timeless.seconds = 0;
   CT_CHECK(pthread_equal(pthread_self(), h->thread));
   h->records++;
-  h->refuted += record->verdict == GEMEL_REFUTED;
+  h->refuted += record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED;
   h->used += gemel_record_json(&timeless, h->text + h->used, ROOM - h->used);
   CT_CHECK(h->used + 2 < ROOM);
   memcpy(h->text + h->used++, "\n", 2);

@@ -39,7 +39,8 @@ static void note(void *user, const gemel_record *record) {
     snprintf(seen->name, sizeof seen->name, "%s", record->name);
   }
   seen->verdicts[record->verdict]++;
-  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+  if (record->verdict != GEMEL_PASSED && record->verdict != GEMEL_NOT_APPLICABLE &&
+      record->verdict != GEMEL_NOT_RUN) {
     snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
              record->detail, record->counterexample != NULL ? record->counterexample : "");
   }

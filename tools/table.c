@@ -128,7 +128,8 @@ static void print_indented(FILE *file, const char *text) {
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
   int of_rule =
-      (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) && r->verdict == GEMEL_REFUTED;
+      (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
+      (r->verdict == GEMEL_REFUTED || r->verdict == GEMEL_OVERSTATED);
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
   } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {

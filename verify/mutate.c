@@ -63,7 +63,8 @@ static void note(void *user, const gemel_record *record) {
   if (j->fate == GEMEL_FATE_KILLED) {
     return;
   }
-  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED ||
+      record->verdict == GEMEL_UNINFORMATIVE) {
     j->fate = GEMEL_FATE_KILLED;
     j->barren = record->verdict == GEMEL_UNINFORMATIVE;
     j->tier = gemel_tier_name(record->tier);

@@ -318,15 +318,15 @@ static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *reco
   return GEMEL_OK;
 }
 
-static void report_idle(struct gemel__proof *p, gemel_record *record, unsigned idle) {
+static void report_overstated(struct gemel__proof *p, gemel_record *record, unsigned idle) {
   char words[100], measured[100], detail[300];
   gemel__needs_text(idle, words, sizeof words);
   gemel__needs_text(p->needs, measured, sizeof measured);
-  snprintf(detail, sizeof detail, "idle: %s; measured over %zu results: %s", words, p->compared,
-           p->needs == 0 ? "bitwise equal" : measured);
-  record->verdict = GEMEL_REFUTED;
+  snprintf(detail, sizeof detail,
+           "overstated: %s is declared and nothing shows it; measured over %zu results: %s", words,
+           p->compared, p->needs == 0 ? "bitwise equal" : measured);
+  record->verdict = GEMEL_OVERSTATED;
   record->detail = detail;
-  record->counterexample = detail;
   gemel__record_emit(p->run, record);
 }
 
@@ -396,7 +396,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   if ((p->needs & ~declared) != 0) {
     status = report_undeclared(p, &record, p->needs & ~declared, error);
   } else if (idle != 0) {
-    report_idle(p, &record, idle);
+    report_overstated(p, &record, idle);
   } else {
     gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
     snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",

@@ -35,7 +35,8 @@ typedef enum gemel_tier {
   X(PASSED, "passed", 0)                                                                           \
   X(NOT_APPLICABLE, "not applicable", 1)                                                           \
   X(UNINFORMATIVE, "uninformative", 3)                                                             \
-  X(REFUTED, "refuted", 4)
+  X(OVERSTATED, "overstated", 4)                                                                   \
+  X(REFUTED, "refuted", 5)
 
 typedef enum gemel_verdict {
 #define GEMEL_VERDICT_ENUM(E, text, severity) GEMEL_##E,
@@ -179,8 +180,9 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
  * phase or tag matches GLOB (NULL: all). Instances are made from each rule itself and rewritten by
  * the engine, or by a pass's generator and rewritten by the pass; one record a tier goes to the
  * sink, with kind "rule" or "pass". A rule is refuted if its sides aren't the same function,
- * if their types differ, if `needs` isn't exactly what they were measured to give up, and if it
- * declares `improves` without doing so; it is uninformative if no instance was found.
+ * if their types differ, and if they give up more than `needs` says. It is overstated if it
+ * declares a word, `improves` among them, that nothing shows, and uninformative if no instance was
+ * found.
  * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
  * different contexts. */
 gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
