@@ -45,6 +45,7 @@ verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
+verify_tests += %reldir%/t-kernels
 verify_tests += %reldir%/t-infinity
 verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-mutate

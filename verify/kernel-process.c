@@ -29,7 +29,7 @@
 #include "run.h"
 
 enum { TICK_MS = 100, IDLE_FACTOR = 3, CHILD_FAULT = 113, CHILD_LEFT = 114, CHILD_NO_THREAD = 115 };
-#define BUDGET_BYTES ((uint64_t)4 << 30) /* of addresses, beyond what the process has already */
+#define BUDGET_BYTES ((uint64_t)2 << 30) /* of addresses, beyond what the process has already */
 
 void *gemel__process_memory(size_t bytes) {
   void *memory =

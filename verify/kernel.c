@@ -12,6 +12,9 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "run.h"
+
+enum { SLOW_SECONDS = 3 };
 
 #define DENSE GEMEL__LIE_DENSE
 #define AT_END GEMEL__AT_END
@@ -128,7 +131,8 @@ static void try_variant(const struct job *job, int v) {
     return;
   }
   soil_heap(variant->garbage);
-  gemel__process_at(report, NULL, NULL, GEMEL__STAGE_PREPARE);
+  memset(&p, 0, sizeof p);
+  gemel__process_at(report, &p, NULL, GEMEL__STAGE_PREPARE);
   if (gemel__kernel_prepare(&p, job->c, variant, job->seed, &t->status) != 0) {
     snprintf(t->text, sizeof t->text, "no memory is left");
   } else if (t->status == GEMEL_OK) {
@@ -286,14 +290,16 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
                                gemel_error *error) {
   gemel__kernel_case *c = gemel__alloc(sizeof *c);
   struct job job = {c, NULL, gemel__random_bits(random), wanted_variants(trial)};
+  double started = gemel__clock();
   gemel__end end;
   gemel_status status;
   memset(results, 0, sizeof *results);
   if (c == NULL) {
     return gemel__no_memory(error, "a kernel's call");
   }
-  status =
-      trial->hung ? GEMEL_DECLINED : gemel__kernel_case_init(c, instance, trial->kernel, values);
+  status = trial->hung || (trial->narrowing && trial->slow)
+               ? GEMEL_DECLINED
+               : gemel__kernel_case_init(c, instance, trial->kernel, values);
   if (status == GEMEL_OK) {
     results->c = c;
     results->n_out = c->n_out;
@@ -305,6 +311,7 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
   if (status == GEMEL_OK) {
     status = gemel__process_run(try_all, &job, &job.shared->report, trial->seconds,
                                 trial->in_process, &end, error);
+    trial->slow |= gemel__clock() - started > SLOW_SECONDS;
   }
   if (status == GEMEL_OK) {
     status = conclude(&job, trial, &end, results, outcome, error);
@@ -348,11 +355,17 @@ void gemel__kernel_hold(const gemel__kernel_results *results, gemel__outcome *ou
 void gemel__kernel_narrow(gemel__kernel_trial *trial, const gemel__outcome *outcome) {
   int v;
   trial->only = -1;
+  trial->narrowing = 1;
   for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     if (outcome->variant == gemel__kernel_variants[v].name) {
       trial->only = v;
     }
   }
+}
+
+void gemel__kernel_widen(gemel__kernel_trial *trial) {
+  trial->only = -1;
+  trial->narrowing = 0;
 }
 
 void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,

@@ -9,6 +9,7 @@
  *   kernel-process.c  a function in a process of its own, with limits
  *   kernel.c          one instance in all variants
  *   kernel-series.c   many calls on a few states, on two threads too, and leaks
+ *   kernel-extent.c   which instances that is done with; empty and large ones
  */
 #ifndef GEMEL__VERIFY_KERNEL_H
 #define GEMEL__VERIFY_KERNEL_H
@@ -195,6 +196,8 @@ typedef struct gemel__kernel_trial {
   int in_process;
   double seconds; /* of CPU time that a call may take */
   int hung;       /* it took longer once: it isn't called again */
+  int slow;       /* an instance took so long that smaller ones aren't looked for */
+  int narrowing;  /* a counterexample is being made small */
   size_t asked[GEMEL__KERNEL_VARIANTS], declined[GEMEL__KERNEL_VARIANTS];
   int only;                   /* while a counterexample is made small: the variant; else −1 */
   gemel_tensor *const *given; /* not NULL: results to be judged, in place of the kernel's */
@@ -229,8 +232,9 @@ void gemel__kernel_say(const gemel__kernel_results *results, size_t k, gemel__ou
 /* Makes OUTCOME the refutation that RESULTS->apart is, if it is one. */
 void gemel__kernel_hold(const gemel__kernel_results *results, gemel__outcome *outcome);
 
-/* From now on TRIAL is about a smaller counterexample to what OUTCOME says. */
+/* From now on TRIAL is about a smaller counterexample to what OUTCOME says; and no more. */
 void gemel__kernel_narrow(gemel__kernel_trial *trial, const gemel__outcome *outcome);
+void gemel__kernel_widen(gemel__kernel_trial *trial);
 
 /* Makes the values of a random input the same along a random axis, so that it may have stride 0. */
 void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
@@ -238,5 +242,22 @@ void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random
 
 /* "never taken: scattered, backwards": the variants that a kernel always declined; "" if none. */
 void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes);
+
+/* ---- Many calls (kernel-series.c) ---- */
+
+#define GEMEL__SERIES_CASES 4
+
+/* An instance with two sets of values. */
+typedef struct gemel__series_case {
+  gemel__instance instance;
+  gemel_tensor **values[2];
+} gemel__series_case;
+
+/* Calls the kernel of TRIAL thousands of times on states for N CASES (at most
+ * GEMEL__SERIES_CASES). CHECK judges the first results. A refutation is in OUTCOME, and is about
+ * the values *SET of case *GUILTY. */
+gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gemel__trial *trial,
+                                  gemel__check check, size_t *guilty, int *set,
+                                  gemel__outcome *outcome, gemel_error *error);
 
 #endif

@@ -16,34 +16,22 @@
 #include "kernel.h"
 #include "reference/own.h"
 #include "run.h"
+#include "subject.h"
 #include "taylor.h"
 #include "text/expr.h"
 
 /* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
  * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
  * numbers are evaluated. */
-enum { SMALL_ELEMENTS = 40, LARGE_ELEMENTS = 2000, HUGE_ELEMENTS = 90000, DUAL_ELEMENTS = 6 };
+enum {
+  SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
+  LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
+  HUGE_ELEMENTS = 90000,
+  DUAL_ELEMENTS = 6
+};
 enum { MORE_INSTANCES = 400 };  /* at most, while a branch of a derivative was never taken */
 enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
 enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
-
-/* What is being verified: an operation or its derivative, the library's code or a program's kernel.
- */
-struct subject {
-  gemel__run *run;
-  const gemel_operation *op;
-  const char *kind;
-  char name[160];
-  int derivative;              /* 0: the operation, 1: the graph of its gradient */
-  gemel__kernel_trial *kernel; /* NULL: the library's code */
-  gemel_dtype dtype;           /* of the instance at hand */
-  int rank;                    /* that instances shall have; 0: any */
-  gemel_dtype taken;           /* of an instance that the kernel took last */
-  int took;                    /* it took one in this tier */
-  int embedded;                /* the instance at hand stands inside a graph */
-  gemel__fill fill;            /* how its values are drawn */
-  int own;                     /* the operation is the program's, and has a reference from it */
-};
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
 static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
@@ -68,9 +56,9 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
 }
 
 /* Tries dtypes from the K-th on until the sampler accepts one. */
-static gemel_status draw_any(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
-                             int64_t max_elements, gemel__random *random, gemel__instance *instance,
-                             gemel_error *error) {
+gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
+                                 int64_t max_elements, gemel__random *random,
+                                 gemel__instance *instance, gemel_error *error) {
   gemel_status status = GEMEL_DECLINED;
   size_t tries;
   for (tries = 0; tries < n && status == GEMEL_DECLINED; tries++) {
@@ -106,15 +94,6 @@ static void not_applicable(struct subject *s, gemel_tier tier, const char *reaso
 
 /* ---- Tiers integer, float, special ---- */
 
-struct tier_plan {
-  gemel_tier tier;
-  gemel__fill fill;
-  gemel__check check;
-  const gemel_dtype *dtypes;
-  size_t n_dtypes;
-  const char *how;
-};
-
 static const struct tier_plan plans[] = {
     {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
      sizeof all_dtypes / sizeof *all_dtypes, "bits"},
@@ -123,7 +102,7 @@ static const struct tier_plan plans[] = {
     {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
      sizeof float_dtypes / sizeof *float_dtypes, "bits"}};
 
-static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
+void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
   size_t compared = total->compared + one->compared;
   size_t informative = total->informative + one->informative;
   size_t inexact = total->inexact + one->inexact;
@@ -223,7 +202,8 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   gemel__record_emit(s->run, record);
 }
 
-static void say_place(const struct subject *s, const gemel__outcome *o, char *place, size_t bytes) {
+void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char *place,
+                          size_t bytes) {
   const char *variant = o->variant != NULL ? o->variant : "";
   const char *dtype = gemel_dtype_name(s->dtype);
   size_t used;
@@ -254,9 +234,9 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
     return status;
   }
   if (s->kernel != NULL) {
-    s->kernel->only = -1;
+    gemel__kernel_widen(s->kernel);
   }
-  say_place(s, o, place, sizeof place);
+  gemel__subject_place(s, o, place, sizeof place);
   record->instances = e->instances;
   record->elements = o->compared;
   record->worst = o->worst;
@@ -307,10 +287,10 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
                                                           : GEMEL__FILL_POINTS;
 }
 
-static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan, gemel__check check,
-                                gemel__instance *instance, gemel__random *random,
-                                gemel_record *record, gemel__evidence *e, int *done,
-                                gemel_error *error) {
+gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
+                                  gemel__check check, gemel__instance *instance,
+                                  gemel__random *random, gemel_record *record, gemel__evidence *e,
+                                  int *done, gemel_error *error) {
   gemel__trial trial = {s->kernel, random, NULL};
   gemel__outcome outcome;
   gemel_tensor **values;
@@ -330,7 +310,7 @@ static gemel_status judge_drawn(struct subject *s, const struct tier_plan *plan,
     e->instances++;
     s->taken = s->dtype;
     s->took = 1;
-    add_outcome(&e->outcome, &outcome);
+    gemel__outcome_add(&e->outcome, &outcome);
     if (outcome.refuted) {
       *done = 1;
       record->seconds = gemel__clock() - e->started;
@@ -371,9 +351,10 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   /* high ranks come in every dtype */
   first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
   if (attempt > 0 && s->took) {
-    status = draw_any(s, &s->taken, 1, 0, most, &random, &instance, &problem);
+    status = gemel__subject_draw(s, &s->taken, 1, 0, most, &random, &instance, &problem);
   } else {
-    status = draw_any(s, plan->dtypes, plan->n_dtypes, first, most, &random, &instance, &problem);
+    status = gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, &random, &instance,
+                                 &problem);
   }
   if (status != GEMEL_OK) {
     status = refuse(s, record, status, done, &problem);
@@ -382,8 +363,8 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
     }
     return status;
   }
-  status = judge_drawn(s, plan, huge ? gemel__check_agreement : plan->check, &instance, &random,
-                       record, e, done, &problem);
+  status = gemel__subject_judge(s, plan, huge ? gemel__check_agreement : plan->check, &instance,
+                                &random, record, e, done, &problem);
   if (s->own && status == GEMEL_BAD_TYPE) {
     status = disagree(s, record, &instance, done, &problem);
   }
@@ -434,6 +415,9 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   e.started = gemel__clock();
   for (k = 0; k < n + huge && status == GEMEL_OK && !done; k++) {
     status = try_instance(s, plan, k, k >= n, &record, &e, &done, error);
+  }
+  if (s->kernel != NULL && status == GEMEL_OK && !done) {
+    status = gemel__subject_kernel(s, plan, &record, &e, &done, error);
   }
   record.seconds = gemel__clock() - e.started;
   if (status == GEMEL_OK && !done) {
@@ -625,6 +609,8 @@ static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
       if (s->derivative && plans[k].tier == GEMEL_TIER_SPECIAL) {
         not_applicable(s, plans[k].tier,
                        "made of operations whose special values are verified one by one");
+      } else if (s->kernel != NULL && s->kernel->hung) {
+        emit_reason(s, plans[k].tier, GEMEL_NOT_RUN, "a call of the kernel didn't come to its end");
       } else {
         status = verify_tier(s, &plans[k], error);
       }

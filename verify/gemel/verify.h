@@ -121,7 +121,7 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
  * never took. Verdicts as above, with kind "kernel".
  *
  * The kernel is held to all that gemel_kernel_call promises and asks for. Inputs come in any
- * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^20
+ * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^16
  * elements; THREADS is 1, 2, 3 or 8, and with `deterministic` results must be the same in every bit
  * whatever it is. Every block of memory has pages around it that can't be touched, inputs can't be
  * written to, and what results and scratch memory hold before a call must not matter. States live
@@ -129,7 +129,7 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
  * may be left over.
  *
  * The kernel's functions are called in child processes, copies of the calling one (fork), on a
- * thread of their own: a crash, exit(), a call without end, more than 4 GiB of memory are verdicts,
+ * thread of their own: a crash, exit(), a call without end, more than 2 GiB of memory are verdicts,
  * and what the kernel changes in the program's memory, or prints without flushing, is lost. What
  * can't be copied (threads of the program, a device that it has opened) isn't there in a child.
  * With OPTIONS->in_process all calls are made here, and a crash is one of the program.
