@@ -306,12 +306,15 @@ static int64_t sample_side(gemel_sample *sample, int big) {
   return size;
 }
 
-/* One side, any of the three, takes the room that short ones leave. */
+/* One side, any of the three, takes the room that the others leave; the one that is summed over is
+ * always longer than a block. */
 static void sample_long_sides(gemel_sample *sample, int64_t *sides) {
+  enum { BLOCK = 256, SUMMED = 1 };
   int grown = (int)gemel__sample_int(sample, 0, 2), i;
   int64_t longest = 1;
   for (i = 0; i < 3; i++) {
-    sides[i] = gemel__sample_int(sample, 1, 4);
+    sides[i] =
+        i == SUMMED ? BLOCK + gemel__sample_int(sample, 1, 300) : gemel__sample_int(sample, 1, 4);
     longest = i != grown && sides[i] > longest ? sides[i] : longest;
   }
   sides[grown] = sample->max_elements / longest;
