@@ -205,6 +205,30 @@ static void do_select(machine *m, void *const *s) {
   }
 }
 
+/* s[0] is a remainder by s[1]. Where intervals stand for whole domains, that says more than how it
+ * was computed: by n > 0 it is from 0 to n. */
+static void do_remainder(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int64_t n;
+  if (!d->larger || d->state(d, s[0]) != GEMEL__DEFINED || !d->to_integer(d, s[1], &n) || n == 0) {
+    return;
+  }
+  if (n < 0) {
+    d->neg(d, s[0], s[0]);
+    d->neg(d, s[1], s[1]);
+  }
+  if (gemel_dtype_kind(m->to) != GEMEL_KIND_FLOAT) {
+    d->sub(d, s[1], s[1], m->decider.one);
+  }
+  d->larger(d, s[0], s[0], m->decider.zero);
+  d->neg(d, s[0], s[0]);
+  d->neg(d, s[1], s[1]);
+  d->larger(d, s[0], s[0], s[1]);
+  if (n > 0) {
+    d->neg(d, s[0], s[0]);
+  }
+}
+
 /* ---- Integer powers: by squaring, wrapping at each step ---- */
 
 /* e = base^exponent, 0 ≤ EXPONENT. SQUARE (which holds the base) is overwritten. */
@@ -377,6 +401,7 @@ static void do_ieee_mod(machine *m, void *const *s) {
   T(SQRT, 1, do_sqrt)                                                                              \
   T(FLOOR, 1, do_floor)                                                                            \
   T(SQUARE, 1, do_square)                                                                          \
+  T(REMAINDER, 2, do_remainder)                                                                    \
   T(IEEE_TANH, 1, do_ieee_tanh)                                                                    \
   T(IEEE_EXPM1, 1, do_ieee_expm1)                                                                  \
   T(IEEE_LOG1P, 1, do_ieee_log1p)                                                                  \
