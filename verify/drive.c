@@ -24,6 +24,8 @@
 enum { STEPS = 14, DOUBLINGS = 7 };
 /* So many numbers are moved for one zero. */
 enum { NUMBERS = 3 };
+/* Points to begin with, for the left and the right side in turn. */
+enum { PASSES = 8 };
 
 /* One sign that O was asked for: at which node, and of what. */
 struct asked_sign {
@@ -523,8 +525,7 @@ static gemel_status run_passes(struct drive *v, long double *values) {
   gemel__models *s = v->s;
   gemel_status status = GEMEL_OK;
   size_t pass;
-  for (pass = 0;
-       pass < s->q->drives && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
+  for (pass = 0; pass < PASSES && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
        pass++) {
     v->point = gemel__models_point_new(s, v->error);
     status = v->point == NULL
@@ -553,7 +554,7 @@ gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
     return GEMEL_OK;
   }
   room = v.n_numbers;
-  v.budget = s->q->drives * (signs < 400 ? 200 : 80000 / signs);
+  v.budget = s->q->drives;
   v.numbers = gemel__alloc_array(room, sizeof *v.numbers);
   v.moved = gemel__alloc_array(room, sizeof *v.moved);
   v.inputs = gemel__alloc_array(n, sizeof *v.inputs);

@@ -138,7 +138,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
                          .points = affordable(q, q->run->options.instances),
                          .trials = 4,
                          .bisections = affordable(q, 12) - 4,
-                         .drives = affordable(q, 12) - 4,
+                         .drives = affordable(q, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,
                          .seed = seed};

@@ -537,7 +537,7 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
 }
 
 /* Moves the numbers of POINT to where logarithms, roots and inverse functions are defined all at
- * once: |x|, −|x|, or between 0 and 1 of either sign. */
+ * once: of one sign, and of any size, below 1, far below 1 or far above. */
 static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
   size_t k, i;
   for (k = 0; k < s->q->leaves->n_leaves; k++) {
@@ -546,7 +546,17 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
     for (i = 0; free_leaf && i < leaf->count; i++) {
       void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = fabs(gemel__decode(leaf->dtype, at));
-      x = way / 2 % 2 == 0 ? x : x / (1 + x);
+      switch (way / 2 % 4) {
+      case 1:
+        x /= 1 + x;
+        break;
+      case 2:
+        x /= 64 * (1 + x);
+        break;
+      case 3:
+        x = 64 * (1 + x / (1 + x));
+        break;
+      }
       gemel__store_real(leaf->dtype, way % 2 == 0 ? x : -x, at);
     }
   }

@@ -39,7 +39,7 @@ typedef struct gemel__question {
   int keep_sites;  /* 1: sites that went one way are for the caller to judge, who has more points */
   unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;
-  size_t drives;     /* passes that drive each decision to where it changes; two are one a side */
+  size_t drives;     /* evaluations spent on driving decisions to where they change */
   size_t bisections; /* segments between points that are searched for narrow windows */
   uint64_t seed;
 } gemel__question;
