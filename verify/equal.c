@@ -15,6 +15,7 @@
 #include "beyond.h"
 #include "constants.h"
 #include "domains/ordered.h"
+#include "general.h"
 #include "needs.h"
 #include "equal.h"
 #include "pair.h"
@@ -262,6 +263,21 @@ static gemel_status report_scouted(struct equality *q, gemel_error *error) {
   return status;
 }
 
+/* Folded constants, as any values that they may have: 1 if that settles it. */
+static int settle_general(struct equality *q, gemel_record *record, double started) {
+  gemel__answer answer;
+  size_t constants = 0;
+  int settled = gemel__general_decide(q->run, q->name, q->real_a, q->real_b,
+                                      q->run->options.instances, &answer, &record->instances,
+                                      &constants);
+  if (settled == 1) {
+    record->seconds = gemel__clock() - started;
+    conclude_real(q, record, &answer);
+  }
+  gemel__answer_clear(&answer);
+  return settled;
+}
+
 static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *error) {
   gemel_record record;
   gemel__answer total;
@@ -276,6 +292,13 @@ static gemel_status equal_real(struct equality *q, int *refuted, gemel_error *er
   total.how = "";
   gemel__sites_init(&total.sites);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
+  if (q->folded > 0) {
+    int settled = settle_general(q, &record, started);
+    if (settled != 0) {
+      return settled > 0 ? GEMEL_OK : gemel__no_memory(error, "decisions");
+    }
+    record.instances = 0;
+  }
   for (k = 0; k < rounds && status == GEMEL_OK && !*refuted; k++) {
     gemel__random random;
     gemel__pair pair;
