@@ -267,9 +267,9 @@ static gemel_status report_scouted(struct equality *q, gemel_error *error) {
 static int settle_general(struct equality *q, gemel_record *record, double started) {
   gemel__answer answer;
   size_t constants = 0;
-  int settled = gemel__general_decide(q->run, q->name, q->real_a, q->real_b,
-                                      q->run->options.instances, &answer, &record->instances,
-                                      &constants);
+  int settled =
+      gemel__general_decide(q->run, q->name, q->real_a, q->real_b, q->run->options.instances,
+                            &answer, &record->instances, &constants);
   if (settled == 1) {
     record->seconds = gemel__clock() - started;
     conclude_real(q, record, &answer);
