@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev make pkg-config"
+build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
 test_packages="clang-format libgtest-dev patch pmccabe"
 extra_packages="lcov valgrind xz-utils"
 

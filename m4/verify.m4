@@ -1,5 +1,5 @@
-# The harness (libgemel-verify.a) and the exact arithmetic it stands on: GMP, MPFR, FLINT and Arb.
-# Built unless --disable-verify; then each of the four is required.
+# The harness (libgemel-verify.a) and what it stands on: exact arithmetic by GMP, MPFR, FLINT and Arb,
+# and the solver Z3. Built unless --disable-verify; then each of the five is required.
 # SPDX-License-Identifier: MIT
 
 # GEMEL_NEED(HEADER, LIBRARY, FUNCTION, PACKAGE, OTHER-LIBRARIES)
@@ -13,7 +13,7 @@ AC_DEFUN([GEMEL_VERIFY], [
   AC_ARG_ENABLE([verify],
     [AS_HELP_STRING([--disable-verify],
       [build without the harness (libgemel-verify.a, `gemel verify' and its kin); it needs GMP,
-       MPFR, FLINT and Arb])],
+       MPFR, FLINT, Arb and Z3])],
     [], [enable_verify=yes])
   gemel_have_verify=no
   AS_IF([test "x$enable_verify" != xno], [
@@ -22,7 +22,8 @@ AC_DEFUN([GEMEL_VERIFY], [
     GEMEL_NEED([flint/flint.h], [flint], [flint_malloc], [libflint-dev], [-lmpfr -lgmp])
     AC_CHECK_LIB([flint-arb], [arb_exp], [gemel_arb=flint-arb], [gemel_arb=arb], [-lflint -lmpfr -lgmp])
     GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
-    VERIFY_LIBS="-l$gemel_arb -lflint -lmpfr -lgmp"
+    GEMEL_NEED([z3.h], [z3], [Z3_mk_context], [libz3-dev])
+    VERIFY_LIBS="-lz3 -l$gemel_arb -lflint -lmpfr -lgmp"
     gemel_have_verify=yes
     AC_DEFINE([HAVE_VERIFY], [1], [The harness is built.])])
   AM_CONDITIONAL([VERIFY], [test "$gemel_have_verify" = yes])

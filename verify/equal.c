@@ -142,6 +142,7 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
                          .drives = affordable(q, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,
+                         .solve = 1,
                          .seed = seed};
   return gemel__pair_decide(pair, &how, answer, error);
 }

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "models.h"
+#include "solver.h"
 #include "tiers.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
@@ -723,6 +724,9 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   }
   if (status == GEMEL_OK && answer->witness == NULL && s->f != NULL) {
     status = run_trials(s, error);
+  }
+  if (status == GEMEL_OK && question->solve && gemel__models_open(s)) {
+    status = gemel__solver_ask(s, error);
   }
   if (status == GEMEL_OK && s->compared.failed) {
     status = gemel__no_memory(error, "what was compared");

@@ -30,6 +30,8 @@ typedef struct gemel__models {
   size_t bisections;
   int exponentials;
   double delta; /* of one trial that accepts */
+  int solver_proved;
+  size_t solver_questions;
 } gemel__models;
 
 /* ---- Points (model.c, between.c) ---- */
@@ -63,6 +65,9 @@ int gemel__models_path(const gemel__models *s, const gemel__field_report *report
 /* Trials that it takes: as many as asked for, and for k undecided signs on a path so many that the
  * cell where two sides differ is hit, 2^k ln(1/delta); 0 if that is out of reach. */
 size_t gemel__models_trials(const gemel__models *s);
+
+/* 1 if nothing is refuted or proved yet, and some result was defined. */
+int gemel__models_open(const gemel__models *s);
 
 /* The verdict, when all points and trials are done. */
 void gemel__models_decide(gemel__models *s);

@@ -99,8 +99,8 @@ static gemel_status verify_mutant(struct hunt *h, const gemel_rules *set, struct
 
 static void note_decision(void *user, const gemel_record *record) {
   gemel__decision *d = user;
-  int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "cells") == 0 ||
-              strcmp(record->how, "bits") == 0;
+  int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "solver") == 0 ||
+              strcmp(record->how, "cells") == 0 || strcmp(record->how, "bits") == 0;
   d->refuted |= record->verdict == GEMEL_REFUTED;
   d->exact |= record->verdict == GEMEL_PASSED && exact;
   d->vague |= record->verdict == GEMEL_PASSED && !exact;

@@ -83,6 +83,7 @@ static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *a
                         gemel_error *error) {
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                          .zeros_count = 1,
+                         .solve = 1,
                          .points = 12,
                          .trials = 2,
                          .bisections = 4,

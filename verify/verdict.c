@@ -83,6 +83,19 @@ static int field_accepts(const gemel__models *s) {
          (wanted > 0 && s->f_accepted >= wanted && gemel__sites_tied(&s->answer->sites));
 }
 
+int gemel__models_open(const gemel__models *s) {
+  return s->answer->witness == NULL && s->answer->verdict != GEMEL_REFUTED &&
+         s->cell_rejected == 0 && !(s->f_rejected > 0 && s->f_with_characters == 0) &&
+         s->o_compared > 0 && !(field_accepts(s) && !has_integers(s));
+}
+
+static void say_solver(gemel__models *s) {
+  gemel__say(s->answer, GEMEL_PASSED, "solver", "");
+  snprintf(s->answer->detail, sizeof s->answer->detail,
+           "proved for all real numbers and integers of these sizes; %zu question%s to the solver",
+           s->solver_questions, s->solver_questions == 1 ? "" : "s");
+}
+
 static void say_field(gemel__models *s) {
   gemel__answer *a = s->answer;
   gemel__say(a, GEMEL_PASSED, "field",
@@ -144,6 +157,8 @@ void gemel__models_decide(gemel__models *s) {
                                         : "no result was defined at any point");
   } else if (field_accepts(s) && !has_integers(s)) {
     say_field(s);
+  } else if (s->solver_proved) {
+    say_solver(s);
   } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
     gemel__say(a, GEMEL_UNINFORMATIVE, "", "all results were zero at every point");
   } else if (cells_carry(s)) {
@@ -158,12 +173,12 @@ void gemel__models_decide(gemel__models *s) {
 }
 
 static size_t strength(const gemel__answer *a) {
-  static const char *const order[] = {"samples", "cells", "field"};
+  static const char *const order[] = {"samples", "cells", "field", "solver"};
   size_t k = 0;
-  while (k < 2 && strcmp(a->how, order[k]) != 0) {
+  while (k < 3 && strcmp(a->how, order[k]) != 0) {
     k++;
   }
-  return a->verdict == GEMEL_PASSED ? k : 3;
+  return a->verdict == GEMEL_PASSED ? k : 4;
 }
 
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n) {
@@ -193,7 +208,8 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
 }
 
 const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
-  return answer->verdict == GEMEL_PASSED && strcmp(answer->how, "field") != 0
+  return answer->verdict == GEMEL_PASSED && strcmp(answer->how, "field") != 0 &&
+                 strcmp(answer->how, "solver") != 0
              ? gemel__sites_one_way(&answer->sites)
              : NULL;
 }

@@ -29,6 +29,15 @@ typedef enum gemel__state {
 /* What `sign` answers. UNORDERED: a NaN in domain S; else: undecided. */
 enum { GEMEL__UNORDERED = 2 };
 
+/* Sets of signs. */
+enum {
+  GEMEL__IF_NEGATIVE = 1,
+  GEMEL__IF_ZERO = 2,
+  GEMEL__IF_POSITIVE = 4,
+  GEMEL__IF_NONZERO = 5,
+  GEMEL__IF_ANY = 7
+};
+
 typedef struct gemel__domain gemel__domain;
 
 /* Who wants to know which node of which graph is evaluated next: whatever decisions are recorded
@@ -97,6 +106,10 @@ struct gemel__domain {
   /* a − b as a comparison sees it: two infinities of one sign are equal, where sub leaves their
    * difference without a value. NULL: sub. */
   void (*difference)(gemel__domain *d, void *e, const void *a, const void *b);
+  /* e = a where the sign of CAUSE is one of WHEN (of which sign() said UNORDERED), else b: for
+   * elements that are formulas, which say a choice instead of covering it. NULL: hull, larger. */
+  void (*choose)(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
+                 const void *b);
   gemel__observer *observer; /* NULL: nobody */
 };
 

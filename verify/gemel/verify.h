@@ -61,7 +61,8 @@ typedef struct gemel_record {
   const char *name;
   gemel_tier tier;
   gemel_verdict verdict;
-  const char *how;    /* what carries it: "field", "cells", "samples", "bits", "bound", "Taylor" */
+  const char
+      *how; /* what carries it: "solver", "field", "cells", "samples", "bits", "bound", "Taylor" */
   const char *detail; /* reason, caveat, or what was measured; "" if there is nothing to say */
   size_t instances;   /* how many were tried */
   size_t elements;    /* how many results were compared */

@@ -114,21 +114,24 @@ int gemel__compare(gemel__decider *w, const void *a, const void *b) {
   return sign;
 }
 
-void gemel__cover(gemel__domain *d, void *e, const void *cause, const void *a, const void *b) {
+void gemel__cover(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
+                  const void *b) {
   gemel__state state = d->state(d, cause);
-  if (state == GEMEL__DEFINED && d->hull) {
+  if (state == GEMEL__DEFINED && d->choose) {
+    d->choose(d, e, cause, when, a, b);
+  } else if (state == GEMEL__DEFINED && d->hull) {
     d->hull(d, e, a, b);
   } else {
     d->set_state(d, e, state == GEMEL__DEFINED ? GEMEL__UNDECIDED : state);
   }
 }
 
-void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, const void *a,
+void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
                          const void *b) {
   if (d->state(d, cause) == GEMEL__DEFINED && d->larger) {
     d->larger(d, e, a, b);
   } else {
-    gemel__cover(d, e, cause, a, b);
+    gemel__cover(d, e, cause, when, a, b);
   }
 }
 
@@ -136,7 +139,7 @@ void gemel__truth(gemel__decider *w, void *e, const void *a) {
   gemel__domain *d = w->domain;
   int sign = d->sign(d, a);
   if (sign == GEMEL__UNORDERED && !d->ieee) {
-    gemel__cover(d, e, a, w->zero, w->one);
+    gemel__cover(d, e, a, GEMEL__IF_ZERO, w->zero, w->one);
   } else {
     d->set(d, e, sign == 0 ? w->zero : w->one);
   }
@@ -177,7 +180,7 @@ void gemel__larger(gemel__decider *w, void *e, const void *a, const void *b) {
   } else if (d->ieee) {
     d->add(d, e, a, b);
   } else {
-    gemel__cover_larger(d, e, w->difference, a, b);
+    gemel__cover_larger(d, e, w->difference, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, a, b);
   }
 }
 

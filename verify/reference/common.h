@@ -84,12 +84,14 @@ void gemel__decider_clear(gemel__decider *w);
  * The difference stays in W, for gemel__cover. */
 int gemel__compare(gemel__decider *w, const void *a, const void *b);
 
-/* The result E of a choice between A and B that could not be made because of CAUSE: something that
- * covers both, if the domain has such a thing and CAUSE has a value, else a state. */
-void gemel__cover(gemel__domain *d, void *e, const void *cause, const void *a, const void *b);
+/* The result E of a choice that could not be made because of CAUSE, of A where its sign is one of
+ * WHEN, else of B: something that says so or covers both, if the domain has such a thing and CAUSE
+ * has a value, else a state. */
+void gemel__cover(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
+                  const void *b);
 
-/* The larger of A and B if CAUSE says that it is undecided which that is: covered likewise. */
-void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, const void *a,
+/* The same where what is chosen is the larger of A and B. */
+void gemel__cover_larger(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
                          const void *b);
 
 /* e = 1 if A differs from 0 (a NaN does), else 0. */

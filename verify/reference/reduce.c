@@ -120,7 +120,7 @@ static void largest(reduction *r, void *e) {
       d->add(d, e, members[k], r->tied[0]);
       return;
     } else if (order == GEMEL__UNORDERED) {
-      gemel__cover(d, r->best, r->w.difference, members[k], r->tied[0]);
+      gemel__cover(d, r->best, r->w.difference, GEMEL__IF_POSITIVE, members[k], r->tied[0]);
       n_tied = 1;
       r->tied[0] = r->best;
     }
@@ -175,8 +175,8 @@ static void first_largest(reduction *r, void *e) {
       d->set(d, r->best, members[k]);
     } else if (order == GEMEL__UNORDERED) {
       d->from_integer(d, r->w.spare, (int64_t)k);
-      gemel__cover(d, e, r->w.difference, e, r->w.spare);
-      gemel__cover(d, r->best, r->w.difference, r->best, members[k]);
+      gemel__cover(d, e, r->w.difference, GEMEL__IF_POSITIVE, r->w.spare, e);
+      gemel__cover(d, r->best, r->w.difference, GEMEL__IF_POSITIVE, members[k], r->best);
     }
   }
 }

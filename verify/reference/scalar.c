@@ -85,7 +85,7 @@ static void do_abs(machine *m, void *const *s) {
     d->neg(d, s[0], s[0]);
   } else if (sign == GEMEL__UNORDERED && !d->ieee) {
     d->neg(d, m->decider.spare, s[0]);
-    gemel__cover_larger(d, s[0], s[0], s[0], m->decider.spare);
+    gemel__cover_larger(d, s[0], s[0], GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, s[0], m->decider.spare);
     if (d->larger) {
       d->larger(d, s[0], s[0], m->decider.zero);
     }
@@ -101,8 +101,13 @@ static void do_sign(machine *m, void *const *s) {
   } else if (sign != GEMEL__UNORDERED) {
     d->from_integer(d, s[0], sign);
   } else if (!d->ieee) {
+    void *rest = m->decider.difference;
     d->neg(d, m->decider.spare, m->decider.one);
-    gemel__cover(d, s[0], s[0], m->decider.spare, m->decider.one);
+    d->set(d, rest, m->decider.one);
+    if (d->choose) {
+      d->choose(d, rest, s[0], GEMEL__IF_ZERO, m->decider.zero, rest);
+    }
+    gemel__cover(d, s[0], s[0], GEMEL__IF_NEGATIVE, m->decider.spare, rest);
   }
 }
 
@@ -125,7 +130,8 @@ static void cover_bounded(machine *m, void *const *s, int side) {
     d->neg(d, s[0], s[0]);
     d->neg(d, s[1], s[1]);
   }
-  gemel__cover_larger(d, s[0], m->decider.difference, s[0], s[1]);
+  gemel__cover_larger(d, s[0], m->decider.difference,
+                      side < 0 ? GEMEL__IF_NEGATIVE : GEMEL__IF_POSITIVE, s[1], s[0]);
   if (side < 0) {
     d->neg(d, s[0], s[0]);
   }
@@ -157,7 +163,9 @@ static void compared(machine *m, void *const *s, int or_less, int or_equal) {
   gemel__domain *d = m->domain;
   int order = gemel__compare(&m->decider, s[0], s[1]);
   if (order == GEMEL__UNORDERED && !d->ieee) {
-    gemel__cover(d, s[0], m->decider.difference, m->decider.zero, m->decider.one);
+    unsigned when = (or_less ? 0u : GEMEL__IF_NEGATIVE) | (or_equal ? 0u : GEMEL__IF_ZERO);
+    gemel__cover(d, s[0], m->decider.difference, when | GEMEL__IF_POSITIVE, m->decider.zero,
+                 m->decider.one);
   } else {
     d->from_integer(d, s[0], (order == -1 && or_less) || (order == 0 && or_equal));
   }
@@ -199,7 +207,7 @@ static void do_select(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   int sign = d->sign(d, s[0]);
   if (sign == GEMEL__UNORDERED && !d->ieee) {
-    gemel__cover(d, s[0], s[0], s[1], s[2]);
+    gemel__cover(d, s[0], s[0], GEMEL__IF_NONZERO, s[1], s[2]);
   } else {
     d->set(d, s[0], sign == 0 ? s[2] : s[1]);
   }
@@ -312,7 +320,7 @@ static void truncate(machine *m, void *e) {
   }
   d->set(d, m->decider.difference, e);
   d->floor(d, e, e);
-  gemel__cover(d, e, m->decider.difference, e, up);
+  gemel__cover(d, e, m->decider.difference, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, e, up);
 }
 
 /* The least and the largest number of an integer dtype. */

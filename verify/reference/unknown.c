@@ -308,7 +308,7 @@ static gemel_status keyed(struct node *v) {
 
 /* ---- Running the kernel ---- */
 
-/* The numbers that E may be: one in S, between two in O and B. */
+/* The numbers that E may be: one in S, between two in O and B, any elsewhere. */
 static void range_of(gemel__domain *d, const void *e, double *low, double *high) {
   if (is_domain(d, "special")) {
     *low = *high = gemel__special_value(d, e);
@@ -316,8 +316,11 @@ static void range_of(gemel__domain *d, const void *e, double *low, double *high)
     double radius = gemel__bound_radius(d, e);
     *low = gemel__bound_value(d, e) - radius;
     *high = gemel__bound_value(d, e) + radius;
-  } else {
+  } else if (is_domain(d, "ordered")) {
     gemel__ordered_bounds(d, e, low, high);
+  } else {
+    *low = -INFINITY;
+    *high = INFINITY;
   }
 }
 
@@ -534,7 +537,7 @@ static gemel_status by_kernel(struct node *v) {
   if (status != GEMEL_OK) {
     return status;
   }
-  if (state != GEMEL__DEFINED || is_domain(d, "dual")) {
+  if (state != GEMEL__DEFINED || is_domain(d, "dual") || is_domain(d, "formulas")) {
     give_state(v, state != GEMEL__DEFINED ? state : GEMEL__GAP);
     return GEMEL_OK;
   }
