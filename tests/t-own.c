@@ -391,9 +391,153 @@ static void one_pair(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Operations that a text defines ---- */
+
+#define SWISH_TEXT "operation swish(x) {\n  return x * sigmoid(x)\n}\n"
+#define TWICE_TEXT "operation twice(x) { # by another one\n  y = swish(x)\n  return y + y\n}\n"
+
+static gemel_status define(gemel_context *context, const char *text, gemel_error *error) {
+  return gemel_define_operations(context, text, strlen(text), "test", error);
+}
+
+/* They are verified, with derivatives; a graph that needs them prints them, and reads back. */
+static void defined(const void *data) {
+  gemel_context *context = gemel_context_new(NULL), *fresh = gemel_context_new(NULL);
+  gemel_verify_options options = {0};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *graph =
+      parse(context, SWISH_TEXT TWICE_TEXT "graph f(x: f64[N]) {\n  return r = twice(x)\n}\n");
+  gemel_graph *formula =
+                  parse(context, "graph f(x: f64[N]) {\n  return r = x * sigmoid(x) * 2\n}\n"),
+              *again;
+  gemel_pair_result result = {0};
+  struct heard h = {0, 0, 0, 0, ""};
+  char *text = gemel_print_string(graph, "f", &error), *second;
+  (void)data;
+  CT_HAS_STR(text, SWISH_TEXT);
+  CT_HAS_STR(text, "return r = ");
+  again = parse(fresh, text);
+  second = gemel_print_string(again, "f", &error);
+  CT_EQ_STR(second, text);
+  options.size = sizeof options;
+  options.instances = 24;
+  options.sink = take;
+  options.user = &h;
+  options.ops = "[st]wi[sc][he]";
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+  ct_context("%s", h.text);
+  CT_EQ_UINT(h.records, 4 * GEMEL_TIER_COUNT);
+  CT_EQ_UINT(h.good, h.records);
+  CT_EQ_INT(gemel_verify_pair(graph, formula, "pair", GEMEL_NEEDS_ALL, &options, &result, &error),
+            GEMEL_OK);
+  CT_EQ_INT(result.verdict, GEMEL_PASSED);
+  gemel_text_free(text);
+  gemel_text_free(second);
+  gemel_graph_unref(graph);
+  gemel_graph_unref(formula);
+  gemel_graph_unref(again);
+  gemel_context_unref(context);
+  gemel_context_unref(fresh);
+}
+
+/* A definition is the reference of what the program registered under its name. */
+static void defined_reference(const void *data) {
+  size_t k;
+  (void)data;
+  for (k = 0; k < 2; k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    struct heard h;
+    CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
+    CT_EQ_INT(define(context,
+                     k == 0 ? "operation own(x) { return x * sigmoid(x) }"
+                            : "operation own(x) { return x * tanh(x) }",
+                     &error),
+              GEMEL_OK);
+    h = verify_in(context, 1, &error);
+    CT_EQ_INT(h.refuted > 0, k == 1);
+    CT_CHECK(k == 1 || h.good == h.records);
+    gemel_context_unref(context);
+  }
+}
+
+static void defined_wrongly(const void *data) {
+  static const char *const wrong[][2] = {
+      {"operation f(x) { return f(x) }", "no operation called 'f'"},
+      {"operation f(x) { return g(x) }", "no operation called 'g'"},
+      {"operation f() { return 1 }", "operands"},
+      {"operation f(x: f32[N]) { return x }", "operands"},
+      {"operation f(x) { y = x }", "returns one result"},
+      {"operation f(x) { return a = x, b = x }", "returns one result"},
+      {"operation f(x) { return x", "body"},
+      {"operation f(x) return x", "body"},
+      {"operation (x) { return x }", "name"},
+      {"operation tanh(x) { return x }", "tanh already"},
+      {"operation f(x) { return x } operation f(x) { return x + x }", "f already"},
+      {"operation f(x, x) { return x }", "two inputs called x"},
+      {"operation f(x) { return x * }", "expected"},
+      {"function f(x) { return x }", "expected 'operation'"}};
+  gemel_context *context;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *graph;
+  const char *text = "operation f(x) { return dot(x, x) }\n"
+                     "graph g(x: f32[2, 3]) {\n  return r = f(x)\n}\n";
+  size_t k;
+  (void)data;
+  for (k = 0; k < CT_COUNT(wrong); k++) {
+    context = gemel_context_new(NULL);
+    ct_context("%s", wrong[k][0]);
+    CT_EQ_INT(define(context, wrong[k][0], &error), GEMEL_BAD_TEXT);
+    CT_HAS_STR(error.text, wrong[k][1]);
+    gemel_context_unref(context);
+  }
+  context = gemel_context_new(NULL);
+  CT_EQ_INT(define(context, SWISH_TEXT SWISH_TEXT, &error), GEMEL_OK); /* the same once more */
+  graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  CT_CHECK(graph == NULL); /* its operands don't fit its formula */
+  CT_EQ_INT(error.status, GEMEL_BAD_SHAPE);
+  CT_EQ_INT(gemel_define_operations(NULL, "", 0, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_define_operations(context, NULL, 1, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_define_operations(context, NULL, 0, NULL, NULL), GEMEL_OK);
+  gemel_context_unref(context);
+}
+
+static int define_and_run(void *data) {
+  const char *text = SWISH_TEXT "graph f(x: f64[]) {\n  return r = swish(x)\n}\n";
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph =
+      context != NULL ? gemel_parse(context, text, strlen(text), "test", NULL, &error) : NULL;
+  gemel_tensor *x = graph != NULL ? gemel_tensor_new(GEMEL_F64, 0, NULL, &error) : NULL, *y = NULL;
+  char *printed = x != NULL ? gemel_print_string(graph, "f", &error) : NULL;
+  gemel_status status = GEMEL_NO_MEMORY;
+  (void)data;
+  if (printed != NULL) {
+    *(double *)gemel_tensor_data(x) = 2;
+    status = gemel_evaluate(graph, &x, &y, &error);
+  }
+  CT_CHECK(status != GEMEL_OK || fabs(*(double *)gemel_tensor_data(y) - 2 / (1 + exp(-2))) < 1e-15);
+  gemel_text_free(printed);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return status != GEMEL_OK && error.status != GEMEL_OK ? error.status : status;
+}
+
+static void defined_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(define_and_run, NULL) > 0);
+}
+
 static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
                                 CT_TEST("attributes", attributes, NULL),
-                                CT_TEST("faulty", faulty, NULL), CT_TEST("refused", refused, NULL),
+                                CT_TEST("faulty", faulty, NULL),
+                                CT_TEST("refused", refused, NULL),
+                                CT_TEST("defined", defined, NULL),
+                                CT_TEST("defined/reference", defined_reference, NULL),
+                                CT_TEST("defined/wrongly", defined_wrongly, NULL),
+                                CT_TEST("defined/memory", defined_memory, NULL),
                                 CT_TEST("memory", memory, NULL)};
 
 void ct_register(void) {

@@ -234,3 +234,24 @@ gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gem
   *rules = NULL;
   return *set != NULL ? GEMEL_OK : error->status;
 }
+
+gemel_status gemel__define_from(gemel_context *context, const char *path, gemel_error *error) {
+  enum { MOST_BYTES = 1 << 20 };
+  FILE *file = fopen(path, "r");
+  char *text = file != NULL ? malloc(MOST_BYTES) : NULL;
+  size_t length = text != NULL ? fread(text, 1, MOST_BYTES, file) : 0;
+  gemel_status status;
+  memset(error, 0, sizeof *error);
+  if (text == NULL || length == MOST_BYTES || ferror(file)) {
+    snprintf(error->text, sizeof error->text, "%s: %s", path,
+             length == MOST_BYTES ? "more than 1 MiB" : strerror(errno));
+    status = error->status = GEMEL_IO;
+  } else {
+    status = gemel_define_operations(context, text, length, path, error);
+  }
+  if (file != NULL) {
+    fclose(file);
+  }
+  free(text);
+  return status;
+}

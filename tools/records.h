@@ -12,6 +12,7 @@
 typedef struct gemel__records {
   const char *command; /* for progress */
   const char *rules;   /* what --rules says; NULL: nothing */
+  const char *ops;     /* the file that --ops names; NULL: it is a pattern */
   size_t instances;    /* what --instances says; 0: nothing */
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;

@@ -127,16 +127,18 @@ static void print_indented(FILE *file, const char *text) {
 /* A command line that meets the same instance again: from a replay file, or by drawing it anew. */
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
-  int of_rule =
-      (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
-      (r->verdict == GEMEL_REFUTED || r->verdict == GEMEL_OVERSTATED);
+  int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
+                (r->verdict == GEMEL_REFUTED || r->verdict == GEMEL_OVERSTATED);
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
   } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
     const char *rules = records->rules != NULL ? records->rules : r->name;
-    int length = of_rule ? (int)strlen(rules) : (int)strcspn(r->name, ".");
+    const char *ops = records->ops != NULL ? records->ops : r->name;
+    int length = of_rule                ? (int)strlen(rules)
+                 : records->ops != NULL ? (int)strlen(ops)
+                                        : (int)strcspn(ops, ".");
     fprintf(file, "  repeat: gemel verify --%s '%.*s' --tier %s --seed %llu",
-            of_rule ? "rules" : "ops", length, of_rule ? rules : r->name, gemel_tier_name(r->tier),
+            of_rule ? "rules" : "ops", length, of_rule ? rules : ops, gemel_tier_name(r->tier),
             (unsigned long long)r->seed);
     if (records->instances > 0) {
       fprintf(file, " --instances %zu", records->instances);

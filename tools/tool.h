@@ -157,6 +157,9 @@ int gemel__ends_in(const char *path, const char *suffix);
 /* A graph from a file; *NAME is freed with gemel_text_free. NULL (said) on failure. */
 gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name);
 
+/* Defines the operations that the file begins with (gemel_define_operations). */
+gemel_status gemel__define_from(gemel_context *context, const char *path, gemel_error *error);
+
 /* What an option GLOB|FILE means: *RULES with a dot or slash in it is a file, then *SET becomes its
  * rules (released by the caller) and *RULES NULL. */
 gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gemel_rules **set,

@@ -10,7 +10,9 @@
 #include "records.h"
 
 static const gemel__option options[] = {
-    {"ops", 'o', "GLOB", "only operations whose name matches, as '*softmax*' (default: all)"},
+    {"ops", 'o', "GLOB|FILE",
+     "only operations whose name matches, as '*softmax*' (default: all), or those that the file "
+     "defines"},
     {"rules", 'R', "GLOB|FILE",
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
@@ -102,6 +104,19 @@ static gemel_status run_rules(gemel_context *context, const char *rules,
   return status;
 }
 
+/* The operations that the file OPS defines, one after the other. */
+static gemel_status run_defined(gemel_context *context, const char *ops,
+                                const gemel_verify_options *settings, gemel_error *error) {
+  gemel_verify_options each = *settings;
+  size_t before = gemel_operation_count(context), k;
+  gemel_status status = gemel__define_from(context, ops, error);
+  for (k = before; status == GEMEL_OK && k < gemel_operation_count(context); k++) {
+    each.ops = gemel_operation_at(context, k)->name;
+    status = gemel_verify_operations(context, &each, NULL, error);
+  }
+  return status;
+}
+
 /* Runs the harness with SETTINGS; REPLAY and RULES may be NULL. */
 static gemel_status run_harness(gemel_context *context, const char *replay, const char *rules,
                                 const gemel_verify_options *settings, gemel_error *error) {
@@ -111,6 +126,9 @@ static gemel_status run_harness(gemel_context *context, const char *replay, cons
   }
   if (rules != NULL) {
     return run_rules(context, rules, settings, error);
+  }
+  if (settings->ops != NULL && strpbrk(settings->ops, "./") != NULL) {
+    return run_defined(context, settings->ops, settings, error);
   }
   status = gemel_verify_operations(context, settings, NULL, error);
   return status == GEMEL_OK && settings->ops == NULL
@@ -183,6 +201,7 @@ static int run(const gemel__args *args) {
   settings.witnesses = files.html != NULL;
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
+  records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
   status = verify(&records, replay, records.rules, &files, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);

@@ -98,6 +98,11 @@ static gemel_graph *take_graph(gemel_context *context, struct replay *r, const c
                                const char *path, gemel_error *error) {
   char head[64];
   const char *at, *end;
+  for (at = strstr(r->text, "\noperation "); at != NULL; at = strstr(at + 1, "\noperation ")) {
+    if (gemel_define_operations(context, at, strlen(at), path, error) != GEMEL_OK) {
+      return NULL;
+    }
+  }
   snprintf(head, sizeof head, "\ngraph %s(", name);
   at = strstr(r->text, head);
   end = at != NULL ? strstr(at, "\n}") : NULL;

@@ -41,6 +41,9 @@ static void destroy(gemel_context *context) {
   if (context->certifier != NULL) {
     context->release_certifier(context->certifier);
   }
+  if (context->definitions != NULL) {
+    context->release_definitions(context->definitions);
+  }
   if (context->own_references != NULL) {
     context->release_own_references(context->own_references);
   }

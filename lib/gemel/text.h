@@ -22,8 +22,22 @@ typedef int (*gemel_write)(void *state, const void *bytes, size_t count);
 gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length, const char *file,
                          char **name, gemel_error *error);
 
+/* Defines the operations in TEXT: stanzas at its beginning as
+ *
+ *   operation swish(x) { return x * sigmoid(x) }
+ *
+ * Such an operation takes operands of any types that its formula takes, is differentiated, run and
+ * verified by its formula. Graphs and rules may have such stanzas in front of them, which their
+ * readers define; from the first `graph` or `rule` on TEXT is left alone here. One of the same name
+ * and text may come again; where the program has registered an operation of that name, the formula
+ * is its reference in the harness. GEMEL_BAD_TEXT (with line and column), GEMEL_NO_MEMORY: what was
+ * defined before the mistake stays. Thread-safe. */
+gemel_status gemel_define_operations(gemel_context *context, const char *text, size_t length,
+                                     const char *file, gemel_error *error);
+
 /* Prints GRAPH under NAME, one node a line in the order of ids, only nodes that an output or input
- * needs; what is printed parses back to an equal graph, and prints the same again. */
+ * needs; what is printed parses back to an equal graph, and prints the same again. Operations that
+ * a text defined and GRAPH needs are printed in front of it. */
 gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *state,
                          gemel_error *error);
 

@@ -571,7 +571,8 @@ static gemel_status parse_body(compiler *c) {
   c->left = 0;
   status = status ? status : parse_side(c, &c->rule->right);
   status = status ? status : parse_conditions(c);
-  if (status == GEMEL_OK && c->lex->kind != GEMEL__TOKEN_END && !gemel__lex_is(c->lex, "rule")) {
+  if (status == GEMEL_OK && c->lex->kind != GEMEL__TOKEN_END && !gemel__lex_is(c->lex, "rule") &&
+      !gemel__lex_is(c->lex, "operation")) {
     char found[64];
     status = gemel__lex_fail(c->lex, c->error, GEMEL_BAD_TEXT,
                              "expected 'where', another rule or the end, found %s",

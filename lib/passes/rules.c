@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "text/define.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "passes/builtin.h"
@@ -148,6 +149,10 @@ static gemel_status parse_all(gemel_rules *set, const char *text, size_t length,
   copy[length] = '\0';
   gemel__lex_start(&lex, copy, length, name);
   while (status == GEMEL_OK && lex.kind != GEMEL__TOKEN_END) {
+    if (gemel__lex_is(&lex, "operation")) {
+      status = gemel__define(set->context, &lex, error);
+      continue;
+    }
     if (!gemel__lex_is(&lex, "rule")) {
       return gemel__lex_fail(&lex, error, GEMEL_BAD_TEXT, "expected 'rule', found %s",
                              gemel__lex_describe(&lex, found));

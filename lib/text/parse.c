@@ -10,6 +10,7 @@
 #include <gemel/text.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "text/define.h"
 #include "text/lines.h"
 #include "text/names.h"
 #include "text/program.h"
@@ -43,6 +44,8 @@ typedef struct body {
   size_t value_capacity;
   gemel__lex *targets; /* names on the left of '=' */
   size_t target_capacity;
+  const gemel_type *types; /* of the inputs, where the text has none: of an operation's formula */
+  size_t n_types;
 } body;
 
 /* ---- Scope ---- */
@@ -217,10 +220,28 @@ static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
   return status;
 }
 
+/* The one result of an operation's formula, which needs no name. */
+static gemel_status nameless_output(body *b, gemel__lex *lex, gemel_error *error) {
+  gemel__lex at = *lex;
+  gemel_value value;
+  gemel_status status = expression(b, lex, &value, error);
+  if (!status && gemel_output(value, "result")) {
+    *error = b->graph->error;
+    status = gemel__lex_locate(&at, error);
+  }
+  return status;
+}
+
 static gemel_status outputs(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_status status;
+  int next, second;
   if (lex->kind == '}') {
     return GEMEL_OK;
+  }
+  next = gemel__lex_peek(lex, &second);
+  if (b->types && !(lex->kind == GEMEL__TOKEN_NAME &&
+                    (next == '}' || next == ',' || (next == '=' && second != '=')))) {
+    return nameless_output(b, lex, error);
   }
   do {
     status = output(b, lex, error);
@@ -243,8 +264,12 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
     return status;
   }
   gemel__lex_next(lex);
-  status = gemel__lex_expect(lex, ':', "':' and a type", error);
-  status = status ? status : gemel__type_read(b->file->context, lex, &type, error);
+  if (b->types) {
+    type = b->graph->n_inputs < b->n_types ? b->types[b->graph->n_inputs] : GEMEL_TYPE_NONE;
+  } else {
+    status = gemel__lex_expect(lex, ':', "':' and a type", error);
+    status = status ? status : gemel__type_read(b->file->context, lex, &type, error);
+  }
   if (status) {
     return status;
   }
@@ -324,6 +349,38 @@ static gemel_graph *read_graph(file *f, gemel__lex *lex, gemel_error *error) {
   return b.graph;
 }
 
+gemel_graph *gemel__parse_body(gemel_context *context, gemel__lex *lex, size_t n,
+                               const gemel_type *types, gemel_error *error) {
+  gemel_error local;
+  file f;
+  body b;
+  error = error ? error : &local;
+  memset(&f, 0, sizeof f);
+  memset(&b, 0, sizeof b);
+  f.context = context;
+  f.name = lex->file;
+  b.file = &f;
+  b.types = types;
+  b.n_types = n;
+  b.graph = gemel_graph_new(context, error);
+  if (!b.graph) {
+    return NULL;
+  }
+  gemel__program_init(&b.program, context);
+  gemel_status status = inputs(&b, lex, error);
+  status = status ? status : statements(&b, lex, error);
+  if (!status && (b.graph->n_inputs != n || b.graph->n_outputs != 1)) {
+    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
+                             "an operation's body returns one result, not %zu", b.graph->n_outputs);
+  }
+  clear_body(&b);
+  if (status) {
+    gemel_graph_unref(b.graph);
+    return NULL;
+  }
+  return b.graph;
+}
+
 /* Reads one top-level graph and files it under its name. */
 static gemel_status definition_at(file *f, gemel__lex *lex, gemel_error *error) {
   gemel__lex at;
@@ -393,8 +450,9 @@ gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length
   gemel__lex_start(&lex, text, length, f.name);
   gemel_status status;
   do {
-    status = definition_at(&f, &lex, error);
-  } while (!status && lex.kind != GEMEL__TOKEN_END);
+    status = gemel__lex_is(&lex, "operation") ? gemel__define(context, &lex, error)
+                                              : definition_at(&f, &lex, error);
+  } while (!status && (f.count == 0 || lex.kind != GEMEL__TOKEN_END));
   if (!status) {
     status = gemel__debug_check(f.definitions[f.count - 1].graph, error);
   }

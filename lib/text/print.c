@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "text/define.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/registry.h"
@@ -249,10 +250,20 @@ static gemel_status put_graph(printer *p, const gemel_graph *graph, const char *
   return status;
 }
 
+static void put_definition(void *user, const char *text) {
+  printer *p = user;
+  gemel__put_text(&p->out, text);
+  gemel__put(&p->out, "\n", 1);
+}
+
 static gemel_status put_all(printer *p, const gemel_graph *graph, const char *name,
                             gemel_error *error) {
   char body[128];
-  gemel_status status = GEMEL_OK;
+  gemel_status status = gemel__definitions_of(&graph, 1, put_definition, p, error);
+  if (!status && p->naming.bodies->count > 0) {
+    status = gemel__definitions_of(p->naming.bodies->graphs, p->naming.bodies->count,
+                                   put_definition, p, error);
+  }
   strcpy(p->naming.body_prefix, has_form(name, "body") ? "body_" : "body");
   for (size_t k = 0; k < p->naming.bodies->count && !status; k++) {
     snprintf(body, sizeof body, "%s%zu", p->naming.body_prefix, k + 1);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/attrs.h"
 #include "core/graph.h"
+#include "text/define.h"
 
 struct entry {
   struct entry *next;
@@ -53,7 +54,8 @@ static const struct entry *called(const struct entry *e, const char *name) {
 }
 
 int gemel__own_reference_exists(gemel_context *context, const gemel_operation *op) {
-  return called(first_entry(context), op->name) != NULL;
+  return called(first_entry(context), op->name) != NULL ||
+         gemel__definition_find(context, op->name) != NULL;
 }
 
 /* Appends ENTRY (calls come with the context locked). 0, or -1 when memory is out. */
@@ -128,7 +130,8 @@ static int covers_node(const gemel_graph *graph, uint32_t id) {
     ranks[k] = gemel_type_rank(graph->context, type);
   }
   return find(graph->context, gemel__node_op(graph, id)->record.name, count <= FEW ? count : 0,
-              dtypes, ranks) != NULL;
+              dtypes, ranks) != NULL ||
+         gemel__definition_find(graph->context, gemel__node_op(graph, id)->record.name) != NULL;
 }
 
 static int covers_bodies(const gemel_graph *graph, uint32_t id, const char **name) {
@@ -273,13 +276,48 @@ static int goes_in_circles(const gemel__rcall *call, const gemel__evaluation *wi
   return within != NULL;
 }
 
+/* By the formula that a text has for it (lib/text/define.c). */
+static gemel_status defined(gemel__rcall *call, const gemel__definition *definition,
+                            const gemel__evaluation *within) {
+  gemel_type *types = gemel__alloc_array(call->n_inputs, sizeof *types);
+  gemel_graph *graph = NULL;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  if (types == NULL) {
+    return gemel__no_memory(call->error, "a reference");
+  }
+  for (k = 0; k < call->n_inputs && status == GEMEL_OK; k++) {
+    const gemel__rtensor *t = call->inputs[k];
+    types[k] = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
+    status = types[k] == GEMEL_TYPE_NONE ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    graph = gemel__definition_graph(definition, call->n_inputs, types, &problem);
+    status = problem.status;
+    if (status != GEMEL_OK && call->error != NULL) {
+      *call->error = problem;
+    }
+  }
+  if (graph != NULL) {
+    status = evaluate_formula(call, graph, within);
+  }
+  gemel_graph_unref(graph);
+  gemel__free(types, call->n_inputs * sizeof *types);
+  return status;
+}
+
+/* ---- The reference ---- */
+
 gemel_status gemel__reference_own(gemel__rcall *call) {
   const gemel__evaluation *within = call->data;
   const struct entry *e = find_for_call(call);
-  if (e == NULL) {
+  const gemel__definition *definition =
+      e == NULL ? gemel__definition_find(call->context, call->operation->name) : NULL;
+  if (e == NULL && definition == NULL) {
     return gemel__reference_unknown(call);
   }
-  if (e->reference.function != NULL) {
+  if (e != NULL && e->reference.function != NULL) {
     return gemel__reference_function(call, &e->reference);
   }
   if (goes_in_circles(call, within)) {
@@ -290,8 +328,9 @@ gemel_status gemel__reference_own(gemel__rcall *call) {
     return gemel__fail(call->error, GEMEL_UNSUPPORTED, "references nested deeper than %d",
                        GEMEL_MAX_NESTING);
   }
-  return e->graph != NULL ? evaluate_formula(call, e->graph, within)
-                          : built(call, &e->reference, within);
+  return definition != NULL ? defined(call, definition, within)
+         : e->graph != NULL ? evaluate_formula(call, e->graph, within)
+                            : built(call, &e->reference, within);
 }
 
 /* ---- Giving one ---- */
