@@ -9,12 +9,16 @@
  */
 #include "ct.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/rewrite.h>
 #include <gemel/text.h>
 #include <gemel/verify.h>
+#include "core/cons.h"
+#include "core/graph.h"
+#include "passes/engine.h"
 
 static gemel_error error;
 
@@ -86,6 +90,8 @@ static const certify_case wrong_cases[] = {
      0},
     {"masked_sum", "", "sum(exp(where(c, x, -inf)), axes = a) => sum(exp(x), axes = a)",
      "(c: bool[4], x: f32[4]) { return r = sum(exp(where(c, x, -inf:f32)), axes = [0])" END, 0},
+    {"below_infinity", "", "where(x < inf, x, 0) => x", F5 "where(x < inf:f32, x, 0)" END, 0},
+    {"largest", "", "minimum(x, 3.4e38) => x", F5 "minimum(x, 3.4e38:f32)" END, 0},
     /* ranges */
     {"wide_clip", "", "minimum(maximum(x, -100), 100) => x",
      F5 "minimum(maximum(x, -100), 100)" END, 0},
@@ -217,7 +223,158 @@ static void goes_through(const void *data) {
   }
 }
 
+/* ---- Passes ---- */
+
+/* A pass that replaces the output of a graph by what MAKE makes of the operands of its operation.
+ */
+typedef struct pass_case {
+  const char *name, *graph;
+  gemel_value (*make)(gemel_value x, gemel_value y);
+  int wrong;
+} pass_case;
+
+static gemel_value strictly_less(gemel_value x, gemel_value y) {
+  return gemel_lt(x, y);
+}
+
+static gemel_value less_or_equal(gemel_value x, gemel_value y) {
+  return gemel_ge(y, x);
+}
+
+static gemel_value less_than_next(gemel_value x, gemel_value y) {
+  return gemel_lt(x, gemel_add(y, gemel_scalar(y.graph, GEMEL_I64, 1)));
+}
+
+static gemel_value through_half(gemel_value x, gemel_value y) {
+  return gemel_cast(gemel_cast(gemel_sub(x, gemel_neg(y)), GEMEL_F16), GEMEL_F32);
+}
+
+static gemel_value sum_of_few(gemel_value x, gemel_value y) {
+  gemel_value bounded = gemel_minimum(x, gemel_scalar(x.graph, GEMEL_F32, 1e6));
+  return gemel_sub(bounded, gemel_neg(y));
+}
+
+static gemel_value negative_of_negative(gemel_value x, gemel_value y) {
+  return gemel_sub(x, gemel_neg(y));
+}
+
+static const pass_case pass_cases[] = {
+    {"tie", FXY "x <= y" END, strictly_less, 1},
+    {"swapped", FXY "x <= y" END, less_or_equal, 0},
+    {"wraps", IXY "x <= y" END, less_than_next, 1},
+    {"narrow", FXY "x + y" END, through_half, 1},
+    {"bounded", FXY "x + y" END, sum_of_few, 1},
+    {"negated", FXY "x + y" END, negative_of_negative, 0},
+};
+
+static gemel_status replace_output(gemel_edit *edit, const void *data, gemel_error *unused) {
+  const pass_case *c = data;
+  gemel_value old = gemel_graph_output(gemel_edit_graph(edit), 0), x, y;
+  (void)unused;
+  if (strcmp(gemel_value_operation(old), "le") != 0 &&
+      strcmp(gemel_value_operation(old), "add") != 0) {
+    return GEMEL_OK;
+  }
+  x = gemel_edit_value(edit, gemel_value_input(old, 0));
+  y = gemel_edit_value(edit, gemel_value_input(old, 1));
+  return gemel_edit_replace(edit, old, c->make(x, y));
+}
+
+static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+                                const void *data) {
+  (void)random, (void)state, (void)data;
+  return gemel_graph_error(graph)->status;
+}
+
+static void pass_once(const pass_case *c, uint64_t seed) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_pass pass = {.size = sizeof pass,
+                     .name = "a_pass",
+                     .rewrite = replace_output,
+                     .generate = no_instance,
+                     .data = c};
+  gemel_rewrite_options options = {.size = sizeof options, .include = "a_pass", .certify = 1};
+  char text[200];
+  gemel_graph *graph, *result;
+  snprintf(text, sizeof text, "graph g%s", c->graph);
+  graph = gemel_parse(context, text, strlen(text), "g.gmt", NULL, &error);
+  CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_certify_enable(context, seed, &error), GEMEL_OK);
+  memset(&error, 0, sizeof error);
+  result = graph != NULL ? gemel_rewrite(graph, &options, &error) : NULL;
+  CT_CHECK((result == NULL) == c->wrong);
+  CT_HAS_STR(error.text, c->wrong ? "pass a_pass doesn't hold" : "");
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+static void pass_is_judged(const void *data) {
+  for (int seed = 1; seed <= seeds(); seed++) {
+    ct_context("seed %d", seed);
+    pass_once(data, (uint64_t)seed);
+  }
+}
+
+/* ---- Folded constants ---- */
+
+/* OPERATION on two scalars, what it gives and what it doesn't. */
+typedef struct fold_case {
+  const char *name, *operation;
+  gemel_dtype dtype, result;
+  double a, b, right, wrong;
+} fold_case;
+
+static const fold_case fold_cases[] = {
+    {"bounded_by_infinity", "minimum", GEMEL_F32, GEMEL_F32, INFINITY, 3, 3, 5},
+    {"above_infinity", "maximum", GEMEL_F32, GEMEL_F32, -INFINITY, 2, 2, 1},
+    {"over_infinity", "div", GEMEL_F32, GEMEL_F32, 1, INFINITY, 0, 0.5},
+    {"power_of_infinity", "pow", GEMEL_F64, GEMEL_F64, INFINITY, -1, 0, 1},
+    {"sign_of_infinity", "add", GEMEL_F32, GEMEL_F32, -INFINITY, 2, -INFINITY, INFINITY},
+    {"compared_with_infinity", "lt", GEMEL_F32, GEMEL_BOOL, 3e38, INFINITY, 1, 0},
+    {"tie", "le", GEMEL_F32, GEMEL_BOOL, 0.25, 0.25, 1, 0},
+    {"remainder", "mod", GEMEL_I32, GEMEL_I32, -7, 3, 2, -1},
+    {"wrapped", "add", GEMEL_I8, GEMEL_I8, 127, 1, -128, 127},
+    {"last_place", "mul", GEMEL_F32, GEMEL_F32, 3, 0x1.000002p0, 0x1.800004p1, 0x1.800008p1},
+};
+
+/* Tells the witness that VALUE was computed for NODE. */
+static gemel_status testify(gemel_context *context, gemel_value node, double value,
+                            gemel_dtype dtype) {
+  gemel__certifier *c = context->certifier;
+  gemel_value constant = gemel_scalar(node.graph, dtype, value);
+  gemel__application a = {.graph = node.graph,
+                          .before = {node.node, node.output},
+                          .after = {constant.node, constant.output}};
+  void *user = c->begin(c, &error);
+  gemel_status status = user != NULL ? c->witness(user, &a, &error) : GEMEL_NO_MEMORY;
+  if (user != NULL) {
+    c->end(c, user);
+  }
+  return status;
+}
+
+static void fold_is_judged(const void *data) {
+  const fold_case *f = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_value operands[2] = {gemel_scalar(graph, f->dtype, f->a),
+                             gemel_scalar(graph, f->dtype, f->b)};
+  gemel_value node = gemel_apply(graph, f->operation, 2, operands, 0, NULL);
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  CT_EQ_INT(testify(context, node, f->right, f->result), GEMEL_OK);
+  CT_EQ_INT(testify(context, node, f->wrong, f->result), GEMEL_INTERNAL);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(fold_cases); k++) {
+    CT_ADD("fold", fold_cases[k].name, fold_is_judged, &fold_cases[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(pass_cases); k++) {
+    CT_ADD("pass", pass_cases[k].name, pass_is_judged, &pass_cases[k]);
+  }
   for (size_t k = 0; k < CT_COUNT(right_cases); k++) {
     CT_ADD("right", right_cases[k].name, goes_through, &right_cases[k]);
   }

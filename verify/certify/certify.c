@@ -88,6 +88,9 @@ static gemel_status refuse(gemel_value before, const char *name, const gemel_gra
   (GEMEL_NEEDS_BIT(CONTRACT) | GEMEL_NEEDS_BIT(ARCP) | GEMEL_NEEDS_BIT(AFN) |                      \
    GEMEL_NEEDS_BIT(REASSOC) | GEMEL_NEEDS_BIT(IMPROVES))
 
+/* And one that gives up one of these needn't agree at infinities. */
+#define UNBOUNDED (GEMEL_NEEDS_BIT(NINF) | GEMEL_NEEDS_BIT(NNAN))
+
 /* Who made a replacement. */
 typedef struct maker {
   const char *kind, *name;
@@ -98,7 +101,8 @@ typedef struct maker {
 static gemel_status judge(session *s, int facts, const gemel_graph *sides[2],
                           const gemel_domain *domains, gemel_value before, const maker *by,
                           gemel__likeness *likeness, gemel_error *error) {
-  const gemel__comparison c = {{sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0};
+  const gemel__comparison c = {
+      {sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
   gemel_status status = gemel__compare_fast(&s->pool, &c, likeness, error);
   if (status == GEMEL_OK && facts && *likeness != GEMEL__ALIKE) {
     status = gemel__compare_surely(&s->pool, &c, likeness, error);
@@ -189,6 +193,7 @@ static gemel_status check_fold(session *s, const gemel__application *a, gemel_er
   *state = HOLDS;
   s->counts.regions++;
   gemel_status status = gemel__certify_fold(graph, a->before.node, a->after.node, &held, error);
+  s->counts.open += held < 0;
   if (status == GEMEL_OK && !held) {
     gemel_graph *left = gemel__certify_alone(graph, a->before.node, error);
     gemel_graph *right = left != NULL ? gemel__certify_alone(graph, a->after.node, error) : NULL;

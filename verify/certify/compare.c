@@ -50,8 +50,8 @@ static gemel_status by_residues(scene *s, gemel__pair *pair, gemel__likeness *li
 
 static gemel_status by_points(scene *s, gemel__pair *pair, gemel__likeness *likeness,
                               gemel_error *error) {
-  int thorough = s->thorough && s->nth == 0;
-  return gemel__survey(pair, &s->literals, thorough, &s->pool->random, likeness, error);
+  const gemel__survey_options options = {&s->literals, s->thorough && s->nth == 0, s->c->infinite};
+  return gemel__survey(pair, &options, &s->pool->random, likeness, error);
 }
 
 static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__likeness *likeness,
@@ -78,9 +78,11 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
   gemel__answer answer;
   gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
   if (status == GEMEL_OK) {
-    int proven = answer.verdict == GEMEL_PASSED && strcmp(answer.how, "field") == 0;
+    int proven =
+        answer.verdict == GEMEL_PASSED && strcmp(answer.how, "field") == 0 && all_floats(pair);
+    proven |= answer.verdict == GEMEL_PASSED && strcmp(answer.how, "solver") == 0;
     *likeness = answer.verdict == GEMEL_REFUTED ? GEMEL__UNLIKE
-                : proven && all_floats(pair)    ? GEMEL__ALIKE
+                : proven                        ? GEMEL__ALIKE
                                                 : GEMEL__SAMPLED;
     gemel__answer_clear(&answer);
   }

@@ -87,8 +87,7 @@ gemel_status gemel__certify_fold(const gemel_graph *graph, uint32_t before, uint
     status = gemel__reference_graph(one, &b->domain, NULL, &bound, NULL, NULL, error);
     status = status ? status
                     : gemel__reference_graph(one, &s->domain, NULL, &special, NULL, NULL, error);
-    /* what a reference can't say isn't against it */
-    *held = status != GEMEL_OK || holds(&bound, &special, tensor_of(graph, after));
+    *held = status == GEMEL_OK ? holds(&bound, &special, tensor_of(graph, after)) : -1;
     gemel__rtensor_clear(&bound);
     gemel__rtensor_clear(&special);
     status = status == GEMEL_NO_MEMORY ? status : GEMEL_OK;

@@ -8,7 +8,7 @@
 #include "core/graph.h"
 
 /* *HELD: is the constant AFTER what the node BEFORE of GRAPH, whose inputs are constants, gives?
- * GEMEL_NO_MEMORY. */
+ * −1: no reference can say. GEMEL_NO_MEMORY. */
 gemel_status gemel__certify_fold(const gemel_graph *graph, uint32_t before, uint32_t after,
                                  int *held, gemel_error *error);
 

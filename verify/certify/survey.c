@@ -19,7 +19,7 @@
 #include "domains/ordered.h"
 #include "tiers.h"
 
-enum { POINTS = 24, FEWEST_POINTS = 4, SEARCHES = 2, EVALUATIONS = 400, MOST_PRECISION = 256 };
+enum { POINTS = 24, FEWEST_POINTS = 4, SEARCHES = 3, EVALUATIONS = 400, MOST_PRECISION = 256 };
 /* Elements of all values of both sides, at all points together. */
 static const double work = 200000;
 
@@ -34,6 +34,7 @@ typedef struct survey {
   size_t n_seen;
   gemel__tape tape;
   int thorough; /* 1: searches, too */
+  int infinite; /* 1: infinite inputs, too */
   long left;    /* evaluations in searches */
   int unlike;   /* a difference was found */
   gemel_error *error;
@@ -180,6 +181,22 @@ static void plant(survey *s, size_t p) {
   }
 }
 
+/* Some elements of float dtypes become infinite. */
+static void plant_infinities(survey *s) {
+  const gemel__instance *in = &s->pair->a;
+  for (size_t k = 0; k < in->n_leaves; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    int positive = leaf->domain == GEMEL_POSITIVE || leaf->domain == GEMEL_NONNEGATIVE;
+    size_t step = 1 + gemel__random_below(s->random, 4);
+    for (size_t i = gemel__random_below(s->random, step); is_float(leaf) && i < leaf->count;
+         i += step) {
+      double x = positive ? INFINITY : gemel__random_sign(s->random) * INFINITY;
+      gemel__store_real(leaf->dtype, x,
+                        (char *)gemel_tensor_data(s->point[k]) + i * gemel_dtype_size(leaf->dtype));
+    }
+  }
+}
+
 static gemel_status draw(survey *s, gemel__fill fill) {
   double named[GEMEL__MOST_LITERALS];
   size_t n = 0;
@@ -303,21 +320,33 @@ static gemel_status survey_point(survey *s, int k) {
   static const gemel__fill fills[] = {GEMEL__FILL_POINTS, GEMEL__FILL_POINTS, GEMEL__FILL_FULL,
                                       GEMEL__FILL_POINTS, GEMEL__FILL_INTEGERS};
   uint64_t decisions = 1;
-  gemel_status status = draw(s, fills[k % 5]);
+  int starts = k % 5 == 4; /* a search starts here, which small integers and literals serve best */
+  gemel_status status = draw(s, starts && k % 2 != 0 ? GEMEL__FILL_POINTS : fills[k % 5]);
   if (status != GEMEL_OK) {
     return status;
   }
-  if (k % 2 == 0) {
+  if (k % 2 == 0 || starts) {
     plant(s, (size_t)k / 2);
   }
+  if (s->infinite && k % 6 == 3) {
+    plant_infinities(s);
+  }
   status = look(s, &decisions);
-  for (size_t j = 0; decisions != 1 && k % 5 == 4 && k / 5 < SEARCHES && j < s->pair->a.n_leaves &&
+  for (size_t j = 0; decisions != 1 && starts && k / 5 < SEARCHES && j < s->pair->a.n_leaves &&
                      s->left > 0 && !s->unlike && status == GEMEL_OK;
        j++) {
     status = search_leaf(s, j);
   }
   gemel__tensors_release(s->pair->a.n_leaves, s->point);
   return status;
+}
+
+static int all_seen(const survey *s) {
+  size_t k = 0;
+  while (k < s->n_seen && s->seen[k]) {
+    k++;
+  }
+  return k == s->n_seen;
 }
 
 static gemel_status survey_points(survey *s) {
@@ -330,18 +359,11 @@ static gemel_status survey_points(survey *s) {
   gemel_status status = GEMEL_OK;
   s->left = affordable < 4 * EVALUATIONS ? (long)affordable : 4 * EVALUATIONS;
   s->left = s->thorough ? s->left : 0;
-  for (int k = 0; k < points && status == GEMEL_OK && !s->unlike; k++) {
+  for (int k = 0;
+       status == GEMEL_OK && !s->unlike && (k < points || (k < 3 * points && !all_seen(s))); k++) {
     status = survey_point(s, k);
   }
   return status;
-}
-
-static int all_seen(const survey *s) {
-  size_t k = 0;
-  while (k < s->n_seen && s->seen[k]) {
-    k++;
-  }
-  return k == s->n_seen;
 }
 
 /* Makes room for S and runs WHAT. */
@@ -368,10 +390,14 @@ static void free_room(survey *s) {
   gemel__free(s->seen, s->n_seen + 1);
 }
 
-gemel_status gemel__survey(const gemel__pair *pair, const gemel__literals *literals, int thorough,
+gemel_status gemel__survey(const gemel__pair *pair, const gemel__survey_options *options,
                            gemel__random *random, gemel__likeness *likeness, gemel_error *error) {
-  survey s = {
-      .pair = pair, .literals = literals, .random = random, .thorough = thorough, .error = error};
+  survey s = {.pair = pair,
+              .literals = options->literals,
+              .random = random,
+              .thorough = options->thorough,
+              .infinite = options->infinite,
+              .error = error};
   gemel_status status = with_room(&s, survey_points);
   *likeness = s.unlike                              ? GEMEL__UNLIKE
               : status != GEMEL_OK || !all_seen(&s) ? GEMEL__UNSEEN

@@ -9,11 +9,17 @@
 #include "certify/compare.h"
 #include "certify/sizes.h"
 
+typedef struct gemel__survey_options {
+  const gemel__literals *literals;
+  int thorough; /* 1: what changes decisions is searched for */
+  int infinite; /* 1: some inputs are infinite at some points */
+} gemel__survey_options;
+
 /* PAIR, with the domains of its leaves, in domain O. *LIKENESS: ALIKE wherever it was looked,
  * UNLIKE (certain, at these sizes), or UNSEEN: an element of the result had no value on both sides
- * at any point. What is undefined on one side is no difference. THOROUGH: what changes decisions is
- * searched for. Work is bounded. GEMEL_NO_MEMORY. */
-gemel_status gemel__survey(const gemel__pair *pair, const gemel__literals *literals, int thorough,
+ * at any point. What is undefined on one side is no difference. Work is bounded. GEMEL_NO_MEMORY.
+ */
+gemel_status gemel__survey(const gemel__pair *pair, const gemel__survey_options *options,
                            gemel__random *random, gemel__likeness *likeness, gemel_error *error);
 
 /* 1 if numbers of GRAPH go through several dtypes, or become integers or truths: then bits that are
