@@ -39,6 +39,7 @@ verify_tests =
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-certify-wrong
+verify_tests += %reldir%/t-domain
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-fuzz

@@ -37,6 +37,8 @@ static const struct {
     HOME(maximum_loses_nan, "maximum"),
     HOME(mod_sign_of_dividend, "mod"),
     HOME(log1p_near_zero, "log1p"),
+    HOME(exp_interval, "exp"),
+    HOME(log_subnormal, "log"),
     HOME(neg_zero, "neg"),
     HOME(mul_scale, "mul"),
     HOME(add_saturates, "add"),

@@ -40,6 +40,7 @@ static void keep(gemel__records *records, const gemel_record *record) {
   row->certificate = copy(record->certificate);
   row->text = copy(record->text);
   row->witnesses = copy(record->witnesses);
+  row->ulps = NULL; /* long, and in the JSON already */
 }
 
 static void sink(void *user, const gemel_record *record) {

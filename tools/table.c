@@ -43,6 +43,8 @@ static void format_cell(const gemel_record *r, reasons *seen, char *cell) {
     snprintf(cell, CELL, number > 0 ? "n/a %zu" : "n/a", number);
   } else if (r->verdict == GEMEL_PASSED && r->tier == GEMEL_TIER_FLOAT) {
     snprintf(cell, CELL, "passed %.2f", r->worst);
+  } else if (r->verdict == GEMEL_PASSED && r->ulp > 0) {
+    snprintf(cell, CELL, "passed %.2f ulp", r->ulp);
   } else if (r->verdict == GEMEL_PASSED &&
              (r->tier == GEMEL_TIER_REAL || r->tier == GEMEL_TIER_GRADIENT)) {
     snprintf(cell, CELL, "passed %.8s", r->how);

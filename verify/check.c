@@ -27,6 +27,7 @@
 #include "domains/special.h"
 #include "kernel.h"
 #include "tiers.h"
+#include "ulps.h"
 
 /* A float16 or bfloat16 by its definition: sign, exponent, fraction. */
 static double decode_half(uint16_t bits, int fraction_bits, int bias) {
@@ -90,7 +91,8 @@ struct judge {
   enum { AGREE_NOT, AGREE_THREADS, AGREE_ALL } agree; /* which variants must give the same bits */
   gemel_tensor **first;                               /* results of the first variant, for that */
   int exact_copies; /* tier special: the operation moves elements and computes nothing */
-  int exhausted;    /* memory ran out in the middle of a judgement */
+  gemel_tensor *const *values;
+  int exhausted; /* memory ran out in the middle of a judgement */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
                  gemel__outcome *outcome);
@@ -186,7 +188,7 @@ static int must_agree(const struct judge *j, const gemel__variant *v) {
   return j->agree == AGREE_ALL || (j->agree == AGREE_THREADS && !v->plain && !v->scattered);
 }
 
-static int same_bits(gemel_dtype dtype, const void *a, const void *b) {
+int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
   return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ||
          (is_float(dtype) && isnan(gemel__decode(dtype, a)) && isnan(gemel__decode(dtype, b)));
 }
@@ -202,7 +204,7 @@ static void hold_together(const struct judge *j, size_t output, const gemel_tens
   outcome->agreed += n;
   for (i = 0; i < n; i++) {
     const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
-    if (!same_bits(dtype, a, b)) {
+    if (!gemel__same_bits(dtype, a, b)) {
       outcome->refuted = 1;
       outcome->output = output;
       outcome->element = i;
@@ -226,13 +228,19 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
     return judge_failure(status, variant->name, &problem, outcome, error);
   }
   for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
-    if (j->first[k] != NULL && must_agree(j, variant)) {
+    int judged = j->first[k] != NULL && must_agree(j, variant);
+    if (judged) {
       hold_together(j, k, outputs[k], variant->name, outcome);
     }
     if (outcome->refuted || j->reference == NULL) {
       continue;
     }
-    judge_result(j, k, outputs[k], variant->name, outcome);
+    if (judged && shapes_agree(&j->reference[k], outputs[k])) {
+      /* they are the very bits that were held against the reference */
+      outcome->compared += j->reference[k].count;
+    } else {
+      judge_result(j, k, outputs[k], variant->name, outcome);
+    }
   }
   for (k = 0; k < j->n_outputs && variant == gemel__variants; k++) {
     j->first[k] = outputs[k];
@@ -303,6 +311,7 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
   size_t n = gemel_graph_output_count(j->instance->graph);
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
   gemel_status status;
+  j->values = values;
   if (room == NULL) {
     return gemel__no_memory(error, "references");
   }
@@ -487,25 +496,52 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
          (isfinite(computed) && low <= most && high >= -most);
 }
 
+/* 64-bit integers, which a double can't tell apart. */
+static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
+  gemel__domain *d = j->domain;
+  void *own = gemel__elements_new(d, 1);
+  int equal;
+  if (own == NULL) {
+    j->exhausted = 1;
+    return -1;
+  }
+  equal = load_exact(d, own, dtype, computed) == 0 && d->equal(d, own, e) == 1;
+  gemel__elements_free(d, own, 1);
+  return equal;
+}
+
+/* What a row's claim of ULP is in units of DTYPE: half types are computed in f32, of which that is
+ * so many units, and rounded once more. */
+static double claim_in(gemel_dtype dtype, double ulp) {
+  if (ulp <= 0.5) {
+    return 0.5;
+  }
+  return dtype == GEMEL_F16 ? 0.5 + ulp * 0x1p-13 : dtype == GEMEL_BF16 ? 0.5 + ulp * 0x1p-16 : ulp;
+}
+
 static int element_special(struct judge *j, size_t output, size_t i, const void *computed,
                            gemel__outcome *outcome) {
   gemel__domain *d = j->domain;
   gemel__rtensor *r = &j->reference[output];
   const void *e = gemel__rtensor_at(r, i);
   double x = gemel__decode(r->dtype, computed);
-  double ulp = j->instance->ulp;
   outcome->informative++;
+  if (r->dtype == GEMEL_I64 || r->dtype == GEMEL_U64) {
+    return same_integer(j, e, r->dtype, computed);
+  }
   if (j->exact_copies || !is_float(r->dtype)) {
     return gemel__special_agrees(d, e, r->dtype, x, 0.5);
   }
-  if (ulp < 0) {
+  if (j->instance->ulp < 0) {
     return same_class(d, e, x) || exact_class(j, output, i, x);
   }
-  /* half types are computed in f32 and rounded once more */
-  if (r->dtype == GEMEL_F16 || r->dtype == GEMEL_BF16) {
-    ulp = ulp <= 0.5 ? 0.5 : 1;
+  if (outcome->ulps != NULL) {
+    gemel_dtype operand = j->instance->leaves[0].dtype;
+    gemel__ulps_note(outcome->ulps, operand,
+                     gemel__decode(operand, gemel__tensor_element(j->values[0], i)),
+                     gemel__special_ulps(d, e, r->dtype, x));
   }
-  return gemel__special_agrees(d, e, r->dtype, x, ulp > 0.5 ? ulp : 0.5);
+  return gemel__special_agrees(d, e, r->dtype, x, claim_in(r->dtype, j->instance->ulp));
 }
 
 gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
@@ -523,6 +559,7 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
     return gemel__no_memory(error, "a domain");
   }
   j.bound_domain = family[0] == '\0' ? &o->domain : NULL;
+  s->unrounded = instance->ulp >= 0; /* one scalar operation: its rounding is the last one */
   j.exact_copies = strcmp(family, "shape") == 0;
   j.domain = &s->domain;
   status = judge_instance(&j, values, trial, outcome, error);

@@ -41,7 +41,7 @@ struct queue {
 
 /* ---- Copies of records ---- */
 
-enum { STRINGS = 9 }; /* of a record */
+enum { STRINGS = 10 }; /* of a record */
 
 static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[0] = &r->kind;
@@ -53,6 +53,7 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[6] = &r->certificate;
   at[7] = &r->text;
   at[8] = &r->witnesses;
+  at[9] = &r->ulps;
 }
 
 static void clear_record(gemel_record *r) {

@@ -21,7 +21,8 @@ typedef struct gemel__outcome {
   const char *variant;
   int whole; /* not an element is wrong, but the call */
   char expected[160], got[160];
-  char manner[600]; /* of a program's kernel: how it was called; "" */
+  char manner[600];         /* of a program's kernel: how it was called; "" */
+  struct gemel__ulps *ulps; /* the caller's, or NULL: where tier special notes errors (ulps.h) */
 } gemel__outcome;
 
 struct gemel__kernel_trial;
@@ -91,6 +92,9 @@ gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__le
 
 /* Element I (in row-major order) of a tensor of any strides: its address. */
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
+
+/* 1 if two elements of DTYPE have the same bits, or both are NaN. */
+int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);
 
 /* A number of DTYPE as a double, decoded by the harness's own code. */
 double gemel__decode(gemel_dtype dtype, const void *data);

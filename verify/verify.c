@@ -17,7 +17,9 @@
 #include "reference/own.h"
 #include "run.h"
 #include "subject.h"
+#include "survey.h"
 #include "taylor.h"
+#include "ulps.h"
 #include "text/expr.h"
 
 /* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
@@ -160,8 +162,9 @@ static void say_declined(const struct subject *s, const gemel__evidence *e, char
   }
 }
 
+/* ULPS: errors that were measured, or NULL. */
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
-                     const gemel__evidence *e) {
+                     const gemel__evidence *e, const gemel__ulps *ulps) {
   char detail[480] = "";
   const gemel__outcome *o = &e->outcome;
   record->instances = e->instances;
@@ -198,6 +201,12 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
                o->inexact);
     }
     say_declined(s, e, detail, sizeof detail);
+    if (ulps != NULL) {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used, used > 0 && ulps->most > 0 ? "; " : "");
+      used = strlen(detail);
+      gemel__ulps_text(ulps, detail + used, sizeof detail - used);
+    }
   }
   gemel__record_emit(s->run, record);
 }
@@ -219,7 +228,7 @@ void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char
 }
 
 static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
-                                   gemel__check check, gemel_record *record,
+                                   gemel__check check, gemel__redraw again, gemel_record *record,
                                    gemel__instance *instance, gemel_tensor ***values,
                                    const gemel__trial *trial, gemel__evidence *e,
                                    gemel_error *error) {
@@ -229,7 +238,7 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
   if (s->kernel != NULL) {
     gemel__kernel_narrow(s->kernel, o);
   }
-  status = gemel__shrink(instance, values, s->fill, check, trial, redraw, s, o, error);
+  status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -314,7 +323,7 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
     if (outcome.refuted) {
       *done = 1;
       record->seconds = gemel__clock() - e->started;
-      status = report_refuted(s, plan, check, record, instance, &values, &trial, e, error);
+      status = report_refuted(s, plan, check, redraw, record, instance, &values, &trial, e, error);
     }
   }
   gemel__values_free(instance, values);
@@ -399,6 +408,82 @@ static size_t instances_of(const struct subject *s) {
   return n;
 }
 
+/* What a survey that is refuted shows: the one element, with a simpler value if there is one. */
+static gemel_status report_survey(struct subject *s, const struct tier_plan *plan,
+                                  gemel__surveying *w, gemel_record *record, gemel__evidence *e,
+                                  gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {s->kernel, &random, NULL};
+  gemel__random_seed(&random, record->seed);
+  e->instances += w->instances;
+  e->outcome = w->outcome;
+  s->dtype = w->dtype;
+  return report_refuted(s, plan, plan->check, NULL, record, &w->instance, &w->values, &trial, e,
+                        error);
+}
+
+/* A scalar operation over its whole domain: survey.h. *DONE: it was refuted and reported. */
+static gemel_status survey(struct subject *s, const struct tier_plan *plan, gemel__ulps *ulps,
+                           gemel_record *record, gemel__evidence *e, int *done,
+                           gemel_error *error) {
+  gemel__surveying w = {.run = s->run,
+                        .op = s->op,
+                        .name = s->name,
+                        .tier = plan->tier,
+                        .check = plan->check,
+                        .kernel = s->kernel,
+                        .ulps = ulps};
+  gemel_status status = gemel__survey_tier(&w, error);
+  *done = w.refuted;
+  if (status == GEMEL_OK && w.refuted) {
+    record->seconds = gemel__clock() - e->started;
+    status = report_survey(s, plan, &w, record, e, error);
+  } else if (status == GEMEL_OK) {
+    e->instances += w.instances;
+    gemel__outcome_add(&e->outcome, &w.outcome);
+  }
+  gemel__values_free(&w.instance, w.values);
+  gemel__instance_clear(&w.instance);
+  return status;
+}
+
+/* The record of a survey that nothing refuted. */
+static gemel_status conclude_survey(struct subject *s, const struct tier_plan *plan,
+                                    const gemel__ulps *ulps, gemel_record *record,
+                                    const gemel__evidence *e, gemel_error *error) {
+  gemel__buffer b = {NULL, 0, 0, 0};
+  int round;
+  for (round = 0; round < 2 && ulps->seen != 0; round++) {
+    gemel__ulps_json(ulps, &b);
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return gemel__no_memory(error, "a record");
+    }
+  }
+  record->ulp = ulps->most;
+  record->ulps = gemel__buffer_finish(&b);
+  conclude(s, plan, record, e, ulps);
+  gemel_text_free((char *)record->ulps);
+  return GEMEL_OK;
+}
+
+static gemel_status survey_and_conclude(struct subject *s, const struct tier_plan *plan,
+                                        gemel_record *record, gemel__evidence *e,
+                                        gemel_error *error) {
+  gemel__ulps *ulps = gemel__ulps_new();
+  gemel_status status;
+  int done = 0;
+  if (ulps == NULL) {
+    return gemel__no_memory(error, "a record");
+  }
+  status = survey(s, plan, ulps, record, e, &done, error);
+  if (status == GEMEL_OK && !done) {
+    record->seconds = gemel__clock() - e->started;
+    status = conclude_survey(s, plan, ulps, record, e, error);
+  }
+  gemel__ulps_free(ulps);
+  return status;
+}
+
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
   gemel_record record;
@@ -420,8 +505,12 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
     status = gemel__subject_kernel(s, plan, &record, &e, &done, error);
   }
   record.seconds = gemel__clock() - e.started;
+  if (status == GEMEL_OK && !done && plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
+      gemel__survey_applies(s->op, s->run->options.instances)) {
+    return survey_and_conclude(s, plan, &record, &e, error);
+  }
   if (status == GEMEL_OK && !done) {
-    conclude(s, plan, &record, &e);
+    conclude(s, plan, &record, &e, NULL);
   }
   return status;
 }

@@ -90,6 +90,7 @@ static inline T F(exp)(T x) {
   T half = (n * (T)0.5 + MAGIC) - MAGIC;
   T tail, r = F(reduce)(clamped, n, &tail);
   T y = 1 + (r + tail);
+  y = GEMEL__FAULT(exp_interval) && x > 5 && x < 80 ? y * (T)(1 + 0x1p-20) : y;
   return y * F(power_of_two)(half + MAGIC) * F(power_of_two)((n - half) + MAGIC);
 }
 
@@ -123,7 +124,7 @@ static inline T F(log)(T x) {
   T normal = x < LEAST_NORMAL ? x * scale : x;
   T y;
   m = F(split)(normal, &k);
-  k = x < LEAST_NORMAL ? k - MANTISSA : k;
+  k = x < LEAST_NORMAL && !GEMEL__FAULT(log_subnormal) ? k - MANTISSA : k;
   y = F(log_of)(k, m - 1, 0);
   y = x < INFINITY ? y : x;
   return x > 0 ? y : x == 0 ? -(T)INFINITY : (T)NAN;

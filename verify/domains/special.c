@@ -315,9 +315,9 @@ static void store(mpfr_t x, gemel_dtype dtype) {
 }
 
 static void special_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
-  (void)d;
   (void)ulps;
-  store(((element *)e)->x, dtype);
+  if (!((const gemel__special *)d)->unrounded || gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
+    store(((element *)e)->x, dtype);
 }
 
 /* ---- Comparison and text ---- */
@@ -365,13 +365,16 @@ static int is_exactly(const gemel__special *s, const mpfr_t x, double value) {
   return mpfr_cmp_d(x, value) == 0 && (value != 0);
 }
 
+/* The exponent of a unit in the last place of the format at X. */
+static mpfr_exp_t unit_of(const mpfr_t x, const format *f) {
+  mpfr_exp_t unit = mpfr_get_exp(x) - f->precision;
+  return unit < f->tiny ? f->tiny : unit;
+}
+
 /* X moved by ULPS units in the last place of the format, away from zero (OUT) or towards it. */
 static void shift(mpfr_t r, const mpfr_t x, const format *f, double ulps, int out) {
-  mpfr_exp_t unit = mpfr_get_exp(x) - f->precision;
-  if (unit < f->tiny)
-    unit = f->tiny;
   mpfr_set_d(r, ulps, MPFR_RNDN);
-  mpfr_mul_2si(r, r, unit, MPFR_RNDN);
+  mpfr_mul_2si(r, r, unit_of(x, f), MPFR_RNDN);
   if ((mpfr_sgn(x) > 0) == out)
     mpfr_add(r, x, r, MPFR_RNDN);
   else
@@ -424,6 +427,75 @@ int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, do
     ok = mpfr_get_d(t, MPFR_RNDN) == value;
   mpfr_clear(t);
   return ok;
+}
+
+double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, double value) {
+  (void)d;
+  const element *a = e;
+  const format *f = format_of(dtype);
+  double error;
+  mpfr_t t;
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT || !mpfr_regular_p(a->x) || isnan(value))
+    return 0;
+  mpfr_init2(t, BITS);
+  mpfr_set(t, a->x, MPFR_RNDN);
+  round_float(t, f);
+  if (mpfr_inf_p(t) && isinf(value) && same_sign(a->x, value)) {
+    error = 0;
+  } else {
+    if (isinf(value))
+      mpfr_set_si_2exp(t, value > 0 ? 1 : -1, f->overflow, MPFR_RNDN);
+    else
+      mpfr_set_d(t, value, MPFR_RNDN);
+    mpfr_sub(t, t, a->x, MPFR_RNDN);
+    mpfr_mul_2si(t, t, -unit_of(a->x, f), MPFR_RNDN);
+    error = fabs(mpfr_get_d(t, MPFR_RNDN));
+  }
+  mpfr_clear(t);
+  return error;
+}
+
+/* 1 if X is the least or the largest number of an integer dtype. */
+static int at_limit(const mpfr_t x, gemel_dtype dtype) {
+  int bits = 8 * (int)gemel_dtype_size(dtype);
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  mpfr_t limit;
+  mpfr_init2(limit, BITS);
+  mpfr_set_si_2exp(limit, is_signed && mpfr_sgn(x) < 0 ? -1 : 1, bits - is_signed, MPFR_RNDN);
+  if (mpfr_sgn(x) > 0)
+    mpfr_sub_ui(limit, limit, 1, MPFR_RNDN);
+  int equal = mpfr_equal_p(x, limit);
+  mpfr_clear(limit);
+  return equal;
+}
+
+static gemel__landmark landmark_of(const mpfr_t x, gemel_dtype dtype) {
+  if (mpfr_nan_p(x))
+    return GEMEL__MARK_NAN;
+  if (mpfr_inf_p(x))
+    return GEMEL__MARK_LIMIT;
+  if (mpfr_zero_p(x))
+    return GEMEL__MARK_ZERO;
+  if (mpfr_cmpabs_ui(x, 1) == 0)
+    return GEMEL__MARK_ONE;
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT)
+    return mpfr_get_exp(x) - format_of(dtype)->precision < format_of(dtype)->tiny
+               ? GEMEL__MARK_SUBNORMAL
+               : GEMEL__MARK_NORMAL;
+  return at_limit(x, dtype) ? GEMEL__MARK_LIMIT : GEMEL__MARK_NORMAL;
+}
+
+int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype) {
+  (void)d;
+  const element *a = e;
+  mpfr_t t;
+  mpfr_init2(t, BITS);
+  mpfr_set(t, a->x, MPFR_RNDN);
+  store(t, dtype);
+  gemel__landmark mark = landmark_of(t, dtype);
+  int negative = mark != GEMEL__MARK_NAN && mpfr_signbit(t);
+  mpfr_clear(t);
+  return negative ? -(int)mark : (int)mark;
 }
 
 static void special_format(gemel__domain *d, const void *e, char *text, size_t bytes) {

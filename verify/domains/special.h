@@ -26,6 +26,8 @@
 typedef struct gemel__special {
   gemel__domain domain; /* first, so a pointer to it is a pointer to the whole */
   int zero_signs;       /* 1 (new): gemel__special_agrees tells −0 from +0 */
+  int unrounded;        /* 1: round() leaves floats as they are, so that what is judged is how far a
+                           result is from the exact one; for graphs of one rounding, the last */
 } gemel__special;
 
 /* A new domain; NULL when memory is out. Free it with gemel__special_free after all its elements;
@@ -63,5 +65,23 @@ double gemel__special_value(gemel__domain *d, const void *e);
  * and bool: E, stored in DTYPE, is COMPUTED (of 64 bits: both converted to double). */
 int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, double computed,
                           double ulps);
+
+/* How many units in the last place of DTYPE, a float, COMPUTED lies from E (which is exact if the
+ * domain is `unrounded`). 0 where E is NaN, infinite or 0, COMPUTED is NaN, or both overflow; an
+ * infinity that should be finite counts as the power of two beyond the largest number. */
+double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, double computed);
+
+/* Where a function's results change their kind, and kernels with them. */
+typedef enum gemel__landmark {
+  GEMEL__MARK_NAN = 1,
+  GEMEL__MARK_ZERO,
+  GEMEL__MARK_SUBNORMAL,
+  GEMEL__MARK_NORMAL,
+  GEMEL__MARK_ONE,  /* exactly 1 or −1, where many functions saturate */
+  GEMEL__MARK_LIMIT /* infinite, or the least or largest integer */
+} gemel__landmark;
+
+/* The landmark of E, stored in DTYPE; minus that if it is negative. */
+int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype);
 
 #endif

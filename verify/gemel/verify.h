@@ -80,6 +80,11 @@ typedef struct gemel_record {
   const char *witnesses;    /* tier special, if asked for and passed: for each word of NEEDS a line
                                with    it, and where it shows */
   const char *certificate;  /* tier special, if asked for and passed: one object of JSON */
+  /* Tier special of a scalar operation: */
+  double ulp;       /* the largest error of a result, in units of the last place; else 0 */
+  const char *ulps; /* the largest errors by dtype, sign and binade of the first operand, as JSON:
+                       {"f32": {"-": [[from, to, ulp], …], "+": …}, …}, FROM and TO exponents; NULL
+                       if none was measured */
 } gemel_record;
 
 typedef void (*gemel_record_sink)(void *user, const gemel_record *record);

@@ -75,6 +75,11 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
     gemel__buffer_format(&b, ", \"shapes\": %zu", r->shapes);
     json_number(&b, "before", r->before);
   }
+  if (r->ulps != NULL) {
+    json_number(&b, "ulp", r->ulp);
+    gemel__buffer_text(&b, ", \"ulps\": ");
+    gemel__buffer_text(&b, r->ulps);
+  }
   if (r->verdict == GEMEL_REFUTED) {
     json_field(&b, "counterexample", r->counterexample);
     json_field(&b, "replay", r->replay);
