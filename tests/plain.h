@@ -177,7 +177,7 @@ static const gemel__domain plain = {
     d_from_unsigned, d_add,          d_sub,  d_mul,   d_div,        d_neg,         d_exp,
     d_log,           d_sqrt,         d_pow,  d_floor, d_sum,        NULL,          d_sign,
     d_tie,           NULL,           NULL,   d_round, d_to_integer, d_state,       d_set_state,
-    d_equal,         d_format,       0,      NULL,    NULL,         NULL};
+    d_equal,         d_format,       0,      NULL,    NULL,         NULL,          NULL};
 
 /* ---- Tensors as text ---- */
 

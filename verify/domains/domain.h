@@ -110,6 +110,8 @@ struct gemel__domain {
    * elements that are formulas, which say a choice instead of covering it. NULL: hull, larger. */
   void (*choose)(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
                  const void *b);
+  /* Where sign is undecided: bit s + 1 for each sign s that the element may have. NULL: any. */
+  int (*signs)(gemel__domain *d, const void *a);
   gemel__observer *observer; /* NULL: nobody */
 };
 

@@ -589,8 +589,9 @@ static void record(gemel__domain *d, int64_t decision) {
     gemel__tape_push(self(d)->tape, decision);
 }
 
-/* Bit s + 1 for each sign s that A may have. */
-static int possible_signs(const element *a) {
+static int possible_signs(gemel__domain *d, const void *e) {
+  const element *a = e;
+  (void)d;
   if (a->state != GEMEL__DEFINED)
     return 7;
   return (arf_sgn(a->interval.lo) < 0) | 2 | (arf_sgn(a->interval.hi) > 0) << 2;
@@ -603,8 +604,8 @@ static int ordered_sign(gemel__domain *d, const void *a) {
     self(d)->undecided++;
   if (self(d)->watch)
     self(d)->watch(self(d)->watcher, d, a);
-  record(d,
-         sign == GEMEL__UNORDERED && d->hull ? GEMEL__ORDERED_POSSIBLE + possible_signs(x) : sign);
+  record(d, sign == GEMEL__UNORDERED && d->hull ? GEMEL__ORDERED_POSSIBLE + possible_signs(d, x)
+                                                : sign);
   return sign;
 }
 
@@ -835,6 +836,7 @@ void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double h
 void gemel__ordered_intervals(gemel__ordered *o, int on) {
   o->domain.hull = on ? ordered_hull : NULL;
   o->domain.larger = on ? gemel__ordered_max : NULL;
+  o->domain.signs = on ? possible_signs : NULL;
 }
 
 int gemel__ordered_raise(gemel__ordered *o) {

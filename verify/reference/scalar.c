@@ -158,10 +158,26 @@ static void do_atmost(machine *m, void *const *s) {
   bounded(m, s, -1);
 }
 
+/* Of an order that is undecided: one with the same answer as all that it may be, if there is one.
+ */
+static int settled_order(machine *m, int or_less, int or_equal) {
+  gemel__domain *d = m->domain;
+  int signs = d->signs ? d->signs(d, m->decider.difference) : 7;
+  int yes = (signs & 1 && or_less) || (signs & 2 && or_equal);
+  int no = (signs & 1 && !or_less) || (signs & 2 && !or_equal) || signs & 4;
+  if (yes && no) {
+    return GEMEL__UNORDERED;
+  }
+  return no ? 1 : or_less ? -1 : 0;
+}
+
 /* s[0] = 1 or 0 by the order of s[0] and s[1]; comparisons with NaN are false. */
 static void compared(machine *m, void *const *s, int or_less, int or_equal) {
   gemel__domain *d = m->domain;
   int order = gemel__compare(&m->decider, s[0], s[1]);
+  if (order == GEMEL__UNORDERED && d->signs) {
+    order = settled_order(m, or_less, or_equal);
+  }
   if (order == GEMEL__UNORDERED && !d->ieee) {
     unsigned when = (or_less ? 0u : GEMEL__IF_NEGATIVE) | (or_equal ? 0u : GEMEL__IF_ZERO);
     gemel__cover(d, s[0], m->decider.difference, when | GEMEL__IF_POSITIVE, m->decider.zero,
