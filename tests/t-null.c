@@ -161,6 +161,19 @@ static gemel_fuzz_summary fuzzed = {.size = sizeof fuzzed};
 #define VALID_gemel_tier GEMEL_TIER_REAL
 #define VALID_gemel_verdict GEMEL_PASSED
 #define VALID_gemel_verify_summary_p &summary
+/* A call exists only inside a reference (tests/t-own.c): here it is NULL each time. */
+#define VALID_const_gemel_reference_call_p NULL
+#define VALID_gemel_reference_call_p NULL
+#define VALID_const_gemel_element_p (const gemel_element *)(const void *)buffer
+#define VALID_gemel_element_p (gemel_element *)(void *)buffer
+#define VALID_const_gemel_element_p_const_p NULL
+static const gemel_reference reference = {.size = sizeof reference};
+#define VALID_const_gemel_reference_p &reference
+#define SAYS_gemel_reference_shape(call) ((call).count == 0)
+#define SAYS_const_gemel_element_p SAYS_NULL
+#define SAYS_gemel_element_p SAYS_NULL
+#define SAYS_const_gemel_attr_p SAYS_NULL
+#define SAYS_const_void_p SAYS_NULL
 #endif
 
 /* ---- What says "nothing" or "failed" in a result ---- */

@@ -384,9 +384,8 @@ static void replay(const void *data) {
 
 /* Verdicts compare by severity, and what was never filled in, or could not be asked, isn't good. */
 static void zero_is_no_good_verdict(const void *data) {
-  static const gemel_verdict order[] = {GEMEL_PASSED, GEMEL_NOT_APPLICABLE, GEMEL_NOT_RUN,
-                                        GEMEL_UNINFORMATIVE, GEMEL_OVERSTATED,
-                                        GEMEL_REFUTED};
+  static const gemel_verdict order[] = {GEMEL_PASSED,        GEMEL_NOT_APPLICABLE, GEMEL_NOT_RUN,
+                                        GEMEL_UNINFORMATIVE, GEMEL_OVERSTATED,     GEMEL_REFUTED};
   static const char a[] = "graph f(x: f32[2]) {\n  y = x + 1\n  return y\n}\n";
   static const char b[] = "graph f(x: f32[3]) {\n  y = x + 1\n  return y\n}\n";
   gemel_context *context = gemel_context_new(NULL);
