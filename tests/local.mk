@@ -62,6 +62,7 @@ verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-rules-corpus
 verify_tests += %reldir%/t-rules-verify
+verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-special
 verify_tests += %reldir%/t-chain
 verify_tests += %reldir%/t-dual

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * There are three ways, tried in turn until one has an answer, with the same work for each. Terms
- * become Z3's integers and reals, and its simplex decides, with what it can do about products by
- * linear steps. Or, where all is integers of known bounds, bit-vectors, each wide enough for its
+ * There are three ways, tried in turn until one has an answer. Terms become Z3's integers and reals,
+ * and its simplex decides, with what it can do about products by linear steps. Or, where all is integers of known bounds, bit-vectors, each wide enough for its
  * bounds: for products that wrap. Or integers and reals again, for Z3's decision procedure for
  * polynomials (nlsat), where they are few and small: that one may take long between two looks at
  * its limit.
@@ -312,13 +311,32 @@ static Z3_ast bits_wrap(struct asking *q, const gemel__term_node *n) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ? low : keep(q, Z3_mk_zero_ext(q->c, 1, low));
 }
 
-/* Z3's signed division rounds to zero: one less if there is a remainder of the other sign. */
+/* E of 2^E = X, or -1. */
+static int power_of_two(const struct asking *q, gemel__term a) {
+  gemel__term_wide x = at(q, a)->low;
+  int e = 0;
+  if (at(q, a)->kind != GEMEL__TERM_NUMBER || x <= 0 || (x & (x - 1)) != 0) {
+    return -1;
+  }
+  while (x >> e != 1) {
+    e++;
+  }
+  return e;
+}
+
+/* A shift, if the divisor is a power of two. Else Z3's signed division, which rounds to zero: one
+ * less if there is a remainder of the other sign. */
 static Z3_ast bits_floor(struct asking *q, const gemel__term_node *n, unsigned width) {
   const gemel__term_node *inner = at(q, n->a);
   unsigned wide = width;
   Z3_ast a, b, quotient, remainder, zero, off[2];
   wide = width_of(q, inner->b) > wide ? width_of(q, inner->b) : wide;
   a = resized(q, inner->a, wide);
+  if (power_of_two(q, inner->b) >= 0) {
+    b = bits_of(q, power_of_two(q, inner->b), wide);
+    quotient = keep(q, Z3_mk_bvashr(q->c, a, b));
+    return wide > width ? keep(q, Z3_mk_extract(q->c, width - 1, 0, quotient)) : quotient;
+  }
   b = resized(q, inner->b, wide);
   zero = bits_of(q, 0, wide);
   quotient = keep(q, Z3_mk_bvsdiv(q->c, a, b));
@@ -594,7 +612,7 @@ static gemel__solver_answer ask_one_way(struct asking *q, way w, gemel__term ter
   memset(q->asts, 0, q->n * sizeof *q->asts);
   memset(q->n_applied, 0, sizeof q->n_applied);
   q->harmless = Z3_mk_true(q->c);
-  q->solver = w == SIMPLEX ? Z3_mk_simple_solver(q->c) : Z3_mk_solver(q->c);
+  q->solver = w == POLYNOMIALS ? Z3_mk_solver(q->c) : Z3_mk_simple_solver(q->c);
   if (q->solver != NULL && q->harmless != NULL) {
     Z3_solver_inc_ref(q->c, q->solver);
     answer = ask(q, term, work, leaves);
@@ -615,7 +633,9 @@ static size_t choose_ways(const struct asking *q, way *ways) {
   if (bits && native) {
     ways[n++] = BITS;
   }
-  ways[n++] = SIMPLEX;
+  if (!bits || c.products == 0) {
+    ways[n++] = SIMPLEX;
+  }
   if (bits && !native) {
     ways[n++] = BITS;
   }
@@ -656,7 +676,7 @@ gemel__solver_answer gemel__solver_check(const gemel__terms *t, gemel__term term
     mark_needed(&q, term);
     n_ways = choose_ways(&q, ways);
     for (k = 0; k < n_ways && answer == GEMEL__SOLVER_UNKNOWN; k++) {
-      answer = ask_one_way(&q, ways[k], term, work, leaves);
+      answer = ask_one_way(&q, ways[k], term, ways[k] == BITS ? 8 * work : work, leaves);
     }
   }
   gemel__free(q.asts, q.n * sizeof *q.asts);

@@ -1,0 +1,180 @@
+/*
+ * The solver: its answers to single questions (verify/solver-check.h), and that a limit, a table
+ * that is full and a refused allocation give no answer instead of a wrong one. What it makes of
+ * pairs of graphs is in tests/pairs/solver.pairs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <pthread.h>
+#include "domains/symbolic.h"
+#include "solver-check.h"
+
+enum { ROOM = 1000, LEAVES = 3 };
+
+typedef struct world {
+  gemel__terms *t;
+  fmpq leaves[LEAVES];
+} world;
+
+static world world_new(size_t limit) {
+  world w;
+  w.t = gemel__terms_new(limit);
+  for (int k = 0; k < LEAVES; k++) {
+    fmpq_init(&w.leaves[k]);
+  }
+  return w;
+}
+
+static void world_free(world *w) {
+  gemel__terms_free(w->t);
+  for (int k = 0; k < LEAVES; k++) {
+    fmpq_clear(&w->leaves[k]);
+  }
+}
+
+static gemel__term number(gemel__terms *t, long x, long y) {
+  fmpq_t q;
+  gemel__term made;
+  fmpq_init(q);
+  fmpq_set_si(q, x, (ulong)y);
+  made = gemel__term_number(t, q);
+  fmpq_clear(q);
+  return made;
+}
+
+static gemel__term less(gemel__terms *t, gemel__term a, gemel__term b) {
+  return gemel__term_sign(t, GEMEL__IF_NEGATIVE, gemel__term_add(t, a, gemel__term_neg(t, b)));
+}
+
+static gemel__solver_answer ask(world *w, gemel__term term) {
+  return gemel__solver_check(w->t, term, GEMEL__SOLVER_WORK, w->leaves);
+}
+
+/* a < b < c < a never, a < b < c with a = 1/3 somewhere, and that is where it says. */
+static void order(const void *data) {
+  world w = world_new(ROOM);
+  gemel__terms *t = w.t;
+  gemel__term a = gemel__term_leaf_real(t, GEMEL__IF_ANY), b = gemel__term_leaf_real(t, 7);
+  gemel__term c = gemel__term_leaf_real(t, GEMEL__IF_ANY);
+  gemel__term chain = gemel__term_and(t, less(t, a, b), less(t, b, c));
+  gemel__term third = gemel__term_add(t, a, number(t, -1, 3));
+  (void)data;
+  CT_EQ_INT(ask(&w, gemel__term_and(t, chain, less(t, c, a))), GEMEL__SOLVER_NEVER);
+  chain = gemel__term_and(t, chain, gemel__term_sign(t, GEMEL__IF_ZERO, third));
+  CT_EQ_INT(ask(&w, chain), GEMEL__SOLVER_POSSIBLE);
+  CT_CHECK(fmpq_cmp(&w.leaves[0], &w.leaves[1]) < 0 && fmpq_cmp(&w.leaves[1], &w.leaves[2]) < 0);
+  CT_CHECK(fmpz_equal_si(fmpq_numref(&w.leaves[0]), 1) &&
+           fmpz_equal_si(fmpq_denref(&w.leaves[0]), 3));
+  world_free(&w);
+}
+
+/* x + 1 > x but for the largest number of the dtype, where it wraps; of i8 and u64. */
+static void wrapping(const void *data) {
+  static const gemel_dtype dtypes[] = {GEMEL_I8, GEMEL_U64};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(dtypes); k++) {
+    world w = world_new(ROOM);
+    gemel__term_wide low, high;
+    gemel__term x, next;
+    gemel__term_range(dtypes[k], &low, &high);
+    x = gemel__term_leaf_whole(w.t, low, high);
+    next = gemel__term_wrap(w.t, dtypes[k], gemel__term_add(w.t, x, GEMEL__TERM_ONE));
+    CT_EQ_INT(ask(&w, gemel__term_not(w.t, less(w.t, x, next))), GEMEL__SOLVER_POSSIBLE);
+    CT_CHECK(fmpz_fits_si(fmpq_numref(&w.leaves[0]))
+                 ? fmpz_get_si(fmpq_numref(&w.leaves[0])) == (long)high
+                 : fmpz_get_ui(fmpq_numref(&w.leaves[0])) == (ulong)high);
+    world_free(&w);
+  }
+}
+
+/* exp is positive and grows, and nothing more is known: exp(x) < x isn't refuted. */
+static void functions(const void *data) {
+  world w = world_new(ROOM);
+  gemel__terms *t = w.t;
+  gemel__term x = gemel__term_leaf_real(t, GEMEL__IF_ANY), y = gemel__term_leaf_real(t, 7);
+  gemel__term u = gemel__term_apply(t, GEMEL__TERM_EXP, x);
+  gemel__term v = gemel__term_apply(t, GEMEL__TERM_EXP, y);
+  (void)data;
+  CT_EQ_INT(ask(&w, gemel__term_and(t, less(t, x, y), less(t, v, u))), GEMEL__SOLVER_NEVER);
+  CT_EQ_INT(ask(&w, gemel__term_and(t, less(t, GEMEL__TERM_ONE, u), less(t, x, GEMEL__TERM_ZERO))),
+            GEMEL__SOLVER_NEVER);
+  CT_CHECK(ask(&w, less(t, u, x)) != GEMEL__SOLVER_NEVER);
+  world_free(&w);
+}
+
+/* x · x · x ≠ y · y of integers of 64 bits, both large: too much for any limit that there is. */
+static gemel__term hard(gemel__terms *t) {
+  gemel__term x = gemel__term_leaf_whole(t, 2, (gemel__term_wide)1 << 31);
+  gemel__term y = gemel__term_leaf_whole(t, 2, (gemel__term_wide)1 << 31);
+  gemel__term product = gemel__term_mul(t, x, y);
+  fmpq_t q;
+  gemel__term off;
+  fmpq_init(q);
+  fmpz_set_si(fmpq_numref(q), -2305843009213693951); /* a prime */
+  off = gemel__term_add(t, product, gemel__term_number(t, q));
+  fmpq_clear(q);
+  return gemel__term_sign(t, GEMEL__IF_ZERO, off);
+}
+
+static void limits(const void *data) {
+  world w = world_new(ROOM), small = world_new(8);
+  gemel__term x = gemel__term_leaf_real(small.t, GEMEL__IF_ANY);
+  (void)data;
+  CT_EQ_INT(gemel__solver_check(w.t, hard(w.t), 1000, w.leaves), GEMEL__SOLVER_UNKNOWN);
+  for (long k = 2; k < 20; k++) {
+    x = gemel__term_add(small.t, x, number(small.t, k, 7));
+  }
+  CT_CHECK(small.t->full);
+  CT_EQ_INT(ask(&small, gemel__term_sign(small.t, GEMEL__IF_NEGATIVE, x)), GEMEL__SOLVER_UNKNOWN);
+  world_free(&w);
+  world_free(&small);
+}
+
+static void *in_thread(void *user) {
+  order(user);
+  wrapping(user);
+  return user;
+}
+
+static void threads(const void *data) {
+  pthread_t thread[3];
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(thread); k++) {
+    CT_REQUIRE(pthread_create(&thread[k], NULL, in_thread, NULL) == 0);
+  }
+  for (size_t k = 0; k < CT_COUNT(thread); k++) {
+    pthread_join(thread[k], NULL);
+  }
+}
+
+/* Refused memory: no table, a full one, or no answer. Never a wrong one. */
+static int with_little_memory(void *data) {
+  world w = world_new(ROOM);
+  gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  (void)data;
+  if (w.t != NULL) {
+    gemel__term x = gemel__term_leaf_real(w.t, GEMEL__IF_ANY);
+    gemel__term y = gemel__term_leaf_real(w.t, GEMEL__IF_ANY);
+    answer = ask(&w, gemel__term_and(w.t, less(w.t, x, y), less(w.t, y, x)));
+    CT_CHECK(answer != GEMEL__SOLVER_POSSIBLE);
+  }
+  world_free(&w);
+  return answer == GEMEL__SOLVER_NEVER ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
+static void refused_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(with_little_memory, NULL) > 3);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("order", order, NULL),         CT_TEST("wrapping", wrapping, NULL),
+    CT_TEST("functions", functions, NULL), CT_TEST("limits", limits, NULL),
+    CT_TEST("threads", threads, NULL),     CT_TEST("refused_memory", refused_memory, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("solver", tests, CT_COUNT(tests));
+}
