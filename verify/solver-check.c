@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * There are three ways, tried in turn until one has an answer. Terms become Z3's integers and reals,
- * and its simplex decides, with what it can do about products by linear steps. Or, where all is integers of known bounds, bit-vectors, each wide enough for its
- * bounds: for products that wrap. Or integers and reals again, for Z3's decision procedure for
- * polynomials (nlsat), where they are few and small: that one may take long between two looks at
- * its limit.
+ * There are three ways, tried in turn until one has an answer. Terms become Z3's integers and
+ * reals, and its simplex decides, with what it can do about products by linear steps. Or, where all
+ * is integers of known bounds, bit-vectors, each wide enough for its bounds: for products that
+ * wrap. Or integers and reals again, for Z3's decision procedure for polynomials (nlsat), where
+ * they are few and small: that one may take long between two looks at its limit.
  *
  * Z3 reports an error to a handler, which does nothing, and returns NULL; a NULL is replaced by
  * something harmless and makes the answer UNKNOWN.
