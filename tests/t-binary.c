@@ -228,6 +228,29 @@ static void cut_off(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A bool is 0 or 1, in memory and so in a file. */
+static void strange_bool(const void *data) {
+  static const char values[8] = {1, 0, 1, 1, 0, 1, 0, 1};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph =
+      parse(context, "graph g(x: f32[8]) { return y = where(tensor(bool[8], [true, "
+                     "0, 1, 1, 0, 1, 0, 1]), x, 0) }");
+  gemel_error error;
+  (void)data;
+  CT_REQUIRE(graph != NULL);
+  gemel__memory bytes = serialize(graph);
+  char *at = (char *)memmem(bytes.bytes, bytes.count, values, sizeof values);
+  CT_REQUIRE(at != NULL);
+  CT_EQ_INT(read_copy(context, bytes.bytes, bytes.count, &error), GEMEL_OK);
+  at[2] = 7;
+  sign(&bytes);
+  CT_EQ_INT(read_copy(context, bytes.bytes, bytes.count, &error), GEMEL_BAD_FILE);
+  CT_HAS_STR(error.text, "a bool is neither 0 nor 1");
+  release(&bytes);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* One flipped bit anywhere is noticed: by the checksum, or before. */
 static void flipped(const void *data) {
   (void)data;
@@ -487,11 +510,17 @@ static void memory(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("round_trip", round_trip, NULL), CT_TEST("all_kinds", all_kinds, NULL),
-    CT_TEST("cut_off", cut_off, NULL),       CT_TEST("flipped", flipped, NULL),
-    CT_TEST("enemy", enemy, NULL),           CT_TEST("versions", versions, NULL),
-    CT_TEST("dangling", dangling, NULL),     CT_TEST("files", files, NULL),
-    CT_TEST("chain", chain, NULL),           CT_TEST("memory", memory, NULL),
+    CT_TEST("round_trip", round_trip, NULL),
+    CT_TEST("all_kinds", all_kinds, NULL),
+    CT_TEST("cut_off", cut_off, NULL),
+    CT_TEST("flipped", flipped, NULL),
+    CT_TEST("strange_bool", strange_bool, NULL),
+    CT_TEST("enemy", enemy, NULL),
+    CT_TEST("versions", versions, NULL),
+    CT_TEST("dangling", dangling, NULL),
+    CT_TEST("files", files, NULL),
+    CT_TEST("chain", chain, NULL),
+    CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {

@@ -382,6 +382,39 @@ static void replay(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A replay file without values: the pair is asked about as a whole, in the tiers that can. */
+static void replay_without_values(const void *data) {
+  static const char *const tiers[] = {"real", "gradient", "float"};
+  static const char *const factors[] = {"2", "3"};
+  gemel_context *context = gemel_context_new(NULL);
+  char path[300];
+  size_t k;
+  (void)data;
+  snprintf(path, sizeof path, "%s/none.replay", ct_scratch());
+  for (k = 0; k < 6; k++) {
+    gemel_verify_summary summary = {0};
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    FILE *file = fopen(path, "w");
+    fprintf(file,
+            "# gemel replay 1\n# kind: pair\n# name: twice\n# tier: %s\n# seed: 1\n# ulp: -1\n"
+            "graph instance(x: f32[2], y: f32[3]) {\n  return a = x + x, b = y\n}\n"
+            "graph other(x: f32[2], y: f32[3]) {\n  return a = x * %s:f32, b = y\n}\n",
+            tiers[k / 2], factors[k % 2]);
+    fclose(file);
+    ct_context("tier %s, factor %s", tiers[k / 2], factors[k % 2]);
+    if (k / 2 == 2) {
+      CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, &error), GEMEL_BAD_FILE);
+      CT_HAS_STR(error.text, "too few values");
+    } else {
+      CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, &error), GEMEL_OK);
+      CT_EQ_UINT(summary.records, 1);
+      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], k == 1);
+    }
+  }
+  remove(path);
+  gemel_context_unref(context);
+}
+
 /* Verdicts compare by severity, and what was never filled in, or could not be asked, isn't good. */
 static void zero_is_no_good_verdict(const void *data) {
   static const gemel_verdict order[] = {GEMEL_PASSED,        GEMEL_NOT_APPLICABLE, GEMEL_NOT_RUN,
@@ -416,12 +449,17 @@ static void zero_is_no_good_verdict(const void *data) {
   gemel_context_unref(context);
 }
 
-static const ct_test tests[] = {
-    CT_TEST("zero", zero_is_no_good_verdict, NULL), CT_TEST("replay", replay, NULL),
-    CT_TEST("whole", every_operation, NULL),        CT_TEST("seeds", every_seed, NULL),
-    CT_TEST("no_match", nothing_matches, NULL),     CT_TEST("tiers", one_tier, NULL),
-    CT_TEST("kernels", own_kernels, NULL),          CT_TEST("own_operation", own_operation, NULL),
-    CT_TEST("json", json_is_well_formed, NULL),     CT_TEST("memory", out_of_memory, NULL)};
+static const ct_test tests[] = {CT_TEST("zero", zero_is_no_good_verdict, NULL),
+                                CT_TEST("replay", replay, NULL),
+                                CT_TEST("replay_without_values", replay_without_values, NULL),
+                                CT_TEST("whole", every_operation, NULL),
+                                CT_TEST("seeds", every_seed, NULL),
+                                CT_TEST("no_match", nothing_matches, NULL),
+                                CT_TEST("tiers", one_tier, NULL),
+                                CT_TEST("kernels", own_kernels, NULL),
+                                CT_TEST("own_operation", own_operation, NULL),
+                                CT_TEST("json", json_is_well_formed, NULL),
+                                CT_TEST("memory", out_of_memory, NULL)};
 
 void ct_register(void) {
   ct_suite("verify", tests, CT_COUNT(tests));

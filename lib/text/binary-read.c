@@ -274,6 +274,12 @@ static gemel_tensor *read_tensor(cursor *c, const deserializer *d) {
     return NULL;
   }
   take(c, (8 - (size_t)(c->at - c->start) % 8) % 8);
+  for (uint64_t k = 0; dtype == GEMEL_BOOL && k < bytes; k++) {
+    if (((const unsigned char *)data)[k] > 1) {
+      fail(c, "a bool is neither 0 nor 1");
+      return NULL;
+    }
+  }
   gemel_tensor *tensor = c->status ? NULL : gemel_tensor_new(dtype, (int)rank, shape, c->error);
   if (!tensor) {
     c->status = c->status ? c->status : GEMEL_NO_MEMORY;
