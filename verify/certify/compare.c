@@ -74,6 +74,7 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
   gemel__question how = {.points = POINTS,
                          .trials = TRIALS,
                          .bisections = 0,
+                         .solve = 1,
                          .seed = gemel__random_bits(&s->pool->random)};
   gemel__answer answer;
   gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
