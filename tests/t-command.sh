@@ -367,6 +367,18 @@ for arguments in "show long.gmt" "show --format debug long.gmt" "show --format d
 done
 grep -q '^\[    0. 20000. 40000.\]$' "$scratch/out" && good deep/value || wrong deep/value "the sum is wrong"
 
+# Bodies within bodies, as deep as they may be.
+{
+  echo 'graph b0(x: f32[]) { return y = x + x }'
+  for k in $(seq 1 30); do echo "graph b$k(x: f32[]) { return y = invoke(x, body = b$((k - 1))) }"; done
+  echo 'graph top() { return z = invoke(1.5:f32, body = b30) }'
+} >nested.gmt
+for arguments in "show nested.gmt" "convert nested.gmt nested.gemel" "show nested.gemel" "opt nested.gmt" \
+  "run nested.gmt"; do
+  run deep $arguments
+  [ "$status" = 0 ] && good "deep/$arguments" || wrong "deep/$arguments" "exit status $status"
+done
+
 # ---- verify, equal ----
 
 without_times() { sed 's/"seconds": [^,]*,//' "$@"; }

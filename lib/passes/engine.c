@@ -433,33 +433,50 @@ static void release(struct walk *w) {
   gemel__engine_release(&w->e);
 }
 
-gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
-                                  gemel_error *error) {
-  struct walk w = {.from = from, .n = from->n_nodes};
-  gemel_error local;
-  gemel__engine *e = &w.e;
+static gemel_status walk_through(struct walk *w, gemel__pass_options *options) {
+  gemel__engine *e = &w->e;
   gemel_status status;
   e->options = options;
   e->selection = options->selection;
-  e->error = error != NULL ? error : &local;
-  w.before = !options->thorough && options->tried != NULL && options->tried->graph == from
-                 ? options->tried->phases
-                 : NULL;
+  w->before = !options->thorough && options->tried != NULL && options->tried->graph == w->from
+                  ? options->tried->phases
+                  : NULL;
   e->search.selection = options->selection;
   e->search.timed = options->timed;
   e->search.whole = options->witness != NULL;
   e->search.thorough = options->thorough;
-  w.map = gemel__alloc_array(w.n, sizeof *w.map);
-  w.changed = gemel__alloc_array(w.n, 1);
-  status = w.map != NULL && w.changed != NULL ? find_counts(&w) : gemel__engine_no_memory(e);
-  status = status ? status : find_target(&w);
-  status = status ? status : run(&w);
-  release(&w);
-  if (status != GEMEL_OK) {
-    gemel_graph_unref(e->to);
+  w->map = gemel__alloc_array(w->n, sizeof *w->map);
+  w->changed = gemel__alloc_array(w->n, 1);
+  status = w->map != NULL && w->changed != NULL ? find_counts(w) : gemel__engine_no_memory(e);
+  status = status ? status : find_target(w);
+  status = status ? status : run(w);
+  release(w);
+  return status;
+}
+
+/* A walk takes kilobytes, and bodies are walked through within the walk of what they stand in: so
+ * it isn't on the stack. */
+gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
+                                  gemel_error *error) {
+  struct {
+    struct walk walk;
+    gemel_error local;
+  } *room = gemel__alloc_zeroed(sizeof *room);
+  gemel_graph *to;
+  if (room == NULL) {
+    gemel__no_memory(error, "a rewriting");
     return NULL;
   }
-  return e->to;
+  room->walk.from = from;
+  room->walk.n = from->n_nodes;
+  room->walk.e.error = error != NULL ? error : &room->local;
+  if (walk_through(&room->walk, options) != GEMEL_OK) {
+    gemel_graph_unref(room->walk.e.to);
+    room->walk.e.to = NULL;
+  }
+  to = room->walk.e.to;
+  gemel__free(room, sizeof *room);
+  return to;
 }
 
 gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error) {
