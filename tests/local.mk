@@ -3,6 +3,7 @@
 # it needs the harness too. One file a line, sorted. SPDX-License-Identifier: MIT
 
 library_tests =
+library_tests += %reldir%/t-assume
 library_tests += %reldir%/t-binary
 library_tests += %reldir%/t-check
 library_tests += %reldir%/t-ct

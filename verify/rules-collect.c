@@ -239,13 +239,19 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
  * if there are none yet, since they may need such constants. */
 static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_kind kind,
                                       const struct turn *turn, gemel_error *error) {
-  enum { EACH = 4 };
+  enum { LEAST = 4, MOST = 24, ALL = 48 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
   int any = p->n == 0;
+  size_t dtypes = 0, each;
+  for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
+    dtypes += any || turn->found[k] > 0;
+  }
+  each = ALL / (dtypes > 0 ? dtypes : 1);
+  each = kind != GEMEL__CONSTANTS_WIDE || each < LEAST ? LEAST : each > MOST ? MOST : each;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 8 - (size_t)kind, &random);
-  for (size_t k = 0; k < EACH * GEMEL_DTYPE_COUNT && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
-    gemel__rule_wish wish = {.dtype = (gemel_dtype)(k / EACH),
+  for (size_t k = 0; k < each * GEMEL_DTYPE_COUNT && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
+    gemel__rule_wish wish = {.dtype = (gemel_dtype)(k / each),
                              .max_elements = ELEMENTS,
                              .tries = DRAW_TRIES,
                              .plain = 1,

@@ -184,7 +184,7 @@ static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constan
     c = fabs(c) < 0x1p62 ? floor(c) : 0;
     return (int64_t)c + gemel__random_between(random, -1, 1);
   }
-  if (kind != GEMEL__CONSTANTS_SHORT && gemel__random_chance(random, 1, 2)) {
+  if (kind != GEMEL__CONSTANTS_SHORT && gemel__random_chance(random, 3, 4)) {
     return wide_integer(dtype, random);
   }
   return (int64_t)(gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED ? fabs(x) : x);

@@ -78,6 +78,10 @@ gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t 
     gemel__graph_pop(to, *node);
     status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
+  if (status == GEMEL_OK &&
+      gemel__input_add_facts(to, to->n_inputs - 1, gemel__input_facts(from, k)) != 0) {
+    status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
+  }
   return status;
 }
 

@@ -77,6 +77,8 @@ struct gemel_graph {
   gemel__ref *inputs;          /* nodes of operation "input", in order */
   const char **input_names;
   size_t n_inputs, input_capacity, input_name_capacity;
+  unsigned char *input_facts; /* assume.c; of the inputs past its capacity nothing is assumed */
+  size_t input_fact_capacity;
   gemel__ref *outputs;
   const char **output_names;
   size_t n_outputs, output_capacity, output_name_capacity;
@@ -86,6 +88,13 @@ struct gemel_graph {
   gemel__idtable input_table, output_table, file_table; /* by interned name; index + 1 */
   struct gemel__memo *memo; /* apply.c: type rules' results and scalar constants seen lately */
 };
+
+/* What is assumed of input K: bits GEMEL_FACT_…; adding to it: 0, or -1 when memory is out. */
+unsigned gemel__input_facts(const gemel_graph *graph, size_t k);
+int gemel__input_add_facts(gemel_graph *graph, size_t k, unsigned facts);
+
+/* Which input NODE of a graph that isn't frozen is; -1: none. */
+long gemel__input_index(const gemel_graph *graph, uint32_t node);
 
 static inline const gemel__node *gemel__node_at(const gemel_graph *graph, uint32_t node) {
   return &graph->nodes[node];

@@ -7,6 +7,7 @@ libgemel_a_SOURCES += %reldir%/apply.c
 libgemel_a_SOURCES += %reldir%/apply.h
 libgemel_a_SOURCES += %reldir%/arena.c
 libgemel_a_SOURCES += %reldir%/arena.h
+libgemel_a_SOURCES += %reldir%/assume.c
 libgemel_a_SOURCES += %reldir%/attrs.c
 libgemel_a_SOURCES += %reldir%/attrs.h
 libgemel_a_SOURCES += %reldir%/check.c

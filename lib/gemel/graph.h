@@ -163,6 +163,30 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
                            gemel_location where);
 #define gemel_input(graph, name, type) gemel_input_at(graph, name, type, GEMEL_HERE)
 
+/* What may be assumed of the elements of an input. X(enum, word in text, bit, meaning). */
+#define GEMEL_FACT_TABLE(X)                                                                        \
+  X(NONNEGATIVE, nonnegative, 1, "no element is below 0; -0 and NaN may be among them")            \
+  X(NONZERO, nonzero, 2, "no element is 0; NaN may be among them")                                 \
+  X(NOT_NAN, not_nan, 4, "no element is NaN")                                                      \
+  X(FINITE, finite, 8, "no element is NaN or infinite")
+
+typedef enum gemel_fact {
+#define GEMEL_FACT_ENUM(E, word, bit, meaning) GEMEL_FACT_##E = bit,
+  GEMEL_FACT_TABLE(GEMEL_FACT_ENUM)
+#undef GEMEL_FACT_ENUM
+      GEMEL_FACT_POSITIVE = 3 /* above 0, or NaN: nonnegative and nonzero */
+} gemel_fact;
+
+/* Assumes FACTS (bits GEMEL_FACT_…) of the elements of INPUT, an input of its graph, besides what
+ * is assumed already. Rewrite rules that ask for a fact may then fire. A call with elements that
+ * violate an assumption isn't checked, and its results mean nothing; nor is what follows for other
+ * inputs. The graph of an operation's attribute keeps what was assumed when it was made. Returns
+ * GEMEL_OK, GEMEL_BAD_ARGUMENT (no input, a frozen graph, an unknown bit), GEMEL_NO_MEMORY. */
+gemel_status gemel_assume(gemel_value input, unsigned facts);
+
+/* What is assumed of INPUT: bits; finite implies not_nan. 0 for all other values. */
+unsigned gemel_assumed(gemel_value input);
+
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
  * Returns the graph's error status, GEMEL_OK if it has no error (an older one doesn't keep the
  * output from being added), or GEMEL_BAD_ARGUMENT for a null value. Errors: GEMEL_BAD_ARGUMENT (no

@@ -313,12 +313,21 @@ static void look_ahead(const gemel_graph *graph, size_t node, const uint64_t *fi
   }
 }
 
+/* Inputs of which something is assumed. */
+static uint32_t count_assumed(const gemel_graph *graph) {
+  uint32_t n = 0;
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    n += gemel__input_facts(graph, k) != 0;
+  }
+  return n;
+}
+
 static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
                      const uint64_t *first, uint64_t n_nodes, gemel__memory *to) {
   put_u32(s, to, string_index(s, name));
   put_u32(s, to, graph->n_inputs);
   put_u32(s, to, graph->n_outputs);
-  put_u32(s, to, 0);
+  put_u32(s, to, count_assumed(graph));
   put_u64(s, to, n_nodes);
   for (size_t k = 0; k < graph->n_inputs; k++) {
     put_u32(s, to, string_index(s, graph->input_names[k]));
@@ -328,6 +337,12 @@ static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
     put_u64(s, to, first[graph->outputs[k].node] + graph->outputs[k].output);
     put_u32(s, to, string_index(s, graph->output_names[k]));
     put_u32(s, to, 0);
+  }
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    if (gemel__input_facts(graph, k) != 0) {
+      put_u32(s, to, (uint32_t)k);
+      put_u32(s, to, gemel__input_facts(graph, k));
+    }
   }
 }
 

@@ -251,10 +251,44 @@ static gemel_status outputs(body *b, gemel__lex *lex, gemel_error *error) {
 
 /* ---- Graphs ---- */
 
+/* The bits of the fact that the token is; 0: it is none. */
+static unsigned fact_of(const gemel__lex *lex) {
+  static const struct {
+    const char *word;
+    unsigned bits;
+  } facts[] = {
+#define FACT_WORD(E, word, bit, meaning) {#word, bit},
+      GEMEL_FACT_TABLE(FACT_WORD)
+#undef FACT_WORD
+          {"positive", GEMEL_FACT_POSITIVE}};
+  for (size_t k = 0; k < sizeof facts / sizeof *facts; k++) {
+    if (gemel__lex_is(lex, facts[k].word)) {
+      return facts[k].bits;
+    }
+  }
+  return 0;
+}
+
+/* What is assumed of an input, behind its type. */
+static gemel_status read_facts(gemel__lex *lex, unsigned *facts, gemel_error *error) {
+  *facts = 0;
+  while (lex->kind == GEMEL__TOKEN_NAME) {
+    unsigned one = fact_of(lex);
+    if (one == 0) {
+      return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
+                             "an input is positive, nonnegative, nonzero, not_nan or finite");
+    }
+    *facts |= one;
+    gemel__lex_next(lex);
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
   gemel__lex at = *lex;
   gemel_location where = {b->file->name, lex->token_line};
   gemel_type type;
+  unsigned facts;
   char name[1024];
   gemel_status status = expect_name(lex, "the name of an input", error);
   if (!status && gemel__lex_copy(lex, name, sizeof name)) {
@@ -270,6 +304,7 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
     status = gemel__lex_expect(lex, ':', "':' and a type", error);
     status = status ? status : gemel__type_read(b->file->context, lex, &type, error);
   }
+  status = status ? status : read_facts(lex, &facts, error);
   if (status) {
     return status;
   }
@@ -280,6 +315,9 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_value value = gemel_input_at(b->graph, name, type, where);
   if (gemel_is_null(value)) {
     return graph_error(b, where.line, error);
+  }
+  if (gemel_assume(value, facts) != GEMEL_OK) {
+    return gemel__no_memory(error, "what is assumed of an input");
   }
   return define(b, &at, (gemel__ref){value.node, value.output}, error);
 }

@@ -221,3 +221,13 @@ gemel_status gemel__print_attrs(const gemel__naming *naming, uint32_t attrs, gem
   }
   return GEMEL_OK;
 }
+
+void gemel__print_facts(unsigned facts, gemel__writer *out) {
+  int positive = (facts & GEMEL_FACT_POSITIVE) == GEMEL_FACT_POSITIVE;
+  facts &= positive ? ~(unsigned)GEMEL_FACT_POSITIVE : ~0u;
+  facts &= facts & GEMEL_FACT_FINITE ? ~(unsigned)GEMEL_FACT_NOT_NAN : ~0u;
+  gemel__put_text(out, positive ? " positive" : "");
+#define PUT_FACT(E, word, bit, meaning) gemel__put_text(out, facts &(bit) ? " " #word : "");
+  GEMEL_FACT_TABLE(PUT_FACT)
+#undef PUT_FACT
+}

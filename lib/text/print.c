@@ -170,6 +170,7 @@ static void put_header(printer *p, const char *name) {
     gemel__put_text(&p->out, graph->input_names[k]);
     gemel__put(&p->out, ": ", 2);
     gemel__print_type(graph->context, gemel__node_type(graph, graph->inputs[k].node, 0), &p->out);
+    gemel__print_facts(gemel__input_facts(graph, k), &p->out);
   }
   gemel__put_text(&p->out, ") {\n");
 }

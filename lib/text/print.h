@@ -24,6 +24,9 @@ gemel_status gemel__print_attrs(const gemel__naming *naming, uint32_t attrs, gem
 /* "f32[N, 3]@1" */
 void gemel__print_type(gemel_context *context, gemel_type type, gemel__writer *out);
 
+/* " positive finite"; what follows from another fact isn't said. */
+void gemel__print_facts(unsigned facts, gemel__writer *out);
+
 /* "2:f32" or "tensor(f32[2], [1, 2])" */
 void gemel__print_tensor(const gemel_tensor *tensor, gemel__writer *out);
 
