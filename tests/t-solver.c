@@ -8,6 +8,7 @@
 #include "ct.h"
 
 #include <pthread.h>
+#include "domains/ordered.h"
 #include "domains/symbolic.h"
 #include "solver-check.h"
 
@@ -32,6 +33,7 @@ static void world_free(world *w) {
   for (int k = 0; k < LEAVES; k++) {
     fmpq_clear(&w->leaves[k]);
   }
+  gemel__domains_cleanup(); /* of this thread */
 }
 
 static gemel__term number(gemel__terms *t, long x, long y) {
