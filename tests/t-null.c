@@ -179,6 +179,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 /* ---- What says "nothing" or "failed" in a result ---- */
 
 #define SAYS_gemel_status(call) ((call) != GEMEL_OK)
+#define SAYS_unsigned(call) ((call) == 0)
 #define SAYS_gemel_value(call) gemel_is_null(call)
 #define SAYS_gemel_dim(call) ((call) == GEMEL_DIM_NONE)
 #define SAYS_gemel_type(call) ((call) == GEMEL_TYPE_NONE)
