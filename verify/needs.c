@@ -685,7 +685,10 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
   enum { POINTS_A_PAIR = 12 };
   gemel_status status = GEMEL_OK;
   size_t k;
-  for (k = 0; k < points && status == GEMEL_OK; k++) {
+  /* where every size drawn so far was 0, there was nothing to compare: more are drawn */
+  for (k = 0; status == GEMEL_OK &&
+              (k < points || (m->needs->compared == 0 && m->pair.symbols > 0 && k < 8 * points));
+       k++) {
     gemel_tensor **values;
     if (k == 0 || (k % POINTS_A_PAIR == 0 && m->pair.symbols > 0)) {
       gemel__pair_clear(&m->pair);
