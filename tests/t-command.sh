@@ -482,6 +482,22 @@ if [ "$harness" != 0 ]; then
   refuses equal/no-file 'No such file' equal f.gmt nothing.gmt
   refuses equal/broken 'broken.gmt:2:' equal f.gmt broken.gmt
   refuses equal/folder 'folder' equal folder f.gmt
+  sed 's/return r/return s/; s/x:/u:/' <<'END' >here.gmt
+graph here(x: f32[N]) {
+  return r = relu(u) * 2:f32
+}
+END
+  printf 'graph there(x: f32[N]) {\n  return r = relu(x) + relu(x)\n}\n' >there.gmt
+  printf 'graph other(x: f32[N]) {\n  return r = relu(x) + x\n}\n' >other.gmt
+  gives equal/match-place 0 'are the same function' equal there.gmt here.gmt --match place
+  gives equal/match-list 0 'are the same function' equal there.gmt here.gmt --match x=u,r=s
+  refuses equal/match-slip "'x=q'" equal there.gmt here.gmt --match x=q
+  gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
+  refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
+  gives equal/folder-of-difference 1 ' differ ' equal there.gmt other.gmt --counterexample found
+  gives equal/first-again 0 . run found/first.gmt --in x=found/inputs/x.npy --out again
+  cmp -s again/r.npy found/first/r.npy && ! cmp -s found/first/r.npy found/second/r.npy && good equal/npy || wrong equal/npy "the results in the folder aren't those of the graphs"
+  refuses equal/folder-is-a-file 'there.gmt' equal there.gmt other.gmt --counterexample there.gmt
   gives equal/examples 0 'are the same function' equal "$source/examples/square1.gmt" "$source/examples/square2.gmt"
 else
   skip harness

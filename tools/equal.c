@@ -13,6 +13,15 @@ static const gemel__option options[] = {
      "afn, reassoc, folded, worsens, integers; 'all' (the default: these but the last two); "
      "'none': "
      "they must agree in every bit"},
+    {"tier", 't', "T[,T]...",
+     "only these tiers, of real, integer, float, gradient, special (default: all)"},
+    {"counterexample", 'c', "DIR",
+     "if they differ, write both graphs into the folder DIR, with inputs at which they do and both "
+     "results as NPY files: first.gmt, second.gmt, inputs/, first/, second/"},
+    {"match", 'm', "HOW",
+     "which input and output is which: name (the default); place: the first is the first; or "
+     "FIRST=SECOND[,FIRST=SECOND]..., names of the first graph and the second"},
+    {"html", 'H', "F", "write a report with the evidence to F"},
     GEMEL__RECORD_OPTIONS,
     {NULL, 0, NULL, NULL}};
 
@@ -146,20 +155,31 @@ static int compare(gemel__records *records, const gemel_graph *a, const gemel_gr
 static int run(const gemel__args *args) {
   gemel__records records;
   gemel_verify_options settings;
-  const char *words = gemel__arg(args, "allow");
+  const char *words = gemel__arg(args, "allow"), *tiers = gemel__arg(args, "tier");
+  const char *html = gemel__arg(args, "html"), *match = gemel__arg(args, "match");
+  unsigned bits = 0;
   unsigned allow = GEMEL_NEEDS_ALL;
   gemel_context *context;
   gemel_graph *a = NULL, *b = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
-  if (words != NULL && read_needs(words, &allow) != GEMEL__GOOD) {
+  if ((words != NULL && read_needs(words, &allow) != GEMEL__GOOD) ||
+      (tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
+      gemel__records_probe(html) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   context = gemel__context_need();
   if (context != NULL && (a = gemel__graph_read(context, args->operands[0], &name)) != NULL &&
       (b = gemel__graph_read(context, args->operands[1], NULL)) != NULL &&
       gemel__records_open(&records, args, &settings) == GEMEL__GOOD) {
+    settings.tiers = bits;
+    settings.counterexample_folder = gemel__arg(args, "counterexample");
+    settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
     status = compare(&records, a, b, name != NULL ? name : "pair", args, allow, &settings);
+    if (html != NULL && status != GEMEL__BAD &&
+        gemel__records_html(&records, html, settings.seed) != GEMEL__GOOD) {
+      status = GEMEL__BAD;
+    }
     gemel__records_close(&records, 0);
     gemel__records_clear(&records);
   }
@@ -174,7 +194,8 @@ const gemel__command gemel__command_equal = {
     "equal",
     "A B",
     "Decide whether two graph files are the same function, with evidence or a counterexample.",
-    "Inputs and outputs are matched by name and must have the same types; sizes that are symbols "
+    "Inputs and outputs are matched by name (or see --match) and must have the same types; sizes "
+    "that are symbols "
     "are drawn at random.\n"
     "Two graphs that are the same function over the reals may still differ in what floating point "
     "makes of them. nnan: a NaN among the inputs may be lost. ninf: they differ where an input is "

@@ -162,3 +162,21 @@ int gemel__records_certificates(const gemel__records *records, const char *path)
   }
   return gemel__output_close(&output, 1);
 }
+
+int gemel__read_tiers(const char *text, unsigned *tiers) {
+  *tiers = 0;
+  do {
+    size_t length = strcspn(text, ",");
+    unsigned k = 0;
+    while (k < GEMEL_TIER_COUNT && (strlen(gemel_tier_name((gemel_tier)k)) != length ||
+                                    memcmp(gemel_tier_name((gemel_tier)k), text, length) != 0)) {
+      k++;
+    }
+    if (k == GEMEL_TIER_COUNT) {
+      return gemel__complain("--tier: there is no tier '%.*s'; see --help", (int)length, text);
+    }
+    *tiers |= 1u << k;
+    text += length;
+  } while (*text++ == ',');
+  return GEMEL__GOOD;
+}

@@ -36,6 +36,9 @@ typedef struct gemel__records {
         "write a file for each counterexample into the folder D, for gemel verify --replay"        \
   }
 
+/* *TIERS = the bits of the tiers in TEXT, separated by commas. GEMEL__BAD (said). */
+int gemel__read_tiers(const char *text, unsigned *tiers);
+
 /* Reads these options into OPTIONS, whose sink becomes RECORDS, and opens the JSON file.
  * GEMEL__BAD (said). */
 int gemel__records_open(gemel__records *records, const gemel__args *args,

@@ -29,26 +29,6 @@ static const gemel__option options[] = {
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
     {NULL, 0, NULL, NULL}};
 
-/* *TIERS = the bits of the tiers in TEXT, separated by commas. */
-static int read_tiers(const char *text, unsigned *tiers) {
-  *tiers = 0;
-  do {
-    size_t length = strcspn(text, ",");
-    unsigned k = 0;
-    while (k < GEMEL_TIER_COUNT && (strlen(gemel_tier_name((gemel_tier)k)) != length ||
-                                    memcmp(gemel_tier_name((gemel_tier)k), text, length) != 0)) {
-      k++;
-    }
-    if (k == GEMEL_TIER_COUNT) {
-      return gemel__complain("--tier: there is no tier '%.*s'; see gemel verify --help",
-                             (int)length, text);
-    }
-    *tiers |= 1u << k;
-    text += length;
-  } while (*text++ == ',');
-  return GEMEL__GOOD;
-}
-
 /* *JOBS = --jobs: so many subjects at a time. */
 static int read_jobs(const gemel__args *args, size_t *jobs) {
   uint64_t n;
@@ -188,7 +168,7 @@ static int run(const gemel__args *args) {
   unsigned bits = 0;
   size_t jobs = 1;
   int status;
-  if ((tiers != NULL && read_tiers(tiers, &bits) != GEMEL__GOOD) ||
+  if ((tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
       (replay != NULL && !gemel__readable(replay)) || read_jobs(args, &jobs) != GEMEL__GOOD ||
       gemel__records_probe(files.certificates) != GEMEL__GOOD ||
       gemel__records_probe(files.html) != GEMEL__GOOD ||

@@ -20,8 +20,10 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "joint.h"
+#include "match.h"
 #include "needs.h"
 #include "pair.h"
+#include "whole.h"
 
 enum {
   SMALL_PAIR = 40,   /* nodes: so small a pair is asked about as a whole */
@@ -132,6 +134,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pai
   run.options.sink = keep_record;
   run.options.user = p->one;
   run.options.replay_folder = NULL;
+  run.whole = NULL;
   status = gemel__equal_ask(&run, region->a, region->b, p->name, p->allow, result, error);
   if (status == GEMEL_NO_MEMORY) {
     return -1;
@@ -369,6 +372,7 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
   run.options.sink = keep_record;
   run.options.user = p->one;
   run.options.tiers = 1u << GEMEL_TIER_REAL;
+  run.whole = NULL;
   status = gemel__equal_ask(&run, part.a, part.b, p->name, p->allow, &result, error);
   gemel__part_clear(&part);
   return status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
@@ -496,40 +500,56 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
   return divide(p, error);
 }
 
-gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
-                               unsigned allow, const gemel_verify_options *options,
-                               gemel_pair_result *result, gemel_error *error) {
-  gemel__run run;
-  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
-  struct parts *p;
-  gemel_status status;
-  if (result != NULL) {
-    *result = mine;
-  }
-  status = gemel__pair_check(a, b, error);
+/* A and B, matched, with everything that the question needs allocated in P. */
+static gemel_status ask_pair(struct parts *p, gemel_error *error) {
+  gemel__run *run = p->run;
+  gemel__whole whole = {0, NULL, NULL};
+  gemel_status status = gemel__pair_check(p->a, p->b, error);
   if (status != GEMEL_OK) {
     return status;
   }
-  p = gemel__alloc_zeroed(sizeof *p);
-  if (p == NULL) {
-    return gemel__no_memory(error, "the parts of two graphs");
-  }
-  gemel__run_init(&run, gemel_graph_context(a), options);
-  p->run = &run;
-  p->a = a;
-  p->b = b;
-  p->name = name != NULL ? name : "pair";
-  p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
-  p->result = &mine;
+  run->whole = run->options.counterexample_folder != NULL ? &whole : NULL;
   status = ask(p, error);
-  if (status == GEMEL_OK && result != NULL) {
-    *result = mine;
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.n > 0) {
+    status = gemel__whole_write(&whole, run->options.counterexample_folder, p->a, p->b, error);
   }
+  gemel__whole_clear(&whole);
   forget_records(p->one);
   gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
   gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
+  return status;
+}
+
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error) {
+  gemel__run run;
+  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  gemel_graph *matched = NULL;
+  struct parts *p = gemel__alloc_zeroed(sizeof *p);
+  gemel_status status = GEMEL_OK;
+  gemel__run_init(&run, gemel_graph_context(a), options);
+  if (p == NULL) {
+    status = gemel__no_memory(error, "the parts of two graphs");
+  } else if (run.options.match != NULL) {
+    matched = gemel__graph_matched(a, b, run.options.match, error);
+    status = matched == NULL ? GEMEL_BAD_ARGUMENT : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    p->run = &run;
+    p->a = a;
+    p->b = matched != NULL ? matched : b;
+    p->name = name != NULL ? name : "pair";
+    p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
+    p->result = &mine;
+    status = ask_pair(p, error);
+  }
+  if (result != NULL) {
+    *result = mine;
+  }
+  gemel_graph_unref(matched);
   gemel__free(p, sizeof *p);
   return status;
 }

@@ -21,6 +21,7 @@
 #include "pair.h"
 #include "scale.h"
 #include "scout.h"
+#include "whole.h"
 
 /* A pair of so many elements in all values of both graphs has all points that are asked for. */
 #define USUAL_ELEMENTS 3000.0
@@ -147,6 +148,14 @@ static gemel_status ask(struct equality *q, const gemel__pair *pair, uint64_t se
   return gemel__pair_decide(pair, &how, answer, error);
 }
 
+/* Keeps the point VALUES at which the graphs differ, if somebody wants it (whole.h). */
+static void keep_point(struct equality *q, const gemel__instance *instance,
+                       gemel_tensor *const *values) {
+  if (q->run->whole != NULL && values != NULL) {
+    gemel__whole_take(q->run->whole, instance, values, NULL);
+  }
+}
+
 /* What the shipped code was run at, for the record. */
 static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
   size_t used = 0;
@@ -174,6 +183,7 @@ static gemel_status report_difference(struct equality *q, gemel__pair *pair, gem
   gemel__random_seed(&random, seed);
   snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
   snprintf(right, sizeof right, "%s", answer->expected);
+  keep_point(q, &pair->a, answer->witness);
   if (answer->witness != NULL && gemel_graph_node_count(pair->a.graph) <= MOST_SHRUNK) {
     gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);
     if (gemel__part(pair, &answer->witness)) {
@@ -367,6 +377,7 @@ static gemel_status try_shipped(struct equality *q, const struct shipped *t, siz
       snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)",
                side == 0 ? "first" : "second", outcome.output, outcome.element, outcome.variant);
       record->detail = "shipped code and reference differ";
+      keep_point(q, instance, values);
       gemel__record_refuted(q->run, record, instance, NULL, values, place, outcome.expected,
                             outcome.got, record->seed);
     }
@@ -386,6 +397,7 @@ static void report_apart(struct equality *q, gemel_record *record) {
   record->detail =
       "the shipped results differ by more than half their digits, at sizes that are too "
       "large for exact arithmetic";
+  keep_point(q, &s->pair.a, s->values);
   gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
                         s->right, record->seed);
 }
@@ -455,6 +467,7 @@ static void report_refused(struct equality *q, gemel__needs *needs, gemel_record
   }
   snprintf(place, sizeof place, "%s: output %s, element %zu", word,
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
+  keep_point(q, &witness->pair.a, witness->values);
   gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
                         place, witness->left, witness->right, record->seed);
 }

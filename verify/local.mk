@@ -69,6 +69,8 @@ libgemel_verify_a_SOURCES += %reldir%/instance.h
 libgemel_verify_a_SOURCES += %reldir%/jobs.c
 libgemel_verify_a_SOURCES += %reldir%/jobs.h
 libgemel_verify_a_SOURCES += %reldir%/law.c
+libgemel_verify_a_SOURCES += %reldir%/match.c
+libgemel_verify_a_SOURCES += %reldir%/match.h
 libgemel_verify_a_SOURCES += %reldir%/model.c
 libgemel_verify_a_SOURCES += %reldir%/model.h
 libgemel_verify_a_SOURCES += %reldir%/models.h
@@ -127,6 +129,8 @@ libgemel_verify_a_SOURCES += %reldir%/ulps.h
 libgemel_verify_a_SOURCES += %reldir%/values.c
 libgemel_verify_a_SOURCES += %reldir%/verdict.c
 libgemel_verify_a_SOURCES += %reldir%/verify.c
+libgemel_verify_a_SOURCES += %reldir%/whole.c
+libgemel_verify_a_SOURCES += %reldir%/whole.h
 
 if VERIFY
 gemelinclude_HEADERS += %reldir%/gemel/reference.h

@@ -13,6 +13,8 @@ typedef struct gemel__run {
   gemel_context *context;
   gemel_verify_options options;
   gemel_verify_summary summary;
+  struct gemel__whole *whole; /* of a pair: where a point at which it differs is kept; NULL: nowhere
+                               */
 } gemel__run;
 
 void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options);

@@ -105,6 +105,13 @@ typedef struct gemel_verify_options {
   int witnesses;         /* 1: records say where each word of needs shows */
   int in_process;        /* gemel_verify_kernel: 1: no process of its own, for a debugger */
   double kernel_seconds; /* gemel_verify_kernel: CPU time that one call may take; 0: 10 */
+  const char *counterexample_folder; /* gemel_verify_pair: where the graphs of a pair that is
+                                        refuted are written, with inputs at which they differ and
+                                        both results: first.gmt, second.gmt, inputs/NAME.npy,
+                                        first/NAME.npy, second/NAME.npy; NULL: nowhere */
+  const char *match; /* gemel_verify_pair: which input and output is which. NULL: those of one name;
+                        "place": the first is the first; "x=a,y=b": x of the first graph is a of the
+                        second, others by name */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -172,8 +179,8 @@ typedef struct gemel_pair_result {
   int improves;     /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
 } gemel_pair_result;
 
-/* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name;
- * differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which
+/* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
+ * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which
  * words may tell them apart, bits as in gemel_pair_result (GEMEL_NEEDS_ALL: any kind of rounding
  * and of special value, and folded constants; the other words of GEMEL_PAIR_TABLE are to be named);
  * one that isn't allowed is a refutation, and so are finite results that are further apart than
