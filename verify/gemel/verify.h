@@ -180,11 +180,12 @@ typedef struct gemel_pair_result {
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
- * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are instantiated. ALLOW says which
- * words may tell them apart, bits as in gemel_pair_result (GEMEL_NEEDS_ALL: any kind of rounding
- * and of special value, and folded constants; the other words of GEMEL_PAIR_TABLE are to be named);
- * one that isn't allowed is a refutation, and so are finite results that are further apart than
- * rounding permits. One record a tier goes to the sink, with kind "pair" and NAME. */
+ * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are
+ * instantiated. ALLOW says which words may tell them apart, bits as in gemel_pair_result
+ * (GEMEL_NEEDS_ALL: any kind of rounding and of special value, and folded constants; the other
+ * words of GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
+ * finite results that are further apart than rounding permits. One record a tier goes to the sink,
+ * with kind "pair" and NAME. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
