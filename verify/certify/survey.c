@@ -450,7 +450,7 @@ static void plant_neighbours(survey *s, size_t run) {
 }
 
 static gemel_status run_bits(survey *s) {
-  enum { RUNS = 12 };
+  enum { RUNS = 30 };
   static const gemel__fill fills[] = {GEMEL__FILL_FULL, GEMEL__FILL_POINTS, GEMEL__FILL_POINTS};
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < RUNS && status == GEMEL_OK && !s->unlike; k++) {
