@@ -288,7 +288,9 @@ static void say_identical(struct parts *p) {
   emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
   emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", "equal functions have equal derivatives");
   emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, "identity", "bitwise");
-  p->result->verdict = GEMEL_PASSED;
+  if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
+    p->result->verdict = GEMEL_PASSED; /* else no tier that was asked for applies */
+  }
   p->result->bitwise = 1;
 }
 
