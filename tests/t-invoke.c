@@ -356,6 +356,32 @@ static void derive_and_run(gemel_graph *graph, int deep) {
   gemel_tensor_unref(in);
 }
 
+/* A file of some lines whose bodies run a billion times: it is read, and neither run nor
+ * differentiated. */
+static void many_bodies(const void *data) {
+  char text[4000], *p = text;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  gemel_tensor *in = gemel_tensor_new(GEMEL_F32, 0, NULL, NULL), *out = NULL;
+  (void)data;
+  p += sprintf(p, "graph b0(x: f32[]) { return y = x * x }\n");
+  for (int k = 1; k < 30; k++) {
+    p += sprintf(p,
+                 "graph b%d(x: f32[]) { return y = invoke(x, body = b%d) * invoke(x + %d, body = "
+                 "b%d) }\n",
+                 k, k - 1, k, k - 1);
+  }
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "many", NULL, &error);
+  CT_EQ_STR(error.text, "");
+  gemel_value x = gemel_graph_input(graph, 0), y = gemel_graph_output(graph, 0), d = {0};
+  CT_EQ_INT(gemel_evaluate(graph, &in, &out, &error), GEMEL_UNSUPPORTED);
+  CT_HAS_STR(error.text, "invoke(f32[]): 536870911 bodies are invoked within one another");
+  CT_EQ_INT(gemel_grad(1, &y, &y, 1, &x, &d, &error), GEMEL_UNSUPPORTED);
+  gemel_tensor_unref(in);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static int count_bytes(void *state, const void *bytes, size_t count) {
   (void)bytes;
   *(size_t *)state += count;
@@ -412,7 +438,7 @@ static const ct_test tests[] = {
     CT_TEST("merging", merging, NULL),      CT_TEST("gradients", gradients, NULL),
     CT_TEST("tangents", tangents, NULL),    CT_TEST("tangents/all", all_tangents, NULL),
     CT_TEST("nested", nested, NULL),        CT_TEST("refused/dtype", wrong_dtype, NULL),
-    CT_TEST("out_of_memory", memory, NULL),
+    CT_TEST("out_of_memory", memory, NULL), CT_TEST("many_bodies", many_bodies, NULL),
 };
 
 void ct_register(void) {

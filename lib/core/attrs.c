@@ -339,15 +339,18 @@ void gemel__attrs_release(struct gemel__attrs *attrs) {
   }
 }
 
-/* How deep graphs are nested in the N values: 0 if they hold none. */
-static uint32_t deepest(gemel_attr *values, size_t n) {
+/* How deep graphs are nested in the N values: 0 if they hold none; and how many run with one. */
+static uint32_t deepest(gemel_attr *values, size_t n, uint32_t *expanded) {
   uint32_t most = 0;
+  *expanded = 0;
   for (size_t k = 0; k < n; k++) {
     void **p = pointers_of(&values[k]);
     for (size_t j = 0; base_kind(values[k].kind) == GEMEL_ATTR_GRAPH && j < count_of(&values[k]);
          j++) {
       uint32_t nesting = ((const gemel_graph *)p[j])->nesting;
+      uint32_t bodies = ((const gemel_graph *)p[j])->expanded;
       most = nesting > most ? nesting : most;
+      *expanded = bodies > *expanded ? bodies : *expanded;
     }
   }
   return most;
@@ -360,7 +363,7 @@ static uint32_t add_attrs(struct candidate *c) {
   size_t bytes = c->op->n_attrs * sizeof *c->values;
   gemel_attr *values = gemel__arena_copy(&context->arena, c->values, bytes);
   struct gemel__attrs *stored;
-  struct gemel__attrs made = {(uint32_t)c->hash, c->op->id, 0, values, c->has_runtime, 0};
+  struct gemel__attrs made = {(uint32_t)c->hash, c->op->id, 0, values, c->has_runtime, 0, 0};
   if (values == NULL) {
     return 0;
   }
@@ -369,7 +372,7 @@ static uint32_t add_attrs(struct candidate *c) {
   }
   if (made.count == c->op->n_attrs && (stored = gemel__stable_push(&context->attrs)) != NULL) {
     *stored = made;
-    stored->nesting = deepest(values, made.count);
+    stored->nesting = deepest(values, made.count, &stored->expanded);
     if (gemel__idtable_add(&context->attr_table, (uint32_t)c->hash, id, stored_hash, c) == 0) {
       return id;
     }

@@ -86,6 +86,7 @@ struct gemel__attrs {
   const gemel_attr *values; /* in schema order, deep copies owned by the context */
   int has_runtime;          /* a dim of it holds an INPUT atom */
   uint32_t nesting;         /* of its most nested graph; 0: it holds none */
+  uint32_t expanded;        /* of its largest graph, as in gemel_graph */
 };
 
 typedef struct gemel__op {

@@ -104,6 +104,16 @@ static uint32_t nesting_of(const gemel_graph *graph) {
   return most + 1;
 }
 
+/* Bodies that are run when GRAPH is, itself among them, each as often as it is: up to UINT32_MAX.
+ */
+static uint32_t expanded_of(const gemel_graph *graph) {
+  uint64_t total = 1;
+  for (size_t k = 0; k < graph->n_nodes && total < UINT32_MAX; k++) {
+    total += gemel__attrs_at(graph->context, graph->nodes[k].attrs)->expanded;
+  }
+  return total < UINT32_MAX ? (uint32_t)total : UINT32_MAX;
+}
+
 gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
   gemel_graph *copy = gemel__alloc_zeroed(sizeof *copy);
   if (copy == NULL) {
@@ -112,6 +122,7 @@ gemel_graph *gemel__graph_freeze_copy(const gemel_graph *graph) {
   copy->context = graph->context;
   copy->frozen = 1;
   copy->nesting = nesting_of(graph);
+  copy->expanded = expanded_of(graph);
   copy->n_nodes = graph->n_nodes;
   copy->n_pool = graph->n_pool;
   copy->n_types = graph->n_types;

@@ -55,7 +55,8 @@ struct gemel_graph {
   gemel_context *context;
   long references;
   int frozen;
-  uint32_t nesting; /* of a frozen graph: 1, or 1 more than its most nested body */
+  uint32_t nesting;  /* of a frozen graph: 1, or 1 more than its most nested body */
+  uint32_t expanded; /* of a frozen graph: bodies that run when it does, itself among them */
   gemel_error error;
   gemel__node *nodes; /* n_nodes + 1 records: the last is a sentinel whose in_begin ends the pool */
   size_t n_nodes, node_capacity;

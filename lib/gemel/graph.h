@@ -134,6 +134,9 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
  * checked, printed and stored; to be differentiated, run or verified, no more than this. */
 #define GEMEL_MAX_NESTING 32
 
+/* Nor may a body to be run or differentiated invoke others, and they others, more often in all. */
+#define GEMEL_MAX_BODIES 65536
+
 /* ---- Building ---- */
 
 /* Creates an empty graph with one reference, owned by the caller; it holds a reference to CONTEXT.

@@ -197,8 +197,16 @@ static gemel_status infer_invoke(gemel_infer *call) {
 /* ---- Nesting ---- */
 
 /* Differentiating and running a body inside another is a recursion, the only one here: a few
- * kilobytes of stack for each level. */
+ * kilobytes of stack for each level. And each place where a body is invoked has a function of its
+ * own, so two invocations in each of thirty bodies would be a billion. */
 static gemel_status check_nesting(const gemel_graph *body, gemel_error *error) {
+  if (body->expanded > GEMEL_MAX_BODIES) {
+    return gemel__fail(error, GEMEL_UNSUPPORTED,
+                       "%s%u bodies are invoked within one another, and no more than %d can be "
+                       "differentiated or run",
+                       body->expanded == UINT32_MAX ? "more than " : "", (unsigned)body->expanded,
+                       GEMEL_MAX_BODIES);
+  }
   return body->nesting <= GEMEL_MAX_NESTING
              ? GEMEL_OK
              : gemel__fail(error, GEMEL_UNSUPPORTED,
