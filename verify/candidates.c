@@ -139,8 +139,10 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__pair_find_ranges(&pair, random);
-  status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, random, &values, error);
+  status = gemel__pair_find_ranges(&pair, random, error);
+  if (status == GEMEL_OK) {
+    status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, random, &values, error);
+  }
   if (status == GEMEL_OK) {
     status = add_outputs(j);
   }

@@ -297,8 +297,10 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     }
     if (status == GEMEL_OK) {
       pair->symbols = s.n;
-      gemel__pair_find_ranges(pair, random);
-      return GEMEL_OK;
+      status = gemel__pair_find_ranges(pair, random, error);
+    }
+    if (status == GEMEL_OK) {
+      return status;
     }
     gemel__pair_clear(pair);
     if (status == GEMEL_NO_MEMORY || s.n == 0) {

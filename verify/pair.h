@@ -36,8 +36,8 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
 
 /* Where integers of any size are out of range (GEMEL_BAD_VALUE), they are indices: finds for each
  * input of an integer dtype the largest size below which it runs, and has it drawn from there.
- * gemel__pair_draw ends with this. */
-void gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random);
+ * gemel__pair_draw ends with this. GEMEL_NO_MEMORY. */
+gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error);
 
 /* Elements of all values of both graphs: what an evaluation costs. */
 double gemel__pair_elements(const gemel__pair *pair);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "contrast.h"
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/graph.h"
 #include "pair.h"
 
@@ -50,11 +51,12 @@ static void set_range(gemel__leaf *leaf, int64_t high) {
   leaf->high = high;
 }
 
-/* 1 if both graphs run at all of some draws, with the ends of the range among them. */
+/* 1 if both graphs run at all of some draws, with the ends of the range among them; −1: memory is
+ * out. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
   enum { DRAWS_A_RANGE = 12 };
   int k, good = 1;
-  for (k = 0; k < DRAWS_A_RANGE && good; k++) {
+  for (k = 0; k < DRAWS_A_RANGE && good > 0; k++) {
     gemel_tensor **values;
     gemel__both both;
     gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
@@ -68,17 +70,18 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
     if (status == GEMEL_OK) {
       gemel__both_clear(&both);
     }
-    good = status == GEMEL_OK || status == GEMEL_NO_MEMORY;
+    good = status == GEMEL_NO_MEMORY ? -1 : status == GEMEL_OK;
   }
   return good;
 }
 
 /* Every integer leaf gets one number, one of SIZES or a small one, at which both graphs run: a size
- * that divides another, say. 1 if one was found. */
+ * that divides another, say. 1 if one was found, −1: memory is out. */
 static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
   enum { TRIES = 64, SMALL = 7 };
   size_t k, tries;
-  for (tries = 0; tries < TRIES; tries++) {
+  int good = 0;
+  for (tries = 0; tries < TRIES && good == 0; tries++) {
     for (k = 0; k < pair->a.n_leaves; k++) {
       gemel__leaf *leaf = &pair->a.leaves[k];
       size_t which = gemel__random_below(random, n + SMALL);
@@ -87,11 +90,9 @@ static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, cons
         leaf->low = leaf->high - 1;
       }
     }
-    if (in_range(pair, random)) {
-      return 1;
-    }
+    good = in_range(pair, random);
   }
-  return 0;
+  return good;
 }
 
 static void forget_ranges(gemel__pair *pair) {
@@ -103,34 +104,47 @@ static void forget_ranges(gemel__pair *pair) {
   }
 }
 
-void gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random) {
-  enum { MOST_SIZES = 24 };
-  int64_t sizes[MOST_SIZES];
-  size_t n, k, i, integers = 0;
-  for (k = 0; k < pair->a.n_leaves; k++) {
-    integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
-  }
-  if (integers == 0 || in_range(pair, random)) {
-    return;
-  }
-  n = sizes_of(pair->a.graph, sizes, MOST_SIZES);
+/* The largest of N sizes below which each integer leaf may lie, one leaf after the other, the rest
+ * being 0. As in_range. */
+static int find_bounds(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
+  size_t k, i;
+  int good = 0;
   for (k = 0; k < pair->a.n_leaves; k++) {
     if (is_integer_leaf(&pair->a.leaves[k])) {
       set_range(&pair->a.leaves[k], 1);
     }
   }
-  for (k = 0; k < pair->a.n_leaves; k++) {
-    for (i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n; i++) {
+  for (k = 0; k < pair->a.n_leaves && good >= 0; k++) {
+    good = 0;
+    for (i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n && good == 0; i++) {
       set_range(&pair->a.leaves[k], sizes[i]);
-      if (in_range(pair, random)) {
-        break;
-      }
+      good = in_range(pair, random);
+    }
+    if (is_integer_leaf(&pair->a.leaves[k]) && good == 0) {
       set_range(&pair->a.leaves[k], 1);
     }
   }
-  if (!in_range(pair, random) && !find_numbers(pair, random, n, sizes)) {
+  return good < 0 ? good : in_range(pair, random);
+}
+
+gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error) {
+  enum { MOST_SIZES = 24 };
+  int64_t sizes[MOST_SIZES];
+  size_t n, k, integers = 0;
+  int good;
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
+  }
+  if (integers == 0 || (good = in_range(pair, random)) > 0) {
+    return GEMEL_OK;
+  }
+  n = sizes_of(pair->a.graph, sizes, MOST_SIZES);
+  good = good < 0 ? good : find_bounds(pair, random, n, sizes);
+  good = good != 0 ? good : find_numbers(pair, random, n, sizes);
+  if (good == 0) {
     forget_ranges(pair);
   }
+  return good < 0 ? gemel__no_memory(error, "the ranges of indices") : GEMEL_OK;
 }
 
 void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,

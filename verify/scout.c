@@ -276,7 +276,7 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
   }
   s->spent += cost * (double)draws;
   gemel__pair_compile(&pair);
-  gemel__pair_find_ranges(&pair, s->random);
+  status = gemel__pair_find_ranges(&pair, s->random, error);
   note_largest(s, &pair);
   for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     status = run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, error);
