@@ -18,6 +18,8 @@
 
 /* Values that are looked at for one node. */
 enum { MOST_SEEN = 64 };
+/* About the size that a symbol gets. */
+enum { SYMBOL = 4 };
 /* Elements of all values together: above, nothing is run. */
 #define MOST_ELEMENTS 5e7
 /* Two sums are alike if they differ by less than this share of the magnitudes. */
@@ -56,25 +58,6 @@ static int has_digest(const gemel__joint *j, uint32_t node) {
   uint32_t count;
   gemel__node_inputs(j->graph, node, &count);
   return record->n_outputs == 1 && (count > 0 || node < gemel_graph_input_count(j->graph));
-}
-
-static double elements_of(const gemel__joint *j) {
-  gemel_context *context = j->graph->context;
-  double sum = 0;
-  size_t k;
-  for (k = 0; k < j->n_nodes; k++) {
-    gemel_type type =
-        has_digest(j, (uint32_t)k) ? gemel__node_type(j->graph, (uint32_t)k, 0) : GEMEL_TYPE_NONE;
-    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, i;
-    double count = 1;
-    for (i = 0; i < rank; i++) {
-      int64_t size = 4;
-      gemel_dim_is_constant(context, gemel_type_dims(context, type)[i], &size);
-      count *= (double)size;
-    }
-    sum += count;
-  }
-  return sum;
 }
 
 static gemel_status add_outputs(gemel__joint *j) {
@@ -127,7 +110,7 @@ static gemel_status draw(gemel__pair *pair, const gemel_graph *a, const gemel_gr
     sizes[k] = usual[k % (sizeof usual / sizeof *usual)];
   }
   return gemel__pair_draw_at(pair, a, b, n, names, sizes, random, NULL) == GEMEL_OK
-             ? GEMEL_OK
+             ? gemel__pair_find_ranges(pair, random, error)
              : gemel__pair_draw(pair, a, b, random, error);
 }
 
@@ -136,10 +119,6 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
   gemel__pair pair;
   gemel_tensor **values = NULL;
   gemel_status status = draw(&pair, a, b, random, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = gemel__pair_find_ranges(&pair, random, error);
   if (status == GEMEL_OK) {
     status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, random, &values, error);
   }
@@ -193,7 +172,7 @@ gemel_status gemel__candidates_make(gemel__candidates *c, gemel__joint *joint, c
     c->of[k].type =
         has_digest(joint, (uint32_t)k) ? gemel__node_type(joint->graph, (uint32_t)k, 0) : 0;
   }
-  if (elements_of(joint) > MOST_ELEMENTS) {
+  if (gemel__graph_elements(joint->graph, SYMBOL) > MOST_ELEMENTS) {
     return GEMEL_OK;
   }
   status = run(c, joint, a, b, random, error);

@@ -41,6 +41,7 @@ struct gathered {
   gemel_record record;
   char detail[400];
   char *counterexample; /* NULL unless refuted */
+  char *replay;         /* file that repeats it; NULL: none */
   int used;
 };
 
@@ -54,10 +55,12 @@ struct parts {
   gemel__candidates candidates;
   struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
   struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
-  size_t proven, failures, alike;          /* parts; nodes that are equal to another */
+  size_t proven, failures;                 /* parts */
   uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
   size_t n_asked, asked_capacity;
   uint32_t *anchors; /* a node each: see find_anchor */
+  unsigned needs;    /* words that tell a part that passed apart */
+  int improves;      /* one of them improves */
 };
 
 static void copy_record(struct gathered *to, const gemel_record *record) {
@@ -72,6 +75,7 @@ static void forget_records(struct gathered *tiers) {
   size_t k;
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel__free_string(tiers[k].counterexample);
+    gemel__free_string(tiers[k].replay);
   }
   memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
 }
@@ -83,16 +87,9 @@ static void keep_record(void *user, const gemel_record *record) {
   if (record->counterexample != NULL && to->counterexample == NULL) {
     to->counterexample = gemel__copy_string(record->counterexample);
   }
-}
-
-/* The weaker the evidence, the smaller the number. */
-static int strength(const char *how) {
-  static const char *const order[] = {"samples", "cells", "bound", "bits", "field", "solver"};
-  int k = 0;
-  while (k < 5 && strcmp(order[k], how) != 0) {
-    k++;
+  if (record->replay != NULL && to->replay == NULL) {
+    to->replay = gemel__copy_string(record->replay);
   }
-  return k;
 }
 
 /* TO with what FROM adds: of verdicts the worst, of kinds of evidence the weakest, of counts the
@@ -110,7 +107,7 @@ static void add_record(struct gathered *to, const struct gathered *from) {
   if (r->verdict == GEMEL_NOT_APPLICABLE) {
     return;
   }
-  if (strength(r->how) < strength(to->record.how)) {
+  if (gemel__evidence_strength(r->how) < gemel__evidence_strength(to->record.how)) {
     to->record.how = r->how;
     snprintf(to->detail, sizeof to->detail, "%s", from->detail);
   }
@@ -123,19 +120,27 @@ static void add_record(struct gathered *to, const struct gathered *from) {
 
 /* ---- A part ---- */
 
-/* All tiers about a part, with records kept in ONE; 1 if it passes, 0 if not, −1 out of memory. */
-static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pair_result *result,
-                    gemel_error *error) {
+/* Asks about A and B, in TIERS (0: those that the caller wants), with the records kept in KEPT. */
+static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
+                             struct gathered *kept, gemel_pair_result *result, gemel_error *error) {
   gemel__run run = *p->run;
-  gemel_status status;
-  size_t k;
-  forget_records(p->one);
-  memset(&run.summary, 0, sizeof run.summary);
+  forget_records(kept);
   run.options.sink = keep_record;
-  run.options.user = p->one;
-  run.options.replay_folder = NULL;
-  run.whole = NULL;
-  status = gemel__equal_ask(&run, region->a, region->b, p->name, p->allow, result, error);
+  run.options.user = kept;
+  run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
+  if (!pair->whole) {
+    run.whole = NULL;
+    /* a part that doesn't pass is no finding; one that is asked for its difference is */
+    run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
+  }
+  return gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
+}
+
+/* All tiers about a part; 1 if it passes, and its evidence is taken; 0 if not, −1 out of memory. */
+static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_result *result,
+                    gemel_error *error) {
+  gemel_status status = ask_kept(p, part, 0, p->one, result, error);
+  size_t k;
   if (status == GEMEL_NO_MEMORY) {
     return -1;
   }
@@ -145,32 +150,40 @@ static int ask_part(struct parts *p, const gemel__part_graphs *region, gemel_pai
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     add_record(&p->tiers[k], &p->one[k]);
   }
-  p->result->needs |= result->needs;
-  p->result->improves |= result->improves;
+  p->needs |= result->needs;
+  p->improves |= result->improves;
   return 1;
 }
 
-static uint64_t hash_text(const gemel_graph *graph) {
-  char *text = gemel_print_string(graph, "g", NULL);
-  uint64_t hash = text != NULL ? gemel__hash_bytes(1, text, strlen(text)) : 0;
-  gemel_text_free(text);
-  return hash;
+/* A hash of both texts, with bit 0 clear; 1: memory is out. */
+static uint64_t key_of(const gemel__part_graphs *part) {
+  char *a = gemel_print_string(part->a, "g", NULL), *b = gemel_print_string(part->b, "g", NULL);
+  uint64_t key = 1;
+  if (a != NULL && b != NULL) {
+    key = gemel__hash_bytes(gemel__hash_bytes(1, a, strlen(a)), b, strlen(b)) & ~(uint64_t)1;
+  }
+  gemel_text_free(a);
+  gemel_text_free(b);
+  return key;
 }
 
 /* As ask_part, once for parts that are alike: layers of a network repeat. */
-static int ask_once(struct parts *p, const gemel__part_graphs *region, gemel_error *error) {
-  uint64_t key = (gemel__mix(hash_text(region->a)) ^ hash_text(region->b)) & ~(uint64_t)1;
+static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
+  uint64_t key = key_of(part);
   gemel_pair_result result;
   size_t k;
   int passed;
+  if (key == 1 ||
+      gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) != 0) {
+    return -1;
+  }
   for (k = 0; k < p->n_asked; k++) {
     if ((p->asked[k] & ~(uint64_t)1) == key) {
       return (int)(p->asked[k] & 1);
     }
   }
-  passed = ask_part(p, region, &result, error);
-  if (passed >= 0 &&
-      gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) == 0) {
+  passed = ask_part(p, part, &result, error);
+  if (passed >= 0) {
     p->asked[p->n_asked++] = key | (uint64_t)passed;
   }
   return passed;
@@ -230,12 +243,11 @@ static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
   return passed < 0 ? -1 : 0;
 }
 
-/* Equal nodes from the inputs on; with CANDIDATES there are, parts are asked about. */
+/* Finds equal nodes, from the inputs on. Once there are candidates, parts are asked about too. */
 static gemel_status sweep(struct parts *p, gemel_error *error) {
   size_t k;
   for (k = 0; k < p->joint.n_nodes; k++) {
     int met = gemel__joint_meet(&p->joint, (uint32_t)k);
-    p->alike += met == 1;
     if (met == 0 && p->joint.second[k] && p->candidates.n > 0) {
       met = try_candidates(p, (uint32_t)k, error);
     }
@@ -252,7 +264,6 @@ static void forget_sweep(struct parts *p) {
     p->joint.stands_for[k] = (uint32_t)k;
   }
   gemel__idtable_clear(&p->joint.known);
-  p->alike = 0;
 }
 
 static int all_same(const struct parts *p) {
@@ -294,37 +305,46 @@ static void say_identical(struct parts *p) {
   p->result->bitwise = 1;
 }
 
-static void say_part_count(const struct parts *p, const char *more, char *text, size_t bytes) {
+static void say_part_count(const struct parts *p, const char *rest, const char *more, char *text,
+                           size_t bytes) {
   size_t k, different = 0;
   for (k = 0; k < p->n_asked; k++) {
     different += p->asked[k] & 1;
   }
-  snprintf(text, bytes, "%zu part%s, %zu different; the rest is alike%s%s", p->proven,
-           p->proven == 1 ? "" : "s", different, more[0] != '\0' ? "; " : "", more);
+  snprintf(text, bytes, "%zu part%s, %zu different; %s%s%s", p->proven, p->proven == 1 ? "" : "s",
+           different, rest, more[0] != '\0' ? "; " : "", more);
 }
 
-/* All outputs are equal, as the parts show. What tells parts apart may tell the graphs apart. */
-static void say_parts(struct parts *p) {
-  char words[200] = "bitwise";
+/* The records of parts that passed, and REST of what was asked about besides. What tells parts
+ * apart may tell the graphs apart. */
+static void emit_parts(struct parts *p, const char *rest) {
+  char words[200] = "bitwise", list[160];
   size_t k;
+  gemel__needs_text(p->result->needs, list, sizeof list);
   if (p->result->needs != 0) {
-    char list[160];
-    gemel__needs_text(p->result->needs, list, sizeof list);
     snprintf(words, sizeof words, "told apart by %s", list);
   }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel_record record = p->tiers[k].record;
-    char detail[640];
+    char detail[700];
     if (!p->tiers[k].used) {
       continue;
     }
-    say_part_count(p, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail, sizeof detail);
+    say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
+                   sizeof detail);
     record.name = p->name;
     record.detail = record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail : detail;
     gemel__record_emit(p->run, &record);
   }
+}
+
+/* All outputs are equal, as the parts show. */
+static void say_parts(struct parts *p) {
   p->result->verdict = GEMEL_PASSED;
-  p->result->bitwise = p->result->needs == 0;
+  p->result->needs = p->needs;
+  p->result->improves = p->improves;
+  p->result->bitwise = p->needs == 0;
+  emit_parts(p, "the rest is alike");
 }
 
 /* ---- Large graphs that differ ---- */
@@ -355,10 +375,9 @@ static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v)
 }
 
 /* From an output that differs down to where the graphs part: the pair of values there, as graphs
- * of what both have in common, if that part is refuted over the reals. Its record is then in ONE.
- */
+ * of what both have in common, if that part is refuted over the reals (1). Its record is then in
+ * ONE. −1: memory is out. */
 static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
-  gemel__run run = *p->run;
   gemel_pair_result result = {.size = sizeof result};
   gemel__part_graphs part;
   gemel_status status;
@@ -367,64 +386,73 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
   while (unequal_operands(p, &u, &v)) {
   }
   status = gemel__joint_part(&p->joint, 1, &u, &v, NULL, 0, PART_NODES, &part, error);
-  if (status != GEMEL_OK) {
-    return 0;
+  if (status == GEMEL_OK) {
+    status = ask_kept(p, &part, 1u << GEMEL_TIER_REAL, p->one, &result, error);
+    gemel__part_clear(&part);
   }
-  forget_records(p->one);
-  run.options.sink = keep_record;
-  run.options.user = p->one;
-  run.options.tiers = 1u << GEMEL_TIER_REAL;
-  run.whole = NULL;
-  status = gemel__equal_ask(&run, part.a, part.b, p->name, p->allow, &result, error);
-  gemel__part_clear(&part);
-  return status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
-         p->one[GEMEL_TIER_REAL].counterexample != NULL;
+  return status == GEMEL_NO_MEMORY ? -1
+                                   : status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
+                                         p->one[GEMEL_TIER_REAL].counterexample != NULL;
 }
 
-/* The records of the graphs as a whole, kept in WHOLE, go to the caller; a refutation over the
- * reals shows the part that differs instead of thousands of nodes. */
-static void emit_whole(struct parts *p, gemel__ref u, gemel__ref v, struct gathered *whole,
-                       gemel_error *error) {
-  int parted = whole[GEMEL_TIER_REAL].used &&
-               whole[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED &&
-               find_parting(p, u, v, error);
+/* The records KEPT of a pair go to the caller. With PARTED, the refutation over the reals shows the
+ * part in ONE instead of thousands of nodes. */
+static void emit_kept(struct parts *p, const struct gathered *kept, int parted) {
   size_t k;
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
-    struct gathered *from = &whole[k];
-    gemel_record record = from->record;
+    int part = k == GEMEL_TIER_REAL && parted;
+    gemel_record record = kept[k].record;
     char detail[600];
-    if (!from->used) {
+    if (!kept[k].used) {
       continue;
     }
-    record.name = p->name;
-    record.detail = from->detail;
-    record.counterexample = from->counterexample;
-    if (k == GEMEL_TIER_REAL && parted) {
-      snprintf(detail, sizeof detail, "%s; of %zu nodes, these parts differ", from->detail,
+    snprintf(detail, sizeof detail, "%s", kept[k].detail);
+    if (part) {
+      snprintf(detail, sizeof detail, "%s; of %zu nodes, these parts differ", kept[k].detail,
                p->joint.n_nodes);
-      record.detail = detail;
-      record.counterexample = p->one[k].counterexample;
     }
+    record.name = p->name;
+    record.detail = detail;
+    record.counterexample = part ? p->one[k].counterexample : kept[k].counterexample;
+    record.replay = part ? p->one[k].replay : kept[k].replay;
     gemel__record_emit(p->run, &record);
   }
 }
 
-static gemel_status ask_large(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
+/* The pair of what is left passed: its evidence and that of the parts that stand in it. */
+static void say_both(struct parts *p, const struct gathered *kept) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    add_record(&p->tiers[k], &kept[k]);
+  }
+  p->result->needs |= p->needs;
+  p->result->improves |= p->improves;
+  p->result->bitwise &= p->needs == 0;
+  emit_parts(p, "the rest as a whole");
+}
+
+/* Asks about what is left, PAIR, whose outputs begin with U and V. */
+static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
                               gemel__ref v, gemel_error *error) {
-  struct gathered *whole = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *whole);
-  gemel__run run = *p->run;
+  struct gathered *kept = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *kept);
   gemel_status status;
-  if (whole == NULL) {
+  int parted = 0;
+  if (kept == NULL) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
-  run.options.sink = keep_record;
-  run.options.user = whole;
-  status = gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, p->result, error);
-  if (status == GEMEL_OK) {
-    emit_whole(p, u, v, whole, error);
+  status = ask_kept(p, pair, 0, kept, p->result, error);
+  if (status == GEMEL_OK && pair->nodes > LARGE_PAIR && kept[GEMEL_TIER_REAL].used &&
+      kept[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED) {
+    parted = find_parting(p, u, v, error);
+    status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
   }
-  forget_records(whole);
-  gemel__free(whole, GEMEL_TIER_COUNT * sizeof *whole);
+  if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_PASSED) {
+    say_both(p, kept);
+  } else if (status == GEMEL_OK) {
+    emit_kept(p, kept, parted);
+  }
+  forget_records(kept);
+  gemel__free(kept, GEMEL_TIER_COUNT * sizeof *kept);
   return status;
 }
 
@@ -457,9 +485,8 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) { /* sizes that only a run tells */
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
-  status = region.nodes > LARGE_PAIR
-               ? ask_large(p, &region, u, v, error)
-               : gemel__equal_ask(p->run, region.a, region.b, p->name, p->allow, p->result, error);
+  region.whole = 1;
+  status = ask_whole(p, &region, u, v, error);
   gemel__part_clear(&region);
   return status;
 }

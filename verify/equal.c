@@ -32,7 +32,6 @@ enum { MOST_SHRUNK = 1000 };
 struct equality {
   gemel__run *run;
   const gemel_graph *a, *b;           /* scaled, if SCALED says so */
-  const gemel_graph *full_a, *full_b; /* as they came */
   const gemel_graph *real_a, *real_b; /* for tier real: constants may be unfolded */
   size_t folded;                      /* so many are */
   char scaled[200];                   /* which sizes; "" if none */
@@ -670,8 +669,6 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
   struct equality q = {.run = run,
                        .a = a,
                        .b = b,
-                       .full_a = a,
-                       .full_b = b,
                        .real_a = a,
                        .real_b = b,
                        .name = name,

@@ -46,6 +46,7 @@ typedef struct gemel__part_graphs {
   gemel_graph *a, *b;
   size_t nodes;  /* of both */
   size_t leaves; /* values in common that became inputs */
+  int whole;     /* 1: its inputs are those of the graphs, so what it shows, they show */
 } gemel__part_graphs;
 
 /* The region between N values of the first graph, of the second, and what they have in common: the

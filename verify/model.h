@@ -70,6 +70,9 @@ void gemel__answer_clear(gemel__answer *answer);
  * memory is out. */
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n);
 
+/* The weaker what carries a verdict (HOW of a record), the smaller the number. */
+int gemel__evidence_strength(const char *how);
+
 /* A site of an answer that passed by points, an undecided one, went one way only: that, else NULL.
  * A proof by residues needs no sites. */
 const gemel__site *gemel__answer_one_way(const gemel__answer *answer);

@@ -310,7 +310,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   return status;
 }
 
-static double elements_of(const gemel_graph *graph) {
+double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
   gemel_context *context = gemel_graph_context(graph);
   size_t n = gemel_graph_node_count(graph), k;
   double sum = 0;
@@ -321,7 +321,7 @@ static double elements_of(const gemel_graph *graph) {
     int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
     double count = 1;
     for (j = 0; j < rank; j++) {
-      int64_t size = 1;
+      int64_t size = unknown;
       gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
       count *= (double)size;
     }
@@ -331,7 +331,7 @@ static double elements_of(const gemel_graph *graph) {
 }
 
 double gemel__pair_elements(const gemel__pair *pair) {
-  return elements_of(pair->a.graph) + elements_of(pair->b.graph);
+  return gemel__graph_elements(pair->a.graph, 1) + gemel__graph_elements(pair->b.graph, 1);
 }
 
 void gemel__pair_clear(gemel__pair *pair) {

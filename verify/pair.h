@@ -39,6 +39,10 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
  * gemel__pair_draw ends with this. GEMEL_NO_MEMORY. */
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error);
 
+/* Elements of the first outputs of all nodes, where a size that isn't a constant counts as UNKNOWN.
+ */
+double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
+
 /* Elements of all values of both graphs: what an evaluation costs. */
 double gemel__pair_elements(const gemel__pair *pair);
 

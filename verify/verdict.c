@@ -172,13 +172,19 @@ void gemel__models_decide(gemel__models *s) {
   }
 }
 
-static size_t strength(const gemel__answer *a) {
-  static const char *const order[] = {"samples", "cells", "field", "solver"};
-  size_t k = 0;
-  while (k < 3 && strcmp(a->how, order[k]) != 0) {
+/* Tiers integer and float have one kind each; the order is asked for within a tier. */
+int gemel__evidence_strength(const char *how) {
+  static const char *const order[] = {"samples", "cells", "bound", "bits", "field", "solver"};
+  enum { KINDS = sizeof order / sizeof *order };
+  int k = 0;
+  while (k < KINDS && strcmp(how, order[k]) != 0) {
     k++;
   }
-  return a->verdict == GEMEL_PASSED ? k : 4;
+  return k;
+}
+
+static int strength(const gemel__answer *a) {
+  return a->verdict == GEMEL_PASSED ? gemel__evidence_strength(a->how) : INT_MAX;
 }
 
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n) {
@@ -201,7 +207,7 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   total->missing = missing;
   total->missing_output = output;
   total->error_probability = error;
-  if (strength(total) == 1) {
+  if (total->verdict == GEMEL_PASSED && strcmp(total->how, "cells") == 0) {
     say_cells(total);
   }
   return gemel__sites_merge(&total->sites, &one->sites);
