@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 EXTRA_DIST += %reldir%/common.sh
+EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/count-tests
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/headers

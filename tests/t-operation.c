@@ -222,7 +222,6 @@ static struct heard ask(const own *o, uint64_t seed) {
   struct heard h = {0, 0, 0, 0, ""};
   options.size = sizeof options;
   options.seed = seed;
-  options.instances = 24;
   options.ops = "own";
   options.sink = take;
   options.user = &h;

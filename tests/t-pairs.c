@@ -219,6 +219,11 @@ static void cases_are_right(const void *data) {
   free(text);
 }
 
+static void corpus_is_there(const void *data) {
+  (void)data;
+  CT_FAIL("no corpus is found: GEMEL_SRCDIR names the source folder");
+}
+
 void ct_register(void) {
   const char *root = getenv("GEMEL_SRCDIR");
   char path[600];
@@ -238,5 +243,8 @@ void ct_register(void) {
   }
   if (folder != NULL) {
     closedir(folder);
+  }
+  if (n == 0) {
+    CT_ADD("pairs", "corpus", corpus_is_there, NULL);
   }
 }

@@ -109,6 +109,11 @@ static int is_rules(const struct dirent *entry) {
   return dot != NULL && strcmp(dot, ".rules") == 0;
 }
 
+static void corpus_is_there(const void *data) {
+  (void)data;
+  CT_FAIL("no corpus is found: GEMEL_SRCDIR names the source folder");
+}
+
 void ct_register(void) {
   struct dirent **entries = NULL;
   char path[600];
@@ -123,4 +128,7 @@ void ct_register(void) {
     free(entries[k]);
   }
   free(entries);
+  if (n <= 0) {
+    CT_ADD("corpus", "files", corpus_is_there, NULL);
+  }
 }
