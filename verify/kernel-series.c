@@ -288,23 +288,35 @@ static void stop_the_other(void) {
   end(meeting.s, &life);
 }
 
+/* The two cases with the most results, or the only one twice: a call of few elements is hardly ever
+ * stopped in its middle. 0: no case can be used. */
+static int choose_meeting(const struct series *s) {
+  int first = -1, second = -1, c;
+  for (c = 0; c < (int)s->n; c++) {
+    if (!s->shared->usable[c]) {
+      continue;
+    }
+    if (first < 0 || s->cases[c].out_bytes > s->cases[first].out_bytes) {
+      second = first;
+      first = c;
+    } else if (second < 0 || s->cases[c].out_bytes > s->cases[second].out_bytes) {
+      second = c;
+    }
+  }
+  meeting.case_of[0] = first;
+  meeting.case_of[1] = second < 0 ? first : second;
+  return first >= 0;
+}
+
 /* Two threads, each with a state of its own, as two compiled functions have. */
 static int two_at_once(const struct series *s) {
   struct sigaction action;
-  int c, usable = 0;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_stop;
   action.sa_flags = SA_RESTART;
   sigaction(SIGUSR1, &action, NULL);
   meeting.s = s;
-  for (c = 0; c < (int)s->n; c++) { /* the last two that can be used */
-    if (s->shared->usable[c]) {
-      meeting.case_of[1] = usable > 0 ? meeting.case_of[0] : c;
-      meeting.case_of[0] = c;
-      usable++;
-    }
-  }
-  if (usable == 0 || pthread_barrier_init(&meeting.ready, NULL, 2) != 0) {
+  if (!choose_meeting(s) || pthread_barrier_init(&meeting.ready, NULL, 2) != 0) {
     return 0;
   }
   if (pthread_create(&meeting.stopped_one, NULL, be_stopped, NULL) == 0) {

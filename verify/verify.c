@@ -384,14 +384,17 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   return status;
 }
 
-/* One instance; what a kernel declines is drawn again, of another dtype and shape. */
+/* One instance; what a kernel declines is drawn again, of another dtype and shape: patiently, as
+ * long as nothing is known that it takes. */
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
                                  int huge, gemel_record *record, gemel__evidence *e, int *done,
                                  gemel_error *error) {
-  enum { REDRAWS = 12 };
+  enum { REDRAWS = 12, FIRST_REDRAWS = 200 };
   gemel_status status = try_draw(s, plan, k, 0, huge, record, e, done, error);
   size_t j;
-  for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
+  for (j = 1;
+       s->kernel != NULL && status == GEMEL_DECLINED && j <= (s->took ? REDRAWS : FIRST_REDRAWS);
+       j++) {
     e->declined++;
     status = try_draw(s, plan, k, j, huge, record, e, done, error);
   }
