@@ -62,7 +62,7 @@ static void clear_case(gemel__series_case *one) {
   gemel__instance_clear(&one->instance);
 }
 
-/* Many calls on a few states. */
+/* Many calls on a few states. GEMEL_DECLINED: the kernel takes none of the cases. */
 static gemel_status try_series(struct subject *s, const struct tier_plan *plan, size_t k,
                                gemel_record *record, gemel__evidence *e, int *done,
                                gemel_error *error) {
@@ -99,7 +99,7 @@ static gemel_status try_series(struct subject *s, const struct tier_plan *plan, 
   for (c = 0; c < n; c++) {
     clear_case(&cases[c]);
   }
-  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  return status;
 }
 
 /* An instance with more elements than 16 bits count, or one with an empty operand. */
@@ -129,12 +129,13 @@ static gemel_status try_such(struct subject *s, const struct tier_plan *plan, si
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel_record *record, gemel__evidence *e, int *done,
                                    gemel_error *error) {
-  enum { EMPTY_ONES = 3, LARGE_ONES = 2 };
-  gemel_status status = GEMEL_OK;
+  enum { SERIES = 12, EMPTY_ONES = 3, LARGE_ONES = 2 };
+  gemel_status status = GEMEL_DECLINED;
   size_t k;
-  if (s->took) {
-    status = try_series(s, plan, 0, record, e, done, error);
+  for (k = 0; k < SERIES && s->took && status == GEMEL_DECLINED; k++) {
+    status = try_series(s, plan, k, record, e, done, error);
   }
+  status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   for (k = 0; k < EMPTY_ONES && s->took && status == GEMEL_OK && !*done; k++) {
     status = try_such(s, plan, k, EMPTY, record, e, done, error);
   }

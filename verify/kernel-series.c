@@ -447,6 +447,14 @@ static gemel_status judge_row(const struct series *s, gemel__series_case *one, i
   return status;
 }
 
+static int any_usable(const struct series *s) {
+  int any = 0;
+  for (size_t c = 0; c < s->n; c++) {
+    any |= s->shared->usable[c];
+  }
+  return any;
+}
+
 static gemel_status judge(const struct series *s, gemel__series_case *cases,
                           const gemel__trial *trial, gemel__check check, const gemel__end *ended,
                           size_t *guilty, int *set, gemel__outcome *outcome, gemel_error *error) {
@@ -461,6 +469,9 @@ static gemel_status judge(const struct series *s, gemel__series_case *cases,
     trial->kernel->hung |= ended->hung;
     refute(s, &t, shared->report.doing == 0 ? &strict : &loose, outcome);
     return GEMEL_OK;
+  }
+  if (!any_usable(s)) {
+    return GEMEL_DECLINED;
   }
   for (c = 0; c < s->n && status == GEMEL_OK && !outcome->refuted; c++) {
     for (*set = 0; *set < SETS && shared->usable[c] && status == GEMEL_OK; ++*set) {

@@ -255,7 +255,7 @@ typedef struct gemel__series_case {
 
 /* Calls the kernel of TRIAL thousands of times on states for N CASES (at most
  * GEMEL__SERIES_CASES). CHECK judges the first results. A refutation is in OUTCOME, and is about
- * the values *SET of case *GUILTY. */
+ * the values *SET of case *GUILTY. GEMEL_DECLINED: the kernel takes none of the cases. */
 gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gemel__trial *trial,
                                   gemel__check check, size_t *guilty, int *set,
                                   gemel__outcome *outcome, gemel_error *error);
