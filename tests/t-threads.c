@@ -7,11 +7,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
+#include <gemel/verify.h>
 #include "shared.h"
 
 enum { THREADS = 6, ROUNDS = 150 };
@@ -37,6 +39,7 @@ struct job {
 static void wait_for_all(void) {
   atomic_fetch_add(&ready, 1);
   while (atomic_load(&ready) < THREADS) {
+    sched_yield();
   }
 }
 
@@ -226,6 +229,180 @@ static void graphs(const void *data) {
   gemel_graph_unref(shared_body);
 }
 
+/* ---- Rules and passes ---- */
+
+struct first_use {
+  gemel_context *contexts[THREADS]; /* of each thread: all the same, or its own */
+};
+
+static struct first_use use;
+static gemel_context *certified[ROUNDS];
+
+static gemel_graph *to_rewrite(gemel_context *context) {
+  gemel_graph *g = gemel_graph_new(context, NULL);
+  int64_t n = 4;
+  gemel_value x = gemel_input(g, "x", gemel_type_of_shape(context, GEMEL_F32, 1, &n));
+  gemel_value one = gemel_scalar(g, GEMEL_F32, 1), zero = gemel_scalar(g, GEMEL_F32, 0);
+  gemel_output(gemel_neg(gemel_neg(gemel_add(gemel_mul(x, one), zero))), "y");
+  return g;
+}
+
+/* What a thread may do first in a context: ask for the rules, let rewritings be certified, rewrite.
+ */
+static void *begin_rewriting(void *user) {
+  struct job *job = user;
+  gemel_context *context = use.contexts[job->number];
+  gemel_rewrite_options options;
+  gemel_graph *g, *result;
+  gemel_rules *rules;
+  wait_for_all();
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.exclude = job->number % 2 != 0 ? "stabilize" : NULL;
+  rules = gemel_rules_builtin(context, NULL);
+  MUST(gemel_certify_enable(context, 1, NULL) == GEMEL_OK);
+  MUST(rules != NULL && gemel_rules_count(rules) > 0);
+  job->dims[0] = (gemel_dim)gemel_rules_count(rules);
+  MUST(gemel_rules_find(rules, gemel_rule_describe(gemel_rules_at(rules, 0))->name) != NULL);
+  g = to_rewrite(context);
+  result = gemel_rewrite(g, &options, NULL);
+  MUST(result != NULL && gemel_graph_check(result, NULL) == GEMEL_OK);
+  MUST(gemel_graph_node_count(result) < gemel_graph_node_count(g));
+  gemel_graph_unref(result);
+  gemel_graph_unref(g);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+  return NULL;
+}
+
+/* The threads have a context together, or each its own. */
+static void first_rules(const void *data) {
+  static struct job jobs[THREADS];
+  int together = *(const int *)data, round, k;
+  for (round = getenv("GEMEL_VALGRIND") != NULL ? 3 : 0; round < 4; round++) {
+    gemel_context *context = gemel_context_new(NULL);
+    for (k = 0; k < THREADS; k++) {
+      use.contexts[k] = together ? gemel_context_ref(context) : gemel_context_new(NULL);
+    }
+    gemel_context_unref(context);
+    run(begin_rewriting, jobs);
+    for (k = 1; k < THREADS; k++) {
+      CT_EQ_INT(jobs[k].dims[0], jobs[0].dims[0]);
+    }
+  }
+}
+
+static void *certify(void *user) {
+  struct job *job = user;
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS; k++) {
+    MUST(gemel_certify_enable(certified[k], 1, NULL) == GEMEL_OK);
+  }
+  return NULL;
+}
+
+/* Certifying may begin on several threads at once. */
+static void certifying(const void *data) {
+  static struct job jobs[THREADS];
+  int k;
+  (void)data;
+  for (k = 0; k < ROUNDS; k++) {
+    certified[k] = gemel_context_new(NULL);
+    CT_REQUIRE(certified[k] != NULL);
+  }
+  run(certify, jobs);
+  for (k = 0; k < ROUNDS; k++) {
+    gemel_context_unref(certified[k]);
+  }
+}
+
+static gemel_status rewrite_nothing(gemel_edit *edit, const void *data, gemel_error *error) {
+  (void)edit;
+  (void)data;
+  (void)error;
+  return GEMEL_OK;
+}
+
+static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+                                     const void *data) {
+  (void)graph;
+  (void)random;
+  (void)state;
+  (void)data;
+  return GEMEL_OK;
+}
+
+static void *register_passes(void *user) {
+  struct job *job = user;
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS; k++) {
+    char name[24];
+    gemel_pass pass;
+    memset(&pass, 0, sizeof pass);
+    snprintf(name, sizeof name, "pass_%d", k);
+    pass.size = sizeof pass;
+    pass.name = name;
+    pass.rewrite = rewrite_nothing;
+    pass.generate = generate_nothing;
+    job->dims[k] = gemel_register_pass(c, &pass, NULL) == GEMEL_OK;
+    MUST(gemel_pass_count(c) > (size_t)k);
+  }
+  return NULL;
+}
+
+/* Of all the threads that register a pass, one succeeds. */
+static void passes(const void *data) {
+  static struct job jobs[THREADS];
+  size_t before = gemel_pass_count(c);
+  int k, j;
+  (void)data;
+  run(register_passes, jobs);
+  for (k = 0; k < ROUNDS; k++) {
+    int succeeded = 0;
+    for (j = 0; j < THREADS; j++) {
+      succeeded += (int)jobs[j].dims[k];
+    }
+    CT_EQ_INT(succeeded, 1);
+  }
+  CT_EQ_INT(gemel_pass_count(c), before + ROUNDS);
+}
+
+/* Operations by text: the even numbers in one way by all the threads, the odd ones by each in its
+ * own. */
+static void *define_all(void *user) {
+  struct job *job = user;
+  int k;
+  wait_for_all();
+  for (k = 0; k < ROUNDS; k++) {
+    char text[80];
+    gemel_status status;
+    snprintf(text, sizeof text, "operation defined_%d(x) { return x * %d.0 }", k,
+             k % 2 == 0 ? k : job->number);
+    status = gemel_define_operations(c, text, strlen(text), "t", NULL);
+    MUST(status == GEMEL_OK || (k % 2 != 0 && status == GEMEL_BAD_TEXT));
+    job->dims[k] = status == GEMEL_OK;
+  }
+  return NULL;
+}
+
+static void defining(const void *data) {
+  static struct job jobs[THREADS];
+  size_t before = gemel_operation_count(c);
+  int k, j;
+  (void)data;
+  run(define_all, jobs);
+  for (k = 0; k < ROUNDS; k++) {
+    int succeeded = 0;
+    for (j = 0; j < THREADS; j++) {
+      succeeded += (int)jobs[j].dims[k];
+    }
+    CT_EQ_INT(succeeded, k % 2 == 0 ? THREADS : 1);
+  }
+  CT_EQ_INT(gemel_operation_count(c), before + ROUNDS);
+}
+
 /* The last reference may go on any thread. */
 static void *let_go(void *user) {
   gemel_graph *g = user;
@@ -252,12 +429,19 @@ static void references(const void *data) {
   }
 }
 
+static const int alone = 0, together = 1;
+
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("begin", begin, NULL),
       CT_TEST("interning", interning, NULL),
       CT_TEST("registering", registering, NULL),
       CT_TEST("graphs", graphs, NULL),
+      CT_TEST("first_rules/alone", first_rules, &alone),
+      CT_TEST("first_rules/together", first_rules, &together),
+      CT_TEST("certifying", certifying, NULL),
+      CT_TEST("passes", passes, NULL),
+      CT_TEST("defining", defining, NULL),
       CT_TEST("references", references, NULL),
       CT_TEST("end", end, NULL),
   };

@@ -64,6 +64,7 @@ static void destroy(gemel_context *context) {
   gemel__dims_free(context->dims);
   gemel__arena_clear(&context->arena);
   pthread_mutex_destroy(&context->lock);
+  pthread_mutex_destroy(&context->defining);
   gemel__free(context, sizeof *context);
 }
 
@@ -85,13 +86,24 @@ static int make_lock(pthread_mutex_t *lock) {
 #endif
 }
 
+static int make_locks(gemel_context *context) {
+  if (make_lock(&context->lock) != 0) {
+    return -1;
+  }
+  if (pthread_mutex_init(&context->defining, NULL) != 0) {
+    pthread_mutex_destroy(&context->lock);
+    return -1;
+  }
+  return 0;
+}
+
 gemel_context *gemel_context_new(gemel_error *error) {
   gemel_context *context = gemel__alloc_zeroed(sizeof *context);
   if (context == NULL) {
     gemel__no_memory(error, "a context");
     return NULL;
   }
-  if (make_lock(&context->lock) != 0) {
+  if (make_locks(context) != 0) {
     gemel__free(context, sizeof *context);
     gemel__no_memory(error, "a lock");
     return NULL;

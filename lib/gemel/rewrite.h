@@ -161,7 +161,7 @@ typedef struct gemel_pass {
 /* Registers a pass with CONTEXT: it takes part in every rewriting from then on, behind those of the
  * same place that were there before. The record is copied; what it points at, but for its name,
  * must stay valid. GEMEL_BAD_ARGUMENT (name taken or missing, no function, no generator, unknown
- * needs), GEMEL_NO_MEMORY. Thread-safe, but not while another thread registers the same name. */
+ * needs), GEMEL_NO_MEMORY. Thread-safe: of threads that register the same name, one succeeds. */
 gemel_status gemel_register_pass(gemel_context *context, const gemel_pass *pass,
                                  gemel_error *error);
 

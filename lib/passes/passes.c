@@ -57,11 +57,9 @@ const gemel_pass *gemel_pass_at(gemel_context *context, size_t k) {
   if (context == NULL || k < N_OWN) {
     return context != NULL ? &own[k] : NULL;
   }
-  pthread_mutex_lock(&context->lock);
-  p = context->passes;
-  pthread_mutex_unlock(&context->lock);
+  p = __atomic_load_n(&context->passes, __ATOMIC_ACQUIRE);
   for (k -= N_OWN; p != NULL && k > 0; k--) {
-    p = p->next;
+    p = __atomic_load_n(&p->next, __ATOMIC_ACQUIRE);
   }
   return p != NULL ? &p->pass : NULL;
 }
@@ -108,17 +106,31 @@ static gemel_status check(gemel_context *context, const gemel_pass *pass, gemel_
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "pass %s has no %s", pass->name,
                        pass->rewrite == NULL ? "function" : "generator of instances");
   }
-  for (size_t k = 0; k < gemel_pass_count(context); k++) {
-    if (strcmp(gemel_pass_at(context, k)->name, pass->name) == 0) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is a pass %s already", pass->name);
-    }
-  }
   return GEMEL_OK;
+}
+
+/* Appends ADDED unless there is a pass of its name: -1. Others read the list at the same time. */
+static int append(gemel_context *context, struct gemel__passes *added) {
+  struct gemel__passes **end;
+  const gemel_pass *other;
+  int taken = 0;
+  pthread_mutex_lock(&context->lock);
+  for (size_t k = 0; !taken && (other = gemel_pass_at(context, k)) != NULL; k++) {
+    taken = strcmp(other->name, added->pass.name) == 0;
+  }
+  for (end = &context->passes; *end != NULL; end = &(*end)->next) {
+  }
+  if (!taken) {
+    context->release_passes = release;
+    __atomic_store_n(end, added, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&context->lock);
+  return taken ? -1 : 0;
 }
 
 gemel_status gemel_register_pass(gemel_context *context, const gemel_pass *pass,
                                  gemel_error *error) {
-  struct gemel__passes *added, **end;
+  struct gemel__passes *added;
   gemel_status status = check(context, pass, error);
   const char *name = status == GEMEL_OK ? gemel__intern_string(context, pass->name) : NULL;
   if (status != GEMEL_OK) {
@@ -131,11 +143,9 @@ gemel_status gemel_register_pass(gemel_context *context, const gemel_pass *pass,
   }
   added->pass = *pass;
   added->pass.name = name;
-  pthread_mutex_lock(&context->lock);
-  for (end = &context->passes; *end != NULL; end = &(*end)->next) {
+  if (append(context, added) != 0) {
+    gemel__free(added, sizeof *added);
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is a pass %s already", pass->name);
   }
-  *end = added;
-  context->release_passes = release;
-  pthread_mutex_unlock(&context->lock);
   return GEMEL_OK;
 }

@@ -262,9 +262,10 @@ gemel_rules *gemel_rules_builtin(gemel_context *context, gemel_error *error) {
     if (mine == NULL) {
       return NULL;
     }
-    context->release_rules = release_builtin;
-    if (!__atomic_compare_exchange_n(&context->rules, &expected, mine, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
+    if (__atomic_compare_exchange_n(&context->rules, &expected, mine, 0, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      context->release_rules = release_builtin; /* read by the last user of the context alone */
+    } else {
       destroy(mine); /* another thread was first */
       mine = expected;
     }

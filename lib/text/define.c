@@ -514,24 +514,20 @@ static gemel_status add(gemel_context *context, gemel__definition *d, gemel_erro
   return status;
 }
 
-gemel_status gemel__define(gemel_context *context, gemel__lex *lex, gemel_error *error) {
-  gemel__lex at = *lex;
-  gemel__definition *d = read(context, lex, error);
-  const gemel__definition *old;
-  uint32_t id;
+/* Adds D, whose name stands at AT, or frees it. Call with CONTEXT->defining locked: otherwise
+ * another thread's operation that is registered, but whose definition isn't in the list yet, would
+ * be taken for one that a program has registered. */
+static gemel_status take_in(gemel_context *context, gemel__definition *d, const gemel__lex *at,
+                            gemel_error *error) {
+  const gemel__definition *old = gemel__definition_find(context, d->name);
+  uint32_t id = gemel__op_find(context, d->name);
   gemel_status status;
-  if (d == NULL) {
-    return error->status;
-  }
-  gemel__lex_next(&at);
-  old = gemel__definition_find(context, d->name);
-  id = gemel__op_find(context, d->name);
   if (old != NULL && strcmp(old->text, d->text) == 0) {
     release_one(d); /* once more the same */
     return GEMEL_OK;
   }
   if (old != NULL || (id != 0 && id <= context->n_builtins)) {
-    status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there is an operation called %s already",
+    status = gemel__lex_fail(at, error, GEMEL_BAD_TEXT, "there is an operation called %s already",
                              d->name);
     release_one(d);
     return status;
@@ -545,6 +541,20 @@ gemel_status gemel__define(gemel_context *context, gemel__lex *lex, gemel_error 
   if (status != GEMEL_OK) {
     release_one(d);
   }
+  return status;
+}
+
+gemel_status gemel__define(gemel_context *context, gemel__lex *lex, gemel_error *error) {
+  gemel__lex at = *lex;
+  gemel__definition *d = read(context, lex, error);
+  gemel_status status;
+  if (d == NULL) {
+    return error->status;
+  }
+  gemel__lex_next(&at);
+  pthread_mutex_lock(&context->defining);
+  status = take_in(context, d, &at, error);
+  pthread_mutex_unlock(&context->defining);
   return status;
 }
 

@@ -341,9 +341,10 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
     gemel__free(c, sizeof *c);
     return gemel__no_memory(error, "certifying");
   }
-  context->release_certifier = release;
-  if (!__atomic_compare_exchange_n(&context->certifier, &none, &c->hook, 0, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE)) {
+  if (__atomic_compare_exchange_n(&context->certifier, &none, &c->hook, 0, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    context->release_certifier = release; /* read by the last user of the context alone */
+  } else {
     release(&c->hook); /* another thread was first */
   }
   return GEMEL_OK;

@@ -100,7 +100,7 @@ static const struct entry *find(gemel_context *context, const char *name, size_t
                                 const gemel_dtype *dtypes, const int *ranks) {
   const struct entry *e = called(first_entry(context), name);
   while (e != NULL && !takes(e, n, dtypes, ranks)) {
-    e = called(e->next, name);
+    e = called(__atomic_load_n(&e->next, __ATOMIC_ACQUIRE), name);
   }
   return e;
 }
