@@ -36,6 +36,7 @@ library_tests += %reldir%/t-reduce
 library_tests += %reldir%/t-scale
 
 verify_tests =
+verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-certify-wrong

@@ -45,8 +45,9 @@ static int trace_graph(struct traced *t, gemel_error *error) {
   gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
   int good = copy != NULL && room != NULL;
   for (k = 0; k < n_in && good; k++) {
-    room[k] = gemel_input(copy, gemel_graph_input_name(t->instance->graph, k),
-                          gemel_value_type(gemel_graph_input(t->instance->graph, k)));
+    gemel_value input = gemel_graph_input(t->instance->graph, k);
+    room[k] = gemel__input_like(copy, gemel_graph_input_name(t->instance->graph, k),
+                                gemel_value_type(input), input);
   }
   good =
       good && gemel__graph_inline(copy, t->instance->graph, room, room + n_in, error) == GEMEL_OK;

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "models.h"
@@ -50,6 +51,7 @@ static gemel_tensor **unflatten(const struct walk *w, const double *values) {
       return NULL;
     }
     gemel__points_store(leaf->dtype, leaf->count, values, NULL, gemel_tensor_data(point[k]));
+    gemel__tensor_settle(leaf, point[k]);
     values += leaf->count;
   }
   return point;

@@ -512,8 +512,9 @@ static gemel_status join(struct search *s, gemel_graph *into, const gemel_graph 
   gemel_value *outputs = room + n_in + s->n_found;
   gemel_status status = room != NULL ? GEMEL_OK : gemel__no_memory(error, "constants");
   for (size_t k = 0; k < n_in && status == GEMEL_OK; k++) {
-    room[k] = gemel_input(into, gemel_graph_input_name(s->graph, k),
-                          gemel_value_type(gemel_graph_input(s->graph, k)));
+    gemel_value input = gemel_graph_input(s->graph, k);
+    room[k] = gemel__input_like(into, gemel_graph_input_name(s->graph, k), gemel_value_type(input),
+                                input);
   }
   status = status ? status : gemel__graph_inline(into, given, NULL, room + n_in, error);
   status = status ? status : gemel__graph_inline(into, leaves, room, outputs, error);

@@ -15,6 +15,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "models.h"
@@ -116,6 +117,7 @@ static void store(const struct drive *v, struct coordinate at, long double x) {
     n = integer_of(dtype, x);
     gemel__points_store(dtype, 1, NULL, &n, address(v, at));
   }
+  gemel__leaf_settle(&v->s->q->leaves->leaves[at.leaf], 1, address(v, at));
 }
 
 static long double load(const struct drive *v, struct coordinate at) {

@@ -68,8 +68,9 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
   char label[24];
   gemel_status status;
   for (k = 0; k < base->n_leaves; k++) {
-    in[k] = gemel_input(graph, gemel_graph_input_name(base->graph, k),
-                        gemel_value_type(gemel_graph_input(base->graph, k)));
+    gemel_value input = gemel_graph_input(base->graph, k);
+    in[k] = gemel__input_like(graph, gemel_graph_input_name(base->graph, k),
+                              gemel_value_type(input), input);
     if (gemel_is_null(in[k])) {
       return gemel__no_memory(error, "an instance");
     }

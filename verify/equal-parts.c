@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "assumed.h"
 #include "candidates.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -58,9 +59,12 @@ struct parts {
   size_t proven, failures;                 /* parts */
   uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
   size_t n_asked, asked_capacity;
-  uint32_t *anchors; /* a node each: see find_anchor */
-  unsigned needs;    /* words that tell a part that passed apart */
-  int improves;      /* one of them improves */
+  uint32_t *anchors;      /* a node each: see find_anchor */
+  unsigned needs;         /* words that tell a part that passed apart */
+  int improves;           /* one of them improves */
+  char apart[300];        /* what one graph alone assumes; "" if nothing */
+  gemel_record_sink sink; /* the caller's, behind say_apart */
+  void *user;
 };
 
 static void copy_record(struct gathered *to, const gemel_record *record) {
@@ -116,6 +120,30 @@ static void add_record(struct gathered *to, const struct gathered *from) {
   to->record.seconds += r->seconds;
   to->record.worst = r->worst > to->record.worst ? r->worst : to->record.worst;
   to->record.error_probability += r->error_probability;
+}
+
+/* Hands a record on to the caller and says that one graph assumes more, where that matters. */
+static void say_apart(void *user, const gemel_record *record) {
+  const struct parts *p = user;
+  gemel_record said = *record;
+  char detail[1100];
+  snprintf(detail, sizeof detail, "%s%sasked where both assumptions hold: %s", record->detail,
+           record->detail[0] != '\0' ? "; " : "", p->apart);
+  if (record->verdict != GEMEL_NOT_APPLICABLE && record->verdict != GEMEL_NOT_RUN) {
+    said.detail = detail;
+  }
+  p->sink(p->user, &said);
+}
+
+static void watch_assumptions(struct parts *p) {
+  gemel_verify_options *options = &p->run->options;
+  gemel__say_assumed(p->a, p->b, p->apart, sizeof p->apart);
+  if (p->apart[0] != '\0' && options->sink != NULL) {
+    p->sink = options->sink;
+    p->user = options->user;
+    options->sink = say_apart;
+    options->user = p;
+  }
 }
 
 /* ---- A part ---- */
@@ -537,6 +565,7 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) {
     return status;
   }
+  watch_assumptions(p);
   run->whole = run->options.counterexample_folder != NULL ? &whole : NULL;
   status = ask(p, error);
   if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.n > 0) {

@@ -54,8 +54,9 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
   size_t k, n_wrt = 0, n_y = 0;
   gemel_status status;
   for (k = 0; k < v->n_x; k++) {
-    x[k] = gemel_input(g, gemel_graph_input_name(v->instance->graph, k),
-                       gemel_value_type(gemel_graph_input(v->instance->graph, k)));
+    gemel_value input = gemel_graph_input(v->instance->graph, k);
+    x[k] = gemel__input_like(g, gemel_graph_input_name(v->instance->graph, k),
+                             gemel_value_type(input), input);
   }
   for (k = 0; k < v->n_x; k++) {
     if (is_float(v->instance->leaves[k].dtype)) {
@@ -139,6 +140,7 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
     if (is_float(v->instance->leaves[k].dtype)) {
       l->leaves[at] = v->instance->leaves[k];
+      l->leaves[at].facts = 0; /* of the number, not of a direction */
       l->leaves[at++].domain = GEMEL_NONZERO;
     }
   }

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "assumed.h"
 #include "ops/ops.h"
 
 static uint64_t bits_of(void *state) {
@@ -54,6 +55,8 @@ static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
   for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
     status = leaf_of_type(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)),
                           &instance->leaves[k], error);
+    instance->leaves[k].facts = gemel__input_facts(graph, k);
+    instance->leaves[k].domain = gemel__domain_of_facts(instance->leaves[k].facts);
   }
   return status;
 }
@@ -187,8 +190,9 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
   size_t k, n = 0;
   gemel_status status;
   for (k = 0; k < g->n_in; k++) {
-    g->in[k] = gemel_input(g->graph, gemel_graph_input_name(instance->graph, k),
-                           gemel_value_type(gemel_graph_input(instance->graph, k)));
+    gemel_value input = gemel_graph_input(instance->graph, k);
+    g->in[k] = gemel__input_like(g->graph, gemel_graph_input_name(instance->graph, k),
+                                 gemel_value_type(input), input);
     if (!gemel_is_null(g->in[k]) && is_float(g->in[k])) {
       g->wrt[g->n_wrt++] = g->in[k];
     }

@@ -20,6 +20,7 @@ typedef struct gemel__leaf {
   size_t count;
   gemel_domain domain;
   int64_t low, high; /* GEMEL_INDEX */
+  unsigned facts;    /* GEMEL_FACT_…: what is assumed of the input, and every element keeps */
 } gemel__leaf;
 
 typedef struct gemel__instance {
@@ -55,7 +56,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
                                          gemel_error *error);
 
 /* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
- * be NULL: any) has one entry an input. */
+ * be NULL: what is assumed of the inputs) has one entry an input. */
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
                                       const gemel_domain *domains, gemel_error *error);
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/cons.h"
 #include "core/intern.h"
@@ -50,7 +51,11 @@ static gemel_status fill_joint(gemel__joint *j, const gemel_graph *a, const geme
   size_t k;
   gemel_status status;
   for (k = 0; k < gemel_graph_input_count(a); k++) {
-    gemel_input(j->graph, gemel_graph_input_name(a, k), gemel_value_type(gemel_graph_input(a, k)));
+    const char *name = gemel_graph_input_name(a, k);
+    gemel_input(j->graph, name, gemel_value_type(gemel_graph_input(a, k)));
+    if (gemel__input_add_facts(j->graph, k, gemel__facts_of_both(a, b, name)) != 0) {
+      return gemel__no_memory(error, "a joint graph");
+    }
   }
   if (gemel_graph_error(j->graph)->status != GEMEL_OK) {
     if (error != NULL) {
@@ -365,9 +370,10 @@ static gemel_status build_side(struct cone *c, unsigned side, size_t n, const ge
   for (k = 0; k < c->n && status == GEMEL_OK; k++) {
     const struct reached *at = &c->nodes[k];
     if (at->flags & LEAF) {
-      made[k] =
-          gemel_input(into, leaf_name(j, at->node, leaves++, names != NULL, label, sizeof label),
-                      gemel__node_type(j->graph, at->node, 0));
+      gemel__ref self = {at->node, 0};
+      made[k] = gemel__input_like(
+          into, leaf_name(j, at->node, leaves++, names != NULL, label, sizeof label),
+          gemel__node_type(j->graph, at->node, 0), gemel__value(j->graph, self));
     } else if (at->flags & side) {
       status = apply_node(c, into, at->node, made, error);
     }

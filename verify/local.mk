@@ -2,6 +2,8 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/align.c
+libgemel_verify_a_SOURCES += %reldir%/assumed.c
+libgemel_verify_a_SOURCES += %reldir%/assumed.h
 libgemel_verify_a_SOURCES += %reldir%/align.h
 libgemel_verify_a_SOURCES += %reldir%/beyond.c
 libgemel_verify_a_SOURCES += %reldir%/beyond.h

@@ -88,8 +88,8 @@ static gemel_status fill(const struct matching *m, gemel_graph *into, gemel_erro
   char text[MOST_NAME];
   gemel_status status = room == NULL ? gemel__no_memory(error, "a graph") : GEMEL_OK;
   for (k = 0; k < n_in && status == GEMEL_OK; k++) {
-    room[k] =
-        gemel_input(into, input_name(m, k, text), gemel_value_type(gemel_graph_input(m->b, k)));
+    gemel_value input = gemel_graph_input(m->b, k);
+    room[k] = gemel__input_like(into, input_name(m, k, text), gemel_value_type(input), input);
   }
   if (status == GEMEL_OK && gemel_graph_error(into)->status == GEMEL_OK) {
     status = gemel__graph_inline(into, m->b, room, room + n_in, error);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -107,13 +108,16 @@ static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e)
   }
 }
 
-/* E, of an integer dtype, becomes all its numbers of this SIGN, or stays what it is. END is room.
- */
-static void whole_integer(gemel__domain *d, gemel_dtype dtype, int sign, void *e, void *end) {
+/* E, of an integer dtype, becomes all the numbers of this SIGN that a leaf of the domain is drawn
+ * from, or stays what it is. END is room. */
+static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_domain domain, int sign,
+                          void *e, void *end) {
   int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
   int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype) - is_signed;
-  if (sign > 0) {
-    d->from_integer(d, e, dtype != GEMEL_BOOL);
+  int below = domain == GEMEL_ANY || domain == GEMEL_NONZERO;
+  if (sign > 0 || (sign < 0 && !below)) {
+    int nonzero = domain == GEMEL_POSITIVE || domain == GEMEL_NONZERO;
+    d->from_integer(d, e, dtype != GEMEL_BOOL || nonzero);
     d->from_unsigned(d, end, UINT64_MAX >> (64 - bits));
     d->hull(d, e, e, end);
   } else if (sign < 0 && is_signed) {
@@ -137,8 +141,9 @@ static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const 
     int sign = (int)gemel__random_between(&s->random, -1, 1);
     if (is_float) {
       whole_leaf(&s->o->domain, leaf->domain, sign, gemel__rtensor_at(input, i));
-    } else if (whole && leaf->domain == GEMEL_ANY) {
-      whole_integer(&s->o->domain, leaf->dtype, sign, gemel__rtensor_at(input, i), end);
+    } else if (whole && (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
+      whole_integer(&s->o->domain, leaf->dtype, leaf->domain, sign, gemel__rtensor_at(input, i),
+                    end);
     }
   }
   gemel__elements_free(&s->o->domain, end, 1);
@@ -543,7 +548,8 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
   size_t k, i;
   for (k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
-    int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain == GEMEL_ANY;
+    int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT &&
+                    (leaf->domain == GEMEL_ANY || leaf->facts != 0);
     for (i = 0; free_leaf && i < leaf->count; i++) {
       void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = fabs(gemel__decode(leaf->dtype, at));
@@ -559,6 +565,7 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
         break;
       }
       gemel__store_real(leaf->dtype, way % 2 == 0 ? x : -x, at);
+      gemel__leaf_settle(leaf, 1, at);
     }
   }
 }

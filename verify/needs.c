@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "beyond.h"
@@ -153,6 +154,7 @@ static gemel_status draw_values(struct measure *m, size_t k, gemel_tensor **valu
       }
       take_temper(m, temper_of_integers(values[j]));
     }
+    gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
   }
   return status;
 }
@@ -196,6 +198,7 @@ static gemel_status changed_values(struct measure *m, gemel_tensor *const *value
     for (i = 0; i < leaf->count; i++) {
       double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
       double y = f(m, x);
+      y = gemel__leaf_admits(leaf, y) ? y : x;
       *changed += !(x == y) || (signbit(x) != 0) != (signbit(y) != 0);
       gemel__store_real(leaf->dtype, y, (char *)gemel_tensor_data(result[k]) + i * size);
     }
@@ -553,6 +556,7 @@ static gemel_status turn_leaf(struct measure *m, struct turn *t, size_t k,
     x = isfinite(x) ? x : 1;
     gemel__points_store(leaf->dtype, 1, &x, NULL, (char *)gemel_tensor_data(turned[k]) + i * size);
   }
+  gemel__tensor_settle(leaf, turned[k]);
   return GEMEL_OK;
 }
 

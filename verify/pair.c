@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/cons.h"
 #include "core/error.h"
@@ -104,6 +105,7 @@ gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel
 
 struct sizes {
   gemel_context *context;
+  const gemel_graph *a, *b;
   gemel__random *random;
   const char *names[GEMEL__MOST_SYMBOLS];
   int64_t values[GEMEL__MOST_SYMBOLS];
@@ -181,6 +183,9 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
       return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
     }
     inputs[at] = gemel_input(into, name, type);
+    if (gemel__input_add_facts(into, k, gemel__facts_of_both(s->a, s->b, name)) != 0) {
+      return gemel__no_memory(error, "an instance");
+    }
   }
   status = graph_status(into, error);
   add_symbols(from, s);
@@ -227,6 +232,8 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
   memset(&s, 0, sizeof s);
   memset(pair, 0, sizeof *pair);
   s.context = gemel_graph_context(a);
+  s.a = a;
+  s.b = b;
   s.random = random;
   for (; s.n < n && s.n < GEMEL__MOST_SYMBOLS; s.n++) {
     s.names[s.n] = names[s.n];
@@ -289,6 +296,8 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     memset(&s, 0, sizeof s);
     memset(pair, 0, sizeof *pair);
     s.context = gemel_graph_context(a);
+    s.a = a;
+    s.b = b;
     s.random = random;
     s.small = gemel__random_below(random, 2) == 0;
     status = instantiate(&pair->a, a, a, &s, error);

@@ -7,6 +7,7 @@
  * do, as for a size that must divide another, single numbers are tried.
  */
 #include <string.h>
+#include "assumed.h"
 #include "contrast.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -47,8 +48,8 @@ static int is_integer_leaf(const gemel__leaf *leaf) {
 
 static void set_range(gemel__leaf *leaf, int64_t high) {
   leaf->domain = GEMEL_INDEX;
-  leaf->low = 0;
-  leaf->high = high;
+  leaf->low = (leaf->facts & GEMEL_FACT_NONZERO) != 0;
+  leaf->high = high > leaf->low ? high : leaf->low + 1;
 }
 
 /* 1 if both graphs run at all of some draws, with the ends of the range among them; −1: memory is
@@ -99,7 +100,7 @@ static void forget_ranges(gemel__pair *pair) {
   size_t k;
   for (k = 0; k < pair->a.n_leaves; k++) {
     if (is_integer_leaf(&pair->a.leaves[k])) {
-      pair->a.leaves[k].domain = (gemel_domain)0;
+      pair->a.leaves[k].domain = gemel__domain_of_facts(pair->a.leaves[k].facts);
     }
   }
 }

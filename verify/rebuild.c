@@ -67,8 +67,8 @@ static void add_inputs(struct rebuilding *b) {
   for (k = 0; k < n; k++) {
     gemel_value input = gemel_graph_input(from, k);
     if (b->r->keep_inputs == NULL || b->r->keep_inputs[k]) {
-      b->map[input.node] =
-          gemel_input(b->into, gemel_graph_input_name(from, k), gemel_value_type(input));
+      b->map[input.node] = gemel__input_like(b->into, gemel_graph_input_name(from, k),
+                                             gemel_value_type(input), input);
     }
   }
   for (k = 0; k < b->r->n_leaves; k++) {

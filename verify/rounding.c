@@ -23,6 +23,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -347,6 +348,7 @@ static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_ten
     gemel__style own = (gemel__style)gemel__random_below(random, GEMEL__STYLE_WIDE);
     if (gemel_dtype_kind(pair->a.leaves[k].dtype) == GEMEL_KIND_FLOAT) {
       gemel__style_fill(values[k], same ? all : own, random);
+      gemel__tensor_settle(&pair->a.leaves[k], values[k]);
     }
   }
 }

@@ -78,7 +78,7 @@ static gemel_status symbolic_inputs(const gemel_graph *from, gemel_graph *into,
     if (status != GEMEL_OK) {
       return status;
     }
-    gemel_input(into, gemel_graph_input_name(from, k), symbolic);
+    gemel__input_like(into, gemel_graph_input_name(from, k), symbolic, gemel_graph_input(from, k));
   }
   return gemel_graph_error(into)->status;
 }

@@ -14,8 +14,9 @@ static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size
   size_t n = gemel_graph_input_count(pair->a.graph), k;
   gemel_status status;
   for (k = 0; k < n; k++) {
-    in[k] = gemel_input(graph, gemel_graph_input_name(pair->a.graph, k),
-                        gemel_value_type(gemel_graph_input(pair->a.graph, k)));
+    gemel_value input = gemel_graph_input(pair->a.graph, k);
+    in[k] = gemel__input_like(graph, gemel_graph_input_name(pair->a.graph, k),
+                              gemel_value_type(input), input);
   }
   status = gemel_graph_error(graph)->status;
   status = status ? status : gemel__graph_inline(graph, pair->a.graph, in, left, NULL);

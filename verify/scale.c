@@ -187,8 +187,8 @@ static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (k = 0; k < gemel_graph_input_count(s->from); k++) {
     gemel_value input = gemel_graph_input(s->from, k);
-    s->values[input.node] = gemel_input(s->into, gemel_graph_input_name(s->from, k),
-                                        scaled_type(s, gemel_value_type(input)));
+    s->values[input.node] = gemel__input_like(s->into, gemel_graph_input_name(s->from, k),
+                                              scaled_type(s, gemel_value_type(input)), input);
   }
   for (k = 0; k < nodes && status == GEMEL_OK; k++) {
     if (strcmp(gemel__node_op(s->from, (uint32_t)k)->record.name, "input") == 0) {

@@ -12,6 +12,7 @@
 #include <mpfr.h>
 #include <stdio.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "contrast.h"
@@ -146,6 +147,7 @@ static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
   if (tensor != NULL) {
     gemel__points_store(leaf->dtype, leaf->count, real ? reals : NULL, real ? NULL : integers,
                         gemel_tensor_data(tensor));
+    gemel__tensor_settle(leaf, tensor);
   }
   gemel__free(reals, leaf->count * sizeof *reals);
   gemel__free(integers, leaf->count * sizeof *integers);

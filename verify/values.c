@@ -6,9 +6,9 @@
  */
 #include <math.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
-#include "instance.h"
 
 void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
   size_t k;
@@ -172,6 +172,13 @@ void gemel__store_real(gemel_dtype dtype, double x, void *data) {
   store_specials(dtype, 1, &x, data);
 }
 
+/* Now and then all of what is assumed to be at least 0 is 0: a sum of such numbers, which residues
+ * take to be positive, may be 0 nowhere else. */
+static int at_border(const gemel__leaf *leaf, gemel__random *random) {
+  return leaf->facts != 0 && leaf->domain == GEMEL_NONNEGATIVE &&
+         gemel__random_chance(random, 1, 8);
+}
+
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                               int elementwise, gemel__points *points, void *data,
                               gemel_error *error) {
@@ -193,6 +200,10 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
     gemel__points_store(leaf->dtype, leaf->count, reals, NULL, data);
     store_specials(leaf->dtype, leaf->count, reals, data);
   }
+  if (fill == GEMEL__FILL_POINTS && at_border(leaf, random)) {
+    memset(data, 0, leaf->count * gemel_dtype_size(leaf->dtype));
+  }
+  gemel__leaf_settle(leaf, leaf->count, data);
   gemel__free(reals, bytes);
   return GEMEL_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -82,12 +83,15 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
+/* For an input that takes no part: zeros, or what its facts allow. */
 static gemel_tensor *zeros(const gemel__whole *whole, const gemel_graph *graph, size_t k,
                            gemel_error *error) {
   struct symbols s = {whole, graph};
   gemel_context *context = gemel_graph_context(graph);
   gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
   int64_t shape[GEMEL_MAX_RANK];
+  gemel__leaf leaf = {.dtype = gemel_type_dtype(context, type),
+                      .facts = gemel_assumed(gemel_graph_input(graph, k))};
   int rank = gemel_type_rank(context, type), j;
   gemel_tensor *tensor;
   for (j = 0; j < rank; j++) {
@@ -100,6 +104,7 @@ static gemel_tensor *zeros(const gemel__whole *whole, const gemel_graph *graph, 
   if (tensor != NULL) {
     memset(gemel_tensor_data(tensor), 0,
            (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(gemel_tensor_dtype(tensor)));
+    gemel__tensor_settle(&leaf, tensor);
   }
   return tensor;
 }

@@ -36,6 +36,17 @@ int gemel__input_add_facts(gemel_graph *graph, size_t k, unsigned facts) {
   return 0;
 }
 
+gemel_value gemel__input_like(gemel_graph *graph, const char *name, gemel_type type,
+                              gemel_value like) {
+  gemel_location where = gemel_value_where(like);
+  gemel_value made = gemel_input_at(graph, name, type, where);
+  unsigned facts = gemel_assumed(like);
+  if (!gemel_is_null(made) && gemel__input_add_facts(graph, graph->n_inputs - 1, facts) != 0) {
+    return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for input %s", name);
+  }
+  return made;
+}
+
 long gemel__input_index(const gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
   if (record->op != graph->context->input_op) {

@@ -94,6 +94,10 @@ struct gemel_graph {
 unsigned gemel__input_facts(const gemel_graph *graph, size_t k);
 int gemel__input_add_facts(gemel_graph *graph, size_t k, unsigned facts);
 
+/* As gemel_input, of an input of which as much is assumed as of LIKE, an input of any graph. */
+gemel_value gemel__input_like(gemel_graph *graph, const char *name, gemel_type type,
+                              gemel_value like);
+
 /* Which input NODE of a graph that isn't frozen is; -1: none. */
 long gemel__input_index(const gemel_graph *graph, uint32_t node);
 

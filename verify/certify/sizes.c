@@ -313,7 +313,8 @@ static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct size
     if (type == GEMEL_TYPE_NONE) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "a size");
     }
-    inputs[k] = gemel_input(into, gemel_graph_input_name(from, k), type);
+    inputs[k] =
+        gemel__input_like(into, gemel_graph_input_name(from, k), type, gemel_graph_input(from, k));
   }
   for (uint32_t k = 0; k < from->n_nodes; k++) { /* symbols that no input has */
     if (gemel__has_output(from, k, 0)) {

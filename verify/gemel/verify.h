@@ -184,8 +184,9 @@ typedef struct gemel_pair_result {
  * instantiated. ALLOW says which words may tell them apart, bits as in gemel_pair_result
  * (GEMEL_NEEDS_ALL: any kind of rounding and of special value, and folded constants; the other
  * words of GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
- * finite results that are further apart than rounding permits. One record a tier goes to the sink,
- * with kind "pair" and NAME. */
+ * finite results that are further apart than rounding permits. They are compared where all holds
+ * that A or B assumes of its inputs (gemel_assume). One record a tier goes to the sink, with kind
+ * "pair" and NAME. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);

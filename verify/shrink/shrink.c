@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "run.h"
@@ -121,7 +122,7 @@ static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **value
                      l->domain != GEMEL_ABOVE_MINUS_ONE) ||
                     candidates[k] > 0;
     gemel__points_store(l->dtype, 1, &candidates[k], NULL, at);
-    if (in_domain) {
+    if (in_domain && gemel__leaf_keeps(l, at)) {
       status = still_refuted(instance, values, check, trial, outcome, &refuted);
     }
     if (!refuted) {
