@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
+#include <gemel/verify.h>
 #include "shared.h"
 
 static const gemel_value none = {NULL, 0, 0};
@@ -615,6 +616,39 @@ static void derivatives(const void *data) {
   gemel_graph_unref(g);
 }
 
+/* ---- Replay files ---- */
+
+/* Files whose two graphs aren't a pair: the values are those of the first. */
+static void replays(const void *data) {
+  static const char head[] = "# gemel replay 1\n# kind: rule\n# name: r\n# tier: %s\n# seed: 1\n"
+                             "# ulp: -1\n# elementwise: 0\n# input x: f64[] = 1\n"
+                             "graph instance(x: f64[]) {\n  n0 = neg(x)\n  return y = n0\n}\n"
+                             "graph other(%s\n}\n";
+  static const char *const tiers[] = {"real", "integer", "float", "special"};
+  static const char *const others[] = {
+      "x: f64[], w: f64[]) {\n  n0 = neg(w)\n  return y = n0",
+      ") {\n  n0 = 1.0:f64\n  return y = n0",
+      "x: f64[2]) {\n  n0 = neg(x)\n  return y = n0",
+      "x: f32[]) {\n  n0 = neg(x)\n  return y = n0",
+      "x: f64[]) {\n  n0 = neg(x)\n  return y = n0, z = n0",
+      "x: f64[]) {\n  n0 = lt(x, x)\n  return y = n0",
+      "x: f64[]) {\n  n0 = broadcast_to(x, shape = [3])\n  return y = n0"};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(others) * CT_COUNT(tiers); k++) {
+    const char *other = others[k / CT_COUNT(tiers)], *tier = tiers[k % CT_COUNT(tiers)];
+    char path[300];
+    gemel_error error;
+    snprintf(path, sizeof path, "%s/hostile.replay", ct_scratch());
+    FILE *file = fopen(path, "w");
+    CT_REQUIRE(file != NULL);
+    fprintf(file, head, tier, other);
+    fclose(file);
+    ct_context("tier %s, other(%s", tier, other);
+    CT_EQ_INT(gemel_verify_replay(c, path, NULL, NULL, &error), GEMEL_BAD_FILE);
+    CT_HAS_STR(error.text, "other inputs or outputs");
+  }
+}
+
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("begin", begin, NULL),
@@ -636,6 +670,7 @@ void ct_register(void) {
       CT_TEST("type_rules/by_content", types_by_content, NULL),
       CT_TEST("derivative_rules", derivative_rules, NULL),
       CT_TEST("derivatives", derivatives, NULL),
+      CT_TEST("replays", replays, NULL),
       CT_TEST("end", end, NULL),
   };
   ct_suite("hostile", tests, CT_COUNT(tests));

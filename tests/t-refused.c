@@ -13,6 +13,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
+#include "instance.h"
 
 /* ---- An allocator that refuses ---- */
 
@@ -126,6 +127,41 @@ static void refusals_end_it(const void *data) {
   CT_CHECK(ended > PLACES / 2);
 }
 
+/* An instance inside a larger graph (verify/embed.c): whole, or refused. */
+static int embeds(void *data) {
+  const char *name = data;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  const gemel_operation *op = context != NULL ? gemel_find_operation(context, name) : NULL;
+  gemel__instance base, embedded;
+  gemel_status status = error.status;
+  memset(&base, 0, sizeof base);
+  memset(&embedded, 0, sizeof embedded);
+  for (uint64_t seed = 1; seed <= 3 && status == GEMEL_OK; seed++) {
+    gemel__random random;
+    gemel__random_seed(&random, seed);
+    status = gemel__instance_draw_ranked(&base, context, op, GEMEL_F32, 20, 0, &random, &error);
+    if (status == GEMEL_OK) {
+      status = gemel__instance_embed(&embedded, &base, &random, &error);
+    }
+    CT_EQ_INT(error.status, status);
+    if (status == GEMEL_OK) {
+      CT_EQ_INT(gemel_graph_error(embedded.graph)->status, GEMEL_OK);
+      CT_EQ_UINT(gemel_graph_output_count(embedded.graph),
+                 2 * gemel_graph_output_count(base.graph));
+      CT_EQ_UINT(embedded.n_leaves, base.n_leaves);
+    }
+    gemel__instance_clear(&embedded);
+    gemel__instance_clear(&base);
+  }
+  gemel_context_unref(context);
+  return status;
+}
+
+static void embedding(const void *data) {
+  CT_CHECK(ct_oom(embeds, (void *)data) > 50);
+}
+
 void ct_register(void) {
   static const wrong rules[] = {
       {"real", "rule wrong in canonicalize:\n  x + 1 => x + 2\n  where float(x)\n"},
@@ -136,4 +172,7 @@ void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(rules); k++) {
     CT_ADD("refused", rules[k].name, refusals_end_it, &rules[k]);
   }
+  CT_ADD("refused", "embedding/add", embedding, "add");
+  CT_ADD("refused", "embedding/gt", embedding, "gt");
+  CT_ADD("refused", "embedding/sum", embedding, "sum");
 }

@@ -42,6 +42,15 @@ static const struct {
   int binary; /* f takes y twice */
 } pairs[] = {{"neg", "sub", 0}, {"add", "mul", 1}, {"mul", "add", 1}, {"mul", "maximum", 1}};
 
+/* What the graph says of its builders. */
+static gemel_status refused(const gemel_graph *graph, gemel_error *error) {
+  const gemel_error *problem = gemel_graph_error(graph);
+  if (problem->status != GEMEL_OK && error != NULL) {
+    *error = *problem;
+  }
+  return problem->status;
+}
+
 static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gemel_error *error) {
   size_t which = gemel__random_below(random, sizeof pairs / sizeof *pairs);
   int boolean = dtype_of(y) == GEMEL_BOOL;
@@ -56,10 +65,7 @@ static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gem
   gemel_output(b, label);
   snprintf(label, sizeof label, "s%zu", k);
   gemel_output(apply("sum", a, none), label);
-  if (gemel_graph_error(y.graph)->status != GEMEL_OK && error != NULL) {
-    *error = *gemel_graph_error(y.graph);
-  }
-  return gemel_graph_error(y.graph)->status;
+  return refused(y.graph, error);
 }
 
 static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel_value *in,
@@ -77,6 +83,9 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
   }
   for (k = 0; k < base->n_leaves; k++) {
     in[k] = prologue(&base->leaves[k], in[k], random);
+    if (gemel_is_null(in[k])) {
+      return refused(graph, error);
+    }
   }
   status = gemel__graph_inline(graph, base->graph, in, out, error);
   for (k = 0; k < n_out && status == GEMEL_OK; k++) {

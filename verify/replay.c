@@ -204,6 +204,30 @@ static void clear_replay(struct replay *r) {
 
 /* ---- Asking again ---- */
 
+static int same_leaf(const gemel__leaf *a, const gemel__leaf *b) {
+  return a->dtype == b->dtype && a->rank == b->rank &&
+         (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
+}
+
+/* The values in the file are read for both graphs, and their results are compared one by one. */
+static gemel_status check_fit(const gemel__instance *a, const gemel__instance *b,
+                              gemel_error *error) {
+  size_t n = gemel_graph_output_count(a->graph), k;
+  int fits = a->n_leaves == b->n_leaves && n == gemel_graph_output_count(b->graph);
+  for (k = 0; k < a->n_leaves && fits; k++) {
+    fits = same_leaf(&a->leaves[k], &b->leaves[k]);
+  }
+  for (k = 0; k < n && fits; k++) {
+    gemel_type x = gemel_value_type(gemel_graph_output(a->graph, k));
+    gemel_type y = gemel_value_type(gemel_graph_output(b->graph, k));
+    fits = gemel_type_dtype(a->graph->context, x) == gemel_type_dtype(b->graph->context, y) &&
+           gemel_type_rank(a->graph->context, x) == gemel_type_rank(b->graph->context, y);
+  }
+  return fits ? GEMEL_OK
+              : gemel__fail(error, GEMEL_BAD_FILE,
+                            "the two graphs of the replay file have other inputs or outputs");
+}
+
 static gemel_status replay_check(gemel__run *run, struct replay *r, gemel_record *record,
                                  gemel__check check, gemel_error *error) {
   gemel__random random;
@@ -217,6 +241,9 @@ static gemel_status replay_check(gemel__run *run, struct replay *r, gemel_record
   if (r->other != NULL) {
     status = gemel__instance_of_graph(&other, r->other, NULL, error);
     trial.other = &other;
+  }
+  if (status == GEMEL_OK && r->other != NULL) {
+    status = check_fit(&r->instance, &other, error);
   }
   if (status == GEMEL_OK) {
     status = check(&r->instance, r->values, &trial, &o, error);
