@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <gemel/verify.h>
 
 enum { MOST_FILES = 64, MOST_BYTES = 1 << 22 };
@@ -210,8 +211,13 @@ static void cases_are_right(const void *data) {
     corpus_case c;
     at = read_case(at, &c);
     if (only == NULL || strstr(c.name, only) != NULL) {
+      clock_t start = clock();
+      int good = is_right(&c);
       all++;
-      right += (size_t)is_right(&c);
+      right += (size_t)good;
+      printf("%-5s %7.1f s  %s\n", good ? "right" : "WRONG",
+             (double)(clock() - start) / CLOCKS_PER_SEC, c.name);
+      fflush(stdout);
     }
   }
   printf("%s: %zu of %zu cases right, %d seeds\n", (const char *)data, right, all, (int)seeds());
