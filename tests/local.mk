@@ -66,6 +66,7 @@ verify_tests += %reldir%/t-rules-corpus
 verify_tests += %reldir%/t-rules-verify
 verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-special
+verify_tests += %reldir%/t-stop
 verify_tests += %reldir%/t-chain
 verify_tests += %reldir%/t-dual
 verify_tests += %reldir%/t-field

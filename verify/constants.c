@@ -32,6 +32,7 @@ static const double widened = 2;
 struct search {
   const gemel_graph *graph, *by;
   const gemel_graph *spared; /* NULL, or a graph whose constants are left as they are */
+  gemel__ticker *ticker;
   gemel__offers offers;
   gemel__bound *bound;
   gemel__rtensor *values; /* by offer */
@@ -421,7 +422,9 @@ static void match_joined(struct search *s, const gemel_tensor *tensor, struct ma
 static struct match find_match(struct search *s, const gemel_tensor *tensor) {
   struct match best = {INFINITY, {NULL, 0, 0}};
   int64_t size = gemel_tensor_elements(tensor);
-  for (size_t k = 0; k < s->offers.n && size > 0 && best.distance > 0; k++) {
+  for (size_t k = 0;
+       k < s->offers.n && size > 0 && best.distance > 0 && gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
     const gemel__rtensor *r = &s->values[k];
     if (r->dtype != gemel_tensor_dtype(tensor)) {
       continue;
@@ -577,14 +580,15 @@ static void close_search(struct search *s) {
 /* A copy of GRAPH in which constants that are folded from BY's are what they stand for; NULL if
  * there are none. Those that SPARED has are left alone. *COUNT: how many. */
 static gemel_graph *unfold(const gemel_graph *graph, const gemel_graph *by,
-                           const gemel_graph *spared, size_t *count, gemel_status *outcome,
-                           gemel_error *error) {
+                           const gemel_graph *spared, gemel__ticker *ticker, size_t *count,
+                           gemel_status *outcome, gemel_error *error) {
   struct search s;
   gemel_graph *result = NULL;
   memset(&s, 0, sizeof s);
   s.graph = graph;
   s.by = by;
   s.spared = spared;
+  s.ticker = ticker;
   gemel_status status = open_search(&s, error);
   status = status ? status : mark_sought(&s, error);
   if (status == GEMEL_OK && s.n_sizes > 0) {
@@ -614,26 +618,26 @@ void gemel__folded_clear(gemel__folded *folded) {
 
 /* Folded constants of one side alone. */
 static gemel_status fold_one(const gemel_graph *a, const gemel_graph *b, int first,
-                             gemel__folded *folded, gemel_error *error) {
+                             gemel__ticker *ticker, gemel__folded *folded, gemel_error *error) {
   gemel_status status;
   memset(folded, 0, sizeof *folded);
   if (first) {
-    folded->a = unfold(a, b, NULL, &folded->count, &status, error);
+    folded->a = unfold(a, b, NULL, ticker, &folded->count, &status, error);
   } else {
-    folded->b = unfold(b, a, NULL, &folded->count, &status, error);
+    folded->b = unfold(b, a, NULL, ticker, &folded->count, &status, error);
   }
   return status;
 }
 
 /* Then of the other side, too, but for the constants from which those of this one were folded. */
-static gemel_status fold_other(const gemel_graph *a, const gemel_graph *b, gemel__folded *folded,
-                               gemel_error *error) {
+static gemel_status fold_other(const gemel_graph *a, const gemel_graph *b, gemel__ticker *ticker,
+                               gemel__folded *folded, gemel_error *error) {
   gemel_status status;
   size_t count = 0;
   if (folded->a != NULL) {
-    folded->b = unfold(b, a, folded->a, &count, &status, error);
+    folded->b = unfold(b, a, folded->a, ticker, &count, &status, error);
   } else {
-    folded->a = unfold(a, b, folded->b, &count, &status, error);
+    folded->a = unfold(a, b, folded->b, ticker, &count, &status, error);
   }
   folded->count += count;
   return status;
@@ -645,13 +649,15 @@ static int agrees(const gemel__folded *folded, const gemel_graph *a, const gemel
 }
 
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
-                                   void *user, gemel__folded *folded, gemel_error *error) {
+                                   void *user, gemel__ticker *ticker, gemel__folded *folded,
+                                   gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (int both = 0; both < 2; both++) {
-    for (int first = 0; first < 2 && status == GEMEL_OK; first++) {
-      status = fold_one(a, b, first, folded, error);
+    for (int first = 0; first < 2 && status == GEMEL_OK && gemel__tick(ticker) == GEMEL_OK;
+         first++) {
+      status = fold_one(a, b, first, ticker, folded, error);
       if (status == GEMEL_OK && both && (folded->a != NULL || folded->b != NULL)) {
-        status = fold_other(a, b, folded, error);
+        status = fold_other(a, b, ticker, folded, error);
       }
       if (status == GEMEL_OK && (folded->a != NULL || folded->b != NULL) &&
           agrees(folded, a, b, agree, user)) {

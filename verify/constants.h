@@ -6,6 +6,7 @@
 #define GEMEL__VERIFY_CONSTANTS_H
 
 #include <gemel/graph.h>
+#include "tick.h"
 
 /* A pair with folded constants taken for the real numbers that they stand for. A or B is NULL where
  * there is none in that graph. */
@@ -21,9 +22,10 @@ typedef int (*gemel__agree)(void *user, const gemel_graph *a, const gemel_graph 
  * stand for, if the graphs AGREE then. Such a one is a float constant which the other graph hasn't,
  * and which some correct implementation may have computed from the other's constants (offers.h),
  * element by element within twice the bound of domain B. FOLDED is empty if there are none, or the
- * graphs don't agree even so. GEMEL_NO_MEMORY. */
+ * graphs don't agree even so, or TICKER (may be NULL) says stop. GEMEL_NO_MEMORY. */
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
-                                   void *user, gemel__folded *folded, gemel_error *error);
+                                   void *user, gemel__ticker *ticker, gemel__folded *folded,
+                                   gemel_error *error);
 void gemel__folded_clear(gemel__folded *folded);
 
 #endif

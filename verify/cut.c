@@ -471,7 +471,8 @@ static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_er
 
 /* Are the cut graphs still one function? Asked often, since a branch (the larger of z and 1) may
  * hide what differs at most points of a small instance. */
-static gemel_status still_equal(const gemel__pair *cut, gemel__random *random, gemel_error *error) {
+static gemel_status still_equal(const gemel__pair *cut, gemel__random *random,
+                                gemel__ticker *ticker, gemel_error *error) {
   gemel_tensor **values = gemel__alloc_array(cut->a.n_leaves, sizeof *values);
   gemel__trial trial = {NULL, random, &cut->b};
   gemel_status status = values == NULL ? gemel__no_memory(error, "cutting a pair") : GEMEL_OK;
@@ -486,13 +487,14 @@ static gemel_status still_equal(const gemel__pair *cut, gemel__random *random, g
       gemel__tensors_release(cut->a.n_leaves, values);
     }
     status = status == GEMEL_OK && outcome.refuted ? GEMEL_DECLINED : status;
+    status = status == GEMEL_OK ? gemel__tick(ticker) : status;
   }
   gemel__free(values, cut->a.n_leaves * sizeof *values);
   return status;
 }
 
 gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int constants,
-                             gemel__random *random, gemel_error *error) {
+                             gemel__random *random, gemel__ticker *ticker, gemel_error *error) {
   struct cutting c;
   gemel_status status;
   memset(&c, 0, sizeof c);
@@ -507,7 +509,7 @@ gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int cons
     match(&c);
     status = c.n_leaves > 0 ? cut_both(&c, cut, error) : GEMEL_DECLINED;
   }
-  status = status == GEMEL_OK ? still_equal(cut, random, error) : status;
+  status = status == GEMEL_OK ? still_equal(cut, random, ticker, error) : status;
   if (status != GEMEL_OK) {
     gemel__pair_clear(cut);
   }

@@ -7,6 +7,7 @@
 #define GEMEL__VERIFY_CUT_H
 
 #include "pair.h"
+#include "tick.h"
 
 /* Kinds of arithmetic that round, as bits. */
 enum {
@@ -26,9 +27,10 @@ unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
 /* Both graphs with those functions and quotients replaced by inputs that both apply to equal
  * operands: then those inputs can be given any values. The operands become results, so what happens
  * on the way to them stays in view. CONSTANTS: divisors that are the same constant too.
- * GEMEL_DECLINED if there is nothing to cut, or the graphs are equal over the reals only before. */
+ * GEMEL_DECLINED if there is nothing to cut, the graphs are equal over the reals only before, or
+ * TICKER (may be NULL) says stop. */
 gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int constants,
-                             gemel__random *random, gemel_error *error);
+                             gemel__random *random, gemel__ticker *ticker, gemel_error *error);
 
 /* An instance whose results are all values of INSTANCE's graph, node by node: FIRST[k] is the
  * number of node k's output 0 among them (room for a node each). GEMEL_DECLINED as

@@ -56,6 +56,7 @@ struct drive {
   size_t sign;   /* the sign that is being driven */
   size_t budget; /* evaluations left */
   int witness, failed;
+  gemel_status status; /* of what ended the search early, but for memory */
   gemel_error *error;
 };
 
@@ -155,6 +156,11 @@ static void watch_sign(void *user, gemel__domain *d, const void *e) {
   v->signs[v->n_signs++] = sign;
 }
 
+static void end_early(struct drive *v, gemel_status status) {
+  v->status = status;
+  v->budget = 0;
+}
+
 /* Evaluates the side at hand at the point: its signs. 0: that fails. */
 static int probe(struct drive *v) {
   gemel__models *s = v->s;
@@ -163,6 +169,9 @@ static int probe(struct drive *v) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = GEMEL_OK;
   size_t k, n = s->q->leaves->n_leaves;
+  if (gemel__tick(s->q->ticker) != GEMEL_OK) {
+    end_early(v, GEMEL_DECLINED);
+  }
   if (v->budget == 0 || v->failed) {
     return 0;
   }
@@ -202,7 +211,7 @@ static void judge(struct drive *v) {
   gemel__models *s = v->s;
   size_t k, n = s->q->leaves->n_leaves;
   gemel_tensor **copy;
-  if (v->witness || v->failed) {
+  if (v->witness || v->failed || v->status != GEMEL_OK) {
     return;
   }
   copy = gemel__models_point_new(s, v->error);
@@ -214,9 +223,12 @@ static void judge(struct drive *v) {
   v->failed |= copy == NULL;
   if (!v->failed) {
     gemel_status status = gemel__models_judge(s, copy, &v->witness, v->error);
-    v->failed = status != GEMEL_OK;
+    v->failed = status == GEMEL_NO_MEMORY;
+    v->budget -= v->budget > 3 ? 3 : v->budget;
+    if (status != GEMEL_OK) {
+      end_early(v, status);
+    }
   }
-  v->budget -= v->budget > 3 ? 3 : v->budget;
   if (!v->witness) {
     gemel__models_point_free(s, copy);
   }
@@ -539,7 +551,10 @@ static gemel_status run_passes(struct drive *v, long double *values) {
     }
     gemel__models_point_free(s, v->point);
   }
-  return v->failed ? gemel__no_memory(v->error, "a search") : status;
+  if (v->failed) {
+    return gemel__no_memory(v->error, "a search");
+  }
+  return status == GEMEL_OK ? v->status : status;
 }
 
 gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {

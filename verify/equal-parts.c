@@ -39,8 +39,8 @@ static const int depths[] = {0, 1, 3};
 /* ---- Evidence of several parts as one ---- */
 
 struct gathered {
-  gemel_record record;
-  char detail[400];
+  gemel_record record; /* its strings are those below */
+  char how[24], detail[400];
   char *counterexample; /* NULL unless refuted */
   char *replay;         /* file that repeats it; NULL: none */
   int used;
@@ -69,6 +69,9 @@ struct parts {
 
 static void copy_record(struct gathered *to, const gemel_record *record) {
   to->record = *record;
+  to->record.kind = "pair";
+  snprintf(to->how, sizeof to->how, "%s", record->how);
+  to->record.how = to->how;
   snprintf(to->detail, sizeof to->detail, "%s", record->detail);
   to->record.detail = to->detail;
   to->record.counterexample = to->record.replay = NULL;
@@ -112,7 +115,7 @@ static void add_record(struct gathered *to, const struct gathered *from) {
     return;
   }
   if (gemel__evidence_strength(r->how) < gemel__evidence_strength(to->record.how)) {
-    to->record.how = r->how;
+    snprintf(to->how, sizeof to->how, "%s", r->how);
     snprintf(to->detail, sizeof to->detail, "%s", from->detail);
   }
   to->record.instances += r->instances;
@@ -156,6 +159,7 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   run.options.sink = keep_record;
   run.options.user = kept;
   run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
+  gemel__ticker_part(run.ticker, pair->whole ? 0 : p->n_asked + 1);
   if (!pair->whole) {
     run.whole = NULL;
     /* a part that doesn't pass is no finding; one that is asked for its difference is */
@@ -271,12 +275,21 @@ static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
   return passed < 0 ? -1 : 0;
 }
 
+static int may_go_on(struct parts *p, size_t node) {
+  gemel__ticker *ticker = p->run->ticker;
+  gemel__ticker_part(ticker, 0);
+  gemel__ticker_stage(ticker, "equal nodes");
+  gemel__ticker_at(ticker, node, p->joint.n_nodes);
+  return gemel__tick(ticker) == GEMEL_OK;
+}
+
 /* Finds equal nodes, from the inputs on. Once there are candidates, parts are asked about too. */
 static gemel_status sweep(struct parts *p, gemel_error *error) {
+  enum { OFTEN = 64 };
   size_t k;
-  for (k = 0; k < p->joint.n_nodes; k++) {
+  for (k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
     int met = gemel__joint_meet(&p->joint, (uint32_t)k);
-    if (met == 0 && p->joint.second[k] && p->candidates.n > 0) {
+    if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && !gemel__stopped(p->run->ticker)) {
       met = try_candidates(p, (uint32_t)k, error);
     }
     if (met < 0) {
@@ -315,6 +328,16 @@ static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, const 
   record.how = how;
   record.detail = detail;
   gemel__record_emit(p->run, &record);
+}
+
+/* Nothing was asked about the graphs as a whole. */
+static void say_stopped(struct parts *p) {
+  char text[60];
+  size_t k;
+  gemel__stopped_text(p->run->ticker, text, sizeof text);
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", text);
+  }
 }
 
 /* Each output is one node of both graphs. */
@@ -469,8 +492,8 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
     return gemel__no_memory(error, "the parts of two graphs");
   }
   status = ask_kept(p, pair, 0, kept, p->result, error);
-  if (status == GEMEL_OK && pair->nodes > LARGE_PAIR && kept[GEMEL_TIER_REAL].used &&
-      kept[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED) {
+  if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && pair->nodes > LARGE_PAIR &&
+      kept[GEMEL_TIER_REAL].used && kept[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED) {
     parted = find_parting(p, u, v, error);
     status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
   }
@@ -511,6 +534,7 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
   if (status != GEMEL_OK) { /* sizes that only a run tells */
+    gemel__ticker_part(p->run->ticker, 0);
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
   region.whole = 1;
@@ -528,9 +552,16 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
-  status = gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  gemel__ticker_stage(p->run->ticker, "running both");
+  status = gemel__tick(p->run->ticker) != GEMEL_OK
+               ? GEMEL_OK
+               : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
   if (status == GEMEL_OK) {
     status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
+    say_stopped(p);
+    return GEMEL_OK;
   }
   if (status == GEMEL_OK && all_same(p)) {
     say_parts(p);
@@ -543,6 +574,10 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
   gemel_status status = gemel__joint_make(&p->joint, p->a, p->b, error);
   if (status == GEMEL_OK) {
     status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
+    say_stopped(p);
+    return status;
   }
   if (status == GEMEL_OK && all_same(p)) {
     say_identical(p);
@@ -560,7 +595,7 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
 /* A and B, matched, with everything that the question needs allocated in P. */
 static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   gemel__run *run = p->run;
-  gemel__whole whole = {0, NULL, NULL};
+  gemel__whole whole = {0, 0, NULL, NULL};
   gemel_status status = gemel__pair_check(p->a, p->b, error);
   if (status != GEMEL_OK) {
     return status;
@@ -568,8 +603,9 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   watch_assumptions(p);
   run->whole = run->options.counterexample_folder != NULL ? &whole : NULL;
   status = ask(p, error);
-  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.n > 0) {
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.taken) {
     status = gemel__whole_write(&whole, run->options.counterexample_folder, p->a, p->b, error);
+    p->result->written = status == GEMEL_OK;
   }
   gemel__whole_clear(&whole);
   forget_records(p->one);
@@ -586,9 +622,12 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   gemel__run run;
   gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
   gemel_graph *matched = NULL;
+  gemel__ticker ticker;
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
   gemel_status status = GEMEL_OK;
   gemel__run_init(&run, gemel_graph_context(a), options);
+  gemel__ticker_init(&ticker, run.options.tick, run.options.user);
+  run.ticker = &ticker;
   if (p == NULL) {
     status = gemel__no_memory(error, "the parts of two graphs");
   } else if (run.options.match != NULL) {

@@ -179,7 +179,8 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
                            .trials = 4,
                            .bisections = 8,
                            .all_compared = 1,
-                           .keep_sites = 1};
+                           .keep_sites = 1,
+                           .ticker = run->ticker};
     gemel__random random;
     gemel__pair pair;
     gemel__answer answer;

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "domains/ordered.h"
@@ -35,6 +36,7 @@ struct queue {
   gemel__run template; /* a worker's own begins as this */
   gemel__job job;
   const void *user;
+  int alone; /* no worker could be started: the calling thread is the one */
   struct result *results;
   size_t n, next; /* subjects, and the first that nobody has taken */
 };
@@ -116,10 +118,15 @@ static void keep(void *user, const gemel_record *record) {
 static void work_on(const struct queue *q, size_t k) {
   struct result *r = &q->results[k];
   gemel__run mine = q->template;
+  gemel__ticker ticker;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   mine.options.sink = keep;
   mine.options.user = r;
+  if (!q->alone && mine.ticker != NULL) {
+    gemel__ticker_follow(&ticker, mine.ticker);
+    mine.ticker = &ticker;
+  }
   status = q->job(&mine, q->user, k, &problem);
   if (r->status == GEMEL_OK && status != GEMEL_OK) {
     r->status = status;
@@ -144,14 +151,33 @@ static void *worker(void *user) {
   return NULL;
 }
 
+/* Until the result is there, asks whether to go on. The queue's lock is held. */
+static void await(struct queue *q, const struct result *r) {
+  enum { NAP = 20000000 }; /* nanoseconds */
+  gemel__ticker *ticker = q->run->ticker;
+  while (!r->done && (ticker == NULL || ticker->tick == NULL || gemel__stopped(ticker))) {
+    pthread_cond_wait(&q->changed, &q->lock);
+  }
+  while (!r->done) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += NAP;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&q->changed, &q->lock, &until);
+    pthread_mutex_unlock(&q->lock); /* the caller's function may take its time */
+    gemel__tick(ticker);
+    pthread_mutex_lock(&q->lock);
+  }
+}
+
 /* Hands on the records of subject K when there are all of them. */
 static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
   struct result *r = &q->results[k];
   size_t j;
+  gemel__ticker_at(q->run->ticker, k, q->n);
   pthread_mutex_lock(&q->lock);
-  while (!r->done) {
-    pthread_cond_wait(&q->changed, &q->lock);
-  }
+  await(q, r);
   pthread_mutex_unlock(&q->lock);
   for (j = 0; j < r->n; j++) {
     gemel__record_emit(q->run, &r->records[j]);
@@ -182,6 +208,7 @@ static gemel_status run_queue(struct queue *q, size_t wanted, gemel_error *error
     started++;
   }
   if (started == 0) {
+    q->alone = 1;
     worker(q);
   }
   for (k = 0; k < q->n && status == GEMEL_OK; k++) {
@@ -196,6 +223,7 @@ static gemel_status run_queue(struct queue *q, size_t wanted, gemel_error *error
 static gemel_status run_together(gemel__run *run, size_t n, gemel__job job, const void *user,
                                  size_t wanted, gemel_error *error) {
   struct queue q = {.run = run, .template = *run, .job = job, .user = user, .n = n};
+  pthread_condattr_t clock;
   gemel_status status;
   size_t k;
   q.results = gemel__alloc_zeroed(n * sizeof *q.results);
@@ -203,7 +231,10 @@ static gemel_status run_together(gemel__run *run, size_t n, gemel__job job, cons
     return gemel__no_memory(error, "the results of subjects");
   }
   pthread_mutex_init(&q.lock, NULL);
-  pthread_cond_init(&q.changed, NULL);
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&q.changed, &clock);
+  pthread_condattr_destroy(&clock);
   status = run_queue(&q, wanted, error);
   for (k = 0; k < n; k++) {
     clear_result(&q.results[k]);
@@ -222,6 +253,7 @@ gemel_status gemel__run_jobs(gemel__run *run, size_t n, gemel__job job, const vo
     return run_together(run, n, job, user, wanted < n ? wanted : n, error);
   }
   for (k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel__ticker_at(run->ticker, k, n);
     status = job(run, user, k, error);
   }
   return status;

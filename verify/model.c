@@ -31,7 +31,7 @@ enum { SIGNS = 12 };
 static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
                                    void (*before)(gemel__models *s, int side), gemel_error *error) {
   const gemel__side *sides[2] = {s->q->left, s->q->right};
-  gemel_status status = GEMEL_OK;
+  gemel_status status = gemel__tick(s->q->ticker);
   int k;
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   for (k = 0; k < 2 && status == GEMEL_OK; k++) {
@@ -737,6 +737,10 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   }
   if (status == GEMEL_OK && s->compared.failed) {
     status = gemel__no_memory(error, "what was compared");
+  }
+  if (status == GEMEL_OK && answer->verdict != GEMEL_REFUTED && answer->witness == NULL &&
+      gemel__stopped(question->ticker)) {
+    status = GEMEL_DECLINED; /* what was left out says nothing */
   }
   if (status == GEMEL_OK) {
     answer->compared = s->o_compared;

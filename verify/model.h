@@ -10,6 +10,7 @@
 
 #include "instance.h"
 #include "sites.h"
+#include "tick.h"
 
 /* One side: a function of the leaves that can be evaluated on any domain. */
 typedef struct gemel__side gemel__side;
@@ -43,6 +44,7 @@ typedef struct gemel__question {
   size_t drives;     /* evaluations spent on driving decisions to where they change */
   size_t bisections; /* segments between points that are searched for narrow windows */
   uint64_t seed;
+  gemel__ticker *ticker; /* says when to stop, with GEMEL_DECLINED; NULL: nobody does */
 } gemel__question;
 
 typedef struct gemel__answer {

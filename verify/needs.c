@@ -42,6 +42,7 @@ struct measure {
   int improvement; /* 1: it is asked */
   int finite;      /* 1: nothing but finite numbers */
   int beyond, folded;
+  gemel__ticker *ticker;
   gemel__temper temper; /* of the point at hand */
 };
 
@@ -602,6 +603,9 @@ static gemel_status challenge(struct measure *m, gemel_tensor *const *values, ge
   }
   for (k = 0; k < TURNS && status == GEMEL_OK && m->worse == 0; k++) {
     struct turn t = {0, 0, 0, 0, 0, 0, NULL};
+    if (gemel__tick(m->ticker) != GEMEL_OK) {
+      return GEMEL_DECLINED;
+    }
     t.shift = k / 2 % n;
     t.mirror = (int)(k % 2);
     t.vary = k >= 2 * n && gemel__random_chance(&m->random, 1, 2);
@@ -694,6 +698,10 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
               (k < points || (m->needs->compared == 0 && m->pair.symbols > 0 && k < 8 * points));
        k++) {
     gemel_tensor **values;
+    gemel__ticker_at(m->ticker, k, points);
+    if (gemel__tick(m->ticker) != GEMEL_OK) {
+      return GEMEL_DECLINED;
+    }
     if (k == 0 || (k % POINTS_A_PAIR == 0 && m->pair.symbols > 0)) {
       gemel__pair_clear(&m->pair);
       status = gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error);
@@ -744,6 +752,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.finite = plan->finite;
   m.beyond = plan->beyond;
   m.folded = plan->folded;
+  m.ticker = plan->ticker;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
   status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
@@ -754,7 +763,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   }
   needs->rounds = m.rounding.values != NULL;
   if (status == GEMEL_OK && needs->rounds && plan->rounding > 0) {
-    status = gemel__needs_rounding(left, right, &m.random, plan->rounding, needs, error);
+    status = gemel__needs_rounding(left, right, &m.random, plan, needs, error);
     show_rounding(&m);
   }
   needs->improves = m.better > 0 && m.worse == 0;

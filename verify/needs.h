@@ -7,6 +7,7 @@
 #define GEMEL__VERIFY_NEEDS_H
 
 #include "contrast.h"
+#include "tick.h"
 
 /* The bit of a word. */
 #define GEMEL__NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)
@@ -70,11 +71,13 @@ typedef struct gemel__needs_plan {
                       truths then need no word at finite inputs. Integers are drawn at which digits
                       are lost */
   int folded;      /* 1: constants may be different roundings of one real number */
+  gemel__ticker *ticker; /* says when to stop; NULL: nobody does */
 } gemel__needs_plan;
 
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
  * them). The same SEED gives the same answer. Release with gemel__needs_clear, also after an
- * error. */
+ * error. GEMEL_DECLINED: the plan's ticker says stop; NEEDS has the words that were shown until
+ * then. */
 gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
                                   const gemel__needs_plan *plan, gemel__needs *needs,
                                   gemel_error *error);
@@ -92,10 +95,11 @@ void gemel__witness_clear(gemel__witness *witness);
 /* ---- Which kind of rounding (rounding.c) ---- */
 
 /* The least set of words that explains why LEFT and RIGHT differ at finite inputs; NEEDS gets it,
- * with witnesses where more than one word is needed, TRIED and CONFIRMED. */
+ * with witnesses where more than one word is needed, TRIED and CONFIRMED. At PLAN->rounding points.
+ */
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
-                                   gemel__random *random, size_t points, gemel__needs *needs,
-                                   gemel_error *error);
+                                   gemel__random *random, const gemel__needs_plan *plan,
+                                   gemel__needs *needs, gemel_error *error);
 
 /* Adds ONE to TOTAL; and the least set of words, as bits of `needs`, that explains all of TOTAL. */
 void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one);

@@ -334,6 +334,7 @@ static gemel_status differs_unrounded(const gemel__pair *pair, gemel_tensor *con
 
 struct inquiry {
   gemel__random *random;
+  gemel__ticker *ticker;
   gemel__bound *bound;
   gemel__roundings found;
   gemel__witness witness[SETS];
@@ -408,7 +409,7 @@ static gemel_status ask_points(struct inquiry *q, const gemel__pair *pair, struc
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
   size_t k;
-  for (k = 0; k < points && status == GEMEL_OK; k++) {
+  for (k = 0; k < points && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
     unsigned kept = ALL;
     status = gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error);
     if (status == GEMEL_OK) {
@@ -454,9 +455,9 @@ static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t 
   gemel__pair cut;
   const gemel__pair *use = &cut;
   size_t k, j;
-  gemel_status status = gemel__pair_cut(&cut, pair, 1, q->random, error);
+  gemel_status status = gemel__pair_cut(&cut, pair, 1, q->random, q->ticker, error);
   if (status == GEMEL_DECLINED) {
-    status = gemel__pair_cut(&cut, pair, 0, q->random, error);
+    status = gemel__pair_cut(&cut, pair, 0, q->random, q->ticker, error);
   }
   if (status == GEMEL_DECLINED) {
     use = pair;
@@ -621,8 +622,8 @@ int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
 }
 
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
-                                   gemel__random *random, size_t points, gemel__needs *needs,
-                                   gemel_error *error) {
+                                   gemel__random *random, const gemel__needs_plan *plan,
+                                   gemel__needs *needs, gemel_error *error) {
   enum { PAIRS = 8, CUTS = 2 }; /* of sizes drawn; of one pair of concrete sizes */
   struct inquiry *q = gemel__alloc_zeroed(sizeof *q);
   gemel_status status = GEMEL_OK;
@@ -632,15 +633,19 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
     return gemel__no_memory(error, "kinds of rounding");
   }
   q->random = random;
+  q->ticker = plan->ticker;
+  gemel__ticker_stage(q->ticker, "tier special, kinds of rounding");
   for (k = 0; k < pairs && status == GEMEL_OK; k++) {
     gemel__pair pair;
     status = gemel__pair_draw(&pair, left, right, random, error);
     if (status == GEMEL_OK) {
       pairs = pair.symbols > 0 ? PAIRS : CUTS;
       gemel__pair_compile(&pair);
-      status = ask_pair(q, &pair, (points / PAIRS + 1) * (PAIRS / pairs), error);
+      status = ask_pair(q, &pair, (plan->rounding / PAIRS + 1) * (PAIRS / pairs), error);
       gemel__pair_clear(&pair);
     }
+    status = status == GEMEL_OK && gemel__stopped(q->ticker) ? GEMEL_DECLINED : status;
+    gemel__ticker_at(q->ticker, k, pairs);
   }
   if (status == GEMEL_OK) {
     conclude(q, needs);

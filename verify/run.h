@@ -7,6 +7,7 @@
 #define GEMEL__VERIFY_RUN_H
 
 #include "model.h"
+#include "tick.h"
 #include "tiers.h"
 
 typedef struct gemel__run {
@@ -15,6 +16,7 @@ typedef struct gemel__run {
   gemel_verify_summary summary;
   struct gemel__whole *whole; /* of a pair: where a point at which it differs is kept; NULL: nowhere
                                */
+  gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
 } gemel__run;
 
 void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options);

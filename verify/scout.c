@@ -149,6 +149,7 @@ struct scout {
   const gemel_graph *a, *b;
   gemel__random *random;
   gemel__scouted *found;
+  gemel__ticker *ticker;
   size_t judged;
   double spent, judged_elements;
 };
@@ -278,7 +279,9 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
   gemel__pair_compile(&pair);
   status = gemel__pair_find_ranges(&pair, s->random, error);
   note_largest(s, &pair);
-  for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+  for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING &&
+              gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
     status = run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, error);
   }
   gemel__pair_clear(&pair);
@@ -291,8 +294,11 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
   size_t k, j, refused = 0;
   gemel_status status = GEMEL_OK;
   find_sizes(s->a, s->b, &sizes);
-  for (k = 0; k < RUNS && (k < sizes.n || n > 1) && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+  for (k = 0; k < RUNS && (k < sizes.n || n > 1) && s->found->found == GEMEL__SCOUT_NOTHING &&
+              gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
     int64_t chosen[GEMEL__MOST_SYMBOLS];
+    gemel__ticker_at(s->ticker, k, n > 1 || sizes.n > RUNS ? RUNS : sizes.n);
     for (j = 0; j < n; j++) {
       /* one symbol after the other takes each size; the rest are small, or any of them */
       int small = j != k % n && gemel__random_chance(s->random, 1, 2);
@@ -309,11 +315,12 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
 }
 
 gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
-                          gemel__scouted *scouted, gemel_error *error) {
+                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error) {
   const char *names[GEMEL__MOST_SYMBOLS];
-  struct scout s = {.a = a, .b = b, .random = random, .found = scouted};
+  struct scout s = {.a = a, .b = b, .random = random, .found = scouted, .ticker = ticker};
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   memset(scouted, 0, sizeof *scouted);
+  gemel__ticker_stage(ticker, "running both");
   return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, error) : run_sizes(&s, n, names, error);
 }
 

@@ -7,6 +7,7 @@
 #define GEMEL__VERIFY_SCOUT_H
 
 #include "pair.h"
+#include "tick.h"
 
 typedef struct gemel__scouted {
   enum {
@@ -24,10 +25,11 @@ typedef struct gemel__scouted {
   int64_t largest; /* size of a symbol, or of an axis of an input */
 } gemel__scouted;
 
-/* Runs the shipped code of A and B and compares. Release with gemel__scouted_clear whatever the
- * status. GEMEL_NO_MEMORY, or what keeps every choice of sizes from running. */
+/* Runs the shipped code of A and B and compares, until TICKER (may be NULL) says stop. Release with
+ * gemel__scouted_clear whatever the status. GEMEL_NO_MEMORY, or what keeps every choice of sizes
+ * from running. */
 gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
-                          gemel__scouted *scouted, gemel_error *error);
+                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error);
 void gemel__scouted_clear(gemel__scouted *scouted);
 
 #endif

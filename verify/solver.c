@@ -332,7 +332,7 @@ static gemel__solver_answer check(struct study *y, gemel__term term) {
   unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   term = gemel__term_and(y->symbolic->terms, term, y->demands);
-  if (work > 0) {
+  if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
     y->s->solver_questions++;
     answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
   }

@@ -27,6 +27,7 @@ gemel_status gemel__whole_take(gemel__whole *whole, const gemel__instance *insta
     return gemel__no_memory(error, "a counterexample");
   }
   whole->n = n;
+  whole->taken = 1;
   for (k = 0; k < n; k++) {
     whole->names[k] = gemel_graph_input_name(instance->graph, k);
     whole->tensors[k] = gemel_tensor_ref(values[k]);

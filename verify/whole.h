@@ -10,6 +10,7 @@
 
 /* Where two graphs differ: a tensor for each of their inputs that matters. */
 typedef struct gemel__whole {
+  int taken; /* 1: there is such a point */
   size_t n;
   const char **names; /* of inputs; the context's */
   gemel_tensor **tensors;

@@ -99,8 +99,9 @@ typedef struct gemel_verify_options {
   const char *replay_folder; /* where counterexamples are written; NULL: nowhere */
   gemel_record_sink sink;    /* called for each record, on the calling thread */
   void *user;
-  size_t jobs; /* operations or rules verified at a time, each on a thread of its own; 0: one, on
-                  the calling thread. What is reported, and its order, doesn't depend on it */
+  size_t jobs; /* operations, rules, or instantiations and tiers of a pair, verified at a time, each
+                  on a thread of its own; 0: one, on the calling thread. What is reported, and its
+                  order, doesn't depend on it */
   int certificates;      /* 1: rules get certificates, for gemel-recheck */
   int witnesses;         /* 1: records say where each word of needs shows */
   int in_process;        /* gemel_verify_kernel: 1: no process of its own, for a debugger */
@@ -112,6 +113,10 @@ typedef struct gemel_verify_options {
   const char *match; /* gemel_verify_pair: which input and output is which. NULL: those of one name;
                         "place": the first is the first; "x=a,y=b": x of the first graph is a of the
                         second, others by name */
+  int (*tick)(void *user, const char *doing); /* gemel_verify_pair: called many times a second, on
+                        the calling thread alone, with USER and with what is being done, as "tier
+                        real, 2 of 5" (borrowed for the call). Other than 0: stop. NULL: nobody is
+                        asked */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -177,6 +182,8 @@ typedef struct gemel_pair_result {
   unsigned needs; /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…), GEMEL_PAIR_BIT(…) */
   unsigned refused; /* those of NEEDS that ALLOW doesn't allow */
   int improves;     /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
+  int written;      /* 1: OPTIONS->counterexample_folder has a counterexample now. Where they differ
+                       by a formula alone, there are no inputs to write */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
@@ -186,7 +193,12 @@ typedef struct gemel_pair_result {
  * words of GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
  * finite results that are further apart than rounding permits. They are compared where all holds
  * that A or B assumes of its inputs (gemel_assume). One record a tier goes to the sink, with kind
- * "pair" and NAME. */
+ * "pair" and NAME.
+ *
+ * With OPTIONS->jobs, instantiations and tiers are done several at a time. Once OPTIONS->tick says
+ * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that
+ * hadn't are GEMEL_NOT_RUN, unless they had found a refutation, and so is RESULT's verdict at best.
+ */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);

@@ -1,0 +1,360 @@
+/*
+ * gemel_verify_pair that is told to stop, and on several threads. Wherever it is stopped, what had
+ * ended is reported as in a complete run, what hadn't is not run, nothing passes, nothing leaks,
+ * and it ends soon. On several threads it says what it says on one, byte for byte but for the
+ * clock, and asks on the calling thread alone.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <gemel/verify.h>
+
+/* ---- Pairs ---- */
+
+typedef struct pair {
+  const char *name, *a, *b;
+  unsigned allow;
+  gemel_verdict verdict; /* of a complete run */
+  int parts;             /* 1: records of a complete run are of parts and the rest together */
+} pair;
+
+#define SOFTMAX_A "graph f(x: f32[N, 3]) { return y = softmax(x, axis = 1) }"
+#define SOFTMAX_B                                                                                  \
+  "graph f(x: f32[N, 3]) {\n e = exp(x)\n return y = e / sum(e, axes = [1], keepdims = 1)\n }"
+#define BRANCH_A                                                                                   \
+  "graph f(x: f64[4], k: i64[4]) {\n  return y = maximum(x, 0:f64), z = where(k > 5:i64, k, "      \
+  "0:i64)\n}"
+#define BRANCH_B                                                                                   \
+  "graph f(x: f64[4], k: i64[4]) { return y = where(x > 0:f64, x, 0:f64), z = where(k >= 6:i64, "  \
+  "k, 0:i64) }"
+#define BRANCH_C                                                                                   \
+  "graph f(x: f64[4], k: i64[4]) { return y = where(x > 0:f64, x, 0:f64), z = where(k > 6:i64, "   \
+  "k, 0:i64) }"
+#define FOLDED_A                                                                                   \
+  "graph f(x: f32[3, 2]) {\n  w = tensor(f32[2, 2], [0.66, -0.27, 0.4, 0.72])\n"                   \
+  "  return y = dot(x, w) * 0.35355338\n}"
+#define FOLDED_B                                                                                   \
+  "graph f(x: f32[3, 2]) {\n  w = tensor(f32[2, 2], [0.23334524, -0.09545942, 0.14142136, "        \
+  "0.25455844])\n  return y = dot(x, w)\n}"
+#define SUM_A "graph f(x: f32[50], y: f32[50], z: f32[50]) { return r = x + y + z }"
+#define SUM_B "graph f(x: f32[50], y: f32[50], z: f32[50]) { return r = x + (y + z) }"
+
+static const pair pairs[] = {
+    {"softmax", SOFTMAX_A, SOFTMAX_B, GEMEL_NEEDS_ALL | GEMEL_PAIR_BIT(WORSENS), GEMEL_PASSED, 0},
+    {"branches", BRANCH_A, BRANCH_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
+    {"wrong-branch", BRANCH_A, BRANCH_C, GEMEL_NEEDS_ALL, GEMEL_REFUTED, 0},
+    {"folded", FOLDED_A, FOLDED_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
+    {"order", SUM_A, SUM_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
+    {"order-refused", SUM_A, SUM_B, 0, GEMEL_REFUTED, 0},
+    {"identical", SUM_A, SUM_A, 0, GEMEL_PASSED, 0},
+    {"deep", "deep", "rewritten", GEMEL_NEEDS_ALL, GEMEL_PASSED, 1},
+    {"deep-and-wrong", "deep", "wrong", GEMEL_NEEDS_ALL, GEMEL_REFUTED, 1},
+};
+
+/* More nodes than are asked about as a whole, with some of them REWRITTEN. */
+static void write_deep(char *text, size_t bytes, const char *what) {
+  enum { LAYERS = 24 };
+  int rewritten = strcmp(what, "deep") != 0, wrong = strcmp(what, "wrong") == 0, k;
+  size_t used = (size_t)snprintf(text, bytes, "graph f(x: f64[3], y: f64[3]) {\n  u0 = x\n");
+  for (k = 0; k < LAYERS; k++) {
+    const char *layer = rewritten && k % 8 == 5    ? "t%d = tanh(y * u%d)\n"
+                        : wrong && k == LAYERS - 2 ? "t%d = tanh(u%d * y * y)\n"
+                                                   : "t%d = tanh(u%d * y)\n";
+    used += (size_t)snprintf(text + used, bytes - used, layer, k + 1, k);
+    used += (size_t)snprintf(text + used, bytes - used,
+                             rewritten && k % 8 == 3 ? "s%d = 2:f64 * t%d\n" : "s%d = t%d + t%d\n",
+                             k + 1, k + 1, k + 1);
+    used += (size_t)snprintf(text + used, bytes - used, "u%d = s%d - x\n", k + 1, k + 1);
+  }
+  snprintf(text + used, bytes - used, "  return r = u%d\n}\n", LAYERS);
+}
+
+static gemel_graph *parse(gemel_context *context, const char *text) {
+  enum { ROOM = 8000 };
+  char *deep = calloc(1, ROOM);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *graph;
+  if (strncmp(text, "graph", 5) != 0) {
+    write_deep(deep, ROOM, text);
+    text = deep;
+  }
+  graph = gemel_parse(context, text, strlen(text), "pair", NULL, &error);
+  if (graph == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  free(deep);
+  return graph;
+}
+
+/* ---- Memory ---- */
+
+static atomic_long blocks;
+
+static void *allocate(void *user, size_t bytes) {
+  void *block = malloc(bytes);
+  (void)user;
+  atomic_fetch_add(&blocks, block != NULL);
+  return block;
+}
+
+static void *reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
+  void *moved = realloc(block, bytes);
+  (void)user;
+  (void)old_bytes;
+  atomic_fetch_add(&blocks, block == NULL && moved != NULL);
+  return moved;
+}
+
+static void release(void *user, void *block, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  atomic_fetch_sub(&blocks, block != NULL);
+  free(block);
+}
+
+/* ---- A run ---- */
+
+enum { ROOM = 1 << 16 };
+
+struct heard {
+  pthread_t thread;
+  char *text;                 /* JSON without times */
+  char *of[GEMEL_TIER_COUNT]; /* likewise, each tier's; NULL: there is no record */
+  gemel_verdict verdicts[GEMEL_TIER_COUNT];
+  size_t instances; /* 0: 4 */
+  size_t used, ticks, records;
+  size_t stop_at; /* tick from which on the answer is to stop; 0: never */
+  double seconds; /* likewise, seconds of the clock; 0: never */
+  struct timespec began;
+  clock_t stopped; /* processor time when it was told to stop */
+  gemel_pair_result result;
+};
+
+static void take(void *user, const gemel_record *record) {
+  struct heard *h = user;
+  gemel_record timeless = *record;
+  size_t length;
+  timeless.seconds = 0;
+  CT_CHECK(pthread_equal(pthread_self(), h->thread));
+  CT_CHECK(h->of[record->tier] == NULL);
+  h->records++;
+  h->verdicts[record->tier] = record->verdict;
+  length = gemel_record_json(&timeless, h->text + h->used, ROOM - h->used);
+  CT_REQUIRE(h->used + length + 2 < ROOM);
+  h->of[record->tier] = h->text + h->used;
+  h->used += length + 1; /* with its NUL */
+}
+
+static double since(const struct timespec *then) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+
+static int tick(void *user, const char *doing) {
+  struct heard *h = user;
+  CT_CHECK(pthread_equal(pthread_self(), h->thread));
+  CT_CHECK(h->stopped == 0); /* the answer is final */
+  CT_CHECK(doing != NULL && doing[0] != '\0');
+  h->ticks++;
+  if ((h->stop_at != 0 && h->ticks >= h->stop_at) ||
+      (h->seconds > 0 && since(&h->began) >= h->seconds)) {
+    h->stopped = clock();
+    return 1;
+  }
+  return 0;
+}
+
+/* H has what it is told by its callers; everything else is filled in. */
+static void ask(const pair *p, size_t jobs, struct heard *h) {
+  gemel_allocator hooks = {sizeof hooks, allocate, reallocate, release, NULL};
+  gemel_verify_options options = {.size = sizeof options,
+                                  .seed = 1,
+                                  .instances = h->instances != 0 ? h->instances : 4,
+                                  .sink = take,
+                                  .user = h,
+                                  .jobs = jobs,
+                                  .tick = tick};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context;
+  gemel_graph *a, *b;
+  h->text = calloc(1, ROOM);
+  h->thread = pthread_self();
+  clock_gettime(CLOCK_MONOTONIC, &h->began);
+  gemel_set_allocator(&hooks);
+  context = gemel_context_new(&error);
+  a = parse(context, p->a);
+  b = parse(context, p->b);
+  CT_EQ_INT(gemel_verify_pair(a, b, p->name, p->allow, &options, &h->result, &error), GEMEL_OK);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+  gemel_set_allocator(NULL);
+  CT_EQ_INT(atomic_load(&blocks), 0);
+}
+
+/* ---- Stopping ---- */
+
+static int said_stopped(const struct heard *h, size_t tier) {
+  return h->of[tier] != NULL && strstr(h->of[tier], "\"detail\": \"stopped after ") != NULL;
+}
+
+/* H was stopped where FULL wasn't. */
+static void check_stopped(const pair *p, const struct heard *h, const struct heard *full) {
+  size_t k, stopped = 0, refuted = 0;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel_verdict verdict = h->verdicts[k];
+    stopped += (size_t)said_stopped(h, k);
+    refuted += h->of[k] != NULL && verdict == GEMEL_REFUTED;
+    if (h->of[k] != NULL && verdict != GEMEL_REFUTED && verdict != GEMEL_NOT_RUN && !p->parts) {
+      CT_EQ_STR(h->of[k], full->of[k]);
+    }
+  }
+  CT_CHECK(stopped > 0 || refuted > 0);
+  CT_CHECK(refuted > 0 || h->records == GEMEL_TIER_COUNT);
+  CT_CHECK(gemel_verdict_severity(h->result.verdict) >= gemel_verdict_severity(GEMEL_NOT_RUN));
+  CT_EQ_INT(h->result.verdict == GEMEL_REFUTED, refuted > 0);
+  CT_CHECK(refuted == 0 || full->result.verdict == GEMEL_REFUTED);
+  CT_EQ_INT(h->result.bitwise, 0);
+  CT_EQ_UINT(h->ticks, h->stop_at);
+}
+
+/* The first ticks, and then fewer and fewer of them. */
+static size_t next_tick(size_t k, size_t n) {
+  size_t dense = getenv("GEMEL_VALGRIND") != NULL ? 2 : 24;
+  size_t next = k < dense ? k + 1 : k + k / (dense / 2 + 1) + 1;
+  return k < n && next > n ? n : next;
+}
+
+static void stopped(const void *data) {
+  const pair *p = data;
+  struct heard full = {.stop_at = 0};
+  size_t k, runs = 0;
+  ask(p, 0, &full);
+  CT_EQ_INT(full.result.verdict, p->verdict);
+  CT_CHECK(full.ticks > 0);
+  for (k = 1; k <= full.ticks; k = next_tick(k, full.ticks), runs++) {
+    struct heard h = {.stop_at = k};
+    ct_context("%s, stopped at tick %zu of %zu", p->name, k, full.ticks);
+    ask(p, 0, &h);
+    check_stopped(p, &h, &full);
+    free(h.text);
+  }
+  ct_property("ticks", (long long)full.ticks);
+  ct_property("runs", (long long)runs);
+  free(full.text);
+}
+
+/* A caller that knows nothing of the callback isn't called back. */
+static void older_callers(const void *data) {
+  struct heard h = {.stop_at = 1};
+  gemel_verify_options options = {.size = offsetof(gemel_verify_options, tick),
+                                  .seed = 1,
+                                  .instances = 4,
+                                  .sink = take,
+                                  .user = &h,
+                                  .tick = tick};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *a = parse(context, SUM_A), *b = parse(context, SUM_B);
+  (void)data;
+  h.text = calloc(1, ROOM);
+  h.thread = pthread_self();
+  CT_EQ_INT(gemel_verify_pair(a, b, "older", GEMEL_NEEDS_ALL, &options, &h.result, NULL), GEMEL_OK);
+  CT_EQ_UINT(h.ticks, 0);
+  CT_EQ_INT(h.result.verdict, GEMEL_PASSED);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+  free(h.text);
+}
+
+/* ---- Time ---- */
+
+#define NORM                                                                                       \
+  "graph f(x: f64[11, 12], g: f64[12], w: f64[12, 12]) {\n"                                        \
+  "  h = dot(x, w)\n"                                                                              \
+  "  m = sum(h, axes = [1], keepdims = 1) / 12:f64\n"
+static const pair slow = {
+    "slow",
+    NORM "  v = sum(sqr(h - m), axes = [1], keepdims = 1) / 12:f64\n"
+         "  return y = (h - m) / sqrt(v + 0.001:f64) * g\n}\n",
+    NORM "  v = sum(h * h, axes = [1], keepdims = 1) / 12:f64 - m * m\n"
+         "  return y = h * (g / sqrt(v + 0.001:f64)) - m * g / sqrt(v + 0.001:f64)\n}\n",
+    GEMEL_NEEDS_ALL,
+    GEMEL_PASSED,
+    0};
+
+/* Little is computed behind the stop, whichever tier it falls into. */
+static void ends_soon(const void *data) {
+  static const double seconds[] = {0.05, 0.3, 0.6};
+  const size_t jobs = *(const size_t *)data;
+  int slower = getenv("GEMEL_VALGRIND") != NULL || getenv("GEMEL_SANITIZED") != NULL ? 40 : 1;
+  for (size_t k = 0; k < CT_COUNT(seconds); k++) {
+    struct heard h = {.seconds = seconds[k] * slower, .instances = 400};
+    clock_t ended;
+    ask(&slow, jobs, &h);
+    ended = clock();
+    if (CT_CHECK(h.stopped != 0)) {
+      CT_LE_DOUBLE((double)(ended - h.stopped) / CLOCKS_PER_SEC, 1.0 * slower);
+      CT_EQ_INT(h.result.verdict, GEMEL_NOT_RUN);
+    }
+    free(h.text);
+  }
+}
+
+/* ---- Threads ---- */
+
+static void same_report(const void *data) {
+  static const size_t jobs[] = {1, 2, 3};
+  const pair *p = data;
+  struct heard alone = {.stop_at = 0};
+  ask(p, 0, &alone);
+  for (size_t k = 0; k < CT_COUNT(jobs); k++) {
+    struct heard together = {.stop_at = 0};
+    ct_context("%s, %zu jobs", p->name, jobs[k]);
+    ask(p, jobs[k], &together);
+    CT_EQ_UINT(together.used, alone.used);
+    CT_EQ_MEM(together.text, alone.text, alone.used);
+    CT_EQ_MEM(&together.result, &alone.result, sizeof alone.result);
+    free(together.text);
+  }
+  free(alone.text);
+}
+
+/* Told to stop while several threads work. */
+static void stopped_together(const void *data) {
+  const pair *p = data;
+  struct heard full = {.stop_at = 0};
+  ask(p, 0, &full);
+  for (size_t k = 1; k < 12; k += 2) {
+    struct heard h = {.stop_at = k};
+    ct_context("%s, stopped at tick %zu", p->name, k);
+    ask(p, 2, &h);
+    if (h.stopped != 0) { /* else it ended before */
+      check_stopped(p, &h, &full);
+    }
+    free(h.text);
+  }
+  free(full.text);
+}
+
+void ct_register(void) {
+  static const size_t jobs[] = {1, 2};
+  size_t k;
+  for (k = 0; k < CT_COUNT(pairs); k++) {
+    CT_ADD_TO("stop", "stopped", pairs[k].name, stopped, &pairs[k]);
+    CT_ADD_TO("stop", "same_report", pairs[k].name, same_report, &pairs[k]);
+    CT_ADD_TO("stop", "stopped_together", pairs[k].name, stopped_together, &pairs[k]);
+  }
+  CT_ADD("stop", "older_callers", older_callers, NULL);
+  CT_ADD_TO("stop", "ends_soon", "alone", ends_soon, &jobs[0]);
+  CT_ADD_TO("stop", "ends_soon", "together", ends_soon, &jobs[1]);
+}
