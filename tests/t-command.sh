@@ -498,6 +498,31 @@ END
   run "$gemel" run found/first.gmt --in x=found/inputs/x.npy --out again
   cmp -s again/r.npy found/first/r.npy && ! cmp -s found/first/r.npy found/second/r.npy && good equal/npy || wrong equal/npy "the results in the folder aren't those of the graphs"
   refuses equal/folder-is-a-file 'there.gmt' equal there.gmt other.gmt --counterexample there.gmt
+  gives equal/threads 0 'are the same function' equal f.gmt equal.gmt --threads 1
+  sed 's/, [0-9.]* s)$//' "$scratch/out" >alone
+  gives equal/threads-2 0 'are the same function' equal f.gmt equal.gmt --threads 2
+  sed 's/, [0-9.]* s)$//' "$scratch/out" | cmp -s - alone && good equal/threads-same || wrong equal/threads-same "two threads say something else than one"
+  for side in a b; do
+    printf 'graph f(x: f64[11, 12], w: f64[12, 12]) {\n  h = dot(x, w)\n  m = sum(h, axes = [1], keepdims = 1) / 12:f64\n' >long-$side.gmt
+  done
+  printf '  return y = sqrt(sum(sqr(h - m), axes = [1]) + 0.001:f64)\n}\n' >>long-a.gmt
+  printf '  return y = sqrt(sum(h * h, axes = [1]) - sum(h * m, axes = [1]) + 0.001:f64)\n}\n' >>long-b.gmt
+  for threads in 1 2; do
+    gives equal/seconds-$threads 1 '^special .*not run *stopped after [0-9.]* s$' equal long-a.gmt long-b.gmt --instances 20000 --seconds 0.3 --threads $threads
+    grep -q ' were not shown to be the same function (' "$scratch/out" && good equal/seconds-verdict-$threads || wrong equal/seconds-verdict-$threads "no verdict"
+    [ -s "$scratch/err" ] && wrong equal/silent-$threads "progress where there is no terminal" || good equal/silent-$threads
+  done
+  gives equal/seconds-enough 0 'are the same function' equal there.gmt here.gmt --match place --seconds 500.5
+  for bad in 0 0.0 -1 nan inf 1e3 2s ''; do
+    refuses "equal/seconds '$bad'" "'$bad'" equal there.gmt there.gmt --seconds "$bad"
+  done
+  for bad in 0 -2 1.5 nan many 257; do
+    refuses "equal/threads '$bad'" "'$bad'" equal there.gmt there.gmt --threads "$bad"
+  done
+  printf 'graph f(x: f64[3]) {\n  return y = where(x * 3:f64 == 1:f64, x + %s:f64, x)\n}\n' 2 >third.gmt
+  sed 's/x + 2/x + 1/' third.gmt >other-third.gmt
+  gives equal/no-inputs 1 '^no counterexample was written: ' equal third.gmt other-third.gmt --counterexample unwritten
+  [ -e unwritten ] && wrong equal/nothing-written "a folder is there" || good equal/nothing-written
   gives equal/examples 0 'are the same function' equal "$source/examples/square1.gmt" "$source/examples/square2.gmt"
 else
   skip harness

@@ -234,6 +234,32 @@ int gemel__arg_number(const gemel__args *args, const char *name, uint64_t min, u
   return GEMEL__GOOD;
 }
 
+/* Digits with one point among them perhaps; no sign, no exponent, no infinity. */
+static int read_decimal(const char *text, double *value) {
+  size_t digits = strspn(text, "0123456789");
+  size_t point = text[digits] == '.';
+  size_t more = point ? strspn(text + digits + 1, "0123456789") : 0;
+  if (digits + more == 0 || text[digits + point + more] != '\0') {
+    return -1;
+  }
+  *value = strtod(text, NULL);
+  return 0;
+}
+
+int gemel__arg_seconds(const gemel__args *args, const char *name, double *seconds) {
+  const char *text = gemel__arg(args, name);
+  double number;
+  if (text == NULL) {
+    return GEMEL__GOOD;
+  }
+  if (read_decimal(text, &number) != 0 || !(number > 0) || number > 1e9) {
+    return gemel__complain("%s%s: '%s' is no number of seconds above 0", origin(args, name), name,
+                           text);
+  }
+  *seconds = number;
+  return GEMEL__GOOD;
+}
+
 static int random_seed(uint64_t *seed) {
   FILE *file = fopen("/dev/urandom", "rb");
   int good = file != NULL && fread(seed, sizeof *seed, 1, file) == 1;

@@ -21,6 +21,12 @@ static const gemel__option options[] = {
     {"match", 'm', "HOW",
      "which input and output is which: name (the default); place: the first is the first; or "
      "FIRST=SECOND[,FIRST=SECOND]..., names of the first graph and the second"},
+    {"seconds", 'S', "S",
+     "stop after so many seconds, decimals allowed: tiers that haven't ended then are not run "
+     "(default: no limit)"},
+    {"threads", 'T', "N",
+     "how many threads may work (default: as many as OpenMP would use); what is printed doesn't "
+     "depend on it"},
     {"html", 'H', "F", "write a report with the evidence to F"},
     GEMEL__RECORD_OPTIONS,
     {NULL, 0, NULL, NULL}};
@@ -103,7 +109,7 @@ static int is_equal(const gemel__records *records, const gemel_pair_result *resu
 }
 
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
-                         const char *a, const char *b, uint64_t seed) {
+                         const char *a, const char *b, const gemel_verify_options *settings) {
   FILE *file = records->table;
   int good = is_equal(records, result);
   size_t k;
@@ -116,6 +122,11 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     print_needs(file, result->refused);
     fputc('\n', file);
   }
+  if (settings->counterexample_folder != NULL && result->verdict == GEMEL_REFUTED &&
+      !result->written) { /* a formula alone told them apart */
+    fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
+          file);
+  }
   fprintf(file, "\ngemel equal: %s and %s %s", a, b,
           good ? "are the same function"
           : result->verdict == GEMEL_REFUTED || result->refused != 0
@@ -127,7 +138,7 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs(good ? ", up to " : ", told apart by ", file);
     print_needs(file, result->needs);
   }
-  fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)seed,
+  fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)settings->seed,
           gemel__now() - records->started);
 }
 
@@ -145,7 +156,7 @@ static int compare(gemel__records *records, const gemel_graph *a, const gemel_gr
   if (status != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
   }
-  print_result(records, &result, args->operands[0], args->operands[1], settings->seed);
+  print_result(records, &result, args->operands[0], args->operands[1], settings);
   if (closed != GEMEL__GOOD) {
     return closed;
   }
@@ -158,6 +169,8 @@ static int run(const gemel__args *args) {
   const char *words = gemel__arg(args, "allow"), *tiers = gemel__arg(args, "tier");
   const char *html = gemel__arg(args, "html"), *match = gemel__arg(args, "match");
   unsigned bits = 0;
+  size_t threads = 1;
+  double seconds = 0;
   unsigned allow = GEMEL_NEEDS_ALL;
   gemel_context *context;
   gemel_graph *a = NULL, *b = NULL;
@@ -165,6 +178,8 @@ static int run(const gemel__args *args) {
   int status = GEMEL__BAD;
   if ((words != NULL && read_needs(words, &allow) != GEMEL__GOOD) ||
       (tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
+      gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
+      gemel__records_jobs(args, "threads", &threads) != GEMEL__GOOD ||
       gemel__records_probe(html) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -173,6 +188,9 @@ static int run(const gemel__args *args) {
       (b = gemel__graph_read(context, args->operands[1], NULL)) != NULL &&
       gemel__records_open(&records, args, &settings) == GEMEL__GOOD) {
     settings.tiers = bits;
+    settings.jobs = threads;
+    settings.tick = gemel__records_tick;
+    records.seconds = seconds;
     settings.counterexample_folder = gemel__arg(args, "counterexample");
     settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
     status = compare(&records, a, b, name != NULL ? name : "pair", args, allow, &settings);

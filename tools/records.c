@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 static void write_json(gemel__records *records, const gemel_record *record) {
   size_t length = gemel_record_json(record, NULL, 0);
@@ -84,6 +88,32 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
     return records->json ? GEMEL__GOOD : GEMEL__BAD;
   }
   return GEMEL__GOOD;
+}
+
+int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs) {
+  uint64_t n;
+#ifdef _OPENMP
+  n = (uint64_t)omp_get_max_threads();
+#else
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  n = cores > 0 ? (uint64_t)cores : 1;
+#endif
+  if (gemel__arg_number(args, name, 1, 256, &n) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  *jobs = (size_t)n;
+  return GEMEL__GOOD;
+}
+
+int gemel__records_tick(void *user, const char *doing) {
+  const double often = 0.1; /* seconds */
+  gemel__records *records = user;
+  double now = gemel__now();
+  if (now - records->shown >= often) {
+    records->shown = now;
+    gemel__progress("gemel %s: %s (%.0f s)", records->command, doing, now - records->started);
+  }
+  return records->seconds > 0 && now - records->started >= records->seconds;
 }
 
 int gemel__records_close(gemel__records *records, int keep_it) {

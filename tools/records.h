@@ -21,6 +21,8 @@ typedef struct gemel__records {
   gemel__output output;
   FILE *table;    /* where text for people goes: stdout, or stderr if JSON takes that */
   double started; /* gemel__now() */
+  double seconds; /* after which gemel__records_tick says stop; 0: never */
+  double shown;   /* when it last showed how far the harness is */
 } gemel__records;
 
 /* The options that both commands have, for their tables, and what they say about output. */
@@ -43,6 +45,14 @@ int gemel__read_tiers(const char *text, unsigned *tiers);
  * GEMEL__BAD (said). */
 int gemel__records_open(gemel__records *records, const gemel__args *args,
                         gemel_verify_options *options);
+
+/* *JOBS = option NAME (what works at a time): as many threads as OpenMP would use if it isn't
+ * given. GEMEL__BAD (said). */
+int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs);
+
+/* For options whose sink is RECORDS: shows what is being done, and says stop when the time is up.
+ */
+int gemel__records_tick(void *user, const char *doing);
 
 /* Ends the JSON file: KEEP it (GEMEL__BAD, said, if that fails) or leave nothing. */
 int gemel__records_close(gemel__records *records, int keep);

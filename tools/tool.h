@@ -103,6 +103,10 @@ int gemel__arg_number(const gemel__args *args, const char *name, uint64_t min, u
 /* *SEED = --seed: a number, or "random"; left alone if it isn't given. */
 int gemel__arg_seed(const gemel__args *args, uint64_t *seed);
 
+/* Option NAME as a number of seconds above 0, in decimal; *SECONDS stays as it is if it isn't
+ * given. GEMEL__BAD (said). */
+int gemel__arg_seconds(const gemel__args *args, const char *name, double *seconds);
+
 /* ---- Rewriting (rewriting.c) ---- */
 
 /* Rows for the table of options; LETTER is the short one of --include, 0: none. */

@@ -3,10 +3,6 @@
  * gemel verify: the harness over the operations, over rewrite rules, or over one replay file.
  */
 #include <string.h>
-#include <unistd.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #include "records.h"
 
 static const gemel__option options[] = {
@@ -28,22 +24,6 @@ static const gemel__option options[] = {
     {"replay", 'r', "FILE",
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
     {NULL, 0, NULL, NULL}};
-
-/* *JOBS = --jobs: so many subjects at a time. */
-static int read_jobs(const gemel__args *args, size_t *jobs) {
-  uint64_t n;
-#ifdef _OPENMP
-  n = (uint64_t)omp_get_max_threads();
-#else
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  n = cores > 0 ? (uint64_t)cores : 1;
-#endif
-  if (gemel__arg_number(args, "jobs", 1, 256, &n) != GEMEL__GOOD) {
-    return GEMEL__BAD;
-  }
-  *jobs = (size_t)n;
-  return GEMEL__GOOD;
-}
 
 /* How many subjects of this kind the records are about. */
 static size_t count_subjects(const gemel__records *records, const char *kind) {
@@ -169,7 +149,8 @@ static int run(const gemel__args *args) {
   size_t jobs = 1;
   int status;
   if ((tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
-      (replay != NULL && !gemel__readable(replay)) || read_jobs(args, &jobs) != GEMEL__GOOD ||
+      (replay != NULL && !gemel__readable(replay)) ||
+      gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
       gemel__records_probe(files.certificates) != GEMEL__GOOD ||
       gemel__records_probe(files.html) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
