@@ -13,7 +13,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
-#include "instance.h"
+#include "pair.h"
 #include "tiers.h"
 
 static gemel_error error;
@@ -105,6 +105,12 @@ struct differing {
 static const struct differing differing[] = {
     {"x: f32[3] positive finite, y: f32[3] nonzero", "x * x * y", "x * y", GEMEL_FACT_POSITIVE,
      GEMEL_FACT_NONZERO, GEMEL_NEEDS_ALL},
+    {"x: f32[3] nonnegative, y: f32[3] nonnegative", "x * x + y", "x + y", GEMEL_FACT_NONNEGATIVE,
+     GEMEL_FACT_NONNEGATIVE, GEMEL_NEEDS_ALL},
+    /* the solver has a number that f16 hasn't: it is rounded, and not to 0 */
+    {"x: f16[1] positive, y: f16[1]",
+     "where(lt(cast(x, dtype = f64) * 1e9:f64, 1:f64), y + 1:f16, y)", "y", GEMEL_FACT_POSITIVE, 0,
+     GEMEL_NEEDS_ALL},
     {"x: f16[4] positive finite, y: f16[4] nonnegative", "x / (1:f16 + y)", "x * (1:f16 + y)",
      GEMEL_FACT_POSITIVE | GEMEL_FACT_FINITE, GEMEL_FACT_NONNEGATIVE, GEMEL_NEEDS_ALL},
     {"x: f32[4] nonnegative, y: f32[4] positive", "where(gt(x * y, 1000.5:f32), x, y + x)", "y + x",
@@ -192,8 +198,63 @@ static void counterexamples(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Decisions ---- */
+
+/* The verdict of BODY against x, by a few points and no search. */
+static gemel_verdict decided(gemel_context *context, const char *inputs, const char *body) {
+  gemel_graph *a = parse(context, inputs, body), *b = parse(context, inputs, "x");
+  gemel__question how = {.points = 12, .trials = 2, .seed = 3};
+  gemel__random random;
+  gemel__answer answer;
+  gemel__pair pair;
+  gemel_verdict verdict;
+  gemel__random_seed(&random, 1);
+  CT_EQ_INT(gemel__pair_draw(&pair, a, b, &random, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__pair_decide(&pair, &how, &answer, &error), GEMEL_OK);
+  verdict = answer.verdict;
+  gemel__answer_clear(&answer);
+  gemel__pair_clear(&pair);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  return verdict;
+}
+
+static void decisions(const void *data) {
+  static const char rare[] = "where(eq(x * 8:i64, 98760:i64), 0:i64, x)";
+  static const char below[] = "where(lt(x, 0:i64), 7:i64, x)";
+  static const char zero[] = "where(eq(x, 0:i64), 7:i64, x)";
+  gemel_context *context = gemel_context_new(&error);
+  (void)data;
+  CT_EQ_INT(decided(context, "x: i64[2]", rare), GEMEL_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", rare), GEMEL_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] positive", rare), GEMEL_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonzero", rare), GEMEL_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", below), GEMEL_PASSED);
+  CT_EQ_INT(decided(context, "x: i64[2] positive", zero), GEMEL_PASSED);
+  CT_EQ_INT(decided(context, "x: i64[2] nonzero", zero), GEMEL_PASSED);
+  gemel_context_unref(context);
+}
+
+/* ---- Matching ---- */
+
+/* What the second graph assumes of an input that has another name there. */
+static void matched(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *a = parse(context, "x: f32[2]", "abs(x)");
+  gemel_graph *b = parse(context, "y: f32[2] nonnegative", "y");
+  gemel_verify_options options = {.size = sizeof options, .instances = 20, .match = "place"};
+  gemel_pair_result result = {.size = sizeof result};
+  (void)data;
+  CT_EQ_INT(gemel_verify_pair(a, b, "f", GEMEL_NEEDS_ALL, &options, &result, &error), GEMEL_OK);
+  CT_EQ_INT(result.verdict, GEMEL_PASSED);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
 void ct_register(void) {
-  static const ct_test tests[] = {CT_TEST("draws", draws, NULL),
-                                  CT_TEST("counterexamples", counterexamples, NULL)};
+  static const ct_test tests[] = {
+      CT_TEST("draws", draws, NULL), CT_TEST("counterexamples", counterexamples, NULL),
+      CT_TEST("decisions", decisions, NULL), CT_TEST("matched", matched, NULL)};
   ct_suite("assumed", tests, CT_COUNT(tests));
 }

@@ -52,6 +52,23 @@ static void set_range(gemel__leaf *leaf, int64_t high) {
   leaf->high = high > leaf->low ? high : leaf->low + 1;
 }
 
+/* Puts the greatest number of its dtype somewhere into each input that holds any integers: who runs
+ * at all of them runs there, and indices that are never negative are mostly small. */
+static void plant_greatest(const gemel__instance *instance, size_t at,
+                           gemel_tensor *const *values) {
+  size_t k;
+  for (k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    size_t bytes = gemel_dtype_size(leaf->dtype);
+    int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
+    int64_t greatest = (int64_t)(UINT64_MAX >> (64 - 8 * bytes) >> is_signed);
+    if (is_integer_leaf(leaf) && leaf->domain != GEMEL_INDEX && leaf->count > 0) {
+      gemel__points_store(leaf->dtype, 1, NULL, &greatest,
+                          (char *)gemel_tensor_data(values[k]) + at % leaf->count * bytes);
+    }
+  }
+}
+
 /* 1 if both graphs run at all of some draws, with the ends of the range among them; −1: memory is
  * out. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
@@ -64,6 +81,7 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
     if (status == GEMEL_OK) {
       if (k % 2 != 0) {
         gemel__plant_ends(&pair->a, random, values);
+        plant_greatest(&pair->a, (size_t)k / 2, values);
       }
       status = gemel__both_run(pair, values, random, &both, NULL);
       gemel__values_free(&pair->a, values);
