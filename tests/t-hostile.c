@@ -622,16 +622,19 @@ static void derivatives(const void *data) {
 static void replays(const void *data) {
   static const char head[] = "# gemel replay 1\n# kind: rule\n# name: r\n# tier: %s\n# seed: 1\n"
                              "# ulp: -1\n# elementwise: 0\n# input x: f64[] = 1\n"
-                             "graph instance(x: f64[]) {\n  n0 = neg(x)\n  return y = n0\n}\n"
+                             "graph instance(x: f64[]) {\n  n0 = broadcast_to(x, shape = [2])\n"
+                             "  return y = n0\n}\n"
                              "graph other(%s\n}\n";
   static const char *const tiers[] = {"real", "integer", "float", "special"};
   static const char *const others[] = {
-      "x: f64[], w: f64[]) {\n  n0 = neg(w)\n  return y = n0",
-      ") {\n  n0 = 1.0:f64\n  return y = n0",
+      "x: f64[], w: f64[]) {\n  n0 = broadcast_to(w, shape = [2])\n  return y = n0",
+      ") {\n  n0 = tensor(f64[2], [1, 2])\n  return y = n0",
       "x: f64[2]) {\n  n0 = neg(x)\n  return y = n0",
-      "x: f32[]) {\n  n0 = neg(x)\n  return y = n0",
-      "x: f64[]) {\n  n0 = neg(x)\n  return y = n0, z = n0",
-      "x: f64[]) {\n  n0 = lt(x, x)\n  return y = n0",
+      "x: f32[]) {\n  n0 = cast(x, dtype = f64)\n  n1 = broadcast_to(n0, shape = [2])\n  return y "
+      "= n1",
+      "x: f64[]) {\n  n0 = broadcast_to(x, shape = [2])\n  return y = n0, z = n0",
+      "x: f64[]) {\n  n0 = lt(x, x)\n  n1 = broadcast_to(n0, shape = [2])\n  return y = n1",
+      "x: f64[]) {\n  n0 = neg(x)\n  return y = n0",
       "x: f64[]) {\n  n0 = broadcast_to(x, shape = [3])\n  return y = n0"};
   (void)data;
   for (size_t k = 0; k < CT_COUNT(others) * CT_COUNT(tiers); k++) {

@@ -209,6 +209,19 @@ static int same_leaf(const gemel__leaf *a, const gemel__leaf *b) {
          (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
 }
 
+/* But for sizes that only a run shows. */
+static int same_type(gemel_context *context, gemel_type x, gemel_type y) {
+  int rank = gemel_type_rank(context, x), k;
+  int same = gemel_type_dtype(context, x) == gemel_type_dtype(context, y) &&
+             rank == gemel_type_rank(context, y);
+  for (k = 0; k < rank && same; k++) {
+    int64_t m, n;
+    same = !gemel_dim_is_constant(context, gemel_type_dims(context, x)[k], &m) ||
+           !gemel_dim_is_constant(context, gemel_type_dims(context, y)[k], &n) || m == n;
+  }
+  return same;
+}
+
 /* The values in the file are read for both graphs, and their results are compared one by one. */
 static gemel_status check_fit(const gemel__instance *a, const gemel__instance *b,
                               gemel_error *error) {
@@ -218,10 +231,8 @@ static gemel_status check_fit(const gemel__instance *a, const gemel__instance *b
     fits = same_leaf(&a->leaves[k], &b->leaves[k]);
   }
   for (k = 0; k < n && fits; k++) {
-    gemel_type x = gemel_value_type(gemel_graph_output(a->graph, k));
-    gemel_type y = gemel_value_type(gemel_graph_output(b->graph, k));
-    fits = gemel_type_dtype(a->graph->context, x) == gemel_type_dtype(b->graph->context, y) &&
-           gemel_type_rank(a->graph->context, x) == gemel_type_rank(b->graph->context, y);
+    fits = same_type(a->graph->context, gemel_value_type(gemel_graph_output(a->graph, k)),
+                     gemel_value_type(gemel_graph_output(b->graph, k)));
   }
   return fits ? GEMEL_OK
               : gemel__fail(error, GEMEL_BAD_FILE,
