@@ -8,6 +8,7 @@
  */
 #include "ct.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -96,17 +97,17 @@ static gemel_graph *parse(gemel_context *context, const char *text) {
 
 /* ---- Memory ---- */
 
-static atomic_long blocks;
+static atomic_long blocks, until_refused = LONG_MAX; /* negative: it has been */
 
 static void *allocate(void *user, size_t bytes) {
-  void *block = malloc(bytes);
+  void *block = atomic_fetch_sub(&until_refused, 1) == 0 ? NULL : malloc(bytes);
   (void)user;
   atomic_fetch_add(&blocks, block != NULL);
   return block;
 }
 
 static void *reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
-  void *moved = realloc(block, bytes);
+  void *moved = atomic_fetch_sub(&until_refused, 1) == 0 ? NULL : realloc(block, bytes);
   (void)user;
   (void)old_bytes;
   atomic_fetch_add(&blocks, block == NULL && moved != NULL);
@@ -346,6 +347,56 @@ static void stopped_together(const void *data) {
   free(full.text);
 }
 
+/* ---- Memory that is refused ---- */
+
+static int small_run(void *data) {
+  const size_t jobs = *(const size_t *)data;
+  gemel_verify_options options = {.size = sizeof options,
+                                  .seed = 1,
+                                  .instances = 1,
+                                  .jobs = jobs,
+                                  .tiers = 1u << GEMEL_TIER_REAL};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_pair_result result = {0};
+  gemel_graph *a = NULL, *b = NULL;
+  gemel_status status = error.status;
+  if (context != NULL && (a = gemel_parse(context, SUM_A, strlen(SUM_A), "a", NULL, &error)) &&
+      (b = gemel_parse(context, SUM_B, strlen(SUM_B), "b", NULL, &error))) {
+    status = gemel_verify_pair(a, b, "small", GEMEL_NEEDS_ALL, &options, &result, &error);
+    CT_EQ_INT(result.verdict, status == GEMEL_OK ? GEMEL_PASSED : GEMEL_NOT_RUN);
+  } else {
+    status = error.status;
+  }
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+  return status;
+}
+
+/* One allocation after the other is refused: an error or, where something is tried again, the right
+ * answer; and nothing leaks. */
+static void out_of_memory(const void *data) {
+  gemel_allocator hooks = {sizeof hooks, allocate, reallocate, release, NULL};
+  size_t step = getenv("GEMEL_VALGRIND") != NULL ? 211 : 3, refusals = 0;
+  long k, left = -1;
+  for (k = 0; left < 0; k += (long)step) {
+    gemel_status status;
+    ct_context("allocation %ld refused", k);
+    gemel_set_allocator(&hooks);
+    atomic_store(&until_refused, k);
+    status = small_run((void *)data);
+    left = atomic_load(&until_refused);
+    atomic_store(&until_refused, LONG_MAX);
+    gemel_set_allocator(NULL);
+    CT_CHECK(status == GEMEL_OK || (status == GEMEL_NO_MEMORY && left < 0));
+    CT_EQ_INT(atomic_load(&blocks), 0);
+    refusals++;
+  }
+  CT_CHECK(refusals > 1000 / step);
+  ct_property("refusals", (long long)refusals);
+}
+
 void ct_register(void) {
   static const size_t jobs[] = {1, 2};
   size_t k;
@@ -355,6 +406,8 @@ void ct_register(void) {
     CT_ADD_TO("stop", "stopped_together", pairs[k].name, stopped_together, &pairs[k]);
   }
   CT_ADD("stop", "older_callers", older_callers, NULL);
+  CT_ADD_TO("stop", "out_of_memory", "alone", out_of_memory, &jobs[0]);
+  CT_ADD_TO("stop", "out_of_memory", "together", out_of_memory, &jobs[1]);
   CT_ADD_TO("stop", "ends_soon", "alone", ends_soon, &jobs[0]);
   CT_ADD_TO("stop", "ends_soon", "together", ends_soon, &jobs[1]);
 }

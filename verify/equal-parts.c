@@ -643,6 +643,9 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     p->result = &mine;
     status = ask_pair(p, error);
   }
+  if (status != GEMEL_OK) {
+    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  }
   if (result != NULL) {
     *result = mine;
   }

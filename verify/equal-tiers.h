@@ -18,6 +18,7 @@ typedef struct gemel__equality {
   unsigned allow;
   gemel_pair_result *result;
   gemel__scouted scouted;
+  int starved;  /* 1: memory was refused where a look at the graphs has no status */
   double share; /* of the usual number of points: less for what is expensive to evaluate */
 } gemel__equality;
 

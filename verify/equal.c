@@ -383,6 +383,7 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
 static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
   enum { POINTS = 6 };
   gemel__random random;
+  gemel_status status;
   size_t k, i, useful = 0;
   int same = 1;
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX, &random);
@@ -392,15 +393,19 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     gemel__trial trial = {NULL, &random, &pair.b};
     gemel__outcome outcome;
     memset(&outcome, 0, sizeof outcome);
-    if (gemel__pair_draw(&pair, a, b, &random, NULL) != GEMEL_OK) {
+    status = gemel__pair_draw(&pair, a, b, &random, NULL);
+    if (status != GEMEL_OK) {
+      q->starved |= status == GEMEL_NO_MEMORY;
       return 0;
     }
-    same = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL) == GEMEL_OK;
+    status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
+    same = status == GEMEL_OK;
     if (same) {
-      gemel_status status = gemel__equal_check(&pair.a, values, &trial, 0, &outcome, NULL);
+      status = gemel__equal_check(&pair.a, values, &trial, 0, &outcome, NULL);
       same = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }
+    q->starved |= status == GEMEL_NO_MEMORY;
     for (i = 0; i < pair.a.n_leaves && pair.a.leaves[i].count > 0; i++) {
     }
     useful += i == pair.a.n_leaves;
@@ -437,11 +442,12 @@ static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *
 /* Large sizes become small ones, in all graphs or in none. */
 static void scale(gemel__equality *q, struct versions *v) {
   gemel__scaling scaling;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel__scaling_find(q->a, &scaling);
-  if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, NULL)) != NULL &&
-      (v->b = gemel__graph_scaled(q->b, &scaling, NULL)) != NULL &&
-      (v->real_a = gemel__graph_scaled(q->real_a, &scaling, NULL)) != NULL &&
-      (v->real_b = gemel__graph_scaled(q->real_b, &scaling, NULL)) != NULL &&
+  if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, &error)) != NULL &&
+      (v->b = gemel__graph_scaled(q->b, &scaling, &error)) != NULL &&
+      (v->real_a = gemel__graph_scaled(q->real_a, &scaling, &error)) != NULL &&
+      (v->real_b = gemel__graph_scaled(q->real_b, &scaling, &error)) != NULL &&
       gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
       gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK && agree(q, v->real_a, v->real_b)) {
     q->a = v->a;
@@ -450,6 +456,7 @@ static void scale(gemel__equality *q, struct versions *v) {
     q->real_b = v->real_b;
     gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
   }
+  q->starved |= error.status == GEMEL_NO_MEMORY;
 }
 
 static gemel_status find_share(gemel__equality *q, gemel_error *error) {
@@ -482,6 +489,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
     v.a = v.b = v.real_a = v.real_b = NULL;
     scale(q, &v);
   }
+  status = status == GEMEL_OK && q->starved ? gemel__no_memory(error, "two graphs") : status;
   status = status == GEMEL_OK && !gemel__stopped(q->run->ticker) ? find_share(q, error) : status;
   status = status == GEMEL_OK ? all_tiers(q, error) : status;
   gemel__folded_clear(&v.folded);
