@@ -33,10 +33,13 @@ static const struct expected generated[] = {
     {"reals", "x * -2.5 => -(x * 2.5)",
      "div(x, -2.5) => -(x * 2.5)\n"
      "x * -1.5 => -(x * 2.5)\n"
+     "x * -3.5 => -(x * 2.5)\n"
      "x * 2.5 => -(x * 2.5)\n"
      "x * 0.0 => -(x * 2.5)\n"
      "x * 1.0 => -(x * 2.5)\n"
      "x * -5.0 => -(x * 2.5)\n"
+     "x * -2.4999997615814209 => -(x * 2.5)\n"
+     "x * -2.5000002384185791 => -(x * 2.5)\n"
      "x * -2.5 => abs(x * 2.5)\n"
      "x * -2.5 => sign(x * 2.5)\n"
      "x * -2.5 => x * 2.5\n"
@@ -44,10 +47,54 @@ static const struct expected generated[] = {
      "x * -2.5 => -x\n"
      "x * -2.5 => -(2.5)\n"
      "x * -2.5 => -(x * 3.5)\n"
+     "x * -2.5 => -(x * 1.5)\n"
      "x * -2.5 => -(x * -2.5)\n"
      "x * -2.5 => -(x * 0.0)\n"
      "x * -2.5 => -(x * 1.0)\n"
-     "x * -2.5 => -(x * 5.0)\n"},
+     "x * -2.5 => -(x * 5.0)\n"
+     "x * -2.5 => -(x * 2.5000002384185791)\n"
+     "x * -2.5 => -(x * 2.4999997615814209)\n"},
+    /* an equality that is loosened, and an arm that is lost */
+    {"bounds", "abs(x) => x where rank(x) == 2 or scalar(x)",
+     "sqr(x) => x where (rank(x) == 2) or scalar(x)\n"
+     "sqrt(x) => x where (rank(x) == 2) or scalar(x)\n"
+     "neg(x) => x where (rank(x) == 2) or scalar(x)\n"
+     "sign(x) => x where (rank(x) == 2) or scalar(x)\n"
+     "abs(x) => x\n"
+     "abs(x) => x where not ((rank(x) == 2) or scalar(x))\n"
+     "abs(x) => x where (rank(x) == 2) and scalar(x)\n"
+     "abs(x) => x where rank(x) == 2\n"
+     "abs(x) => x where scalar(x)\n"
+     "abs(x) => x where (rank(x) != 2) or scalar(x)\n"
+     "abs(x) => x where (rank(x) <= 2) or scalar(x)\n"
+     "abs(x) => x where (rank(x) >= 2) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == 3) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == 1) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == -2) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == 0) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == 4) or scalar(x)\n"
+     "abs(x) => x where (rank(x) == 2) or constant(x)\n"
+     "abs(x) => x where (rank(x) == 2) or splat(x)\n"},
+    /* a fact that is weakened, strengthened or lost */
+    {"facts", "abs(x) => x where positive(x)",
+     "sqr(x) => x where positive(x)\n"
+     "sqrt(x) => x where positive(x)\n"
+     "neg(x) => x where positive(x)\n"
+     "sign(x) => x where positive(x)\n"
+     "abs(x) => x\n"
+     "abs(x) => x where not (positive(x))\n"
+     "abs(x) => x where nonnegative(x)\n"
+     "abs(x) => x where nonzero(x)\n"
+     "abs(x) => x where not_nan(x)\n"},
+    /* an arm of the pattern that is lost matches more */
+    {"arms", "(x or not y) => 1",
+     "logical_and(x, not y) => 1\n"
+     "x => 1\n"
+     "not y => 1\n"
+     "x or y => 1\n"
+     "x or (not y) => 2\n"
+     "x or (not y) => 0\n"
+     "x or (not y) => -1\n"},
     {"attributes", "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q])",
      "dimshuffle(dimshuffle(x, order = p)) => dimshuffle(x, order = p[q])\n"
      "dimshuffle(dimshuffle(x), order = q) => dimshuffle(x, order = p[q])\n"
@@ -245,6 +292,19 @@ static const struct outcome outcomes[] = {
     /* another right side, and exact evaluation says that it is the same function */
     {"equivalent-sides", "rule r in canonicalize: minimum(x, x) => maximum(x, x)",
      "right: of maximum(x, x) only x", GEMEL_FATE_EQUIVALENT},
+    {"killed-literal", "rule r in canonicalize: x < 7 => x <= 6 where integer(x)",
+     "right: 6 becomes 7", GEMEL_FATE_KILLED},
+    {"killed-literal-down", "rule r in canonicalize: x >= 2.5 => not (x < 2.5) where integer(x)",
+     "right: 2.5 becomes 1.5", GEMEL_FATE_KILLED},
+    {"killed-next", "rule r in canonicalize: x >= 2.5 => 2.5 <= x where dtype(x) == f32",
+     "right: 2.5 becomes 2.5000002384185791", GEMEL_FATE_KILLED},
+    {"killed-bound",
+     "rule r in canonicalize: sum(x, axes = [0, 1]) => sum(x) where rank(x) == 2, float(x)",
+     "where: rank(x) == 2 has >= instead", GEMEL_FATE_KILLED},
+    {"killed-arm", "rule r in canonicalize: x < 3 or x >= 3 => 1 where integer(x)",
+     "left: of (x < 3) or (x >= 3) only x < 3", GEMEL_FATE_KILLED},
+    {"killed-fact", "rule r in canonicalize: abs(x) => x where positive(x), float(x)",
+     "where: positive(x) has nonzero instead", GEMEL_FATE_KILLED},
     {"narrower", "rule r in canonicalize: -(-x) => x where rank(x) < 3", "where: 3 becomes 2",
      GEMEL_FATE_NARROWER},
     /* the condition never speaks: no instance can show that the mutant is right, or wrong */

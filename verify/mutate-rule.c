@@ -3,8 +3,8 @@
  * Which mutants a rule has. The tree is walked once, and at each node everything that a slip of its
  * author could have made of it becomes a mutant: another operation or function, operands swapped or
  * left out, another number, another variable. To these come conditions dropped and negated, and
- * each word of `needs` removed or added. On the left a variable stays what it is: a pattern that
- * merely matches less is no wrong rule.
+ * each word of `needs` removed or added. On the left a variable stays what it is, and but for
+ * `and`, `or` and `not` every operation: a pattern that merely matches less is no wrong rule.
  */
 #include <math.h>
 #include <stdio.h>
@@ -146,8 +146,11 @@ static gemel_status integer(gemel__editor *e, uint32_t node, place p, int64_t v)
   return status;
 }
 
+/* Next to V are the numbers of f32: of f64 they would be the same to all but f64. */
 static gemel_status real(gemel__editor *e, uint32_t node, place p, double v) {
-  const double others[] = {v + 1, -v, 0, 1, 2 * v};
+  const double above = (double)nextafterf((float)v, INFINITY);
+  const double below = (double)nextafterf((float)v, -INFINITY);
+  const double others[] = {v + 1, v - 1, -v, 0, 1, 2 * v, above, below};
   gemel_status status = GEMEL_OK;
   char text[40];
   for (size_t k = 0; k < sizeof others / sizeof *others && status == GEMEL_OK; k++) {
@@ -322,7 +325,10 @@ static gemel_status operation(gemel__editor *e, uint32_t node, place p) {
     status = leaves_out(e, node, p, list, n);
   }
   status = status ? status : named(e, node, p, op);
-  return status == GEMEL_OK && p.right ? passes(e, node, p, 2) : status;
+  /* on the left a pattern that lost an operation is another one; one that lost an arm matches more
+   */
+  int arms = has_word("logical_and logical_or logical_not", op->name, strlen(op->name));
+  return status == GEMEL_OK && (p.right || arms) ? passes(e, node, p, 2) : status;
 }
 
 /* The same whichever operand stands first. */
