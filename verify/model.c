@@ -511,6 +511,28 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   return status;
 }
 
+/* Puts a number at or beside a constant of the functions into one place of POINT: all of these come
+ * up in turn, whatever is drawn, for functions often differ there. */
+static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
+  enum { WAYS = 9 };
+  size_t leaf_at = (size_t)gemel__random_below(&s->random, s->q->leaves->n_leaves);
+  const gemel__leaf *leaf = &s->q->leaves->leaves[leaf_at];
+  size_t way = (turn + s->first_plant) % (WAYS * s->q->n_constants);
+  double c = s->q->constants[way / WAYS], x;
+  const double around[WAYS] = {
+      c, -c, 2 * c, c / 2, c + 1, c - 1, c + fabs(c) * 0x1p-10, c - fabs(c) * 0x1p-10, -2 * c};
+  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  x = around[way % WAYS];
+  if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL && (is_float || fabs(x) < 0x1p62) &&
+      (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
+    int64_t whole = is_float ? 0 : (int64_t)floor(x);
+    size_t i = (size_t)gemel__random_below(&s->random, leaf->count);
+    void *at = (char *)gemel_tensor_data(point[leaf_at]) + i * gemel_dtype_size(leaf->dtype);
+    gemel__points_store(leaf->dtype, 1, is_float ? &x : NULL, is_float ? NULL : &whole, at);
+    gemel__leaf_settle(leaf, 1, at);
+  }
+}
+
 /* Draws points, judges each, and now and then what lies between one and the one before. */
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
@@ -523,6 +545,9 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
                            : gemel__instance_points(
                                  s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
                                  s->q->constants, s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK && k % 2 != 0 && s->q->n_constants > 0 && s->q->leaves->n_leaves > 0) {
+      plant(s, point, k / 2);
+    }
     if (status == GEMEL_OK && k < SIGNS) {
       status = evaluate_signs(s, point, k % 2 != 0, error);
     }
@@ -719,6 +744,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   s->q = question;
   s->answer = answer;
   gemel__random_seed(&s->random, question->seed);
+  s->first_plant = (size_t)(question->seed % 997);
   status = start(s, error != NULL ? error : &mine);
   if (status == GEMEL_OK) {
     status = run_points(s, error);

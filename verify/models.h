@@ -19,6 +19,7 @@ typedef struct gemel__models {
   gemel__tape tapes[2];
   gemel__rtensor *results; /* left's, then right's */
   gemel__random random;
+  size_t first_plant; /* which number beside a constant comes first */
   uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
   gemel__compared compared;
   size_t o_compared, o_nonzero; /* results in O that were numbers, those that weren't all 0 */
