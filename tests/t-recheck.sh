@@ -54,6 +54,14 @@ tampered float_right '/"model": "float"/s/("result_right": ")[^ ]*/\10x1.8p+70/'
 tampered integer '/"model": "exact"/s/("result_left": ")-?[0-9]*/\193/'
 tampered integer_right '/"model": "exact"/s/("result_right": ")-?[0-9]*/\193/'
 
+# ---- What is assumed of inputs ----
+
+printf 'rule kin in canonicalize: maximum(x, -y) => x where positive(x), nonnegative(y), not_nan(y), same_type(x, y), float(x)\n' >kin.rules
+"$gemel" verify --rules kin.rules --instances 12 --certificates kin.jsonl >verified 2>&1 ||
+  { fail "kin.rules"; cat verified; }
+grep -q 'nonnegative not_nan[,)]' kin.jsonl || fail "kin.jsonl assumes nothing"
+says kin.jsonl 0 '^kin .* confirmed'
+
 # ---- What it can't read, and what it doesn't compute ----
 
 sed 's/"instances"/"instances/' mine.jsonl >broken.jsonl

@@ -199,7 +199,7 @@ static gemel_status changed_values(struct measure *m, gemel_tensor *const *value
     for (i = 0; i < leaf->count; i++) {
       double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
       double y = f(m, x);
-      y = gemel__leaf_admits(leaf, y) ? y : x;
+      y = gemel__leaf_admits(leaf, y) ? y : gemel__leaf_admits(leaf, -y) ? -y : x;
       *changed += !(x == y) || (signbit(x) != 0) != (signbit(y) != 0);
       gemel__store_real(leaf->dtype, y, (char *)gemel_tensor_data(result[k]) + i * size);
     }

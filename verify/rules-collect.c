@@ -6,6 +6,7 @@
  * or NaN. Some more are drawn if too few have elements, or an operand without any.
  */
 #include <string.h>
+#include "assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -75,6 +76,9 @@ gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill f
   gemel_status status = gemel__values_draw(&e->pair.a, fill, random, values, error);
   if (status == GEMEL_OK && round > 0) {
     gemel__aims_plant(&e->aims, round - 1, random, *values);
+    for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
+      gemel__tensor_settle(&e->pair.a.leaves[k], (*values)[k]);
+    }
   }
   return status;
 }

@@ -189,7 +189,8 @@ static int attrs_tell(const gemel_context *context, uint32_t attrs) {
   return k == stored->count;
 }
 
-/* Of a graph's nodes and outputs, or of its text where numbers don't tell what it computes. */
+/* Of a graph's nodes, outputs and what it assumes, or of its text where numbers don't tell what it
+ * computes. */
 static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
   *hash = graph->n_nodes;
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
@@ -202,6 +203,9 @@ static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
     }
     *hash = gemel__mix(*hash ^ gemel__node_hash(node->op, node->attrs, count, inputs));
     *hash = gemel__mix(*hash ^ type);
+  }
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    *hash = gemel__mix(*hash ^ gemel__input_facts(graph, k));
   }
   *hash = gemel__hash_bytes(*hash, graph->outputs, graph->n_outputs * sizeof *graph->outputs);
   return GEMEL_OK;

@@ -3,8 +3,9 @@
  * See rules-left.h. The pattern's nodes are taken in post-order. At each operation, what is known
  * (types of operands that are made already, attributes that are bound or can be computed) goes into
  * a proposal; what comes out besides gives the variables among its operands their types. A variable
- * becomes an input of the graph, or a constant, or a function of an input of which the engine can
- * prove what a condition asks for.
+ * becomes an input of the graph, or a constant; where a condition asks for a fact, an input of
+ * which it is assumed, a constant that has it, or a function of an input of which the engine can
+ * prove it.
  */
 #include "rules-left.h"
 
@@ -36,6 +37,7 @@ struct left {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
   unsigned wants[GEMEL__RULE_VARIABLES];
+  unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_…, that conditions ask for */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
   gemel__rule_numbers numbers;
@@ -62,6 +64,22 @@ static gemel_status graph_error(const struct left *l) {
 
 /* ---- What conditions ask for ---- */
 
+/* The facts that FUNCTION asks for. */
+static unsigned facts_of(uint32_t function) {
+  switch (function) {
+  case GEMEL__FUNCTION_nonnegative:
+    return GEMEL_FACT_NONNEGATIVE;
+  case GEMEL__FUNCTION_positive:
+    return GEMEL_FACT_POSITIVE;
+  case GEMEL__FUNCTION_nonzero:
+    return GEMEL_FACT_NONZERO;
+  case GEMEL__FUNCTION_not_nan:
+    return GEMEL_FACT_NOT_NAN;
+  default:
+    return 0;
+  }
+}
+
 static unsigned want_of(uint32_t function) {
   switch (function) {
   case GEMEL__FUNCTION_constant:
@@ -71,13 +89,8 @@ static unsigned want_of(uint32_t function) {
     return WANTS_SPLAT;
   case GEMEL__FUNCTION_scalar:
     return WANTS_SCALAR;
-  case GEMEL__FUNCTION_nonnegative:
-  case GEMEL__FUNCTION_positive:
-  case GEMEL__FUNCTION_nonzero:
-  case GEMEL__FUNCTION_not_nan:
-    return WANTS_FACT;
   default:
-    return 0;
+    return facts_of(function) != 0 ? WANTS_FACT : 0;
   }
 }
 
@@ -94,6 +107,7 @@ static void read_wants(struct left *l, const gemel__termexpr *expr, int part) {
         operand->kind == GEMEL__TERMCODE_VARIABLE &&
         (!part || code->index == GEMEL__FUNCTION_value)) {
       l->wants[operand->index] |= want_of(code->index);
+      l->facts[operand->index] |= part ? 0 : facts_of(code->index);
     }
   }
 }
@@ -322,6 +336,15 @@ static gemel_value with_literal(struct left *l, const char *op, gemel_value valu
   return gemel_apply_at(l->graph, op, 2, pair, 0, NULL, nowhere);
 }
 
+/* An input of TYPE that is assumed to have the facts that conditions ask for, and no others: it may
+ * be all that they leave. */
+static gemel_value assumed(struct left *l, uint32_t variable, const char *name, gemel_type type) {
+  gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
+  return gemel_is_null(value) || gemel_assume(value, l->facts[variable]) == GEMEL_OK
+             ? value
+             : gemel__graph_fail_at(l->graph, nowhere, GEMEL_NO_MEMORY, "out of memory");
+}
+
 /* Something of TYPE whose elements have a fact that can be proved: what is at least 0 or a small
  * number, and what is at most its negative. The operations don't round or overflow, or a rule would
  * be blamed for what they do. */
@@ -357,8 +380,12 @@ static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gem
   if (wants & WANTS_CONSTANT) {
     return constant(l, type, NULL, gemel__random_chance(l->random, 1, 2), (int)variable);
   }
-  return wants & WANTS_FACT ? proved(l, variable, name, type)
-                            : gemel_input_at(l->graph, name, type, nowhere);
+  if (wants & WANTS_FACT) {
+    int ordinary = l->constants == GEMEL__CONSTANTS_SHORT; /* else constants are what it is for */
+    return ordinary && gemel__random_chance(l->random, 2, 3) ? assumed(l, variable, name, type)
+                                                             : proved(l, variable, name, type);
+  }
+  return gemel_input_at(l->graph, name, type, nowhere);
 }
 
 static gemel__ref ref_of(gemel_value value) {

@@ -169,7 +169,7 @@ static const tensor *look_up(reader *r, const char *name) {
 /* ---- Inputs ---- */
 
 static int read_input(reader *r, const given *inputs, size_t n) {
-  char name[NAME_BYTES];
+  char name[NAME_BYTES], assumed[NAME_BYTES];
   int64_t shape[MAX_RANK];
   int rank;
   dtype t;
@@ -178,6 +178,8 @@ static int read_input(reader *r, const given *inputs, size_t n) {
   if (!take_name(r, name) || expect(r, ":") < 0 || take_type(r, &t, &rank, shape) < 0 ||
       (x = tensor_new(r->w, t, rank, shape)) == NULL) {
     return bad(r->w, "an input expected at '%.20s'", r->at);
+  }
+  while (take_name(r, assumed)) { /* of values that are given, so nothing follows from it */
   }
   for (size_t k = 0; k < n; k++) {
     values = strcmp(inputs[k].name, name) == 0 ? inputs[k].values : values;

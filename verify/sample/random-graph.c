@@ -48,10 +48,11 @@ static gemel_status failed(maker *m) {
 
 /* ---- Values ---- */
 
-static gemel_value new_input(maker *m, gemel_type type) {
+/* LIKE: of which the same is assumed; null: nothing is. */
+static gemel_value new_input(maker *m, gemel_type type, gemel_value like) {
   char name[24];
   snprintf(name, sizeof name, "x%zu", m->graph->n_inputs);
-  return gemel_input(m->graph, name, type);
+  return gemel__input_like(m->graph, name, type, like);
 }
 
 /* A random value, the latest ones more often. */
@@ -114,10 +115,17 @@ static gemel_value take(maker *m, gemel_type type) {
       found.graph = NULL;
     }
   }
-  return gemel_is_null(found) ? new_input(m, type) : found;
+  return gemel_is_null(found) ? new_input(m, type, found) : found;
 }
 
 /* ---- Left sides ---- */
+
+/* For INPUT of a left side. Where something is assumed of it, what the graph has hardly ever is so:
+ * mostly it becomes an input of which that is assumed. Null: memory is out. */
+static gemel_value take_like(maker *m, gemel_value input) {
+  gemel_type type = gemel_value_type(input);
+  return gemel_assumed(input) == 0 || one_in(m, 4) ? take(m, type) : new_input(m, type, input);
+}
 
 static const gemel_rule *any_rule(maker *m) {
   size_t k = gemel__random_below(m->random, m->n_rules), set = 0;
@@ -161,7 +169,7 @@ static gemel_status put_in(maker *m, const gemel_graph *left) {
     return GEMEL_DECLINED;
   }
   for (size_t k = 0; k < left->n_inputs; k++) {
-    inputs[k] = take(m, gemel_value_type(gemel_graph_input(left, k)));
+    inputs[k] = take_like(m, gemel_graph_input(left, k));
     if (gemel_is_null(inputs[k])) {
       return failed(m);
     }
