@@ -184,7 +184,6 @@ static gemel_status select_rules(const struct choosing *c, gemel_phase phase,
                                  gemel__selection *selection) {
   gemel_status status = gemel__selection_start(selection, c->context, c->error);
   int last = phase == gemel__last_phase(c->options->mode);
-  selection->phases = last ? (2u << phase) - 1 : 1u << phase;
   for (size_t s = 0; s < n_sets(c) && status == GEMEL_OK; s++) {
     for (size_t k = 0; k < gemel_rules_count(set_at(c, s)) && status == GEMEL_OK; k++) {
       const gemel_rule *rule = gemel_rules_at(set_at(c, s), k);

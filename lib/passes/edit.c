@@ -35,9 +35,8 @@ struct gemel_edit {
   gemel__pass_run *run;
   gemel__bodies *bodies; /* NULL: there are none */
   gemel_error *error;
-  const uint32_t *uses;
-  uint32_t *own;   /* USES, if they are to be freed */
-  gemel__ref *map; /* by old node: NOWHERE, or what its outputs became (one output: that value) */
+  gemel__uses uses; /* of FROM, once they were asked for */
+  gemel__ref *map;  /* by old node: NOWHERE, or what its outputs became (one output: that value) */
   visit *stack;
   size_t depth, stack_capacity;
   gemel_value *operands;
@@ -62,35 +61,16 @@ static gemel_status error_of(const gemel_edit *e) {
 
 /* ---- Uses ---- */
 
-/* What counts are kept for FROM; NULL: none are, since a body has its graph's at its side. */
-static gemel__use_counts *counts_for(const gemel_graph *from, const gemel__pass_run *run) {
-  return from->frozen ? NULL : run->counts;
+const gemel__uses *gemel__edit_all_uses(gemel_edit *e) {
+  if (e->uses.of == NULL && gemel__uses_find(&e->uses, e->from, e->error) != GEMEL_OK) {
+    return NULL;
+  }
+  return &e->uses;
 }
 
 const uint32_t *gemel__edit_uses(gemel_edit *e) {
-  gemel__use_counts *counts = counts_for(e->from, e->run);
-  if (e->uses != NULL) {
-    return e->uses;
-  }
-  if (counts == NULL) {
-    e->uses = e->own = gemel__graph_uses(e->from);
-  } else if (gemel__use_counts_find(counts, e->from, e->error) == GEMEL_OK) {
-    e->uses = counts->uses;
-  }
-  if (e->uses == NULL) {
-    no_memory(e);
-  }
-  return e->uses;
-}
-
-const gemel__use_counts *gemel__edit_counts(gemel_edit *e) {
-  gemel__use_counts *counts = counts_for(e->from, e->run);
-  return counts != NULL && gemel__edit_uses(e) != NULL ? counts : NULL;
-}
-
-int gemel__edit_was_idle(const gemel_edit *e) {
-  gemel__use_counts *counts = counts_for(e->from, e->run);
-  return counts != NULL && counts->graph == e->from && (counts->was_idle & e->run->bit) != 0;
+  const gemel__uses *uses = gemel__edit_all_uses(e);
+  return uses != NULL ? uses->of : NULL;
 }
 
 size_t gemel_edit_uses(gemel_edit *e, gemel_value old) {
@@ -337,13 +317,15 @@ static gemel_status copy_rest(gemel_edit *e) {
   return status ? status : error_of(e);
 }
 
-/* E->bodies are BODIES if the graph has any, or may have. */
-static gemel_status find_bodies(gemel_edit *e, gemel__bodies *bodies) {
-  gemel__use_counts *counts = counts_for(e->from, e->run);
-  gemel_status status =
-      counts != NULL ? gemel__use_counts_find(counts, e->from, e->error) : GEMEL_OK;
-  e->bodies = counts == NULL || counts->has_bodies ? bodies : NULL;
-  return status;
+/* 1 if a node of GRAPH has a graph among its attributes. */
+static int has_bodies(const gemel_graph *graph) {
+  size_t k = 0;
+  while (k < graph->n_nodes &&
+         (graph->nodes[k].attrs == 0 ||
+          gemel__attrs_at(graph->context, graph->nodes[k].attrs)->nesting == 0)) {
+    k++;
+  }
+  return k < graph->n_nodes;
 }
 
 static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
@@ -353,8 +335,8 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
   gemel_error said = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   error->status = GEMEL_OK;
-  status = find_bodies(&e, bodies);
-  status = status ? status : pass->rewrite(&e, pass->data, &said);
+  e.bodies = has_bodies(from) ? bodies : NULL;
+  status = pass->rewrite(&e, pass->data, &said);
   error_of(&e);
   if (said.status != GEMEL_OK) {
     *error = said;
@@ -366,7 +348,7 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
     status = copy_rest(&e);
   }
   run->applied += e.replaced;
-  gemel__free(e.own, n * sizeof *e.own);
+  gemel__uses_clear(&e.uses);
   gemel__free(e.map, n * sizeof *e.map);
   gemel__free(e.stack, e.stack_capacity * sizeof *e.stack);
   gemel__free(e.operands, e.operand_capacity * sizeof *e.operands);
@@ -392,7 +374,7 @@ static gemel_graph *edit_body(void *user, const gemel_graph *body, gemel_error *
   if (next == NULL || next == body) {
     return next;
   }
-  whole = gemel__rewrite_compact(next, error);
+  whole = gemel__rewrite_copy(next, error);
   gemel_graph_unref(next);
   return whole;
 }
@@ -416,13 +398,6 @@ static gemel_status apply_once(const gemel_pass *pass, gemel_graph **graph, geme
   return GEMEL_OK;
 }
 
-/* The pass has nothing to do in GRAPH. */
-static void note_idle(const gemel_graph *graph, const gemel__pass_run *run) {
-  if (run->counts != NULL && run->counts->graph == graph && run->counts->uses != NULL) {
-    run->counts->idle |= run->bit;
-  }
-}
-
 gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, gemel__pass_run *run,
                                gemel_error *error) {
   uint64_t before = 0;
@@ -431,7 +406,6 @@ gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, geme
     before = run->applied;
     status = apply_once(pass, graph, run, error);
     if (run->applied == before) {
-      note_idle(*graph, run);
       break;
     }
   }

@@ -28,8 +28,6 @@ typedef gemel_status (*gemel__change_witness)(void *user, const gemel__change *c
 
 /* How a pass is run, and what it did. */
 typedef struct gemel__pass_run {
-  gemel__use_counts *counts;     /* or NULL */
-  uint64_t bit;                  /* the pass's, among those that had nothing to do; or 0 */
   gemel__change_witness witness; /* or NULL */
   void *user;                    /* the witness's */
   uint64_t applied, created;     /* results: replacements; nodes that they made */
@@ -45,12 +43,8 @@ gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, geme
  * out. */
 const uint32_t *gemel__edit_uses(gemel_edit *edit);
 
-/* The same with all that is known; NULL, with no error, of a body. */
-const gemel__use_counts *gemel__edit_counts(gemel_edit *edit);
-
-/* 1 if the pass at work had nothing to do in the graph, and all that has changed since then is what
- * gemel__use_changed says. */
-int gemel__edit_was_idle(const gemel_edit *edit);
+/* The same with all that one sweep tells. */
+const gemel__uses *gemel__edit_all_uses(gemel_edit *edit);
 
 /* gemel_edit_value and gemel_edit_replace by what stands for values inside. */
 gemel_value gemel__edit_value(gemel_edit *edit, gemel__ref old);

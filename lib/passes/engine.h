@@ -41,55 +41,29 @@ struct gemel__certifier {
   void (*end)(gemel__certifier *certifier, void *user);
 };
 
-/* Of which phases the rules have been tried at each node of a graph, as it is there. Zeroed at
- * first. */
-typedef struct gemel__tried {
-  gemel_graph *graph;    /* a reference; NULL: nothing is known of any */
-  unsigned char *phases; /* by node: a bit a phase; 0: nothing was done with it, by any; and
-                            GEMEL__ASKS_USES (select.h) */
-  size_t n;              /* of them */
-} gemel__tried;
-
-void gemel__tried_clear(gemel__tried *tried);
-
 typedef struct gemel__pass_options {
   gemel__selection *selection;
-  gemel__bodies *bodies;     /* NULL: bodies are left as they are */
-  int fold;                  /* constants are folded */
-  int timed;                 /* tallies get times */
-  gemel__use_counts *counts; /* of the graph, or of another one; or NULL */
-  gemel__tried *tried;       /* of the graph, if that is the one; then of the result; or NULL */
-  int tight;                 /* no rule may make the graph grow */
-  int owned;                 /* the graph may become the result: nobody else looks at it */
-  int thorough;              /* every candidate is matched at every node: no shortcuts */
-  gemel__witness witness;    /* or NULL */
-  void *user;                /* the witness's */
-  uint64_t folded, created;  /* results: nodes folded, nodes made by rules */
+  gemel__bodies *bodies;    /* NULL: bodies are left as they are */
+  int fold;                 /* constants are folded */
+  int timed;                /* tallies get times */
+  int tight;                /* no rule may make the graph grow */
+  int thorough;             /* candidates are chosen by operations alone */
+  gemel__witness witness;   /* or NULL */
+  void *user;               /* the witness's */
+  uint64_t folded, created; /* results: nodes folded, nodes made by rules */
 } gemel__pass_options;
 
-/* FROM, rewritten into a new graph, which may hold nodes that nothing uses; or FROM itself, with
- * one more reference, if it is OPTIONS->owned. NULL with *ERROR: then an owned one is of no use any
- * more. */
+/* A new graph: what an output of FROM needs, rewritten. It may hold nodes that nothing uses, which
+ * rules have replaced; where none was applied there are none. NULL with *ERROR. */
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error);
-
-/* *IDLE: 1 if a pass of the same OPTIONS over GRAPH would change nothing; 0 if it might. Only of a
- * graph that OPTIONS->tried is of is this ever known; there it is noted where no rule matches.
- * GEMEL_NO_MEMORY. */
-gemel_status gemel__rewrite_idle(const gemel_graph *graph, const gemel__pass_options *options,
-                                 int *idle, gemel_error *error);
 
 /* BODY, through the phase of a gemel__pass_options (USER), without what no output needs: for
  * gemel__bodies_new. */
 gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error);
 
-/* A copy of GRAPH without what no output needs. USES: how often its nodes are used, or NULL. NULL
- * with *ERROR. */
-gemel_graph *gemel__rewrite_trim(const gemel_graph *graph, const uint32_t *uses,
-                                 gemel_error *error);
-
-/* The same in normal form, as every pass leaves it. */
-gemel_graph *gemel__rewrite_compact(const gemel_graph *graph, gemel_error *error);
+/* A copy of GRAPH in the engine's normal form, without what no output needs. NULL with *ERROR. */
+gemel_graph *gemel__rewrite_copy(const gemel_graph *graph, gemel_error *error);
 
 /* If all inputs of NODE, which has one output, are constants and the result is small, a constant
  * for it is made: 1 and *VALUE; 0: not folded; -1: memory is out. */

@@ -26,47 +26,41 @@ static const struct gemel_rule *rule_of(const struct gemel__frame *f) {
   return f->candidate->rule;
 }
 
-/* ---- Fates ---- */
+/* ---- States ---- */
 
-int gemel__engine_room(gemel__engine *e, size_t n) {
-  return gemel__grow(&e->fates, &e->fate_capacity, n, sizeof *e->fates) != 0 ||
-                 gemel__grow(&e->uses, &e->use_capacity, n, sizeof *e->uses) != 0
-             ? -1
-             : 0;
-}
-
-int gemel__engine_reserve_more(gemel__engine *e) {
+gemel_status gemel__engine_reserve(gemel__engine *e) {
   size_t n = e->to->n_nodes;
-  if ((n > e->fate_capacity || n > e->use_capacity) && gemel__engine_room(e, n) != 0) {
-    return -1;
+  if (gemel__grow(&e->states, &e->state_capacity, n, sizeof *e->states) != 0 ||
+      gemel__grow(&e->uses, &e->use_capacity, n, sizeof *e->uses) != 0) {
+    return gemel__engine_no_memory(e);
   }
-  for (; e->n_fates < n; e->n_fates++) {
-    e->fates[e->n_fates] = (struct gemel__fate){.state = GEMEL__UNSEEN, .tried = e->tried};
-    e->uses[e->n_fates] = 0;
+  for (; e->n_states < n; e->n_states++) {
+    e->states[e->n_states] = (struct gemel__node_state){.state = GEMEL__UNSEEN};
+    e->uses[e->n_states] = 0;
   }
-  return 0;
+  return GEMEL_OK;
 }
 
-/* The fate of VALUE, one of several outputs of its node; NULL: memory is out. */
-static struct gemel__fate *fate_apart(gemel__engine *e, gemel__ref value) {
+/* The state of VALUE, one of several outputs of its node; NULL: memory is out. */
+static struct gemel__node_state *state_apart(gemel__engine *e, gemel__ref value) {
   uint32_t n = gemel__node_at(e->to, value.node)->n_outputs;
-  struct gemel__fate *fate = &e->fates[value.node];
-  if (fate->state != GEMEL__APART) {
+  struct gemel__node_state *state = &e->states[value.node];
+  if (state->state != GEMEL__APART) {
     if (gemel__grow(&e->apart, &e->apart_capacity, e->n_apart + n, sizeof *e->apart)) {
       return NULL;
     }
     memset(e->apart + e->n_apart, 0, n * sizeof *e->apart);
-    fate->state = GEMEL__APART;
-    fate->by.node = (uint32_t)e->n_apart;
+    state->state = GEMEL__APART;
+    state->by.node = (uint32_t)e->n_apart;
     e->n_apart += n;
   }
-  return &e->apart[fate->by.node + value.output];
+  return &e->apart[state->by.node + value.output];
 }
 
-/* The fate of VALUE, whose node fates are reserved for; NULL: memory is out. */
-static inline struct gemel__fate *fate_of(gemel__engine *e, gemel__ref value) {
-  return gemel__node_at(e->to, value.node)->n_outputs == 1 ? &e->fates[value.node]
-                                                           : fate_apart(e, value);
+/* The state of VALUE, whose node states are reserved for; NULL: memory is out. */
+static inline struct gemel__node_state *state_of(gemel__engine *e, gemel__ref value) {
+  return gemel__node_at(e->to, value.node)->n_outputs == 1 ? &e->states[value.node]
+                                                           : state_apart(e, value);
 }
 
 static gemel_type type_of(const gemel__engine *e, gemel__ref value) {
@@ -216,25 +210,6 @@ static gemel_status push_frame(gemel__engine *e, const gemel__candidate *c,
   return GEMEL_OK;
 }
 
-/* The attributes of the right side of C, which was matched just now; what they are, the verdict
- * keeps. */
-static gemel_status find_attrs(gemel__engine *e, const gemel__candidate *c,
-                               const gemel__binding *binding, const gemel__template_attrs **attrs) {
-  const gemel__side *right = &c->rule->right;
-  gemel__verdict *verdict = e->search.verdict;
-  e->search.scene.variables = binding->terms;
-  if (verdict != NULL && verdict->fires) {
-    return gemel__template_recall(right, &e->search.scene, verdict->attrs, attrs);
-  }
-  gemel_status status = gemel__template_evaluate(right, &e->search.scene, attrs);
-  if (status == GEMEL_OK && verdict != NULL && c->grounds.right) {
-    status = gemel__template_intern(right, &e->search.scene, *attrs, verdict->attrs);
-    verdict->fires = status == GEMEL_OK;
-    status = status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
-  }
-  return status;
-}
-
 /* Fires candidate C, which matches at VALUE: GEMEL_OK (a frame is on the stack), GEMEL_DECLINED. */
 static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const gemel__binding *binding,
                          gemel__ref value, gemel_location where) {
@@ -249,7 +224,8 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
     e->declined = 1;
     return GEMEL_DECLINED;
   }
-  gemel_status status = find_attrs(e, c, binding, &attrs);
+  e->scene.variables = binding->terms;
+  gemel_status status = gemel__template_evaluate(&c->rule->right, &e->scene, &attrs);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -260,29 +236,29 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
   return push_frame(e, c, binding, attrs, value, where);
 }
 
-static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location where) {
-  const gemel__candidate *c;
+/* Matches candidate C at VALUE, and fires it. */
+static gemel_status try_rule(gemel__engine *e, const gemel__candidate *c, gemel__ref value,
+                             gemel_location where) {
   gemel__binding binding;
-  if (!e->search.thorough &&
-      !gemel__selection_has(e->selection, e->to, value.node, e->fates[value.node].tried)) {
-    return GEMEL_DECLINED;
+  double start = e->options->timed ? gemel__profile_now() : 0;
+  gemel_status status = gemel__rule_match(c->rule, c->order, &e->scene, value, &binding);
+  status = status ? status : fire(e, c, &binding, value, where);
+  if (e->options->timed) {
+    e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
   }
-  e->search.scene.uses = e->uses;
-  gemel_status status = gemel__search_start(&e->search, value, e->fates[value.node].tried);
-  if (status != GEMEL_OK || e->search.count == 0) {
-    return status ? status : GEMEL_DECLINED;
+  return status;
+}
+
+static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location where) {
+  const uint32_t *list;
+  uint32_t count;
+  e->scene.uses = e->uses;
+  gemel_status status = gemel__selection_candidates(e->selection, &e->scene, value,
+                                                    e->options->thorough, &list, &count);
+  status = status ? status : GEMEL_DECLINED;
+  for (uint32_t k = 0; k < count && status == GEMEL_DECLINED; k++) {
+    status = try_rule(e, &e->selection->candidates[list[k]], value, where);
   }
-  do {
-    status = gemel__search_next(&e->search, &c, &binding);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    double start = e->options->timed ? gemel__profile_now() : 0;
-    status = fire(e, c, &binding, value, where);
-    if (e->options->timed) {
-      e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
-    }
-  } while (status == GEMEL_DECLINED);
   return status;
 }
 
@@ -297,14 +273,14 @@ static int may_fold(const gemel__engine *e, uint32_t node) {
 
 static gemel_status fold(gemel__engine *e, gemel__ref value, gemel__ref *by) {
   int folded = may_fold(e, value.node) ? gemel__fold(e->to, value.node, by) : 0;
-  if (folded < 0 || gemel__engine_reserve(e) != 0) {
+  if (folded < 0 || gemel__engine_reserve(e) != GEMEL_OK) {
     return gemel__engine_no_memory(e);
   }
   if (folded == 0) {
     return GEMEL_DECLINED;
   }
   e->options->folded++;
-  e->fates[by->node].state = GEMEL__SETTLED;
+  e->states[by->node].state = GEMEL__SETTLED;
   if (e->options->witness != NULL) {
     gemel__application a = {.graph = e->to, .before = value, .after = *by};
     return e->options->witness(e->options->user, &a, e->error);
@@ -312,14 +288,13 @@ static gemel_status fold(gemel__engine *e, gemel__ref value, gemel__ref *by) {
   return GEMEL_OK;
 }
 
-/* Says what has become of *VALUE: BY if it isn't STATE only. */
-static gemel_status decide(gemel__engine *e, gemel__ref value, unsigned char state, gemel__ref by) {
-  struct gemel__fate *fate = fate_of(e, value);
-  if (fate == NULL) {
+/* VALUE's state is WHAT from now on; BY if it is replaced. */
+static gemel_status decide(gemel__engine *e, gemel__ref value, unsigned char what, gemel__ref by) {
+  struct gemel__node_state *state = state_of(e, value);
+  if (state == NULL) {
     return gemel__engine_no_memory(e);
   }
-  fate->state = state;
-  fate->by = by;
+  *state = (struct gemel__node_state){by, what};
   return GEMEL_OK;
 }
 
@@ -341,14 +316,15 @@ static gemel_status transform(gemel__engine *e, gemel__ref *value, gemel_locatio
 
 /* Settles *VALUE. *DONE: *VALUE is what it came to; else a frame is on the stack that will say. */
 static gemel_status settle(gemel__engine *e, gemel__ref *value, gemel_location where, int *done) {
-  struct gemel__fate *fate;
+  struct gemel__node_state *state;
   *done = 1;
-  if (gemel__engine_reserve(e) != 0 || (fate = fate_of(e, *value)) == NULL) {
-    return gemel__engine_no_memory(e);
+  gemel_status status = gemel__engine_reserve(e);
+  if (status != GEMEL_OK || (state = state_of(e, *value)) == NULL) {
+    return status ? status : gemel__engine_no_memory(e);
   }
-  switch (fate->state) {
+  switch (state->state) {
   case GEMEL__REPLACED:
-    *value = fate->by;
+    *value = state->by;
     return GEMEL_OK;
   case GEMEL__SETTLED:
     return GEMEL_OK;
@@ -390,7 +366,7 @@ static gemel_status repair(gemel__engine *e, struct gemel__frame *f, gemel__ref 
   }
   have = type_of(e, *value);
   if (have == want) {
-    return gemel__engine_reserve(e) == 0 ? GEMEL_OK : gemel__engine_no_memory(e);
+    return gemel__engine_reserve(e);
   }
   if (f->repaired || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {
     gemel_type both[2] = {want, have};
@@ -441,11 +417,11 @@ static gemel_status make(gemel__engine *e, struct gemel__frame *f, gemel__ref *v
   e->selection->tallies[f->candidate->row].created += nodes;
   e->options->created += nodes;
   e->grown += rule_of(f)->grows ? nodes : 0;
-  if (status == GEMEL_OK && gemel__engine_reserve(e) != 0) {
-    return gemel__engine_no_memory(e);
+  status = status ? status : gemel__engine_reserve(e);
+  if (status == GEMEL_OK) {
+    e->uses[value->node]++;
+    e->made[f->values + f->next] = *value;
   }
-  e->uses[value->node]++;
-  e->made[f->values + f->next] = *value;
   return status;
 }
 
@@ -525,7 +501,7 @@ gemel_status gemel__engine_resolve(gemel__engine *e, gemel__ref *value, gemel_lo
 }
 
 void gemel__engine_release(gemel__engine *e) {
-  gemel__free(e->fates, e->fate_capacity * sizeof *e->fates);
+  gemel__free(e->states, e->state_capacity * sizeof *e->states);
   gemel__free(e->apart, e->apart_capacity * sizeof *e->apart);
   gemel__free(e->uses, e->use_capacity * sizeof *e->uses);
   gemel__free(e->frames, e->frame_capacity * sizeof *e->frames);

@@ -8,16 +8,15 @@
 
 #include "passes/engine.h"
 #include "passes/normals.h"
-#include "passes/search.h"
+#include "passes/select.h"
 #include "passes/template.h"
 
 enum { GEMEL__UNSEEN, GEMEL__SETTLED, GEMEL__REPLACING, GEMEL__REPLACED, GEMEL__APART };
 
 /* What is known of a value of the new graph. */
-struct gemel__fate {
-  gemel__ref by; /* of a REPLACED one; APART: its outputs' fates begin at by.node */
+struct gemel__node_state {
+  gemel__ref by; /* of a REPLACED one; APART: its outputs' states begin at by.node */
   unsigned char state;
-  unsigned char tried; /* by node, whatever is APART: phases whose rules were tried at it, before */
 };
 
 /* A right side on its way. */
@@ -41,11 +40,11 @@ typedef struct gemel__engine {
   gemel__pass_options *options;
   gemel__selection *selection;
   gemel_error *error;
-  struct gemel__fate *fates; /* by new node, as are uses */
-  struct gemel__fate *apart; /* by output, of nodes that have several */
+  struct gemel__node_state *states; /* by new node, as are uses */
+  struct gemel__node_state *apart;  /* by output, of nodes that have several */
   size_t n_apart, apart_capacity;
   uint32_t *uses;
-  size_t n_fates, fate_capacity, use_capacity;
+  size_t n_states, state_capacity, use_capacity;
   struct gemel__frame *frames;
   size_t n_frames, frame_capacity;
   gemel__ref *values, *made; /* MADE: what VALUES were before they were settled */
@@ -58,8 +57,7 @@ typedef struct gemel__engine {
   uint64_t fired, fuel, grown, growth;
   int declined; /* a rule was, for growth */
   uint32_t stall;
-  unsigned char tried; /* phases whose rules were tried, in the graph before, at what is made now */
-  gemel__search search;
+  gemel__scene scene; /* of matching */
   gemel__normals normals;
 } gemel__engine;
 
@@ -68,14 +66,8 @@ gemel_status gemel__engine_no_memory(const gemel__engine *e);
 /* The new graph's error becomes the pass's. */
 gemel_status gemel__engine_take_error(const gemel__engine *e);
 
-/* Room for N new nodes; 0, or -1 when memory is out. */
-int gemel__engine_room(gemel__engine *e, size_t n);
-
-/* Fates for all nodes that there are; 0, or -1 when memory is out. */
-int gemel__engine_reserve_more(gemel__engine *e);
-static inline int gemel__engine_reserve(gemel__engine *e) {
-  return e->n_fates < e->to->n_nodes ? gemel__engine_reserve_more(e) : 0;
-}
+/* States for all nodes that there are. GEMEL_NO_MEMORY. */
+gemel_status gemel__engine_reserve(gemel__engine *e);
 
 /* Constants stand behind others; else the older value stands first. */
 static inline int gemel__engine_out_of_order(const gemel__engine *e, gemel__ref a, gemel__ref b) {

@@ -6,10 +6,6 @@
  * million nested additions are walked through once, by a stack. The list is put in the tree's place
  * where it costs less, as its kind counts; else the tree stays as it is, and a second look would
  * see the same. Terms keep the order in which they are first met, from left to right.
- *
- * In a graph where the pass had nothing to do, and to which little was added since, it looks only
- * at trees in which something is new or used otherwise: such nodes, and so the roots of their
- * trees, have large ids, and what lies below them in a tree is found from its root.
  */
 #include "passes/nary.h"
 
@@ -26,7 +22,6 @@ struct gemel__nary_entry { /* of the stack: a value and its factor */
 };
 
 enum { MAY_BE_SPLAT = 1, IN_TREES = 2 }; /* of an operation */
-enum { IS_ROOT = 1, IS_NEW = 2 };        /* of a node */
 
 static gemel_status no_memory(const gemel__nary *n) {
   return gemel__no_memory(n->error, "sums and products");
@@ -218,28 +213,15 @@ static uint32_t kinds_of(const gemel__nary *n) {
                           : 1u << GEMEL_KIND_FLOAT;
 }
 
-static void find_fit(gemel__nary *n, struct gemel__nary_fit *fit, gemel_type type) {
-  gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(n->from->context, type));
-  fit->fits = (kinds_of(n) >> kind & 1) != 0;
-  fit->type = type;
-}
-
 /* 1 if NODE is one of the operations, on the numbers of the kind. */
-static inline int is_operation(gemel__nary *n, uint32_t node) {
+static int is_operation(const gemel__nary *n, uint32_t node) {
   uint32_t op = n->from->nodes[node].op;
-  if (op >= n->n_ops || !(n->kinds[op] & IN_TREES)) {
-    return 0;
-  }
-  gemel_type type = gemel__node_type(n->from, node, 0);
-  struct gemel__nary_fit *fit = &n->fits[type % GEMEL__NARY_FITS];
-  if (type != fit->type) {
-    find_fit(n, fit, type);
-  }
-  return fit->fits;
+  return op < n->n_ops && (n->kinds[op] & IN_TREES) &&
+         (kinds_of(n) >> gemel_dtype_kind(dtype_of(n, node)) & 1);
 }
 
 /* Notes whether NODE may be a number: a constant, or what repeats or rearranges elements of one. */
-static inline void find_number(gemel__nary *n, uint32_t node) {
+static void find_number(gemel__nary *n, uint32_t node) {
   uint32_t count, op = n->from->nodes[node].op;
   if (op < n->n_ops && !(n->kinds[op] & MAY_BE_SPLAT)) {
     return;
@@ -251,59 +233,35 @@ static inline void find_number(gemel__nary *n, uint32_t node) {
   }
 }
 
-static int is_member(gemel__nary *n, uint32_t node) {
+static int is_member(const gemel__nary *n, uint32_t node) {
   return is_operation(n, node) && n->kind->takes(n, node);
 }
 
-/* 1 if a tree is to be looked at for NODE's sake. */
-static inline int is_new(const gemel__nary *n, uint32_t node) {
-  return n->since == NULL || gemel__use_changed(n->since, node);
-}
-
 /* Notes what NODE, a member of a tree, has inside: 1 if that makes the tree more than a node. */
-static inline int note_member(gemel__nary *n, const uint32_t *uses, uint32_t node) {
+static int note_member(gemel__nary *n, const uint32_t *uses, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
   int any = count > 1 && in[0].node == in[1].node;
-  n->root[node] = is_new(n, node) ? IS_ROOT | IS_NEW : IS_ROOT;
+  n->root[node] = 1;
   for (uint32_t j = 0; j < count; j++) {
     uint32_t below = in[j].node;
     n->inner[below] |= uses[below] == 1 && n->root[below];
     any |= n->inner[below];
-    n->root[node] |= n->root[below] & IS_NEW;
   }
   return any;
 }
 
 /* Finds trees: what lies inside one is used once, by a member. 1 if there are any that are more
- * than a node; or that may be, by what lies below n->first. */
+ * than a node. */
 static int find_trees(gemel__nary *n, const uint32_t *uses) {
-  int any = n->first > 0;
-  for (uint32_t k = n->first; k < n->from->n_nodes; k++) {
+  int any = 0;
+  for (uint32_t k = 0; k < n->from->n_nodes; k++) {
     if (uses[k] > 0) {
       find_number(n, k);
       any |= is_member(n, k) && note_member(n, uses, k);
     }
   }
   return any;
-}
-
-/* Finds what of the tree at ROOT lies below n->first. */
-static int find_below(gemel__nary *n, const uint32_t *uses, uint32_t root) {
-  int failed = gemel__nary_push(n, (gemel__ref){root, 0}, n->kind->one);
-  while (n->depth > 0 && !failed) {
-    uint32_t count, node = n->stack[--n->depth].value.node;
-    const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
-    for (uint32_t j = 0; j < count && !failed; j++) {
-      uint32_t below = in[j].node;
-      if (below < n->first && uses[below] == 1 && is_member(n, below)) {
-        n->inner[below] = 1;
-        n->root[below] = IS_ROOT;
-      }
-      failed = n->inner[below] ? gemel__nary_push(n, in[j], n->kind->one) : 0;
-    }
-  }
-  return failed;
 }
 
 static gemel_value build(gemel__nary *n, uint32_t root) {
@@ -340,10 +298,7 @@ static int is_alone(const gemel__nary *n, uint32_t root) {
 }
 
 /* Puts the list in the place of the tree at ROOT if that is better. */
-static gemel_status look_at(gemel__nary *n, const uint32_t *uses, uint32_t root) {
-  if (n->first > 0 && find_below(n, uses, root) != 0) {
-    return no_memory(n);
-  }
+static gemel_status look_at(gemel__nary *n, uint32_t root) {
   gemel_status status = is_alone(n, root) ? GEMEL_DECLINED : collect(n, root);
   double cost = status == GEMEL_OK ? n->kind->cost(n) : 0;
   if (status != GEMEL_OK || n->inexact || !(cost < n->cost)) {
@@ -354,12 +309,8 @@ static gemel_status look_at(gemel__nary *n, const uint32_t *uses, uint32_t root)
                           : gemel__edit_replace(n->edit, (gemel__ref){root, 0}, made);
 }
 
-static gemel_status rewrite(gemel__nary *n) {
-  const uint32_t *uses = gemel__edit_uses(n->edit);
+static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
   gemel_status status = GEMEL_OK;
-  if (uses == NULL) {
-    return no_memory(n);
-  }
   if (!find_trees(n, uses)) {
     return GEMEL_OK;
   }
@@ -367,28 +318,12 @@ static gemel_status rewrite(gemel__nary *n) {
   if (n->place == NULL) {
     return no_memory(n);
   }
-  for (uint32_t k = n->first; k < n->from->n_nodes && status == GEMEL_OK; k++) {
-    if ((n->root[k] & IS_NEW) && !n->inner[k]) {
-      status = look_at(n, uses, k);
+  for (uint32_t k = 0; k < n->from->n_nodes && status == GEMEL_OK; k++) {
+    if (n->root[k] && !n->inner[k]) {
+      status = look_at(n, k);
     }
   }
   return status;
-}
-
-/* 1 if any node may be of a tree that the pass hasn't seen; n->first is the first one, or 0. */
-static int has_any(gemel__nary *n) {
-  const gemel__use_counts *counts = gemel__edit_counts(n->edit);
-  size_t k = 0;
-  if (counts == NULL || !gemel__edit_was_idle(n->edit)) {
-    return counts == NULL || (counts->kinds & kinds_of(n)) != 0;
-  }
-  n->since = counts;
-  while (k < counts->n && (counts->uses[k] == 0 || !gemel__use_changed(counts, (uint32_t)k) ||
-                           !is_operation(n, (uint32_t)k))) {
-    k++;
-  }
-  n->first = (uint32_t)k;
-  return k < counts->n;
 }
 
 /* Which operations are in trees, and which may be splats. */
@@ -414,14 +349,14 @@ gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gem
     return no_memory(&n);
   }
   find_kinds(&n);
-  if (has_any(&n)) {
+  const gemel__uses *uses = gemel__edit_all_uses(edit);
+  if (uses == NULL) {
+    status = no_memory(&n);
+  } else if (uses->kinds & kinds_of(&n)) {
     n.inner = gemel__alloc_array(count, 3);
     n.root = n.inner + count;
     n.maybe = n.root + count;
-    if (n.inner != NULL && n.first > 0) {
-      memset(n.maybe, 1, n.first); /* gemel__splat will tell */
-    }
-    status = n.inner != NULL ? rewrite(&n) : no_memory(&n);
+    status = n.inner != NULL ? rewrite(&n, uses->of) : no_memory(&n);
   }
   gemel__free(n.kinds, n.n_ops);
   gemel__free(n.inner, count * 3);

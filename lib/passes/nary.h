@@ -29,29 +29,22 @@ typedef struct gemel__extent {
   double sizes[GEMEL_MAX_RANK];
 } gemel__extent;
 
-enum { GEMEL__NARY_OPS = 6, GEMEL__NARY_GROUPS = 16, GEMEL__NARY_FITS = 16 };
+enum { GEMEL__NARY_OPS = 6, GEMEL__NARY_GROUPS = 16 };
 
 typedef struct gemel__nary {
   const struct gemel__nary_kind *kind;
   gemel_edit *edit;
   const gemel_graph *from;
   gemel_error *error;
-  uint32_t ops[GEMEL__NARY_OPS];  /* of the kind's names */
-  unsigned char *inner, *root;    /* by node: lies inside a tree; is the root of one, or inside, and
-                                     whether anything in it is new */
-  const gemel__use_counts *since; /* what is not new by them, the pass has seen; NULL: nothing */
-  uint32_t first;                 /* trees at smaller ids are seen */
-  unsigned char *maybe;           /* by node: it may be a number, see gemel__nary_number */
-  uint32_t *place;                /* by node: its last term, + 1 */
-  unsigned char *kinds;           /* by operation: whether it is one of the kind's, and whether
-                                     gemel__splat may know it; N_OPS of them */
+  uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
+  unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one, or inside */
+  unsigned char *maybe;          /* by node: it may be a number, see gemel__nary_number */
+  uint32_t *place;               /* by node: its last term, + 1 */
+  unsigned char *kinds;          /* by operation: whether it is one of the kind's, and whether
+                                    gemel__splat may know it; N_OPS of them */
   size_t n_ops;
   gemel_type weighed; /* of gemel__nary_weight's last answer */
   double weight;
-  struct gemel__nary_fit { /* of types seen lately: whether they are of the kind's numbers */
-    gemel_type type;
-    int fits;
-  } fits[GEMEL__NARY_FITS];
   struct gemel__nary_entry *stack;
   size_t depth, stack_capacity;
   /* the tree at hand */

@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pipeline: the phases in their order, with the rules that the options choose, and the last
- * copy, which leaves out what nothing uses any more.
+ * The pipeline: the phases in their order, with the rules that the options choose, and the passes
+ * before and behind them. The last phase has all rules that are chosen. It is repeated until it
+ * does nothing, then all passes are, and so on until neither finds anything to do: so a result is
+ * left alone when it is rewritten again. That ends because the last phase's rules that make a graph
+ * grow are declined after a while (GROWTH in engine.c), and after ROUNDS it is an error.
  */
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
-#include "core/compact.h"
-#include "core/cons.h"
 #include "passes/engine.h"
 #include "passes/choose.h"
 #include "passes/passes.h"
 #include "passes/profile.h"
+#include "passes/uses.h"
 
 enum { ROUNDS = 50 };
-
-/* So many nodes may lie idle in memory. */
-enum { FEW = 4096 };
 
 struct pipeline {
   gemel_rewrite_options options;
   gemel_context *context;
   const gemel_graph *source; /* the program's: it stays as it is */
-  gemel_graph **entered;     /* the graph, a reference, with which the phase at work began */
   gemel__choice *choice;
-  gemel__tried *tried;       /* at the nodes of the graph */
-  gemel__use_counts *counts; /* of it */
   uint64_t *done; /* what passes, and rules in the last phase, have done since it was 0 */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
@@ -35,8 +31,10 @@ struct pipeline {
 /* ---- Phases ---- */
 
 static gemel_status count_live(const struct pipeline *p, const gemel_graph *graph, uint64_t *n) {
-  gemel_status status = gemel__use_counts_find(p->counts, graph, p->error);
-  *n = status == GEMEL_OK ? p->counts->live : 0;
+  gemel__uses uses;
+  gemel_status status = gemel__uses_find(&uses, graph, p->error);
+  *n = uses.live;
+  gemel__uses_clear(&uses);
   return status;
 }
 
@@ -69,7 +67,7 @@ static int has_work(const gemel_graph *graph, gemel_phase phase,
   }
   for (size_t k = 0; k < graph->n_nodes && selection->n_rules > 0; k++) {
     const gemel__node *node = &graph->nodes[k];
-    if ((node->op < selection->n_ops && (selection->roots[node->op] & GEMEL__OP_ROOT)) ||
+    if (gemel__selection_has_root(selection, node->op) ||
         (node->attrs != 0 && gemel__attrs_at(graph->context, node->attrs)->nesting > 0)) {
       return 1;
     }
@@ -111,19 +109,10 @@ static gemel_status endless(const struct pipeline *p, const gemel__selection *se
                      names);
 }
 
-/* 1 if nobody has GRAPH, which a phase works on, but who is known to: a program's pass may have
- * kept one. */
-static int is_owned(const struct pipeline *p, const gemel_graph *graph) {
-  long known =
-      1 + (graph == *p->entered) + (graph == p->tried->graph) + (graph == p->counts->graph);
-  return graph != p->source && __atomic_load_n(&graph->references, __ATOMIC_ACQUIRE) == known;
-}
-
 /* *GRAPH, a reference, becomes what one pass makes of it; *DONE: whether that did nothing. */
 static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pass,
                               gemel_graph **graph, int *done) {
   uint64_t before = work_of(pass->selection, pass);
-  pass->owned = is_owned(p, *graph);
   gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
   if (next == NULL) {
     return p->error->status;
@@ -132,28 +121,6 @@ static gemel_status run_round(const struct pipeline *p, gemel__pass_options *pas
   *graph = next;
   *done = work_of(pass->selection, pass) == before;
   pass->tight |= any_declined(pass->selection);
-  return GEMEL_OK;
-}
-
-/* A look at *GRAPH found nothing to do. *DONE: a pass without shortcuts doesn't either (what it
- * made is dropped, for it may have put nodes in another order); else *GRAPH is what it made. */
-static gemel_status check_idle(const struct pipeline *p, gemel__pass_options *pass,
-                               gemel_graph **graph, int *done) {
-  uint64_t before = work_of(pass->selection, pass);
-  gemel__tried *tried = pass->tried;
-  gemel__use_counts *counts = pass->counts;
-  pass->tried = NULL;
-  pass->counts = NULL;
-  pass->owned = 0;
-  gemel_graph *next = gemel__rewrite_phase(*graph, pass, p->error);
-  pass->tried = tried;
-  pass->counts = counts;
-  if (next == NULL) {
-    return p->error->status;
-  }
-  *done = work_of(pass->selection, pass) == before;
-  gemel_graph_unref(*done ? next : *graph);
-  *graph = *done ? *graph : next;
   return GEMEL_OK;
 }
 
@@ -178,13 +145,6 @@ static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
   int last = phase == gemel__last_phase(p->options.mode);
   gemel_status status = GEMEL_OK;
   for (int round = 0; !done && status == GEMEL_OK && round < ROUNDS; round++) {
-    status = gemel__rewrite_idle(*graph, pass, &done, p->error);
-    if (status == GEMEL_OK && done && pass->thorough) {
-      status = check_idle(p, pass, graph, &done);
-    }
-    if (status != GEMEL_OK || done) {
-      break;
-    }
     status = round + 1 < ROUNDS ? run_round(p, pass, graph, &done)
                                 : run_last_round(p, pass, graph, &done, &fell);
     done |= !last;
@@ -201,15 +161,12 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   double start = gemel__profile_now();
   uint64_t before = 0;
   memset(&pass, 0, sizeof pass);
-  *p->entered = *graph;
   pass.selection = selection;
   pass.fold = 1;
   pass.timed = p->options.profile != NULL;
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
   pass.thorough = p->options.certify > 1;
-  pass.tried = p->tried;
-  pass.counts = p->counts;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
   if (status == GEMEL_OK && p->options.profile != NULL) {
@@ -243,9 +200,7 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
   const gemel_pass *pass;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
-    gemel__pass_run run = {.counts = p->counts,
-                           .bit = k < 64 ? (uint64_t)1 << k : 0,
-                           .witness = p->certifier != NULL ? p->certifier->witness_change : NULL,
+    gemel__pass_run run = {.witness = p->certifier != NULL ? p->certifier->witness_change : NULL,
                            .user = p->session};
     double start = gemel__profile_now();
     if (pass->phase == phase && (pass->before != 0) == before &&
@@ -289,34 +244,14 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
   return status;
 }
 
-/* Leaves unused nodes out of GRAPH itself, which passes of the engine have left, if nobody else has
- * it: GEMEL_OK; GEMEL_DECLINED. Where much of its memory would lie idle, that is given back. */
-static gemel_status trim_in_place(const struct pipeline *p, gemel_graph *graph, uint64_t live) {
-  uint32_t *uses = p->counts->uses;
-  size_t n = p->counts->n;
-  if (p->tried->graph != graph || p->counts->graph != graph) {
-    return GEMEL_DECLINED;
-  }
-  p->counts->uses = NULL;
-  gemel__use_counts_clear(p->counts);
-  gemel__tried_clear(p->tried);
-  gemel_status status = gemel__compact(graph, uses);
-  gemel__free(uses, n * sizeof *uses);
-  if (status == GEMEL_OK && live < graph->node_capacity / 2 && graph->node_capacity > FEW) {
-    gemel__cons_shrink(graph);
-  }
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(p->error, "rewriting") : status;
-}
-
-/* Leaves unused nodes out of *GRAPH. */
-static gemel_status trim(const struct pipeline *p, gemel_graph **graph, uint64_t live) {
-  int is_tried = p->tried->graph == *graph;
-  gemel_status status = trim_in_place(p, *graph, live);
-  if (status != GEMEL_DECLINED) {
+/* Leaves unused nodes out of *GRAPH, and makes the source a graph of its own. */
+static gemel_status finish(const struct pipeline *p, gemel_graph **graph) {
+  uint64_t live = 0;
+  gemel_status status = count_live(p, *graph, &live);
+  if (status != GEMEL_OK || (*graph != p->source && live == (*graph)->n_nodes)) {
     return status;
   }
-  gemel_graph *copy = is_tried ? gemel__rewrite_trim(*graph, NULL, p->error)
-                               : gemel__rewrite_compact(*graph, p->error);
+  gemel_graph *copy = gemel__rewrite_copy(*graph, p->error);
   if (copy == NULL) {
     return p->error->status;
   }
@@ -334,12 +269,8 @@ static gemel_status run_all(const struct pipeline *p, gemel_graph **graph) {
     status = status ? status : run_phase(p, (gemel_phase)phase, graph);
     status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
   }
-  uint64_t live = 0;
   status = status ? status : come_to_rest(p, graph);
-  status = status ? status : count_live(p, *graph, &live);
-  if (status == GEMEL_OK && (*graph == p->source || live < (*graph)->n_nodes)) {
-    status = trim(p, graph, live);
-  }
+  status = status ? status : finish(p, graph);
   return status ? status : gemel__debug_check(*graph, p->error);
 }
 
@@ -381,14 +312,8 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_error local;
   gemel_graph *current = NULL;
   gemel_status status;
-  gemel__tried tried = {NULL, NULL, 0};
-  gemel__use_counts counts = {NULL};
   uint64_t done = 0;
-  gemel_graph *entered = NULL;
   memset(&p, 0, sizeof p);
-  p.entered = &entered;
-  p.tried = &tried;
-  p.counts = &counts;
   p.done = &done;
   p.error = error != NULL ? error : &local;
   if (graph == NULL) {
@@ -407,8 +332,6 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   if (p.session != NULL) {
     p.certifier->end(p.certifier, p.session);
   }
-  gemel__tried_clear(&tried);
-  gemel__use_counts_clear(&counts);
   gemel__choice_give_back(p.context, p.choice);
   if (status != GEMEL_OK) {
     gemel_graph_unref(current);

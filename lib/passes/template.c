@@ -62,36 +62,6 @@ gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scen
   return status;
 }
 
-gemel_status gemel__template_intern(const gemel__side *side, const gemel__scene *scene,
-                                    const gemel__template_attrs *attrs, uint32_t *ids) {
-  gemel_context *context = scene->graph->context;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < side->count && status == GEMEL_OK; k++) {
-    const gemel__template_attrs *a = &attrs[k];
-    ids[k] = 0;
-    if (side->nodes[k].kind == GEMEL__PATTERN_APPLY && side->nodes[k].n_attrs > 0) {
-      status = gemel__runtime_sizes(a->count, a->attrs, context)
-                   ? GEMEL_DECLINED
-                   : gemel__attrs_intern(context, gemel__op_at(context, side->nodes[k].op),
-                                         a->count, a->attrs, &ids[k], scene->error);
-    }
-  }
-  return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
-}
-
-gemel_status gemel__template_recall(const gemel__side *side, const gemel__scene *scene,
-                                    const uint32_t *ids, const gemel__template_attrs **attrs) {
-  gemel__template_attrs *all = gemel__arena_alloc(scene->arena, side->count * sizeof *all);
-  if (all == NULL) {
-    return gemel__no_memory(scene->error, "attributes");
-  }
-  for (uint32_t k = 0; k < side->count; k++) {
-    all[k] = (gemel__template_attrs){NULL, 0, 0, ids[k]};
-  }
-  *attrs = all;
-  return GEMEL_OK;
-}
-
 /* ---- Operands ---- */
 
 gemel__ref gemel__template_leaf(const gemel__side *side, uint32_t index, const gemel__term *terms) {
@@ -177,10 +147,7 @@ static gemel_value apply(gemel_graph *graph, const gemel__op *op,
                          const gemel__template_attrs *attrs, size_t count,
                          const gemel_value *operands, gemel_location where) {
   gemel_error error;
-  uint32_t id = attrs->id;
-  if (id != 0) {
-    return gemel__apply(graph, op->id, id, count, operands, where);
-  }
+  uint32_t id = 0;
   if (gemel__runtime_sizes(attrs->count, attrs->attrs, graph->context)) {
     return gemel__apply_lifted(graph, op->id, count, operands, attrs->count, attrs->attrs, where);
   }

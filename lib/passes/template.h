@@ -13,22 +13,12 @@ typedef struct gemel__template_attrs {
   const gemel_attr *attrs;
   uint32_t count;
   uint32_t output; /* of f(x)@k */
-  uint32_t id;     /* not 0: the context's number of all that */
 } gemel__template_attrs;
 
 /* Evaluates the attributes of SIDE in SCENE, whose arena keeps them. GEMEL_DECLINED: one has no
  * value; GEMEL_NO_MEMORY. */
 gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scene *scene,
                                       const gemel__template_attrs **attrs);
-
-/* Interns the ATTRS of SIDE and writes their numbers, by node, to IDS. GEMEL_DECLINED if that can't
- * be done (a size known at run time is among them, say); GEMEL_NO_MEMORY. */
-gemel_status gemel__template_intern(const gemel__side *side, const gemel__scene *scene,
-                                    const gemel__template_attrs *attrs, uint32_t *ids);
-
-/* The attributes of SIDE again by the numbers IDS; GEMEL_NO_MEMORY. */
-gemel_status gemel__template_recall(const gemel__side *side, const gemel__scene *scene,
-                                    const uint32_t *ids, const gemel__template_attrs **attrs);
 
 /* Marks what a literal's place holds until it is known which dtype it takes. */
 #define GEMEL__LITERAL_NODE UINT32_MAX
