@@ -17,7 +17,6 @@ library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-memory
-library_tests += %reldir%/t-pages
 library_tests += %reldir%/t-passes
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run

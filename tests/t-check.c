@@ -59,7 +59,6 @@ PLACE(add_second_node, g->pool[1].node)
 PLACE(mul_second_output, g->pool[4].output)
 PLACE(add_type, g->node_types[2])
 PLACE(split_type, g->node_types[3])
-PLACE(block_type, g->common_types[0])
 PLACE(split_second_type, g->types[1])
 PLACE(split_types_end, g->n_types)
 PLACE(input_0, g->inputs[0])
@@ -72,7 +71,6 @@ static const struct damage damages[] = {
     {"operation/unknown", add_op, 2, 60000, "node 2"},
     {"attributes/unknown", add_attrs, 4, 4000000000u, "node 2"},
     {"attributes/missing", softmax_attrs, 4, 0, "node 5"},
-    {"type/block", block_type, 4, 1, "block"},
     {"file", add_file, 4, 1000, "node 2"},
     {"slice/first", first_begin, 4, 1, "pool"},
     {"slice/begin", add_begin, 4, 100, "node 1"},

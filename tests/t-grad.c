@@ -313,94 +313,9 @@ static void not_differentiable(const void *data) {
   gemel_graph_unref(g);
 }
 
-/* ---- Recipes ---- */
-
-/* The inputs of recipes: VALUES of the names x to g, twice; z is f64, the others f32. */
-static void variables(gemel_graph *graph, gemel_value values[2][5]) {
-  static const char letters[] = "xyzrg";
-  gemel_context *context = shared();
-  int64_t size = 3;
-  for (int i = 0; i < 10; i++) {
-    char name[8];
-    snprintf(name, sizeof name, "%c%d", letters[i % 5], i / 5);
-    values[i / 5][i % 5] = gemel_input(
-        graph, name, gemel_type_of_shape(context, i % 5 == 2 ? GEMEL_F64 : GEMEL_F32, 1, &size));
-  }
-}
-
-static char *text_of(gemel_graph *graph, gemel_value made) {
-  gemel_output(made, "made");
-  return gemel_print_string(graph, "g", NULL);
-}
-
-/* GRAPH, in which a recipe of EXPR made MADE, is node for node what building it twice gives. */
-static void as_built(gemel_graph *graph, gemel_value made, const gemel__expr *expr) {
-  gemel_graph *twin = gemel_graph_new(shared(), NULL);
-  gemel_value at[2][5];
-  char *ours, *theirs;
-  variables(twin, at);
-  gemel__expr_build(expr, twin, at[0], GEMEL_HERE);
-  ours = text_of(graph, made);
-  theirs = text_of(twin, gemel__expr_build(expr, twin, at[1], GEMEL_HERE));
-  CT_REQUIRE(ours != NULL && theirs != NULL);
-  CT_EQ_STR(ours, theirs);
-  gemel_text_free(ours);
-  gemel_text_free(theirs);
-  gemel_graph_unref(twin);
-}
-
-/* A recipe written at some values gives at others what the expression itself gives; where nodes
- * come between that no instruction names, there is none. */
-static void recipes(const void *data) {
-  (void)data;
-  static const struct {
-    const char *text;
-    int written;
-  } cases[] = {{"x - y", 1},
-               {"y - x", 1},
-               {"g * (1 - sqr(r))", 1},
-               {"where(x > y, g, where(x == y, 0.5 * g, 0))", 1},
-               {"g * where(x == y, 0.5, 0)", 1},
-               {"g - where(x == y, -(0.5 * 2), 0)", 1},
-               {"where(x == y, 0.5, 0) * (g - x)", 0}, /* nodes would be made in another order */
-               {"x", 1},
-               {"x * z", 0}, /* z is cast */
-               {"g * x - z", 0},
-               {"x + 1 * 2 * 3 * 4 * 5", 0}, /* too many literals */
-               {"sum(x, axes = [0])", 1},    /* attributes are a node's own */
-               {"-(-(-(-(-(-(-(-(-(-(-(-x)))))))))))", 1},
-               {"-(-(-(-(-(-(-(-(-(-(-(-(-x))))))))))))", 0}}; /* too many steps */
-  const char *const names[] = {"x", "y", "z", "r", "g"};
-  gemel_context *context = shared();
-  for (size_t k = 0; k < CT_COUNT(cases); k++) {
-    gemel_graph *graph = gemel_graph_new(context, NULL);
-    gemel_value at[2][5], made;
-    uint32_t room[GEMEL__RECIPE_ROOM], followed;
-    gemel__recipe recipe;
-    ct_context("%s", cases[k].text);
-    variables(graph, at);
-    for (int i = 0; i < 5; i++) {
-      room[i] = at[1][i].node;
-    }
-    gemel__expr *expr = gemel__expr_compile(context, cases[k].text, 5, names, NULL);
-    CT_REQUIRE(expr != NULL);
-    made = gemel__expr_recipe(expr, graph, at[0], GEMEL_HERE, &recipe);
-    CT_EQ_INT(!gemel_is_null(made), cases[k].written);
-    if (cases[k].written) {
-      CT_EQ_INT(gemel__recipe_follow(&recipe, graph, room, GEMEL_HERE, &followed), GEMEL_OK);
-      made = gemel__expr_build(expr, graph, at[1], GEMEL_HERE);
-      CT_EQ_UINT(followed, made.node);
-      CT_EQ_INT(gemel_graph_check(graph, NULL), GEMEL_OK);
-      as_built(graph, made, expr);
-    }
-    gemel__expr_free(expr);
-    gemel_graph_unref(graph);
-  }
-}
-
 /* ---- Many nodes of one kind ----
- * From the third on their rule isn't asked any more. What a sweep makes of each must be what a
- * sweep over it alone makes, for which its rule is asked: the same node, equal nodes being one. */
+ * What a sweep makes of each must be what a sweep over it alone makes: the same node, equal nodes
+ * being one. */
 
 enum { LIKE = 5, OPERANDS = 3 };
 
@@ -649,7 +564,6 @@ void ct_register(void) {
       CT_TEST("kinks", kinks, NULL),
       CT_TEST("refusals", refusals, NULL),
       CT_TEST("not_differentiable", not_differentiable, NULL),
-      CT_TEST("recipes", recipes, NULL),
       CT_TEST("many_kinds", many_kinds, NULL),
       CT_TEST("no_others", no_others, NULL),
       CT_TEST("unlike_sizes", unlike_sizes, NULL),

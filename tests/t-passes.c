@@ -251,8 +251,8 @@ static void looks_again(const void *data) {
   gemel_rules *rules = gemel_rules_parse(context, rule, strlen(rule), "b.rules", &error);
   gemel_graph *graph = graph_of(context, "(x: f32, y: f32, z: f32) { e = x + z d = e + y "
                                          "return p = tanh(d), q = d - x, r = exp(x - z) }");
-  gemel_graph *wanted = graph_of(context, "(x: f32, y: f32, z: f32) { q = y + z u = x - z "
-                                          "t = exp(u) return p = tanh(z), q = q, r = t }");
+  gemel_graph *wanted = graph_of(context, "(x: f32, y: f32, z: f32) { q = y + z p = tanh(z) "
+                                          "u = x - z return p, q, r = exp(u) }");
   gemel_rewrite_options options = {.size = sizeof options,
                                    .include = "cancel_sums,b",
                                    .has_allow = 1,

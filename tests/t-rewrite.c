@@ -97,7 +97,7 @@ static const rewritten cases[] = {
      "(x: f32) { r = sqr(x) return r }", "(x: f32) { r = abs(x) return r }"},
     {R("a") "-(tanh(x) as y) => tanh(-x) where single_use(y) " R("b") "y * 0 => 0",
      "(x: f32) { t = tanh(x) r = -t s = t * 0 return r, s }",
-     "(x: f32) { z = 0:f32 r = tanh(-x) return r, s = z }"},
+     "(x: f32) { r = tanh(-x) z = 0:f32 return r, s = z }"},
     /* a broadcast repairs the shape */
     {R("a") "x * 0 => 0", "(x: f32[N, 2], y: f32[2]) { r = y + x * 0 return r }",
      "(x: f32[N, 2], y: f32[2]) { r = y + broadcast_to(0:f32, shape = [N, 2]) return r }"},

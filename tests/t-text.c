@@ -645,26 +645,6 @@ static void plain_lines(const void *data) {
   gemel_context_unref(context);
 }
 
-/* Digits, from none to more than a number holds, before all kinds of characters, and to the end. */
-static void digits(const void *data) {
-  static const char text[] = "90817263540918273645", after[] = "/:_ azAZ\n\"\x80\xff(0";
-  (void)data;
-  for (size_t n = 0; n < sizeof text; n++) {
-    for (size_t k = 0; k <= 12 * (sizeof after - 1); k++) {
-      char line[64];
-      size_t rest = k / (sizeof after - 1), length = n + rest;
-      uint64_t number = 1, wanted = 0;
-      memset(line, after[k % (sizeof after - 1)], sizeof line);
-      memcpy(line, text, n);
-      const char *end = gemel__digits_read(line, line + length, &number), *p = line;
-      while (p < line + length && *p >= '0' && *p <= '9') {
-        wanted = wanted * 10 + (uint64_t)(*p++ - '0');
-      }
-      CT_REQUIRE(end == p && number == wanted);
-    }
-  }
-}
-
 /* Numbers of all lengths, as printf writes them, wherever in the buffer they come to stand. */
 static void numbers(const void *data) {
   static char wanted[30000 * 21];
@@ -856,7 +836,6 @@ static const ct_test tests[] = {
     CT_TEST("constants", constants, NULL),
     CT_TEST("locale", locale, NULL),
     CT_TEST("names", names, NULL),
-    CT_TEST("digits", digits, NULL),
     CT_TEST("numbers", numbers, NULL),
     CT_TEST("plain_lines", plain_lines, NULL),
     CT_TEST("deep", deep, NULL),

@@ -13,7 +13,7 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "core/make.h"
+#include "core/intern.h"
 #include "passes/engine.h"
 #include "passes/functions.h"
 #include "rules-left.h"
@@ -201,8 +201,9 @@ static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
     if (node->attrs != 0 && !attrs_tell(graph->context, node->attrs)) {
       return hash_text(graph, hash);
     }
-    *hash = gemel__mix(*hash ^ gemel__node_hash(node->op, node->attrs, count, inputs));
+    *hash = gemel__mix(*hash ^ ((uint64_t)node->op << 32 | node->attrs));
     *hash = gemel__mix(*hash ^ type);
+    *hash = gemel__hash_bytes(*hash, inputs, count * sizeof *inputs);
   }
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     *hash = gemel__mix(*hash ^ gemel__input_facts(graph, k));

@@ -26,20 +26,12 @@ void *gemel__realloc(void *block, size_t old_bytes, size_t bytes);
 /* Frees a block of BYTES bytes; NULL is ignored. */
 void gemel__free(void *block, size_t bytes);
 
-/* The same for a tensor with its elements. Those of a middle size come and go with each call of a
- * function, and malloc may keep them for the next one. */
-void *gemel__alloc_tensor(size_t bytes);
-void gemel__free_tensor(void *block, size_t bytes);
-
 /* Makes room for at least NEED elements of BYTES bytes in *ARRAY, whose capacity is *CAPACITY:
  * grows by half. Returns 0, or -1 with everything as it was. */
 int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes);
 static inline int gemel__grow(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
   return need <= *capacity ? 0 : gemel__grow_to(array_pointer, capacity, need, bytes);
 }
-
-/* Gives back what *ARRAY has beyond NEED elements, if the allocator can; else all is as it was. */
-void gemel__shrink_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes);
 
 /* Copies a NUL-terminated string; NULL when memory is out. Release with gemel__free_string. */
 char *gemel__copy_string(const char *text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The funnel that every node goes through: promote the operands of elementwise operations by
- * inserting casts, look for an equal node, infer types, append. Building is the hot path of a
- * program that makes graphs of millions of nodes, so each graph remembers the last results of type
- * rules, keyed by operation, attributes and input types: the common node costs two table look-ups.
+ * The funnel that every node goes through (but for copies, see copy.h): promote the operands of
+ * elementwise operations by inserting casts, look for an equal node, infer types, append. Each
+ * graph remembers the last results of type rules, keyed by operation, attributes and input types,
+ * and the last scalar constants and names of operations: a graph of millions of nodes has few of
+ * each.
  */
 #include "core/apply.h"
 
@@ -15,7 +16,6 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/lift.h"
-#include "core/make.h"
 #include "ops/ops.h"
 
 enum {
@@ -117,42 +117,43 @@ struct application {
   gemel_type *outputs;
 };
 
-static GEMEL__INLINE uint64_t memo_what(uint32_t op, uint32_t attrs) {
-  return (uint64_t)op << 32 | attrs;
+/* Where the memo has what the type rule gives for A; NULL: nowhere. What a program's own type rule
+ * looks at besides types is not known, so it always runs. A size that an input holds makes the
+ * result depend on more than the types. */
+static struct memo_type *memo_entry(const struct application *a, struct memo_type *wanted) {
+  memset(wanted, 0, sizeof *wanted);
+  if (a->n == 0 || a->n > MEMO_INPUTS || a->op->id > a->graph->context->n_builtins ||
+      gemel__attrs_at(a->graph->context, a->attrs)->has_runtime) {
+    return NULL;
+  }
+  wanted->what = (uint64_t)a->op->id << 32 | a->attrs;
+  memcpy(wanted->inputs, a->types, a->n * sizeof *a->types);
+  uint64_t hash = wanted->what;
+  for (int k = 0; k < MEMO_INPUTS; k++) {
+    hash = gemel__mix(hash ^ wanted->inputs[k]);
+  }
+  return &a->graph->memo->types[hash % MEMO_TYPES];
 }
 
-static GEMEL__INLINE struct memo_type *memo_entry(const gemel_graph *graph, uint64_t what,
-                                                  const gemel_type types[MEMO_INPUTS]) {
-  uint64_t key = what + types[0] + (uint64_t)types[1] * 32 + (uint64_t)types[2] * 1024;
-  return &graph->memo->types[(key * 0x9e3779b97f4a7c15u) >> 56];
-}
-
-/* The type that the rule of OP gives, if that is known: then the number of inputs fits and none of
- * them needs a cast, for what is stored is what was appended. Else GEMEL_TYPE_NONE. */
-static GEMEL__INLINE gemel_type memo_recall(const gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                            const gemel_type types[MEMO_INPUTS]) {
-  uint64_t what = memo_what(op, attrs);
-  const struct memo_type *m = memo_entry(graph, what, types);
-  return m->what == what && m->inputs[0] == types[0] && m->inputs[1] == types[1] &&
-                 m->inputs[2] == types[2]
-             ? m->result
-             : GEMEL_TYPE_NONE;
+/* The type of the result, if the memo has it: 1. */
+static int memo_recall(struct application *a) {
+  struct memo_type wanted;
+  const struct memo_type *m = memo_entry(a, &wanted);
+  if (m == NULL || m->what != wanted.what ||
+      memcmp(m->inputs, wanted.inputs, sizeof m->inputs) != 0) {
+    return 0;
+  }
+  a->outputs[0] = m->result;
+  a->n_outputs = 1;
+  return 1;
 }
 
 static void memo_store(const struct application *a) {
-  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE};
-  struct memo_type *m;
-  /* What a program's own type rule looks at besides types is not known, so it always runs. A size
-   * that an input holds makes the result depend on more than the types. */
-  if (a->n == 0 || a->n > MEMO_INPUTS || a->op->id > a->graph->context->n_builtins ||
-      a->n_outputs != 1 || gemel__attrs_at(a->graph->context, a->attrs)->has_runtime) {
-    return;
+  struct memo_type wanted, *m = memo_entry(a, &wanted);
+  if (m != NULL && a->n_outputs == 1) {
+    *m = wanted;
+    m->result = a->outputs[0];
   }
-  memcpy(types, a->types, a->n * sizeof *types);
-  m = memo_entry(a->graph, memo_what(a->op->id, a->attrs), types);
-  m->what = memo_what(a->op->id, a->attrs);
-  memcpy(m->inputs, types, sizeof types);
-  m->result = a->outputs[0];
 }
 
 /* ---- Promotion ---- */
@@ -265,9 +266,12 @@ static gemel_status infer_outputs(struct application *a, gemel_error *error) {
   return status == GEMEL_OK ? check_outputs(a, error) : status;
 }
 
-/* Asks the type rule. The error is recorded on the graph. */
+/* Asks the memo, or the type rule. The error is recorded on the graph. */
 static int find_types(struct application *a) {
   gemel_error error;
+  if (memo_recall(a)) {
+    return 0;
+  }
   if (infer_outputs(a, &error) != GEMEL_OK) {
     gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
     gemel__graph_take_error(a->graph, &error);
@@ -355,11 +359,8 @@ static gemel_value apply_many(struct application *a, const gemel_value *inputs) 
   return value;
 }
 
-/* An application of which nothing is known yet. */
-static __attribute__((noinline)) gemel_value apply_new(gemel_graph *graph, uint32_t op,
-                                                       uint32_t attrs, size_t n_inputs,
-                                                       const gemel_value *inputs,
-                                                       gemel_location where) {
+gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
+                         const gemel_value *inputs, gemel_location where) {
   gemel_type types[LOCAL], outputs[LOCAL];
   gemel_value values[LOCAL];
   gemel__ref refs[LOCAL];
@@ -379,68 +380,6 @@ static __attribute__((noinline)) gemel_value apply_new(gemel_graph *graph, uint3
     gemel__free(a.outputs, a.room * sizeof *a.outputs);
   }
   return value;
-}
-
-/* Refs and types of inputs that are the only outputs of nodes of the graph; 0: some are not. */
-static GEMEL__INLINE int take_single(const gemel_graph *graph, size_t n, const gemel_value *inputs,
-                                     gemel__ref *refs, gemel_type *types) {
-  size_t k;
-  GEMEL__UNROLL
-  for (k = 0; k < n; k++) {
-    uint32_t node = inputs[k].node;
-    if (inputs[k].graph != graph || node >= graph->n_nodes || inputs[k].output != 0) {
-      return 0;
-    }
-    /* in one piece, as it will be read */
-    memcpy(&refs[k], &inputs[k].node, sizeof *refs);
-    types[k] =
-        gemel__stored_type(graph, node); /* of several outputs: a type that nothing is stored for */
-  }
-  return 1;
-}
-
-static gemel_value fail_make(gemel_graph *graph, uint32_t op, size_t n, const gemel_value *inputs,
-                             gemel_location where, gemel_status status) {
-  gemel_type types[MEMO_INPUTS];
-  gemel__ref refs[MEMO_INPUTS];
-  struct application a = {.graph = graph,
-                          .op = gemel__op_at(graph->context, op),
-                          .n = n,
-                          .types = types,
-                          .where = where};
-  take_single(graph, n, inputs, refs, types);
-  return fail_append(&a, status);
-}
-
-/* Applies what is known of; with N known where this is compiled, there are no loops over inputs. */
-static GEMEL__INLINE gemel_value apply_few(gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                           size_t n, const gemel_value *inputs,
-                                           gemel_location where) {
-  gemel_type types[MEMO_INPUTS] = {GEMEL_TYPE_NONE}, type;
-  gemel__ref refs[MEMO_INPUTS];
-  uint32_t node;
-  gemel_status status;
-  if (graph->frozen || !take_single(graph, n, inputs, refs, types) ||
-      (type = memo_recall(graph, op, attrs, types)) == GEMEL_TYPE_NONE) {
-    return apply_new(graph, op, attrs, n, inputs, where);
-  }
-  status = gemel__cons_make(graph, op, attrs, n, refs, type, where, &node);
-  return status == GEMEL_OK ? (gemel_value){graph, node, 0}
-                            : fail_make(graph, op, n, inputs, where, status);
-}
-
-gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                         const gemel_value *inputs, gemel_location where) {
-  switch (n_inputs) {
-  case 1:
-    return apply_few(graph, op, attrs, 1, inputs, where);
-  case 2:
-    return apply_few(graph, op, attrs, 2, inputs, where);
-  case 3:
-    return apply_few(graph, op, attrs, 3, inputs, where);
-  default:
-    return apply_new(graph, op, attrs, n_inputs, inputs, where);
-  }
 }
 
 /* ---- By name ---- */
@@ -466,19 +405,6 @@ static int failed_before(const gemel_graph *graph, size_t n_inputs, const gemel_
   return 0;
 }
 
-/* Has the memory fetched in which a node with the first two of these inputs will be looked for:
- * finding out what the operation is takes as long as half of a look at memory in no cache. */
-static GEMEL__INLINE void fetch_place(const gemel_graph *graph, size_t n,
-                                      const gemel_value *inputs) {
-  uint32_t largest = n > 0 ? inputs[0].node : 0;
-  if (n > 1 && inputs[1].node > largest) {
-    largest = inputs[1].node;
-  }
-  if (largest < graph->n_nodes) {
-    gemel__cons_prefetch(graph, largest);
-  }
-}
-
 gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where) {
@@ -496,7 +422,6 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   if (failed_before(graph, n_inputs, inputs)) {
     return null_value;
   }
-  fetch_place(graph, n_inputs, inputs);
   op = operation != NULL ? op_by_name(graph, operation) : 0;
   if (op == 0) {
     return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hash-consing. A node is looked for near the id of its largest input: BUCKET_NODES nodes in a row
- * share a bucket, one line of the processor's cache, which holds the ids of nodes and beside each a
- * byte of its content's hash, so that a node which isn't there is told from the others without
- * looking at them. What was built together lies together: a chain of ten million nodes walks
- * through the table instead of jumping about it, and since the place doesn't depend on the size of
- * the table, growing it moves nothing. (In a random graph an early node is the largest input of two
- * others on average, so a bucket has three slots a node.) A bucket that is full spills into the one
- * beside it; where both are full (many nodes take a constant that was made late, say), those of the
- * next smaller input are tried. Nodes without inputs, and those whose buckets are full, go to an
- * ordinary table, the overflow.
- *
- * All bytes of a bucket are compared at once, so that nothing is decided by how many there are: the
- * processor can go on with the next node while it waits for a bucket that is in no cache.
+ * share a bucket, which holds the ids of nodes and beside each a byte of its content's hash, so
+ * that a node which isn't there is told from the others without looking at them. What was built
+ * together lies together: a chain of ten million nodes walks through the table instead of jumping
+ * about it, and since the place doesn't depend on the size of the table, growing it moves nothing.
+ * (In a random graph an early node is the largest input of two others on average, so a bucket has
+ * three slots a node.) A bucket that is full spills into the one beside it; where both are full
+ * (many nodes take a constant that was made late, say), those of the next smaller input are tried.
+ * Nodes without inputs, and those whose buckets are full, go to an ordinary table, the overflow.
  *
  * Nodes are never taken out, but for the last one (gemel__graph_pop): that empties the slot that
  * was filled last, which leaves the table as it was.
@@ -22,9 +18,32 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/intern.h"
-#include "core/make.h"
 
-enum { FIRST_NODES = 64, BUCKET_NODES = GEMEL__BUCKET_NODES, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
+enum { FIRST_NODES = 64, BUCKET_NODES = 4, BUCKET_SLOTS = GEMEL__BUCKET_SLOTS };
+
+/* What is looked for. */
+struct key {
+  const gemel_graph *graph;
+  uint32_t op, attrs;
+  size_t n;
+  const gemel__ref *inputs;
+};
+
+static uint64_t node_hash(uint32_t op, uint32_t attrs, size_t n, const gemel__ref *inputs) {
+  uint64_t hash = gemel__mix((uint64_t)op << 32 | attrs);
+  for (size_t k = 0; k < n; k++) {
+    hash = gemel__mix(hash ^ ((uint64_t)inputs[k].node << 32 | inputs[k].output));
+  }
+  return hash;
+}
+
+static uint32_t largest_input(size_t n, const gemel__ref *inputs) {
+  uint32_t largest = inputs[0].node;
+  for (size_t k = 1; k < n; k++) {
+    largest = inputs[k].node > largest ? inputs[k].node : largest;
+  }
+  return largest;
+}
 
 /* The largest input node below LARGEST; LARGEST if there is none. */
 static uint32_t next_input(size_t n, const gemel__ref *inputs, uint32_t largest) {
@@ -56,50 +75,35 @@ static inline int same_node(const gemel_graph *graph, uint32_t id, uint32_t op, 
 }
 
 static int same_key(const void *user, uint32_t id) {
-  const gemel__key *k = user;
+  const struct key *k = user;
   return same_node(k->graph, id - 1, k->op, k->attrs, k->n, k->inputs);
 }
 
 static uint64_t key_hash(const void *user, uint32_t id) {
-  const gemel__key *k = user;
+  const struct key *k = user;
   const gemel__node *node = gemel__node_at(k->graph, id - 1);
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(k->graph, id - 1, &count);
-  return gemel__mix(gemel__node_hash(node->op, node->attrs, count, inputs));
-}
-
-/* The top bit of each byte of X that is zero. Source: H. S. Warren, Hacker's Delight, 6-1. */
-static inline uint64_t zero_bytes(uint64_t x) {
-  const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
-  return ~(((x & low) + low) | x | low);
-}
-
-uint32_t gemel__cons_same(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n,
-                          const gemel__ref *inputs, const gemel__cons_bucket *b, uint64_t tags) {
-  uint64_t matches[2] = {zero_bytes(b->tags ^ tags),
-                         zero_bytes(b->more_tags ^ (tags >> 32)) & UINT32_MAX};
-  unsigned half;
-  for (half = 0; half < 2; half++) {
-    for (; matches[half] != 0; matches[half] &= matches[half] - 1) {
-      uint32_t id = b->nodes[8 * half + (unsigned)__builtin_ctzll(matches[half]) / 8];
-      if (same_node(graph, id, op, attrs, n, inputs)) {
-        return id + 1;
-      }
-    }
-  }
-  return 0;
+  return node_hash(node->op, node->attrs, count, inputs);
 }
 
 /* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
-static GEMEL__INLINE int try_bucket(const gemel__key *k, size_t index, gemel__place *p) {
+static int try_bucket(const struct key *k, size_t index, gemel__place *p) {
   const gemel__cons_bucket *b = &k->graph->buckets[index];
+  unsigned char tag = (unsigned char)(p->hash >> 56);
   p->bucket = index;
-  p->found = gemel__bucket_search(k, b, p->hash);
-  return p->found != 0 || b->used < BUCKET_SLOTS;
+  for (uint32_t slot = 0; slot < b->used; slot++) {
+    if (b->tags[slot] == tag &&
+        same_node(k->graph, b->nodes[slot], k->op, k->attrs, k->n, k->inputs)) {
+      p->found = b->nodes[slot] + 1;
+      return 1;
+    }
+  }
+  return b->used < BUCKET_SLOTS;
 }
 
 /* Where the bucket of NEAR, the largest input, is full, or there are no inputs. */
-static void find_far(const gemel__key *k, uint32_t near, gemel__place *p) {
+static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
   if (k->n > 0) {
     size_t home = near / BUCKET_NODES;
     size_t next = next_input(k->n, k->inputs, near) / BUCKET_NODES;
@@ -111,32 +115,17 @@ static void find_far(const gemel__key *k, uint32_t near, gemel__place *p) {
     }
   }
   p->bucket = GEMEL__NO_BUCKET;
-  p->found = gemel__idtable_find(&k->graph->overflow, gemel__mix(p->hash), same_key, k);
-}
-
-static inline void find(const gemel__key *k, gemel__place *p) {
-  uint32_t near = k->n > 0 ? gemel__largest_input(k->n, k->inputs) : 0;
-  p->hash = gemel__node_hash(k->op, k->attrs, k->n, k->inputs);
-  p->n_nodes = k->graph->n_nodes;
-  if (k->n == 0 || !try_bucket(k, near / BUCKET_NODES, p)) {
-    find_far(k, near, p);
-  }
-}
-
-/* Takes out what fill_slot put into bucket B last. */
-static void empty_last_slot(gemel__cons_bucket *b) {
-  b->used--;
-  if (b->used < 8) {
-    b->tags &= ~((uint64_t)0xff << 8 * b->used);
-  } else {
-    b->more_tags &= ~((uint32_t)0xff << 8 * (b->used - 8));
-  }
+  p->found = gemel__idtable_find(&k->graph->overflow, p->hash, same_key, k);
 }
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                      const gemel__ref *inputs, gemel__place *place, uint32_t *node) {
-  gemel__key key = {graph, op, attrs, n_inputs, inputs};
-  find(&key, place);
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  uint32_t near = n_inputs > 0 ? largest_input(n_inputs, inputs) : 0;
+  *place = (gemel__place){node_hash(op, attrs, n_inputs, inputs), 0, graph->n_nodes, 0};
+  if (n_inputs == 0 || !try_bucket(&key, near / BUCKET_NODES, place)) {
+    find_far(&key, near, place);
+  }
   *node = place->found - 1;
   return place->found != 0;
 }
@@ -173,11 +162,16 @@ int gemel__name_add(gemel__idtable *table, const char *const *names, size_t inde
                             &key);
 }
 
+static int is_last_file(const gemel_graph *graph, const char *file) {
+  const char *last = graph->files[graph->last_file];
+  return file == last || (file != NULL && strcmp(last, file) == 0);
+}
+
 /* Number of the file in the graph's list, or -1 when memory is out. */
 static long file_index(gemel_graph *graph, const char *file) {
   const char *interned;
   long found;
-  if (file == NULL || gemel__is_last_file(graph, file)) {
+  if (file == NULL || is_last_file(graph, file)) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
   interned = gemel__intern_string(graph->context, file);
@@ -202,43 +196,19 @@ static long file_index(gemel_graph *graph, const char *file) {
 
 /* ---- Appending ---- */
 
-/* How many nodes have room in every array: the sentinel is one, and buckets come in pairs. Never so
- * many that an id would not fit. */
-static void count_room(gemel_graph *graph) {
-  size_t buckets = graph->bucket_capacity / 2 * 2 * BUCKET_NODES;
-  size_t blocks = graph->common_type_capacity * GEMEL__BLOCK;
-  size_t room = graph->node_capacity - 1, most = UINT32_MAX / 2 - 1;
-  room = graph->node_type_capacity < room ? graph->node_type_capacity : room;
-  room = buckets < room ? buckets : room;
-  room = blocks < room ? blocks : room;
-  graph->node_room = room < most ? room : most;
-  graph->pool_room = graph->pool_capacity < UINT32_MAX - 1 ? graph->pool_capacity : UINT32_MAX - 1;
-}
-
 int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool) {
-  size_t buckets = (n_nodes / (2 * BUCKET_NODES) + 1) * 2;
+  size_t old = graph->bucket_capacity;
   int failed =
       gemel__grow(&graph->nodes, &graph->node_capacity, n_nodes + 1, sizeof *graph->nodes) != 0 ||
       gemel__grow(&graph->node_types, &graph->node_type_capacity, n_nodes,
                   sizeof *graph->node_types) != 0 ||
-      gemel__grow(&graph->common_types, &graph->common_type_capacity, n_nodes / GEMEL__BLOCK + 1,
-                  sizeof *graph->common_types) != 0 ||
       gemel__grow(&graph->pool, &graph->pool_capacity, n_pool, sizeof *graph->pool) != 0 ||
-      gemel__grow(&graph->buckets, &graph->bucket_capacity, buckets, sizeof *graph->buckets) != 0;
-  count_room(graph);
+      gemel__grow(&graph->buckets, &graph->bucket_capacity, (n_nodes / (2 * BUCKET_NODES) + 1) * 2,
+                  sizeof *graph->buckets) != 0;
+  for (; old < graph->bucket_capacity; old++) {
+    graph->buckets[old].used = 0;
+  }
   return failed ? -1 : 0;
-}
-
-void gemel__cons_shrink(gemel_graph *graph) {
-  size_t n = graph->n_nodes;
-  gemel__shrink_to(&graph->nodes, &graph->node_capacity, n + 1, sizeof *graph->nodes);
-  gemel__shrink_to(&graph->node_types, &graph->node_type_capacity, n, sizeof *graph->node_types);
-  gemel__shrink_to(&graph->common_types, &graph->common_type_capacity, n / GEMEL__BLOCK + 1,
-                   sizeof *graph->common_types);
-  gemel__shrink_to(&graph->pool, &graph->pool_capacity, graph->n_pool, sizeof *graph->pool);
-  gemel__shrink_to(&graph->buckets, &graph->bucket_capacity, (n / (2 * BUCKET_NODES) + 1) * 2,
-                   sizeof *graph->buckets);
-  count_room(graph);
 }
 
 int gemel__graph_reserve(gemel_graph *graph) {
@@ -262,25 +232,47 @@ static gemel_status room_for(gemel_graph *graph, size_t n_inputs, size_t n_outpu
                                     graph->n_types + n_outputs, sizeof *graph->types) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  return gemel__has_room(graph, n_inputs) ||
-                 gemel__cons_reserve(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
+  return gemel__cons_reserve(graph, graph->n_nodes + 1, graph->n_pool + n_inputs) == 0
              ? GEMEL_OK
              : GEMEL_NO_MEMORY;
+}
+
+/* Writes the record and the types of the next node. */
+static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_outputs,
+                       const gemel_type *types, long file, int line) {
+  size_t at = graph->n_nodes;
+  graph->nodes[at] = (gemel__node){.op = (uint16_t)op,
+                                   .n_outputs = (uint16_t)n_outputs,
+                                   .attrs = attrs,
+                                   .in_begin = (uint32_t)graph->n_pool,
+                                   .line = (uint32_t)line,
+                                   .file = (uint32_t)file};
+  if (n_outputs == 1) {
+    graph->node_types[at] = types[0];
+  } else {
+    graph->node_types[at] = GEMEL__SEVERAL | (uint32_t)graph->n_types;
+    memcpy(graph->types + graph->n_types, types, n_outputs * sizeof *types);
+    graph->n_types += n_outputs;
+  }
+}
+
+/* Puts NODE, whose content has this hash, into the bucket, which has room. */
+static void fill_slot(gemel__cons_bucket *b, uint64_t hash, uint32_t node) {
+  b->nodes[b->used] = node;
+  b->tags[b->used++] = (unsigned char)(hash >> 56);
 }
 
 /* Puts the node that is about to be made into the overflow. */
 static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                            const gemel__ref *inputs, uint64_t hash) {
-  gemel__key key = {graph, op, attrs, n_inputs, inputs};
-  return gemel__idtable_add(&graph->overflow, gemel__mix(hash), (uint32_t)graph->n_nodes + 1,
-                            key_hash, &key);
+  struct key key = {graph, op, attrs, n_inputs, inputs};
+  return gemel__idtable_add(&graph->overflow, hash, (uint32_t)graph->n_nodes + 1, key_hash, &key);
 }
 
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
                                 const gemel__ref *inputs, const gemel__place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node) {
-  gemel__key key = {graph, op, attrs, n_inputs, inputs};
   gemel__place again;
   long file;
   gemel_status status = room_for(graph, n_inputs, n_outputs);
@@ -298,29 +290,17 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
       add_to_overflow(graph, op, attrs, n_inputs, inputs, place->hash) != 0) {
     return GEMEL_NO_MEMORY;
   }
-  *node = gemel__node_append(graph, &key, n_outputs, types, (uint32_t)file, where.line);
+  *node = (uint32_t)graph->n_nodes;
+  write_node(graph, op, attrs, n_outputs, types, file, where.line);
+  for (size_t k = 0; k < n_inputs; k++) {
+    graph->pool[graph->n_pool++] = inputs[k];
+  }
+  graph->n_nodes++;
+  graph->nodes[graph->n_nodes].in_begin = (uint32_t)graph->n_pool;
   if (place->bucket != GEMEL__NO_BUCKET) {
-    gemel__bucket_fill(&graph->buckets[place->bucket], place->hash, *node);
+    fill_slot(&graph->buckets[place->bucket], place->hash, *node);
   }
   return GEMEL_OK;
-}
-
-/* Finds or appends a node that is not in the bucket of its largest input: that is full, or the
- * graph needs more room. */
-gemel_status gemel__cons_make_slowly(gemel_graph *graph, uint32_t op, uint32_t attrs,
-                                     size_t n_inputs, const gemel__ref *inputs, gemel_type type,
-                                     gemel_location where, uint64_t hash, uint32_t *node) {
-  const gemel__key key = {graph, op, attrs, n_inputs, inputs};
-  uint32_t near = gemel__largest_input(n_inputs, inputs);
-  gemel__place place = {hash, near / BUCKET_NODES, graph->n_nodes, 0};
-  if (graph->buckets[place.bucket].used == BUCKET_SLOTS) {
-    find_far(&key, near, &place);
-  }
-  if (place.found != 0) {
-    *node = place.found - 1;
-    return GEMEL_OK;
-  }
-  return gemel__cons_append(graph, op, attrs, n_inputs, inputs, &place, 1, &type, where, node);
 }
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
@@ -332,9 +312,9 @@ void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   gemel__cons_find(graph, record->op, record->attrs, record[1].in_begin - record->in_begin,
                    graph->pool + record->in_begin, &p, &node);
   if (p.bucket != GEMEL__NO_BUCKET) {
-    empty_last_slot(&graph->buckets[p.bucket]);
+    graph->buckets[p.bucket].used--;
   } else {
-    gemel__idtable_remove_last(&graph->overflow, gemel__mix(p.hash), node + 1);
+    gemel__idtable_remove_last(&graph->overflow, p.hash, node + 1);
   }
   graph->n_pool = record->in_begin;
   if (record->n_outputs != 1) {

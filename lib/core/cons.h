@@ -12,26 +12,8 @@
 /* Makes the first room in an empty graph; 0, or -1 when memory is out. */
 int gemel__graph_reserve(gemel_graph *graph);
 
-/* Nodes that share a bucket for the nodes which take them (cons.c). */
-#define GEMEL__BUCKET_NODES 4
-
-/* Has the memory fetched in which a node with NODE as its largest input will be looked for. In a
- * graph of millions of nodes built at random that is most of the time that a node takes. */
-static inline void gemel__cons_prefetch(const gemel_graph *graph, uint32_t node) {
-  gemel__prefetch(&graph->buckets[node / GEMEL__BUCKET_NODES]);
-}
-
-/* 1 if nodes with NODE as their largest input are looked for elsewhere too: near the next smaller
- * one. */
-static inline int gemel__cons_crowded(const gemel_graph *graph, uint32_t node) {
-  return graph->buckets[node / GEMEL__BUCKET_NODES].used == GEMEL__BUCKET_SLOTS;
-}
-
 /* Room for N_NODES nodes and N_POOL inputs in all; 0, or -1 when memory is out. */
 int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool);
-
-/* Gives back most of what lies idle in GRAPH's arrays; where that fails, they stay as they are. */
-void gemel__cons_shrink(gemel_graph *graph);
 
 /* Where a node is or would go: a bucket, or GEMEL__NO_BUCKET: the overflow. */
 typedef struct gemel__place {

@@ -5,7 +5,7 @@
  */
 #include "core/copy.h"
 
-#include "core/make.h"
+#include "core/cons.h"
 
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
   gemel__graph_fail_at(graph, where, status, "%s",
@@ -35,15 +35,6 @@ static int has_same_types(const gemel_graph *to, const gemel_graph *from, uint32
   return same;
 }
 
-gemel_status gemel__copy_settled(gemel_graph *to, const gemel_graph *from, uint32_t old,
-                                 size_t count, const gemel__ref *inputs, uint32_t *node) {
-  const gemel__node *record = gemel__node_at(from, old);
-  gemel_location at = gemel__node_where(from, old);
-  gemel_status made = gemel__cons_make(to, record->op, record->attrs, count, inputs,
-                                       from->node_types[old], at, node);
-  return made == GEMEL_OK ? GEMEL_OK : fail(to, made, at);
-}
-
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node) {
   const gemel__node *record = gemel__node_at(from, old);
@@ -51,9 +42,6 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
   gemel__place place;
   if (to->frozen || !has_same_types(to, from, old, inputs)) {
     return GEMEL_DECLINED;
-  }
-  if (count > 0 && record->n_outputs == 1) {
-    return gemel__copy_settled(to, from, old, count, inputs, node);
   }
   if (gemel__cons_find(to, record->op, record->attrs, count, inputs, &place, node)) {
     return GEMEL_OK;

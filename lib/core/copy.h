@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copying nodes from one graph to another of the same context. What made sense there does so here,
- * so a copy takes no more than looking for an equal node and appending.
+ * Copying nodes from one graph to another of the same context: the one way beside gemel__apply in
+ * which nodes enter a graph. What made sense there does so here, so a copy takes no more than
+ * looking for an equal node and appending; that the types of the inputs are the same is checked.
  */
 #ifndef GEMEL__CORE_COPY_H
 #define GEMEL__CORE_COPY_H
@@ -14,11 +15,6 @@
  * Other errors are recorded on TO. */
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node);
-
-/* The same for a node of one output and COUNT inputs, at least one, whose type on INPUTS is known
- * to be what it was. Errors are recorded on TO. */
-gemel_status gemel__copy_settled(gemel_graph *to, const gemel_graph *from, uint32_t old,
-                                 size_t count, const gemel__ref *inputs, uint32_t *node);
 
 /* Room in TO for a SHARE of the nodes that FROM has. GEMEL_NO_MEMORY. */
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share);

@@ -20,7 +20,6 @@ static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->nodes, graph->node_capacity * sizeof *graph->nodes);
   gemel__free(graph->pool, graph->pool_capacity * sizeof *graph->pool);
   gemel__free(graph->node_types, graph->node_type_capacity * sizeof *graph->node_types);
-  gemel__free(graph->common_types, graph->common_type_capacity * sizeof *graph->common_types);
   gemel__free(graph->types, graph->type_capacity * sizeof *graph->types);
   gemel__free(graph->buckets, graph->bucket_capacity * sizeof *graph->buckets);
   gemel__idtable_clear(&graph->overflow);
@@ -364,7 +363,6 @@ size_t gemel_graph_bytes(const gemel_graph *graph) {
   return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
          graph->pool_capacity * sizeof *graph->pool + graph->type_capacity * sizeof *graph->types +
          graph->node_type_capacity * sizeof *graph->node_types +
-         graph->common_type_capacity * sizeof *graph->common_types +
          graph->bucket_capacity * sizeof *graph->buckets +
          graph->input_capacity * sizeof *graph->inputs +
          graph->input_name_capacity * sizeof *graph->input_names + graph->input_fact_capacity +

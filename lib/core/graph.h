@@ -26,28 +26,12 @@ typedef struct gemel__node {
   uint32_t file; /* index in graph->files */
 } gemel__node;
 
-/* For the few functions that are most of the work of big graphs. */
-#define GEMEL__INLINE inline __attribute__((always_inline))
-#if defined(__GNUC__) && !defined(__clang__)
-#define GEMEL__UNROLL _Pragma("GCC unroll 4")
-#else
-#define GEMEL__UNROLL
-#endif
-
-/* Has the cache line at P fetched. The empty statement keeps gcc from taking a function that does
- * no more than this for one without effects, whose calls it drops. */
-static inline void gemel__prefetch(const void *p) {
-  __builtin_prefetch(p);
-  __asm__ volatile("");
-}
-
-/* A line of the table of nodes by content (cons.c): node ids, and bits of their hashes to tell them
- * apart by. */
+/* A part of the table of nodes by content (cons.c): node ids, and a byte of the hash of each to
+ * tell them apart by. */
 #define GEMEL__BUCKET_SLOTS 12
 typedef struct gemel__cons_bucket {
-  uint64_t tags;      /* of slots 0 … 7, from the least significant byte on; 0: empty */
-  uint32_t more_tags; /* of slots 8 … 11 */
-  uint32_t used;      /* slots, from the first one on */
+  unsigned char used; /* slots, from the first one on */
+  unsigned char tags[GEMEL__BUCKET_SLOTS];
   uint32_t nodes[GEMEL__BUCKET_SLOTS];
 } gemel__cons_bucket;
 
@@ -66,16 +50,12 @@ struct gemel_graph {
       *node_types; /* a type id a node, or GEMEL__SEVERAL | where its ids begin in types: apart
                       from the nodes, since making a node reads its inputs' types and no more */
   size_t node_type_capacity;
-  gemel_type *common_types; /* of GEMEL__BLOCK nodes in a row, if all have one output of one type;
-                               else GEMEL_TYPE_NONE. Not in frozen graphs */
-  size_t common_type_capacity;
   gemel_type *types; /* type lists of nodes whose outputs aren't exactly one */
   size_t n_types, type_capacity;
   gemel__cons_bucket *buckets; /* hash-consing (cons.c) */
   size_t bucket_capacity;
-  size_t node_room, pool_room; /* how many nodes and inputs fit into all of these */
-  gemel__idtable overflow;     /* node ids + 1 */
-  gemel__ref *inputs;          /* nodes of operation "input", in order */
+  gemel__idtable overflow; /* node ids + 1 */
+  gemel__ref *inputs;      /* nodes of operation "input", in order */
   const char **input_names;
   size_t n_inputs, input_capacity, input_name_capacity;
   unsigned char *input_facts; /* assume.c; of the inputs past its capacity nothing is assumed */
@@ -115,27 +95,6 @@ static inline const gemel__ref *gemel__node_inputs(const gemel_graph *graph, uin
 
 #define GEMEL__SEVERAL 0x80000000u
 
-#define GEMEL__BLOCK 256
-
-/* What node_types holds for NODE of a graph that isn't frozen. In a big graph most nodes are like
- * their neighbours, and then it is known without looking at an array that is in no cache. */
-static inline uint32_t gemel__stored_type(const gemel_graph *graph, uint32_t node) {
-  gemel_type common = graph->common_types[node / GEMEL__BLOCK];
-  return common != GEMEL_TYPE_NONE ? common : graph->node_types[node];
-}
-
-/* The same for any graph. */
-static inline uint32_t gemel__type_word(const gemel_graph *graph, uint32_t node) {
-  return graph->common_types != NULL ? gemel__stored_type(graph, node) : graph->node_types[node];
-}
-
-/* Has the memory fetched that gemel__stored_type will look at. */
-static inline void gemel__fetch_type(const gemel_graph *graph, uint32_t node) {
-  if (graph->common_types[node / GEMEL__BLOCK] == GEMEL_TYPE_NONE) {
-    gemel__prefetch(&graph->node_types[node]);
-  }
-}
-
 /* Where NODE was made. */
 static inline gemel_location gemel__node_where(const gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
@@ -145,7 +104,7 @@ static inline gemel_location gemel__node_where(const gemel_graph *graph, uint32_
 /* Type of output OUTPUT of NODE. */
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
                                           uint32_t output) {
-  uint32_t type = gemel__type_word(graph, node);
+  uint32_t type = graph->node_types[node];
   return type & GEMEL__SEVERAL ? graph->types[(type & ~GEMEL__SEVERAL) + output] : type;
 }
 
@@ -154,8 +113,8 @@ static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uin
   if (node >= graph->n_nodes) {
     return 0;
   }
-  return gemel__type_word(graph, node) & GEMEL__SEVERAL ? output < graph->nodes[node].n_outputs
-                                                        : output == 0;
+  return graph->node_types[node] & GEMEL__SEVERAL ? output < graph->nodes[node].n_outputs
+                                                  : output == 0;
 }
 
 /* 1 if VALUE is a value of its graph. */
@@ -171,15 +130,6 @@ static inline const gemel__op *gemel__node_op(const gemel_graph *graph, uint32_t
 static inline gemel_value gemel__value(const gemel_graph *graph, gemel__ref ref) {
   gemel_value value = {(gemel_graph *)graph, ref.node, ref.output};
   return value;
-}
-
-/* *TO = *FROM, field by field: what was written in two pieces a moment ago is read in two. (In one
- * piece, as a struct is copied, it can't be read before it has left the processor for the cache,
- * and before it leaves what was written earlier, to memory that is in no cache.) */
-static inline void gemel__copy_value(gemel_value *to, const gemel_value *from) {
-  to->graph = from->graph;
-  to->node = from->node;
-  to->output = from->output;
 }
 
 /* The funnel that every node goes through: applies operation OP with interned attributes ATTRS to

@@ -110,7 +110,7 @@ int gemel__is_row_major(size_t element_bytes, int rank, const int64_t *shape,
 static gemel_tensor *allocate(gemel_dtype dtype, int rank, int64_t bytes, gemel_error *error) {
   size_t head = sizeof(gemel_tensor) + 2 * (size_t)rank * sizeof(int64_t);
   size_t block = bytes < 0 ? head : head + (size_t)bytes + GEMEL__DATA_ALIGNMENT;
-  gemel_tensor *tensor = gemel__alloc_tensor(block);
+  gemel_tensor *tensor = gemel__alloc(block);
   if (tensor == NULL) {
     gemel__no_memory(error, "a tensor");
     return NULL;
@@ -247,7 +247,7 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
   if (tensor->release != NULL) {
     tensor->release(tensor->state);
   }
-  gemel__free_tensor(tensor, tensor->block_bytes);
+  gemel__free(tensor, tensor->block_bytes);
 }
 
 gemel_view gemel_tensor_view(const gemel_tensor *tensor) {

@@ -3,8 +3,6 @@
 
 
 libgemel_a_SOURCES += %reldir%/forward.c
-libgemel_a_SOURCES += %reldir%/replay.c
-libgemel_a_SOURCES += %reldir%/replay.h
 libgemel_a_SOURCES += %reldir%/reverse.c
 libgemel_a_SOURCES += %reldir%/sweep.c
 libgemel_a_SOURCES += %reldir%/sweep.h

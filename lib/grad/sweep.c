@@ -9,7 +9,6 @@
 #include "core/alloc.h"
 #include "core/apply.h"
 #include "core/error.h"
-#include "grad/replay.h"
 
 static gemel_status number_slots(gemel__sweep *s, gemel_error *error) {
   size_t k;
@@ -54,7 +53,6 @@ void gemel__sweep_clear(gemel__sweep *s) {
   gemel__free(s->others, s->other_capacity * sizeof *s->others);
   gemel__free(s->room, s->room_capacity * sizeof *s->room);
   gemel__free(s->wanted, s->wanted_capacity);
-  gemel__replay_clear(s);
   memset(s, 0, sizeof *s);
 }
 

@@ -9,8 +9,6 @@
 #include <gemel/operation.h>
 #include "core/graph.h"
 
-enum { GEMEL__KINDS = 128 };
-
 typedef struct gemel__sweep {
   gemel_graph *graph;
   size_t n_nodes;   /* of the graph before the sweep appends to it */
@@ -22,17 +20,12 @@ typedef struct gemel__sweep {
   size_t n_others, other_capacity;
   uint32_t *first_slot; /* of each node; NULL when every node has one output */
   uint32_t op_add;
-  gemel_type float_type; /* one that has derivatives, seen lately */
-  gemel_type sum_type;   /* one that the sum of two values of it has too, seen lately */
   /* room for one node's rule */
   gemel_value *room;
   unsigned char *wanted;
   size_t room_capacity, wanted_capacity;
   const gemel__op *op; /* of the node that CALL is for */
   gemel_derive call;
-  /* replay.c: kinds of nodes by hash, and how many were seen that would go there */
-  struct gemel__kind *kinds[GEMEL__KINDS];
-  unsigned char seen[GEMEL__KINDS];
 } gemel__sweep;
 
 /* Prepares a sweep over GRAPH; all slots empty, nothing active. GEMEL_NO_MEMORY. */

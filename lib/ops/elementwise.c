@@ -243,9 +243,9 @@ enum { FLOW = 4, VARIABLES };
 static void take_variables(const gemel_derive *call, gemel_value values[VARIABLES]) {
   size_t j;
   for (j = 0; j < 3; j++) {
-    gemel__copy_value(&values[j], j < call->n_inputs ? &call->inputs[j] : &null_value);
+    values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
   }
-  gemel__copy_value(&values[3], &call->outputs[0]);
+  values[3] = call->outputs[0];
 }
 
 /* The status of a hook that may have failed on the graph. */
@@ -276,7 +276,7 @@ static gemel_status scalar_grad(gemel_derive *call) {
   int flows = all != NULL && flow != GEMEL_TYPE_NONE && carries(call, flow);
   size_t k;
   take_variables(call, values);
-  gemel__copy_value(&values[FLOW], &call->out_cotangents[0]);
+  values[FLOW] = call->out_cotangents[0];
   for (k = 0; k < call->n_inputs; k++) {
     gemel_type type = type_of(call->inputs[k]);
     call->in_cotangents[k] =
@@ -285,25 +285,6 @@ static gemel_status scalar_grad(gemel_derive *call) {
             : null_value;
   }
   return outcome(call);
-}
-
-gemel__derivation gemel__scalar_recipe(const gemel_derive *call, size_t k, gemel__recipe *recipe) {
-  const derived *all = derived_of(call, call->data);
-  gemel_value values[VARIABLES], made;
-  if (all == NULL) {
-    return GEMEL__DERIVATION_NONE;
-  }
-  if (all->grads[k] == NULL) {
-    return GEMEL__DERIVATION_ZERO;
-  }
-  take_variables(call, values);
-  values[FLOW] = call->out_cotangents[0];
-  made = gemel__expr_recipe(all->grads[k], call->graph, values, call->where, recipe);
-  /* not if it was cast or summed afterwards */
-  return !gemel_is_null(made) && made.node == call->in_cotangents[k].node &&
-                 made.output == call->in_cotangents[k].output
-             ? GEMEL__DERIVATION_RECIPE
-             : GEMEL__DERIVATION_NONE;
 }
 
 /* VALUE in the shape of LIKE; only where an operand was broadcast do they differ. */

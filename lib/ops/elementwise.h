@@ -8,20 +8,6 @@
 
 #include "ops/isa.h"
 #include "ops/ops.h"
-#include "text/recipe.h"
-
-/* What is known of a derivative's recipe. */
-typedef enum gemel__derivation {
-  GEMEL__DERIVATION_UNKNOWN,
-  GEMEL__DERIVATION_ZERO,   /* the derivative is zero */
-  GEMEL__DERIVATION_RECIPE, /* over inputs, result and cotangent, in this order */
-  GEMEL__DERIVATION_NONE    /* only the rule knows */
-} gemel__derivation;
-
-/* After the gradient rule of a row of scalar.def has answered CALL, in which input K was wanted:
- * how it made that input's cotangent. The recipe serves all nodes of the same operation, attributes
- * and types. If memory is out, the error is on the graph. */
-gemel__derivation gemel__scalar_recipe(const gemel_derive *call, size_t k, gemel__recipe *recipe);
 
 /* Hooks that stand in files of their own: elementwise_sample.c, elementwise_plain.c. */
 gemel_status gemel__scalar_sample(gemel_sample *call);

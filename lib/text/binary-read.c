@@ -556,40 +556,8 @@ static void read_node(cursor *c, deserializer *d, gemel_graph *graph, values *v)
   }
 }
 
-/* In a big graph nearly every look at an input misses the caches. A second cursor reads nodes
- * AHEAD of the first, and what those will need is fetched. It checks nothing: where it loses its
- * way, it fetches in vain. */
-typedef struct scout {
-  cursor at;
-  size_t count; /* of the values before it */
-} scout;
-
-static void scout_node(scout *s, const gemel_graph *graph, const values *v) {
-  uint64_t head = get_varint(&s->at), outputs = head & 1 ? get_varint(&s->at) : 1;
-  uint64_t n = get_varint(&s->at);
-  uint32_t largest = 0;
-  for (uint64_t k = 0; k < n && !s->at.status; k++) {
-    size_t value = s->count - (size_t)get_varint(&s->at);
-    if (value < v->count) {
-      uint32_t node = value_at(v, value).node;
-      gemel__fetch_type(graph, node);
-      largest = node > largest ? node : largest;
-    }
-  }
-  gemel__cons_prefetch(graph, largest);
-  s->count += outputs;
-}
-
 static void read_nodes(cursor *c, deserializer *d, gemel_graph *graph, uint64_t n, values *v) {
-  enum { AHEAD = 12 };
-  gemel_error ignored;
-  scout s = {*c, v->count};
-  s.at.error = &ignored;
-  for (uint64_t k = 0; k < n && k < AHEAD; k++) {
-    scout_node(&s, graph, v);
-  }
   for (uint64_t k = 0; k < n && !c->status; k++) {
-    scout_node(&s, graph, v);
     read_node(c, d, graph, v);
   }
 }

@@ -301,18 +301,6 @@ static void put_node(serializer *s, const gemel_graph *graph, const gemel__node 
   put(s, to, bytes, (size_t)(p - bytes));
 }
 
-/* As in print.c: fetches what the node AHEAD further on needs. */
-static void look_ahead(const gemel_graph *graph, size_t node, const uint64_t *first) {
-  enum { AHEAD = 16 };
-  if (node + AHEAD < graph->n_nodes) {
-    uint32_t n;
-    const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)(node + AHEAD), &n);
-    for (uint32_t k = 0; k < n && k < 4; k++) {
-      gemel__prefetch(&first[inputs[k].node]);
-    }
-  }
-}
-
 /* Inputs of which something is assumed. */
 static uint32_t count_assumed(const gemel_graph *graph) {
   uint32_t n = 0;
@@ -355,7 +343,6 @@ static gemel_status put_graph(serializer *s, const gemel_graph *graph, const cha
   if (first) {
     put_ends(s, graph, name, first, n_nodes, to);
     for (size_t k = 0; k < graph->n_nodes && !s->failed; k++) {
-      look_ahead(graph, k, first);
       if (live[k] && graph->nodes[k].op != s->op_input) {
         put_node(s, graph, &graph->nodes[k], first, last, to, kinds);
       }

@@ -96,17 +96,6 @@ gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
   return gemel__expr_build_attrs(expr, graph, values, NULL, where);
 }
 
-gemel_value gemel__expr_recipe(const gemel__expr *expr, gemel_graph *graph,
-                               const gemel_value *values, gemel_location where,
-                               gemel__recipe *recipe) {
-  static const gemel_value none;
-  gemel_value room[MAX_CODE];
-  gemel_value made = gemel__program_run(&expr->program, graph, values, NULL, where, 0, room);
-  int written =
-      !gemel_is_null(made) && gemel__recipe_write(recipe, &expr->program, graph, values, room);
-  return written ? made : none;
-}
-
 void gemel__expr_free(gemel__expr *expr) {
   if (expr) {
     gemel__program_discard(&expr->program);

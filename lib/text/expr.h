@@ -11,7 +11,6 @@
 #define GEMEL__TEXT_EXPR_H
 
 #include <gemel/graph.h>
-#include "text/recipe.h"
 
 typedef struct gemel__expr gemel__expr;
 
@@ -38,12 +37,6 @@ gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
 gemel_value gemel__expr_build_attrs(const gemel__expr *expr, gemel_graph *graph,
                                     const gemel_value *values, const gemel_attr *attrs,
                                     gemel_location where);
-
-/* Builds the expression and writes its recipe for values of these types. The null value: it has
- * none, or it could not be built (error on the graph). */
-gemel_value gemel__expr_recipe(const gemel__expr *expr, gemel_graph *graph,
-                               const gemel_value *values, gemel_location where,
-                               gemel__recipe *recipe);
 
 void gemel__expr_free(gemel__expr *expr);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of names that names.h describes. Printed graphs name one node after another, and then
- * the array need not be there: a big one would take a look at memory that is in no cache for each
- * name. The array holds a number only while it is not much larger than the count of names so far,
- * so that no text can make it huge.
+ * The table of names that names.h describes. The array holds a number only while it is not much
+ * larger than the count of names so far, so that no text can make it huge.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -11,25 +9,40 @@
 
 enum { SLACK = 1024 };
 
+static int is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 gemel__name gemel__name_of(const char *text, size_t length) {
-  gemel__name name;
-  if (gemel__name_read(text, text + length, &name) != text + length) {
-    name.letters = 0;
-    name.length = (uint32_t)length;
+  gemel__name name = {text, (uint32_t)length, 0, 0};
+  size_t letters = length;
+  while (letters > 0 && is_digit(text[letters - 1])) {
+    letters--;
+  }
+  if (letters == 0 || length - letters > GEMEL__NAME_DIGITS || letters == length ||
+      (text[letters] == '0' && length - letters > 1)) {
+    return name;
+  }
+  name.letters = (uint32_t)letters;
+  for (size_t k = letters; k < length; k++) {
+    name.number = name.number * 10 + (uint32_t)(text[k] - '0');
   }
   return name;
 }
 
 /* 1 if NAME is the prefix and a number. */
-static inline int is_dense(const gemel__names *names, const gemel__name *name) {
-  return gemel__names_numbered(names, name) && name->text[0] == names->prefix[0] &&
-         (name->letters == 1 || memcmp(name->text, names->prefix, name->letters) == 0);
+static int is_dense(const gemel__names *names, const gemel__name *name) {
+  return name->letters > 0 && name->letters == names->prefix_length &&
+         memcmp(name->text, names->prefix, name->letters) == 0;
 }
 
 /* 1 and *REF if NAME is found by its number. */
-static inline int find_dense(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
-  *ref = gemel__names_at(names, name->number);
-  return ref->node != UINT32_MAX && is_dense(names, name);
+static int find_dense(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
+  if (name->number >= names->dense_count || !is_dense(names, name)) {
+    return 0;
+  }
+  *ref = names->dense[name->number];
+  return ref->node != UINT32_MAX;
 }
 
 static uint32_t hash_name(const char *name, size_t length) {
@@ -106,33 +119,8 @@ static int reach(gemel__names *names, size_t number) {
   return 0;
 }
 
-/* From now on there is an array; 0, or -1 with nothing changed. */
-static int end_run(gemel__names *names) {
-  if (names->run_count == 0) {
-    return 0;
-  }
-  if (reach(names, names->run_number + names->run_count - 1)) {
-    return -1;
-  }
-  for (uint32_t k = 0; k < names->run_count; k++) {
-    names->dense[names->run_number + k] = (gemel__ref){names->run_node + k, 0};
-  }
-  names->run_count = 0;
-  return 0;
-}
-
 static int add_dense(gemel__names *names, uint32_t number, gemel__ref ref) {
-  if (names->dense_count == 0 && names->run_count == 0) {
-    names->run_number = number;
-    names->run_node = ref.node;
-  }
-  if (names->dense_count == 0 && ref.output == 0 &&
-      number - names->run_number == names->run_count &&
-      ref.node - names->run_node == names->run_count) {
-    names->run_count++;
-    return 0;
-  }
-  if (end_run(names) || reach(names, number)) {
+  if (reach(names, number)) {
     return -1;
   }
   names->dense[number] = ref;

@@ -11,7 +11,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "text/define.h"
-#include "text/lines.h"
 #include "text/names.h"
 #include "text/program.h"
 
@@ -336,10 +335,6 @@ static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {
 static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
   gemel_status status = gemel__lex_expect(lex, '{', "'{'", error);
   while (!status && lex->kind != '}') {
-    status = gemel__lines_read(b->graph, &b->names, &b->program, lex, b->file->name, error);
-    if (status || lex->kind == '}') {
-      break;
-    }
     if (gemel__lex_is(lex, "return") && gemel__lex_peek(lex, NULL) != '=') {
       gemel__lex_next(lex);
       status = outputs(b, lex, error);

@@ -199,23 +199,9 @@ static void put_outputs(printer *p) {
   gemel__put_text(&p->out, graph->n_outputs ? "\n}\n" : "}\n");
 }
 
-/* In a big graph nearly every look at an input's number misses the caches: the numbers that the
- * node AHEAD further on takes are fetched while others are printed. */
-static void look_ahead(const printer *p, size_t node) {
-  enum { AHEAD = 16 };
-  if (node + AHEAD < p->graph->n_nodes) {
-    uint32_t n;
-    const gemel__ref *inputs = gemel__node_inputs(p->graph, (uint32_t)(node + AHEAD), &n);
-    for (uint32_t k = 0; k < n && k < 4; k++) {
-      gemel__prefetch(&p->numbers[inputs[k].node]);
-    }
-  }
-}
-
 static gemel_status put_nodes(printer *p, const unsigned char *live, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < p->graph->n_nodes && !status && !p->out.failed; k++) {
-    look_ahead(p, k);
     if (live[k] && p->graph->nodes[k].op != p->op_input) {
       status = put_node(p, (uint32_t)k, error);
     }

@@ -10,7 +10,7 @@
 #include "ops/ops.h"
 #include "text/program.h"
 
-enum { LOCAL = 16, PLAIN = 3, MAX_BOUND = 32 };
+enum { LOCAL = 16, MAX_BOUND = 32 };
 
 void gemel__program_init(gemel__program *program, gemel_context *context) {
   memset(program, 0, sizeof *program);
@@ -232,7 +232,7 @@ static gemel_value apply_bound(const run *r, const gemel__code *code, size_t n,
 static gemel_value apply_to(const run *r, const gemel__code *code, gemel_value *inputs) {
   const uint32_t *operands = r->program->operands + code->first;
   for (uint32_t k = 0; k < code->count; k++) {
-    gemel__copy_value(&inputs[k], &r->values[operands[k]]);
+    inputs[k] = r->values[operands[k]];
     if (gemel_is_null(inputs[k])) {
       return null_value;
     }
@@ -255,16 +255,6 @@ static gemel_value apply(const run *r, const gemel__code *code) {
   gemel_value value = apply_to(r, code, inputs);
   gemel__free(inputs, code->count * sizeof *inputs);
   return value;
-}
-
-/* The same where the attributes are known and all operands are there. */
-static GEMEL__INLINE gemel_value apply_plain(const run *r, const gemel__code *code) {
-  const uint32_t *operands = r->program->operands + code->first;
-  gemel_value inputs[PLAIN];
-  for (uint32_t k = 0; k < code->count; k++) {
-    gemel__copy_value(&inputs[k], &r->values[operands[k]]);
-  }
-  return gemel__apply(r->graph, code->op, code->attrs, code->count, inputs, place(r, code));
 }
 
 /* The dtype of CODE's strong operands together, but for a condition; -1: there are none. */
@@ -321,7 +311,7 @@ static void settle_operands(const run *r, const gemel__code *code, uint32_t inde
   }
 }
 
-static GEMEL__INLINE gemel_value execute(const run *r, uint32_t index) {
+static gemel_value execute(const run *r, uint32_t index) {
   const gemel__code *code = &r->program->code[index];
   switch (code->kind) {
   case GEMEL__CODE_VARIABLE:
@@ -332,9 +322,7 @@ static GEMEL__INLINE gemel_value execute(const run *r, uint32_t index) {
     if (code->has_weak) {
       settle_operands(r, code, index);
     }
-    return !code->has_weak && code->count <= PLAIN && code->kind == GEMEL__CODE_APPLY
-               ? apply_plain(r, code)
-               : apply(r, code);
+    return apply(r, code);
   }
 }
 
