@@ -199,7 +199,7 @@ static int measure(run_state *r, figures *f, uint64_t nodes, int runs, double se
 
 /* ---- Reports ---- */
 
-static const gemel__bench_target rate_target = {GEMEL__BENCH_AT_LEAST, 3e6},
+static const gemel__bench_target rate_target = {GEMEL__BENCH_AT_LEAST, 1e6},
                                  bytes_target = {GEMEL__BENCH_AT_MOST, 100},
                                  ratio_target = {GEMEL__BENCH_AT_MOST, 2};
 

@@ -197,7 +197,7 @@ printf 'rule %s in canonicalize%s: %s\n' own ' needs nnan, ninf' 'x - x => 0' >o
 printf 'rule a in stabilize: tanh(x) => sigmod(x)' >bad.rules
 printf 'rule a in stabilize: sqr(x) => abs(x) rule b in stabilize: abs(x) => sqr(x)' >circle.rules
 sed 's/log/sqr/' opt.gmt >sqr.gmt
-gives opt 0 '^  n1 = log1p(x)$' opt opt.gmt
+gives opt 0 '^  n0 = log1p(x)$' opt opt.gmt
 gives opt/mode 0 '= mul(n4, n0)$' opt --mode none opt.gmt
 gives opt/none 0 '= log(n1)$' opt -f none opt.gmt
 gives opt/words 0 'log1p(x)' opt -f afn,nsz opt.gmt
