@@ -18,7 +18,7 @@
 #include <gemel/verify.h>
 #include "core/cons.h"
 #include "core/graph.h"
-#include "passes/engine.h"
+#include "rewrite/engine.h"
 
 static gemel_error error;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "core/dtype.h"
-#include "passes/facts.h"
+#include "rules/facts.h"
 #include "text/expr.h"
 #include "ct.h"
 

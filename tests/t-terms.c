@@ -12,10 +12,10 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "core/dtype.h"
-#include "passes/facts.h"
-#include "passes/functions.h"
-#include "passes/suggest.h"
-#include "passes/term.h"
+#include "rules/facts.h"
+#include "rules/functions.h"
+#include "rules/suggest.h"
+#include "rules/term.h"
 #include "ct.h"
 
 /* ---- The scene ---- */

@@ -13,7 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "passes/builtin.h"
+#include "rules/builtin.h"
 #include "sample/random-graph.h"
 
 enum { GRAPHS = 1000, FEWEST_STEPS = 2, MOST_STEPS = 9, INSTANCES = 8 };

@@ -6,7 +6,7 @@
 #define GEMEL__VERIFY_MUTATE_TEXT_H
 
 #include "mutate.h"
-#include "passes/rule.h"
+#include "rules/rule.h"
 #include "sample/random.h"
 
 enum { GEMEL__EDIT_TEXT = 8192 };

@@ -5,7 +5,7 @@
 #ifndef GEMEL__VERIFY_RULES_CONSTANTS_H
 #define GEMEL__VERIFY_RULES_CONSTANTS_H
 
-#include "passes/rule.h"
+#include "rules/rule.h"
 #include "rules-draw.h"
 #include "sample/random.h"
 

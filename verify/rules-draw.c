@@ -14,8 +14,8 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/intern.h"
-#include "passes/engine.h"
-#include "passes/functions.h"
+#include "rewrite/engine.h"
+#include "rules/functions.h"
 #include "rules-left.h"
 #include "sample/symbolize.h"
 

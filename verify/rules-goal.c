@@ -7,7 +7,7 @@
 #include "rules-goal.h"
 
 #include <string.h>
-#include "passes/functions.h"
+#include "rules/functions.h"
 
 uint32_t gemel__operand_start(const gemel__termexpr *expr, uint32_t end) {
   uint32_t wanted = 1;

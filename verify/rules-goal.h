@@ -8,7 +8,7 @@
 #ifndef GEMEL__VERIFY_RULES_GOAL_H
 #define GEMEL__VERIFY_RULES_GOAL_H
 
-#include "passes/rule.h"
+#include "rules/rule.h"
 #include "sample/random.h"
 
 typedef struct gemel__atom_goal {

@@ -15,7 +15,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"
-#include "passes/functions.h"
+#include "rules/functions.h"
 #include "core/attrs.h"
 #include "sample/points.h"
 #include "sample/propose.h"

@@ -5,7 +5,7 @@
 #ifndef GEMEL__VERIFY_RULES_LEFT_H
 #define GEMEL__VERIFY_RULES_LEFT_H
 
-#include "passes/match.h"
+#include "rewrite/match.h"
 #include "rules-constants.h"
 #include "rules-draw.h"
 #include "rules-goal.h"

@@ -115,7 +115,8 @@ struct gemel_context {
   uint32_t input_op;         /* the one called "input" */
   struct gemel_rules *rules; /* gemel's own, when they have been asked for (passes/rules.c) */
   void (*release_rules)(void *rules);
-  struct gemel__choice *choices; /* of rules, by options, that no rewriting has (passes/choose.c) */
+  struct gemel__choice
+      *choices; /* of rules, by options, that no rewriting has (rewrite/choice.c) */
   void (*release_choices)(struct gemel__choice *choices);
   struct gemel__certifier *certifier; /* if the harness has been asked for (passes/engine.h) */
   void (*release_certifier)(struct gemel__certifier *certifier);

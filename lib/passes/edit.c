@@ -16,7 +16,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
-#include "passes/engine.h"
+#include "rewrite/engine.h"
 #include "passes/passes.h"
 
 #define NOWHERE UINT32_MAX

@@ -7,7 +7,7 @@
 #define GEMEL__PASSES_EDIT_H
 
 #include <gemel/rewrite.h>
-#include "passes/uses.h"
+#include "rewrite/uses.h"
 
 /* Elements along an axis whose size is a symbol, where costs are weighed. */
 enum { GEMEL__SIZE_GUESS = 64 };

@@ -14,7 +14,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/intern.h"
-#include "passes/term.h"
+#include "rules/term.h"
 
 struct gemel__nary_entry { /* of the stack: a value and its factor */
   gemel__ref value;

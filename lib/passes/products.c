@@ -12,7 +12,7 @@
  * - cancel_products: the same without what cancels.
  */
 #include <math.h>
-#include "passes/facts.h"
+#include "rules/facts.h"
 #include "passes/instances.h"
 #include "passes/nary.h"
 #include "passes/passes.h"

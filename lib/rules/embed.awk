@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 BEGIN {
   print "/* Made from lib/rules by embed.awk. */"
-  print "#include \"passes/builtin.h\"\n"
+  print "#include \"rules/builtin.h\"\n"
   print "const gemel__builtin_text gemel__builtin_rules[] = {"
 }
 FNR == 1 {

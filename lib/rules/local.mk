@@ -1,4 +1,4 @@
-# Declarative rewrites, a file a family; they become strings in the library.
+# The rule language, and declarative rewrites, a file a family; they become strings in the library.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 rule_files =
@@ -8,6 +8,27 @@ rule_files += %reldir%/linalg.rules
 rule_files += %reldir%/reduce.rules
 rule_files += %reldir%/shape.rules
 rule_files += %reldir%/softmax.rules
+
+libgemel_a_SOURCES += %reldir%/builtin.h
+libgemel_a_SOURCES += %reldir%/compile.c
+libgemel_a_SOURCES += %reldir%/facts.c
+libgemel_a_SOURCES += %reldir%/facts.h
+libgemel_a_SOURCES += %reldir%/functions.c
+libgemel_a_SOURCES += %reldir%/functions.def
+libgemel_a_SOURCES += %reldir%/functions.h
+libgemel_a_SOURCES += %reldir%/operators.c
+libgemel_a_SOURCES += %reldir%/predicates.c
+libgemel_a_SOURCES += %reldir%/rule-names.c
+libgemel_a_SOURCES += %reldir%/rule-names.h
+libgemel_a_SOURCES += %reldir%/rule.h
+libgemel_a_SOURCES += %reldir%/rules.c
+libgemel_a_SOURCES += %reldir%/suggest.c
+libgemel_a_SOURCES += %reldir%/suggest.h
+libgemel_a_SOURCES += %reldir%/syntax.c
+libgemel_a_SOURCES += %reldir%/syntax.h
+libgemel_a_SOURCES += %reldir%/term-attr.c
+libgemel_a_SOURCES += %reldir%/term.c
+libgemel_a_SOURCES += %reldir%/term.h
 
 EXTRA_DIST += $(rule_files)
 EXTRA_DIST += %reldir%/embed.awk

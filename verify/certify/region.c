@@ -16,7 +16,7 @@
 #include "core/cons.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "passes/facts.h"
+#include "rules/facts.h"
 
 enum { MOST_SLOTS = 256 };
 

@@ -7,7 +7,7 @@
 #ifndef GEMEL__VERIFY_REGION_H
 #define GEMEL__VERIFY_REGION_H
 
-#include "passes/engine.h"
+#include "rewrite/engine.h"
 #include "sample/points.h"
 
 /* A value of the region. */

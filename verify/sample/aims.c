@@ -13,7 +13,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "passes/term.h"
+#include "rules/term.h"
 #include "sample/points.h"
 
 enum { MOST_NODES = 400, LIST = 32, CONSTANTS = 4, MOST_WRAPS = 8 };

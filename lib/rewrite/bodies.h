@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs as attributes (bodies), and what they have become. What rewrites a graph makes such a
+ * table, with how it rewrites one body, and asks it for each node that has bodies.
+ */
+#ifndef GEMEL__REWRITE_BODIES_H
+#define GEMEL__REWRITE_BODIES_H
+
+#include "core/graph.h"
+
+/* What BODY becomes: a new graph, or BODY with one more reference; NULL with *ERROR. */
+typedef gemel_graph *(*gemel__body_rewrite)(void *user, const gemel_graph *body,
+                                            gemel_error *error);
+typedef struct gemel__bodies gemel__bodies;
+
+/* An empty table; NULL: memory is out. */
+gemel__bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user);
+void gemel__bodies_free(gemel__bodies *bodies);
+
+/* *ATTRS, of OP, with every graph among them rewritten. Errors are those of rewriting one. */
+gemel_status gemel__bodies_rewrite(gemel__bodies *bodies, gemel_context *context,
+                                   const gemel__op *op, uint32_t *attrs, gemel_error *error);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rewrite engine. Its contract:
+ *
+ * One pass over the old graph in the order of ids, which is a topological order. Each node that an
+ * output needs is made again in the new graph, on what its inputs became, and settled. To settle a
+ * node is to bring its attributes and the operands of a commutative operation into their normal
+ * order, to fold it if its inputs are constants, and to try the rules that have its operation as
+ * their root, the most specific first. If none fires the node is settled for good. If one fires,
+ * its right side is made operation by operation, each of them settled in turn, so whatever a rule
+ * makes is as if it had been in the graph from the start, and nothing is looked at twice. What the
+ * right side becomes stands for the node from then on; when the same node is asked for again, that
+ * is what is given.
+ *
+ * - Nothing recurses: a right side that is being made is a frame on an explicit stack, and so a
+ *   slice may be pushed down a chain of a million operations. (Bodies do, to GEMEL_MAX_NESTING:
+ *   the graphs among a node's attributes go through the phase before the node, see bodies.c.)
+ * - A result of another dtype than the node is an error; one of another shape is broadcast to the
+ *   node's (x * 0 => 0).
+ * - Rules go in circles if a right side asks for a node that is just being replaced; if they fire
+ *   more often than FUEL for each node of the old graph; or if they stall: STALL applications, each
+ *   to what the one before it made, of which none matches an operation older than all that those
+ *   before it matched. (A slice that is pushed down a long chain meets an older operation at each
+ *   step, so it ends; what feeds on itself doesn't.) These are errors that name the rules, and
+ *   there is no new graph.
+ * - A rule that makes more operations than it replaces is declined, and counted, once such rules
+ *   have made GROWTH nodes for each of the old graph; but not where it has stalled, so that a loop
+ *   is told as one.
+ * - Use counts, for `single_use`, are those of the old graph: a node of the new one is used as
+ * often as all that it stands for. The last phase is repeated until it does nothing, so they are
+ * right in the end.
+ * - Nodes that were replaced stay in the new graph, unused: the next pass leaves them out.
+ * - The order of everything depends on the old graph and the names of rules alone.
+ */
+#include "rewrite/settle.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/attrs.h"
+#include "core/copy.h"
+#include "rewrite/uses.h"
+
+enum { FUEL = 32, GROWTH = 4, SLACK = 10000, STALL = 1000 };
+
+static const double SPARE = 0.25; /* how much larger the new graph gets without moving */
+
+/* A pass over the old graph. */
+struct walk {
+  const gemel_graph *from;
+  size_t n;        /* its nodes */
+  gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
+  gemel__ref *multi;
+  unsigned char *wanted; /* 1: something reads this output; as MULTI */
+  size_t n_multi, multi_capacity, wanted_capacity;
+  gemel__uses uses; /* of the old graph */
+  gemel__ref *refs; /* what the inputs of the node at hand became */
+  size_t ref_capacity;
+  gemel__engine e;
+};
+
+#define SEVERAL UINT32_MAX
+
+static gemel__ref mapped(const struct walk *w, gemel__ref old) {
+  gemel__ref to = w->map[old.node];
+  return to.output == SEVERAL ? w->multi[to.node + old.output] : to;
+}
+
+/* ---- Nodes ---- */
+
+/* A node of several outputs: each that is read is settled by itself. */
+static gemel_status settle_several(struct walk *w, uint32_t old, gemel__ref value,
+                                   gemel_location where) {
+  uint32_t n = gemel__node_at(w->e.to, value.node)->n_outputs;
+  size_t first = w->map[old].node;
+  for (uint32_t k = 0; k < n; k++) {
+    gemel__ref one = {value.node, k};
+    gemel_status status =
+        w->wanted[first + k] ? gemel__engine_resolve(&w->e, &one, where) : GEMEL_OK;
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    w->multi[first + k] = one;
+  }
+  return GEMEL_OK;
+}
+
+/* The operands of node OLD, which are what its inputs became, in W->refs. */
+static gemel_status map_inputs(struct walk *w, uint32_t old, uint32_t *count) {
+  const gemel__ref *inputs = gemel__node_inputs(w->from, old, count);
+  if (gemel__grow(&w->refs, &w->ref_capacity, *count, sizeof *w->refs) != 0) {
+    return gemel__engine_no_memory(&w->e);
+  }
+  for (uint32_t k = 0; k < *count; k++) {
+    w->refs[k] = mapped(w, inputs[k]);
+  }
+  return GEMEL_OK;
+}
+
+/* Brings ATTRS, the attributes of OP, and its COUNT operands in W->refs to their normal form. */
+static gemel_status normalize_old(struct walk *w, const gemel__op *op, uint32_t count,
+                                  uint32_t *attrs) {
+  gemel_context *context = w->e.to->context;
+  gemel_status status = GEMEL_OK;
+  if (w->e.options->bodies != NULL && gemel__attrs_at(context, *attrs)->nesting > 0) {
+    status = gemel__bodies_rewrite(w->e.options->bodies, context, op, attrs, w->e.error);
+  }
+  gemel__engine_sort(&w->e, op, count, w->refs);
+  return status ? status : gemel__engine_normal_attrs(&w->e, op, attrs, count, w->refs);
+}
+
+/* Makes node OLD again, with ATTRS on W->refs: *VALUE. */
+static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uint32_t count,
+                               gemel__ref *value) {
+  const gemel__node *node = gemel__node_at(w->from, old);
+  gemel_status status = attrs == node->attrs
+                            ? gemel__copy_node(w->e.to, w->from, old, w->refs, &value->node)
+                            : GEMEL_DECLINED;
+  value->output = 0;
+  if (status == GEMEL_DECLINED) {
+    gemel_location where = gemel__node_where(w->from, old);
+    return gemel__engine_apply(&w->e, node->op, attrs, count, w->refs, where, &value->node);
+  }
+  return status == GEMEL_OK ? GEMEL_OK : gemel__engine_take_error(&w->e);
+}
+
+/* Makes node OLD again, and settles it. */
+static gemel_status remake(struct walk *w, uint32_t old) {
+  const gemel__node *node = gemel__node_at(w->from, old);
+  gemel_location where = gemel__node_where(w->from, old);
+  uint32_t attrs = node->attrs, count;
+  gemel__ref value;
+  gemel_status status = map_inputs(w, old, &count);
+  status = status ? status : normalize_old(w, gemel__node_op(w->from, old), count, &attrs);
+  status = status ? status : make_again(w, old, attrs, count, &value);
+  status = status ? status : gemel__engine_reserve(&w->e);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (gemel__node_at(w->e.to, value.node)->n_outputs != 1) {
+    w->e.uses[value.node] += w->uses.of[old];
+    return settle_several(w, old, value, where);
+  }
+  status = gemel__engine_resolve(&w->e, &value, where);
+  if (status == GEMEL_OK) {
+    w->map[old] = value;
+    w->e.uses[value.node] += w->uses.of[old];
+  }
+  return status;
+}
+
+/* ---- The rest of the graph ---- */
+
+static gemel_status copy_inputs(struct walk *w) {
+  const gemel_graph *from = w->from;
+  for (size_t k = 0; k < from->n_inputs; k++) {
+    uint32_t old = from->inputs[k].node, made;
+    if (gemel__copy_input(w->e.to, from, k, &made) != GEMEL_OK) {
+      return gemel__engine_take_error(&w->e);
+    }
+    w->map[old] = (gemel__ref){made, 0};
+    if (gemel__engine_reserve(&w->e) != GEMEL_OK) {
+      return GEMEL_NO_MEMORY;
+    }
+    w->e.states[made].state = GEMEL__SETTLED;
+    w->e.uses[made] = w->uses.of[old];
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status copy_outputs(struct walk *w) {
+  for (size_t k = 0; k < w->from->n_outputs; k++) {
+    gemel__ref value = mapped(w, w->from->outputs[k]);
+    if (gemel__copy_output(w->e.to, w->from, k, value) != GEMEL_OK) {
+      return gemel__engine_take_error(&w->e);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Places for the outputs of node OLD, of which there are several. */
+static gemel_status lay_out(struct walk *w, uint32_t old, uint32_t n) {
+  size_t first = w->n_multi;
+  if (gemel__grow(&w->multi, &w->multi_capacity, first + n, sizeof *w->multi) ||
+      gemel__grow(&w->wanted, &w->wanted_capacity, first + n, 1)) {
+    return gemel__engine_no_memory(&w->e);
+  }
+  memset(w->wanted + first, 0, n);
+  w->map[old].node = (uint32_t)first;
+  w->map[old].output = SEVERAL;
+  w->n_multi += n;
+  return GEMEL_OK;
+}
+
+static void want(struct walk *w, gemel__ref old) {
+  gemel__ref to = w->map[old.node];
+  if (to.output == SEVERAL) {
+    w->wanted[to.node + old.output] = 1;
+  }
+}
+
+/* Notes which of several outputs are used. */
+static gemel_status find_wanted(struct walk *w) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
+    uint32_t count, n_outputs = w->from->nodes[k].n_outputs;
+    const gemel__ref *inputs = gemel__node_inputs(w->from, (uint32_t)k, &count);
+    if (w->uses.of[k] == 0) {
+      continue;
+    }
+    status = n_outputs != 1 ? lay_out(w, (uint32_t)k, n_outputs) : GEMEL_OK;
+    for (uint32_t j = 0; j < count; j++) {
+      want(w, inputs[j]);
+    }
+  }
+  for (size_t k = 0; k < w->from->n_outputs; k++) {
+    want(w, w->from->outputs[k]);
+  }
+  return status;
+}
+
+static gemel_status run(struct walk *w) {
+  uint32_t input_op = w->from->context->input_op;
+  uint64_t live = w->uses.used;
+  double share = (double)w->uses.live / (double)(w->n + 1);
+  gemel_status status = find_wanted(w);
+  if (status == GEMEL_OK &&
+      gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) != GEMEL_OK) {
+    status = gemel__engine_no_memory(&w->e);
+  }
+  status = status ? status : copy_inputs(w);
+  w->e.stall = w->uses.widest + STALL; /* an operation may be taken apart by its operands */
+  w->e.fuel = live * FUEL + SLACK;
+  w->e.growth = w->e.options->tight ? 0 : live * GROWTH + SLACK;
+  for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
+    if (w->uses.of[k] > 0 && w->from->nodes[k].op != input_op) {
+      status = remake(w, (uint32_t)k);
+    }
+  }
+  return status ? status : copy_outputs(w);
+}
+
+static void release(struct walk *w) {
+  gemel__free(w->map, w->n * sizeof *w->map);
+  gemel__uses_clear(&w->uses);
+  gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
+  gemel__free(w->wanted, w->wanted_capacity);
+  gemel__free(w->refs, w->ref_capacity * sizeof *w->refs);
+  gemel__engine_release(&w->e);
+}
+
+static gemel_status walk_through(struct walk *w, gemel__pass_options *options) {
+  gemel__engine *e = &w->e;
+  e->options = options;
+  e->selection = options->selection;
+  e->to = gemel_graph_new(w->from->context, e->error);
+  e->scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
+  w->map = gemel__alloc_array(w->n, sizeof *w->map);
+  gemel_status status = e->to == NULL    ? e->error->status
+                        : w->map == NULL ? gemel__engine_no_memory(e)
+                                         : gemel__uses_find(&w->uses, w->from, e->error);
+  status = status ? status : run(w);
+  release(w);
+  return status;
+}
+
+/* A walk takes kilobytes, and bodies are walked through within the walk of what they stand in: so
+ * it isn't on the stack. */
+gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
+                                  gemel_error *error) {
+  struct {
+    struct walk walk;
+    gemel_error local;
+  } *room = gemel__alloc_zeroed(sizeof *room);
+  gemel_graph *to;
+  if (room == NULL) {
+    gemel__no_memory(error, "a rewriting");
+    return NULL;
+  }
+  room->walk.from = from;
+  room->walk.n = from->n_nodes;
+  room->walk.e.error = error != NULL ? error : &room->local;
+  if (walk_through(&room->walk, options) != GEMEL_OK) {
+    gemel_graph_unref(room->walk.e.to);
+    room->walk.e.to = NULL;
+  }
+  to = room->walk.e.to;
+  gemel__free(room, sizeof *room);
+  return to;
+}
+
+gemel_graph *gemel__rewrite_copy(const gemel_graph *graph, gemel_error *error) {
+  gemel__selection none;
+  gemel__pass_options pass;
+  gemel_graph *copy = NULL;
+  memset(&pass, 0, sizeof pass);
+  pass.selection = &none;
+  if (gemel__selection_start(&none, graph->context, error) == GEMEL_OK &&
+      gemel__selection_finish(&none, error) == GEMEL_OK) {
+    copy = gemel__rewrite_phase(graph, &pass, error);
+  }
+  gemel__selection_clear(&none);
+  return copy;
+}
+
+gemel_graph *gemel__rewrite_body(void *user, const gemel_graph *body, gemel_error *error) {
+  gemel_graph *next = gemel__rewrite_phase(body, user, error), *whole = NULL;
+  if (next != NULL) {
+    whole = gemel__rewrite_copy(next, error);
+    gemel_graph_unref(next);
+  }
+  return whole;
+}

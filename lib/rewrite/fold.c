@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Constant folding: an operation on constants is computed once, by the kernel that would compute it
+ * at run time, so its bits are the same. What would make the graph bigger (a broadcast, a range)
+ * stays as it is, and so does what has a body or a size that is known at run time.
+ */
+#include <string.h>
+#include "core/alloc.h"
+#include "core/attrs.h"
+#include "core/cons.h"
+#include "core/tensor.h"
+#include "rewrite/engine.h"
+
+enum { LARGE = 4096 };
+
+static const gemel_tensor *constant_at(const gemel_graph *graph, gemel__ref value) {
+  const gemel__node *node = gemel__node_at(graph, value.node);
+  if (strcmp(gemel__node_op(graph, value.node)->record.name, "constant") != 0) {
+    return NULL;
+  }
+  return gemel__attrs_at(graph->context, node->attrs)->values[0].u.tensor;
+}
+
+/* 1 if all inputs are constants and there is one; *ELEMENTS is how many they have together. */
+static int all_constant(const gemel_graph *graph, uint32_t node, int64_t *elements) {
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
+  *elements = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    const gemel_tensor *tensor = constant_at(graph, inputs[k]);
+    if (tensor == NULL) {
+      return 0;
+    }
+    *elements += gemel_tensor_elements(tensor);
+  }
+  return count > 0;
+}
+
+/* Elements of a value, if its type tells. */
+static int64_t elements_of(const gemel_graph *graph, uint32_t node) {
+  const struct gemel__type *type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
+  int64_t n = 1, size;
+  for (int k = 0; k < type->rank; k++) {
+    if (!gemel_dim_is_constant(graph->context, type->dims[k], &size) || size > LARGE) {
+      return INT64_MAX;
+    }
+    n *= size;
+  }
+  return n;
+}
+
+/* ---- Computing ---- */
+
+/* What one node takes to be computed. */
+struct evaluation {
+  const gemel_operation *record;
+  gemel_kernel_call call;
+  gemel_attr *attrs; /* of the record's schema, sizes as integers */
+  int64_t *sizes;
+  size_t n_attrs, n_sizes, used, n_views;
+  gemel_view *views; /* of the inputs, then of the output */
+  gemel_tensor *result;
+  unsigned char state[GEMEL_KERNEL_STATE_BYTES];
+};
+
+static int is_dims(const gemel_attr *attr) {
+  return (attr->kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DIM;
+}
+
+static size_t dim_count(const gemel_attr *attr) {
+  return attr->kind & GEMEL_ATTR_LIST ? attr->count : 1;
+}
+
+/* ATTR with integers in the place of its dims; 0: one of them isn't a constant. */
+static int read_dims(struct evaluation *v, gemel_context *context, gemel_attr *attr) {
+  const gemel_dim *dims = attr->kind & GEMEL_ATTR_LIST ? attr->u.dims : &attr->u.dim;
+  int64_t *sizes = v->sizes + v->used;
+  size_t n = dim_count(attr);
+  for (size_t k = 0; k < n; k++) {
+    if (!gemel_dim_is_constant(context, dims[k], &sizes[k])) {
+      return 0;
+    }
+  }
+  v->used += n;
+  attr->kind = (attr->kind & GEMEL_ATTR_LIST) | GEMEL_ATTR_INT;
+  if (attr->kind & GEMEL_ATTR_LIST) {
+    attr->u.ints = sizes;
+  } else {
+    attr->u.i = sizes[0];
+  }
+  return 1;
+}
+
+static gemel_status take_attrs(struct evaluation *v, const gemel_graph *graph, uint32_t node,
+                               gemel_error *error) {
+  const struct gemel__attrs *stored =
+      gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);
+  v->n_attrs = stored->count;
+  for (size_t k = 0; k < stored->count; k++) {
+    v->n_sizes += is_dims(&stored->values[k]) ? dim_count(&stored->values[k]) : 0;
+  }
+  v->attrs = gemel__alloc_array(v->n_attrs, sizeof *v->attrs);
+  v->sizes = gemel__alloc_array(v->n_sizes, sizeof *v->sizes);
+  if (v->attrs == NULL || v->sizes == NULL) {
+    return gemel__no_memory(error, "a constant");
+  }
+  for (size_t k = 0; k < stored->count; k++) {
+    v->attrs[k] = stored->values[k];
+    if (is_dims(&v->attrs[k]) && !read_dims(v, graph->context, &v->attrs[k])) {
+      return GEMEL_DECLINED;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* The result's tensor, and views of all. */
+static gemel_status take_views(struct evaluation *v, const gemel_graph *graph, uint32_t node,
+                               gemel_error *error) {
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
+  const struct gemel__type *type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
+  int64_t shape[GEMEL_MAX_RANK];
+  for (int k = 0; k < type->rank; k++) {
+    gemel_dim_is_constant(graph->context, type->dims[k], &shape[k]);
+  }
+  v->n_views = (size_t)count + 1;
+  v->views = gemel__alloc_array(v->n_views, sizeof *v->views);
+  v->result = gemel_tensor_new((gemel_dtype)type->dtype, type->rank, shape, error);
+  if (v->views == NULL || v->result == NULL) {
+    return gemel__no_memory(error, "a constant");
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    v->views[k] = gemel_tensor_view(constant_at(graph, inputs[k]));
+  }
+  v->views[count] = gemel_tensor_view(v->result);
+  v->call = (gemel_kernel_call){.size = sizeof v->call,
+                                .n_inputs = count,
+                                .inputs = v->views,
+                                .n_outputs = 1,
+                                .outputs = v->views + count,
+                                .attrs = v->attrs,
+                                .threads = 1,
+                                .state = v->state,
+                                .data = v->record->data,
+                                .error = error};
+  return GEMEL_OK;
+}
+
+/* The result as a copy of a view of the first input. */
+static gemel_status run_view(struct evaluation *v, gemel_error *error) {
+  int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
+  gemel_view view = v->views[0], like = v->call.outputs[0];
+  gemel_status status =
+      v->record->view == NULL ? GEMEL_DECLINED : v->record->view(&v->call, shape, strides, &offset);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  view.rank = like.rank;
+  view.shape = shape;
+  view.strides = strides;
+  view.data = (char *)view.data + offset;
+  gemel_tensor_unref(v->result);
+  v->result = gemel_tensor_copy(&view, error);
+  return v->result != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
+static gemel_status run_kernel(struct evaluation *v, const gemel_kernel *kernel,
+                               gemel_error *error) {
+  gemel_kernel_call *call = &v->call;
+  memset(v->state, 0, sizeof v->state);
+  call->scratch_bytes = 0;
+  call->release = NULL;
+  gemel_status status = kernel->prepare != NULL ? kernel->prepare(call) : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    call->scratch = gemel__alloc(call->scratch_bytes);
+    status = call->scratch != NULL ? kernel->run(call) : gemel__no_memory(error, "a constant");
+    gemel__free(call->scratch, call->scratch_bytes);
+  }
+  if (call->release != NULL) {
+    call->release(v->state);
+  }
+  return status;
+}
+
+static gemel_status run(struct evaluation *v, gemel_error *error) {
+  gemel_status status = run_view(v, error);
+  const gemel_kernel *kernel = v->record->kernels;
+  for (; status == GEMEL_DECLINED && kernel != NULL && kernel->name != NULL; kernel++) {
+    status = run_kernel(v, kernel, error);
+  }
+  return status;
+}
+
+/* The result of NODE, whose inputs are constants. GEMEL_NO_MEMORY; another status: it has none, now
+ * or ever. */
+static gemel_status compute(const gemel_graph *graph, uint32_t node, gemel_tensor **result) {
+  struct evaluation v = {.record = &gemel__node_op(graph, node)->record};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);
+  gemel_status status = attrs->nesting > 0 || attrs->has_runtime ? GEMEL_DECLINED : GEMEL_OK;
+  status = status ? status : take_attrs(&v, graph, node, &error);
+  status = status ? status : take_views(&v, graph, node, &error);
+  status = status ? status : run(&v, &error);
+  if (status == GEMEL_OK) {
+    *result = gemel_tensor_ref(v.result);
+  }
+  gemel_tensor_unref(v.result);
+  gemel__free(v.views, v.n_views * sizeof *v.views);
+  gemel__free(v.attrs, v.n_attrs * sizeof *v.attrs);
+  gemel__free(v.sizes, v.n_sizes * sizeof *v.sizes);
+  return status;
+}
+
+int gemel__fold(gemel_graph *graph, uint32_t node, gemel__ref *value) {
+  int64_t given, made;
+  const gemel__node *record = gemel__node_at(graph, node);
+  gemel_location where = gemel__node_where(graph, node);
+  gemel_tensor *tensor;
+  if (record->n_outputs != 1 || !all_constant(graph, node, &given)) {
+    return 0;
+  }
+  made = elements_of(graph, node);
+  if (made > LARGE || made > given) {
+    return 0;
+  }
+  gemel_status status = compute(graph, node, &tensor);
+  if (status != GEMEL_OK) { /* what fails at run time may: it is not for us to say when */
+    return status == GEMEL_NO_MEMORY ? -1 : 0;
+  }
+  gemel_value constant = gemel_constant_at(graph, tensor, where);
+  gemel_tensor_unref(tensor);
+  value->node = constant.node;
+  value->output = 0;
+  return gemel_is_null(constant) ? -1 : 1;
+}

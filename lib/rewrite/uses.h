@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How often the nodes of a graph are used, and what else one sweep over it tells.
+ */
+#ifndef GEMEL__REWRITE_USES_H
+#define GEMEL__REWRITE_USES_H
+
+#include "core/graph.h"
+
+typedef struct gemel__uses {
+  uint32_t *of;        /* by node: how often nodes that an output needs use it, and outputs */
+  size_t n;            /* of them */
+  uint64_t used, live; /* nodes that are used; those and inputs */
+  uint32_t widest;     /* how many inputs a node that is used has at most */
+  uint32_t kinds;      /* of the dtypes of nodes that are used: a bit a gemel_kind */
+  int has_bodies;      /* an attribute of a node that is used is a graph */
+} gemel__uses;
+
+/* Finds *USES of GRAPH; to be cleared. GEMEL_NO_MEMORY. */
+gemel_status gemel__uses_find(gemel__uses *uses, const gemel_graph *graph, gemel_error *error);
+
+void gemel__uses_clear(gemel__uses *uses);
+
+#endif

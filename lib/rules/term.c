@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Terms: compiled, evaluated, compared and written. A tree is compiled in post-order to a program
+ * for a stack machine, so that evaluation is a loop. Where a function has no value, its place on
+ * the stack is taken by NOTHING, which spreads through all but `and` and `or`: in
+ * `rank(x) < 2 or shape(x)[1] == 3` the left side may decide alone.
+ */
+#include "rules/term.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/attrs.h"
+#include "rules/functions.h"
+#include "rules/suggest.h"
+
+enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT }; /* kinds of code */
+enum { MAX_CODE = 256, MAX_DEPTH = 200 };
+
+const gemel__function gemel__function_rows[GEMEL__ROW_COUNT] = {
+#define FUNCTION(name, min, max, kinds, summary)                                                   \
+  {#name, kinds, summary, gemel__function_##name, min, max, 0},
+#include "rules/functions.def"
+#undef FUNCTION
+#define OPERATOR(name, min, max, kinds, summary)                                                   \
+  {#name, kinds, summary, gemel__operator_##name, min, max, 1},
+#include "rules/functions.def"
+#undef OPERATOR
+};
+
+const char *gemel__function_name(size_t k, int *min_operands, int *max_operands,
+                                 const char **summary) {
+  const gemel__function *row = &gemel__function_rows[k];
+  if (k >= GEMEL__FUNCTION_COUNT) {
+    return NULL;
+  }
+  *min_operands = row->min;
+  *max_operands = row->max;
+  *summary = row->summary;
+  return row->name;
+}
+
+/* ---- Compiling ---- */
+
+typedef struct compiler {
+  const gemel__syntax *syntax;
+  gemel__term_lookup lookup;
+  void *user;
+  gemel_error *error;
+  gemel__termcode code[MAX_CODE];
+  uint32_t count;
+  uint32_t stack; /* terms on it after the code so far */
+} compiler;
+
+/* Appends CODE, which takes its COUNT operands from the stack and puts one term there. */
+static gemel_status emit(compiler *c, const gemel__syntax_node *node, gemel__termcode code) {
+  c->stack += 1u - code.count;
+  if (c->count == MAX_CODE || c->stack > GEMEL__TERM_STACK) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
+  }
+  c->code[c->count++] = code;
+  return GEMEL_OK;
+}
+
+static gemel_status emit_number(compiler *c, const gemel__syntax_node *node) {
+  gemel__termcode code = {.kind = REAL};
+  if (node->number.is_float) {
+    code.real = gemel__number_double(&node->number);
+  } else if (gemel__number_int(&node->number, &code.value) == 0) {
+    code.kind = NUMBER;
+  } else {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
+                           "the number doesn't fit into 64 bits");
+  }
+  return emit(c, node, code);
+}
+
+/* Constants that are written as names. */
+static const struct constant {
+  const char *name;
+  gemel__termcode code;
+} constants[] = {{"true", {.kind = NUMBER, .value = 1}},
+                 {"false", {.kind = NUMBER}},
+                 {"none", {.kind = ABSENT}},
+#define DTYPE_NAME(E, name, bytes, kind_of, ctype) {#name, {.kind = DTYPE, .index = GEMEL_##E}},
+                 GEMEL_DTYPE_TABLE(DTYPE_NAME)
+#undef DTYPE_NAME
+};
+enum { N_CONSTANTS = sizeof constants / sizeof *constants };
+
+/* Offers what a NAME could have been: a constant, or a variable of the same rule. */
+static void offer_names(const compiler *c, gemel__suggestion *s) {
+  for (size_t k = 1; k < c->syntax->count; k++) {
+    const gemel__syntax_node *other = &c->syntax->nodes[k];
+    if (other->kind == GEMEL__SYNTAX_NAME && c->lookup(c->user, other->text, other->length) >= 0) {
+      gemel__suggestion_offer(s, other->text, other->length);
+    }
+  }
+  for (size_t k = 0; k < N_CONSTANTS; k++) {
+    gemel__suggestion_offer(s, constants[k].name, strlen(constants[k].name));
+  }
+}
+
+static gemel_status emit_name(compiler *c, const gemel__syntax_node *node) {
+  gemel__termcode code = {.kind = VARIABLE};
+  gemel__suggestion near;
+  int variable;
+  for (size_t k = 0; k < N_CONSTANTS; k++) {
+    if (gemel__syntax_is(node, constants[k].name)) {
+      return emit(c, node, constants[k].code);
+    }
+  }
+  variable = c->lookup(c->user, node->text, node->length);
+  if (variable < 0) {
+    gemel__suggestion_start(&near, node->text, node->length);
+    offer_names(c, &near);
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "%.*s is not defined%s",
+                           (int)node->length, node->text, gemel__suggestion_text(&near));
+  }
+  code.index = (uint32_t)variable;
+  return emit(c, node, code);
+}
+
+/* The row of a CALL; GEMEL__ROW_COUNT if there is none. */
+static uint32_t find_row(const gemel__syntax_node *node) {
+  uint32_t first = node->infix ? GEMEL__FUNCTION_COUNT : 0;
+  uint32_t end = node->infix ? GEMEL__ROW_COUNT : GEMEL__FUNCTION_COUNT;
+  for (uint32_t k = first; k < end; k++) {
+    if (gemel__syntax_is(node, gemel__function_rows[k].name)) {
+      return k;
+    }
+  }
+  return GEMEL__ROW_COUNT;
+}
+
+static gemel_status no_such_function(compiler *c, const gemel__syntax_node *node) {
+  gemel__suggestion near;
+  if (node->infix) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
+                           "there is no operator %.*s among attributes", (int)node->length,
+                           node->text);
+  }
+  gemel__suggestion_start(&near, node->text, node->length);
+  for (uint32_t k = 0; k < GEMEL__FUNCTION_COUNT; k++) {
+    gemel__suggestion_offer(&near, gemel__function_rows[k].name,
+                            strlen(gemel__function_rows[k].name));
+  }
+  return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
+                         "there is no function called %.*s among attributes%s", (int)node->length,
+                         node->text, gemel__suggestion_text(&near));
+}
+
+static gemel_status check_count(compiler *c, const gemel__syntax_node *node, uint32_t row) {
+  const gemel__function *f = &gemel__function_rows[row];
+  if (node->n_children >= f->min && node->n_children <= f->max) {
+    return GEMEL_OK;
+  }
+  if (f->min == f->max) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "%s takes %d operand%s, not %u",
+                           f->name, f->min, f->min == 1 ? "" : "s", (unsigned)node->n_children);
+  }
+  return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "%s takes %d to %d operands, not %u",
+                         f->name, f->min, f->max, (unsigned)node->n_children);
+}
+
+/* What comes after the operands of a CALL, INDEX or LIST. */
+static gemel_status emit_call(compiler *c, const gemel__syntax_node *node) {
+  gemel__termcode code = {.kind = FUNCTION, .index = GEMEL__OPERATOR_index};
+  gemel_status status = GEMEL_OK;
+  if (node->n_children > GEMEL__TERM_STACK) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the list is too long");
+  }
+  code.count = (uint16_t)node->n_children;
+  if (node->kind == GEMEL__SYNTAX_LIST) {
+    code.kind = LIST;
+  } else if (node->kind == GEMEL__SYNTAX_CALL) {
+    code.index = find_row(node);
+    status = code.index == GEMEL__ROW_COUNT ? no_such_function(c, node)
+                                            : check_count(c, node, code.index);
+  }
+  return status ? status : emit(c, node, code);
+}
+
+/* Recurses on the nesting of the text, which is limited here too: the parser doesn't count what
+ * a + b + c + ... nests. */
+static gemel_status compile_node(compiler *c, uint32_t index, int depth) {
+  const gemel__syntax_node *node = &c->syntax->nodes[index];
+  if (depth > MAX_DEPTH) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
+  }
+  if (node->as != NULL) {
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "'as' names operations only");
+  }
+  switch (node->kind) {
+  case GEMEL__SYNTAX_NUMBER:
+    return emit_number(c, node);
+  case GEMEL__SYNTAX_NAME:
+    return emit_name(c, node);
+  case GEMEL__SYNTAX_OUTPUT:
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "only a tensor has outputs (@)");
+  case GEMEL__SYNTAX_SPREAD:
+    return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
+                           "a spread (..) stands among operands of operations only");
+  default:
+    break;
+  }
+  for (uint32_t child = node->child; child != 0; child = c->syntax->nodes[child].next) {
+    const gemel__syntax_node *operand = &c->syntax->nodes[child];
+    gemel_status status;
+    if (operand->key != NULL) {
+      return gemel__lex_fail(&operand->at, c->error, GEMEL_BAD_TEXT,
+                             "operands of a function have no names (%.*s)",
+                             (int)operand->key_length, operand->key);
+    }
+    status = compile_node(c, child, depth + 1);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return emit_call(c, node);
+}
+
+gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
+                                 gemel__term_lookup lookup, void *user, gemel__arena *arena,
+                                 gemel__termexpr *expr, gemel_error *error) {
+  compiler c;
+  gemel_status status;
+  c.syntax = syntax;
+  c.lookup = lookup;
+  c.user = user;
+  c.error = error;
+  c.count = c.stack = 0;
+  status = compile_node(&c, node, 0);
+  if (status == GEMEL_OK) {
+    expr->code = gemel__arena_copy(arena, c.code, c.count * sizeof *c.code);
+    expr->count = c.count;
+    expr->root = node;
+    status = expr->code != NULL ? GEMEL_OK : gemel__no_memory(error, "a rule");
+  }
+  return status;
+}
+
+/* ---- Results ---- */
+
+/* The integers that come up most, so that they take no memory. */
+static const gemel__entry small[] = {{-1, 0}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
+
+static gemel_status give(gemel__termcall *call, gemel__term term) {
+  *call->result = term;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__give_entry(gemel__termcall *call, gemel__entry entry) {
+  gemel__term term = {.kind = GEMEL__TERM_NUMBER, .count = 1};
+  if (entry.dim == GEMEL_DIM_NONE && entry.value >= -1 && entry.value <= 4) {
+    term.list = &small[entry.value + 1];
+  } else {
+    term.list = gemel__arena_copy(call->scene->arena, &entry, sizeof entry);
+  }
+  return term.list != NULL ? give(call, term) : gemel__no_memory(call->scene->error, "a term");
+}
+
+gemel_status gemel__give_number(gemel__termcall *call, int64_t value) {
+  return gemel__give_entry(call, gemel__entry_int(value));
+}
+
+gemel_status gemel__give_truth(gemel__termcall *call, int truth) {
+  gemel__term unknown = {.kind = GEMEL__TERM_UNKNOWN};
+  return truth == GEMEL__MAYBE ? give(call, unknown) : gemel__give_number(call, truth);
+}
+
+gemel_status gemel__give_real(gemel__termcall *call, double value) {
+  gemel__term term = {.kind = GEMEL__TERM_REAL, .u.real = value};
+  return give(call, term);
+}
+
+gemel_status gemel__give_dtype(gemel__termcall *call, gemel_dtype dtype) {
+  gemel__term term = {.kind = GEMEL__TERM_DTYPE, .u.dtype = dtype};
+  return give(call, term);
+}
+
+gemel_status gemel__give_list(gemel__termcall *call, size_t count, gemel__entry **list) {
+  gemel__term term = {.kind = GEMEL__TERM_LIST, .count = (uint32_t)count};
+  if (count > GEMEL__TERM_LONGEST) {
+    return GEMEL_DECLINED;
+  }
+  *list = gemel__arena_alloc(call->scene->arena, (count + (count == 0)) * sizeof **list);
+  term.list = *list;
+  return *list != NULL ? give(call, term) : gemel__no_memory(call->scene->error, "a term");
+}
+
+/* ---- Evaluating ---- */
+
+int gemel__has_entries(const gemel__term *x) {
+  return x->kind == GEMEL__TERM_NUMBER || x->kind == GEMEL__TERM_LIST;
+}
+
+int gemel__has_integers(const gemel__term *x) {
+  int all = gemel__has_entries(x);
+  for (uint32_t k = 0; all && k < x->count; k++) {
+    all = x->list[k].dim == GEMEL_DIM_NONE;
+  }
+  return all;
+}
+
+int gemel__is_integer(const gemel__term *x) {
+  return x->kind == GEMEL__TERM_NUMBER && x->list[0].dim == GEMEL_DIM_NONE;
+}
+
+/* 1 if X is what KIND, a letter of functions.def, asks for. */
+static int fits(char kind, const gemel__term *x) {
+  switch (kind) {
+  case 't':
+  case 'g':
+    return x->kind == GEMEL__TERM_TENSOR;
+  case 's':
+    return x->kind == GEMEL__TERM_TENSORS;
+  case 'k':
+    return x->kind == GEMEL__TERM_TENSOR || x->kind == GEMEL__TERM_DTYPE;
+  case 'd':
+    return x->kind == GEMEL__TERM_DTYPE;
+  case 'e':
+    return gemel__has_entries(x);
+  case 'l':
+    return x->kind == GEMEL__TERM_LIST;
+  case 'i':
+    return gemel__has_integers(x);
+  case 'n':
+    return gemel__is_integer(x);
+  case 'v':
+    return x->kind == GEMEL__TERM_NUMBER;
+  default:
+    return kind == '?' || x->kind != GEMEL__TERM_NOTHING;
+  }
+}
+
+static gemel_status call_function(const gemel__function *f, gemel__termcall *call) {
+  const char *kind = f->kinds;
+  for (uint32_t k = 0; k < call->n; k++) {
+    if (!fits(*kind, &call->x[k])) {
+      return GEMEL_DECLINED;
+    }
+    kind += kind[1] != '\0';
+  }
+  return f->run(call);
+}
+
+/* One list of all entries of the operands. */
+static gemel_status make_list(gemel__termcall *call) {
+  gemel__entry *list;
+  size_t count = 0;
+  gemel_status status;
+  for (uint32_t k = 0; k < call->n; k++) {
+    if (!gemel__has_entries(&call->x[k])) {
+      return GEMEL_DECLINED;
+    }
+    count += call->x[k].count;
+  }
+  status = gemel__give_list(call, count, &list);
+  for (uint32_t k = 0; status == GEMEL_OK && k < call->n; k++) {
+    if (call->x[k].count > 0) {
+      memcpy(list, call->x[k].list, call->x[k].count * sizeof *list);
+    }
+    list += call->x[k].count;
+  }
+  return status;
+}
+
+static gemel_status run_code(const gemel__termcode *code, gemel__termcall *call) {
+  gemel__term absent = {.kind = GEMEL__TERM_ABSENT};
+  switch (code->kind) {
+  case FUNCTION:
+    return call_function(&gemel__function_rows[code->index], call);
+  case LIST:
+    return make_list(call);
+  case NUMBER:
+    return gemel__give_number(call, code->value);
+  case REAL:
+    return gemel__give_real(call, code->real);
+  case DTYPE:
+    return gemel__give_dtype(call, (gemel_dtype)code->index);
+  case VARIABLE:
+    return give(call, call->scene->variables[code->index]);
+  default:
+    return give(call, absent);
+  }
+}
+
+gemel_status gemel__term_evaluate(const gemel__termexpr *expr, const gemel__scene *scene,
+                                  gemel__term *term) {
+  gemel__term stack[GEMEL__TERM_STACK + 1];
+  gemel__term *top = stack;
+  gemel_context *context = scene->graph->context;
+  unsigned failures = gemel__dim_memory_failures(context);
+  for (uint32_t k = 0; k < expr->count; k++) {
+    const gemel__termcode *code = &expr->code[k];
+    gemel__term result = {.kind = GEMEL__TERM_NOTHING};
+    gemel__termcall call = {scene, context, top - code->count, code->count, &result};
+    gemel_status status = run_code(code, &call);
+    if (status == GEMEL_DECLINED) {
+      result.kind = GEMEL__TERM_NOTHING;
+    } else if (status != GEMEL_OK) {
+      return status;
+    }
+    top -= code->count;
+    *top++ = result;
+  }
+  if (gemel__dim_memory_failures(context) != failures) { /* comparisons don't say so themselves */
+    return gemel__no_memory(scene->error, "a size");
+  }
+  if (expr->count == 0 || stack[0].kind == GEMEL__TERM_NOTHING) {
+    return GEMEL_DECLINED;
+  }
+  *term = stack[0];
+  return GEMEL_OK;
+}
+
+int gemel__term_holds(const gemel__term *term) {
+  return gemel__is_integer(term) && term->list[0].value != 0;
+}
+
+/* ---- Comparing ---- */
+
+/* A constant size is an integer always, so what is provably equal has equal ids. */
+static int same_entries(const gemel__term *a, const gemel__term *b) {
+  int all = a->count == b->count;
+  for (uint32_t k = 0; all && k < a->count; k++) {
+    all = a->list[k].dim == b->list[k].dim && a->list[k].value == b->list[k].value;
+  }
+  return all;
+}
+
+static int same_tensors(const gemel__term *a, const gemel__term *b) {
+  int all = a->count == b->count;
+  for (uint32_t k = 0; all && k < a->count; k++) {
+    all = a->u.tensors[k].node == b->u.tensors[k].node &&
+          a->u.tensors[k].output == b->u.tensors[k].output;
+  }
+  return all;
+}
+
+int gemel__term_same(gemel_context *context, const gemel__term *a, const gemel__term *b) {
+  (void)context; /* what it interned can be told apart without it */
+  if (a->kind != b->kind) {
+    return 0;
+  }
+  switch (a->kind) {
+  case GEMEL__TERM_ABSENT:
+    return 1;
+  case GEMEL__TERM_NUMBER:
+  case GEMEL__TERM_LIST:
+    return same_entries(a, b);
+  case GEMEL__TERM_REAL: /* the same bits, as attributes are compared */
+    return memcmp(&a->u.real, &b->u.real, sizeof a->u.real) == 0;
+  case GEMEL__TERM_DTYPE:
+    return a->u.dtype == b->u.dtype;
+  case GEMEL__TERM_TENSOR:
+    return a->u.tensor.node == b->u.tensor.node && a->u.tensor.output == b->u.tensor.output;
+  case GEMEL__TERM_TENSORS:
+    return same_tensors(a, b);
+  case GEMEL__TERM_OTHER:
+    return gemel__attr_same(a->u.attr, b->u.attr);
+  default:
+    return 0;
+  }
+}
+
+/* ---- Writing ---- */
+
+typedef struct writer {
+  gemel_context *context;
+  char *text;
+  size_t bytes, used;
+} writer;
+
+/* Where the next piece goes, and how much room there is. */
+static char *place(const writer *w, size_t *room) {
+  *room = w->used < w->bytes ? w->bytes - w->used : 0;
+  return *room > 0 ? w->text + w->used : NULL;
+}
+
+static void put(writer *w, const char *piece) {
+  size_t room;
+  char *at = place(w, &room);
+  w->used += (size_t)snprintf(at, room, "%s", piece);
+}
+
+static void put_entry(writer *w, gemel__entry entry) {
+  size_t room;
+  char *at = place(w, &room);
+  if (entry.dim != GEMEL_DIM_NONE) {
+    w->used += gemel_dim_format(w->context, entry.dim, at, room);
+  } else {
+    w->used += (size_t)snprintf(at, room, "%lld", (long long)entry.value);
+  }
+}
+
+static void put_list(writer *w, const gemel__term *term) {
+  put(w, "[");
+  for (uint32_t k = 0; k < term->count; k++) {
+    put(w, k > 0 ? ", " : "");
+    put_entry(w, term->list[k]);
+  }
+  put(w, "]");
+}
+
+static void put_value(writer *w, gemel__ref ref) {
+  char piece[48];
+  snprintf(piece, sizeof piece, ref.output ? "n%u@%u" : "n%u", (unsigned)ref.node,
+           (unsigned)ref.output);
+  put(w, piece);
+}
+
+static void put_other(writer *w, const gemel_attr *attr) {
+  if (attr->kind == GEMEL_ATTR_STRING) {
+    put(w, "\"");
+    put(w, attr->u.text);
+    put(w, "\"");
+  } else {
+    put(w, attr->kind & GEMEL_ATTR_LIST ? "list of " : "");
+    put(w, gemel__attr_kind_name(attr->kind));
+  }
+}
+
+static void put_term(writer *w, const gemel__term *term) {
+  char number[GEMEL__NUMBER_TEXT];
+  switch (term->kind) {
+  case GEMEL__TERM_NUMBER:
+    put_entry(w, term->list[0]);
+    return;
+  case GEMEL__TERM_LIST:
+    put_list(w, term);
+    return;
+  case GEMEL__TERM_REAL:
+    gemel__number_format(GEMEL_F64, &term->u.real, number);
+    put(w, number);
+    return;
+  case GEMEL__TERM_DTYPE:
+    put(w, gemel_dtype_name(term->u.dtype));
+    return;
+  case GEMEL__TERM_TENSOR:
+    put_value(w, term->u.tensor);
+    return;
+  case GEMEL__TERM_TENSORS:
+    put(w, "..");
+    for (uint32_t k = 0; k < term->count; k++) {
+      put(w, k > 0 ? ", " : "");
+      put_value(w, term->u.tensors[k]);
+    }
+    return;
+  case GEMEL__TERM_OTHER:
+    put_other(w, term->u.attr);
+    return;
+  default:
+    put(w, term->kind == GEMEL__TERM_ABSENT ? "none" : "unknown");
+  }
+}
+
+size_t gemel__term_format(gemel_context *context, const gemel__term *term, char *text,
+                          size_t bytes) {
+  writer w = {context, text, bytes, 0};
+  if (bytes > 0) {
+    text[0] = '\0';
+  }
+  put_term(&w, term);
+  return w.used;
+}
