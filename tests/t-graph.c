@@ -414,6 +414,67 @@ static void bad_operations(const void *data) {
   CT_CHECK(gemel_find_operation(shared(), "bad2") == NULL);
 }
 
+/* ---- Memory spaces ---- */
+
+/* The operands of a node lie in one space: gemel's operations and a program's own refuse others,
+ * whichever operand it is, by an error that names the spaces, the operation and the line. */
+static void mixed_spaces(const void *data) {
+  static const gemel_attr_spec none[] = {{NULL, 0, NULL}};
+  gemel_operation op = own_operation("first_of_many");
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_dim three = gemel_dim_constant(shared(), 3);
+  gemel_type there = gemel_type_new(shared(), GEMEL_F32, 1, &three, 1);
+  gemel_value x = gemel_input(g, "x", vector(GEMEL_F32, 3)), y = gemel_input(g, "y", there);
+  const char *const names[] = {"add", "maximum", "dot", "join", "where", "first_of_many"};
+  (void)data;
+  op.max_inputs = -1;
+  op.attrs = none;
+  CT_REQUIRE(gemel_register_operation(shared(), &op, NULL) == GEMEL_OK);
+  for (size_t k = 0; k < CT_COUNT(names); k++) {
+    int axis = strcmp(names[k], "join") == 0, dot = strcmp(names[k], "dot") == 0;
+    size_t n = strcmp(names[k], "where") == 0 ? 3 : 2;
+    int64_t zero = 0;
+    gemel_attr attrs[2] = {gemel_attr_int("axis", 0)};
+    if (dot) {
+      attrs[0] = gemel_attr_ints("contract_x", 1, &zero);
+      attrs[1] = gemel_attr_ints("contract_y", 1, &zero);
+    }
+    for (int turned = 0; turned < 2; turned++) {
+      gemel_value in[3] = {turned ? y : x, turned ? x : y, x};
+      int line = __LINE__ + 1;
+      gemel_value z = gemel_apply(g, names[k], n, in, (size_t)(dot ? 2 : axis), attrs);
+      const char *text = gemel_graph_error(g)->text;
+      char place[40], spaces[80];
+      snprintf(place, sizeof place, "t-graph.c:%d: %s(", line, names[k]);
+      snprintf(spaces, sizeof spaces, "input 0 lies in memory space %d, input 1 in memory space %d",
+               turned, !turned);
+      CT_CHECK(gemel_is_null(z));
+      CT_EQ_INT(gemel_graph_error(g)->status, GEMEL_BAD_TYPE);
+      CT_CHECK(strstr(text, place) != NULL && strstr(text, spaces) != NULL);
+      gemel_graph_clear_error(g);
+    }
+  }
+  gemel_graph_unref(g);
+}
+
+/* What lies on a device stays there, and isn't run on the host. */
+static void one_space(const void *data) {
+  gemel_graph *g = gemel_graph_new(shared(), NULL);
+  gemel_dim three = gemel_dim_constant(shared(), 3);
+  gemel_type there = gemel_type_new(shared(), GEMEL_F32, 1, &three, 1);
+  gemel_value x = gemel_input(g, "x", there), y = gemel_input(g, "y", there);
+  gemel_value z = gemel_mul(gemel_add(x, y), x);
+  gemel_error error = {0};
+  (void)data;
+  CT_EQ_INT(gemel_type_space(shared(), gemel_value_type(z)), 1);
+  CT_EQ_INT(gemel_output(z, "z"), GEMEL_OK);
+  CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
+  CT_CHECK(gemel_compile(g, NULL, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
+  CT_CHECK(strstr(error.text, "memory space 1") != NULL);
+  gemel_graph_unref(g);
+}
+
 /* ---- Threads ---- */
 
 struct job {
@@ -552,6 +613,8 @@ void ct_register(void) {
       CT_TEST("attributes", attributes_of_every_kind, NULL),
       CT_TEST("own_operation", own_operation_runs, NULL),
       CT_TEST("bad_operations", bad_operations, NULL),
+      CT_TEST("mixed_spaces", mixed_spaces, NULL),
+      CT_TEST("one_space", one_space, NULL),
       CT_TEST("threads", graphs_on_threads, NULL),
       CT_TEST("refused_allocations", refused_allocations, NULL),
       CT_TEST("references", references, NULL),

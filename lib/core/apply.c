@@ -61,13 +61,31 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Types ---- */
 
+/* The inputs of a node lie in one memory space, whatever the operation. */
+static gemel_status check_spaces(const gemel_context *context, size_t n, const gemel_type *inputs,
+                                 gemel_error *error) {
+  for (size_t k = 1; k < n; k++) {
+    int first = gemel__type_at(context, inputs[0])->space;
+    int other = gemel__type_at(context, inputs[k])->space;
+    if (first != other) {
+      return gemel__fail(error, GEMEL_BAD_TYPE,
+                         "input 0 lies in memory space %d, input %zu in memory space %d", first, k,
+                         other);
+    }
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t attrs,
                           size_t n_inputs, const gemel_type *inputs,
                           const gemel_value *input_values, size_t max_outputs, size_t *n_outputs,
                           gemel_type *outputs, gemel_error *error) {
   gemel_infer call;
-  gemel_status status;
+  gemel_status status = check_spaces(context, n_inputs, inputs, error);
   unsigned failures = gemel__dim_memory_failures(context);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   memset(&call, 0, sizeof call);
   call.size = sizeof call;
   call.context = context;

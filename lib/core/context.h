@@ -74,7 +74,6 @@ struct gemel__type {
   uint8_t dtype;
   uint8_t rank;
   uint8_t space;
-  uint8_t layout;      /* room for one; 0: strided */
   uint8_t has_runtime; /* a dim of it holds a size that a node produces */
   const gemel_dim *dims;
 };

@@ -60,7 +60,8 @@ int gemel_dim_is_constant(gemel_context *context, gemel_dim dim, int64_t *value)
 size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_t bytes);
 
 /* ---- Types ------------------------------------------------------------------------------------
- * A type is a dtype, a rank, a dim for each axis, and a memory space. Interned; 0 is "no type". */
+ * A type is a dtype, a rank, a dim for each axis, and a memory space. Interned; 0 is "no type". The
+ * inputs of a node lie in one space: others are GEMEL_BAD_TYPE. Functions run on the host. */
 typedef uint32_t gemel_type;
 #define GEMEL_TYPE_NONE ((gemel_type)0)
 #define GEMEL_MAX_RANK 16

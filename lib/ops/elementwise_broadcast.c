@@ -167,7 +167,7 @@ const gemel_dim *gemel__infer_dims(const gemel_infer *call, size_t k, int *rank)
   return type->dims;
 }
 
-/* The result lies where the first input does. */
+/* The result lies where the inputs do. */
 gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
                                  const gemel_dim *dims) {
   int space = call->n_inputs > 0 ? gemel__type_at(call->context, call->inputs[0])->space : 0;

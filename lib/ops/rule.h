@@ -17,8 +17,8 @@
 gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, const char *format, ...)
     GEMEL__PRINTF(3, 4);
 
-/* Sets output 0 to this type, in the memory space of input 0. A negative size or too high a rank is
- * GEMEL_BAD_SHAPE. */
+/* Sets output 0 to this type, in the memory space of the inputs. A negative size or too high a rank
+ * is GEMEL_BAD_SHAPE. */
 gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,
                                 const gemel_dim *dims);
 

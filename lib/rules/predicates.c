@@ -129,8 +129,8 @@ gemel_status gemel__function_same_dtype(gemel__termcall *call) {
 
 gemel_status gemel__function_same_type(gemel__termcall *call) {
   const struct gemel__type *x = type_of(call, 0), *y = type_of(call, 1);
-  int rest = x->dtype == y->dtype && x->space == y->space && x->layout == y->layout;
-  return gemel__give_truth(call, gemel__truth_and(rest, same_shape(call)));
+  return gemel__give_truth(
+      call, gemel__truth_and(x->dtype == y->dtype && x->space == y->space, same_shape(call)));
 }
 
 /* ---- Constants and uses ---- */

@@ -63,13 +63,33 @@ static gemel_status number_op(copier *c, uint32_t node) {
   return GEMEL_OK;
 }
 
+/* Numbers the types of NODE's outputs. The host is all there is to run on. */
+static gemel_status number_types(copier *c, uint32_t node) {
+  const gemel__node *n = gemel__node_at(c->graph, node);
+  for (uint32_t k = 0; k < n->n_outputs; k++) {
+    gemel_type type = gemel__node_type(c->graph, node, k);
+    int space = gemel_type_space(c->p->context, type);
+    if (space != GEMEL_SPACE_HOST) {
+      gemel__fail(c->error, GEMEL_UNSUPPORTED,
+                  "a result of %s lies in memory space %d, and a function runs on the host",
+                  gemel__node_op(c->graph, node)->record.name, space);
+      gemel__error_place(c->error, gemel__node_where(c->graph, node));
+      return GEMEL_UNSUPPORTED;
+    }
+    c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++c->p->n_types;
+  }
+  return GEMEL_OK;
+}
+
 /* Counts what is live, and numbers the types and operations of it. */
 static gemel_status number(copier *c) {
   gemel__program *p = c->p;
-  uint32_t node, k, count;
+  uint32_t node, count;
   for (node = 0; node < c->graph->n_nodes; node++) {
-    const gemel__node *n = gemel__node_at(c->graph, node);
     gemel_status status = c->live[node] ? number_op(c, node) : GEMEL_OK;
+    if (status == GEMEL_OK && c->live[node]) {
+      status = number_types(c, node);
+    }
     if (status != GEMEL_OK) {
       return status;
     }
@@ -78,11 +98,7 @@ static gemel_status number(copier *c) {
       c->first_value[node] = p->n_values;
       p->n_nodes++;
       p->n_pool += count;
-      p->n_values += n->n_outputs;
-      for (k = 0; k < n->n_outputs; k++) {
-        gemel_type type = gemel__node_type(c->graph, node, k);
-        c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++p->n_types;
-      }
+      p->n_values += gemel__node_at(c->graph, node)->n_outputs;
     }
   }
   p->n_inputs = (uint32_t)c->graph->n_inputs;
