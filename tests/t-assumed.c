@@ -13,8 +13,8 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
-#include "pair.h"
-#include "tiers.h"
+#include "pairs/pair.h"
+#include "tiers/tiers.h"
 
 static gemel_error error;
 

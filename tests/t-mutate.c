@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/verify.h>
-#include "mutate.h"
+#include "mutate/mutate.h"
 
 static gemel_error error;
 

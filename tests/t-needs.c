@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
-#include "needs.h"
+#include "needs/needs.h"
 
 enum { SEEDS = 20, POINTS = 192, IMPROVES = 1 << 30 };
 

@@ -12,8 +12,8 @@
 #include <gemel/gemel.h>
 #include "core/attrs.h"
 #include "core/graph.h"
-#include "instance.h"
-#include "tiers.h"
+#include "instances/instance.h"
+#include "tiers/tiers.h"
 
 enum { INSTANCES = 60 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
-#include "instance.h"
+#include "instances/instance.h"
 
 /* ---- An allocator that refuses ---- */
 
@@ -127,7 +127,7 @@ static void refusals_end_it(const void *data) {
   CT_CHECK(ended > PLACES / 2);
 }
 
-/* An instance inside a larger graph (verify/embed.c): whole, or refused. */
+/* An instance inside a larger graph (verify/instances/embed.c): whole, or refused. */
 static int embeds(void *data) {
   const char *name = data;
   gemel_error error = {GEMEL_OK, 0, 0, ""};

@@ -3,7 +3,7 @@
  * What all rows of scalar.def share: the table of rows as C sees it, which dtypes a row takes and
  * gives, the type rule, and both derivatives. A derivative is the row's text, compiled when it is
  * first needed and kept with the operation, built for the node at hand, cast and summed back to the
- * operand's type. Kernels are in elementwise_kernels.c, samples in elementwise_sample.c.
+ * operand's type. Kernels are in elementwise-kernels.c, samples in elementwise-sample.c.
  */
 #include "ops/elementwise.h"
 

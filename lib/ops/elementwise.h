@@ -9,7 +9,7 @@
 #include "ops/isa.h"
 #include "ops/ops.h"
 
-/* Hooks that stand in files of their own: elementwise_sample.c, elementwise_plain.c. */
+/* Hooks that stand in files of their own: elementwise-sample.c, elementwise-plain.c. */
 gemel_status gemel__scalar_sample(gemel_sample *call);
 extern const gemel_kernel gemel__scalar_kernels[];
 

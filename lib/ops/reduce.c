@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sum, prod, max and argmax: type rules, derivatives and samples. How they run is in reduce_run.c
- * and reduce_argmax.c.
+ * sum, prod, max and argmax: type rules, derivatives and samples. How they run is in reduce-run.c
+ * and reduce-argmax.c.
  *
  * The derivative of a product is made of products of all the others. Along an axis of known size
  * these come from halving: elements are multiplied in pairs, the products of the other pairs are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the reduce family share: reduce.c (types, derivatives, samples), reduce_run.c
- * (how a reduction is cut into blocks and threads) reduce_argmax.c (the same for argmax) and
- * reduce_kernels.c (the loops on contiguous elements).
+ * What the files of the reduce family share: reduce.c (types, derivatives, samples), reduce-run.c
+ * (how a reduction is cut into blocks and threads) reduce-argmax.c (the same for argmax) and
+ * reduce-kernels.c (the loops on contiguous elements).
  */
 #ifndef GEMEL__OPS_REDUCE_H
 #define GEMEL__OPS_REDUCE_H

@@ -9,7 +9,7 @@
  */
 #include <gemel/ops.h>
 #include "core/fault.h"
-#include "ops/lanes.h"
+#include "ops/softmax.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -279,7 +279,7 @@ static gemel_status sample_cross_entropy(gemel_sample *sample) {
 
 static gemel_status run_softmax(const gemel_kernel_call *call) {
   int axis = gemel__axis(call->attrs[0].u.i, call->inputs[0].rank);
-  gemel__softmax_lanes(&call->inputs[0], &call->outputs[0], axis, call->threads);
+  gemel__softmax_run(&call->inputs[0], &call->outputs[0], axis, call->threads);
   return GEMEL_OK;
 }
 
@@ -288,7 +288,7 @@ static gemel_status run_cross_entropy(const gemel_kernel_call *call) {
   int axis = gemel__axis(call->attrs[0].u.i, logits->rank);
   int64_t lane, target;
   if (gemel_dtype_kind(targets->dtype) == GEMEL_KIND_FLOAT) {
-    gemel__loss_lanes(logits, targets, &call->outputs[0], axis, call->threads);
+    gemel__softmax_loss(logits, targets, &call->outputs[0], axis, call->threads);
     return GEMEL_OK;
   }
   if (!gemel__targets_fit(targets, logits->shape[axis], &lane, &target)) {
@@ -296,7 +296,7 @@ static gemel_status run_cross_entropy(const gemel_kernel_call *call) {
                        "target %lld (element %lld) is outside 0..%lld", (long long)target,
                        (long long)lane, (long long)logits->shape[axis] - 1);
   }
-  gemel__index_loss_lanes(logits, targets, &call->outputs[0], axis, call->threads);
+  gemel__softmax_index_loss(logits, targets, &call->outputs[0], axis, call->threads);
   return GEMEL_OK;
 }
 

@@ -9,7 +9,7 @@
  * rewritten. It is asked first for leaves of which nothing is known, which is mostly answered with
  * yes, and then holds whatever is known of them; only if not, it is asked again with the facts and
  * constants that the graph has there. A doubt that residues raise is taken to both models
- * (model.h), and only if these see a difference the compilation stops.
+ * (models/model.h), and only if these see a difference the compilation stops.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The region that one replacement by a pass is about: what the old value and the new one are made
  * of, down to the values that the pass asked for, which become inputs.
  */
-#ifndef GEMEL__VERIFY_CHANGE_H
-#define GEMEL__VERIFY_CHANGE_H
+#ifndef GEMEL__CERTIFY_CHANGE_H
+#define GEMEL__CERTIFY_CHANGE_H
 
 #include "passes/edit.h"
 #include "sample/points.h"

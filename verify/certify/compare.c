@@ -19,7 +19,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "model.h"
+#include "models/model.h"
 #include "ops/ops.h"
 
 enum { DRAWS = 3, POINTS = 24, TRIALS = 2 };

@@ -2,8 +2,8 @@
  *
  * Are two small graphs with the same inputs the same function? Fast where they are.
  */
-#ifndef GEMEL__VERIFY_COMPARE_H
-#define GEMEL__VERIFY_COMPARE_H
+#ifndef GEMEL__CERTIFY_COMPARE_H
+#define GEMEL__CERTIFY_COMPARE_H
 
 #include <gemel/graph.h>
 #include "domains/domain.h"

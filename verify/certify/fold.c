@@ -13,7 +13,7 @@
 #include "domains/bound.h"
 #include "domains/special.h"
 #include "reference/reference.h"
-#include "tiers.h"
+#include "tiers/tiers.h"
 
 static const gemel_tensor *tensor_of(const gemel_graph *graph, uint32_t node) {
   return gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs)->values[0].u.tensor;

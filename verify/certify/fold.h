@@ -2,8 +2,8 @@
  *
  * Folded constants, computed once more.
  */
-#ifndef GEMEL__VERIFY_FOLD_H
-#define GEMEL__VERIFY_FOLD_H
+#ifndef GEMEL__CERTIFY_FOLD_H
+#define GEMEL__CERTIFY_FOLD_H
 
 #include "core/graph.h"
 

@@ -2,8 +2,8 @@
  *
  * What has been found out already, by hash.
  */
-#ifndef GEMEL__VERIFY_MEMO_H
-#define GEMEL__VERIFY_MEMO_H
+#ifndef GEMEL__CERTIFY_MEMO_H
+#define GEMEL__CERTIFY_MEMO_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * what its right side made, down to the values that its variables are bound to, which become
  * inputs.
  */
-#ifndef GEMEL__VERIFY_REGION_H
-#define GEMEL__VERIFY_REGION_H
+#ifndef GEMEL__CERTIFY_REGION_H
+#define GEMEL__CERTIFY_REGION_H
 
 #include "rewrite/engine.h"
 #include "sample/points.h"

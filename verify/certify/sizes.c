@@ -13,8 +13,8 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "ops/ops.h"
-#include "scale.h"
-#include "tiers.h"
+#include "pairs/scale.h"
+#include "tiers/tiers.h"
 
 enum { LARGE = 12, NEAR = 2, AXES = 5, MOST_SYMBOLS = 16 };
 

@@ -4,10 +4,10 @@
  * that the region names, as the true ones do; the true ones; and, of symbols, those around these
  * numbers.
  */
-#ifndef GEMEL__VERIFY_SIZES_H
-#define GEMEL__VERIFY_SIZES_H
+#ifndef GEMEL__CERTIFY_SIZES_H
+#define GEMEL__CERTIFY_SIZES_H
 
-#include "pair.h"
+#include "pairs/pair.h"
 #include "sample/random.h"
 
 enum { GEMEL__MOST_LITERALS = 48 };

@@ -12,12 +12,12 @@
 #include <math.h>
 #include <string.h>
 #include "certify/trials.h"
-#include "contrast.h"
+#include "pairs/contrast.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/ordered.h"
-#include "tiers.h"
+#include "tiers/tiers.h"
 
 enum { POINTS = 24, FEWEST_POINTS = 4, SEARCHES = 3, EVALUATIONS = 400, MOST_PRECISION = 256 };
 /* Elements of all values of both sides, at all points together. */

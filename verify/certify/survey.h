@@ -3,8 +3,8 @@
  * Both sides of a region at points, exactly: at the numbers that the region names and beside them,
  * at ties, and where its decisions change.
  */
-#ifndef GEMEL__VERIFY_SURVEY_H
-#define GEMEL__VERIFY_SURVEY_H
+#ifndef GEMEL__CERTIFY_SURVEY_H
+#define GEMEL__CERTIFY_SURVEY_H
 
 #include "certify/compare.h"
 #include "certify/sizes.h"

@@ -22,7 +22,7 @@
 #include "core/graph.h"
 #include "domains/field.h"
 #include "ops/ops.h"
-#include "tiers.h"
+#include "tiers/tiers.h"
 
 enum {
   TRIALS = 2,

@@ -3,11 +3,11 @@
  * Both sides of a region at random residues: fast, and where no decision is taken all there is to
  * ask.
  */
-#ifndef GEMEL__VERIFY_TRIALS_H
-#define GEMEL__VERIFY_TRIALS_H
+#ifndef GEMEL__CERTIFY_TRIALS_H
+#define GEMEL__CERTIFY_TRIALS_H
 
 #include "certify/compare.h"
-#include "pair.h"
+#include "pairs/pair.h"
 
 /* PAIR at random residues. *LIKENESS: ALIKE, and decided; SAMPLED: the same everywhere, which
  * decides nothing; DOUBTFUL, UNLIKE or UNSEEN. *DECIDES becomes 1 if a sign was asked for.

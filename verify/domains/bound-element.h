@@ -2,8 +2,8 @@
  *
  * What an element of domain B is made of; for bound.c and bound-verdict.c only.
  */
-#ifndef GEMEL__BOUND_ELEMENT_H
-#define GEMEL__BOUND_ELEMENT_H
+#ifndef GEMEL__DOMAINS_BOUND_ELEMENT_H
+#define GEMEL__DOMAINS_BOUND_ELEMENT_H
 
 #include <arb.h>
 #include "domains/bound.h"

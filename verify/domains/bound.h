@@ -39,8 +39,8 @@
  *
  * A domain object is for one thread at a time; several may be used side by side.
  */
-#ifndef GEMEL__BOUND_H
-#define GEMEL__BOUND_H
+#ifndef GEMEL__DOMAINS_BOUND_H
+#define GEMEL__DOMAINS_BOUND_H
 
 #include <stddef.h>
 #include <stdint.h>

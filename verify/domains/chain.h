@@ -18,8 +18,8 @@
  * inverse and character. Up to GEMEL__LOG_BITS, index calculus: a third of a millisecond once for
  * each prime, then a microsecond each. Above, none.
  */
-#ifndef GEMEL__CHAIN_H
-#define GEMEL__CHAIN_H
+#ifndef GEMEL__DOMAINS_CHAIN_H
+#define GEMEL__DOMAINS_CHAIN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ enum {
 
 /* ---- One ring ---- */
 
-typedef struct gemel__logs gemel__logs; /* powers and logarithms of one prime (chain_log.c) */
+typedef struct gemel__logs gemel__logs; /* powers and logarithms of one prime (chain-log.c) */
 
 typedef struct gemel__ring {
   uint64_t p;
@@ -158,7 +158,7 @@ size_t gemel__chains_unmet(const gemel__chains *source);
 /* 1 if N is prime (Miller–Rabin with bases that are known to suffice for 64 bits). */
 int gemel__is_prime(uint64_t n);
 
-/* ---- Powers and logarithms of one prime (chain_log.c), used by chain.c alone ---- */
+/* ---- Powers and logarithms of one prime (chain-log.c), used by chain.c alone ---- */
 
 /* For ring R and the canonical generator of its squares (Montgomery's form): complete tables for a
  * small prime, else what is found at the first logarithm and kept. FACTORS is where those with the

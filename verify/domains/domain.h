@@ -11,8 +11,8 @@
  * root that doesn't exist, a comparison that can't be decided, a ring too few) says why in its
  * state, and what is computed from it inherits that state; nothing is ever guessed.
  */
-#ifndef GEMEL__DOMAIN_H
-#define GEMEL__DOMAIN_H
+#ifndef GEMEL__DOMAINS_DOMAIN_H
+#define GEMEL__DOMAINS_DOMAIN_H
 
 #include <stddef.h>
 #include <stdint.h>

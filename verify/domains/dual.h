@@ -17,8 +17,8 @@
  *
  * Not thread-safe, like the domains below it.
  */
-#ifndef GEMEL__DUAL_H
-#define GEMEL__DUAL_H
+#ifndef GEMEL__DOMAINS_DUAL_H
+#define GEMEL__DOMAINS_DUAL_H
 
 #include "domains/domain.h"
 

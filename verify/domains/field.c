@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Domain F: making one, leaves, arithmetic, comparison and reports. What lifts, lowers or decides
- * is in field_function.c, known numbers and facts are in field_element.c.
+ * is in field-function.c, known numbers and facts are in field-element.c.
  */
 #include "domains/field.h"
 
@@ -12,7 +12,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
-#include "domains/field_element.h"
+#include "domains/field-element.h"
 
 static gemel__field *field(gemel__domain *d) {
   return (gemel__field *)d;

@@ -33,8 +33,8 @@
  *
  * Not thread-safe: one domain for each thread.
  */
-#ifndef GEMEL__FIELD_H
-#define GEMEL__FIELD_H
+#ifndef GEMEL__DOMAINS_FIELD_H
+#define GEMEL__DOMAINS_FIELD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,22 @@
 # Number systems of the harness: prime-field chains, exact rationals and balls, duals, error bounds.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
-libgemel_verify_a_SOURCES += %reldir%/bound.c
 libgemel_verify_a_SOURCES += %reldir%/bound-element.h
 libgemel_verify_a_SOURCES += %reldir%/bound-verdict.c
+libgemel_verify_a_SOURCES += %reldir%/bound.c
 libgemel_verify_a_SOURCES += %reldir%/bound.h
+libgemel_verify_a_SOURCES += %reldir%/chain-log.c
+libgemel_verify_a_SOURCES += %reldir%/chain.c
+libgemel_verify_a_SOURCES += %reldir%/chain.h
+libgemel_verify_a_SOURCES += %reldir%/domain.c
 libgemel_verify_a_SOURCES += %reldir%/domain.h
+libgemel_verify_a_SOURCES += %reldir%/dual.c
+libgemel_verify_a_SOURCES += %reldir%/dual.h
+libgemel_verify_a_SOURCES += %reldir%/field-element.c
+libgemel_verify_a_SOURCES += %reldir%/field-element.h
+libgemel_verify_a_SOURCES += %reldir%/field-function.c
+libgemel_verify_a_SOURCES += %reldir%/field.c
+libgemel_verify_a_SOURCES += %reldir%/field.h
 libgemel_verify_a_SOURCES += %reldir%/ordered-interval.c
 libgemel_verify_a_SOURCES += %reldir%/ordered-interval.h
 libgemel_verify_a_SOURCES += %reldir%/ordered.c
@@ -16,14 +27,3 @@ libgemel_verify_a_SOURCES += %reldir%/symbolic.c
 libgemel_verify_a_SOURCES += %reldir%/symbolic.h
 libgemel_verify_a_SOURCES += %reldir%/term.c
 libgemel_verify_a_SOURCES += %reldir%/term.h
-libgemel_verify_a_SOURCES += %reldir%/chain.c
-libgemel_verify_a_SOURCES += %reldir%/chain.h
-libgemel_verify_a_SOURCES += %reldir%/chain_log.c
-libgemel_verify_a_SOURCES += %reldir%/domain.c
-libgemel_verify_a_SOURCES += %reldir%/dual.c
-libgemel_verify_a_SOURCES += %reldir%/dual.h
-libgemel_verify_a_SOURCES += %reldir%/field.c
-libgemel_verify_a_SOURCES += %reldir%/field.h
-libgemel_verify_a_SOURCES += %reldir%/field_element.c
-libgemel_verify_a_SOURCES += %reldir%/field_element.h
-libgemel_verify_a_SOURCES += %reldir%/field_function.c

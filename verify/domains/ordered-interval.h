@@ -8,8 +8,8 @@
  * bits allow; the result may be an argument. Exponents beyond 2^80 are turned outward into infinity
  * or zero, so that nothing grows without end.
  */
-#ifndef GEMEL__ORDERED_INTERVAL_H
-#define GEMEL__ORDERED_INTERVAL_H
+#ifndef GEMEL__DOMAINS_ORDERED_INTERVAL_H
+#define GEMEL__DOMAINS_ORDERED_INTERVAL_H
 
 #include <arb.h>
 #include <flint/fmpq.h>

@@ -22,8 +22,8 @@
  *
  * A domain object is for one thread at a time; several may be used side by side.
  */
-#ifndef GEMEL__ORDERED_H
-#define GEMEL__ORDERED_H
+#ifndef GEMEL__DOMAINS_ORDERED_H
+#define GEMEL__DOMAINS_ORDERED_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -18,8 +18,8 @@
  *
  * A domain object is for one thread at a time; several may be used side by side.
  */
-#ifndef GEMEL__SPECIAL_H
-#define GEMEL__SPECIAL_H
+#ifndef GEMEL__DOMAINS_SPECIAL_H
+#define GEMEL__DOMAINS_SPECIAL_H
 
 #include "domains/domain.h"
 

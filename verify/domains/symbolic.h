@@ -6,8 +6,8 @@
  * depends on it. Numbers are real and integers wrap, as in domain O; what has no formula
  * (infinities, powers to a variable) is a GAP.
  */
-#ifndef GEMEL__SYMBOLIC_H
-#define GEMEL__SYMBOLIC_H
+#ifndef GEMEL__DOMAINS_SYMBOLIC_H
+#define GEMEL__DOMAINS_SYMBOLIC_H
 
 #include <gemel/operation.h>
 #include "domains/domain.h"

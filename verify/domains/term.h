@@ -8,8 +8,8 @@
  * There is no subtraction (a + −b) and no comparison but that of a sign: gemel__term_sign says
  * whether the sign of a number is one of several.
  */
-#ifndef GEMEL__TERM_H
-#define GEMEL__TERM_H
+#ifndef GEMEL__DOMAINS_TERM_H
+#define GEMEL__DOMAINS_TERM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,11 +3,11 @@
 
 libgemel_verify_a_SOURCES += %reldir%/common.c
 libgemel_verify_a_SOURCES += %reldir%/common.h
+libgemel_verify_a_SOURCES += %reldir%/element.c
 libgemel_verify_a_SOURCES += %reldir%/graph.c
 libgemel_verify_a_SOURCES += %reldir%/index.c
 libgemel_verify_a_SOURCES += %reldir%/invoke.c
 libgemel_verify_a_SOURCES += %reldir%/linalg.c
-libgemel_verify_a_SOURCES += %reldir%/element.c
 libgemel_verify_a_SOURCES += %reldir%/own.c
 libgemel_verify_a_SOURCES += %reldir%/own.h
 libgemel_verify_a_SOURCES += %reldir%/reduce.c

@@ -4,8 +4,8 @@
  * are dense row-major arrays of domain elements; nothing of the library's kernels, type rules or
  * gradients is used.
  */
-#ifndef GEMEL__REFERENCE_H
-#define GEMEL__REFERENCE_H
+#ifndef GEMEL__REFERENCE_REFERENCE_H
+#define GEMEL__REFERENCE_REFERENCE_H
 
 #include <gemel/operation.h>
 #include "domains/domain.h"

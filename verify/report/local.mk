@@ -3,4 +3,7 @@
 
 libgemel_verify_a_SOURCES += %reldir%/buffer.c
 libgemel_verify_a_SOURCES += %reldir%/buffer.h
+libgemel_verify_a_SOURCES += %reldir%/replay.c
 libgemel_verify_a_SOURCES += %reldir%/report.c
+libgemel_verify_a_SOURCES += %reldir%/whole.c
+libgemel_verify_a_SOURCES += %reldir%/whole.h

@@ -10,8 +10,8 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "report/buffer.h"
-#include "needs.h"
-#include "run.h"
+#include "needs/needs.h"
+#include "harness/run.h"
 
 /* ---- JSON ---- */
 

@@ -6,8 +6,8 @@
 
 #include <math.h>
 #include <string.h>
-#include "instance.h"
-#include "tiers.h"
+#include "instances/instance.h"
+#include "tiers/tiers.h"
 
 int gemel__ordinal_fraction(gemel_dtype dtype) {
   switch (dtype) {

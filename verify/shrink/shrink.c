@@ -7,10 +7,10 @@
  */
 #include <math.h>
 #include <string.h>
-#include "assumed.h"
+#include "instances/assumed.h"
 #include "core/alloc.h"
 #include "core/error.h"
-#include "run.h"
+#include "harness/run.h"
 
 enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
 /* Each check of a program's kernel starts a process. */

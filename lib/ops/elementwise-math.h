@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions that the C expressions of scalar.def call through M, for f32 and f64: this file sets
+ * the constants, elementwise-function.h has the code. Each is straight-line arithmetic without
+ * calls, so that compilers make vectors of it; the result for an element depends on that element
+ * alone, and is the same on every machine. The polynomials interpolate at Chebyshev points
+ * (computed in 70 digits, rounded), so their errors are a small part of a unit in the last place;
+ * ln 2 is cut in two, the upper part with so few bits that its products with exponents are exact.
+ */
+#ifndef GEMEL__OPS_ELEMENTWISE_MATH_H
+#define GEMEL__OPS_ELEMENTWISE_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include "core/fault.h"
+#include "ops/isa.h"
+
+/* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
+ * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2. */
+#define GEMEL__EXP_F32(r)                                                                          \
+  (0x1p-1f + r * (0x1.555556p-3f +                                                                 \
+                  r * (0x1.5554e8p-5f +                                                            \
+                       r * (0x1.1110e0p-7f + r * (0x1.6d436ep-10f + r * 0x1.a12532p-13f)))))
+#define GEMEL__LOG_F32(z)                                                                          \
+  (0x1.555556p-1f + z * (0x1.9999ecp-2f + z * (0x1.245ba6p-2f + z * 0x1.ddf01ap-3f)))
+#define GEMEL__TANH_F32(z)                                                                         \
+  (-0x1.555556p-2f +                                                                               \
+   z * (0x1.1110e6p-3f + z * (-0x1.ba07a8p-5f +                                                    \
+                              z * (0x1.64978ep-6f + z * (-0x1.10f5c0p-7f + z * 0x1.2a78a4p-9f)))))
+
+#define GEMEL__EXP_F64(r)                                                                          \
+  (0x1p-1 + r * (0x1.5555555555555p-3 +                                                            \
+                 r * (0x1.5555555555557p-5 +                                                       \
+                      r * (0x1.1111111111111p-7 +                                                  \
+                           r * (0x1.6c16c16c15a57p-10 +                                            \
+                                r * (0x1.a01a01a0196a3p-13 +                                       \
+                                     r * (0x1.a01a01a9f0c50p-16 +                                  \
+                                          r * (0x1.71de3a5aab925p-19 +                             \
+                                               r * (0x1.27e4d40625670p-22 +                        \
+                                                    r * (0x1.ae642c6e5a358p-26 +                   \
+                                                         r * (0x1.1f7f4b10f2c28p-29 +              \
+                                                              r * 0x1.61bfd01a2727fp-33)))))))))))
+#define GEMEL__LOG_F64(z)                                                                          \
+  (0x1.5555555555555p-1 +                                                                          \
+   z * (0x1.9999999999a3ep-2 +                                                                     \
+        z * (0x1.2492492475dbcp-2 +                                                                \
+             z * (0x1.c71c720302bd8p-3 +                                                           \
+                  z * (0x1.745cf85360411p-3 +                                                      \
+                       z * (0x1.3b1c5ae500a38p-3 +                                                 \
+                            z * (0x1.0fbaab3c72fc6p-3 + z * 0x1.0c2c748b6f13cp-3)))))))
+#define GEMEL__TANH_F64(z)                                                                         \
+  (-0x1.5555555555555p-2 +                                                                         \
+   z * (0x1.1111111111111p-3 +                                                                     \
+        z * (-0x1.ba1ba1ba1ba14p-5 +                                                               \
+             z * (0x1.664f4882c0c98p-6 +                                                           \
+                  z * (-0x1.226e355e56baep-7 +                                                     \
+                       z * (0x1.d6d3d0d975af3p-9 +                                                 \
+                            z * (-0x1.7da3635fb4bf9p-10 +                                          \
+                                 z * (0x1.355810626f44cp-11 +                                      \
+                                      z * (-0x1.f57b1aa76830fp-13 +                                \
+                                           z * (0x1.96647d2ede552p-14 +                            \
+                                                z * (-0x1.48b3d4482c49ep-15 +                      \
+                                                     z * (0x1.0694b977157d2p-16 +                  \
+                                                          z * (-0x1.8c66419f34d35p-18 +            \
+                                                               z * (0x1.ef8673ef12854p-20 +        \
+                                                                    z * -0x1.6c14362f72394p-22))))))))))))))
+
+#define TAG f32
+#define T float
+#define WORD uint32_t
+#define SUFFIX(name) name##f
+#define MANTISSA 23
+#define ONE_BITS 0x3f800000u
+#define ROOT_HALF_BITS 0x3f3504f3u /* of the square root of 1/2 */
+#define LEAST_NORMAL 0x1p-126f
+#define TINY 0x1p-26f
+#define LOG2_E 0x1.715476p+0f
+#define LN2_HIGH 0x1.628p-1f
+#define LN2_LOW 0x1.90bfbep-11f
+#define EXP_HIGH 89.0f   /* exp is infinite */
+#define EXP_LOW -104.0f  /* exp is 0 */
+#define EXPM1_LOW -25.0f /* expm1 is -1 */
+#define EXP_POLYNOMIAL GEMEL__EXP_F32
+#define LOG_POLYNOMIAL GEMEL__LOG_F32
+#define TANH_POLYNOMIAL GEMEL__TANH_F32
+#include "ops/elementwise-function.h"
+
+#define TAG f64
+#define T double
+#define WORD uint64_t
+#define SUFFIX(name) name
+#define MANTISSA 52
+#define ONE_BITS 0x3ff0000000000000u
+#define ROOT_HALF_BITS 0x3fe6a09e667f3bcdu
+#define LEAST_NORMAL 0x1p-1022
+#define TINY 0x1p-55
+#define LOG2_E 0x1.71547652b82fep+0
+#define LN2_HIGH 0x1.62e42fefp-1
+#define LN2_LOW 0x1.473de6af278edp-34
+#define EXP_HIGH 710.0
+#define EXP_LOW -746.0
+#define EXPM1_LOW -45.0
+#define EXP_POLYNOMIAL GEMEL__EXP_F64
+#define LOG_POLYNOMIAL GEMEL__LOG_F64
+#define TANH_POLYNOMIAL GEMEL__TANH_F64
+#include "ops/elementwise-function.h"
+
+#endif

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
+ * Tier real decides with the models, and there the two must also be defined at the same points;
+ * constants that one of them folded are taken for what they stand for (constants.c).
+ * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
+ * what tells the two apart in IEEE terms (needs/needs.c).
+ *
+ * The instantiations of tier real, and then the other tiers, are jobs (harness/jobs.h): each has a
+ * random stream of its own, and what they come to is put together in their order. Once the caller
+ * says stop (harness/tick.h), a tier that hasn't ended is not run, unless it has found a
+ * refutation. (real.c is tier real, parts.c how the question is divided.)
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "needs/beyond.h"
+#include "equal/constants.h"
+#include "needs/needs.h"
+#include "equal/question.h"
+#include "harness/jobs.h"
+#include "pairs/pair.h"
+#include "pairs/scale.h"
+#include "report/whole.h"
+
+/* A pair of so many elements in all values of both graphs has all points that are asked for. */
+#define USUAL_ELEMENTS 3000.0
+
+void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
+  gemel_verdict *worst = &q->result->verdict;
+  if (verdict != GEMEL_NOT_APPLICABLE &&
+      (*worst == GEMEL_NOT_RUN ||
+       gemel_verdict_severity(verdict) > gemel_verdict_severity(*worst))) {
+    *worst = verdict;
+  }
+}
+
+void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
+  char text[60];
+  gemel_record record;
+  gemel__stopped_text(q->run->ticker, text, sizeof text);
+  gemel__record_init(&record, q->run, "pair", q->name, tier);
+  record.detail = text;
+  gemel__record_emit(q->run, &record);
+}
+
+static void emit_simple(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
+                        const char *detail) {
+  gemel_record record;
+  if (!gemel__run_wants(q->run, tier)) {
+    return;
+  }
+  gemel__record_init(&record, q->run, "pair", q->name, tier);
+  record.verdict = verdict;
+  record.detail = detail;
+  gemel__record_emit(q->run, &record);
+}
+
+size_t gemel__equal_affordable(const gemel__equality *q, size_t n) {
+  enum { AT_LEAST = 4 };
+  size_t share = (size_t)(q->share * (double)n);
+  return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
+}
+
+void gemel__equal_keep(gemel__equality *q, const gemel__instance *instance,
+                       gemel_tensor *const *values) {
+  if (q->run->whole != NULL && values != NULL) {
+    gemel__whole_take(q->run->whole, instance, values, NULL);
+  }
+}
+
+/* ---- Tiers integer and float ---- */
+
+struct shipped {
+  gemel_tier tier;
+  gemel__fill fill;
+  gemel__check check;
+  const char *how, *stage;
+};
+
+static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, size_t k,
+                                gemel_record *record, gemel__outcome *total, gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel_tensor **values;
+  gemel_status status;
+  int side;
+  gemel__run_random(q->run, q->name, t->tier, k, &random);
+  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = gemel__values_draw(&pair.a, t->fill, &random, &values, error);
+  for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; side++) {
+    const gemel__instance *instance = side == 0 ? &pair.a : &pair.b;
+    gemel__trial trial = {NULL, &random, NULL};
+    gemel__outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    status = t->check(instance, values, &trial, &outcome, error);
+    total->compared += outcome.compared;
+    total->informative += outcome.informative;
+    total->worst = outcome.worst > total->worst ? outcome.worst : total->worst;
+    if (status == GEMEL_OK && outcome.refuted) {
+      char place[160];
+      snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)",
+               side == 0 ? "first" : "second", outcome.output, outcome.element, outcome.variant);
+      record->detail = "shipped code and reference differ";
+      gemel__equal_keep(q, instance, values);
+      gemel__record_refuted(q->run, record, instance, NULL, values, place, outcome.expected,
+                            outcome.got, record->seed);
+    }
+  }
+  gemel__values_free(&pair.a, values);
+  gemel__pair_clear(&pair);
+  /* an index out of range is no instance */
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+/* Sizes too large for domain O, at which results are apart by more than half their digits. */
+static void report_apart(gemel__equality *q, gemel_record *record) {
+  const gemel__scouted *s = &q->scouted;
+  char place[160];
+  snprintf(place, sizeof place, "output %s, element %zu",
+           gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
+  record->detail =
+      "the shipped results differ by more than half their digits, at sizes that are too "
+      "large for exact arithmetic";
+  gemel__equal_keep(q, &s->pair.a, s->values);
+  gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
+                        s->right, record->seed);
+}
+
+static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, gemel_error *error) {
+  gemel_record record;
+  gemel__outcome total;
+  gemel_status status = GEMEL_OK;
+  char detail[300] = "";
+  double started = gemel__clock();
+  size_t k, n = gemel__equal_affordable(q, q->run->options.instances / 2 + 1);
+  memset(&total, 0, sizeof total);
+  gemel__record_init(&record, q->run, "pair", q->name, t->tier);
+  record.how = t->how;
+  gemel__ticker_stage(q->run->ticker, t->stage);
+  for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED &&
+              gemel__tick(q->run->ticker) == GEMEL_OK;
+       k++) {
+    gemel__ticker_at(q->run->ticker, k, n);
+    status = try_shipped(q, t, k, &record, &total, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && t->tier == GEMEL_TIER_FLOAT &&
+      q->scouted.found == GEMEL__SCOUT_APART) {
+    report_apart(q, &record);
+  }
+  if (record.verdict == GEMEL_REFUTED) {
+    gemel__equal_note(q, record.verdict);
+  }
+  if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
+    return status;
+  }
+  if (gemel__stopped(q->run->ticker)) {
+    gemel__equal_stopped(q, t->tier);
+    return GEMEL_OK;
+  }
+  record.seconds = gemel__clock() - started;
+  record.instances = n;
+  record.elements += total.compared;
+  record.detail = detail;
+  if (q->scaled[0] != '\0') {
+    snprintf(detail, sizeof detail, "sizes scaled: %s", q->scaled);
+  }
+  record.worst = total.worst;
+  record.verdict = GEMEL_PASSED;
+  if (total.informative == 0) {
+    record.verdict = GEMEL_NOT_APPLICABLE;
+    record.how = "";
+    record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
+                                                  : "no result has a bound that says something";
+  }
+  gemel__equal_note(q, record.verdict);
+  gemel__record_emit(q->run, &record);
+  return GEMEL_OK;
+}
+
+/* ---- Tier special ---- */
+
+/* The first word that isn't allowed, or a difference that none allows, with the instance that shows
+ * it. */
+static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
+  const char *word = "";
+  gemel__witness *witness = gemel__beyond_witness(needs, q->result->refused, &word);
+  char words[100], detail[200], place[160];
+  gemel__needs_text(q->result->refused, words, sizeof words);
+  snprintf(detail, sizeof detail, "%s%s%s",
+           words[0] != '\0' ? "told apart by " : "finite results are further apart than rounding",
+           words, words[0] != '\0' ? ", which isn't allowed" : " permits here");
+  record->detail = detail;
+  gemel__equal_note(q, GEMEL_REFUTED);
+  if (witness->values == NULL) {
+    record->verdict = GEMEL_REFUTED;
+    record->counterexample = detail;
+    gemel__record_emit(q->run, record);
+    return;
+  }
+  snprintf(place, sizeof place, "%s: output %s, element %zu", word,
+           gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
+  gemel__equal_keep(q, &witness->pair.a, witness->values);
+  gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
+                        place, witness->left, witness->right, record->seed);
+}
+
+static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel_record *record) {
+  char words[100], detail[400];
+  gemel__needs_text(q->result->needs, words, sizeof words);
+  record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  snprintf(detail, sizeof detail, "%s%s%s%s%s",
+           q->result->needs != 0 ? "told apart by " : "bitwise", words,
+           needs->improves ? "; the second graph improves on the first" : "",
+           q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
+  record->detail = detail;
+  gemel__equal_note(q, record->verdict);
+  gemel__record_emit(q->run, record);
+}
+
+/* The words that were shown, into the result. 1: one isn't allowed, or a difference that none
+ * allows. */
+static int take_words(gemel__equality *q, const gemel__needs *needs) {
+  q->result->needs |= needs->needs | gemel__beyond_words(needs);
+  q->result->refused = q->result->needs & ~q->allow;
+  return q->result->refused != 0 || (needs->beyond >> GEMEL__BEYOND_BOUND & 1) != 0;
+}
+
+/* Stopped: what was shown refutes, but nothing else is known. */
+static void conclude_early(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
+  if (take_words(q, needs)) {
+    report_refused(q, needs, record);
+  } else {
+    gemel__equal_stopped(q, GEMEL_TIER_SPECIAL);
+  }
+}
+
+static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
+  gemel_record record;
+  gemel__needs needs;
+  gemel__random random;
+  size_t points = gemel__equal_affordable(q, q->run->options.instances);
+  gemel__needs_plan plan = {.points = 2 * points,
+                            .rounding = 8 * points,
+                            .improvement = 1,
+                            .beyond = 1,
+                            .folded = q->folded > 0,
+                            .ticker = q->run->ticker};
+  double started = gemel__clock();
+  gemel_status status;
+  gemel__ticker_stage(q->run->ticker, "tier special");
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
+  gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
+  status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
+  record.seconds = gemel__clock() - started;
+  record.instances = 2 * points;
+  record.elements = needs.compared;
+  record.how = "bits";
+  if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
+    status = GEMEL_OK;
+    conclude_early(q, &needs, &record);
+  } else if (status == GEMEL_OK) {
+    q->result->improves = needs.improves;
+    if (take_words(q, &needs)) {
+      report_refused(q, &needs, &record);
+    } else {
+      q->result->bitwise = q->result->needs == 0;
+      conclude_special(q, &needs, &record);
+    }
+  }
+  gemel__needs_clear(&needs);
+  return status;
+}
+
+/* ---- The question ---- */
+
+/* The tiers after tier real, as jobs. */
+enum { LATER_TIERS = 4 };
+static const gemel_tier later[LATER_TIERS] = {GEMEL_TIER_INTEGER, GEMEL_TIER_FLOAT,
+                                              GEMEL_TIER_GRADIENT, GEMEL_TIER_SPECIAL};
+
+struct later {
+  const gemel__equality *q;
+  gemel_pair_result *results; /* one each */
+  gemel__whole *wholes;       /* likewise */
+};
+
+static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error *error) {
+  static const struct shipped integer = {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS,
+                                         gemel__check_integer, "bits", "tier integer"};
+  static const struct shipped real = {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float,
+                                      "bound", "tier float"};
+  if (!gemel__run_wants(q->run, tier)) {
+    return GEMEL_OK;
+  }
+  switch (tier) {
+  case GEMEL_TIER_INTEGER:
+    return equal_shipped(q, &integer, error);
+  case GEMEL_TIER_FLOAT:
+    return equal_shipped(q, &real, error);
+  case GEMEL_TIER_SPECIAL:
+    return equal_special(q, error);
+  default:
+    if (gemel__tick(q->run->ticker) != GEMEL_OK) {
+      gemel__equal_stopped(q, tier);
+    } else {
+      emit_simple(q, tier, GEMEL_NOT_APPLICABLE, "equal functions have equal derivatives");
+    }
+    return GEMEL_OK;
+  }
+}
+
+static gemel_status ask_later(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const struct later *l = user;
+  gemel__equality q = *l->q;
+  gemel__run own = *run;
+  q.run = &own;
+  q.result = &l->results[k];
+  own.whole = own.whole != NULL ? &l->wholes[k] : NULL;
+  return equal_later(&q, later[k], error);
+}
+
+/* The tiers' results as one, in their order. Words come from tier special. */
+static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__whole *wholes) {
+  size_t k;
+  for (k = 0; k < LATER_TIERS; k++) {
+    gemel_verdict worst = q->result->verdict;
+    if (later[k] == GEMEL_TIER_SPECIAL) {
+      *q->result = results[k];
+      q->result->verdict = worst;
+    }
+    if (results[k].verdict != GEMEL_NOT_RUN) {
+      gemel__equal_note(q, results[k].verdict);
+    }
+    if (q->run->whole != NULL && wholes[k].taken) {
+      gemel__whole_clear(q->run->whole);
+      *q->run->whole = wholes[k];
+      memset(&wholes[k], 0, sizeof wholes[k]);
+    }
+    gemel__whole_clear(&wholes[k]);
+  }
+}
+
+static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
+  gemel_pair_result results[LATER_TIERS];
+  gemel__whole wholes[LATER_TIERS];
+  struct later l = {q, results, wholes};
+  gemel_status status;
+  size_t k;
+  memset(wholes, 0, sizeof wholes);
+  for (k = 0; k < LATER_TIERS; k++) {
+    results[k] = *q->result;
+    results[k].verdict = GEMEL_NOT_RUN;
+  }
+  gemel__ticker_stage(q->run->ticker, "tiers integer, float and special");
+  status = gemel__run_jobs(q->run, LATER_TIERS, ask_later, &l, error);
+  take_later(q, results, wholes);
+  return status;
+}
+
+static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  int refuted = 0;
+  if (gemel__run_wants(q->run, GEMEL_TIER_REAL)) {
+    status = gemel__equal_real(q, &refuted, error);
+  }
+  if (status == GEMEL_OK && refuted) {
+    emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_FLOAT, GEMEL_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_NOT_RUN, "tier real refuted the pair");
+    return GEMEL_OK;
+  }
+  return status == GEMEL_OK ? later_tiers(q, error) : status;
+}
+
+/* Do the graphs agree over the reals at a few points, of which some have elements? If not once they
+ * are scaled, sizes may play a role as numbers, and the graphs are taken as they came. */
+static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
+  enum { POINTS = 6 };
+  gemel__random random;
+  gemel_status status;
+  size_t k, i, useful = 0;
+  int same = 1;
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX, &random);
+  for (k = 0; k < POINTS && same && gemel__tick(q->run->ticker) == GEMEL_OK; k++) {
+    gemel__pair pair;
+    gemel_tensor **values;
+    gemel__trial trial = {NULL, &random, &pair.b};
+    gemel__outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    status = gemel__pair_draw(&pair, a, b, &random, NULL);
+    if (status != GEMEL_OK) {
+      q->starved |= status == GEMEL_NO_MEMORY;
+      return 0;
+    }
+    status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
+    same = status == GEMEL_OK;
+    if (same) {
+      status = gemel__equal_check(&pair.a, values, &trial, 0, &outcome, NULL);
+      same = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
+      gemel__values_free(&pair.a, values);
+    }
+    q->starved |= status == GEMEL_NO_MEMORY;
+    for (i = 0; i < pair.a.n_leaves && pair.a.leaves[i].count > 0; i++) {
+    }
+    useful += i == pair.a.n_leaves;
+    gemel__pair_clear(&pair);
+  }
+  return same && useful > 0 && !gemel__stopped(q->run->ticker);
+}
+
+/* What one question needs of graphs of its own. */
+struct versions {
+  gemel__folded folded;
+  gemel_graph *a, *b, *real_a, *real_b;
+};
+
+static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) {
+  return agree(user, a, b);
+}
+
+/* Where the graphs don't agree, but do once folded constants are taken for what they stand for: so
+ * much for tier real. Shipped code has the constants as they are. */
+static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *error) {
+  gemel_status status;
+  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
+    return GEMEL_OK;
+  }
+  status = gemel__constants_fold(q->a, q->b, agree_folded, q, q->run->ticker, &v->folded, error);
+  q->real_a = v->folded.a != NULL ? v->folded.a : q->real_a;
+  q->real_b = v->folded.b != NULL ? v->folded.b : q->real_b;
+  q->folded = v->folded.count;
+  q->result->needs |= q->folded > 0 ? GEMEL_PAIR_BIT(FOLDED) : 0;
+  return status;
+}
+
+/* Large sizes become small ones, in all graphs or in none. */
+static void scale(gemel__equality *q, struct versions *v) {
+  gemel__scaling scaling;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel__scaling_find(q->a, &scaling);
+  if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, &error)) != NULL &&
+      (v->b = gemel__graph_scaled(q->b, &scaling, &error)) != NULL &&
+      (v->real_a = gemel__graph_scaled(q->real_a, &scaling, &error)) != NULL &&
+      (v->real_b = gemel__graph_scaled(q->real_b, &scaling, &error)) != NULL &&
+      gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
+      gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK && agree(q, v->real_a, v->real_b)) {
+    q->a = v->a;
+    q->b = v->b;
+    q->real_a = v->real_a;
+    q->real_b = v->real_b;
+    gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
+  }
+  q->starved |= error.status == GEMEL_NO_MEMORY;
+}
+
+static gemel_status find_share(gemel__equality *q, gemel_error *error) {
+  gemel__random random;
+  gemel__pair pair;
+  gemel_status status;
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
+  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+  if (status == GEMEL_OK) {
+    q->share = USUAL_ELEMENTS / gemel__pair_elements(&pair);
+    gemel__pair_clear(&pair);
+  }
+  return status;
+}
+
+static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
+  struct versions v;
+  gemel_status status = GEMEL_OK;
+  memset(&v, 0, sizeof v);
+  gemel__ticker_stage(q->run->ticker, "looking for sizes and constants");
+  scale(q, &v);
+  if (q->scaled[0] == '\0' && !gemel__stopped(q->run->ticker)) {
+    status = unfold(q, &v, error);
+  }
+  if (q->scaled[0] == '\0' && q->folded > 0) {
+    gemel_graph_unref(v.a);
+    gemel_graph_unref(v.b);
+    gemel_graph_unref(v.real_a);
+    gemel_graph_unref(v.real_b);
+    v.a = v.b = v.real_a = v.real_b = NULL;
+    scale(q, &v);
+  }
+  status = status == GEMEL_OK && q->starved ? gemel__no_memory(error, "two graphs") : status;
+  status = status == GEMEL_OK && !gemel__stopped(q->run->ticker) ? find_share(q, error) : status;
+  status = status == GEMEL_OK ? all_tiers(q, error) : status;
+  gemel__folded_clear(&v.folded);
+  gemel_graph_unref(v.a);
+  gemel_graph_unref(v.b);
+  gemel_graph_unref(v.real_a);
+  gemel_graph_unref(v.real_b);
+  return status;
+}
+
+/* Some tier didn't end: neither equal nor told apart by these words alone. */
+static void settle_stopped(gemel__equality *q) {
+  if (gemel_verdict_severity(q->result->verdict) < gemel_verdict_severity(GEMEL_NOT_RUN)) {
+    q->result->verdict = GEMEL_NOT_RUN;
+  }
+  q->result->bitwise = q->result->improves = 0;
+  q->result->needs = q->result->refused;
+}
+
+gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel_graph *b,
+                              const char *name, unsigned allow, gemel_pair_result *result,
+                              gemel_error *error) {
+  gemel__equality q = {.run = run,
+                       .a = a,
+                       .b = b,
+                       .real_a = a,
+                       .real_b = b,
+                       .name = name,
+                       .allow = allow,
+                       .result = result};
+  gemel__random random;
+  gemel_status status;
+  memset(result, 0, sizeof *result);
+  result->size = sizeof *result;
+  result->verdict = GEMEL_NOT_RUN;
+  gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 1, &random);
+  status = gemel__scout(a, b, &random, run->ticker, &q.scouted, error);
+  if (status == GEMEL_OK || (status != GEMEL_NO_MEMORY && gemel__stopped(run->ticker))) {
+    status = ask_versions(&q, error);
+  }
+  if (gemel__stopped(run->ticker)) {
+    settle_stopped(&q);
+  }
+  gemel__scouted_clear(&q.scouted);
+  return status;
+}

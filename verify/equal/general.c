@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Constants as inputs, see general.h. If two graphs are equal whatever their weights are, they are
+ * for these; and that is the easier question: nothing is known of an input, so a formula in it is
+ * decided by the field, where the root of a constant has no residue half of the time; sizes that
+ * weights hold fast may be scaled; and small numbers are drawn in place of full significands.
+ *
+ * An input is made of each tensor that depends on no input (a constant or what is computed from
+ * constants alone) and that meets one in the first graph; the second graph has it too, or it has
+ * constants of its own and then hardly passes. Numbers of rank 0 stay what they are, unless they
+ * are computed: a 2 is more often part of the formula.
+ */
+#include "equal/general.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "pairs/joint.h"
+#include "instances/rebuild.h"
+#include "pairs/scale.h"
+
+enum { ROUNDS = 2, MOST_INPUTS = 4096 };
+
+struct general {
+  gemel__joint joint;
+  unsigned char *closed; /* a byte a node: depends on no input */
+  unsigned char *needed; /* by the first graph */
+  gemel__edit *edits;
+  size_t n_leaves;
+  gemel_graph *a, *b;
+};
+
+static int is_named(const gemel_graph *graph, uint32_t node, const char *name) {
+  return strcmp(gemel__node_op(graph, node)->record.name, name) == 0;
+}
+
+static void mark_closed(struct general *g) {
+  for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
+    g->closed[k] = !is_named(g->joint.graph, k, "input");
+    for (uint32_t j = 0; j < count; j++) {
+      g->closed[k] &= g->closed[inputs[j].node];
+    }
+  }
+}
+
+static void mark_needed(struct general *g) {
+  for (size_t k = 0; k < g->joint.n_outputs; k++) {
+    g->needed[g->joint.left[k].node] = 1;
+  }
+  for (uint32_t k = (uint32_t)g->joint.n_nodes; k-- > 0;) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
+    for (uint32_t j = 0; j < count && g->needed[k]; j++) {
+      g->needed[inputs[j].node] = 1;
+    }
+  }
+}
+
+/* A float tensor, or a number that is computed. */
+static int may_vary(const gemel_graph *graph, uint32_t node) {
+  const struct gemel__type *type;
+  if (!gemel__has_output(graph, node, 0) || gemel__has_output(graph, node, 1)) {
+    return 0;
+  }
+  type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
+  return gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT &&
+         (type->rank > 0 || !is_named(graph, node, "constant"));
+}
+
+/* Constants that meet a value which isn't one, in the first graph. */
+static void choose_leaves(struct general *g) {
+  for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
+    for (uint32_t j = 0; j < count && g->needed[k] && !g->closed[k]; j++) {
+      gemel__edit *edit = &g->edits[inputs[j].node];
+      if (g->closed[inputs[j].node] && edit->kind == GEMEL__EDIT_KEEP &&
+          g->n_leaves < MOST_INPUTS && may_vary(g->joint.graph, inputs[j].node)) {
+        edit->kind = GEMEL__EDIT_LEAF;
+        edit->leaf = g->n_leaves++;
+      }
+    }
+  }
+}
+
+static gemel_graph *rebuild(struct general *g, const gemel_graph *like, const gemel__ref *outputs,
+                            gemel_error *error) {
+  size_t n = g->joint.n_outputs;
+  const char **names = gemel__alloc_array(n + g->n_leaves, sizeof *names);
+  gemel_type *types = gemel__alloc_array(g->n_leaves, sizeof *types);
+  char(*labels)[32] = gemel__alloc_array(g->n_leaves, sizeof *labels);
+  gemel__rebuild how = {g->joint.graph, g->edits, NULL,    g->n_leaves, names + n,
+                        types,          n,        outputs, names};
+  gemel_graph *result = NULL;
+  if (names != NULL && types != NULL && labels != NULL) {
+    for (size_t k = 0; k < n; k++) {
+      names[k] = gemel_graph_output_name(like, k);
+    }
+    for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
+      size_t leaf = g->edits[k].leaf;
+      if (g->edits[k].kind == GEMEL__EDIT_LEAF) {
+        types[leaf] = gemel__node_type(g->joint.graph, k, 0);
+        snprintf(labels[leaf], sizeof labels[leaf], "constant_%zu", leaf);
+        names[n + leaf] = labels[leaf];
+      }
+    }
+    result = gemel__rebuild_graph(&how, error);
+  } else {
+    gemel__no_memory(error, "constants");
+  }
+  gemel__free(names, (n + g->n_leaves) * sizeof *names);
+  gemel__free(types, g->n_leaves * sizeof *types);
+  gemel__free(labels, g->n_leaves * sizeof *labels);
+  return result;
+}
+
+/* GEMEL_DECLINED: there is no such constant. */
+static gemel_status make(struct general *g, const gemel_graph *a, const gemel_graph *b,
+                         gemel_error *error) {
+  gemel_status status = gemel__joint_make(&g->joint, a, b, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  g->closed = gemel__alloc_zeroed(g->joint.n_nodes + 1);
+  g->needed = gemel__alloc_zeroed(g->joint.n_nodes + 1);
+  g->edits = gemel__alloc_zeroed((g->joint.n_nodes + 1) * sizeof *g->edits);
+  if (g->closed == NULL || g->needed == NULL || g->edits == NULL) {
+    return gemel__no_memory(error, "constants");
+  }
+  mark_closed(g);
+  mark_needed(g);
+  choose_leaves(g);
+  if (g->n_leaves == 0) {
+    return GEMEL_DECLINED;
+  }
+  g->a = rebuild(g, a, g->joint.left, error);
+  g->b = g->a != NULL ? rebuild(g, a, g->joint.right, error) : NULL;
+  return g->b != NULL ? GEMEL_OK : error->status;
+}
+
+static void clear(struct general *g) {
+  gemel__free(g->closed, g->joint.n_nodes + 1);
+  gemel__free(g->needed, g->joint.n_nodes + 1);
+  gemel__free(g->edits, (g->joint.n_nodes + 1) * sizeof *g->edits);
+  gemel__joint_clear(&g->joint);
+  gemel_graph_unref(g->a);
+  gemel_graph_unref(g->b);
+}
+
+/* Large sizes become small ones, where both graphs can be scaled. */
+static void scale(struct general *g) {
+  gemel__scaling scaling;
+  gemel_graph *a = NULL, *b = NULL;
+  gemel__scaling_find(g->a, &scaling);
+  if (scaling.n > 0 && (a = gemel__graph_scaled(g->a, &scaling, NULL)) != NULL &&
+      (b = gemel__graph_scaled(g->b, &scaling, NULL)) != NULL &&
+      gemel__pair_check(a, b, NULL) == GEMEL_OK) {
+    gemel_graph *t = g->a;
+    g->a = a;
+    a = t;
+    t = g->b;
+    g->b = b;
+    b = t;
+  }
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+}
+
+static gemel_status ask(gemel__run *run, const char *name, const struct general *g, size_t points,
+                        gemel__answer *total, size_t *instances, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  *instances = 0;
+  for (size_t k = 0; k < ROUNDS && status == GEMEL_OK; k++) {
+    gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+                           .points = points,
+                           .trials = 4,
+                           .bisections = 8,
+                           .all_compared = 1,
+                           .keep_sites = 1,
+                           .ticker = run->ticker};
+    gemel__random random;
+    gemel__pair pair;
+    gemel__answer answer;
+    gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 16 - k, &random);
+    status = gemel__pair_draw(&pair, g->a, g->b, &random, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    how.seed = gemel__random_bits(&random);
+    status = gemel__pair_decide(&pair, &how, &answer, error);
+    if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+      status = GEMEL_DECLINED;
+    }
+    if (status == GEMEL_OK && gemel__answer_merge(total, &answer, (*instances)++) != 0) {
+      status = gemel__no_memory(error, "decisions");
+    }
+    gemel__answer_clear(&answer);
+    gemel__pair_clear(&pair);
+  }
+  if (status == GEMEL_OK) {
+    gemel__answer_settle(total);
+  }
+  return status;
+}
+
+int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *a,
+                          const gemel_graph *b, size_t points, gemel__answer *answer,
+                          size_t *instances, size_t *constants) {
+  struct general g;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  memset(&g, 0, sizeof g);
+  memset(answer, 0, sizeof *answer);
+  answer->how = "";
+  gemel__sites_init(&answer->sites);
+  status = make(&g, a, b, &error);
+  if (status == GEMEL_OK) {
+    scale(&g);
+    status = ask(run, name, &g, points, answer, instances, &error);
+  }
+  *constants = g.n_leaves;
+  clear(&g);
+  return status == GEMEL_NO_MEMORY ? -1 : status == GEMEL_OK && answer->verdict == GEMEL_PASSED;
+}

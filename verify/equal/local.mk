@@ -1,0 +1,18 @@
+# `gemel equal`: the question about two graphs, divided and answered.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+
+libgemel_verify_a_SOURCES += %reldir%/candidates.c
+libgemel_verify_a_SOURCES += %reldir%/candidates.h
+libgemel_verify_a_SOURCES += %reldir%/constants.c
+libgemel_verify_a_SOURCES += %reldir%/constants.h
+libgemel_verify_a_SOURCES += %reldir%/equal.c
+libgemel_verify_a_SOURCES += %reldir%/equal.h
+libgemel_verify_a_SOURCES += %reldir%/general.c
+libgemel_verify_a_SOURCES += %reldir%/general.h
+libgemel_verify_a_SOURCES += %reldir%/offers-form.h
+libgemel_verify_a_SOURCES += %reldir%/offers-linear.c
+libgemel_verify_a_SOURCES += %reldir%/offers.c
+libgemel_verify_a_SOURCES += %reldir%/offers.h
+libgemel_verify_a_SOURCES += %reldir%/parts.c
+libgemel_verify_a_SOURCES += %reldir%/question.h
+libgemel_verify_a_SOURCES += %reldir%/real.c

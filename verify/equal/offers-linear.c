@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Forms (offers-form.h) of what moves elements, adds them up along axes, or multiplies matrices:
+ * which axis of the result an axis of an operand becomes says how coefficients, factors and shifts
+ * lie in it. What would need more than that is left out, and then isn't offered.
+ */
+#include <string.h>
+#include "core/alloc.h"
+#include "core/attrs.h"
+#include "equal/offers-form.h"
+
+/* The node at hand. Below, a MAP has for each axis of an operand the result's axis that it becomes;
+ * −1: none. */
+struct linear {
+  gemel__collecting *c;
+  gemel__form *form;
+  const gemel_attr *attrs;
+  const gemel__ref *inputs;
+  uint32_t count;
+  const struct gemel__type *from, *to; /* of operand 0 and of the result */
+};
+
+enum { MOST_WORK = 1 << 22 }; /* multiplications of one product of constants */
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+static void add_shift(struct linear *l, gemel_value t) {
+  if (!gemel_is_null(t)) {
+    l->form->shifts[l->form->n_shifts++] = t;
+  }
+}
+
+static const struct gemel__type *type_of(const gemel__collecting *c, gemel__ref ref) {
+  return gemel__type_at(c->by->context, gemel__node_type(c->by, ref.node, ref.output));
+}
+
+/* Coefficients of operand X, whose axes become those of MAP. */
+static void map_coefficients(struct linear *l, gemel__ref x, const int *map) {
+  const gemel__form from = l->c->forms[x.node];
+  for (size_t k = 0; k < from.n; k++) {
+    gemel__coefficient own = l->c->pool[from.first + k];
+    for (int j = 0; j < GEMEL_MAX_RANK; j++) {
+      own.axes[j] = (signed char)(own.axes[j] >= 0 ? map[(int)own.axes[j]] : -1);
+    }
+    gemel__form_add(l->c, l->form, own.value, own.axes);
+  }
+}
+
+/* T, of as many axes as MAP has entries, with its axes where MAP puts them; null if it varies along
+ * one that has no place. */
+static gemel_value map_constant(gemel_value t, const int *map, int rank) {
+  int64_t shape[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
+  int n;
+  if (gemel_is_null(t)) {
+    return t;
+  }
+  n = gemel__offer_shape(t, shape);
+  for (int k = 0; k < rank; k++) {
+    order[k] = -1;
+  }
+  for (int a = 0; a < n; a++) {
+    if (map[a] >= 0) {
+      order[map[a]] = a;
+    } else if (shape[a] != 1) {
+      return null_value;
+    }
+  }
+  return gemel__offer_shuffle(t, rank, order);
+}
+
+/* All of operand 0's form, its axes becoming those of MAP; without shifts if one varies along an
+ * axis that has no place there. */
+static void map_form(struct linear *l, const int *map) {
+  const gemel__form from = l->c->forms[l->inputs[0].node];
+  map_coefficients(l, l->inputs[0], map);
+  l->form->scale = map_constant(from.scale, map, l->to->rank);
+  l->form->shared = from.shared;
+  for (size_t k = 0; k < from.n_shifts; k++) {
+    gemel_value t = map_constant(from.shifts[k], map, l->to->rank);
+    if (gemel_is_null(t)) {
+      l->form->n_shifts = 0;
+      return;
+    }
+    add_shift(l, t);
+  }
+}
+
+/* ---- Moving elements ---- */
+
+static void form_dimshuffle(struct linear *l) {
+  int map[GEMEL_MAX_RANK];
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = -1;
+  }
+  for (size_t p = 0; p < l->attrs[0].count; p++) {
+    if (l->attrs[0].u.ints[p] >= 0) {
+      map[l->attrs[0].u.ints[p]] = (int)p;
+    }
+  }
+  map_form(l, map);
+}
+
+static void form_broadcast(struct linear *l) {
+  int map[GEMEL_MAX_RANK];
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = a + l->to->rank - l->from->rank;
+  }
+  map_form(l, map);
+}
+
+/* A part of each: axes whose size stays the same keep their place, and nothing may vary along the
+ * others. */
+static void form_part(struct linear *l) {
+  int map[GEMEL_MAX_RANK];
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = a < l->from->rank && a < l->to->rank && l->from->dims[a] == l->to->dims[a] ? a : -1;
+  }
+  map_form(l, map);
+}
+
+/* What is put around a value has no shift. */
+static void form_pad(struct linear *l) {
+  form_part(l);
+  l->form->n_shifts = 0;
+}
+
+/* Shifts of a value some of whose axes, FIRST to FROM->rank − LAST, become others: they are written
+ * out along those. */
+static void reshape_shifts(struct linear *l, int first, int last) {
+  const gemel__form from = l->c->forms[l->inputs[0].node];
+  gemel_context *context = l->c->by->context;
+  for (size_t k = 0; k < from.n_shifts; k++) {
+    int64_t shape[GEMEL_MAX_RANK], to[GEMEL_MAX_RANK];
+    int n = gemel__offer_shape(from.shifts[k], shape), varies = 0, known = 1, a;
+    for (a = first; a < n - last; a++) {
+      varies |= shape[a] != 1;
+    }
+    for (a = 0; a < l->to->rank; a++) {
+      int middle = a >= first && a < l->to->rank - last;
+      to[a] = middle ? 1 : shape[a < first ? a : n - (l->to->rank - a)];
+      known &= !middle || !varies || gemel_dim_is_constant(context, l->to->dims[a], &to[a]);
+    }
+    for (a = first; varies && a < n - last; a++) {
+      known &= gemel_dim_is_constant(context, l->from->dims[a], &shape[a]);
+    }
+    if (!known) {
+      l->form->n_shifts = 0;
+      return;
+    }
+    add_shift(
+        l, gemel__offer_reshape(gemel__offer_broadcast(from.shifts[k], n, shape), l->to->rank, to));
+  }
+}
+
+/* Axes before and behind those that change keep their place. */
+static void form_reshape(struct linear *l) {
+  int map[GEMEL_MAX_RANK], first = 0, last = 0, a;
+  int n = l->from->rank, m = l->to->rank;
+  const gemel__form from = l->c->forms[l->inputs[0].node];
+  while (first < n && first < m && l->from->dims[first] == l->to->dims[first]) {
+    first++;
+  }
+  while (last < n - first && last < m - first &&
+         l->from->dims[n - 1 - last] == l->to->dims[m - 1 - last]) {
+    last++;
+  }
+  for (a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = a < first ? a : a >= n - last && a < n ? a - n + m : -1;
+  }
+  map_coefficients(l, l->inputs[0], map);
+  l->form->scale = map_constant(from.scale, map, m);
+  l->form->shared = from.shared;
+  reshape_shifts(l, first, last);
+}
+
+static void form_join(struct linear *l) {
+  int map[GEMEL_MAX_RANK];
+  int64_t axis = l->attrs[0].u.i;
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = a == axis ? -1 : a;
+  }
+  for (uint32_t k = 0; k < l->count; k++) {
+    map_coefficients(l, l->inputs[k], map);
+  }
+}
+
+/* ---- Sums ---- */
+
+/* T summed over AXES (which are gone from the result) of the sizes that operand 0 has there. */
+static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned char *summed) {
+  int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
+  int n = gemel__offer_shape(t, shape);
+  size_t count = 0;
+  gemel_attr attr;
+  for (int a = 0; a < n; a++) {
+    if (summed[a]) {
+      if (!gemel_dim_is_constant(l->c->by->context, l->from->dims[a], &shape[a])) {
+        return null_value;
+      }
+      axes[count++] = a;
+    }
+  }
+  attr = gemel_attr_ints("axes", count, axes);
+  t = gemel__offer_broadcast(t, n, shape);
+  t = gemel__offer_make(l->c->offers->graph, "sum", 1, &t, 1, &attr);
+  return gemel__offer_aligned(t, n - (int)count);
+}
+
+/* A coefficient that has all summed axes, summed over them itself. */
+static void sum_coefficient(struct linear *l, size_t k, const unsigned char *summed, int n_summed,
+                            const int *map) {
+  gemel__coefficient own = l->c->pool[k];
+  int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
+  signed char places[GEMEL_MAX_RANK];
+  int n = gemel__offer_shape(own.value, shape), count = 0, left = 0;
+  gemel_attr attr;
+  memset(places, -1, sizeof places);
+  for (int j = 0; j < n; j++) {
+    if (own.axes[j] >= 0 && summed[(int)own.axes[j]]) {
+      axes[count++] = j;
+    } else {
+      places[left++] = (signed char)(own.axes[j] >= 0 ? map[(int)own.axes[j]] : -1);
+    }
+  }
+  if (count == n_summed) {
+    attr = gemel_attr_ints("axes", (size_t)count, axes);
+    own.value = gemel__offer_make(l->c->offers->graph, "sum", 1, &own.value, 1, &attr);
+    gemel__offer(l->c, own.value);
+    gemel__form_add(l->c, l->form, own.value, places);
+  }
+}
+
+static void form_sum(struct linear *l) {
+  const gemel__form from = l->c->forms[l->inputs[0].node];
+  int keep = l->attrs[1].u.i != 0, map[GEMEL_MAX_RANK], at = 0, n_summed = 0;
+  unsigned char summed[GEMEL_MAX_RANK] = {0};
+  for (size_t k = 0; k < l->attrs[0].count; k++) {
+    summed[l->attrs[0].u.ints[k]] = 1;
+    n_summed++;
+  }
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = summed[a] ? -1 : at;
+    at += !summed[a] || keep;
+  }
+  map_coefficients(l, l->inputs[0], map);
+  for (size_t k = 0; k < from.n; k++) {
+    sum_coefficient(l, from.first + k, summed, n_summed, map);
+  }
+  l->form->scale = map_constant(from.scale, map, l->to->rank);
+  for (size_t k = 0; k < from.n_shifts && !keep; k++) {
+    gemel_value t = sum_constant(l, from.shifts[k], summed);
+    if (gemel_is_null(t)) {
+      l->form->n_shifts = 0;
+      return;
+    }
+    add_shift(l, t);
+  }
+}
+
+/* ---- Products of matrices ---- */
+
+/* An operand of a dot: which of its axes are contracted and which are batch axes, in the order of
+ * the attributes, and where in the result each axis goes. */
+struct operand {
+  gemel__ref ref;
+  gemel_value closed;
+  const int64_t *contracted, *batch;
+  size_t n_contracted, n_batch;
+  int rank, map[GEMEL_MAX_RANK];
+};
+
+/* Fills in O's map; free axes go to AT and on. Returns where the next would go. */
+static int place_axes(struct operand *o, int at) {
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    o->map[a] = 0;
+  }
+  for (size_t k = 0; k < o->n_contracted; k++) {
+    o->map[o->contracted[k]] = -1;
+  }
+  for (size_t k = 0; k < o->n_batch; k++) {
+    o->map[o->batch[k]] = -2 - (int)k;
+  }
+  for (int a = 0; a < o->rank; a++) {
+    o->map[a] = o->map[a] == 0 ? at++ : o->map[a] == -1 ? -1 : -2 - o->map[a];
+  }
+  return at;
+}
+
+static gemel_value dot(const struct operand *x, gemel_value a, const struct operand *y,
+                       gemel_value b) {
+  gemel_attr attrs[4] = {gemel_attr_ints("contract_x", x->n_contracted, x->contracted),
+                         gemel_attr_ints("contract_y", y->n_contracted, y->contracted),
+                         gemel_attr_ints("batch_x", x->n_batch, x->batch),
+                         gemel_attr_ints("batch_y", y->n_batch, y->batch)};
+  gemel_value operands[2] = {a, b};
+  return gemel__offer_make(a.graph, "dot", 2, operands, 4, attrs);
+}
+
+/* Shift T of the open operand X goes through the product with the constant Y. */
+static gemel_value shift_through(const struct operand *x, const struct operand *y, gemel_value t,
+                                 int x_first) {
+  int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK];
+  int n = gemel__offer_shape(t, shape);
+  gemel__offer_shape(y->closed, other);
+  for (size_t k = 0; k < x->n_contracted; k++) {
+    shape[x->contracted[k]] = other[y->contracted[k]];
+  }
+  for (size_t k = 0; k < x->n_batch; k++) {
+    shape[x->batch[k]] = other[y->batch[k]];
+  }
+  t = gemel__offer_broadcast(t, n, shape);
+  return x_first ? dot(x, t, y, y->closed) : dot(y, y->closed, x, t);
+}
+
+/* V, a coefficient of the open operand X that has all contracted axes, times the constant Y is one
+ * of the product: dot(dot(u, V), Y) = dot(u, dot(V, Y)). */
+static void multiply_coefficient(struct linear *l, const struct operand *x, const struct operand *y,
+                                 const gemel__coefficient *v) {
+  int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK];
+  int n = gemel__offer_shape(v->value, shape), left = 0;
+  signed char places[GEMEL_MAX_RANK];
+  unsigned char taken[GEMEL_MAX_RANK] = {0};
+  struct operand own = {
+      .contracted = contracted, .n_contracted = x->n_contracted, .rank = n, .closed = v->value};
+  gemel_value product;
+  double work = 1;
+  memset(places, -1, sizeof places);
+  gemel__offer_shape(y->closed, other);
+  for (size_t k = 0; k < x->n_contracted; k++) {
+    int j = 0;
+    while (j < n && v->axes[j] != x->contracted[k]) {
+      j++;
+    }
+    if (j == n || shape[j] != other[y->contracted[k]]) {
+      return;
+    }
+    contracted[k] = j;
+    taken[j] = 1;
+  }
+  for (int j = 0; j < n; j++) {
+    work *= (double)shape[j];
+    if (!taken[j]) {
+      places[left++] = (signed char)(v->axes[j] >= 0 ? x->map[(int)v->axes[j]] : -1);
+    }
+  }
+  for (int j = 0; j < y->rank; j++) {
+    if (y->map[j] >= 0 && left < GEMEL_MAX_RANK) {
+      work *= (double)other[j];
+      places[left++] = (signed char)y->map[j];
+    }
+  }
+  product = work <= MOST_WORK ? dot(&own, v->value, y, y->closed) : null_value;
+  gemel__offer(l->c, product);
+  gemel__form_add(l->c, l->form, product, places);
+}
+
+/* The operand X isn't constant, Y is. */
+static void form_affine(struct linear *l, const struct operand *x, const struct operand *y,
+                        int x_first) {
+  const gemel__form from = l->c->forms[x->ref.node];
+  gemel__coefficient own = {y->closed, {0}};
+  gemel_value scaled;
+  memset(own.axes, -1, sizeof own.axes);
+  for (size_t k = 0; k < x->n_contracted; k++) {
+    own.axes[y->contracted[k]] = (signed char)x->contracted[k];
+  }
+  for (size_t k = 0; k < x->n_batch; k++) {
+    own.axes[y->batch[k]] = (signed char)x->batch[k];
+  }
+  scaled = gemel__coefficient_times(&own, "mul", from.scale);
+  for (int j = 0; j < GEMEL_MAX_RANK; j++) {
+    own.axes[j] = (signed char)(j < y->rank ? y->map[j] : -1);
+  }
+  gemel__form_add(l->c, l->form, y->closed, own.axes);
+  gemel__offer(l->c, scaled);
+  gemel__form_add(l->c, l->form, scaled, own.axes);
+  map_coefficients(l, x->ref, x->map);
+  for (size_t k = 0; k < from.n && x->n_batch == 0; k++) {
+    gemel__coefficient v = l->c->pool[from.first + k];
+    multiply_coefficient(l, x, y, &v);
+  }
+  l->form->scale = map_constant(from.scale, x->map, l->to->rank);
+  for (size_t k = 0; k < from.n_shifts; k++) {
+    add_shift(l, shift_through(x, y, from.shifts[k], x_first));
+  }
+}
+
+static void form_dot(struct linear *l) {
+  struct operand o[2];
+  int at = (int)l->attrs[2].count;
+  memset(o, 0, sizeof o);
+  for (size_t k = 0; k < 2; k++) {
+    o[k].ref = l->inputs[k];
+    o[k].closed = l->c->copies[l->inputs[k].node];
+    o[k].contracted = l->attrs[k].u.ints;
+    o[k].n_contracted = l->attrs[k].count;
+    o[k].batch = l->attrs[2 + k].u.ints;
+    o[k].n_batch = l->attrs[2 + k].count;
+    o[k].rank = type_of(l->c, l->inputs[k])->rank;
+    at = place_axes(&o[k], at);
+  }
+  if (!gemel_is_null(o[1].closed)) {
+    form_affine(l, &o[0], &o[1], 1);
+  } else if (!gemel_is_null(o[0].closed)) {
+    form_affine(l, &o[1], &o[0], 0);
+  } else {
+    map_coefficients(l, l->inputs[0], o[0].map);
+    map_coefficients(l, l->inputs[1], o[1].map);
+    l->form->shared = 1;
+  }
+}
+
+/* ---- All ---- */
+
+void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__form *form) {
+  static const struct {
+    const char *name;
+    void (*fill)(struct linear *l);
+  } carriers[] = {{"dimshuffle", form_dimshuffle},
+                  {"broadcast_to", form_broadcast},
+                  {"reshape", form_reshape},
+                  {"subtensor", form_part},
+                  {"pad", form_pad},
+                  {"join", form_join},
+                  {"sum", form_sum},
+                  {"dot", form_dot}};
+  const gemel__op *op = gemel__node_op(c->by, node);
+  gemel_type types[2];
+  struct linear l = {.c = c, .form = form};
+  uint32_t attrs = c->by->nodes[node].attrs;
+  size_t k = 0;
+  while (k < sizeof carriers / sizeof *carriers && strcmp(carriers[k].name, op->record.name) != 0) {
+    k++;
+  }
+  if (k == sizeof carriers / sizeof *carriers) {
+    return;
+  }
+  l.inputs = gemel__node_inputs(c->by, node, &l.count);
+  l.from = type_of(c, l.inputs[0]);
+  l.to = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
+  types[0] = gemel__node_type(c->by, l.inputs[0].node, l.inputs[0].output);
+  types[1] = l.count > 1 ? gemel__node_type(c->by, l.inputs[1].node, l.inputs[1].output) : types[0];
+  if (l.count <= 2 &&
+      gemel__normal_attrs(c->by->context, op, attrs, l.count, types, &attrs, NULL) != GEMEL_OK) {
+    return;
+  }
+  l.attrs = gemel__attrs_at(c->by->context, attrs)->values;
+  carriers[k].fill(&l);
+}

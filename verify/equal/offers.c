@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collecting offers, see offers.h. One pass over the graph: parts that depend on no input are
+ * copied into the offers' graph, and for each other value the constants that it is linear in are
+ * known (its form, offers-form.h). dot(x, W) has the coefficient W; multiplied by s, the
+ * coefficient W * s, with s along W's columns, which is what an optimiser would make of it; with b
+ * added, the shift b, which a further factor multiplies, too. Each such constant is an offer as
+ * soon as it arises, so what was moved half the way only is among them. Whether an offer is what a
+ * graph has is decided by its numbers (constants.c), and whether the graphs are then equal by the
+ * models: an offer too many does no harm.
+ */
+#include "equal/offers.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "equal/offers-form.h"
+
+enum { MOST_SCALARS = 16, MOST_OFFERS = 1 << 16, MOST_COEFFICIENTS = 64, MOST_POOL = 1 << 19 };
+static const int64_t most_elements = 1 << 21; /* of all offers together: some seconds */
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* ---- Expressions ---- */
+
+gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
+                              const gemel_value *operands, size_t n_attrs,
+                              const gemel_attr *attrs) {
+  gemel_value made;
+  for (size_t k = 0; k < n; k++) {
+    if (gemel_is_null(operands[k])) {
+      return null_value;
+    }
+  }
+  made = gemel_apply(graph, name, n, operands, n_attrs, attrs);
+  if (gemel_is_null(made) && gemel_graph_error(graph)->status != GEMEL_NO_MEMORY) {
+    gemel_graph_clear_error(graph);
+  }
+  return made;
+}
+
+int gemel__offer_shape(gemel_value x, int64_t *shape) {
+  gemel_context *context;
+  const struct gemel__type *type;
+  if (gemel_is_null(x)) {
+    return 0;
+  }
+  context = gemel_graph_context(x.graph);
+  type = gemel__type_at(context, gemel_value_type(x));
+  for (int k = 0; k < type->rank; k++) {
+    shape[k] = 0;
+    gemel_dim_is_constant(context, type->dims[k], &shape[k]);
+  }
+  return type->rank;
+}
+
+static gemel_value with_shape(gemel_value x, const char *name, int rank, const int64_t *shape) {
+  gemel_dim dims[GEMEL_MAX_RANK];
+  gemel_attr attr;
+  int64_t has[GEMEL_MAX_RANK];
+  if (gemel_is_null(x) || (gemel__offer_shape(x, has) == rank &&
+                           (rank == 0 || memcmp(has, shape, (size_t)rank * sizeof *has) == 0))) {
+    return x;
+  }
+  for (int k = 0; k < rank; k++) {
+    dims[k] = gemel_dim_constant(gemel_graph_context(x.graph), shape[k]);
+  }
+  attr = gemel_attr_dims("shape", (size_t)rank, dims);
+  return gemel__offer_make(x.graph, name, 1, &x, 1, &attr);
+}
+
+gemel_value gemel__offer_broadcast(gemel_value x, int rank, const int64_t *shape) {
+  return with_shape(x, "broadcast_to", rank, shape);
+}
+
+gemel_value gemel__offer_reshape(gemel_value x, int rank, const int64_t *shape) {
+  return with_shape(x, "reshape", rank, shape);
+}
+
+gemel_value gemel__offer_shuffle(gemel_value x, int rank, const int64_t *order) {
+  gemel_attr attr = gemel_attr_ints("order", (size_t)rank, order);
+  int64_t shape[GEMEL_MAX_RANK];
+  int same = !gemel_is_null(x) && gemel__offer_shape(x, shape) == rank;
+  for (int k = 0; k < rank; k++) {
+    same &= order[k] == k;
+  }
+  return same ? x : gemel__offer_make(x.graph, "dimshuffle", 1, &x, 1, &attr);
+}
+
+gemel_value gemel__offer_aligned(gemel_value x, int rank) {
+  int64_t shape[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
+  int has = gemel_is_null(x) ? rank : gemel__offer_shape(x, shape);
+  for (int k = 0; k < rank; k++) {
+    order[k] = k - (rank - has) >= 0 ? k - (rank - has) : -1;
+  }
+  return has == rank ? x : gemel__offer_shuffle(x, rank, order);
+}
+
+static gemel_value apply2(const char *name, gemel_value x, gemel_value y) {
+  gemel_value operands[2] = {x, y};
+  if (gemel_is_null(x) || gemel_is_null(y) ||
+      gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x)) !=
+          gemel_type_dtype(gemel_graph_context(y.graph), gemel_value_type(y))) {
+    return null_value;
+  }
+  return gemel__offer_make(x.graph, name, 2, operands, 0, NULL);
+}
+
+static gemel_value apply1(const char *name, gemel_value x) {
+  return gemel__offer_make(x.graph, name, 1, &x, 0, NULL);
+}
+
+/* ---- Offers ---- */
+
+static int is_float(gemel_value x) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(x))) == GEMEL_KIND_FLOAT;
+}
+
+static int64_t elements_of(gemel_value x) {
+  int64_t shape[GEMEL_MAX_RANK], elements = 1;
+  int rank = gemel__offer_shape(x, shape);
+  for (int k = 0; k < rank && elements <= most_elements; k++) {
+    elements *= shape[k];
+  }
+  return elements;
+}
+
+void gemel__offer(gemel__collecting *c, gemel_value x) {
+  gemel__offers *o = c->offers;
+  int64_t elements;
+  if (gemel_is_null(x) || !is_float(x) || o->n >= MOST_OFFERS) {
+    return;
+  }
+  elements = elements_of(x);
+  if (!c->wanted(c->user, elements) || c->elements + elements > most_elements) {
+    return;
+  }
+  if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
+    c->failed = 1;
+    return;
+  }
+  c->elements += elements;
+  o->all[o->n++] = x;
+}
+
+/* ---- Parts that depend on no input ---- */
+
+static int is_known(gemel_context *context, const gemel_dim *dims, size_t n) {
+  int64_t size;
+  for (size_t k = 0; k < n; k++) {
+    if (!gemel_dim_is_constant(context, dims[k], &size)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int attrs_known(const gemel_graph *graph, uint32_t node) {
+  gemel_context *context = graph->context;
+  const gemel__op *op = gemel__node_op(graph, node);
+  const gemel_attr *attrs =
+      op->n_attrs > 0 ? gemel__attrs_at(context, graph->nodes[node].attrs)->values : NULL;
+  for (size_t k = 0; k < op->n_attrs; k++) {
+    if ((attrs[k].kind == GEMEL_ATTR_DIM && !is_known(context, &attrs[k].u.dim, 1)) ||
+        (attrs[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM) &&
+         !is_known(context, attrs[k].u.dims, attrs[k].count)) ||
+        (attrs[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_GRAPH) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* 1 if what NODE gives is one value, whatever the inputs, and not a large one. */
+static int is_closed(const gemel__collecting *c, uint32_t node) {
+  const gemel_graph *by = c->by;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(by, node, &count);
+  const struct gemel__type *type;
+  int64_t elements = 1, size;
+  if (gemel__has_output(by, node, 1) || !gemel__has_output(by, node, 0) ||
+      strcmp(gemel__node_op(by, node)->record.name, "input") == 0 || !attrs_known(by, node)) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    if (gemel_is_null(c->copies[inputs[k].node])) {
+      return 0;
+    }
+  }
+  type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
+  for (int k = 0; k < type->rank; k++) {
+    if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > most_elements) {
+      return 0;
+    }
+    elements *= size;
+    if (elements > most_elements) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static void copy_node(gemel__collecting *c, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(c->by, node, &count);
+  gemel_value *operands = gemel__alloc_array(count + 1, sizeof *operands);
+  if (operands == NULL) {
+    c->failed = 1;
+    return;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    operands[k] = c->copies[inputs[k].node];
+  }
+  c->copies[node] = gemel__apply(c->offers->graph, c->by->nodes[node].op, c->by->nodes[node].attrs,
+                                 count, operands, (gemel_location){"", 0});
+  gemel__free(operands, (count + 1) * sizeof *operands);
+}
+
+/* ---- Scalars: one operation more ---- */
+
+static void offer_pair(gemel__collecting *c, gemel_value x, gemel_value y) {
+  gemel__offer(c, apply2("add", x, y));
+  gemel__offer(c, apply2("mul", x, y));
+  gemel__offer(c, apply2("sub", x, y));
+  gemel__offer(c, apply2("sub", y, x));
+  gemel__offer(c, apply2("div", x, y));
+  gemel__offer(c, apply2("div", y, x));
+}
+
+static void offer_scalars(gemel__collecting *c) {
+  gemel_value scalars[2 * MOST_SCALARS];
+  gemel_context *context = c->offers->graph->context;
+  size_t n = 0;
+  for (size_t k = 0; k < c->by->n_nodes && n < MOST_SCALARS; k++) {
+    gemel_value x = c->copies[k];
+    if (!gemel_is_null(x) && is_float(x) && gemel_type_rank(context, gemel_value_type(x)) == 0) {
+      scalars[n++] = x;
+    }
+  }
+  for (size_t k = 0, parts = n; k < parts; k++) { /* 1, for inverses */
+    gemel__offer(c, apply1("neg", scalars[k]));
+    scalars[n++] =
+        gemel_scalar(c->offers->graph, gemel_type_dtype(context, gemel_value_type(scalars[k])), 1);
+  }
+  for (size_t k = 0; k < n; k++) {
+    for (size_t j = 0; j <= k; j++) {
+      offer_pair(c, scalars[k], scalars[j]);
+    }
+  }
+}
+
+/* ---- Forms ---- */
+
+void gemel__form_add(gemel__collecting *c, gemel__form *form, gemel_value value,
+                     const signed char *axes) {
+  gemel__coefficient *k;
+  if (gemel_is_null(value) || form->n >= MOST_COEFFICIENTS || c->n_pool >= MOST_POOL) {
+    return;
+  }
+  if (gemel__grow(&c->pool, &c->capacity, c->n_pool + 1, sizeof *c->pool) != 0) {
+    c->failed = 1;
+    return;
+  }
+  k = &c->pool[c->n_pool++];
+  k->value = value;
+  memcpy(k->axes, axes, sizeof k->axes);
+  form->n++;
+}
+
+gemel_value gemel__coefficient_times(const gemel__coefficient *k, const char *operation,
+                                     gemel_value factor) {
+  int64_t shape[GEMEL_MAX_RANK], has[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
+  int rank = gemel__offer_shape(k->value, has), n, axis, j;
+  if (gemel_is_null(factor)) {
+    return null_value;
+  }
+  n = gemel__offer_shape(factor, shape);
+  for (axis = 0; axis < n; axis++) {
+    for (j = 0; j < rank && k->axes[j] != axis; j++) {
+    }
+    if (shape[axis] != 1 && (j == rank || has[j] != shape[axis])) {
+      return null_value;
+    }
+  }
+  for (j = 0; j < rank; j++) {
+    order[j] = k->axes[j] < n ? k->axes[j] : -1;
+  }
+  return apply2(operation, k->value, gemel__offer_shuffle(factor, rank, order));
+}
+
+/* Coefficients of X, a value of BY, for a form of RANK axes onto which X is broadcast. */
+static void take_coefficients(gemel__collecting *c, gemel__form *form, gemel__ref x, int rank) {
+  const gemel__form from = c->forms[x.node];
+  int shift = rank - gemel__type_at(c->by->context, gemel__node_type(c->by, x.node, 0))->rank;
+  for (size_t k = 0; k < from.n; k++) {
+    gemel__coefficient own = c->pool[from.first + k];
+    for (int j = 0; j < GEMEL_MAX_RANK; j++) {
+      own.axes[j] = (signed char)(own.axes[j] >= 0 ? own.axes[j] + shift : -1);
+    }
+    gemel__form_add(c, form, own.value, own.axes);
+  }
+}
+
+static void add_shift(gemel__form *form, gemel_value x, int rank) {
+  x = gemel__offer_aligned(x, rank);
+  if (gemel_is_null(x)) {
+    return;
+  }
+  if (form->n_shifts < GEMEL__SHIFTS) {
+    form->shifts[form->n_shifts++] = x;
+  } else {
+    form->shifts[0] = apply2("add", form->shifts[0], x);
+  }
+}
+
+static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
+  gemel_value total = null_value;
+  for (size_t k = 0; k < form->n_shifts; k++) {
+    total = k == 0 ? form->shifts[0] : apply2("add", total, form->shifts[k]);
+    gemel__offer(c, form->shifts[k]);
+  }
+  if (form->n_shifts > 0) {
+    gemel__offer(c, total);
+    gemel__offer(c, apply1("neg", total)); /* to be subtracted */
+  }
+  if (form->n_shifts > 0 && !gemel_is_null(form->scale)) {
+    gemel__offer(c, apply2("div", total, form->scale));
+  }
+}
+
+/* FORM = that of X times FACTOR, or divided by it. */
+static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
+                     const char *operation, int rank) {
+  const gemel__form from = c->forms[x.node];
+  gemel_value root = null_value, one;
+  static const signed char axes[GEMEL_MAX_RANK] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                   8, 9, 10, 11, 12, 13, 14, 15};
+  factor = gemel__offer_aligned(factor, rank);
+  take_coefficients(c, form, x, rank);
+  if (from.shared && elements_of(factor) == 1) {
+    root = apply1("sqrt", factor);
+  }
+  for (size_t k = 0; k < form->n; k++) {
+    gemel__coefficient *own = &c->pool[form->first + k];
+    gemel_value product = gemel__coefficient_times(own, operation, factor);
+    if (!gemel_is_null(root)) {
+      gemel__offer(c, gemel__coefficient_times(own, operation, root));
+    }
+    own->value = gemel_is_null(product) ? own->value : product;
+    gemel__offer(c, product);
+  }
+  form->shared = from.shared;
+  form->scale = gemel__offer_aligned(from.scale, rank);
+  if (gemel_is_null(form->scale) && strcmp(operation, "div") == 0) {
+    one = gemel_scalar(factor.graph,
+                       gemel_type_dtype(factor.graph->context, gemel_value_type(factor)), 1);
+    form->scale = apply2("div", gemel__offer_aligned(one, rank), factor);
+  } else {
+    form->scale = gemel_is_null(form->scale) ? factor : apply2(operation, form->scale, factor);
+  }
+  gemel__offer(c, form->scale);
+  gemel__form_add(c, form, form->scale, axes);
+  for (size_t k = 0; k < from.n_shifts; k++) {
+    add_shift(form, apply2(operation, gemel__offer_aligned(from.shifts[k], rank), factor), rank);
+  }
+  offer_shifts(c, form);
+}
+
+/* FORM = that of X, negated if SIGN is −1. */
+static void take(gemel__collecting *c, gemel__form *form, gemel__ref x, int sign, int rank) {
+  const gemel__form from = c->forms[x.node];
+  size_t before = form->n;
+  take_coefficients(c, form, x, rank);
+  for (size_t k = before; k < form->n && sign < 0; k++) {
+    gemel__coefficient *own = &c->pool[form->first + k];
+    own->value = apply1("neg", own->value);
+    gemel__offer(c, own->value);
+  }
+  for (size_t k = 0; k < from.n_shifts; k++) {
+    add_shift(form, sign < 0 ? apply1("neg", from.shifts[k]) : from.shifts[k], rank);
+  }
+  form->scale = gemel__offer_aligned(from.scale, rank);
+  if (sign < 0 && !gemel_is_null(form->scale)) {
+    form->scale = apply1("neg", form->scale);
+  }
+}
+
+static void form_sum(gemel__collecting *c, gemel__form *form, const gemel__ref *inputs, int sign,
+                     int rank) {
+  gemel_value x = c->copies[inputs[0].node], y = c->copies[inputs[1].node];
+  if (gemel_is_null(x)) {
+    take(c, form, inputs[0], 1, rank);
+  }
+  if (gemel_is_null(y)) {
+    take(c, form, inputs[1], sign, rank);
+  }
+  if (gemel_is_null(x) && gemel_is_null(y)) {
+    form->scale = null_value;
+  } else {
+    add_shift(form, gemel_is_null(x) ? (sign < 0 ? apply1("neg", y) : y) : x, rank);
+  }
+  offer_shifts(c, form);
+}
+
+static void form_product(gemel__collecting *c, gemel__form *form, const gemel__ref *inputs,
+                         const char *operation, int rank) {
+  gemel_value x = c->copies[inputs[0].node], y = c->copies[inputs[1].node];
+  int quotient = strcmp(operation, "div") == 0;
+  if (!gemel_is_null(y)) {
+    multiply(c, form, inputs[0], y, operation, rank);
+  } else if (!gemel_is_null(x) && !quotient) {
+    multiply(c, form, inputs[1], x, operation, rank);
+  } else if (gemel_is_null(x)) {
+    take_coefficients(c, form, inputs[0], rank);
+    if (!quotient) {
+      take_coefficients(c, form, inputs[1], rank);
+    }
+    form->shared = 1;
+  }
+}
+
+static void form_node(gemel__collecting *c, uint32_t node) {
+  gemel__form *form = &c->forms[node];
+  const char *name = gemel__node_op(c->by, node)->record.name;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(c->by, node, &count);
+  const struct gemel__type *type;
+  form->first = c->n_pool;
+  if (!gemel__has_output(c->by, node, 0) || gemel__has_output(c->by, node, 1) || count == 0) {
+    return;
+  }
+  type = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
+  if (gemel_dtype_kind((gemel_dtype)type->dtype) != GEMEL_KIND_FLOAT) {
+    return;
+  }
+  if (strcmp(name, "add") == 0 || strcmp(name, "sub") == 0) {
+    form_sum(c, form, inputs, strcmp(name, "add") == 0 ? 1 : -1, type->rank);
+  } else if (strcmp(name, "neg") == 0) {
+    take(c, form, inputs[0], -1, type->rank);
+  } else if (strcmp(name, "mul") == 0 || strcmp(name, "div") == 0) {
+    form_product(c, form, inputs, name, type->rank);
+  } else {
+    gemel__form_linear(c, node, form);
+    offer_shifts(c, form);
+  }
+}
+
+/* ---- All ---- */
+
+static void collect(gemel__collecting *c) {
+  for (size_t k = 0; k < c->by->n_nodes && !c->failed; k++) {
+    if (is_closed(c, (uint32_t)k)) {
+      copy_node(c, (uint32_t)k);
+      gemel__offer(c, c->copies[k]);
+    } else {
+      form_node(c, (uint32_t)k);
+    }
+  }
+  offer_scalars(c);
+}
+
+gemel_status gemel__offers_collect(gemel__offers *offers, const gemel_graph *by,
+                                   int (*wanted)(void *user, int64_t elements), void *user,
+                                   gemel_error *error) {
+  gemel__collecting c;
+  gemel_status status = GEMEL_OK;
+  memset(&c, 0, sizeof c);
+  memset(offers, 0, sizeof *offers);
+  c.offers = offers;
+  c.by = by;
+  c.wanted = wanted;
+  c.user = user;
+  offers->graph = gemel_graph_new(by->context, error);
+  c.copies = gemel__alloc_zeroed((by->n_nodes + 1) * sizeof *c.copies);
+  c.forms = gemel__alloc_zeroed((by->n_nodes + 1) * sizeof *c.forms);
+  if (offers->graph == NULL || c.copies == NULL || c.forms == NULL) {
+    status = gemel__no_memory(error, "offers");
+  } else {
+    collect(&c);
+    status =
+        c.failed ? gemel__no_memory(error, "offers") : gemel_graph_error(offers->graph)->status;
+  }
+  gemel__free(c.copies, (by->n_nodes + 1) * sizeof *c.copies);
+  gemel__free(c.forms, (by->n_nodes + 1) * sizeof *c.forms);
+  gemel__free(c.pool, c.capacity * sizeof *c.pool);
+  return status;
+}
+
+void gemel__offers_clear(gemel__offers *offers) {
+  gemel__free(offers->all, offers->capacity * sizeof *offers->all);
+  gemel_graph_unref(offers->graph);
+  memset(offers, 0, sizeof *offers);
+}

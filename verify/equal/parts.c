@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel equal`, divided. Most of two graphs is mostly the same: what an optimiser left alone, what
+ * a second export wrote in the same way. Both go into one graph (pairs/joint.h), in which that is
+ * one node; what is left is settled from the inputs on. Where a value of the second graph comes out
+ * like one of the first (candidates.h), the nodes between them and what both have in common are a
+ * pair of small graphs, which is asked about in all tiers (equal.c); if it passes, the one stands
+ * for the other from there on. If all outputs are equal in the end, the pair is, and the evidence
+ * is that of its parts.
+ *
+ * A part that doesn't pass says nothing yet: what its inputs have in common may matter. It is
+ * opened up towards the inputs, and in the end the graphs are asked about as a whole.
+ */
+#include "equal/equal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "equal/candidates.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "pairs/joint.h"
+#include "pairs/match.h"
+#include "needs/needs.h"
+#include "pairs/pair.h"
+#include "report/whole.h"
+
+enum {
+  SMALL_PAIR = 40,   /* nodes: so small a pair is asked about as a whole */
+  LARGE_PAIR = 1000, /* nodes: above, a difference is sought from the parts on */
+  PART_NODES = 120,  /* at most, of a part */
+  FAILURES = 48,     /* parts that didn't pass, after which no more are tried */
+  CANDIDATES = 2     /* for one node */
+};
+/* How far a part is opened up, one try after the other. */
+static const int depths[] = {0, 1, 3};
+
+/* ---- Evidence of several parts as one ---- */
+
+struct gathered {
+  gemel_record record; /* its strings are those below */
+  char how[24], detail[400];
+  char *counterexample; /* NULL unless refuted */
+  char *replay;         /* file that repeats it; NULL: none */
+  int used;
+};
+
+struct parts {
+  gemel__run *run;
+  const gemel_graph *a, *b;
+  const char *name;
+  unsigned allow;
+  gemel_pair_result *result;
+  gemel__joint joint;
+  gemel__candidates candidates;
+  struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
+  struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
+  size_t proven, failures;                 /* parts */
+  uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
+  size_t n_asked, asked_capacity;
+  uint32_t *anchors;      /* a node each: see find_anchor */
+  unsigned needs;         /* words that tell a part that passed apart */
+  int improves;           /* one of them improves */
+  char apart[300];        /* what one graph alone assumes; "" if nothing */
+  gemel_record_sink sink; /* the caller's, behind say_apart */
+  void *user;
+};
+
+static void copy_record(struct gathered *to, const gemel_record *record) {
+  to->record = *record;
+  to->record.kind = "pair";
+  snprintf(to->how, sizeof to->how, "%s", record->how);
+  to->record.how = to->how;
+  snprintf(to->detail, sizeof to->detail, "%s", record->detail);
+  to->record.detail = to->detail;
+  to->record.counterexample = to->record.replay = NULL;
+  to->used = 1;
+}
+
+static void forget_records(struct gathered *tiers) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel__free_string(tiers[k].counterexample);
+    gemel__free_string(tiers[k].replay);
+  }
+  memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
+}
+
+/* USER is an array of one a tier. */
+static void keep_record(void *user, const gemel_record *record) {
+  struct gathered *to = &((struct gathered *)user)[record->tier];
+  copy_record(to, record);
+  if (record->counterexample != NULL && to->counterexample == NULL) {
+    to->counterexample = gemel__copy_string(record->counterexample);
+  }
+  if (record->replay != NULL && to->replay == NULL) {
+    to->replay = gemel__copy_string(record->replay);
+  }
+}
+
+/* TO with what FROM adds: of verdicts the worst, of kinds of evidence the weakest, of counts the
+ * sum. A part to which a tier doesn't apply takes nothing away. */
+static void add_record(struct gathered *to, const struct gathered *from) {
+  const gemel_record *r = &from->record;
+  if (!from->used) {
+    return;
+  }
+  if (!to->used ||
+      (to->record.verdict == GEMEL_NOT_APPLICABLE && r->verdict != to->record.verdict)) {
+    copy_record(to, r);
+    return;
+  }
+  if (r->verdict == GEMEL_NOT_APPLICABLE) {
+    return;
+  }
+  if (gemel__evidence_strength(r->how) < gemel__evidence_strength(to->record.how)) {
+    snprintf(to->how, sizeof to->how, "%s", r->how);
+    snprintf(to->detail, sizeof to->detail, "%s", from->detail);
+  }
+  to->record.instances += r->instances;
+  to->record.elements += r->elements;
+  to->record.seconds += r->seconds;
+  to->record.worst = r->worst > to->record.worst ? r->worst : to->record.worst;
+  to->record.error_probability += r->error_probability;
+}
+
+/* Hands a record on to the caller and says that one graph assumes more, where that matters. */
+static void say_apart(void *user, const gemel_record *record) {
+  const struct parts *p = user;
+  gemel_record said = *record;
+  char detail[1100];
+  snprintf(detail, sizeof detail, "%s%sasked where both assumptions hold: %s", record->detail,
+           record->detail[0] != '\0' ? "; " : "", p->apart);
+  if (record->verdict != GEMEL_NOT_APPLICABLE && record->verdict != GEMEL_NOT_RUN) {
+    said.detail = detail;
+  }
+  p->sink(p->user, &said);
+}
+
+static void watch_assumptions(struct parts *p) {
+  gemel_verify_options *options = &p->run->options;
+  gemel__say_assumed(p->a, p->b, p->apart, sizeof p->apart);
+  if (p->apart[0] != '\0' && options->sink != NULL) {
+    p->sink = options->sink;
+    p->user = options->user;
+    options->sink = say_apart;
+    options->user = p;
+  }
+}
+
+/* ---- A part ---- */
+
+/* Asks about A and B, in TIERS (0: those that the caller wants), with the records kept in KEPT. */
+static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
+                             struct gathered *kept, gemel_pair_result *result, gemel_error *error) {
+  gemel__run run = *p->run;
+  forget_records(kept);
+  run.options.sink = keep_record;
+  run.options.user = kept;
+  run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
+  gemel__ticker_part(run.ticker, pair->whole ? 0 : p->n_asked + 1);
+  if (!pair->whole) {
+    run.whole = NULL;
+    /* a part that doesn't pass is no finding; one that is asked for its difference is */
+    run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
+  }
+  return gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
+}
+
+/* All tiers about a part; 1 if it passes, and its evidence is taken; 0 if not, −1 out of memory. */
+static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_result *result,
+                    gemel_error *error) {
+  gemel_status status = ask_kept(p, part, 0, p->one, result, error);
+  size_t k;
+  if (status == GEMEL_NO_MEMORY) {
+    return -1;
+  }
+  if (status != GEMEL_OK || result->verdict != GEMEL_PASSED || result->refused != 0) {
+    return 0;
+  }
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    add_record(&p->tiers[k], &p->one[k]);
+  }
+  p->needs |= result->needs;
+  p->improves |= result->improves;
+  return 1;
+}
+
+/* A hash of both texts, with bit 0 clear; 1: memory is out. */
+static uint64_t key_of(const gemel__part_graphs *part) {
+  char *a = gemel_print_string(part->a, "g", NULL), *b = gemel_print_string(part->b, "g", NULL);
+  uint64_t key = 1;
+  if (a != NULL && b != NULL) {
+    key = gemel__hash_bytes(gemel__hash_bytes(1, a, strlen(a)), b, strlen(b)) & ~(uint64_t)1;
+  }
+  gemel_text_free(a);
+  gemel_text_free(b);
+  return key;
+}
+
+/* As ask_part, once for parts that are alike: layers of a network repeat. */
+static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
+  uint64_t key = key_of(part);
+  gemel_pair_result result;
+  size_t k;
+  int passed;
+  if (key == 1 ||
+      gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) != 0) {
+    return -1;
+  }
+  for (k = 0; k < p->n_asked; k++) {
+    if ((p->asked[k] & ~(uint64_t)1) == key) {
+      return (int)(p->asked[k] & 1);
+    }
+  }
+  passed = ask_part(p, part, &result, error);
+  if (passed >= 0) {
+    p->asked[p->n_asked++] = key | (uint64_t)passed;
+  }
+  return passed;
+}
+
+/* Is value V of the second graph equal to U of the first? −1: out of memory. */
+static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
+  size_t nodes = 0, k;
+  int passed = 0;
+  for (k = 0; k < sizeof depths / sizeof *depths && passed == 0; k++) {
+    gemel__part_graphs region;
+    gemel_status status =
+        gemel__joint_part(&p->joint, 1, &u, &v, NULL, depths[k], PART_NODES, &region, error);
+    if (status == GEMEL_NO_MEMORY) {
+      return -1;
+    }
+    if (status != GEMEL_OK) {
+      break;
+    }
+    if (region.nodes > nodes) { /* else there was nothing to open up */
+      nodes = region.nodes;
+      passed = ask_once(p, &region, error);
+    }
+    gemel__part_clear(&region);
+  }
+  p->proven += passed == 1;
+  p->failures += passed == 0;
+  return passed;
+}
+
+/* ---- The sweep ---- */
+
+/* The largest node of the first graph that NODE of the second is made of. */
+static uint32_t find_anchor(struct parts *p, uint32_t node) {
+  uint32_t count, k, anchor = 0;
+  const gemel__ref *inputs = gemel__node_inputs(p->joint.graph, node, &count);
+  for (k = 0; k < count; k++) {
+    uint32_t from = p->joint.stands_for[inputs[k].node];
+    from = p->joint.second[from] ? p->anchors[from] : from;
+    anchor = from > anchor ? from : anchor;
+  }
+  p->anchors[node] = anchor;
+  return anchor;
+}
+
+static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
+  uint32_t like[CANDIDATES];
+  size_t n = gemel__candidates_for(&p->candidates, node, find_anchor(p, node), like, CANDIDATES), k;
+  int passed = 0;
+  for (k = 0; k < n && passed == 0 && p->failures < FAILURES; k++) {
+    gemel__ref u = {like[k], 0}, v = {node, 0};
+    passed = prove(p, u, v, error);
+    if (passed == 1) {
+      gemel__joint_merge(&p->joint, like[k], node);
+    }
+  }
+  return passed < 0 ? -1 : 0;
+}
+
+static int may_go_on(struct parts *p, size_t node) {
+  gemel__ticker *ticker = p->run->ticker;
+  gemel__ticker_part(ticker, 0);
+  gemel__ticker_stage(ticker, "equal nodes");
+  gemel__ticker_at(ticker, node, p->joint.n_nodes);
+  return gemel__tick(ticker) == GEMEL_OK;
+}
+
+/* Finds equal nodes, from the inputs on. Once there are candidates, parts are asked about too. */
+static gemel_status sweep(struct parts *p, gemel_error *error) {
+  enum { OFTEN = 64 };
+  size_t k;
+  for (k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
+    int met = gemel__joint_meet(&p->joint, (uint32_t)k);
+    if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && !gemel__stopped(p->run->ticker)) {
+      met = try_candidates(p, (uint32_t)k, error);
+    }
+    if (met < 0) {
+      return gemel__no_memory(error, "the parts of two graphs");
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void forget_sweep(struct parts *p) {
+  size_t k;
+  for (k = 0; k < p->joint.n_nodes; k++) {
+    p->joint.stands_for[k] = (uint32_t)k;
+  }
+  gemel__idtable_clear(&p->joint.known);
+}
+
+static int all_same(const struct parts *p) {
+  size_t k = 0;
+  while (k < p->joint.n_outputs && gemel__joint_same(&p->joint, k)) {
+    k++;
+  }
+  return k == p->joint.n_outputs;
+}
+
+/* ---- Answers ---- */
+
+static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, const char *how,
+                 const char *detail) {
+  gemel_record record;
+  if (!gemel__run_wants(p->run, tier)) {
+    return;
+  }
+  gemel__record_init(&record, p->run, "pair", p->name, tier);
+  record.verdict = verdict;
+  record.how = how;
+  record.detail = detail;
+  gemel__record_emit(p->run, &record);
+}
+
+/* Nothing was asked about the graphs as a whole. */
+static void say_stopped(struct parts *p) {
+  char text[60];
+  size_t k;
+  gemel__stopped_text(p->run->ticker, text, sizeof text);
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", text);
+  }
+}
+
+/* Each output is one node of both graphs. */
+static void say_identical(struct parts *p) {
+  char detail[120];
+  snprintf(detail, sizeof detail, "one node is what both graphs return, for each of %zu outputs",
+           p->joint.n_outputs);
+  emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, "identity", detail);
+  emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
+  emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
+  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", "equal functions have equal derivatives");
+  emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, "identity", "bitwise");
+  if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
+    p->result->verdict = GEMEL_PASSED; /* else no tier that was asked for applies */
+  }
+  p->result->bitwise = 1;
+}
+
+static void say_part_count(const struct parts *p, const char *rest, const char *more, char *text,
+                           size_t bytes) {
+  size_t k, different = 0;
+  for (k = 0; k < p->n_asked; k++) {
+    different += p->asked[k] & 1;
+  }
+  snprintf(text, bytes, "%zu part%s, %zu different; %s%s%s", p->proven, p->proven == 1 ? "" : "s",
+           different, rest, more[0] != '\0' ? "; " : "", more);
+}
+
+/* The records of parts that passed, and REST of what was asked about besides. What tells parts
+ * apart may tell the graphs apart. */
+static void emit_parts(struct parts *p, const char *rest) {
+  char words[200] = "bitwise", list[160];
+  size_t k;
+  gemel__needs_text(p->result->needs, list, sizeof list);
+  if (p->result->needs != 0) {
+    snprintf(words, sizeof words, "told apart by %s", list);
+  }
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel_record record = p->tiers[k].record;
+    char detail[700];
+    if (!p->tiers[k].used) {
+      continue;
+    }
+    say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
+                   sizeof detail);
+    record.name = p->name;
+    record.detail = record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail : detail;
+    gemel__record_emit(p->run, &record);
+  }
+}
+
+/* All outputs are equal, as the parts show. */
+static void say_parts(struct parts *p) {
+  p->result->verdict = GEMEL_PASSED;
+  p->result->needs = p->needs;
+  p->result->improves = p->improves;
+  p->result->bitwise = p->needs == 0;
+  emit_parts(p, "the rest is alike");
+}
+
+/* ---- Large graphs that differ ---- */
+
+/* Of the operands of U and V, which apply the same operation, two that aren't known to be equal:
+ * such as came out differently, if there are. */
+static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v) {
+  const gemel_graph *graph = p->joint.graph;
+  const gemel__node *x = gemel__node_at(graph, u->node), *y = gemel__node_at(graph, v->node);
+  uint32_t n, m, k;
+  const gemel__ref *left = gemel__node_inputs(graph, u->node, &n);
+  const gemel__ref *right = gemel__node_inputs(graph, v->node, &m);
+  int found = 0;
+  for (k = 0; x->op == y->op && x->attrs == y->attrs && n == m && k < n; k++) {
+    gemel__ref a = gemel__joint_value(&p->joint, left[k]),
+               b = gemel__joint_value(&p->joint, right[k]);
+    int apart = gemel__digests_agree(&p->candidates.of[a.node], &p->candidates.of[b.node]) == 0;
+    if (p->joint.second[b.node] && (!found || apart)) { /* only the second graph has it */
+      *u = a;
+      *v = b;
+      found = 1;
+      if (apart) {
+        return 1;
+      }
+    }
+  }
+  return found;
+}
+
+/* From an output that differs down to where the graphs part: the pair of values there, as graphs
+ * of what both have in common, if that part is refuted over the reals (1). Its record is then in
+ * ONE. −1: memory is out. */
+static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
+  gemel_pair_result result = {.size = sizeof result};
+  gemel__part_graphs part;
+  gemel_status status;
+  u = gemel__joint_value(&p->joint, u);
+  v = gemel__joint_value(&p->joint, v);
+  while (unequal_operands(p, &u, &v)) {
+  }
+  status = gemel__joint_part(&p->joint, 1, &u, &v, NULL, 0, PART_NODES, &part, error);
+  if (status == GEMEL_OK) {
+    status = ask_kept(p, &part, 1u << GEMEL_TIER_REAL, p->one, &result, error);
+    gemel__part_clear(&part);
+  }
+  return status == GEMEL_NO_MEMORY ? -1
+                                   : status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
+                                         p->one[GEMEL_TIER_REAL].counterexample != NULL;
+}
+
+/* The records KEPT of a pair go to the caller. With PARTED, the refutation over the reals shows the
+ * part in ONE instead of thousands of nodes. */
+static void emit_kept(struct parts *p, const struct gathered *kept, int parted) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    int part = k == GEMEL_TIER_REAL && parted;
+    gemel_record record = kept[k].record;
+    char detail[600];
+    if (!kept[k].used) {
+      continue;
+    }
+    snprintf(detail, sizeof detail, "%s", kept[k].detail);
+    if (part) {
+      snprintf(detail, sizeof detail, "%s; of %zu nodes, these parts differ", kept[k].detail,
+               p->joint.n_nodes);
+    }
+    record.name = p->name;
+    record.detail = detail;
+    record.counterexample = part ? p->one[k].counterexample : kept[k].counterexample;
+    record.replay = part ? p->one[k].replay : kept[k].replay;
+    gemel__record_emit(p->run, &record);
+  }
+}
+
+/* The pair of what is left passed: its evidence and that of the parts that stand in it. */
+static void say_both(struct parts *p, const struct gathered *kept) {
+  size_t k;
+  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+    add_record(&p->tiers[k], &kept[k]);
+  }
+  p->result->needs |= p->needs;
+  p->result->improves |= p->improves;
+  p->result->bitwise &= p->needs == 0;
+  emit_parts(p, "the rest as a whole");
+}
+
+/* Asks about what is left, PAIR, whose outputs begin with U and V. */
+static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
+                              gemel__ref v, gemel_error *error) {
+  struct gathered *kept = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *kept);
+  gemel_status status;
+  int parted = 0;
+  if (kept == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  status = ask_kept(p, pair, 0, kept, p->result, error);
+  if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && pair->nodes > LARGE_PAIR &&
+      kept[GEMEL_TIER_REAL].used && kept[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED) {
+    parted = find_parting(p, u, v, error);
+    status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
+  }
+  if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_PASSED) {
+    say_both(p, kept);
+  } else if (status == GEMEL_OK) {
+    emit_kept(p, kept, parted);
+  }
+  forget_records(kept);
+  gemel__free(kept, GEMEL_TIER_COUNT * sizeof *kept);
+  return status;
+}
+
+/* The outputs that aren't known to be equal, with all that they need, as a pair of its own. */
+static gemel_status ask_rest(struct parts *p, gemel_error *error) {
+  size_t n = p->joint.n_outputs, k, m = 0;
+  gemel__ref *refs = gemel__alloc_array(2 * n, sizeof *refs);
+  const char **names = gemel__alloc_array(n, sizeof *names);
+  gemel__ref u = {0, 0}, v = {0, 0};
+  gemel__part_graphs region;
+  gemel_status status = refs == NULL || names == NULL ? GEMEL_NO_MEMORY : GEMEL_OK;
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    if (!gemel__joint_same(&p->joint, k)) {
+      refs[m] = p->joint.left[k];
+      refs[n + m] = p->joint.right[k];
+      names[m++] = gemel_graph_output_name(p->a, k);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status =
+        gemel__joint_part(&p->joint, m, refs, refs + n, names, INT32_MAX, SIZE_MAX, &region, error);
+  }
+  u = m > 0 ? refs[0] : u;
+  v = m > 0 ? refs[n] : v;
+  gemel__free(refs, 2 * n * sizeof *refs);
+  gemel__free(names, n * sizeof *names);
+  if (status == GEMEL_NO_MEMORY) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  if (status != GEMEL_OK) { /* sizes that only a run tells */
+    gemel__ticker_part(p->run->ticker, 0);
+    return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+  }
+  region.whole = 1;
+  status = ask_whole(p, &region, u, v, error);
+  gemel__part_clear(&region);
+  return status;
+}
+
+static gemel_status divide(struct parts *p, gemel_error *error) {
+  gemel__random random;
+  gemel_status status;
+  forget_sweep(p);
+  p->anchors = gemel__alloc_array(p->joint.n_nodes, sizeof *p->anchors);
+  if (p->anchors == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
+  gemel__ticker_stage(p->run->ticker, "running both");
+  status = gemel__tick(p->run->ticker) != GEMEL_OK
+               ? GEMEL_OK
+               : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  if (status == GEMEL_OK) {
+    status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
+    say_stopped(p);
+    return GEMEL_OK;
+  }
+  if (status == GEMEL_OK && all_same(p)) {
+    say_parts(p);
+    return GEMEL_OK;
+  }
+  return status == GEMEL_OK ? ask_rest(p, error) : status;
+}
+
+static gemel_status ask(struct parts *p, gemel_error *error) {
+  gemel_status status = gemel__joint_make(&p->joint, p->a, p->b, error);
+  if (status == GEMEL_OK) {
+    status = sweep(p, error);
+  }
+  if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
+    say_stopped(p);
+    return status;
+  }
+  if (status == GEMEL_OK && all_same(p)) {
+    say_identical(p);
+    return status;
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (p->joint.n_nodes <= SMALL_PAIR || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
+    return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+  }
+  return divide(p, error);
+}
+
+/* A and B, matched, with everything that the question needs allocated in P. */
+static gemel_status ask_pair(struct parts *p, gemel_error *error) {
+  gemel__run *run = p->run;
+  gemel__whole whole = {0, 0, NULL, NULL};
+  gemel_status status = gemel__pair_check(p->a, p->b, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  watch_assumptions(p);
+  run->whole = run->options.counterexample_folder != NULL ? &whole : NULL;
+  status = ask(p, error);
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.taken) {
+    status = gemel__whole_write(&whole, run->options.counterexample_folder, p->a, p->b, error);
+    p->result->written = status == GEMEL_OK;
+  }
+  gemel__whole_clear(&whole);
+  forget_records(p->one);
+  gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
+  gemel__candidates_clear(&p->candidates);
+  gemel__joint_clear(&p->joint);
+  gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
+  return status;
+}
+
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error) {
+  gemel__run run;
+  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  gemel_graph *matched = NULL;
+  gemel__ticker ticker;
+  struct parts *p = gemel__alloc_zeroed(sizeof *p);
+  gemel_status status = GEMEL_OK;
+  gemel__run_init(&run, gemel_graph_context(a), options);
+  gemel__ticker_init(&ticker, run.options.tick, run.options.user);
+  run.ticker = &ticker;
+  if (p == NULL) {
+    status = gemel__no_memory(error, "the parts of two graphs");
+  } else if (run.options.match != NULL) {
+    matched = gemel__graph_matched(a, b, run.options.match, error);
+    status = matched == NULL ? GEMEL_BAD_ARGUMENT : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    p->run = &run;
+    p->a = a;
+    p->b = matched != NULL ? matched : b;
+    p->name = name != NULL ? name : "pair";
+    p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
+    p->result = &mine;
+    status = ask_pair(p, error);
+  }
+  if (status != GEMEL_OK) {
+    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  }
+  if (result != NULL) {
+    *result = mine;
+  }
+  gemel_graph_unref(matched);
+  gemel__free(p, sizeof *p);
+  return status;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tier real of a pair: the models on several instantiations, which are jobs (harness/jobs.h), each
+ * with a random stream of its own; what they come to is put together in their order. A difference
+ * is made small and reported. Once the caller says stop (harness/tick.h), the tier isn't run,
+ * unless it has found a refutation.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "pairs/align.h"
+#include "domains/ordered.h"
+#include "equal/question.h"
+#include "equal/general.h"
+#include "harness/jobs.h"
+
+/* Larger graphs aren't made smaller one value at a time: parts.c shows the part. */
+enum { MOST_SHRUNK = 1000 };
+
+/* Both sides' results in O at VALUES, into ROOM. */
+static gemel_status evaluate_both(const gemel__instance *a, const gemel__instance *b,
+                                  gemel_tensor *const *values, gemel__ordered *o,
+                                  gemel__rtensor *room, gemel_error *error) {
+  size_t n = gemel_graph_output_count(a->graph);
+  gemel_status status = gemel__instance_reference(a, &o->domain, values, room, error);
+  return status == GEMEL_OK ? gemel__instance_reference(b, &o->domain, values, room + n, error)
+                            : status;
+}
+
+/* The first of N results that certainly differ goes into OUTCOME. 1: asking with more digits may
+ * show another. */
+static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *room,
+                           gemel__outcome *outcome) {
+  size_t k, i;
+  int open = 0;
+  for (k = 0; k < n && !outcome->refuted; k++) {
+    for (i = 0; i < room[k].count && i < room[n + k].count && !outcome->refuted; i++) {
+      void *x = gemel__rtensor_at(&room[k], i), *y = gemel__rtensor_at(&room[n + k], i);
+      if (gemel__ordered_overlap(&o->domain, x, y)) {
+        open |= !gemel__ordered_is_exact(&o->domain, x) || !gemel__ordered_is_exact(&o->domain, y);
+        continue;
+      }
+      outcome->refuted = 1;
+      outcome->output = k;
+      outcome->element = i;
+      o->domain.format(&o->domain, x, outcome->expected, sizeof outcome->expected);
+      o->domain.format(&o->domain, y, outcome->got, sizeof outcome->got);
+    }
+  }
+  return open && !outcome->refuted;
+}
+
+/* With 128 bits first. */
+gemel_status gemel__equal_check(const gemel__instance *instance, gemel_tensor *const *values,
+                                const gemel__trial *trial, int more, gemel__outcome *outcome,
+                                gemel_error *error) {
+  static const long precisions[] = {128, 1024}; /* most differences show at once */
+  size_t n = gemel_graph_output_count(instance->graph), k;
+  gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
+  gemel_status status = room == NULL ? gemel__no_memory(error, "a comparison") : GEMEL_OK;
+  int open = 1;
+  for (k = 0; k < (more ? 2 : 1) && open && status == GEMEL_OK; k++) {
+    gemel__ordered *o = gemel__ordered_new(precisions[k]);
+    status = o == NULL ? gemel__no_memory(error, "a comparison")
+                       : evaluate_both(instance, trial->other, values, o, room, error);
+    open = status == GEMEL_OK && find_difference(o, n, room, outcome);
+    gemel__rtensors_clear(2 * n, room);
+    gemel__ordered_free(o);
+  }
+  gemel__free(room, 2 * n * sizeof *room);
+  return status;
+}
+
+gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel__outcome *outcome,
+                               gemel_error *error) {
+  return gemel__equal_check(instance, values, trial, 1, outcome, error);
+}
+
+/* The check of a trial with a ticker: one that is stopped refutes nothing more. */
+struct ticked_trial {
+  gemel__trial trial; /* first */
+  gemel__ticker *ticker;
+};
+
+static gemel_status check_unless_stopped(const gemel__instance *instance,
+                                         gemel_tensor *const *values, const gemel__trial *trial,
+                                         gemel__outcome *outcome, gemel_error *error) {
+  gemel_status status = gemel__tick(((const struct ticked_trial *)trial)->ticker);
+  return status == GEMEL_OK ? gemel__check_pair(instance, values, trial, outcome, error) : status;
+}
+
+static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint64_t seed,
+                        gemel__ticker *ticker, gemel__answer *answer, gemel_error *error) {
+  gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+                         .points = gemel__equal_affordable(q, q->run->options.instances),
+                         .trials = 4,
+                         .bisections = gemel__equal_affordable(q, 12) - 4,
+                         .drives = gemel__equal_affordable(q, 1600),
+                         .all_compared = 1,
+                         .keep_sites = 1,
+                         .solve = 1,
+                         .seed = seed,
+                         .ticker = ticker};
+  return gemel__pair_decide(pair, &how, answer, error);
+}
+
+/* What the shipped code was run at, for the record. */
+static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
+  size_t used = 0;
+  text[0] = '\0';
+  if (s->runs > 0) {
+    used = (size_t)snprintf(text, bytes, "the shipped code agrees in %zu runs at sizes up to %lld",
+                            s->runs, (long long)s->largest);
+  }
+  if (s->skipped > 0 && used < bytes) {
+    snprintf(text + used, bytes - used, "%s%zu choices of sizes were too large to be run",
+             used > 0 ? "; " : "", s->skipped);
+  }
+}
+
+/* Simplifies the witness, finds where the graphs part, reports. */
+static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gemel__answer *answer,
+                                      gemel_record *record, uint64_t seed, gemel_error *error) {
+  gemel__random random;
+  struct ticked_trial trial = {{NULL, &random, &pair->b}, q->run->ticker};
+  gemel__outcome outcome;
+  char place[700], left[160], right[160];
+  char where[512] = "";
+  const char *output = gemel_graph_output_name(pair->a.graph, answer->output);
+  memset(&outcome, 0, sizeof outcome);
+  gemel__random_seed(&random, seed);
+  snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
+  snprintf(right, sizeof right, "%s", answer->expected);
+  gemel__equal_keep(q, &pair->a, answer->witness);
+  if (answer->witness != NULL && gemel_graph_node_count(pair->a.graph) <= MOST_SHRUNK &&
+      gemel__tick(q->run->ticker) == GEMEL_OK) {
+    gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);
+    if (gemel__part(pair, &answer->witness)) {
+      answer->n_witness = pair->a.n_leaves;
+    }
+    if (gemel__check_pair(&pair->a, answer->witness, &trial.trial, &outcome, error) == GEMEL_OK &&
+        outcome.refuted) {
+      gemel_status status =
+          gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, check_unless_stopped,
+                        &trial.trial, NULL, NULL, &outcome, error);
+      if (status != GEMEL_OK) {
+        return status;
+      }
+      snprintf(left, sizeof left, "%s", outcome.expected);
+      snprintf(right, sizeof right, "%s", outcome.got);
+      answer->element = outcome.element;
+      output = gemel_graph_output_name(pair->a.graph, outcome.output);
+    }
+  }
+  snprintf(place, sizeof place, "output %s, element %zu%s%s", output, answer->element,
+           where[0] != '\0' ? "; " : "", where);
+  record->how = answer->how;
+  record->detail = answer->detail[0] != '\0' ? answer->detail
+                                             : "the first graph's result and the second's differ";
+  gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, answer->witness, place, left,
+                        right, seed);
+  gemel__equal_note(q, GEMEL_REFUTED);
+  return GEMEL_OK;
+}
+
+/* Where sizes were scaled, and nothing could be run at those that were written, no formula says
+ * that nothing else happens there: it was sampled. */
+static const char *weaker(const gemel__equality *q, const char *how) {
+  return q->scaled[0] != '\0' && q->scouted.runs == 0 && how[0] != '\0' ? "samples" : how;
+}
+
+/* What all instantiations together say: the weakest of their evidence, and signs seen both ways if
+ * any of them saw them so. */
+static void conclude_real(gemel__equality *q, gemel_record *record, gemel__answer *total) {
+  char detail[400];
+  size_t used;
+  gemel__answer_settle(total);
+  snprintf(detail, sizeof detail, "%s", total->detail);
+  used = strlen(detail);
+  if (q->scaled[0] != '\0' && used < sizeof detail) {
+    used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
+                             used > 0 ? "; " : "", q->scaled);
+  }
+  if (q->folded > 0 && used < sizeof detail) {
+    snprintf(detail + used, sizeof detail - used,
+             "%sfolded: %zu constants taken for what they stand for", used > 0 ? "; " : "",
+             q->folded);
+  }
+  used = strlen(detail);
+  if (used + 3 < sizeof detail) {
+    say_scouted(&q->scouted, detail + used + (used > 0 ? 2 : 0),
+                sizeof detail - used - (used > 0 ? 2 : 0));
+    if (used > 0 && detail[used + 2] != '\0') {
+      memcpy(detail + used, "; ", 2);
+    }
+  }
+  record->verdict = total->verdict;
+  record->how = weaker(q, total->how);
+  record->elements = total->compared;
+  record->error_probability = total->error_probability;
+  record->detail = detail;
+  gemel__equal_note(q, record->verdict);
+  gemel__record_emit(q->run, record);
+}
+
+/* The shipped code came upon a point where domain O sees two different numbers. */
+static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
+  gemel__scouted *s = &q->scouted;
+  gemel_record record;
+  gemel__answer answer;
+  gemel_status status;
+  memset(&answer, 0, sizeof answer);
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
+  record.instances = s->runs;
+  answer.how = "samples";
+  answer.witness = s->values;
+  answer.n_witness = s->pair.a.n_leaves;
+  answer.output = s->output;
+  answer.element = s->element;
+  snprintf(answer.got, sizeof answer.got, "%s", s->left);
+  snprintf(answer.expected, sizeof answer.expected, "%s", s->right);
+  status = report_difference(q, &s->pair, &answer, &record, record.seed, error);
+  s->values = answer.witness;
+  return status;
+}
+
+/* Folded constants, as any values that they may have: 1 if that settles it. */
+static int settle_general(gemel__equality *q, gemel_record *record, double started) {
+  gemel__answer answer;
+  size_t constants = 0;
+  int settled =
+      gemel__general_decide(q->run, q->name, q->real_a, q->real_b, q->run->options.instances,
+                            &answer, &record->instances, &constants);
+  if (settled == 1) {
+    record->seconds = gemel__clock() - started;
+    conclude_real(q, record, &answer);
+  }
+  gemel__answer_clear(&answer);
+  return settled;
+}
+
+/* One instantiation, as a job. */
+struct round {
+  gemel__pair pair;
+  gemel__answer answer;
+  uint64_t seed;
+  gemel_status status; /* GEMEL_DECLINED: nothing is known of it */
+  gemel_error error;
+};
+
+enum { MOST_ROUNDS = 5 };
+
+struct rounds {
+  const gemel__equality *q;
+  struct round *all;
+  atomic_size_t *refuted; /* the first of those that are refuted so far */
+};
+
+static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const struct rounds *rounds = user;
+  const gemel__equality *q = rounds->q;
+  struct round *r = &rounds->all[k];
+  gemel__random random;
+  size_t first = atomic_load(rounds->refuted);
+  (void)error;
+  r->status = k > first ? GEMEL_DECLINED : gemel__tick(run->ticker);
+  if (r->status != GEMEL_OK) {
+    return GEMEL_OK;
+  }
+  gemel__run_random(run, q->name, GEMEL_TIER_REAL, k, &random);
+  r->status = gemel__pair_draw(&r->pair, q->real_a, q->real_b, &random, &r->error);
+  if (r->status == GEMEL_OK) {
+    r->seed = gemel__random_bits(&random);
+    r->status = ask(q, &r->pair, r->seed, run->ticker, &r->answer, &r->error);
+  }
+  if (r->status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
+    while (k < first && !atomic_compare_exchange_weak(rounds->refuted, &first, k)) {
+    }
+  }
+  return GEMEL_OK; /* what became of it is looked at in order */
+}
+
+/* What N rounds came to, in their order, until one is refuted. */
+static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
+                                gemel_record *record, gemel__answer *total, int *refuted,
+                                gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < n && status == GEMEL_OK && !*refuted; k++) {
+    struct round *r = &all[k];
+    status = r->status;
+    if (status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
+      *refuted = 1;
+      record->instances = k + 1;
+      status = report_difference(q, &r->pair, &r->answer, record, r->seed, error);
+    } else if (status == GEMEL_OK &&
+               gemel__answer_merge(total, &r->answer, record->instances++) != 0) {
+      status = gemel__no_memory(error, "decisions");
+    } else if (status != GEMEL_OK && status != GEMEL_NO_MEMORY && gemel__stopped(q->run->ticker)) {
+      status = GEMEL_OK; /* a later one may have been refuted before */
+    } else if (status != GEMEL_OK && error != NULL) {
+      *error = r->error;
+    }
+  }
+  return status;
+}
+
+static gemel_status ask_rounds(gemel__equality *q, gemel_record *record, gemel__answer *total,
+                               int *refuted, gemel_error *error) {
+  size_t n = q->share < 0.02 ? 2 : MOST_ROUNDS, k;
+  atomic_size_t first;
+  struct rounds rounds = {q, gemel__alloc_zeroed(n * sizeof *rounds.all), &first};
+  gemel_status status;
+  double started = gemel__clock();
+  if (rounds.all == NULL) {
+    return gemel__no_memory(error, "instances");
+  }
+  atomic_init(&first, n);
+  for (k = 0; k < n; k++) {
+    gemel__sites_init(&rounds.all[k].answer.sites);
+  }
+  status = gemel__run_jobs(q->run, n, ask_round, &rounds, error);
+  record->seconds += gemel__clock() - started;
+  if (status == GEMEL_OK) {
+    status = take_rounds(q, rounds.all, n, record, total, refuted, error);
+  }
+  for (k = 0; k < n; k++) {
+    gemel__answer_clear(&rounds.all[k].answer);
+    gemel__pair_clear(&rounds.all[k].pair);
+  }
+  gemel__free(rounds.all, n * sizeof *rounds.all);
+  return status;
+}
+
+gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *error) {
+  gemel_record record;
+  gemel__answer total;
+  gemel_status status = GEMEL_OK;
+  double started = gemel__clock();
+  gemel__ticker_stage(q->run->ticker, "tier real");
+  if (q->scouted.found == GEMEL__SCOUT_REAL) {
+    *refuted = 1;
+    return report_scouted(q, error);
+  }
+  memset(&total, 0, sizeof total);
+  total.how = "";
+  gemel__sites_init(&total.sites);
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
+  if (q->folded > 0) {
+    int settled = settle_general(q, &record, started);
+    if (settled != 0) {
+      return settled > 0 ? GEMEL_OK : gemel__no_memory(error, "decisions");
+    }
+    record.instances = 0;
+  }
+  record.seconds = gemel__clock() - started;
+  status = ask_rounds(q, &record, &total, refuted, error);
+  if (status == GEMEL_OK && !*refuted && gemel__stopped(q->run->ticker)) {
+    gemel__equal_stopped(q, GEMEL_TIER_REAL);
+  } else if (status == GEMEL_OK && !*refuted) {
+    conclude_real(q, &record, &total);
+  }
+  gemel__answer_clear(&total);
+  return status;
+}

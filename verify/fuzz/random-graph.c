@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See random-graph.h. A graph grows step by step. A step is the left side of a rule, built by
+ * itself (rules/left.c) and put in with values of the graph in place of its inputs, or a single
+ * operation with operands from the graph (propose.c). Where the graph has no value of a type that
+ * is asked for, one is made from a value that there is (cast, reshaped, broadcast, or summed up
+ * first), or there is a new input. So left sides meet each other's results, directly and with those
+ * operations between that other rules move around; and since conditions are left to chance, many
+ * are nearly met.
+ */
+#include "fuzz/random-graph.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "rules/left.h"
+#include "sample/propose.h"
+
+enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40 };
+
+typedef struct maker {
+  gemel_graph *graph;
+  gemel_context *context;
+  gemel__random *random;
+  const gemel_rules *const *sets;
+  size_t n_sets, n_rules;
+  gemel_dtype dtype;
+  int empty;
+} maker;
+
+static const gemel_location nowhere = {NULL, 0};
+
+static int one_in(maker *m, uint64_t n) {
+  return gemel__random_below(m->random, n) == 0;
+}
+
+/* The graph's error, which is cleared unless memory is out: what can't be built isn't. */
+static gemel_status failed(maker *m) {
+  gemel_status status = m->graph->error.status;
+  if (status != GEMEL_NO_MEMORY) {
+    memset(&m->graph->error, 0, sizeof m->graph->error);
+  }
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
+}
+
+/* ---- Values ---- */
+
+/* LIKE: of which the same is assumed; null: nothing is. */
+static gemel_value new_input(maker *m, gemel_type type, gemel_value like) {
+  char name[24];
+  snprintf(name, sizeof name, "x%zu", m->graph->n_inputs);
+  return gemel__input_like(m->graph, name, type, like);
+}
+
+/* A random value, the latest ones more often. */
+static gemel_value any_value(maker *m) {
+  size_t n = m->graph->n_nodes, late = n < LATE ? n : LATE;
+  size_t node = one_in(m, 2) ? n - 1 - gemel__random_below(m->random, late)
+                             : gemel__random_below(m->random, n);
+  uint32_t outputs = m->graph->nodes[node].n_outputs;
+  gemel__ref ref = {(uint32_t)node, (uint32_t)gemel__random_below(m->random, outputs)};
+  return gemel__value(m->graph, ref);
+}
+
+/* A value of TYPE that the graph has, from a random place on; null if there is none. */
+static gemel_value value_of_type(maker *m, gemel_type type) {
+  size_t n = m->graph->n_nodes, start = gemel__random_below(m->random, n);
+  for (size_t k = 0; k < n; k++) {
+    gemel__ref ref = {(uint32_t)((start + n - k) % n), 0};
+    if (gemel__node_type(m->graph, ref.node, 0) == type) {
+      return gemel__value(m->graph, ref);
+    }
+  }
+  return (gemel_value){NULL, 0, 0};
+}
+
+static gemel_value cast(gemel_value x, gemel_dtype dtype) {
+  gemel_attr attr = gemel_attr_dtype("dtype", dtype);
+  return gemel_is_null(x) || gemel_type_dtype(x.graph->context, gemel_value_type(x)) == dtype
+             ? x
+             : gemel_apply(x.graph, "cast", 1, &x, 1, &attr);
+}
+
+/* X with the dims of TYPE: reshaped if it has as many elements, else broadcast, or its sum is. */
+static gemel_value shaped(maker *m, gemel_value x, gemel_type type) {
+  gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(m->context, type),
+                                     gemel_type_dims(m->context, type));
+  gemel_value made = {NULL, 0, 0};
+  if (one_in(m, 2)) {
+    made = gemel_apply(m->graph, "reshape", 1, &x, 1, &shape);
+  }
+  if (gemel_is_null(made) && failed(m) != GEMEL_NO_MEMORY) {
+    made = gemel_apply(m->graph, "broadcast_to", 1, &x, 1, &shape);
+  }
+  if (gemel_is_null(made) && failed(m) != GEMEL_NO_MEMORY) {
+    gemel_value total = gemel_apply(m->graph, "sum", 1, &x, 0, NULL);
+    made = gemel_apply(m->graph, "broadcast_to", 1, &total, 1, &shape);
+  }
+  return made;
+}
+
+/* A value of TYPE: one there is, one made of any there is, or an input. Null: memory is out. */
+static gemel_value take(maker *m, gemel_type type) {
+  gemel_value found = {NULL, 0, 0};
+  if (m->graph->n_nodes > 0 && !one_in(m, 6)) {
+    found = value_of_type(m, type);
+  }
+  if (gemel_is_null(found) && m->graph->n_nodes > 0 && one_in(m, 2)) {
+    found = cast(shaped(m, any_value(m), type), gemel_type_dtype(m->context, type));
+    if (gemel_is_null(found) || gemel_value_type(found) != type) {
+      failed(m);
+      found.graph = NULL;
+    }
+  }
+  return gemel_is_null(found) ? new_input(m, type, found) : found;
+}
+
+/* ---- Left sides ---- */
+
+/* For INPUT of a left side. Where something is assumed of it, what the graph has hardly ever is so:
+ * mostly it becomes an input of which that is assumed. Null: memory is out. */
+static gemel_value take_like(maker *m, gemel_value input) {
+  gemel_type type = gemel_value_type(input);
+  return gemel_assumed(input) == 0 || one_in(m, 4) ? take(m, type) : new_input(m, type, input);
+}
+
+static const gemel_rule *any_rule(maker *m) {
+  size_t k = gemel__random_below(m->random, m->n_rules), set = 0;
+  while (k >= gemel_rules_count(m->sets[set])) {
+    k -= gemel_rules_count(m->sets[set++]);
+  }
+  return gemel_rules_at(m->sets[set], k);
+}
+
+/* The left side of RULE as a graph with the output y. NULL: GEMEL_DECLINED, GEMEL_NO_MEMORY. */
+static gemel_graph *left_side(maker *m, const gemel_rule *rule, gemel_status *status) {
+  gemel__arena arena = {NULL, 0};
+  gemel_error reason = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *graph = gemel_graph_new(m->context, NULL);
+  gemel__scene scene = {graph, NULL, &arena, NULL, &reason};
+  gemel__ref root;
+  if (graph == NULL) {
+    *status = GEMEL_NO_MEMORY;
+    return NULL;
+  }
+  gemel__goal goal;
+  gemel__left_constants constants;
+  gemel__goal_draw(rule, m->random, &goal);
+  gemel__rule_wish wish = {.dtype = m->dtype, .max_elements = MAX_ELEMENTS, .empty = m->empty};
+  *status = gemel__rule_left(rule, &wish, &goal, m->random, &scene, &root, &constants, &reason);
+  if (*status == GEMEL_OK) {
+    *status = gemel_output(gemel__value(graph, root), "y");
+  }
+  gemel__arena_clear(&arena);
+  if (*status == GEMEL_OK) {
+    return graph;
+  }
+  gemel_graph_unref(graph);
+  return NULL;
+}
+
+static gemel_status put_in(maker *m, const gemel_graph *left) {
+  gemel_value inputs[MOST_INPUTS], output;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  if (left->n_inputs > MOST_INPUTS) {
+    return GEMEL_DECLINED;
+  }
+  for (size_t k = 0; k < left->n_inputs; k++) {
+    inputs[k] = take_like(m, gemel_graph_input(left, k));
+    if (gemel_is_null(inputs[k])) {
+      return failed(m);
+    }
+  }
+  gemel_status status = gemel__graph_inline(m->graph, left, inputs, &output, &error);
+  return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : failed(m);
+}
+
+static gemel_status add_left_side(maker *m) {
+  const gemel_rule *rule = any_rule(m);
+  gemel_status status = GEMEL_DECLINED;
+  gemel_graph *left = NULL;
+  for (int k = 0; k < LEFT_TRIES && left == NULL && status == GEMEL_DECLINED; k++) {
+    left = left_side(m, rule, &status);
+  }
+  status = left != NULL ? put_in(m, left) : status;
+  gemel_graph_unref(left);
+  return status;
+}
+
+/* ---- Operations ---- */
+
+/* Operands that the graph has: the first, and now and then the others. */
+static void know_some(maker *m, gemel__proposal *p, gemel_value *operands) {
+  size_t n = p->n_inputs > 0 ? p->n_inputs : (size_t)p->op->record.min_inputs;
+  for (size_t k = 0; k < n && k < GEMEL__PROPOSAL_INPUTS && m->graph->n_nodes > 0; k++) {
+    if (one_in(m, k == 0 ? 1 : 3)) {
+      operands[k] = any_value(m);
+      p->inputs[k] = gemel_value_type(operands[k]);
+      p->known_input[k] = 1;
+    }
+  }
+}
+
+static gemel_status apply(maker *m, const gemel__proposal *p, gemel_value *operands) {
+  for (size_t k = 0; k < p->n_inputs; k++) {
+    if (gemel_is_null(operands[k])) {
+      operands[k] = take(m, p->inputs[k]);
+    }
+    if (gemel_is_null(operands[k])) {
+      return failed(m);
+    }
+  }
+  gemel_value made = gemel__apply(m->graph, p->op->id, p->attrs_id, p->n_inputs, operands, nowhere);
+  return gemel_is_null(made) ? failed(m) : GEMEL_OK;
+}
+
+static gemel_status add_operation(maker *m) {
+  uint32_t n = gemel__stable_count(&m->context->ops);
+  uint32_t op = 1 + (uint32_t)gemel__random_below(m->random, n - 1);
+  gemel_value operands[GEMEL__PROPOSAL_INPUTS];
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel__proposal p;
+  memset(operands, 0, sizeof operands);
+  memset(&p, 0, sizeof p);
+  p.context = m->context;
+  p.random = m->random;
+  p.op = gemel__op_at(m->context, op);
+  p.dtype = m->dtype;
+  p.max_elements = MAX_ELEMENTS;
+  p.empty = m->empty;
+  if (op == m->context->input_op || p.op->n_attrs > GEMEL__PROPOSAL_ATTRS) {
+    return GEMEL_DECLINED;
+  }
+  know_some(m, &p, operands);
+  gemel_status status = gemel__propose(&p, &error);
+  return status ? status : apply(m, &p, operands);
+}
+
+/* ---- Outputs ---- */
+
+static gemel_status name_outputs(maker *m) {
+  unsigned char *used = gemel__alloc_array(m->graph->n_nodes + 1, 1);
+  char name[24];
+  gemel_status status = used != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  for (uint32_t k = 0; used != NULL && k < m->graph->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(m->graph, k, &count);
+    for (uint32_t j = 0; j < count; j++) {
+      used[inputs[j].node] = 1;
+    }
+  }
+  for (uint32_t k = 0; k < m->graph->n_nodes && status == GEMEL_OK; k++) {
+    int is_input = m->graph->nodes[k].op == m->context->input_op;
+    for (uint32_t j = 0; j < m->graph->nodes[k].n_outputs && status == GEMEL_OK; j++) {
+      gemel__ref ref = {k, j};
+      if (!is_input && (!used[k] || one_in(m, 8))) {
+        snprintf(name, sizeof name, "y%zu", m->graph->n_outputs);
+        status = gemel_output(gemel__value(m->graph, ref), name);
+      }
+    }
+  }
+  gemel__free(used, m->graph->n_nodes + 1);
+  return status;
+}
+
+/* ---- Graphs ---- */
+
+static void choose_dtype(maker *m) {
+  static const gemel_dtype dtypes[] = {GEMEL_F32,  GEMEL_F32, GEMEL_F32, GEMEL_F64, GEMEL_F16,
+                                       GEMEL_BF16, GEMEL_I32, GEMEL_I64, GEMEL_U8,  GEMEL_BOOL};
+  m->dtype = dtypes[gemel__random_below(m->random, sizeof dtypes / sizeof *dtypes)];
+  m->empty = one_in(m, 10);
+}
+
+gemel_graph *gemel__random_graph(gemel_context *context, const gemel_rules *const *sets,
+                                 size_t n_sets, int steps, gemel__random *random,
+                                 gemel_error *error) {
+  maker m = {.context = context, .random = random, .sets = sets, .n_sets = n_sets};
+  gemel_status status = GEMEL_OK;
+  m.graph = gemel_graph_new(context, error);
+  if (m.graph == NULL) {
+    return NULL;
+  }
+  for (size_t k = 0; k < n_sets; k++) {
+    m.n_rules += gemel_rules_count(sets[k]);
+  }
+  choose_dtype(&m);
+  for (int k = 0; k < steps && status != GEMEL_NO_MEMORY; k++) {
+    status = m.n_rules > 0 && !one_in(&m, 3) ? add_left_side(&m) : add_operation(&m);
+  }
+  status = status == GEMEL_NO_MEMORY ? status : name_outputs(&m);
+  if (status != GEMEL_OK || m.graph->n_outputs == 0) {
+    gemel_graph_unref(m.graph);
+    gemel__fail(error, status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED, "no random graph");
+    return NULL;
+  }
+  return m.graph;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Several subjects at a time. Each worker takes the next subject that nobody has taken and keeps a
+ * copy of its records; the calling thread waits for the subjects in their order and hands their
+ * records on. So what a program sees doesn't depend on how many workers there are, or on which of
+ * them is faster. Subjects share the context, which is locked, and nothing else: a subject's random
+ * stream is its own. One job at a time needs no thread and no copies.
+ *
+ * Workers are threads of their own, not of an OpenMP team: inside a team the library's loops would
+ * have one thread each, and the variants on two and three threads would say nothing.
+ */
+#include "harness/jobs.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "domains/ordered.h"
+
+enum { MOST_WORKERS = 256 };
+
+/* What a subject came to. */
+struct result {
+  gemel_record *records; /* copies; their strings are our own */
+  size_t n, capacity;
+  gemel_status status;
+  gemel_error error;
+  int done;
+};
+
+struct queue {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  gemel__run *run;     /* the calling thread's */
+  gemel__run template; /* a worker's own begins as this */
+  gemel__job job;
+  const void *user;
+  int alone; /* no worker could be started: the calling thread is the one */
+  struct result *results;
+  size_t n, next; /* subjects, and the first that nobody has taken */
+};
+
+/* ---- Copies of records ---- */
+
+enum { STRINGS = 10 }; /* of a record */
+
+static void strings_of(gemel_record *r, const char **at[STRINGS]) {
+  at[0] = &r->kind;
+  at[1] = &r->name;
+  at[2] = &r->how;
+  at[3] = &r->detail;
+  at[4] = &r->counterexample;
+  at[5] = &r->replay;
+  at[6] = &r->certificate;
+  at[7] = &r->text;
+  at[8] = &r->witnesses;
+  at[9] = &r->ulps;
+}
+
+static void clear_record(gemel_record *r) {
+  const char **at[STRINGS];
+  size_t k;
+  strings_of(r, at);
+  for (k = 0; k < STRINGS; k++) {
+    if (*at[k] != NULL) {
+      gemel__free((char *)*at[k], strlen(*at[k]) + 1);
+    }
+  }
+}
+
+/* *TO = a copy of FROM; 0, or -1 when memory is out and nothing is to be released. */
+static int copy_record(gemel_record *to, const gemel_record *from) {
+  const char **at[STRINGS];
+  size_t k;
+  int failed = 0;
+  *to = *from;
+  strings_of(to, at);
+  for (k = 0; k < STRINGS; k++) {
+    size_t bytes = *at[k] != NULL ? strlen(*at[k]) + 1 : 0;
+    char *copy = bytes > 0 ? gemel__alloc(bytes) : NULL;
+    if (copy != NULL) {
+      memcpy(copy, *at[k], bytes);
+    }
+    failed |= bytes > 0 && copy == NULL;
+    *at[k] = copy;
+  }
+  if (failed) {
+    clear_record(to);
+  }
+  return failed ? -1 : 0;
+}
+
+static void clear_result(struct result *r) {
+  size_t k;
+  for (k = 0; k < r->n; k++) {
+    clear_record(&r->records[k]);
+  }
+  gemel__free(r->records, r->capacity * sizeof *r->records);
+  r->records = NULL;
+  r->n = r->capacity = 0;
+}
+
+/* The sink of a worker. */
+static void keep(void *user, const gemel_record *record) {
+  struct result *r = user;
+  if (r->status == GEMEL_OK &&
+      (gemel__grow(&r->records, &r->capacity, r->n + 1, sizeof *r->records) != 0 ||
+       copy_record(&r->records[r->n], record) != 0)) {
+    r->status = gemel__no_memory(&r->error, "a record");
+  } else if (r->status == GEMEL_OK) {
+    r->n++;
+  }
+}
+
+/* ---- Workers ---- */
+
+static void work_on(const struct queue *q, size_t k) {
+  struct result *r = &q->results[k];
+  gemel__run mine = q->template;
+  gemel__ticker ticker;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  mine.options.sink = keep;
+  mine.options.user = r;
+  if (!q->alone && mine.ticker != NULL) {
+    gemel__ticker_follow(&ticker, mine.ticker);
+    mine.ticker = &ticker;
+  }
+  status = q->job(&mine, q->user, k, &problem);
+  if (r->status == GEMEL_OK && status != GEMEL_OK) {
+    r->status = status;
+    r->error = problem;
+  }
+}
+
+static void *worker(void *user) {
+  struct queue *q = user;
+  size_t k;
+  pthread_mutex_lock(&q->lock);
+  while ((k = q->next) < q->n) {
+    q->next++;
+    pthread_mutex_unlock(&q->lock);
+    work_on(q, k);
+    pthread_mutex_lock(&q->lock);
+    q->results[k].done = 1;
+    pthread_cond_signal(&q->changed);
+  }
+  pthread_mutex_unlock(&q->lock);
+  gemel__domains_cleanup(); /* what the domains' libraries keep for this thread */
+  return NULL;
+}
+
+/* Until the result is there, asks whether to go on. The queue's lock is held. */
+static void await(struct queue *q, const struct result *r) {
+  enum { NAP = 20000000 }; /* nanoseconds */
+  gemel__ticker *ticker = q->run->ticker;
+  while (!r->done && (ticker == NULL || ticker->tick == NULL || gemel__stopped(ticker))) {
+    pthread_cond_wait(&q->changed, &q->lock);
+  }
+  while (!r->done) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += NAP;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&q->changed, &q->lock, &until);
+    pthread_mutex_unlock(&q->lock); /* the caller's function may take its time */
+    gemel__tick(ticker);
+    pthread_mutex_lock(&q->lock);
+  }
+}
+
+/* Hands on the records of subject K when there are all of them. */
+static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
+  struct result *r = &q->results[k];
+  size_t j;
+  gemel__ticker_at(q->run->ticker, k, q->n);
+  pthread_mutex_lock(&q->lock);
+  await(q, r);
+  pthread_mutex_unlock(&q->lock);
+  for (j = 0; j < r->n; j++) {
+    gemel__record_emit(q->run, &r->records[j]);
+  }
+  clear_result(r);
+  if (r->status != GEMEL_OK && error != NULL) {
+    *error = r->error;
+  }
+  return r->status;
+}
+
+/* Lets the workers finish what they are at, and takes no more. */
+static void stop(struct queue *q, size_t n_workers, const pthread_t *workers) {
+  size_t k;
+  pthread_mutex_lock(&q->lock);
+  q->next = q->n;
+  pthread_mutex_unlock(&q->lock);
+  for (k = 0; k < n_workers; k++) {
+    pthread_join(workers[k], NULL);
+  }
+}
+
+static gemel_status run_queue(struct queue *q, size_t wanted, gemel_error *error) {
+  pthread_t workers[MOST_WORKERS];
+  gemel_status status = GEMEL_OK;
+  size_t k, started = 0;
+  while (started < wanted && pthread_create(&workers[started], NULL, worker, q) == 0) {
+    started++;
+  }
+  if (started == 0) {
+    q->alone = 1;
+    worker(q);
+  }
+  for (k = 0; k < q->n && status == GEMEL_OK; k++) {
+    status = deliver(q, k, error);
+  }
+  stop(q, started, workers);
+  return status;
+}
+
+/* ---- A run ---- */
+
+static gemel_status run_together(gemel__run *run, size_t n, gemel__job job, const void *user,
+                                 size_t wanted, gemel_error *error) {
+  struct queue q = {.run = run, .template = *run, .job = job, .user = user, .n = n};
+  pthread_condattr_t clock;
+  gemel_status status;
+  size_t k;
+  q.results = gemel__alloc_zeroed(n * sizeof *q.results);
+  if (q.results == NULL) {
+    return gemel__no_memory(error, "the results of subjects");
+  }
+  pthread_mutex_init(&q.lock, NULL);
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&q.changed, &clock);
+  pthread_condattr_destroy(&clock);
+  status = run_queue(&q, wanted, error);
+  for (k = 0; k < n; k++) {
+    clear_result(&q.results[k]);
+  }
+  pthread_cond_destroy(&q.changed);
+  pthread_mutex_destroy(&q.lock);
+  gemel__free(q.results, n * sizeof *q.results);
+  return status;
+}
+
+gemel_status gemel__run_jobs(gemel__run *run, size_t n, gemel__job job, const void *user,
+                             gemel_error *error) {
+  size_t wanted = run->options.jobs < MOST_WORKERS ? run->options.jobs : MOST_WORKERS, k;
+  gemel_status status = GEMEL_OK;
+  if (wanted > 1 && n > 1) {
+    return run_together(run, n, job, user, wanted < n ? wanted : n, error);
+  }
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel__ticker_at(run->ticker, k, n);
+    status = job(run, user, k, error);
+  }
+  return status;
+}

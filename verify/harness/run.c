@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every part of a run shares: defaults, random streams, records, names.
+ */
+#include "harness/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const char *gemel_tier_name(gemel_tier tier) {
+  static const char *const names[] = {
+#define TIER_NAME(E, name, question) #name,
+      GEMEL_TIER_TABLE(TIER_NAME)
+#undef TIER_NAME
+  };
+  return (unsigned)tier < GEMEL_TIER_COUNT ? names[tier] : "?";
+}
+
+const char *gemel_verdict_name(gemel_verdict verdict) {
+  static const char *const names[] = {
+#define VERDICT_NAME(E, text, severity) text,
+      GEMEL_VERDICT_TABLE(VERDICT_NAME)
+#undef VERDICT_NAME
+  };
+  return (unsigned)verdict < GEMEL_VERDICT_COUNT ? names[verdict] : "?";
+}
+
+int gemel_verdict_severity(gemel_verdict verdict) {
+  static const int severities[] = {
+#define VERDICT_SEVERITY(E, text, severity) severity,
+      GEMEL_VERDICT_TABLE(VERDICT_SEVERITY)
+#undef VERDICT_SEVERITY
+  };
+  return (unsigned)verdict < GEMEL_VERDICT_COUNT ? severities[verdict] : GEMEL_VERDICT_COUNT;
+}
+
+double gemel__clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options) {
+  size_t bytes = 0;
+  memset(run, 0, sizeof *run);
+  run->context = context;
+  if (options != NULL) {
+    bytes = options->size < sizeof *options ? options->size : sizeof *options;
+    memcpy(&run->options, options, bytes);
+  }
+  if (run->options.instances == 0) {
+    run->options.instances = 96;
+  }
+  if (run->options.tiers == 0) {
+    run->options.tiers = (1u << GEMEL_TIER_COUNT) - 1;
+  }
+  run->summary.size = sizeof run->summary;
+}
+
+void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary) {
+  if (summary != NULL) {
+    *summary = run->summary;
+  }
+}
+
+int gemel__run_wants(const gemel__run *run, gemel_tier tier) {
+  return (run->options.tiers >> tier & 1) != 0;
+}
+
+void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
+                       gemel__random *random) {
+  uint64_t key = (uint64_t)tier * 1000003 + k;
+  for (; *name != '\0'; name++) {
+    key = key * 0x100000001b3u ^ (unsigned char)*name;
+  }
+  gemel__random_split(random, run->options.seed, key);
+}
+
+void gemel__record_init(gemel_record *record, const gemel__run *run, const char *kind,
+                        const char *name, gemel_tier tier) {
+  memset(record, 0, sizeof *record);
+  record->size = sizeof *record;
+  record->kind = kind;
+  record->name = name;
+  record->tier = tier;
+  record->how = "";
+  record->detail = "";
+  record->seed = run->options.seed;
+  record->verdict = GEMEL_NOT_RUN;
+}
+
+void gemel__record_emit(gemel__run *run, gemel_record *record) {
+  if (strcmp(record->how, "field") != 0) {
+    record->error_probability = 0; /* of points there is none */
+  }
+  run->summary.records++;
+  run->summary.verdicts[record->verdict]++;
+  if (run->options.sink != NULL) {
+    run->options.sink(run->options.user, record);
+  }
+}
+
+void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got, uint64_t seed) {
+  char *text = gemel__counterexample(instance, other, values, place, expected, got);
+  char *path = gemel__replay_write(run, record, instance, other, values, seed);
+  record->verdict = GEMEL_REFUTED;
+  record->counterexample = text != NULL ? text : "(out of memory)";
+  record->replay = path;
+  gemel__record_emit(run, record);
+  gemel_text_free(text);
+  gemel_text_free(path);
+}
+
+void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *a,
+                          const gemel__instance *instance, const gemel_graph *other,
+                          uint64_t seed) {
+  char place[120];
+  record->verdict = a->verdict;
+  record->how = a->how;
+  record->detail = a->detail;
+  record->elements = a->compared;
+  record->error_probability = a->error_probability;
+  if (a->verdict != GEMEL_REFUTED) {
+    gemel__record_emit(run, record);
+    return;
+  }
+  snprintf(place, sizeof place, "%s %zu, element %zu",
+           record->tier == GEMEL_TIER_GRADIENT ? "derivative" : "result", a->output, a->element);
+  gemel__record_refuted(run, record, instance, other, a->witness, place, a->expected, a->got, seed);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A run of the harness: options with their defaults filled in, counts, and one subject after
+ * another.
+ */
+#ifndef GEMEL__HARNESS_RUN_H
+#define GEMEL__HARNESS_RUN_H
+
+#include "models/model.h"
+#include "harness/tick.h"
+#include "tiers/tiers.h"
+
+typedef struct gemel__run {
+  gemel_context *context;
+  gemel_verify_options options;
+  gemel_verify_summary summary;
+  struct gemel__whole *whole; /* of a pair: where a point at which it differs is kept; NULL: nowhere
+                               */
+  gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
+} gemel__run;
+
+void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options);
+void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary);
+
+/* 1 if TIER is asked for. */
+int gemel__run_wants(const gemel__run *run, gemel_tier tier);
+
+/* The random stream of instance K of NAME in TIER. */
+void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
+                       gemel__random *random);
+
+/* What a tier's loop over instances gathers. */
+typedef struct gemel__evidence {
+  size_t instances;
+  size_t declined;        /* by the kernel on trial */
+  gemel__outcome outcome; /* summed over the instances; the refuted one's details */
+  double started;
+} gemel__evidence;
+
+/* Fills in what all records have in common. */
+void gemel__record_init(gemel_record *record, const gemel__run *run, const char *kind,
+                        const char *name, gemel_tier tier);
+void gemel__record_emit(gemel__run *run, gemel_record *record);
+
+/* Seconds of a monotonic clock. */
+double gemel__clock(void);
+
+/* Tier real of an operation: its row's law (operations/law.c). */
+gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
+                               gemel_error *error);
+
+/* Emits a refutation with its counterexample and replay file. */
+void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got, uint64_t seed);
+
+/* Emits a record with what the models answered; a refutation gets counterexample and replay file.
+ * OTHER is the second graph of a pair, or NULL. */
+void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
+                          const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
+
+/* ---- Counterexamples (shrink/shrink.c, report/replay.c) ---- */
+
+/* Makes a refuted instance smaller: fewer elements by drawing anew, then simpler values, as long as
+ * CHECK still refutes it. INSTANCE and VALUES are replaced; OUTCOME is that of the result. REDRAW
+ * (may be NULL) draws another instance of at most so many elements. */
+typedef gemel_status (*gemel__redraw)(void *user, int64_t max_elements, gemel__random *random,
+                                      gemel__instance *instance, gemel_error *error);
+gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
+                           gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
+                           void *user, gemel__outcome *outcome, gemel_error *error);
+
+/* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
+ * and what came (of a pair: what the first and the second gave; EXPECTED NULL: PLACE says it all).
+ * Freed with gemel_text_free; NULL when memory is out. VALUES and OTHER may be NULL. */
+char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
+                            gemel_tensor *const *values, const char *place, const char *expected,
+                            const char *got);
+
+/* Writes a replay file into the run's folder (if it has one) and returns its path (freed with
+ * gemel_text_free), or NULL. OTHER is the second graph of a pair, or NULL. */
+char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
+                          const gemel__instance *instance, const gemel_graph *other,
+                          gemel_tensor *const *values, uint64_t seed);
+
+#endif

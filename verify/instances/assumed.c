@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Facts of leaves, see assumed.h. Values come from many places (draws, points between two points,
+ * searches, a solver's examples, what makes a counterexample simpler), and each knows best which
+ * numbers it wants. So facts are looked after where a value is stored: what breaks one is replaced
+ * by a number of the same kind that doesn't.
+ */
+#include "instances/assumed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/cons.h"
+#include "core/graph.h"
+#include "tiers/tiers.h"
+
+gemel_domain gemel__domain_of_facts(unsigned facts) {
+  int positive = (facts & GEMEL_FACT_POSITIVE) == GEMEL_FACT_POSITIVE;
+  return positive                         ? GEMEL_POSITIVE
+         : facts & GEMEL_FACT_NONNEGATIVE ? GEMEL_NONNEGATIVE
+         : facts & GEMEL_FACT_NONZERO     ? GEMEL_NONZERO
+                                          : GEMEL_ANY;
+}
+
+/* ---- One element ---- */
+
+int gemel__leaf_admits(const gemel__leaf *leaf, double x) {
+  return !((leaf->facts & GEMEL_FACT_NONNEGATIVE) && x < 0) &&
+         !((leaf->facts & GEMEL_FACT_NONZERO) && x == 0) &&
+         !((leaf->facts & GEMEL_FACT_NOT_NAN) && isnan(x)) &&
+         !((leaf->facts & GEMEL_FACT_FINITE) && !isfinite(x));
+}
+
+int gemel__leaf_keeps(const gemel__leaf *leaf, const void *element) {
+  return leaf->facts == 0 || gemel__leaf_admits(leaf, gemel__decode(leaf->dtype, element));
+}
+
+static void store_integer(gemel_dtype dtype, int64_t x, void *element) {
+  gemel__points_store(dtype, 1, NULL, &x, element);
+}
+
+/* X is no number that LEAF may have: one that it may have goes to ELEMENT. */
+static void replace(const gemel__leaf *leaf, double x, void *element) {
+  int below = x < 0 && (leaf->facts & GEMEL_FACT_NONNEGATIVE) != 0;
+  double one = signbit(x) && !(leaf->facts & GEMEL_FACT_NONNEGATIVE) ? -1 : 1;
+  if (gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT) {
+    gemel__store_real(leaf->dtype, below && gemel__leaf_admits(leaf, -x) ? -x : one, element);
+    return;
+  }
+  store_integer(leaf->dtype, below ? x > -0x1p62 ? -(int64_t)x : INT64_MAX : 1, element);
+  if (!gemel__leaf_keeps(leaf, element)) { /* the least number of a dtype has no opposite */
+    store_integer(leaf->dtype, 1, element);
+  }
+}
+
+void gemel__leaf_settle(const gemel__leaf *leaf, size_t n, void *elements) {
+  size_t bytes = gemel_dtype_size(leaf->dtype), k;
+  for (k = 0; k < n && leaf->facts != 0; k++) {
+    void *element = (char *)elements + k * bytes;
+    double x = gemel__decode(leaf->dtype, element);
+    if (!gemel__leaf_admits(leaf, x)) {
+      replace(leaf, x, element);
+    }
+  }
+}
+
+void gemel__tensor_settle(const gemel__leaf *leaf, gemel_tensor *tensor) {
+  gemel__leaf_settle(leaf, (size_t)gemel_tensor_elements(tensor), gemel_tensor_data(tensor));
+}
+
+/* ---- Pairs ---- */
+
+static unsigned facts_of(const gemel_graph *graph, const char *name) {
+  long k = gemel__name_find(&graph->input_table, graph->input_names, name);
+  return k < 0 ? 0 : gemel__input_facts(graph, (size_t)k);
+}
+
+unsigned gemel__facts_of_both(const gemel_graph *a, const gemel_graph *b, const char *name) {
+  return facts_of(a, name) | facts_of(b, name);
+}
+
+void gemel__say_assumed(const gemel_graph *a, const gemel_graph *b, char *text, size_t bytes) {
+  static const char *const who[] = {"", "the first graph assumes more of",
+                                    "the second graph assumes more of",
+                                    "the graphs assume different things of"};
+  size_t k, used = 0;
+  text[0] = '\0';
+  for (k = 0; k < gemel_graph_input_count(a) && used < bytes; k++) {
+    const char *name = gemel_graph_input_name(a, k);
+    unsigned left = facts_of(a, name), right = facts_of(b, name);
+    unsigned which = ((left & ~right) != 0) + 2u * ((right & ~left) != 0);
+    if (which != 0) {
+      used += (size_t)snprintf(text + used, bytes - used, "%s%s %s", used > 0 ? "; " : "",
+                               who[which], name);
+    }
+  }
+}

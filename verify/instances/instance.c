@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instances: drawn from an operation's sampler, made of a graph, or of an instance's derivative.
+ */
+#include "instances/instance.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "instances/assumed.h"
+#include "ops/ops.h"
+
+static uint64_t bits_of(void *state) {
+  return gemel__random_bits(state);
+}
+
+#define MOST_ELEMENTS ((size_t)1 << 32)
+
+static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel__leaf *leaf,
+                                 gemel_error *error) {
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int k, empty = 0;
+  memset(leaf, 0, sizeof *leaf);
+  leaf->dtype = gemel_type_dtype(context, type);
+  leaf->rank = gemel_type_rank(context, type);
+  leaf->count = 1;
+  for (k = 0; k < leaf->rank; k++) {
+    if (!gemel_dim_is_constant(context, dims[k], &leaf->shape[k])) {
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance needs constant sizes");
+    }
+    empty |= leaf->shape[k] == 0;
+  }
+  for (k = 0; k < leaf->rank && !empty; k++) {
+    if (leaf->count > MOST_ELEMENTS / (size_t)leaf->shape[k]) {
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "an instance of more than 2^32 elements");
+    }
+    leaf->count *= (size_t)leaf->shape[k];
+  }
+  leaf->count = empty ? 0 : leaf->count;
+  return GEMEL_OK;
+}
+
+static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
+  gemel_graph *graph = instance->graph;
+  size_t k;
+  gemel_status status = GEMEL_OK;
+  instance->n_leaves = gemel_graph_input_count(graph);
+  instance->leaves = gemel__alloc_array(instance->n_leaves, sizeof *instance->leaves);
+  if (instance->leaves == NULL) {
+    instance->n_leaves = 0;
+    return gemel__no_memory(error, "an instance");
+  }
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    status = leaf_of_type(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)),
+                          &instance->leaves[k], error);
+    instance->leaves[k].facts = gemel__input_facts(graph, k);
+    instance->leaves[k].domain = gemel__domain_of_facts(instance->leaves[k].facts);
+  }
+  return status;
+}
+
+void gemel__instance_clear(gemel__instance *instance) {
+  gemel_function_free(instance->compiled);
+  gemel_graph_unref(instance->graph);
+  gemel__free(instance->leaves, instance->n_leaves * sizeof *instance->leaves);
+  memset(instance, 0, sizeof *instance);
+}
+
+gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
+                                      const gemel_domain *domains, gemel_error *error) {
+  gemel_status status;
+  size_t k;
+  memset(instance, 0, sizeof *instance);
+  instance->ulp = -1;
+  instance->graph = gemel_graph_ref(graph);
+  status = take_leaves(instance, error);
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK && domains != NULL; k++) {
+    instance->leaves[k].domain = domains[k];
+  }
+  if (status != GEMEL_OK) {
+    gemel__instance_clear(instance);
+  }
+  return status;
+}
+
+/* ---- From a sampler ---- */
+
+static gemel_status graph_error(const gemel_graph *graph, gemel_error *error) {
+  if (error != NULL) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+/* x0, x1, … and the operation applied to them; its outputs are y0, y1, …. */
+static gemel_status build_sample(gemel_graph *graph, const char *name, const gemel_sample *sample,
+                                 gemel_error *error) {
+  gemel_value inputs[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel_value result;
+  char label[16];
+  size_t k;
+  for (k = 0; k < sample->n_inputs; k++) {
+    snprintf(label, sizeof label, "x%zu", k);
+    inputs[k] = gemel_input(graph, label, sample->inputs[k]);
+  }
+  result = gemel_apply(graph, name, sample->n_inputs, inputs, sample->n_attrs, sample->attrs);
+  for (k = 0; !gemel_is_null(gemel_value_output(result, (uint32_t)k)); k++) {
+    snprintf(label, sizeof label, "y%zu", k);
+    gemel_output(gemel_value_output(result, (uint32_t)k), label);
+  }
+  return graph_error(graph, error);
+}
+
+gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
+                                  const gemel_operation *record, gemel_dtype dtype,
+                                  int64_t max_elements, gemel__random *random, gemel_error *error) {
+  return gemel__instance_draw_ranked(instance, context, record, dtype, max_elements, 0, random,
+                                     error);
+}
+
+gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
+                                         const gemel_operation *record, gemel_dtype dtype,
+                                         int64_t max_elements, int rank, gemel__random *random,
+                                         gemel_error *error) {
+  gemel_sample sample;
+  const gemel__scalar_row *row = gemel__scalar_row_of(record);
+  gemel_status status;
+  size_t k;
+  memset(instance, 0, sizeof *instance);
+  memset(&sample, 0, sizeof sample);
+  sample.size = sizeof sample;
+  sample.context = context;
+  sample.random = bits_of;
+  sample.state = random;
+  sample.dtype = dtype;
+  sample.max_elements = max_elements;
+  sample.rank = rank;
+  sample.data = record->data;
+  if (record->sample == NULL) {
+    return GEMEL_DECLINED;
+  }
+  status = record->sample(&sample);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_DECLINED
+               ? status
+               : gemel__fail(error, status, "the sampler of %s failed", record->name);
+  }
+  instance->ulp = row != NULL ? row->ulp : -1;
+  instance->elementwise = (record->flags & GEMEL_OP_ELEMENTWISE) != 0;
+  instance->graph = gemel_graph_new(context, error);
+  if (instance->graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  status = build_sample(instance->graph, record->name, &sample, error);
+  if (status == GEMEL_OK) {
+    status = take_leaves(instance, error);
+  }
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    instance->leaves[k].domain = sample.domains[k];
+    instance->leaves[k].low = sample.low[k];
+    instance->leaves[k].high = sample.high[k];
+  }
+  if (status != GEMEL_OK) {
+    gemel__instance_clear(instance);
+  }
+  return status;
+}
+
+/* ---- Derivatives ---- */
+
+static int is_float(gemel_value value) {
+  gemel_context *context = gemel_graph_context(value.graph);
+  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
+}
+
+struct gradient {
+  gemel_graph *graph;
+  size_t n_in, n_out, n_wrt, n_seeds;
+  gemel_value *in;    /* the instance's inputs in the new graph */
+  gemel_value *out;   /* its outputs of float dtype there */
+  gemel_value *seeds; /* a cotangent each */
+  gemel_value *wrt;   /* its inputs of float dtype */
+  gemel_value *result;
+};
+
+static gemel_status copy_instance(struct gradient *g, const gemel__instance *instance,
+                                  gemel_error *error) {
+  size_t k, n = 0;
+  gemel_status status;
+  for (k = 0; k < g->n_in; k++) {
+    gemel_value input = gemel_graph_input(instance->graph, k);
+    g->in[k] = gemel__input_like(g->graph, gemel_graph_input_name(instance->graph, k),
+                                 gemel_value_type(input), input);
+    if (!gemel_is_null(g->in[k]) && is_float(g->in[k])) {
+      g->wrt[g->n_wrt++] = g->in[k];
+    }
+  }
+  status = graph_error(g->graph, error);
+  if (status == GEMEL_OK) {
+    status = gemel__graph_inline(g->graph, instance->graph, g->in, g->out, error);
+  }
+  for (k = 0; k < g->n_out && status == GEMEL_OK; k++) {
+    if (is_float(g->out[k])) {
+      /* a cotangent is an input, whose size can't be one that a node produces */
+      if (gemel__type_at(gemel_graph_context(g->graph), gemel_value_type(g->out[k]))->has_runtime) {
+        return GEMEL_DECLINED;
+      }
+      g->out[n++] = g->out[k];
+    }
+  }
+  g->n_out = n;
+  return status;
+}
+
+/* A name for a cotangent that no input has: u0, or v0 in a derivative's derivative, and so on. */
+static gemel_value add_seed(struct gradient *g, size_t k) {
+  char label[24];
+  char letter = 'u';
+  for (;;) {
+    size_t j;
+    int taken = 0;
+    snprintf(label, sizeof label, "%c%zu", letter, k);
+    for (j = 0; j < gemel_graph_input_count(g->graph); j++) {
+      taken |= strcmp(gemel_graph_input_name(g->graph, j), label) == 0;
+    }
+    if (!taken || letter == 'z') {
+      return gemel_input(g->graph, label, gemel_value_type(g->out[k]));
+    }
+    letter++;
+  }
+}
+
+static gemel_status derive(struct gradient *g, gemel_error *error) {
+  char label[24];
+  size_t k;
+  gemel_status status;
+  for (k = 0; k < g->n_out; k++) {
+    g->seeds[k] = add_seed(g, k);
+  }
+  status = graph_error(g->graph, error);
+  if (status == GEMEL_OK) {
+    status = gemel_grad(g->n_out, g->out, g->seeds, g->n_wrt, g->wrt, g->result, error);
+  }
+  for (k = 0; k < g->n_wrt && status == GEMEL_OK; k++) {
+    snprintf(label, sizeof label, "d%zu", k);
+    status = gemel_output(g->result[k], label);
+  }
+  return status;
+}
+
+gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
+                                      gemel_error *error) {
+  struct gradient g;
+  size_t k, n;
+  gemel_status status;
+  gemel_value *room;
+  memset(&g, 0, sizeof g);
+  memset(gradient, 0, sizeof *gradient);
+  g.n_in = instance->n_leaves;
+  g.n_out = gemel_graph_output_count(instance->graph);
+  n = 3 * g.n_in + 2 * g.n_out;
+  room = gemel__alloc_array(n, sizeof *room);
+  g.graph = gemel_graph_new(gemel_graph_context(instance->graph), error);
+  if (room == NULL || g.graph == NULL) {
+    gemel__free(room, n * sizeof *room);
+    gemel_graph_unref(g.graph);
+    return gemel__no_memory(error, "a derivative");
+  }
+  g.in = room;
+  g.wrt = room + g.n_in;
+  g.result = room + 2 * g.n_in;
+  g.out = room + 3 * g.n_in;
+  g.seeds = g.out + g.n_out;
+  status = copy_instance(&g, instance, error);
+  if (status == GEMEL_OK && (g.n_wrt == 0 || g.n_out == 0)) {
+    status = GEMEL_DECLINED;
+  }
+  if (status == GEMEL_OK) {
+    status = derive(&g, error);
+  }
+  gemel__free(room, n * sizeof *room);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(gradient, g.graph, NULL, error);
+  }
+  gemel_graph_unref(g.graph);
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    gradient->leaves[k] = instance->leaves[k];
+  }
+  return status;
+}
+
+/* ---- References ---- */
+
+void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    gemel__rtensor_clear(&tensors[k]);
+  }
+}
+
+gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
+                                       gemel_tensor *const *values, gemel__rtensor *outputs,
+                                       gemel_error *error) {
+  gemel__rtensor *inputs = gemel__alloc_array(instance->n_leaves, sizeof *inputs);
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a reference");
+  }
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(values[k]);
+    status = gemel__rtensor_from_view(&inputs[k], d, &view, error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_graph(instance->graph, d, inputs, outputs, NULL, NULL, error);
+  }
+  gemel__rtensors_clear(instance->n_leaves, inputs);
+  gemel__free(inputs, instance->n_leaves * sizeof *inputs);
+  return status;
+}

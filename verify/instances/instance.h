@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An instance: a graph of concrete shapes, with what values its inputs may take. Everything that
+ * the harness judges is turned into one: an operation applied to inputs, a derivative, a side of a
+ * pair.
+ */
+#ifndef GEMEL__INSTANCES_INSTANCE_H
+#define GEMEL__INSTANCES_INSTANCE_H
+
+#include <gemel/verify.h>
+#include "reference/reference.h"
+#include "sample/points.h"
+#include "sample/random.h"
+
+/* An input of an instance. */
+typedef struct gemel__leaf {
+  gemel_dtype dtype;
+  int rank;
+  int64_t shape[GEMEL_MAX_RANK];
+  size_t count;
+  gemel_domain domain;
+  int64_t low, high; /* GEMEL_INDEX */
+  unsigned facts;    /* GEMEL_FACT_…: what is assumed of the input, and every element keeps */
+} gemel__leaf;
+
+typedef struct gemel__instance {
+  gemel_graph *graph;
+  size_t n_leaves;
+  gemel__leaf *leaves;
+  int elementwise;          /* each result element depends on one element of each operand */
+  double ulp;               /* a scalar operation's claim; −1: none, the bound is propagated */
+  gemel_function *compiled; /* NULL, or GRAPH made ready to be run often; see tiers/tiers.h */
+} gemel__instance;
+
+/* How values are drawn. */
+typedef enum gemel__fill {
+  GEMEL__FILL_INTEGERS, /* small integers in floats; integer dtypes at their extremes */
+  GEMEL__FILL_FULL,     /* full significands */
+  GEMEL__FILL_SPECIAL,  /* NaN, infinities, zeros, subnormals among small numbers */
+  GEMEL__FILL_ZEROS,    /* of these, only finite numbers */
+  GEMEL__FILL_INFINITE, /* no NaN */
+  GEMEL__FILL_NAN,      /* no infinities */
+  GEMEL__FILL_POWERS,   /* powers of two */
+  GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
+} gemel__fill;
+
+/* Draws an instance of the operation RECORD in DTYPE. GEMEL_DECLINED if it has none there. */
+gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
+                                  const gemel_operation *record, gemel_dtype dtype,
+                                  int64_t max_elements, gemel__random *random, gemel_error *error);
+
+/* The same with a first operand of RANK, if the operation leaves that open. */
+gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
+                                         const gemel_operation *record, gemel_dtype dtype,
+                                         int64_t max_elements, int rank, gemel__random *random,
+                                         gemel_error *error);
+
+/* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
+ * be NULL: what is assumed of the inputs) has one entry an input. */
+gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
+                                      const gemel_domain *domains, gemel_error *error);
+
+/* The instance of its derivative: a graph with INSTANCE's inputs, then one cotangent an output of
+ * float dtype ("u0", …), whose outputs are the cotangents of the inputs of float dtype.
+ * GEMEL_DECLINED if nothing is differentiable. */
+gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
+                                      gemel_error *error);
+
+/* The instance of its forward derivative: INSTANCE's inputs, then a tangent for each of float
+ * dtype; its outputs are the tangents of the outputs of float dtype (tiers/gradient.c). */
+gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
+                                     gemel_error *error);
+
+/* The instance inside a larger graph with the same inputs: what the executor makes of it is then
+ * more than one kernel. */
+gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
+                                   gemel__random *random, gemel_error *error);
+
+void gemel__instance_clear(gemel__instance *instance);
+
+/* Draws a value for each leaf into new row-major tensors (an array of n_leaves). */
+gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill fill,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error);
+/* The same with values around these constants among them (GEMEL__FILL_POINTS). */
+gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill fill,
+                                    const double *constants, size_t n_constants,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error);
+void gemel__tensors_release(size_t n, gemel_tensor **tensors);
+
+/* The same in an array of its own, *VALUES; NULL if that fails. Release it with
+ * gemel__values_free. */
+gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error);
+void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
+
+/* Moves elements of the first N leaves, of float dtypes, so that none is 0 and no two are equal,
+ * for the first thousand of them: beside the kinks of abs, relu, maximum and their kin, where each
+ * side of a rule may have a derivative of its own. */
+void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values);
+
+/* Stores X as one element of a float DTYPE, NaN and infinities too. */
+void gemel__store_real(gemel_dtype dtype, double x, void *data);
+
+/* The same tensor in an odd layout: permuted axes, gaps, negative strides, an offset; the elements
+ * around it are NaN. */
+gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
+                                      gemel_error *error);
+
+/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets the graph's outputs. */
+gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
+                                       gemel_tensor *const *values, gemel__rtensor *outputs,
+                                       gemel_error *error);
+void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors);
+
+#endif

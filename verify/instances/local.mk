@@ -1,0 +1,11 @@
+# Instances: a graph of concrete shapes with values for its inputs, made, changed and embedded.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+
+libgemel_verify_a_SOURCES += %reldir%/assumed.c
+libgemel_verify_a_SOURCES += %reldir%/assumed.h
+libgemel_verify_a_SOURCES += %reldir%/embed.c
+libgemel_verify_a_SOURCES += %reldir%/instance.c
+libgemel_verify_a_SOURCES += %reldir%/instance.h
+libgemel_verify_a_SOURCES += %reldir%/rebuild.c
+libgemel_verify_a_SOURCES += %reldir%/rebuild.h
+libgemel_verify_a_SOURCES += %reldir%/values.c

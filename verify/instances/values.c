@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values for the inputs of an instance, and odd layouts of them. Which numbers a tier needs is its
+ * own question: small integers keep everything exact, full significands show a path of too low
+ * precision, special values show what gets lost, points find ties and corners.
+ */
+#include <math.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+
+void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    gemel_tensor_unref(tensors[k]);
+    tensors[k] = NULL;
+  }
+}
+
+static int is_float(const gemel__leaf *leaf) {
+  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* Puts X where DOMAIN allows it. */
+static double into_domain(gemel_domain domain, double x) {
+  switch (domain) {
+  case GEMEL_POSITIVE:
+    return x == 0 ? 1 : fabs(x);
+  case GEMEL_NONNEGATIVE:
+    return fabs(x);
+  case GEMEL_NONZERO:
+    return x == 0 ? 1 : x;
+  case GEMEL_ABOVE_MINUS_ONE:
+    return x <= -1 ? -x : x;
+  default:
+    return x;
+  }
+}
+
+static double small_integer(gemel__random *random, gemel_domain domain) {
+  return into_domain(domain, (double)gemel__random_between(random, -4, 4));
+}
+
+/* A full significand near 1; now and then of another magnitude. */
+static double full_number(gemel__random *random, gemel_domain domain) {
+  int wide = gemel__random_chance(random, 1, 4);
+  int low = domain == GEMEL_MODERATE ? -6 : wide ? -8 : -2;
+  int high = domain == GEMEL_MODERATE ? 1 : wide ? 3 : 1;
+  double x = gemel__random_magnitude(random, low, high) * gemel__random_sign(random);
+  if (domain == GEMEL_ABOVE_MINUS_ONE && x <= -1) {
+    x = -1 / x - 1 + 0x1p-10;
+    return x <= -1 ? 0.5 : x;
+  }
+  return into_domain(domain, x);
+}
+
+/* Smallest subnormal and largest finite number of a float dtype. */
+static void extremes(gemel_dtype dtype, double *tiny, double *huge) {
+  switch (dtype) {
+  case GEMEL_F16:
+    *tiny = 0x1p-24;
+    *huge = 65504;
+    return;
+  case GEMEL_BF16:
+    *tiny = 0x1p-133;
+    *huge = 0x1.fep127;
+    return;
+  case GEMEL_F32:
+    *tiny = 0x1p-149;
+    *huge = 0x1.fffffep127;
+    return;
+  default:
+    *tiny = 0x1p-1074;
+    *huge = 0x1.fffffffffffffp1023;
+    return;
+  }
+}
+
+/* Which special values may come together. */
+struct mix {
+  int nan, infinite, extreme;
+};
+
+/* Where results of different orders of summation would differ (an underflow here, an infinity
+ * there), special values don't come together: EXTREME only in elementwise operations. */
+static struct mix draw_mix(gemel__fill fill, int elementwise, gemel__random *random) {
+  struct mix m = {0, 0, elementwise};
+  uint64_t which = gemel__random_below(random, 3);
+  if (fill == GEMEL__FILL_SPECIAL) {
+    m.nan = elementwise || which == 0;
+    m.infinite = elementwise || which <= 1;
+  } else {
+    m.nan = fill == GEMEL__FILL_NAN;
+    m.infinite = fill == GEMEL__FILL_INFINITE;
+    m.extreme = 0;
+  }
+  return m;
+}
+
+static double special_number(gemel__random *random, gemel_dtype dtype, const struct mix *mix) {
+  double tiny, huge;
+  double sign = gemel__random_sign(random);
+  extremes(dtype, &tiny, &huge);
+  switch (gemel__random_below(random, mix->extreme ? 12 : 8)) {
+  case 0:
+    return mix->nan ? NAN : 0.0;
+  case 1:
+    return mix->infinite ? sign * INFINITY : 1;
+  case 2:
+    return sign * 0.0;
+  case 3:
+    return sign;
+  case 8:
+    return sign * tiny;
+  case 9:
+    return sign * huge;
+  case 10:
+    return sign * tiny * 3;
+  default:
+    return (double)gemel__random_between(random, -3, 3);
+  }
+}
+
+static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
+                       int elementwise, double *values) {
+  struct mix mix = draw_mix(fill, elementwise, random);
+  double tie = small_integer(random, leaf->domain);
+  size_t k;
+  for (k = 0; k < leaf->count; k++) {
+    if (leaf->domain == GEMEL_INDEX) {
+      values[k] = (double)gemel__random_between(random, leaf->low, leaf->high - 1);
+    } else if (fill == GEMEL__FILL_FULL) {
+      values[k] = full_number(random, leaf->domain);
+    } else if (fill == GEMEL__FILL_POWERS) {
+      values[k] = into_domain(leaf->domain, ldexp(gemel__random_sign(random),
+                                                  (int)gemel__random_between(random, -3, 3)));
+    } else if (fill == GEMEL__FILL_INTEGERS) {
+      values[k] = small_integer(random, leaf->domain);
+    } else {
+      values[k] =
+          gemel__random_chance(random, 1, 6) ? tie : special_number(random, leaf->dtype, &mix);
+    }
+  }
+}
+
+/* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
+static void store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
+  size_t k;
+  for (k = 0; k < n; k++) {
+    uint16_t sign = signbit(values[k]) ? 0x8000 : 0;
+    uint16_t half = (uint16_t)(sign | (dtype == GEMEL_F16 ? 0x7c00 : 0x7f80));
+    float single = (float)values[k];
+    if (isfinite(values[k])) {
+      continue;
+    }
+    if (isnan(values[k])) {
+      half |= dtype == GEMEL_F16 ? 0x0200 : 0x0040;
+    }
+    if (dtype == GEMEL_F64) {
+      memcpy((char *)data + 8 * k, &values[k], 8);
+    } else if (dtype == GEMEL_F32) {
+      memcpy((char *)data + 4 * k, &single, 4);
+    } else {
+      memcpy((char *)data + 2 * k, &half, 2);
+    }
+  }
+}
+
+void gemel__store_real(gemel_dtype dtype, double x, void *data) {
+  gemel__points_store(dtype, 1, &x, NULL, data);
+  store_specials(dtype, 1, &x, data);
+}
+
+/* Now and then all of what is assumed to be at least 0 is 0: a sum of such numbers, which residues
+ * take to be positive, may be 0 nowhere else. */
+static int at_border(const gemel__leaf *leaf, gemel__random *random) {
+  return leaf->facts != 0 && leaf->domain == GEMEL_NONNEGATIVE &&
+         gemel__random_chance(random, 1, 8);
+}
+
+static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
+                              int elementwise, gemel__points *points, void *data,
+                              gemel_error *error) {
+  size_t bytes = leaf->count * sizeof(double);
+  double *reals = gemel__alloc(bytes);
+  if (reals == NULL) {
+    return gemel__no_memory(error, "values");
+  }
+  if (!is_float(leaf)) {
+    gemel__points_draw_integers(points, random, leaf->dtype, leaf->domain, leaf->low, leaf->high,
+                                leaf->count, (int64_t *)reals);
+    gemel__points_store(leaf->dtype, leaf->count, NULL, (const int64_t *)reals, data);
+  } else {
+    if (fill == GEMEL__FILL_POINTS) {
+      gemel__points_draw(points, random, leaf->domain, leaf->low, leaf->high, leaf->count, reals);
+    } else {
+      draw_reals(leaf, fill, random, elementwise, reals);
+    }
+    gemel__points_store(leaf->dtype, leaf->count, reals, NULL, data);
+    store_specials(leaf->dtype, leaf->count, reals, data);
+  }
+  if (fill == GEMEL__FILL_POINTS && at_border(leaf, random)) {
+    memset(data, 0, leaf->count * gemel_dtype_size(leaf->dtype));
+  }
+  gemel__leaf_settle(leaf, leaf->count, data);
+  gemel__free(reals, bytes);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill fill,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error) {
+  return gemel__instance_points(instance, fill, NULL, 0, random, values, error);
+}
+
+gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill fill,
+                                    const double *constants, size_t n_constants,
+                                    gemel__random *random, gemel_tensor **values,
+                                    gemel_error *error) {
+  gemel__points points = {0};
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < n_constants && status == GEMEL_OK; k++) {
+    if (gemel__points_add_constant(&points, constants[k]) != 0) {
+      status = gemel__no_memory(error, "constants");
+    }
+  }
+  memset(values, 0, instance->n_leaves * sizeof *values);
+  gemel__points_begin(&points, random);
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    values[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
+    status = values[k] == NULL ? GEMEL_NO_MEMORY
+                               : fill_leaf(leaf, fill, random, instance->elementwise, &points,
+                                           gemel_tensor_data(values[k]), error);
+  }
+  gemel__points_clear(&points);
+  if (status != GEMEL_OK) {
+    gemel__tensors_release(instance->n_leaves, values);
+  }
+  return status;
+}
+
+gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
+  gemel_status status;
+  *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
+  status = *values == NULL ? gemel__no_memory(error, "values")
+                           : gemel__instance_values(instance, fill, random, *values, error);
+  if (status != GEMEL_OK) {
+    gemel__free(*values, instance->n_leaves * sizeof **values);
+    *values = NULL;
+  }
+  return status;
+}
+
+void gemel__values_free(const gemel__instance *instance, gemel_tensor **values) {
+  if (values != NULL) {
+    gemel__tensors_release(instance->n_leaves, values);
+    gemel__free(values, instance->n_leaves * sizeof *values);
+  }
+}
+
+/* ---- Layouts ---- */
+
+struct scattered {
+  void *block;
+  size_t bytes;
+};
+
+static void release_scattered(void *state) {
+  struct scattered *s = state;
+  gemel__free(s->block, s->bytes);
+  gemel__free(s, sizeof *s);
+}
+
+/* Strides (in bytes) of a random layout of SHAPE: axes in random order, gaps, some axes backwards.
+ * Returns the bytes that it spans; *OFFSET is where element 0 lies. */
+static size_t odd_strides(const gemel_view *view, gemel__random *random, int64_t *strides,
+                          size_t *offset) {
+  size_t order[GEMEL_MAX_RANK];
+  size_t size = gemel_dtype_size(view->dtype);
+  size_t span = size;
+  int k;
+  gemel__random_permutation(random, (size_t)view->rank, order);
+  *offset = size * gemel__random_below(random, 4);
+  for (k = 0; k < view->rank; k++) {
+    size_t axis = order[k];
+    size_t step = span + size * gemel__random_below(random, 3);
+    int64_t length = view->shape[axis];
+    strides[axis] = (int64_t)step;
+    if (length > 1) {
+      if (gemel__random_chance(random, 1, 3)) {
+        strides[axis] = -(int64_t)step;
+        *offset += step * (size_t)(length - 1);
+      }
+      span = step * (size_t)length;
+    }
+  }
+  return *offset + span + 4 * size;
+}
+
+static void copy_scattered(const gemel_view *from, char *to, const int64_t *strides) {
+  int64_t index[GEMEL_MAX_RANK] = {0};
+  size_t size = gemel_dtype_size(from->dtype);
+  const char *source = from->data;
+  int64_t total = 1, n;
+  int k;
+  for (k = 0; k < from->rank; k++) {
+    total *= from->shape[k];
+  }
+  for (n = 0; n < total; n++) {
+    int64_t at = 0;
+    for (k = 0; k < from->rank; k++) {
+      at += index[k] * strides[k];
+    }
+    memcpy(to + at, source + (size_t)n * size, size);
+    for (k = from->rank; k-- > 0;) {
+      if (++index[k] < from->shape[k]) {
+        break;
+      }
+      index[k] = 0;
+    }
+  }
+}
+
+gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
+                                      gemel_error *error) {
+  gemel_view view = gemel_tensor_view(tensor);
+  int64_t strides[GEMEL_MAX_RANK];
+  size_t offset;
+  struct scattered *s = gemel__alloc(sizeof *s);
+  gemel_tensor *result;
+  if (s == NULL) {
+    gemel__no_memory(error, "a layout");
+    return NULL;
+  }
+  s->bytes = odd_strides(&view, random, strides, &offset);
+  s->block = gemel__alloc(s->bytes);
+  if (s->block == NULL) {
+    gemel__free(s, sizeof *s);
+    gemel__no_memory(error, "a layout");
+    return NULL;
+  }
+  memset(s->block, 0xff, s->bytes); /* NaN in every float dtype, so a stray read shows */
+  copy_scattered(&view, (char *)s->block + offset, strides);
+  result = gemel_tensor_wrap(view.dtype, view.rank, view.shape, strides, (char *)s->block + offset,
+                             release_scattered, s, error);
+  if (result == NULL) {
+    release_scattered(s);
+  }
+  return result;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One instance of an operation through a program's own kernel, in all variants: layouts, places in
+ * memory, threads, what was in memory before. The process that calls the kernel writes the results
+ * of each variant into memory that both processes see, and which of them equal earlier ones; this
+ * one makes tensors of those that differ, for the reference to judge.
+ */
+#include "kernels/kernel.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "harness/run.h"
+
+enum { SLOW_SECONDS = 3 };
+
+#define DENSE GEMEL__LIE_DENSE
+#define AT_END GEMEL__AT_END
+#define AT_START GEMEL__AT_START
+
+/* Garbage is NaN in every float dtype, or an ordinary number. */
+const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS] = {
+    {"dense", DENSE, AT_END, 1, 1, 0xff, 1},
+    {"other garbage", DENSE, AT_END, 1, 1, 0x41, 1},
+    {"2 threads", DENSE, AT_END, 2, 1, 0xff, 1},
+    {"3 threads", DENSE, AT_END, 3, 1, 0x41, 1},
+    {"8 threads", DENSE, AT_END, 8, 1, 0xff, 1},
+    {"any order", DENSE, AT_START, 1, 0, 0x41, 0},
+    {"2 threads, any order", DENSE, AT_START, 2, 0, 0xff, 0},
+    {"3 threads, any order", DENSE, GEMEL__AT_ODD, 3, 0, 0x41, 0},
+    {"8 threads, any order", DENSE, AT_END, 8, 0, 0xff, 0},
+    {"odd alignment", DENSE, GEMEL__AT_ODD, 1, 1, 0xff, 0},
+    {"scattered", GEMEL__LIE_SCATTERED, AT_END, 1, 1, 0xff, 2},
+    {"scattered, 3 threads", GEMEL__LIE_SCATTERED, AT_END, 3, 1, 0x41, 2},
+    {"scattered, 8 threads", GEMEL__LIE_SCATTERED, AT_START, 8, 0, 0xff, 0},
+    {"backwards", GEMEL__LIE_BACKWARDS, AT_START, 1, 0, 0xff, 0},
+    {"backwards, 2 threads", GEMEL__LIE_BACKWARDS, AT_END, 2, 0, 0x41, 0},
+    {"permuted", GEMEL__LIE_PERMUTED, AT_END, 2, 0, 0xff, 0},
+    {"repeated", GEMEL__LIE_REPEATED, AT_END, 1, 0, 0xff, 0}};
+
+/* ---- In the process of the kernel ---- */
+
+/* What a variant came to. */
+struct tried {
+  gemel_status status; /* GEMEL_DECLINED: by the kernel, or there is no such layout */
+  int skipped;         /* there is no such layout */
+  int as;              /* an earlier variant with the same results; −1: none */
+  char text[160];      /* of an error */
+};
+
+/* What both processes see. Rows of results follow. */
+struct shared {
+  gemel__report report;
+  struct tried tried[GEMEL__KERNEL_VARIANTS];
+  _Alignas(64) char rows[];
+};
+
+struct job {
+  const gemel__kernel_case *c;
+  struct shared *shared;
+  uint64_t seed;
+  unsigned wanted; /* bit 1 << variant */
+};
+
+static char *row_of(const struct job *job, int v) {
+  return job->shared->rows + (size_t)v * job->c->out_bytes;
+}
+
+/* The memory that malloc gives, and what it gets back, is filled with garbage as well. */
+static void soil_heap(unsigned char garbage) {
+#ifdef M_PERTURB
+  mallopt(M_PERTURB, garbage ^ 0xa5);
+#else
+  (void)garbage;
+#endif
+}
+
+static void call_once(const struct job *job, int v, gemel__kernel_prepared *p) {
+  struct tried *t = &job->shared->tried[v];
+  gemel__report *report = &job->shared->report;
+  const gemel__block *spoilt;
+  gemel__kernel_memory m;
+  if (gemel__kernel_memory_new(&m, p, job->c->values) != 0) {
+    t->status = GEMEL_NO_MEMORY;
+    snprintf(t->text, sizeof t->text, "no memory for a call with %zu bytes of scratch memory",
+             p->call.scratch_bytes);
+    gemel__kernel_memory_free(&m);
+    return;
+  }
+  gemel__process_at(report, p, &m, GEMEL__STAGE_RUN);
+  t->status = gemel__kernel_call(p, &m, p->v->garbage);
+  gemel__process_at(report, p, &m, GEMEL__STAGE_NONE);
+  spoilt = gemel__kernel_memory_spoilt(p, &m);
+  if (t->status != GEMEL_OK) {
+    snprintf(t->text, sizeof t->text, "run returned \"%s\"%s%.80s", gemel_status_text(t->status),
+             p->error.text[0] != '\0' ? ": " : "", p->error.text);
+  } else if (spoilt != NULL) {
+    t->status = GEMEL_INTERNAL;
+    snprintf(t->text, sizeof t->text, "it wrote to memory beside %s", spoilt->name);
+  } else {
+    gemel__kernel_memory_results(job->c, &m, row_of(job, v));
+  }
+  gemel__kernel_memory_free(&m);
+}
+
+static void find_equal(const struct job *job, int v) {
+  struct tried *t = job->shared->tried;
+  size_t output, element;
+  int k;
+  for (k = 0; k < v; k++) {
+    if (t[k].status == GEMEL_OK && t[k].as < 0 &&
+        gemel__kernel_case_same(job->c, row_of(job, k), row_of(job, v), &output, &element)) {
+      t[v].as = k;
+      return;
+    }
+  }
+}
+
+static void try_variant(const struct job *job, int v) {
+  const gemel__kernel_variant *variant = &gemel__kernel_variants[v];
+  struct tried *t = &job->shared->tried[v];
+  gemel__report *report = &job->shared->report;
+  gemel__kernel_prepared p;
+  report->doing = v;
+  t->as = -1;
+  if (!gemel__kernel_lie_differs(job->c, variant->lie) || !(job->wanted >> v & 1)) {
+    t->status = GEMEL_DECLINED;
+    t->skipped = 1;
+    return;
+  }
+  soil_heap(variant->garbage);
+  memset(&p, 0, sizeof p);
+  gemel__process_at(report, &p, NULL, GEMEL__STAGE_PREPARE);
+  if (gemel__kernel_prepare(&p, job->c, variant, job->seed, &t->status) != 0) {
+    snprintf(t->text, sizeof t->text, "no memory is left");
+  } else if (t->status == GEMEL_OK) {
+    call_once(job, v, &p);
+  } else if (t->status != GEMEL_DECLINED) {
+    snprintf(t->text, sizeof t->text, "prepare returned \"%s\"%s%.80s",
+             gemel_status_text(t->status), p.error.text[0] != '\0' ? ": " : "", p.error.text);
+  }
+  gemel__process_at(report, &p, NULL, GEMEL__STAGE_RELEASE);
+  gemel__kernel_release(&p);
+  gemel__process_at(report, NULL, NULL, GEMEL__STAGE_NONE);
+  if (t->status == GEMEL_OK) {
+    find_equal(job, v);
+  } else if (t->status == GEMEL_DECLINED && t->text[0] != '\0') {
+    t->status = GEMEL_INTERNAL; /* it declined in run */
+  }
+}
+
+static void try_all(void *user) {
+  const struct job *job = user;
+  int v;
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+    try_variant(job, v);
+    if (job->shared->tried[v].status != GEMEL_OK &&
+        job->shared->tried[v].status != GEMEL_DECLINED) {
+      return; /* one refutation is enough */
+    }
+  }
+}
+
+/* ---- In the process that judges ---- */
+
+static void refute_call(const gemel__kernel_case *c, int v, uint64_t seed, const char *got,
+                        gemel__outcome *outcome) {
+  outcome->refuted = 1;
+  outcome->whole = 1;
+  outcome->variant = gemel__kernel_variants[v].name;
+  snprintf(outcome->expected, sizeof outcome->expected, "results");
+  snprintf(outcome->got, sizeof outcome->got, "%s", got);
+  gemel__kernel_describe(c, &gemel__kernel_variants[v], seed, outcome->manner,
+                         sizeof outcome->manner);
+}
+
+/* Which variants are to be tried: all, or the one that refuted and the first of its group. */
+static unsigned wanted_variants(const gemel__kernel_trial *trial) {
+  int v = trial->only, k;
+  unsigned wanted = (1u << GEMEL__KERNEL_VARIANTS) - 1;
+  if (v >= 0) {
+    wanted = 1u << v;
+    for (k = 0; k < v && gemel__kernel_variants[v].group > 0; k++) {
+      if (gemel__kernel_variants[k].group == gemel__kernel_variants[v].group) {
+        wanted |= 1u << k;
+        break;
+      }
+    }
+  }
+  return wanted;
+}
+
+/* Looks for the first variant that must agree with an earlier one and doesn't. */
+static void hold_together(const struct job *job, gemel__outcome *outcome) {
+  const gemel__kernel_variant *variants = gemel__kernel_variants;
+  const struct tried *t = job->shared->tried;
+  int first[3] = {-1, -1, -1}, v;
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+    int group = variants[v].group, f = first[group];
+    size_t output, element, at;
+    gemel_dtype dtype;
+    if (t[v].status != GEMEL_OK || group == 0) {
+      continue;
+    }
+    if (f < 0) {
+      first[group] = v;
+    } else if (!gemel__kernel_case_same(job->c, row_of(job, f), row_of(job, v), &output,
+                                        &element)) {
+      dtype = job->c->out[output].dtype;
+      at = job->c->out_at[output] + element * gemel_dtype_size(dtype);
+      outcome->refuted = 1;
+      outcome->output = output;
+      outcome->element = element;
+      outcome->variant = variants[v].name;
+      snprintf(outcome->expected, sizeof outcome->expected, "%.17g in every bit, as in \"%s\"",
+               gemel__decode(dtype, row_of(job, f) + at), variants[f].name);
+      snprintf(outcome->got, sizeof outcome->got, "%.17g",
+               gemel__decode(dtype, row_of(job, v) + at));
+      gemel__kernel_describe(job->c, &variants[v], job->seed, outcome->manner,
+                             sizeof outcome->manner);
+      return;
+    }
+  }
+}
+
+static gemel_status count(const struct job *job, gemel__kernel_trial *trial) {
+  const struct tried *t = job->shared->tried;
+  int v, taken = 0;
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+    if (!t[v].skipped) {
+      trial->asked[v]++;
+      trial->declined[v] += t[v].status == GEMEL_DECLINED;
+      taken |= t[v].status != GEMEL_DECLINED;
+    }
+  }
+  return taken ? GEMEL_OK : GEMEL_DECLINED;
+}
+
+/* Tensors of the results that differ from all earlier ones. */
+static gemel_status collect(const struct job *job, gemel__kernel_results *results,
+                            gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  int v;
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS && status == GEMEL_OK; v++) {
+    const struct tried *t = &job->shared->tried[v];
+    if (t->status == GEMEL_OK && t->as < 0) {
+      status =
+          gemel__kernel_case_tensors(job->c, row_of(job, v), results->outputs[results->n], error);
+      if (status == GEMEL_OK) {
+        results->variants[results->n] = v;
+        results->names[results->n++] = gemel__kernel_variants[v].name;
+      }
+    }
+  }
+  return status;
+}
+
+static gemel_status conclude(const struct job *job, gemel__kernel_trial *trial,
+                             const gemel__end *end, gemel__kernel_results *results,
+                             gemel__outcome *outcome, gemel_error *error) {
+  const struct tried *t = job->shared->tried;
+  gemel_status status;
+  int v;
+  if (!end->good) {
+    trial->hung |= end->hung;
+    refute_call(job->c, job->shared->report.doing, job->seed, end->text, outcome);
+    return GEMEL_OK;
+  }
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+    if (t[v].status != GEMEL_OK && t[v].status != GEMEL_DECLINED) {
+      refute_call(job->c, v, job->seed, t[v].text, outcome);
+      return GEMEL_OK;
+    }
+  }
+  status = count(job, trial);
+  if (status == GEMEL_OK) {
+    status = collect(job, results, error);
+  }
+  if (status == GEMEL_OK) {
+    hold_together(job, &results->apart);
+  }
+  return status;
+}
+
+gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_trial *trial,
+                               gemel_tensor *const *values, gemel__random *random,
+                               gemel__kernel_results *results, gemel__outcome *outcome,
+                               gemel_error *error) {
+  gemel__kernel_case *c = gemel__alloc(sizeof *c);
+  struct job job = {c, NULL, gemel__random_bits(random), wanted_variants(trial)};
+  double started = gemel__clock();
+  gemel__end end;
+  gemel_status status;
+  memset(results, 0, sizeof *results);
+  if (c == NULL) {
+    return gemel__no_memory(error, "a kernel's call");
+  }
+  status = trial->hung || (trial->narrowing && trial->slow)
+               ? GEMEL_DECLINED
+               : gemel__kernel_case_init(c, instance, trial->kernel, values);
+  if (status == GEMEL_OK) {
+    results->c = c;
+    results->n_out = c->n_out;
+    results->seed = job.seed;
+    results->memory_bytes = sizeof(struct shared) + GEMEL__KERNEL_VARIANTS * c->out_bytes;
+    results->memory = job.shared = gemel__process_memory(results->memory_bytes);
+    status = job.shared == NULL ? gemel__no_memory(error, "a kernel's results") : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__process_run(try_all, &job, &job.shared->report, trial->seconds,
+                                trial->in_process, &end, error);
+    trial->slow |= gemel__clock() - started > SLOW_SECONDS;
+  }
+  if (status == GEMEL_OK) {
+    status = conclude(&job, trial, &end, results, outcome, error);
+  }
+  if (results->c == NULL) {
+    gemel__free(c, sizeof *c);
+  }
+  return status;
+}
+
+void gemel__kernel_results_clear(gemel__kernel_results *results) {
+  size_t k;
+  for (k = 0; k < results->n; k++) {
+    gemel__tensors_release(results->n_out, results->outputs[k]);
+  }
+  gemel__process_memory_free(results->memory, results->memory_bytes);
+  gemel__free(results->c, sizeof *results->c);
+  memset(results, 0, sizeof *results);
+}
+
+/* ---- For who judges ---- */
+
+void gemel__kernel_say(const gemel__kernel_results *results, size_t k, gemel__outcome *outcome) {
+  gemel__kernel_describe(results->c, &gemel__kernel_variants[results->variants[k]], results->seed,
+                         outcome->manner, sizeof outcome->manner);
+}
+
+void gemel__kernel_hold(const gemel__kernel_results *results, gemel__outcome *outcome) {
+  const gemel__outcome *apart = &results->apart;
+  if (apart->refuted) {
+    outcome->refuted = 1;
+    outcome->output = apart->output;
+    outcome->element = apart->element;
+    outcome->variant = apart->variant;
+    memcpy(outcome->expected, apart->expected, sizeof outcome->expected);
+    memcpy(outcome->got, apart->got, sizeof outcome->got);
+    memcpy(outcome->manner, apart->manner, sizeof outcome->manner);
+  }
+}
+
+void gemel__kernel_narrow(gemel__kernel_trial *trial, const gemel__outcome *outcome) {
+  int v;
+  trial->only = -1;
+  trial->narrowing = 1;
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+    if (outcome->variant == gemel__kernel_variants[v].name) {
+      trial->only = v;
+    }
+  }
+}
+
+void gemel__kernel_widen(gemel__kernel_trial *trial) {
+  trial->only = -1;
+  trial->narrowing = 0;
+}
+
+void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
+                          gemel_tensor *const *values) {
+  const gemel__leaf *leaf;
+  size_t k = (size_t)gemel__random_below(random, instance->n_leaves), inner, outer = 1, o, j;
+  char *data;
+  int axis, i;
+  if (instance->n_leaves == 0 || instance->leaves[k].rank == 0 || instance->leaves[k].count == 0) {
+    return;
+  }
+  leaf = &instance->leaves[k];
+  data = gemel_tensor_data(values[k]);
+  inner = gemel_dtype_size(leaf->dtype);
+  axis = (int)gemel__random_below(random, (uint64_t)leaf->rank);
+  for (i = 0; i < leaf->rank; i++) {
+    *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)leaf->shape[i];
+  }
+  for (o = 0; o < outer; o++) {
+    char *first = data + o * inner * (size_t)leaf->shape[axis];
+    for (j = 1; j < (size_t)leaf->shape[axis]; j++) {
+      memcpy(first + j * inner, first, inner);
+    }
+  }
+}
+
+void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes) {
+  size_t used = 0;
+  int v;
+  text[0] = '\0';
+  for (v = 0; v < GEMEL__KERNEL_VARIANTS && used < bytes; v++) {
+    if (trial->asked[v] > 0 && trial->declined[v] == trial->asked[v]) {
+      used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                               used > 0 ? ", " : "never taken: ", gemel__kernel_variants[v].name);
+    }
+  }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program's own kernel on trial. Nothing of it is trusted: it is called in a process of its own,
+ * on operands between pages that nobody may touch, in many variants (layouts, places in memory,
+ * threads), and what it does is looked at by the process that started it.
+ *
+ *   case.c     an operation with its types, attributes and values, ready to be called
+ *   memory.c   operands, results and scratch memory between guard pages, in any layout
+ *   process.c  a function in a process of its own, with limits
+ *   kernel.c   one instance in all variants
+ *   series.c   many calls on a few states, on two threads too, and leaks
+ *
+ * Which instances that is done with: operations/verify.c and operations/kernel-extent.c.
+ */
+#ifndef GEMEL__KERNELS_KERNEL_H
+#define GEMEL__KERNELS_KERNEL_H
+
+#include "tiers/tiers.h"
+
+/* ---- Cases (case.c) ---- */
+
+/* An operation's one application, as a kernel sees it. */
+typedef struct gemel__kernel_case {
+  const gemel_kernel *kernel;
+  const void *data; /* the record's */
+  const char *operation;
+  size_t n_in, n_out, n_attrs;
+  gemel__leaf in[GEMEL_SAMPLE_MAX_INPUTS];
+  const void *values[GEMEL_SAMPLE_MAX_INPUTS]; /* row-major; borrowed */
+  gemel__leaf out[GEMEL_SAMPLE_MAX_INPUTS];
+  size_t out_at[GEMEL_SAMPLE_MAX_INPUTS]; /* where results stand in a row of all results */
+  size_t out_bytes;                       /* of such a row */
+  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS * 2];
+  int64_t sizes[512]; /* dims in attributes, evaluated */
+  size_t used;
+} gemel__kernel_case;
+
+/* Fills in *C; GEMEL_DECLINED if a size is known at run time only. */
+gemel_status gemel__kernel_case_init(gemel__kernel_case *c, const gemel__instance *instance,
+                                     const gemel_kernel *kernel, gemel_tensor *const *values);
+
+/* The results that stand in ROW, as new tensors on that memory, which must outlive them. */
+gemel_status gemel__kernel_case_tensors(const gemel__kernel_case *c, char *row,
+                                        gemel_tensor **outputs, gemel_error *error);
+
+/* 1 if rows A and B hold the same bits, all NaNs being equal; else the first *OUTPUT and *ELEMENT
+ * that differ. */
+int gemel__kernel_case_same(const gemel__kernel_case *c, const char *a, const char *b,
+                            size_t *output, size_t *element);
+
+/* ---- Variants ---- */
+
+typedef enum gemel__lie {
+  GEMEL__LIE_DENSE,     /* row-major */
+  GEMEL__LIE_SCATTERED, /* axes in random order, gaps, some axes backwards */
+  GEMEL__LIE_BACKWARDS, /* row-major, all strides negative */
+  GEMEL__LIE_PERMUTED,  /* column-major */
+  GEMEL__LIE_REPEATED   /* stride 0 along axes along which nothing changes */
+} gemel__lie;
+
+typedef enum gemel__at {
+  GEMEL__AT_END,   /* the last byte stands before a page that nobody may touch */
+  GEMEL__AT_START, /* the first one behind such a page */
+  GEMEL__AT_ODD    /* one element beyond a multiple of 64 bytes */
+} gemel__at;
+
+/* How a kernel is called. Variants of one GROUP lie alike and ask for `deterministic`: their
+ * results must be the same in every bit. */
+typedef struct gemel__kernel_variant {
+  const char *name;
+  gemel__lie lie;
+  gemel__at at;
+  int threads, deterministic;
+  unsigned char garbage; /* what results and scratch memory hold before the call */
+  int group;             /* 0: none */
+} gemel__kernel_variant;
+
+#define GEMEL__KERNEL_VARIANTS 17
+extern const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS];
+
+/* Strides in bytes of input K of C in a layout; SEED chooses among those that are random. Returns
+ * the bytes from the first to the last element; *OFFSET is where element 0 stands in them. */
+size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie lie, uint64_t seed,
+                             int64_t *strides, size_t *offset);
+
+/* 1 if LIE is another layout than the dense one for some input of C. */
+int gemel__kernel_lie_differs(const gemel__kernel_case *c, gemel__lie lie);
+
+/* "3 threads; x0: f32[3, 4], strides 16 4, …": how variant V calls the kernel. */
+void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_variant *v,
+                            uint64_t seed, char *text, size_t bytes);
+
+/* ---- Memory (memory.c) ---- */
+
+/* BYTES bytes of memory with pages around them that nobody may touch. */
+typedef struct gemel__block {
+  char name[12];
+  char *map, *page, *page_end, *data;
+  size_t map_bytes, bytes;
+  unsigned char garbage;
+  int is_input;
+} gemel__block;
+
+/* Operands, results and scratch memory of a call. */
+typedef struct gemel__kernel_memory {
+  gemel__block in[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel__block out[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel__block scratch;
+  size_t first[GEMEL_SAMPLE_MAX_INPUTS]; /* where element 0 stands in an input's block */
+} gemel__kernel_memory;
+
+/* A kernel that has been prepared: its state, and the views, shapes, strides and attributes that it
+ * sees, which it can't write to. */
+typedef struct gemel__kernel_prepared {
+  const gemel__kernel_case *c;
+  const gemel__kernel_variant *v;
+  uint64_t seed;
+  gemel_kernel_call call;
+  gemel_error error;
+  gemel__block state, seen;
+} gemel__kernel_prepared;
+
+/* Asks the kernel to prepare itself; the data pointers are NULL. What it says is returned, in
+ * *STATUS; the return value is −1 when memory is out. Release with gemel__kernel_release, whatever
+ * *STATUS is. */
+int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c,
+                          const gemel__kernel_variant *v, uint64_t seed, gemel_status *status);
+void gemel__kernel_release(gemel__kernel_prepared *p);
+
+/* Memory for calls of P with VALUES (one for each input, row-major), inputs read-only. 0, or −1
+ * when memory is out. */
+int gemel__kernel_memory_new(gemel__kernel_memory *m, gemel__kernel_prepared *p,
+                             const void *const *values);
+void gemel__kernel_memory_free(gemel__kernel_memory *m);
+
+/* Calls the kernel on M, with GARBAGE in results and scratch memory. */
+gemel_status gemel__kernel_call(gemel__kernel_prepared *p, gemel__kernel_memory *m,
+                                unsigned char garbage);
+
+/* NULL if every byte beside results and scratch memory is as it was; else the block. */
+const gemel__block *gemel__kernel_memory_spoilt(const gemel__kernel_prepared *p,
+                                                const gemel__kernel_memory *m);
+
+/* Copies the results in M into ROW. */
+void gemel__kernel_memory_results(const gemel__kernel_case *c, const gemel__kernel_memory *m,
+                                  char *row);
+
+/* What a signal at ADDRESS means for P and M (either may be NULL). 0 if neither has it. */
+int gemel__kernel_memory_explain(const gemel__kernel_prepared *p, const gemel__kernel_memory *m,
+                                 const void *address, char *text, size_t bytes);
+
+/* ---- Processes (process.c) ---- */
+
+/* What the process that calls the kernel says of itself, in memory that both see. */
+typedef struct gemel__report {
+  volatile uint64_t calls; /* begun so far: the other process looks whether they go on */
+  volatile int doing;      /* which variant or phase; the kernel's business */
+  volatile int finished;   /* BODY has come to its end */
+  volatile int left;       /* exit() was called before that */
+  volatile int stage;      /* gemel__stage */
+  char fault[110];         /* what a signal's address means; "" */
+} gemel__report;
+
+typedef enum gemel__stage {
+  GEMEL__STAGE_NONE,
+  GEMEL__STAGE_PREPARE,
+  GEMEL__STAGE_RUN,
+  GEMEL__STAGE_RELEASE
+} gemel__stage;
+
+/* How it ended. */
+typedef struct gemel__end {
+  int good;       /* BODY has come to its end */
+  int hung;       /* it took too long */
+  char text[160]; /* if it isn't good: why, and in which of the kernel's functions */
+} gemel__end;
+
+/* Memory that both processes see, of BYTES bytes, zeroed; NULL when there is none. */
+void *gemel__process_memory(size_t bytes);
+void gemel__process_memory_free(void *memory, size_t bytes);
+
+/* Calls BODY(USER) in a process of its own, a copy of this one with a thread of its own (or here
+ * and now, if IN_PROCESS is 1). No call of the kernel may take more than SECONDS of CPU time, or
+ * three times as long without any. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED: none can be started. */
+gemel_status gemel__process_run(void (*body)(void *), void *user, gemel__report *report,
+                                double seconds, int in_process, gemel__end *end,
+                                gemel_error *error);
+
+/* Says, in the process, what is at hand when a signal comes; NULL: nothing. */
+void gemel__process_at(gemel__report *report, const gemel__kernel_prepared *p,
+                       const gemel__kernel_memory *m, gemel__stage stage);
+
+/* ---- The trial (kernel.c, series.c) ---- */
+
+typedef struct gemel__kernel_trial {
+  const gemel_kernel *kernel;
+  int in_process;
+  double seconds; /* of CPU time that a call may take */
+  int hung;       /* it took longer once: it isn't called again */
+  int slow;       /* an instance took so long that smaller ones aren't looked for */
+  int narrowing;  /* a counterexample is being made small */
+  size_t asked[GEMEL__KERNEL_VARIANTS], declined[GEMEL__KERNEL_VARIANTS];
+  int only;                   /* while a counterexample is made small: the variant; else −1 */
+  gemel_tensor *const *given; /* not NULL: results to be judged, in place of the kernel's */
+  const char *given_as;       /* what they are */
+} gemel__kernel_trial;
+
+/* Results of an instance, in the order of variants. */
+typedef struct gemel__kernel_results {
+  size_t n, n_out;
+  const char *names[GEMEL__KERNEL_VARIANTS];
+  int variants[GEMEL__KERNEL_VARIANTS];
+  gemel_tensor *outputs[GEMEL__KERNEL_VARIANTS][GEMEL_SAMPLE_MAX_INPUTS];
+  void *memory;
+  size_t memory_bytes;
+  uint64_t seed;
+  gemel__kernel_case *c;
+  gemel__outcome apart; /* refuted: variants that must agree in every bit don't */
+} gemel__kernel_results;
+
+/* Runs the kernel of TRIAL in all variants. RESULTS gets those that differ from each other, for the
+ * reference to judge. A crash, a call without end, a touch of what isn't its own and an error are
+ * in OUTCOME, as a refutation. GEMEL_DECLINED: it takes none of the variants. */
+gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_trial *trial,
+                               gemel_tensor *const *values, gemel__random *random,
+                               gemel__kernel_results *results, gemel__outcome *outcome,
+                               gemel_error *error);
+void gemel__kernel_results_clear(gemel__kernel_results *results);
+
+/* Has OUTCOME, which refutes results K, say how the kernel was called. */
+void gemel__kernel_say(const gemel__kernel_results *results, size_t k, gemel__outcome *outcome);
+
+/* Makes OUTCOME the refutation that RESULTS->apart is, if it is one. */
+void gemel__kernel_hold(const gemel__kernel_results *results, gemel__outcome *outcome);
+
+/* From now on TRIAL is about a smaller counterexample to what OUTCOME says; and no more. */
+void gemel__kernel_narrow(gemel__kernel_trial *trial, const gemel__outcome *outcome);
+void gemel__kernel_widen(gemel__kernel_trial *trial);
+
+/* Makes the values of a random input the same along a random axis, so that it may have stride 0. */
+void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
+                          gemel_tensor *const *values);
+
+/* "never taken: scattered, backwards": the variants that a kernel always declined; "" if none. */
+void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes);
+
+/* ---- Many calls (series.c) ---- */
+
+#define GEMEL__SERIES_CASES 4
+
+/* An instance with two sets of values. */
+typedef struct gemel__series_case {
+  gemel__instance instance;
+  gemel_tensor **values[2];
+} gemel__series_case;
+
+/* Calls the kernel of TRIAL thousands of times on states for N CASES (at most
+ * GEMEL__SERIES_CASES). CHECK judges the first results. A refutation is in OUTCOME, and is about
+ * the values *SET of case *GUILTY. GEMEL_DECLINED: the kernel takes none of the cases. */
+gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gemel__trial *trial,
+                                  gemel__check check, size_t *guilty, int *set,
+                                  gemel__outcome *outcome, gemel_error *error);
+
+#endif

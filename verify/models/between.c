@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Points between two points, for narrow windows in which functions differ: what points-bisect.c
+ * asks to be looked at is judged by both models like any other point.
+ */
+#include <math.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "models/models.h"
+#include "tiers/tiers.h"
+
+/* Evaluations on a segment between two points. */
+enum { BISECTION = 80 };
+
+struct walk {
+  gemel__models *s;
+  gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
+  gemel_status status;
+  gemel_error *error;
+};
+
+static int moves(const gemel__leaf *leaf) {
+  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain != GEMEL_INDEX;
+}
+
+static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {
+  size_t k, i;
+  for (k = 0; k < leaves->n_leaves; k++) {
+    for (i = 0; moves(&leaves->leaves[k]) && i < leaves->leaves[k].count; i++) {
+      *values++ = gemel__decode(leaves->leaves[k].dtype, gemel__tensor_element(point[k], i));
+    }
+  }
+}
+
+/* The point with these numbers in its float leaves. */
+static gemel_tensor **unflatten(const struct walk *w, const double *values) {
+  const gemel__instance *leaves = w->s->q->leaves;
+  gemel_tensor **point = gemel__models_point_new(w->s, w->error);
+  size_t k;
+  for (k = 0; k < leaves->n_leaves && point != NULL; k++) {
+    const gemel__leaf *leaf = &leaves->leaves[k];
+    if (!moves(leaf)) {
+      point[k] = gemel_tensor_ref(w->from[k]);
+      continue;
+    }
+    point[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, w->error);
+    if (point[k] == NULL) {
+      gemel__models_point_free(w->s, point);
+      return NULL;
+    }
+    gemel__points_store(leaf->dtype, leaf->count, values, NULL, gemel_tensor_data(point[k]));
+    gemel__tensor_settle(leaf, point[k]);
+    values += leaf->count;
+  }
+  return point;
+}
+
+/* Both sides' decisions, one tape after the other. */
+static int join_tapes(const gemel__models *s, gemel__tape *tape) {
+  size_t k, i;
+  for (k = 0; k < 2; k++) {
+    for (i = 0; i < s->tapes[k].count; i++) {
+      gemel__tape_push(tape, s->tapes[k].entries[i]);
+    }
+  }
+  return tape->failed ? -1 : 0;
+}
+
+static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape) {
+  struct walk *w = user;
+  gemel_tensor **point = unflatten(w, values);
+  int witness = 0;
+  (void)n;
+  if (point == NULL) {
+    w->status = GEMEL_NO_MEMORY;
+    return 1;
+  }
+  w->status = gemel__models_judge(w->s, point, &witness, w->error);
+  if (!witness) {
+    gemel__models_point_free(w->s, point);
+  }
+  return w->status != GEMEL_OK || witness ? 1 : join_tapes(w->s, tape);
+}
+
+gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
+                                  int one, gemel_error *error) {
+  const gemel__instance *leaves = s->q->leaves;
+  struct walk w = {s, a, GEMEL_OK, error};
+  size_t n = 0, k, at = 0;
+  double *room, *from, *to;
+  for (k = 0; k < leaves->n_leaves; k++) {
+    n += moves(&leaves->leaves[k]) ? leaves->leaves[k].count : 0;
+  }
+  if (n == 0) {
+    return GEMEL_OK;
+  }
+  room = gemel__alloc_array(3 * n, sizeof *room);
+  if (room == NULL) {
+    return gemel__no_memory(error, "a segment");
+  }
+  from = room;
+  to = room + n;
+  flatten(leaves, a, from);
+  flatten(leaves, b, one ? room + 2 * n : to);
+  if (one) {
+    memcpy(to, from, n * sizeof *to);
+  }
+  for (k = 0; k < leaves->n_leaves && one; k++) {
+    if (moves(&leaves->leaves[k]) && leaves->leaves[k].count > 0) {
+      size_t i = at + gemel__random_below(&s->random, leaves->leaves[k].count);
+      to[i] = room[2 * n + i];
+      at += leaves->leaves[k].count;
+    }
+  }
+  if (gemel__points_bisect(n, from, to, walk_on, &w, BISECTION, NULL) < 0) {
+    w.status = gemel__no_memory(error, "a bisection");
+  }
+  gemel__free(room, 3 * n * sizeof *room);
+  return w.status;
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Driving decisions: points at which two operands that are compared meet. A branch that is taken
+ * for one value in billions (x * 8 == 98760) is hit by no sample, and where a bound lies follows
+ * from what is computed, not from a literal alone. But a comparison takes the sign of a difference,
+ * and the difference says how far off it is. So it is taken for a function of one number of one
+ * input, all the others being fixed, and its zero is sought: by secants, and by halving once it was
+ * seen with both signs. Integers end at the zero or at neighbours between which the sign changes.
+ * Both, and what lies beside them, are then judged like any other point.
+ *
+ * A pass begins at a point that was drawn, takes the sites in the order of the graph or in the
+ * reverse order, at each one decision, and goes on from the point that it found: so several
+ * conditions come to hold together. Which number a difference depends on is found by moving half
+ * of the candidates at a time.
+ */
+#include <math.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "models/models.h"
+#include "tiers/tiers.h"
+
+/* Steps of one search for a zero, and of the doubling that looks for a change. */
+enum { STEPS = 14, DOUBLINGS = 7 };
+/* So many numbers are moved for one zero. */
+enum { NUMBERS = 3 };
+/* Points to begin with, for the left and the right side in turn. */
+enum { PASSES = 8 };
+
+/* One sign that O was asked for: at which node, and of what. */
+struct asked_sign {
+  const void *graph;
+  uint32_t node;
+  double value;
+};
+
+/* One number of one leaf. */
+struct coordinate {
+  size_t leaf, element;
+};
+
+struct drive {
+  gemel__observer observer; /* first */
+  gemel__models *s;
+  struct asked_sign *signs;
+  size_t n_signs, capacity;
+  const void *graph; /* the node at hand */
+  uint32_t node;
+  struct coordinate *numbers; /* that may be moved */
+  size_t n_numbers;
+  size_t *moved; /* candidates while a dependence is looked for: indices of numbers */
+  gemel__rtensor *inputs;
+  gemel_tensor **point; /* that is being driven */
+  int side;
+  size_t sign;   /* the sign that is being driven */
+  size_t budget; /* evaluations left */
+  int witness, failed;
+  gemel_status status; /* of what ended the search early, but for memory */
+  gemel_error *error;
+};
+
+/* ---- Numbers of a point ---- */
+
+static void *address(const struct drive *v, struct coordinate at) {
+  size_t bytes = gemel_dtype_size(v->s->q->leaves->leaves[at.leaf].dtype);
+  return (char *)gemel_tensor_data(v->point[at.leaf]) + at.element * bytes;
+}
+
+static gemel_dtype dtype_of(const struct drive *v, struct coordinate at) {
+  return v->s->q->leaves->leaves[at.leaf].dtype;
+}
+
+static int is_float(const struct drive *v, struct coordinate at) {
+  return gemel_dtype_kind(dtype_of(v, at)) == GEMEL_KIND_FLOAT;
+}
+
+/* The least and the largest number of an integer dtype. */
+static void range_of(gemel_dtype dtype, long double *low, long double *high) {
+  int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype);
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  *high = ldexpl(1, bits - is_signed) - 1;
+  *low = is_signed ? -ldexpl(1, bits - 1) : 0;
+}
+
+/* The integer nearest to X that the dtype has, as int64_t's bits. */
+static int64_t integer_of(gemel_dtype dtype, long double x) {
+  long double low, high;
+  range_of(dtype, &low, &high);
+  if (x <= low) {
+    return dtype == GEMEL_I64 ? INT64_MIN : (int64_t)low;
+  }
+  if (x >= high) {
+    return dtype == GEMEL_I64 ? INT64_MAX : dtype == GEMEL_U64 ? -1 : (int64_t)high;
+  }
+  return x >= 0x1p63L ? (int64_t)(uint64_t)x : (int64_t)x;
+}
+
+/* X as the dtype has it: an integer of its range, or a rounded float, inside the leaf's domain. */
+static void store(const struct drive *v, struct coordinate at, long double x) {
+  gemel_dtype dtype = dtype_of(v, at);
+  gemel_domain domain = v->s->q->leaves->leaves[at.leaf].domain;
+  double real;
+  int64_t n;
+  if (domain == GEMEL_MODERATE) {
+    x = fmaxl(-16, fminl(16, x));
+  }
+  if ((domain == GEMEL_NONNEGATIVE && x < 0) || (domain == GEMEL_ABOVE_MINUS_ONE && x <= -1)) {
+    x = 0;
+  }
+  if ((domain == GEMEL_POSITIVE && x <= 0) || (domain == GEMEL_NONZERO && x == 0)) {
+    x = 1;
+  }
+  if (is_float(v, at)) {
+    real = (double)x;
+    gemel__points_store(dtype, 1, &real, NULL, address(v, at));
+  } else {
+    n = integer_of(dtype, x);
+    gemel__points_store(dtype, 1, NULL, &n, address(v, at));
+  }
+  gemel__leaf_settle(&v->s->q->leaves->leaves[at.leaf], 1, address(v, at));
+}
+
+static long double load(const struct drive *v, struct coordinate at) {
+  gemel_dtype dtype = dtype_of(v, at);
+  int64_t n;
+  uint64_t bits;
+  if (dtype != GEMEL_I64 && dtype != GEMEL_U64) {
+    return gemel__decode(dtype, address(v, at));
+  }
+  memcpy(&n, address(v, at), sizeof n);
+  memcpy(&bits, address(v, at), sizeof bits);
+  return dtype == GEMEL_U64 ? (long double)bits : (long double)n;
+}
+
+/* ---- Watching ---- */
+
+static void watch_node(gemel__observer *observer, const void *graph, uint32_t node) {
+  struct drive *v = (struct drive *)observer;
+  v->graph = graph;
+  v->node = node;
+}
+
+static void watch_sign(void *user, gemel__domain *d, const void *e) {
+  struct drive *v = user;
+  struct asked_sign sign = {v->graph, v->node, NAN};
+  double low, high;
+  if (gemel__grow(&v->signs, &v->capacity, v->n_signs + 1, sizeof *v->signs) != 0) {
+    v->failed = 1;
+    return;
+  }
+  if (d->state(d, e) == GEMEL__DEFINED) {
+    gemel__ordered_bounds(d, e, &low, &high);
+    sign.value = low == high ? low : low / 2 + high / 2;
+  }
+  v->signs[v->n_signs++] = sign;
+}
+
+static void end_early(struct drive *v, gemel_status status) {
+  v->status = status;
+  v->budget = 0;
+}
+
+/* Evaluates the side at hand at the point: its signs. 0: that fails. */
+static int probe(struct drive *v) {
+  gemel__models *s = v->s;
+  const gemel__side *side = v->side == 0 ? s->q->left : s->q->right;
+  gemel__observer *observer = s->o->domain.observer;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = GEMEL_OK;
+  size_t k, n = s->q->leaves->n_leaves;
+  if (gemel__tick(s->q->ticker) != GEMEL_OK) {
+    end_early(v, GEMEL_DECLINED);
+  }
+  if (v->budget == 0 || v->failed) {
+    return 0;
+  }
+  v->budget--;
+  v->n_signs = 0;
+  s->o->precision = 128;
+  s->o->domain.observer = &v->observer;
+  s->o->watch = watch_sign;
+  s->o->watcher = v;
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(v->point[k]);
+    gemel__rtensor_clear(&v->inputs[k]);
+    status = gemel__rtensor_from_view(&v->inputs[k], &s->o->domain, &view, &problem);
+  }
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  if (status == GEMEL_OK) {
+    status = side->evaluate(side, &s->o->domain, v->inputs, s->results, &problem);
+  }
+  s->o->domain.observer = observer;
+  s->o->watch = NULL;
+  v->failed |= status == GEMEL_NO_MEMORY;
+  return status == GEMEL_OK && !v->failed;
+}
+
+/* The difference that is being driven, at the point; NaN if it has no value there. */
+static double difference(struct drive *v) {
+  return probe(v) && v->sign < v->n_signs ? v->signs[v->sign].value : NAN;
+}
+
+static double difference_at(struct drive *v, struct coordinate at, long double x) {
+  store(v, at, x);
+  return difference(v);
+}
+
+/* Both models at a copy of the point. */
+static void judge(struct drive *v) {
+  gemel__models *s = v->s;
+  size_t k, n = s->q->leaves->n_leaves;
+  gemel_tensor **copy;
+  if (v->witness || v->failed || v->status != GEMEL_OK) {
+    return;
+  }
+  copy = gemel__models_point_new(s, v->error);
+  for (k = 0; copy != NULL && k < n; k++) {
+    gemel_view view = gemel_tensor_view(v->point[k]);
+    copy[k] = gemel_tensor_copy(&view, v->error);
+    v->failed |= copy[k] == NULL;
+  }
+  v->failed |= copy == NULL;
+  if (!v->failed) {
+    gemel_status status = gemel__models_judge(s, copy, &v->witness, v->error);
+    v->failed = status == GEMEL_NO_MEMORY;
+    v->budget -= v->budget > 3 ? 3 : v->budget;
+    if (status != GEMEL_OK) {
+      end_early(v, status);
+    }
+  }
+  if (!v->witness) {
+    gemel__models_point_free(s, copy);
+  }
+}
+
+/* ---- What a difference depends on ---- */
+
+/* Moves the numbers moved[FROM … TO) a little, or (FAR) by more. */
+static void move(struct drive *v, size_t from, size_t to, int far) {
+  size_t k;
+  for (k = from; k < to; k++) {
+    struct coordinate at = v->numbers[v->moved[k]];
+    long double x = load(v, at), step = 1;
+    if (far) {
+      step = ldexpl(1, (int)gemel__random_between(&v->s->random, 3, 20));
+    }
+    if (is_float(v, at) && fabsl(x) > 0x1p20L) {
+      step *= fabsl(x);
+    }
+    store(v, at, dtype_of(v, at) == GEMEL_BOOL ? 1 - x : x + step);
+    if (load(v, at) == x) {
+      store(v, at, x - step);
+    }
+  }
+}
+
+/* The numbers as they are now, for restoring them. */
+static void save(const struct drive *v, long double *values) {
+  size_t k;
+  for (k = 0; k < v->n_numbers; k++) {
+    values[k] = load(v, v->numbers[k]);
+  }
+}
+
+static void restore(const struct drive *v, const long double *values) {
+  size_t k;
+  for (k = 0; k < v->n_numbers; k++) {
+    store(v, v->numbers[k], values[k]);
+  }
+}
+
+/* Does the difference, NOW, change when these candidates move? The point is left as it was. */
+static int changes(struct drive *v, size_t from, size_t to, int far, double now,
+                   const long double *values) {
+  double then;
+  move(v, from, to, far);
+  then = difference(v);
+  restore(v, values);
+  return !isnan(then) && then != now;
+}
+
+/* The numbers that may be moved in a random order, but for one, into moved; how many. */
+static size_t shuffle_numbers(struct drive *v, const struct coordinate *but) {
+  size_t n = v->n_numbers, k;
+  gemel__random_permutation(&v->s->random, n, v->moved);
+  for (k = 0; k < n && but != NULL; k++) {
+    const struct coordinate *at = &v->numbers[v->moved[k]];
+    if (at->leaf == but->leaf && at->element == but->element) {
+      v->moved[k] = v->moved[--n];
+      break;
+    }
+  }
+  return n;
+}
+
+/* A number other than BUT that the difference, NOW, depends on: 1, or 0 if none was found. */
+static int find_number(struct drive *v, double now, const long double *values,
+                       const struct coordinate *but, struct coordinate *at) {
+  size_t from = 0, to = shuffle_numbers(v, but), k;
+  int far = 0;
+  if (to == 0) {
+    return 0;
+  }
+  if (!changes(v, from, to, 0, now, values)) {
+    far = 1;
+    if (!changes(v, from, to, 1, now, values)) {
+      return 0;
+    }
+  }
+  while (to - from > 1 && v->budget > 0) {
+    k = from + (to - from) / 2;
+    if (changes(v, from, k, far, now, values)) {
+      to = k;
+    } else {
+      from = k;
+    }
+  }
+  *at = v->numbers[v->moved[from]];
+  return v->budget > 0;
+}
+
+/* ---- One number ---- */
+
+/* A search for a zero: where the difference was seen, and with which signs. */
+struct search {
+  struct coordinate at;
+  long double x; /* the place nearest to a zero so far */
+  double f;
+  long double negative, positive;
+  int has_negative, has_positive;
+};
+
+static void see(struct search *z, long double x, double f) {
+  if (isnan(f)) {
+    return;
+  }
+  if (f <= 0 && (!z->has_negative || !z->has_positive ||
+                 fabsl(x - z->positive) < fabsl(z->negative - z->positive))) {
+    z->negative = x;
+    z->has_negative = 1;
+  }
+  if (f >= 0 && (!z->has_positive || !z->has_negative ||
+                 fabsl(x - z->negative) < fabsl(z->positive - z->negative))) {
+    z->positive = x;
+    z->has_positive = 1;
+  }
+  if (!(fabs(f) > fabs(z->f))) {
+    z->x = x;
+    z->f = f;
+  }
+}
+
+static int bracketed(const struct search *z) {
+  return z->has_negative && z->has_positive;
+}
+
+/* Nothing lies between the ends. */
+static int closed(const struct drive *v, const struct search *z) {
+  long double a = z->negative, b = z->positive, middle = a / 2 + b / 2;
+  return is_float(v, z->at) ? middle == a || middle == b : fabsl(a - b) <= 1;
+}
+
+/* Where to look next: the secant through (X, F) and the best point, or halfway. */
+static long double next_place(const struct drive *v, const struct search *z, long double x,
+                              double f, int halve) {
+  long double place = z->f == f ? NAN : z->x - z->f * (z->x - x) / (z->f - f);
+  long double low = fminl(z->negative, z->positive), high = fmaxl(z->negative, z->positive);
+  if (bracketed(z) && (halve || !(place > low && place < high))) {
+    place = low / 2 + high / 2;
+  }
+  return is_float(v, z->at) ? place : roundl(place);
+}
+
+/* The first other place at which the difference is another: *X and *F, or 0. */
+static int find_slope(struct drive *v, struct search *z, long double *x, double *f) {
+  long double from = z->x, step = 1;
+  double now = z->f;
+  int k;
+  if (is_float(v, z->at) && fabsl(from) > 0x1p10) {
+    step = fabsl(from) * 0x1p-10;
+  }
+  for (k = 0; k < DOUBLINGS && v->budget > 0; k++, step *= 16) {
+    *x = k % 2 == 0 ? from + step : from - step;
+    *f = difference_at(v, z->at, *x);
+    *x = load(v, z->at); /* as it was stored */
+    if (!isnan(*f) && *f != now && *x != from) {
+      see(z, *x, *f);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Drives the difference, F at the point, to zero by one number. 1: a zero, or neighbours between
+ * which the sign changes. */
+static int find_zero(struct drive *v, struct search *z, double now) {
+  long double start = load(v, z->at), x, place;
+  double f;
+  int k;
+  z->x = start;
+  z->f = now;
+  see(z, z->x, now);
+  if (!find_slope(v, z, &x, &f)) {
+    return 0;
+  }
+  if (z->f == f) { /* the secant goes through the start */
+    x = start;
+    f = now;
+  }
+  for (k = 0; k < STEPS + (bracketed(z) ? 50 : 0) && v->budget > 0 && z->f != 0; k++) {
+    long double before = z->x;
+    double was = z->f;
+    if (bracketed(z) && closed(v, z)) {
+      return 1;
+    }
+    place = next_place(v, z, x, f, k % 3 == 2);
+    if (isnan(place)) {
+      return 0;
+    }
+    store(v, z->at, place);
+    place = load(v, z->at);
+    if (place == z->x || place == x) {
+      place += place < x || place < z->x ? 1 : -1;
+    }
+    f = difference_at(v, z->at, place);
+    x = load(v, z->at);
+    if (isnan(f)) {
+      return 0;
+    }
+    see(z, x, f);
+    if (z->x == x && z->f == f) { /* the best so far: the secant goes through the one before */
+      x = before;
+      f = was;
+    }
+  }
+  return z->f == 0 || (bracketed(z) && closed(v, z));
+}
+
+/* Judges the zero and what lies beside it, or both ends; the point is left there. */
+static void judge_zero(struct drive *v, const struct search *z) {
+  long double x = z->x, below, above;
+  if (z->f != 0) {
+    store(v, z->at, z->negative);
+    judge(v);
+    store(v, z->at, z->positive);
+    judge(v);
+    store(v, z->at, x);
+    return;
+  }
+  below = is_float(v, z->at) ? x - fmaxl(fabsl(x), 1) * 0x1p-7 : x - 1;
+  above = is_float(v, z->at) ? x + fmaxl(fabsl(x), 1) * 0x1p-7 : x + 1;
+  store(v, z->at, below);
+  judge(v);
+  store(v, z->at, above);
+  judge(v);
+  store(v, z->at, x);
+  judge(v);
+}
+
+/* ---- Passes ---- */
+
+/* Drives sign SIGN of the side at hand; the point goes where that led. Where one number doesn't
+ * lead to a zero, another is moved from the best place: 256 x + y needs both. */
+static void drive_sign(struct drive *v, size_t sign, long double *values) {
+  struct search z, before;
+  int k, found = 0;
+  double now;
+  v->sign = sign;
+  memset(&before, 0, sizeof before);
+  for (k = 0; k < NUMBERS && !found; k++) {
+    memset(&z, 0, sizeof z);
+    save(v, values);
+    now = difference(v);
+    if (isnan(now) || isinf(now) || now == 0 ||
+        !find_number(v, now, values, k > 0 ? &before.at : NULL, &z.at)) {
+      break;
+    }
+    found = find_zero(v, &z, now) && z.f == 0;
+    store(v, z.at, z.x);
+    before = z;
+  }
+  if (k > 0 && (found || (bracketed(&before) && closed(v, &before)))) {
+    judge_zero(v, &before);
+  }
+}
+
+/* The first sign after K of another node. */
+static size_t end_of_site(const struct drive *v, size_t k) {
+  const struct asked_sign *first = &v->signs[k];
+  while (k < v->n_signs && v->signs[k].graph == first->graph && v->signs[k].node == first->node) {
+    k++;
+  }
+  return k;
+}
+
+/* At every site the sign that is PLACE of the way through: elementwise operations of one shape are
+ * then driven at the same element. */
+static size_t choose_signs(const struct drive *v, double place, size_t room, size_t *chosen) {
+  size_t k, end, n = 0;
+  for (k = 0; k < v->n_signs && n < room; k = end) {
+    end = end_of_site(v, k);
+    chosen[n++] = k + (size_t)(place * (double)(end - k));
+  }
+  return n;
+}
+
+static void run_pass(struct drive *v, size_t pass, long double *values) {
+  enum { MOST_SITES = 64 };
+  size_t chosen[MOST_SITES], n, k;
+  double place = gemel__random_unit(&v->s->random);
+  v->side = (int)(pass % 2);
+  if (!probe(v)) {
+    return;
+  }
+  n = choose_signs(v, place, MOST_SITES, chosen);
+  for (k = 0; k < n && v->budget > 0 && !v->witness && !v->failed; k++) {
+    drive_sign(v, chosen[pass / 2 % 2 == 0 ? k : n - 1 - k], values);
+  }
+}
+
+/* ---- From outside ---- */
+
+static void count_numbers(struct drive *v, struct coordinate *numbers) {
+  const gemel__instance *in = v->s->q->leaves;
+  size_t k, i;
+  v->n_numbers = 0;
+  for (k = 0; k < in->n_leaves; k++) {
+    for (i = 0; i < in->leaves[k].count && in->leaves[k].domain != GEMEL_INDEX; i++) {
+      if (numbers != NULL) {
+        numbers[v->n_numbers] = (struct coordinate){k, i};
+      }
+      v->n_numbers++;
+    }
+  }
+}
+
+static gemel_status run_passes(struct drive *v, long double *values) {
+  gemel__models *s = v->s;
+  gemel_status status = GEMEL_OK;
+  size_t pass;
+  for (pass = 0; pass < PASSES && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
+       pass++) {
+    v->point = gemel__models_point_new(s, v->error);
+    status = v->point == NULL
+                 ? GEMEL_NO_MEMORY
+                 : gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                          s->q->n_constants, &s->random, v->point, v->error);
+    if (status == GEMEL_OK) {
+      run_pass(v, pass, values);
+    }
+    gemel__models_point_free(s, v->point);
+  }
+  if (v->failed) {
+    return gemel__no_memory(v->error, "a search");
+  }
+  return status == GEMEL_OK ? v->status : status;
+}
+
+gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
+  struct drive v;
+  size_t n = s->q->leaves->n_leaves, signs = s->tapes[0].count + s->tapes[1].count, room;
+  gemel_status status;
+  long double *values;
+  memset(&v, 0, sizeof v);
+  v.observer.node = watch_node;
+  v.s = s;
+  v.error = error;
+  count_numbers(&v, NULL);
+  if (s->q->drives == 0 || signs == 0 || v.n_numbers == 0) {
+    return GEMEL_OK;
+  }
+  room = v.n_numbers;
+  v.budget = s->q->drives;
+  v.numbers = gemel__alloc_array(room, sizeof *v.numbers);
+  v.moved = gemel__alloc_array(room, sizeof *v.moved);
+  v.inputs = gemel__alloc_array(n, sizeof *v.inputs);
+  values = gemel__alloc_array(room, sizeof *values);
+  if (v.numbers == NULL || v.moved == NULL || v.inputs == NULL || values == NULL) {
+    status = gemel__no_memory(error, "a search");
+  } else {
+    count_numbers(&v, v.numbers);
+    status = run_passes(&v, values);
+    gemel__rtensors_clear(n, v.inputs);
+  }
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  gemel__free(v.signs, v.capacity * sizeof *v.signs);
+  gemel__free(v.numbers, room * sizeof *v.numbers);
+  gemel__free(v.moved, room * sizeof *v.moved);
+  gemel__free(v.inputs, n * sizeof *v.inputs);
+  gemel__free(values, room * sizeof *values);
+  return status;
+}

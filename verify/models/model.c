@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The two models together. For each point: O evaluates both sides, with more and more precision
+ * while a decision is open; results that don't overlap are a counterexample. The decisions taken
+ * there are then forced on F, at fresh residues: a mismatch says that the two are different
+ * formulas on that cell. Besides, F alone runs trials in which the quadratic character stands for
+ * the sign; these are proofs where no character was asked, and nothing but a hint where one was.
+ */
+#include "models/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "models/models.h"
+#include "models/solver.h"
+#include "tiers/tiers.h"
+
+enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
+/* Points beyond those asked for, while an element wasn't compared. */
+enum { MORE_POINTS = 16 };
+/* Rounds over leaves that are all numbers of one sign. */
+enum { SIGNS = 12 };
+
+/* ---- Evaluating ---- */
+
+/* Both sides on D; BEFORE is called ahead of each (0 left, 1 right). */
+static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
+                                   void (*before)(gemel__models *s, int side), gemel_error *error) {
+  const gemel__side *sides[2] = {s->q->left, s->q->right};
+  gemel_status status = gemel__tick(s->q->ticker);
+  int k;
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  for (k = 0; k < 2 && status == GEMEL_OK; k++) {
+    if (before != NULL) {
+      before(s, k);
+    }
+    status =
+        sides[k]->evaluate(sides[k], d, inputs, s->results + (size_t)k * s->q->n_outputs, error);
+  }
+  return status;
+}
+
+static void record_side(gemel__models *s, int side) {
+  gemel__sites_end(&s->answer->sites);
+  gemel__tape_clear(&s->tapes[side]);
+  s->o->tape = &s->tapes[side];
+  gemel__sites_begin(&s->answer->sites, side, s->o->domain.hull != NULL, s->o->tape);
+}
+
+/* Both sides in O at INPUTS: decisions go to the tapes and to the sites. */
+static gemel_status evaluate_ordered(gemel__models *s, const gemel__rtensor *inputs,
+                                     gemel_error *error) {
+  gemel_status status = evaluate_sides(s, &s->o->domain, inputs, record_side, error);
+  gemel__sites_end(&s->answer->sites);
+  s->o->tape = NULL;
+  if (status == GEMEL_OK && (s->answer->sites.failed || s->tapes[0].failed || s->tapes[1].failed)) {
+    return gemel__no_memory(error, "decisions");
+  }
+  return status;
+}
+
+/* O at VALUES with PRECISION bits, and more while something is undecided. */
+static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values, long precision,
+                                   gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves, k;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_status status = GEMEL_OK;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  s->o->precision = precision;
+  do {
+    s->o->undecided = 0;
+    for (k = 0; k < n && status == GEMEL_OK; k++) {
+      gemel_view view = gemel_tensor_view(values[k]);
+      gemel__rtensor_clear(&inputs[k]);
+      status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, error);
+    }
+    if (status == GEMEL_OK) {
+      status = evaluate_ordered(s, inputs, error);
+    }
+  } while (status == GEMEL_OK && s->o->undecided > 0 && gemel__ordered_raise(s->o));
+  gemel__rtensors_clear(n, inputs);
+  gemel__free(inputs, n * sizeof *inputs);
+  return status;
+}
+
+/* ---- Whole domains ---- */
+
+/* All the numbers of one sign (−1, 0 or 1) that a leaf of this domain is drawn from; if it has none
+ * of that sign, all there are. */
+static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e) {
+  static const double tiny = 0x1p-1074;
+  double high = domain == GEMEL_MODERATE ? 16 : INFINITY;
+  double low = domain == GEMEL_ABOVE_MINUS_ONE ? -1 + 0x1p-53 : -high;
+  if (domain == GEMEL_POSITIVE || (domain == GEMEL_NONNEGATIVE && sign != 0) ||
+      (domain == GEMEL_NONZERO && sign == 0)) {
+    sign = 1;
+  }
+  if (sign == 0) {
+    d->from_integer(d, e, 0);
+  } else {
+    gemel__ordered_set_interval(d, e, sign > 0 ? tiny : low, sign > 0 ? high : -tiny);
+  }
+}
+
+/* E, of an integer dtype, becomes all the numbers of this SIGN that a leaf of the domain is drawn
+ * from, or stays what it is. END is room. */
+static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_domain domain, int sign,
+                          void *e, void *end) {
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype) - is_signed;
+  int below = domain == GEMEL_ANY || domain == GEMEL_NONZERO;
+  if (sign > 0 || (sign < 0 && !below)) {
+    int nonzero = domain == GEMEL_POSITIVE || domain == GEMEL_NONZERO;
+    d->from_integer(d, e, dtype != GEMEL_BOOL || nonzero);
+    d->from_unsigned(d, end, UINT64_MAX >> (64 - bits));
+    d->hull(d, e, e, end);
+  } else if (sign < 0 && is_signed) {
+    gemel__ordered_set_interval(d, e, -ldexp(1, bits), -1);
+  }
+}
+
+/* Leaf K at POINT, or all numbers that it may have. */
+static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const *point, int whole,
+                                gemel__rtensor *input, gemel_error *error) {
+  const gemel__leaf *leaf = &s->q->leaves->leaves[k];
+  gemel_view view = gemel_tensor_view(point[k]);
+  gemel_status status = gemel__rtensor_from_view(input, &s->o->domain, &view, error);
+  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  void *end = gemel__elements_new(&s->o->domain, 1);
+  size_t i;
+  if (end == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  for (i = 0; status == GEMEL_OK && leaf->domain != GEMEL_INDEX && i < input->count; i++) {
+    int sign = (int)gemel__random_between(&s->random, -1, 1);
+    if (is_float) {
+      whole_leaf(&s->o->domain, leaf->domain, sign, gemel__rtensor_at(input, i));
+    } else if (whole && (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
+      whole_integer(&s->o->domain, leaf->dtype, leaf->domain, sign, gemel__rtensor_at(input, i),
+                    end);
+    }
+  }
+  gemel__elements_free(&s->o->domain, end, 1);
+  return status;
+}
+
+/* Both sides where each element of a float leaf is all numbers of a random sign, and with WHOLE
+ * those of the other leaves too, which are as in POINT otherwise: what a decision is there is
+ * proven for all of them, and several rounds show which ways a site can go at all. A reference that
+ * needs a number where there is an interval gives up, and what it didn't reach counts as decided.
+ */
+static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point, int whole,
+                                   gemel_error *error) {
+  const gemel__instance *in = s->q->leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(in->n_leaves, sizeof *inputs);
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a point");
+  }
+  gemel__ordered_intervals(s->o, 1);
+  s->o->precision = 128;
+  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+    status = whole_input(s, k, point, whole, &inputs[k], &problem);
+  }
+  if (status == GEMEL_OK) {
+    status = evaluate_ordered(s, inputs, &problem);
+  }
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  gemel__ordered_intervals(s->o, 0);
+  gemel__rtensors_clear(in->n_leaves, inputs);
+  gemel__free(inputs, in->n_leaves * sizeof *inputs);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
+}
+
+/* ---- Comparing ---- */
+
+static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
+  return a->rank == b->rank && a->count == b->count &&
+         memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+/* Of two elements that aren't both defined: 1 agree, 0 differ, −1 nothing to compare. */
+static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
+  int known = (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
+              (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
+  switch (how) {
+  case GEMEL__SAME_DOMAIN:
+    return known ? x == y : -1;
+  case GEMEL__LEFT_DEFINED:
+    return known && y == GEMEL__DEFINED ? x == y : -1;
+  default:
+    return -1;
+  }
+}
+
+/* What is seen of an element that isn't defined on both sides. */
+static int seen_undefined(gemel__state x, gemel__state y) {
+  return x == GEMEL__UNDECIDED || x == GEMEL__GAP || y == GEMEL__UNDECIDED || y == GEMEL__GAP
+             ? GEMEL__SEEN_OPEN
+             : GEMEL__SEEN_UNDEFINED;
+}
+
+/* Element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
+static int compare_exact(gemel__models *s, size_t output, size_t i) {
+  gemel__domain *d = &s->o->domain;
+  const void *a = gemel__rtensor_at(&s->results[output], i);
+  const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
+  gemel__state x = d->state(d, a), y = d->state(d, b);
+  int infinite;
+  if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
+    gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
+    return compare_domains(s->q->compare_domain, x, y);
+  }
+  infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
+  s->o_compared += !infinite;
+  s->o_nonzero += !infinite && (d->sign(d, a) != 0 || d->sign(d, b) != 0);
+  gemel__compared_note(&s->compared, output, i,
+                       infinite ? GEMEL__SEEN_INFINITE : GEMEL__SEEN_NUMBER);
+  return gemel__ordered_overlap(d, a, b) ? 1 : 0;
+}
+
+static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {
+  const gemel__rtensor *left = &s->results[output];
+  const gemel__rtensor *right = &s->results[s->q->n_outputs + output];
+  s->answer->output = output;
+  s->answer->element = i;
+  d->format(d, gemel__rtensor_at(left, i), s->answer->got, sizeof s->answer->got);
+  d->format(d, gemel__rtensor_at(right, i), s->answer->expected, sizeof s->answer->expected);
+}
+
+/* 1 if no result differs at this point. */
+static int point_agrees(gemel__models *s) {
+  size_t k, i;
+  for (k = 0; k < s->q->n_outputs; k++) {
+    const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
+    if (!same_shape(left, right)) {
+      snprintf(s->answer->detail, sizeof s->answer->detail, "output %zu: shapes differ", k);
+      return 0;
+    }
+    for (i = 0; i < left->count; i++) {
+      if (compare_exact(s, k, i) == 0) {
+        note_difference(s, &s->o->domain, k, i);
+        return 0;
+      }
+    }
+  }
+  return 1;
+}
+
+/* All results in F: 1 equal, 0 some differ, −1 some can't be compared. */
+static int field_agrees(gemel__models *s) {
+  size_t k, i;
+  int all = 1;
+  for (k = 0; k < s->q->n_outputs; k++) {
+    const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
+    if (!same_shape(left, right)) {
+      return 0;
+    }
+    for (i = 0; i < left->count; i++) {
+      const void *a = gemel__rtensor_at(left, i), *b = gemel__rtensor_at(right, i);
+      int equal = s->f->equal(s->f, a, b);
+      if (equal == 0) {
+        note_difference(s, s->f, k, i);
+        return 0;
+      }
+      all = equal < 0 ? -1 : all;
+      if (equal == 1) {
+        gemel__compared_note(&s->compared, k, i, GEMEL__SEEN_FIELD);
+        double bound = gemel__field_error_bound(s->f, a, b);
+        s->delta = bound > s->delta ? bound : s->delta;
+      }
+    }
+  }
+  return all;
+}
+
+/* ---- F ---- */
+
+static gemel__field_leaf leaf_kind(gemel_domain domain) {
+  switch (domain) {
+  case GEMEL_POSITIVE:
+  case GEMEL_NONNEGATIVE:
+    return GEMEL__LEAF_POSITIVE;
+  case GEMEL_ABOVE_MINUS_ONE:
+    return GEMEL__LEAF_ABOVE_MINUS_ONE;
+  default:
+    return GEMEL__LEAF_ANY;
+  }
+}
+
+/* Random residues for float leaves (with POINT: of the sign that the point has), the point's
+ * numbers for integer ones. */
+static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
+                                 gemel__rtensor *inputs, gemel_error *error) {
+  const gemel__instance *in = s->q->leaves;
+  size_t k, i;
+  for (k = 0; k < in->n_leaves; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    gemel_view view = gemel_tensor_view(point[k]);
+    gemel_status status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    for (i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
+      gemel__field_leaf kind = leaf_kind(leaf->domain);
+      if (leaf->domain == GEMEL_INDEX) {
+        break;
+      }
+      if (signs && kind == GEMEL__LEAF_ANY) {
+        double x = gemel__decode(leaf->dtype, gemel__tensor_element(point[k], i));
+        kind = x > 0 ? GEMEL__LEAF_POSITIVE : x < 0 ? GEMEL__LEAF_NEGATIVE : kind;
+      }
+      gemel__field_random(s->f, gemel__rtensor_at(&inputs[k], i), kind);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void force_side(gemel__models *s, int side) {
+  gemel__tape_rewind(&s->tapes[side]);
+  gemel__field_force(s->f, &s->tapes[side]);
+}
+
+/* One evaluation in F: *RESULT as field_agrees; the report stays in the domain. */
+static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, int forced,
+                                int *result, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_status status;
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a trial");
+  }
+  status = gemel__field_trial(s->f, gemel__random_bits(&s->random), error);
+  if (status == GEMEL_OK) {
+    status = field_inputs(s, point, forced, inputs, error);
+  }
+  if (status == GEMEL_OK) {
+    status = evaluate_sides(s, s->f, inputs, forced ? force_side : NULL, error);
+  }
+  gemel__field_force(s->f, NULL);
+  *result = status == GEMEL_OK ? field_agrees(s) : -1;
+  gemel__rtensors_clear(n, inputs);
+  gemel__free(inputs, n * sizeof *inputs);
+  /* elements of one trial mean nothing in the next */
+  gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+  return status;
+}
+
+/* Decisions that nothing can be forced to: some are undecided. */
+static int undecided_point(const gemel__models *s) {
+  size_t k, i;
+  for (k = 0; k < 2; k++) {
+    for (i = 0; i < s->tapes[k].count; i++) {
+      if (s->tapes[k].entries[i] == GEMEL__UNORDERED || s->tapes[k].entries[i] == INT64_MIN) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+static uint64_t cell_hash(const gemel__models *s) {
+  uint64_t hash = 1;
+  size_t i;
+  for (i = 0; i < s->tapes[0].count; i++) {
+    hash = hash * 0x9e3779b97f4a7c15u + (uint64_t)s->tapes[0].entries[i];
+    hash ^= hash >> 29;
+  }
+  return hash | 1;
+}
+
+static void count_cell(gemel__models *s) {
+  uint64_t hash = cell_hash(s);
+  size_t k, n = sizeof s->cells / sizeof *s->cells;
+  for (k = 0; k < n; k++) {
+    size_t at = (size_t)(hash + k) % n;
+    if (s->cells[at] == hash) {
+      return;
+    }
+    if (s->cells[at] == 0) {
+      s->cells[at] = hash;
+      s->answer->cells++;
+      return;
+    }
+  }
+}
+
+static void note_keyed(gemel__models *s, const gemel__field_report *report) {
+  s->keyed_name = s->keyed_name != NULL ? s->keyed_name : report->keyed_name;
+}
+
+/* One trial of σF, drawn again while it decides nothing: *RESULT as field_agrees. *BORDER: the
+ * decisions hold a tie that random elements don't, so the point lies between cells, where F has
+ * nothing to say. (A number compared with itself ties in F too.) */
+static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int *result,
+                               int *border, gemel_error *error) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int tries;
+  *result = -1;
+  *border = 0;
+  for (tries = 0; tries < REDRAWS && *result < 0 && !*border; tries++) {
+    gemel_status status = field_trial(s, point, 1, result, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    *border = report->ties > 0;
+    /* decisions that contradict known facts belong to no cell; a keyed function refutes nothing */
+    if (*border || (*result == 0 && (report->contradictions > 0 || report->keyed > 0))) {
+      *result = -1;
+    }
+    note_keyed(s, report);
+    s->cell_keyed += report->keyed > 0;
+    s->gaps += *border || *result >= 0 ? 0 : report->gaps;
+    s->exponentials |= report->exponentials > 0;
+  }
+  return GEMEL_OK;
+}
+
+/* σF at the point just evaluated. */
+static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
+  int k, result = -1, border = 0;
+  if (undecided_point(s)) {
+    return GEMEL_OK;
+  }
+  for (k = 0; k < CHAINS_A_CELL && !border; k++) {
+    gemel_status status = cell_trial(s, point, &result, &border, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    s->cell_accepted += result == 1;
+    s->cell_rejected += result == 0;
+    s->cell_open += result < 0 && !border;
+  }
+  if (result == 1) {
+    count_cell(s);
+  }
+  return GEMEL_OK;
+}
+
+/* ---- The rounds ---- */
+
+void gemel__models_point_free(const gemel__models *s, gemel_tensor **point) {
+  if (point != NULL) {
+    gemel__tensors_release(s->q->leaves->n_leaves, point);
+    gemel__free(point, s->q->leaves->n_leaves * sizeof *point);
+  }
+}
+
+gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error) {
+  gemel_tensor **point = gemel__alloc_array(s->q->leaves->n_leaves, sizeof *point);
+  if (point == NULL) {
+    gemel__no_memory(error, "points");
+  }
+  return point;
+}
+
+/* A cell was rejected at POINT: with all the precision there is, O may see two different numbers
+ * there. */
+static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
+  char got[sizeof s->answer->got], expected[sizeof s->answer->expected];
+  size_t output = s->answer->output, element = s->answer->element;
+  gemel_status status;
+  memcpy(got, s->answer->got, sizeof got);
+  memcpy(expected, s->answer->expected, sizeof expected);
+  status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
+  if (status == GEMEL_OK && !point_agrees(s)) {
+    gemel__say(s->answer, GEMEL_REFUTED, "samples", "");
+    return status;
+  }
+  memcpy(s->answer->got, got, sizeof got);
+  memcpy(s->answer->expected, expected, sizeof expected);
+  s->answer->output = output;
+  s->answer->element = element;
+  return status;
+}
+
+gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
+                                 gemel_error *error) {
+  gemel_status status = evaluate_point(s, point, 128, error);
+  int differs;
+  *witness = 0;
+  if (status != GEMEL_OK) {
+    /* an index out of range: no point of either function */
+    return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  }
+  s->answer->points++;
+  differs = !point_agrees(s);
+  if (differs) {
+    s->answer->verdict = GEMEL_REFUTED;
+    s->answer->how = "samples";
+  } else if (s->f != NULL) {
+    gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
+    status = check_cell(s, point, error);
+    if (status == GEMEL_OK && s->cell_rejected > 0) {
+      status = look_closer(s, point, error);
+    }
+  }
+  if (status == GEMEL_OK && (differs || s->cell_rejected > 0)) {
+    *witness = 1;
+    s->answer->witness = point;
+    s->answer->n_witness = s->q->leaves->n_leaves;
+  }
+  return status;
+}
+
+/* Puts a number at or beside a constant of the functions into one place of POINT: all of these come
+ * up in turn, whatever is drawn, for functions often differ there. */
+static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
+  enum { WAYS = 9 };
+  size_t leaf_at = (size_t)gemel__random_below(&s->random, s->q->leaves->n_leaves);
+  const gemel__leaf *leaf = &s->q->leaves->leaves[leaf_at];
+  size_t way = (turn + s->first_plant) % (WAYS * s->q->n_constants);
+  double c = s->q->constants[way / WAYS], x;
+  const double around[WAYS] = {
+      c, -c, 2 * c, c / 2, c + 1, c - 1, c + fabs(c) * 0x1p-10, c - fabs(c) * 0x1p-10, -2 * c};
+  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  x = around[way % WAYS];
+  if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL && (is_float || fabs(x) < 0x1p62) &&
+      (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
+    int64_t whole = is_float ? 0 : (int64_t)floor(x);
+    size_t i = (size_t)gemel__random_below(&s->random, leaf->count);
+    void *at = (char *)gemel_tensor_data(point[leaf_at]) + i * gemel_dtype_size(leaf->dtype);
+    gemel__points_store(leaf->dtype, 1, is_float ? &x : NULL, is_float ? NULL : &whole, at);
+    gemel__leaf_settle(leaf, 1, at);
+  }
+}
+
+/* Draws points, judges each, and now and then what lies between one and the one before. */
+static gemel_status run_points(gemel__models *s, gemel_error *error) {
+  gemel_tensor **point = NULL, **before = NULL;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  int witness = 0;
+  for (k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
+    point = gemel__models_point_new(s, error);
+    status = point == NULL ? GEMEL_NO_MEMORY
+                           : gemel__instance_points(
+                                 s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
+                                 s->q->constants, s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK && k % 2 != 0 && s->q->n_constants > 0 && s->q->leaves->n_leaves > 0) {
+      plant(s, point, k / 2);
+    }
+    if (status == GEMEL_OK && k < SIGNS) {
+      status = evaluate_signs(s, point, k % 2 != 0, error);
+    }
+    if (status == GEMEL_OK) {
+      status = gemel__models_judge(s, point, &witness, error);
+    }
+    if (status == GEMEL_OK && !witness && before != NULL && s->tapes[0].count > 1 &&
+        s->bisections < s->q->bisections) {
+      s->bisections++;
+      status = gemel__models_bisect(s, before, point, k % 2 != 0, error);
+      witness = s->answer->witness != NULL;
+    }
+    gemel__models_point_free(s, before);
+    before = point != s->answer->witness ? point : NULL;
+  }
+  gemel__models_point_free(s, before);
+  return status;
+}
+
+/* Moves the numbers of POINT to where logarithms, roots and inverse functions are defined all at
+ * once: of one sign, and of any size, below 1, far below 1 or far above. */
+static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
+  size_t k, i;
+  for (k = 0; k < s->q->leaves->n_leaves; k++) {
+    const gemel__leaf *leaf = &s->q->leaves->leaves[k];
+    int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT &&
+                    (leaf->domain == GEMEL_ANY || leaf->facts != 0);
+    for (i = 0; free_leaf && i < leaf->count; i++) {
+      void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
+      double x = fabs(gemel__decode(leaf->dtype, at));
+      switch (way / 2 % 4) {
+      case 1:
+        x /= 1 + x;
+        break;
+      case 2:
+        x /= 64 * (1 + x);
+        break;
+      case 3:
+        x = 64 * (1 + x / (1 + x));
+        break;
+      }
+      gemel__store_real(leaf->dtype, way % 2 == 0 ? x : -x, at);
+      gemel__leaf_settle(leaf, 1, at);
+    }
+  }
+}
+
+/* Some more points where elements have been compared by nobody so far. */
+static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k, output;
+  int witness = 0;
+  for (k = 0; k < MORE_POINTS && status == GEMEL_OK && !witness &&
+              gemel__compared_missing(&s->compared, &output) > 0;
+       k++) {
+    gemel_tensor **point = gemel__models_point_new(s, error);
+    status = point == NULL ? GEMEL_NO_MEMORY
+                           : gemel__instance_points(s->q->leaves, GEMEL__FILL_FULL, s->q->constants,
+                                                    s->q->n_constants, &s->random, point, error);
+    if (status == GEMEL_OK) {
+      move_inside(s, point, k);
+      status = gemel__models_judge(s, point, &witness, error);
+    }
+    if (!witness) {
+      gemel__models_point_free(s, point);
+    }
+  }
+  return status;
+}
+
+static void count_trial(gemel__models *s, int result) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int path = gemel__models_path(s, report);
+  s->answer->trials++;
+  s->undecided = path > s->undecided ? path : s->undecided;
+  s->f_with_characters += report->characters > 0;
+  s->f_keyed += report->keyed > 0;
+  s->f_accepted += result == 1;
+  s->f_rejected += result == 0 && report->keyed == 0;
+  s->f_open += result < 0 || (result == 0 && report->keyed > 0);
+}
+
+/* One trial, drawn again while the elements have no value. */
+static gemel_status run_trial(gemel__models *s, gemel_tensor **point, gemel_error *error) {
+  const gemel__field_report *report = gemel__field_get_report(s->f);
+  int result = -1, tries;
+  gemel_status status = gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                               s->q->n_constants, &s->random, point, error);
+  for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
+    status = field_trial(s, point, 0, &result, error);
+    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+    note_keyed(s, report);
+    s->exponentials |= report->exponentials > 0;
+    if (result < 0 && report->non_squares + report->zero_inverses == 0) {
+      s->gaps += report->gaps;
+      break;
+    }
+  }
+  count_trial(s, result);
+  gemel__tensors_release(s->q->leaves->n_leaves, point);
+  return status;
+}
+
+static gemel_status run_trials(gemel__models *s, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
+  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(error, "trials");
+  while (status == GEMEL_OK && s->f_rejected == 0 &&
+         (s->answer->trials < s->q->trials ||
+          (s->f_open == 0 && s->answer->trials < gemel__models_trials(s)))) {
+    status = run_trial(s, point, error);
+  }
+  gemel__free(point, n * sizeof *point);
+  return status;
+}
+
+/* Fields to try, the most certain first: each layer of exponentials takes a ring, and logarithms
+ * want a prime of moderate size. */
+static const struct {
+  int bits, rings;
+} fields[] = {{GEMEL__FIELD_LARGE, 1}, {GEMEL__FIELD_LARGE, 2},  {GEMEL__FIELD_MEDIUM, 2},
+              {GEMEL__FIELD_LARGE, 3}, {GEMEL__FIELD_MEDIUM, 3}, {GEMEL__FIELD_MEDIUM, 4},
+              {GEMEL__FIELD_MEDIUM, 5}};
+
+/* One trial on the field at hand: *GAPS says whether it ran out of rings. */
+static gemel_status probe(gemel__models *s, uint64_t *gaps, gemel_error *error) {
+  size_t n = s->q->leaves->n_leaves;
+  gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
+  int result;
+  gemel_status status = point == NULL ? gemel__no_memory(error, "a trial")
+                                      : gemel__instance_values(s->q->leaves, GEMEL__FILL_POINTS,
+                                                               &s->random, point, error);
+  if (status == GEMEL_OK) {
+    status = field_trial(s, point, 0, &result, error);
+    *gaps = gemel__field_get_report(s->f)->gaps;
+    gemel__tensors_release(n, point);
+  }
+  gemel__free(point, n * sizeof *point);
+  return status;
+}
+
+/* The first field in which a trial has no gaps, or the last that there is. */
+static gemel_status choose_field(gemel__models *s, gemel_error *error) {
+  const gemel__question *q = s->q;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  size_t k;
+  for (k = 0; k < sizeof fields / sizeof *fields; k++) {
+    gemel__field_options options = {fields[k].bits, fields[k].rings, q->constants, q->n_constants,
+                                    q->faults};
+    gemel__domain *next = gemel__field_new(&options, q->seed, &problem);
+    uint64_t gaps = 0;
+    gemel_status status;
+    if (next == NULL && problem.status == GEMEL_NO_MEMORY) {
+      return gemel__no_memory(error, "a field");
+    }
+    if (next == NULL) {
+      continue;
+    }
+    gemel__field_free(s->f);
+    s->f = next;
+    status = probe(s, &gaps, error);
+    if (status != GEMEL_OK && status != GEMEL_BAD_VALUE) {
+      return status;
+    }
+    if (gaps == 0) {
+      break;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status start(gemel__models *s, gemel_error *error) {
+  s->results = gemel__alloc_array(2 * s->q->n_outputs, sizeof *s->results);
+  s->o = gemel__ordered_new(128);
+  if (s->results == NULL || s->o == NULL ||
+      gemel__compared_init(&s->compared, s->q->n_outputs) != 0) {
+    return gemel__no_memory(error, "the models");
+  }
+  s->o->domain.observer = &s->answer->sites.observer;
+  return choose_field(s, error);
+}
+
+gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
+                           gemel_error *error) {
+  gemel__models *s = gemel__alloc_zeroed(sizeof *s);
+  gemel_status status;
+  gemel_error mine = {GEMEL_OK, 0, 0, ""};
+  memset(answer, 0, sizeof *answer);
+  answer->how = "";
+  gemel__sites_init(&answer->sites);
+  if (s == NULL) {
+    return gemel__no_memory(error, "the models");
+  }
+  s->q = question;
+  s->answer = answer;
+  gemel__random_seed(&s->random, question->seed);
+  s->first_plant = (size_t)(question->seed % 997);
+  status = start(s, error != NULL ? error : &mine);
+  if (status == GEMEL_OK) {
+    status = run_points(s, error);
+  }
+  if (status == GEMEL_OK && answer->witness == NULL) {
+    status = gemel__models_drive(s, error);
+  }
+  if (status == GEMEL_OK && answer->witness == NULL) {
+    status = run_more_points(s, error);
+  }
+  if (status == GEMEL_OK && answer->witness == NULL && s->f != NULL) {
+    status = run_trials(s, error);
+  }
+  if (status == GEMEL_OK && question->solve && gemel__models_open(s)) {
+    status = gemel__solver_ask(s, error);
+  }
+  if (status == GEMEL_OK && s->compared.failed) {
+    status = gemel__no_memory(error, "what was compared");
+  }
+  if (status == GEMEL_OK && answer->verdict != GEMEL_REFUTED && answer->witness == NULL &&
+      gemel__stopped(question->ticker)) {
+    status = GEMEL_DECLINED; /* what was left out says nothing */
+  }
+  if (status == GEMEL_OK) {
+    answer->compared = s->o_compared;
+    answer->elements = gemel__compared_elements(&s->compared);
+    answer->missing = gemel__compared_missing(&s->compared, &answer->missing_output);
+    gemel__models_decide(s);
+  } else {
+    gemel__answer_clear(answer);
+  }
+  gemel__rtensors_clear(s->results != NULL ? 2 * question->n_outputs : 0, s->results);
+  gemel__free(s->results, 2 * question->n_outputs * sizeof *s->results);
+  gemel__compared_clear(&s->compared);
+  gemel__tape_clear(&s->tapes[0]);
+  gemel__tape_clear(&s->tapes[1]);
+  gemel__ordered_free(s->o);
+  gemel__field_free(s->f);
+  gemel__free(s, sizeof *s);
+  return status;
+}
+
+void gemel__answer_clear(gemel__answer *answer) {
+  gemel__sites_clear(&answer->sites);
+  if (answer->witness != NULL) {
+    gemel__tensors_release(answer->n_witness, answer->witness);
+    gemel__free(answer->witness, answer->n_witness * sizeof *answer->witness);
+    answer->witness = NULL;
+  }
+}
+
+/* ---- Graphs as sides ---- */
+
+gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
+                               const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                               gemel_error *error) {
+  return gemel__reference_graph(side->data, d, inputs, outputs, NULL, NULL, error);
+}
+
+static void add_constant(gemel_value value, double *constants, size_t room, size_t *n) {
+  gemel_attr attr;
+  if (gemel_value_attr(value, "value", &attr) == GEMEL_OK) {
+    int64_t count = gemel_tensor_elements(attr.u.tensor), i;
+    for (i = 0; i < count && *n < room; i++) {
+      double x = gemel__decode(gemel_tensor_dtype(attr.u.tensor),
+                               gemel__tensor_element(attr.u.tensor, (size_t)i));
+      if (isfinite(x) && x != 0) {
+        constants[(*n)++] = x;
+      }
+    }
+  }
+}
+
+void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n) {
+  size_t count = gemel_graph_node_count(graph), k;
+  for (k = 0; k < count; k++) {
+    gemel__ref self = {(uint32_t)k, 0};
+    if (strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "constant") == 0) {
+      add_constant(gemel__value(graph, self), constants, room, n);
+    }
+  }
+}

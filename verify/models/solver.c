@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both sides are evaluated once in the domain of formulas. Then each pair of results is a question,
+ * "can they differ?", and if one stays open, each decision that went one way is another. What Z3
+ * gives as an example is a rational point. It counts for nothing until domain O has been there: as
+ * values of the leaves' dtypes, to which it is rounded; if nothing shows there, among points that
+ * need no rounding; and for a difference, as it is.
+ */
+#include "models/solver.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "pairs/contrast.h"
+#include "domains/symbolic.h"
+#include "models/solver-check.h"
+
+enum {
+  MOST_TERMS = 20000,
+  MOST_ELEMENTS = 2000, /* of all leaves */
+  MOST_OPEN = 2,        /* results that may stay open before no more are asked about */
+  MOST_SITES = 12,
+  MOST_WORK = 3 * GEMEL__SOLVER_WORK /* that leads nowhere */
+};
+
+struct study {
+  gemel__models *s;
+  gemel__symbolic *symbolic;
+  gemel__rtensor *results; /* left's, then right's */
+  gemel__term demands;     /* of the leaves' domains */
+  fmpq *leaves;            /* an example: each leaf's elements in order */
+  size_t n_leaves;
+  unsigned work; /* left for questions without an answer */
+  /* The last example of a difference, and the results there: */
+  char point[150], got[160], expected[160];
+  gemel_error *error;
+};
+
+/* ---- Formulas ---- */
+
+static gemel_status make_leaves(struct study *y, gemel__rtensor *inputs) {
+  const gemel__instance *in = y->s->q->leaves;
+  size_t k, i;
+  for (k = 0; k < in->n_leaves; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    gemel_status status = gemel__rtensor_init(&inputs[k], &y->symbolic->domain, leaf->dtype,
+                                              leaf->rank, leaf->shape, y->error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    for (i = 0; i < leaf->count; i++) {
+      gemel__symbolic_leaf(y->symbolic, gemel__rtensor_at(&inputs[k], i), leaf->dtype, leaf->domain,
+                           &y->demands);
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* Formulas of both sides' results. What a reference can't do with formulas is no error: *DONE is
+ * then 0. */
+static gemel_status evaluate(struct study *y, int *done) {
+  const gemel__side *sides[2] = {y->s->q->left, y->s->q->right};
+  size_t n = y->s->q->leaves->n_leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = inputs != NULL ? make_leaves(y, inputs) : GEMEL_NO_MEMORY;
+  for (int k = 0; k < 2 && status == GEMEL_OK; k++) {
+    y->symbolic->side = k;
+    status = sides[k]->evaluate(sides[k], &y->symbolic->domain, inputs,
+                                y->results + (size_t)k * y->s->q->n_outputs, &problem);
+  }
+  gemel__rtensors_clear(inputs != NULL ? n : 0, inputs);
+  gemel__free(inputs, n * sizeof *inputs);
+  *done = status == GEMEL_OK && !y->symbolic->failed && y->symbolic->open == 0 &&
+          !y->symbolic->terms->full;
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(y->error, "formulas") : GEMEL_OK;
+}
+
+static int can_be_asked(const gemel__instance *in) {
+  size_t k, elements = 0;
+  for (k = 0; k < in->n_leaves; k++) {
+    elements += in->leaves[k].count;
+    if (in->leaves[k].domain == GEMEL_INDEX) {
+      return 0;
+    }
+  }
+  return elements <= MOST_ELEMENTS;
+}
+
+/* The truth that two results differ, as the question has it; 0 if one of them has no formula. */
+static int difference(const struct study *y, const void *left, const void *right,
+                      gemel__term *differ) {
+  gemel__terms *t = y->symbolic->terms;
+  gemel__term a, b, in_a, in_b, both, off, outside;
+  if (!gemel__symbolic_terms(left, &a, &in_a) || !gemel__symbolic_terms(right, &b, &in_b)) {
+    return 0;
+  }
+  both = gemel__term_and(t, in_a, in_b);
+  off = gemel__term_add(t, a, gemel__term_neg(t, b));
+  *differ = gemel__term_and(t, both, gemel__term_sign(t, GEMEL__IF_NONZERO, off));
+  if (y->s->q->compare_domain != GEMEL__DOMAINS_FREE) {
+    outside = gemel__term_and(t, in_b, gemel__term_not(t, in_a));
+    *differ = gemel__term_or(t, *differ, outside);
+  }
+  if (y->s->q->compare_domain == GEMEL__SAME_DOMAIN) {
+    outside = gemel__term_and(t, in_a, gemel__term_not(t, in_b));
+    *differ = gemel__term_or(t, *differ, outside);
+  }
+  return 1;
+}
+
+/* ---- Examples ---- */
+
+static double nearest_double(const fmpq_t x) {
+  mpfr_t rounded;
+  double result;
+  mpfr_init2(rounded, 53);
+  fmpq_get_mpfr(rounded, x, MPFR_RNDN);
+  result = mpfr_get_d(rounded, MPFR_RNDN);
+  mpfr_clear(rounded);
+  return result;
+}
+
+static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
+                                    gemel_error *error) {
+  int real = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  gemel_tensor *tensor = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
+  double *reals = gemel__alloc_array(leaf->count, sizeof *reals);
+  int64_t *integers = gemel__alloc_array(leaf->count, sizeof *integers);
+  size_t i;
+  if (tensor == NULL || reals == NULL || integers == NULL) {
+    gemel_tensor_unref(tensor);
+    tensor = NULL;
+    gemel__no_memory(error, "a point");
+  }
+  for (i = 0; i < leaf->count && tensor != NULL; i++) {
+    const fmpz *whole = fmpq_numref(&values[i]);
+    reals[i] = real ? nearest_double(&values[i]) : 0;
+    integers[i] = real                       ? 0
+                  : leaf->dtype == GEMEL_U64 ? (int64_t)fmpz_get_ui(whole)
+                                             : (int64_t)fmpz_get_si(whole);
+  }
+  if (tensor != NULL) {
+    gemel__points_store(leaf->dtype, leaf->count, real ? reals : NULL, real ? NULL : integers,
+                        gemel_tensor_data(tensor));
+    gemel__tensor_settle(leaf, tensor);
+  }
+  gemel__free(reals, leaf->count * sizeof *reals);
+  gemel__free(integers, leaf->count * sizeof *integers);
+  return tensor;
+}
+
+/* The models look at the example, rounded to the leaves' dtypes. *WITNESS: the sides differ there,
+ * and the answer has the point. */
+static gemel_status try_example(struct study *y, int *witness) {
+  const gemel__instance *in = y->s->q->leaves;
+  gemel_tensor **point = gemel__alloc_array(in->n_leaves, sizeof *point);
+  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(y->error, "a point");
+  size_t k, at = 0;
+  *witness = 0;
+  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+    point[k] = example_tensor(&in->leaves[k], y->leaves + at, y->error);
+    at += in->leaves[k].count;
+    status = point[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__models_judge(y->s, point, witness, y->error);
+  }
+  if (!*witness && point != NULL) {
+    gemel__tensors_release(in->n_leaves, point);
+    gemel__free(point, in->n_leaves * sizeof *point);
+  }
+  return status;
+}
+
+/* The truth that a float leaf's element, of term X, is a multiple of the unit in the last place of
+ * its value in the example. */
+static gemel__term on_grid(struct study *y, gemel__term x, gemel_dtype dtype, const fmpq_t value) {
+  gemel__terms *t = y->symbolic->terms;
+  int exponent, digits = gemel__significand(dtype);
+  gemel__term scaled;
+  fmpq_t scale;
+  frexp(nearest_double(value), &exponent);
+  fmpq_init(scale);
+  fmpq_one(scale);
+  if (digits > exponent) {
+    fmpq_mul_2exp(scale, scale, (flint_bitcnt_t)(digits - exponent));
+  } else {
+    fmpq_div_2exp(scale, scale, (flint_bitcnt_t)(exponent - digits));
+  }
+  scaled = gemel__term_mul(t, gemel__term_number(t, scale), x);
+  fmpq_clear(scale);
+  return gemel__term_sign(
+      t, GEMEL__IF_ZERO,
+      gemel__term_add(t, scaled, gemel__term_neg(t, gemel__term_floor(t, scaled))));
+}
+
+/* TERM with each float leaf on the grid of the example. */
+static gemel__term representable(struct study *y, gemel__term term) {
+  const gemel__instance *in = y->s->q->leaves;
+  gemel__terms *t = y->symbolic->terms;
+  gemel__term k, count = (gemel__term)t->count;
+  for (k = 0; k < count; k++) {
+    if (t->nodes[k].kind == GEMEL__TERM_LEAF && !t->nodes[k].whole) {
+      size_t at = t->nodes[k].a, leaf = 0, end = in->leaves[0].count;
+      while (at >= end) {
+        end += in->leaves[++leaf].count;
+      }
+      term = gemel__term_and(t, term, on_grid(y, k, in->leaves[leaf].dtype, &y->leaves[at]));
+    }
+  }
+  return term;
+}
+
+/* ---- Exactly as it is ---- */
+
+/* E = X, in pieces that fit an int64_t; PIECE is room for one. */
+static void set_integer(gemel__domain *d, void *e, void *piece, const fmpz_t x) {
+  enum { BITS = 60 };
+  slong k = (slong)(fmpz_bits(x) / BITS) + 1;
+  fmpz_t size, part;
+  fmpz_init(size);
+  fmpz_init(part);
+  fmpz_abs(size, x);
+  d->from_integer(d, e, 0);
+  while (k-- > 0) {
+    fmpz_fdiv_q_2exp(part, size, (ulong)k * BITS);
+    fmpz_fdiv_r_2exp(part, part, BITS);
+    d->from_integer(d, piece, (int64_t)1 << BITS);
+    d->mul(d, e, e, piece);
+    d->from_integer(d, piece, fmpz_get_si(part));
+    d->add(d, e, e, piece);
+  }
+  if (fmpz_sgn(x) < 0) {
+    d->neg(d, e, e);
+  }
+  fmpz_clear(size);
+  fmpz_clear(part);
+}
+
+/* The example in domain O. */
+static gemel_status exact_inputs(const struct study *y, gemel__domain *d, gemel__rtensor *inputs) {
+  const gemel__instance *in = y->s->q->leaves;
+  void *room = gemel__elements_new(d, 2);
+  gemel_status status = room != NULL ? GEMEL_OK : gemel__no_memory(y->error, "a point");
+  size_t k, i, at = 0;
+  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    status = gemel__rtensor_init(&inputs[k], d, leaf->dtype, leaf->rank, leaf->shape, y->error);
+    for (i = 0; status == GEMEL_OK && i < leaf->count; i++, at++) {
+      void *e = gemel__rtensor_at(&inputs[k], i), *low = gemel__element(d, room, 0);
+      set_integer(d, e, gemel__element(d, room, 1), fmpq_numref(&y->leaves[at]));
+      set_integer(d, low, gemel__element(d, room, 1), fmpq_denref(&y->leaves[at]));
+      d->div(d, e, e, low);
+    }
+  }
+  gemel__elements_free(d, room, 2);
+  return status;
+}
+
+/* "x[0] = 1/3, …": the first few numbers of the example. */
+static void say_example(struct study *y) {
+  const gemel__instance *in = y->s->q->leaves;
+  size_t k, i, at = 0, used = 0;
+  y->point[0] = '\0';
+  for (k = 0; k < in->n_leaves; k++) {
+    for (i = 0; i < in->leaves[k].count && used < sizeof y->point; i++, at++) {
+      char number[64] = "...";
+      if (fmpz_bits(fmpq_numref(&y->leaves[at])) + fmpz_bits(fmpq_denref(&y->leaves[at])) < 180) {
+        fmpq_get_str(number, 10, &y->leaves[at]);
+      }
+      used += (size_t)snprintf(y->point + used, sizeof y->point - used, "%s%s[%zu] = %s",
+                               at > 0 ? ", " : "", gemel_graph_input_name(in->graph, k), i, number);
+    }
+  }
+}
+
+/* In O, as the question has it. */
+static int differ(gemel__domains how, gemel__domain *d, const void *a, const void *b) {
+  gemel__state x = d->state(d, a), y = d->state(d, b);
+  int known = (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
+              (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
+  if (x == GEMEL__DEFINED && y == GEMEL__DEFINED) {
+    return !gemel__ordered_overlap(d, a, b);
+  }
+  return known && x != y &&
+         (how == GEMEL__SAME_DOMAIN || (how == GEMEL__LEFT_DEFINED && y == GEMEL__DEFINED));
+}
+
+/* *DIFFERS: element I of output K differs at the example as it is. */
+static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differs) {
+  const gemel__question *q = y->s->q;
+  const gemel__side *sides[2] = {q->left, q->right};
+  size_t n = q->leaves->n_leaves, m = q->n_outputs, side;
+  gemel__ordered *o = gemel__ordered_new(GEMEL__ORDERED_MAX_PRECISION);
+  gemel__rtensor *room = gemel__alloc_array(n + 2 * m, sizeof *room);
+  gemel_status status = o != NULL && room != NULL ? exact_inputs(y, &o->domain, room)
+                                                  : gemel__no_memory(y->error, "a point");
+  for (side = 0; side < 2 && status == GEMEL_OK; side++) {
+    status = sides[side]->evaluate(sides[side], &o->domain, room, room + n + side * m, y->error);
+  }
+  if (status == GEMEL_OK) {
+    const void *a = gemel__rtensor_at(&room[n + k], i), *b = gemel__rtensor_at(&room[n + m + k], i);
+    *differs = differ(q->compare_domain, &o->domain, a, b);
+    o->domain.format(&o->domain, a, y->got, sizeof y->got);
+    o->domain.format(&o->domain, b, y->expected, sizeof y->expected);
+    say_example(y);
+  }
+  gemel__rtensors_clear(room != NULL ? n + 2 * m : 0, room);
+  gemel__free(room, (n + 2 * m) * sizeof *room);
+  gemel__ordered_free(o);
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
+
+static void refute_exactly(struct study *y, size_t k, size_t i) {
+  gemel__answer *a = y->s->answer;
+  gemel__say(a, GEMEL_REFUTED, "solver", "");
+  snprintf(a->detail, sizeof a->detail, "where no number of the dtype is: %s", y->point);
+  memcpy(a->got, y->got, sizeof a->got);
+  memcpy(a->expected, y->expected, sizeof a->expected);
+  a->output = k;
+  a->element = i;
+}
+
+/* ---- Questions ---- */
+
+static gemel__solver_answer check(struct study *y, gemel__term term) {
+  unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
+  gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  term = gemel__term_and(y->symbolic->terms, term, y->demands);
+  if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
+    y->s->solver_questions++;
+    answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
+  }
+  if (answer == GEMEL__SOLVER_UNKNOWN) {
+    y->work -= work;
+  }
+  return answer;
+}
+
+/* Can element I of output K differ? *OPEN counts those of which nothing is known. */
+static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
+  const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
+  gemel__term differ;
+  gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  gemel_status status;
+  int witness = 0, differs = 0;
+  if (difference(y, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), &differ)) {
+    answer = check(y, differ);
+  }
+  *open += answer != GEMEL__SOLVER_NEVER;
+  if (answer != GEMEL__SOLVER_POSSIBLE) {
+    return GEMEL_OK;
+  }
+  status = try_exactly(y, k, i, &differs);
+  if (status == GEMEL_OK) {
+    status = try_example(y, &witness);
+  }
+  if (status == GEMEL_OK && !witness &&
+      check(y, representable(y, differ)) == GEMEL__SOLVER_POSSIBLE) {
+    status = try_example(y, &witness);
+  }
+  if (status == GEMEL_OK && !witness && differs) {
+    refute_exactly(y, k, i);
+  }
+  return status;
+}
+
+static int refuted(const struct study *y) {
+  return y->s->answer->verdict == GEMEL_REFUTED || y->s->answer->witness != NULL;
+}
+
+/* Each result in turn, until one differs or too many stay open. */
+static gemel_status ask_results(struct study *y) {
+  size_t k, i, open = 0, n = y->s->q->n_outputs;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < n; k++) {
+    const gemel__rtensor *left = &y->results[k], *right = &y->results[n + k];
+    if (left->count != right->count) {
+      return GEMEL_OK;
+    }
+    for (i = 0; i < left->count && status == GEMEL_OK && open < MOST_OPEN && !refuted(y); i++) {
+      status = ask_result(y, k, i, &open);
+    }
+  }
+  y->s->solver_proved = status == GEMEL_OK && open == 0 && !refuted(y);
+  return status;
+}
+
+/* ---- Sites ---- */
+
+static int one_way(const gemel__site *site) {
+  gemel__sites one;
+  memset(&one, 0, sizeof one);
+  one.sites = (gemel__site *)site;
+  one.count = 1;
+  return gemel__sites_one_way(&one) != NULL;
+}
+
+/* Signs that would be news at a site that went one way. Where truths are chosen by, or floors are
+ * taken, any other decision than the first is. */
+static unsigned news(const gemel__site *site) {
+  unsigned first = site->first < 0   ? GEMEL__IF_NEGATIVE
+                   : site->first > 0 ? GEMEL__IF_POSITIVE
+                                     : GEMEL__IF_ZERO;
+  if (site->boolean || site->truth || site->floors) {
+    return GEMEL__IF_ANY & ~first;
+  }
+  return GEMEL__IF_NONZERO & ~site->seen;
+}
+
+/* The truth that some decision of SITE has one of SIGNS, or another floor than the first. */
+static gemel__term site_term(struct study *y, const gemel__site *site, unsigned signs) {
+  gemel__terms *t = y->symbolic->terms;
+  gemel__term any = GEMEL__TERM_FALSE;
+  size_t k, n = y->symbolic->n_decisions;
+  for (k = 0; k < n; k++) {
+    const gemel__symbolic_decision *d = &y->symbolic->decisions[k];
+    gemel__term holds;
+    if (d->graph != site->graph || d->node != site->node || d->side != site->side) {
+      continue;
+    }
+    if (d->floor) {
+      fmpq_t first;
+      fmpq_init(first);
+      fmpz_set_si(fmpq_numref(first), (slong)site->first);
+      holds = gemel__term_neg(t, gemel__term_number(t, first));
+      holds = gemel__term_add(t, gemel__term_floor(t, d->term), holds);
+      holds = gemel__term_sign(t, GEMEL__IF_NONZERO, holds);
+      fmpq_clear(first);
+    } else {
+      holds = gemel__term_sign(t, signs, d->term);
+    }
+    any = gemel__term_or(t, any, gemel__term_and(t, holds, d->defined));
+  }
+  return any;
+}
+
+/* The other way doesn't exist. */
+static void close_site(gemel__site *site, unsigned signs) {
+  site->possible &= ~signs;
+  site->floors = 0;
+}
+
+/* A site that went one way: a point that takes another, or the proof that there is none. */
+static gemel_status ask_site(struct study *y, size_t k) {
+  gemel__sites *sites = &y->s->answer->sites;
+  unsigned signs = news(&sites->sites[k]);
+  gemel__term term = site_term(y, &sites->sites[k], signs);
+  gemel__solver_answer answer = check(y, term);
+  gemel_status status = GEMEL_OK;
+  int witness = 0;
+  if (answer == GEMEL__SOLVER_NEVER) {
+    close_site(&sites->sites[k], signs);
+  } else if (answer == GEMEL__SOLVER_POSSIBLE) {
+    status = try_example(y, &witness);
+    if (status == GEMEL_OK && !witness && one_way(&sites->sites[k]) &&
+        check(y, representable(y, term)) == GEMEL__SOLVER_POSSIBLE) {
+      status = try_example(y, &witness);
+    }
+  }
+  return status;
+}
+
+static gemel_status ask_sites(struct study *y) {
+  gemel_status status = GEMEL_OK;
+  size_t k, asked = 0;
+  for (k = 0; k < y->s->answer->sites.count && status == GEMEL_OK && asked < MOST_SITES; k++) {
+    if (one_way(&y->s->answer->sites.sites[k]) && !refuted(y)) {
+      asked++;
+      status = ask_site(y, k);
+    }
+  }
+  return status;
+}
+
+/* A proof speaks of all ways, seen or not. */
+static void close_sites(gemel__sites *sites) {
+  size_t k;
+  for (k = 0; k < sites->count; k++) {
+    close_site(&sites->sites[k], ~sites->sites[k].seen);
+  }
+}
+
+/* ---- All of it ---- */
+
+static gemel_status study(struct study *y) {
+  int done = 0;
+  gemel_status status = evaluate(y, &done);
+  if (status == GEMEL_OK && done) {
+    y->n_leaves = y->symbolic->terms->n_leaves;
+    y->leaves = gemel__alloc_array(y->n_leaves, sizeof *y->leaves);
+    if (y->leaves == NULL) {
+      return gemel__no_memory(y->error, "an example");
+    }
+    for (size_t k = 0; k < y->n_leaves; k++) {
+      fmpq_init(&y->leaves[k]);
+    }
+    status = ask_results(y);
+    if (status == GEMEL_OK && y->s->solver_proved) {
+      close_sites(&y->s->answer->sites);
+    } else if (status == GEMEL_OK && !refuted(y)) {
+      status = ask_sites(y);
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__solver_ask(gemel__models *s, gemel_error *error) {
+  size_t k, n = 2 * s->q->n_outputs;
+  struct study y = {.s = s, .demands = GEMEL__TERM_TRUE, .work = MOST_WORK, .error = error};
+  gemel_status status;
+  if (!can_be_asked(s->q->leaves)) {
+    return GEMEL_OK;
+  }
+  y.symbolic = gemel__symbolic_new(MOST_TERMS);
+  y.results = gemel__alloc_array(n, sizeof *y.results);
+  status =
+      y.symbolic != NULL && y.results != NULL ? study(&y) : gemel__no_memory(error, "formulas");
+  for (k = 0; k < y.n_leaves && y.leaves != NULL; k++) {
+    fmpq_clear(&y.leaves[k]);
+  }
+  gemel__free(y.leaves, y.n_leaves * sizeof *y.leaves);
+  gemel__rtensors_clear(y.results != NULL ? n : 0, y.results);
+  gemel__free(y.results, n * sizeof *y.results);
+  gemel__symbolic_free(y.symbolic);
+  return status;
+}

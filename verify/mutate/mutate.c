@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel mutate`: does the harness tell wrong rules from right ones? Each mutant is compiled and
+ * verified like any rule. One that passes is no proof of blindness yet, for some changes are no
+ * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
+ * rule do different things, and both results are compared exactly, as polynomials over prime
+ * fields or by cells. If they are the same function on all of these, the mutant is equivalent; if
+ * only samples decide some of them and fewer than EXACT are decided exactly, nobody has seen that
+ * it is right, and it has survived. Results without elements are the same, but no evidence for
+ * others. If there are none, the mutant does on all its instances what the rule does there: it is
+ * narrower if it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule
+ * in two spellings, or the instances that would tell are never drawn, nobody knows: so there are
+ * two scores.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "mutate/mutate.h"
+#include "rules/draw.h"
+#include "harness/run.h"
+
+enum {
+  DEFAULT_INSTANCES = 24,
+  DRAW_TRIES = 60,
+  ELEMENTS = 24,
+  COMPARED = 8,
+  MOST_COMPARED = 24,
+  EXACT = 4
+};
+
+#define NAME(E, name, meaning) name,
+static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
+#undef NAME
+
+const char *gemel_fate_name(gemel_fate fate) {
+  return (unsigned)fate < GEMEL_FATE_COUNT ? fates[fate] : NULL;
+}
+
+/* A run, and where it is. */
+struct hunt {
+  gemel_context *context;
+  gemel_mutate_options options;
+  gemel_mutate_summary summary;
+  const gemel_rule *rule;
+  const gemel_rule *mutant;
+  gemel__rule_engine *with_rule, *with_mutant; /* while the mutant is compared */
+  size_t seen;                                 /* mutants, judged or not */
+};
+
+/* What the harness says of one mutant. */
+struct judgement {
+  gemel_fate fate;
+  int barren;
+  const char *tier;
+  char detail[400];
+};
+
+/* ---- The harness's verdict ---- */
+
+static void note(void *user, const gemel_record *record) {
+  struct judgement *j = user;
+  if (j->fate == GEMEL_FATE_KILLED) {
+    return;
+  }
+  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED ||
+      record->verdict == GEMEL_UNINFORMATIVE) {
+    j->fate = GEMEL_FATE_KILLED;
+    j->barren = record->verdict == GEMEL_UNINFORMATIVE;
+    j->tier = gemel_tier_name(record->tier);
+    snprintf(j->detail, sizeof j->detail, "%s", record->detail);
+  }
+}
+
+static gemel_status verify_with(struct hunt *h, const gemel_rules *set, size_t instances,
+                                struct judgement *j, gemel_error *error) {
+  gemel_verify_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.seed = h->options.seed;
+  options.instances = instances;
+  options.sink = note;
+  options.user = j;
+  return gemel_verify_rules(h->context, set, NULL, &options, NULL, error);
+}
+
+/* Most mutants are refuted by few instances. What passes is verified as any rule is. */
+static gemel_status verify_mutant(struct hunt *h, const gemel_rules *set, struct judgement *j,
+                                  gemel_error *error) {
+  enum { AS_ANY = 96 };
+  gemel_status status = verify_with(h, set, h->options.instances, j, error);
+  if (status == GEMEL_OK && j->fate != GEMEL_FATE_KILLED && h->options.instances < AS_ANY) {
+    status = verify_with(h, set, AS_ANY, j, error);
+  }
+  return status;
+}
+
+/* ---- Equivalence ---- */
+
+static void note_decision(void *user, const gemel_record *record) {
+  gemel__decision *d = user;
+  int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "solver") == 0 ||
+              strcmp(record->how, "cells") == 0 || strcmp(record->how, "bits") == 0;
+  d->refuted |= record->verdict == GEMEL_REFUTED;
+  d->exact |= record->verdict == GEMEL_PASSED && exact;
+  d->vague |= record->verdict == GEMEL_PASSED && !exact;
+}
+
+gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,
+                                  size_t instances, gemel__decision *decision, gemel_error *error) {
+  gemel_verify_options options;
+  gemel_pair_result result;
+  memset(decision, 0, sizeof *decision);
+  memset(&options, 0, sizeof options);
+  memset(&result, 0, sizeof result);
+  options.size = sizeof options;
+  result.size = sizeof result;
+  options.seed = seed;
+  options.instances = instances;
+  options.tiers = 1u << GEMEL_TIER_REAL | 1u << GEMEL_TIER_INTEGER;
+  options.sink = note_decision;
+  options.user = decision;
+  gemel_status status =
+      gemel_verify_pair(a, b, "mutant", GEMEL_NEEDS_ALL, &options, &result, error);
+  decision->refuted |= status == GEMEL_BAD_TYPE;
+  return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
+}
+
+/* 1 if the results of A and B are of the same types and have no elements: then they are the same.
+ */
+static int both_empty(const gemel_graph *a, const gemel_graph *b) {
+  size_t n = gemel_graph_output_count(a);
+  int same = n == gemel_graph_output_count(b) && !gemel__rule_has_elements(a);
+  for (size_t k = 0; k < n && same; k++) {
+    same = gemel_value_type(gemel_graph_output(a, k)) == gemel_value_type(gemel_graph_output(b, k));
+  }
+  return same;
+}
+
+gemel_status gemel__contrast_add(gemel__contrast *c, const gemel_graph *a, const gemel_graph *b,
+                                 uint64_t seed, size_t instances, gemel_error *error) {
+  gemel__decision d;
+  if (both_empty(a, b)) {
+    c->empty++;
+    return GEMEL_OK;
+  }
+  gemel_status status = gemel__mutant_decide(a, b, seed, instances, &d, error);
+  c->refuted += d.refuted != 0;
+  c->exact += d.exact && !d.vague && !d.refuted;
+  c->vague += d.vague && !d.refuted; /* neither: no elements, or all undefined */
+  return status;
+}
+
+gemel_fate gemel__contrast_fate(const gemel__contrast *c) {
+  if (c->refuted > 0) {
+    return GEMEL_FATE_SURVIVED;
+  }
+  if (c->telling == 0) {
+    return c->left_alone > 0 ? GEMEL_FATE_NARROWER : GEMEL_FATE_ALIKE;
+  }
+  return c->exact + c->empty == 0 || (c->vague > 0 && c->exact < EXACT) ? GEMEL_FATE_SURVIVED
+                                                                        : GEMEL_FATE_EQUIVALENT;
+}
+
+/* 1 if they are the same node for node; -1: no memory. */
+static int same_graph(const gemel_graph *a, const gemel_graph *b) {
+  char *first = gemel_print_string(a, "g", NULL), *second = gemel_print_string(b, "g", NULL);
+  int same = first == NULL || second == NULL ? -1 : strcmp(first, second) == 0;
+  gemel_text_free(first);
+  gemel_text_free(second);
+  return same;
+}
+
+/* What the rule makes of the mutant's instance, against what the mutant made of it. */
+static gemel_status compare(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                            uint64_t seed, gemel__contrast *c, gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, fold, &problem);
+  const gemel_graph *as_before = other != NULL ? other : drawn->left;
+  gemel_status status =
+      problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    int same = drawn->right == NULL ? 0 : same_graph(as_before, drawn->right);
+    c->drawn++;
+    c->telling += same == 0;
+    if (same < 0) {
+      status = gemel__no_memory(error, "a mutant");
+    } else if (same == 0 && drawn->right == NULL) {
+      c->refuted++;
+    } else if (same == 0 &&
+               (c->telling <= COMPARED || (c->exact < EXACT && c->telling <= MOST_COMPARED))) {
+      status = gemel__contrast_add(c, as_before, drawn->right, seed, h->options.instances, error);
+    }
+  }
+  gemel_graph_unref(other);
+  return status;
+}
+
+/* What is done with each instance that is drawn. */
+typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                                uint64_t seed, gemel__contrast *c, gemel_error *error);
+
+enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
+
+/* 1 if DRAWN instances, of which FOUND are what is sought, are enough: what is rare is sought for
+ * longer. */
+static int enough(size_t drawn, size_t found) {
+  enum { SEVERAL = 4 };
+  return drawn >= (found >= SEVERAL ? AT_LEAST : found > 0 ? LONGER : AT_MOST);
+}
+
+/* Draws the instances FROM to TO of the engine's rule, or until VISIT has FOUND enough. */
+static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visitor visit,
+                         size_t from, size_t to, gemel__contrast *c, const size_t *found,
+                         gemel_error *error) {
+  static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
+                                       GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
+  enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+  int uses = gemel__rule_asks_uses(h->rule) || gemel__rule_asks_uses(h->mutant);
+  int many = gemel__rule_count_limit(h->rule);
+  size_t missed[DTYPES] = {0}, hits[DTYPES] = {0};
+  gemel_status status = GEMEL_OK;
+  for (size_t k = from; k < to && !enough(k, *found) && status == GEMEL_OK; k++) {
+    gemel__rule_instance drawn;
+    gemel__rule_draws draws;
+    gemel__random random;
+    size_t which = k % DTYPES;
+    gemel__rule_wish wish = {.dtype = dtypes[which],
+                             .max_elements = ELEMENTS,
+                             .empty = k % 7 == 6,
+                             .fold = k % 4 != 3,
+                             .tries = DRAW_TRIES,
+                             .reused = uses && k % 3 == 1,
+                             .many = k % 5 == 2 ? many : 0,
+                             .plain = 1};
+    if (missed[which] >= 2 && hits[which] == 0) {
+      continue;
+    }
+    memset(&draws, 0, sizeof draws);
+    gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
+    status = gemel__rule_draw(engine, &wish, &random, &drawn, &draws, error);
+    if (status == GEMEL_DECLINED) {
+      missed[which]++;
+      status = GEMEL_OK;
+    } else if (status == GEMEL_OK) {
+      hits[which]++;
+      status = visit(h, &drawn, wish.fold, gemel__random_bits(&random), c, error);
+      gemel__rule_instance_clear(&drawn);
+    }
+  }
+  return status;
+}
+
+/* An instance of the rule: does the mutant leave it alone? */
+static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
+                                  uint64_t seed, gemel__contrast *c, gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, fold, &problem);
+  (void)seed;
+  c->of_rule++;
+  c->left_alone += other == NULL && problem.status == GEMEL_OK;
+  gemel_graph_unref(other);
+  return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+}
+
+/* What instances of the mutant show, and of its rule, if those of the mutant don't tell. */
+static gemel_status look_at_both(const struct hunt *h, gemel__contrast *c, gemel_error *error) {
+  gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
+  if (status == GEMEL_OK && c->telling == 0) {
+    status = seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error);
+  }
+  if (status == GEMEL_OK && c->telling == 0 && c->left_alone == 0) {
+    status = seek(h, h->with_mutant, compare, LONGER, AT_MOST, c, &c->telling, error);
+  }
+  return status;
+}
+
+static void conclude(const gemel__contrast *c, struct judgement *j) {
+  size_t room = sizeof j->detail;
+  j->fate = gemel__contrast_fate(c);
+  if (c->refuted > 0) {
+    snprintf(j->detail, room,
+             "verified, but %zu of %zu instances that tell it from the rule refute it", c->refuted,
+             c->telling);
+  } else if (j->fate == GEMEL_FATE_NARROWER) {
+    snprintf(
+        j->detail, room,
+        "it leaves %zu of %zu instances of the rule alone, and does the same on %zu of its own",
+        c->left_alone, c->of_rule, c->drawn);
+  } else if (j->fate == GEMEL_FATE_ALIKE) {
+    snprintf(j->detail, room,
+             "none of %zu instances, nor of %zu of the rule's, tells it from the rule", c->drawn,
+             c->of_rule);
+  } else if (j->fate == GEMEL_FATE_SURVIVED) {
+    snprintf(j->detail, room,
+             "%zu of %zu instances tell it from the rule, and only %zu are decided exactly",
+             c->telling, c->drawn, c->exact);
+  } else {
+    snprintf(
+        j->detail, room,
+        "%zu of %zu instances tell it from the rule; %zu decided exactly, %zu without elements: "
+        "the same function",
+        c->telling, c->drawn, c->exact, c->empty);
+  }
+}
+
+/* A mutant that the harness passes. */
+static gemel_status acquit(struct hunt *h, struct judgement *j, gemel_error *error) {
+  gemel__contrast c;
+  gemel_status status = GEMEL_NO_MEMORY;
+  memset(&c, 0, sizeof c);
+  h->with_rule = gemel__rule_engine_new(h->context, h->rule, error);
+  h->with_mutant = gemel__rule_engine_new(h->context, h->mutant, error);
+  if (h->with_rule != NULL && h->with_mutant != NULL) {
+    status = look_at_both(h, &c, error);
+  }
+  gemel__rule_engine_free(h->with_rule);
+  gemel__rule_engine_free(h->with_mutant);
+  conclude(&c, j);
+  return status;
+}
+
+/* ---- A mutant ---- */
+
+/* To say that a rule improves is no mistake if an instance shows it, which is what lets it pass. */
+static int claims_more(const gemel__mutant *mutant) {
+  return strcmp(mutant->mutation, "needs: with improves") == 0;
+}
+
+static gemel_status judge(struct hunt *h, const gemel__mutant *mutant, struct judgement *j,
+                          gemel_error *error) {
+  const char *text = mutant->text;
+  const gemel_rule_info *info = gemel_rule_describe(h->rule);
+  gemel_error reason = {GEMEL_OK, 0, 0, ""};
+  gemel_rules *set = gemel_rules_parse(h->context, text, strlen(text), info->file, &reason);
+  gemel_status status;
+  memset(j, 0, sizeof *j);
+  j->fate = GEMEL_FATE_SURVIVED;
+  j->tier = "";
+  if (set == NULL) {
+    j->fate = GEMEL_FATE_STILLBORN;
+    snprintf(j->detail, sizeof j->detail, "%.*s", (int)strcspn(reason.text, "\n"), reason.text);
+    return reason.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
+  }
+  h->mutant = gemel_rules_at(set, 0);
+  status = verify_mutant(h, set, j, error);
+  if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED && claims_more(mutant)) {
+    j->fate = GEMEL_FATE_EQUIVALENT;
+    snprintf(j->detail, sizeof j->detail, "an instance shows that it improves");
+  } else if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED) {
+    status = acquit(h, j, error);
+  }
+  gemel_rules_unref(set);
+  return status;
+}
+
+int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
+  gemel__random random;
+  if (one_in < 2) {
+    return 1;
+  }
+  gemel__random_split(&random, seed, at / one_in);
+  return at % one_in == gemel__random_below(&random, one_in);
+}
+
+static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
+  const gemel_rule_info *info = gemel_rule_describe(h->rule);
+  gemel__mutants mutants;
+  struct judgement j;
+  memset(&mutants, 0, sizeof mutants);
+  gemel_status status = gemel__mutants_of_rule(h->rule, h->options.seed, &mutants, error);
+  h->summary.subjects += mutants.count > 0;
+  for (size_t k = 0; k < mutants.count && status == GEMEL_OK; k++) {
+    double started = gemel__clock();
+    if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+      continue;
+    }
+    status = judge(h, &mutants.list[k], &j, error);
+    if (status != GEMEL_OK) {
+      break;
+    }
+    h->summary.fates[j.fate]++;
+    h->summary.barren += (size_t)j.barren;
+    if (h->options.sink != NULL) {
+      gemel_mutant mutant = {
+          sizeof mutant, "rule", info->name, mutants.list[k].mutation, mutants.list[k].text,
+          j.fate,        j.tier, j.detail,   h->options.seed,          gemel__clock() - started};
+      h->options.sink(h->options.user, &mutant);
+    }
+  }
+  gemel__mutants_clear(&mutants);
+  return status;
+}
+
+/* ---- A run ---- */
+
+gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options) {
+  gemel_mutate_options taken;
+  memset(&taken, 0, sizeof taken);
+  if (options != NULL) {
+    memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
+  }
+  taken.instances = taken.instances > 0 ? taken.instances : DEFAULT_INSTANCES;
+  return taken;
+}
+
+static double share(size_t part, size_t rest) {
+  return part + rest > 0 ? (double)part / (double)(part + rest) : 1;
+}
+
+void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *summary) {
+  const size_t *of = counted->fates;
+  counted->score = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_SURVIVED]);
+  counted->strict = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_ALIKE] + of[GEMEL_FATE_SURVIVED]);
+  if (summary != NULL) {
+    counted->size = summary->size;
+    memcpy(summary, counted, summary->size < sizeof *counted ? summary->size : sizeof *counted);
+  }
+}
+
+gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_mutate_options *options, gemel_mutate_summary *summary,
+                                gemel_error *error) {
+  gemel_error local;
+  struct hunt h;
+  gemel_rules *builtin = NULL;
+  gemel_status status = GEMEL_OK;
+  size_t found = 0;
+  error = error != NULL ? error : &local;
+  if (context == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  }
+  memset(&h, 0, sizeof h);
+  h.context = context;
+  h.options = gemel__mutate_options(options);
+  if (rules == NULL) {
+    rules = builtin = gemel_rules_builtin(context, error);
+    status = builtin == NULL ? error->status : GEMEL_OK;
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < gemel_rules_count(rules); k++) {
+    h.rule = gemel_rules_at(rules, k);
+    if (gemel__rule_named(gemel_rule_describe(h.rule), glob)) {
+      found++;
+      status = mutate_rule(&h, error);
+    }
+  }
+  if (status == GEMEL_OK && found == 0) {
+    status = gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
+                         glob != NULL ? glob : "");
+  }
+  gemel_rules_unref(builtin);
+  gemel__mutate_finish(&h.summary, summary);
+  return status;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which mutants a rule has. The tree is walked once, and at each node everything that a slip of its
+ * author could have made of it becomes a mutant: another operation or function, operands swapped or
+ * left out, another number, another variable. To these come conditions dropped and negated, and
+ * each word of `needs` removed or added. On the left a variable stays what it is, and but for
+ * `and`, `or` and `not` every operation: a pattern that merely matches less is no wrong rule.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/context.h"
+#include "core/error.h"
+#include "core/registry.h"
+#include "mutate/text.h"
+
+enum { MOST_OPERANDS = 32, SHOWN = 90, OTHERS = 2 };
+
+/* Where a node stands. */
+typedef struct place {
+  const char *name; /* "left", "right" or "where" */
+  int right;
+  int attribute; /* in an attribute or a condition, not a tensor */
+  int set;       /* the order of a list here is nothing */
+} place;
+
+static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
+  return &e->nodes[node];
+}
+
+/* ---- Groups of words ---- */
+
+typedef enum group { OPERATION, OPERATOR, FUNCTION, PASS } group;
+
+static const struct {
+  group kind;
+  const char *words;
+} groups[] = {
+#define OPERATIONS(words) {OPERATION, words},
+#define OPERATORS(words) {OPERATOR, words},
+#define FUNCTIONS(words) {FUNCTION, words},
+#define PASSING(words) {PASS, words},
+#include "mutate/mutate.def"
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+/* The K-th word of WORDS into WORD; 0 when there are no more. */
+static int word_at(const char *words, size_t k, char *word, size_t bytes) {
+  for (;; k--) {
+    size_t length = strcspn(words, " ");
+    if (k == 0 || length == 0) {
+      snprintf(word, bytes, "%.*s", (int)length, words);
+      return length > 0;
+    }
+    words += length;
+    words += *words == ' ';
+  }
+}
+
+static int has_word(const char *words, const char *text, size_t length) {
+  char word[64];
+  for (size_t k = 0; word_at(words, k, word, sizeof word); k++) {
+    if (strlen(word) == length && memcmp(word, text, length) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* ---- Editing the tree ---- */
+
+static uint32_t children(const gemel__editor *e, uint32_t node, uint32_t *list) {
+  uint32_t n = 0;
+  for (uint32_t c = e->nodes[node].syntax.child; c != 0 && n < MOST_OPERANDS;
+       c = e->nodes[c].syntax.next) {
+    list[n++] = c;
+  }
+  return n;
+}
+
+static uint32_t positional(const gemel__editor *e, uint32_t node, uint32_t *list) {
+  uint32_t n = 0, all = children(e, node, list);
+  for (uint32_t k = 0; k < all; k++) {
+    if (e->nodes[list[k]].syntax.key == NULL) {
+      list[n++] = list[k];
+    }
+  }
+  return n;
+}
+
+static void relink(gemel__editor *e, uint32_t node, const uint32_t *list, uint32_t n) {
+  at(e, node)->syntax.child = n > 0 ? list[0] : 0;
+  at(e, node)->syntax.n_children = n;
+  for (uint32_t k = 0; k < n; k++) {
+    at(e, list[k])->syntax.next = k + 1 < n ? list[k + 1] : 0;
+  }
+}
+
+/* NODE's operands A and B change places. */
+static void swap(gemel__editor *e, uint32_t node, uint32_t a, uint32_t b) {
+  uint32_t list[MOST_OPERANDS], n = children(e, node, list);
+  for (uint32_t k = 0; k < n; k++) {
+    list[k] = list[k] == a ? b : list[k] == b ? a : list[k];
+  }
+  relink(e, node, list, n);
+}
+
+static void leave_out(gemel__editor *e, uint32_t node, uint32_t child) {
+  uint32_t list[MOST_OPERANDS], n = children(e, node, list), kept = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    if (list[k] != child) {
+      list[kept++] = list[k];
+    }
+  }
+  relink(e, node, list, kept);
+}
+
+/* NODE becomes its operand CHILD, where it stands. */
+static void become(gemel__editor *e, uint32_t node, uint32_t child) {
+  gemel__syntax_node was = at(e, node)->syntax;
+  e->nodes[node] = e->nodes[child];
+  at(e, node)->syntax.key = was.key;
+  at(e, node)->syntax.key_length = was.key_length;
+  at(e, node)->syntax.next = was.next;
+}
+
+/* ---- Numbers and names ---- */
+
+static gemel_status try_number(gemel__editor *e, uint32_t node, place p, const char *text) {
+  char was[SHOWN];
+  gemel__editor_node_text(e, node, was, sizeof was);
+  at(e, node)->spelling = text;
+  return gemel__editor_emit(e, "%s: %s becomes %s", p.name, was, text);
+}
+
+static gemel_status integer(gemel__editor *e, uint32_t node, place p, int64_t v) {
+  const int64_t others[] = {v + 1, v - 1, -v, 0, 1, 2 * v};
+  gemel_status status = GEMEL_OK;
+  char text[40];
+  for (size_t k = 0; k < sizeof others / sizeof *others && status == GEMEL_OK; k++) {
+    if (others[k] != v) {
+      snprintf(text, sizeof text, "%lld", (long long)others[k]);
+      status = try_number(e, node, p, text);
+    }
+  }
+  return status;
+}
+
+/* Next to V are the numbers of f32: of f64 they would be the same to all but f64. */
+static gemel_status real(gemel__editor *e, uint32_t node, place p, double v) {
+  const double above = (double)nextafterf((float)v, INFINITY);
+  const double below = (double)nextafterf((float)v, -INFINITY);
+  const double others[] = {v + 1, v - 1, -v, 0, 1, 2 * v, above, below};
+  gemel_status status = GEMEL_OK;
+  char text[40];
+  for (size_t k = 0; k < sizeof others / sizeof *others && status == GEMEL_OK; k++) {
+    if (others[k] == v ? signbit(others[k]) != signbit(v) : others[k] == others[k]) {
+      snprintf(text, sizeof text - 3, "%.17g", others[k]);
+      strcat(text, strpbrk(text, ".einf") == NULL ? ".0" : "");
+      status = try_number(e, node, p, text);
+    }
+  }
+  return status;
+}
+
+static gemel_status number(gemel__editor *e, uint32_t node, place p) {
+  const gemel__number *n = &at(e, node)->syntax.number;
+  int64_t value;
+  if (n->is_float) {
+    return real(e, node, p, n->real);
+  }
+  if (gemel__number_int(n, &value) != 0 || value > INT64_MAX / 2 || value < -(INT64_MAX / 2)) {
+    return GEMEL_OK;
+  }
+  return integer(e, node, p, value);
+}
+
+/* A variable becomes others of its kind, chosen by the seed. */
+static gemel_status name(gemel__editor *e, uint32_t node, place p) {
+  const gemel__syntax_node *s = &at(e, node)->syntax;
+  const struct gemel_rule *rule = e->rule;
+  const gemel__variable *mine = NULL, *others[GEMEL__RULE_VARIABLES];
+  size_t n = 0, order[GEMEL__RULE_VARIABLES];
+  gemel_status status = GEMEL_OK;
+  char was[SHOWN];
+  for (uint32_t k = 0; k < rule->n_variables; k++) {
+    mine = gemel__syntax_is(s, rule->variables[k].name) ? &rule->variables[k] : mine;
+  }
+  if (mine == NULL || (!p.right && strcmp(p.name, "left") == 0)) {
+    return GEMEL_OK;
+  }
+  for (uint32_t k = 0; k < rule->n_variables; k++) {
+    if (&rule->variables[k] != mine && rule->variables[k].kind == mine->kind) {
+      others[n++] = &rule->variables[k];
+    }
+  }
+  gemel__random_permutation(&e->random, n, order);
+  for (size_t k = 0; k < n && k < OTHERS && status == GEMEL_OK; k++) {
+    gemel__editor_node_text(e, node, was, sizeof was);
+    at(e, node)->spelling = others[order[k]]->name;
+    status = gemel__editor_emit(e, "%s: %s becomes %s", p.name, was, others[order[k]]->name);
+  }
+  return status;
+}
+
+/* ---- Calls ---- */
+
+static const gemel_operation *operation_of(const gemel__editor *e, const char *text,
+                                           size_t length) {
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)length, text);
+  uint32_t id = length < sizeof word ? gemel__op_find(e->rule->context, word) : 0;
+  return id != 0 ? &gemel__op_at(e->rule->context, id)->record : NULL;
+}
+
+/* The call becomes one of WORD, which is printed in front of its operands unless it is an operator
+ * of attributes. */
+static gemel_status try_word(gemel__editor *e, uint32_t node, place p, const char *word,
+                             int as_call) {
+  char was[SHOWN];
+  gemel__editor_node_text(e, node, was, sizeof was);
+  at(e, node)->spelling = word;
+  at(e, node)->syntax.infix = at(e, node)->syntax.infix && !as_call;
+  return gemel__editor_emit(e, "%s: %s has %s instead", p.name, was, word);
+}
+
+/* The call at NODE, which is known as WORD of LENGTH, with each of its group's other words. */
+static gemel_status siblings(gemel__editor *e, uint32_t node, place p, group kind, const char *word,
+                             size_t length) {
+  gemel_status status = GEMEL_OK;
+  for (size_t g = 0; g < GROUPS && status == GEMEL_OK; g++) {
+    char other[64];
+    if (groups[g].kind != kind || !has_word(groups[g].words, word, length)) {
+      continue;
+    }
+    for (size_t k = 0; word_at(groups[g].words, k, other, sizeof other) && status == GEMEL_OK;
+         k++) {
+      int same = strlen(other) == length && memcmp(other, word, length) == 0;
+      if (!same && (kind != OPERATION || operation_of(e, other, strlen(other)) != NULL)) {
+        status = try_word(e, node, p, other, kind == OPERATION);
+      }
+    }
+  }
+  return status;
+}
+
+static gemel_status swaps(gemel__editor *e, uint32_t node, place p) {
+  uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
+  gemel_status status = GEMEL_OK;
+  char was[SHOWN];
+  for (uint32_t k = 0; k + 1 < n && status == GEMEL_OK; k++) {
+    gemel__editor_node_text(e, node, was, sizeof was);
+    swap(e, node, list[k], list[k + 1]);
+    status = gemel__editor_emit(e, "%s: swaps operands %u and %u of %s", p.name, k + 1, k + 2, was);
+  }
+  return status;
+}
+
+static gemel_status passes(gemel__editor *e, uint32_t node, place p, uint32_t most) {
+  uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < n && k < most && status == GEMEL_OK; k++) {
+    char was[SHOWN], left[SHOWN];
+    gemel__editor_node_text(e, node, was, sizeof was);
+    gemel__editor_node_text(e, list[k], left, sizeof left);
+    if (at(e, list[k])->syntax.kind != GEMEL__SYNTAX_SPREAD) {
+      become(e, node, list[k]);
+      status = gemel__editor_emit(e, "%s: of %s only %s", p.name, was, left);
+    }
+  }
+  return status;
+}
+
+static gemel_status leaves_out(gemel__editor *e, uint32_t node, place p, const uint32_t *list,
+                               uint32_t n) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+    char was[SHOWN], gone[SHOWN];
+    gemel__editor_node_text(e, node, was, sizeof was);
+    gemel__editor_node_text(e, list[k], gone, sizeof gone);
+    leave_out(e, node, list[k]);
+    status = gemel__editor_emit(e, "%s: %s without %s", p.name, was, gone);
+  }
+  return status;
+}
+
+/* Attributes left out, and reductions that keep their axes. */
+static gemel_status named(gemel__editor *e, uint32_t node, place p, const gemel_operation *op) {
+  uint32_t all[MOST_OPERANDS], list[MOST_OPERANDS], n = children(e, node, all), keyed = 0;
+  int keeps = 0;
+  char was[SHOWN];
+  for (uint32_t k = 0; k < n; k++) {
+    const gemel__syntax_node *s = &at(e, all[k])->syntax;
+    if (s->key != NULL) {
+      list[keyed++] = all[k];
+      keeps |= s->key_length == 8 && memcmp(s->key, "keepdims", 8) == 0;
+    }
+  }
+  gemel_status status = leaves_out(e, node, p, list, keyed);
+  for (size_t k = 0; status == GEMEL_OK && p.right && !keeps && n > 0 && op->attrs != NULL &&
+                     op->attrs[k].name != NULL;
+       k++) {
+    if (strcmp(op->attrs[k].name, "keepdims") == 0) {
+      gemel__editor_node_text(e, node, was, sizeof was);
+      at(e, all[n - 1])->after = ", keepdims = 1";
+      status = gemel__editor_emit(e, "%s: %s keeps its axes", p.name, was);
+    }
+  }
+  return status;
+}
+
+static gemel_status operation(gemel__editor *e, uint32_t node, place p) {
+  const gemel__syntax_node *s = &at(e, node)->syntax;
+  const gemel_operation *op = operation_of(e, s->text, s->length);
+  uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
+  gemel_status status;
+  if (op == NULL) {
+    return GEMEL_OK;
+  }
+  status = siblings(e, node, p, OPERATION, s->text, s->length);
+  if (status == GEMEL_OK && !((op->flags & GEMEL_OP_COMMUTATIVE) && n == 2)) {
+    status = swaps(e, node, p);
+  }
+  if (status == GEMEL_OK && op->max_inputs < 0 && (int)n > op->min_inputs) {
+    status = leaves_out(e, node, p, list, n);
+  }
+  status = status ? status : named(e, node, p, op);
+  /* on the left a pattern that lost an operation is another one; one that lost an arm matches more
+   */
+  int arms = has_word("logical_and logical_or logical_not", op->name, strlen(op->name));
+  return status == GEMEL_OK && (p.right || arms) ? passes(e, node, p, 2) : status;
+}
+
+/* The same whichever operand stands first. */
+static int commutes(const char *word, size_t length) {
+  return has_word("+ * == != and or min max disjoint promote broadcast_shape same same_type "
+                  "same_shape same_dtype",
+                  word, length);
+}
+
+static gemel_status function(gemel__editor *e, uint32_t node, place p) {
+  const gemel__syntax_node *s = &at(e, node)->syntax;
+  const char *word = s->infix ? s->at.token : s->text;
+  size_t length = s->infix ? s->at.length : s->length;
+  gemel_status status = siblings(e, node, p, s->infix ? OPERATOR : FUNCTION, word, length);
+  if (status == GEMEL_OK && !commutes(word, length)) {
+    status = swaps(e, node, p);
+  }
+  for (size_t g = 0; g < GROUPS && status == GEMEL_OK; g++) {
+    if (groups[g].kind == PASS && has_word(groups[g].words, word, length)) {
+      status = passes(e, node, p, 1);
+    }
+  }
+  if (status == GEMEL_OK && has_word("and or + * // %", word, length)) {
+    status = passes(e, node, p, 2);
+  }
+  return status;
+}
+
+static gemel_status list(gemel__editor *e, uint32_t node, place p) {
+  uint32_t all[MOST_OPERANDS], n = children(e, node, all);
+  gemel_status status = leaves_out(e, node, p, all, n);
+  return status || p.set ? status : swaps(e, node, p);
+}
+
+static int names_axes(const gemel__syntax_node *s) {
+  return s->key_length == 4 && memcmp(s->key, "axes", 4) == 0;
+}
+
+/* The change "reversed", of an attribute that is a set of axes or a list of one or none, or
+ * "negated" of a list of zeros. */
+static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
+  const gemel__syntax_node *s = &e->nodes[node].syntax;
+  uint32_t all[MOST_OPERANDS], n = children(e, node, all), zeros = 0;
+  int is_list = s->kind == GEMEL__SYNTAX_LIST;
+  for (uint32_t k = 0; k < n && is_list; k++) {
+    const gemel__syntax_node *item = &e->nodes[all[k]].syntax;
+    int64_t value;
+    zeros += item->kind == GEMEL__SYNTAX_NUMBER && !item->number.is_float &&
+             gemel__number_int(&item->number, &value) == 0 && value == 0;
+  }
+  return strcmp(change, "reversed") == 0 ? names_axes(s) || (is_list && n < 2)
+                                         : strcmp(change, "negated") == 0 && is_list && zeros == n;
+}
+
+/* An attribute's expression as a whole. */
+static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
+  static const char *const wraps[][3] = {{"", " + 1", "one more"},
+                                         {"", " - 1", "one less"},
+                                         {"-(", ")", "negated"},
+                                         {"reversed(", ")", "reversed"}};
+  const gemel__syntax_node s = at(e, node)->syntax;
+  gemel_status status = GEMEL_OK;
+  char was[SHOWN];
+  if (s.kind == GEMEL__SYNTAX_NUMBER || !p.right) {
+    return GEMEL_OK;
+  }
+  for (size_t k = 0; k < sizeof wraps / sizeof *wraps && status == GEMEL_OK; k++) {
+    if (is_idle(e, node, wraps[k][2])) {
+      continue;
+    }
+    gemel__editor_node_text(e, node, was, sizeof was);
+    at(e, node)->before = wraps[k][0];
+    at(e, node)->after = wraps[k][1];
+    status = gemel__editor_emit(e, "%s: %.*s = %s is %s", p.name, (int)s.key_length, s.key, was,
+                                wraps[k][2]);
+  }
+  return status;
+}
+
+/* ---- The walk ---- */
+
+static gemel_status visit(gemel__editor *e, uint32_t node, place p);
+
+/* A call whose second operand says what isn't in the result. */
+static int takes_out(const gemel__syntax_node *s) {
+  return s->kind == GEMEL__SYNTAX_CALL && !s->infix &&
+         has_word("without remove", s->text, s->length);
+}
+
+static gemel_status visit_children(gemel__editor *e, uint32_t node, place p) {
+  uint32_t list[MOST_OPERANDS], n = children(e, node, list);
+  int output = at(e, node)->syntax.kind == GEMEL__SYNTAX_OUTPUT;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+    place inner = p;
+    int starts = !p.attribute && (at(e, list[k])->syntax.key != NULL || (output && k == 1));
+    inner.attribute = p.attribute || starts;
+    inner.set = names_axes(&at(e, list[k])->syntax) || (k == 1 && takes_out(&at(e, node)->syntax));
+    if (starts && !output) {
+      status = whole(e, list[k], inner);
+    }
+    status = status ? status : visit(e, list[k], inner);
+  }
+  return status;
+}
+
+/* Its depth is that of the rule's text, which the parser limits. */
+static gemel_status visit(gemel__editor *e, uint32_t node, place p) {
+  gemel_status status = GEMEL_OK;
+  switch (at(e, node)->syntax.kind) {
+  case GEMEL__SYNTAX_NUMBER:
+    status = number(e, node, p);
+    break;
+  case GEMEL__SYNTAX_NAME:
+    status = name(e, node, p);
+    break;
+  case GEMEL__SYNTAX_CALL:
+    status = p.attribute ? function(e, node, p) : operation(e, node, p);
+    break;
+  case GEMEL__SYNTAX_INDEX:
+    status = swaps(e, node, p);
+    status = status ? status : passes(e, node, p, 2);
+    break;
+  case GEMEL__SYNTAX_LIST:
+    status = list(e, node, p);
+    break;
+  default:
+    break;
+  }
+  return status ? status : visit_children(e, node, p);
+}
+
+static gemel_status conditions(gemel__editor *e) {
+  const place p = {"where", 0, 1, 0};
+  gemel_status status = GEMEL_OK;
+  char was[SHOWN];
+  for (uint32_t k = 0; k < e->rule->n_conditions && status == GEMEL_OK; k++) {
+    uint32_t root = e->conditions[k];
+    gemel__editor_node_text(e, root, was, sizeof was);
+    memmove(&e->conditions[k], &e->conditions[k + 1],
+            (e->n_conditions - k - 1) * sizeof *e->conditions);
+    e->n_conditions--;
+    status = gemel__editor_emit(e, "where: drops %s", was);
+    if (status == GEMEL_OK) {
+      at(e, root)->before = "not (";
+      at(e, root)->after = ")";
+      status = gemel__editor_emit(e, "where: negates %s", was);
+    }
+    status = status ? status : visit(e, root, p);
+  }
+  return status;
+}
+
+/* A rule may improve without saying so, so to leave that word out is no mistake. */
+static gemel_status needs(gemel__editor *e) {
+  gemel_status status = GEMEL_OK;
+  for (int k = 0; k < GEMEL_NEEDS_COUNT && status == GEMEL_OK; k++) {
+    int there = (int)(e->needs >> k & 1);
+    if (there && 1u << k == GEMEL_NEEDS_BIT(IMPROVES)) {
+      continue;
+    }
+    e->needs ^= 1u << k;
+    status = gemel__editor_emit(e, "needs: %s %s", there ? "without" : "with", gemel_needs_word(k));
+  }
+  return status;
+}
+
+gemel_status gemel__mutants_of_rule(const struct gemel_rule *rule, uint64_t seed,
+                                    gemel__mutants *mutants, gemel_error *error) {
+  const place left = {"left", 0, 0, 0}, right = {"right", 1, 0, 0};
+  gemel__editor e;
+  gemel_status status = gemel__editor_start(&e, rule, mutants, error);
+  gemel__random_seed(&e.random, seed);
+  status = status ? status : visit(&e, e.left, left);
+  status = status ? status : visit(&e, e.right, right);
+  status = status ? status : conditions(&e);
+  status = status ? status : needs(&e);
+  gemel__editor_clear(&e);
+  return status;
+}

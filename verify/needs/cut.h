@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which kind of arithmetic a node does, and pairs of graphs cut where they apply the same function
+ * to the same values.
+ */
+#ifndef GEMEL__NEEDS_CUT_H
+#define GEMEL__NEEDS_CUT_H
+
+#include "pairs/pair.h"
+#include "harness/tick.h"
+
+/* Kinds of arithmetic that round, as bits. */
+enum {
+  GEMEL__SUMS = 1,
+  GEMEL__PRODUCTS = 2,
+  GEMEL__QUOTIENTS = 4,
+  GEMEL__FUNCTIONS = 8, /* all others, square roots too */
+  GEMEL__NARROWS = 16   /* a cast to a dtype of fewer digits */
+};
+
+/* The kinds of operation NAME on floats. */
+unsigned gemel__arithmetic_of(const char *name);
+
+/* The kinds of NODE; 0 if its results are exact whatever its inputs. */
+unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
+
+/* Both graphs with those functions and quotients replaced by inputs that both apply to equal
+ * operands: then those inputs can be given any values. The operands become results, so what happens
+ * on the way to them stays in view. CONSTANTS: divisors that are the same constant too.
+ * GEMEL_DECLINED if there is nothing to cut, the graphs are equal over the reals only before, or
+ * TICKER (may be NULL) says stop. */
+gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int constants,
+                             gemel__random *random, gemel__ticker *ticker, gemel_error *error);
+
+/* An instance whose results are all values of INSTANCE's graph, node by node: FIRST[k] is the
+ * number of node k's output 0 among them (room for a node each). GEMEL_DECLINED as
+ * gemel__rebuild_graph. */
+gemel_status gemel__instance_trace(gemel__instance *all, const gemel__instance *instance,
+                                   size_t *first, gemel_error *error);
+
+#endif

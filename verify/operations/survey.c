@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Judging a survey (survey.h): what was drawn is cut into instances of a length that leaves a rest
+ * whatever the width of a vector, and each is judged like any other, in all variants. The library
+ * is then called once more, on three elements at a time, so that what it does with a rest is on
+ * trial everywhere as well: that must give the same bits.
+ */
+#include "operations/survey.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "ops/ops.h"
+#include "sample/ordinal.h"
+#include "tiers/ulps.h"
+
+enum { PIECE = 4093, SHORT = 3, LEAST = 4, SURVEYS = 500000 /* of instances' random streams */ };
+
+int gemel__survey_applies(const gemel_operation *op, size_t instances) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(op);
+  return instances >= LEAST && row != NULL && row->n_inputs <= GEMEL__SURVEY_OPERANDS;
+}
+
+/* ---- Instances ---- */
+
+static gemel_status build(const gemel__survey *s, size_t n, gemel_graph *graph,
+                          gemel_error *error) {
+  gemel_value inputs[GEMEL__SURVEY_OPERANDS];
+  gemel_attr attr = gemel_attr_dtype("dtype", s->to);
+  int64_t shape[1];
+  char name[8];
+  int k;
+  shape[0] = (int64_t)n;
+  for (k = 0; k < s->n_inputs; k++) {
+    snprintf(name, sizeof name, "x%d", k);
+    inputs[k] = gemel_input(graph, name, gemel_type_of_shape(s->context, s->dtypes[k], 1, shape));
+  }
+  gemel_output(
+      gemel_apply(graph, s->op->name, (size_t)s->n_inputs, inputs, (size_t)s->is_cast, &attr),
+      "y0");
+  if (error != NULL) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+static gemel_status make_values(const gemel__survey *s, const gemel__instance *instance,
+                                gemel_tensor ***values, gemel_error *error) {
+  int k;
+  *values = gemel__alloc_zeroed(instance->n_leaves * sizeof **values);
+  if (*values == NULL) {
+    return gemel__no_memory(error, "values");
+  }
+  for (k = 0; k < s->n_inputs; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    (*values)[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
+    if ((*values)[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    memset(gemel_tensor_data((*values)[k]), 0, leaf->count * gemel_dtype_size(leaf->dtype));
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__survey_instance(const gemel__survey *s, size_t n, gemel__instance *instance,
+                                    gemel_tensor ***values, gemel_error *error) {
+  gemel_graph *graph = gemel_graph_new(s->context, error);
+  gemel_status status;
+  memset(instance, 0, sizeof *instance);
+  *values = NULL;
+  if (graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  status = build(s, n, graph, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(instance, graph, NULL, error);
+  }
+  gemel_graph_unref(graph);
+  instance->ulp = s->ulp;
+  instance->elementwise = 1;
+  return status == GEMEL_OK ? make_values(s, instance, values, error) : status;
+}
+
+void gemel__survey_fill(const gemel__survey *s, size_t from, size_t n, gemel_tensor **values) {
+  size_t i;
+  int k;
+  for (k = 0; k < s->n_inputs; k++) {
+    size_t size = gemel_dtype_size(s->dtypes[k]);
+    char *at = gemel_tensor_data(values[k]);
+    for (i = 0; i < n; i++) {
+      gemel__ordinal_put(s->dtypes[k], s->bits[k][from + i], at + i * size);
+    }
+  }
+}
+
+/* ---- A few elements at a time ---- */
+
+struct pieces {
+  gemel__instance instance; /* of SHORT elements */
+  gemel_tensor **values;
+  gemel_tensor *result;
+};
+
+static void pieces_clear(struct pieces *p) {
+  gemel_tensor_unref(p->result);
+  gemel__values_free(&p->instance, p->values);
+  gemel__instance_clear(&p->instance);
+}
+
+/* What can't be compiled is left to the check of the variants, which refutes it. */
+static gemel_status pieces_init(struct pieces *p, const gemel__survey *s, gemel_error *error) {
+  gemel_options options = {.size = sizeof options, .as_written = 1};
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = gemel__survey_instance(s, SHORT, &p->instance, &p->values, error);
+  if (status == GEMEL_OK) {
+    p->instance.compiled = gemel_compile(p->instance.graph, &options, &problem);
+  }
+  return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a function") : status;
+}
+
+/* Calls the library on elements FROM .. FROM + SHORT, and compares with WHOLE, the results of
+ * elements FIRST on. */
+static gemel_status compare_piece(struct pieces *p, const gemel__survey *s, size_t from,
+                                  size_t first, const gemel_tensor *whole, gemel__outcome *outcome,
+                                  gemel_error *error) {
+  gemel_status status;
+  size_t k, size;
+  gemel_dtype dtype;
+  gemel__survey_fill(s, from, SHORT, p->values);
+  status = gemel_call(p->instance.compiled, p->values, &p->result, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  dtype = gemel_tensor_dtype(p->result);
+  size = gemel_dtype_size(dtype);
+  for (k = 0; k < SHORT; k++) {
+    const char *a = (const char *)gemel_tensor_data(p->result) + k * size;
+    const char *b = gemel__tensor_element(whole, from - first + k);
+    if (!gemel__same_bits(dtype, a, b)) {
+      outcome->refuted = 1;
+      outcome->output = 0;
+      outcome->element = from - first + k;
+      outcome->variant = "fused, a few elements at a time";
+      snprintf(outcome->expected, sizeof outcome->expected, "%.17g as in a long row",
+               gemel__decode(dtype, b));
+      snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, a));
+      return GEMEL_OK;
+    }
+  }
+  outcome->agreed += SHORT;
+  return GEMEL_OK;
+}
+
+static gemel_status compare_pieces(struct pieces *p, const gemel__survey *s, size_t first, size_t n,
+                                   const gemel__instance *instance, gemel_tensor *const *values,
+                                   gemel__random *random, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  gemel_tensor *whole = NULL;
+  gemel_status status;
+  size_t k;
+  if (p->instance.compiled == NULL) {
+    return GEMEL_OK;
+  }
+  status = gemel__execute(instance, &gemel__variants[0], values, random, &whole, error);
+  for (k = 0; k + SHORT <= n && status == GEMEL_OK && !outcome->refuted; k += SHORT) {
+    status = compare_piece(p, s, first + k, first, whole, outcome, error);
+  }
+  gemel_tensor_unref(whole);
+  return status;
+}
+
+/* ---- Judging ---- */
+
+static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
+  total->compared += one->compared;
+  total->agreed += one->agreed;
+  total->informative += one->informative;
+  total->inexact += one->inexact;
+}
+
+/* The failing element alone, or with as many around it as it takes to fail. */
+static gemel_status cut_down(gemel__surveying *w, const gemel__survey *s, size_t first, size_t n,
+                             gemel__trial *trial, gemel_error *error) {
+  size_t at = w->outcome.element < n ? w->outcome.element : 0, length;
+  gemel_status status = GEMEL_OK;
+  int found = 0;
+  for (length = 1; length < n && !found && status == GEMEL_OK; length *= 4) {
+    size_t from = at - (at % length);
+    size_t m = from + length > n ? n - from : length;
+    gemel__instance small;
+    gemel_tensor **values;
+    gemel__outcome outcome;
+    memset(&outcome, 0, sizeof outcome);
+    status = gemel__survey_instance(s, m, &small, &values, error);
+    if (status == GEMEL_OK) {
+      gemel__survey_fill(s, first + from, m, values);
+      status = w->check(&small, values, trial, &outcome, error);
+    }
+    if (status == GEMEL_OK && outcome.refuted) {
+      found = 1;
+      gemel__values_free(&w->instance, w->values);
+      gemel__instance_clear(&w->instance);
+      w->instance = small;
+      w->values = values;
+      w->outcome = outcome;
+    } else {
+      gemel__values_free(&small, values);
+      gemel__instance_clear(&small);
+    }
+  }
+  return status;
+}
+
+static gemel_status judge_piece(gemel__surveying *w, const gemel__survey *s, struct pieces *pieces,
+                                size_t first, size_t n, gemel_error *error) {
+  gemel__trial trial = {w->kernel, s->random, NULL};
+  gemel__outcome outcome;
+  gemel_status status;
+  memset(&outcome, 0, sizeof outcome);
+  outcome.ulps = w->ulps;
+  status = gemel__survey_instance(s, n, &w->instance, &w->values, error);
+  if (status == GEMEL_OK) {
+    gemel__survey_fill(s, first, n, w->values);
+    status = w->check(&w->instance, w->values, &trial, &outcome, error);
+  }
+  if (status == GEMEL_OK && !outcome.refuted && pieces != NULL) {
+    status =
+        compare_pieces(pieces, s, first, n, &w->instance, w->values, s->random, &outcome, error);
+  }
+  if (status == GEMEL_OK) {
+    w->instances++;
+    add_outcome(&w->outcome, &outcome);
+    w->refuted = outcome.refuted;
+  }
+  if (status == GEMEL_OK && w->refuted) {
+    size_t compared = w->outcome.compared;
+    w->dtype = s->dtypes[s->n_inputs - 1];
+    w->outcome = outcome;
+    w->outcome.compared = compared;
+    return cut_down(w, s, first, n, &trial, error);
+  }
+  gemel__values_free(&w->instance, w->values);
+  gemel__instance_clear(&w->instance);
+  w->values = NULL;
+  return status;
+}
+
+static gemel_status judge(gemel__surveying *w, const gemel__survey *s, gemel_error *error) {
+  struct pieces pieces;
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  memset(&pieces, 0, sizeof pieces);
+  if (w->kernel == NULL) {
+    status = pieces_init(&pieces, s, error);
+  }
+  for (k = 0; k < s->count && status == GEMEL_OK && !w->refuted; k += PIECE) {
+    size_t n = s->count - k < PIECE ? s->count - k : PIECE;
+    status = judge_piece(w, s, w->kernel == NULL ? &pieces : NULL, k, n, error);
+  }
+  pieces_clear(&pieces);
+  return status;
+}
+
+/* ---- Which dtypes ---- */
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* 1 if the operation takes operands of DTYPE as they are (others are cast, which is an operation of
+ * its own), and the survey belongs to the tier. */
+static int concerns(const gemel__surveying *w, const gemel__scalar_row *row, gemel_dtype dtype,
+                    gemel_dtype to) {
+  gemel_dtype given[GEMEL__SURVEY_OPERANDS] = {dtype, dtype, dtype};
+  gemel_dtype operands[GEMEL__SURVEY_OPERANDS], result;
+  int floats;
+  if (gemel__scalar_dtypes(row->code, (size_t)row->n_inputs, given, to, operands, &result) !=
+          GEMEL_OK ||
+      (operands[row->n_inputs - 1] != dtype && row->code != GEMEL__TYPE_LOGIC)) {
+    return 0;
+  }
+  floats = is_float(dtype) || is_float(result);
+  return w->tier == (floats ? GEMEL_TIER_SPECIAL : GEMEL_TIER_INTEGER);
+}
+
+static gemel_status survey_one(gemel__surveying *w, const gemel__scalar_row *row, gemel_dtype dtype,
+                               gemel_dtype to, gemel_error *error) {
+  gemel__random random;
+  gemel__survey s;
+  gemel_status status;
+  int k;
+  memset(&s, 0, sizeof s);
+  gemel__run_random(w->run, w->name, w->tier, SURVEYS + 64 * (size_t)dtype + (size_t)to, &random);
+  s.context = w->run->context;
+  s.op = w->op;
+  s.n_inputs = row->n_inputs;
+  s.is_cast = row->code == GEMEL__TYPE_CAST;
+  s.to = to;
+  s.ulp = row->ulp;
+  s.density = w->run->options.instances;
+  s.random = &random;
+  for (k = 0; k < s.n_inputs; k++) {
+    s.dtypes[k] = row->code == GEMEL__TYPE_SELECT && k == 0 ? GEMEL_BOOL : dtype;
+  }
+  status = gemel__survey_draw(&s, error);
+  if (status == GEMEL_OK) {
+    status = judge(w, &s, error);
+  }
+  gemel__survey_clear(&s);
+  if (status == GEMEL_DECLINED) { /* by the kernel on trial */
+    w->declined++;
+    gemel__values_free(&w->instance, w->values);
+    gemel__instance_clear(&w->instance);
+    w->values = NULL;
+    return GEMEL_OK;
+  }
+  return status;
+}
+
+gemel_status gemel__survey_tier(gemel__surveying *w, gemel_error *error) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(w->op);
+  gemel_status status = GEMEL_OK;
+  int dtype, to;
+  for (dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    for (to = 0; to < (row->code == GEMEL__TYPE_CAST ? GEMEL_DTYPE_COUNT : 1); to++) {
+      if (status == GEMEL_OK && !w->refuted &&
+          concerns(w, row, (gemel_dtype)dtype, (gemel_dtype)to)) {
+        status = survey_one(w, row, (gemel_dtype)dtype, (gemel_dtype)to, error);
+      }
+    }
+  }
+  return status;
+}

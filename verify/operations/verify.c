@@ -1,0 +1,838 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `gemel verify`: every operation, and the graphs of its first derivative, in every tier. A tier is
+ * a loop over random instances; the first one that is refuted ends it, is made small and reported.
+ * The derivative's own tier gradient is the second order.
+ */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "ops/ops.h"
+#include "harness/jobs.h"
+#include "kernels/kernel.h"
+#include "reference/own.h"
+#include "harness/run.h"
+#include "operations/subject.h"
+#include "operations/survey.h"
+#include "tiers/taylor.h"
+#include "tiers/ulps.h"
+#include "text/expr.h"
+
+/* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
+ * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
+ * numbers are evaluated. */
+enum {
+  SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
+  LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
+  HUGE_ELEMENTS = 90000,
+  DUAL_ELEMENTS = 6
+};
+enum { MORE_INSTANCES = 400 };  /* at most, while a branch of a derivative was never taken */
+enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
+enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
+
+static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
+static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
+                                         GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
+                                         GEMEL_U32, GEMEL_I64, GEMEL_U64};
+
+/* ---- Drawing ---- */
+
+static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
+                         gemel__random *random, gemel__instance *instance, gemel_error *error) {
+  gemel__instance base;
+  gemel_status status = gemel__instance_draw_ranked(&base, s->run->context, s->op, dtype,
+                                                    max_elements, s->rank, random, error);
+  if (status != GEMEL_OK || (!s->derivative && !s->embedded)) {
+    *instance = base;
+    return status;
+  }
+  status = s->derivative ? gemel__instance_gradient(instance, &base, error)
+                         : gemel__instance_embed(instance, &base, random, error);
+  gemel__instance_clear(&base);
+  return status;
+}
+
+/* Tries dtypes from the K-th on until the sampler accepts one. */
+gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
+                                 int64_t max_elements, gemel__random *random,
+                                 gemel__instance *instance, gemel_error *error) {
+  gemel_status status = GEMEL_DECLINED;
+  size_t tries;
+  for (tries = 0; tries < n && status == GEMEL_DECLINED; tries++) {
+    s->dtype = dtypes[(k + tries) % n];
+    status = draw(s, s->dtype, max_elements, random, instance, error);
+  }
+  return status;
+}
+
+static gemel_status redraw(void *user, int64_t max_elements, gemel__random *random,
+                           gemel__instance *instance, gemel_error *error) {
+  struct subject *s = user;
+  struct subject simpler = *s;
+  simpler.rank = 0;
+  simpler.embedded = s->embedded && gemel__random_chance(random, 1, 2);
+  return draw(&simpler, s->dtype, max_elements, random, instance, error);
+}
+
+/* ---- Reporting ---- */
+
+static void emit_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
+                        const char *reason) {
+  gemel_record record;
+  gemel__record_init(&record, s->run, s->kind, s->name, tier);
+  record.verdict = verdict;
+  record.detail = reason;
+  gemel__record_emit(s->run, &record);
+}
+
+static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
+  emit_reason(s, tier, GEMEL_NOT_APPLICABLE, reason);
+}
+
+/* ---- Tiers integer, float, special ---- */
+
+static const struct tier_plan plans[] = {
+    {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
+     sizeof all_dtypes / sizeof *all_dtypes, "bits"},
+    {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float, float_dtypes,
+     sizeof float_dtypes / sizeof *float_dtypes, "bound"},
+    {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
+     sizeof float_dtypes / sizeof *float_dtypes, "bits"}};
+
+void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
+  size_t compared = total->compared + one->compared;
+  size_t informative = total->informative + one->informative;
+  size_t inexact = total->inexact + one->inexact;
+  size_t agreed = total->agreed + one->agreed;
+  double worst = one->worst > total->worst ? one->worst : total->worst;
+  *total = *one;
+  total->compared = compared;
+  total->informative = informative;
+  total->inexact = inexact;
+  total->agreed = agreed;
+  total->worst = worst;
+}
+
+/* 1 if the row says that no result is exact, on integers either. */
+static int never_exact(const struct subject *s) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
+  return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
+}
+
+/* 1 if the row says that its derivative vanishes. */
+static int zero_derivative(const struct subject *s) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
+  int k;
+  for (k = 0; row != NULL && k < row->n_inputs; k++) {
+    if (row->grads[k] != NULL && row->grads[k][0] != '\0') {
+      return 0;
+    }
+  }
+  return row != NULL;
+}
+
+static const char *reason_without_instances(const struct tier_plan *plan, const struct subject *s) {
+  if (s->derivative) {
+    return "it has no derivative in a float dtype";
+  }
+  return plan->tier == GEMEL_TIER_INTEGER ? "its sampler gives no instance"
+                                          : "it takes no float dtype";
+}
+
+/* What a kernel didn't take, behind what DETAIL says already. */
+static void say_declined(const struct subject *s, const gemel__evidence *e, char *detail,
+                         size_t bytes) {
+  char refusals[300] = "";
+  size_t used = strlen(detail);
+  if (s->kernel != NULL) {
+    gemel__kernel_refusals(s->kernel, refusals, sizeof refusals);
+  }
+  if (e->declined > 0) {
+    used += (size_t)snprintf(
+        detail + used, bytes - used, "%s%s %zu instances", used > 0 ? "; " : "",
+        s->kernel != NULL ? "the kernel declined" : "the reference doesn't take", e->declined);
+  }
+  if (refusals[0] != '\0') {
+    snprintf(detail + used, bytes - used, "%s%s", used > 0 ? "; " : "", refusals);
+  }
+}
+
+/* ULPS: errors that were measured, or NULL. */
+static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
+                     const gemel__evidence *e, const gemel__ulps *ulps) {
+  char detail[480] = "";
+  const gemel__outcome *o = &e->outcome;
+  record->instances = e->instances;
+  record->elements = o->compared;
+  record->worst = o->worst;
+  record->how = plan->how;
+  record->detail = detail;
+  if (e->instances == 0 && e->declined > 0) {
+    record->verdict = GEMEL_NOT_RUN;
+    record->how = "";
+    record->detail = s->kernel != NULL ? "the kernel declines every instance"
+                                       : "its reference takes no instance";
+  } else if (e->instances == 0) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = reason_without_instances(plan, s);
+  } else if (plan->tier == GEMEL_TIER_INTEGER &&
+             (never_exact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = "its results are not exact on integers";
+  } else if (s->derivative && o->informative == 0 && zero_derivative(s)) {
+    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->how = "";
+    record->detail = "its derivative is zero everywhere: decided by tier gradient of the operation";
+  } else if (o->informative == 0) {
+    record->verdict = GEMEL_UNINFORMATIVE;
+    snprintf(detail, sizeof detail, "%zu results compared, all zero or without a useful bound",
+             o->compared);
+  } else {
+    record->verdict = GEMEL_PASSED;
+    if (o->inexact > 0) {
+      snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
+               o->inexact);
+    }
+    say_declined(s, e, detail, sizeof detail);
+    if (ulps != NULL) {
+      size_t used = strlen(detail);
+      snprintf(detail + used, sizeof detail - used, used > 0 && ulps->most > 0 ? "; " : "");
+      used = strlen(detail);
+      gemel__ulps_text(ulps, detail + used, sizeof detail - used);
+    }
+  }
+  gemel__record_emit(s->run, record);
+}
+
+void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char *place,
+                          size_t bytes) {
+  const char *variant = o->variant != NULL ? o->variant : "";
+  const char *dtype = gemel_dtype_name(s->dtype);
+  size_t used;
+  if (o->whole) {
+    used = (size_t)snprintf(place, bytes, "the call (%s, %s)", variant, dtype);
+  } else {
+    used = (size_t)snprintf(place, bytes, "output %zu, element %zu (%s, %s)", o->output, o->element,
+                            variant, dtype);
+  }
+  if (o->manner[0] != '\0') {
+    snprintf(place + used, bytes - used, "; %s", o->manner);
+  }
+}
+
+static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
+                                   gemel__check check, gemel__redraw again, gemel_record *record,
+                                   gemel__instance *instance, gemel_tensor ***values,
+                                   const gemel__trial *trial, gemel__evidence *e,
+                                   gemel_error *error) {
+  char place[800];
+  gemel__outcome *o = &e->outcome;
+  gemel_status status;
+  if (s->kernel != NULL) {
+    gemel__kernel_narrow(s->kernel, o);
+  }
+  status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if (s->kernel != NULL) {
+    gemel__kernel_widen(s->kernel);
+  }
+  gemel__subject_place(s, o, place, sizeof place);
+  record->instances = e->instances;
+  record->elements = o->compared;
+  record->worst = o->worst;
+  record->how = plan->how;
+  record->detail = place;
+  gemel__record_refuted(s->run, record, instance, NULL, *values, place, o->expected, o->got,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+/* The library refuses to build the graph of an instance, which is a fault of its own; unless memory
+ * is out. *DONE: it was reported. */
+static gemel_status refuse(struct subject *s, gemel_record *record, gemel_status status, int *done,
+                           const gemel_error *error) {
+  if (status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE) {
+    return GEMEL_OK;
+  }
+  if (status == GEMEL_NO_MEMORY) {
+    return status;
+  }
+  *done = 1;
+  record->instances = 1;
+  record->detail = "the graph can't be built";
+  gemel__record_refuted(s->run, record, NULL, NULL, NULL, "building it", "a graph", error->text,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+/* The program's reference and its type rule give different dtypes or shapes: one of them is wrong.
+ */
+static gemel_status disagree(struct subject *s, gemel_record *record,
+                             const gemel__instance *instance, int *done, const gemel_error *error) {
+  *done = 1;
+  record->instances = 1;
+  record->detail = "the reference and the type rule differ";
+  gemel__record_refuted(s->run, record, instance, NULL, NULL, "its type", "one type", error->text,
+                        record->seed);
+  return GEMEL_OK;
+}
+
+/* A program's own operation has no tier in which each of its values is held to a number, ties and
+ * round numbers among them, if its results aren't exact: tier float draws those too. */
+static gemel__fill fill_for(const struct subject *s, const struct tier_plan *plan, size_t k) {
+  if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
+    return plan->fill;
+  }
+  return k % 3 == 1 && !(s->op->flags & GEMEL_OP_INEXACT) ? GEMEL__FILL_INTEGERS
+                                                          : GEMEL__FILL_POINTS;
+}
+
+gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
+                                  gemel__check check, gemel__instance *instance,
+                                  gemel__random *random, gemel_record *record, gemel__evidence *e,
+                                  int *done, gemel_error *error) {
+  gemel__trial trial = {s->kernel, random, NULL};
+  gemel__outcome outcome;
+  gemel_tensor **values;
+  gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
+  memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK && s->kernel != NULL && gemel__random_chance(random, 1, 4)) {
+    gemel__kernel_repeat(instance, random, values);
+  }
+  if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {
+    status = GEMEL_DECLINED;
+    e->declined += s->kernel == NULL;
+  }
+  if (status == GEMEL_OK) {
+    status = check(instance, values, &trial, &outcome, error);
+  }
+  if (status == GEMEL_OK) {
+    e->instances++;
+    s->taken = s->dtype;
+    s->took = 1;
+    gemel__outcome_add(&e->outcome, &outcome);
+    if (outcome.refuted) {
+      *done = 1;
+      record->seconds = gemel__clock() - e->started;
+      status = report_refuted(s, plan, check, redraw, record, instance, &values, &trial, e, error);
+    }
+  }
+  gemel__values_free(instance, values);
+  return status;
+}
+
+/* Every rank beyond 4 in turn, in one of four instances; else 0, any. */
+static int kernel_rank(size_t k) {
+  enum { USUAL_RANK = 4 };
+  return k % KERNEL_RANK_EVERY == KERNEL_RANK_EVERY - 1
+             ? USUAL_RANK + 1 + (int)(k / KERNEL_RANK_EVERY % (GEMEL_MAX_RANK - USUAL_RANK))
+             : 0;
+}
+
+/* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
+static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
+                             size_t attempt, int huge, gemel_record *record, gemel__evidence *e,
+                             int *done, gemel_error *error) {
+  enum { APART = 1000003 };
+  gemel__random random;
+  gemel__instance instance;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  int64_t most;
+  size_t first;
+  gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, &random);
+  s->fill = fill_for(s, plan, k);
+  most = huge                                  ? HUGE_ELEMENTS
+         : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
+                                               : SMALL_ELEMENTS;
+  s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
+                gemel__random_chance(&random, 1, 3);
+  s->rank = s->kernel != NULL ? kernel_rank(k) : 0;
+  /* high ranks come in every dtype */
+  first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
+  if (attempt > 0 && s->took) {
+    status = gemel__subject_draw(s, &s->taken, 1, 0, most, &random, &instance, &problem);
+  } else {
+    status = gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, &random, &instance,
+                                 &problem);
+  }
+  if (status != GEMEL_OK) {
+    status = refuse(s, record, status, done, &problem);
+    if (status != GEMEL_OK && error != NULL) {
+      *error = problem;
+    }
+    return status;
+  }
+  status = gemel__subject_judge(s, plan, huge ? gemel__check_agreement : plan->check, &instance,
+                                &random, record, e, done, &problem);
+  if (s->own && status == GEMEL_BAD_TYPE) {
+    status = disagree(s, record, &instance, done, &problem);
+  }
+  if (status != GEMEL_OK && error != NULL) {
+    *error = problem;
+  }
+  gemel__instance_clear(&instance);
+  return status;
+}
+
+/* One instance; what a kernel declines is drawn again, of another dtype and shape: patiently, as
+ * long as nothing is known that it takes. */
+static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
+                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_error *error) {
+  enum { REDRAWS = 12, FIRST_REDRAWS = 200 };
+  gemel_status status = try_draw(s, plan, k, 0, huge, record, e, done, error);
+  size_t j;
+  for (j = 1;
+       s->kernel != NULL && status == GEMEL_DECLINED && j <= (s->took ? REDRAWS : FIRST_REDRAWS);
+       j++) {
+    e->declined++;
+    status = try_draw(s, plan, k, j, huge, record, e, done, error);
+  }
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* An operation with a dtype among its attributes is as many operations. */
+static size_t instances_of(const struct subject *s) {
+  const gemel_attr_spec *spec;
+  size_t n = s->run->options.instances;
+  for (spec = s->op->attrs; spec != NULL && spec->name != NULL; spec++) {
+    n *= spec->kind == GEMEL_ATTR_DTYPE ? 8 : 1;
+  }
+  return n;
+}
+
+/* What a survey that is refuted shows: the one element, with a simpler value if there is one. */
+static gemel_status report_survey(struct subject *s, const struct tier_plan *plan,
+                                  gemel__surveying *w, gemel_record *record, gemel__evidence *e,
+                                  gemel_error *error) {
+  gemel__random random;
+  gemel__trial trial = {s->kernel, &random, NULL};
+  gemel__random_seed(&random, record->seed);
+  e->instances += w->instances;
+  e->outcome = w->outcome;
+  s->dtype = w->dtype;
+  return report_refuted(s, plan, plan->check, NULL, record, &w->instance, &w->values, &trial, e,
+                        error);
+}
+
+/* A scalar operation over its whole domain: survey.h. *DONE: it was refuted and reported. */
+static gemel_status survey(struct subject *s, const struct tier_plan *plan, gemel__ulps *ulps,
+                           gemel_record *record, gemel__evidence *e, int *done,
+                           gemel_error *error) {
+  gemel__surveying w = {.run = s->run,
+                        .op = s->op,
+                        .name = s->name,
+                        .tier = plan->tier,
+                        .check = plan->check,
+                        .kernel = s->kernel,
+                        .ulps = ulps};
+  gemel_status status = gemel__survey_tier(&w, error);
+  *done = w.refuted;
+  if (status == GEMEL_OK && w.refuted) {
+    record->seconds = gemel__clock() - e->started;
+    status = report_survey(s, plan, &w, record, e, error);
+  } else if (status == GEMEL_OK) {
+    e->instances += w.instances;
+    gemel__outcome_add(&e->outcome, &w.outcome);
+  }
+  gemel__values_free(&w.instance, w.values);
+  gemel__instance_clear(&w.instance);
+  return status;
+}
+
+/* The record of a survey that nothing refuted. */
+static gemel_status conclude_survey(struct subject *s, const struct tier_plan *plan,
+                                    const gemel__ulps *ulps, gemel_record *record,
+                                    const gemel__evidence *e, gemel_error *error) {
+  gemel__buffer b = {NULL, 0, 0, 0};
+  int round;
+  for (round = 0; round < 2 && ulps->seen != 0; round++) {
+    gemel__ulps_json(ulps, &b);
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return gemel__no_memory(error, "a record");
+    }
+  }
+  record->ulp = ulps->most;
+  record->ulps = gemel__buffer_finish(&b);
+  conclude(s, plan, record, e, ulps);
+  gemel_text_free((char *)record->ulps);
+  return GEMEL_OK;
+}
+
+static gemel_status survey_and_conclude(struct subject *s, const struct tier_plan *plan,
+                                        gemel_record *record, gemel__evidence *e,
+                                        gemel_error *error) {
+  gemel__ulps *ulps = gemel__ulps_new();
+  gemel_status status;
+  int done = 0;
+  if (ulps == NULL) {
+    return gemel__no_memory(error, "a record");
+  }
+  status = survey(s, plan, ulps, record, e, &done, error);
+  if (status == GEMEL_OK && !done) {
+    record->seconds = gemel__clock() - e->started;
+    status = conclude_survey(s, plan, ulps, record, e, error);
+  }
+  gemel__ulps_free(ulps);
+  return status;
+}
+
+static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
+                                gemel_error *error) {
+  gemel_record record;
+  gemel__evidence e;
+  gemel_status status = GEMEL_OK;
+  size_t k, n = instances_of(s);
+  size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL
+                    ? s->run->options.instances / HUGE_SHARE
+                    : 0;
+  int done = 0;
+  memset(&e, 0, sizeof e);
+  s->took = 0;
+  gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
+  e.started = gemel__clock();
+  for (k = 0; k < n + huge && status == GEMEL_OK && !done; k++) {
+    status = try_instance(s, plan, k, k >= n, &record, &e, &done, error);
+  }
+  if (s->kernel != NULL && status == GEMEL_OK && !done) {
+    status = gemel__subject_kernel(s, plan, &record, &e, &done, error);
+  }
+  record.seconds = gemel__clock() - e.started;
+  if (status == GEMEL_OK && !done && plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
+      gemel__survey_applies(s->op, s->run->options.instances)) {
+    return survey_and_conclude(s, plan, &record, &e, error);
+  }
+  if (status == GEMEL_OK && !done) {
+    conclude(s, plan, &record, &e, NULL);
+  }
+  return status;
+}
+
+/* ---- Tiers real and gradient ---- */
+
+/* As refuse; that nothing is differentiable is the caller's to hear. */
+static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
+                                    int *done, const gemel_error *error) {
+  return status == GEMEL_NOT_DIFFERENTIABLE ? status : refuse(s, record, status, done, error);
+}
+
+static gemel_status keep_error(gemel_status status, const gemel_error *problem,
+                               gemel_error *error) {
+  if (status != GEMEL_OK && error != NULL) {
+    *error = *problem;
+  }
+  return status;
+}
+
+static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
+                                 gemel__answer *total, size_t *instances, int *done,
+                                 gemel_error *error) {
+  gemel__random random;
+  gemel__instance instance;
+  gemel__answer answer;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  uint64_t seed;
+  gemel_status status;
+  gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
+  s->embedded = 0;
+  status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
+  if (status != GEMEL_OK) {
+    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
+  }
+  seed = gemel__random_bits(&random);
+  status = (s->own ? gemel__decide_gradient_rounded : gemel__decide_gradient)(
+      &instance, seed, s->derivative ? 3 : 5, 2, &answer, &problem);
+  if (status != GEMEL_OK) {
+    gemel__instance_clear(&instance);
+    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
+  }
+  if (answer.verdict == GEMEL_REFUTED) {
+    *done = 1;
+    record->instances = *instances + 1;
+    gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
+  } else if (gemel__answer_merge(total, &answer, (*instances)++) != 0) {
+    status = gemel__no_memory(error, "decisions");
+  }
+  gemel__answer_clear(&answer);
+  gemel__instance_clear(&instance);
+  return status;
+}
+
+static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
+  gemel_record record;
+  gemel__answer total;
+  double started = gemel__clock();
+  size_t k, instances = 0, wanted = instances_of(s) / 2 + 1;
+  gemel_status status = GEMEL_OK;
+  int done = 0;
+  memset(&total, 0, sizeof total);
+  total.how = "";
+  gemel__sites_init(&total.sites);
+  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  for (k = 0; status == GEMEL_OK && !done &&
+              (k < wanted || (k < wanted + MORE_INSTANCES && gemel__answer_one_way(&total)));
+       k++) {
+    status = try_gradient(s, k, &record, &total, &instances, &done, error);
+    record.seconds = gemel__clock() - started;
+  }
+  if (status == GEMEL_NOT_DIFFERENTIABLE && !done && instances == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable");
+    status = GEMEL_OK;
+  } else if (status == GEMEL_OK && !done && instances == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of a float dtype to differentiate");
+  } else if (status == GEMEL_OK && !done) {
+    record.instances = instances;
+    gemel__answer_settle(&total);
+    gemel__record_answer(s->run, &record, &total, NULL, NULL, 0);
+  }
+  gemel__answer_clear(&total);
+  return status;
+}
+
+/* ---- Without a reference ---- */
+
+static void conclude_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t) {
+  char detail[160];
+  record->elements = t->points;
+  record->how = "Taylor";
+  record->verdict = t->moves > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  if (t->moves == 0) {
+    snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
+  } else if (isinf(t->least)) {
+    snprintf(detail, sizeof detail, "no remainder above rounding along %zu lines", t->points);
+  } else {
+    snprintf(detail, sizeof detail,
+             "least order of Taylor's remainder along %zu lines: %.2f (2 if right, 1 if not)",
+             t->points, t->least);
+  }
+  record->detail = detail;
+  gemel__record_emit(s->run, record);
+}
+
+static void refute_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t,
+                          const gemel__instance *instance) {
+  char got[60];
+  snprintf(got, sizeof got, "order %.2f", t->least);
+  record->how = "Taylor";
+  record->elements = t->points;
+  record->detail = "what Taylor's theorem leaves isn't of order 2";
+  gemel__record_refuted(s->run, record, instance, NULL, NULL, t->place, "order 2", got,
+                        record->seed);
+}
+
+/* Tier gradient of an operation that can only be run: the order of what Taylor's theorem leaves. */
+static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
+  gemel__taylor t = {0, 0, INFINITY, 0, ""};
+  gemel_record record;
+  double started = gemel__clock();
+  size_t k, wanted = instances_of(s) / 2 + 1;
+  gemel_status status = GEMEL_OK;
+  int done = 0;
+  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
+    gemel__random random;
+    gemel__instance instance;
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
+    s->embedded = 0;
+    status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
+    if (status == GEMEL_OK) {
+      status = gemel__taylor_check(&instance, &random, &t, &problem);
+      record.seconds = gemel__clock() - started;
+      record.instances = k + 1;
+      if (status == GEMEL_OK && t.refuted) {
+        done = 1;
+        refute_taylor(s, &record, &t, &instance);
+      }
+      gemel__instance_clear(&instance);
+    }
+    if (status != GEMEL_OK) {
+      status = keep_error(refuse(s, &record, status, &done, &problem), &problem, error);
+    }
+  }
+  if (status == GEMEL_OK && !done && t.points == 0) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of dtype f64 to differentiate");
+  } else if (status == GEMEL_OK && !done) {
+    conclude_taylor(s, &record, &t);
+  }
+  return status;
+}
+
+/* Only the derivatives can be judged: against the operation's own kernel. */
+static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
+  size_t tier;
+  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
+      emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN,
+                  "it has no reference: gemel_verify_reference gives it one");
+    }
+  }
+  if (!gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
+    return GEMEL_OK;
+  }
+  if (s->op->grad == NULL || s->op->jvp == NULL) {
+    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable in both modes");
+    return GEMEL_OK;
+  }
+  return verify_taylor(s, error);
+}
+
+/* ---- Entry points ---- */
+
+static int glob_matches(const char *glob, const char *name) {
+  return glob == NULL || fnmatch(glob, name, 0) == 0;
+}
+
+static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
+    if (gemel__run_wants(s->run, plans[k].tier)) {
+      if (s->derivative && plans[k].tier == GEMEL_TIER_SPECIAL) {
+        not_applicable(s, plans[k].tier,
+                       "made of operations whose special values are verified one by one");
+      } else if (s->kernel != NULL && s->kernel->hung) {
+        emit_reason(s, plans[k].tier, GEMEL_NOT_RUN, "a call of the kernel didn't come to its end");
+      } else {
+        status = verify_tier(s, &plans[k], error);
+      }
+    }
+  }
+  return status;
+}
+
+static gemel_status verify_subject(struct subject *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  if (gemel__run_wants(s->run, GEMEL_TIER_REAL)) {
+    if (s->derivative) {
+      not_applicable(s, GEMEL_TIER_REAL, "decided by tier gradient of the operation");
+    } else {
+      status = gemel__verify_law(s->run, s->op, s->name, error);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = verify_shipped(s, error);
+  }
+  if (status == GEMEL_OK && gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
+    status = verify_gradient(s, error);
+  }
+  return status;
+}
+
+/* The same for all tiers. */
+static void emit_all(struct subject *s, gemel_verdict verdict, const char *reason) {
+  size_t tier;
+  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (gemel__run_wants(s->run, (gemel_tier)tier)) {
+      emit_reason(s, (gemel_tier)tier, verdict, reason);
+    }
+  }
+}
+
+static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
+                                     gemel_error *error) {
+  struct subject s;
+  gemel_status (*judge)(struct subject *, gemel_error *);
+  gemel_status status;
+  memset(&s, 0, sizeof s);
+  s.run = run;
+  s.op = op;
+  s.kind = "operation";
+  snprintf(s.name, sizeof s.name, "%s", op->name);
+  if (op->flags & GEMEL_OP_SOURCE) {
+    emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
+    return GEMEL_OK;
+  }
+  if (op->sample == NULL) {
+    emit_all(&s, GEMEL_NOT_RUN, "it has no sampler");
+    return GEMEL_OK;
+  }
+  s.own = gemel__own_reference_exists(run->context, op);
+  judge = s.own || gemel__reference_find(op->name) != NULL ? verify_subject : verify_unknown;
+  status = judge(&s, error);
+  if (status == GEMEL_OK && op->grad != NULL) {
+    s.kind = "gradient";
+    s.derivative = 1;
+    snprintf(s.name, sizeof s.name, "%.140s.grad", op->name);
+    status = judge(&s, error);
+  }
+  return status;
+}
+
+/* Operations that match the options' pattern; freed with gemel__free. NULL when memory is out. */
+static const gemel_operation **match_operations(const gemel__run *run, size_t total, size_t *n) {
+  const gemel_operation **ops = gemel__alloc_array(total, sizeof *ops);
+  size_t k;
+  *n = 0;
+  for (k = 0; k < total && ops != NULL; k++) {
+    const gemel_operation *op = gemel_operation_at(run->context, k);
+    if (glob_matches(run->options.ops, op->name)) {
+      ops[(*n)++] = op;
+    }
+  }
+  return ops;
+}
+
+static gemel_status operation_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const gemel_operation *op = ((const gemel_operation *const *)user)[k];
+  gemel_status status = verify_operation(run, op, error);
+  if (status != GEMEL_OK) {
+    gemel__error_prefix(error, "verifying %s", op->name);
+  }
+  return status;
+}
+
+gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
+                                     gemel_verify_summary *summary, gemel_error *error) {
+  gemel__run run;
+  gemel_status status;
+  size_t total = gemel_operation_count(context), n;
+  const gemel_operation **ops;
+  gemel__run_init(&run, context, options);
+  ops = match_operations(&run, total, &n);
+  status = ops == NULL ? gemel__no_memory(error, "operations")
+           : n > 0     ? gemel__run_jobs(&run, n, operation_job, ops, error)
+                       : gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
+                                 run.options.ops != NULL ? run.options.ops : "*");
+  gemel__free(ops, total * sizeof *ops);
+  gemel__run_finish(&run, summary);
+  return status;
+}
+
+gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
+                                 const gemel_kernel *kernel, const gemel_verify_options *options,
+                                 gemel_verify_summary *summary, gemel_error *error) {
+  gemel__run run;
+  struct subject s;
+  gemel_status status;
+  gemel__run_init(&run, context, options);
+  gemel__kernel_trial trial = {.kernel = kernel, .seconds = run.options.kernel_seconds, .only = -1};
+  memset(&s, 0, sizeof s);
+  s.run = &run;
+  s.kind = "kernel";
+  s.kernel = &trial;
+  trial.in_process = run.options.in_process;
+  trial.seconds = trial.seconds > 0 ? trial.seconds : 10;
+  s.op = gemel_find_operation(context, name);
+  if (s.op == NULL || kernel == NULL || kernel->run == NULL) {
+    return gemel__fail(error, s.op == NULL ? GEMEL_NOT_FOUND : GEMEL_BAD_ARGUMENT,
+                       s.op == NULL ? "there is no operation called %s"
+                                    : "the kernel for %s has no run function",
+                       name);
+  }
+  s.own = gemel__own_reference_exists(context, s.op);
+  snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");
+  status = verify_shipped(&s, error);
+  gemel__run_finish(&run, summary);
+  return status;
+}

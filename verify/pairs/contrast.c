@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both graphs of a pair, run by the shipped code, see contrast.h.
+ */
+#include "pairs/contrast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/tensor.h"
+
+int gemel__significand(gemel_dtype dtype) {
+  switch (dtype) {
+  case GEMEL_F16:
+    return 11;
+  case GEMEL_BF16:
+    return 8;
+  case GEMEL_F32:
+    return 24;
+  default:
+    return 53;
+  }
+}
+
+int gemel__top_exponent(gemel_dtype dtype) {
+  return dtype == GEMEL_F64 ? 1023 : dtype == GEMEL_F16 ? 15 : 127;
+}
+
+gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b) {
+  double x, y;
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+    return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ? GEMEL__SAME : GEMEL__FAR;
+  }
+  x = gemel__decode(dtype, a);
+  y = gemel__decode(dtype, b);
+  if (isnan(x) || isnan(y)) {
+    return isnan(x) && isnan(y) ? GEMEL__SAME : GEMEL__CLASS;
+  }
+  if (isinf(x) || isinf(y)) {
+    return x == y ? GEMEL__SAME : isinf(x) && isinf(y) ? GEMEL__INF_SIGN : GEMEL__CLASS;
+  }
+  if (x == 0 && y == 0) {
+    return (signbit(x) != 0) == (signbit(y) != 0) ? GEMEL__SAME : GEMEL__ZERO_SIGN;
+  }
+  if (x == y) {
+    return GEMEL__SAME;
+  }
+  return fabs(x - y) <= ldexp(fmax(fabs(x), fabs(y)), -gemel__significand(dtype) / 2)
+             ? GEMEL__ROUNDING
+             : GEMEL__FAR;
+}
+
+void gemel__pair_compile(gemel__pair *pair) {
+  gemel__instance_compile(&pair->a);
+  gemel__instance_compile(&pair->b);
+}
+
+gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
+                             gemel__random *random, gemel__both *both, gemel_error *error) {
+  size_t n = gemel_graph_output_count(pair->a.graph);
+  gemel_status status;
+  memset(both, 0, sizeof *both);
+  both->left = gemel__alloc_array(2 * n, sizeof *both->left);
+  if (both->left == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  both->n = n;
+  both->right = both->left + n;
+  status = gemel__execute(&pair->a, &gemel__variants[0], values, random, both->left, error);
+  if (status == GEMEL_OK) {
+    status = gemel__execute(&pair->b, &gemel__variants[0], values, random, both->right, error);
+  }
+  if (status != GEMEL_OK) {
+    gemel__both_clear(both);
+  }
+  return status;
+}
+
+void gemel__both_clear(gemel__both *both) {
+  if (both->left != NULL) {
+    gemel__tensors_release(2 * both->n, both->left);
+    gemel__free(both->left, 2 * both->n * sizeof *both->left);
+  }
+  memset(both, 0, sizeof *both);
+}
+
+size_t gemel__both_elements(const gemel__both *both, size_t output) {
+  size_t n = (size_t)gemel_tensor_elements(both->left[output]);
+  size_t m = (size_t)gemel_tensor_elements(both->right[output]);
+  return n < m ? n : m;
+}
+
+/* The elements of TENSOR if they lie one behind the other; else NULL. */
+static const void *plain_data(const gemel_tensor *tensor) {
+  gemel_view v = gemel_tensor_view(tensor);
+  return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;
+}
+
+int gemel__both_identical(const gemel__both *both, size_t output) {
+  const gemel_tensor *left = both->left[output], *right = both->right[output];
+  gemel_dtype dtype = gemel_tensor_dtype(left);
+  const void *a = plain_data(left), *b = plain_data(right);
+  int64_t n = gemel_tensor_elements(left);
+  return dtype == gemel_tensor_dtype(right) && n == gemel_tensor_elements(right) && a != NULL &&
+         b != NULL && memcmp(a, b, (size_t)n * gemel_dtype_size(dtype)) == 0;
+}
+
+gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i) {
+  return gemel__contrast_of(gemel_tensor_dtype(both->left[output]),
+                            gemel__tensor_element(both->left[output], i),
+                            gemel__tensor_element(both->right[output], i));
+}
+
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  gemel__pair pair = {*instance, *trial->other, 0};
+  gemel__both both;
+  size_t k, i;
+  gemel__contrast worst = GEMEL__SAME;
+  gemel_status status = gemel__both_run(&pair, values, trial->random, &both, error);
+  for (k = 0; status == GEMEL_OK && k < both.n; k++) {
+    gemel_dtype dtype = gemel_tensor_dtype(both.left[k]);
+    for (i = 0; i < gemel__both_elements(&both, k); i++) {
+      gemel__contrast c = gemel__both_contrast(&both, k, i);
+      outcome->compared++;
+      if (c > worst) {
+        worst = c;
+        outcome->refuted = 1;
+        outcome->output = k;
+        outcome->element = i;
+        snprintf(outcome->expected, sizeof outcome->expected, "%.17g",
+                 gemel__decode(dtype, gemel__tensor_element(both.left[k], i)));
+        snprintf(outcome->got, sizeof outcome->got, "%.17g",
+                 gemel__decode(dtype, gemel__tensor_element(both.right[k], i)));
+      }
+    }
+  }
+  if (status == GEMEL_OK) {
+    gemel__both_clear(&both);
+  }
+  return status;
+}

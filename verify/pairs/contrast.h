@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running both graphs of a pair, and telling how two computed numbers differ.
+ */
+#ifndef GEMEL__PAIRS_CONTRAST_H
+#define GEMEL__PAIRS_CONTRAST_H
+
+#include "pairs/pair.h"
+#include "tiers/tiers.h"
+
+/* How two numbers differ, from least to most. */
+typedef enum gemel__contrast {
+  GEMEL__SAME,      /* not at all; all NaNs are equal */
+  GEMEL__ZERO_SIGN, /* zeros of different signs */
+  GEMEL__ROUNDING,  /* finite numbers that may be two roundings of one: by less than half the digits
+                     */
+  GEMEL__FAR,       /* finite numbers that differ by more; integers and bools that differ at all */
+  GEMEL__INF_SIGN,  /* infinities of different signs */
+  GEMEL__CLASS      /* NaN or an infinity on one side only */
+} gemel__contrast;
+
+gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b);
+
+/* Bits of a float dtype's significand. */
+int gemel__significand(gemel_dtype dtype);
+
+/* The exponent of the largest numbers of a float dtype: they are below 2^(that + 1). */
+int gemel__top_exponent(gemel_dtype dtype);
+
+/* Results of both graphs, N each. */
+typedef struct gemel__both {
+  size_t n;
+  gemel_tensor **left, **right;
+} gemel__both;
+
+/* Makes a pair that gemel__both_run will meet often ready for it. */
+void gemel__pair_compile(gemel__pair *pair);
+
+/* Runs the shipped code of both at VALUES. Release with gemel__both_clear. */
+gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
+                             gemel__random *random, gemel__both *both, gemel_error *error);
+void gemel__both_clear(gemel__both *both);
+
+/* A result of both: whether it is the same to the last byte (if not, its elements may still be
+ * equal), its elements, and how element I differs. */
+int gemel__both_identical(const gemel__both *both, size_t output);
+size_t gemel__both_elements(const gemel__both *both, size_t output);
+gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i);
+
+#endif

@@ -1,0 +1,18 @@
+# Two graphs made comparable: by inputs, sizes, values and nodes in common.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+
+libgemel_verify_a_SOURCES += %reldir%/align.c
+libgemel_verify_a_SOURCES += %reldir%/align.h
+libgemel_verify_a_SOURCES += %reldir%/contrast.c
+libgemel_verify_a_SOURCES += %reldir%/contrast.h
+libgemel_verify_a_SOURCES += %reldir%/joint.c
+libgemel_verify_a_SOURCES += %reldir%/joint.h
+libgemel_verify_a_SOURCES += %reldir%/match.c
+libgemel_verify_a_SOURCES += %reldir%/match.h
+libgemel_verify_a_SOURCES += %reldir%/pair.c
+libgemel_verify_a_SOURCES += %reldir%/pair.h
+libgemel_verify_a_SOURCES += %reldir%/ranges.c
+libgemel_verify_a_SOURCES += %reldir%/scale.c
+libgemel_verify_a_SOURCES += %reldir%/scale.h
+libgemel_verify_a_SOURCES += %reldir%/scout.c
+libgemel_verify_a_SOURCES += %reldir%/scout.h

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matching by place or as told, see match.h: the graph is inlined into one whose inputs and outputs
+ * have the other names.
+ */
+#include "pairs/match.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+
+enum { MOST_NAME = 256 };
+
+struct matching {
+  const gemel_graph *a, *b;
+  const char *how;
+};
+
+/* What stands for B's NAME in the list HOW, into TEXT; NAME if nothing does. */
+static const char *listed(const char *how, const char *name, char *text, size_t bytes) {
+  const char *at = how;
+  while (*at != '\0') {
+    size_t length = strcspn(at, ","), left = strcspn(at, "=");
+    if (left < length && strlen(name) == length - left - 1 &&
+        memcmp(at + left + 1, name, length - left - 1) == 0) {
+      snprintf(text, bytes, "%.*s", (int)left, at);
+      return text;
+    }
+    at += length + (at[length] == ',');
+  }
+  return name;
+}
+
+static int by_place(const struct matching *m) {
+  return strcmp(m->how, "place") == 0;
+}
+
+static const char *input_name(const struct matching *m, size_t k, char *text) {
+  return by_place(m) ? gemel_graph_input_name(m->a, k)
+                     : listed(m->how, gemel_graph_input_name(m->b, k), text, MOST_NAME);
+}
+
+static const char *output_name(const struct matching *m, size_t k, char *text) {
+  return by_place(m) ? gemel_graph_output_name(m->a, k)
+                     : listed(m->how, gemel_graph_output_name(m->b, k), text, MOST_NAME);
+}
+
+/* Each entry of a list must name an input or output of B: or else it is a slip. */
+static gemel_status check_list(const struct matching *m, gemel_error *error) {
+  const char *at = m->how;
+  while (*at != '\0') {
+    size_t length = strcspn(at, ","), left = strcspn(at, "="), k;
+    size_t n_in = gemel_graph_input_count(m->b), n_out = gemel_graph_output_count(m->b);
+    int found = 0;
+    for (k = 0; left < length && k < n_in + n_out && !found; k++) {
+      const char *name =
+          k < n_in ? gemel_graph_input_name(m->b, k) : gemel_graph_output_name(m->b, k - n_in);
+      found = strlen(name) == length - left - 1 && memcmp(at + left + 1, name, strlen(name)) == 0;
+    }
+    if (!found) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                         "'%.*s' doesn't name an input or output of the second graph as "
+                         "FIRST=SECOND",
+                         (int)length, at);
+    }
+    at += length + (at[length] == ',');
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_counts(const struct matching *m, gemel_error *error) {
+  size_t in[2] = {gemel_graph_input_count(m->a), gemel_graph_input_count(m->b)};
+  size_t out[2] = {gemel_graph_output_count(m->a), gemel_graph_output_count(m->b)};
+  if (in[0] != in[1] || out[0] != out[1]) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                       "matched by place: %zu inputs and %zu outputs in the first graph, %zu and "
+                       "%zu in the second",
+                       in[0], out[0], in[1], out[1]);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status fill(const struct matching *m, gemel_graph *into, gemel_error *error) {
+  size_t n_in = gemel_graph_input_count(m->b), n_out = gemel_graph_output_count(m->b), k;
+  gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
+  char text[MOST_NAME];
+  gemel_status status = room == NULL ? gemel__no_memory(error, "a graph") : GEMEL_OK;
+  for (k = 0; k < n_in && status == GEMEL_OK; k++) {
+    gemel_value input = gemel_graph_input(m->b, k);
+    room[k] = gemel__input_like(into, input_name(m, k, text), gemel_value_type(input), input);
+  }
+  if (status == GEMEL_OK && gemel_graph_error(into)->status == GEMEL_OK) {
+    status = gemel__graph_inline(into, m->b, room, room + n_in, error);
+  }
+  for (k = 0; k < n_out && status == GEMEL_OK && gemel_graph_error(into)->status == GEMEL_OK; k++) {
+    gemel_output(room[n_in + k], output_name(m, k, text));
+  }
+  gemel__free(room, (n_in + n_out) * sizeof *room);
+  if (status == GEMEL_OK && gemel_graph_error(into)->status != GEMEL_OK) {
+    *error = *gemel_graph_error(into);
+    status = error->status;
+  }
+  return status;
+}
+
+gemel_graph *gemel__graph_matched(const gemel_graph *a, const gemel_graph *b, const char *how,
+                                  gemel_error *error) {
+  struct matching m = {a, b, how};
+  gemel_error mine = {GEMEL_OK, 0, 0, ""};
+  gemel_error *problem = error != NULL ? error : &mine;
+  gemel_graph *into;
+  if ((by_place(&m) ? check_counts(&m, problem) : check_list(&m, problem)) != GEMEL_OK) {
+    return NULL;
+  }
+  into = gemel_graph_new(gemel_graph_context(b), problem);
+  if (into != NULL && fill(&m, into, problem) != GEMEL_OK) {
+    gemel_graph_unref(into);
+    into = NULL;
+  }
+  return into;
+}

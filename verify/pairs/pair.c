@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making two graphs comparable: see pair.h. A symbolic graph is instantiated by inlining it into a
+ * new graph whose inputs have concrete types, which binds the symbols in its attributes too.
+ */
+#include "pairs/pair.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/cons.h"
+#include "core/error.h"
+#include "core/graph.h"
+
+enum { DRAWS = 40 };
+
+/* ---- Matching ---- */
+
+/* Names are interned in the context, which both graphs share. */
+static long find_input(const gemel_graph *graph, const char *name) {
+  return gemel__name_find(&graph->input_table, graph->input_names, name);
+}
+
+static long find_output(const gemel_graph *graph, const char *name) {
+  return gemel__name_find(&graph->output_table, graph->output_names, name);
+}
+
+static gemel_status types_differ(const char *what, const char *name, gemel_value x, gemel_value y,
+                                 gemel_error *error) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  char a[256], b[256];
+  gemel_type_format(context, gemel_value_type(x), a, sizeof a);
+  gemel_type_format(context, gemel_value_type(y), b, sizeof b);
+  return gemel__fail(error, GEMEL_BAD_TYPE, "%s %s is %s in the first graph and %s in the second",
+                     what, name, a, b);
+}
+
+/* Dims of outputs may be written differently; dtype and rank must be the same. */
+static int outputs_fit(gemel_value x, gemel_value y) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  gemel_type a = gemel_value_type(x), b = gemel_value_type(y);
+  return gemel_type_dtype(context, a) == gemel_type_dtype(context, b) &&
+         gemel_type_rank(context, a) == gemel_type_rank(context, b);
+}
+
+static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < gemel_graph_input_count(a); k++) {
+    const char *name = gemel_graph_input_name(a, k);
+    long at = find_input(b, name);
+    if (at < 0) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the second graph has no input called %s", name);
+    }
+    if (gemel_value_type(gemel_graph_input(a, k)) !=
+        gemel_value_type(gemel_graph_input(b, (size_t)at))) {
+      return types_differ("input", name, gemel_graph_input(a, k), gemel_graph_input(b, (size_t)at),
+                          error);
+    }
+  }
+  for (k = 0; k < gemel_graph_input_count(b); k++) {
+    if (find_input(a, gemel_graph_input_name(b, k)) < 0) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the first graph has no input called %s",
+                         gemel_graph_input_name(b, k));
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
+  size_t k;
+  for (k = 0; k < gemel_graph_output_count(a); k++) {
+    const char *name = gemel_graph_output_name(a, k);
+    long at = find_output(b, name);
+    if (at < 0) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the second graph has no output called %s", name);
+    }
+    if (!outputs_fit(gemel_graph_output(a, k), gemel_graph_output(b, (size_t)at))) {
+      return types_differ("output", name, gemel_graph_output(a, k),
+                          gemel_graph_output(b, (size_t)at), error);
+    }
+  }
+  for (k = 0; k < gemel_graph_output_count(b); k++) {
+    if (find_output(a, gemel_graph_output_name(b, k)) < 0) {
+      return gemel__fail(error, GEMEL_BAD_TYPE, "the first graph has no output called %s",
+                         gemel_graph_output_name(b, k));
+    }
+  }
+  if (gemel_graph_output_count(a) == 0) {
+    return gemel__fail(error, GEMEL_BAD_TYPE, "the graphs have no outputs");
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
+  gemel_status status;
+  if (gemel_graph_context(a) != gemel_graph_context(b)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graphs are of different contexts");
+  }
+  status = check_inputs(a, b, error);
+  return status == GEMEL_OK ? check_outputs(a, b, error) : status;
+}
+
+/* ---- Instantiating ---- */
+
+struct sizes {
+  gemel_context *context;
+  const gemel_graph *a, *b;
+  gemel__random *random;
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t values[GEMEL__MOST_SYMBOLS];
+  size_t n;
+  int small; /* only sizes up to 3 */
+};
+
+/* A size for a symbol: the same for the same name. Sizes 0 and 1 come up, but not often. */
+static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
+  static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
+  struct sizes *s = user;
+  size_t k;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return -1;
+  }
+  for (k = 0; k < s->n; k++) {
+    if (strcmp(s->names[k], atom->name) == 0) {
+      *value = s->values[k];
+      return 0;
+    }
+  }
+  if (s->n == GEMEL__MOST_SYMBOLS) {
+    return -1;
+  }
+  s->names[s->n] = atom->name;
+  s->values[s->n] =
+      usual[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
+  *value = s->values[s->n++];
+  return 0;
+}
+
+static gemel_type concrete(struct sizes *s, gemel_type type, gemel_error *error) {
+  const gemel_dim *dims = gemel_type_dims(s->context, type);
+  int rank = gemel_type_rank(s->context, type), k;
+  int64_t shape[GEMEL_MAX_RANK];
+  for (k = 0; k < rank; k++) {
+    if (gemel__dim_evaluate(s->context, dims[k], size_of, s, &shape[k], error) != GEMEL_OK ||
+        shape[k] < 0) {
+      return GEMEL_TYPE_NONE;
+    }
+  }
+  return gemel_type_of_shape(s->context, gemel_type_dtype(s->context, type), rank, shape);
+}
+
+static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
+  if (gemel_graph_error(graph)->status != GEMEL_OK && error != NULL) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+/* Gives sizes to symbols that no input has, but the type of another node (what is broadcast to N
+ * needn't come from an N). */
+static void add_symbols(const gemel_graph *from, struct sizes *s) {
+  gemel_error ignored;
+  size_t k;
+  for (k = 0; k < from->n_nodes; k++) {
+    if (gemel__has_output(from, (uint32_t)k, 0)) {
+      concrete(s, gemel__node_type(from, (uint32_t)k, 0), &ignored);
+    }
+  }
+}
+
+/* Inputs in the order of ORDER's, outputs likewise. */
+static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
+                               struct sizes *s, gemel_value *inputs, gemel_value *outputs,
+                               gemel_error *error) {
+  size_t k;
+  gemel_status status;
+  for (k = 0; k < gemel_graph_input_count(order); k++) {
+    const char *name = gemel_graph_input_name(order, k);
+    long at = find_input(from, name);
+    gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, (size_t)at)), error);
+    if (type == GEMEL_TYPE_NONE) {
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
+    }
+    inputs[at] = gemel_input(into, name, type);
+    if (gemel__input_add_facts(into, k, gemel__facts_of_both(s->a, s->b, name)) != 0) {
+      return gemel__no_memory(error, "an instance");
+    }
+  }
+  status = graph_status(into, error);
+  add_symbols(from, s);
+  if (status == GEMEL_OK) {
+    gemel_dim sizes[GEMEL__MOST_SYMBOLS];
+    for (k = 0; k < s->n; k++) {
+      sizes[k] = gemel_dim_constant(s->context, s->values[k]);
+    }
+    status = gemel__graph_instantiate(into, from, inputs, outputs, s->n, s->names, sizes, error);
+  }
+  for (k = 0; k < gemel_graph_output_count(order) && status == GEMEL_OK; k++) {
+    const char *name = gemel_graph_output_name(order, k);
+    status = gemel_output(outputs[find_output(from, name)], name);
+  }
+  return status;
+}
+
+static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from,
+                                const gemel_graph *order, struct sizes *s, gemel_error *error) {
+  size_t n_in = gemel_graph_input_count(from), n_out = gemel_graph_output_count(from);
+  gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
+  gemel_graph *graph = gemel_graph_new(s->context, error);
+  gemel_status status;
+  if (room == NULL || graph == NULL) {
+    status = gemel__no_memory(error, "an instance");
+  } else {
+    status = fill_graph(graph, from, order, s, room, room + n_in, error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(instance, graph, NULL, error);
+  }
+  gemel__free(room, (n_in + n_out) * sizeof *room);
+  gemel_graph_unref(graph);
+  return status;
+}
+
+/* ---- Drawing ---- */
+
+gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                 size_t n, const char *const *names, const int64_t *values,
+                                 gemel__random *random, gemel_error *error) {
+  struct sizes s;
+  gemel_status status;
+  memset(&s, 0, sizeof s);
+  memset(pair, 0, sizeof *pair);
+  s.context = gemel_graph_context(a);
+  s.a = a;
+  s.b = b;
+  s.random = random;
+  for (; s.n < n && s.n < GEMEL__MOST_SYMBOLS; s.n++) {
+    s.names[s.n] = names[s.n];
+    s.values[s.n] = values[s.n];
+  }
+  status = instantiate(&pair->a, a, a, &s, error);
+  if (status == GEMEL_OK) {
+    status = instantiate(&pair->b, b, a, &s, error);
+  }
+  pair->symbols = s.n;
+  if (status != GEMEL_OK) {
+    gemel__pair_clear(pair);
+  }
+  return status;
+}
+
+static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
+  struct sizes *s = user;
+  size_t k = 0;
+  *value = 2;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return -1;
+  }
+  while (k < s->n && strcmp(s->names[k], atom->name) != 0) {
+    k++;
+  }
+  if (k == s->n && s->n < GEMEL__MOST_SYMBOLS) {
+    s->names[s->n++] = atom->name;
+  }
+  return 0;
+}
+
+size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room) {
+  struct sizes s;
+  gemel_error ignored;
+  size_t k;
+  memset(&s, 0, sizeof s);
+  s.context = gemel_graph_context(a);
+  for (k = 0; k < gemel_graph_input_count(a); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(a, k));
+    int rank = gemel_type_rank(s.context, type), j;
+    for (j = 0; j < rank; j++) {
+      int64_t size;
+      gemel__dim_evaluate(s.context, gemel_type_dims(s.context, type)[j], take_symbol, &s, &size,
+                          &ignored);
+    }
+  }
+  for (k = 0; k < s.n && k < room; k++) {
+    names[k] = s.names[k];
+  }
+  return k;
+}
+
+gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                              gemel__random *random, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  int tries;
+  for (tries = 0; tries < DRAWS; tries++) {
+    struct sizes s;
+    memset(&s, 0, sizeof s);
+    memset(pair, 0, sizeof *pair);
+    s.context = gemel_graph_context(a);
+    s.a = a;
+    s.b = b;
+    s.random = random;
+    s.small = gemel__random_below(random, 2) == 0;
+    status = instantiate(&pair->a, a, a, &s, error);
+    if (status == GEMEL_OK) {
+      status = instantiate(&pair->b, b, a, &s, error);
+    }
+    if (status == GEMEL_OK) {
+      pair->symbols = s.n;
+      status = gemel__pair_find_ranges(pair, random, error);
+    }
+    if (status == GEMEL_OK) {
+      return status;
+    }
+    gemel__pair_clear(pair);
+    if (status == GEMEL_NO_MEMORY || s.n == 0) {
+      return status;
+    }
+  }
+  return status;
+}
+
+double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
+  gemel_context *context = gemel_graph_context(graph);
+  size_t n = gemel_graph_node_count(graph), k;
+  double sum = 0;
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
+                          ? gemel__node_type(graph, (uint32_t)k, 0)
+                          : GEMEL_TYPE_NONE;
+    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
+    double count = 1;
+    for (j = 0; j < rank; j++) {
+      int64_t size = unknown;
+      gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
+      count *= (double)size;
+    }
+    sum += count;
+  }
+  return sum;
+}
+
+double gemel__pair_elements(const gemel__pair *pair) {
+  return gemel__graph_elements(pair->a.graph, 1) + gemel__graph_elements(pair->b.graph, 1);
+}
+
+void gemel__pair_clear(gemel__pair *pair) {
+  gemel__instance_clear(&pair->a);
+  gemel__instance_clear(&pair->b);
+}
+
+/* ---- Deciding ---- */
+
+gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
+                                gemel__answer *answer, gemel_error *error) {
+  enum { CONSTANTS = 24 };
+  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
+  gemel__question question = *how;
+  double constants[CONSTANTS];
+  question.leaves = &pair->a;
+  question.left = &left;
+  question.right = &right;
+  question.n_outputs = gemel_graph_output_count(pair->a.graph);
+  question.n_constants = 0;
+  gemel__constants(pair->a.graph, constants, CONSTANTS, &question.n_constants);
+  gemel__constants(pair->b.graph, constants, CONSTANTS, &question.n_constants);
+  question.constants = constants;
+  return gemel__decide(&question, answer, error);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pair of graphs made comparable: inputs matched by name, symbols given sizes, one set of leaves.
+ */
+#ifndef GEMEL__PAIRS_PAIR_H
+#define GEMEL__PAIRS_PAIR_H
+
+#include "models/model.h"
+
+/* Symbols of a pair that get sizes. */
+enum { GEMEL__MOST_SYMBOLS = 32 };
+
+/* Both graphs at concrete sizes; inputs in A's order, outputs in A's order. */
+typedef struct gemel__pair {
+  gemel__instance a, b;
+  size_t symbols; /* that were given sizes; 0: another draw is the same pair again */
+} gemel__pair;
+
+/* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with
+ * both types. */
+gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel_error *error);
+
+/* Instantiates both with the same random sizes for symbols. Sizes that the graphs refuse are drawn
+ * again; GEMEL_BAD_SHAPE (the graphs' own message) if none is accepted. */
+gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                              gemel__random *random, gemel_error *error);
+void gemel__pair_clear(gemel__pair *pair);
+
+/* The symbols in the types of A's inputs, at most ROOM; their names are the context's. */
+size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room);
+
+/* Instantiates both with these sizes for N symbols; others are drawn. The graphs' own error. */
+gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                 size_t n, const char *const *names, const int64_t *values,
+                                 gemel__random *random, gemel_error *error);
+
+/* Where integers of any size are out of range (GEMEL_BAD_VALUE), they are indices: finds for each
+ * input of an integer dtype the largest size below which it runs, and has it drawn from there.
+ * gemel__pair_draw ends with this. GEMEL_NO_MEMORY. */
+gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error);
+
+/* Elements of the first outputs of all nodes, where a size that isn't a constant counts as UNKNOWN.
+ */
+double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
+
+/* Elements of all values of both graphs: what an evaluation costs. */
+double gemel__pair_elements(const gemel__pair *pair);
+
+/* Puts the smallest and the largest index somewhere into each input that holds indices. */
+void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
+                       gemel_tensor *const *values);
+
+/* Are both graphs the same function over the reals? HOW has what the pair doesn't say: points,
+ * trials, bisections, seed, and what counts. Release the answer with gemel__answer_clear, whatever
+ * the status. */
+gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
+                                gemel__answer *answer, gemel_error *error);
+
+#endif

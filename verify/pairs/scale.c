@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scaling, see scale.h. Exact evaluation of a product of matrices of a thousand rows takes minutes,
+ * and shows nothing that three rows don't, as long as the graphs don't look at the number. So sizes
+ * are exchanged by the role that they play: whatever is 1000 becomes the same small number, in
+ * both graphs. Type rules then see to it that the result is a graph. (Whether it still asks the
+ * same question, the caller has to find out: a literal 1000 among the values stays as it is.)
+ */
+#include "pairs/scale.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/graph.h"
+
+enum { LARGE = 12, MOST_SMALL = 64 };
+
+/* ---- Which sizes ---- */
+
+static void add_large(gemel__scaling *s, int64_t size) {
+  size_t k = s->n, j;
+  for (j = 0; j < s->n; j++) {
+    if (s->from[j] == size) {
+      return;
+    }
+  }
+  if (s->n == GEMEL__MOST_SCALED) {
+    return;
+  }
+  for (; k > 0 && s->from[k - 1] > size; k--) {
+    s->from[k] = s->from[k - 1];
+  }
+  s->from[k] = size;
+  s->n++;
+}
+
+void gemel__scaling_find(const gemel_graph *graph, gemel__scaling *scaling) {
+  gemel_context *context = gemel_graph_context(graph);
+  unsigned char used[MOST_SMALL] = {0};
+  size_t n = gemel_graph_input_count(graph), k;
+  int64_t next = 2;
+  memset(scaling, 0, sizeof *scaling);
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    const gemel_dim *dims = gemel_type_dims(context, type);
+    int rank = gemel_type_rank(context, type), j;
+    for (j = 0; j < rank; j++) {
+      int64_t size;
+      if (!gemel_dim_is_constant(context, dims[j], &size)) {
+        continue;
+      }
+      if (size > LARGE) {
+        add_large(scaling, size);
+      } else {
+        used[size] = 1;
+      }
+    }
+  }
+  for (k = 0; k < scaling->n; k++, next++) {
+    while (next < MOST_SMALL && used[next]) {
+      next++;
+    }
+    scaling->to[k] = next;
+  }
+}
+
+void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes) {
+  size_t k, used = 0;
+  text[0] = '\0';
+  for (k = 0; k < scaling->n && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld → %lld", k > 0 ? ", " : "",
+                             (long long)scaling->from[k], (long long)scaling->to[k]);
+  }
+}
+
+/* ---- The graph ---- */
+
+struct scaled {
+  const gemel__scaling *map;
+  const gemel_graph *from;
+  gemel_context *context;
+  gemel_graph *into;
+  gemel_value *values; /* what output 0 of each node became */
+};
+
+static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
+  int64_t size;
+  size_t k;
+  if (gemel_dim_is_constant(s->context, dim, &size)) {
+    for (k = 0; k < s->map->n; k++) {
+      if (s->map->from[k] == size) {
+        return gemel_dim_constant(s->context, s->map->to[k]);
+      }
+    }
+  }
+  return dim;
+}
+
+static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
+  const gemel_dim *dims = gemel_type_dims(s->context, type);
+  gemel_dim scaled[GEMEL_MAX_RANK];
+  int rank = gemel_type_rank(s->context, type), k;
+  for (k = 0; k < rank; k++) {
+    scaled[k] = scaled_dim(s, dims[k]);
+  }
+  return gemel_type_new(s->context, gemel_type_dtype(s->context, type), rank, scaled,
+                        GEMEL_SPACE_HOST);
+}
+
+/* An attribute with its dims scaled, in *ROOM if it is a list. */
+static gemel_attr scaled_attr(const struct scaled *s, const gemel_attr *from, gemel_dim **room) {
+  gemel_attr a = *from;
+  size_t k;
+  if (a.kind == GEMEL_ATTR_DIM) {
+    a.u.dim = scaled_dim(s, a.u.dim);
+  } else if (a.kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)) {
+    for (k = 0; k < a.count; k++) {
+      (*room)[k] = scaled_dim(s, a.u.dims[k]);
+    }
+    a.u.dims = *room;
+    *room += a.count;
+  }
+  return a;
+}
+
+static size_t dims_in(const struct gemel__attrs *attrs) {
+  size_t k, n = 0;
+  for (k = 0; k < attrs->count; k++) {
+    n += attrs->values[k].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM) ? attrs->values[k].count : 0;
+  }
+  return n;
+}
+
+static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *error) {
+  const gemel__node *record = gemel__node_at(s->from, node);
+  const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
+  uint32_t n, j;
+  const gemel__ref *refs = gemel__node_inputs(s->from, node, &n);
+  gemel__ref self = {node, 0};
+  size_t n_attrs = record->attrs != 0 ? attrs->count : 0, k;
+  size_t n_dims = record->attrs != 0 ? dims_in(attrs) : 0;
+  gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_attr *mine = gemel__alloc_array(n_attrs, sizeof *mine);
+  gemel_dim *dims = gemel__alloc_array(n_dims, sizeof *dims), *room = dims;
+  gemel_status status = GEMEL_OK;
+  if (inputs == NULL || mine == NULL || dims == NULL) {
+    status = gemel__no_memory(error, "a scaled graph");
+  }
+  for (j = 0; j < n && status == GEMEL_OK; j++) {
+    inputs[j] = s->values[refs[j].node];
+    inputs[j].output += refs[j].output;
+  }
+  for (k = 0; k < n_attrs && status == GEMEL_OK; k++) {
+    mine[k] = scaled_attr(s, &attrs->values[k], &room);
+  }
+  if (status == GEMEL_OK) {
+    s->values[node] = gemel_apply_at(s->into, gemel__node_op(s->from, node)->record.name, n, inputs,
+                                     n_attrs, mine, gemel_value_where(gemel__value(s->from, self)));
+  }
+  gemel__free(inputs, n * sizeof *inputs);
+  gemel__free(mine, n_attrs * sizeof *mine);
+  gemel__free(dims, n_dims * sizeof *dims);
+  return status;
+}
+
+/* Tensors and bodies among the attributes have their own sizes, and sizes that only a run tells
+ * name nodes: no scaling through these. */
+static int scalable(const struct scaled *s, uint32_t node) {
+  const gemel__node *record = gemel__node_at(s->from, node);
+  const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
+  gemel_type type = gemel__node_type(s->from, node, 0);
+  size_t k;
+  if (gemel__has_output(s->from, node, 0) && gemel__type_at(s->context, type)->has_runtime) {
+    return 0;
+  }
+  for (k = 0; record->attrs != 0 && k < attrs->count; k++) {
+    int kind = attrs->values[k].kind & ~GEMEL_ATTR_LIST;
+    if (kind == GEMEL_ATTR_GRAPH || (kind == GEMEL_ATTR_TENSOR && scaled_type(s, type) != type)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
+  size_t nodes = gemel_graph_node_count(s->from), k;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < gemel_graph_input_count(s->from); k++) {
+    gemel_value input = gemel_graph_input(s->from, k);
+    s->values[input.node] = gemel__input_like(s->into, gemel_graph_input_name(s->from, k),
+                                              scaled_type(s, gemel_value_type(input)), input);
+  }
+  for (k = 0; k < nodes && status == GEMEL_OK; k++) {
+    if (strcmp(gemel__node_op(s->from, (uint32_t)k)->record.name, "input") == 0) {
+      continue;
+    }
+    status = scalable(s, (uint32_t)k) ? apply_scaled(s, (uint32_t)k, error) : GEMEL_DECLINED;
+  }
+  for (k = 0; k < gemel_graph_output_count(s->from) && status == GEMEL_OK; k++) {
+    gemel_value output = gemel_graph_output(s->from, k), value = s->values[output.node];
+    value.output += output.output;
+    gemel_output(value, gemel_graph_output_name(s->from, k));
+  }
+  if (status == GEMEL_OK && gemel_graph_error(s->into)->status != GEMEL_OK) {
+    if (error != NULL) {
+      *error = *gemel_graph_error(s->into);
+    }
+    status = gemel_graph_error(s->into)->status;
+  }
+  return status;
+}
+
+gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
+                                 gemel_error *error) {
+  size_t n = gemel_graph_node_count(graph);
+  struct scaled s = {scaling, graph, gemel_graph_context(graph), NULL, NULL};
+  gemel_status status;
+  s.into = gemel_graph_new(s.context, error);
+  s.values = gemel__alloc_array(n, sizeof *s.values);
+  status = s.into == NULL || s.values == NULL ? gemel__no_memory(error, "a scaled graph")
+                                              : fill_scaled(&s, error);
+  gemel__free(s.values, n * sizeof *s.values);
+  if (status != GEMEL_OK) {
+    if (status == GEMEL_DECLINED) {
+      gemel__fail(error, status, "the sizes of the graph can't be scaled");
+    }
+    gemel_graph_unref(s.into);
+    return NULL;
+  }
+  return s.into;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Large constant sizes made small: by the same map through both graphs of a pair.
+ */
+#ifndef GEMEL__PAIRS_SCALE_H
+#define GEMEL__PAIRS_SCALE_H
+
+#include <gemel/graph.h>
+
+enum { GEMEL__MOST_SCALED = 16 };
+
+/* What becomes of which size. N is 0 if nothing is large. */
+typedef struct gemel__scaling {
+  size_t n;
+  int64_t from[GEMEL__MOST_SCALED], to[GEMEL__MOST_SCALED];
+} gemel__scaling;
+
+/* The large constant sizes of GRAPH's inputs, each with a small one that is its own: the order of
+ * sizes stays, and no size that is small already is taken. */
+void gemel__scaling_find(const gemel_graph *graph, gemel__scaling *scaling);
+
+/* The graph with those sizes in the types of inputs and in the attributes of nodes, or NULL if that
+ * isn't a graph: GEMEL_DECLINED, or a shape rule's own error. */
+gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
+                                 gemel_error *error);
+
+/* "1000 → 3, 500 → 2". */
+void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes);
+
+#endif

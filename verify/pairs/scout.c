@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs at the sizes that matter, see scout.h. Models evaluate small tensors, and a graph may do
+ * something else from a size on: a threshold of 64 shows at 65 elements only. The shipped code is
+ * fast, so it looks ahead: both graphs are run at every number that stands in either of them, one
+ * below, one above, and at sums, differences, products and quotients of two. Where the results are
+ * further apart than rounding explains, the models' exact arithmetic (domain O) decides at that
+ * point, so rounding is never taken for a difference.
+ */
+#include "pairs/scout.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pairs/contrast.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "tiers/tiers.h"
+
+enum {
+  MOST_NUMBERS = 40,  /* of a graph's text */
+  MOST_SIZES = 600,   /* that follow from these */
+  LARGEST = 4100,     /* size of a symbol */
+  RUNS = 240,         /* choices of sizes */
+  TRUE_RUNS = 8,      /* draws where all sizes are constants */
+  MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
+  MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
+};
+/* Elements of all values: of one run, of all runs, and of all evaluations in domain O. */
+#define RUN_ELEMENTS 5e7
+#define ALL_ELEMENTS 4e8
+#define JUDGED_ELEMENTS 2e6
+
+/* ---- Numbers and sizes ---- */
+
+struct sizes {
+  int64_t of[MOST_SIZES];
+  size_t n;
+};
+
+static void add_size(struct sizes *s, int64_t size) {
+  size_t k = 0;
+  while (k < s->n && s->of[k] != size) {
+    k++;
+  }
+  if (k == s->n && s->n < MOST_SIZES && size >= 0 && size <= LARGEST) {
+    s->of[s->n++] = size;
+  }
+}
+
+/* Whole numbers of at least 2 in TEXT that aren't part of a name. */
+static void scan_text(const char *text, struct sizes *numbers) {
+  const char *at = text;
+  while (*at != '\0' && numbers->n < MOST_NUMBERS) {
+    if (isalpha((unsigned char)*at) || *at == '_') {
+      while (isalnum((unsigned char)*at) || *at == '_') {
+        at++;
+      }
+    } else if (isdigit((unsigned char)*at)) {
+      char *end;
+      double x = strtod(at, &end);
+      if (x >= 2 && x <= LARGEST && x == floor(x)) {
+        add_size(numbers, (int64_t)x);
+      }
+      at = end;
+    } else {
+      at++;
+    }
+  }
+}
+
+static void numbers_of(const gemel_graph *graph, struct sizes *numbers) {
+  char *text;
+  if (gemel_graph_node_count(graph) > MOST_TEXT / 64) {
+    return;
+  }
+  text = gemel_print_string(graph, "g", NULL);
+  if (text != NULL && strlen(text) < MOST_TEXT) {
+    scan_text(text, numbers);
+  }
+  gemel_text_free(text);
+}
+
+static void add_beside(struct sizes *sizes, int64_t size) {
+  add_size(sizes, size);
+  add_size(sizes, size + 1);
+  add_size(sizes, size - 1);
+}
+
+/* Sizes at which something may change: small ones, each number, and what two of them make. */
+static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct sizes *sizes) {
+  struct sizes numbers = {{0}, 0};
+  size_t k, i;
+  numbers_of(a, &numbers);
+  numbers_of(b, &numbers);
+  sizes->n = 0;
+  for (k = 0; k < 10; k++) {
+    add_size(sizes,
+             (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: what shows there is a small counterexample */
+  }
+  for (k = 0; k < numbers.n; k++) {
+    add_beside(sizes, numbers.of[k]);
+  }
+  for (k = 0; k < numbers.n; k++) {
+    for (i = 0; i < numbers.n; i++) {
+      add_beside(sizes, numbers.of[k] / numbers.of[i]);
+      add_beside(sizes, numbers.of[k] - numbers.of[i]);
+      add_beside(sizes, numbers.of[k] + numbers.of[i]);
+      add_beside(sizes, numbers.of[k] * numbers.of[i]);
+    }
+  }
+}
+
+/* ---- Comparing ---- */
+
+/* How far two results of one output are apart, and where most. */
+struct gap {
+  size_t element;
+  double apart; /* 0, or as a share of the largest number; infinite: integers, NaN, infinities */
+};
+
+static struct gap gap_of(const gemel__both *both, size_t output) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+  size_t n = gemel__both_elements(both, output), i;
+  double most = 0, off = 0;
+  struct gap gap = {0, 0};
+  for (i = 0; i < n; i++) {
+    gemel__contrast contrast = gemel__both_contrast(both, output, i);
+    double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
+    double y = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
+    most = isfinite(x) && fabs(x) > most ? fabs(x) : most;
+    if (contrast > GEMEL__FAR || (contrast == GEMEL__FAR && !is_float)) {
+      return (struct gap){i, INFINITY};
+    }
+    if (isfinite(x) && fabs(x - y) > off) {
+      off = fabs(x - y);
+      gap.element = i;
+    }
+  }
+  gap.apart = off > 0 ? off / most : 0;
+  return gap;
+}
+
+struct scout {
+  const gemel_graph *a, *b;
+  gemel__random *random;
+  gemel__scouted *found;
+  gemel__ticker *ticker;
+  size_t judged;
+  double spent, judged_elements;
+};
+
+/* Takes the pair and the values as what was found. */
+static void take(struct scout *s, gemel__pair *pair, gemel_tensor ***values, size_t output,
+                 size_t element) {
+  s->found->pair = *pair;
+  s->found->values = *values;
+  s->found->output = output;
+  s->found->element = element;
+  memset(pair, 0, sizeof *pair);
+  *values = NULL;
+}
+
+static void say(struct scout *s, const gemel__both *both, size_t output, size_t element) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  snprintf(s->found->left, sizeof s->found->left, "%.17g",
+           gemel__decode(dtype, gemel__tensor_element(both->left[output], element)));
+  snprintf(s->found->right, sizeof s->found->right, "%.17g",
+           gemel__decode(dtype, gemel__tensor_element(both->right[output], element)));
+}
+
+/* Results look different: what does exact arithmetic say? */
+static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
+                          const gemel__both *both, size_t output, const struct gap *gap,
+                          gemel_error *error) {
+  gemel__trial trial = {NULL, s->random, &pair->b};
+  gemel__outcome outcome;
+  gemel_status status;
+  int half = gemel_dtype_kind(gemel_tensor_dtype(both->left[output])) == GEMEL_KIND_FLOAT
+                 ? gemel__significand(gemel_tensor_dtype(both->left[output])) / 2
+                 : 0;
+  memset(&outcome, 0, sizeof outcome);
+  if (s->judged_elements + gemel__pair_elements(pair) > JUDGED_ELEMENTS) {
+    if (gap->apart > ldexp(1, -half)) {
+      s->found->found = GEMEL__SCOUT_APART;
+      say(s, both, output, gap->element);
+      take(s, pair, values, output, gap->element);
+    }
+    return GEMEL_OK;
+  }
+  s->judged++;
+  s->judged_elements += gemel__pair_elements(pair);
+  status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
+  if (status == GEMEL_OK && outcome.refuted) {
+    s->found->found = GEMEL__SCOUT_REAL;
+    snprintf(s->found->left, sizeof s->found->left, "%s", outcome.expected);
+    snprintf(s->found->right, sizeof s->found->right, "%s", outcome.got);
+    take(s, pair, values, outcome.output, outcome.element);
+  }
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
+
+/* Small integers are mostly exact, so little is allowed there; full significands round. */
+static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
+                            const gemel__both *both, gemel__fill fill, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+    gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
+    int digits = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? gemel__significand(dtype) : 0;
+    struct gap gap = gap_of(both, k);
+    double allowed = ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
+    s->found->elements += gemel__both_elements(both, k);
+    if (gap.apart > allowed && s->judged < MOST_JUDGED) {
+      status = judge(s, pair, values, both, k, &gap, error);
+    }
+  }
+  return status;
+}
+
+/* ---- Running ---- */
+
+static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fill,
+                             gemel_error *error) {
+  gemel_tensor **values = NULL;
+  gemel__both both;
+  gemel_status status = gemel__values_draw(&pair->a, fill, s->random, &values, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__plant_ends(&pair->a, s->random, values);
+  status = gemel__both_run(pair, values, s->random, &both, error);
+  if (status == GEMEL_OK) {
+    const gemel__instance leaves = pair->a; /* the pair may be taken */
+    s->found->runs++;
+    status = compare(s, pair, &values, &both, fill, error);
+    gemel__both_clear(&both);
+    if (values != NULL) {
+      gemel__values_free(&leaves, values);
+    }
+    return status;
+  }
+  gemel__values_free(&pair->a, values);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+static void note_largest(struct scout *s, const gemel__pair *pair) {
+  size_t k;
+  int j;
+  for (k = 0; k < pair->a.n_leaves; k++) {
+    for (j = 0; j < pair->a.leaves[k].rank; j++) {
+      int64_t size = pair->a.leaves[k].shape[j];
+      s->found->largest = size > s->found->largest ? size : s->found->largest;
+    }
+  }
+}
+
+/* DRAWS runs at one choice of sizes, if it isn't too large. */
+static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
+                           const int64_t *sizes, size_t draws, gemel_error *error) {
+  gemel__pair pair;
+  double cost;
+  size_t k;
+  gemel_status status = gemel__pair_draw_at(&pair, s->a, s->b, n, names, sizes, s->random, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  cost = gemel__pair_elements(&pair);
+  if (cost > RUN_ELEMENTS || s->spent + cost > ALL_ELEMENTS) {
+    s->found->skipped++;
+    gemel__pair_clear(&pair);
+    return GEMEL_OK;
+  }
+  s->spent += cost * (double)draws;
+  gemel__pair_compile(&pair);
+  status = gemel__pair_find_ranges(&pair, s->random, error);
+  note_largest(s, &pair);
+  for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING &&
+              gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
+    status = run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, error);
+  }
+  gemel__pair_clear(&pair);
+  return status;
+}
+
+static gemel_status run_sizes(struct scout *s, size_t n, const char *const *names,
+                              gemel_error *error) {
+  struct sizes sizes;
+  size_t k, j, refused = 0;
+  gemel_status status = GEMEL_OK;
+  find_sizes(s->a, s->b, &sizes);
+  for (k = 0; k < RUNS && (k < sizes.n || n > 1) && s->found->found == GEMEL__SCOUT_NOTHING &&
+              gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
+    int64_t chosen[GEMEL__MOST_SYMBOLS];
+    gemel__ticker_at(s->ticker, k, n > 1 || sizes.n > RUNS ? RUNS : sizes.n);
+    for (j = 0; j < n; j++) {
+      /* one symbol after the other takes each size; the rest are small, or any of them */
+      int small = j != k % n && gemel__random_chance(s->random, 1, 2);
+      size_t at = j == k % n ? k / n % sizes.n : gemel__random_below(s->random, sizes.n);
+      chosen[j] = small ? gemel__random_between(s->random, 1, 3) : sizes.of[at];
+    }
+    status = run_at(s, n, names, chosen, 2, error);
+    refused += status != GEMEL_OK;
+    if (status == GEMEL_NO_MEMORY) {
+      return status;
+    }
+  }
+  return refused == k ? status : GEMEL_OK;
+}
+
+gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
+                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error) {
+  const char *names[GEMEL__MOST_SYMBOLS];
+  struct scout s = {.a = a, .b = b, .random = random, .found = scouted, .ticker = ticker};
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  memset(scouted, 0, sizeof *scouted);
+  gemel__ticker_stage(ticker, "running both");
+  return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, error) : run_sizes(&s, n, names, error);
+}
+
+void gemel__scouted_clear(gemel__scouted *scouted) {
+  gemel__values_free(&scouted->pair.a, scouted->values);
+  gemel__pair_clear(&scouted->pair);
+  memset(scouted, 0, sizeof *scouted);
+}

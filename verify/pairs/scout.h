@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shipped code of a pair at the sizes that matter: as they were written, and, for symbols, at
+ * and beside every number in either graph.
+ */
+#ifndef GEMEL__PAIRS_SCOUT_H
+#define GEMEL__PAIRS_SCOUT_H
+
+#include "pairs/pair.h"
+#include "harness/tick.h"
+
+typedef struct gemel__scouted {
+  enum {
+    GEMEL__SCOUT_NOTHING,
+    GEMEL__SCOUT_REAL, /* domain O tells the graphs apart there, or integers differ */
+    GEMEL__SCOUT_APART /* too large for domain O: results differ by more than half their digits */
+  } found;
+  gemel__pair pair; /* where; VALUES are of its leaves */
+  gemel_tensor **values;
+  size_t output, element;
+  char left[160], right[160];
+  size_t runs;     /* calls of both */
+  size_t elements; /* results compared */
+  size_t skipped;  /* choices of sizes that were too large */
+  int64_t largest; /* size of a symbol, or of an axis of an input */
+} gemel__scouted;
+
+/* Runs the shipped code of A and B and compares, until TICKER (may be NULL) says stop. Release with
+ * gemel__scouted_clear whatever the status. GEMEL_NO_MEMORY, or what keeps every choice of sizes
+ * from running. */
+gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
+                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error);
+void gemel__scouted_clear(gemel__scouted *scouted);
+
+#endif

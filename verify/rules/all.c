@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which rules and passes `gemel verify --rules` is about, and that each is verified, several at a
+ * time; how one is verified is in trial.c.
+ */
+#include <fnmatch.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "harness/jobs.h"
+#include "passes/passes.h"
+#include "rules/trial.h"
+
+int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
+  size_t k;
+  if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
+      fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
+    return 1;
+  }
+  for (k = 0; k < info->n_tags; k++) {
+    if (fnmatch(glob, info->tags[k], 0) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* What is verified: a rule, or a pass. */
+typedef struct subject {
+  const gemel_rule *rule; /* NULL: a pass */
+  const gemel_pass *pass;
+  gemel_rule_info info;
+} subject;
+
+static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const subject *s = (const subject *)user + k;
+  return gemel__rule_verify(run, s->rule, s->pass, &s->info, error);
+}
+
+/* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
+static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
+                    const char *glob, subject *subjects) {
+  size_t k, n = 0, n_rules = gemel_rules_count(set);
+  for (k = 0; k < n_rules + n_passes; k++) {
+    subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
+    s.pass = s.rule == NULL ? gemel_pass_at(context, k - n_rules) : NULL;
+    s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
+    if (gemel__rule_named(&s.info, glob)) {
+      subjects[n++] = s;
+    }
+  }
+  return n;
+}
+
+static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
+                                    const char *glob, gemel_error *error) {
+  size_t most = gemel_rules_count(set) + n_passes;
+  subject *subjects = gemel__alloc_array(most, sizeof *subjects);
+  size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
+  gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
+                        : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)
+                                         : gemel__fail(error, GEMEL_NOT_FOUND,
+                                                       "no rule, pass, tag, family or phase matches %s",
+                                              glob != NULL ? glob : "");
+  gemel__free(subjects, most * sizeof *subjects);
+  return status;
+}
+
+gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                const gemel_verify_options *options, gemel_verify_summary *summary,
+                                gemel_error *error) {
+  gemel__run run;
+  gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
+  const gemel_rules *set = rules != NULL ? rules : builtin;
+  gemel_status status = GEMEL_NO_MEMORY;
+  gemel__run_init(&run, context, options);
+  if (context == NULL) {
+    status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  } else if (set != NULL) {
+    status = verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0, glob, error);
+  }
+  gemel_rules_unref(builtin);
+  gemel__run_finish(&run, summary);
+  return status;
+}

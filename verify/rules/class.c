@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The class of a rule: what its instances give up (needs/needs.c), put together, and held against
+ * what it declares. A word that a single instance shows is given up; what kind of rounding it is,
+ * the points of all instances tell together; a word that no instance shows is idle.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "report/buffer.h"
+#include "core/graph.h"
+#include "needs/cut.h"
+#include "rules/certificate.h"
+#include "rules/report.h"
+#include "rules/trial.h"
+#include "sample/propose.h"
+
+/* ---- Tier special: what is given up ---- */
+
+static const unsigned rounding_words =
+    GEMEL__NEED(CONTRACT) | GEMEL__NEED(ARCP) | GEMEL__NEED(AFN) | GEMEL__NEED(REASSOC);
+
+/* Takes what one instance showed. */
+static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
+  size_t k;
+  p->compared += needs->compared;
+  p->worse += needs->worse;
+  p->improves |= needs->improves;
+  p->needs |= needs->needs & ~(rounding_words | needs->of_zero | needs->of_rounding);
+  p->of_zero |= needs->of_zero;
+  p->of_rounding |= needs->of_rounding;
+  if (needs->rounds) {
+    p->rounds++;
+    gemel__roundings_add(&p->roundings, &needs->roundings);
+    p->needs = (p->needs & ~rounding_words) |
+               (gemel__roundings_agree(&p->roundings, p->info->needs & rounding_words)
+                    ? p->info->needs & rounding_words
+                    : gemel__roundings_words(&p->roundings));
+  }
+  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    gemel__witness *into =
+        rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
+    if (needs->witness[k].values != NULL && into->values == NULL) {
+      *into = needs->witness[k];
+      memset(&needs->witness[k], 0, sizeof needs->witness[k]);
+    }
+  }
+}
+
+static int declares(const struct gemel__proof *p, unsigned word) {
+  return (p->info->needs & word) != 0;
+}
+
+/* What the instances give up together: a zero's sign that one shows under infinities or NaN alone
+ * is explained by another that shows it at finite numbers, and so are rounding errors. */
+static unsigned given_up(const struct gemel__proof *p) {
+  return p->needs | (p->needs & GEMEL__NEED(NSZ) ? 0 : p->of_zero) |
+         (p->rounds > 0 ? 0 : p->of_rounding);
+}
+
+/* The declared words that no instance has shown yet. */
+static unsigned unseen(const struct gemel__proof *p) {
+  unsigned words = p->info->needs & ~given_up(p) & ~GEMEL__NEED(IMPROVES);
+  return words | (declares(p, GEMEL__NEED(IMPROVES)) && !p->improves ? GEMEL__NEED(IMPROVES) : 0);
+}
+
+/* 1 if what was seen is more than what is declared, whatever more points say. (What kind of
+ * rounding it is may change with them, as long as none speaks against the one that is declared.) */
+static int is_refuted(const struct gemel__proof *p) {
+  unsigned undeclared = p->needs & ~p->info->needs;
+  return (undeclared & ~rounding_words) != 0 ||
+         (undeclared != 0 &&
+          gemel__roundings_refute(&p->roundings, p->info->needs & rounding_words));
+}
+
+enum { POINTS = 12, ROUNDING = 40, ROUNDED = 8, IMPROVED = 6, ENOUGH = 32, FEW = 6, MOST = 64 };
+
+static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instance *drawn,
+                                gemel__random *random, const gemel__needs_plan *plan,
+                                size_t *measured, gemel_error *error) {
+  gemel__needs needs;
+  gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
+                                             plan, &needs, error);
+  if (status == GEMEL_OK) {
+    take_needs(p, &needs);
+    *measured += needs.compared > 0;
+  }
+  gemel__needs_clear(&needs);
+  return status;
+}
+
+/* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
+static int heard_enough(const struct gemel__proof *p, size_t measured) {
+  return (measured >= FEW && is_refuted(p)) || (measured >= ENOUGH && unseen(p) == 0);
+}
+
+/* The instances of the other tiers. The kind of rounding, and whether the right side improves, take
+ * long: some instances are enough. */
+static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  size_t k, measured = 0;
+  for (k = 0; k < p->n && status == GEMEL_OK && measured < MOST && !heard_enough(p, measured);
+       k++) {
+    const struct gemel__example *e = &p->examples[k];
+    gemel__random random;
+    gemel__needs_plan plan = {.points = POINTS, .rounding = p->rounds < ROUNDED ? ROUNDING : 0};
+    plan.finite = e->drawn.wide; /* what such constants overflow to is a question of rounding */
+    plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
+    if (e->real) {
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
+      status = measure_one(p, &e->drawn, &random, &plan, &measured, error);
+    }
+  }
+  return status;
+}
+
+/* 1 if GRAPH adds up or multiplies the elements of a tensor. */
+static int reduces(const gemel_graph *graph) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    const char *family = gemel__operation_family(gemel__node_op(graph, k)->record.name);
+    if (gemel__arithmetic(graph, k) != 0 && strcmp(family, "elementwise") != 0 &&
+        strcmp(family, "index") != 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int any_reduces(const struct gemel__proof *p) {
+  size_t k = 0;
+  while (k < p->n && (p->examples[k].drawn.right == NULL || !p->examples[k].real)) {
+    k++;
+  }
+  return k < p->n && (reduces(p->examples[k].drawn.left) || reduces(p->examples[k].drawn.right));
+}
+
+/* A float dtype of which there are instances. */
+static int draw_dtype(const struct gemel__proof *p, gemel__random *random, gemel_dtype *dtype) {
+  static const gemel_dtype floats[] = {GEMEL_F32, GEMEL_F64,  GEMEL_F32,
+                                       GEMEL_F64, GEMEL_BF16, GEMEL_F16};
+  enum { FLOATS = sizeof floats / sizeof *floats };
+  size_t k = gemel__random_below(random, FLOATS), tried;
+  for (tried = 0; tried < FLOATS; tried++, k++) {
+    if (p->dtypes >> floats[k % FLOATS] & 1) {
+      *dtype = floats[k % FLOATS];
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int has_float_input(const gemel_graph *graph) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    if (gemel_dtype_kind(gemel_type_dtype(graph->context, type)) == GEMEL_KIND_FLOAT) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* One more instance, for the class alone; ROUNDING points tell the kind of rounding. */
+static gemel_status measure_another(struct gemel__proof *p, gemel__random *random,
+                                    int64_t max_elements, int empty, size_t rounding,
+                                    gemel_error *error) {
+  enum { TRIES = 12, MORE_POINTS = 24 };
+  gemel__rule_wish wish = {
+      .dtype = GEMEL_F32, .max_elements = max_elements, .empty = empty, .fold = 1, .tries = TRIES};
+  gemel__rule_instance drawn;
+  gemel__needs_plan plan = {.points = MORE_POINTS,
+                            .rounding = rounding,
+                            .improvement = (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
+                            .finite = max_elements >= GEMEL__PROPOSAL_LARGE};
+  gemel_status status;
+  size_t measured = 0;
+  wish.fold = gemel__random_chance(random, 3, 4);
+  if (!draw_dtype(p, random, &wish.dtype)) {
+    return GEMEL_OK;
+  }
+  status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
+  if (status == GEMEL_OK && drawn.right != NULL && has_float_input(drawn.left)) {
+    status = measure_one(p, &drawn, random, &plan, &measured, error);
+  }
+  gemel__rule_instance_clear(&drawn);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+enum { LARGE_ROUNDING = 8 }; /* points: many numbers say much each */
+
+/* Large instances, since few numbers seldom show in which order they were added up. */
+static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
+                                  gemel_error *error) {
+  enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 6 };
+  size_t k, asked = 0, draws = p->rounds > 0 ? DRAWN : FOR_ROUNDING;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < draws && status == GEMEL_OK && !is_refuted(p); k++) {
+    size_t before = p->rounds;
+    status = measure_another(p, random, GEMEL__PROPOSAL_LARGE, 0,
+                             asked < ASKED ? LARGE_ROUNDING : 0, error);
+    asked += p->rounds > before;
+  }
+  return status;
+}
+
+/* Then instances of all kinds for as long as a declared word wasn't seen. */
+static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
+  enum { SOUGHT = 8 }; /* times the instances of the other tiers */
+  static const int64_t sizes[] = {24, 96, 6};
+  int large = any_reduces(p);
+  size_t k;
+  gemel__random random;
+  gemel_status status = GEMEL_OK;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
+  if (large) {
+    status = measure_large(p, &random, error);
+  }
+  for (k = 0; k < SOUGHT * p->run->options.instances && status == GEMEL_OK && unseen(p) != 0 &&
+              !is_refuted(p);
+       k++) {
+    unsigned rounding = unseen(p) & rounding_words;
+    if (large && rounding != 0 && k % 4 != 3) {
+      status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, LARGE_ROUNDING, error);
+    } else {
+      status = measure_another(p, &random, sizes[k % 3], k % 3 == 0, rounding != 0 ? ROUNDING : 0,
+                               error);
+    }
+  }
+  return status;
+}
+
+static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
+  gemel_status status = measure_examples(p, error);
+  status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
+  status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
+  p->needs = given_up(p);
+  return status;
+}
+
+/* FOUND if WORD is seen in the instance DRAWN too, which then is its witness. */
+static gemel_status take_witness(const gemel__rule_instance *drawn, size_t word,
+                                 gemel__random *random, gemel__witness *witness, int *found) {
+  const gemel__needs_plan plan = {.points = 24};
+  gemel__needs needs;
+  gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
+                                             &plan, &needs, NULL);
+  *found = status == GEMEL_OK && needs.witness[word].values != NULL;
+  if (*found) {
+    gemel__witness_clear(witness);
+    *witness = needs.witness[word];
+    memset(&needs.witness[word], 0, sizeof *witness);
+  }
+  gemel__needs_clear(&needs);
+  return status;
+}
+
+/* The witness of a word that isn't of rounding, in a smaller instance if there is one. What can't
+ * be drawn or measured is left out, unless memory is out. */
+static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, gemel_error *error) {
+  enum { DRAWS = 30 };
+  gemel__witness *witness = &p->witness[word];
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  int found = rounding_words >> word & 1 || witness->values == NULL;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
+  for (size_t k = 0; k < DRAWS && !found && status != GEMEL_NO_MEMORY; k++) {
+    gemel__rule_wish wish = {.dtype = witness->pair.a.leaves[0].dtype,
+                             .max_elements = (int64_t)1 << k / 10,
+                             .empty = k % 10 == 0,
+                             .fold = 1,
+                             .tries = 10};
+    gemel__rule_instance drawn;
+    gemel__rule_draws draws = {0};
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &draws, NULL);
+    if (status != GEMEL_OK) {
+      continue;
+    }
+    if (drawn.right != NULL) {
+      status = take_witness(&drawn, word, &random, witness, &found);
+    }
+    gemel__rule_instance_clear(&drawn);
+  }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
+}
+
+/* A word that was measured but not declared. */
+static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *record, unsigned extra,
+                                      gemel_error *error) {
+  gemel__witness *witness = NULL;
+  char words[100], measured[100], detail[300], place[160];
+  size_t word = 0;
+  while (!(extra >> word & 1)) {
+    word++;
+  }
+  gemel_status status = find_smaller_witness(p, word, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  witness = p->witness[word].values != NULL ? &p->witness[word] : NULL;
+  if (witness == NULL && (rounding_words >> word & 1) && p->rounding.values != NULL) {
+    witness = &p->rounding;
+  }
+  gemel__needs_text(extra, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail, "gives up %s, which `needs` doesn't say (measured: %s)", words,
+           measured);
+  record->detail = detail;
+  if (witness == NULL) {
+    record->verdict = GEMEL_REFUTED;
+    record->counterexample = detail;
+    gemel__record_emit(p->run, record);
+    return GEMEL_OK;
+  }
+  gemel__needs_text(1u << word, words, sizeof words);
+  snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
+  gemel__rule_refuted(p->run, record, &witness->pair, witness->output, witness->values, place,
+                      witness->left, witness->right, record->seed);
+  return GEMEL_OK;
+}
+
+static void report_overstated(struct gemel__proof *p, gemel_record *record, unsigned idle) {
+  char words[100], measured[100], detail[300];
+  gemel__needs_text(idle, words, sizeof words);
+  gemel__needs_text(p->needs, measured, sizeof measured);
+  snprintf(detail, sizeof detail,
+           "overstated: %s is declared and nothing shows it; measured over %zu results: %s", words,
+           p->compared, p->needs == 0 ? "bitwise equal" : measured);
+  record->verdict = GEMEL_OVERSTATED;
+  record->detail = detail;
+  gemel__record_emit(p->run, record);
+}
+
+/* Where each word that is given up shows; NULL: memory is out. */
+static char *describe_witnesses(const struct gemel__proof *p) {
+  gemel__buffer b = {NULL, 0, 0, 0};
+  int round;
+  for (round = 0; round < 2; round++) {
+    size_t k;
+    for (k = 0; k <= GEMEL_NEEDS_COUNT; k++) {
+      const gemel__witness *w = k < GEMEL_NEEDS_COUNT ? &p->witness[k] : &p->rounding;
+      const char *word = k < GEMEL_NEEDS_COUNT ? gemel_needs_word((int)k) : "rounding";
+      char place[120];
+      if (w->values == NULL || (k < GEMEL_NEEDS_COUNT && !(p->needs >> k & 1))) {
+        continue;
+      }
+      snprintf(place, sizeof place, "%s: element %zu", word, w->element);
+      gemel__buffer_take(
+          &b, gemel__rule_shown(&w->pair, w->output, w->values, place, w->left, w->right));
+    }
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return NULL;
+    }
+  }
+  return gemel__buffer_finish(&b);
+}
+
+/* The record of a rule that passed, with its certificate if one is asked for. */
+static gemel_status emit_certified(struct gemel__proof *p, gemel_record *record,
+                                   gemel_error *error) {
+  char *certificate = NULL, *witnesses = NULL;
+  size_t bytes = 0;
+  gemel_status status = GEMEL_OK;
+  if (p->run->options.witnesses) {
+    witnesses = describe_witnesses(p);
+    record->witnesses = witnesses;
+    status = witnesses != NULL ? GEMEL_OK : gemel__no_memory(error, "witnesses");
+  }
+  if (status == GEMEL_OK && p->run->options.certificates) {
+    status = gemel__rule_certificate(p, &certificate, &bytes, error);
+    record->certificate = certificate;
+  }
+  if (status == GEMEL_OK) {
+    gemel__record_emit(p->run, record);
+  }
+  gemel__free(certificate, bytes);
+  gemel_text_free(witnesses);
+  return status;
+}
+
+gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
+  gemel_record record;
+  char words[100], detail[300];
+  double started = gemel__clock();
+  unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
+  unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
+  gemel_status status = measure(p, error);
+  unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
+  gemel__rule_record(p, &record, GEMEL_TIER_SPECIAL);
+  record.seconds = gemel__clock() - started;
+  record.instances = p->n;
+  record.elements = p->compared;
+  record.how = "bits";
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  if ((p->needs & ~declared) != 0) {
+    status = report_undeclared(p, &record, p->needs & ~declared, error);
+  } else if (idle != 0) {
+    report_overstated(p, &record, idle);
+  } else {
+    gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
+    snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",
+             p->needs == 0 && p->improves ? ", improves"
+             : p->needs == 0              ? ""
+                                          : words);
+    record.detail = detail;
+    record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    if (p->compared == 0) {
+      record.how = "";
+      record.detail = "the rule isn't for float dtypes; class: bitwise";
+    }
+    status = emit_certified(p, &record, error);
+  }
+  return status;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The instances that a rule, or a pass, is proved on. Each dtype of which there are instances gets
+ * as many draws as the others; each way in which the conditions can hold is aimed at in turn
+ * (goal.c), and where constants matter every third instance has one that is extreme, infinite
+ * or NaN. Some more are drawn if too few have elements, or an operand without any.
+ */
+#include <string.h>
+#include "instances/assumed.h"
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "passes/passes.h"
+#include "rules/trial.h"
+
+enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
+
+/* ---- Instances ---- */
+
+static const gemel_dtype schedule[] = {
+    GEMEL_F64, GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_F32,  GEMEL_BOOL, GEMEL_F64, GEMEL_F16,
+    GEMEL_U8,  GEMEL_F32, GEMEL_I64, GEMEL_F64, GEMEL_BF16, GEMEL_I8,   GEMEL_F32, GEMEL_U64,
+    GEMEL_F64, GEMEL_I16, GEMEL_F32, GEMEL_U16, GEMEL_F64,  GEMEL_U32};
+enum { SCHEDULED = sizeof schedule / sizeof *schedule };
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* 1 if some result of LEFT has elements, and some input has none. */
+static int is_edge(const gemel_graph *left) {
+  size_t n = gemel_graph_input_count(left), k = 0;
+  while (k < n &&
+         !gemel__type_is_empty(left->context, gemel_value_type(gemel_graph_input(left, k)))) {
+    k++;
+  }
+  return k < n && gemel__rule_has_elements(left);
+}
+
+/* Makes E of DRAWN, which it takes. Release with gemel__example_clear, after an error too. */
+gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance *drawn,
+                                 gemel_error *error) {
+  gemel_status status;
+  memset(e, 0, sizeof *e);
+  e->drawn = *drawn;
+  memset(drawn, 0, sizeof *drawn);
+  status = gemel__instance_of_graph(&e->pair.a, e->drawn.left, NULL, error);
+  if (status == GEMEL_OK && e->drawn.right != NULL) {
+    status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
+  }
+  for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
+    e->real |= is_float(e->pair.a.leaves[k].dtype);
+  }
+  if (e->pair.a.n_leaves == 0) {
+    e->real = e->drawn.floats || is_float(e->drawn.dtype);
+  }
+  e->integral = !e->real && e->drawn.special == 0;
+  e->real &= e->drawn.special == 0;
+  if (status == GEMEL_OK) {
+    status = gemel__aims_of_graphs(e->drawn.left, e->drawn.right, &e->aims, error);
+  }
+  e->full = gemel__rule_has_elements(e->drawn.left);
+  e->edge = is_edge(e->drawn.left);
+  return status;
+}
+
+void gemel__example_clear(struct gemel__example *e) {
+  gemel__rule_instance_clear(&e->drawn);
+  gemel__pair_clear(&e->pair);
+  gemel__aims_clear(&e->aims);
+}
+
+gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill fill, size_t round,
+                                   gemel__random *random, gemel_tensor ***values,
+                                   gemel_error *error) {
+  gemel_status status = gemel__values_draw(&e->pair.a, fill, random, values, error);
+  if (status == GEMEL_OK && round > 0) {
+    gemel__aims_plant(&e->aims, round - 1, random, *values);
+    for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
+      gemel__tensor_settle(&e->pair.a.leaves[k], (*values)[k]);
+    }
+  }
+  return status;
+}
+
+size_t gemel__example_rounds(const struct gemel__example *e) {
+  enum { MOST_ROUNDS = 24 };
+  size_t fewest = SIZE_MAX, rounds;
+  for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
+    size_t count = e->pair.a.leaves[k].count;
+    fewest = count > 0 && count < fewest && e->aims.inputs[k].count > 0 ? count : fewest;
+  }
+  rounds = fewest == SIZE_MAX ? 0 : 1 + 2 * e->aims.most / fewest;
+  return rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS;
+}
+
+static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
+                                gemel_error *error) {
+  struct gemel__example *e = &p->examples[p->n];
+  gemel_status status = gemel__example_make(e, drawn, error);
+  size_t k;
+  p->n++;
+  for (k = 0; k + 1 < p->n && p->examples[k].drawn.shapes != e->drawn.shapes; k++) {
+  }
+  p->n_shapes += k + 1 == p->n;
+  p->n_symbolic += e->drawn.symbolic_right != NULL;
+  p->ranks |= 1u << e->drawn.rank;
+  for (k = 0; k < e->pair.a.n_leaves; k++) {
+    p->dtypes |= 1u << e->pair.a.leaves[k].dtype;
+  }
+  p->n_full += e->real && e->full;
+  return status;
+}
+
+/* 1 if the same instance is there several times: of some rules there are no others. */
+static int has_often(const struct gemel__proof *p, const gemel__rule_instance *drawn) {
+  enum { OFTEN = 6 };
+  size_t k, same = 0;
+  for (k = 0; k < p->n; k++) {
+    same += p->examples[k].drawn.content == drawn->content;
+  }
+  return same >= OFTEN;
+}
+
+/* The dtypes in turn, but for those of which no instance is found several times. */
+struct turn {
+  size_t at;
+  size_t missed[GEMEL_DTYPE_COUNT], found[GEMEL_DTYPE_COUNT];
+};
+
+/* The next dtype; GEMEL_DTYPE_COUNT: of none of them there is an instance. */
+static gemel_dtype next_dtype(struct turn *turn) {
+  for (int k = 0; k < SCHEDULED; k++) {
+    gemel_dtype dtype = schedule[turn->at++ % SCHEDULED];
+    if (turn->missed[dtype] < GIVE_UP || turn->found[dtype] > 0) {
+      return dtype;
+    }
+  }
+  return GEMEL_DTYPE_COUNT;
+}
+
+/* Constants of draw K, where the rule speaks of them. */
+static gemel__constants_kind constants_of(const struct gemel__proof *p, size_t k) {
+  return p->rule != NULL && k % 3 == 2 && gemel__rule_asks_constants(p->rule)
+             ? GEMEL__CONSTANTS_WIDE
+             : GEMEL__CONSTANTS_SHORT;
+}
+
+static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
+  gemel__rule_wish wish = {.dtype = dtype,
+                           .max_elements = p->pass != NULL ? INT64_MAX : ELEMENTS,
+                           .empty = k % 7 == 6,
+                           .fold = k % 4 != 3,
+                           .tries = DRAW_TRIES,
+                           .constants = constants_of(p, k)};
+  wish.fold &= wish.constants == GEMEL__CONSTANTS_SHORT; /* what is rounded isn't what it was */
+  return wish;
+}
+
+static gemel_status collect(struct gemel__proof *p, struct turn *turn, gemel_error *error) {
+  size_t wanted = p->run->options.instances, k;
+  gemel_dtype dtype = next_dtype(turn);
+  gemel_status status = GEMEL_OK;
+  wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
+  for (k = 0; k < 3 * wanted && p->n < wanted && dtype != GEMEL_DTYPE_COUNT && status == GEMEL_OK;
+       k++, dtype = next_dtype(turn)) {
+    gemel__rule_wish wish = wish_of(p, dtype, k);
+    gemel__rule_instance drawn;
+    gemel__random random;
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    turn->found[dtype] += status == GEMEL_OK;
+    turn->missed[dtype] += status == GEMEL_DECLINED;
+    if (status == GEMEL_OK && has_often(p, &drawn)) {
+      gemel__rule_instance_clear(&drawn);
+    } else if (status == GEMEL_OK) {
+      status = add_example(p, &drawn, error);
+    }
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
+}
+
+/* Draws an instance, which joins the others if its left side SUITS. */
+static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
+                           int (*suits)(const gemel_graph *left), gemel__random *random,
+                           gemel_error *error) {
+  gemel__rule_instance drawn;
+  gemel_status status = gemel__proof_draw(p, wish, random, &drawn, &p->draws, error);
+  if (status == GEMEL_OK && suits(drawn.left) && !has_often(p, &drawn)) {
+    return add_example(p, &drawn, error);
+  }
+  gemel__rule_instance_clear(&drawn);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* Real instances whose results have elements, if there are too few: the others show nothing of the
+ * function. */
+static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
+  enum { WANTED = 8, DRAWS = 64 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t k;
+  int any_real = 0;
+  for (k = 0; k < p->n; k++) {
+    any_real |= p->examples[k].real;
+  }
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
+  for (k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < GEMEL__MOST_EXAMPLES && !status;
+       k++) {
+    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
+                             .max_elements = ELEMENTS,
+                             .empty = 0,
+                             .fold = 1,
+                             .tries = DRAW_TRIES};
+    status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
+  }
+  return status;
+}
+
+/* Real instances in which nothing becomes something, as a sum over an empty axis: where 0 ÷ 0 comes
+ * from. They are rare, and those that are full or have no result show nothing of it. */
+static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
+  enum { WANTED = 6, DRAWS = 192 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0, most = p->n + WANTED;
+  most = most < GEMEL__MOST_EXAMPLES ? most : GEMEL__MOST_EXAMPLES;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
+  for (size_t k = 0; k < draws && p->n < most && status == GEMEL_OK; k++) {
+    gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
+                             .max_elements = ELEMENTS,
+                             .empty = 1,
+                             .fold = 1,
+                             .tries = FEW_TRIES,
+                             .plain = 1};
+    status = add_if(p, &wish, is_edge, &random, error);
+  }
+  return status;
+}
+
+/* Instances with constants of KIND, a few of each dtype of which there are instances; of each dtype
+ * if there are none yet, since they may need such constants. */
+static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_kind kind,
+                                      const struct turn *turn, gemel_error *error) {
+  enum { LEAST = 4, MOST = 24, ALL = 48 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  int any = p->n == 0;
+  size_t dtypes = 0, each;
+  for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
+    dtypes += any || turn->found[k] > 0;
+  }
+  each = ALL / (dtypes > 0 ? dtypes : 1);
+  each = kind != GEMEL__CONSTANTS_WIDE || each < LEAST ? LEAST : each > MOST ? MOST : each;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 8 - (size_t)kind, &random);
+  for (size_t k = 0; k < each * GEMEL_DTYPE_COUNT && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
+    gemel__rule_wish wish = {.dtype = (gemel_dtype)(k / each),
+                             .max_elements = ELEMENTS,
+                             .tries = DRAW_TRIES,
+                             .plain = 1,
+                             .constants = kind};
+    if ((any || turn->found[wish.dtype] > 0) &&
+        (kind == GEMEL__CONSTANTS_WIDE || is_float(wish.dtype))) {
+      status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
+  static const gemel__constants_kind kinds[] = {GEMEL__CONSTANTS_WIDE, GEMEL__CONSTANTS_INFINITE,
+                                                GEMEL__CONSTANTS_NAN};
+  struct turn turn = {0, {0}, {0}};
+  gemel_status status = collect(p, &turn, error);
+  int asks = p->rule != NULL && gemel__rule_asks_constants(p->rule);
+  status = status == GEMEL_OK ? collect_full(p, error) : status;
+  status = status == GEMEL_OK ? collect_edges(p, error) : status;
+  for (size_t k = 0; asks && k < sizeof kinds / sizeof *kinds && status == GEMEL_OK; k++) {
+    status = collect_constants(p, kinds[k], &turn, error);
+  }
+  return status;
+}

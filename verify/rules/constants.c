@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See constants.h. A rule that looks at constants is wrong for those that its author didn't
+ * think of: an infinity, a NaN, -0, what overflows, what a narrower dtype can't hold, and what lies
+ * at and beside the numbers that it names.
+ */
+#include "rules/constants.h"
+
+#include <math.h>
+#include <string.h>
+#include "core/dtype.h"
+#include "instances/instance.h"
+#include "sample/points.h"
+
+/* ---- What a rule names ---- */
+
+static void name(gemel__rule_numbers *numbers, double x) {
+  size_t k = 0;
+  while (k < numbers->count && numbers->at[k] != x) {
+    k++;
+  }
+  if (k == numbers->count && k < sizeof numbers->at / sizeof *numbers->at && x == x) {
+    numbers->at[numbers->count++] = x;
+  }
+}
+
+static void name_expression(gemel__rule_numbers *numbers, const gemel__termexpr *expr) {
+  for (uint32_t k = 0; k < expr->count; k++) {
+    const gemel__termcode *code = &expr->code[k];
+    if (code->kind == GEMEL__TERMCODE_NUMBER) {
+      name(numbers, (double)code->value);
+    } else if (code->kind == GEMEL__TERMCODE_REAL) {
+      name(numbers, code->real);
+    }
+  }
+}
+
+static void name_side(gemel__rule_numbers *numbers, const gemel__side *side) {
+  for (uint32_t k = 0; k < side->count; k++) {
+    if (side->nodes[k].kind == GEMEL__PATTERN_LITERAL) {
+      name(numbers, gemel__number_double(&side->nodes[k].number));
+    }
+    for (uint32_t j = 0; j < side->nodes[k].n_attrs; j++) {
+      name_expression(numbers, &side->nodes[k].attrs[j]);
+    }
+  }
+}
+
+void gemel__rule_numbers_of(const struct gemel_rule *rule, gemel__rule_numbers *numbers) {
+  memset(numbers, 0, sizeof *numbers);
+  for (uint32_t k = 0; k < rule->n_conditions; k++) {
+    name_expression(numbers, &rule->conditions[k]);
+  }
+  name_side(numbers, &rule->left);
+  name_side(numbers, &rule->right);
+}
+
+/* ---- Floats ---- */
+
+/* 1 if X has five binary digits at most. */
+static int is_short(double x) {
+  int exponent;
+  double digits = ldexp(frexp(x, &exponent), 5);
+  return digits == trunc(digits) && fabs(x) < 0x1p10 && (x == 0 || fabs(x) > 0x1p-10);
+}
+
+static double short_number(gemel__random *random) {
+  static const double values[] = {0, 1, -1, 2, 0.5, 3, -0.0, -2, 4, 10, 0.25, -0.5, 0.125, 7};
+  return values[gemel__random_below(random, sizeof values / sizeof *values)];
+}
+
+/* At or beside a number that the rule names. */
+static double named_number(const gemel__rule_numbers *numbers, gemel__random *random) {
+  double c = numbers->at[gemel__random_below(random, numbers->count)];
+  double single = (double)nextafterf((float)c, c > 0 ? 0 : INFINITY);
+  double above = (double)nextafterf((float)c, INFINITY);
+  const double around[] = {c,      c,     c + 1, c - 1,
+                           -c,     2 * c, c / 2, nextafter(c, INFINITY),
+                           single, above, c,     nextafter(c, -INFINITY)};
+  return around[gemel__random_below(random, sizeof around / sizeof *around)];
+}
+
+/* The largest, least normal and least subnormal numbers of each dtype, what lies beyond the range
+ * or the digits of a narrower one, powers of two, and ordinary numbers. */
+static double wide_number(gemel__random *random) {
+  static const double values[] = {0x1.fffffffffffffp1023,
+                                  0x1p-1022,
+                                  0x1p-1074,
+                                  0x1.fffffep127,
+                                  0x1p-126,
+                                  0x1p-149,
+                                  65504,
+                                  65505,
+                                  65520,
+                                  0x1p-14,
+                                  0x1p-24,
+                                  0x1.fep127,
+                                  16777217,
+                                  2049,
+                                  257,
+                                  256,
+                                  300,
+                                  127.5,
+                                  2147483648,
+                                  0x1p53 + 2,
+                                  0x1p63,
+                                  1e300,
+                                  1e-300,
+                                  1.0 / 3,
+                                  0.1,
+                                  0x1p-53,
+                                  1e10,
+                                  1 + 0x1p-52,
+                                  1 - 0x1p-24,
+                                  0x1p64};
+  double sign = gemel__random_sign(random);
+  switch (gemel__random_below(random, 4)) {
+  case 0:
+    return sign * gemel__random_magnitude(random, -3, 3);
+  case 1:
+    return sign * ldexp(1, (int)gemel__random_between(random, -140, 140));
+  default:
+    return sign * values[gemel__random_below(random, sizeof values / sizeof *values)];
+  }
+}
+
+static double real_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
+                            gemel__random *random) {
+  double x;
+  if (kind == GEMEL__CONSTANTS_NAN && gemel__random_chance(random, 1, 2)) {
+    return NAN;
+  }
+  if (kind == GEMEL__CONSTANTS_INFINITE && gemel__random_chance(random, 1, 2)) {
+    return gemel__random_sign(random) * INFINITY;
+  }
+  if (numbers->count > 0 && gemel__random_chance(random, 1, 3)) {
+    x = named_number(numbers, random);
+    if (isfinite(x) && (kind == GEMEL__CONSTANTS_WIDE || is_short(x))) {
+      return x;
+    }
+  }
+  return kind != GEMEL__CONSTANTS_WIDE || gemel__random_chance(random, 1, 3) ? short_number(random)
+                                                                             : wide_number(random);
+}
+
+/* ---- Integers ---- */
+
+static int64_t wide_integer(gemel_dtype dtype, gemel__random *random) {
+  static const int64_t values[] = {127,
+                                   128,
+                                   255,
+                                   256,
+                                   300,
+                                   32767,
+                                   32768,
+                                   65535,
+                                   65536,
+                                   16777217,
+                                   INT32_MAX,
+                                   (int64_t)INT32_MAX + 1,
+                                   ((int64_t)1 << 53) + 1};
+  unsigned bits = 8 * (unsigned)gemel_dtype_size(dtype);
+  uint64_t extreme = (UINT64_C(1) << (bits - 1)) - gemel__random_below(random, 2);
+  int64_t sign = gemel__random_chance(random, 1, 2) ? 1 : -1;
+  switch (gemel__random_below(random, 6)) {
+  case 0:
+  case 3:
+  case 4:
+    return (int64_t)(extreme + (gemel__random_chance(random, 1, 2) ? extreme : 0));
+  case 1:
+    return (int64_t)gemel__random_bits(random);
+  case 2:
+    return sign * (int64_t)(UINT64_C(1) << gemel__random_below(random, bits - 1));
+  default:
+    return sign * values[gemel__random_below(random, sizeof values / sizeof *values)];
+  }
+}
+
+static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
+                              gemel_dtype dtype, gemel__random *random) {
+  double x = short_number(random);
+  if (numbers->count > 0 && gemel__random_chance(random, 1, 3)) {
+    double c = numbers->at[gemel__random_below(random, numbers->count)];
+    c = fabs(c) < 0x1p62 ? floor(c) : 0;
+    return (int64_t)c + gemel__random_between(random, -1, 1);
+  }
+  if (kind != GEMEL__CONSTANTS_SHORT && gemel__random_chance(random, 3, 4)) {
+    return wide_integer(dtype, random);
+  }
+  return (int64_t)(gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED ? fabs(x) : x);
+}
+
+void gemel__rule_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
+                          gemel_dtype dtype, gemel__random *random, void *at) {
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    gemel__store_real(dtype, real_constant(numbers, kind, random), at);
+  } else if (dtype == GEMEL_BOOL) {
+    int64_t truth = gemel__random_chance(random, 1, 2);
+    gemel__points_store(dtype, 1, NULL, &truth, at);
+  } else {
+    int64_t x = whole_constant(numbers, kind, dtype, random);
+    gemel__points_store(dtype, 1, NULL, &x, at);
+  }
+}
+
+void gemel__rule_beside(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
+                        gemel_dtype dtype, gemel__random *random, void *at) {
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    double x = named_number(numbers, random);
+    int fits = kind == GEMEL__CONSTANTS_SHORT  ? is_short(x)
+               : kind == GEMEL__CONSTANTS_WIDE ? isfinite(x)
+                                               : 1;
+    gemel__store_real(dtype, fits ? x : real_constant(numbers, kind, random), at);
+  } else {
+    int64_t x = (fabs(numbers->at[0]) < 0x1p62 ? (int64_t)floor(numbers->at[0]) : 0) +
+                gemel__random_between(random, -1, 1);
+    x = dtype == GEMEL_BOOL ? x & 1 : x;
+    gemel__points_store(dtype, 1, NULL, &x, at);
+  }
+}

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See left.h. The pattern's nodes are taken in post-order. At each operation, what is known
+ * (types of operands that are made already, attributes that are bound or can be computed) goes into
+ * a proposal; what comes out besides gives the variables among its operands their types. A variable
+ * becomes an input of the graph, or a constant; where a condition asks for a fact, an input of
+ * which it is assumed, a constant that has it, or a function of an input of which the engine can
+ * prove it.
+ */
+#include "rules/left.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/tensor.h"
+#include "rules/functions.h"
+#include "core/attrs.h"
+#include "sample/points.h"
+#include "sample/propose.h"
+
+enum { MOST_SPREAD = 3, SPLAT_ELEMENTS = 64 };
+
+/* What conditions ask of a variable. */
+enum { WANTS_CONSTANT = 1, WANTS_SPLAT = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 };
+
+struct left {
+  const struct gemel_rule *rule;
+  gemel_dtype dtype;
+  int64_t max_elements;
+  int empty, many;
+  gemel__random *random;
+  gemel__scene *scene;
+  gemel_graph *graph;
+  gemel_context *context;
+  gemel__term terms[GEMEL__RULE_VARIABLES];
+  uint32_t bound;
+  unsigned wants[GEMEL__RULE_VARIABLES];
+  unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_…, that conditions ask for */
+  gemel__ref values[GEMEL__RULE_NODES];
+  const gemel__goal *goal;
+  gemel__rule_numbers numbers;
+  gemel__constants_kind constants;
+  gemel__left_constants *outcome;
+  int rank; /* of the shapes that are drawn; -1: any */
+  size_t n_sizes;
+  int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are worth drawing */
+  gemel_error *error;
+};
+
+static const gemel_location nowhere = {NULL, 0};
+
+static int is_bound(const struct left *l, uint32_t variable) {
+  return l->bound >> variable & 1;
+}
+
+static gemel_status graph_error(const struct left *l) {
+  if (l->error != NULL) {
+    *l->error = l->graph->error;
+  }
+  return l->graph->error.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_DECLINED;
+}
+
+/* ---- What conditions ask for ---- */
+
+/* The facts that FUNCTION asks for. */
+static unsigned facts_of(uint32_t function) {
+  switch (function) {
+  case GEMEL__FUNCTION_nonnegative:
+    return GEMEL_FACT_NONNEGATIVE;
+  case GEMEL__FUNCTION_positive:
+    return GEMEL_FACT_POSITIVE;
+  case GEMEL__FUNCTION_nonzero:
+    return GEMEL_FACT_NONZERO;
+  case GEMEL__FUNCTION_not_nan:
+    return GEMEL_FACT_NOT_NAN;
+  default:
+    return 0;
+  }
+}
+
+static unsigned want_of(uint32_t function) {
+  switch (function) {
+  case GEMEL__FUNCTION_constant:
+    return WANTS_CONSTANT;
+  case GEMEL__FUNCTION_splat:
+  case GEMEL__FUNCTION_value:
+    return WANTS_SPLAT;
+  case GEMEL__FUNCTION_scalar:
+    return WANTS_SCALAR;
+  default:
+    return facts_of(function) != 0 ? WANTS_FACT : 0;
+  }
+}
+
+int gemel__rule_wants_constant(uint32_t function) {
+  return (want_of(function) & (WANTS_CONSTANT | WANTS_SPLAT | WANTS_FACT)) != 0;
+}
+
+/* What the functions in EXPR ask of variables; PART: they needn't hold, so only those count without
+ * which the expression has no value. */
+static void read_wants(struct left *l, const gemel__termexpr *expr, int part) {
+  for (uint32_t k = 1; k < expr->count; k++) {
+    const gemel__termcode *code = &expr->code[k], *operand = code - 1;
+    if (code->kind == GEMEL__TERMCODE_FUNCTION && code->count == 1 &&
+        operand->kind == GEMEL__TERMCODE_VARIABLE &&
+        (!part || code->index == GEMEL__FUNCTION_value)) {
+      l->wants[operand->index] |= want_of(code->index);
+      l->facts[operand->index] |= part ? 0 : facts_of(code->index);
+    }
+  }
+}
+
+/* ---- Expressions ---- */
+
+static int all_bound(const struct left *l, const gemel__termexpr *expr) {
+  for (uint32_t k = 0; k < expr->count; k++) {
+    if (expr->code[k].kind == GEMEL__TERMCODE_VARIABLE && !is_bound(l, expr->code[k].index)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* The other side of the equation that ATOM is if one of its sides is VARIABLE alone and the other
+ * is known: 1 and *TERM. */
+static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t variable,
+                 gemel__term *term) {
+  gemel__termexpr left, right;
+  uint32_t row;
+  if (!gemel__goal_comparison(atom, &row, &left, &right) ||
+      row != (atom->holds ? GEMEL__OPERATOR_eq : GEMEL__OPERATOR_ne)) {
+    return 0;
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    const gemel__termexpr *one = turn ? &right : &left, *other = turn ? &left : &right;
+    if (gemel__termexpr_variable(one) == (int)variable && all_bound(l, other)) {
+      return gemel__term_evaluate(other, l->scene, term) == GEMEL_OK;
+    }
+  }
+  return 0;
+}
+
+/* 1 and *TERM if what the attribute EXPR must be can be said already. */
+static int attr_term(const struct left *l, const gemel__termexpr *expr, gemel__term *term) {
+  int variable = gemel__termexpr_variable(expr);
+  if (all_bound(l, expr)) {
+    return gemel__term_evaluate(expr, l->scene, term) == GEMEL_OK;
+  }
+  for (size_t k = 0; variable >= 0 && k < l->goal->count; k++) {
+    if (solve(l, &l->goal->atoms[k], (uint32_t)variable, term)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void know_attrs(const struct left *l, const gemel__pattern *p, gemel__proposal *proposal) {
+  for (uint32_t k = 0; k < p->n_attrs; k++) {
+    gemel__term term;
+    gemel_attr *attr = &proposal->attrs[k];
+    if (p->attrs[k].count == 0) {
+      attr->kind = GEMEL_ATTR_NONE;
+      proposal->known_attr[k] = 1;
+    } else if (attr_term(l, &p->attrs[k], &term)) {
+      if (term.kind == GEMEL__TERM_ABSENT) {
+        attr->kind = GEMEL_ATTR_NONE;
+        proposal->known_attr[k] = 1;
+      } else {
+        proposal->known_attr[k] =
+            gemel__term_to_attr(l->scene, &term, &proposal->op->record.attrs[k], attr) == GEMEL_OK;
+      }
+    }
+  }
+}
+
+/* ---- Constants ---- */
+
+/* The operator with its sides exchanged. */
+static uint32_t mirrored(uint32_t row) {
+  switch (row) {
+  case GEMEL__OPERATOR_lt:
+    return GEMEL__OPERATOR_gt;
+  case GEMEL__OPERATOR_le:
+    return GEMEL__OPERATOR_ge;
+  case GEMEL__OPERATOR_gt:
+    return GEMEL__OPERATOR_lt;
+  case GEMEL__OPERATOR_ge:
+    return GEMEL__OPERATOR_le;
+  default:
+    return row;
+  }
+}
+
+static int compares(uint32_t row, double x, double y) {
+  switch (row) {
+  case GEMEL__OPERATOR_eq:
+    return x == y;
+  case GEMEL__OPERATOR_ne:
+    return !(x == y);
+  case GEMEL__OPERATOR_lt:
+    return x < y;
+  case GEMEL__OPERATOR_le:
+    return x <= y;
+  case GEMEL__OPERATOR_gt:
+    return x > y;
+  default:
+    return x >= y;
+  }
+}
+
+/* Numbers that a variable's constant is to be on one side of: `value(c) OP number`. */
+static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variable, uint32_t *row,
+                                          double *number) {
+  for (size_t k = 0; k < l->goal->count; k++) {
+    gemel__termexpr side[2];
+    gemel__term term;
+    if (!gemel__goal_comparison(&l->goal->atoms[k], row, &side[0], &side[1])) {
+      continue;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+      uint32_t function;
+      int of = gemel__termexpr_predicate(&side[turn], &function);
+      if (of == (int)variable && function == GEMEL__FUNCTION_value && all_bound(l, &side[!turn]) &&
+          gemel__term_evaluate(&side[!turn], l->scene, &term) == GEMEL_OK &&
+          (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
+        *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
+        *row = turn ? mirrored(*row) : *row;
+        return &l->goal->atoms[k];
+      }
+    }
+  }
+  return NULL;
+}
+
+/* A number of DTYPE at AT: NUMBER, or else a random one, which is what the goal says if VARIABLE is
+ * one. GEMEL_BAD_VALUE: it can't be. */
+static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel__number *number,
+                                 int variable, void *at) {
+  enum { TRIES = 8 };
+  uint32_t row = 0;
+  double bound = 0, x;
+  const gemel__atom_goal *atom =
+      variable >= 0 && number == NULL ? value_goal(l, (uint32_t)variable, &row, &bound) : NULL;
+  if (number != NULL) {
+    return gemel__number_store(number, dtype, at);
+  }
+  for (int k = 0; k < TRIES; k++) {
+    if (atom != NULL && gemel__random_chance(l->random, 2, 3)) {
+      gemel__rule_numbers only = {1, {bound}};
+      gemel__rule_beside(&only, l->constants, dtype, l->random, at);
+    } else {
+      gemel__rule_constant(&l->numbers, l->constants, dtype, l->random, at);
+    }
+    x = gemel__dtype_load(dtype, at);
+    if (atom == NULL || compares(row, x, bound) == atom->holds) {
+      break;
+    }
+  }
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    x = gemel__dtype_load(dtype, at);
+    l->outcome->floats = 1;
+    l->outcome->nan |= isnan(x) != 0;
+    l->outcome->infinite |= isinf(x) != 0;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status constant_shape(struct left *l, gemel_type type, int64_t *shape) {
+  const gemel_dim *dims = gemel_type_dims(l->context, type);
+  for (int k = 0; k < gemel_type_rank(l->context, type); k++) {
+    if (!gemel_dim_is_constant(l->context, dims[k], &shape[k])) {
+      return GEMEL_DECLINED;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* A constant tensor of TYPE. NUMBER: all elements are that; SPLAT: they are one random number.
+ * VARIABLE: whose constant it is; -1: none's. */
+static gemel_value constant(struct left *l, gemel_type type, const gemel__number *number, int splat,
+                            int variable) {
+  gemel_value made = {NULL, 0, 0};
+  gemel_dtype dtype = gemel_type_dtype(l->context, type);
+  int64_t shape[GEMEL_MAX_RANK];
+  unsigned char one[8] = {0};
+  gemel_status status = constant_shape(l, type, shape);
+  gemel_tensor *tensor =
+      status != GEMEL_OK
+          ? NULL
+          : gemel_tensor_new(dtype, gemel_type_rank(l->context, type), shape, l->error);
+  if (tensor == NULL) {
+    return made;
+  }
+  size_t size = gemel_dtype_size(dtype), n = (size_t)gemel_tensor_elements(tensor);
+  status = draw_element(l, dtype, number, variable, one);
+  for (size_t i = 0; i < n && status == GEMEL_OK; i++) {
+    memcpy((char *)gemel_tensor_data(tensor) + i * size, one, size);
+    status = splat || number != NULL ? GEMEL_OK : draw_element(l, dtype, NULL, variable, one);
+  }
+  made = status == GEMEL_OK ? gemel_constant_at(l->graph, tensor, nowhere) : made;
+  gemel_tensor_unref(tensor);
+  return made;
+}
+
+/* All elements are one number: as a constant tensor, or as a scalar that is broadcast. */
+static gemel_value uniform(struct left *l, gemel_type type, const gemel__number *number,
+                           int variable) {
+  int64_t shape[GEMEL_MAX_RANK], count = 1;
+  int rank = gemel_type_rank(l->context, type);
+  if (constant_shape(l, type, shape) != GEMEL_OK) {
+    return (gemel_value){NULL, 0, 0};
+  }
+  for (int k = 0; k < rank; k++) {
+    count *= shape[k];
+  }
+  if (rank == 0 ||
+      (count > 0 && count <= SPLAT_ELEMENTS && gemel__random_chance(l->random, 1, 2))) {
+    return constant(l, type, number, 1, variable);
+  }
+  gemel_type scalar = gemel_type_of_shape(l->context, gemel_type_dtype(l->context, type), 0, NULL);
+  gemel_value value = constant(l, scalar, number, 1, variable);
+  gemel_attr attr = gemel_attr_dims("shape", (size_t)rank, gemel_type_dims(l->context, type));
+  return gemel_is_null(value)
+             ? value
+             : gemel_apply_at(l->graph, "broadcast_to", 1, &value, 1, &attr, nowhere);
+}
+
+/* ---- Variables ---- */
+
+/* VALUE and a literal number. */
+static gemel_value with_literal(struct left *l, const char *op, gemel_value value, double literal) {
+  gemel_dtype dtype = gemel_type_dtype(l->context, gemel_value_type(value));
+  gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, literal, nowhere)};
+  return gemel_apply_at(l->graph, op, 2, pair, 0, NULL, nowhere);
+}
+
+/* An input of TYPE that is assumed to have the facts that conditions ask for, and no others: it may
+ * be all that they leave. */
+static gemel_value assumed(struct left *l, uint32_t variable, const char *name, gemel_type type) {
+  gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
+  return gemel_is_null(value) || gemel_assume(value, l->facts[variable]) == GEMEL_OK
+             ? value
+             : gemel__graph_fail_at(l->graph, nowhere, GEMEL_NO_MEMORY, "out of memory");
+}
+
+/* Something of TYPE whose elements have a fact that can be proved: what is at least 0 or a small
+ * number, and what is at most its negative. The operations don't round or overflow, or a rule would
+ * be blamed for what they do. */
+static gemel_value proved(struct left *l, uint32_t variable, const char *name, gemel_type type) {
+  static const char *const functions[] = {"abs", "relu"};
+  gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(l->context, type));
+  size_t k = gemel__random_below(l->random, 4);
+  if (k == 0) {
+    return constant(l, type, NULL, 0, (int)variable);
+  }
+  gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
+  if (k < 3) {
+    value = gemel_apply_at(l->graph, functions[k - 1], 1, &value, 0, NULL, nowhere);
+  }
+  if (!gemel_is_null(value) && (k == 3 || gemel__random_chance(l->random, 1, 2))) {
+    static const double least[] = {1, 0x1p-8, -0.0};
+    size_t which = kind == GEMEL_KIND_FLOAT ? gemel__random_below(l->random, 3) : 0;
+    value = with_literal(l, "maximum", value, least[which]);
+  }
+  if (!gemel_is_null(value) && kind == GEMEL_KIND_FLOAT && gemel__random_chance(l->random, 1, 4)) {
+    value = gemel_apply_at(l->graph, "neg", 1, &value, 0, NULL, nowhere);
+  }
+  return !gemel_is_null(value) && gemel_value_type(value) == type ? value
+                                                                  : (gemel_value){NULL, 0, 0};
+}
+
+static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gemel_type type) {
+  unsigned wants = l->wants[variable];
+  if (wants & WANTS_SPLAT) {
+    return wants & WANTS_CONSTANT ? constant(l, type, NULL, 1, (int)variable)
+                                  : uniform(l, type, NULL, (int)variable);
+  }
+  if (wants & WANTS_CONSTANT) {
+    return constant(l, type, NULL, gemel__random_chance(l->random, 1, 2), (int)variable);
+  }
+  if (wants & WANTS_FACT) {
+    int ordinary = l->constants == GEMEL__CONSTANTS_SHORT; /* else constants are what it is for */
+    return ordinary && gemel__random_chance(l->random, 2, 3) ? assumed(l, variable, name, type)
+                                                             : proved(l, variable, name, type);
+  }
+  return gemel_input_at(l->graph, name, type, nowhere);
+}
+
+static gemel__ref ref_of(gemel_value value) {
+  gemel__ref ref = {value.node, value.output};
+  return ref;
+}
+
+static gemel_status bind_tensor(struct left *l, uint32_t variable, gemel_type type) {
+  gemel__term *term = &l->terms[variable];
+  gemel_value value = leaf(l, variable, l->rule->variables[variable].name, type);
+  if (gemel_is_null(value)) {
+    return graph_error(l);
+  }
+  memset(term, 0, sizeof *term);
+  term->kind = GEMEL__TERM_TENSOR;
+  term->u.tensor = ref_of(value);
+  l->bound |= 1u << variable;
+  return GEMEL_OK;
+}
+
+static gemel_status bind_spread(struct left *l, uint32_t variable, uint32_t count,
+                                const gemel_type *types) {
+  gemel__term *term = &l->terms[variable];
+  gemel__ref *refs = gemel__arena_alloc(l->scene->arena, (count + 1) * sizeof *refs);
+  char name[80];
+  if (refs == NULL) {
+    return gemel__no_memory(l->error, "an instance");
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    snprintf(name, sizeof name, "%.60s%u", l->rule->variables[variable].name, (unsigned)k);
+    gemel_value value = leaf(l, variable, name, types[k]);
+    if (gemel_is_null(value)) {
+      return graph_error(l);
+    }
+    refs[k] = ref_of(value);
+  }
+  memset(term, 0, sizeof *term);
+  term->kind = GEMEL__TERM_TENSORS;
+  term->count = count;
+  term->u.tensors = refs;
+  l->bound |= 1u << variable;
+  return GEMEL_OK;
+}
+
+/* ---- Operands ---- */
+
+/* Where the operands of a pattern stand among those of the proposal. */
+struct layout {
+  uint32_t first[GEMEL__RULE_NODES + 1];
+  gemel__ref refs[GEMEL__PROPOSAL_INPUTS];
+};
+
+/* How many operands `..xs` matches. */
+static uint32_t draw_count(struct left *l) {
+  enum { MOST = 16 };
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
+    if (n <= MOST) {
+      return (uint32_t)n;
+    }
+  }
+  if (l->many > MOST_SPREAD && gemel__random_chance(l->random, 1, 2)) {
+    return (uint32_t)(l->many + gemel__random_between(l->random, -2, 2));
+  }
+  return (uint32_t)gemel__random_below(l->random, MOST_SPREAD + 1);
+}
+
+static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct layout *at) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    at->first[k] = n;
+    if (operand->kind != GEMEL__PATTERN_SPREAD) {
+      n++;
+    } else if (is_bound(l, operand->variable)) {
+      n += l->terms[operand->variable].count;
+    } else {
+      n += draw_count(l);
+    }
+  }
+  at->first[p->n_operands] = n;
+  return n <= GEMEL__PROPOSAL_INPUTS ? GEMEL_OK : GEMEL_DECLINED;
+}
+
+static void know(const struct left *l, gemel__proposal *proposal, struct layout *at, uint32_t k,
+                 gemel__ref ref) {
+  at->refs[k] = ref;
+  proposal->inputs[k] = gemel__node_type(l->graph, ref.node, ref.output);
+  proposal->known_input[k] = 1;
+}
+
+/* What is known of the operands. A literal is mostly a scalar. */
+static void know_operands(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
+                          struct layout *at) {
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    if (operand->kind == GEMEL__PATTERN_APPLY) {
+      know(l, proposal, at, at->first[k], l->values[p->operands[k]]);
+    } else if (operand->kind == GEMEL__PATTERN_VARIABLE && is_bound(l, operand->variable)) {
+      know(l, proposal, at, at->first[k], l->terms[operand->variable].u.tensor);
+    } else if (operand->kind == GEMEL__PATTERN_SPREAD && is_bound(l, operand->variable)) {
+      for (uint32_t j = 0; j < l->terms[operand->variable].count; j++) {
+        know(l, proposal, at, at->first[k] + j, l->terms[operand->variable].u.tensors[j]);
+      }
+    }
+  }
+}
+
+/* The dtype that scalars beside the operands that are known should have. */
+static gemel_dtype beside(const struct left *l, const gemel__proposal *proposal) {
+  for (size_t k = proposal->n_inputs; k-- > 0;) {
+    if (proposal->known_input[k]) {
+      return gemel_type_dtype(l->context, proposal->inputs[k]);
+    }
+  }
+  return l->dtype;
+}
+
+static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
+                         const struct layout *at) {
+  gemel_dtype dtype = beside(l, proposal);
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    int scalar =
+        (operand->kind == GEMEL__PATTERN_LITERAL && gemel__random_chance(l->random, 3, 4)) ||
+        (operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable) &&
+         (l->wants[operand->variable] & WANTS_SCALAR));
+    if (scalar) {
+      proposal->inputs[at->first[k]] = gemel_type_of_shape(l->context, dtype, 0, NULL);
+      proposal->known_input[at->first[k]] = 1;
+    }
+  }
+}
+
+/* Gives variables that are met for the first time the types that were proposed. A variable that
+ * stands there twice has its first one's. */
+static gemel_status bind_operands(struct left *l, const gemel__pattern *p,
+                                  const gemel__proposal *proposal, struct layout *at) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < p->n_operands && status == GEMEL_OK; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    const gemel_type *types = &proposal->inputs[at->first[k]];
+    if (operand->kind == GEMEL__PATTERN_LITERAL) {
+      gemel_value value = uniform(l, types[0], &operand->number, -1);
+      status = gemel_is_null(value) ? graph_error(l) : GEMEL_OK;
+      at->refs[at->first[k]] = ref_of(value);
+    } else if (operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable)) {
+      status = bind_tensor(l, operand->variable, types[0]);
+    } else if (operand->kind == GEMEL__PATTERN_SPREAD && !is_bound(l, operand->variable)) {
+      status = bind_spread(l, operand->variable, at->first[k + 1] - at->first[k], types);
+    }
+  }
+  return status;
+}
+
+/* ---- Operations ---- */
+
+static gemel_status bind_attr(struct left *l, const gemel__termexpr *expr, gemel__ref node,
+                              const gemel_attr *attr) {
+  int variable = gemel__termexpr_variable(expr);
+  if (variable < 0 || is_bound(l, (uint32_t)variable)) {
+    return GEMEL_OK;
+  }
+  l->bound |= 1u << variable;
+  return gemel__term_of_attr(l->scene, node.node, attr, &l->terms[variable]);
+}
+
+static gemel_status number_term(struct left *l, int64_t number, gemel__term *term) {
+  gemel__entry entry = {number, GEMEL_DIM_NONE};
+  memset(term, 0, sizeof *term);
+  term->kind = GEMEL__TERM_NUMBER;
+  term->count = 1;
+  term->list = gemel__arena_copy(l->scene->arena, &entry, sizeof entry);
+  return term->list != NULL ? GEMEL_OK : gemel__no_memory(l->error, "an instance");
+}
+
+/* Which output f(x)@k is. */
+static gemel_status choose_output(struct left *l, const gemel__pattern *p, size_t n,
+                                  uint32_t *output) {
+  int variable = p->any_output ? gemel__termexpr_variable(&p->output) : -1;
+  gemel__term term;
+  *output = 0;
+  if (!p->any_output) {
+    return GEMEL_OK;
+  }
+  if (variable >= 0 && !is_bound(l, (uint32_t)variable)) {
+    *output = (uint32_t)gemel__random_below(l->random, n);
+    l->bound |= 1u << variable;
+    return number_term(l, *output, &l->terms[variable]);
+  }
+  gemel_status status =
+      all_bound(l, &p->output) ? gemel__term_evaluate(&p->output, l->scene, &term) : GEMEL_DECLINED;
+  if (status == GEMEL_OK && (term.kind != GEMEL__TERM_NUMBER || term.list[0].value < 0 ||
+                             (uint64_t)term.list[0].value >= n)) {
+    return GEMEL_DECLINED;
+  }
+  *output = status == GEMEL_OK ? (uint32_t)term.list[0].value : 0;
+  return status;
+}
+
+static gemel_status make_node(struct left *l, const gemel__pattern *p,
+                              const gemel__proposal *proposal, const struct layout *at,
+                              gemel__ref *made) {
+  gemel_value inputs[GEMEL__PROPOSAL_INPUTS];
+  for (size_t k = 0; k < proposal->n_inputs; k++) {
+    inputs[k] = gemel__value(l->graph, at->refs[k]);
+  }
+  gemel_value value =
+      gemel__apply(l->graph, p->op, proposal->attrs_id, proposal->n_inputs, inputs, nowhere);
+  if (gemel_is_null(value)) {
+    return graph_error(l);
+  }
+  *made = ref_of(value);
+  gemel_status status = choose_output(l, p, proposal->n_outputs, &made->output);
+  for (uint32_t k = 0; k < p->n_attrs && status == GEMEL_OK; k++) {
+    status = p->attrs[k].count == 0
+                 ? GEMEL_OK
+                 : bind_attr(l, &p->attrs[k], *made,
+                             &gemel__attrs_at(l->context, proposal->attrs_id)->values[k]);
+  }
+  return status;
+}
+
+/* Proposes twice: for the operands' types, and, when those are known and with them what follows
+ * from them, for what is left. */
+static gemel_status build_node(struct left *l, uint32_t index) {
+  const gemel__pattern *p = &l->rule->left.nodes[index];
+  gemel__proposal proposal;
+  struct layout at;
+  gemel_status status = lay_out(l, p, &at);
+  memset(&proposal, 0, sizeof proposal);
+  proposal.context = l->context;
+  proposal.random = l->random;
+  proposal.op = gemel__op_at(l->context, p->op);
+  proposal.dtype = l->dtype;
+  proposal.max_elements = l->max_elements;
+  proposal.empty = l->empty;
+  proposal.ranks = l->rank + 1;
+  proposal.n_sizes = l->n_sizes;
+  memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
+  proposal.n_inputs = at.first[p->n_operands];
+  if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
+      (proposal.n_inputs == 0 && p->n_operands > 0)) {
+    return GEMEL_DECLINED;
+  }
+  gemel__proposal first = proposal;
+  know_operands(l, p, &first, &at);
+  know_scalars(l, p, &first, &at);
+  know_attrs(l, p, &first);
+  status = gemel__propose(&first, l->error);
+  status = status ? status : bind_operands(l, p, &first, &at);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (uint32_t k = 0; k < p->n_operands; k++) { /* literals have a place, but no variable */
+    if (l->rule->left.nodes[p->operands[k]].kind == GEMEL__PATTERN_LITERAL) {
+      know(l, &proposal, &at, at.first[k], at.refs[at.first[k]]);
+    }
+  }
+  know_operands(l, p, &proposal, &at);
+  know_attrs(l, p, &proposal);
+  for (uint32_t k = 0; k < p->n_attrs; k++) {
+    if (!proposal.known_attr[k] && gemel__random_chance(l->random, 3, 4)) {
+      proposal.attrs[k] = first.attrs[k]; /* fits, as long as nothing else has changed */
+      proposal.known_attr[k] = 1;
+    }
+  }
+  status = gemel__propose(&proposal, l->error);
+  return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
+}
+
+/* Sizes, ranks and counts that the rule names, and their neighbours, come up for this left side as
+ * those that are usual do; large ones seldom, unless small ones have led to nothing. */
+static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
+  enum { LARGEST = 1024, DEEPEST = 8 };
+  int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
+  size_t k;
+  l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
+  for (k = 0; k < l->numbers.count; k++) {
+    double c = l->numbers.at[k];
+    for (int64_t n = (int64_t)c - 1; c >= 0 && c <= LARGEST && n <= (int64_t)c + 1; n++) {
+      if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {
+        l->sizes[l->n_sizes++] = n;
+        l->max_elements = 2 * n > l->max_elements ? 2 * n : l->max_elements;
+      }
+    }
+  }
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
+    l->rank = n <= DEEPEST ? (int)n : l->rank;
+  }
+}
+
+/* What `as` names is what was built. */
+static void name_result(struct left *l, uint32_t index) {
+  uint32_t named = l->rule->left.nodes[index].named;
+  if (named != 0) {
+    gemel__term *term = &l->terms[named - 1];
+    memset(term, 0, sizeof *term);
+    term->kind = GEMEL__TERM_TENSOR;
+    term->u.tensor = l->values[index];
+    l->bound |= 1u << (named - 1);
+  }
+}
+
+gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_wish *wish,
+                              const gemel__goal *goal, gemel__random *random, gemel__scene *scene,
+                              gemel__ref *root, gemel__left_constants *constants,
+                              gemel_error *error) {
+  struct left l;
+  gemel_status status = GEMEL_OK;
+  memset(&l, 0, sizeof l);
+  l.rule = rule;
+  l.dtype = wish->dtype;
+  l.max_elements = wish->max_elements;
+  l.empty = wish->empty;
+  l.many = wish->many;
+  l.random = random;
+  l.scene = scene;
+  l.graph = scene->graph;
+  l.context = scene->graph->context;
+  l.error = error;
+  l.goal = goal;
+  l.constants = wish->constants;
+  l.outcome = constants;
+  memset(constants, 0, sizeof *constants);
+  gemel__rule_numbers_of(rule, &l.numbers);
+  aim_sizes(&l, wish);
+  scene->variables = l.terms;
+  for (size_t k = 0; k < goal->count; k++) {
+    read_wants(&l, &goal->atoms[k].expr, !goal->atoms[k].holds);
+  }
+  for (uint32_t k = 0; k < rule->right.count; k++) { /* value(c) in an attribute */
+    for (uint32_t j = 0; j < rule->right.nodes[k].n_attrs; j++) {
+      read_wants(&l, &rule->right.nodes[k].attrs[j], 0);
+    }
+  }
+  for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {
+    if (rule->left.nodes[k].kind == GEMEL__PATTERN_APPLY) {
+      status = build_node(&l, k);
+      name_result(&l, k);
+    }
+  }
+  *root = l.values[rule->left.count - 1];
+  return status;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instances of a pass: graphs that its generator makes, and what the pass makes of them, as rules'
+ * instances are a left side and what the engine makes of that. A graph with symbols in its sizes is
+ * handed to the pass as it is, and both sides are given the same sizes then: so what a pass does to
+ * large tensors only can be verified on small ones.
+ */
+#include <stdio.h>
+#include "core/error.h"
+#include "core/graph.h"
+#include "passes/edit.h"
+#include "pairs/pair.h"
+#include "rules/trial.h"
+
+static uint64_t random_bits(void *state) {
+  return gemel__random_bits(state);
+}
+
+/* The most elements of an input. */
+static int64_t most_elements(const gemel_graph *graph) {
+  int64_t most = 0;
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    const gemel_dim *dims = gemel_type_dims(graph->context, type);
+    int64_t count = 1, size = 1;
+    for (int axis = 0; axis < gemel_type_rank(graph->context, type); axis++) {
+      count *= gemel_dim_is_constant(graph->context, dims[axis], &size) ? size : 1;
+    }
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+/* GRAPH after PASS; NULL with an ERROR that isn't GEMEL_OK, or with nothing in it if the pass does
+ * nothing to it. */
+static gemel_graph *after(const gemel_pass *pass, const gemel_graph *graph, gemel_error *error) {
+  gemel_graph *result = gemel_graph_ref((gemel_graph *)graph);
+  gemel__pass_run run = {NULL};
+  if (gemel__pass_apply(pass, &result, &run, error) != GEMEL_OK || run.applied == 0) {
+    gemel_graph_unref(result);
+    return NULL;
+  }
+  return result;
+}
+
+static int has_symbols(const gemel_graph *graph) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    const gemel_dim *dims = gemel_type_dims(graph->context, type);
+    for (int axis = 0; axis < gemel_type_rank(graph->context, type); axis++) {
+      if (!gemel_dim_is_constant(graph->context, dims[axis], NULL)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* LEFT and RIGHT (NULL: just LEFT) at random sizes. */
+static gemel_status give_sizes(gemel_graph *left, gemel_graph *right, gemel__random *random,
+                               gemel__rule_instance *instance, gemel_error *error) {
+  gemel__pair pair;
+  gemel_status status = gemel__pair_draw(&pair, left, right != NULL ? right : left, random, error);
+  if (status == GEMEL_OK) {
+    instance->left = gemel_graph_ref(pair.a.graph);
+    instance->right = right != NULL ? gemel_graph_ref(pair.b.graph) : NULL;
+    gemel__pair_clear(&pair);
+  }
+  return status;
+}
+
+/* What the pass makes of the left side, which has symbols, and then both sides at random sizes. */
+static gemel_status rewrite_symbolic(const gemel_pass *pass, gemel__random *random,
+                                     gemel__rule_instance *instance, gemel__rule_draws *draws,
+                                     gemel_error *error) {
+  gemel_error *problem = &instance->problem;
+  gemel_graph *left = instance->left, *right = after(pass, left, problem);
+  gemel_status status = GEMEL_DECLINED;
+  instance->left = NULL;
+  if (right != NULL || problem->status != GEMEL_OK) {
+    status = problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
+                                                : give_sizes(left, right, random, instance, error);
+  } else {
+    draws->unfired++;
+  }
+  if (status != GEMEL_OK || right == NULL) {
+    gemel_graph_unref(left);
+    gemel_graph_unref(right);
+    return status;
+  }
+  instance->symbolic_left = left;
+  instance->symbolic_right = right;
+  return GEMEL_OK;
+}
+
+static gemel_status rewrite_instance(const gemel_pass *pass, gemel__rule_instance *instance,
+                                     gemel__rule_draws *draws) {
+  gemel_error *problem = &instance->problem;
+  gemel_status status = GEMEL_OK;
+  instance->right = after(pass, instance->left, problem);
+  if (instance->right == NULL && problem->status == GEMEL_OK) {
+    draws->unfired++;
+    return GEMEL_DECLINED;
+  }
+  if (instance->right != NULL) {
+    status = gemel__rule_symbolic(instance->left, &instance->symbolic_left);
+  }
+  if (instance->symbolic_left != NULL) {
+    instance->symbolic_right = after(pass, instance->symbolic_left, problem);
+  }
+  if (instance->symbolic_right == NULL && problem->status == GEMEL_OK) {
+    gemel_graph_unref(instance->symbolic_left);
+    instance->symbolic_left = NULL;
+  }
+  return problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : status;
+}
+
+static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel__random *random,
+                              gemel__rule_instance *instance, gemel__rule_draws *draws,
+                              gemel_error *error) {
+  gemel_status status;
+  int symbolic;
+  *instance = (gemel__rule_instance){.left = gemel_graph_new(p->run->context, error)};
+  if (instance->left == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  draws->tried++;
+  status = p->pass->generate(instance->left, random_bits, random, p->pass->data);
+  if (status != GEMEL_OK || gemel_graph_output_count(instance->left) == 0) {
+    draws->unbuilt++;
+    snprintf(draws->reason, sizeof draws->reason, "%.150s",
+             gemel_graph_error(instance->left)->text);
+    return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
+  }
+  symbolic = has_symbols(instance->left);
+  status = symbolic ? rewrite_symbolic(p->pass, random, instance, draws, error) : GEMEL_OK;
+  if (status == GEMEL_OK && most_elements(instance->left) > most) {
+    status = GEMEL_DECLINED;
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__rule_describe_instance(instance);
+  }
+  if (status == GEMEL_OK && !symbolic) {
+    status = rewrite_instance(p->pass, instance, draws);
+  }
+  return status;
+}
+
+gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,
+                               gemel__random *random, gemel__rule_instance *instance,
+                               gemel__rule_draws *draws, gemel_error *error) {
+  if (p->pass == NULL) {
+    return gemel__rule_draw(p->engine, wish, random, instance, draws, error);
+  }
+  gemel_status status = draw_pass(p, wish->max_elements, random, instance, draws, error);
+  if (status != GEMEL_OK) {
+    gemel__rule_instance_clear(instance);
+  }
+  return status;
+}

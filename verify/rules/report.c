@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See report.h. What both sides have in common stands there once, so the text of a rule with
+ * a handful of operations fits into a dozen lines.
+ */
+#include "rules/report.h"
+
+#include <stdio.h>
+#include "core/alloc.h"
+#include "core/graph.h"
+
+static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size_t output,
+                               gemel_value *in, gemel_value *left, gemel_value *right) {
+  size_t n = gemel_graph_input_count(pair->a.graph), k;
+  gemel_status status;
+  for (k = 0; k < n; k++) {
+    gemel_value input = gemel_graph_input(pair->a.graph, k);
+    in[k] = gemel__input_like(graph, gemel_graph_input_name(pair->a.graph, k),
+                              gemel_value_type(input), input);
+  }
+  status = gemel_graph_error(graph)->status;
+  status = status ? status : gemel__graph_inline(graph, pair->a.graph, in, left, NULL);
+  status = status ? status : gemel__graph_inline(graph, pair->b.graph, in, right, NULL);
+  status = status ? status : gemel_output(left[output], "left");
+  return status ? status : gemel_output(right[output], "right");
+}
+
+/* Both sides as one graph; NULL if that can't be, and *STATUS says why. Their inputs stand in one
+ * order. */
+static gemel_graph *merged(const gemel__pair *pair, size_t output, gemel_status *status) {
+  size_t n = gemel_graph_input_count(pair->a.graph), m = gemel_graph_output_count(pair->a.graph);
+  gemel_value *room = gemel__alloc_array(n + 2 * m, sizeof *room);
+  gemel_graph *graph = gemel_graph_new(gemel_graph_context(pair->a.graph), NULL);
+  *status = room != NULL && graph != NULL
+                ? merge_into(graph, pair, output, room, room + n, room + n + m)
+                : GEMEL_NO_MEMORY;
+  if (*status != GEMEL_OK) {
+    gemel_graph_unref(graph);
+    graph = NULL;
+  }
+  gemel__free(room, (n + 2 * m) * sizeof *room);
+  return graph;
+}
+
+char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *const *values,
+                        const char *place, const char *left, const char *right) {
+  gemel__instance both = pair->a;
+  gemel_status status;
+  gemel_graph *one = merged(pair, output, &status);
+  char *text, said[512];
+  if (status == GEMEL_NO_MEMORY) {
+    return NULL;
+  }
+  both.graph = one != NULL ? one : pair->a.graph;
+  snprintf(said, sizeof said, "%s: left %s, right %s", place, left, right);
+  text = gemel__counterexample(&both, one != NULL ? NULL : pair->b.graph, values, said, NULL, NULL);
+  gemel_graph_unref(one);
+  return text;
+}
+
+void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
+                         size_t output, gemel_tensor *const *values, const char *place,
+                         const char *left, const char *right, uint64_t seed) {
+  char *text = gemel__rule_shown(pair, output, values, place, left, right);
+  char *path = gemel__replay_write(run, record, &pair->a, pair->b.graph, values, seed);
+  record->verdict = GEMEL_REFUTED;
+  record->counterexample = text != NULL ? text : "(out of memory)";
+  record->replay = path;
+  gemel__record_emit(run, record);
+  gemel_text_free(text);
+  gemel_text_free(path);
+}

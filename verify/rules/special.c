@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instances with an infinite or NaN constant. A constant that a rule's variable stands for is an
+ * input of the rule: what differs because it is infinite is `ninf`, a NaN of it that is lost is
+ * `nnan`. Over the reals such a constant is nothing, so these instances are for tier special alone.
+ * How finite results differ, other instances say.
+ */
+#include "rules/trial.h"
+
+/* The word that the difference at element I of OUTPUT shows under FILL; -1: none. */
+static int word_of(const struct gemel__example *e, gemel__fill fill, const gemel__both *both,
+                   size_t output, size_t i) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+  double left = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
+  double right = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
+  int nan = fill == GEMEL__FILL_NAN || e->drawn.special == GEMEL__CONSTANTS_NAN;
+  if (gemel__both_contrast(both, output, i) < (is_float ? GEMEL__INF_SIGN : GEMEL__FAR)) {
+    return -1;
+  }
+  return nan && !(is_float && right != right && left == left) ? GEMEL_NEEDS_INDEX_NNAN
+                                                              : GEMEL_NEEDS_INDEX_NINF;
+}
+
+static gemel_status compare(struct gemel__proof *p, const struct gemel__example *e,
+                            gemel__fill fill, gemel_tensor *const *values, const gemel__both *both,
+                            gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < both->n; k++) {
+    size_t n = gemel__both_elements(both, k);
+    p->compared += n;
+    for (size_t i = 0; i < n && status == GEMEL_OK && !gemel__both_identical(both, k); i++) {
+      int word = word_of(e, fill, both, k, i);
+      if (word >= 0) {
+        p->needs |= 1u << word;
+      }
+      if (word >= 0 && p->witness[word].values == NULL) {
+        status = gemel__witness_take(&p->witness[word], &e->pair, values, both, k, i, error);
+      }
+    }
+  }
+  return status;
+}
+
+static gemel_status run_at(struct gemel__proof *p, const struct gemel__example *e, gemel__fill fill,
+                           gemel__random *random, gemel_error *error) {
+  gemel_tensor **values;
+  gemel__both both;
+  gemel_status status = gemel__values_draw(&e->pair.a, fill, random, &values, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = gemel__both_run(&e->pair, values, random, &both, error);
+  if (status == GEMEL_OK) {
+    status = compare(p, e, fill, values, &both, error);
+    gemel__both_clear(&both);
+  }
+  gemel__values_free(&e->pair.a, values);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+}
+
+gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error) {
+  static const gemel__fill fills[] = {GEMEL__FILL_FULL, GEMEL__FILL_ZEROS, GEMEL__FILL_INFINITE,
+                                      GEMEL__FILL_NAN, GEMEL__FILL_INTEGERS};
+  enum { FILLS = sizeof fills / sizeof *fills };
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < p->n && status == GEMEL_OK; k++) {
+    const struct gemel__example *e = &p->examples[k];
+    for (size_t j = 0; j < FILLS && e->drawn.special != 0 && status == GEMEL_OK; j++) {
+      gemel__random random;
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, FILLS * k + j, &random);
+      status = run_at(p, e, fills[j], &random, error);
+    }
+  }
+  return status;
+}

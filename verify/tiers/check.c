@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tiers integer, float and special: evaluate the reference on the tier's domain once, then run
+ * every variant and hold each result element against it.
+ *
+ * Tier integer: inputs are integers so small that every intermediate stays exact. Domain O gives
+ * the exact result; domain B says where exactness is certain whatever the order of operations (its
+ * bound is zero): there the result must be that number, zeros being equal. Elsewhere (a
+ * transcendental function, an overflow of the significand, an integer that hangs on how a float was
+ * rounded) the element isn't compared, but counted as inexact.
+ *
+ * Besides, in every tier: variants that do the same arithmetic in the same order must agree in
+ * every bit, rounding included. That is so for graphs of elementwise and moving operations in all
+ * variants, and for others but matrix products whatever the number of threads.
+ *
+ * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "domains/bound.h"
+#include "domains/ordered.h"
+#include "domains/special.h"
+#include "kernels/kernel.h"
+#include "tiers/tiers.h"
+#include "tiers/ulps.h"
+
+/* A float16 or bfloat16 by its definition: sign, exponent, fraction. */
+static double decode_half(uint16_t bits, int fraction_bits, int bias) {
+  int exponent_mask = (1 << (15 - fraction_bits)) - 1;
+  int exponent = bits >> fraction_bits & exponent_mask;
+  double fraction = bits & ((1 << fraction_bits) - 1);
+  double sign = bits >> 15 ? -1 : 1;
+  if (exponent == exponent_mask) {
+    return fraction != 0 ? NAN : sign * INFINITY;
+  }
+  if (exponent == 0) {
+    return sign * ldexp(fraction, 1 - bias - fraction_bits);
+  }
+  return sign * ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+}
+
+double gemel__decode(gemel_dtype dtype, const void *data) {
+  uint16_t half;
+  switch (dtype) {
+  case GEMEL_F16:
+    memcpy(&half, data, sizeof half);
+    return decode_half(half, 10, 15);
+  case GEMEL_BF16:
+    memcpy(&half, data, sizeof half);
+    return decode_half(half, 7, 127);
+#define DECODE_CASE(E, name, bytes, kind, ctype)                                                   \
+  case GEMEL_##E: {                                                                                \
+    ctype x;                                                                                       \
+    memcpy(&x, data, sizeof x);                                                                    \
+    return (double)x;                                                                              \
+  }
+    DECODE_CASE(BOOL, bool, 1, 0, uint8_t)
+    DECODE_CASE(I8, i8, 1, 0, int8_t)
+    DECODE_CASE(I16, i16, 2, 0, int16_t)
+    DECODE_CASE(I32, i32, 4, 0, int32_t)
+    DECODE_CASE(I64, i64, 8, 0, int64_t)
+    DECODE_CASE(U8, u8, 1, 0, uint8_t)
+    DECODE_CASE(U16, u16, 2, 0, uint16_t)
+    DECODE_CASE(U32, u32, 4, 0, uint32_t)
+    DECODE_CASE(U64, u64, 8, 0, uint64_t)
+    DECODE_CASE(F32, f32, 4, 0, float)
+    DECODE_CASE(F64, f64, 8, 0, double)
+#undef DECODE_CASE
+  default:
+    return NAN;
+  }
+}
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* ---- Every variant against one judge ---- */
+
+struct judge {
+  const gemel__instance *instance;
+  size_t n_outputs;
+  gemel__rtensor *reference; /* in the tier's domain */
+  gemel__rtensor *bounds; /* tier integer: in domain B too; tier special of a program's own: in O */
+  gemel__domain *domain, *bound_domain;
+  enum { AGREE_NOT, AGREE_THREADS, AGREE_ALL } agree; /* which variants must give the same bits */
+  gemel_tensor **first;                               /* results of the first variant, for that */
+  int exact_copies; /* tier special: the operation moves elements and computes nothing */
+  gemel_tensor *const *values;
+  int exhausted; /* memory ran out in the middle of a judgement */
+  /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
+  int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
+                 gemel__outcome *outcome);
+};
+
+static void describe(struct judge *j, size_t output, size_t i, const char *variant,
+                     const void *computed, gemel__outcome *outcome) {
+  gemel__rtensor *r = &j->reference[output];
+  outcome->refuted = 1;
+  outcome->output = output;
+  outcome->element = i;
+  outcome->variant = variant;
+  j->domain->format(j->domain, gemel__rtensor_at(r, i), outcome->expected,
+                    sizeof outcome->expected);
+  if (r->dtype == GEMEL_I64) {
+    int64_t x;
+    memcpy(&x, computed, sizeof x);
+    snprintf(outcome->got, sizeof outcome->got, "%lld", (long long)x);
+  } else {
+    snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(r->dtype, computed));
+  }
+}
+
+static void judge_tensor(struct judge *j, size_t output, const gemel_tensor *tensor,
+                         const char *variant, gemel__outcome *outcome) {
+  gemel__rtensor *r = &j->reference[output];
+  size_t i;
+  for (i = 0; i < r->count && !outcome->refuted; i++) {
+    const void *computed = gemel__tensor_element(tensor, i);
+    int right = j->element(j, output, i, computed, outcome);
+    outcome->compared += right >= 0;
+    if (right == 0) {
+      describe(j, output, i, variant, computed, outcome);
+    }
+  }
+}
+
+/* The run itself failed: that is a refutation too, unless memory is out. */
+static gemel_status judge_failure(gemel_status status, const char *variant,
+                                  const gemel_error *problem, gemel__outcome *outcome,
+                                  gemel_error *error) {
+  if (status == GEMEL_NO_MEMORY || status == GEMEL_DECLINED) {
+    if (error != NULL) {
+      *error = *problem;
+    }
+    return status;
+  }
+  outcome->refuted = 1;
+  outcome->whole = 1;
+  outcome->variant = variant;
+  snprintf(outcome->expected, sizeof outcome->expected, "a result");
+  snprintf(outcome->got, sizeof outcome->got, "error: %.70s", problem->text);
+  return GEMEL_OK;
+}
+
+static int shapes_agree(const gemel__rtensor *r, const gemel_tensor *tensor) {
+  return r->dtype == gemel_tensor_dtype(tensor) && r->rank == gemel_tensor_rank(tensor) &&
+         memcmp(r->shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *r->shape) == 0;
+}
+
+static void judge_result(struct judge *j, size_t output, const gemel_tensor *tensor,
+                         const char *variant, gemel__outcome *outcome) {
+  if (shapes_agree(&j->reference[output], tensor)) {
+    judge_tensor(j, output, tensor, variant, outcome);
+    return;
+  }
+  outcome->refuted = 1;
+  outcome->output = output;
+  outcome->variant = variant;
+  snprintf(outcome->expected, sizeof outcome->expected, "the reference's shape and dtype");
+  snprintf(outcome->got, sizeof outcome->got, "another shape or dtype");
+}
+
+/* ---- Agreement ---- */
+
+static int agreement_of(const gemel_graph *graph) {
+  size_t n = gemel_graph_node_count(graph), k;
+  int agree = AGREE_ALL;
+  for (k = 0; k < n; k++) {
+    const char *family = gemel__operation_family(gemel__node_op(graph, (uint32_t)k)->record.name);
+    if (strcmp(family, "reduce") == 0 || strcmp(family, "softmax") == 0) {
+      agree = agree == AGREE_ALL ? AGREE_THREADS : agree;
+    } else if (strcmp(family, "elementwise") != 0 && strcmp(family, "shape") != 0 &&
+               strcmp(family, "index") != 0 && strcmp(family, "source") != 0) {
+      return AGREE_NOT;
+    }
+  }
+  return agree;
+}
+
+/* Which variants compute in the same order: the first one and V. */
+static int must_agree(const struct judge *j, const gemel__variant *v) {
+  return j->agree == AGREE_ALL || (j->agree == AGREE_THREADS && !v->plain && !v->scattered);
+}
+
+int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
+  return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ||
+         (is_float(dtype) && isnan(gemel__decode(dtype, a)) && isnan(gemel__decode(dtype, b)));
+}
+
+static void hold_together(const struct judge *j, size_t output, const gemel_tensor *tensor,
+                          const char *variant, gemel__outcome *outcome) {
+  const gemel_tensor *first = j->first[output];
+  gemel_dtype dtype = gemel_tensor_dtype(first);
+  size_t n = (size_t)gemel_tensor_elements(first), i;
+  if (n != (size_t)gemel_tensor_elements(tensor) || dtype != gemel_tensor_dtype(tensor)) {
+    return; /* the comparison with the reference says so */
+  }
+  outcome->agreed += n;
+  for (i = 0; i < n; i++) {
+    const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
+    if (!gemel__same_bits(dtype, a, b)) {
+      outcome->refuted = 1;
+      outcome->output = output;
+      outcome->element = i;
+      outcome->variant = variant;
+      snprintf(outcome->expected, sizeof outcome->expected, "%.17g as %s", gemel__decode(dtype, a),
+               gemel__variants[0].name);
+      snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, b));
+      return;
+    }
+  }
+}
+
+static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
+                              gemel_tensor *const *values, const gemel__trial *trial,
+                              gemel_tensor **outputs, gemel__outcome *outcome, gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  size_t k;
+  status = gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
+  if (status != GEMEL_OK) {
+    return judge_failure(status, variant->name, &problem, outcome, error);
+  }
+  for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
+    int judged = j->first[k] != NULL && must_agree(j, variant);
+    if (judged) {
+      hold_together(j, k, outputs[k], variant->name, outcome);
+    }
+    if (outcome->refuted || j->reference == NULL) {
+      continue;
+    }
+    if (judged && shapes_agree(&j->reference[k], outputs[k])) {
+      /* they are the very bits that were held against the reference */
+      outcome->compared += j->reference[k].count;
+    } else {
+      judge_result(j, k, outputs[k], variant->name, outcome);
+    }
+  }
+  for (k = 0; k < j->n_outputs && variant == gemel__variants; k++) {
+    j->first[k] = outputs[k];
+    outputs[k] = NULL;
+  }
+  gemel__tensors_release(j->n_outputs, outputs);
+  return GEMEL_OK;
+}
+
+/* Results of a program's kernel, RAN, or such as are there already. */
+static void judge_kernel(struct judge *j, const gemel__trial *trial,
+                         const gemel__kernel_results *ran, gemel__outcome *outcome) {
+  const gemel__kernel_trial *t = trial->kernel;
+  size_t k, output;
+  for (output = 0; output < j->n_outputs && t->given != NULL && !outcome->refuted; output++) {
+    judge_result(j, output, t->given[output], t->given_as, outcome);
+  }
+  for (k = 0; k < ran->n && !outcome->refuted; k++) {
+    for (output = 0; output < j->n_outputs && !outcome->refuted; output++) {
+      judge_result(j, output, ran->outputs[k][output], ran->names[k], outcome);
+    }
+    if (outcome->refuted) {
+      gemel__kernel_say(ran, k, outcome);
+    }
+  }
+  if (!outcome->refuted) {
+    gemel__kernel_hold(ran, outcome);
+  }
+}
+
+static gemel_status judge_variants(struct judge *j, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  const gemel__variant *variant = gemel__variants;
+  gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
+  gemel_status status = GEMEL_OK;
+  if (outputs == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  j->agree = agreement_of(j->instance->graph);
+  j->first = outputs + j->n_outputs;
+  for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
+    status = judge_run(j, variant, values, trial, outputs, outcome, error);
+  }
+  gemel__tensors_release(2 * j->n_outputs, outputs);
+  gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
+  return status == GEMEL_OK && j->exhausted ? gemel__no_memory(error, "an element") : status;
+}
+
+gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
+                                    const gemel__trial *trial, gemel__outcome *outcome,
+                                    gemel_error *error) {
+  struct judge j;
+  memset(&j, 0, sizeof j);
+  j.instance = instance;
+  j.n_outputs = gemel_graph_output_count(instance->graph);
+  if (agreement_of(instance->graph) == AGREE_NOT) {
+    return GEMEL_DECLINED;
+  }
+  return judge_variants(&j, values, trial, outcome, error);
+}
+
+/* Evaluates the reference on the judge's domain(s), judges, cleans up. RAN is what a program's
+ * kernel gave, or NULL. */
+static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *values,
+                                       const gemel__trial *trial, const gemel__kernel_results *ran,
+                                       gemel__outcome *outcome, gemel_error *error) {
+  size_t n = gemel_graph_output_count(j->instance->graph);
+  gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
+  gemel_status status;
+  j->values = values;
+  if (room == NULL) {
+    return gemel__no_memory(error, "references");
+  }
+  j->n_outputs = n;
+  j->reference = room;
+  j->bounds = room + n;
+  status = gemel__instance_reference(j->instance, j->domain, values, j->reference, error);
+  if (status == GEMEL_OK && j->bound_domain != NULL) {
+    status = gemel__instance_reference(j->instance, j->bound_domain, values, j->bounds, error);
+  }
+  if (status == GEMEL_OK && ran != NULL) {
+    judge_kernel(j, trial, ran, outcome);
+    status = j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
+  } else if (status == GEMEL_OK) {
+    status = judge_variants(j, values, trial, outcome, error);
+  }
+  gemel__rtensors_clear(2 * n, room);
+  gemel__free(room, 2 * n * sizeof *room);
+  return status;
+}
+
+/* A program's kernel is run before the reference: it may decline, or fail. */
+static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  gemel__kernel_results ran;
+  gemel_status status = GEMEL_OK;
+  if (trial->kernel == NULL) {
+    return judge_by_reference(j, values, trial, NULL, outcome, error);
+  }
+  memset(&ran, 0, sizeof ran);
+  if (trial->kernel->given == NULL) {
+    status =
+        gemel__kernel_run(j->instance, trial->kernel, values, trial->random, &ran, outcome, error);
+  }
+  if (status == GEMEL_OK && !outcome->refuted) {
+    status = judge_by_reference(j, values, trial, &ran, outcome, error);
+  }
+  gemel__kernel_results_clear(&ran);
+  return status;
+}
+
+/* ---- Integer ---- */
+
+/* COMPUTED as an element of domain O; −1 if it is no number. */
+static int load_exact(gemel__domain *d, void *e, gemel_dtype dtype, const void *computed) {
+  if (dtype == GEMEL_U64) {
+    uint64_t x;
+    memcpy(&x, computed, sizeof x);
+    d->from_unsigned(d, e, x);
+  } else if (dtype == GEMEL_I64) {
+    int64_t x;
+    memcpy(&x, computed, sizeof x);
+    d->from_integer(d, e, x);
+  } else {
+    double x = gemel__decode(dtype, computed);
+    if (isnan(x)) {
+      return -1;
+    }
+    d->from_double(d, e, x);
+  }
+  return 0;
+}
+
+static int element_integer(struct judge *j, size_t output, size_t i, const void *computed,
+                           gemel__outcome *outcome) {
+  gemel__domain *d = j->domain;
+  gemel__rtensor *r = &j->reference[output];
+  const void *exact = gemel__rtensor_at(r, i);
+  const void *bound = gemel__rtensor_at(&j->bounds[output], i);
+  void *e;
+  int equal;
+  if (d->state(d, exact) != GEMEL__DEFINED ||
+      j->bound_domain->state(j->bound_domain, bound) != GEMEL__DEFINED ||
+      !(gemel__bound_radius(j->bound_domain, bound) == 0)) {
+    outcome->inexact++;
+    return -1;
+  }
+  if (!gemel__ordered_is_exact(d, exact)) { /* a program's operation without a reference */
+    outcome->informative++;
+    return gemel__bound_ratio(j->bound_domain, bound, r->dtype,
+                              gemel__decode(r->dtype, computed)) <= 1;
+  }
+  e = gemel__elements_new(d, 1);
+  if (e == NULL) {
+    j->exhausted = 1;
+    return -1;
+  }
+  equal = load_exact(d, e, r->dtype, computed) == 0 && d->equal(d, e, exact) == 1;
+  gemel__elements_free(d, e, 1);
+  outcome->informative += d->sign(d, exact) != 0;
+  return equal;
+}
+
+gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error) {
+  gemel__ordered *o = gemel__ordered_new(128);
+  gemel__bound *b = gemel__bound_new(128);
+  struct judge j = {.instance = instance, .element = element_integer};
+  gemel_status status;
+  if (o == NULL || b == NULL) {
+    status = gemel__no_memory(error, "a domain");
+  } else {
+    j.domain = &o->domain;
+    j.bound_domain = &b->domain;
+    status = judge_instance(&j, values, trial, outcome, error);
+  }
+  gemel__ordered_free(o);
+  gemel__bound_free(b);
+  return status;
+}
+
+/* ---- Float ---- */
+
+static int element_float(struct judge *j, size_t output, size_t i, const void *computed,
+                         gemel__outcome *outcome) {
+  gemel__domain *d = j->domain;
+  gemel__rtensor *r = &j->reference[output];
+  const void *e = gemel__rtensor_at(r, i);
+  double ratio;
+  if (d->state(d, e) != GEMEL__DEFINED) {
+    outcome->inexact++;
+    return -1;
+  }
+  ratio = gemel__bound_ratio(d, e, r->dtype, gemel__decode(r->dtype, computed));
+  outcome->informative += gemel__bound_relative(d, e) < 1;
+  if (!(ratio <= outcome->worst)) {
+    outcome->worst = ratio;
+  }
+  return ratio <= 1;
+}
+
+gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *const *values,
+                                const gemel__trial *trial, gemel__outcome *outcome,
+                                gemel_error *error) {
+  gemel__bound *b = gemel__bound_new(128);
+  struct judge j = {.instance = instance, .element = element_float};
+  gemel_status status;
+  if (b == NULL) {
+    return gemel__no_memory(error, "a domain");
+  }
+  j.domain = &b->domain;
+  status = judge_instance(&j, values, trial, outcome, error);
+  gemel__bound_free(b);
+  return status;
+}
+
+/* ---- Special ---- */
+
+/* A composed operation: NaN, infinities and finiteness must agree; how near a finite result is, is
+ * tier float's question, and the sign of a sum's zero depends on its order. */
+static int same_class(gemel__domain *d, const void *e, double computed) {
+  if (gemel__special_is_nan(d, e)) {
+    return isnan(computed);
+  }
+  if (gemel__special_is_infinite(d, e)) {
+    return isinf(computed) && (signbit(computed) != 0) == gemel__special_sign_bit(d, e);
+  }
+  return isfinite(computed);
+}
+
+/* The largest finite number of a float dtype. */
+static double largest_of(gemel_dtype dtype) {
+  return dtype == GEMEL_F64    ? DBL_MAX
+         : dtype == GEMEL_F32  ? FLT_MAX
+         : dtype == GEMEL_BF16 ? 0x1.fep127
+                               : 65504;
+}
+
+/* A program's own operation may be computed otherwise than its reference has it, and overflow where
+ * that doesn't, or the other way round: the class that the exact result has is right as well. */
+static int exact_class(struct judge *j, size_t output, size_t i, double computed) {
+  gemel__domain *o = j->bound_domain;
+  const void *e = o != NULL ? gemel__rtensor_at(&j->bounds[output], i) : NULL;
+  double low, high, most = largest_of(j->reference[output].dtype);
+  if (e == NULL || o->state(o, e) != GEMEL__DEFINED) {
+    return 0;
+  }
+  gemel__ordered_bounds(o, e, &low, &high);
+  return (computed == INFINITY && high > most) || (computed == -INFINITY && low < -most) ||
+         (isfinite(computed) && low <= most && high >= -most);
+}
+
+/* 64-bit integers, which a double can't tell apart. */
+static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
+  gemel__domain *d = j->domain;
+  void *own = gemel__elements_new(d, 1);
+  int equal;
+  if (own == NULL) {
+    j->exhausted = 1;
+    return -1;
+  }
+  equal = load_exact(d, own, dtype, computed) == 0 && d->equal(d, own, e) == 1;
+  gemel__elements_free(d, own, 1);
+  return equal;
+}
+
+/* What a row's claim of ULP is in units of DTYPE: half types are computed in f32, of which that is
+ * so many units, and rounded once more. */
+static double claim_in(gemel_dtype dtype, double ulp) {
+  if (ulp <= 0.5) {
+    return 0.5;
+  }
+  return dtype == GEMEL_F16 ? 0.5 + ulp * 0x1p-13 : dtype == GEMEL_BF16 ? 0.5 + ulp * 0x1p-16 : ulp;
+}
+
+static int element_special(struct judge *j, size_t output, size_t i, const void *computed,
+                           gemel__outcome *outcome) {
+  gemel__domain *d = j->domain;
+  gemel__rtensor *r = &j->reference[output];
+  const void *e = gemel__rtensor_at(r, i);
+  double x = gemel__decode(r->dtype, computed);
+  outcome->informative++;
+  if (r->dtype == GEMEL_I64 || r->dtype == GEMEL_U64) {
+    return same_integer(j, e, r->dtype, computed);
+  }
+  if (j->exact_copies || !is_float(r->dtype)) {
+    return gemel__special_agrees(d, e, r->dtype, x, 0.5);
+  }
+  if (j->instance->ulp < 0) {
+    return same_class(d, e, x) || exact_class(j, output, i, x);
+  }
+  if (outcome->ulps != NULL) {
+    gemel_dtype operand = j->instance->leaves[0].dtype;
+    gemel__ulps_note(outcome->ulps, operand,
+                     gemel__decode(operand, gemel__tensor_element(j->values[0], i)),
+                     gemel__special_ulps(d, e, r->dtype, x));
+  }
+  return gemel__special_agrees(d, e, r->dtype, x, claim_in(r->dtype, j->instance->ulp));
+}
+
+gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error) {
+  gemel__special *s = gemel__special_new();
+  gemel__ordered *o = gemel__ordered_new(128);
+  struct judge j = {.instance = instance, .element = element_special};
+  const char *family =
+      gemel__operation_family(gemel_value_operation(gemel_graph_output(instance->graph, 0)));
+  gemel_status status;
+  if (s == NULL || o == NULL) {
+    gemel__special_free(s);
+    gemel__ordered_free(o);
+    return gemel__no_memory(error, "a domain");
+  }
+  j.bound_domain = family[0] == '\0' ? &o->domain : NULL;
+  s->unrounded = instance->ulp >= 0; /* one scalar operation: its rounding is the last one */
+  j.exact_copies = strcmp(family, "shape") == 0;
+  j.domain = &s->domain;
+  status = judge_instance(&j, values, trial, outcome, error);
+  gemel__special_free(s);
+  gemel__ordered_free(o);
+  return status;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tier gradient. The left side is what the library builds: the reverse-mode graph R(x, u), whose
+ * inner product with a direction t is u'(J t), and the forward-mode graph J(x, t). The right side
+ * is the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t,
+ * by rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides
+ * are evaluated by references on the models, so equality is exact and nothing is tolerated.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "domains/bound.h"
+#include "domains/dual.h"
+#include "domains/ordered.h"
+#include "reference/table.h"
+#include "models/model.h"
+#include "tiers/tiers.h"
+
+/* Everything about one instance: leaves are x (its inputs), u (a cotangent for each output of float
+ * dtype), t (a tangent for each input of float dtype), in this order. */
+struct derivative {
+  const gemel__instance *instance;
+  gemel__instance reverse; /* inputs x, u; outputs a cotangent for each float input */
+  gemel_graph *forward;    /* inputs x, t; outputs a tangent for each float output */
+  gemel__instance leaves;  /* no graph: the leaves of both sides */
+  size_t n_x, n_u, n_t;
+  size_t n_out;                   /* outputs of the instance, of any dtype */
+  gemel__reference_lookup lookup; /* of the built graphs' references; NULL: the usual ones */
+};
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* ---- The forward graph ---- */
+
+static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
+  if (error != NULL && gemel_graph_error(graph)->status != GEMEL_OK) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_value *y,
+                                  gemel_value *wrt, gemel_value *t, gemel_value *result,
+                                  gemel_error *error) {
+  gemel_graph *g = v->forward;
+  char label[32];
+  size_t k, n_wrt = 0, n_y = 0;
+  gemel_status status;
+  for (k = 0; k < v->n_x; k++) {
+    gemel_value input = gemel_graph_input(v->instance->graph, k);
+    x[k] = gemel__input_like(g, gemel_graph_input_name(v->instance->graph, k),
+                             gemel_value_type(input), input);
+  }
+  for (k = 0; k < v->n_x; k++) {
+    if (is_float(v->instance->leaves[k].dtype)) {
+      snprintf(label, sizeof label, "tangent_%zu", k);
+      wrt[n_wrt] = x[k];
+      t[n_wrt++] = gemel_input(g, label, gemel_value_type(x[k]));
+    }
+  }
+  status = graph_status(g, error);
+  if (status == GEMEL_OK) {
+    status = gemel__graph_inline(g, v->instance->graph, x, y, error);
+  }
+  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+    if (is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
+      y[n_y++] = y[k];
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = gemel_jvp(n_y, y, n_wrt, wrt, t, result, error);
+  }
+  for (k = 0; k < n_y && status == GEMEL_OK; k++) {
+    snprintf(label, sizeof label, "dy%zu", k);
+    status = gemel_output(result[k], label);
+  }
+  return status;
+}
+
+static gemel_status make_forward(struct derivative *v, gemel_error *error) {
+  size_t n = 3 * v->n_x + 2 * v->n_out;
+  gemel_value *room = gemel__alloc_array(n, sizeof *room);
+  gemel_status status;
+  v->forward = gemel_graph_new(gemel_graph_context(v->instance->graph), error);
+  if (room == NULL || v->forward == NULL) {
+    gemel__free(room, n * sizeof *room);
+    return gemel__no_memory(error, "a derivative");
+  }
+  status = build_forward(v, room, room + 3 * v->n_x, room + v->n_x, room + 2 * v->n_x,
+                         room + 3 * v->n_x + v->n_out, error);
+  gemel__free(room, n * sizeof *room);
+  return status;
+}
+
+gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
+                                     gemel_error *error) {
+  struct derivative v;
+  gemel_status status;
+  memset(&v, 0, sizeof v);
+  memset(forward, 0, sizeof *forward);
+  v.instance = instance;
+  v.n_x = instance->n_leaves;
+  v.n_out = gemel_graph_output_count(instance->graph);
+  status = make_forward(&v, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(forward, v.forward, NULL, error);
+  }
+  gemel_graph_unref(v.forward);
+  return status;
+}
+
+/* ---- Leaves ---- */
+
+/* Directions are never 0: what is 0 in one is a constant to a dual number, which has a derivative
+ * where the formula, 0 times infinity, has none. */
+static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
+  size_t k, at;
+  gemel__instance *l = &v->leaves;
+  v->n_x = v->instance->n_leaves;
+  v->n_u = v->reverse.n_leaves - v->n_x;
+  v->n_t = gemel_graph_output_count(v->reverse.graph);
+  v->n_out = gemel_graph_output_count(v->instance->graph);
+  l->elementwise = v->instance->elementwise;
+  l->leaves = gemel__alloc_array(v->n_x + v->n_u + v->n_t, sizeof *l->leaves);
+  if (l->leaves == NULL) {
+    return gemel__no_memory(error, "a derivative");
+  }
+  l->n_leaves = v->n_x + v->n_u + v->n_t;
+  memcpy(l->leaves, v->reverse.leaves, v->reverse.n_leaves * sizeof *l->leaves);
+  for (k = v->n_x; k < v->n_x + v->n_u; k++) {
+    l->leaves[k].domain = GEMEL_NONZERO;
+  }
+  for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
+    if (is_float(v->instance->leaves[k].dtype)) {
+      l->leaves[at] = v->instance->leaves[k];
+      l->leaves[at].facts = 0; /* of the number, not of a direction */
+      l->leaves[at++].domain = GEMEL_NONZERO;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void clear_derivative(struct derivative *v) {
+  gemel__instance_clear(&v->reverse);
+  gemel__instance_clear(&v->leaves);
+  gemel_graph_unref(v->forward);
+}
+
+/* ---- Left: what the library built ---- */
+
+/* ACCUMULATOR += Σ a_i b_i. */
+static void add_inner_product(gemel__domain *d, void *accumulator, void *scratch,
+                              const gemel__rtensor *a, const gemel__rtensor *b) {
+  size_t i;
+  for (i = 0; i < a->count; i++) {
+    d->mul(d, scratch, gemel__rtensor_at(a, i), gemel__rtensor_at(b, i));
+    d->add(d, accumulator, accumulator, scratch);
+  }
+}
+
+/* OUTPUT = Σ_k <A[k], B[k]> as a scalar. */
+static gemel_status inner_products(gemel__domain *d, size_t n, const gemel__rtensor *a,
+                                   const gemel__rtensor *b, gemel__rtensor *output,
+                                   gemel_error *error) {
+  gemel_status status = gemel__rtensor_init(output, d, GEMEL_F64, 0, NULL, error);
+  void *scratch = gemel__elements_new(d, 1);
+  size_t k;
+  if (status != GEMEL_OK || scratch == NULL) {
+    gemel__elements_free(d, scratch, 1);
+    return status != GEMEL_OK ? status : gemel__no_memory(error, "an inner product");
+  }
+  for (k = 0; k < n; k++) {
+    add_inner_product(d, gemel__rtensor_at(output, 0), scratch, &a[k], &b[k]);
+  }
+  gemel__elements_free(d, scratch, 1);
+  return GEMEL_OK;
+}
+
+static gemel_status evaluate_built(const gemel__side *side, gemel__domain *d,
+                                   const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                   gemel_error *error) {
+  const struct derivative *v = side->data;
+  size_t n_forward = v->n_x + v->n_t, k;
+  gemel__rtensor *cotangents = gemel__alloc_array(v->n_t, sizeof *cotangents);
+  gemel__rtensor *borrowed = gemel__alloc_array(n_forward, sizeof *borrowed);
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (cotangents != NULL && borrowed != NULL) {
+    /* x then t, without the u between them; the elements stay the caller's */
+    memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
+    memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
+    status =
+        gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, v->lookup, NULL, error);
+  } else {
+    gemel__no_memory(error, "a derivative");
+  }
+  if (status == GEMEL_OK) {
+    status = inner_products(d, v->n_t, cotangents, inputs + v->n_x + v->n_u, &outputs[0], error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_graph(v->forward, d, borrowed, outputs + 1, v->lookup, NULL, error);
+  }
+  for (k = 0; k < v->n_t && cotangents != NULL; k++) {
+    gemel__rtensor_clear(&cotangents[k]);
+  }
+  gemel__free(cotangents, v->n_t * sizeof *cotangents);
+  gemel__free(borrowed, n_forward * sizeof *borrowed);
+  return status;
+}
+
+/* ---- Right: dual numbers ---- */
+
+static gemel_status dual_input(gemel__domain *dual, const gemel__rtensor *x,
+                               const gemel__rtensor *t, gemel__rtensor *result,
+                               gemel_error *error) {
+  gemel__domain *base = gemel__dual_base(dual);
+  size_t i;
+  gemel_status status = gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error);
+  for (i = 0; i < x->count && status == GEMEL_OK; i++) {
+    void *e = gemel__rtensor_at(result, i);
+    base->set(base, gemel__dual_value(dual, e), gemel__rtensor_at(x, i));
+    if (t != NULL) {
+      base->set(base, gemel__dual_tangent(dual, e), gemel__rtensor_at(t, i));
+    }
+  }
+  return status;
+}
+
+/* The tangents of a dual tensor, as a tensor of the base. */
+static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
+                                  gemel__rtensor *tangents, gemel_error *error) {
+  gemel__domain *base = gemel__dual_base(dual);
+  size_t i;
+  gemel_status status = gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error);
+  for (i = 0; i < y->count && status == GEMEL_OK; i++) {
+    base->set(base, gemel__rtensor_at(tangents, i),
+              gemel__dual_tangent_of(dual, gemel__rtensor_at(y, i)));
+  }
+  return status;
+}
+
+static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dual,
+                                  const gemel__rtensor *inputs, gemel__rtensor *x,
+                                  gemel__rtensor *y, gemel__rtensor *outputs, gemel_error *error) {
+  size_t k, t = v->n_x + v->n_u, n = 0;
+  gemel_status status = GEMEL_OK;
+  for (k = 0; k < v->n_x && status == GEMEL_OK; k++) {
+    int f = is_float(v->instance->leaves[k].dtype);
+    status = dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error);
+    t += (size_t)f;
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error);
+  }
+  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+    if (is_float(y[k].dtype)) {
+      status = take_tangents(dual, &y[k], &outputs[1 + n++], error);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status =
+        inner_products(gemel__dual_base(dual), n, outputs + 1, inputs + v->n_x, &outputs[0], error);
+  }
+  return status;
+}
+
+static gemel_status evaluate_right(const gemel__side *side, gemel__domain *d,
+                                   const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                   gemel_error *error) {
+  const struct derivative *v = side->data;
+  size_t n = v->n_x + v->n_out;
+  gemel__domain *dual = gemel__dual_new(d);
+  gemel__rtensor *room = gemel__alloc_array(n, sizeof *room);
+  gemel_status status;
+  if (dual == NULL || room == NULL) {
+    status = gemel__no_memory(error, "dual numbers");
+  } else {
+    status = evaluate_dual(v, dual, inputs, room, room + v->n_x, outputs, error);
+  }
+  if (room != NULL) {
+    gemel__rtensors_clear(n, room);
+  }
+  gemel__free(room, n * sizeof *room);
+  gemel__dual_free(dual);
+  return status;
+}
+
+/* ---- Points beside kinks ---- */
+
+enum { MOST_PARTED = 1024, PARTINGS = 64 };
+
+static int is_taken(const double *taken, size_t n, double x) {
+  size_t k = 0;
+  while (k < n && taken[k] != x) {
+    k++;
+  }
+  return x == 0 || k < n;
+}
+
+/* Moves the number at AT, by a 64th of it or more, until it isn't TAKEN. */
+static double part(gemel_dtype dtype, void *at, const double *taken, size_t n) {
+  double from = gemel__decode(dtype, at), x = from;
+  for (int k = 1; k < PARTINGS && is_taken(taken, n, x); k++) {
+    gemel__dtype_store(dtype, (from == 0 ? 0.125 : from) * (1 + k / 64.0), at);
+    x = gemel__decode(dtype, at);
+  }
+  return x;
+}
+
+void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values) {
+  double taken[MOST_PARTED];
+  size_t count = 0;
+  for (size_t k = 0; k < n; k++) {
+    gemel_dtype dtype = instance->leaves[k].dtype;
+    for (size_t i = 0; gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && count < MOST_PARTED &&
+                       i < instance->leaves[k].count;
+         i++) {
+      void *at = (void *)(uintptr_t)gemel__tensor_element(values[k], i);
+      taken[count] = part(dtype, at, taken, count);
+      count++;
+    }
+  }
+}
+
+/* ---- Constants that are rounded ----
+ *
+ * A program writes its derivative down with constants as doubles have them, 0.3989… for 1/√(2π),
+ * and so it isn't the derivative of its reference over the reals. What can be asked is whether it
+ * is once each constant (numbers of an f32 apart) may be off by a unit in the last place: domain B
+ * evaluates what was built, in f64, and the dual numbers' result, by domain O, has to lie within
+ * that bound, everywhere. */
+
+enum { ROUNDED_POINTS = 12 };
+/* A bound says something if it is this much smaller than the value. */
+#define TIGHT 0x1p-30
+
+static gemel_status rounded_constant(gemel__rcall *call) {
+  gemel__domain *d = call->domain;
+  gemel_status status = gemel__reference_constant(call);
+  size_t i;
+  for (i = 0; status == GEMEL_OK && is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
+       i++) {
+    double x = gemel__bound_value(d, gemel__rtensor_at(&call->outputs[0], i));
+    if ((double)(float)x != x) {
+      d->round(d, gemel__rtensor_at(&call->outputs[0], i), GEMEL_F64, 1);
+    }
+  }
+  return status;
+}
+
+static gemel__reference rounded_lookup(void *user, const char *name) {
+  (void)user;
+  return strcmp(name, "constant") == 0 ? rounded_constant : NULL;
+}
+
+/* Does the right result lie within the built one's bound? Counts what can be compared; MUST: what
+ * can't be is not within. */
+static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, const void *right,
+                        int must, size_t *compared, size_t *tight) {
+  double value, radius, low, high;
+  if (o->state(o, right) != GEMEL__DEFINED || b->state(b, built) > GEMEL__UNDEFINED) {
+    return !must;
+  }
+  if (b->state(b, built) == GEMEL__UNDEFINED) {
+    return 0; /* where there is a derivative */
+  }
+  value = gemel__bound_value(b, built);
+  radius = gemel__bound_radius(b, built) + ldexp(fabs(value), -52);
+  gemel__ordered_bounds(o, right, &low, &high);
+  (*compared)++;
+  *tight += radius <= TIGHT * fabs(value);
+  return low <= value + radius && high >= value - radius;
+}
+
+/* At one point: 1 within, 0 not. WITNESS (may be NULL) says which result was refuted there. */
+static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
+                      const gemel__answer *witness, size_t *compared, size_t *tight,
+                      gemel_status *status, gemel_error *error) {
+  size_t n_in = v->leaves.n_leaves, n_out = 1 + v->n_u, k, i;
+  gemel__bound *b = gemel__bound_new(256);
+  gemel__ordered *o = gemel__ordered_new(512);
+  gemel__rtensor *room = gemel__alloc_array(2 * (n_in + n_out), sizeof *room);
+  gemel__rtensor *built = room + 2 * n_in, *right = built + n_out;
+  gemel__side side = {NULL, v};
+  int within = 1;
+  *status =
+      b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative") : GEMEL_OK;
+  for (k = 0; k < n_in && *status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(values[k]);
+    *status = gemel__rtensor_from_view(&room[k], &b->domain, &view, error);
+    if (*status == GEMEL_OK) {
+      *status = gemel__rtensor_from_view(&room[n_in + k], &o->domain, &view, error);
+    }
+  }
+  if (*status == GEMEL_OK) {
+    *status = evaluate_built(&side, &b->domain, room, built, error);
+  }
+  if (*status == GEMEL_OK) {
+    *status = evaluate_right(&side, &o->domain, room + n_in, right, error);
+  }
+  for (k = 0; k < n_out && *status == GEMEL_OK; k++) {
+    for (i = 0; i < built[k].count && i < right[k].count; i++) {
+      within &= within_bound(
+          &b->domain, gemel__rtensor_at(&built[k], i), &o->domain, gemel__rtensor_at(&right[k], i),
+          witness != NULL && witness->output == k && witness->element == i, compared, tight);
+    }
+  }
+  if (room != NULL) {
+    gemel__rtensors_clear(2 * (n_in + n_out), room);
+  }
+  gemel__free(room, 2 * (n_in + n_out) * sizeof *room);
+  gemel__ordered_free(o);
+  gemel__bound_free(b);
+  return within;
+}
+
+/* Asks once more about an answer that refutes; if its constants' rounding explains everything, at
+ * its witness and at other points, it passes by samples. */
+static gemel_status forgive_rounding(struct derivative *v, const gemel__question *q,
+                                     gemel__answer *answer, gemel_error *error) {
+  size_t compared = 0, tight = 0, k;
+  gemel__random random;
+  gemel_status status = GEMEL_OK;
+  int within = 1;
+  v->lookup = rounded_lookup;
+  gemel__random_seed(&random, q->seed);
+  if (answer->witness != NULL && answer->n_witness == v->leaves.n_leaves) {
+    within = rounded_at(v, answer->witness, answer, &compared, &tight, &status, error);
+  }
+  for (k = 0; k < ROUNDED_POINTS && within && status == GEMEL_OK; k++) {
+    gemel_tensor **values;
+    gemel__fill fill = k % 2 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS;
+    status = gemel__values_draw(&v->leaves, fill, &random, &values, error);
+    if (status == GEMEL_OK) {
+      within = rounded_at(v, values, NULL, &compared, &tight, &status, error);
+    }
+    gemel__values_free(&v->leaves, values);
+  }
+  v->lookup = NULL;
+  if (status == GEMEL_OK && within && tight > 0) {
+    answer->verdict = GEMEL_PASSED;
+    answer->how = "samples";
+    answer->error_probability = 0;
+    answer->compared = compared;
+    snprintf(answer->detail, sizeof answer->detail,
+             "right up to the rounding of its constants, which are no exact ones");
+    answer->expected[0] = answer->got[0] = '\0';
+  }
+  return status;
+}
+
+/* ---- The question ---- */
+
+static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_t points,
+                           size_t trials, int rounded, gemel__answer *answer, gemel_error *error) {
+  struct derivative v;
+  gemel__side left = {evaluate_built, &v}, right = {evaluate_right, &v};
+  gemel__question q;
+  double constants[16];
+  gemel_status status;
+  memset(&v, 0, sizeof v);
+  memset(&q, 0, sizeof q);
+  memset(answer, 0, sizeof *answer);
+  answer->how = "";
+  v.instance = instance;
+  status = gemel__instance_gradient(&v.reverse, instance, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = make_leaves(&v, error);
+  if (status == GEMEL_OK) {
+    status = make_forward(&v, error);
+  }
+  if (status == GEMEL_OK) {
+    q.leaves = &v.leaves;
+    q.left = &left;
+    q.right = &right;
+    q.n_outputs = 1 + v.n_u;
+    q.zeros_count = 1;
+    q.compare_domain = GEMEL__LEFT_DEFINED;
+    q.keep_sites = 1;
+    q.points = points;
+    q.trials = trials;
+    q.seed = seed;
+    gemel__constants(v.reverse.graph, constants, 16, &q.n_constants);
+    q.constants = constants;
+    status = gemel__decide(&q, answer, error);
+    if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_REFUTED) {
+      status = forgive_rounding(&v, &q, answer, error);
+    }
+    /* the witness's first tensors are the instance's inputs; what follows belongs to the directions
+     */
+  }
+  if (status == GEMEL_OK) {
+    answer->detail[sizeof answer->detail - 1] = '\0';
+  }
+  clear_derivative(&v);
+  return status;
+}
+
+gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
+                                    size_t trials, gemel__answer *answer, gemel_error *error) {
+  return decide(instance, seed, points, trials, 0, answer, error);
+}
+
+gemel_status gemel__decide_gradient_rounded(const gemel__instance *instance, uint64_t seed,
+                                            size_t points, size_t trials, gemel__answer *answer,
+                                            gemel_error *error) {
+  return decide(instance, seed, points, trials, 1, answer, error);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tier gradient of an operation that nobody but the program knows: it has a kernel and no
+ * reference, so its function can be evaluated, in f64, and that is all. Along a random direction t,
+ * with random cotangents u, phi(h) = u'f(x + h t) has the derivative u'J t, which the reverse and
+ * the forward graph give. What is left of phi(h) − phi(0) − h u'J t is of order h² if that is
+ * right, and of order h if it isn't. The order is measured where h is halved, from 2⁻⁶ on, as far
+ * down as the remainder stays well above the rounding of phi itself, which is measured too: by
+ * second differences so near x that they would vanish otherwise. x has 24 bits and t has 3, so x +
+ * h t is exact. There is no step to choose and no tolerance; the verdict is an order.
+ */
+#include "tiers/taylor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "tiers/tiers.h"
+
+enum { FIRST = 6, LAST = 24, FINEST = 25, PROBES = 8 };
+/* A remainder says something from so many times the rounding on. */
+#define CLEAR 32
+/* Between the order of a right derivative and that of a wrong one. */
+#define BORDER 1.8
+
+struct line {
+  const gemel__instance *instance;
+  gemel_tensor **x, **moved; /* a value for each leaf: at h = 0, and where phi was asked last */
+  gemel_tensor **u;          /* a cotangent for each output of float dtype */
+  gemel_tensor **t;          /* a tangent for each leaf, null where it has none */
+  gemel_tensor **y;          /* room for results */
+  gemel__random *random;
+  long double size; /* of the terms of phi(0) */
+  gemel_error *error;
+};
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+/* ---- Along the line ---- */
+
+static void move(const struct line *l, double h) {
+  size_t k, i;
+  for (k = 0; k < l->instance->n_leaves; k++) {
+    const double *x = gemel_tensor_data(l->x[k]), *t;
+    double *moved = gemel_tensor_data(l->moved[k]);
+    if (l->t[k] == NULL) {
+      continue;
+    }
+    t = gemel_tensor_data(l->t[k]);
+    for (i = 0; i < l->instance->leaves[k].count; i++) {
+      moved[i] = x[i] + h * t[i];
+    }
+  }
+}
+
+/* a'b of two tensors of f64; SIZE (may be NULL) gets the sum of magnitudes too. */
+static long double dot(const gemel_tensor *a, const gemel_tensor *b, long double *size) {
+  size_t n = (size_t)gemel_tensor_elements(a), i;
+  long double sum = 0;
+  for (i = 0; i < n; i++) {
+    long double term = (long double)gemel__decode(GEMEL_F64, gemel__tensor_element(a, i)) *
+                       gemel__decode(GEMEL_F64, gemel__tensor_element(b, i));
+    sum += term;
+    if (size != NULL) {
+      *size += fabsl(term);
+    }
+  }
+  return sum;
+}
+
+static gemel_status phi(struct line *l, double h, long double *result) {
+  size_t n = gemel_graph_output_count(l->instance->graph), k, at = 0;
+  gemel_status status;
+  move(l, h);
+  status = gemel__execute(l->instance, &gemel__variants[1], l->moved, l->random, l->y, l->error);
+  *result = 0;
+  l->size = 0;
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    if (is_float(gemel_tensor_dtype(l->y[k]))) {
+      *result += dot(l->y[k], l->u[at++], &l->size);
+    }
+  }
+  gemel__tensors_release(n, l->y);
+  return status;
+}
+
+/* How far phi(h) is rounded near h = 0; infinite where it isn't finite. */
+static gemel_status rounding(struct line *l, long double *noise) {
+  long double values[PROBES];
+  gemel_status status = GEMEL_OK;
+  size_t k;
+  *noise = 0;
+  for (k = 0; k < PROBES && status == GEMEL_OK; k++) {
+    status = phi(l, ldexp((double)k, -FINEST), &values[k]);
+    *noise = isfinite(values[k]) ? fmaxl(*noise, ldexpl(l->size, -53)) : INFINITY;
+    if (isinf(*noise)) {
+      break;
+    }
+    if (k >= 2) {
+      *noise = fmaxl(*noise, fabsl(values[k] - 2 * values[k - 1] + values[k - 2]));
+    }
+  }
+  return status;
+}
+
+/* The order with which phi(h) − phi(0) − SLOPE h falls, where it is still above NOISE: the larger
+ * of the last two, as one may be off where two terms cancel. Infinite: there is no remainder. */
+static gemel_status measure(struct line *l, long double slope, long double noise, double *order,
+                            int *moves) {
+  long double start, remainders[LAST + 1], end;
+  gemel_status status = phi(l, 0, &start);
+  int k, last = FIRST - 1;
+  *order = INFINITY;
+  for (k = FIRST; k <= LAST && status == GEMEL_OK; k++) {
+    double h = ldexp(1, -k);
+    status = phi(l, h, &end);
+    if (!isfinite(end)) {
+      break; /* the line leaves the domain */
+    }
+    remainders[k] = fabsl(end - start - h * slope);
+    *moves |= fabsl(end - start) > CLEAR * noise;
+    if (!(remainders[k] <= CLEAR * noise)) {
+      last = last == k - 1 ? k : last;
+    }
+  }
+  if (status == GEMEL_OK && last >= FIRST + 2) {
+    *order = (double)fmaxl(log2l(remainders[last - 1] / remainders[last]),
+                           log2l(remainders[last - 2] / remainders[last - 1]));
+  }
+  return status;
+}
+
+/* ---- What the library says ---- */
+
+/* t'(J'u) by the reverse graph. */
+static gemel_status slope_reverse(struct line *l, const gemel__instance *reverse,
+                                  gemel_tensor *const *values, long double *slope) {
+  size_t n = gemel_graph_output_count(reverse->graph), k, at = 0;
+  gemel_tensor **out = gemel__alloc_array(n, sizeof *out);
+  gemel_status status =
+      out == NULL ? gemel__no_memory(l->error, "a derivative")
+                  : gemel__execute(reverse, &gemel__variants[1], values, l->random, out, l->error);
+  *slope = 0;
+  for (k = 0; k < l->instance->n_leaves && status == GEMEL_OK; k++) {
+    if (l->t[k] != NULL) {
+      *slope += dot(out[at++], l->t[k], NULL);
+    }
+  }
+  if (out != NULL) {
+    gemel__tensors_release(n, out);
+  }
+  gemel__free(out, n * sizeof *out);
+  return status;
+}
+
+/* u'(J t) by the forward graph. */
+static gemel_status slope_forward(struct line *l, const gemel__instance *forward,
+                                  long double *slope) {
+  size_t n = forward->n_leaves + gemel_graph_output_count(forward->graph), k, at;
+  gemel_tensor **room = gemel__alloc_array(n, sizeof *room), **out;
+  gemel_status status;
+  if (room == NULL) {
+    return gemel__no_memory(l->error, "a derivative");
+  }
+  out = room + forward->n_leaves;
+  memcpy(room, l->x, l->instance->n_leaves * sizeof *room);
+  for (k = 0, at = l->instance->n_leaves; k < l->instance->n_leaves; k++) {
+    if (l->t[k] != NULL) {
+      room[at++] = l->t[k];
+    }
+  }
+  status = gemel__execute(forward, &gemel__variants[1], room, l->random, out, l->error);
+  *slope = 0;
+  for (k = 0; k < n - forward->n_leaves && status == GEMEL_OK; k++) {
+    *slope += dot(out[k], l->u[k], NULL);
+  }
+  gemel__tensors_release(n - forward->n_leaves, out);
+  gemel__free(room, n * sizeof *room);
+  return status;
+}
+
+/* ---- One point ---- */
+
+/* x gets 24 bits, t has its size and 3 bits. */
+static gemel_status draw_directions(struct line *l) {
+  size_t k, i;
+  for (k = 0; k < l->instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &l->instance->leaves[k];
+    double *x = gemel_tensor_data(l->x[k]), *t;
+    l->moved[k] = gemel_tensor_ref(l->x[k]);
+    if (leaf->dtype != GEMEL_F64) {
+      continue;
+    }
+    gemel_tensor_unref(l->moved[k]);
+    l->moved[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, l->error);
+    l->t[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, l->error);
+    if (l->moved[k] == NULL || l->t[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    t = gemel_tensor_data(l->t[k]);
+    for (i = 0; i < leaf->count; i++) {
+      int exponent;
+      x[i] = (double)(float)x[i];
+      frexp(x[i], &exponent);
+      t[i] = gemel__random_sign(l->random) *
+             ldexp((double)gemel__random_between(l->random, 1, 8), exponent - 4);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void note(gemel__taylor *result, double order, int moves) {
+  result->points++;
+  result->moves += (size_t)moves;
+  result->least = order < result->least ? order : result->least;
+  result->refuted |= !(order >= BORDER);
+}
+
+static gemel_status one_point(struct line *l, const gemel__instance *reverse,
+                              const gemel__instance *forward, gemel_tensor *const *values,
+                              gemel__taylor *result) {
+  long double noise, slopes[2];
+  double order;
+  int moves = 0, k;
+  gemel_status status = rounding(l, &noise);
+  if (status == GEMEL_OK) {
+    status = slope_reverse(l, reverse, values, &slopes[0]);
+  }
+  if (status == GEMEL_OK) {
+    status = slope_forward(l, forward, &slopes[1]);
+  }
+  for (k = 0; k < 2 && status == GEMEL_OK && isfinite(noise); k++) {
+    status = measure(l, slopes[k], noise, &order, &moves);
+    if (status == GEMEL_OK) {
+      note(result, isfinite(slopes[k]) ? order : 0, moves);
+    }
+    if (result->refuted) {
+      snprintf(result->place, sizeof result->place, "%s derivative along a line",
+               k == 0 ? "reverse" : "forward");
+      break;
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__random *random,
+                                 gemel__taylor *result, gemel_error *error) {
+  gemel__instance reverse, forward;
+  size_t n = instance->n_leaves, n_out = gemel_graph_output_count(instance->graph);
+  struct line l = {.instance = instance, .random = random, .error = error};
+  gemel_tensor **room;
+  gemel_status status = gemel__instance_gradient(&reverse, instance, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = gemel__instance_forward(&forward, instance, error);
+  room = gemel__alloc_array(2 * n + n_out + reverse.n_leaves, sizeof *room);
+  if (status == GEMEL_OK && room == NULL) {
+    status = gemel__no_memory(error, "a line");
+  }
+  if (status == GEMEL_OK) {
+    l.moved = room;
+    l.t = room + n;
+    l.y = room + 2 * n;
+    l.x = l.y + n_out;
+    l.u = l.x + n; /* the reverse graph's inputs are x, then u */
+    status = gemel__instance_values(&reverse, GEMEL__FILL_FULL, random, l.x, error);
+  }
+  if (status == GEMEL_OK) {
+    status = draw_directions(&l);
+  }
+  if (status == GEMEL_OK) {
+    status = one_point(&l, &reverse, &forward, l.x, result);
+  }
+  if (room != NULL) {
+    gemel__tensors_release(2 * n + n_out + reverse.n_leaves, room);
+  }
+  gemel__free(room, (2 * n + n_out + reverse.n_leaves) * sizeof *room);
+  gemel__instance_clear(&reverse);
+  gemel__instance_clear(&forward);
+  return status;
+}

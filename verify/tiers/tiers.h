@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tiers that judge shipped code on one instance at one set of values: integer, float, special.
+ * Each runs every variant (fused, plain, one thread, odd layouts, or a program's own kernel) and
+ * compares each element of each result with what the reference says on the tier's domain.
+ */
+#ifndef GEMEL__TIERS_TIERS_H
+#define GEMEL__TIERS_TIERS_H
+
+#include "instances/instance.h"
+
+/* What one check found. */
+typedef struct gemel__outcome {
+  int refuted;
+  size_t compared;    /* results that could be compared */
+  size_t agreed;      /* results of variants that were compared with each other */
+  size_t informative; /* of these, the ones that say something */
+  size_t inexact;     /* results left out because the reference itself isn't exact there */
+  double worst;       /* tier float: largest error ÷ bound */
+  size_t output, element;
+  const char *variant;
+  int whole; /* not an element is wrong, but the call */
+  char expected[160], got[160];
+  char manner[600];         /* of a program's kernel: how it was called; "" */
+  struct gemel__ulps *ulps; /* the caller's, or NULL: where tier special notes errors (ulps.h) */
+} gemel__outcome;
+
+struct gemel__kernel_trial;
+
+/* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
+typedef struct gemel__trial {
+  struct gemel__kernel_trial *kernel; /* NULL: the library */
+  gemel__random *random;              /* for layouts */
+  const gemel__instance *other;       /* a pair's second graph, where the check compares two */
+} gemel__trial;
+
+typedef gemel_status (*gemel__check)(const gemel__instance *instance, gemel_tensor *const *values,
+                                     const gemel__trial *trial, gemel__outcome *outcome,
+                                     gemel_error *error);
+
+/* GEMEL_DECLINED: the kernel on trial declines the instance. */
+gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *const *values,
+                                const gemel__trial *trial, gemel__outcome *outcome,
+                                gemel_error *error);
+gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+
+/* Only that the variants agree in every bit where they must; for instances so large that threads
+ * share them, on which references would take too long. */
+gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
+                                    const gemel__trial *trial, gemel__outcome *outcome,
+                                    gemel_error *error);
+
+/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal/equal.c) */
+gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel__outcome *outcome,
+                               gemel_error *error);
+
+/* For a pair: does the shipped code's result for the instance differ in any bit from that for
+ * TRIAL->other? (equal/equal.c) */
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error);
+
+/* ---- Running (execute.c) ---- */
+
+/* How the library is run. */
+typedef struct gemel__variant {
+  const char *name;
+  int plain, threads, scattered;
+} gemel__variant;
+
+/* The variants, ending with a NULL name. */
+extern const gemel__variant gemel__variants[];
+
+/* Makes an instance that will be run at many values ready for the first variant, once for all of
+ * them. No error: what can't be compiled says so when it is run. */
+void gemel__instance_compile(gemel__instance *instance);
+
+/* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is
+ * reported as GEMEL_INTERNAL. */
+gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+                            gemel_tensor *const *values, gemel__random *random,
+                            gemel_tensor **outputs, gemel_error *error);
+
+/* The type of output K of GRAPH; GEMEL_DECLINED if a size is known at run time only. */
+gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf);
+
+/* Element I (in row-major order) of a tensor of any strides: its address. */
+const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
+
+/* 1 if two elements of DTYPE have the same bits, or both are NaN. */
+int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);
+
+/* A number of DTYPE as a double, decoded by the harness's own code. */
+double gemel__decode(gemel_dtype dtype, const void *data);
+
+/* The family of operation NAME by ops.def or "elementwise"; "" if it is the program's own. */
+const char *gemel__operation_family(const char *name);
+
+#endif
