@@ -689,6 +689,43 @@ static gemel_status measure_point(struct measure *m, gemel_tensor *const *values
   return status;
 }
 
+/* The point with number K. */
+static gemel_status draw_and_measure(struct measure *m, size_t k, gemel_error *error) {
+  gemel_tensor **values = gemel__alloc_array(m->pair.a.n_leaves, sizeof *values);
+  gemel_status status =
+      values == NULL ? gemel__no_memory(error, "values") : draw_values(m, k, values, error);
+  if (status == GEMEL_OK) {
+    status = measure_point(m, values, k % 3 == 0, error);
+    gemel__tensors_release(m->pair.a.n_leaves, values);
+  }
+  gemel__free(values, m->pair.a.n_leaves * sizeof *values);
+  return status;
+}
+
+/* A point at which −0 meets −0: most numbers of all inputs are −0, which is rare at other points
+ * where there are several inputs. */
+static gemel_status measure_minus_zeros(struct measure *m, gemel_error *error) {
+  gemel_tensor **values;
+  gemel__both base;
+  gemel_status status =
+      gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
+  for (size_t j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
+    if (gemel_dtype_kind(m->pair.a.leaves[j].dtype) == GEMEL_KIND_FLOAT) {
+      gemel__style_fill(values[j], GEMEL__STYLE_MINUS, &m->random);
+    }
+    gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__both_run(&m->pair, values, &m->random, &base, error);
+    if (status == GEMEL_OK) {
+      status = measure_finite(m, values, &base, 1, error);
+      gemel__both_clear(&base);
+    }
+    gemel__values_free(&m->pair.a, values);
+  }
+  return status;
+}
+
 static gemel_status measure_points(struct measure *m, size_t points, gemel_error *error) {
   enum { POINTS_A_PAIR = 12 };
   gemel_status status = GEMEL_OK;
@@ -697,7 +734,6 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
   for (k = 0; status == GEMEL_OK &&
               (k < points || (m->needs->compared == 0 && m->pair.symbols > 0 && k < 8 * points));
        k++) {
-    gemel_tensor **values;
     gemel__ticker_at(m->ticker, k, points);
     if (gemel__tick(m->ticker) != GEMEL_OK) {
       return GEMEL_DECLINED;
@@ -710,13 +746,10 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
       }
       gemel__pair_compile(&m->pair);
     }
-    values = gemel__alloc_array(m->pair.a.n_leaves, sizeof *values);
-    status = values == NULL ? gemel__no_memory(error, "values") : draw_values(m, k, values, error);
-    if (status == GEMEL_OK) {
-      status = measure_point(m, values, k % 3 == 0, error);
-      gemel__tensors_release(m->pair.a.n_leaves, values);
+    status = draw_and_measure(m, k, error);
+    if (status == GEMEL_OK && k % 4 == 3) {
+      status = measure_minus_zeros(m, error);
     }
-    gemel__free(values, m->pair.a.n_leaves * sizeof *values);
     status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
   }
   return status;

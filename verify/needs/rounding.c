@@ -37,6 +37,7 @@
 static double style_number(gemel__style style, int p, double limit, int scale, int bits,
                            double power, gemel__random *random) {
   static const double zeros[] = {0.0, -0.0, 1, -1, 0.0, -0.0, 2, -0.5};
+  static const double minus[] = {-0.0, -0.0, -0.0, 0.0, -0.0, 1, -1};
   double sign = gemel__random_sign(random);
   int spread = p <= 11 ? 3 : p / 2; /* so that sums of products round */
   switch (style) {
@@ -51,6 +52,8 @@ static double style_number(gemel__style style, int p, double limit, int scale, i
     return power;
   case GEMEL__STYLE_ZEROS:
     return zeros[gemel__random_below(random, sizeof zeros / sizeof *zeros)];
+  case GEMEL__STYLE_MINUS:
+    return minus[gemel__random_below(random, sizeof minus / sizeof *minus)];
   case GEMEL__STYLE_LARGE:
     return sign * (gemel__random_chance(random, 1, 2)
                        ? gemel__random_magnitude(random, 2, 4)
@@ -101,7 +104,7 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
     double x = style == GEMEL__STYLE_EXTREME
                    ? extreme_number(dtype, random)
                    : style_number(style, p, limit, scale, bits, power, random);
-    x = positive && style != GEMEL__STYLE_ZEROS ? fabs(x) : x;
+    x = positive && style != GEMEL__STYLE_ZEROS && style != GEMEL__STYLE_MINUS ? fabs(x) : x;
     gemel__store_real(dtype, x, (char *)gemel_tensor_data(tensor) + i * size);
   }
 }
