@@ -97,7 +97,11 @@ static void part_copy(char *to, const char *from, size_t bytes) {
 }
 
 #if X86
+#ifdef __clang__
+#define AVX512 __attribute__((target("avx512f"), min_vector_width(512)))
+#else
 #define AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
+#endif
 
 AVX512 static void part_read_one_512(char *to, const char *from, size_t bytes) {
   (void)to;

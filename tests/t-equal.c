@@ -482,8 +482,8 @@ static void rounded_decisions(const void *data) {
   static const char *const all[] = {
       "(x + y) / 3:f32 < x / 3:f32 + y / 3:f32",
       "cast((x / 3:f32 + y / 3:f32) * 3:f32, dtype = i32)",
-      "argmax(join(reshape((x + y) / 3:f32, shape = [9, 1]), reshape(x / 3:f32 + y / 3:f32, shape "
-      "= [9, 1]), axis = 1), axis = 1)"};
+      ("argmax(join(reshape((x + y) / 3:f32, shape = [9, 1]),"
+       " reshape(x / 3:f32 + y / 3:f32, shape = [9, 1]), axis = 1), axis = 1)")};
   size_t k;
   (void)data;
   for (k = 0; k < CT_COUNT(all); k++) {

@@ -630,8 +630,8 @@ static void replays(const void *data) {
       "x: f64[], w: f64[]) {\n  n0 = broadcast_to(w, shape = [2])\n  return y = n0",
       ") {\n  n0 = tensor(f64[2], [1, 2])\n  return y = n0",
       "x: f64[2]) {\n  n0 = neg(x)\n  return y = n0",
-      "x: f32[]) {\n  n0 = cast(x, dtype = f64)\n  n1 = broadcast_to(n0, shape = [2])\n  return y "
-      "= n1",
+      ("x: f32[]) {\n  n0 = cast(x, dtype = f64)\n"
+       "  n1 = broadcast_to(n0, shape = [2])\n  return y = n1"),
       "x: f64[]) {\n  n0 = broadcast_to(x, shape = [2])\n  return y = n0, z = n0",
       "x: f64[]) {\n  n0 = lt(x, x)\n  n1 = broadcast_to(n0, shape = [2])\n  return y = n1",
       "x: f64[]) {\n  n0 = neg(x)\n  return y = n0",

@@ -67,7 +67,12 @@ static void run_on(gemel__domain *d, const example *ex) {
   memcpy(name, ex->name, strcspn(ex->name, "/"));
   gemel__reference reference = gemel__reference_find(name);
   CT_REQUIRE(reference != NULL);
-  gemel__rcall call = {d, 0, pointers, attrs, 0, MAX_TENSORS, outputs, NULL, &error, NULL, NULL};
+  gemel__rcall call = {.domain = d,
+                       .inputs = pointers,
+                       .attrs = attrs,
+                       .max_outputs = MAX_TENSORS,
+                       .outputs = outputs,
+                       .error = &error};
   for (; call.n_inputs < MAX_TENSORS && ex->inputs[call.n_inputs]; call.n_inputs++) {
     inputs[call.n_inputs] = read_tensor(d, ex->inputs[call.n_inputs]);
     pointers[call.n_inputs] = &inputs[call.n_inputs];
@@ -575,7 +580,12 @@ static void check_rounding(const char *op, const char *x, const char *y, const c
   memset(roundings, 0, sizeof roundings);
   memset(units, 0, sizeof units);
   decisions = 0;
-  gemel__rcall call = {&d, y ? 2 : 1, pointers, values, 0, 1, &out, NULL, NULL, NULL, NULL};
+  gemel__rcall call = {.domain = &d,
+                       .n_inputs = y ? 2 : 1,
+                       .inputs = pointers,
+                       .attrs = values,
+                       .max_outputs = 1,
+                       .outputs = &out};
   CT_EQ_INT(gemel__reference_find(op)(&call), GEMEL_OK);
   ct_context("%s, %s", op, gemel_dtype_name(dtype));
   CT_EQ_INT(roundings[dtype], count);

@@ -51,5 +51,5 @@ gemel_status gemel__uses_find(gemel__uses *uses, const gemel_graph *graph, gemel
 
 void gemel__uses_clear(gemel__uses *uses) {
   gemel__free(uses->of, uses->n * sizeof *uses->of);
-  *uses = (gemel__uses){NULL};
+  *uses = (gemel__uses){0};
 }

@@ -221,10 +221,11 @@ static int check_file(const char *path, int brief, size_t *counts) {
     check_line(line, brief, counts);
   }
   free(line);
-  if (ferror(file)) {
+  int read = !ferror(file);
+  if (!read) {
     fprintf(stderr, "gemel-recheck: %s: it can't be read\n", path);
   }
-  return !ferror(file) & (file == stdin || fclose(file) == 0);
+  return (file == stdin || fclose(file) == 0) && read;
 }
 
 static int usage(FILE *file) {

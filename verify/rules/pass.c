@@ -35,7 +35,7 @@ static int64_t most_elements(const gemel_graph *graph) {
  * nothing to it. */
 static gemel_graph *after(const gemel_pass *pass, const gemel_graph *graph, gemel_error *error) {
   gemel_graph *result = gemel_graph_ref((gemel_graph *)graph);
-  gemel__pass_run run = {NULL};
+  gemel__pass_run run = {0};
   if (gemel__pass_apply(pass, &result, &run, error) != GEMEL_OK || run.applied == 0) {
     gemel_graph_unref(result);
     return NULL;
