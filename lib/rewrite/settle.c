@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/attrs.h"
 #include "rewrite/profile.h"
 
 enum { LOCAL = 64, ARENA_BYTES = 1 << 18, LOOP_NAMES = 6 };
@@ -128,7 +129,7 @@ gemel_status gemel__engine_normal_attrs(gemel__engine *e, const gemel__op *op, u
   for (size_t k = 0; k < n; k++) {
     types[k] = gemel__node_type(e->to, inputs[k].node, inputs[k].output);
   }
-  return gemel__normals_find(&e->normals, e->to->context, op, attrs, n, types, e->error);
+  return gemel__normal_attrs(e->to->context, op, *attrs, n, types, attrs, e->error);
 }
 
 static gemel_status grow_operands(gemel__engine *e, size_t count) {

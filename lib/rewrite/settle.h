@@ -7,7 +7,6 @@
 #define GEMEL__REWRITE_SETTLE_H
 
 #include "rewrite/engine.h"
-#include "rewrite/normals.h"
 #include "rewrite/dispatch.h"
 #include "rewrite/build.h"
 
@@ -58,7 +57,6 @@ typedef struct gemel__engine {
   int declined; /* a rule was, for growth */
   uint32_t stall;
   gemel__scene scene; /* of matching */
-  gemel__normals normals;
 } gemel__engine;
 
 gemel_status gemel__engine_no_memory(const gemel__engine *e);

@@ -46,38 +46,8 @@ void gemel__put_long(gemel__writer *writer, const void *bytes, size_t count) {
   }
 }
 
-/* The eight digits of VALUE, which has no more, as bytes 0 … 9, the first one the least
- * significant: both halves at once, then four pairs, then all digits. */
-static inline uint64_t digits_of(uint32_t value) {
-  uint64_t halves = value / 10000 | (uint64_t)(value % 10000) << 32;
-  uint64_t hundreds = (halves * 10486 >> 20) & 0x0000007f0000007fu; /* 10486 / 2^20 = 0.0100002 */
-  uint64_t pairs = hundreds | (halves - 100 * hundreds) << 16;
-  uint64_t tens = (pairs * 103 >> 10) & 0x000f000f000f000fu; /* 103 / 2^10 = 0.1006 */
-  return tens | (pairs - 10 * tens) << 8;
-}
-
-/* Writes VALUE if it has eight digits at most and the machine stores the least significant byte
- * first; else 0. */
-static inline int put_short(gemel__writer *writer, uint64_t value) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  if (value < 100000000) {
-    uint64_t digits = digits_of((uint32_t)value);
-    unsigned zeros = digits != 0 ? (unsigned)__builtin_ctzll(digits) / 8 : 7; /* in front */
-    digits = (digits | 0x3030303030303030u) >> 8 * zeros;
-    memcpy(gemel__writer_room(writer, sizeof digits), &digits, sizeof digits);
-    writer->used += 8 - zeros;
-    return 1;
-  }
-#endif
-  (void)writer, (void)value, (void)digits_of;
-  return 0;
-}
-
 void gemel__put_number(gemel__writer *writer, uint64_t value) {
   char digits[24], *p = digits + sizeof digits;
-  if (put_short(writer, value)) {
-    return;
-  }
   do {
     *--p = (char)('0' + value % 10);
     value /= 10;
