@@ -10,7 +10,7 @@ gradient by every parameter, in a process of its own with a timeout. One table s
   views       those of them that are views, where they are counted at all: they compute nothing
   kernels     what a call runs, where it is told: one may do many operations
   Mflops left 2 x the multiplications in the matrix products that are left
-  build       seconds to build or trace, gradient included
+  build       seconds to build, or to trace and lower, gradient included
   rewrite     seconds of rewriting alone, where the peer lets one measure it
   callable    seconds from the graph to a function that can be called, rewriting included
 
@@ -21,6 +21,7 @@ numpy. Never needed to build or test gemel. SPDX-License-Identifier: MIT
 """
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import os
@@ -167,7 +168,8 @@ class Timer:
         self.seconds = time.perf_counter() - self.start
 
 
-def work_pytensor(model, size, say):
+def work_pytensor(model, size, say, linker="vm"):
+    """With the linker "vm" nothing is compiled: what takes time is rewriting."""
     import pytensor
     import pytensor.tensor as pt
     from pytensor.compile.aliasing import add_supervisor_to_fgraph
@@ -213,15 +215,20 @@ def work_pytensor(model, size, say):
     graph = FunctionGraph(inputs, outputs, clone=True)
     say(build=build.seconds, ops=count(graph))
     add_supervisor_to_fgraph(graph, [pytensor.In(x) for x in graph.inputs])
+    mode = pytensor.compile.mode.Mode(linker="vm", optimizer="fast_run")
+    if linker != "vm":
+        mode = pytensor.compile.mode.get_mode(linker)
     with Timer() as rewrite:
-        pytensor.compile.mode.get_default_mode().optimizer.rewrite(graph)
+        mode.optimizer.rewrite(graph)
     kernels = len(graph.apply_nodes)
     say(rewrite=rewrite.seconds, left=count(graph), kernels=kernels, flops=flops(graph))
     with Timer() as making:
-        function = pytensor.function(inputs, outputs, on_unused_input="ignore")
+        function = pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
+    if linker == "vm":
+        say(callable=making.seconds)
     shapes = shapes_of(model, size)
     values = {**arrays(shapes[0], 1), **arrays(shapes[1], 2)}
-    with Timer() as first:  # compiles what it calls
+    with Timer() as first:  # Numba compiles what it calls
         function(**values)
     with Timer() as second:
         function(**values)
@@ -277,12 +284,11 @@ def work_jax(model, size, say):
     values = arrays(shapes[0], 1), arrays(shapes[1], 2)
     with Timer() as build:
         traced = jax.jit(jax.value_and_grad(loss)).trace(*values)
-    say(build=build.seconds, ops=len(traced.jaxpr.eqns))
-    with Timer() as lower:
         lowered = traced.lower()
+    say(build=build.seconds, ops=len(traced.jaxpr.eqns))
     with Timer() as compile_:
         compiled = lowered.compile()
-    say(callable=lower.seconds + compile_.seconds)
+    say(callable=compile_.seconds)
     left, flops = hlo_work(compiled.as_text())
     say(left=left, kernels=hlo_kernels(compiled.as_text()), flops=flops)
 
@@ -542,6 +548,7 @@ def work_torch(model, size, say):
 
 PEERS = {
     "pytensor": (work_pytensor, ("pytensor",)),
+    "pytensor-numba": (functools.partial(work_pytensor, linker="NUMBA"), ("pytensor", "numba")),
     "jax": (work_jax, ("jax", "jaxlib")),
     "onnxruntime": (work_onnxruntime, ("onnx", "onnxruntime")),
     "torch": (work_torch, ("torch",)),
@@ -573,7 +580,8 @@ def worker(peer, model, size):
 
 def cold(folder):
     """The environment in which no peer finds what it compiled in an earlier run."""
-    flags = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={folder}"]))
+    ours = f"base_compiledir={folder},cxx="
+    flags = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), ours]))
     return dict(
         os.environ,
         PYTENSOR_FLAGS=flags,
@@ -589,7 +597,7 @@ def run_peer(peer, model, size, timeout):
         versions = [importlib.metadata.version(p) for p in packages]
     except importlib.metadata.PackageNotFoundError as error:
         return {"version": "", "why": f"{error} is not installed"}
-    facts = {"version": versions[-1]}
+    facts = {"version": versions[0 if peer.startswith("pytensor") else -1]}
     command = [sys.executable, __file__, "--worker", peer, "--models", model, "--sizes", str(size)]
     with tempfile.TemporaryDirectory() as folder:
         try:
