@@ -46,7 +46,7 @@ function emit(name, inputs, attrs, summary,    n, m, i, j, p, part, kind, an, pa
     if (list) {
       params = params sep "size_t n_" an ", const " c_type(kind) (c_type(kind) ~ /\*$/ ? "const *" : " *") an
       args = args sep "n_" an ", " an
-      body = body "  if (" an " != NULL) {\n    attrs[n_attrs].name = \"" an "\";\n    attrs[n_attrs].kind = GEMEL_ATTR_LIST | GEMEL_ATTR_" k ";\n    attrs[n_attrs].count = n_" an ";\n    attrs[n_attrs++].u." (kind == "string" ? "text" : kind) "s = " an ";\n  }\n"
+      body = body "  attrs[n_attrs].name = \"" an "\";\n  attrs[n_attrs].kind = GEMEL_ATTR_LIST | GEMEL_ATTR_" k ";\n  attrs[n_attrs].count = n_" an ";\n  attrs[n_attrs].u." (kind == "string" ? "text" : kind) "s = " an ";\n  n_attrs += " an " != NULL;\n"
     } else {
       params = params sep c_type(kind) (c_type(kind) ~ /\*$/ ? "" : " ") an
       args = args sep an
