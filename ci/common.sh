@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
-test_packages="clang clang-format libgtest-dev libomp-dev patch pmccabe"
+test_packages="clang clang-format libgtest-dev libomp-dev mandoc patch pmccabe"
 extra_packages="lcov valgrind xz-utils"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

@@ -31,3 +31,11 @@ AC_DEFUN([GEMEL_COMPILER_FLAGS], [
     [GEMEL_CFLAGS="$GEMEL_CFLAGS -Werror"; GEMEL_CXXFLAGS="$GEMEL_CXXFLAGS -Werror"])
   AC_SUBST([GEMEL_CFLAGS])
   AC_SUBST([GEMEL_CXXFLAGS])])
+
+# GEMEL_PREFIX_MAP: names of files, in messages and for debuggers, are those within the source folder,
+# so that what is installed is the same wherever it was built. (Coverage wants to find the files.)
+AC_DEFUN([GEMEL_PREFIX_MAP], [
+  gemel_prefix_map=
+  GEMEL_ADD_FLAG([gemel_prefix_map], [-ffile-prefix-map=/build=.])
+  AS_IF([test "x$gemel_prefix_map" != x && test "x$enable_coverage" != xyes],
+    [GEMEL_CFLAGS="$GEMEL_CFLAGS -ffile-prefix-map=\$(srcdir)/= -ffile-prefix-map=\$(abs_builddir)=."])])

@@ -133,13 +133,18 @@ if [ "$harness" != 0 ]; then # without it, options in the page are in no command
     grep -q -e "--$option\b" "$scratch/out" && good "man-only/$option" || wrong "man-only/$option" "no command has --$option"
   done
 fi
-if command -v groff >/dev/null 2>&1; then
-  : >"$scratch/out"
-  groff -man -ww -Tutf8 -z "$page" 2>"$scratch/err"
-  [ -s "$scratch/err" ] && wrong man/groff "groff warns" || good man/groff
-else
-  skip man/groff
-fi
+"$gemel" --help | sed -n '/GEMEL_FLAGS/,$s/^  \([a-z]*\)  .*/\1/p' >"$scratch/flags"
+sed -n '/^The names are$/,/^In a list/s/^\.BR //p' "$page" | sed 's/"[^"]*"//g' | tr -s ' ' '\n' |
+  grep '[a-z]' | sort | diff - "$scratch/flags" >"$scratch/out" &&
+  good man/flags || wrong man/flags "gemel.1 has other flags than --help"
+for other in gemel gemel-recheck; do
+  if command -v mandoc >/dev/null 2>&1; then
+    mandoc -Tlint -W warning "$source/doc/$other.1" >"$scratch/out" 2>"$scratch/err" &&
+      good "man/lint/$other" || wrong "man/lint/$other" "mandoc warns"
+  else
+    skip "man/lint/$other"
+  fi
+done
 
 # ---- show, convert, info ----
 
