@@ -24,6 +24,7 @@ library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-null
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-shape-rules
+library_tests += %reldir%/t-shared
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
 library_tests += %reldir%/t-terms

@@ -175,6 +175,21 @@ grep -q '^1022\.$' "$scratch/out" && good run/value || wrong run/value "the loss
 grep -q '^ \[ 0. 10. 22.\]\]$' "$scratch/out" && good run/row || wrong run/row "a row of y is missing"
 gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
 gives run/threads 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --threads 2 --deterministic --plain
+cat >count.gmt <<'END'
+graph count(x: f32[N, 3], state n: i64[]) {
+  update n = n + 1
+  return y = sum(x) * cast(n, dtype = f32)
+}
+END
+printf 'graph zero() {\n  return n = 0:i64\n}\n' >zero.gmt
+gives run/zero 0 '' run zero.gmt --out data
+gives run/state-start 0 '^0\.$' run count.gmt -i "x=$x" -i n=data/n.npy --state count.npz
+gives run/state-once 0 '^66\.$' run count.gmt -i "x=$x" --state count.npz
+gives run/state-twice 0 '^132\.$' run count.gmt -i "x=$x" --state count.npz
+grep -q '^n' "$scratch/out" && wrong run/state-hidden "the update is printed" || good run/state-hidden
+gives run/state-pure 0 '^4$' run count.gmt -i "x=$x" -i count.npz
+refuses run/state-missing 'input n (i64[]) is not given' run count.gmt -i "x=$x" --state none.npz
+refuses run/state-nowhere 'none/s.npz' run count.gmt -i "x=$x" -i n=data/n.npy --state none/s.npz
 gives run/long 0 '^\[   0.    1.    2. ... 4997. 4998. 4999.\]$' run make.gmt
 gives grad 0 'return y = .*, loss = .*, d_x = .*, d_w = ' grad f.gmt --output loss
 gives grad/out 0 '' grad f.gmt --wrt w --output loss -o grad.gemel

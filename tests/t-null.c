@@ -25,6 +25,7 @@ static gemel_context *context;
 static gemel_graph *graph;
 static gemel_function *function;
 static gemel_tensor *tensor;
+static gemel_shared *shared;
 static gemel_value value;
 static gemel_dim two;
 static gemel_type type;
@@ -100,6 +101,8 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_rewrite_options_p &rewrite
 #define VALID_const_gemel_rule_p gemel_rules_at(rules, 0)
 #define VALID_const_gemel_rules_p rules
+#define VALID_const_gemel_shared_p shared
+#define VALID_const_gemel_tensor_p tensor
 #define VALID_const_gemel_value_p &value
 #define VALID_const_gemel_view_p &a_view
 #define VALID_const_int64_t_p numbers
@@ -119,6 +122,7 @@ static gemel_operation operation(void) {
 #define VALID_gemel_location GEMEL_HERE
 #define VALID_gemel_profile_p gemel_profile_new()
 #define VALID_gemel_rules_p gemel_rules_ref(rules)
+#define VALID_gemel_shared_p gemel_shared_ref(shared)
 #define VALID_gemel_status GEMEL_OK
 #define VALID_gemel_tensor_p tensor
 #define VALID_gemel_tensor_p_const_p &tensor
@@ -197,6 +201,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
 #define SAYS_gemel_rules_p SAYS_NULL
+#define SAYS_gemel_shared_p SAYS_NULL
 #define SAYS_gemel_tensor_p SAYS_NULL
 #define SAYS_void_p SAYS_NULL
 #define SAYS_zero(call) ((call) == 0)
@@ -244,9 +249,10 @@ static const null_call calls[] = {
  * and then only must not crash. */
 static int must_fail(const null_call *c) {
   static const char *const objects[] = {
-      "gemel_context_p",       "gemel_graph_p",       "const_gemel_graph_p", "gemel_function_p",
-      "gemel_tensor_p",        "const_gemel_value_p", "const_gemel_rules_p", "const_gemel_rule_p",
-      "const_gemel_profile_p", "gemel_edit_p",        "const_gemel_edit_p"};
+      "gemel_context_p",     "gemel_graph_p",        "const_gemel_graph_p", "gemel_function_p",
+      "gemel_tensor_p",      "const_gemel_tensor_p", "gemel_shared_p",      "const_gemel_shared_p",
+      "const_gemel_value_p", "const_gemel_rules_p",  "const_gemel_rule_p",  "const_gemel_profile_p",
+      "gemel_edit_p",        "const_gemel_edit_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
       strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */
@@ -330,6 +336,7 @@ static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
 static void free_objects(void) {
   gemel_profile_free(profile);
   gemel_rules_unref(rules);
+  gemel_shared_unref(shared);
   gemel_tensor_unref(tensor);
   gemel_function_free(function);
   gemel_graph_unref(graph);
@@ -347,6 +354,7 @@ static void make_objects(void) {
   gemel_output(gemel_exp(value), "y");
   function = gemel_compile(graph, &options, NULL);
   tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);
+  shared = gemel_shared_new(tensor, NULL);
   attr = gemel_attr_int("axis", 0);
   rules = gemel_rules_parse(context, one_rule, strlen(one_rule), "one.rules", NULL);
   profile = gemel_profile_new();

@@ -278,7 +278,7 @@ static void documentation(const void *data) {
     found++;
     p = end;
   }
-  CT_EQ_INT(found, 3);
+  CT_EQ_INT(found, 4);
   gemel__free(bytes, length + 1);
   gemel_context_unref(context);
 }

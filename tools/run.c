@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "tool.h"
 
 static const gemel__option options[] = {
@@ -16,6 +17,9 @@ static const gemel__option options[] = {
      "the input called NAME; or F.npz, whose entries are named as inputs; may be repeated"},
     {"out", 'o', "DIR",
      "write each output to DIR/NAME.npy (DIR is made if it isn't there) instead of printing it"},
+    {"state", 's', "F.npz",
+     "the graph's states: read from F if it is there, and written back, with what the updates make "
+     "of them, when all has been computed; updates are then no outputs"},
     {"threads", 't', "N", "how many threads to use (default: as OpenMP would choose)"},
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
     {"plain", 'p', NULL,
@@ -30,6 +34,7 @@ typedef struct binding {
   size_t n_inputs, n_outputs;
   gemel_tensor **inputs; /* NULL: not given yet */
   gemel_tensor **outputs;
+  const char *state; /* the states' file; NULL: states are inputs as all others */
 } binding;
 
 /* ---- Inputs ---- */
@@ -145,6 +150,9 @@ static int read_inputs(binding *b, const gemel__args *args) {
       return GEMEL__BAD;
     }
   }
+  if (b->state != NULL && access(b->state, F_OK) == 0 && read_npz(b, b->state) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
   for (k = 0; k < b->n_inputs; k++) {
     if (b->inputs[k] == NULL) {
       gemel_type_format(b->context, gemel_value_type(gemel_graph_input(b->graph, k)), type,
@@ -155,6 +163,49 @@ static int read_inputs(binding *b, const gemel__args *args) {
     }
   }
   return GEMEL__GOOD;
+}
+
+/* ---- States ---- */
+
+/* 1 if output K goes into the states' file. */
+static int is_kept(const binding *b, size_t k) {
+  return b->state != NULL && !gemel_is_null(gemel_graph_updated_state(b->graph, k));
+}
+
+/* VALUES[k] = what input K is after the call: of a state, what its update made of it. */
+static void values_after(const binding *b, gemel_tensor **values) {
+  size_t *input_of = gemel__need(NULL, (gemel_graph_node_count(b->graph) + 1) * sizeof *input_of);
+  for (size_t k = 0; k < b->n_inputs; k++) {
+    input_of[gemel_graph_input(b->graph, k).node] = k;
+    values[k] = b->inputs[k];
+  }
+  for (size_t k = 0; k < b->n_outputs; k++) {
+    if (is_kept(b, k)) {
+      values[input_of[gemel_graph_updated_state(b->graph, k).node]] = b->outputs[k];
+    }
+  }
+  free(input_of);
+}
+
+static int write_states(const binding *b) {
+  const char **names = gemel__need(NULL, (b->n_inputs + 1) * sizeof *names);
+  gemel_tensor **values = gemel__need(NULL, (b->n_inputs + 1) * sizeof *values);
+  gemel_error error;
+  size_t n = 0;
+  int status = GEMEL__GOOD;
+  values_after(b, values);
+  for (size_t k = 0; k < b->n_inputs; k++) {
+    if (gemel_is_state(gemel_graph_input(b->graph, k))) {
+      names[n] = gemel_graph_input_name(b->graph, k);
+      values[n++] = values[k];
+    }
+  }
+  if (gemel_npz_save(b->state, names, values, n, &error) != GEMEL_OK) {
+    status = gemel__complain_error(b->state, &error);
+  }
+  free(names);
+  free(values);
+  return status;
 }
 
 /* ---- Outputs ---- */
@@ -183,6 +234,9 @@ static int write_outputs(const binding *b, const char *folder) {
   size_t k;
   int status = GEMEL__GOOD;
   for (k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
+    if (is_kept(b, k)) {
+      continue;
+    }
     gemel_view view = gemel_tensor_view(b->outputs[k]);
     gemel_error error;
     char *path = gemel__need_text("%s/%s.npy", folder, gemel_graph_output_name(b->graph, k));
@@ -198,6 +252,9 @@ static void print_outputs(const binding *b) {
   char type[512];
   size_t k;
   for (k = 0; k < b->n_outputs; k++) {
+    if (is_kept(b, k)) {
+      continue;
+    }
     format_tensor_type(b->outputs[k], type, sizeof type);
     printf("%s: %s\n", gemel_graph_output_name(b->graph, k), type);
     gemel__print_values(stdout, b->outputs[k]);
@@ -227,6 +284,9 @@ static int run_graph(binding *b, const gemel__args *args, const gemel_options *s
   if (status == GEMEL__GOOD) {
     status = compute(b, args, settings);
   }
+  if (status == GEMEL__GOOD && b->state != NULL) {
+    status = write_states(b);
+  }
   if (status == GEMEL__GOOD && folder != NULL) {
     status = write_outputs(b, folder);
   } else if (status == GEMEL__GOOD) {
@@ -253,6 +313,7 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   binding b;
   int status;
   b.graph = graph;
+  b.state = gemel__arg(args, "state");
   b.context = gemel_graph_context(graph);
   b.n_inputs = gemel_graph_input_count(graph);
   b.n_outputs = gemel_graph_output_count(graph);

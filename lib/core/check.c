@@ -219,6 +219,14 @@ static int input_fits(const struct checking *c, size_t k) {
          name.u.text == c->graph->input_names[k];
 }
 
+/* 1 unless output K is a state's update and has another type than the state. */
+static int update_fits(const gemel_graph *g, size_t k) {
+  gemel__ref output = g->outputs[k];
+  long state = gemel__state_called(g, g->output_names[k]);
+  return state < 0 || gemel__node_type(g, g->inputs[state].node, 0) ==
+                          gemel__node_type(g, output.node, output.output);
+}
+
 static gemel_status check_lists(const struct checking *c, gemel_error *error) {
   const gemel_graph *g = c->graph;
   size_t k;
@@ -239,6 +247,9 @@ static gemel_status check_lists(const struct checking *c, gemel_error *error) {
   for (k = 0; k < g->n_outputs && status == GEMEL_OK; k++) {
     if (!gemel__has_output(g, g->outputs[k].node, g->outputs[k].output)) {
       status = gemel__fail(error, GEMEL_INTERNAL, "output %s is no value", g->output_names[k]);
+    } else if (!update_fits(g, k)) {
+      status = gemel__fail(error, GEMEL_INTERNAL, "the update of state %s has another type",
+                           g->output_names[k]);
     }
   }
   return status;

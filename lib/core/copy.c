@@ -67,7 +67,7 @@ gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t 
     status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
   if (status == GEMEL_OK &&
-      gemel__input_add_facts(to, to->n_inputs - 1, gemel__input_facts(from, k)) != 0) {
+      gemel__input_add_marks(to, to->n_inputs - 1, gemel__input_marks(from, k)) != 0) {
     status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
   return status;

@@ -45,7 +45,7 @@ int gemel__graph_same(const gemel_graph *a, const gemel_graph *b) {
     }
   }
   for (k = 0; k < a->n_inputs; k++) {
-    if (gemel__input_facts(a, k) != gemel__input_facts(b, k)) {
+    if (gemel__input_marks(a, k) != gemel__input_marks(b, k)) {
       return 0;
     }
   }
@@ -83,8 +83,8 @@ static int copy_arrays(gemel_graph *copy, const gemel_graph *g) {
       copy_array(&copy->inputs, &copy->input_capacity, g->inputs, g->n_inputs, sizeof *g->inputs) ||
       copy_array(&copy->input_names, &copy->input_name_capacity, g->input_names, g->n_inputs,
                  sizeof *g->input_names) ||
-      copy_array(&copy->input_facts, &copy->input_fact_capacity, g->input_facts,
-                 g->input_fact_capacity, 1) ||
+      copy_array(&copy->input_marks, &copy->input_mark_capacity, g->input_marks,
+                 g->input_mark_capacity, 1) ||
       copy_array(&copy->outputs, &copy->output_capacity, g->outputs, g->n_outputs,
                  sizeof *g->outputs) ||
       copy_array(&copy->output_names, &copy->output_name_capacity, g->output_names, g->n_outputs,

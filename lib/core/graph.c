@@ -25,7 +25,7 @@ static void free_arrays(gemel_graph *graph) {
   gemel__idtable_clear(&graph->overflow);
   gemel__free(graph->inputs, graph->input_capacity * sizeof *graph->inputs);
   gemel__free(graph->input_names, graph->input_name_capacity * sizeof *graph->input_names);
-  gemel__free(graph->input_facts, graph->input_fact_capacity);
+  gemel__free(graph->input_marks, graph->input_mark_capacity);
   gemel__free(graph->outputs, graph->output_capacity * sizeof *graph->outputs);
   gemel__free(graph->output_names, graph->output_name_capacity * sizeof *graph->output_names);
   gemel__free(graph->files, graph->file_capacity * sizeof *graph->files);
@@ -236,6 +236,24 @@ static const char *output_fault(gemel_value value, const char *name) {
   return gemel__is_name(name) ? NULL : "malformed name";
 }
 
+/* 1 unless NAME is a state's, whose next value VALUE would be, and the types differ: then that is
+ * the graph's error. */
+static int fits_state(gemel_value value, const char *name) {
+  gemel_graph *graph = value.graph;
+  long k = gemel__state_called(graph, name);
+  gemel_type type = gemel_value_type(value);
+  gemel_type wanted = k < 0 ? type : gemel__node_type(graph, graph->inputs[k].node, 0);
+  char is[300], should[300];
+  if (type == wanted) {
+    return 1;
+  }
+  gemel_type_format(graph->context, type, is, sizeof is);
+  gemel_type_format(graph->context, wanted, should, sizeof should);
+  gemel__graph_fail_at(graph, gemel_value_where(value), GEMEL_BAD_TYPE,
+                       "the update of state %s is %s, and the state is %s", name, is, should);
+  return 0;
+}
+
 gemel_status gemel_output(gemel_value value, const char *name) {
   gemel_graph *graph = value.graph;
   gemel__ref ref = {value.node, value.output};
@@ -256,6 +274,9 @@ gemel_status gemel_output(gemel_value value, const char *name) {
     gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "there is an output called %s already",
                          name);
     return GEMEL_BAD_ARGUMENT;
+  }
+  if (interned != NULL && !fits_state(value, interned)) {
+    return GEMEL_BAD_TYPE;
   }
   if (interned == NULL || gemel__add_named_output(graph, ref, interned) != 0) {
     gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for output %s", name);
@@ -365,7 +386,7 @@ size_t gemel_graph_bytes(const gemel_graph *graph) {
          graph->node_type_capacity * sizeof *graph->node_types +
          graph->bucket_capacity * sizeof *graph->buckets +
          graph->input_capacity * sizeof *graph->inputs +
-         graph->input_name_capacity * sizeof *graph->input_names + graph->input_fact_capacity +
+         graph->input_name_capacity * sizeof *graph->input_names + graph->input_mark_capacity +
          graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +
          graph->file_capacity * sizeof *graph->files +

@@ -58,8 +58,8 @@ struct gemel_graph {
   gemel__ref *inputs;      /* nodes of operation "input", in order */
   const char **input_names;
   size_t n_inputs, input_capacity, input_name_capacity;
-  unsigned char *input_facts; /* assume.c; of the inputs past its capacity nothing is assumed */
-  size_t input_fact_capacity;
+  unsigned char *input_marks; /* marks.c; the inputs past its capacity have none */
+  size_t input_mark_capacity;
   gemel__ref *outputs;
   const char **output_names;
   size_t n_outputs, output_capacity, output_name_capacity;
@@ -70,9 +70,20 @@ struct gemel_graph {
   struct gemel__memo *memo; /* apply.c: type rules' results and scalar constants seen lately */
 };
 
-/* What is assumed of input K: bits GEMEL_FACT_…; adding to it: 0, or -1 when memory is out. */
+/* Beside the facts among an input's marks: the input is a state. */
+#define GEMEL__STATE 0x80u
+
+/* The marks of input K, GEMEL_FACT_… and GEMEL__STATE; the facts alone. Adding marks: 0, or -1 when
+ * memory is out. */
+unsigned gemel__input_marks(const gemel_graph *graph, size_t k);
 unsigned gemel__input_facts(const gemel_graph *graph, size_t k);
-int gemel__input_add_facts(gemel_graph *graph, size_t k, unsigned facts);
+int gemel__input_add_marks(gemel_graph *graph, size_t k, unsigned marks);
+
+/* 1 if MARKS are some, and no others than there are. */
+int gemel__are_marks(unsigned marks);
+
+/* The state that an output called NAME (interned) would be the update of; -1: none. */
+long gemel__state_called(const gemel_graph *graph, const char *name);
 
 /* As gemel_input, of an input of which as much is assumed as of LIKE, an input of any graph. */
 gemel_value gemel__input_like(gemel_graph *graph, const char *name, gemel_type type,

@@ -9,6 +9,7 @@
 
 #include <gemel/graph.h>
 #include <gemel/rewrite.h>
+#include <gemel/shared.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +32,10 @@ typedef struct gemel_options {
   const gemel_rewrite_options *rewrite; /* how the graph is rewritten first; NULL: as gemel_rewrite
                                            does by itself; borrowed for the time of gemel_compile */
   int as_written;                       /* 1: the graph is not rewritten */
+  gemel_shared *const *states; /* the variable of each state of the graph, in the order of the
+                                  inputs; referenced by the function. NULL: states are inputs of a
+                                  call as all others, and their updates outputs */
+  size_t n_states;             /* how many: as many as the graph has */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
@@ -40,7 +45,10 @@ typedef struct gemel_options {
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 
-/* Calls FUNCTION: INPUTS[k] for each graph input, any strides. OUTPUTS[k] may come in as NULL (a
+/* Calls FUNCTION: INPUTS[k] for each graph input, any strides; where states are bound to shared
+ * variables, for each input that isn't a state, and OUTPUTS[k] for each output that isn't an
+ * update. All states are read as they were before the call, and change when all went well. The
+ * number of variables and of updates costs time, but no copying. OUTPUTS[k] may come in as NULL (a
  * new tensor is made) or as a tensor of the right dtype and shape (it is filled; its strides may be
  * any). A given tensor may overlap inputs, or be one: it is written when all has been computed.
  * New tensors share memory with nothing. On failure they are released and OUTPUTS is as before,

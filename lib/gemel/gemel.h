@@ -20,6 +20,7 @@
 #include <gemel/operation.h>
 #include <gemel/ops.h>
 #include <gemel/rewrite.h>
+#include <gemel/shared.h>
 #include <gemel/status.h>
 #include <gemel/tensor.h>
 #include <gemel/text.h>

@@ -190,10 +190,31 @@ gemel_status gemel_assume(gemel_value input, unsigned facts);
 /* What is assumed of INPUT: bits; finite implies not_nan. 0 for all other values. */
 unsigned gemel_assumed(gemel_value input);
 
+/* Adds a state called NAME: an input whose value lives in a shared variable and can be replaced by
+ * calls (<gemel/function.h>). To all that doesn't compile for shared variables it is an input as
+ * any other, and its update an output. As gemel_input_at; besides, GEMEL_BAD_ARGUMENT if there is
+ * an output of that name. */
+gemel_value gemel_state_at(gemel_graph *graph, const char *name, gemel_type type,
+                           gemel_location where);
+#define gemel_state(graph, name, type) gemel_state_at(graph, name, type, GEMEL_HERE)
+
+/* 1 if INPUT is a state. */
+int gemel_is_state(gemel_value input);
+
+/* The state whose update the K-th output is; the null value if it is an output as any other. */
+gemel_value gemel_graph_updated_state(const gemel_graph *graph, size_t k);
+
+/* Makes VALUE what STATE, of the same graph and of the same type, becomes when a call is done: an
+ * output that is called as the state. A state that has no update stays as it is. Errors: as
+ * gemel_output; GEMEL_BAD_ARGUMENT (STATE is none, an update of it is there), GEMEL_BAD_TYPE (the
+ * types differ: sizes too must provably be the same). */
+gemel_status gemel_update(gemel_value state, gemel_value value);
+
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
- * Returns the graph's error status, GEMEL_OK if it has no error (an older one doesn't keep the
- * output from being added), or GEMEL_BAD_ARGUMENT for a null value. Errors: GEMEL_BAD_ARGUMENT (no
- * such value, name malformed or taken), GEMEL_NO_MEMORY. */
+ * One that is called as a state is that state's update. Returns the graph's error status, GEMEL_OK
+ * if it has no error (an older one doesn't keep the output from being added), or GEMEL_BAD_ARGUMENT
+ * for a null value. Errors: GEMEL_BAD_ARGUMENT (no such value, name malformed or taken),
+ * GEMEL_BAD_TYPE (a state of that name has another type), GEMEL_NO_MEMORY. */
 gemel_status gemel_output(gemel_value value, const char *name);
 
 /* A constant that holds a copy of TENSOR. */

@@ -10,6 +10,7 @@ gemelinclude_HEADERS += %reldir%/grad.h
 gemelinclude_HEADERS += %reldir%/graph.h
 gemelinclude_HEADERS += %reldir%/operation.h
 gemelinclude_HEADERS += %reldir%/rewrite.h
+gemelinclude_HEADERS += %reldir%/shared.h
 gemelinclude_HEADERS += %reldir%/status.h
 gemelinclude_HEADERS += %reldir%/tensor.h
 gemelinclude_HEADERS += %reldir%/text.h

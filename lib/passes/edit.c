@@ -94,7 +94,7 @@ static int copy_inputs(gemel_edit *e) {
         gemel_input_at(e->to, e->from->input_names[k], gemel__node_type(e->from, old, 0),
                        gemel__node_where(e->from, old));
     if (gemel_is_null(made) ||
-        gemel__input_add_facts(e->to, k, gemel__input_facts(e->from, k)) != 0) {
+        gemel__input_add_marks(e->to, k, gemel__input_marks(e->from, k)) != 0) {
       return -1;
     }
     e->map[old] = (gemel__ref){made.node, made.output};

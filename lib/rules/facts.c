@@ -332,7 +332,7 @@ static unsigned look(search *s, gemel__ref value, int depth) {
   if (tensor != NULL) {
     return facts | constant_facts(tensor);
   }
-  if (s->graph->input_fact_capacity > 0) {
+  if (s->graph->input_mark_capacity > 0) {
     facts |= gemel_assumed(gemel__value(s->graph, value)) & EVERY;
   }
   if (depth == MAX_DEPTH || ++s->nodes > MAX_NODES) {

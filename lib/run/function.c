@@ -70,6 +70,9 @@ static gemel_status start(gemel_function *f, const gemel_graph *graph, const gem
   gemel_status status = GEMEL_NO_MEMORY;
   if (prepared != NULL) {
     status = gemel__program_make(&f->program, prepared, error);
+    if (status == GEMEL_OK && (options->states != NULL || options->n_states > 0)) {
+      status = gemel__states_bind(f, prepared, options->n_states, options->states, error);
+    }
     gemel_graph_unref(prepared);
   }
   return status == GEMEL_OK ? allocate(f, error) : status;
@@ -133,6 +136,7 @@ void gemel_function_free(gemel_function *f) {
   if (f->scratch_block != NULL) {
     gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
   }
+  gemel__states_release(f);
   gemel__program_release(&f->program);
   gemel__free(f, sizeof *f);
 }
@@ -462,14 +466,19 @@ static gemel_status run(gemel_function *f, gemel_tensor *const *outputs) {
   }
 }
 
-static gemel_status check_ports(gemel_function *f, gemel_tensor *const *inputs,
-                                gemel_tensor **outputs) {
-  uint32_t k, n = f->program.n_inputs;
-  if ((inputs == NULL && n > 0) || (outputs == NULL && f->program.n_outputs > 0)) {
-    return gemel__fail(&f->error, GEMEL_BAD_ARGUMENT,
-                       "the inputs or outputs of a call are missing");
-  }
-  for (k = 0; k < n; k++) {
+/* The caller's arrays may only be missing where nothing stands in them. */
+static gemel_status check_arrays(gemel_function *f, gemel_tensor *const *inputs,
+                                 gemel_tensor **outputs) {
+  const gemel__program *p = &f->program;
+  size_t n_inputs = p->n_inputs - f->n_states, n_outputs = p->n_outputs - f->n_updates;
+  return (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)
+             ? gemel__fail(&f->error, GEMEL_BAD_ARGUMENT,
+                           "the inputs or outputs of a call are missing")
+             : GEMEL_OK;
+}
+
+static gemel_status enter_inputs(gemel_function *f, gemel_tensor *const *inputs) {
+  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
     if (inputs[k] == NULL) {
       return gemel__fail(&f->error, GEMEL_BAD_ARGUMENT, "input %s is missing",
                          f->program.inputs[k].name);
@@ -479,13 +488,10 @@ static gemel_status check_ports(gemel_function *f, gemel_tensor *const *inputs,
   return GEMEL_OK;
 }
 
-gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
-                        gemel_error *error) {
-  gemel_status status;
-  if (f == NULL) {
-    return gemel__null(error, "the function");
-  }
-  status = check_ports(f, inputs, outputs);
+/* A call with the values of all inputs, and places for all outputs. */
+static gemel_status call_all(gemel_function *f, gemel_tensor *const *inputs,
+                             gemel_tensor **outputs) {
+  gemel_status status = enter_inputs(f, inputs);
   if (status == GEMEL_OK && (f->plans == NULL || !matches(f, f->plans, inputs))) {
     status = find_plan(f, inputs);
   }
@@ -497,10 +503,29 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   }
   if (status == GEMEL_OK) {
     leave_results(f, outputs);
-    return GEMEL_OK;
+  } else {
+    drop_results(f);
   }
-  drop_results(f);
-  if (error != NULL) {
+  return status;
+}
+
+gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
+                        gemel_error *error) {
+  gemel_status status;
+  if (f == NULL) {
+    return gemel__null(error, "the function");
+  }
+  status = check_arrays(f, inputs, outputs);
+  if (status == GEMEL_OK && f->states != NULL) {
+    gemel__states_enter(f, inputs, outputs);
+    status = call_all(f, f->all_inputs, f->all_outputs);
+    if (status == GEMEL_OK) {
+      gemel__states_leave(f, outputs);
+    }
+  } else if (status == GEMEL_OK) {
+    status = call_all(f, inputs, outputs);
+  }
+  if (status != GEMEL_OK && error != NULL) {
     *error = f->error;
   }
   return status;

@@ -274,9 +274,14 @@ struct gemel_function {
   size_t n_seen, seen_capacity;
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */
   size_t loaded_capacity;
-  size_t bytes;      /* of the last call's plan */
-  size_t kernels;    /* that it ran */
-  gemel_error error; /* what kernels fill in */
+  uint32_t n_states, n_updates;
+  gemel_shared **states;      /* of each input, NULL if it is none; NULL if there are none bound */
+  gemel_shared **updates;     /* of each output: the state that it is the next value of */
+  gemel_tensor **all_inputs;  /* of a call, the states' values among them */
+  gemel_tensor **all_outputs; /* the updates among them */
+  size_t bytes;               /* of the last call's plan */
+  size_t kernels;             /* that it ran */
+  gemel_error error;          /* what kernels fill in */
 };
 
 /* ---- Planning ---- */
@@ -306,6 +311,20 @@ gemel_status gemel__check_overlap(gemel_function *f, gemel_tensor *const *inputs
 
 void gemel__segment_free(gemel_function *f, gemel__segment *segment);
 void gemel__plan_free(gemel_function *f, gemel__plan *plan);
+
+/* ---- States (shared.c) ---- */
+
+/* Binds the states of GRAPH, from which F's program was made, to N shared variables in their order.
+ * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY; F is then to be freed. */
+gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, size_t n,
+                                gemel_shared *const *variables, gemel_error *error);
+void gemel__states_release(gemel_function *f);
+
+/* Completes a call's INPUTS and OUTPUTS in F's own arrays. */
+void gemel__states_enter(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs);
+
+/* Hands on the results of a call that went well. */
+void gemel__states_leave(gemel_function *f, gemel_tensor **outputs);
 
 /* ---- Running ---- */
 

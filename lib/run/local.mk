@@ -12,4 +12,5 @@ libgemel_a_SOURCES += %reldir%/plan.c
 libgemel_a_SOURCES += %reldir%/planner.h
 libgemel_a_SOURCES += %reldir%/program.c
 libgemel_a_SOURCES += %reldir%/run.c
+libgemel_a_SOURCES += %reldir%/shared.c
 libgemel_a_SOURCES += %reldir%/solve.c

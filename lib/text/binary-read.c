@@ -579,18 +579,17 @@ static void read_outputs(cursor *c, deserializer *d, gemel_graph *graph, uint32_
   }
 }
 
-/* N inputs of which something is assumed, in their order: number, facts. */
-static void read_assumed(cursor *c, gemel_graph *graph, uint32_t n) {
+/* N inputs that have marks, in their order: number, marks. */
+static void read_marks(cursor *c, gemel_graph *graph, uint32_t n) {
   uint32_t next = 0;
   for (uint32_t k = 0; k < n && !c->status; k++) {
-    uint32_t input = get_u32(c), facts = get_u32(c);
+    uint32_t input = get_u32(c), marks = get_u32(c);
     if (c->status) {
       return;
     }
-    if (input < next || input >= graph->n_inputs || facts == 0 ||
-        gemel_assume(gemel_graph_input(graph, input), facts) == GEMEL_BAD_ARGUMENT) {
+    if (input < next || input >= graph->n_inputs || !gemel__are_marks(marks)) {
       fail(c, "what is assumed of an input makes no sense");
-    } else if (gemel_assumed(gemel_graph_input(graph, input)) == 0) {
+    } else if (gemel__input_add_marks(graph, input, marks) != 0) {
       no_memory(c);
     }
     next = input + 1;
@@ -599,16 +598,16 @@ static void read_assumed(cursor *c, gemel_graph *graph, uint32_t n) {
 
 static void read_body(cursor *c, deserializer *d, gemel_graph *graph, values *v) {
   d->last_name = get_u32(c);
-  uint32_t n_inputs = get_u32(c), n_outputs = get_u32(c), n_assumed = get_u32(c);
+  uint32_t n_inputs = get_u32(c), n_outputs = get_u32(c), n_marked = get_u32(c);
   uint64_t n_nodes = get_u64(c), left = (uint64_t)(c->end - c->at);
-  if (n_assumed > n_inputs || n_inputs > left / 8 || n_outputs > left / 16 || n_nodes > left / 2) {
+  if (n_marked > n_inputs || n_inputs > left / 8 || n_outputs > left / 16 || n_nodes > left / 2) {
     fail(c, "a count is larger than what follows");
     return;
   }
   read_inputs(c, d, graph, n_inputs, v);
   cursor outputs = *c;
   take(c, (uint64_t)n_outputs * 16);
-  read_assumed(c, graph, n_assumed);
+  read_marks(c, graph, n_marked);
   read_nodes(c, d, graph, n_nodes, v);
   if (!c->status) {
     read_outputs(&outputs, d, graph, n_outputs, v);

@@ -301,11 +301,11 @@ static void put_node(serializer *s, const gemel_graph *graph, const gemel__node 
   put(s, to, bytes, (size_t)(p - bytes));
 }
 
-/* Inputs of which something is assumed. */
-static uint32_t count_assumed(const gemel_graph *graph) {
+/* Inputs that have marks. */
+static uint32_t count_marked(const gemel_graph *graph) {
   uint32_t n = 0;
   for (size_t k = 0; k < graph->n_inputs; k++) {
-    n += gemel__input_facts(graph, k) != 0;
+    n += gemel__input_marks(graph, k) != 0;
   }
   return n;
 }
@@ -315,7 +315,7 @@ static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
   put_u32(s, to, string_index(s, name));
   put_u32(s, to, graph->n_inputs);
   put_u32(s, to, graph->n_outputs);
-  put_u32(s, to, count_assumed(graph));
+  put_u32(s, to, count_marked(graph));
   put_u64(s, to, n_nodes);
   for (size_t k = 0; k < graph->n_inputs; k++) {
     put_u32(s, to, string_index(s, graph->input_names[k]));
@@ -327,9 +327,9 @@ static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
     put_u32(s, to, 0);
   }
   for (size_t k = 0; k < graph->n_inputs; k++) {
-    if (gemel__input_facts(graph, k) != 0) {
+    if (gemel__input_marks(graph, k) != 0) {
       put_u32(s, to, (uint32_t)k);
-      put_u32(s, to, gemel__input_facts(graph, k));
+      put_u32(s, to, gemel__input_marks(graph, k));
     }
   }
 }

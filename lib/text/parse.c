@@ -3,9 +3,8 @@
  * The parser of graph text: a file is one graph after another, the last of which is the result and
  * the others can be named as attributes by those behind them. A statement is parsed to a program
  * (program.h) and executed at once; the program's memory serves all statements, so a line costs no
- * allocation. Lines that are one call of names, as printed graphs have, take a shorter way
- * (lines.h). Nothing recurses but graphs written inside attributes, and those only MAX_INLINE deep:
- * graphs inside graphs without limit are written one before the other.
+ * allocation. Nothing recurses but graphs written inside attributes, and those only MAX_INLINE
+ * deep: graphs inside graphs without limit are written one before the other.
  */
 #include <gemel/text.h>
 #include <string.h>
@@ -103,6 +102,16 @@ static gemel_graph *find_graph(void *user, gemel__lex *lex, gemel_error *error) 
 }
 
 /* ---- Statements ---- */
+
+/* 1 if the token is WORD and a name follows, as none can where WORD is itself a name. */
+static int is_word_before_name(const gemel__lex *lex, const char *word) {
+  gemel__lex next = *lex;
+  if (!gemel__lex_is(lex, word)) {
+    return 0;
+  }
+  gemel__lex_next(&next);
+  return next.kind == GEMEL__TOKEN_NAME;
+}
 
 static gemel_status expect_name(const gemel__lex *lex, const char *what, gemel_error *error) {
   char found[64];
@@ -219,6 +228,19 @@ static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
   return status;
 }
 
+/* update state = expression */
+static gemel_status update(body *b, gemel__lex *lex, gemel_error *error) {
+  char name[1024], found[64];
+  gemel__lex_next(lex);
+  const char *interned =
+      gemel__lex_copy(lex, name, sizeof name) ? NULL : gemel__intern_string(b->file->context, name);
+  if (interned == NULL || gemel__state_called(b->graph, interned) < 0) {
+    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "%s is no state",
+                           gemel__lex_describe(lex, found));
+  }
+  return output(b, lex, error);
+}
+
 /* The one result of an operation's formula, which needs no name. */
 static gemel_status nameless_output(body *b, gemel__lex *lex, gemel_error *error) {
   gemel__lex at = *lex;
@@ -283,7 +305,12 @@ static gemel_status read_facts(gemel__lex *lex, unsigned *facts, gemel_error *er
   return GEMEL_OK;
 }
 
+/* [state] name: type facts */
 static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
+  int is_state = !b->types && is_word_before_name(lex, "state");
+  if (is_state) {
+    gemel__lex_next(lex);
+  }
   gemel__lex at = *lex;
   gemel_location where = {b->file->name, lex->token_line};
   gemel_type type;
@@ -311,7 +338,8 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
   if (find_token(&b->names, &at, &old)) {
     return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two inputs called %s", name);
   }
-  gemel_value value = gemel_input_at(b->graph, name, type, where);
+  gemel_value value = is_state ? gemel_state_at(b->graph, name, type, where)
+                               : gemel_input_at(b->graph, name, type, where);
   if (gemel_is_null(value)) {
     return graph_error(b, where.line, error);
   }
@@ -340,7 +368,7 @@ static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
       status = outputs(b, lex, error);
       break;
     }
-    status = assignment(b, lex, error);
+    status = is_word_before_name(lex, "update") ? update(b, lex, error) : assignment(b, lex, error);
   }
   return status ? status : gemel__lex_expect(lex, '}', "'}'", error);
 }

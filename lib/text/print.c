@@ -167,6 +167,7 @@ static void put_header(printer *p, const char *name) {
   gemel__put(&p->out, "(", 1);
   for (size_t k = 0; k < graph->n_inputs; k++) {
     gemel__put(&p->out, ", ", k ? 2 : 0);
+    gemel__put_text(&p->out, gemel__input_marks(graph, k) & GEMEL__STATE ? "state " : "");
     gemel__put_text(&p->out, graph->input_names[k]);
     gemel__put(&p->out, ": ", 2);
     gemel__print_type(graph->context, gemel__node_type(graph, graph->inputs[k].node, 0), &p->out);
@@ -186,17 +187,32 @@ static int is_called(const printer *p, gemel__ref ref, const char *name) {
   return strcmp(own, name) == 0;
 }
 
+/* Updates that stand before all other outputs have lines of their own; returns how many. */
+static size_t put_updates(printer *p) {
+  const gemel_graph *graph = p->graph;
+  size_t k = 0;
+  for (; k < graph->n_outputs && gemel__state_called(graph, graph->output_names[k]) >= 0; k++) {
+    gemel__put_text(&p->out, "  update ");
+    gemel__put_text(&p->out, graph->output_names[k]);
+    gemel__put_text(&p->out, " = ");
+    put_ref(p, graph->outputs[k]);
+    gemel__put(&p->out, "\n", 1);
+  }
+  return k;
+}
+
 static void put_outputs(printer *p) {
   const gemel_graph *graph = p->graph;
-  for (size_t k = 0; k < graph->n_outputs; k++) {
-    gemel__put_text(&p->out, k ? ", " : "  return ");
+  size_t first = put_updates(p);
+  for (size_t k = first; k < graph->n_outputs; k++) {
+    gemel__put_text(&p->out, k > first ? ", " : "  return ");
     gemel__put_text(&p->out, graph->output_names[k]);
     if (!is_called(p, graph->outputs[k], graph->output_names[k])) {
       gemel__put(&p->out, " = ", 3);
       put_ref(p, graph->outputs[k]);
     }
   }
-  gemel__put_text(&p->out, graph->n_outputs ? "\n}\n" : "}\n");
+  gemel__put_text(&p->out, graph->n_outputs > first ? "\n}\n" : "}\n");
 }
 
 static gemel_status put_nodes(printer *p, const unsigned char *live, gemel_error *error) {

@@ -183,7 +183,7 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
       return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
     }
     inputs[at] = gemel_input(into, name, type);
-    if (gemel__input_add_facts(into, k, gemel__facts_of_both(s->a, s->b, name)) != 0) {
+    if (gemel__input_add_marks(into, k, gemel__facts_of_both(s->a, s->b, name)) != 0) {
       return gemel__no_memory(error, "an instance");
     }
   }

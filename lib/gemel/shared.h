@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared variables: tensors that live between calls. A graph names them as its states (gemel_state)
+ * and says what they become (gemel_update); gemel_compile binds each state to a shared variable
+ * (gemel_options.states). Several functions may be bound to one variable, and what one of them
+ * makes of it the others see at their next call.
+ *
+ * A variable, and the functions that are bound to it, belong to one thread at a time.
+ */
+#ifndef GEMEL_SHARED_H
+#define GEMEL_SHARED_H
+
+#include <gemel/status.h>
+#include <gemel/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gemel_shared gemel_shared;
+
+/* A shared variable with one reference, owned by the caller, and a copy of VALUE (any strides).
+ * NULL on failure: GEMEL_BAD_ARGUMENT (no value), GEMEL_NO_MEMORY. */
+gemel_shared *gemel_shared_new(const gemel_tensor *value, gemel_error *error);
+
+/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. A function holds a
+ * reference to each variable that it is bound to. */
+gemel_shared *gemel_shared_ref(gemel_shared *shared);
+void gemel_shared_unref(gemel_shared *shared);
+
+/* The variable's value: one more reference to its tensor, to be given back with gemel_tensor_unref.
+ * It is not to be written to, and it stays as it is when the variable changes: a call then puts the
+ * next value elsewhere. Give it back before the next call to spare that memory. NULL for NULL. */
+gemel_tensor *gemel_shared_get(const gemel_shared *shared);
+
+/* The variable's value becomes a copy of VALUE. The dtype and rank that a function's state wants
+ * are compared when it is called. On failure the value is as before: GEMEL_BAD_ARGUMENT (NULL),
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, gemel_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
