@@ -3,6 +3,9 @@
 
 dist_examples_DATA += %reldir%/affine.c
 dist_examples_DATA += %reldir%/affine.gmt
+dist_examples_DATA += %reldir%/digits.c
+dist_examples_DATA += %reldir%/digits.npz
+dist_examples_DATA += %reldir%/digits.txt
 dist_examples_DATA += %reldir%/mlp.gmt
 dist_examples_DATA += %reldir%/my_kernel.c
 dist_examples_DATA += %reldir%/my_operation.c

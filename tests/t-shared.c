@@ -81,6 +81,9 @@ static void stored(const void *data) {
   CT_CHECK(back != NULL && gemel_is_state(gemel_graph_input(back, 1)));
   CT_EQ_INT(gemel_graph_check(back, &error), GEMEL_OK);
   CT_EQ_STR(gemel_graph_output_name(back, 0), "w");
+  CT_EQ_UINT(gemel_graph_updated_state(back, 0).node, gemel_graph_input(back, 1).node);
+  CT_CHECK(gemel_is_null(gemel_graph_updated_state(back, 2)));
+  CT_CHECK(gemel_is_null(gemel_graph_updated_state(back, 3)));
   gemel_graph_unref(back);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
