@@ -76,7 +76,7 @@ static void refusals(const void *data) {
   gemel_graph *graph = parse(context, text);
   gemel_value null = {NULL, 0, 0};
   (void)data;
-  CT_EQ_INT(gemel_assume(null, GEMEL_FACT_POSITIVE), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_assume(null, GEMEL_FACT_POSITIVE), GEMEL_NULL_VALUE);
   CT_EQ_INT(gemel_assume(gemel_graph_output(graph, 0), GEMEL_FACT_POSITIVE), GEMEL_BAD_ARGUMENT);
   CT_EQ_INT(gemel_assume(gemel_graph_input(graph, 2), 1u << 20), GEMEL_BAD_ARGUMENT);
   CT_EQ_UINT(gemel_assumed(null), 0);

@@ -146,6 +146,13 @@ for other in gemel gemel-recheck; do
   fi
 done
 
+# ---- A file of no rules is named ----
+
+echo '# nothing here' >none.rules
+for command in verify mutate; do
+  [ "$harness" = 0 ] || refuses "rules/none/$command" 'gemel: ./none.rules holds no rule' $command --rules ./none.rules
+done
+
 # ---- show, convert, info ----
 
 gives show 0 '^graph f(x: f32\[N, 3\], w: f32\[3\]) {' show f.gmt

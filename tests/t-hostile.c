@@ -652,6 +652,29 @@ static void replays(const void *data) {
   }
 }
 
+/* What is wrong with options is said. */
+static void bad_options(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_rewrite_options rewrite = {.allow = GEMEL_FASTMATH_NONE, .has_allow = 1};
+  struct {
+    gemel_options options;
+    const char *says;
+  } cases[] = {
+      {{.threads = 2}, "the size of gemel_options is 0"},
+      {{.size = sizeof(gemel_options), .threads = -5}, "-5 threads"},
+      {{.size = sizeof(gemel_options), .rewrite = &rewrite}, "gemel_rewrite_options is 0"}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_error error = {0};
+    CT_CHECK(gemel_compile(graph, &cases[k].options, &error) == NULL);
+    CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+    CT_HAS_STR(error.text, cases[k].says);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("begin", begin, NULL),
@@ -671,6 +694,7 @@ void ct_register(void) {
       CT_TEST("records/fallbacks", fallbacks, NULL),
       CT_TEST("type_rules", type_rules, NULL),
       CT_TEST("type_rules/by_content", types_by_content, NULL),
+      CT_TEST("options", bad_options, NULL),
       CT_TEST("derivative_rules", derivative_rules, NULL),
       CT_TEST("derivatives", derivatives, NULL),
       CT_TEST("replays", replays, NULL),

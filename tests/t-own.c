@@ -259,6 +259,11 @@ static void refused(const void *data) {
   CT_EQ_INT(gemel_verify_reference(context, "nobody", &reference, &error), GEMEL_NOT_FOUND);
   CT_EQ_INT(gemel_verify_reference(context, "tanh", &reference, &error), GEMEL_BAD_ARGUMENT);
   CT_HAS_STR(error.text, "gemel's own");
+  /* a graph that the operation's type rule refuses: the place is the graph's, not the harness's */
+  CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N], y: f64[N]) {\n  return z = x + y\n}\n",
+                       &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(strncmp(error.text, "test:2: own(", 12), 0);
   reference.graph = graph;
   CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_BAD_ARGUMENT);
   reference.function = NULL;

@@ -231,6 +231,10 @@ gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gem
     return GEMEL_OK;
   }
   *set = gemel_rules_load(context, *rules, error);
+  if (*set != NULL && gemel_rules_count(*set) == 0) {
+    snprintf(error->text, sizeof error->text, "%s holds no rule", *rules);
+    return error->status = GEMEL_NOT_FOUND;
+  }
   *rules = NULL;
   return *set != NULL ? GEMEL_OK : error->status;
 }

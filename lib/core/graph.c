@@ -208,7 +208,10 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
                                 name != NULL ? name : "(null)");
   }
   if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&graph->context->types, type)) {
-    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "input %s has no type", name);
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
+                                "input %s has no type: a size was negative or none, the rank above "
+                                "%d, the dtype or the memory space unknown, or memory was out",
+                                name, GEMEL_MAX_RANK);
   }
   if (gemel__type_at(graph->context, type)->has_runtime) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
@@ -260,7 +263,7 @@ gemel_status gemel_output(gemel_value value, const char *name) {
   gemel_location where = gemel_value_where(value);
   const char *interned, *fault;
   if (graph == NULL) {
-    return GEMEL_BAD_ARGUMENT;
+    return GEMEL_NULL_VALUE;
   }
   fault = output_fault(value, name);
   if (fault != NULL) {

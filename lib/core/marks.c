@@ -67,7 +67,10 @@ long gemel__input_index(const gemel_graph *graph, uint32_t node) {
 
 gemel_status gemel_assume(gemel_value input, unsigned facts) {
   gemel_graph *graph = input.graph;
-  if (graph == NULL || graph->frozen || !gemel__is_value(input) || (facts & ~(unsigned)ALL) != 0) {
+  if (graph == NULL) {
+    return GEMEL_NULL_VALUE;
+  }
+  if (graph->frozen || !gemel__is_value(input) || (facts & ~(unsigned)ALL) != 0) {
     return GEMEL_BAD_ARGUMENT;
   }
   long k = gemel__input_index(graph, input.node);

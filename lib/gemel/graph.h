@@ -37,8 +37,12 @@ typedef struct gemel_location {
   int line;
 } gemel_location;
 
-/* The place of the call, for the functions whose name ends in _at. */
-#ifdef __cplusplus
+/* The place of the call, for the functions whose name ends in _at. gemel's own lines, which say
+ * nothing to its users, are no place: where a node is made for one of theirs, it takes that one's.
+ */
+#if defined(GEMEL__NOWHERE)
+#define GEMEL_HERE ((gemel_location){"", 0})
+#elif defined(__cplusplus)
 #define GEMEL_HERE (gemel_location{__FILE__, __LINE__})
 #else
 #define GEMEL_HERE ((gemel_location){__FILE__, __LINE__})
@@ -184,7 +188,8 @@ typedef enum gemel_fact {
  * is assumed already. Rewrite rules that ask for a fact may then fire. A call with elements that
  * violate an assumption isn't checked, and its results mean nothing; nor is what follows for other
  * inputs. The graph of an operation's attribute keeps what was assumed when it was made. Returns
- * GEMEL_OK, GEMEL_BAD_ARGUMENT (no input, a frozen graph, an unknown bit), GEMEL_NO_MEMORY. */
+ * GEMEL_OK, GEMEL_NULL_VALUE, GEMEL_BAD_ARGUMENT (no input, a frozen graph, an unknown bit),
+ * GEMEL_NO_MEMORY. */
 gemel_status gemel_assume(gemel_value input, unsigned facts);
 
 /* What is assumed of INPUT: bits; finite implies not_nan. 0 for all other values. */
@@ -212,9 +217,9 @@ gemel_status gemel_update(gemel_value state, gemel_value value);
 
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
  * One that is called as a state is that state's update. Returns the graph's error status, GEMEL_OK
- * if it has no error (an older one doesn't keep the output from being added), or GEMEL_BAD_ARGUMENT
- * for a null value. Errors: GEMEL_BAD_ARGUMENT (no such value, name malformed or taken),
- * GEMEL_BAD_TYPE (a state of that name has another type), GEMEL_NO_MEMORY. */
+ * if it has no error (an older one doesn't keep the output from being added), or GEMEL_NULL_VALUE:
+ * a null value has no graph to keep an error on. Errors: GEMEL_BAD_ARGUMENT (no such value, name
+ * malformed or taken), GEMEL_BAD_TYPE (a state of that name has another type), GEMEL_NO_MEMORY. */
 gemel_status gemel_output(gemel_value value, const char *name);
 
 /* A constant that holds a copy of TENSOR. */

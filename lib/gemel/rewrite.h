@@ -212,11 +212,12 @@ typedef struct gemel_rewrite_options {
 
 /* A new graph with GRAPH's inputs and outputs, rewritten; one reference owned by the caller. The
  * same graph and options give the same graph, node for node. NULL on failure: GEMEL_NOT_FOUND (see
- * INCLUDE), GEMEL_BAD_ARGUMENT (a null set of rules, one of another context, two rules of one name
- * in any sets, chosen or not), GEMEL_INTERNAL (a rule whose right side has another type than its
- * left, or rules that go in circles; the message names them), GEMEL_UNSUPPORTED (certify without
- * the harness), GEMEL_INTERNAL again (certify: the rewrite that doesn't hold, with the region
- * before and after), GEMEL_NO_MEMORY. OPTIONS may be NULL. Time linear in the size of GRAPH. */
+ * INCLUDE), GEMEL_BAD_ARGUMENT (SIZE is 0, a null set of rules, one of another context, two rules
+ * of one name in any sets, chosen or not), GEMEL_INTERNAL (a rule whose right side has another type
+ * than its left, or rules that go in circles; the message names them), GEMEL_UNSUPPORTED (certify
+ * without the harness), GEMEL_INTERNAL again (certify: the rewrite that doesn't hold, with the
+ * region before and after), GEMEL_NO_MEMORY. OPTIONS may be NULL. Time linear in the size of GRAPH.
+ */
 gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options *options,
                            gemel_error *error);
 

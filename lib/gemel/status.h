@@ -23,6 +23,7 @@ extern "C" {
   X(BAD_FILE, 5, "file can't be read")                                                             \
   X(BAD_VALUE, 6, "value out of range")                                                            \
   X(NOT_FOUND, 7, "no such thing")                                                                 \
+  X(NULL_VALUE, 8, "null value: what should have made it failed, and its graph may say why")       \
   X(UNSUPPORTED, 20, "not supported")                                                              \
   X(NOT_DIFFERENTIABLE, 21, "not differentiable")                                                  \
   X(DECLINED, 22, "declined")                                                                      \

@@ -278,6 +278,10 @@ static gemel_status run_all(const struct pipeline *p, gemel_graph **graph) {
 
 static gemel_status read_options(struct pipeline *p, const gemel_rewrite_options *options) {
   if (options != NULL) {
+    if (options->size == 0) {
+      return gemel__fail(p->error, GEMEL_BAD_ARGUMENT,
+                         "the size of gemel_rewrite_options is 0: set it to their sizeof");
+    }
     memcpy(&p->options, options,
            options->size < sizeof p->options ? options->size : sizeof p->options);
   }

@@ -50,8 +50,13 @@ static gemel_status read_options(gemel_options *options, const gemel_options *gi
   if (given == NULL) {
     return GEMEL_OK;
   }
-  if (given->size < offsetof(gemel_options, rewrite) || given->threads < 0) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "malformed options of a function");
+  if (given->size < offsetof(gemel_options, rewrite)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                       "the size of gemel_options is %zu: set it to sizeof(gemel_options)",
+                       given->size);
+  }
+  if (given->threads < 0) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%d threads asked for", given->threads);
   }
   memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
   return GEMEL_OK;

@@ -445,8 +445,10 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
     }
   }
   if (status == GEMEL_OK && found == 0) {
-    status = gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s",
-                         glob != NULL ? glob : "");
+    status =
+        gemel_rules_count(rules) == 0
+            ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
+            : gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s", glob);
   }
   gemel_rules_unref(builtin);
   gemel__mutate_finish(&h.summary, summary);

@@ -52,7 +52,8 @@ static gemel_status fill_joint(gemel__joint *j, const gemel_graph *a, const geme
   gemel_status status;
   for (k = 0; k < gemel_graph_input_count(a); k++) {
     const char *name = gemel_graph_input_name(a, k);
-    gemel_input(j->graph, name, gemel_value_type(gemel_graph_input(a, k)));
+    gemel_value like = gemel_graph_input(a, k);
+    gemel_input_at(j->graph, name, gemel_value_type(like), gemel_value_where(like));
     if (gemel__input_add_marks(j->graph, k, gemel__facts_of_both(a, b, name)) != 0) {
       return gemel__no_memory(error, "a joint graph");
     }

@@ -182,7 +182,8 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
     if (type == GEMEL_TYPE_NONE) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
     }
-    inputs[at] = gemel_input(into, name, type);
+    inputs[at] =
+        gemel_input_at(into, name, type, gemel_value_where(gemel_graph_input(from, (size_t)at)));
     if (gemel__input_add_marks(into, k, gemel__facts_of_both(s->a, s->b, name)) != 0) {
       return gemel__no_memory(error, "an instance");
     }

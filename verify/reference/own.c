@@ -392,7 +392,8 @@ static gemel_status check_types(const gemel_graph *graph, const gemel_operation 
         gemel_input(probe, graph->input_names[k], gemel_value_type(gemel_graph_input(graph, k)));
   }
   if (status == GEMEL_OK) {
-    result = gemel_apply(probe, op->name, graph->n_inputs, inputs, 0, NULL);
+    result = gemel_apply_at(probe, op->name, graph->n_inputs, inputs, 0, NULL,
+                            gemel_value_where(gemel_graph_output(graph, 0)));
     status = graph_status(probe, error);
   }
   if (status == GEMEL_OK) {

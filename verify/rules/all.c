@@ -58,9 +58,10 @@ static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, siz
   size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
   gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
                         : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)
-                                         : gemel__fail(error, GEMEL_NOT_FOUND,
-                                                       "no rule, pass, tag, family or phase matches %s",
-                                              glob != NULL ? glob : "");
+                        : most == 0
+                            ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
+                            : gemel__fail(error, GEMEL_NOT_FOUND,
+                                          "no rule, pass, tag, family or phase matches %s", glob);
   gemel__free(subjects, most * sizeof *subjects);
   return status;
 }
