@@ -33,6 +33,7 @@ library_tests += %reldir%/t-tensor
 library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-reduce
 library_tests += %reldir%/t-scale
+library_tests += %reldir%/t-waits
 
 verify_tests =
 verify_tests += %reldir%/t-assumed

@@ -26,7 +26,7 @@ typedef struct gemel_function gemel_function;
  * doesn't check its operands. */
 typedef struct gemel_options {
   size_t size;
-  int threads;       /* 0: as OpenMP would choose */
+  int threads;       /* that a call may use; 0: as OpenMP would choose (doc/conventions.md) */
   int deterministic; /* 1: only kernels whose results don't depend on the number of threads */
   int plain;         /* 1: no rewriting, no fusion, no memory reuse, each operation's last kernel */
   const gemel_rewrite_options *rewrite; /* how the graph is rewritten first; NULL: as gemel_rewrite

@@ -17,6 +17,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "cpu/copy.h"
+#include "cpu/waits.h"
 
 /* ---- Making and freeing ---- */
 
@@ -110,6 +111,9 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     return NULL;
   }
   f->threads = thread_count(o.threads);
+  if (f->threads > 1) {
+    gemel__wait_asleep();
+  }
   f->deterministic = o.deterministic;
   f->plain = o.plain;
   return f;
