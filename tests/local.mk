@@ -98,6 +98,7 @@ EXTRA_DIST += %reldir%/rules
 EXTRA_DIST += %reldir%/rules-verify.def
 EXTRA_DIST += %reldir%/run.h
 EXTRA_DIST += %reldir%/shared.h
+EXTRA_DIST += %reldir%/support
 EXTRA_DIST += %reldir%/terms.def
 if GTEST
 check_LIBRARIES += %reldir%/libct.a

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "support/graph-text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +20,6 @@ static const char text[] = "graph f(x: f32[N] positive, y: f32[N] nonzero finite
                            "  n3 = add(n1, n2)\n"
                            "  return a = n3\n"
                            "}\n";
-
-static gemel_graph *parse(gemel_context *context, const char *from) {
-  gemel_graph *graph = gemel_parse(context, from, strlen(from), "test", NULL, &error);
-  ct_context("%s", error.text);
-  CT_CHECK(graph != NULL);
-  return graph;
-}
 
 static void check_facts(const gemel_graph *graph) {
   CT_EQ_UINT(gemel_assumed(gemel_graph_input(graph, 0)), GEMEL_FACT_POSITIVE);

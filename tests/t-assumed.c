@@ -15,6 +15,7 @@
 #include <gemel/verify.h>
 #include "pairs/pair.h"
 #include "tiers/tiers.h"
+#include "support/graph-text.h"
 
 static gemel_error error;
 
@@ -160,25 +161,14 @@ static void take(void *user, const gemel_record *record) {
   }
 }
 
-static gemel_graph *parse(gemel_context *context, const char *inputs, const char *body) {
-  char text[400];
-  gemel_graph *graph;
-  snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", inputs, body);
-  graph = gemel_parse(context, text, strlen(text), "t-assumed", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s: %s", text, error.text);
-  }
-  return graph;
-}
-
 static void counterexamples(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   uint64_t seed;
   size_t k, numbers = 0;
   (void)data;
   for (k = 0; k < CT_COUNT(differing); k++) {
-    gemel_graph *a = parse(context, differing[k].inputs, differing[k].left);
-    gemel_graph *b = parse(context, differing[k].inputs, differing[k].right);
+    gemel_graph *a = graph_returning(context, differing[k].inputs, differing[k].left);
+    gemel_graph *b = graph_returning(context, differing[k].inputs, differing[k].right);
     for (seed = 1; seed <= 6; seed++) {
       struct heard h = {&differing[k], 0, 0};
       gemel_verify_options options = {
@@ -202,7 +192,8 @@ static void counterexamples(const void *data) {
 
 /* The verdict of BODY against x, by a few points and no search. */
 static gemel_verdict decided(gemel_context *context, const char *inputs, const char *body) {
-  gemel_graph *a = parse(context, inputs, body), *b = parse(context, inputs, "x");
+  gemel_graph *a = graph_returning(context, inputs, body),
+              *b = graph_returning(context, inputs, "x");
   gemel__question how = {.points = 12, .trials = 2, .seed = 3};
   gemel__random random;
   gemel__answer answer;
@@ -240,8 +231,8 @@ static void decisions(const void *data) {
 /* What the second graph assumes of an input that has another name there. */
 static void matched(const void *data) {
   gemel_context *context = gemel_context_new(&error);
-  gemel_graph *a = parse(context, "x: f32[2]", "abs(x)");
-  gemel_graph *b = parse(context, "y: f32[2] nonnegative", "y");
+  gemel_graph *a = graph_returning(context, "x: f32[2]", "abs(x)");
+  gemel_graph *b = graph_returning(context, "y: f32[2] nonnegative", "y");
   gemel_verify_options options = {.size = sizeof options, .instances = 20, .match = "place"};
   gemel_pair_result result = {.size = sizeof result};
   (void)data;

@@ -4,7 +4,6 @@
  * that are cut off, damaged, or put together by an enemy are refused without harm.
  */
 #include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@
 #include "text/binary.h"
 #include "text/write.h"
 #include "ct.h"
+#include "support/graph-text.h"
+#include "support/small-stack.h"
 
 static const char sample[] =
     "graph body(a: f32[N]) { return s = a * a }\n"
@@ -30,13 +31,6 @@ static const char sample[] =
     "  return t, z = q, r, s2, c, d, i = n7, e\n"
     "}\n";
 
-static gemel_graph *parse(gemel_context *context, const char *text) {
-  gemel_error error = {0};
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "t", NULL, &error);
-  CT_EQ_STR(error.text, "");
-  return graph;
-}
-
 /* GRAPH's bytes; release with gemel__free(bytes, capacity). */
 static gemel__memory serialize(const gemel_graph *graph) {
   gemel__memory bytes = {NULL, 0, 0};
@@ -47,14 +41,6 @@ static gemel__memory serialize(const gemel_graph *graph) {
 
 static void release(gemel__memory *bytes) {
   gemel__free(bytes->bytes, bytes->capacity);
-}
-
-static void same_text(const gemel_graph *a, const gemel_graph *b) {
-  char *p = gemel_print_string(a, "g", NULL), *q = gemel_print_string(b, "g", NULL);
-  CT_REQUIRE(p && q);
-  CT_EQ_STR(p, q);
-  gemel_text_free(p);
-  gemel_text_free(q);
 }
 
 /* Through bytes into the same and into another context. */
@@ -473,14 +459,7 @@ static void *long_chain(void *data) {
 }
 
 static void chain(const void *data) {
-  pthread_t thread;
-  pthread_attr_t attr;
-  (void)data;
-  pthread_attr_init(&attr);
-  CT_REQUIRE(!pthread_attr_setstacksize(&attr, 256 * 1024));
-  CT_REQUIRE(!pthread_create(&thread, &attr, long_chain, NULL));
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
+  on_small_stack(long_chain, data);
 }
 
 static int out_and_back(void *data) {

@@ -12,18 +12,9 @@
 #include "core/cons.h"
 #include "core/graph.h"
 #include "rewrite/engine.h"
+#include "support/graph-text.h"
 
 static gemel_error error;
-
-static gemel_graph *parse(gemel_context *context, const char *text) {
-  char whole[1000];
-  snprintf(whole, sizeof whole, "graph g%s", text);
-  gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "model.gmt", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
 
 static gemel_graph *rewrite(const gemel_graph *graph, const gemel_rules *rules, int certify,
                             gemel_error *problem) {
@@ -179,7 +170,7 @@ typedef struct desk {
 static int open_desk(desk *d, const char *rule, const char *graph, uint64_t seed) {
   d->context = gemel_context_new(NULL);
   d->rules = rules_of(d->context, rule);
-  d->graph = graph != NULL ? parse(d->context, graph) : gemel_graph_new(d->context, NULL);
+  d->graph = graph != NULL ? graph_of(d->context, graph) : gemel_graph_new(d->context, NULL);
   CT_EQ_INT(gemel_certify_enable(d->context, seed, &error), GEMEL_OK);
   return CT_CHECK(d->rules != NULL && d->graph != NULL);
 }
@@ -459,7 +450,7 @@ static void wrong_constant(const void *data) {
 static void needs_the_harness(const void *data) {
   (void)data;
   gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *graph = parse(context, ONE "x * 1" END);
+  gemel_graph *graph = graph_of(context, ONE "x * 1" END);
   gemel_certify_counts counts = {.size = sizeof counts, .applications = 9};
   CT_CHECK(rewrite(graph, NULL, 1, &error) == NULL);
   CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);

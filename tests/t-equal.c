@@ -14,6 +14,9 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "core/graph.h"
+#include "support/graph-text.h"
+
+static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
 
 enum { SEEDS = 20, MAX_PAIRS = 64 };
 
@@ -155,19 +158,6 @@ typedef struct contrast {
   unsigned needs;
 } contrast;
 
-static gemel_graph *parse(gemel_context *context, const char *body) {
-  char text[400];
-  gemel_error error;
-  gemel_graph *graph;
-  snprintf(text, sizeof text, "graph f(x: f64[6], y: f64[6], z: f64[6]) {\n  return r = %s\n}\n",
-           body);
-  graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
-
 static const contrast contrasts[] = {
     {"maximum(x, y)", "maximum(y, x)", 0},
     {"-(-x)", "x + -0:f64", 0},
@@ -186,7 +176,8 @@ static void needs_are_named(const void *data) {
   for (k = 0; k < CT_COUNT(contrasts); k++) {
     const contrast *c = &contrasts[k];
     gemel_context *context = gemel_context_new(NULL);
-    gemel_graph *a = parse(context, c->a), *b = parse(context, c->b);
+    gemel_graph *a = graph_returning(context, three, c->a),
+                *b = graph_returning(context, three, c->b);
     gemel_pair_result all = {0}, none = {0}, others = {0};
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 3, &all);
     ct_context("%s and %s: %s", c->a, c->b, h.detail);
@@ -238,8 +229,8 @@ static void names_and_types(const void *data) {
 
 static void parting_is_named(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *a = parse(context, "exp(x * y) + sum(z)"),
-              *b = parse(context, "exp(x * y) + prod(z)");
+  gemel_graph *a = graph_returning(context, three, "exp(x * y) + sum(z)"),
+              *b = graph_returning(context, three, "exp(x * y) + prod(z)");
   gemel_pair_result result = {0};
   heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;
@@ -361,7 +352,8 @@ static void known_signs(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
-    gemel_graph *a = parse(context, cases[k][0]), *b = parse(context, cases[k][1]);
+    gemel_graph *a = graph_returning(context, three, cases[k][0]),
+                *b = graph_returning(context, three, cases[k][1]);
     gemel_pair_result result = {0};
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s: %s %s", cases[k][0], h.how, h.detail);
@@ -375,8 +367,8 @@ static void known_signs(const void *data) {
 /* Zero on both sides wherever anyone looked is no evidence. */
 static void zeros_say_nothing(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *a = parse(context, "relu(x - exp(x) - 1e-30:f64 * abs(z))");
-  gemel_graph *b = parse(context, "relu(x - exp(x) - 3e-30:f64 * abs(z))");
+  gemel_graph *a = graph_returning(context, three, "relu(x - exp(x) - 1e-30:f64 * abs(z))");
+  gemel_graph *b = graph_returning(context, three, "relu(x - exp(x) - 3e-30:f64 * abs(z))");
   gemel_pair_result result = {0};
   heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
@@ -14,6 +13,7 @@
 #include "text/expr.h"
 
 #include "shared.h"
+#include "support/small-stack.h"
 
 static gemel_value input(gemel_graph *g, const char *name, int64_t n) {
   return gemel_input(g, name, gemel_type_of_shape(shared(), GEMEL_F64, n >= 0, &n));
@@ -521,7 +521,7 @@ static void against_forward(const void *data) {
 
 /* ---- Depth ---- */
 
-enum { DEEP = 1000000, SMALL_STACK = 256 * 1024 };
+enum { DEEP = 1000000 };
 
 static void *deep_chain(void *user) {
   int *good = user;
@@ -540,15 +540,9 @@ static void *deep_chain(void *user) {
 }
 
 static void depth(const void *data) {
-  pthread_attr_t attr;
-  pthread_t thread;
   int good = 0;
   (void)data;
-  CT_REQUIRE(pthread_attr_init(&attr) == 0);
-  CT_REQUIRE(pthread_attr_setstacksize(&attr, SMALL_STACK) == 0);
-  CT_REQUIRE(pthread_create(&thread, &attr, deep_chain, &good) == 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
+  on_small_stack(deep_chain, &good);
   CT_CHECK(good);
 }
 

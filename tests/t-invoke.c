@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "optable.h"
-#include <pthread.h>
+#include "support/small-stack.h"
 
 /* A body text(x: f64[N], y: f64[K]), which gives an expression's value and its sum. */
 static gemel_graph *body_of(gemel_context *context, const char *text, gemel_dim n, gemel_dim m) {
@@ -416,21 +416,8 @@ static void *nestings(void *data) {
   return NULL;
 }
 
-/* On a stack of 256 KiB, but for sanitizers, whose frames are several times as big. */
 static void nesting(const void *data) {
-  pthread_t thread;
-  pthread_attr_t attr;
-#ifdef GEMEL_SANITIZED
-  size_t bytes = 2 << 20;
-#else
-  size_t bytes = 256 << 10;
-#endif
-  (void)data;
-  pthread_attr_init(&attr);
-  CT_REQUIRE(!pthread_attr_setstacksize(&attr, bytes));
-  CT_REQUIRE(!pthread_create(&thread, &attr, nestings, NULL));
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
+  on_small_stack(nestings, data);
 }
 
 static const ct_test tests[] = {

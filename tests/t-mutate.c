@@ -10,10 +10,11 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "mutate/mutate.h"
+#include "support/graph-text.h"
 
 static gemel_error error;
 
-static gemel_rules *parse(gemel_context *context, const char *text) {
+static gemel_rules *rules_of(gemel_context *context, const char *text) {
   return gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
 }
 
@@ -223,7 +224,7 @@ static void generates(const void *data) {
   memset(&m, 0, sizeof m);
   memset(&again, 0, sizeof again);
   snprintf(rule, sizeof rule, "rule r in canonicalize:\n    %s\n", e->rule);
-  gemel_rules *rules = parse(context, rule);
+  gemel_rules *rules = rules_of(context, rule);
   CT_REQUIRE(rules != NULL);
   CT_EQ_INT(gemel__mutants_of_rule(gemel_rules_at(rules, 0), 1, &m, &error), GEMEL_OK);
   CT_EQ_INT(gemel__mutants_of_rule(gemel_rules_at(rules, 0), 1, &again, &error), GEMEL_OK);
@@ -244,7 +245,7 @@ static void generates(const void *data) {
 static void words(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules =
-      parse(context, "rule r in stabilize tags t, slow needs nsz, afn: x / x => x");
+      rules_of(context, "rule r in stabilize tags t, slow needs nsz, afn: x / x => x");
   gemel__mutants m;
   unsigned with = 0, without = 0;
   (void)data;
@@ -339,7 +340,7 @@ static void hear(void *user, const gemel_mutant *mutant) {
 static void comes_out(const void *data) {
   const struct outcome *o = data;
   gemel_context *context = gemel_context_new(&error);
-  gemel_rules *rules = parse(context, o->rule);
+  gemel_rules *rules = rules_of(context, o->rule);
   struct heard heard = {o->mutation, GEMEL_FATE_COUNT, 0, 0, ""};
   gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
   gemel_mutate_summary summary = {.size = sizeof summary};
@@ -362,19 +363,13 @@ static void comes_out(const void *data) {
   gemel_context_unref(context);
 }
 
-static gemel_graph *graph_of(gemel_context *context, const char *body) {
-  char text[200];
-  snprintf(text, sizeof text, "graph f(%s}", body);
-  return gemel_parse(context, text, strlen(text), NULL, NULL, &error);
-}
-
 /* Adds what telling instances show COUNT times: BODY beside its input. */
 static void tell(gemel_context *context, gemel__contrast *c, const char *input, size_t count) {
   char body[100];
   gemel_graph *a, *b;
-  snprintf(body, sizeof body, "%s) { y = -(-x) return y ", input);
+  snprintf(body, sizeof body, "(%s) { y = -(-x) return y }", input);
   a = graph_of(context, body);
-  snprintf(body, sizeof body, "%s) { return y = x ", input);
+  snprintf(body, sizeof body, "(%s) { return y = x }", input);
   b = graph_of(context, body);
   CT_REQUIRE(a != NULL && b != NULL);
   for (size_t k = 0; k < count; k++) {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "needs/needs.h"
+#include "support/graph-text.h"
 
 enum { SEEDS = 20, POINTS = 192, IMPROVES = 1 << 30 };
 
@@ -106,18 +107,6 @@ static const expressions all[] = {
     {"x: f32[4]", "cast(cast(x, dtype = f16), dtype = f32)", "x", AFN | IMPROVES},
 };
 
-static gemel_graph *parse(gemel_context *context, const char *inputs, const char *body) {
-  char text[600];
-  gemel_error error;
-  gemel_graph *graph;
-  snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", inputs, body);
-  graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
-
 static uint64_t seeds(void) {
   const char *text = getenv("GEMEL_PAIR_SEEDS");
   return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
@@ -131,8 +120,8 @@ static void class_text(unsigned class, char *text, size_t bytes) {
 static void is_measured(const void *data) {
   const expressions *e = data;
   gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *left = parse(context, e->inputs, e->left);
-  gemel_graph *right = parse(context, e->inputs, e->right);
+  gemel_graph *left = graph_returning(context, e->inputs, e->left);
+  gemel_graph *right = graph_returning(context, e->inputs, e->right);
   uint64_t seed;
   for (seed = 1; left != NULL && right != NULL && seed <= seeds(); seed++) {
     gemel__needs needs;

@@ -10,17 +10,9 @@
 #include "ct.h"
 
 #include "own.h"
+#include "support/graph-text.h"
 
 /* ---- A graph as reference; attributes and signs in a function ---- */
-
-static gemel_graph *parse(gemel_context *context, const char *text) {
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
 
 static gemel_status give_graph(gemel_context *context, const char *name, const char *text,
                                gemel_error *error) {

@@ -7,24 +7,16 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <gemel/gemel.h>
 #include "ct.h"
+#include "support/graph-text.h"
+#include "support/small-stack.h"
 
 /* Parses TEXT as a graph called g. */
-static gemel_graph *graph_of(gemel_context *context, const char *text) {
-  char whole[4096];
-  gemel_error error = {0};
-  snprintf(whole, sizeof whole, "graph g%s", text);
-  gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "test", NULL, &error);
-  CT_EQ_STR(error.text, "");
-  return graph;
-}
-
 /* GRAPH rewritten with everything allowed by what INCLUDE names; *APPLIED: by the pass of that
  * name.
  */
@@ -182,10 +174,7 @@ static void normal_form(const void *data) {
   CT_EQ_STR(error.text, "");
   CT_CHECK((applied > 0) == (f->wanted != NULL));
   if (CT_CHECK(result != NULL)) {
-    char *a = plain_text(result), *b = plain_text(wanted);
-    CT_EQ_STR(a, b);
-    gemel_text_free(a);
-    gemel_text_free(b);
+    same_texts(plain_text(result), plain_text(wanted));
   }
   gemel_graph_unref(result);
   gemel_graph_unref(wanted);
@@ -260,12 +249,9 @@ static void looks_again(const void *data) {
                                    .rules = (const gemel_rules *const *)&rules,
                                    .n_rules = 1};
   gemel_graph *result = gemel_rewrite(graph, &options, &error);
-  char *a = gemel_print_string(result, "g", NULL), *b = gemel_print_string(wanted, "g", NULL);
   (void)data;
   CT_EQ_STR(error.text, "");
-  CT_EQ_STR(a, b);
-  gemel_text_free(a);
-  gemel_text_free(b);
+  same_text(result, wanted);
   gemel_graph_unref(result);
   gemel_graph_unref(wanted);
   gemel_graph_unref(graph);
@@ -434,10 +420,7 @@ static void expressions(const void *data) {
     ct_context("%s, %d", include, run);
     CT_REQUIRE(a != NULL && b != NULL);
     CT_CHECK(work_of(a) <= work_of(plain));
-    char *first = gemel_print_string(a, "g", NULL), *second = gemel_print_string(b, "g", NULL);
-    CT_EQ_STR(first, second);
-    gemel_text_free(first);
-    gemel_text_free(second);
+    same_text(a, b);
     gemel_graph_unref(a);
     gemel_graph_unref(b);
     gemel_graph_unref(plain);
@@ -516,16 +499,6 @@ static void *million_on_thread(void *data) {
 }
 
 /* On a stack of 256 KiB. */
-static void on_small_stack(void *(*work)(void *), const void *data) {
-  pthread_attr_t attr;
-  pthread_t thread;
-  pthread_attr_init(&attr);
-  CT_REQUIRE(!pthread_attr_setstacksize(&attr, 256 * 1024));
-  CT_REQUIRE(!pthread_create(&thread, &attr, work, (void *)data));
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
-}
-
 static void million(const void *data) {
   on_small_stack(million_on_thread, data);
 }

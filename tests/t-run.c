@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "run.h"
+#include "support/small-stack.h"
 
 /* ---- Layouts ---- */
 
@@ -857,13 +858,7 @@ static void *deep_chain(void *data) {
 
 static void depth(const void *data) {
   int n = sanitized || valgrind() ? 100000 : *(const int *)data;
-  pthread_attr_t attr;
-  pthread_t thread;
-  pthread_attr_init(&attr);
-  pthread_attr_setstacksize(&attr, 256 << 10);
-  CT_REQUIRE(pthread_create(&thread, &attr, deep_chain, &n) == 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
+  on_small_stack(deep_chain, &n);
 }
 
 static const int no = 0, million = 1000000, four_million = 4200003;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "ct.h"
+#include "support/graph-text.h"
 
 typedef struct rewritten {
   const char *graph;  /* between "graph g" and the end */
@@ -99,15 +100,6 @@ static const rewritten cases[] = {
      "(n: i64, x: f32[3]) { y = reverse(x, axes = [0]) r = broadcast_to(y, shape = [n, 3]) "
      "return r }"},
 };
-
-static gemel_graph *graph_of(gemel_context *context, const char *text) {
-  char whole[2048];
-  gemel_error error = {0};
-  snprintf(whole, sizeof whole, "graph g%s", text);
-  gemel_graph *graph = gemel_parse(context, whole, strlen(whole), "test", NULL, &error);
-  CT_EQ_STR(error.text, "");
-  return graph;
-}
 
 static gemel_graph *rewrite(const gemel_graph *graph) {
   gemel_rewrite_options options = {.size = sizeof options};

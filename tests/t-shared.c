@@ -10,14 +10,7 @@
 #include <gemel/text.h>
 #include "core/alloc.h"
 #include "text/write.h"
-
-static gemel_graph *parse(gemel_context *context, const char *text) {
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "t.gmt", NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
+#include "support/graph-text.h"
 
 static gemel_shared *variable(int64_t n, double first) {
   gemel_tensor *value = vector_of(GEMEL_F32, n, first);

@@ -6,7 +6,6 @@
  */
 #include <dirent.h>
 #include <locale.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +19,14 @@
 #include "text/write.h"
 #include "ops/ops.h"
 #include "ct.h"
+#include "support/graph-text.h"
+#include "support/small-stack.h"
 
 static gemel_context *begin(void) {
   gemel_error error = {0};
   gemel_context *context = gemel_context_new(&error);
   CT_EQ_STR(error.text, "");
   return context;
-}
-
-static gemel_graph *parse(gemel_context *context, const char *text) {
-  gemel_error error = {0};
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "t", NULL, &error);
-  CT_EQ_STR(error.text, "");
-  return graph;
 }
 
 /* ---- Expressions ---- */
@@ -462,16 +456,6 @@ static void locale(const void *data) {
 }
 
 /* ---- Size and depth, on a small stack ---- */
-
-static void on_small_stack(void *(*work)(void *), void *data) {
-  pthread_t thread;
-  pthread_attr_t attr;
-  pthread_attr_init(&attr);
-  CT_REQUIRE(!pthread_attr_setstacksize(&attr, 256 * 1024));
-  CT_REQUIRE(!pthread_create(&thread, &attr, work, data));
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
-}
 
 /* HEAD, then N times PART, then TAIL. */
 static char *repeat(const char *head, const char *part, size_t n, const char *tail) {
