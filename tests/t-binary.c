@@ -17,6 +17,7 @@
 #include "ct.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/watched-memory.h"
 
 static const char sample[] =
     "graph body(a: f32[N]) { return s = a * a }\n"
@@ -264,44 +265,20 @@ static uint64_t rnd(uint64_t n) {
   return (state * 0x2545f4914f6cdd1du >> 33) % n;
 }
 
-/* What a damaged allocation could ask for: nothing in reading a file of some kilobytes needs more.
- */
-static size_t largest;
-
-static void *allocate(void *user, size_t bytes) {
-  (void)user;
-  largest = bytes > largest ? bytes : largest;
-  return malloc(bytes);
-}
-
-static void *reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
-  (void)user;
-  (void)old_bytes;
-  largest = bytes > largest ? bytes : largest;
-  return realloc(block, bytes);
-}
-
-static void deallocate(void *user, void *block, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  free(block);
-}
-
 /* Damage with a checksum that fits: extreme numbers, random bytes, words moved about. */
 static void enemy(const void *data) {
   static const uint64_t extremes[] = {0,          1,          2,          127,        128,
                                       255,        256,        0x7fffffff, 0x80000000, 0xffffffff,
                                       1ull << 32, 1ull << 40, 1ull << 62, 1ull << 63, ~0ull};
-  const gemel_allocator hooks = {sizeof hooks, allocate, reallocate, deallocate, NULL};
   (void)data;
   int accepted = 0;
-  CT_EQ_INT(gemel_set_allocator(&hooks), GEMEL_OK);
+  watch_memory(0);
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, sample);
   gemel__memory good = serialize(graph);
   gemel__memory bad = {(char *)malloc(good.count), good.count, good.count};
   state = 4711;
-  largest = 0;
+  atomic_store(&watched.largest, 0);
   for (int round = 0; round < 30000; round++) {
     gemel_error error = {0};
     memcpy(bad.bytes, good.bytes, good.count);
@@ -325,14 +302,15 @@ static void enemy(const void *data) {
     }
   }
   CT_CHECK(accepted > 100 && accepted < 25000);
-  CT_CHECK(largest < 4u << 20);
+  /* nothing in reading a file of some kilobytes needs more */
+  CT_CHECK(atomic_load(&watched.largest) < 4 << 20);
   ct_property("accepted", accepted);
-  ct_property("largest_allocation", (long long)largest);
+  ct_property("largest_allocation", atomic_load(&watched.largest));
   free(bad.bytes);
   release(&good);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
-  gemel_set_allocator(NULL);
+  unwatch_memory();
 }
 
 /* A node that refers to itself, or to before the first value. */

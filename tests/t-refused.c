@@ -14,41 +14,7 @@
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "instances/instance.h"
-
-/* ---- An allocator that refuses ---- */
-
-typedef struct miser {
-  gemel_allocator base;
-  uint64_t asked, refuse; /* the number of the one that is refused; 0: none */
-  int64_t held;           /* bytes */
-  int refused;
-} miser;
-
-static int may(miser *m) {
-  m->asked++;
-  m->refused |= m->asked == m->refuse;
-  return m->asked != m->refuse;
-}
-
-static void *take(void *state, size_t bytes) {
-  miser *m = state;
-  void *block = may(m) ? m->base.allocate(m->base.state, bytes) : NULL;
-  m->held += block != NULL ? (int64_t)bytes : 0;
-  return block;
-}
-
-static void *resize(void *state, void *block, size_t old_bytes, size_t bytes) {
-  miser *m = state;
-  void *moved = may(m) ? m->base.reallocate(m->base.state, block, old_bytes, bytes) : NULL;
-  m->held += moved != NULL ? (int64_t)bytes - (int64_t)old_bytes : 0;
-  return moved;
-}
-
-static void give(void *state, void *block, size_t bytes) {
-  miser *m = state;
-  m->held -= (int64_t)bytes;
-  m->base.release(m->base.state, block, bytes);
-}
+#include "support/watched-memory.h"
 
 /* ---- Verifying ---- */
 
@@ -87,15 +53,11 @@ static gemel_status verify(const char *text, verdict *v) {
   return status;
 }
 
-static gemel_status verify_with(miser *m, const char *text, uint64_t refuse, verdict *v) {
-  gemel_allocator mine = {sizeof mine, take, resize, give, m};
-  gemel_status status;
-  memset(m, 0, sizeof *m);
-  m->base = gemel_get_allocator();
-  m->refuse = refuse;
-  CT_EQ_INT(gemel_set_allocator(&mine), GEMEL_OK);
-  status = verify(text, v);
-  gemel_set_allocator(&m->base);
+/* REFUSE: the allocation that must be refused; 0: none. */
+static gemel_status verify_with(const char *text, long refuse, verdict *v) {
+  watch_memory(refuse);
+  gemel_status status = verify(text, v);
+  CT_EQ_INT(unwatch_memory(), refuse != 0);
   return status;
 }
 
@@ -103,19 +65,15 @@ static void refusals_end_it(const void *data) {
   enum { PLACES = 100 };
   const wrong *rule = data;
   verdict whole, v;
-  miser m;
-  uint64_t all;
+  long all;
   size_t ended = 0;
-  CT_EQ_INT(verify_with(&m, rule->text, 0, &whole), GEMEL_OK);
+  CT_EQ_INT(verify_with(rule->text, 0, &whole), GEMEL_OK);
   CT_EQ_INT(whole.worst, GEMEL_REFUTED);
-  CT_EQ_INT(m.held, 0);
-  all = m.asked;
-  for (uint64_t k = 0; k < PLACES; k++) {
-    uint64_t at = all - all * k / PLACES;
-    gemel_status status = verify_with(&m, rule->text, at, &v);
-    ct_context("allocation %llu of %llu", (unsigned long long)at, (unsigned long long)all);
-    CT_EQ_INT(m.refused, 1);
-    CT_EQ_INT(m.held, 0);
+  all = atomic_load(&watched.asked);
+  for (long k = 0; k < PLACES; k++) {
+    long at = all - all * k / PLACES;
+    gemel_status status = verify_with(rule->text, at, &v);
+    ct_context("allocation %ld of %ld", at, all);
     ended += status == GEMEL_NO_MEMORY;
     if (status != GEMEL_NO_MEMORY) {
       CT_EQ_INT(status, GEMEL_OK);

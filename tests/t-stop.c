@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "support/watched-memory.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -95,32 +96,6 @@ static gemel_graph *parse(gemel_context *context, const char *text) {
   return graph;
 }
 
-/* ---- Memory ---- */
-
-static atomic_long blocks, until_refused = LONG_MAX; /* negative: it has been */
-
-static void *allocate(void *user, size_t bytes) {
-  void *block = atomic_fetch_sub(&until_refused, 1) == 0 ? NULL : malloc(bytes);
-  (void)user;
-  atomic_fetch_add(&blocks, block != NULL);
-  return block;
-}
-
-static void *reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
-  void *moved = atomic_fetch_sub(&until_refused, 1) == 0 ? NULL : realloc(block, bytes);
-  (void)user;
-  (void)old_bytes;
-  atomic_fetch_add(&blocks, block == NULL && moved != NULL);
-  return moved;
-}
-
-static void release(void *user, void *block, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  atomic_fetch_sub(&blocks, block != NULL);
-  free(block);
-}
-
 /* ---- A run ---- */
 
 enum { ROOM = 1 << 16 };
@@ -176,7 +151,6 @@ static int tick(void *user, const char *doing) {
 
 /* H has what it is told by its callers; everything else is filled in. */
 static void ask(const pair *p, size_t jobs, struct heard *h) {
-  gemel_allocator hooks = {sizeof hooks, allocate, reallocate, release, NULL};
   gemel_verify_options options = {.size = sizeof options,
                                   .seed = 1,
                                   .instances = h->instances != 0 ? h->instances : 4,
@@ -190,7 +164,7 @@ static void ask(const pair *p, size_t jobs, struct heard *h) {
   h->text = calloc(1, ROOM);
   h->thread = pthread_self();
   clock_gettime(CLOCK_MONOTONIC, &h->began);
-  gemel_set_allocator(&hooks);
+  watch_memory(0);
   context = gemel_context_new(&error);
   a = parse(context, p->a);
   b = parse(context, p->b);
@@ -198,8 +172,7 @@ static void ask(const pair *p, size_t jobs, struct heard *h) {
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);
-  gemel_set_allocator(NULL);
-  CT_EQ_INT(atomic_load(&blocks), 0);
+  unwatch_memory();
 }
 
 /* ---- Stopping ---- */
@@ -377,24 +350,19 @@ static int small_run(void *data) {
 /* One allocation after the other is refused: an error or, where something is tried again, the right
  * answer; and nothing leaks. */
 static void out_of_memory(const void *data) {
-  gemel_allocator hooks = {sizeof hooks, allocate, reallocate, release, NULL};
-  size_t step = getenv("GEMEL_VALGRIND") != NULL ? 211 : 3, refusals = 0;
-  long k, left = -1;
-  for (k = 0; left < 0; k += (long)step) {
-    gemel_status status;
+  long step = getenv("GEMEL_VALGRIND") != NULL ? 211 : 3;
+  long refusals = 0;
+  int refused = 1;
+  for (long k = 1; refused; k += step) {
     ct_context("allocation %ld refused", k);
-    gemel_set_allocator(&hooks);
-    atomic_store(&until_refused, k);
-    status = small_run((void *)data);
-    left = atomic_load(&until_refused);
-    atomic_store(&until_refused, LONG_MAX);
-    gemel_set_allocator(NULL);
-    CT_CHECK(status == GEMEL_OK || (status == GEMEL_NO_MEMORY && left < 0));
-    CT_EQ_INT(atomic_load(&blocks), 0);
+    watch_memory(k);
+    gemel_status status = small_run((void *)data);
+    refused = unwatch_memory();
+    CT_CHECK(status == GEMEL_OK || (status == GEMEL_NO_MEMORY && refused));
     refusals++;
   }
   CT_CHECK(refusals > 1000 / step);
-  ct_property("refusals", (long long)refusals);
+  ct_property("refusals", refusals);
 }
 
 void ct_register(void) {
