@@ -18,6 +18,7 @@
 #include "support/graph-text.h"
 #include "support/small-stack.h"
 #include "support/watched-memory.h"
+#include "support/random.h"
 
 static const char sample[] =
     "graph body(a: f32[N]) { return s = a * a }\n"
@@ -254,15 +255,6 @@ static void flipped(const void *data) {
   release(&bytes);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
-}
-
-static uint64_t state;
-
-static uint64_t rnd(uint64_t n) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (state * 0x2545f4914f6cdd1du >> 33) % n;
 }
 
 /* Damage with a checksum that fits: extreme numbers, random bytes, words moved about. */

@@ -10,6 +10,7 @@
 #include <gemel/gemel.h>
 #include "core/context.h"
 #include "ct.h"
+#include "support/random.h"
 
 static gemel_context *ctx;
 
@@ -218,15 +219,6 @@ static void too_big(const void *data) {
 }
 
 /* ---- Random expressions against plain arithmetic ---- */
-
-static uint64_t state;
-
-static uint64_t rnd(uint64_t n) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (state * 0x2545f4914f6cdd1du >> 33) % n;
-}
 
 enum { POINTS = 6, LEAVES = 5 };
 typedef struct sample {

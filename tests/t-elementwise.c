@@ -17,6 +17,7 @@
 #include <gemel/gemel.h>
 #include "core/dtype.h"
 #include "ops/elementwise.h"
+#include "support/random.h"
 
 static const gemel__scalar_row *row_called(const char *name) {
   int k;
@@ -27,15 +28,6 @@ static const gemel__scalar_row *row_called(const char *name) {
   }
   CT_FAIL("there is no operation %s", name);
   return &gemel__scalar_rows[0];
-}
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t bits64(void) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state * 0x2545f4914f6cdd1du;
 }
 
 static uint64_t random_of(void *unused) {

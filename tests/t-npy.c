@@ -15,6 +15,7 @@
 #include "text/file.h"
 #include "text/npy.h"
 #include "ct.h"
+#include "support/random.h"
 
 static const char *corpus(const char *name) {
   static char path[2000];
@@ -255,15 +256,6 @@ static void cut_off(const void *data) {
     CT_CHECK(!gemel__npy_parse(bytes, n + 1, "longer", &error)); /* the NUL behind the file */
     gemel__free(bytes, n + 1);
   }
-}
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t rnd(uint64_t n) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (state * 0x2545f4914f6cdd1du >> 33) % n;
 }
 
 static void damaged(const void *data) {

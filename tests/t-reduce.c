@@ -14,15 +14,7 @@
 #include <gemel/gemel.h>
 #include "core/dtype.h"
 #include "ops/reduce.h"
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t bits64(void) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state * 0x2545f4914f6cdd1du;
-}
+#include "support/random.h"
 
 /* ---- Types ---- */
 

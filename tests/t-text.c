@@ -21,6 +21,7 @@
 #include "ct.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/random.h"
 
 static gemel_context *begin(void) {
   gemel_error error = {0};
@@ -291,15 +292,6 @@ static void message(const void *data) {
   CT_EQ_STR(error.text, "line 2, column 1: expected a value, found '}'\n}\n^");
   CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, NULL));
   gemel_context_unref(context);
-}
-
-static uint64_t state;
-
-static uint64_t rnd(uint64_t n) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return (state * 0x2545f4914f6cdd1du >> 33) % n;
 }
 
 /* One random node on values V[0..N). */
