@@ -193,7 +193,7 @@ static void stop_once(const wrong_rule *w, uint64_t seed) {
     if (CT_CHECK(certified == NULL)) {
       CT_EQ_INT(error.status, GEMEL_INTERNAL);
       CT_HAS_STR(error.text, "rule wrong doesn't hold");
-      CT_HAS_STR(error.text, "model.gmt:1");
+      CT_HAS_STR(error.text, "test:1");
       CT_HAS_STR(error.text, "graph before");
       CT_HAS_STR(error.text, "graph after");
     }
