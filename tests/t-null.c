@@ -236,12 +236,12 @@ typedef struct null_call {
     (void)own, (void)a_view;                                                                       \
     return SAYS_##result(call);                                                                    \
   }
-#include "../tests/null-calls.h"
+#include "tests/null-calls.h"
 #undef CALL
 
 static const null_call calls[] = {
 #define CALL(name, nulled, result, what, call) {#name, nulled, #what, run_##name##_##nulled},
-#include "../tests/null-calls.h"
+#include "tests/null-calls.h"
 #undef CALL
 };
 
