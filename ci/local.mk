@@ -8,6 +8,7 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/count-tests
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/headers
+EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
 EXTRA_DIST += %reldir%/quickstart
 EXTRA_DIST += %reldir%/lsan.supp

@@ -34,20 +34,20 @@ static const char sample[] =
     "}\n";
 
 /* GRAPH's bytes; release with gemel__free(bytes, capacity). */
-static gemel__memory serialize(const gemel_graph *graph) {
-  gemel__memory bytes = {NULL, 0, 0};
+static gemel__text_memory serialize(const gemel_graph *graph) {
+  gemel__text_memory bytes = {NULL, 0, 0};
   gemel_error error = {0};
   CT_EQ_INT(gemel_serialize(graph, "name", gemel__memory_write, &bytes, &error), GEMEL_OK);
   return bytes;
 }
 
-static void release(gemel__memory *bytes) {
+static void release(gemel__text_memory *bytes) {
   gemel__free(bytes->bytes, bytes->capacity);
 }
 
 /* Through bytes into the same and into another context. */
 static void check_trip(gemel_context *context, const gemel_graph *graph) {
-  gemel__memory bytes = serialize(graph), again;
+  gemel__text_memory bytes = serialize(graph), again;
   gemel_error error = {0};
   char *name = NULL;
   gemel_context *other = gemel_context_new(NULL);
@@ -153,7 +153,7 @@ static void all_kinds(const void *data) {
   gemel_graph *again = parse(context, text);
   CT_REQUIRE(again != NULL);
   same_text(graph, again);
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   gemel_graph *back = gemel_deserialize(context, bytes.bytes, bytes.count, NULL, &error);
   CT_EQ_STR(error.text, "");
   CT_REQUIRE(back != NULL);
@@ -178,7 +178,7 @@ static void all_kinds(const void *data) {
 /* ---- Damage ---- */
 
 /* Puts the checksum right again, for damage that is to get past it. */
-static void sign(gemel__memory *bytes) {
+static void sign(gemel__text_memory *bytes) {
   size_t body = bytes->count - GEMEL__SECTION_BYTES - 8;
   uint64_t checksum = gemel__checksum(GEMEL__CHECKSUM_START, bytes->bytes, body);
   memcpy(bytes->bytes + bytes->count - 8, &checksum, sizeof checksum);
@@ -203,7 +203,7 @@ static void cut_off(const void *data) {
   (void)data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, sample);
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   gemel_error error;
   for (size_t k = 0; k < bytes.count; k++) {
     CT_EQ_INT(read_copy(context, bytes.bytes, k, &error), GEMEL_BAD_FILE);
@@ -226,7 +226,7 @@ static void strange_bool(const void *data) {
   gemel_error error;
   (void)data;
   CT_REQUIRE(graph != NULL);
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   char *at = (char *)memmem(bytes.bytes, bytes.count, values, sizeof values);
   CT_REQUIRE(at != NULL);
   CT_EQ_INT(read_copy(context, bytes.bytes, bytes.count, &error), GEMEL_OK);
@@ -244,7 +244,7 @@ static void flipped(const void *data) {
   (void)data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, sample);
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   gemel_error error;
   for (size_t k = 0; k < 8 * bytes.count; k++) {
     bytes.bytes[k / 8] = (char)(bytes.bytes[k / 8] ^ 1 << k % 8);
@@ -267,8 +267,8 @@ static void enemy(const void *data) {
   watch_memory(0);
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, sample);
-  gemel__memory good = serialize(graph);
-  gemel__memory bad = {(char *)malloc(good.count), good.count, good.count};
+  gemel__text_memory good = serialize(graph);
+  gemel__text_memory bad = {(char *)malloc(good.count), good.count, good.count};
   state = 4711;
   atomic_store(&watched.largest, 0);
   for (int round = 0; round < 30000; round++) {
@@ -310,7 +310,7 @@ static void dangling(const void *data) {
   (void)data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, "graph g(x: f32[]) { return y = -x }");
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   gemel_error error = {0};
   size_t at = bytes.count - GEMEL__SECTION_BYTES - 8;
   while (memcmp(bytes.bytes + at, "\0\1\1", 3) != 0) { /* kind 0, one input, one value ago */
@@ -333,8 +333,8 @@ static void dangling(const void *data) {
 /* ---- Versions ---- */
 
 /* Inserts an unknown section with FLAGS behind the head. */
-static gemel__memory with_section(const gemel__memory *bytes, uint32_t flags) {
-  gemel__memory all = {NULL, 0, 0};
+static gemel__text_memory with_section(const gemel__text_memory *bytes, uint32_t flags) {
+  gemel__text_memory all = {NULL, 0, 0};
   uint32_t head[4] = {GEMEL__TAG('N', 'E', 'W', '!'), flags, 11, 0};
   gemel__memory_write(&all, bytes->bytes, GEMEL__HEAD_BYTES);
   gemel__memory_write(&all, head, sizeof head);
@@ -348,11 +348,11 @@ static void versions(const void *data) {
   (void)data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, sample);
-  gemel__memory bytes = serialize(graph);
+  gemel__text_memory bytes = serialize(graph);
   gemel_error error = {0};
-  gemel__memory skipped = with_section(&bytes, 0);
+  gemel__text_memory skipped = with_section(&bytes, 0);
   CT_EQ_INT(read_copy(context, skipped.bytes, skipped.count, &error), GEMEL_OK);
-  gemel__memory needed = with_section(&bytes, GEMEL__SECTION_REQUIRED);
+  gemel__text_memory needed = with_section(&bytes, GEMEL__SECTION_REQUIRED);
   CT_EQ_INT(read_copy(context, needed.bytes, needed.count, &error), GEMEL_BAD_FILE);
   CT_HAS_STR(error.text, "not known");
   bytes.bytes[8] = 2;
@@ -434,7 +434,7 @@ static void chain(const void *data) {
 
 static int out_and_back(void *data) {
   gemel_error error = {0};
-  gemel__memory bytes = {NULL, 0, 0};
+  gemel__text_memory bytes = {NULL, 0, 0};
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graph = context ? gemel_parse(context, (const char *)data,
                                              strlen((const char *)data), NULL, NULL, &error)

@@ -38,7 +38,7 @@ static int prime_by_gmp(uint64_t p) {
 }
 
 /* 2 and 3 are squares everywhere; 5, 7 and 11 where it is promised. */
-static void check_ring(const gemel__chain *c, int i, int promised) {
+static void check_ring(const gemel__prime_chain *c, int i, int promised) {
   const gemel__ring *r = &c->ring[i];
   static const int squares[] = {2, 3, 5, 7, 11};
   CT_CHECK(prime_by_gmp(r->p));
@@ -59,7 +59,7 @@ static void chains_are_chains(const void *data) {
   for (int length = 1; length <= 4; length++) {
     gemel__chain_options o = {bits == small && length > 2 ? 20 : bits, length, constants, 5, 0};
     gemel__chains *source = NULL;
-    gemel__chain c;
+    gemel__prime_chain c;
     gemel__random random;
     gemel__random_seed(&random, 7);
     CT_EQ_INT(gemel__chains_new(&source, &o), GEMEL_OK);
@@ -105,7 +105,7 @@ static void arithmetic_of_a_ring(const void *data) {
   int bits = *(const int *)data;
   gemel__chain_options o = {bits, 2, NULL, 0, 0};
   gemel__chains *source;
-  gemel__chain c;
+  gemel__prime_chain c;
   gemel__random random;
   mpz_t x, y, p;
   mpz_inits(x, y, p, NULL);
@@ -156,7 +156,7 @@ static void logarithms(const void *data) {
   int bits = *(const int *)data;
   gemel__chain_options o = {bits, 3, NULL, 0, 0};
   gemel__chains *source;
-  gemel__chain c;
+  gemel__prime_chain c;
   gemel__random random;
   mpz_t x, y, p;
   mpz_inits(x, y, p, NULL);

@@ -46,7 +46,7 @@ struct asked {
 
 static gemel__answer ask(const struct asked *p, uint64_t seed) {
   gemel_graph *left = parse(p->left, p->n), *right = parse(p->right, p->n);
-  gemel__side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
+  gemel__model_side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
   gemel__instance leaves;
   gemel__question q;
   gemel__answer answer;
@@ -406,7 +406,7 @@ static void empty_instance(const void *data) {
 
 static int decide_once(void *data) {
   gemel_graph **graphs = data;
-  gemel__side sides[2] = {{gemel__side_graph, graphs[0]}, {gemel__side_graph, graphs[1]}};
+  gemel__model_side sides[2] = {{gemel__side_graph, graphs[0]}, {gemel__side_graph, graphs[1]}};
   gemel__instance leaves;
   gemel__question q;
   gemel__answer answer;

@@ -364,7 +364,8 @@ static void comes_out(const void *data) {
 }
 
 /* Adds what telling instances show COUNT times: BODY beside its input. */
-static void tell(gemel_context *context, gemel__contrast *c, const char *input, size_t count) {
+static void tell(gemel_context *context, gemel__mutant_contrast *c, const char *input,
+                 size_t count) {
   char body[100];
   gemel_graph *a, *b;
   snprintf(body, sizeof body, "(%s) { y = -(-x) return y }", input);
@@ -384,7 +385,7 @@ static void tell(gemel_context *context, gemel__contrast *c, const char *input, 
  * exactly do. */
 static void emptiness(const void *data) {
   gemel_context *context = gemel_context_new(&error);
-  gemel__contrast c = {.drawn = 9};
+  gemel__mutant_contrast c = {.drawn = 9};
   (void)data;
   tell(context, &c, "x: f64[0, 2]", 5);
   CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "equivalent");

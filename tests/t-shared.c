@@ -59,7 +59,7 @@ static int prints(const gemel_graph *graph, const char *wanted) {
 static void stored(const void *data) {
   gemel_context *context = context_new();
   gemel_graph *graph = parse(context, training), *back;
-  gemel__memory bytes = {0};
+  gemel__text_memory bytes = {0};
   (void)data;
   prints(graph, training);
   CT_EQ_INT(gemel_is_state(gemel_graph_input(graph, 0)), 0);

@@ -15,13 +15,13 @@
 enum { ROOM = 1000, LEAVES = 3 };
 
 typedef struct world {
-  gemel__terms *t;
+  gemel__formulas *t;
   fmpq leaves[LEAVES];
 } world;
 
 static world world_new(size_t limit) {
   world w;
-  w.t = gemel__terms_new(limit);
+  w.t = gemel__formulas_new(limit);
   for (int k = 0; k < LEAVES; k++) {
     fmpq_init(&w.leaves[k]);
   }
@@ -29,42 +29,43 @@ static world world_new(size_t limit) {
 }
 
 static void world_free(world *w) {
-  gemel__terms_free(w->t);
+  gemel__formulas_free(w->t);
   for (int k = 0; k < LEAVES; k++) {
     fmpq_clear(&w->leaves[k]);
   }
   gemel__domains_cleanup(); /* of this thread */
 }
 
-static gemel__term number(gemel__terms *t, long x, long y) {
+static gemel__formula number(gemel__formulas *t, long x, long y) {
   fmpq_t q;
-  gemel__term made;
+  gemel__formula made;
   fmpq_init(q);
   fmpq_set_si(q, x, (ulong)y);
-  made = gemel__term_number(t, q);
+  made = gemel__formula_number(t, q);
   fmpq_clear(q);
   return made;
 }
 
-static gemel__term less(gemel__terms *t, gemel__term a, gemel__term b) {
-  return gemel__term_sign(t, GEMEL__IF_NEGATIVE, gemel__term_add(t, a, gemel__term_neg(t, b)));
+static gemel__formula less(gemel__formulas *t, gemel__formula a, gemel__formula b) {
+  return gemel__formula_sign(t, GEMEL__IF_NEGATIVE,
+                             gemel__formula_add(t, a, gemel__formula_neg(t, b)));
 }
 
-static gemel__solver_answer ask(world *w, gemel__term term) {
+static gemel__solver_answer ask(world *w, gemel__formula term) {
   return gemel__solver_check(w->t, term, GEMEL__SOLVER_WORK, w->leaves);
 }
 
 /* a < b < c < a never, a < b < c with a = 1/3 somewhere, and that is where it says. */
 static void order(const void *data) {
   world w = world_new(ROOM);
-  gemel__terms *t = w.t;
-  gemel__term a = gemel__term_leaf_real(t, GEMEL__IF_ANY), b = gemel__term_leaf_real(t, 7);
-  gemel__term c = gemel__term_leaf_real(t, GEMEL__IF_ANY);
-  gemel__term chain = gemel__term_and(t, less(t, a, b), less(t, b, c));
-  gemel__term third = gemel__term_add(t, a, number(t, -1, 3));
+  gemel__formulas *t = w.t;
+  gemel__formula a = gemel__formula_leaf_real(t, GEMEL__IF_ANY), b = gemel__formula_leaf_real(t, 7);
+  gemel__formula c = gemel__formula_leaf_real(t, GEMEL__IF_ANY);
+  gemel__formula chain = gemel__formula_and(t, less(t, a, b), less(t, b, c));
+  gemel__formula third = gemel__formula_add(t, a, number(t, -1, 3));
   (void)data;
-  CT_EQ_INT(ask(&w, gemel__term_and(t, chain, less(t, c, a))), GEMEL__SOLVER_NEVER);
-  chain = gemel__term_and(t, chain, gemel__term_sign(t, GEMEL__IF_ZERO, third));
+  CT_EQ_INT(ask(&w, gemel__formula_and(t, chain, less(t, c, a))), GEMEL__SOLVER_NEVER);
+  chain = gemel__formula_and(t, chain, gemel__formula_sign(t, GEMEL__IF_ZERO, third));
   CT_EQ_INT(ask(&w, chain), GEMEL__SOLVER_POSSIBLE);
   CT_CHECK(fmpq_cmp(&w.leaves[0], &w.leaves[1]) < 0 && fmpq_cmp(&w.leaves[1], &w.leaves[2]) < 0);
   CT_CHECK(fmpz_equal_si(fmpq_numref(&w.leaves[0]), 1) &&
@@ -78,12 +79,12 @@ static void wrapping(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(dtypes); k++) {
     world w = world_new(ROOM);
-    gemel__term_wide low, high;
-    gemel__term x, next;
-    gemel__term_range(dtypes[k], &low, &high);
-    x = gemel__term_leaf_whole(w.t, low, high);
-    next = gemel__term_wrap(w.t, dtypes[k], gemel__term_add(w.t, x, GEMEL__TERM_ONE));
-    CT_EQ_INT(ask(&w, gemel__term_not(w.t, less(w.t, x, next))), GEMEL__SOLVER_POSSIBLE);
+    gemel__formula_wide low, high;
+    gemel__formula x, next;
+    gemel__formula_range(dtypes[k], &low, &high);
+    x = gemel__formula_leaf_whole(w.t, low, high);
+    next = gemel__formula_wrap(w.t, dtypes[k], gemel__formula_add(w.t, x, GEMEL__FORMULA_ONE));
+    CT_EQ_INT(ask(&w, gemel__formula_not(w.t, less(w.t, x, next))), GEMEL__SOLVER_POSSIBLE);
     CT_CHECK(fmpz_fits_si(fmpq_numref(&w.leaves[0]))
                  ? fmpz_get_si(fmpq_numref(&w.leaves[0])) == (long)high
                  : fmpz_get_ui(fmpq_numref(&w.leaves[0])) == (ulong)high);
@@ -94,42 +95,44 @@ static void wrapping(const void *data) {
 /* exp is positive and grows, and nothing more is known: exp(x) < x isn't refuted. */
 static void functions(const void *data) {
   world w = world_new(ROOM);
-  gemel__terms *t = w.t;
-  gemel__term x = gemel__term_leaf_real(t, GEMEL__IF_ANY), y = gemel__term_leaf_real(t, 7);
-  gemel__term u = gemel__term_apply(t, GEMEL__TERM_EXP, x);
-  gemel__term v = gemel__term_apply(t, GEMEL__TERM_EXP, y);
+  gemel__formulas *t = w.t;
+  gemel__formula x = gemel__formula_leaf_real(t, GEMEL__IF_ANY), y = gemel__formula_leaf_real(t, 7);
+  gemel__formula u = gemel__formula_apply(t, GEMEL__FORMULA_EXP, x);
+  gemel__formula v = gemel__formula_apply(t, GEMEL__FORMULA_EXP, y);
   (void)data;
-  CT_EQ_INT(ask(&w, gemel__term_and(t, less(t, x, y), less(t, v, u))), GEMEL__SOLVER_NEVER);
-  CT_EQ_INT(ask(&w, gemel__term_and(t, less(t, GEMEL__TERM_ONE, u), less(t, x, GEMEL__TERM_ZERO))),
+  CT_EQ_INT(ask(&w, gemel__formula_and(t, less(t, x, y), less(t, v, u))), GEMEL__SOLVER_NEVER);
+  CT_EQ_INT(ask(&w, gemel__formula_and(t, less(t, GEMEL__FORMULA_ONE, u),
+                                       less(t, x, GEMEL__FORMULA_ZERO))),
             GEMEL__SOLVER_NEVER);
   CT_CHECK(ask(&w, less(t, u, x)) != GEMEL__SOLVER_NEVER);
   world_free(&w);
 }
 
 /* x · x · x ≠ y · y of integers of 64 bits, both large: too much for any limit that there is. */
-static gemel__term hard(gemel__terms *t) {
-  gemel__term x = gemel__term_leaf_whole(t, 2, (gemel__term_wide)1 << 31);
-  gemel__term y = gemel__term_leaf_whole(t, 2, (gemel__term_wide)1 << 31);
-  gemel__term product = gemel__term_mul(t, x, y);
+static gemel__formula hard(gemel__formulas *t) {
+  gemel__formula x = gemel__formula_leaf_whole(t, 2, (gemel__formula_wide)1 << 31);
+  gemel__formula y = gemel__formula_leaf_whole(t, 2, (gemel__formula_wide)1 << 31);
+  gemel__formula product = gemel__formula_mul(t, x, y);
   fmpq_t q;
-  gemel__term off;
+  gemel__formula off;
   fmpq_init(q);
   fmpz_set_si(fmpq_numref(q), -2305843009213693951); /* a prime */
-  off = gemel__term_add(t, product, gemel__term_number(t, q));
+  off = gemel__formula_add(t, product, gemel__formula_number(t, q));
   fmpq_clear(q);
-  return gemel__term_sign(t, GEMEL__IF_ZERO, off);
+  return gemel__formula_sign(t, GEMEL__IF_ZERO, off);
 }
 
 static void limits(const void *data) {
   world w = world_new(ROOM), small = world_new(8);
-  gemel__term x = gemel__term_leaf_real(small.t, GEMEL__IF_ANY);
+  gemel__formula x = gemel__formula_leaf_real(small.t, GEMEL__IF_ANY);
   (void)data;
   CT_EQ_INT(gemel__solver_check(w.t, hard(w.t), 1000, w.leaves), GEMEL__SOLVER_UNKNOWN);
   for (long k = 2; k < 20; k++) {
-    x = gemel__term_add(small.t, x, number(small.t, k, 7));
+    x = gemel__formula_add(small.t, x, number(small.t, k, 7));
   }
   CT_CHECK(small.t->full);
-  CT_EQ_INT(ask(&small, gemel__term_sign(small.t, GEMEL__IF_NEGATIVE, x)), GEMEL__SOLVER_UNKNOWN);
+  CT_EQ_INT(ask(&small, gemel__formula_sign(small.t, GEMEL__IF_NEGATIVE, x)),
+            GEMEL__SOLVER_UNKNOWN);
   world_free(&w);
   world_free(&small);
 }
@@ -157,9 +160,9 @@ static int with_little_memory(void *data) {
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   (void)data;
   if (w.t != NULL) {
-    gemel__term x = gemel__term_leaf_real(w.t, GEMEL__IF_ANY);
-    gemel__term y = gemel__term_leaf_real(w.t, GEMEL__IF_ANY);
-    answer = ask(&w, gemel__term_and(w.t, less(w.t, x, y), less(w.t, y, x)));
+    gemel__formula x = gemel__formula_leaf_real(w.t, GEMEL__IF_ANY);
+    gemel__formula y = gemel__formula_leaf_real(w.t, GEMEL__IF_ANY);
+    answer = ask(&w, gemel__formula_and(w.t, less(w.t, x, y), less(w.t, y, x)));
     CT_CHECK(answer != GEMEL__SOLVER_POSSIBLE);
   }
   world_free(&w);

@@ -625,7 +625,7 @@ static void plain_lines(const void *data) {
 static void numbers(const void *data) {
   static char wanted[30000 * 21];
   char *at = wanted;
-  gemel__memory memory = {NULL, 0, 0};
+  gemel__text_memory memory = {NULL, 0, 0};
   gemel__writer writer;
   (void)data;
   CT_REQUIRE(!gemel__writer_open(&writer, gemel__memory_write, &memory, NULL));

@@ -8,12 +8,12 @@
 
 enum { MOST = 8 }; /* elements of a list that are shown */
 
-typedef struct line {
+typedef struct attr_line {
   char *text;
   size_t bytes, used;
-} line;
+} attr_line;
 
-static void put(line *l, const char *text) {
+static void put(attr_line *l, const char *text) {
   size_t length = strlen(text);
   if (l->used + length < l->bytes) {
     memcpy(l->text + l->used, text, length + 1);
@@ -21,7 +21,7 @@ static void put(line *l, const char *text) {
   }
 }
 
-static void put_tensor(line *l, const gemel_tensor *tensor) {
+static void put_tensor(attr_line *l, const gemel_tensor *tensor) {
   char text[40];
   int k;
   put(l, gemel_dtype_name(gemel_tensor_dtype(tensor)));
@@ -34,14 +34,14 @@ static void put_tensor(line *l, const gemel_tensor *tensor) {
   put(l, "]");
 }
 
-static void put_graph(line *l, const gemel_graph *graph) {
+static void put_graph(attr_line *l, const gemel_graph *graph) {
   char text[60];
   snprintf(text, sizeof text, "graph of %zu nodes", gemel_graph_node_count(graph));
   put(l, text);
 }
 
 /* Element K of a list, or the attribute itself. */
-static void put_element(line *l, gemel_context *context, const gemel_attr *a, size_t k) {
+static void put_element(attr_line *l, gemel_context *context, const gemel_attr *a, size_t k) {
   int list = (a->kind & GEMEL_ATTR_LIST) != 0;
   char text[256] = "";
   switch (a->kind & ~GEMEL_ATTR_LIST) {
@@ -70,7 +70,8 @@ static void put_element(line *l, gemel_context *context, const gemel_attr *a, si
   put(l, text);
 }
 
-static void put_attribute(line *l, gemel_context *context, const char *name, const gemel_attr *a) {
+static void put_attribute(attr_line *l, gemel_context *context, const char *name,
+                          const gemel_attr *a) {
   size_t k;
   put(l, ", ");
   put(l, name);
@@ -90,7 +91,7 @@ static void put_attribute(line *l, gemel_context *context, const char *name, con
 void gemel__print_attributes(gemel_value value, char *text, size_t bytes) {
   gemel_context *context = gemel_graph_context(value.graph);
   const gemel_operation *op = gemel_find_operation(context, gemel_value_operation(value));
-  line l = {text, bytes, 0};
+  attr_line l = {text, bytes, 0};
   size_t k;
   text[0] = '\0';
   for (k = 0; op != NULL && op->attrs != NULL && op->attrs[k].name != NULL; k++) {

@@ -24,14 +24,14 @@ static const gemel__option options[] = {
 /* So many graphs share a context, whose tables grow with every type and attribute that is met. */
 enum { CHUNK = 500 };
 
-typedef struct session {
+typedef struct fuzz_session {
   const gemel__args *args;
   const char *folder;
   gemel_fuzz_options options;
   gemel_fuzz_summary summary;
   double started;
   int unwritten; /* a file of a finding couldn't be written (said) */
-} session;
+} fuzz_session;
 
 static uint64_t findings_of(const gemel_fuzz_summary *s) {
   uint64_t n = 0;
@@ -42,7 +42,7 @@ static uint64_t findings_of(const gemel_fuzz_summary *s) {
 }
 
 /* " --rules F" for each file that was given. */
-static void print_rules(const session *s) {
+static void print_rules(const fuzz_session *s) {
   for (int k = 0; k < s->args->n_given; k++) {
     if (strcmp(s->args->given[k].option->name, "rules") == 0) {
       printf(" --rules %s", s->args->given[k].value);
@@ -51,7 +51,7 @@ static void print_rules(const session *s) {
 }
 
 /* Writes the graph of a finding to the folder; its path, or NULL (said). */
-static char *write_graph(const session *s, const gemel_fuzz_finding *f) {
+static char *write_graph(const fuzz_session *s, const gemel_fuzz_finding *f) {
   char *path = gemel__need_text("%s/%s-%llu-%llu.gmt", s->folder, gemel_fuzz_kind_name(f->kind),
                                 (unsigned long long)f->seed, (unsigned long long)f->number);
   gemel__output output;
@@ -66,7 +66,7 @@ static char *write_graph(const session *s, const gemel_fuzz_finding *f) {
 }
 
 static void sink(void *user, const gemel_fuzz_finding *f) {
-  session *s = user;
+  fuzz_session *s = user;
   char *path = s->folder != NULL ? write_graph(s, f) : NULL;
   s->unwritten |= s->folder != NULL && path == NULL;
   gemel__progress(NULL);
@@ -83,7 +83,7 @@ static void sink(void *user, const gemel_fuzz_finding *f) {
   free(path);
 }
 
-static void print_summary(const session *s) {
+static void print_summary(const fuzz_session *s) {
   const gemel_fuzz_summary *f = &s->summary;
   printf(
       "gemel fuzz: %llu graphs of %llu nodes became %llu nodes; %llu of them were evaluated, %llu "
@@ -98,7 +98,7 @@ static void print_summary(const session *s) {
 }
 
 /* A context for WORK, with the rules of --rules. */
-static int with_rules(session *s, int (*work)(session *s, gemel_context *context)) {
+static int with_rules(fuzz_session *s, int (*work)(fuzz_session *s, gemel_context *context)) {
   gemel_context *context = gemel__context_need();
   gemel__rewriting rewriting;
   int status = GEMEL__BAD;
@@ -115,14 +115,14 @@ static int with_rules(session *s, int (*work)(session *s, gemel_context *context
   return status;
 }
 
-static int fuzz_chunk(session *s, gemel_context *context) {
+static int fuzz_chunk(fuzz_session *s, gemel_context *context) {
   gemel_error error;
   return gemel_fuzz_graphs(context, &s->options, &s->summary, &error) == GEMEL_OK
              ? GEMEL__GOOD
              : gemel__complain_error(NULL, &error);
 }
 
-static int fuzz_random(session *s, uint64_t graphs) {
+static int fuzz_random(fuzz_session *s, uint64_t graphs) {
   int status = GEMEL__GOOD;
   for (uint64_t done = 0; done < graphs && status == GEMEL__GOOD; done += s->options.graphs) {
     gemel__progress("gemel fuzz: %llu of %llu graphs, %llu findings", (unsigned long long)done,
@@ -134,7 +134,7 @@ static int fuzz_random(session *s, uint64_t graphs) {
   return status;
 }
 
-static int fuzz_file(session *s, gemel_context *context) {
+static int fuzz_file(fuzz_session *s, gemel_context *context) {
   gemel_error error;
   gemel_graph *graph = gemel__graph_read(context, s->args->operands[0], NULL);
   if (graph == NULL) {
@@ -146,7 +146,7 @@ static int fuzz_file(session *s, gemel_context *context) {
 }
 
 static int run(const gemel__args *args) {
-  session s;
+  fuzz_session s;
   uint64_t graphs = 1000;
   int has_file = args->n_operands > 0;
   memset(&s, 0, sizeof s);

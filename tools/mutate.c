@@ -24,13 +24,13 @@ static const gemel__option options[] = {
     {NULL, 0, NULL, NULL}};
 
 /* What is known of one rule's mutants. */
-typedef struct row {
+typedef struct mutant_row {
   char *name;
   size_t fates[GEMEL_FATE_COUNT];
-} row;
+} mutant_row;
 
 typedef struct report {
-  row *rows;
+  mutant_row *rows;
   size_t n_rows;
   char **listed; /* survivors, and those alike, each as it is printed */
   size_t n_listed, n_mutants;

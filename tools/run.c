@@ -28,14 +28,14 @@ static const gemel__option options[] = {
     {NULL, 0, NULL, NULL}};
 
 /* A graph and what is bound to its inputs. */
-typedef struct binding {
+typedef struct graph_binding {
   gemel_graph *graph;
   gemel_context *context;
   size_t n_inputs, n_outputs;
   gemel_tensor **inputs; /* NULL: not given yet */
   gemel_tensor **outputs;
   const char *state; /* the states' file; NULL: states are inputs as all others */
-} binding;
+} graph_binding;
 
 /* ---- Inputs ---- */
 
@@ -49,7 +49,7 @@ static void format_tensor_type(const gemel_tensor *tensor, char *text, size_t by
 }
 
 /* Does TENSOR fit TYPE, as far as can be said without the other inputs? */
-static int fits(const binding *b, gemel_type type, const gemel_tensor *tensor) {
+static int fits(const graph_binding *b, gemel_type type, const gemel_tensor *tensor) {
   int k, rank = gemel_type_rank(b->context, type);
   if (gemel_tensor_dtype(tensor) != gemel_type_dtype(b->context, type) ||
       gemel_tensor_rank(tensor) != rank) {
@@ -66,7 +66,7 @@ static int fits(const binding *b, gemel_type type, const gemel_tensor *tensor) {
 }
 
 /* Binds TENSOR, read from PATH, to the input called NAME. */
-static int bind_input(binding *b, const char *path, const char *name, gemel_tensor *tensor) {
+static int bind_input(graph_binding *b, const char *path, const char *name, gemel_tensor *tensor) {
   char wanted[512], found[512];
   gemel_type type;
   size_t k = 0;
@@ -89,7 +89,7 @@ static int bind_input(binding *b, const char *path, const char *name, gemel_tens
   return GEMEL__GOOD;
 }
 
-static int read_npz(binding *b, const char *path) {
+static int read_npz(graph_binding *b, const char *path) {
   gemel_error error;
   char **names;
   gemel_tensor **tensors;
@@ -108,7 +108,7 @@ static int read_npz(binding *b, const char *path) {
   return status;
 }
 
-static int read_npy(binding *b, const char *name, const char *path) {
+static int read_npy(graph_binding *b, const char *name, const char *path) {
   gemel_error error;
   gemel_tensor *tensor;
   int status;
@@ -125,7 +125,7 @@ static int read_npy(binding *b, const char *name, const char *path) {
 }
 
 /* One --in: "name=path" or the path of an NPZ file. */
-static int read_input(binding *b, const char *text) {
+static int read_input(graph_binding *b, const char *text) {
   const char *equals = strchr(text, '=');
   char *name;
   int status;
@@ -140,7 +140,7 @@ static int read_input(binding *b, const char *text) {
   return status;
 }
 
-static int read_inputs(binding *b, const gemel__args *args) {
+static int read_inputs(graph_binding *b, const gemel__args *args) {
   char type[512];
   size_t k;
   int j;
@@ -168,12 +168,12 @@ static int read_inputs(binding *b, const gemel__args *args) {
 /* ---- States ---- */
 
 /* 1 if output K goes into the states' file. */
-static int is_kept(const binding *b, size_t k) {
+static int is_kept(const graph_binding *b, size_t k) {
   return b->state != NULL && !gemel_is_null(gemel_graph_updated_state(b->graph, k));
 }
 
 /* VALUES[k] = what input K is after the call: of a state, what its update made of it. */
-static void values_after(const binding *b, gemel_tensor **values) {
+static void values_after(const graph_binding *b, gemel_tensor **values) {
   size_t *input_of = gemel__need(NULL, (gemel_graph_node_count(b->graph) + 1) * sizeof *input_of);
   for (size_t k = 0; k < b->n_inputs; k++) {
     input_of[gemel_graph_input(b->graph, k).node] = k;
@@ -187,7 +187,7 @@ static void values_after(const binding *b, gemel_tensor **values) {
   free(input_of);
 }
 
-static int write_states(const binding *b) {
+static int write_states(const graph_binding *b) {
   const char **names = gemel__need(NULL, (b->n_inputs + 1) * sizeof *names);
   gemel_tensor **values = gemel__need(NULL, (b->n_inputs + 1) * sizeof *values);
   gemel_error error;
@@ -211,7 +211,7 @@ static int write_states(const binding *b) {
 /* ---- Outputs ---- */
 
 /* What can be known to go wrong with --out DIR before anything is computed. */
-static int check_folder(const binding *b, const char *folder) {
+static int check_folder(const graph_binding *b, const char *folder) {
   struct stat about;
   size_t k;
   for (k = 0; k < b->n_outputs; k++) {
@@ -230,7 +230,7 @@ static int check_folder(const binding *b, const char *folder) {
   return GEMEL__GOOD;
 }
 
-static int write_outputs(const binding *b, const char *folder) {
+static int write_outputs(const graph_binding *b, const char *folder) {
   size_t k;
   int status = GEMEL__GOOD;
   for (k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
@@ -248,7 +248,7 @@ static int write_outputs(const binding *b, const char *folder) {
   return status;
 }
 
-static void print_outputs(const binding *b) {
+static void print_outputs(const graph_binding *b) {
   char type[512];
   size_t k;
   for (k = 0; k < b->n_outputs; k++) {
@@ -263,7 +263,7 @@ static void print_outputs(const binding *b) {
 
 /* ---- The command ---- */
 
-static int compute(binding *b, const gemel__args *args, const gemel_options *settings) {
+static int compute(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
   gemel_error error;
   gemel_function *function = gemel_compile(b->graph, settings, &error);
   gemel_status status = GEMEL_OK;
@@ -275,7 +275,7 @@ static int compute(binding *b, const gemel__args *args, const gemel_options *set
   return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(args->operands[0], &error);
 }
 
-static int run_graph(binding *b, const gemel__args *args, const gemel_options *settings) {
+static int run_graph(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
   const char *folder = gemel__arg(args, "out");
   int status = read_inputs(b, args);
   if (status == GEMEL__GOOD && folder != NULL) {
@@ -310,7 +310,7 @@ static void release_tensors(gemel_tensor **tensors, size_t count) {
 }
 
 static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_options *settings) {
-  binding b;
+  graph_binding b;
   int status;
   b.graph = graph;
   b.state = gemel__arg(args, "state");

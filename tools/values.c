@@ -13,13 +13,13 @@
 enum { SUMMARY = 1000, EDGE = 3, LINE = 75, DIGITS = 8, ELEMENT = 40 };
 
 /* One pass over what is shown: with FILE NULL it only measures the widest element. */
-typedef struct printer {
+typedef struct value_printer {
   FILE *file;
   gemel_view view;
   int summary; /* 1: leave out the middles */
   int width;
   int column;
-} printer;
+} value_printer;
 
 /* VALUE with DIGITS significant digits: without an exponent if that stays short. */
 static void format_digits(double value, int digits, char *text) {
@@ -66,14 +66,14 @@ static void format_element(gemel_dtype dtype, const char *data, char *text) {
   }
 }
 
-static void put(printer *p, const char *text) {
+static void put(value_printer *p, const char *text) {
   if (p->file != NULL) {
     fputs(text, p->file);
     p->column += (int)strlen(text);
   }
 }
 
-static void new_line(printer *p, int count, int indent) {
+static void new_line(value_printer *p, int count, int indent) {
   if (p->file != NULL) {
     while (count-- > 0) {
       fputc('\n', p->file);
@@ -83,7 +83,7 @@ static void new_line(printer *p, int count, int indent) {
   }
 }
 
-static void put_element(printer *p, const char *data, int first, int depth) {
+static void put_element(value_printer *p, const char *data, int first, int depth) {
   char text[ELEMENT], padded[2 * ELEMENT];
   format_element(p->view.dtype, data, text);
   if ((int)strlen(text) > p->width && p->file == NULL) {
@@ -99,7 +99,7 @@ static void put_element(printer *p, const char *data, int first, int depth) {
 }
 
 /* Recursion is on the rank, 16 at most. */
-static void put_axis(printer *p, int axis, const char *data) {
+static void put_axis(value_printer *p, int axis, const char *data) {
   int64_t n = axis < p->view.rank ? p->view.shape[axis] : 1, k;
   int inner = axis + 1 == p->view.rank;
   put(p, "[");
@@ -121,7 +121,7 @@ static void put_axis(printer *p, int axis, const char *data) {
 }
 
 void gemel__print_values(FILE *file, const gemel_tensor *tensor) {
-  printer p = {NULL, gemel_tensor_view(tensor), 0, 0, 0};
+  value_printer p = {NULL, gemel_tensor_view(tensor), 0, 0, 0};
   char text[ELEMENT];
   p.summary = gemel_tensor_elements(tensor) > SUMMARY;
   if (p.view.rank == 0) {

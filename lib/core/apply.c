@@ -39,21 +39,21 @@ struct memo_scalar {
   uint32_t node;
 };
 
-struct gemel__memo {
+struct gemel__apply_memo {
   struct memo_type types[MEMO_TYPES];
   struct memo_scalar scalars[MEMO_SCALARS];
   uint32_t names[MEMO_NAMES]; /* ids of operations, by hash of the pointer to their name */
 };
 
-struct gemel__memo *gemel__memo_new(void) {
-  return gemel__alloc_zeroed(sizeof(struct gemel__memo));
+struct gemel__apply_memo *gemel__memo_new(void) {
+  return gemel__alloc_zeroed(sizeof(struct gemel__apply_memo));
 }
 
-void gemel__memo_free(struct gemel__memo *memo) {
+void gemel__memo_free(struct gemel__apply_memo *memo) {
   gemel__free(memo, sizeof *memo);
 }
 
-size_t gemel__memo_bytes(const struct gemel__memo *memo) {
+size_t gemel__memo_bytes(const struct gemel__apply_memo *memo) {
   return memo != NULL ? sizeof *memo : 0;
 }
 
@@ -304,7 +304,7 @@ static gemel_value fail_append(struct application *a, gemel_status status) {
                    status == GEMEL_NO_MEMORY ? "out of memory for a node" : "the graph is full");
 }
 
-static gemel_value append(struct application *a, const gemel__place *place) {
+static gemel_value append(struct application *a, const gemel__cons_place *place) {
   gemel_value value = {a->graph, 0, 0};
   gemel_status status = gemel__cons_append(a->graph, a->op->id, a->attrs, a->n, a->refs, place,
                                            a->n_outputs, a->outputs, a->where, &value.node);
@@ -326,7 +326,7 @@ static int check_and_promote(struct application *a) {
 
 static gemel_value check_and_append(struct application *a) {
   gemel_value value = {a->graph, 0, 0};
-  gemel__place place;
+  gemel__cons_place place;
   if (a->graph->frozen) {
     return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
   }

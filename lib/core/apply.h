@@ -8,11 +8,11 @@
 
 #include "core/graph.h"
 
-struct gemel__memo;
+struct gemel__apply_memo;
 
-struct gemel__memo *gemel__memo_new(void);
-void gemel__memo_free(struct gemel__memo *memo);
-size_t gemel__memo_bytes(const struct gemel__memo *memo);
+struct gemel__apply_memo *gemel__memo_new(void);
+void gemel__memo_free(struct gemel__apply_memo *memo);
+size_t gemel__memo_bytes(const struct gemel__apply_memo *memo);
 
 /* The type rule of OP on types alone: *N_OUTPUTS types into OUTPUTS (room for MAX_OUTPUTS; when
  * more are needed, *N_OUTPUTS says how many and nothing is written). INPUT_VALUES may be NULL. */

@@ -16,7 +16,7 @@
 enum { MAX_ATTRS = GEMEL__MAX_ATTRS };
 
 /* Attributes on their way in. Tensors are row-major copies (see struct copies). */
-struct candidate {
+struct attrs_candidate {
   gemel_context *context;
   const gemel__op *op;
   gemel_attr values[MAX_ATTRS];
@@ -144,7 +144,7 @@ int gemel__attr_same(const gemel_attr *a, const gemel_attr *b) {
 }
 
 static int same_attrs(const void *user, uint32_t id) {
-  const struct candidate *c = user;
+  const struct attrs_candidate *c = user;
   const struct gemel__attrs *stored = gemel__attrs_at(c->context, id);
   size_t k;
   if (stored->hash != (uint32_t)c->hash || stored->op != c->op->id) {
@@ -159,14 +159,14 @@ static int same_attrs(const void *user, uint32_t id) {
 }
 
 static uint64_t stored_hash(const void *user, uint32_t id) {
-  const struct candidate *c = user;
+  const struct attrs_candidate *c = user;
   return gemel__attrs_at(c->context, id)->hash;
 }
 
 /* ---- Checking against the schema ---- */
 
-static gemel_status fallback_value(struct candidate *c, const gemel_attr_spec *spec, gemel_attr *a,
-                                   gemel_error *error) {
+static gemel_status fallback_value(struct attrs_candidate *c, const gemel_attr_spec *spec,
+                                   gemel_attr *a, gemel_error *error) {
   if (spec->fallback == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is missing", c->op->record.name,
                        spec->name);
@@ -205,7 +205,8 @@ static const char *fault_of(gemel_context *context, const gemel_attr *a) {
   return NULL;
 }
 
-static gemel_status take_given(struct candidate *c, const gemel_attr *given, gemel_error *error) {
+static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *given,
+                               gemel_error *error) {
   const gemel_attr_spec *schema = c->op->record.attrs;
   const char *name = c->op->record.name, *fault;
   size_t k;
@@ -255,7 +256,7 @@ static int holds_runtime(gemel_context *context, const gemel_attr *a) {
   return found;
 }
 
-static gemel_status gather(struct candidate *c, size_t n_given, const gemel_attr *given,
+static gemel_status gather(struct attrs_candidate *c, size_t n_given, const gemel_attr *given,
                            gemel_error *error) {
   size_t k;
   gemel_status status = GEMEL_OK;
@@ -357,7 +358,7 @@ static uint32_t deepest(gemel_attr *values, size_t n, uint32_t *expanded) {
 }
 
 /* Appends the candidate; 0 when memory is out, with nothing left behind but arena space. */
-static uint32_t add_attrs(struct candidate *c) {
+static uint32_t add_attrs(struct attrs_candidate *c) {
   gemel_context *context = c->context;
   uint32_t id = context->attrs.count;
   size_t bytes = c->op->n_attrs * sizeof *c->values;
@@ -382,7 +383,7 @@ static uint32_t add_attrs(struct candidate *c) {
   return 0;
 }
 
-static gemel_status find_or_add(struct candidate *c, uint32_t *id, gemel_error *error) {
+static gemel_status find_or_add(struct attrs_candidate *c, uint32_t *id, gemel_error *error) {
   pthread_mutex_lock(&c->context->lock);
   *id = gemel__idtable_find(&c->context->attr_table, (uint32_t)c->hash, same_attrs, c);
   if (*id == 0) {
@@ -444,7 +445,7 @@ static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error)
 
 gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
                                  const gemel_attr *given, uint32_t *id, gemel_error *error) {
-  struct candidate c;
+  struct attrs_candidate c;
   struct copies copies;
   gemel_status status = GEMEL_OK;
   size_t k;

@@ -172,7 +172,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
   const gemel__node *node = gemel__node_at(g, id);
   const char *fault = record_fault(g, id);
   gemel_status status;
-  gemel__place place;
+  gemel__cons_place place;
   uint32_t count, found;
   const gemel__ref *inputs;
   if (fault != NULL) {

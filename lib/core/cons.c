@@ -88,7 +88,7 @@ static uint64_t key_hash(const void *user, uint32_t id) {
 }
 
 /* Looks into bucket INDEX: 1 if the node or an empty slot is there. */
-static int try_bucket(const struct key *k, size_t index, gemel__place *p) {
+static int try_bucket(const struct key *k, size_t index, gemel__cons_place *p) {
   const gemel__cons_bucket *b = &k->graph->buckets[index];
   unsigned char tag = (unsigned char)(p->hash >> 56);
   p->bucket = index;
@@ -103,7 +103,7 @@ static int try_bucket(const struct key *k, size_t index, gemel__place *p) {
 }
 
 /* Where the bucket of NEAR, the largest input, is full, or there are no inputs. */
-static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
+static void find_far(const struct key *k, uint32_t near, gemel__cons_place *p) {
   if (k->n > 0) {
     size_t home = near / BUCKET_NODES;
     size_t next = next_input(k->n, k->inputs, near) / BUCKET_NODES;
@@ -119,10 +119,10 @@ static void find_far(const struct key *k, uint32_t near, gemel__place *p) {
 }
 
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                     const gemel__ref *inputs, gemel__place *place, uint32_t *node) {
+                     const gemel__ref *inputs, gemel__cons_place *place, uint32_t *node) {
   struct key key = {graph, op, attrs, n_inputs, inputs};
   uint32_t near = n_inputs > 0 ? largest_input(n_inputs, inputs) : 0;
-  *place = (gemel__place){node_hash(op, attrs, n_inputs, inputs), 0, graph->n_nodes, 0};
+  *place = (gemel__cons_place){node_hash(op, attrs, n_inputs, inputs), 0, graph->n_nodes, 0};
   if (n_inputs == 0 || !try_bucket(&key, near / BUCKET_NODES, place)) {
     find_far(&key, near, place);
   }
@@ -270,10 +270,10 @@ static int add_to_overflow(gemel_graph *graph, uint32_t op, uint32_t attrs, size
 }
 
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, const gemel__place *place,
+                                const gemel__ref *inputs, const gemel__cons_place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node) {
-  gemel__place again;
+  gemel__cons_place again;
   long file;
   gemel_status status = room_for(graph, n_inputs, n_outputs);
   if (status != GEMEL_OK) {
@@ -305,7 +305,7 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
 
 void gemel__graph_pop(gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
-  gemel__place p;
+  gemel__cons_place p;
   if ((size_t)node + 1 != graph->n_nodes) {
     return;
   }

@@ -16,23 +16,23 @@ int gemel__graph_reserve(gemel_graph *graph);
 int gemel__cons_reserve(gemel_graph *graph, size_t n_nodes, size_t n_pool);
 
 /* Where a node is or would go: a bucket, or GEMEL__NO_BUCKET: the overflow. */
-typedef struct gemel__place {
+typedef struct gemel__cons_place {
   uint64_t hash;
   size_t bucket;
   size_t n_nodes; /* of the graph when this was found out */
   uint32_t found; /* node id + 1; 0: not there */
-} gemel__place;
+} gemel__cons_place;
 
 #define GEMEL__NO_BUCKET SIZE_MAX
 
 /* The node (OP, ATTRS, INPUTS) and its place: 1 and *NODE if the graph has it. */
 int gemel__cons_find(const gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                     const gemel__ref *inputs, gemel__place *place, uint32_t *node);
+                     const gemel__ref *inputs, gemel__cons_place *place, uint32_t *node);
 
 /* Appends a node that gemel__cons_find didn't find, at the PLACE that it gave. GEMEL_NO_MEMORY or
  * GEMEL_UNSUPPORTED (too many nodes, inputs or outputs) with the graph as it was. */
 gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n_inputs,
-                                const gemel__ref *inputs, const gemel__place *place,
+                                const gemel__ref *inputs, const gemel__cons_place *place,
                                 size_t n_outputs, const gemel_type *types, gemel_location where,
                                 uint32_t *node);
 

@@ -39,7 +39,7 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
                               const gemel__ref *inputs, uint32_t *node) {
   const gemel__node *record = gemel__node_at(from, old);
   uint32_t count = record[1].in_begin - record->in_begin;
-  gemel__place place;
+  gemel__cons_place place;
   if (to->frozen || !has_same_types(to, from, old, inputs)) {
     return GEMEL_DECLINED;
   }

@@ -180,7 +180,7 @@ static int add_term(gemel__poly *poly, int64_t coefficient, uint32_t mono) {
 }
 
 static uint32_t multiply_monos(struct gemel__dims *dims, uint32_t x, uint32_t y) {
-  gemel__factor factors[2 * GEMEL__DIM_DEGREE];
+  gemel__dim_factor factors[2 * GEMEL__DIM_DEGREE];
   const gemel__mono *a = gemel__mono_at(dims, x), *b = gemel__mono_at(dims, y);
   uint32_t i = 0, j = 0, n = 0;
   if (x == GEMEL__MONO_ONE || y == GEMEL__MONO_ONE) {
@@ -189,7 +189,7 @@ static uint32_t multiply_monos(struct gemel__dims *dims, uint32_t x, uint32_t y)
   while (i < a->count || j < b->count) {
     uint32_t left = i < a->count ? a->factors[i].atom : UINT32_MAX;
     uint32_t right = j < b->count ? b->factors[j].atom : UINT32_MAX;
-    gemel__factor *f = &factors[n++];
+    gemel__dim_factor *f = &factors[n++];
     f->atom = left < right ? left : right;
     f->power = 0;
     f->power += left <= right ? a->factors[i++].power : 0;
@@ -218,7 +218,7 @@ int gemel__poly_multiply(struct gemel__dims *dims, const gemel__poly *a, const g
 
 /* X / Y where Y divides X, else 0. */
 static uint32_t divide_monos(struct gemel__dims *dims, uint32_t x, uint32_t y) {
-  gemel__factor factors[GEMEL__DIM_DEGREE];
+  gemel__dim_factor factors[GEMEL__DIM_DEGREE];
   const gemel__mono *a = gemel__mono_at(dims, x), *b = gemel__mono_at(dims, y);
   uint32_t j = 0, n = 0;
   for (uint32_t i = 0; i < a->count; i++) {
@@ -230,7 +230,7 @@ static uint32_t divide_monos(struct gemel__dims *dims, uint32_t x, uint32_t y) {
       power -= b->factors[j++].power;
     }
     if (power) {
-      factors[n++] = (gemel__factor){a->factors[i].atom, power};
+      factors[n++] = (gemel__dim_factor){a->factors[i].atom, power};
     }
   }
   return j == b->count ? gemel__mono_intern(dims, factors, n) : 0;
@@ -279,7 +279,7 @@ static int add_quotient(struct gemel__dims *dims, const gemel__poly *a, const ge
   gemel__dim_atom atom = {.kind = GEMEL__ATOM_QUOTIENT};
   atom.a = gemel__dim_intern(dims, a);
   atom.b = atom.a ? gemel__dim_intern(dims, b) : 0;
-  gemel__factor factor = {atom.b ? gemel__atom_intern(dims, &atom) : 0, 1};
+  gemel__dim_factor factor = {atom.b ? gemel__atom_intern(dims, &atom) : 0, 1};
   uint32_t mono = factor.atom ? gemel__mono_intern(dims, &factor, 1) : 0;
   return mono ? add_term(result, 1, mono) : -1;
 }
@@ -495,7 +495,7 @@ gemel_dim gemel__dim_extreme(struct gemel__dims *dims, int kind, gemel_dim a, ge
     return list[0];
   }
   gemel__dim_atom atom = {.kind = kind, .count = count, .list = list};
-  gemel__factor factor = {gemel__atom_intern(dims, &atom), 1};
+  gemel__dim_factor factor = {gemel__atom_intern(dims, &atom), 1};
   uint32_t mono = factor.atom ? gemel__mono_intern(dims, &factor, 1) : 0;
   poly.count = 1;
   poly.terms[0] = (gemel__dim_term){1, mono};

@@ -67,20 +67,20 @@ int gemel__dim_is_atom(gemel_context *context, gemel_dim dim, gemel__atom *atom)
 
 /* ---- Evaluation ---- */
 
-typedef struct evaluation {
+typedef struct dims_evaluation {
   const struct gemel__dims *dims;
   int (*lookup)(void *user, const gemel__atom *atom, int64_t *value);
   void *user;
   gemel_error *error;
-} evaluation;
+} dims_evaluation;
 
-static gemel_status evaluate(const evaluation *e, gemel_dim dim, int64_t *value);
+static gemel_status evaluate(const dims_evaluation *e, gemel_dim dim, int64_t *value);
 
-static gemel_status overflow(const evaluation *e, const char *text) {
+static gemel_status overflow(const dims_evaluation *e, const char *text) {
   return gemel__fail(e->error, GEMEL_BAD_VALUE, "the size %s does not fit 64 bits", text);
 }
 
-static gemel_status evaluate_quotient(const evaluation *e, const gemel__dim_atom *atom,
+static gemel_status evaluate_quotient(const dims_evaluation *e, const gemel__dim_atom *atom,
                                       int64_t *value) {
   int64_t above, below;
   gemel_status status = evaluate(e, atom->a, &above);
@@ -99,7 +99,7 @@ static gemel_status evaluate_quotient(const evaluation *e, const gemel__dim_atom
   return GEMEL_OK;
 }
 
-static gemel_status evaluate_atom(const evaluation *e, const gemel__dim_atom *atom,
+static gemel_status evaluate_atom(const dims_evaluation *e, const gemel__dim_atom *atom,
                                   int64_t *value) {
   if (atom->kind == GEMEL__ATOM_QUOTIENT) {
     return evaluate_quotient(e, atom, value);
@@ -124,7 +124,7 @@ static gemel_status evaluate_atom(const evaluation *e, const gemel__dim_atom *at
   return GEMEL_OK;
 }
 
-static gemel_status evaluate(const evaluation *e, gemel_dim dim, int64_t *value) {
+static gemel_status evaluate(const dims_evaluation *e, gemel_dim dim, int64_t *value) {
   const gemel__dim *stored = gemel__dim_at(e->dims, dim);
   int64_t sum = 0;
   for (uint32_t k = 0; k < stored->count; k++) {
@@ -154,7 +154,7 @@ static gemel_status evaluate(const evaluation *e, gemel_dim dim, int64_t *value)
 gemel_status gemel__dim_evaluate(gemel_context *context, gemel_dim dim,
                                  int (*lookup)(void *user, const gemel__atom *atom, int64_t *value),
                                  void *user, int64_t *value, gemel_error *error) {
-  evaluation e = {context->dims, lookup, user, error};
+  dims_evaluation e = {context->dims, lookup, user, error};
   int64_t result;
   if (!dim) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "no size to evaluate");
@@ -178,7 +178,7 @@ static gemel_dim substitute(const substitution *s, gemel_dim dim);
 
 /* The dim that is atom ID by itself. */
 static gemel_dim lone(gemel_context *context, uint32_t id) {
-  gemel__factor factor = {id, 1};
+  gemel__dim_factor factor = {id, 1};
   gemel__poly poly;
   pthread_mutex_lock(&context->lock);
   uint32_t mono = gemel__mono_intern(context->dims, &factor, 1);

@@ -208,13 +208,13 @@ static int describe_mono(struct gemel__dims *dims, uint64_t hash, gemel__mono *m
   }
   mono->facts.bounds = gemel__mono_bounds(dims, mono);
   mono->factors =
-      (const gemel__factor *)keep(dims, mono->factors, mono->count * sizeof *mono->factors);
+      (const gemel__dim_factor *)keep(dims, mono->factors, mono->count * sizeof *mono->factors);
   return mono->factors ? 0 : -1;
 }
 
-uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__factor *factors,
+uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__dim_factor *factors,
                             uint32_t count) {
-  static const gemel__factor nothing;
+  static const gemel__dim_factor nothing;
   gemel__mono mono = {.count = count, .factors = count ? factors : &nothing};
   probe key = {dims, &mono};
   uint64_t hash = 2;
@@ -342,7 +342,7 @@ static gemel_dim lone_atom(gemel_context *context, const gemel__dim_atom *atom) 
   gemel_dim dim = GEMEL_DIM_NONE;
   gemel__poly poly;
   pthread_mutex_lock(&context->lock);
-  gemel__factor factor = {gemel__atom_intern(context->dims, atom), 1};
+  gemel__dim_factor factor = {gemel__atom_intern(context->dims, atom), 1};
   uint32_t mono = factor.atom ? gemel__mono_intern(context->dims, &factor, 1) : 0;
   if (mono) {
     poly.count = 1;

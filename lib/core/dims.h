@@ -56,16 +56,16 @@ typedef struct gemel__dim_atom {
   const gemel_dim *list;
 } gemel__dim_atom;
 
-typedef struct gemel__factor {
+typedef struct gemel__dim_factor {
   uint32_t atom;
   uint32_t power;
-} gemel__factor;
+} gemel__dim_factor;
 
 typedef struct gemel__mono {
   gemel__dim_facts facts;
   uint32_t degree;
   uint32_t count;
-  const gemel__factor *factors; /* ascending atoms */
+  const gemel__dim_factor *factors; /* ascending atoms */
 } gemel__mono;
 
 typedef struct gemel__dim_term {
@@ -118,7 +118,8 @@ static inline int gemel__dim_constant_of(const gemel__dim *dim, int64_t *value) 
 
 /* ---- dims.c: interning; call with the context locked. 0 on failure. ---- */
 gemel_dim gemel__dim_intern(struct gemel__dims *dims, const gemel__poly *poly);
-uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__factor *factors, uint32_t count);
+uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__dim_factor *factors,
+                            uint32_t count);
 uint32_t gemel__atom_intern(struct gemel__dims *dims, const gemel__dim_atom *atom);
 
 /* ---- dims-text.c: texts of what is about to be stored, in an order that does not depend on what

@@ -67,7 +67,8 @@ struct gemel_graph {
   size_t n_files, file_capacity;
   uint32_t last_file;
   gemel__idtable input_table, output_table, file_table; /* by interned name; index + 1 */
-  struct gemel__memo *memo; /* apply.c: type rules' results and scalar constants seen lately */
+  /* apply.c: type rules' results and scalar constants seen lately */
+  struct gemel__apply_memo *memo;
 };
 
 /* Beside the facts among an input's marks: the input is a state. */

@@ -74,18 +74,18 @@ int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step)
 
 enum { TO, FROM, BLOCK = 32, BLOCK_BYTES = 16 * BLOCK * BLOCK, PARALLEL_BYTES = 512 << 10 };
 
-typedef struct layout {
+typedef struct copy_layout {
   int rank;
   int64_t sizes[GEMEL_MAX_RANK];
   int64_t strides[2][GEMEL_MAX_RANK];
   gemel__stream stream; /* for a turned copy that no cache holds, else NULL */
-} layout;
+} copy_layout;
 
 static int64_t magnitude(int64_t x) {
   return x < 0 ? -x : x;
 }
 
-static void swap_axes(layout *l, int a, int b) {
+static void swap_axes(copy_layout *l, int a, int b) {
   int64_t size = l->sizes[a];
   int k;
   l->sizes[a] = l->sizes[b];
@@ -98,7 +98,7 @@ static void swap_axes(layout *l, int a, int b) {
 }
 
 /* Largest stride of the target outermost; ranks are small, so by insertion. */
-static void sort_axes(layout *l) {
+static void sort_axes(copy_layout *l) {
   int k, j;
   for (k = 1; k < l->rank; k++) {
     for (j = k; j > 0 && magnitude(l->strides[TO][j - 1]) < magnitude(l->strides[TO][j]); j--) {
@@ -251,7 +251,7 @@ static void put_row(size_t bytes, int64_t n, char *to, int64_t step, const char 
 }
 
 /* The two innermost axes, from axis OUTER on, in blocks. */
-static void copy_plane(size_t bytes, const layout *l, int outer, char *to, const char *from) {
+static void copy_plane(size_t bytes, const copy_layout *l, int outer, char *to, const char *from) {
   _Alignas(64) char buffer[BLOCK_BYTES];
   const int64_t *sizes = l->sizes + outer, *to_strides = l->strides[TO] + outer;
   const int64_t *from_strides = l->strides[FROM] + outer;
@@ -273,7 +273,7 @@ static void copy_plane(size_t bytes, const layout *l, int outer, char *to, const
 }
 
 /* Steps INDEX over the OUTER first axes; 0 when it is back at the start. */
-static int advance(const layout *l, int outer, int64_t *index, char **to, const char **from) {
+static int advance(const copy_layout *l, int outer, int64_t *index, char **to, const char **from) {
   int k;
   for (k = outer - 1; k >= 0; k--) {
     *to += l->strides[TO][k];
@@ -288,7 +288,7 @@ static int advance(const layout *l, int outer, int64_t *index, char **to, const 
   return 0;
 }
 
-static void copy_rows(size_t bytes, const layout *l, char *to, const char *from) {
+static void copy_rows(size_t bytes, const copy_layout *l, char *to, const char *from) {
   int64_t index[GEMEL_MAX_RANK] = {0};
   int last = l->rank - 1;
   int plane =
@@ -307,7 +307,7 @@ static void copy_rows(size_t bytes, const layout *l, char *to, const char *from)
   }
 }
 
-static int64_t count(const layout *l) {
+static int64_t count(const copy_layout *l) {
   int64_t n = 1;
   int k;
   for (k = 0; k < l->rank; k++) {
@@ -317,7 +317,7 @@ static int64_t count(const layout *l) {
 }
 
 /* The layouts, axes merged and in the target's order. -1 if there is nothing to copy. */
-static int make_layout(layout *l, size_t bytes, int rank, const int64_t *shape,
+static int make_layout(copy_layout *l, size_t bytes, int rank, const int64_t *shape,
                        const int64_t *to_strides, const int64_t *from_strides) {
   int k;
   for (k = 0; k < rank; k++) {
@@ -335,7 +335,7 @@ static int make_layout(layout *l, size_t bytes, int rank, const int64_t *shape,
   return 0;
 }
 
-static void copy_all(size_t bytes, const layout *l, char *to, const char *from) {
+static void copy_all(size_t bytes, const copy_layout *l, char *to, const char *from) {
   if (l->rank == 0) {
     memcpy(to, from, bytes);
   } else {
@@ -345,7 +345,7 @@ static void copy_all(size_t bytes, const layout *l, char *to, const char *from) 
 
 void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
                          const int64_t *to_strides, const void *from, const int64_t *from_strides) {
-  layout l;
+  copy_layout l;
   if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) == 0) {
     copy_all(element_bytes, &l, to, from);
   }
@@ -354,7 +354,7 @@ void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, v
 void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int64_t *shape,
                           void *to, const int64_t *to_strides, const void *from,
                           const int64_t *from_strides) {
-  layout l;
+  copy_layout l;
   int64_t part, parts;
   if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) != 0) {
     return;
@@ -366,7 +366,7 @@ void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int
   }
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (part = 0; part < parts; part++) {
-    layout mine = l;
+    copy_layout mine = l;
     int64_t begin = l.sizes[0] / parts * part + l.sizes[0] % parts * part / parts;
     int64_t end = l.sizes[0] / parts * (part + 1) + l.sizes[0] % parts * (part + 1) / parts;
     mine.sizes[0] = end - begin;

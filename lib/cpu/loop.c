@@ -247,14 +247,14 @@ static void gather(const gemel__loop *loop, const gemel__load *load, int64_t beg
 
 /* What one thread is at: where slots are, and the tile whose streamed results are still in buffers.
  */
-typedef struct state {
+typedef struct loop_state {
   int64_t last_begin, last_n;
   char *scratch;
   int turn; /* which of its two buffers a streamed result is written to */
   void *slots[GEMEL__LOOP_SLOTS];
-} state;
+} loop_state;
 
-static char *buffer_at(const gemel__loop *loop, const state *s, uint32_t k) {
+static char *buffer_at(const gemel__loop *loop, const loop_state *s, uint32_t k) {
   return s->scratch + k * loop->buffer_bytes;
 }
 
@@ -275,10 +275,10 @@ static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t 
 }
 
 /* Writes the STEP-th share of the last tile's streamed results, or all from it on. */
-static void write_last(const gemel__loop *loop, const state *s, uint32_t step, int all) {
+static void write_last(const gemel__loop *loop, const loop_state *s, uint32_t step, int all) {
   uint32_t k;
   for (k = 0; k < loop->n_stores; k++) {
-    const gemel__store *store = &loop->stores[k];
+    const gemel__loop_store *store = &loop->stores[k];
     if (store->streamed) {
       const char *from = buffer_at(loop, s, s->turn ? store->slot : store->spare);
       char *to = store->data + s->last_begin * store->element_bytes;
@@ -311,7 +311,8 @@ static void run_steps(const gemel__loop *loop, size_t n, void *const *slots) {
   }
 }
 
-static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state *s, int64_t next) {
+static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const loop_state *s,
+                                 int64_t next) {
   int64_t ahead = loop->elements - next < loop->tile ? loop->elements - next : loop->tile;
   uint32_t k;
   for (k = 0; k < loop->n_steps; k++) {
@@ -327,7 +328,8 @@ static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const state
 
 /* NEXT: the tile after it, whose operands are fetched; none at the end or with turned operands,
  * which are in their slots already. */
-static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t next, state *s) {
+static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t next,
+                     loop_state *s) {
   uint32_t k;
   for (k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
@@ -338,7 +340,7 @@ static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t 
     }
   }
   for (k = 0; k < loop->n_stores; k++) {
-    const gemel__store *store = &loop->stores[k];
+    const gemel__loop_store *store = &loop->stores[k];
     s->slots[store->slot] = store->streamed
                                 ? buffer_at(loop, s, s->turn ? store->spare : store->slot)
                                 : store->data + begin * store->element_bytes;
@@ -398,7 +400,7 @@ static void gather_block(const gemel__loop *loop, const gemel__load *load, const
   gemel__copy_strided(load->element_bytes, 2, shape, to, packed, from, strides);
 }
 
-static void run_block(const gemel__loop *loop, int64_t part, state *s) {
+static void run_block(const gemel__loop *loop, int64_t part, loop_state *s) {
   turn_block b = turn_block_at(loop, part);
   char *blocks = s->scratch + loop->n_buffers_all * loop->buffer_bytes;
   int64_t row;
@@ -420,7 +422,7 @@ static void run_block(const gemel__loop *loop, int64_t part, state *s) {
 }
 
 /* Tiles from BEGIN to END, counted in elements. */
-static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, state *s) {
+static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, loop_state *s) {
   int64_t tile = loop->tile < loop->elements ? loop->tile : loop->elements;
   end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
   for (; begin < end; begin += tile) {
@@ -431,7 +433,7 @@ static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, state
 
 /* Parts FIRST to LAST. */
 static void run_parts(const gemel__loop *loop, int64_t first, int64_t last, char *scratch) {
-  state s;
+  loop_state s;
   int64_t end = last * loop->tile;
   uint32_t k;
   s.scratch = scratch;

@@ -35,14 +35,14 @@ typedef struct gemel__load {
   uint8_t kind;
 } gemel__load;
 
-typedef struct gemel__store {
+typedef struct gemel__loop_store {
   char *data;     /* row-major; set before a run */
   uint32_t share; /* bytes to write before each step when overlapped */
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t streamed; /* SLOT is a buffer, written past the cache while the next tile is computed */
   uint16_t spare;   /* then: a second buffer, that takes turns with the one of SLOT */
-} gemel__store;
+} gemel__loop_store;
 
 typedef struct gemel__step {
   gemel__scalar_kernel run;
@@ -70,7 +70,7 @@ typedef struct gemel__loop {
   int64_t turn_rows;
   int64_t parts; /* that threads share out: tiles, or blocks of rows of them */
   gemel__load *loads;
-  gemel__store *stores;
+  gemel__loop_store *stores;
   const gemel__step *steps;
   gemel__stream stream;
 } gemel__loop;

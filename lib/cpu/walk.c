@@ -7,14 +7,14 @@
 #include <gemel/context.h>
 #include "cpu/copy.h"
 
-typedef struct layout {
+typedef struct walk_layout {
   int rank;
   int64_t sizes[GEMEL_MAX_RANK];
   int64_t strides[2][GEMEL_MAX_RANK]; /* to, from */
-} layout;
+} walk_layout;
 
 /* Steps INDEX over all axes but the last and both pointers with it; 0 when it is through. */
-static int advance(const layout *l, int64_t *index, char **to, const char **from) {
+static int advance(const walk_layout *l, int64_t *index, char **to, const char **from) {
   for (int k = l->rank - 2; k >= 0; k--) {
     *to += l->strides[0][k];
     *from += l->strides[1][k];
@@ -30,7 +30,7 @@ static int advance(const layout *l, int64_t *index, char **to, const char **from
 
 void gemel__walk(gemel__row_function row, int rank, const int64_t *shape, char *to,
                  const int64_t *to_strides, const char *from, const int64_t *from_strides) {
-  layout l;
+  walk_layout l;
   int64_t index[GEMEL_MAX_RANK] = {0};
   for (int k = 0; k < rank; k++) {
     if (shape[k] == 0) {

@@ -16,21 +16,21 @@ static int is_half(gemel_dtype dtype) {
 }
 
 /* One operand on its way: POINTER walks over rows, strides are 0 on broadcast axes. */
-typedef struct operand {
+typedef struct plain_operand {
   gemel_dtype dtype;
   int convert; /* a half type that the kernel wants as f32 */
   size_t bytes;
   const char *pointer;
   int64_t strides[GEMEL_MAX_RANK];
   uint64_t raw[BLOCK], wide[BLOCK];
-} operand;
+} plain_operand;
 
 typedef struct loop {
   gemel__scalar_kernel kernel;
   size_t n_inputs;
   int rank;
   int64_t shape[GEMEL_MAX_RANK];
-  operand inputs[3];
+  plain_operand inputs[3];
   gemel_dtype out_dtype;
   int out_convert;
   char *out;
@@ -53,7 +53,7 @@ static void gather(size_t n, void *out, const char *in, int64_t stride, size_t b
 }
 
 /* Operand X of the block of N elements from element FROM of the current row. */
-static const void *load(operand *x, int64_t stride, int64_t from, size_t n) {
+static const void *load(plain_operand *x, int64_t stride, int64_t from, size_t n) {
   gather(n, x->raw, x->pointer + from * stride, stride, x->bytes);
   if (!x->convert) {
     return x->raw;
@@ -104,7 +104,8 @@ static int next_row(loop *l, int64_t *index) {
 }
 
 /* Strides of VIEW over the result's axes. */
-static void set_operand(operand *x, const gemel_view *view, const gemel_view *out, int convert) {
+static void set_operand(plain_operand *x, const gemel_view *view, const gemel_view *out,
+                        int convert) {
   int offset = out->rank - view->rank, axis;
   x->dtype = view->dtype;
   x->bytes = gemel_dtype_size(view->dtype);

@@ -125,12 +125,12 @@ const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record) {
 /* ---- Derivatives ---- */
 
 /* The compiled derivative texts of a row; NULL for zero. */
-typedef struct derived {
+typedef struct derived_row {
   gemel__expr *grads[3];
-} derived;
+} derived_row;
 
 void gemel__scalar_derived_free(void *pointer) {
-  derived *all = pointer;
+  derived_row *all = pointer;
   size_t k;
   if (all != NULL) {
     for (k = 0; k < 3; k++) {
@@ -155,9 +155,10 @@ static const char *derivative_text(const gemel__scalar_row *row, int k) {
   return row->grads[k];
 }
 
-static derived *compile(gemel_context *context, const gemel__scalar_row *row, gemel_error *error) {
+static derived_row *compile(gemel_context *context, const gemel__scalar_row *row,
+                            gemel_error *error) {
   static const char *const names[] = {"x", "y", "z", "r", "g"};
-  derived *all = gemel__alloc_zeroed(sizeof *all);
+  derived_row *all = gemel__alloc_zeroed(sizeof *all);
   int k;
   if (all == NULL) {
     gemel__no_memory(error, "a derivative");
@@ -189,10 +190,10 @@ static gemel__op *op_of(const gemel_derive *call, const gemel__scalar_row *row) 
 }
 
 /* Compiling takes the context's lock, so it is done outside; who comes second throws his away. */
-static const derived *derived_of(const gemel_derive *call, const gemel__scalar_row *row) {
+static const derived_row *derived_of(const gemel_derive *call, const gemel__scalar_row *row) {
   gemel_context *context = call->graph->context;
   gemel__op *op = op_of(call, row);
-  derived *all = __atomic_load_n(&op->derived, __ATOMIC_ACQUIRE), *mine;
+  derived_row *all = __atomic_load_n(&op->derived, __ATOMIC_ACQUIRE), *mine;
   gemel_error error;
   if (all != NULL) {
     return all;
@@ -258,7 +259,7 @@ static gemel_status outcome(const gemel_derive *call) {
 }
 
 /* The K-th derivative, in the type of its input, which is LIKE. */
-static gemel_value derivative(const gemel_derive *call, const derived *all, size_t k,
+static gemel_value derivative(const gemel_derive *call, const derived_row *all, size_t k,
                               const gemel_value values[VARIABLES], gemel_type like) {
   gemel_value made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
   if (gemel_is_null(made) || type_of(made) == like) {
@@ -269,7 +270,7 @@ static gemel_value derivative(const gemel_derive *call, const derived *all, size
 }
 
 static gemel_status scalar_grad(gemel_derive *call) {
-  const derived *all = derived_of(call, call->data);
+  const derived_row *all = derived_of(call, call->data);
   gemel_value values[VARIABLES];
   gemel_type flow =
       gemel_is_null(call->out_cotangents[0]) ? GEMEL_TYPE_NONE : type_of(call->out_cotangents[0]);
@@ -299,7 +300,7 @@ static gemel_value spread(gemel_value value, gemel_value like, gemel_location wh
 }
 
 static gemel_status scalar_jvp(gemel_derive *call) {
-  const derived *all = derived_of(call, call->data);
+  const derived_row *all = derived_of(call, call->data);
   gemel_value out = call->outputs[0], total = null_value, pair[2], values[VARIABLES];
   size_t k;
   take_variables(call, values);

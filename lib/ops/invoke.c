@@ -21,13 +21,13 @@ static const gemel_value null_value = {NULL, 0, 0};
 /* ---- Type rule ---- */
 
 /* What the body's symbols stand for in one application of it. */
-typedef struct binding {
+typedef struct symbol_binding {
   gemel_context *context;
   size_t count, room;
   gemel_dim *symbols, *sizes;
   const char *unbound; /* a symbol met that has no size */
   int runtime;         /* a size met that a node of the body produces */
-} binding;
+} symbol_binding;
 
 static gemel_type body_input(const gemel_graph *body, size_t k) {
   return gemel_value_type(gemel_graph_input(body, k));
@@ -37,7 +37,7 @@ static gemel_type body_output(const gemel_graph *body, size_t k) {
   return gemel_value_type(gemel_graph_output(body, k));
 }
 
-static size_t find_symbol(const binding *b, gemel_dim symbol) {
+static size_t find_symbol(const symbol_binding *b, gemel_dim symbol) {
   size_t k = 0;
   while (k < b->count && b->symbols[k] != symbol) {
     k++;
@@ -46,7 +46,7 @@ static size_t find_symbol(const binding *b, gemel_dim symbol) {
 }
 
 static gemel_dim replace_symbol(void *user, const gemel__atom *atom, gemel_dim self) {
-  binding *b = user;
+  symbol_binding *b = user;
   size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     b->runtime = 1;
@@ -60,7 +60,8 @@ static gemel_dim replace_symbol(void *user, const gemel__atom *atom, gemel_dim s
   return b->sizes[k];
 }
 
-static gemel_status bind_symbols(const gemel_infer *call, const gemel_graph *body, binding *b) {
+static gemel_status bind_symbols(const gemel_infer *call, const gemel_graph *body,
+                                 symbol_binding *b) {
   gemel__atom atom;
   for (size_t k = 0; k < call->n_inputs; k++) {
     int rank;
@@ -78,7 +79,7 @@ static gemel_status bind_symbols(const gemel_infer *call, const gemel_graph *bod
 }
 
 /* Substitutes sizes for symbols in the dims of TYPE. */
-static gemel_status substitute(const gemel_infer *call, binding *b, gemel_type type,
+static gemel_status substitute(const gemel_infer *call, symbol_binding *b, gemel_type type,
                                gemel_dim *dims) {
   int rank = gemel_type_rank(call->context, type);
   const gemel_dim *formal = gemel_type_dims(call->context, type);
@@ -117,7 +118,8 @@ static gemel_status check_arguments(const gemel_infer *call, const gemel_graph *
   return GEMEL_OK;
 }
 
-static gemel_status check_inputs(const gemel_infer *call, const gemel_graph *body, binding *b) {
+static gemel_status check_inputs(const gemel_infer *call, const gemel_graph *body,
+                                 symbol_binding *b) {
   for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_dim dims[GEMEL_MAX_RANK];
     int rank;
@@ -138,7 +140,7 @@ static gemel_status check_inputs(const gemel_infer *call, const gemel_graph *bod
   return GEMEL_OK;
 }
 
-static gemel_status make_outputs(gemel_infer *call, const gemel_graph *body, binding *b) {
+static gemel_status make_outputs(gemel_infer *call, const gemel_graph *body, symbol_binding *b) {
   size_t count = gemel_graph_output_count(body);
   for (size_t k = 0; k < count; k++) {
     gemel_dim dims[GEMEL_MAX_RANK];
@@ -182,7 +184,7 @@ static gemel_status infer_invoke(gemel_infer *call) {
   if (room == NULL) {
     return gemel__no_memory(call->error, "the body's symbols");
   }
-  binding b = {call->context, 0, n_dims, room, room + n_dims, NULL, 0};
+  symbol_binding b = {call->context, 0, n_dims, room, room + n_dims, NULL, 0};
   status = bind_symbols(call, body, &b);
   if (status == GEMEL_OK) {
     status = check_inputs(call, body, &b);
@@ -219,7 +221,7 @@ static gemel_status check_nesting(const gemel_graph *body, gemel_error *error) {
 
 /* A body under construction: the copy of another, with more inputs. All arrays have room for the
  * inputs and outputs together. */
-typedef struct derived {
+typedef struct derived_body {
   gemel_graph *graph;
   const gemel_graph *body;
   size_t n_inputs, n_outputs, room;
@@ -227,16 +229,16 @@ typedef struct derived {
   gemel_value *inputs, *outputs;             /* of the copy, in GRAPH */
   gemel_value *from, *along, *result, *args; /* what is differentiated, seeds, what comes out */
   size_t n_args;
-} derived;
+} derived_body;
 
-static gemel_value add_input(derived *d, const char *prefix, size_t k, gemel_type type,
+static gemel_value add_input(derived_body *d, const char *prefix, size_t k, gemel_type type,
                              gemel_location where) {
   char name[32];
   snprintf(name, sizeof name, "%s%zu", prefix, k);
   return gemel_input_at(d->graph, name, type, where);
 }
 
-static gemel_status derived_init(derived *d, const gemel_derive *call) {
+static gemel_status derived_init(derived_body *d, const gemel_derive *call) {
   gemel_context *context = gemel_graph_context(call->graph);
   gemel_status status;
   memset(d, 0, sizeof *d);
@@ -265,13 +267,13 @@ static gemel_status derived_init(derived *d, const gemel_derive *call) {
              : gemel__graph_inline(d->graph, d->body, d->inputs, d->outputs, call->error);
 }
 
-static void derived_clear(derived *d) {
+static void derived_clear(derived_body *d) {
   gemel__free(d->block, 7 * d->room * sizeof *d->block);
   gemel_graph_unref(d->graph);
 }
 
 /* Hands the error of the derived body on. */
-static gemel_status derived_status(const derived *d, gemel_status status, gemel_error *error) {
+static gemel_status derived_status(const derived_body *d, gemel_status status, gemel_error *error) {
   const gemel_error *own = d->graph != NULL ? gemel_graph_error(d->graph) : NULL;
   if (own != NULL && own->status != GEMEL_OK) {
     if (error != NULL) {
@@ -283,7 +285,7 @@ static gemel_status derived_status(const derived *d, gemel_status status, gemel_
 }
 
 /* Makes N_RESULTS results the outputs of the derived body and applies it to the arguments. */
-static gemel_status apply_derived(derived *d, const gemel_derive *call, size_t n_results,
+static gemel_status apply_derived(derived_body *d, const gemel_derive *call, size_t n_results,
                                   gemel_value *applied) {
   for (size_t k = 0; k < n_results; k++) {
     char name[32];
@@ -298,7 +300,7 @@ static gemel_status apply_derived(derived *d, const gemel_derive *call, size_t n
   return gemel_graph_error(call->graph)->status;
 }
 
-static gemel_status reverse_body(derived *d, gemel_derive *call) {
+static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   size_t n_seeds = 0, n_wanted = 0;
   gemel_value applied = null_value;
   gemel_status status;
@@ -336,7 +338,7 @@ static int is_float(gemel_value value) {
   return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
 }
 
-static gemel_status forward_body(derived *d, gemel_derive *call) {
+static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   size_t n_from = 0, n_floats = 0;
   gemel_value applied = null_value;
   gemel_status status;
@@ -369,7 +371,7 @@ static gemel_status forward_body(derived *d, gemel_derive *call) {
 }
 
 static gemel_status grad_invoke(gemel_derive *call) {
-  derived d;
+  derived_body d;
   gemel_status status = derived_init(&d, call);
   if (status == GEMEL_OK) {
     status = reverse_body(&d, call);
@@ -380,7 +382,7 @@ static gemel_status grad_invoke(gemel_derive *call) {
 }
 
 static gemel_status jvp_invoke(gemel_derive *call) {
-  derived d;
+  derived_body d;
   gemel_status status = derived_init(&d, call);
   if (status == GEMEL_OK) {
     status = forward_body(&d, call);

@@ -21,22 +21,23 @@ enum { FEW = 216 };
 
 /* One operand as a batch of matrices; strides in bytes. X's rows are its free axes, y's the
  * contracted ones. */
-typedef struct operand {
+typedef struct gemm_operand {
   int64_t row, column, batch[2];
   int packed;
   size_t scratch_at;
-} operand;
+} gemm_operand;
 
 /* What prepare finds out; kept in the call's state. */
-typedef struct plan {
+typedef struct gemm_plan {
   int64_t m, n, k;
   int64_t batch[2];
-  operand x, y;
+  gemm_operand x, y;
   gemel__gemm gemm;
   int library;
-} plan;
+} gemm_plan;
 
-_Static_assert(sizeof(plan) <= GEMEL_KERNEL_STATE_BYTES, "the plan must fit the kernel's state");
+_Static_assert(sizeof(gemm_plan) <= GEMEL_KERNEL_STATE_BYTES,
+               "the plan must fit the kernel's state");
 
 /* ---- Groups of axes ---- */
 
@@ -72,7 +73,7 @@ static void groups(const gemel__dot_axes *axes, int side, int *n_rows, const int
 
 /* 1 if operand X can be used as it lies, with the row and column strides then filled in. */
 static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side, int library,
-                     operand *o) {
+                     gemm_operand *o) {
   int n_rows, n_columns;
   const int *rows, *columns;
   int64_t item = (int64_t)gemel_dtype_size(x->dtype);
@@ -90,9 +91,9 @@ static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side,
 /* ---- The plan ---- */
 
 /* Batch axes of both operands merged together; 0 if more than two are left. */
-static int merge_batch(const gemel_kernel_call *call, const gemel__dot_axes *axes, plan *p) {
+static int merge_batch(const gemel_kernel_call *call, const gemel__dot_axes *axes, gemm_plan *p) {
   int64_t sizes[GEMEL_MAX_RANK], strides[2][GEMEL_MAX_RANK];
-  operand *operands[2] = {&p->x, &p->y};
+  gemm_operand *operands[2] = {&p->x, &p->y};
   int rank;
   for (int side = 0; side < 2; side++) {
     int64_t packed = p->m * p->k * gemel__view_item(&call->inputs[0]);
@@ -114,7 +115,7 @@ static int merge_batch(const gemel_kernel_call *call, const gemel__dot_axes *axe
   return rank <= 2;
 }
 
-static void pack_shape(operand *o, int64_t columns, int64_t item) {
+static void pack_shape(gemm_operand *o, int64_t columns, int64_t item) {
   o->packed = 1;
   o->row = columns * item;
   o->column = item;
@@ -125,7 +126,7 @@ static size_t packed_bytes(const gemel_view *x) {
 }
 
 /* Gives packed operands their places in the scratch memory. */
-static void place_packed(gemel_kernel_call *call, plan *p) {
+static void place_packed(gemel_kernel_call *call, gemm_plan *p) {
   call->scratch_bytes = 0;
   if (p->x.packed) {
     p->x.scratch_at = 0;
@@ -138,7 +139,7 @@ static void place_packed(gemel_kernel_call *call, plan *p) {
 }
 
 /* The loops read rows of y over and over: unless it is small they should be contiguous. */
-static int loops_want_packed(const plan *p, int64_t item) {
+static int loops_want_packed(const gemm_plan *p, int64_t item) {
   return !p->library && p->y.column != item && p->n > 1 && p->m > 4 && p->m * p->n > FEW;
 }
 
@@ -146,7 +147,7 @@ static void make_plan(gemel_kernel_call *call, int library) {
   const gemel_view *x = &call->inputs[0], *y = &call->inputs[1];
   int64_t item = gemel__view_item(x);
   gemel__dot_axes axes;
-  plan p;
+  gemm_plan p;
   memset(&p, 0, sizeof p);
   gemel__dot_axes_of(call->attrs, x->rank, y->rank, &axes);
   p.m = group_size(x, axes.n_free[0], axes.free[0]);
@@ -214,7 +215,7 @@ static void pack(const gemel_kernel_call *call, const gemel__dot_axes *axes, int
   gemel__copy_strided((size_t)gemel__view_item(x), x->rank, shape, to, packed, x->data, strides);
 }
 
-static void pack_operands(const gemel_kernel_call *call, const plan *p, const char **x,
+static void pack_operands(const gemel_kernel_call *call, const gemm_plan *p, const char **x,
                           const char **y) {
   gemel__dot_axes axes;
   if (!p->x.packed && !p->y.packed) {
@@ -234,7 +235,7 @@ static void pack_operands(const gemel_kernel_call *call, const plan *p, const ch
 }
 
 static gemel_status run_dot(const gemel_kernel_call *call) {
-  const plan *p = call->state;
+  const gemm_plan *p = call->state;
   const char *x = call->inputs[0].data, *y = call->inputs[1].data;
   char *out = call->outputs[0].data;
   int64_t bytes = p->m * p->n * gemel__view_item(&call->outputs[0]);

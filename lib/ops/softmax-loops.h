@@ -6,11 +6,11 @@
  * order. No include guard: included many times.
  */
 #define NAME(what) GEMEL__PASTE3(what, TAG, ISA)
-#define wide NAME(wide)
+#define f64_vector NAME(f64_vector)
 #define narrow NAME(narrow)
 
 /* As many numbers of the dtype as a register holds of f64. */
-typedef double wide __attribute__((vector_size(REGISTER), aligned(8), may_alias));
+typedef double f64_vector __attribute__((vector_size(REGISTER), aligned(8), may_alias));
 typedef T narrow
     __attribute__((vector_size(REGISTER / 8 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
@@ -36,7 +36,7 @@ static void NAME(divide)(size_t n, const void *x, double by, void *out) {
 }
 
 /* Joins the lanes of A and what is left of the terms. */
-static double NAME(fold)(const wide *a, const double *rest) {
+static double NAME(fold)(const f64_vector *a, const double *rest) {
   double lanes[GEMEL__SUM_LANES];
   size_t k, j;
   memcpy(lanes, a, sizeof lanes);
@@ -51,12 +51,12 @@ static double NAME(fold)(const wide *a, const double *rest) {
   return lanes[0];
 }
 
-#define WIDEN(from) __builtin_convertvector(*(const narrow *)(from), wide)
+#define WIDEN(from) __builtin_convertvector(*(const narrow *)(from), f64_vector)
 enum { NAME(STEP) = REGISTER / 8, NAME(VECTORS) = GEMEL__SUM_LANES / NAME(STEP) };
 
 static double NAME(sum)(size_t n, const void *x) {
   const T *p = x;
-  wide a[NAME(VECTORS)] = {{0}};
+  f64_vector a[NAME(VECTORS)] = {{0}};
   double rest[GEMEL__SUM_LANES] = {0};
   size_t k;
   for (; n >= GEMEL__SUM_LANES; n -= GEMEL__SUM_LANES, p += GEMEL__SUM_LANES) {
@@ -72,7 +72,7 @@ static double NAME(sum)(size_t n, const void *x) {
 
 static double NAME(weigh)(size_t n, const void *x, const void *t, double max, double log_total) {
   const T *p = x, *q = t;
-  wide a[NAME(VECTORS)] = {{0}};
+  f64_vector a[NAME(VECTORS)] = {{0}};
   double rest[GEMEL__SUM_LANES] = {0};
   size_t k;
   for (; n >= GEMEL__SUM_LANES;

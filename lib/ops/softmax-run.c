@@ -36,14 +36,14 @@ enum {
 /* ---- Groups ---- */
 
 /* An operand with the logits' shape, or softmax's result. */
-typedef struct operand {
+typedef struct lane_operand {
   char *data;
   int64_t step, across;          /* bytes from element to element and from lane to lane */
   int64_t outer[GEMEL_MAX_RANK]; /* strides of the other axes */
   int direct;                    /* read or written where it is */
-} operand;
+} lane_operand;
 
-typedef struct job {
+typedef struct lane_job {
   const gemel__softmax_kernels *kernels;
   const gemel__reducer *max;
   gemel_dtype dtype;
@@ -52,15 +52,15 @@ typedef struct job {
   int64_t chunk, group, groups;
   int rank; /* of the axes outside those lanes */
   int64_t sizes[GEMEL_MAX_RANK];
-  operand x, other;
-} job;
+  lane_operand x, other;
+} lane_job;
 
 /* Some lanes of a job, in chunks. */
-typedef struct group {
+typedef struct lane_group {
   int64_t number, count; /* of the first lane; of lanes */
   char *x, *other;
   double max[GROUP], total[GROUP];
-} group;
+} lane_group;
 
 /* Elements as the kernels take them: lanes STEP bytes apart. */
 typedef struct chunk {
@@ -74,10 +74,10 @@ static int is_half(gemel_dtype dtype) {
 
 /* The axes of both views but AXIS, merged where they continue each other; the last is that of the
  * groups. */
-static void set_operands(job *j, const gemel_view *x, const gemel_view *other, int axis) {
+static void set_operands(lane_job *j, const gemel_view *x, const gemel_view *other, int axis) {
   int64_t strides[2][GEMEL_MAX_RANK];
   const gemel_view *views[2] = {x, other};
-  operand *operands[2] = {&j->x, &j->other};
+  lane_operand *operands[2] = {&j->x, &j->other};
   int k, v, rank = 0;
   for (k = 0; k < x->rank; k++) {
     if (k != axis) {
@@ -100,7 +100,7 @@ static void set_operands(job *j, const gemel_view *x, const gemel_view *other, i
 }
 
 /* 0 if there are no lanes. */
-static int make_job(job *j, const gemel_view *x, const gemel_view *other, int axis) {
+static int make_job(lane_job *j, const gemel_view *x, const gemel_view *other, int axis) {
   gemel_dtype dtype = is_half(x->dtype) ? GEMEL_F32 : x->dtype;
   int64_t outer = 1, fit;
   int k;
@@ -127,7 +127,7 @@ static int make_job(job *j, const gemel_view *x, const gemel_view *other, int ax
   return 1;
 }
 
-static void open_group(const job *j, int64_t index, group *g) {
+static void open_group(const lane_job *j, int64_t index, lane_group *g) {
   int64_t row = (j->lanes + j->group - 1) / j->group, outer = index / row;
   int64_t first = index % row * j->group, left = j->lanes - first;
   int k;
@@ -143,8 +143,8 @@ static void open_group(const job *j, int64_t index, group *g) {
 }
 
 /* The M elements from FROM on of each lane at BASE, in BUFFER if they don't lie as they should. */
-static chunk load(const job *j, const operand *o, const group *g, char *base, int64_t from,
-                  int64_t m, char *buffer) {
+static chunk load(const lane_job *j, const lane_operand *o, const lane_group *g, char *base,
+                  int64_t from, int64_t m, char *buffer) {
   int64_t shape[2] = {g->count, m}, strides[2] = {o->across, o->step};
   int64_t packed[2] = {m * (int64_t)j->item, (int64_t)j->item};
   uint16_t raw[CHUNK];
@@ -162,13 +162,14 @@ static chunk load(const job *j, const operand *o, const group *g, char *base, in
 }
 
 /* Where results of a chunk go: into the result itself, or BUFFER. */
-static chunk place(const job *j, const group *g, int64_t from, int64_t m, char *buffer) {
+static chunk place(const lane_job *j, const lane_group *g, int64_t from, int64_t m, char *buffer) {
   chunk direct = {g->other + from * j->other.step, j->other.across};
   chunk buffered = {buffer, m * (int64_t)j->bytes};
   return j->other.direct ? direct : buffered;
 }
 
-static void store(const job *j, const group *g, int64_t from, int64_t m, const char *buffer) {
+static void store(const lane_job *j, const lane_group *g, int64_t from, int64_t m,
+                  const char *buffer) {
   int64_t shape[2] = {g->count, m}, strides[2] = {j->other.across, j->other.step};
   int64_t packed[2] = {m * (int64_t)j->item, (int64_t)j->item};
   uint16_t raw[CHUNK];
@@ -183,7 +184,7 @@ static void store(const job *j, const group *g, int64_t from, int64_t m, const c
   gemel__copy_strided(j->item, 2, shape, g->other + from * j->other.step, strides, buffer, packed);
 }
 
-static int64_t chunk_at(const job *j, int64_t from) {
+static int64_t chunk_at(const lane_job *j, int64_t from) {
   return j->n - from < j->chunk ? j->n - from : j->chunk;
 }
 
@@ -191,7 +192,7 @@ static int64_t chunk_at(const job *j, int64_t from) {
 
 /* The largest element of each lane: NaN if there is one, -inf if there is none. C is left with the
  * last chunk. */
-static void find_largest(const job *j, group *g, char *buffer, chunk *c) {
+static void find_largest(const lane_job *j, lane_group *g, char *buffer, chunk *c) {
   gemel__acc keys[GROUP], key;
   int64_t from, k;
   j->max->init((size_t)g->count, keys);
@@ -213,21 +214,21 @@ static void find_largest(const job *j, group *g, char *buffer, chunk *c) {
 }
 
 /* exp(x - max) of a chunk to TO; adds it up. */
-static void take_exp(const job *j, group *g, chunk from, chunk to, int64_t m) {
+static void take_exp(const lane_job *j, lane_group *g, chunk from, chunk to, int64_t m) {
   for (int64_t k = 0; k < g->count; k++) {
     j->kernels->exp((size_t)m, from.data + k * from.step, g->max[k], to.data + k * to.step);
     g->total[k] += j->kernels->sum((size_t)m, to.data + k * to.step);
   }
 }
 
-static void divide(const job *j, const group *g, chunk c, int64_t m) {
+static void divide(const lane_job *j, const lane_group *g, chunk c, int64_t m) {
   for (int64_t k = 0; k < g->count; k++) {
     j->kernels->divide((size_t)m, c.data + k * c.step, g->total[k], c.data + k * c.step);
   }
 }
 
 /* The totals of lanes of several chunks; X and WORK are buffers. */
-static void find_totals(const job *j, group *g, char *x, char *work) {
+static void find_totals(const lane_job *j, lane_group *g, char *x, char *work) {
   for (int64_t from = 0; from < j->n; from += j->chunk) {
     int64_t m = chunk_at(j, from);
     chunk to = {work, m * (int64_t)j->bytes};
@@ -235,9 +236,9 @@ static void find_totals(const job *j, group *g, char *x, char *work) {
   }
 }
 
-static void softmax_group(const job *j, int64_t index) {
+static void softmax_group(const lane_job *j, int64_t index) {
   _Alignas(64) char x[CHUNK * sizeof(double)], out[CHUNK * sizeof(double)];
-  group g;
+  lane_group g;
   chunk c, to;
   int64_t from;
   open_group(j, index, &g);
@@ -263,7 +264,7 @@ static void softmax_group(const job *j, int64_t index) {
 }
 
 /* Results of the losses lie in the order of the lanes. */
-static void put_loss(const job *j, char *out, int64_t lane, double loss) {
+static void put_loss(const lane_job *j, char *out, int64_t lane, double loss) {
   float rounded = (float)loss;
   out += lane * (int64_t)j->item;
   if (is_half(j->dtype)) {
@@ -275,9 +276,9 @@ static void put_loss(const job *j, char *out, int64_t lane, double loss) {
   }
 }
 
-static void loss_group(const job *j, int64_t index, char *out) {
+static void loss_group(const lane_job *j, int64_t index, char *out) {
   _Alignas(64) char x[CHUNK * sizeof(double)], t[CHUNK * sizeof(double)];
-  group g;
+  lane_group g;
   chunk c, with;
   double sums[GROUP] = {0};
   int64_t from, k;
@@ -301,7 +302,7 @@ static void loss_group(const job *j, int64_t index, char *out) {
 /* ---- Lanes side by side ---- */
 
 /* Rows of neighbouring lanes are contiguous in both operands, and the lanes are not. */
-static int is_columns(const job *j) {
+static int is_columns(const lane_job *j) {
   int64_t item = (int64_t)j->item;
   return !is_half(j->dtype) && j->lanes >= ABREAST && j->n > 1 && j->x.across == item &&
          j->other.across == item && j->x.step != item && j->other.step != item;
@@ -323,8 +324,8 @@ static void fold_parts(double part[][STRIP], size_t n, double *total) {
 
 /* exp(x - largest) of all rows of N neighbouring lanes from FIRST on, and their totals, to the bit
  * those that the lanes would have one by one. */
-static void exp_strip(const job *j, const group *g, int64_t first, size_t n, const char *largest,
-                      double *total) {
+static void exp_strip(const lane_job *j, const lane_group *g, int64_t first, size_t n,
+                      const char *largest, double *total) {
   const char *x = g->x + first * (int64_t)j->item;
   char *out = g->other + first * (int64_t)j->item;
   double part[GEMEL__SUM_LANES][STRIP];
@@ -339,7 +340,8 @@ static void exp_strip(const job *j, const group *g, int64_t first, size_t n, con
   }
 }
 
-static void exp_columns(const job *j, const group *g, const gemel__acc *largest, double *total) {
+static void exp_columns(const lane_job *j, const lane_group *g, const gemel__acc *largest,
+                        double *total) {
   for (int64_t first = 0; first < g->count; first += STRIP) {
     int64_t left = g->count - first;
     exp_strip(j, g, first, (size_t)(left < STRIP ? left : STRIP),
@@ -348,10 +350,10 @@ static void exp_columns(const job *j, const group *g, const gemel__acc *largest,
 }
 
 /* The lanes of a group at once, row by row: their largest elements, the powers, the division. */
-static void softmax_columns(const job *j, int64_t index) {
+static void softmax_columns(const lane_job *j, int64_t index) {
   gemel__acc keys[COLUMNS], largest[COLUMNS];
   double total[COLUMNS] = {0};
-  group g;
+  lane_group g;
   size_t width;
   open_group(j, index, &g);
   width = (size_t)g.count;
@@ -366,7 +368,7 @@ static void softmax_columns(const job *j, int64_t index) {
 }
 
 /* Groups as wide as the threads have lanes to share. */
-static void widen_groups(job *j, int threads) {
+static void widen_groups(lane_job *j, int threads) {
   int64_t outer = j->groups / ((j->lanes + j->group - 1) / j->group);
   int64_t width = j->lanes * outer / threads;
   width = width > COLUMNS ? COLUMNS : width < ABREAST ? ABREAST : width;
@@ -374,15 +376,15 @@ static void widen_groups(job *j, int threads) {
   j->groups = outer * ((j->lanes + j->group - 1) / j->group);
 }
 
-static int useful_threads(const job *j, int threads) {
+static int useful_threads(const lane_job *j, int threads) {
   return threads > 1 && (double)j->groups * (double)j->group * (double)j->n > WORTH_THREADS
              ? threads
              : 1;
 }
 
 void gemel__softmax_run(const gemel_view *x, const gemel_view *out, int axis, int threads) {
-  void (*way)(const job *j, int64_t index) = softmax_group;
-  job j;
+  void (*way)(const lane_job *j, int64_t index) = softmax_group;
+  lane_job j;
   if (!make_job(&j, x, out, axis) || j.n == 0) {
     return;
   }
@@ -399,7 +401,7 @@ void gemel__softmax_run(const gemel_view *x, const gemel_view *out, int axis, in
 
 void gemel__softmax_loss(const gemel_view *x, const gemel_view *targets, const gemel_view *out,
                          int axis, int threads) {
-  job j;
+  lane_job j;
   if (!make_job(&j, x, targets, axis)) {
     return;
   }
@@ -459,10 +461,10 @@ static int64_t load_integer(gemel_dtype dtype, const void *at) {
 }
 
 /* TARGETS has the lanes' shape. */
-static void index_loss_group(const job *j, int64_t index, const lanes *from, gemel_dtype dtype,
+static void index_loss_group(const lane_job *j, int64_t index, const lanes *from, gemel_dtype dtype,
                              char *out) {
   _Alignas(64) char x[CHUNK * sizeof(double)], work[CHUNK * sizeof(double)];
-  group g;
+  lane_group g;
   chunk c;
   int64_t k;
   open_group(j, index, &g);
@@ -470,7 +472,7 @@ static void index_loss_group(const job *j, int64_t index, const lanes *from, gem
   find_totals(j, &g, x, work);
   for (k = 0; k < g.count; k++) {
     int64_t target = load_integer(dtype, lane_at(from, g.number + k));
-    group one = g;
+    lane_group one = g;
     double logit;
     one.count = 1;
     c = load(j, &j->x, &one, g.x + k * j->x.across, target, 1, x);
@@ -483,7 +485,7 @@ static void index_loss_group(const job *j, int64_t index, const lanes *from, gem
 void gemel__softmax_index_loss(const gemel_view *x, const gemel_view *targets,
                                const gemel_view *out, int axis, int threads) {
   lanes with = take_apart(targets);
-  job j;
+  lane_job j;
   if (!make_job(&j, x, x, axis)) {
     return;
   }

@@ -21,20 +21,20 @@
 #define GEMEL__FLAG_INEXACT GEMEL_OP_INEXACT
 
 /* What both kinds of row have in common, as the rows write it. */
-typedef struct op_row {
+typedef struct table_row {
   const char *name, *inputs, *attrs, *summary;
   unsigned flags;
   const gemel__hooks *hooks;
-} op_row;
+} table_row;
 
-static const op_row tensor_rows[] = {
+static const table_row tensor_rows[] = {
 #define OP(name, inputs, attrs, flags, family, law, summary)                                       \
   {#name, inputs, attrs, summary, GEMEL__FLAG_##flags, &gemel__hooks_##name},
 #include "ops/ops.def"
 #undef OP
 };
 
-static const op_row scalar_rows[] = {
+static const table_row scalar_rows[] = {
 #define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, law, summary)        \
   {#name, inputs, attrs, summary, GEMEL_OP_ELEMENTWISE | GEMEL__FLAG_##flags, &gemel__scalar_hooks},
 #include "ops/scalar.def"
@@ -136,7 +136,7 @@ static void count_inputs(const char *text, int *min, int *max) {
   }
 }
 
-static gemel_status register_row(gemel_context *context, const op_row *row, const void *data,
+static gemel_status register_row(gemel_context *context, const table_row *row, const void *data,
                                  gemel_error *error) {
   char text[MAX_TEXT];
   gemel_attr_spec specs[MAX_ATTRS + 1];

@@ -27,7 +27,7 @@ enum { FEWEST_COLUMNS = 2, MOST_COLUMNS = 16, LEAST_SIDE = 64, LEAST_ELEMENTS = 
 enum { MOST_TOGETHER = 32 }; /* each part of a joint product is certified with all of it */
 
 /* A product that may be joined with others. */
-typedef struct candidate {
+typedef struct dot_candidate {
   uint32_t node, level;
   int shared; /* which operand is shared: 0 or 1 */
   int along;  /* the other one's axis that isn't contracted */
@@ -35,23 +35,23 @@ typedef struct candidate {
   uint32_t next;        /* of its group, + 1 */
   uint32_t last, count; /* of a group's first one: the group's last, and how many there are */
   uint32_t rival;       /* of a group's first one: another group's of the same operand, + 1 */
-} candidate;
+} dot_candidate;
 
 /* What is known of products with these attributes and types of operands: they are alike. */
-typedef struct verdict {
+typedef struct dot_form {
   uint32_t attrs;
   gemel_type types[2]; /* GEMEL_TYPE_NONE: nothing yet */
   int fits;            /* they may be joined with others, as CANDIDATE says */
-  candidate candidate;
-} verdict;
+  dot_candidate candidate;
+} dot_form;
 enum { VERDICTS = 64 };
 
 typedef struct dots {
   gemel_edit *edit;
   const gemel_graph *graph;
   gemel_error *error;
-  verdict verdicts[VERDICTS]; /* by hash: what is asked for next takes the place */
-  candidate *all;             /* in the order of ids */
+  dot_form verdicts[VERDICTS]; /* by hash: what is asked for next takes the place */
+  dot_candidate *all;          /* in the order of ids */
   size_t n, capacity;
   uint32_t *levels; /* by node */
   uint32_t *groups; /* by node that is shared: the last group's first candidate, + 1 */
@@ -93,7 +93,7 @@ static int is_large(gemel_context *context, gemel_type type, int64_t contracted)
 }
 
 /* 1 if V may be joined with another product that has the same operand SHARED; fills C. */
-static int may_share(gemel_value v, int shared, candidate *c) {
+static int may_share(gemel_value v, int shared, dot_candidate *c) {
   static const char *const lists[] = {"contract_x", "contract_y"};
   gemel_context *context = gemel_graph_context(v.graph);
   gemel_type large = gemel_value_type(gemel_value_input(v, (size_t)shared));
@@ -111,17 +111,17 @@ static int may_share(gemel_value v, int shared, candidate *c) {
 }
 
 /* What is known of the product NODE. */
-static const verdict *judge(dots *d, uint32_t node) {
+static const dot_form *judge(dots *d, uint32_t node) {
   uint32_t attrs = d->graph->nodes[node].attrs, count;
   const gemel__ref *in = gemel__node_inputs(d->graph, node, &count);
   gemel_type x = gemel__node_type(d->graph, in[0].node, in[0].output);
   gemel_type y = gemel__node_type(d->graph, in[1].node, in[1].output);
   uint64_t key = ((uint64_t)attrs * 31 + x) * 31 + y;
-  verdict *v = &d->verdicts[(key * 0x9e3779b97f4a7c15u) >> 58];
+  dot_form *v = &d->verdicts[(key * 0x9e3779b97f4a7c15u) >> 58];
   if (v->attrs != attrs || v->types[0] != x || v->types[1] != y) {
     gemel_value product = value_at(d, node);
     int64_t axis;
-    *v = (verdict){attrs, {x, y}, 0, {0}};
+    *v = (dot_form){attrs, {x, y}, 0, {0}};
     v->fits = axes_of(product, "batch_x", &axis) == 0 &&
               (may_share(product, 0, &v->candidate) || may_share(product, 1, &v->candidate));
   }
@@ -138,7 +138,7 @@ static gemel_status find_candidates(dots *d) {
     if (uses == NULL && (uses = gemel__edit_uses(d->edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    const verdict *v = uses[k] > 0 ? judge(d, k) : NULL;
+    const dot_form *v = uses[k] > 0 ? judge(d, k) : NULL;
     if (v == NULL || !v->fits) {
       continue;
     }
@@ -168,7 +168,7 @@ static void find_levels(dots *d) {
 /* ---- Which together ---- */
 
 /* A and B differ in the narrow operand only, and don't depend on each other. */
-static int belong_together(const dots *d, const candidate *a, const candidate *b) {
+static int belong_together(const dots *d, const dot_candidate *a, const dot_candidate *b) {
   gemel_value v = value_at(d, a->node), w = value_at(d, b->node);
   gemel_value x = gemel_value_input(v, (size_t)a->shared),
               y = gemel_value_input(w, (size_t)b->shared);
@@ -183,11 +183,11 @@ static int belong_together(const dots *d, const candidate *a, const candidate *b
  * of other levels or attributes; the newest are looked at, so that the search has an end. */
 static void join_group(dots *d, uint32_t k) {
   enum { MOST_RIVALS = 64 };
-  candidate *c = &d->all[k];
+  dot_candidate *c = &d->all[k];
   uint32_t x = gemel_value_input(value_at(d, c->node), (size_t)c->shared).node;
   uint32_t first = d->groups[x];
   for (int rivals = 0; first != 0 && rivals < MOST_RIVALS; rivals++) {
-    candidate *head = &d->all[first - 1];
+    dot_candidate *head = &d->all[first - 1];
     if (belong_together(d, head, c)) {
       d->all[head->last].next = k + 1;
       head->last = k;
@@ -205,7 +205,7 @@ static void join_group(dots *d, uint32_t k) {
 /* ---- Building ---- */
 
 /* The large operand times all narrow ones of the group of HEAD. */
-static gemel_value joint_product(dots *d, const candidate *head) {
+static gemel_value joint_product(dots *d, const dot_candidate *head) {
   const gemel_value none = {NULL, 0, 0};
   gemel_value v = value_at(d, head->node), operands[2];
   size_t n = 0;
@@ -244,12 +244,12 @@ static gemel_value columns_of(dots *d, gemel_value product, int shared, int64_t 
   return gemel_subtensor(product, (size_t)rank, from, (size_t)rank, size, 0, NULL);
 }
 
-static gemel_status replace_group(dots *d, const candidate *head) {
+static gemel_status replace_group(dots *d, const dot_candidate *head) {
   int64_t start = 0;
   gemel_status status = GEMEL_OK;
   for (uint32_t k = (uint32_t)(head - d->all) + 1; k != 0 && status == GEMEL_OK;
        k = d->all[k - 1].next) {
-    const candidate *c = &d->all[k - 1];
+    const dot_candidate *c = &d->all[k - 1];
     gemel_value product = joint_product(d, head);
     if (!gemel_is_null(product)) {
       product = columns_of(d, product, head->shared, start, c->columns);
@@ -268,7 +268,7 @@ static gemel_status replace_group(dots *d, const candidate *head) {
 static gemel_status replace_groups(dots *d, const uint32_t *order) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < d->n && status == GEMEL_OK; k++) {
-    const candidate *c = &d->all[order[k]];
+    const dot_candidate *c = &d->all[order[k]];
     if (c->count > 1) {
       status = replace_group(d, c);
     }

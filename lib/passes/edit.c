@@ -33,7 +33,7 @@ struct gemel_edit {
   const gemel_graph *from;
   gemel_graph *to;
   gemel__pass_run *run;
-  gemel__bodies *bodies; /* NULL: there are none */
+  gemel__rewrite_bodies *bodies; /* NULL: there are none */
   gemel_error *error;
   gemel__uses uses; /* of FROM, once they were asked for */
   gemel__ref *map;  /* by old node: NOWHERE, or what its outputs became (one output: that value) */
@@ -329,7 +329,8 @@ static int has_bodies(const gemel_graph *graph) {
 }
 
 static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
-                               gemel__bodies *bodies, gemel__pass_run *run, gemel_error *error) {
+                               gemel__rewrite_bodies *bodies, gemel__pass_run *run,
+                               gemel_error *error) {
   gemel_edit e = {.pass = pass, .from = from, .run = run, .error = error};
   size_t n = from->n_nodes;
   gemel_error said = {GEMEL_OK, 0, 0, ""};
@@ -364,7 +365,7 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
 /* What goes along into bodies. */
 struct descent {
   const gemel_pass *pass;
-  gemel__bodies *bodies;
+  gemel__rewrite_bodies *bodies;
   gemel__pass_run *run;
 };
 

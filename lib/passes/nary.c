@@ -18,7 +18,7 @@
 
 struct gemel__nary_entry { /* of the stack: a value and its factor */
   gemel__ref value;
-  gemel__factor factor;
+  gemel__nary_factor factor;
 };
 
 enum { MAY_BE_SPLAT = 1, IN_TREES = 2 }; /* of an operation */
@@ -33,13 +33,13 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
   return gemel_type_dtype(n->from->context, gemel__node_type(n->from, node, 0));
 }
 
-int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
+int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number) {
   const gemel_tensor *tensor;
   if (!n->maybe[value.node] || !gemel__splat(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
-  *number = (gemel__factor){0, 0, 0};
+  *number = (gemel__nary_factor){0, 0, 0};
   memcpy(&number->bits, gemel_tensor_data(tensor), gemel_dtype_size(dtype));
   number->real = gemel__dtype_load(dtype, gemel_tensor_data(tensor));
   return 1;
@@ -54,7 +54,7 @@ int gemel__nary_holds(const gemel__nary *n, double x) {
          gemel__dtype_load(n->dtype, &bits) == x;
 }
 
-gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__factor number,
+gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__nary_factor number,
                                  gemel_location where) {
   gemel_value value = {NULL, 0, 0};
   if (!n->kind->integer) {
@@ -153,7 +153,7 @@ static void sort_groups(gemel__nary *n) {
 
 /* ---- Terms ---- */
 
-int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__factor factor) {
+int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
   if (gemel__grow(&n->stack, &n->stack_capacity, n->depth + 1, sizeof *n->stack) != 0) {
     return -1;
   }
@@ -162,7 +162,7 @@ int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__factor factor) {
   return 0;
 }
 
-int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__factor factor) {
+int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
   uint32_t k = n->place[value.node];
   while (k != 0 && (n->terms[k - 1].value.output != value.output ||
                     !n->kind->merge(n, &n->terms[k - 1], factor))) {

@@ -11,14 +11,14 @@
 
 /* How often a value stands in a tree. Of a sum: its coefficient, as the bits of an integer that
  * wraps, or as a float. Of a product: its exponents above and below the bar. */
-typedef struct gemel__factor {
+typedef struct gemel__nary_factor {
   uint64_t bits;
   double real, below;
-} gemel__factor;
+} gemel__nary_factor;
 
 typedef struct gemel__nary_term {
   gemel__ref value;
-  gemel__factor factor;
+  gemel__nary_factor factor;
   uint32_t group;     /* that of its type */
   uint32_t same_node; /* the term before with the same node, + 1 */
 } gemel__nary_term;
@@ -52,7 +52,7 @@ typedef struct gemel__nary {
   uint64_t mask; /* of an integer's bits */
   gemel__nary_term *terms;
   size_t n_terms, term_capacity;
-  gemel__factor constant; /* what is added, or multiplied with */
+  gemel__nary_factor constant; /* what is added, or multiplied with */
   int inexact; /* some number isn't what it should be, or there are too many types: the tree stays
                 */
   double cost; /* of the tree as it is */
@@ -67,16 +67,16 @@ typedef struct gemel__nary_kind {
   const char *ops[GEMEL__NARY_OPS]; /* NULL where there are fewer */
   int integer;                      /* trees of integers; else of floats */
   int cancel;                       /* what cancels is left out, NaN or not */
-  gemel__factor one, nothing;       /* the factor of a root; the constant to begin with */
+  gemel__nary_factor one, nothing;  /* the factor of a root; the constant to begin with */
   /* NODE, of one of the operations, belongs to trees: 1 */
   int (*takes)(const gemel__nary *n, uint32_t node);
   /* Pushes NODE's operands, and adds to n->cost. */
-  int (*open)(gemel__nary *n, uint32_t node, gemel__factor factor);
+  int (*open)(gemel__nary *n, uint32_t node, gemel__nary_factor factor);
   /* VALUE, which lies in no tree, is part of the tree at hand. */
-  int (*leaf)(gemel__nary *n, gemel__ref value, gemel__factor factor);
+  int (*leaf)(gemel__nary *n, gemel__ref value, gemel__nary_factor factor);
   /* TERM takes FACTOR more: 1; 0 if the two stay apart, which must not depend on what TERM has
    * taken before: a second look at the result would see it otherwise. */
-  int (*merge)(const gemel__nary *n, gemel__nary_term *term, gemel__factor factor);
+  int (*merge)(const gemel__nary *n, gemel__nary_term *term, gemel__nary_factor factor);
   /* What the terms and the constant cost: operations, times the elements of what they make. Never
    * less than the same tree would cost when it is looked at again. */
   double (*cost)(gemel__nary *n);
@@ -90,8 +90,8 @@ typedef struct gemel__nary_kind {
 gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error);
 
 /* For OPEN: VALUE times FACTOR is looked at later. For LEAF: it is a term. */
-int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__factor factor);
-int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__factor factor);
+int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__nary_factor factor);
+int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__nary_factor factor);
 
 /* The elements of what NODE makes. */
 double gemel__nary_weight(gemel__nary *n, uint32_t node);
@@ -103,13 +103,13 @@ double gemel__nary_elements(gemel__extent extent);
 
 /* 1 if all elements of VALUE are one number: its BITS, with zeros above its dtype's, and, of a
  * float, REAL. */
-int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__factor *number);
+int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number);
 
 /* 1 if a float of the dtype at hand holds X, which is finite. */
 int gemel__nary_holds(const gemel__nary *n, double x);
 
 /* NUMBER (an integer's bits, or a real) as a constant of the dtype at hand. */
-gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__factor number,
+gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__nary_factor number,
                                  gemel_location where);
 
 /* Operation OP on one or two values; Y null: one. */

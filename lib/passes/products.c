@@ -34,12 +34,12 @@ static int takes(const gemel__nary *n, uint32_t node) {
   return 1;
 }
 
-static gemel__factor twice(gemel__factor f) {
-  return (gemel__factor){0, 2 * f.real, 2 * f.below};
+static gemel__nary_factor twice(gemel__nary_factor f) {
+  return (gemel__nary_factor){0, 2 * f.real, 2 * f.below};
 }
 
-static gemel__factor inverse(gemel__factor f) {
-  return (gemel__factor){0, f.below, f.real};
+static gemel__nary_factor inverse(gemel__nary_factor f) {
+  return (gemel__nary_factor){0, f.below, f.real};
 }
 
 static int is_odd(double exponent) {
@@ -54,14 +54,15 @@ static void negate(gemel__nary *n) {
 /* 1 if a NODE that stands there with FACTOR stays as it is: a square whose exponents would be too
  * large, and a quotient y / z below the bar unless z isn't 0, for x / (y / z) has no value at z = 0
  * where x z / y has one. */
-static int stays(const gemel__nary *n, uint32_t op, const gemel__ref *in, gemel__factor factor) {
+static int stays(const gemel__nary *n, uint32_t op, const gemel__ref *in,
+                 gemel__nary_factor factor) {
   if (op == n->ops[SQR]) {
     return factor.real + factor.below > MOST / 2;
   }
   return op == n->ops[DIV] && factor.below > 0 && !(gemel__facts(n->from, in[1]) & GEMEL__NONZERO);
 }
 
-static int open(gemel__nary *n, uint32_t node, gemel__factor factor) {
+static int open(gemel__nary *n, uint32_t node, gemel__nary_factor factor) {
   uint32_t op = n->from->nodes[node].op, count;
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
   if (stays(n, op, in, factor)) {
@@ -92,8 +93,8 @@ static uint64_t integer_power(uint64_t x, double exponent) {
   return power;
 }
 
-static int leaf(gemel__nary *n, gemel__ref value, gemel__factor factor) {
-  gemel__factor number;
+static int leaf(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
+  gemel__nary_factor number;
   if (gemel__nary_number(n, value, &number)) {
     if (n->kind->integer) {
       n->constant.bits = (n->constant.bits * integer_power(number.bits, factor.real)) & n->mask;
@@ -107,7 +108,7 @@ static int leaf(gemel__nary *n, gemel__ref value, gemel__factor factor) {
   return gemel__nary_term_add(n, value, factor);
 }
 
-static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__factor factor) {
+static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__nary_factor factor) {
   double above = term->factor.real + factor.real, below = term->factor.below + factor.below;
   (void)n;
   if (above + below > MOST) {
@@ -146,18 +147,18 @@ static double exponent_of(const gemel__nary_term *t, int below) {
 
 /* One side of the bar, the terms of one type: how many there are over all bits of exponents, and
  * the bits of the longest. */
-typedef struct group {
+typedef struct factor_group {
   uint32_t factors;
   int bits;
-} group;
+} factor_group;
 
-static void count_groups(const gemel__nary *n, int below, group *groups) {
+static void count_groups(const gemel__nary *n, int below, factor_group *groups) {
   for (uint32_t g = 0; g < n->n_groups; g++) {
-    groups[g] = (group){0, 0};
+    groups[g] = (factor_group){0, 0};
   }
   for (size_t k = 0; k < n->n_terms; k++) {
     uint64_t e = (uint64_t)exponent_of(&n->terms[k], below);
-    group *g = &groups[n->terms[k].group];
+    factor_group *g = &groups[n->terms[k].group];
     for (int bit = 0; e >> bit != 0; bit++) {
       g->factors += e >> bit & 1;
       g->bits = bit + 1 > g->bits ? bit + 1 : g->bits;
@@ -165,23 +166,23 @@ static void count_groups(const gemel__nary *n, int below, group *groups) {
   }
 }
 
-static int is_one(const gemel__nary *n, gemel__factor c) {
+static int is_one(const gemel__nary *n, gemel__nary_factor c) {
   return n->kind->integer ? c.bits == 1 : c.real == 1;
 }
 
-static int is_minus_one(const gemel__nary *n, gemel__factor c) {
+static int is_minus_one(const gemel__nary *n, gemel__nary_factor c) {
   return n->kind->integer ? c.bits == n->mask : c.real == -1;
 }
 
 /* What a side costs, with a CONSTANT that its smallest group is multiplied with; *ALL is what it
  * is. */
 static double side_cost(const gemel__nary *n, int below, int constant, gemel__extent *all) {
-  group groups[GEMEL__NARY_GROUPS];
+  factor_group groups[GEMEL__NARY_GROUPS];
   double sum = 0;
   all->rank = -1;
   count_groups(n, below, groups);
   for (uint32_t k = 0; k < n->n_groups; k++) {
-    const group *g = &groups[n->order[k]];
+    const factor_group *g = &groups[n->order[k]];
     int first = all->rank < 0;
     if (g->factors == 0) {
       continue;
@@ -219,28 +220,29 @@ static double cost(gemel__nary *n) {
 
 /* ---- Building ---- */
 
-typedef struct builder {
+typedef struct product_builder {
   const gemel__nary *n;
   const gemel_value *values;
   gemel_graph *to;
   gemel_location where;
-} builder;
+} product_builder;
 
-static gemel_value apply(const builder *b, const char *op, gemel_value x, gemel_value y) {
+static gemel_value apply(const product_builder *b, const char *op, gemel_value x, gemel_value y) {
   return gemel__nary_apply(b->to, op, x, y, b->where);
 }
 
-static gemel_value number(const builder *b, double real) {
-  return gemel__nary_constant(b->n, b->to, (gemel__factor){b->n->constant.bits, real, 0}, b->where);
+static gemel_value number(const product_builder *b, double real) {
+  return gemel__nary_constant(b->n, b->to, (gemel__nary_factor){b->n->constant.bits, real, 0},
+                              b->where);
 }
 
 /* PRODUCT (null: nothing yet) times X. */
-static gemel_value times(const builder *b, gemel_value product, gemel_value x) {
+static gemel_value times(const product_builder *b, gemel_value product, gemel_value x) {
   return gemel_is_null(product) ? x : apply(b, "mul", product, x);
 }
 
 /* The terms of group G on one side; null if there are none. */
-static gemel_value powers(const builder *b, int below, uint32_t g, int bits) {
+static gemel_value powers(const product_builder *b, int below, uint32_t g, int bits) {
   const gemel_value none = {NULL, 0, 0};
   gemel_value product = none;
   for (int bit = bits; bit-- > 0;) {
@@ -256,8 +258,8 @@ static gemel_value powers(const builder *b, int below, uint32_t g, int bits) {
 }
 
 /* The terms of a side, the smallest times CONSTANT unless that is null; null: there is nothing. */
-static gemel_value side(const builder *b, int below, gemel_value constant) {
-  group groups[GEMEL__NARY_GROUPS];
+static gemel_value side(const product_builder *b, int below, gemel_value constant) {
+  factor_group groups[GEMEL__NARY_GROUPS];
   gemel_value all = {NULL, 0, 0};
   count_groups(b->n, below, groups);
   for (uint32_t k = 0; k < b->n->n_groups; k++) {
@@ -276,8 +278,8 @@ static gemel_value side(const builder *b, int below, gemel_value constant) {
 static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph *to,
                          gemel_location where) {
   const gemel_value none = {NULL, 0, 0};
-  builder b = {n, values, to, where};
-  gemel__factor c = n->constant;
+  product_builder b = {n, values, to, where};
+  gemel__nary_factor c = n->constant;
   int minus = is_minus_one(n, c);
   if (n->kind->integer && c.bits == 0) {
     return number(&b, 0);

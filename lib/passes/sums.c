@@ -19,17 +19,17 @@ enum { ADD, SUB, NEG, MUL };
 
 /* A float of which a million may be added in f64 without rounding: a sixteenth's multiple that
  * isn't large. Others aren't added at all. */
-static int is_simple(const gemel__nary *n, gemel__factor x) {
+static int is_simple(const gemel__nary *n, gemel__nary_factor x) {
   return n->kind->integer || (fabs(x.real) <= 1 << 26 && x.real * 16 == nearbyint(x.real * 16));
 }
 
-static void add(const gemel__nary *n, gemel__factor *into, gemel__factor x) {
+static void add(const gemel__nary *n, gemel__nary_factor *into, gemel__nary_factor x) {
   into->bits = (into->bits + x.bits) & n->mask;
   into->real += x.real;
 }
 
 /* *FACTOR * X in the dtype of the tree at hand: 1; 0 if that isn't exact. */
-static int times_exactly(const gemel__nary *n, gemel__factor *factor, gemel__factor x) {
+static int times_exactly(const gemel__nary *n, gemel__nary_factor *factor, gemel__nary_factor x) {
   double product = factor->real * x.real;
   if (!n->kind->integer &&
       (!gemel__nary_holds(n, product) || (fabs(product) < 1e-280 && product != 0) ||
@@ -41,12 +41,12 @@ static int times_exactly(const gemel__nary *n, gemel__factor *factor, gemel__fac
   return 1;
 }
 
-static gemel__factor negated(const gemel__nary *n, gemel__factor x) {
-  return (gemel__factor){(0 - x.bits) & n->mask, -x.real, 0};
+static gemel__nary_factor negated(const gemel__nary *n, gemel__nary_factor x) {
+  return (gemel__nary_factor){(0 - x.bits) & n->mask, -x.real, 0};
 }
 
 /* A coefficient: of floats not 0, which keeps NaN and infinities. */
-static int is_coefficient(const gemel__nary *n, gemel__ref value, gemel__factor *number) {
+static int is_coefficient(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number) {
   return gemel__nary_number(n, value, number) &&
          (n->kind->integer || (isfinite(number->real) && number->real != 0));
 }
@@ -54,15 +54,15 @@ static int is_coefficient(const gemel__nary *n, gemel__ref value, gemel__factor 
 static int takes(const gemel__nary *n, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
-  gemel__factor number;
+  gemel__nary_factor number;
   return n->from->nodes[node].op != n->ops[MUL] || is_coefficient(n, in[0], &number) ||
          is_coefficient(n, in[1], &number);
 }
 
-static int open(gemel__nary *n, uint32_t node, gemel__factor factor) {
+static int open(gemel__nary *n, uint32_t node, gemel__nary_factor factor) {
   uint32_t op = n->from->nodes[node].op, count;
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
-  gemel__factor number;
+  gemel__nary_factor number;
   if (op == n->ops[MUL]) {
     int second = is_coefficient(n, in[1], &number) || !is_coefficient(n, in[0], &number);
     if (!times_exactly(n, &number, factor)) {
@@ -80,8 +80,8 @@ static int open(gemel__nary *n, uint32_t node, gemel__factor factor) {
          gemel__nary_push(n, in[0], factor);
 }
 
-static int leaf(gemel__nary *n, gemel__ref value, gemel__factor factor) {
-  gemel__factor number;
+static int leaf(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
+  gemel__nary_factor number;
   if (gemel__nary_number(n, value, &number) && times_exactly(n, &number, factor) &&
       is_simple(n, number)) {
     add(n, &n->constant, number);
@@ -90,7 +90,7 @@ static int leaf(gemel__nary *n, gemel__ref value, gemel__factor factor) {
   return gemel__nary_term_add(n, value, factor);
 }
 
-static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__factor factor) {
+static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__nary_factor factor) {
   if (!is_simple(n, term->factor) || !is_simple(n, factor)) {
     return 0;
   }
@@ -100,37 +100,37 @@ static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__factor fac
 
 /* ---- Coefficients ---- */
 
-static int is_zero(const gemel__nary *n, gemel__factor f) {
+static int is_zero(const gemel__nary *n, gemel__nary_factor f) {
   return n->kind->integer ? f.bits == 0 : f.real == 0;
 }
 
-static int is_one(const gemel__nary *n, gemel__factor f) {
+static int is_one(const gemel__nary *n, gemel__nary_factor f) {
   return n->kind->integer ? f.bits == 1 : f.real == 1;
 }
 
-static int is_minus_one(const gemel__nary *n, gemel__factor f) {
+static int is_minus_one(const gemel__nary *n, gemel__nary_factor f) {
   return n->kind->integer ? f.bits == n->mask : f.real == -1;
 }
 
 /* 1 if a term with coefficient F is left out. */
-static int is_gone(const gemel__nary *n, gemel__factor f) {
+static int is_gone(const gemel__nary *n, gemel__nary_factor f) {
   return is_zero(n, f) && (n->kind->integer || n->kind->cancel);
 }
 
 /* The terms of one type: how many there are, how many of them take a product or a difference, and
  * whether all are subtracted, so that their sum is. */
-typedef struct group {
+typedef struct term_group {
   uint32_t terms, more;
   int minus;
-} group;
+} term_group;
 
-static void count_groups(gemel__nary *n, group *groups) {
+static void count_groups(gemel__nary *n, term_group *groups) {
   for (uint32_t g = 0; g < n->n_groups; g++) {
-    groups[g] = (group){0, 0, 1};
+    groups[g] = (term_group){0, 0, 1};
   }
   for (size_t k = 0; k < n->n_terms; k++) {
-    gemel__factor f = n->terms[k].factor;
-    group *g = &groups[n->terms[k].group];
+    gemel__nary_factor f = n->terms[k].factor;
+    term_group *g = &groups[n->terms[k].group];
     n->inexact |= !n->kind->integer && !gemel__nary_holds(n, f.real);
     if (!is_gone(n, f)) {
       g->terms++;
@@ -141,7 +141,7 @@ static void count_groups(gemel__nary *n, group *groups) {
 }
 
 static double cost(gemel__nary *n) {
-  group groups[GEMEL__NARY_GROUPS];
+  term_group groups[GEMEL__NARY_GROUPS];
   gemel__extent all;
   int constant = !is_zero(n, n->constant), minus = 1, first = 1;
   double sum = 0, size = 0; /* SIZE: of what is summed up so far */
@@ -150,7 +150,7 @@ static double cost(gemel__nary *n) {
   count_groups(n, groups);
   for (uint32_t k = 0; k < n->n_groups; k++) {
     uint32_t at = n->order[k];
-    const group *g = &groups[at];
+    const term_group *g = &groups[at];
     if (g->terms == 0) {
       continue;
     }
@@ -169,12 +169,12 @@ static double cost(gemel__nary *n) {
 
 /* ---- Building ---- */
 
-typedef struct builder {
+typedef struct sum_builder {
   gemel__nary *n;
   const gemel_value *values;
   gemel_graph *to;
   gemel_location where;
-} builder;
+} sum_builder;
 
 /* A sum in the making, or what it is to be subtracted from. */
 typedef struct partial {
@@ -182,11 +182,11 @@ typedef struct partial {
   int minus;
 } partial;
 
-static gemel_value apply(const builder *b, const char *op, gemel_value x, gemel_value y) {
+static gemel_value apply(const sum_builder *b, const char *op, gemel_value x, gemel_value y) {
   return gemel__nary_apply(b->to, op, x, y, b->where);
 }
 
-static partial plus(const builder *b, partial a, partial x) {
+static partial plus(const sum_builder *b, partial a, partial x) {
   if (gemel_is_null(a.value)) {
     return x;
   }
@@ -197,8 +197,8 @@ static partial plus(const builder *b, partial a, partial x) {
                    0};
 }
 
-static partial term(const builder *b, size_t k) {
-  gemel__factor f = b->n->terms[k].factor;
+static partial term(const sum_builder *b, size_t k) {
+  gemel__nary_factor f = b->n->terms[k].factor;
   gemel_value x = b->values[k];
   if (is_zero(b->n, f)) {
     x = apply(b, "sub", x, x);
@@ -209,7 +209,7 @@ static partial term(const builder *b, size_t k) {
 }
 
 /* The terms of group G; what is subtracted comes last. */
-static partial sum_group(const builder *b, uint32_t g) {
+static partial sum_group(const sum_builder *b, uint32_t g) {
   partial sum = {{NULL, 0, 0}, 0};
   for (int minus = 0; minus < 2; minus++) {
     for (size_t k = 0; k < b->n->n_terms; k++) {
@@ -225,7 +225,7 @@ static partial sum_group(const builder *b, uint32_t g) {
 static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph *to,
                          gemel_location where) {
   const gemel_value none = {NULL, 0, 0};
-  builder b = {n, values, to, where};
+  sum_builder b = {n, values, to, where};
   partial sum = {none, 0}, constant = {none, 0};
   int pending = !is_zero(n, n->constant);
   for (uint32_t k = 0; k < n->n_groups; k++) {

@@ -17,7 +17,7 @@ typedef struct rewritten {
   gemel_graph *to;         /* a reference */
 } rewritten;
 
-struct gemel__bodies {
+struct gemel__rewrite_bodies {
   gemel__body_rewrite rewrite;
   void *user;
   rewritten *slots;
@@ -25,8 +25,8 @@ struct gemel__bodies {
   int depth;
 };
 
-gemel__bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user) {
-  gemel__bodies *bodies = gemel__alloc_zeroed(sizeof(gemel__bodies));
+gemel__rewrite_bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user) {
+  gemel__rewrite_bodies *bodies = gemel__alloc_zeroed(sizeof(gemel__rewrite_bodies));
   if (bodies != NULL) {
     bodies->rewrite = rewrite;
     bodies->user = user;
@@ -34,7 +34,7 @@ gemel__bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user) {
   return bodies;
 }
 
-void gemel__bodies_free(gemel__bodies *bodies) {
+void gemel__bodies_free(gemel__rewrite_bodies *bodies) {
   if (bodies == NULL) {
     return;
   }
@@ -47,7 +47,7 @@ void gemel__bodies_free(gemel__bodies *bodies) {
 
 /* ---- Memory ---- */
 
-static rewritten *slot_of(const gemel__bodies *b, const gemel_graph *from) {
+static rewritten *slot_of(const gemel__rewrite_bodies *b, const gemel_graph *from) {
   size_t slot = (size_t)gemel__mix((uint64_t)(uintptr_t)from) & (b->capacity - 1);
   while (b->slots[slot].from != NULL && b->slots[slot].from != from) {
     slot = (slot + 1) & (b->capacity - 1);
@@ -56,7 +56,7 @@ static rewritten *slot_of(const gemel__bodies *b, const gemel_graph *from) {
 }
 
 /* Room for one more; at most half of the slots are taken. */
-static int reserve(gemel__bodies *b) {
+static int reserve(gemel__rewrite_bodies *b) {
   size_t n = b->capacity;
   rewritten *old = b->slots, *more;
   if (b->count * 2 < n) {
@@ -80,7 +80,7 @@ static int reserve(gemel__bodies *b) {
 /* ---- Rewriting ---- */
 
 /* What BODY becomes, borrowed; NULL with *ERROR. */
-static gemel_graph *become(gemel__bodies *b, gemel_graph *body, gemel_error *error) {
+static gemel_graph *become(gemel__rewrite_bodies *b, gemel_graph *body, gemel_error *error) {
   gemel_graph *to;
   if (b->depth >= GEMEL_MAX_NESTING) {
     return body;
@@ -106,7 +106,8 @@ static gemel_graph *become(gemel__bodies *b, gemel_graph *body, gemel_error *err
 }
 
 /* The list of graphs of ATTR, replaced; the array is the caller's to free. */
-static gemel_status become_list(gemel__bodies *bodies, gemel_attr *attr, gemel_error *error) {
+static gemel_status become_list(gemel__rewrite_bodies *bodies, gemel_attr *attr,
+                                gemel_error *error) {
   gemel_graph **list = gemel__alloc_array(attr->count, sizeof *list);
   if (list == NULL) {
     return gemel__no_memory(error, "bodies");
@@ -122,7 +123,7 @@ static gemel_status become_list(gemel__bodies *bodies, gemel_attr *attr, gemel_e
   return GEMEL_OK;
 }
 
-gemel_status gemel__bodies_rewrite(gemel__bodies *bodies, gemel_context *context,
+gemel_status gemel__bodies_rewrite(gemel__rewrite_bodies *bodies, gemel_context *context,
                                    const gemel__op *op, uint32_t *attrs, gemel_error *error) {
   const struct gemel__attrs *stored = gemel__attrs_at(context, *attrs);
   gemel_attr given[GEMEL__MAX_ATTRS];

@@ -11,14 +11,14 @@
 /* What BODY becomes: a new graph, or BODY with one more reference; NULL with *ERROR. */
 typedef gemel_graph *(*gemel__body_rewrite)(void *user, const gemel_graph *body,
                                             gemel_error *error);
-typedef struct gemel__bodies gemel__bodies;
+typedef struct gemel__rewrite_bodies gemel__rewrite_bodies;
 
 /* An empty table; NULL: memory is out. */
-gemel__bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user);
-void gemel__bodies_free(gemel__bodies *bodies);
+gemel__rewrite_bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user);
+void gemel__bodies_free(gemel__rewrite_bodies *bodies);
 
 /* *ATTRS, of OP, with every graph among them rewritten. Errors are those of rewriting one. */
-gemel_status gemel__bodies_rewrite(gemel__bodies *bodies, gemel_context *context,
+gemel_status gemel__bodies_rewrite(gemel__rewrite_bodies *bodies, gemel_context *context,
                                    const gemel__op *op, uint32_t *attrs, gemel_error *error);
 
 #endif

@@ -44,7 +44,7 @@ static gemel_status evaluate_node(const gemel__pattern *p, const gemel__scene *s
   return status;
 }
 
-gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scene *scene,
+gemel_status gemel__template_evaluate(const gemel__rule_side *side, const gemel__scene *scene,
                                       const gemel__template_attrs **attrs) {
   gemel__template_attrs *all = gemel__arena_alloc(scene->arena, side->count * sizeof *all);
   gemel_status status = GEMEL_OK;
@@ -64,14 +64,15 @@ gemel_status gemel__template_evaluate(const gemel__side *side, const gemel__scen
 
 /* ---- Operands ---- */
 
-gemel__ref gemel__template_leaf(const gemel__side *side, uint32_t index, const gemel__term *terms) {
+gemel__ref gemel__template_leaf(const gemel__rule_side *side, uint32_t index,
+                                const gemel__term *terms) {
   const gemel__pattern *p = &side->nodes[index];
   gemel__ref none = {GEMEL__LITERAL_NODE, 0};
   return p->kind == GEMEL__PATTERN_VARIABLE ? terms[p->variable].u.tensor : none;
 }
 
-gemel_value gemel__template_literal(const gemel__side *side, uint32_t index, gemel_graph *graph,
-                                    gemel_dtype dtype, gemel_location where) {
+gemel_value gemel__template_literal(const gemel__rule_side *side, uint32_t index,
+                                    gemel_graph *graph, gemel_dtype dtype, gemel_location where) {
   const gemel__number *number = &side->nodes[index].number;
   unsigned char element[8] = {0};
   if (gemel__number_store(number, dtype, element) != GEMEL_OK) {
@@ -82,7 +83,7 @@ gemel_value gemel__template_literal(const gemel__side *side, uint32_t index, gem
 }
 
 /* The dtype that literals among the operands of P take. */
-static gemel_dtype literal_dtype(const gemel__side *side, const gemel__pattern *p,
+static gemel_dtype literal_dtype(const gemel__rule_side *side, const gemel__pattern *p,
                                  const gemel_graph *graph, const gemel__ref *values,
                                  const gemel__term *terms, gemel_dtype want) {
   const gemel__scalar_row *row = gemel__scalar_row_of(&gemel__op_at(graph->context, p->op)->record);
@@ -103,7 +104,7 @@ static gemel_dtype literal_dtype(const gemel__side *side, const gemel__pattern *
   return want;
 }
 
-static size_t operand_count(const gemel__side *side, const gemel__pattern *p,
+static size_t operand_count(const gemel__rule_side *side, const gemel__pattern *p,
                             const gemel__term *terms) {
   size_t n = 0;
   for (uint32_t k = 0; k < p->n_operands; k++) {
@@ -113,10 +114,11 @@ static size_t operand_count(const gemel__side *side, const gemel__pattern *p,
   return n;
 }
 
-gemel_status gemel__template_operands(const gemel__side *side, uint32_t index, gemel_graph *graph,
-                                      const gemel__ref *values, const gemel__term *terms,
-                                      gemel_dtype want, gemel_location where, gemel_value *operands,
-                                      size_t room, size_t *count) {
+gemel_status gemel__template_operands(const gemel__rule_side *side, uint32_t index,
+                                      gemel_graph *graph, const gemel__ref *values,
+                                      const gemel__term *terms, gemel_dtype want,
+                                      gemel_location where, gemel_value *operands, size_t room,
+                                      size_t *count) {
   const gemel__pattern *p = &side->nodes[index];
   size_t n = 0;
   *count = operand_count(side, p, terms);
@@ -159,7 +161,7 @@ static gemel_value apply(gemel_graph *graph, const gemel__op *op,
   return gemel__apply(graph, op->id, id, count, operands, where);
 }
 
-gemel_value gemel__template_apply(const gemel__side *side, uint32_t index, gemel_graph *graph,
+gemel_value gemel__template_apply(const gemel__rule_side *side, uint32_t index, gemel_graph *graph,
                                   const gemel__template_attrs *attrs, size_t count,
                                   const gemel_value *operands, gemel_location where) {
   const gemel__pattern *p = &side->nodes[index];
@@ -177,9 +179,9 @@ gemel_value gemel__template_apply(const gemel__side *side, uint32_t index, gemel
 
 /* ---- A whole side ---- */
 
-static gemel_value build_node(const gemel__side *side, uint32_t index, const gemel__scene *scene,
-                              const gemel__template_attrs *attrs, const gemel__ref *values,
-                              gemel_dtype want, gemel_location where) {
+static gemel_value build_node(const gemel__rule_side *side, uint32_t index,
+                              const gemel__scene *scene, const gemel__template_attrs *attrs,
+                              const gemel__ref *values, gemel_dtype want, gemel_location where) {
   gemel_value local[GEMEL__RULE_NODES], *operands = local, made = {NULL, 0, 0};
   size_t count, room = GEMEL__RULE_NODES;
   gemel_status status = gemel__template_operands(
@@ -202,8 +204,8 @@ static gemel_value build_node(const gemel__side *side, uint32_t index, const gem
   return made;
 }
 
-gemel_value gemel__side_build(const gemel__side *side, const gemel__scene *scene, gemel_dtype want,
-                              gemel_location where, gemel_status *status) {
+gemel_value gemel__side_build(const gemel__rule_side *side, const gemel__scene *scene,
+                              gemel_dtype want, gemel_location where, gemel_status *status) {
   const gemel__template_attrs *attrs;
   gemel__ref values[GEMEL__RULE_NODES];
   gemel_value made = {NULL, 0, 0};

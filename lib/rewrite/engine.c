@@ -45,7 +45,7 @@ enum { FUEL = 32, GROWTH = 4, SLACK = 10000, STALL = 1000 };
 static const double SPARE = 0.25; /* how much larger the new graph gets without moving */
 
 /* A pass over the old graph. */
-struct walk {
+struct engine_walk {
   const gemel_graph *from;
   size_t n;        /* its nodes */
   gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
@@ -60,7 +60,7 @@ struct walk {
 
 #define SEVERAL UINT32_MAX
 
-static gemel__ref mapped(const struct walk *w, gemel__ref old) {
+static gemel__ref mapped(const struct engine_walk *w, gemel__ref old) {
   gemel__ref to = w->map[old.node];
   return to.output == SEVERAL ? w->multi[to.node + old.output] : to;
 }
@@ -68,7 +68,7 @@ static gemel__ref mapped(const struct walk *w, gemel__ref old) {
 /* ---- Nodes ---- */
 
 /* A node of several outputs: each that is read is settled by itself. */
-static gemel_status settle_several(struct walk *w, uint32_t old, gemel__ref value,
+static gemel_status settle_several(struct engine_walk *w, uint32_t old, gemel__ref value,
                                    gemel_location where) {
   uint32_t n = gemel__node_at(w->e.to, value.node)->n_outputs;
   size_t first = w->map[old].node;
@@ -85,7 +85,7 @@ static gemel_status settle_several(struct walk *w, uint32_t old, gemel__ref valu
 }
 
 /* The operands of node OLD, which are what its inputs became, in W->refs. */
-static gemel_status map_inputs(struct walk *w, uint32_t old, uint32_t *count) {
+static gemel_status map_inputs(struct engine_walk *w, uint32_t old, uint32_t *count) {
   const gemel__ref *inputs = gemel__node_inputs(w->from, old, count);
   if (gemel__grow(&w->refs, &w->ref_capacity, *count, sizeof *w->refs) != 0) {
     return gemel__engine_no_memory(&w->e);
@@ -97,7 +97,7 @@ static gemel_status map_inputs(struct walk *w, uint32_t old, uint32_t *count) {
 }
 
 /* Brings ATTRS, the attributes of OP, and its COUNT operands in W->refs to their normal form. */
-static gemel_status normalize_old(struct walk *w, const gemel__op *op, uint32_t count,
+static gemel_status normalize_old(struct engine_walk *w, const gemel__op *op, uint32_t count,
                                   uint32_t *attrs) {
   gemel_context *context = w->e.to->context;
   gemel_status status = GEMEL_OK;
@@ -109,7 +109,7 @@ static gemel_status normalize_old(struct walk *w, const gemel__op *op, uint32_t 
 }
 
 /* Makes node OLD again, with ATTRS on W->refs: *VALUE. */
-static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uint32_t count,
+static gemel_status make_again(struct engine_walk *w, uint32_t old, uint32_t attrs, uint32_t count,
                                gemel__ref *value) {
   const gemel__node *node = gemel__node_at(w->from, old);
   gemel_status status = attrs == node->attrs
@@ -124,7 +124,7 @@ static gemel_status make_again(struct walk *w, uint32_t old, uint32_t attrs, uin
 }
 
 /* Makes node OLD again, and settles it. */
-static gemel_status remake(struct walk *w, uint32_t old) {
+static gemel_status remake(struct engine_walk *w, uint32_t old) {
   const gemel__node *node = gemel__node_at(w->from, old);
   gemel_location where = gemel__node_where(w->from, old);
   uint32_t attrs = node->attrs, count;
@@ -150,7 +150,7 @@ static gemel_status remake(struct walk *w, uint32_t old) {
 
 /* ---- The rest of the graph ---- */
 
-static gemel_status copy_inputs(struct walk *w) {
+static gemel_status copy_inputs(struct engine_walk *w) {
   const gemel_graph *from = w->from;
   for (size_t k = 0; k < from->n_inputs; k++) {
     uint32_t old = from->inputs[k].node, made;
@@ -167,7 +167,7 @@ static gemel_status copy_inputs(struct walk *w) {
   return GEMEL_OK;
 }
 
-static gemel_status copy_outputs(struct walk *w) {
+static gemel_status copy_outputs(struct engine_walk *w) {
   for (size_t k = 0; k < w->from->n_outputs; k++) {
     gemel__ref value = mapped(w, w->from->outputs[k]);
     if (gemel__copy_output(w->e.to, w->from, k, value) != GEMEL_OK) {
@@ -178,7 +178,7 @@ static gemel_status copy_outputs(struct walk *w) {
 }
 
 /* Places for the outputs of node OLD, of which there are several. */
-static gemel_status lay_out(struct walk *w, uint32_t old, uint32_t n) {
+static gemel_status lay_out(struct engine_walk *w, uint32_t old, uint32_t n) {
   size_t first = w->n_multi;
   if (gemel__grow(&w->multi, &w->multi_capacity, first + n, sizeof *w->multi) ||
       gemel__grow(&w->wanted, &w->wanted_capacity, first + n, 1)) {
@@ -191,7 +191,7 @@ static gemel_status lay_out(struct walk *w, uint32_t old, uint32_t n) {
   return GEMEL_OK;
 }
 
-static void want(struct walk *w, gemel__ref old) {
+static void want(struct engine_walk *w, gemel__ref old) {
   gemel__ref to = w->map[old.node];
   if (to.output == SEVERAL) {
     w->wanted[to.node + old.output] = 1;
@@ -199,7 +199,7 @@ static void want(struct walk *w, gemel__ref old) {
 }
 
 /* Notes which of several outputs are used. */
-static gemel_status find_wanted(struct walk *w) {
+static gemel_status find_wanted(struct engine_walk *w) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
     uint32_t count, n_outputs = w->from->nodes[k].n_outputs;
@@ -218,7 +218,7 @@ static gemel_status find_wanted(struct walk *w) {
   return status;
 }
 
-static gemel_status run(struct walk *w) {
+static gemel_status run(struct engine_walk *w) {
   uint32_t input_op = w->from->context->input_op;
   uint64_t live = w->uses.used;
   double share = (double)w->uses.live / (double)(w->n + 1);
@@ -239,7 +239,7 @@ static gemel_status run(struct walk *w) {
   return status ? status : copy_outputs(w);
 }
 
-static void release(struct walk *w) {
+static void release(struct engine_walk *w) {
   gemel__free(w->map, w->n * sizeof *w->map);
   gemel__uses_clear(&w->uses);
   gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
@@ -248,7 +248,7 @@ static void release(struct walk *w) {
   gemel__engine_release(&w->e);
 }
 
-static gemel_status walk_through(struct walk *w, gemel__pass_options *options) {
+static gemel_status walk_through(struct engine_walk *w, gemel__pass_options *options) {
   gemel__engine *e = &w->e;
   e->options = options;
   e->selection = options->selection;
@@ -268,7 +268,7 @@ static gemel_status walk_through(struct walk *w, gemel__pass_options *options) {
 gemel_graph *gemel__rewrite_phase(const gemel_graph *from, gemel__pass_options *options,
                                   gemel_error *error) {
   struct {
-    struct walk walk;
+    struct engine_walk walk;
     gemel_error local;
   } *room = gemel__alloc_zeroed(sizeof *room);
   gemel_graph *to;

@@ -28,29 +28,30 @@ typedef struct gemel__application {
 #define GEMEL__NOT_MENDED UINT32_MAX
 
 /* What watches each application: for certified compilation. Not GEMEL_OK: stop. */
-typedef gemel_status (*gemel__witness)(void *user, const gemel__application *application,
-                                       gemel_error *error);
+typedef gemel_status (*gemel__certify_application)(void *user,
+                                                   const gemel__application *application,
+                                                   gemel_error *error);
 
 /* What libgemel-verify gives a context that wants to have its rewrites certified. */
 typedef struct gemel__certifier gemel__certifier;
 struct gemel__certifier {
   /* The witness's user for one rewrite of a graph; NULL with *ERROR. */
   void *(*begin)(gemel__certifier *certifier, gemel_error *error);
-  gemel__witness witness;
+  gemel__certify_application witness;
   gemel__change_witness witness_change; /* of passes */
   void (*end)(gemel__certifier *certifier, void *user);
 };
 
 typedef struct gemel__pass_options {
   gemel__selection *selection;
-  gemel__bodies *bodies;    /* NULL: bodies are left as they are */
-  int fold;                 /* constants are folded */
-  int timed;                /* tallies get times */
-  int tight;                /* no rule may make the graph grow */
-  int thorough;             /* candidates are chosen by operations alone */
-  gemel__witness witness;   /* or NULL */
-  void *user;               /* the witness's */
-  uint64_t folded, created; /* results: nodes folded, nodes made by rules */
+  gemel__rewrite_bodies *bodies;      /* NULL: bodies are left as they are */
+  int fold;                           /* constants are folded */
+  int timed;                          /* tallies get times */
+  int tight;                          /* no rule may make the graph grow */
+  int thorough;                       /* candidates are chosen by operations alone */
+  gemel__certify_application witness; /* or NULL */
+  void *user;                         /* the witness's */
+  uint64_t folded, created;           /* results: nodes folded, nodes made by rules */
 } gemel__pass_options;
 
 /* A new graph: what an output of FROM needs, rewritten. It may hold nodes that nothing uses, which

@@ -52,7 +52,7 @@ static int64_t elements_of(const gemel_graph *graph, uint32_t node) {
 /* ---- Computing ---- */
 
 /* What one node takes to be computed. */
-struct evaluation {
+struct fold_call {
   const gemel_operation *record;
   gemel_kernel_call call;
   gemel_attr *attrs; /* of the record's schema, sizes as integers */
@@ -72,7 +72,7 @@ static size_t dim_count(const gemel_attr *attr) {
 }
 
 /* ATTR with integers in the place of its dims; 0: one of them isn't a constant. */
-static int read_dims(struct evaluation *v, gemel_context *context, gemel_attr *attr) {
+static int read_dims(struct fold_call *v, gemel_context *context, gemel_attr *attr) {
   const gemel_dim *dims = attr->kind & GEMEL_ATTR_LIST ? attr->u.dims : &attr->u.dim;
   int64_t *sizes = v->sizes + v->used;
   size_t n = dim_count(attr);
@@ -91,7 +91,7 @@ static int read_dims(struct evaluation *v, gemel_context *context, gemel_attr *a
   return 1;
 }
 
-static gemel_status take_attrs(struct evaluation *v, const gemel_graph *graph, uint32_t node,
+static gemel_status take_attrs(struct fold_call *v, const gemel_graph *graph, uint32_t node,
                                gemel_error *error) {
   const struct gemel__attrs *stored =
       gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);
@@ -114,7 +114,7 @@ static gemel_status take_attrs(struct evaluation *v, const gemel_graph *graph, u
 }
 
 /* The result's tensor, and views of all. */
-static gemel_status take_views(struct evaluation *v, const gemel_graph *graph, uint32_t node,
+static gemel_status take_views(struct fold_call *v, const gemel_graph *graph, uint32_t node,
                                gemel_error *error) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
@@ -147,7 +147,7 @@ static gemel_status take_views(struct evaluation *v, const gemel_graph *graph, u
 }
 
 /* The result as a copy of a view of the first input. */
-static gemel_status run_view(struct evaluation *v, gemel_error *error) {
+static gemel_status run_view(struct fold_call *v, gemel_error *error) {
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
   gemel_view view = v->views[0], like = v->call.outputs[0];
   gemel_status status =
@@ -164,7 +164,7 @@ static gemel_status run_view(struct evaluation *v, gemel_error *error) {
   return v->result != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
-static gemel_status run_kernel(struct evaluation *v, const gemel_kernel *kernel,
+static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
                                gemel_error *error) {
   gemel_kernel_call *call = &v->call;
   memset(v->state, 0, sizeof v->state);
@@ -182,7 +182,7 @@ static gemel_status run_kernel(struct evaluation *v, const gemel_kernel *kernel,
   return status;
 }
 
-static gemel_status run(struct evaluation *v, gemel_error *error) {
+static gemel_status run(struct fold_call *v, gemel_error *error) {
   gemel_status status = run_view(v, error);
   const gemel_kernel *kernel = v->record->kernels;
   for (; status == GEMEL_DECLINED && kernel != NULL && kernel->name != NULL; kernel++) {
@@ -194,7 +194,7 @@ static gemel_status run(struct evaluation *v, gemel_error *error) {
 /* The result of NODE, whose inputs are constants. GEMEL_NO_MEMORY; another status: it has none, now
  * or ever. */
 static gemel_status compute(const gemel_graph *graph, uint32_t node, gemel_tensor **result) {
-  struct evaluation v = {.record = &gemel__node_op(graph, node)->record};
+  struct fold_call v = {.record = &gemel__node_op(graph, node)->record};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   const struct gemel__attrs *attrs =
       gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);

@@ -30,7 +30,7 @@ typedef struct matcher {
 /* ---- Orders ---- */
 
 /* Position of node K among the commutative nodes of the side. */
-static uint32_t commutative_before(const gemel__side *side, uint32_t k) {
+static uint32_t commutative_before(const gemel__rule_side *side, uint32_t k) {
   uint32_t n = 0;
   for (uint32_t j = 0; j < k; j++) {
     n += side->nodes[j].commutative;

@@ -23,7 +23,7 @@ gemel_status gemel__engine_take_error(const gemel__engine *e) {
                                       : gemel__fail(e->error, GEMEL_INTERNAL, "a rewrite failed");
 }
 
-static const struct gemel_rule *rule_of(const struct gemel__frame *f) {
+static const struct gemel_rule *rule_of(const struct gemel__settle_frame *f) {
   return f->candidate->rule;
 }
 
@@ -176,7 +176,7 @@ static gemel_status normalize(gemel__engine *e, gemel_location where, gemel__ref
 /* How many applications in a row, with the one about to be made of a match whose oldest operation
  * is OLDEST, have met nothing older than the ones before. */
 static uint32_t stalled(const gemel__engine *e, uint32_t oldest) {
-  const struct gemel__frame *f = e->n_frames > 0 ? &e->frames[e->n_frames - 1] : NULL;
+  const struct gemel__settle_frame *f = e->n_frames > 0 ? &e->frames[e->n_frames - 1] : NULL;
   return f != NULL && oldest >= f->oldest ? f->stalled + 1 : 0;
 }
 
@@ -184,7 +184,7 @@ static gemel_status push_frame(gemel__engine *e, const gemel__candidate *c,
                                const gemel__binding *binding, const gemel__template_attrs *attrs,
                                gemel__ref before, gemel_location where) {
   const struct gemel_rule *rule = c->rule;
-  struct gemel__frame *f;
+  struct gemel__settle_frame *f;
   if (gemel__grow(&e->frames, &e->frame_capacity, e->n_frames + 1, sizeof *e->frames) ||
       gemel__grow(&e->values, &e->value_capacity, e->n_values + rule->right.count,
                   sizeof *e->values) ||
@@ -348,7 +348,7 @@ static gemel_status ill_typed(const gemel__engine *e, const struct gemel_rule *r
 
 /* The right side is made, up to its shape: what it became, or, where that has another shape, a
  * broadcast of it that has yet to be settled. */
-static gemel_status repair(gemel__engine *e, struct gemel__frame *f, gemel__ref *value,
+static gemel_status repair(gemel__engine *e, struct gemel__settle_frame *f, gemel__ref *value,
                            int *finished) {
   const struct gemel_rule *rule = rule_of(f);
   gemel_context *context = e->to->context;
@@ -392,8 +392,8 @@ static gemel_status repair(gemel__engine *e, struct gemel__frame *f, gemel__ref 
 }
 
 /* Makes the operation that is next in frame F. */
-static gemel_status make(gemel__engine *e, struct gemel__frame *f, gemel__ref *value) {
-  const gemel__side *side = &rule_of(f)->right;
+static gemel_status make(gemel__engine *e, struct gemel__settle_frame *f, gemel__ref *value) {
+  const gemel__rule_side *side = &rule_of(f)->right;
   size_t count, room = e->operand_capacity, nodes = e->to->n_nodes;
   gemel_dtype want = gemel_type_dtype(e->to->context, type_of(e, f->before));
   gemel_value made;
@@ -426,7 +426,7 @@ static gemel_status make(gemel__engine *e, struct gemel__frame *f, gemel__ref *v
   return status;
 }
 
-static gemel_status testify(const gemel__engine *e, const struct gemel__frame *f,
+static gemel_status testify(const gemel__engine *e, const struct gemel__settle_frame *f,
                             gemel__ref after) {
   gemel__application a = {.rule = rule_of(f),
                           .order = f->candidate->order,
@@ -443,7 +443,7 @@ static gemel_status testify(const gemel__engine *e, const struct gemel__frame *f
 
 /* The topmost frame is done, with VALUE as its result. */
 static gemel_status finish(gemel__engine *e, gemel__ref value) {
-  struct gemel__frame *f = &e->frames[e->n_frames - 1];
+  struct gemel__settle_frame *f = &e->frames[e->n_frames - 1];
   gemel_status status = decide(e, f->before, GEMEL__REPLACED, value);
   if (status == GEMEL_OK && e->options->witness != NULL) {
     status = testify(e, f, value);
@@ -457,8 +457,8 @@ static gemel_status finish(gemel__engine *e, gemel__ref value) {
 /* Goes on with the topmost frame until it needs a value settled (*DONE 0: another frame is on top)
  * or has its own (*DONE 1, *VALUE). */
 static gemel_status advance(gemel__engine *e, gemel__ref *value, int *done) {
-  struct gemel__frame *f = &e->frames[e->n_frames - 1];
-  const gemel__side *side = &rule_of(f)->right;
+  struct gemel__settle_frame *f = &e->frames[e->n_frames - 1];
+  const gemel__rule_side *side = &rule_of(f)->right;
   gemel_status status;
   int finished;
   while (f->next < side->count && side->nodes[f->next].kind != GEMEL__PATTERN_APPLY) {
@@ -491,7 +491,7 @@ gemel_status gemel__engine_resolve(gemel__engine *e, gemel__ref *value, gemel_lo
   while (status == GEMEL_OK && e->n_frames > 0) {
     status = advance(e, value, &done);
     if (status == GEMEL_OK && done && e->n_frames > 0) {
-      struct gemel__frame *f = &e->frames[e->n_frames - 1];
+      struct gemel__settle_frame *f = &e->frames[e->n_frames - 1];
       e->values[f->values + f->next++] = *value;
     }
   }

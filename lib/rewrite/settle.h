@@ -19,7 +19,7 @@ struct gemel__node_state {
 };
 
 /* A right side on its way. */
-struct gemel__frame {
+struct gemel__settle_frame {
   const gemel__candidate *candidate;
   const gemel__template_attrs *attrs;
   uint32_t next; /* node of the right side to be made */
@@ -44,7 +44,7 @@ typedef struct gemel__engine {
   size_t n_apart, apart_capacity;
   uint32_t *uses;
   size_t n_states, state_capacity, use_capacity;
-  struct gemel__frame *frames;
+  struct gemel__settle_frame *frames;
   size_t n_frames, frame_capacity;
   gemel__ref *values, *made; /* MADE: what VALUES were before they were settled */
   size_t n_values, value_capacity, made_capacity;

@@ -14,7 +14,7 @@
 
 enum { MAX_WORDS = 16 };
 
-typedef struct compiler {
+typedef struct rule_compiler {
   gemel_context *context;
   gemel__lex *lex;
   gemel__arena *arena;
@@ -23,13 +23,13 @@ typedef struct compiler {
   int left; /* names may be new */
   gemel__pattern nodes[GEMEL__RULE_NODES];
   uint32_t count;
-} compiler;
+} rule_compiler;
 
-static gemel_status fail(const compiler *c, uint32_t node, const char *format, ...)
+static gemel_status fail(const rule_compiler *c, uint32_t node, const char *format, ...)
     GEMEL__PRINTF(3, 4);
 
 /* An error at a node of the tree. */
-static gemel_status fail(const compiler *c, uint32_t node, const char *format, ...) {
+static gemel_status fail(const rule_compiler *c, uint32_t node, const char *format, ...) {
   va_list args;
   va_start(args, format);
   gemel__fail_va(c->error, GEMEL_BAD_TEXT, format, args);
@@ -37,7 +37,7 @@ static gemel_status fail(const compiler *c, uint32_t node, const char *format, .
   return gemel__lex_locate(&c->rule->syntax.nodes[node].at, c->error);
 }
 
-static void *keep(const compiler *c, const void *data, size_t bytes) {
+static void *keep(const rule_compiler *c, const void *data, size_t bytes) {
   void *copy = gemel__arena_copy(c->arena, data, bytes);
   if (copy == NULL) {
     gemel__no_memory(c->error, "a rule");
@@ -45,7 +45,7 @@ static void *keep(const compiler *c, const void *data, size_t bytes) {
   return copy;
 }
 
-static const char *keep_text(const compiler *c, const char *text, size_t length) {
+static const char *keep_text(const rule_compiler *c, const char *text, size_t length) {
   char *copy = gemel__arena_alloc(c->arena, length + 1);
   if (copy == NULL) {
     gemel__no_memory(c->error, "a rule");
@@ -76,7 +76,7 @@ static const char *kind_name(int kind) {
 }
 
 /* A name on the right that is not bound. */
-static gemel_status unbound(const compiler *c, uint32_t node) {
+static gemel_status unbound(const rule_compiler *c, uint32_t node) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__suggestion near;
   gemel__suggestion_start(&near, s->text, s->length);
@@ -88,7 +88,7 @@ static gemel_status unbound(const compiler *c, uint32_t node) {
 }
 
 /* The variable that NODE names, used as KIND: known, or new on the left side. */
-static gemel_status variable(compiler *c, uint32_t node, int kind, uint32_t *index) {
+static gemel_status variable(rule_compiler *c, uint32_t node, int kind, uint32_t *index) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   int found = find_variable(c->rule, s->text, s->length);
   gemel__variable *v;
@@ -117,7 +117,7 @@ static gemel_status variable(compiler *c, uint32_t node, int kind, uint32_t *ind
 }
 
 /* The name that `as` gives the operation at NODE: a variable that no other place binds. */
-static gemel_status name_result(compiler *c, uint32_t node, gemel__pattern *p) {
+static gemel_status name_result(rule_compiler *c, uint32_t node, gemel__pattern *p) {
   gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__variable *v = &c->rule->variables[c->rule->n_variables];
   if (s->as == NULL) {
@@ -152,7 +152,7 @@ static int is_constant_name(const gemel__syntax_node *s) {
 }
 
 /* An expression in attribute position; on the left, a new bare name binds. */
-static gemel_status attribute(compiler *c, uint32_t node, gemel__termexpr *expr) {
+static gemel_status attribute(rule_compiler *c, uint32_t node, gemel__termexpr *expr) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   if (c->left && s->kind == GEMEL__SYNTAX_NAME && !is_constant_name(s)) {
     uint32_t index;
@@ -176,7 +176,7 @@ static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__syntax
   return NULL;
 }
 
-static gemel_status no_attribute(const compiler *c, uint32_t node, const gemel__op *op) {
+static gemel_status no_attribute(const rule_compiler *c, uint32_t node, const gemel__op *op) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__suggestion near;
   gemel__suggestion_start(&near, s->key, s->key_length);
@@ -188,7 +188,7 @@ static gemel_status no_attribute(const compiler *c, uint32_t node, const gemel__
 }
 
 /* The named arguments of the call at NODE, into an array over the operation's schema. */
-static gemel_status call_attributes(compiler *c, uint32_t node, const gemel__op *op,
+static gemel_status call_attributes(rule_compiler *c, uint32_t node, const gemel__op *op,
                                     gemel__pattern *p) {
   const gemel__syntax_node *nodes = c->rule->syntax.nodes;
   gemel__termexpr *attrs =
@@ -225,9 +225,9 @@ static gemel_status call_attributes(compiler *c, uint32_t node, const gemel__op 
 
 /* ---- Patterns ---- */
 
-static gemel_status side_node(compiler *c, uint32_t node, uint32_t *index);
+static gemel_status side_node(rule_compiler *c, uint32_t node, uint32_t *index);
 
-static gemel_status push(compiler *c, const gemel__pattern *p, uint32_t *index) {
+static gemel_status push(rule_compiler *c, const gemel__pattern *p, uint32_t *index) {
   if (c->count == GEMEL__RULE_NODES) {
     return fail(c, p->syntax, "a side has more than %d parts", GEMEL__RULE_NODES);
   }
@@ -236,7 +236,7 @@ static gemel_status push(compiler *c, const gemel__pattern *p, uint32_t *index) 
   return GEMEL_OK;
 }
 
-static gemel_status operand(compiler *c, uint32_t node, uint32_t *index) {
+static gemel_status operand(rule_compiler *c, uint32_t node, uint32_t *index) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__pattern p;
   if (s->kind != GEMEL__SYNTAX_SPREAD) {
@@ -257,7 +257,7 @@ static int same_pattern(const gemel__pattern *a, const gemel__pattern *b) {
          a->variable == b->variable;
 }
 
-static gemel_status no_operation(const compiler *c, uint32_t node) {
+static gemel_status no_operation(const rule_compiler *c, uint32_t node) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__suggestion near;
   if (gemel__syntax_is(s, "floordiv")) {
@@ -273,7 +273,7 @@ static gemel_status no_operation(const compiler *c, uint32_t node) {
 }
 
 /* The operation that the call at NODE names. */
-static gemel_status find_op(compiler *c, uint32_t node, const gemel__op **op) {
+static gemel_status find_op(rule_compiler *c, uint32_t node, const gemel__op **op) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   char name[64];
   uint32_t id = 0;
@@ -289,7 +289,7 @@ static gemel_status find_op(compiler *c, uint32_t node, const gemel__op **op) {
   return GEMEL_OK;
 }
 
-static gemel_status check_arity(compiler *c, uint32_t node, const gemel__op *op, uint32_t n,
+static gemel_status check_arity(rule_compiler *c, uint32_t node, const gemel__op *op, uint32_t n,
                                 int spreads) {
   const gemel_operation *r = &op->record;
   int few = spreads == 0 && (int)n < r->min_inputs;
@@ -305,7 +305,7 @@ static gemel_status check_arity(compiler *c, uint32_t node, const gemel__op *op,
               least, least == 1 ? "" : "s", n);
 }
 
-static gemel_status call(compiler *c, uint32_t node, gemel__pattern *p, uint32_t *index) {
+static gemel_status call(rule_compiler *c, uint32_t node, gemel__pattern *p, uint32_t *index) {
   const gemel__syntax_node *nodes = c->rule->syntax.nodes;
   uint32_t operands[GEMEL__RULE_NODES];
   const gemel__op *op = NULL;
@@ -337,7 +337,7 @@ static gemel_status call(compiler *c, uint32_t node, gemel__pattern *p, uint32_t
 }
 
 /* f(x)@k */
-static gemel_status output(compiler *c, uint32_t node, gemel__pattern *p, uint32_t *index) {
+static gemel_status output(rule_compiler *c, uint32_t node, gemel__pattern *p, uint32_t *index) {
   const gemel__syntax_node *nodes = c->rule->syntax.nodes;
   uint32_t inner = nodes[node].child, k = nodes[inner].next;
   if (nodes[inner].kind != GEMEL__SYNTAX_CALL) {
@@ -349,7 +349,7 @@ static gemel_status output(compiler *c, uint32_t node, gemel__pattern *p, uint32
   return status ? status : call(c, inner, p, index);
 }
 
-static gemel_status side_node(compiler *c, uint32_t node, uint32_t *index) {
+static gemel_status side_node(rule_compiler *c, uint32_t node, uint32_t *index) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel_status status;
   gemel__pattern p;
@@ -374,7 +374,7 @@ static gemel_status side_node(compiler *c, uint32_t node, uint32_t *index) {
   }
 }
 
-static gemel_status parse_side(compiler *c, gemel__side *side) {
+static gemel_status parse_side(rule_compiler *c, gemel__rule_side *side) {
   uint32_t root, index;
   gemel_status status = gemel__syntax_parse(&c->rule->syntax, c->lex, &root, c->error);
   c->count = 0;
@@ -393,7 +393,7 @@ static gemel_status parse_side(compiler *c, gemel__side *side) {
 /* ---- Header and conditions ---- */
 
 /* One word of a list in the header. */
-static gemel_status word(compiler *c, const char *what, const char **text) {
+static gemel_status word(rule_compiler *c, const char *what, const char **text) {
   char found[64];
   if (c->lex->kind != GEMEL__TOKEN_NAME) {
     return gemel__lex_fail(c->lex, c->error, GEMEL_BAD_TEXT, "expected %s, found %s", what,
@@ -408,7 +408,7 @@ static const char *phase_word(int k) {
 }
 
 /* The token is none of the COUNT words of a table: says which there are, and which is near. */
-static gemel_status no_word(const compiler *c, const char *what, int count,
+static gemel_status no_word(const rule_compiler *c, const char *what, int count,
                             const char *(*name)(int)) {
   char list[200], found[64];
   size_t used = 0;
@@ -427,7 +427,7 @@ static gemel_status no_word(const compiler *c, const char *what, int count,
                          list);
 }
 
-static gemel_status parse_phase(compiler *c) {
+static gemel_status parse_phase(rule_compiler *c) {
   const char *text;
   gemel_status status = word(c, "a phase", &text);
   int k = 0;
@@ -445,7 +445,7 @@ static gemel_status parse_phase(compiler *c) {
   return GEMEL_OK;
 }
 
-static gemel_status parse_need(compiler *c) {
+static gemel_status parse_need(rule_compiler *c) {
   int k = 0;
   while (k < GEMEL_NEEDS_COUNT && !gemel__lex_is(c->lex, gemel_needs_word(k))) {
     k++;
@@ -458,7 +458,7 @@ static gemel_status parse_need(compiler *c) {
   return GEMEL_OK;
 }
 
-static gemel_status parse_tags(compiler *c) {
+static gemel_status parse_tags(rule_compiler *c) {
   const char *tags[MAX_WORDS];
   size_t n = 0;
   do {
@@ -478,7 +478,7 @@ static gemel_status parse_tags(compiler *c) {
 }
 
 /* NAME in PHASE [tags …] [needs …] : */
-static gemel_status parse_header(compiler *c) {
+static gemel_status parse_header(rule_compiler *c) {
   gemel_status status = word(c, "the rule's name", &c->rule->info.name);
   if (status != GEMEL_OK) {
     return status;
@@ -524,7 +524,7 @@ static int counts_uses(const gemel__termexpr *expr) {
   return 0;
 }
 
-static gemel_status parse_conditions(compiler *c) {
+static gemel_status parse_conditions(rule_compiler *c) {
   gemel__termexpr list[GEMEL__RULE_NODES];
   uint32_t n = 0, root;
   gemel_status status = GEMEL_OK;
@@ -557,7 +557,7 @@ static gemel_status parse_conditions(compiler *c) {
 
 /* ---- The rule ---- */
 
-static uint32_t operations(const gemel__side *side) {
+static uint32_t operations(const gemel__rule_side *side) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < side->count; k++) {
     n += side->nodes[k].kind == GEMEL__PATTERN_APPLY;
@@ -565,7 +565,7 @@ static uint32_t operations(const gemel__side *side) {
   return n;
 }
 
-static gemel_status parse_body(compiler *c) {
+static gemel_status parse_body(rule_compiler *c) {
   gemel_status status = parse_side(c, &c->rule->left);
   status = status ? status : gemel__lex_expect(c->lex, GEMEL__TOKEN_ARROW, "'=>'", c->error);
   c->left = 0;
@@ -584,7 +584,7 @@ static gemel_status parse_body(compiler *c) {
 gemel_status gemel__rule_compile(gemel_context *context, gemel__lex *lex, gemel__arena *arena,
                                  struct gemel_rule *rule, gemel_error *error) {
   gemel_error local;
-  compiler c;
+  rule_compiler c;
   memset(&c, 0, sizeof c);
   c.context = context;
   c.lex = lex;

@@ -286,10 +286,10 @@ static const struct fact_rule {
 
 /* ---- Looking ---- */
 
-typedef struct search {
+typedef struct facts_search {
   const gemel_graph *graph;
   int nodes; /* looked at so far */
-} search;
+} facts_search;
 
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
   gemel_type type = gemel__node_type(graph, value.node, value.output);
@@ -303,9 +303,9 @@ static unsigned dtype_facts(gemel_dtype dtype) {
          when(kind == GEMEL_KIND_BOOL || kind == GEMEL_KIND_UNSIGNED, N);
 }
 
-static unsigned look(search *s, gemel__ref value, int depth);
+static unsigned look(facts_search *s, gemel__ref value, int depth);
 
-static void look_at_operands(search *s, gemel__ref value, int depth, node_facts *f) {
+static void look_at_operands(facts_search *s, gemel__ref value, int depth, node_facts *f) {
   uint32_t n;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, value.node, &n);
   f->all = n > 0 ? EVERY : 0;
@@ -321,7 +321,7 @@ static void look_at_operands(search *s, gemel__ref value, int depth, node_facts 
 }
 
 /* Recurses to MAX_DEPTH at most, and looks at MAX_NODES nodes at most. */
-static unsigned look(search *s, gemel__ref value, int depth) {
+static unsigned look(facts_search *s, gemel__ref value, int depth) {
   gemel_dtype dtype = dtype_of(s->graph, value);
   unsigned facts = dtype_facts(dtype);
   const gemel_tensor *tensor = constant_of(s->graph, value.node);
@@ -351,6 +351,6 @@ static unsigned look(search *s, gemel__ref value, int depth) {
 }
 
 unsigned gemel__facts(const gemel_graph *graph, gemel__ref value) {
-  search s = {graph, 0};
+  facts_search s = {graph, 0};
   return look(&s, value, 0);
 }

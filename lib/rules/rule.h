@@ -43,10 +43,10 @@ typedef struct gemel__variable {
 } gemel__variable;
 
 /* One side of a rule; the last node is the root. */
-typedef struct gemel__side {
+typedef struct gemel__rule_side {
   const gemel__pattern *nodes;
   uint32_t count;
-} gemel__side;
+} gemel__rule_side;
 
 struct gemel_rule {
   gemel_rule_info info;   /* name, phase, tags, needs, documentation, place, text */
@@ -54,7 +54,7 @@ struct gemel_rule {
   gemel__syntax syntax;
   gemel__variable variables[GEMEL__RULE_VARIABLES];
   uint32_t n_variables;
-  gemel__side left, right;
+  gemel__rule_side left, right;
   const gemel__termexpr *conditions;
   uint32_t n_conditions;
   uint64_t early; /* bits of the conditions that need no attribute: the operations bind all of it */

@@ -12,12 +12,12 @@
 
 enum { MAX_DEPTH = 100 };
 
-typedef struct parser {
+typedef struct rule_parser {
   gemel__syntax *syntax;
   gemel__lex *lex;
   gemel_error *error;
   int depth;
-} parser;
+} rule_parser;
 
 void gemel__syntax_clear(gemel__syntax *syntax) {
   gemel__free(syntax->nodes, syntax->capacity * sizeof *syntax->nodes);
@@ -29,7 +29,7 @@ int gemel__syntax_is(const gemel__syntax_node *node, const char *text) {
          strlen(text) == node->length && memcmp(text, node->text, node->length) == 0;
 }
 
-static gemel_status new_node(parser *p, int kind, const gemel__lex *at, uint32_t *index) {
+static gemel_status new_node(rule_parser *p, int kind, const gemel__lex *at, uint32_t *index) {
   gemel__syntax *s = p->syntax;
   size_t first = s->count == 0; /* element 0 stays unused */
   if (s->count + first + 1 > s->capacity &&
@@ -45,17 +45,17 @@ static gemel_status new_node(parser *p, int kind, const gemel__lex *at, uint32_t
 }
 
 /* Hangs CHILD behind the other operands of PARENT. */
-static void add_child(parser *p, uint32_t parent, uint32_t child) {
+static void add_child(rule_parser *p, uint32_t parent, uint32_t child) {
   gemel__syntax_node *nodes = p->syntax->nodes, *node = &nodes[parent];
   *(node->n_children == 0 ? &node->child : &nodes[node->last_child].next) = child;
   node->last_child = child;
   node->n_children++;
 }
 
-static gemel_status parse_level(parser *p, int strength, uint32_t *node);
+static gemel_status parse_level(rule_parser *p, int strength, uint32_t *node);
 
 /* A CALL of NAME, which must be static or in the text, on one or two operands. */
-static gemel_status operation(parser *p, const char *name, const gemel__lex *at, uint32_t left,
+static gemel_status operation(rule_parser *p, const char *name, const gemel__lex *at, uint32_t left,
                               uint32_t right, uint32_t *node) {
   gemel_status status = new_node(p, GEMEL__SYNTAX_CALL, at, node);
   if (status == GEMEL_OK) {
@@ -70,7 +70,7 @@ static gemel_status operation(parser *p, const char *name, const gemel__lex *at,
   return status;
 }
 
-static gemel_status parse_number(parser *p, uint32_t *node) {
+static gemel_status parse_number(rule_parser *p, uint32_t *node) {
   gemel__lex at = *p->lex;
   gemel__number number;
   gemel_status status = gemel__number_read(p->lex, &number, p->error);
@@ -82,7 +82,7 @@ static gemel_status parse_number(parser *p, uint32_t *node) {
 }
 
 /* `name =` before an argument. */
-static void parse_key(parser *p, const char **key, size_t *length) {
+static void parse_key(rule_parser *p, const char **key, size_t *length) {
   int second;
   *key = NULL;
   *length = 0;
@@ -95,7 +95,7 @@ static void parse_key(parser *p, const char **key, size_t *length) {
   }
 }
 
-static gemel_status parse_argument(parser *p, uint32_t parent) {
+static gemel_status parse_argument(rule_parser *p, uint32_t parent) {
   gemel__lex at = *p->lex;
   const char *key;
   size_t length;
@@ -120,7 +120,7 @@ static gemel_status parse_argument(parser *p, uint32_t parent) {
 }
 
 /* Arguments up to END, which is consumed; the opening bracket has been. */
-static gemel_status parse_arguments(parser *p, int end, uint32_t parent) {
+static gemel_status parse_arguments(rule_parser *p, int end, uint32_t parent) {
   gemel_status status = GEMEL_OK;
   if (gemel__lex_accept(p->lex, end)) {
     return GEMEL_OK;
@@ -134,7 +134,7 @@ static gemel_status parse_arguments(parser *p, int end, uint32_t parent) {
 }
 
 /* A name, or a call. */
-static gemel_status parse_name(parser *p, uint32_t *node) {
+static gemel_status parse_name(rule_parser *p, uint32_t *node) {
   gemel__lex at = *p->lex;
   int call = gemel__lex_peek(p->lex, NULL) == '(';
   gemel_status status = new_node(p, call ? GEMEL__SYNTAX_CALL : GEMEL__SYNTAX_NAME, &at, node);
@@ -160,7 +160,7 @@ static int is_number(const gemel__lex *lex) {
          gemel__lex_is(&ahead, "inf") || gemel__lex_is(&ahead, "nan");
 }
 
-static gemel_status parse_operand(parser *p, uint32_t *node) {
+static gemel_status parse_operand(rule_parser *p, uint32_t *node) {
   gemel__lex at = *p->lex;
   char found[64];
   uint32_t inner;
@@ -190,7 +190,7 @@ static gemel_status parse_operand(parser *p, uint32_t *node) {
 }
 
 /* `[index]` and `@output` behind an operand. */
-static gemel_status parse_postfix(parser *p, uint32_t *node) {
+static gemel_status parse_postfix(rule_parser *p, uint32_t *node) {
   gemel_status status = GEMEL_OK;
   while (status == GEMEL_OK && (p->lex->kind == '[' || p->lex->kind == '@')) {
     gemel__lex at = *p->lex;
@@ -214,7 +214,7 @@ static gemel_status parse_postfix(parser *p, uint32_t *node) {
 }
 
 /* `as name` behind an operation. */
-static gemel_status parse_as(parser *p, uint32_t node) {
+static gemel_status parse_as(rule_parser *p, uint32_t node) {
   gemel__syntax_node *s = &p->syntax->nodes[node];
   char found[64];
   if (!gemel__lex_is(p->lex, "as")) {
@@ -243,7 +243,7 @@ static int operator_here(const gemel__lex *lex, const char **name) {
                                               : 0;
 }
 
-static gemel_status parse_level(parser *p, int strength, uint32_t *node) {
+static gemel_status parse_level(rule_parser *p, int strength, uint32_t *node) {
   const char *name;
   int binds, compared = 0;
   gemel_status status;
@@ -274,6 +274,6 @@ static gemel_status parse_level(parser *p, int strength, uint32_t *node) {
 gemel_status gemel__syntax_parse(gemel__syntax *syntax, gemel__lex *lex, uint32_t *node,
                                  gemel_error *error) {
   gemel_error local;
-  parser p = {syntax, lex, error != NULL ? error : &local, 0};
+  rule_parser p = {syntax, lex, error != NULL ? error : &local, 0};
   return parse_level(&p, GEMEL__STRENGTH_OR, node);
 }

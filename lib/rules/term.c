@@ -41,7 +41,7 @@ const char *gemel__function_name(size_t k, int *min_operands, int *max_operands,
 
 /* ---- Compiling ---- */
 
-typedef struct compiler {
+typedef struct term_compiler {
   const gemel__syntax *syntax;
   gemel__term_lookup lookup;
   void *user;
@@ -49,10 +49,10 @@ typedef struct compiler {
   gemel__termcode code[MAX_CODE];
   uint32_t count;
   uint32_t stack; /* terms on it after the code so far */
-} compiler;
+} term_compiler;
 
 /* Appends CODE, which takes its COUNT operands from the stack and puts one term there. */
-static gemel_status emit(compiler *c, const gemel__syntax_node *node, gemel__termcode code) {
+static gemel_status emit(term_compiler *c, const gemel__syntax_node *node, gemel__termcode code) {
   c->stack += 1u - code.count;
   if (c->count == MAX_CODE || c->stack > GEMEL__TERM_STACK) {
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
@@ -61,7 +61,7 @@ static gemel_status emit(compiler *c, const gemel__syntax_node *node, gemel__ter
   return GEMEL_OK;
 }
 
-static gemel_status emit_number(compiler *c, const gemel__syntax_node *node) {
+static gemel_status emit_number(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = REAL};
   if (node->number.is_float) {
     code.real = gemel__number_double(&node->number);
@@ -88,7 +88,7 @@ static const struct constant {
 enum { N_CONSTANTS = sizeof constants / sizeof *constants };
 
 /* Offers what a NAME could have been: a constant, or a variable of the same rule. */
-static void offer_names(const compiler *c, gemel__suggestion *s) {
+static void offer_names(const term_compiler *c, gemel__suggestion *s) {
   for (size_t k = 1; k < c->syntax->count; k++) {
     const gemel__syntax_node *other = &c->syntax->nodes[k];
     if (other->kind == GEMEL__SYNTAX_NAME && c->lookup(c->user, other->text, other->length) >= 0) {
@@ -100,7 +100,7 @@ static void offer_names(const compiler *c, gemel__suggestion *s) {
   }
 }
 
-static gemel_status emit_name(compiler *c, const gemel__syntax_node *node) {
+static gemel_status emit_name(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = VARIABLE};
   gemel__suggestion near;
   int variable;
@@ -132,7 +132,7 @@ static uint32_t find_row(const gemel__syntax_node *node) {
   return GEMEL__ROW_COUNT;
 }
 
-static gemel_status no_such_function(compiler *c, const gemel__syntax_node *node) {
+static gemel_status no_such_function(term_compiler *c, const gemel__syntax_node *node) {
   gemel__suggestion near;
   if (node->infix) {
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
@@ -149,7 +149,7 @@ static gemel_status no_such_function(compiler *c, const gemel__syntax_node *node
                          node->text, gemel__suggestion_text(&near));
 }
 
-static gemel_status check_count(compiler *c, const gemel__syntax_node *node, uint32_t row) {
+static gemel_status check_count(term_compiler *c, const gemel__syntax_node *node, uint32_t row) {
   const gemel__function *f = &gemel__function_rows[row];
   if (node->n_children >= f->min && node->n_children <= f->max) {
     return GEMEL_OK;
@@ -163,7 +163,7 @@ static gemel_status check_count(compiler *c, const gemel__syntax_node *node, uin
 }
 
 /* What comes after the operands of a CALL, INDEX or LIST. */
-static gemel_status emit_call(compiler *c, const gemel__syntax_node *node) {
+static gemel_status emit_call(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = FUNCTION, .index = GEMEL__OPERATOR_index};
   gemel_status status = GEMEL_OK;
   if (node->n_children > GEMEL__TERM_STACK) {
@@ -182,7 +182,7 @@ static gemel_status emit_call(compiler *c, const gemel__syntax_node *node) {
 
 /* Recurses on the nesting of the text, which is limited here too: the parser doesn't count what
  * a + b + c + ... nests. */
-static gemel_status compile_node(compiler *c, uint32_t index, int depth) {
+static gemel_status compile_node(term_compiler *c, uint32_t index, int depth) {
   const gemel__syntax_node *node = &c->syntax->nodes[index];
   if (depth > MAX_DEPTH) {
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
@@ -222,7 +222,7 @@ static gemel_status compile_node(compiler *c, uint32_t index, int depth) {
 gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
                                  gemel__term_lookup lookup, void *user, gemel__arena *arena,
                                  gemel__termexpr *expr, gemel_error *error) {
-  compiler c;
+  term_compiler c;
   gemel_status status;
   c.syntax = syntax;
   c.lookup = lookup;

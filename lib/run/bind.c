@@ -242,9 +242,10 @@ gemel_status gemel__plan_dim(gemel__planner *planner, gemel_dim dim, int64_t *si
 
 /* ---- Layouts ---- */
 
-gemel__layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
-                                 const int64_t *shape, const int64_t *strides, int64_t offset) {
-  gemel__layout *l =
+gemel__plan_layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
+                                      const int64_t *shape, const int64_t *strides,
+                                      int64_t offset) {
+  gemel__plan_layout *l =
       gemel__arena_alloc(&segment->meta, sizeof *l + 2 * (size_t)rank * sizeof(int64_t));
   int64_t *sizes;
   int k;
@@ -269,7 +270,8 @@ gemel__layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int
   return l;
 }
 
-gemel_status gemel__plan_layout(gemel__planner *planner, uint32_t type, gemel__layout **layout) {
+gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
+                                   gemel__plan_layout **layout) {
   gemel_context *context = planner->f->program.context;
   gemel_type t = planner->f->program.types[type].type;
   const gemel_dim *dims = gemel_type_dims(context, t);
@@ -293,7 +295,7 @@ gemel_status gemel__plan_layout(gemel__planner *planner, uint32_t type, gemel__l
   return *layout != NULL ? GEMEL_OK : gemel__no_memory(planner->error, "a plan");
 }
 
-gemel_type gemel__layout_type(gemel__planner *planner, gemel__layout *layout) {
+gemel_type gemel__layout_type(gemel__planner *planner, gemel__plan_layout *layout) {
   if (layout->type == GEMEL_TYPE_NONE) {
     layout->type = gemel_type_of_shape(planner->f->program.context, layout->dtype, layout->rank,
                                        layout->shape);
@@ -403,7 +405,7 @@ gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gem
 static gemel_status sizes_differ(gemel__planner *planner, uint32_t node, uint32_t operand, int axis,
                                  uint32_t value, int64_t given, int64_t wanted) {
   gemel_context *context = planner->f->program.context;
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel_dim *in = gemel_type_dims(context, gemel__value_type(p, value));
   gemel_type result = gemel__value_type(p, p->nodes[node].value);
   int shift =
@@ -420,12 +422,12 @@ static gemel_status sizes_differ(gemel__planner *planner, uint32_t node, uint32_
 
 /* Axes that are not a literal 1 must have the result's size. */
 static gemel_status check_elementwise(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   uint32_t out = p->nodes[node].value, count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  const gemel__layout *result = planner->places[out].layout;
+  const gemel__plan_layout *result = planner->places[out].layout;
   for (k = 0; k < count; k++) {
-    const gemel__layout *operand = planner->places[in[k]].layout;
+    const gemel__plan_layout *operand = planner->places[in[k]].layout;
     const gemel_dim *dims;
     int axis, shift = result->rank - operand->rank;
     if (p->value_types[in[k]] == p->value_types[out]) {
@@ -452,7 +454,7 @@ static gemel_type *type_room(gemel__planner *planner, gemel_type *local, size_t 
 
 static gemel_status compare_types(gemel__planner *planner, uint32_t node, size_t n,
                                   const gemel_type *found) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   size_t k;
   if (n != p->nodes[node].n_outputs) {
     return gemel__fail(planner->error, GEMEL_BAD_SHAPE, "there would be %zu outputs, not %u", n,
@@ -477,7 +479,7 @@ static gemel_status compare_types(gemel__planner *planner, uint32_t node, size_t
 
 /* Asks the type rule about constants. */
 static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gemel_attr *attrs) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel__pnode *n = &p->nodes[node];
   const gemel_operation *record = &p->ops[n->op].op->record;
   gemel_type local_in[LOCAL_TYPES], local_out[LOCAL_TYPES], local_declared[LOCAL_TYPES];
@@ -516,7 +518,7 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
 }
 
 gemel_status gemel__check_node(gemel__planner *planner, uint32_t node, const gemel_attr *attrs) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel__pnode *n = &p->nodes[node];
   const struct gemel__attrs *stored = gemel__attrs_at(p->context, n->attrs);
   gemel_status status;

@@ -31,7 +31,7 @@ static int thread_count(int wanted) {
 }
 
 static gemel_status allocate(gemel_function *f, gemel_error *error) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   f->ports = gemel__alloc_array((size_t)p->n_inputs + p->n_outputs, sizeof *f->ports);
   f->fresh = gemel__alloc_array(p->n_outputs, sizeof *f->fresh);
   f->bounce = gemel__alloc_array(p->n_outputs, sizeof *f->bounce);
@@ -75,7 +75,7 @@ static gemel_status start(gemel_function *f, const gemel_graph *graph, const gem
   gemel_graph *prepared = prepare(graph, options, error);
   gemel_status status = GEMEL_NO_MEMORY;
   if (prepared != NULL) {
-    status = gemel__program_make(&f->program, prepared, error);
+    status = gemel__run_program_make(&f->program, prepared, error);
     if (status == GEMEL_OK && (options->states != NULL || options->n_states > 0)) {
       status = gemel__states_bind(f, prepared, options->n_states, options->states, error);
     }
@@ -120,7 +120,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
 }
 
 void gemel_function_free(gemel_function *f) {
-  const gemel__program *p;
+  const gemel__run_program *p;
   uint32_t k;
   if (f == NULL) {
     return;
@@ -146,7 +146,7 @@ void gemel_function_free(gemel_function *f) {
     gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
   }
   gemel__states_release(f);
-  gemel__program_release(&f->program);
+  gemel__run_program_release(&f->program);
   gemel__free(f, sizeof *f);
 }
 
@@ -296,7 +296,7 @@ static gemel_status find_plan(gemel_function *f, gemel_tensor *const *inputs) {
 /* ---- Results ---- */
 
 static gemel_status wrong_output(gemel_function *f, uint32_t k, const gemel_tensor *given,
-                                 const gemel__layout *wanted, gemel_status status) {
+                                 const gemel__plan_layout *wanted, gemel_status status) {
   char a[300], b[300];
   return gemel__fail(&f->error, status, "output %s is %s%s and the tensor given for it is %s%s",
                      f->program.outputs[k].name, gemel_dtype_name(wanted->dtype),
@@ -316,14 +316,15 @@ static int same_sizes(int rank, const int64_t *a, const int64_t *b) {
 }
 
 /* A new tensor for the result, in *TENSOR. */
-static gemel_status make_tensor(gemel_function *f, const gemel__layout *l, gemel_tensor **tensor) {
+static gemel_status make_tensor(gemel_function *f, const gemel__plan_layout *l,
+                                gemel_tensor **tensor) {
   gemel_tensor_unref(*tensor);
   *tensor = gemel__tensor_raw(l->dtype, l->rank, l->shape, &f->error);
   return *tensor != NULL ? GEMEL_OK : f->error.status;
 }
 
 /* The stand-in of output K, kept from call to call while it fits. */
-static gemel_status stand_in(gemel_function *f, uint32_t k, const gemel__layout *l) {
+static gemel_status stand_in(gemel_function *f, uint32_t k, const gemel__plan_layout *l) {
   const gemel_tensor *t = f->bounce[k];
   if (t != NULL && t->dtype == l->dtype && t->rank == l->rank &&
       same_sizes(l->rank, t->shape, l->shape)) {
@@ -333,7 +334,7 @@ static gemel_status stand_in(gemel_function *f, uint32_t k, const gemel__layout 
 }
 
 /* Settles where output K's elements go in this call. */
-static gemel_status enter_result(gemel_function *f, uint32_t k, const gemel__layout *l,
+static gemel_status enter_result(gemel_function *f, uint32_t k, const gemel__plan_layout *l,
                                  const gemel_tensor *given) {
   char **port = &f->ports[f->program.n_inputs + k];
   gemel_status status = GEMEL_OK;
@@ -434,7 +435,7 @@ static gemel_status new_child(gemel_function *f, gemel__segment *segment, int64_
 /* Reads the size that SEGMENT ended for and finds what to run next. */
 static gemel_status next_segment(gemel_function *f, gemel__segment *segment,
                                  gemel__segment **next) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   gemel_dtype dtype = gemel_type_dtype(p->context, gemel__value_type(p, segment->wanted));
   int64_t size = gemel__load_size(dtype, segment->wanted_data);
   gemel_status status;
@@ -478,7 +479,7 @@ static gemel_status run(gemel_function *f, gemel_tensor *const *outputs) {
 /* The caller's arrays may only be missing where nothing stands in them. */
 static gemel_status check_arrays(gemel_function *f, gemel_tensor *const *inputs,
                                  gemel_tensor **outputs) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   size_t n_inputs = p->n_inputs - f->n_states, n_outputs = p->n_outputs - f->n_updates;
   return (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)
              ? gemel__fail(&f->error, GEMEL_BAD_ARGUMENT,

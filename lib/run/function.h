@@ -66,7 +66,7 @@ typedef struct gemel__port {
   uint32_t value;
 } gemel__port;
 
-typedef struct gemel__program {
+typedef struct gemel__run_program {
   gemel_context *context;
   gemel__pnode *nodes; /* n_nodes + 1: a sentinel ends the pool and the values */
   uint32_t n_nodes, n_values, n_pool, n_types, n_ops, n_files;
@@ -80,35 +80,35 @@ typedef struct gemel__program {
   gemel__port *inputs, *outputs;
   uint32_t n_inputs, n_outputs;
   uint64_t *direct; /* value << 32 | output, sorted: to find the output that a value is */
-} gemel__program;
+} gemel__run_program;
 
-gemel_status gemel__program_make(gemel__program *program, const gemel_graph *graph,
-                                 gemel_error *error);
-void gemel__program_release(gemel__program *program);
+gemel_status gemel__run_program_make(gemel__run_program *program, const gemel_graph *graph,
+                                     gemel_error *error);
+void gemel__run_program_release(gemel__run_program *program);
 
-static inline gemel_type gemel__value_type(const gemel__program *p, uint32_t value) {
+static inline gemel_type gemel__value_type(const gemel__run_program *p, uint32_t value) {
   return p->types[p->value_types[value]].type;
 }
 
-static inline const uint32_t *gemel__pnode_inputs(const gemel__program *p, uint32_t node,
+static inline const uint32_t *gemel__pnode_inputs(const gemel__run_program *p, uint32_t node,
                                                   uint32_t *count) {
   *count = p->nodes[node + 1].in_begin - p->nodes[node].in_begin;
   return p->pool + p->nodes[node].in_begin;
 }
 
 /* The node that was ORIGINAL in the graph, or n_nodes. */
-uint32_t gemel__node_of(const gemel__program *program, uint32_t original);
+uint32_t gemel__node_of(const gemel__run_program *program, uint32_t original);
 
 /* The first output of the function that VALUE is, or n_outputs. */
-uint32_t gemel__program_output(const gemel__program *program, uint32_t value);
+uint32_t gemel__run_program_output(const gemel__run_program *program, uint32_t value);
 
 /* Puts "file:line: operation(types): " before the error's message. */
-void gemel__blame(const gemel__program *program, uint32_t node, gemel_error *error);
+void gemel__blame(const gemel__run_program *program, uint32_t node, gemel_error *error);
 
 /* ---- Values of a plan ---- */
 
 /* Where elements lie relative to a buffer: shape and strides are RANK numbers each. */
-typedef struct gemel__layout {
+typedef struct gemel__plan_layout {
   gemel_dtype dtype;
   int rank;
   int dense; /* row-major without gaps */
@@ -118,7 +118,7 @@ typedef struct gemel__layout {
   gemel_type type; /* with constant dims; GEMEL_TYPE_NONE until it is asked for */
   const int64_t *shape;
   const int64_t *strides;
-} gemel__layout;
+} gemel__plan_layout;
 
 typedef enum gemel__buffer_kind {
   GEMEL__B_PORT,  /* an input or a result: DATA is known at a call; PORT counts inputs, then outputs
@@ -127,23 +127,23 @@ typedef enum gemel__buffer_kind {
   GEMEL__B_FIXED  /* DATA: a constant, or of an earlier segment */
 } gemel__buffer_kind;
 
-typedef struct gemel__buffer {
+typedef struct gemel__run_buffer {
   gemel__buffer_kind kind;
   uint32_t port;
   uint32_t slot;
   uint32_t remaining; /* uses of it and its views that are not scheduled yet */
   int64_t bytes;
   char *data;
-} gemel__buffer;
+} gemel__run_buffer;
 
 /* Where a value is. A value inside a group of elementwise nodes that is not closed yet has no
  * buffer but a GROUP (its number + 1) and is MEMBER there. */
-typedef struct gemel__place {
-  gemel__layout *layout; /* NULL: not planned yet */
-  gemel__buffer *buffer;
+typedef struct gemel__plan_place {
+  gemel__plan_layout *layout; /* NULL: not planned yet */
+  gemel__run_buffer *buffer;
   uint32_t group;
   uint32_t member;
-} gemel__place;
+} gemel__plan_place;
 
 /* ---- Instructions ---- */
 
@@ -178,7 +178,7 @@ typedef struct gemel__invocation {
 } gemel__invocation;
 
 typedef struct gemel__move {
-  const gemel__layout *layout; /* of the source */
+  const gemel__plan_layout *layout; /* of the source */
   const int64_t *to_strides;
   char *to;
   const char *from;
@@ -197,7 +197,7 @@ typedef struct gemel__patch {
 /* A result that a segment makes. */
 typedef struct gemel__result {
   uint32_t output;
-  const gemel__layout *layout;
+  const gemel__plan_layout *layout;
 } gemel__result;
 
 typedef struct gemel__segment {
@@ -217,7 +217,7 @@ typedef struct gemel__segment {
   size_t n_patches, patch_capacity;
   gemel__result *results;
   size_t n_results, result_capacity;
-  gemel__place *places;          /* of the nodes' values, kept if there are run-time sizes */
+  gemel__plan_place *places;     /* of the nodes' values, kept if there are run-time sizes */
   gemel__invocation *to_release; /* those whose kernels hold something */
 } gemel__segment;
 
@@ -258,7 +258,7 @@ typedef struct gemel__span {
 } gemel__span;
 
 struct gemel_function {
-  gemel__program program;
+  gemel__run_program program;
   int threads, deterministic, plain;
   gemel__plan *plans;    /* most recently used first */
   char **ports;          /* data of inputs, then of outputs, in this call */
@@ -269,7 +269,8 @@ struct gemel_function {
   char *scratch;         /* of loops: aligned, and as allocated */
   char *scratch_block;
   size_t scratch_bytes;
-  gemel__place *places; /* of all values on the current path; kept if there are run-time sizes */
+  /* of all values on the current path; kept if there are run-time sizes */
+  gemel__plan_place *places;
   gemel__seen *seen;
   size_t n_seen, seen_capacity;
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */

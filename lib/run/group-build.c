@@ -33,16 +33,16 @@ typedef struct reg {
   uint16_t slot;
 } reg;
 
-typedef struct operand {
+typedef struct cluster_operand {
   gemel_dtype dtype;
   uint16_t raw, wide; /* registers; NONE: not there (yet) */
-} operand;
+} cluster_operand;
 
-typedef struct builder {
+typedef struct cluster_builder {
   gemel__planner *planner;
   gemel__group *group;
   gemel__loop *loop;
-  operand loads[GEMEL__GROUP_LOADS], members[GEMEL__GROUP_NODES];
+  cluster_operand loads[GEMEL__GROUP_LOADS], members[GEMEL__GROUP_NODES];
   reg regs[MAX_REGISTERS];
   gemel__step steps[MAX_STEPS];
   const gemel__scalar_row *rows[MAX_STEPS]; /* of the steps; NULL: a conversion */
@@ -50,7 +50,7 @@ typedef struct builder {
   int n_regs, n_steps;
   int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements */
   int64_t strides[GEMEL__GROUP_LOADS + 1][GEMEL_MAX_RANK];
-} builder;
+} cluster_builder;
 
 /* ---- Kernels ---- */
 
@@ -67,11 +67,11 @@ static gemel_dtype computed_in(gemel_dtype dtype) {
   return is_half(dtype) ? GEMEL_F32 : dtype;
 }
 
-static gemel_dtype value_dtype(const gemel__program *p, uint32_t value) {
+static gemel_dtype value_dtype(const gemel__run_program *p, uint32_t value) {
   return gemel_type_dtype(p->context, gemel__value_type(p, value));
 }
 
-gemel__scalar_kernel gemel__member_kernel(const gemel__program *p, uint32_t node) {
+gemel__scalar_kernel gemel__member_kernel(const gemel__run_program *p, uint32_t node) {
   const gemel__scalar_row *row = p->ops[p->nodes[node].op].row;
   uint32_t count;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
@@ -99,7 +99,7 @@ static void narrow_bf16(size_t n, void *out, const void *const *in) {
 
 /* ---- Registers and steps ---- */
 
-static uint16_t new_reg(builder *b, register_kind kind, size_t bytes) {
+static uint16_t new_reg(cluster_builder *b, register_kind kind, size_t bytes) {
   reg *r = &b->regs[b->n_regs];
   memset(r, 0, sizeof *r);
   r->kind = kind;
@@ -109,7 +109,7 @@ static uint16_t new_reg(builder *b, register_kind kind, size_t bytes) {
 
 /* Appends a step that computes register OUT, for ROW (NULL: a conversion). Steps read three
  * registers whether their kernels do or not. */
-static void add_step(builder *b, const gemel__scalar_row *row, gemel__scalar_kernel kernel,
+static void add_step(cluster_builder *b, const gemel__scalar_row *row, gemel__scalar_kernel kernel,
                      uint16_t out, const uint16_t *in, uint32_t n_in) {
   gemel__step *s = &b->steps[b->n_steps];
   uint32_t k;
@@ -124,16 +124,16 @@ static void add_step(builder *b, const gemel__scalar_row *row, gemel__scalar_ker
 }
 
 /* The step of member NODE, computed in DTYPE. */
-static void add_member_step(builder *b, uint32_t node, gemel_dtype dtype, uint16_t out,
+static void add_member_step(cluster_builder *b, uint32_t node, gemel_dtype dtype, uint16_t out,
                             const uint16_t *in, uint32_t n_in) {
-  const gemel__program *p = &b->planner->f->program;
+  const gemel__run_program *p = &b->planner->f->program;
   add_step(b, p->ops[p->nodes[node].op].row, gemel__member_kernel(p, node), out, in, n_in);
   b->floats[b->n_steps - 1] =
       (uint8_t)(dtype == GEMEL_F32 || dtype == GEMEL_F64 ? dtype : GEMEL_DTYPE_COUNT);
 }
 
 /* The register of X in f32, converted when it is first asked for. */
-static uint16_t widened(builder *b, operand *x) {
+static uint16_t widened(cluster_builder *b, cluster_operand *x) {
   if (x->wide == NONE) {
     x->wide = new_reg(b, IN_BUFFER, sizeof(float));
     add_step(b, NULL, x->dtype == GEMEL_F16 ? widen_f16 : widen_bf16, x->wide, &x->raw, 1);
@@ -141,14 +141,14 @@ static uint16_t widened(builder *b, operand *x) {
   return x->wide;
 }
 
-static operand *operand_of(builder *b, uint16_t ref) {
+static cluster_operand *operand_of(cluster_builder *b, uint16_t ref) {
   return ref & GEMEL__LOAD_REF ? &b->loads[ref & ~GEMEL__LOAD_REF] : &b->members[ref];
 }
 
 /* ---- Loads ---- */
 
 /* The layout of a load over the axes of the iteration: 0 where it is broadcast. */
-static void spread(const gemel__layout *shape, const gemel__layout *l, int64_t *strides) {
+static void spread(const gemel__plan_layout *shape, const gemel__plan_layout *l, int64_t *strides) {
   int shift = shape->rank - l->rank, axis;
   for (axis = 0; axis < shape->rank; axis++) {
     int absent = axis < shift || (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
@@ -156,8 +156,8 @@ static void spread(const gemel__layout *shape, const gemel__layout *l, int64_t *
   }
 }
 
-static void collapse(builder *b) {
-  const gemel__layout *shape = b->group->shape;
+static void collapse(cluster_builder *b) {
+  const gemel__plan_layout *shape = b->group->shape;
   int64_t step = 1;
   uint32_t k;
   int axis;
@@ -173,7 +173,7 @@ static void collapse(builder *b) {
                                   &b->strides[0][0], GEMEL_MAX_RANK);
 }
 
-static gemel__load_kind load_kind(const builder *b, uint32_t load, size_t bytes) {
+static gemel__load_kind load_kind(const cluster_builder *b, uint32_t load, size_t bytes) {
   int direct = 1, fixed = 1, axis;
   for (axis = 0; axis < b->loop->rank; axis++) {
     direct &= b->strides[load + 1][axis] == b->strides[0][axis] * (int64_t)bytes;
@@ -182,7 +182,7 @@ static gemel__load_kind load_kind(const builder *b, uint32_t load, size_t bytes)
   return direct ? GEMEL__LOAD_DIRECT : fixed ? GEMEL__LOAD_FIXED : GEMEL__LOAD_GATHER;
 }
 
-static gemel_status build_loads(builder *b) {
+static gemel_status build_loads(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k;
   for (k = 0; k < b->group->n_loads; k++) {
@@ -212,9 +212,9 @@ static gemel_status build_loads(builder *b) {
 /* ---- Members ---- */
 
 /* The register that member K's result, raw, goes to; a result in memory is a store. */
-static gemel_status result_reg(builder *b, uint32_t k, size_t bytes, uint16_t *made) {
-  const gemel__place *place = &b->planner->places[b->group->members[k].value];
-  gemel__store *store = &b->loop->stores[b->loop->n_stores];
+static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uint16_t *made) {
+  const gemel__plan_place *place = &b->planner->places[b->group->members[k].value];
+  gemel__loop_store *store = &b->loop->stores[b->loop->n_stores];
   if (place->buffer == NULL) {
     *made = new_reg(b, IN_BUFFER, bytes);
     return GEMEL_OK;
@@ -231,18 +231,18 @@ static gemel_status result_reg(builder *b, uint32_t k, size_t bytes, uint16_t *m
   return GEMEL_OK;
 }
 
-static gemel_status build_member(builder *b, uint32_t k) {
-  const gemel__program *p = &b->planner->f->program;
+static gemel_status build_member(cluster_builder *b, uint32_t k) {
+  const gemel__run_program *p = &b->planner->f->program;
   const gemel__member *m = &b->group->members[k];
   const gemel__scalar_row *row = p->ops[p->nodes[m->node].op].row;
   gemel_dtype result = value_dtype(p, m->value);
   int wide = !is_native(row) && is_half(result);
   uint16_t in[3], computed = NONE;
-  operand *made = &b->members[k];
+  cluster_operand *made = &b->members[k];
   gemel_status status;
   uint32_t i;
   for (i = 0; i < m->n_in; i++) {
-    operand *x = operand_of(b, m->in[i]);
+    cluster_operand *x = operand_of(b, m->in[i]);
     in[i] = !is_native(row) && is_half(x->dtype) ? widened(b, x) : x->raw;
   }
   made->dtype = result;
@@ -267,7 +267,7 @@ static gemel_status build_member(builder *b, uint32_t k) {
 /* ---- Chains ---- */
 
 /* How step K takes the value of register X on; GEMEL__CHAIN_SIDES if it doesn't. */
-static gemel__chain_side side_of(const builder *b, int k, uint16_t x) {
+static gemel__chain_side side_of(const cluster_builder *b, int k, uint16_t x) {
   const gemel__step *s = &b->steps[k];
   int two = b->rows[k]->n_inputs == 2;
   if (s->in[0] == x) {
@@ -282,7 +282,7 @@ static gemel__chain_side side_of(const builder *b, int k, uint16_t x) {
 }
 
 /* The link for that; NULL if there is none. */
-static gemel__chain_function link_of(const builder *b, int k, uint16_t x) {
+static gemel__chain_function link_of(const cluster_builder *b, int k, uint16_t x) {
   const gemel__scalar_row *row = b->rows[k];
   gemel__chain_side side;
   if (row == NULL || row->n_inputs > 2 || b->floats[k] == GEMEL_DTYPE_COUNT) {
@@ -294,7 +294,7 @@ static gemel__chain_function link_of(const builder *b, int k, uint16_t x) {
 }
 
 /* Readers of each register. */
-static void count_reads(const builder *b, uint16_t *reads) {
+static void count_reads(const cluster_builder *b, uint16_t *reads) {
   int k, i;
   memset(reads, 0, (size_t)b->n_regs * sizeof *reads);
   for (k = 0; k < b->n_steps; k++) {
@@ -305,14 +305,14 @@ static void count_reads(const builder *b, uint16_t *reads) {
 }
 
 /* The operand of step K that a chain loads first: one that isn't the same everywhere, if it can. */
-static uint16_t first_operand(const builder *b, int k) {
+static uint16_t first_operand(const cluster_builder *b, int k) {
   const gemel__step *s = &b->steps[k];
   int two = b->rows[k] != NULL && b->rows[k]->n_inputs == 2;
   return two && b->regs[s->in[0]].fixed && !b->regs[s->in[1]].fixed ? s->in[1] : s->in[0];
 }
 
 /* The last step of the chain that begins at step FIRST: each hands its result to the next alone. */
-static int chain_end(const builder *b, int first, const uint16_t *reads) {
+static int chain_end(const cluster_builder *b, int first, const uint16_t *reads) {
   int k = first;
   if (link_of(b, k, first_operand(b, k)) == NULL) {
     return first;
@@ -333,7 +333,7 @@ static int chain_end(const builder *b, int first, const uint16_t *reads) {
 }
 
 /* The links of steps FIRST to LAST; slots are registers still. */
-static gemel__chain *build_chain(const builder *b, int first, int last) {
+static gemel__chain *build_chain(const cluster_builder *b, int first, int last) {
   gemel__chain *c = gemel__arena_alloc(&b->planner->segment->meta, sizeof *c);
   uint16_t start = first_operand(b, first), x = start;
   int k;
@@ -354,10 +354,10 @@ static gemel__chain *build_chain(const builder *b, int first, int last) {
 }
 
 /* A chain writes a streamed result itself, unless a later step of the tile reads it. */
-static int stream_from_chain(builder *b, uint16_t out, const uint16_t *reads) {
+static int stream_from_chain(cluster_builder *b, uint16_t out, const uint16_t *reads) {
   uint32_t k;
   for (k = 0; k < b->loop->n_stores && reads[out] == 0; k++) {
-    gemel__store *store = &b->loop->stores[k];
+    gemel__loop_store *store = &b->loop->stores[k];
     if (store->streamed && store->slot == out) {
       store->streamed = 0;
       b->regs[out].kind = IN_OPERAND;
@@ -369,14 +369,14 @@ static int stream_from_chain(builder *b, uint16_t out, const uint16_t *reads) {
 }
 
 /* 1 if a single step is worth a chain: one from memory past the cache to memory. */
-static int pays_alone(const builder *b, int step, const uint16_t *reads) {
+static int pays_alone(const cluster_builder *b, int step, const uint16_t *reads) {
   const reg *out = &b->regs[b->steps[step].out];
   return out->kind == IN_BUFFER && out->keep && reads[b->steps[step].out] == 0 &&
          link_of(b, step, first_operand(b, step)) != NULL;
 }
 
 /* Puts one step in the place of each chain. */
-static gemel_status build_chains(builder *b) {
+static gemel_status build_chains(cluster_builder *b) {
   uint16_t reads[MAX_REGISTERS];
   int from = 0, to = 0, last;
   if (b->loop->elements < GEMEL__CHAIN_ELEMENTS) {
@@ -402,17 +402,17 @@ static gemel_status build_chains(builder *b) {
 
 /* ---- Slots ---- */
 
-static void reads_reg(builder *b, uint16_t r, int step) {
+static void reads_reg(cluster_builder *b, uint16_t r, int step) {
   b->regs[r].last = step;
 }
 
-static void writes_reg(builder *b, uint16_t r, int step) {
+static void writes_reg(cluster_builder *b, uint16_t r, int step) {
   b->regs[r].first = step;
   b->regs[r].last = step;
 }
 
 /* The steps between which each register is in use; those inside chains never are. */
-static void find_lifetimes(builder *b) {
+static void find_lifetimes(cluster_builder *b) {
   int r, k;
   uint32_t i;
   for (r = 0; r < b->n_regs; r++) {
@@ -436,7 +436,7 @@ static void find_lifetimes(builder *b) {
 /* Registers in buffers get the lowest buffer that is free from their first to their last step. At
  * the step that reads a register last, its buffer may already take the result, if that is not
  * wider. */
-static void assign_buffers(builder *b) {
+static void assign_buffers(cluster_builder *b) {
   int held_until[GEMEL__LOOP_SLOTS], n = 0, k, r;
   uint8_t width[GEMEL__LOOP_SLOTS];
   for (r = 0; r < b->n_regs; r++) {
@@ -458,7 +458,7 @@ static void assign_buffers(builder *b) {
 }
 
 /* Numbers what points into operands behind the buffers and replaces registers by slots. */
-static void assign_slots(builder *b) {
+static void assign_slots(cluster_builder *b) {
   uint16_t next = b->loop->n_buffers;
   uint32_t k;
   int r, i;
@@ -485,7 +485,7 @@ static void assign_slots(builder *b) {
   }
 }
 
-static size_t widest(const builder *b) {
+static size_t widest(const cluster_builder *b) {
   size_t bytes = 1;
   int r;
   for (r = 0; r < b->n_regs; r++) {
@@ -496,7 +496,7 @@ static size_t widest(const builder *b) {
 
 /* ---- The loop ---- */
 
-static gemel_status allocate(builder *b) {
+static gemel_status allocate(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k, stores = 0;
   for (k = 0; k < b->group->n_members; k++) {
@@ -517,7 +517,7 @@ static gemel_status allocate(builder *b) {
   return GEMEL_OK;
 }
 
-static gemel_status finish(builder *b) {
+static gemel_status finish(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   gemel__loop *loop = b->loop;
   size_t bytes;
@@ -543,7 +543,7 @@ static gemel_status finish(builder *b) {
 }
 
 gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group) {
-  builder b;
+  cluster_builder b;
   gemel_status status;
   uint32_t k;
   if (group->shape->elements == 0) {

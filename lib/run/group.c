@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 
-static int same_shape(const gemel__layout *a, const gemel__layout *b) {
+static int same_shape(const gemel__plan_layout *a, const gemel__plan_layout *b) {
   return a == b ||
          (a->rank == b->rank &&
           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0));
@@ -31,7 +31,7 @@ static gemel_status release_loads(gemel__planner *planner, gemel__group *group) 
 /* A load whose memory a result may take over: all of its uses are in the group, they read it once,
  * in place, in the order of the iteration, and none comes after member MEMBER. */
 static int may_overwrite(const gemel__group *group, const gemel__group_load *load, uint32_t member,
-                         const gemel__layout *result) {
+                         const gemel__plan_layout *result) {
   uint32_t k, readers = 0;
   if (load->buffer->kind != GEMEL__B_ARENA || load->buffer->remaining != load->uses ||
       (load->last > member && !GEMEL__FAULT(fused_overwrite)) || !load->layout->dense ||
@@ -45,12 +45,13 @@ static int may_overwrite(const gemel__group *group, const gemel__group_load *loa
   return readers == 1;
 }
 
-static gemel__buffer *take_over(gemel__planner *planner, gemel__group *group, uint32_t member,
-                                const gemel__layout *result, uint32_t remaining, int *found) {
+static gemel__run_buffer *take_over(gemel__planner *planner, gemel__group *group, uint32_t member,
+                                    const gemel__plan_layout *result, uint32_t remaining,
+                                    int *found) {
   uint32_t k;
   *found = 0;
   if (planner->f->plain ||
-      gemel__program_output(&planner->f->program, group->members[member].value) <
+      gemel__run_program_output(&planner->f->program, group->members[member].value) <
           planner->f->program.n_outputs) {
     return NULL;
   }
@@ -68,7 +69,7 @@ static gemel_status place_members(gemel__planner *planner, gemel__group *group) 
   uint32_t k;
   for (k = 0; k < group->n_members; k++) {
     const gemel__member *m = &group->members[k];
-    gemel__place *place = &planner->places[m->value];
+    gemel__plan_place *place = &planner->places[m->value];
     uint32_t remaining = planner->f->program.uses[m->value] - m->uses_inside;
     gemel_status status;
     int found;
@@ -93,7 +94,7 @@ enum { BIG_OPERAND = 256 << 10, FAR_APART = 64 };
 
 /* 1 if rows of a big operand lie across the iteration's: each of its cache lines would be brought
  * for one element at a time. */
-static int lies_across(const gemel__layout *l) {
+static int lies_across(const gemel__plan_layout *l) {
   int64_t inner = 0, least = INT64_MAX;
   int k;
   if (l->bytes < BIG_OPERAND) {
@@ -112,8 +113,8 @@ static int lies_across(const gemel__layout *l) {
 /* Copies such an operand, in blocks, to memory of its own in the right order. */
 static gemel_status straighten(gemel__planner *planner, gemel__group *group,
                                gemel__group_load *load) {
-  gemel__layout *l = load->layout, *straight;
-  gemel__buffer *buffer = gemel__buffer_new(planner, l->bytes, load->uses), *old = load->buffer;
+  gemel__plan_layout *l = load->layout, *straight;
+  gemel__run_buffer *buffer = gemel__buffer_new(planner, l->bytes, load->uses), *old = load->buffer;
   gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   gemel_status status =
@@ -200,7 +201,7 @@ gemel_status gemel__group_settle_all(gemel__planner *planner) {
 }
 
 /* The open group of SHAPE, new if there is none; the oldest makes room for it. */
-static gemel_status open_group(gemel__planner *planner, const gemel__layout *shape,
+static gemel_status open_group(gemel__planner *planner, const gemel__plan_layout *shape,
                                gemel__group **group) {
   gemel_status status = GEMEL_OK;
   uint32_t k, empty = GEMEL__GROUPS;
@@ -225,7 +226,7 @@ static gemel_status open_group(gemel__planner *planner, const gemel__layout *sha
 }
 
 /* The load of the group that reads PLACE. */
-static uint16_t add_load(gemel__group *group, const gemel__place *place) {
+static uint16_t add_load(gemel__group *group, const gemel__plan_place *place) {
   uint32_t k;
   for (k = 0; k < group->n_loads; k++) {
     if (group->loads[k].buffer == place->buffer && group->loads[k].layout == place->layout) {
@@ -259,7 +260,7 @@ static gemel_status settle_operands(gemel__planner *planner, const gemel__group 
 static void append(gemel__planner *planner, gemel__group *group, uint32_t node, uint32_t count,
                    const uint32_t *in) {
   gemel__member *m = &group->members[group->n_members];
-  gemel__place *place;
+  gemel__plan_place *place;
   uint32_t k;
   memset(m, 0, sizeof *m);
   m->node = node;
@@ -279,8 +280,8 @@ static void append(gemel__planner *planner, gemel__group *group, uint32_t node, 
   place->member = group->n_members++;
 }
 
-gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__layout *layout) {
-  const gemel__program *p = &planner->f->program;
+gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout) {
+  const gemel__run_program *p = &planner->f->program;
   gemel__group *group = NULL;
   gemel_status status;
   uint32_t count;

@@ -26,14 +26,14 @@ static int class_of(int64_t bytes) {
   return log * 4 + (int)(bytes >> (log - 2) & 3);
 }
 
-static void put_free(gemel__memory *m, uint32_t slot) {
+static void put_free(gemel__run_memory *m, uint32_t slot) {
   int c = class_of(m->slots[slot].bytes);
   m->slots[slot].next = m->heads[c];
   m->heads[c] = slot + 1;
 }
 
 /* Takes the first of the first few slots of class C with at least BYTES; returns slot + 1 or 0. */
-static uint32_t take_free(gemel__memory *m, int c, int64_t bytes) {
+static uint32_t take_free(gemel__run_memory *m, int c, int64_t bytes) {
   uint32_t *link = &m->heads[c];
   int looked;
   for (looked = 0; *link != 0 && looked < LOOK_AHEAD; looked++) {
@@ -49,7 +49,7 @@ static uint32_t take_free(gemel__memory *m, int c, int64_t bytes) {
 }
 
 /* A place of at least BYTES: slot + 1, or 0 when memory is out. */
-static uint32_t find_place(gemel__memory *m, int64_t bytes) {
+static uint32_t find_place(gemel__run_memory *m, int64_t bytes) {
   int c = class_of(bytes), k;
   int64_t largest = bytes > GEMEL__MAX_BYTES / 4 ? bytes : bytes * 4;
   int top = class_of(largest > SMALL_PLACE ? largest : SMALL_PLACE);
@@ -73,9 +73,9 @@ static uint32_t find_place(gemel__memory *m, int64_t bytes) {
   return (uint32_t)++m->n_slots;
 }
 
-gemel__buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
-                                char *data, int64_t bytes) {
-  gemel__buffer *buffer = gemel__arena_alloc(&planner->segment->meta, sizeof *buffer);
+gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
+                                    char *data, int64_t bytes) {
+  gemel__run_buffer *buffer = gemel__arena_alloc(&planner->segment->meta, sizeof *buffer);
   if (buffer != NULL) {
     memset(buffer, 0, sizeof *buffer);
     buffer->kind = kind;
@@ -86,8 +86,8 @@ gemel__buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind
   return buffer;
 }
 
-static gemel__buffer *in_arena(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
-  gemel__buffer *buffer = gemel__buffer_at(planner, GEMEL__B_ARENA, 0, NULL, bytes);
+static gemel__run_buffer *in_arena(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
+  gemel__run_buffer *buffer = gemel__buffer_at(planner, GEMEL__B_ARENA, 0, NULL, bytes);
   if (buffer == NULL || gemel__grow(&planner->buffers, &planner->buffer_capacity,
                                     planner->n_buffers + 1, sizeof *planner->buffers) != 0) {
     return NULL;
@@ -97,8 +97,8 @@ static gemel__buffer *in_arena(gemel__planner *planner, int64_t bytes, uint32_t 
   return buffer;
 }
 
-gemel__buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
-  gemel__buffer *buffer = in_arena(planner, bytes, remaining);
+gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
+  gemel__run_buffer *buffer = in_arena(planner, bytes, remaining);
   uint32_t place = buffer != NULL ? find_place(&planner->memory, round_up(bytes)) : 0;
   if (place == 0) {
     return NULL;
@@ -107,9 +107,9 @@ gemel__buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_
   return buffer;
 }
 
-gemel__buffer *gemel__buffer_over(gemel__planner *planner, gemel__buffer *dying,
-                                  uint32_t remaining) {
-  gemel__buffer *buffer = in_arena(planner, dying->bytes, remaining);
+gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer *dying,
+                                      uint32_t remaining) {
+  gemel__run_buffer *buffer = in_arena(planner, dying->bytes, remaining);
   if (buffer != NULL) {
     buffer->slot = dying->slot;
     dying->kind = GEMEL__B_FIXED; /* its place is no longer its own: nothing frees it again */
@@ -120,7 +120,7 @@ gemel__buffer *gemel__buffer_over(gemel__planner *planner, gemel__buffer *dying,
 
 #ifdef GEMEL_DEBUG
 /* Freed memory is made unfit for use, so that a plan that reads it too late shows. */
-static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
+static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
   gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
   if (move == NULL) {
     return gemel__no_memory(planner->error, "a plan");
@@ -135,13 +135,13 @@ static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
   return GEMEL_OK;
 }
 #else
-static gemel_status poison(gemel__planner *planner, gemel__buffer *buffer) {
+static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
   (void)planner, (void)buffer;
   return GEMEL_OK;
 }
 #endif
 
-gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, uint32_t count) {
+gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count) {
   buffer->remaining -= count;
   if (buffer->remaining != (GEMEL__FAULT(buffer_freed_early) ? 1 : 0) ||
       buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
@@ -151,7 +151,8 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, u
   return poison(planner, buffer);
 }
 
-int gemel__fix(gemel__planner *planner, void *where, const gemel__buffer *buffer, int64_t offset) {
+int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
+               int64_t offset) {
   if (gemel__grow(&planner->fixups, &planner->fixup_capacity, planner->n_fixups + 1,
                   sizeof *planner->fixups) != 0) {
     return -1;
@@ -163,7 +164,7 @@ int gemel__fix(gemel__planner *planner, void *where, const gemel__buffer *buffer
 }
 
 /* Bytes of the arena with every place laid out, or -1 if that is more than can be. */
-static int64_t lay_out(gemel__memory *m) {
+static int64_t lay_out(gemel__run_memory *m) {
   int64_t end = 0;
   size_t k;
   for (k = 0; k < m->n_slots; k++) {
@@ -221,7 +222,7 @@ gemel_status gemel__memory_finish(gemel__planner *planner) {
     gemel__advise_huge(base, (size_t)bytes);
   }
   for (k = 0; k < planner->n_buffers; k++) {
-    gemel__buffer *buffer = planner->buffers[k];
+    gemel__run_buffer *buffer = planner->buffers[k];
     buffer->data = base + planner->memory.slots[buffer->slot].offset;
     buffer->kind = GEMEL__B_FIXED; /* later segments read it and leave it alone */
   }
@@ -229,7 +230,7 @@ gemel_status gemel__memory_finish(gemel__planner *planner) {
 }
 
 void gemel__memory_clear(gemel__planner *planner) {
-  gemel__memory *m = &planner->memory;
+  gemel__run_memory *m = &planner->memory;
   gemel__free(m->slots, m->slot_capacity * sizeof *m->slots);
   gemel__free(planner->fixups, planner->fixup_capacity * sizeof *planner->fixups);
   gemel__free(planner->buffers, planner->buffer_capacity * sizeof *planner->buffers);

@@ -31,7 +31,7 @@ int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, 
   return 0;
 }
 
-static int add_result(gemel__planner *planner, uint32_t output, const gemel__layout *layout) {
+static int add_result(gemel__planner *planner, uint32_t output, const gemel__plan_layout *layout) {
   gemel__segment *s = planner->segment;
   if (gemel__grow(&s->results, &s->result_capacity, s->n_results + 1, sizeof *s->results) != 0) {
     return -1;
@@ -43,8 +43,8 @@ static int add_result(gemel__planner *planner, uint32_t output, const gemel__lay
 
 /* ---- Poison, in plain functions ---- */
 
-static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__buffer *buffer,
-                           const gemel__layout *layout) {
+static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__run_buffer *buffer,
+                           const gemel__plan_layout *layout) {
   gemel__move *move;
   if (!planner->f->plain) {
     return GEMEL_OK;
@@ -65,12 +65,12 @@ static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__
 
 /* ---- Places of results ---- */
 
-gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
-                                    const gemel__layout *layout, uint32_t remaining,
-                                    gemel_status *status) {
-  const gemel__program *p = &planner->f->program;
-  uint32_t output = gemel__program_output(p, value);
-  gemel__buffer *buffer;
+gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
+                                        const gemel__plan_layout *layout, uint32_t remaining,
+                                        gemel_status *status) {
+  const gemel__run_program *p = &planner->f->program;
+  uint32_t output = gemel__run_program_output(p, value);
+  gemel__run_buffer *buffer;
   if (output == p->n_outputs) {
     buffer = gemel__buffer_new(planner, layout->bytes, remaining);
   } else {
@@ -85,8 +85,8 @@ gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
 
 /* 1 if output K of the function is written by the node that computes it, else a copy is needed. */
 static int is_direct(const gemel__planner *planner, uint32_t k) {
-  const gemel__program *p = &planner->f->program;
-  const gemel__buffer *buffer = planner->places[p->outputs[k].value].buffer;
+  const gemel__run_program *p = &planner->f->program;
+  const gemel__run_buffer *buffer = planner->places[p->outputs[k].value].buffer;
   return buffer->kind == GEMEL__B_PORT && buffer->port == p->n_inputs + k;
 }
 
@@ -94,7 +94,7 @@ static int is_direct(const gemel__planner *planner, uint32_t k) {
 
 static gemel_status plan_input(gemel__planner *planner, uint32_t node) {
   const gemel__pnode *n = &planner->f->program.nodes[node];
-  gemel__place *place = &planner->places[n->value];
+  gemel__plan_place *place = &planner->places[n->value];
   const int64_t *part = planner->plan->signature + planner->plan->offsets[n->attrs];
   int rank = (int)part[1];
   memset(place, 0, sizeof *place);
@@ -105,10 +105,10 @@ static gemel_status plan_input(gemel__planner *planner, uint32_t node) {
 }
 
 static gemel_status plan_constant(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
   const gemel_tensor *t = attrs->values[0].u.tensor;
-  gemel__place *place = &planner->places[p->nodes[node].value];
+  gemel__plan_place *place = &planner->places[p->nodes[node].value];
   memset(place, 0, sizeof *place);
   place->layout = gemel__layout_new(planner->segment, t->dtype, t->rank, t->shape, t->strides, 0);
   place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, 0, t->data, 0);
@@ -117,14 +117,14 @@ static gemel_status plan_constant(gemel__planner *planner, uint32_t node) {
 
 /* ---- Kernels ---- */
 
-static gemel_view view_of(const gemel__layout *l) {
+static gemel_view view_of(const gemel__plan_layout *l) {
   gemel_view view = {l->dtype, l->rank, l->shape, l->strides, NULL};
   return view;
 }
 
 /* Views of the operands: arrays in the segment's memory, data pointers to be fixed. */
 static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel__arena *meta = &planner->segment->meta;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
@@ -154,11 +154,11 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
 
 static gemel_status fix_views(gemel__planner *planner, uint32_t node,
                               const gemel_kernel_call *call) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   for (k = 0; k < count; k++) {
-    const gemel__place *place = &planner->places[in[k]];
+    const gemel__plan_place *place = &planner->places[in[k]];
     if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer, place->layout->offset) !=
         0) {
       return out_of_memory(planner);
@@ -198,12 +198,12 @@ static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *c
 }
 
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   uint32_t k;
   gemel_status status = GEMEL_OK;
   for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
     uint32_t value = p->nodes[node].value + k;
-    gemel__place *place = &planner->places[value];
+    gemel__plan_place *place = &planner->places[value];
     place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
     if (status == GEMEL_OK) {
       status = poison(planner, node, place->buffer, place->layout);
@@ -214,7 +214,7 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
 
 /* Drops the uses that NODE has of its inputs, and outputs that nobody reads. */
 static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel_status status = GEMEL_OK;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
@@ -232,7 +232,7 @@ static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
 
 /* Scratch memory is a buffer that lives for one instruction. */
 static gemel_status place_scratch(gemel__planner *planner, gemel_kernel_call *call,
-                                  gemel__buffer **scratch) {
+                                  gemel__run_buffer **scratch) {
   *scratch = NULL;
   if (call->scratch_bytes == 0) {
     return GEMEL_OK;
@@ -265,7 +265,7 @@ static void note_release(gemel__planner *planner, const gemel__invocation *made,
 static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
                                 const gemel__invocation *made) {
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
-  gemel__buffer *scratch = NULL;
+  gemel__run_buffer *scratch = NULL;
   gemel_status status;
   note_release(planner, made, inv);
   status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
@@ -290,12 +290,12 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
 
 /* Makes NODE's output another layout of its input's memory. GEMEL_DECLINED if it is none. */
 static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
   uint32_t value = p->nodes[node].value, count;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  gemel__place *place = &planner->places[value], *source = &planner->places[in[0]];
-  const gemel__layout *wanted = place->layout;
+  gemel__plan_place *place = &planner->places[value], *source = &planner->places[in[0]];
+  const gemel__plan_layout *wanted = place->layout;
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
   gemel_status status = record->view(call, shape, strides, &offset);
   uint32_t k;
@@ -320,12 +320,13 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
 
 /* For a view operation without kernels: the view is copied into the node's own memory. */
 static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
-  gemel__place *place = &planner->places[p->nodes[node].value];
-  gemel__layout *source = place->layout, *target;
-  gemel__buffer *from = place->buffer;
+  const gemel__run_program *p = &planner->f->program;
+  gemel__plan_place *place = &planner->places[p->nodes[node].value];
+  gemel__plan_layout *source = place->layout, *target;
+  gemel__run_buffer *from = place->buffer;
   gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  gemel_status status = gemel__plan_layout(planner, p->value_types[p->nodes[node].value], &target);
+  gemel_status status =
+      gemel__plan_row_major(planner, p->value_types[p->nodes[node].value], &target);
   if (status != GEMEL_OK || move == NULL) {
     return status != GEMEL_OK ? status : out_of_memory(planner);
   }
@@ -347,7 +348,7 @@ static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
 
 /* 1 if NODE's attributes hold run-time sizes on which its types don't depend: they are then read at
  * each call, and the plan holds for all of them. */
-static int is_dynamic(const gemel__program *p, uint32_t node) {
+static int is_dynamic(const gemel__run_program *p, uint32_t node) {
   const gemel__pnode *n = &p->nodes[node];
   const gemel_kernel *kernels = p->ops[n->op].op->record.kernels;
   uint32_t k;
@@ -364,7 +365,7 @@ static int is_dynamic(const gemel__program *p, uint32_t node) {
 }
 
 static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel_attr *checked;
   gemel_status status =
       gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->late, &inv->n_late);
@@ -380,7 +381,7 @@ static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__
 }
 
 static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
   int has_kernels = record->kernels != NULL && record->kernels[0].name != NULL;
   const gemel_attr *checked;
@@ -415,7 +416,7 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
 }
 
 static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel__invocation inv;
   gemel_status status = GEMEL_OK;
   uint32_t count, k;
@@ -432,14 +433,15 @@ static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
 
 /* Row-major layouts of NODE's outputs. */
 static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel_status status = GEMEL_OK;
   uint32_t k;
   planner->node = node;
   for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
-    gemel__place *place = &planner->places[p->nodes[node].value + k];
+    gemel__plan_place *place = &planner->places[p->nodes[node].value + k];
     memset(place, 0, sizeof *place);
-    status = gemel__plan_layout(planner, p->value_types[p->nodes[node].value + k], &place->layout);
+    status =
+        gemel__plan_row_major(planner, p->value_types[p->nodes[node].value + k], &place->layout);
   }
   if (status != GEMEL_OK && status != GEMEL_DECLINED && status != GEMEL_NO_MEMORY) {
     gemel__blame(p, node, planner->error);
@@ -448,7 +450,7 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
 }
 
 static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
   gemel_status status = planner->f->plain ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
@@ -461,7 +463,7 @@ static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
 }
 
 static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel__pkind kind = p->ops[p->nodes[node].op].kind;
   gemel_status status;
   if (kind == GEMEL__P_INPUT) {
@@ -481,10 +483,10 @@ static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
 
 /* Copies for the outputs that are inputs, constants, views, or the same value as another output. */
 static gemel_status plan_results(gemel__planner *planner) {
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   uint32_t k;
   for (k = 0; k < p->n_outputs; k++) {
-    const gemel__place *place = &planner->places[p->outputs[k].value];
+    const gemel__plan_place *place = &planner->places[p->outputs[k].value];
     gemel__move *move;
     if (is_direct(planner, k)) {
       continue;
@@ -507,7 +509,7 @@ static gemel_status plan_results(gemel__planner *planner) {
 
 /* Has the segment end with reading the size that VALUE holds. */
 static gemel_status want(gemel__planner *planner, uint32_t value) {
-  const gemel__place *place = &planner->places[value];
+  const gemel__plan_place *place = &planner->places[value];
   gemel_status status = gemel__group_settle(planner, value);
   if (status == GEMEL_OK && gemel__fix(planner, &planner->segment->wanted_data, place->buffer,
                                        place->layout->offset) != 0) {
@@ -520,7 +522,7 @@ static gemel_status want(gemel__planner *planner, uint32_t value) {
 /* Plans nodes until one needs a size that is not known, or all are planned. */
 static gemel_status plan_nodes(gemel__planner *planner) {
   gemel__segment *s = planner->segment;
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   gemel_status status = GEMEL_OK;
   uint32_t node;
   for (node = s->begin; node < p->n_nodes && status == GEMEL_OK; node++) {
@@ -538,7 +540,7 @@ static gemel_status plan_nodes(gemel__planner *planner) {
 
 /* Copies places of earlier segments of this path that another path has overwritten. */
 static void load_places(gemel_function *f, gemel__segment *parent) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   uint32_t d, k;
   for (d = 0; parent != NULL && d <= parent->depth; d++) {
     gemel__segment *s = f->seen[d].segment;
@@ -556,7 +558,7 @@ static void load_places(gemel_function *f, gemel__segment *parent) {
 /* Keeps the places of this segment's values for when a child of it is planned later. */
 static gemel_status save_places(gemel__planner *planner) {
   gemel__segment *s = planner->segment;
-  const gemel__program *p = &planner->f->program;
+  const gemel__run_program *p = &planner->f->program;
   uint32_t first = p->nodes[s->begin].value;
   size_t count = p->nodes[s->end].value - first;
   if (s->wanted == GEMEL__NO_VALUE) {

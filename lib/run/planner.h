@@ -28,8 +28,8 @@ typedef struct gemel__member {
 } gemel__member;
 
 typedef struct gemel__group_load {
-  gemel__layout *layout;
-  gemel__buffer *buffer;
+  gemel__plan_layout *layout;
+  gemel__run_buffer *buffer;
   uint32_t uses; /* by members */
   uint16_t last; /* member that reads it last */
 } gemel__group_load;
@@ -38,7 +38,7 @@ typedef struct gemel__group_load {
 typedef struct gemel__group {
   uint32_t number; /* 0: none */
   uint32_t n_members, n_loads;
-  const gemel__layout *shape;
+  const gemel__plan_layout *shape;
   gemel__member members[GEMEL__GROUP_NODES];
   gemel__group_load loads[GEMEL__GROUP_LOADS];
 } gemel__group;
@@ -50,16 +50,16 @@ typedef struct gemel__slot {
   uint32_t next; /* in its free list; slot + 1, 0 ends it */
 } gemel__slot;
 
-typedef struct gemel__memory {
+typedef struct gemel__run_memory {
   gemel__slot *slots;
   size_t n_slots, slot_capacity;
   uint32_t heads[GEMEL__CLASSES]; /* free lists by class of size */
-} gemel__memory;
+} gemel__run_memory;
 
 /* *WHERE = data of BUFFER + OFFSET, once it is known. */
 typedef struct gemel__fixup {
   char **where;
-  const gemel__buffer *buffer;
+  const gemel__run_buffer *buffer;
   int64_t offset;
 } gemel__fixup;
 
@@ -67,14 +67,14 @@ typedef struct gemel__planner {
   gemel_function *f;
   gemel__plan *plan;
   gemel__segment *segment;
-  gemel__place *places;
-  gemel__layout **layouts; /* of each type, row-major; NULL until asked for */
+  gemel__plan_place *places;
+  gemel__plan_layout **layouts; /* of each type, row-major; NULL until asked for */
   gemel_error *error;
   gemel__fixup *fixups;
   size_t n_fixups, fixup_capacity;
-  gemel__buffer **buffers; /* those in the arena */
+  gemel__run_buffer **buffers; /* those in the arena */
   size_t n_buffers, buffer_capacity;
-  gemel__memory memory;
+  gemel__run_memory memory;
   gemel__group groups[GEMEL__GROUPS];
   uint32_t next_group;
   size_t scratch;   /* bytes that loops need, all threads together */
@@ -89,14 +89,15 @@ typedef struct gemel__planner {
 gemel_status gemel__plan_dim(gemel__planner *planner, gemel_dim dim, int64_t *size);
 
 /* The row-major layout of TYPE (a number of the program). As gemel__plan_dim. */
-gemel_status gemel__plan_layout(gemel__planner *planner, uint32_t type, gemel__layout **layout);
+gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
+                                   gemel__plan_layout **layout);
 
 /* A layout with these parts, copied. NULL when memory is out. */
-gemel__layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
-                                 const int64_t *shape, const int64_t *strides, int64_t offset);
+gemel__plan_layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
+                                      const int64_t *shape, const int64_t *strides, int64_t offset);
 
 /* The type with the layout's constant dims; GEMEL_TYPE_NONE when memory is out. */
-gemel_type gemel__layout_type(gemel__planner *planner, gemel__layout *layout);
+gemel_type gemel__layout_type(gemel__planner *planner, gemel__plan_layout *layout);
 
 /* Checks node's operands' and results' sizes where building could not: elementwise nodes by their
  * dims, others by their type rule on constants. ATTRS have constant dims. */
@@ -112,21 +113,22 @@ gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gem
 
 /* A buffer of BYTES bytes with REMAINING uses in the arena; its place is free of others until they
  * are all scheduled. NULL when memory is out. */
-gemel__buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining);
+gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining);
 
 /* One that takes over the place of DYING. */
-gemel__buffer *gemel__buffer_over(gemel__planner *planner, gemel__buffer *dying,
-                                  uint32_t remaining);
+gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer *dying,
+                                      uint32_t remaining);
 
 /* One that is elsewhere. */
-gemel__buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
-                                char *data, int64_t bytes);
+gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
+                                    char *data, int64_t bytes);
 
 /* COUNT uses of BUFFER have been scheduled. */
-gemel_status gemel__buffer_use(gemel__planner *planner, gemel__buffer *buffer, uint32_t count);
+gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count);
 
 /* Has *WHERE point OFFSET bytes into BUFFER. 0, or -1 when memory is out. */
-int gemel__fix(gemel__planner *planner, void *where, const gemel__buffer *buffer, int64_t offset);
+int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
+               int64_t offset);
 
 /* Lays out the arena, allocates it and resolves fixups. */
 gemel_status gemel__memory_finish(gemel__planner *planner);
@@ -139,15 +141,15 @@ int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, 
 
 /* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were
  * scheduled, else a new buffer. */
-gemel__buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
-                                    const gemel__layout *layout, uint32_t remaining,
-                                    gemel_status *status);
+gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
+                                        const gemel__plan_layout *layout, uint32_t remaining,
+                                        gemel_status *status);
 
 /* ---- group.c ---- */
 
 /* Adds NODE, an elementwise node with results laid out as LAYOUT, to a group. GEMEL_DECLINED: no
  * scalar kernel. */
-gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__layout *layout);
+gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout);
 
 /* Makes VALUE have a buffer: closes the group it is in, if any. */
 gemel_status gemel__group_settle(gemel__planner *planner, uint32_t value);
@@ -158,7 +160,7 @@ gemel_status gemel__group_settle_all(gemel__planner *planner);
 /* ---- group-build.c ---- */
 
 /* The kernel of NODE, a scalar operation: half types stand for f32 in it. */
-gemel__scalar_kernel gemel__member_kernel(const gemel__program *program, uint32_t node);
+gemel__scalar_kernel gemel__member_kernel(const gemel__run_program *program, uint32_t node);
 
 /* Emits GROUP as a loop; the members that others read have their buffers. */
 gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group);

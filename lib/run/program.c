@@ -15,7 +15,7 @@
 /* What the copy needs for its own time only. */
 typedef struct copier {
   const gemel_graph *graph;
-  gemel__program *p;
+  gemel__run_program *p;
   unsigned char *live;
   uint32_t *first_value; /* of each live node */
   uint32_t *type_of;     /* new number + 1 of a type */
@@ -83,7 +83,7 @@ static gemel_status number_types(copier *c, uint32_t node) {
 
 /* Counts what is live, and numbers the types and operations of it. */
 static gemel_status number(copier *c) {
-  gemel__program *p = c->p;
+  gemel__run_program *p = c->p;
   uint32_t node, count;
   for (node = 0; node < c->graph->n_nodes; node++) {
     gemel_status status = c->live[node] ? number_op(c, node) : GEMEL_OK;
@@ -110,7 +110,7 @@ static gemel_status number(copier *c) {
 /* ---- Copying ---- */
 
 static gemel_status allocate(copier *c) {
-  gemel__program *p = c->p;
+  gemel__run_program *p = c->p;
   p->nodes = gemel__alloc_array(p->n_nodes + 1u, sizeof *p->nodes);
   p->pool = gemel__alloc_array(p->n_pool, sizeof *p->pool);
   p->value_types = gemel__alloc_array(p->n_values, sizeof *p->value_types);
@@ -160,7 +160,7 @@ static void copy_op(copier *c, uint32_t node) {
 
 static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used) {
   const gemel__node *n = gemel__node_at(c->graph, node);
-  gemel__program *p = c->p;
+  gemel__run_program *p = c->p;
   gemel__pnode *made = &p->nodes[to];
   uint32_t count, k;
   const gemel__ref *in = gemel__node_inputs(c->graph, node, &count);
@@ -191,7 +191,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void copy_ports(copier *c) {
-  gemel__program *p = c->p;
+  gemel__run_program *p = c->p;
   uint32_t k;
   for (k = 0; k < p->n_inputs; k++) {
     gemel__ref ref = c->graph->inputs[k];
@@ -210,7 +210,7 @@ static void copy_ports(copier *c) {
 }
 
 static void copy(copier *c) {
-  gemel__program *p = c->p;
+  gemel__run_program *p = c->p;
   uint32_t node, to = 0, pool_used = 0, k;
   for (node = 0; node < c->graph->n_nodes; node++) {
     if (c->live[node]) {
@@ -225,8 +225,8 @@ static void copy(copier *c) {
   copy_ports(c);
 }
 
-gemel_status gemel__program_make(gemel__program *program, const gemel_graph *graph,
-                                 gemel_error *error) {
+gemel_status gemel__run_program_make(gemel__run_program *program, const gemel_graph *graph,
+                                     gemel_error *error) {
   copier c = {0};
   gemel_status status;
   memset(program, 0, sizeof *program);
@@ -246,12 +246,12 @@ gemel_status gemel__program_make(gemel__program *program, const gemel_graph *gra
   }
   copier_clear(&c);
   if (status != GEMEL_OK) {
-    gemel__program_release(program);
+    gemel__run_program_release(program);
   }
   return status;
 }
 
-void gemel__program_release(gemel__program *p) {
+void gemel__run_program_release(gemel__run_program *p) {
   gemel__free(p->nodes, (p->n_nodes + 1u) * sizeof *p->nodes);
   gemel__free(p->pool, p->n_pool * sizeof *p->pool);
   gemel__free(p->value_types, p->n_values * sizeof *p->value_types);
@@ -267,7 +267,7 @@ void gemel__program_release(gemel__program *p) {
   memset(p, 0, sizeof *p);
 }
 
-uint32_t gemel__node_of(const gemel__program *p, uint32_t original) {
+uint32_t gemel__node_of(const gemel__run_program *p, uint32_t original) {
   uint32_t low = 0, high = p->n_nodes;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -280,7 +280,7 @@ uint32_t gemel__node_of(const gemel__program *p, uint32_t original) {
   return low < p->n_nodes && p->original[low] == original ? low : p->n_nodes;
 }
 
-uint32_t gemel__program_output(const gemel__program *p, uint32_t value) {
+uint32_t gemel__run_program_output(const gemel__run_program *p, uint32_t value) {
   uint32_t low = 0, high = p->n_outputs;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -294,7 +294,7 @@ uint32_t gemel__program_output(const gemel__program *p, uint32_t value) {
                                                              : p->n_outputs;
 }
 
-void gemel__blame(const gemel__program *p, uint32_t node, gemel_error *error) {
+void gemel__blame(const gemel__run_program *p, uint32_t node, gemel_error *error) {
   const gemel__pnode *n = &p->nodes[node];
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);

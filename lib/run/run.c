@@ -20,14 +20,14 @@ static void patch(gemel_function *f, const gemel__segment *s) {
 }
 
 static void run_copy(const gemel_function *f, const gemel__move *move) {
-  const gemel__layout *l = move->layout;
+  const gemel__plan_layout *l = move->layout;
   gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape, move->to,
                        move->to_strides, move->from, l->strides);
 }
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a stand-in. */
 static void run_result(gemel_function *f, const gemel__move *move) {
-  const gemel__layout *l = move->layout;
+  const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   if (gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, NULL) == GEMEL_OK) {
     gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape,

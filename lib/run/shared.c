@@ -80,7 +80,7 @@ static size_t count_states(const gemel_graph *graph) {
 }
 
 static gemel_status allocate(gemel_function *f, gemel_error *error) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   f->states = gemel__alloc_array(p->n_inputs, sizeof *f->states);
   f->updates = gemel__alloc_array(p->n_outputs, sizeof *f->updates);
   f->all_inputs = gemel__alloc_array(p->n_inputs, sizeof *f->all_inputs);
@@ -145,7 +145,7 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
 }
 
 void gemel__states_release(gemel_function *f) {
-  const gemel__program *p = &f->program;
+  const gemel__run_program *p = &f->program;
   for (uint32_t k = 0; f->states != NULL && k < p->n_inputs; k++) {
     gemel_shared_unref(f->states[k]);
   }

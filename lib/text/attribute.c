@@ -8,17 +8,17 @@
 #include "core/alloc.h"
 #include "text/values.h"
 
-typedef struct reader {
+typedef struct attr_reader {
   gemel_context *context;
   gemel__lex *lex;
   const gemel__scope *scope;
-  gemel__store *store;
+  gemel__attr_store *store;
   const gemel_attr_spec *spec;
   gemel_error *error;
-} reader;
+} attr_reader;
 
 /* One element, whatever its kind. */
-typedef union slot {
+typedef union attr_slot {
   uint64_t bits;
   int64_t i;
   gemel_dim dim;
@@ -27,9 +27,9 @@ typedef union slot {
   const char *text;
   gemel_tensor *tensor;
   gemel_graph *graph;
-} slot;
+} attr_slot;
 
-static gemel_status read_int(const reader *r, slot *out) {
+static gemel_status read_int(const attr_reader *r, attr_slot *out) {
   gemel_dim dim;
   gemel__lex start = *r->lex;
   if (gemel__lex_is(r->lex, "true") || gemel__lex_is(r->lex, "false")) {
@@ -45,7 +45,7 @@ static gemel_status read_int(const reader *r, slot *out) {
   return status;
 }
 
-static gemel_status read_float(const reader *r, slot *out) {
+static gemel_status read_float(const attr_reader *r, attr_slot *out) {
   gemel__number number;
   gemel_status status = gemel__number_read(r->lex, &number, r->error);
   if (!status) {
@@ -75,7 +75,7 @@ static size_t unescape(const char *p, const char *end, char *out) {
   return 0;
 }
 
-static gemel_status read_string(const reader *r, slot *out) {
+static gemel_status read_string(const attr_reader *r, attr_slot *out) {
   gemel__lex *lex = r->lex;
   char found[64];
   if (lex->kind != GEMEL__TOKEN_STRING) {
@@ -104,8 +104,8 @@ static gemel_status read_string(const reader *r, slot *out) {
   return GEMEL_OK;
 }
 
-static gemel_status read_tensor(const reader *r, slot *out) {
-  gemel__store *s = r->store;
+static gemel_status read_tensor(const attr_reader *r, attr_slot *out) {
+  gemel__attr_store *s = r->store;
   if (gemel__grow(&s->tensors, &s->tensor_capacity, s->n_tensors + 1, sizeof *s->tensors)) {
     return gemel__no_memory(r->error, "tensors");
   }
@@ -116,8 +116,8 @@ static gemel_status read_tensor(const reader *r, slot *out) {
   return status;
 }
 
-static gemel_status read_graph(const reader *r, slot *out) {
-  gemel__store *s = r->store;
+static gemel_status read_graph(const attr_reader *r, attr_slot *out) {
+  gemel__attr_store *s = r->store;
   if (!r->scope || !r->scope->graph) {
     return gemel__lex_fail(r->lex, r->error, GEMEL_BAD_TEXT, "no graph can stand here");
   }
@@ -132,7 +132,7 @@ static gemel_status read_graph(const reader *r, slot *out) {
   return GEMEL_OK;
 }
 
-static gemel_status read_slot(const reader *r, int kind, slot *out) {
+static gemel_status read_slot(const attr_reader *r, int kind, attr_slot *out) {
   out->bits = 0;
   switch (kind) {
   case GEMEL_ATTR_INT:
@@ -159,12 +159,12 @@ static size_t slot_bytes(int kind) {
   case GEMEL_ATTR_DTYPE:
     return sizeof(gemel_dtype);
   default:
-    return sizeof(slot);
+    return sizeof(attr_slot);
   }
 }
 
 /* Packs N slots into an array of the kind's elements. */
-static gemel_status pack(const reader *r, int kind, size_t n, gemel_attr *attr) {
+static gemel_status pack(const attr_reader *r, int kind, size_t n, gemel_attr *attr) {
   size_t each = slot_bytes(kind);
   char *array = n ? (char *)gemel__arena_alloc(&r->store->arena, n * each) : NULL;
   attr->count = n;
@@ -178,9 +178,9 @@ static gemel_status pack(const reader *r, int kind, size_t n, gemel_attr *attr) 
   return GEMEL_OK;
 }
 
-static gemel_status read_list(const reader *r, int kind, gemel_attr *attr) {
+static gemel_status read_list(const attr_reader *r, int kind, gemel_attr *attr) {
   size_t n = 0;
-  slot element;
+  attr_slot element;
   gemel_status status = gemel__lex_expect(r->lex, '[', "'['", r->error);
   if (status || gemel__lex_accept(r->lex, ']')) {
     return status ? status : pack(r, kind, 0, attr);
@@ -196,7 +196,7 @@ static gemel_status read_list(const reader *r, int kind, gemel_attr *attr) {
   return status ? status : pack(r, kind, n, attr);
 }
 
-static void set_single(int kind, slot value, gemel_attr *attr) {
+static void set_single(int kind, attr_slot value, gemel_attr *attr) {
   switch (kind) {
   case GEMEL_ATTR_INT:
     attr->u.i = value.i;
@@ -222,10 +222,10 @@ static void set_single(int kind, slot value, gemel_attr *attr) {
 }
 
 gemel_status gemel__attr_read(gemel_context *context, gemel__lex *lex, const gemel__scope *scope,
-                              gemel__store *store, const gemel_attr_spec *spec, gemel_attr *attr,
-                              gemel_error *error) {
-  reader r = {context, lex, scope, store, spec, error};
-  slot value;
+                              gemel__attr_store *store, const gemel_attr_spec *spec,
+                              gemel_attr *attr, gemel_error *error) {
+  attr_reader r = {context, lex, scope, store, spec, error};
+  attr_slot value;
   memset(attr, 0, sizeof *attr);
   attr->name = spec->name;
   attr->kind = spec->kind;

@@ -25,11 +25,11 @@ typedef struct string {
   uint32_t length;
 } string;
 
-typedef struct op_row {
+typedef struct read_op {
   uint32_t op; /* 0: not known; only an error where it is used */
   uint32_t name;
   uint32_t version;
-} op_row;
+} read_op;
 
 /* A kind of node: operation and interned attributes. */
 typedef struct kind_row {
@@ -47,7 +47,7 @@ typedef struct deserializer {
   const char *file; /* interned */
   gemel_error *error;
   rows strings, ops, dims, types, tensors, kinds, graphs;
-  gemel__store store;
+  gemel__attr_store store;
   uint32_t last_name;
 } deserializer;
 
@@ -191,7 +191,7 @@ static void read_strings(cursor *c, deserializer *d) {
 
 static void read_ops(cursor *c, deserializer *d) {
   size_t n = get_count(c, 8);
-  op_row *to = (op_row *)more_rows(c, &d->ops, n);
+  read_op *to = (read_op *)more_rows(c, &d->ops, n);
   char name[1024];
   for (size_t k = 0; k < n && !c->status; k++) {
     to[k].name = get_u32(c);
@@ -387,7 +387,7 @@ static void read_attr(cursor *c, deserializer *d, gemel_attr *a) {
 }
 
 static const gemel__op *get_op(cursor *c, const deserializer *d) {
-  const op_row *r = (const op_row *)row(c, &d->ops, get_u32(c), "no such operation");
+  const read_op *r = (const read_op *)row(c, &d->ops, get_u32(c), "no such operation");
   char name[1024];
   if (!r || get_text(c, d, r->name, name, sizeof name)) {
     return NULL;
@@ -755,7 +755,7 @@ gemel_graph *gemel__binary_read(gemel_context *context, const void *bytes, size_
   d.context = context;
   d.file = gemel__intern_string(context, file);
   d.strings.bytes = sizeof(string);
-  d.ops.bytes = sizeof(op_row);
+  d.ops.bytes = sizeof(read_op);
   d.dims.bytes = sizeof(gemel_dim);
   d.types.bytes = sizeof(gemel_type);
   d.tensors.bytes = sizeof(gemel_tensor *);

@@ -14,20 +14,20 @@
 #include "text/write.h"
 
 /* A map from keys to indices, in the order in which the keys came. */
-typedef struct table {
+typedef struct index_table {
   uint64_t *keys;
   size_t count, capacity;
   uint32_t *slots; /* index + 1 */
   size_t slot_count;
-  gemel__memory payload;
-} table;
+  gemel__text_memory payload;
+} index_table;
 
 typedef struct serializer {
   gemel_context *context;
-  gemel__bodies bodies;
-  table strings, ops, dims, types, tensors, kinds;
-  gemel__memory *graphs;   /* payloads; bodies in order, then the graph itself */
-  gemel__memory *kinds_of; /* the kinds that each is the first to use */
+  gemel__text_bodies bodies;
+  index_table strings, ops, dims, types, tensors, kinds;
+  gemel__text_memory *graphs;   /* payloads; bodies in order, then the graph itself */
+  gemel__text_memory *kinds_of; /* the kinds that each is the first to use */
   size_t n_graphs;
   uint32_t op_input;
   int failed; /* memory is out */
@@ -35,22 +35,22 @@ typedef struct serializer {
 
 /* ---- Bytes ---- */
 
-static void put(serializer *s, gemel__memory *to, const void *bytes, size_t count) {
+static void put(serializer *s, gemel__text_memory *to, const void *bytes, size_t count) {
   if (gemel__memory_write(to, bytes, count)) {
     s->failed = 1;
   }
 }
 
-static void put_u32(serializer *s, gemel__memory *to, uint64_t value) {
+static void put_u32(serializer *s, gemel__text_memory *to, uint64_t value) {
   uint32_t narrow = (uint32_t)value;
   put(s, to, &narrow, sizeof narrow);
 }
 
-static void put_u64(serializer *s, gemel__memory *to, uint64_t value) {
+static void put_u64(serializer *s, gemel__text_memory *to, uint64_t value) {
   put(s, to, &value, sizeof value);
 }
 
-static void pad(serializer *s, gemel__memory *to) {
+static void pad(serializer *s, gemel__text_memory *to) {
   static const char zeros[8];
   put(s, to, zeros, (8 - to->count % 8) % 8);
 }
@@ -67,7 +67,7 @@ static inline char *put_varint(char *to, uint64_t value) {
 
 /* ---- Tables ---- */
 
-static uint32_t *find_slot(const table *t, uint64_t key) {
+static uint32_t *find_slot(const index_table *t, uint64_t key) {
   size_t mask = t->slot_count - 1, k = (size_t)gemel__mix(key) & mask;
   while (t->slots[k] && t->keys[t->slots[k] - 1] != key) {
     k = (k + 1) & mask;
@@ -75,8 +75,8 @@ static uint32_t *find_slot(const table *t, uint64_t key) {
   return &t->slots[k];
 }
 
-static int grow_table(table *t) {
-  table bigger = *t;
+static int grow_table(index_table *t) {
+  index_table bigger = *t;
   bigger.slot_count = t->slot_count ? 2 * t->slot_count : 64;
   bigger.slots = (uint32_t *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
   if (!bigger.slots) {
@@ -91,7 +91,7 @@ static int grow_table(table *t) {
 }
 
 /* Index of KEY; *NEW says that it was not there, and its payload is to be appended. */
-static uint32_t lookup(serializer *s, table *t, uint64_t key, int *is_new) {
+static uint32_t lookup(serializer *s, index_table *t, uint64_t key, int *is_new) {
   *is_new = 0;
   if (2 * t->count >= t->slot_count && grow_table(t)) {
     s->failed = 1;
@@ -111,7 +111,7 @@ static uint32_t lookup(serializer *s, table *t, uint64_t key, int *is_new) {
   return *slot - 1;
 }
 
-static void clear_table(table *t) {
+static void clear_table(index_table *t) {
   gemel__free(t->keys, t->capacity * sizeof *t->keys);
   gemel__free(t->slots, t->slot_count * sizeof *t->slots);
   gemel__free(t->payload.bytes, t->payload.capacity);
@@ -159,7 +159,7 @@ static uint32_t dim_index(serializer *s, gemel_dim dim) {
 static uint32_t type_index(serializer *s, gemel_type type) {
   int is_new, rank = gemel_type_rank(s->context, type);
   uint32_t index = lookup(s, &s->types, type, &is_new);
-  gemel__memory *to = &s->types.payload;
+  gemel__text_memory *to = &s->types.payload;
   if (is_new) {
     const gemel_dim *dims = gemel_type_dims(s->context, type);
     put_u32(s, to, string_index(s, gemel_dtype_name(gemel_type_dtype(s->context, type))));
@@ -176,7 +176,7 @@ static uint32_t type_index(serializer *s, gemel_type type) {
 static uint32_t tensor_index(serializer *s, const gemel_tensor *tensor) {
   int is_new;
   uint32_t index = lookup(s, &s->tensors, (uint64_t)(uintptr_t)tensor, &is_new);
-  gemel__memory *to = &s->tensors.payload;
+  gemel__text_memory *to = &s->tensors.payload;
   if (is_new) {
     gemel_view v = gemel_tensor_view(tensor);
     put_u32(s, to, string_index(s, gemel_dtype_name(v.dtype)));
@@ -192,7 +192,8 @@ static uint32_t tensor_index(serializer *s, const gemel_tensor *tensor) {
 
 /* ---- Attributes ---- */
 
-static void put_element(serializer *s, gemel__memory *to, int kind, const void *data, size_t k) {
+static void put_element(serializer *s, gemel__text_memory *to, int kind, const void *data,
+                        size_t k) {
   switch (kind) {
   case GEMEL_ATTR_INT:
   case GEMEL_ATTR_FLOAT:
@@ -215,7 +216,7 @@ static void put_element(serializer *s, gemel__memory *to, int kind, const void *
   }
 }
 
-static void put_attr(serializer *s, gemel__memory *to, const gemel_attr *a) {
+static void put_attr(serializer *s, gemel__text_memory *to, const gemel_attr *a) {
   int list = a->kind & GEMEL_ATTR_LIST, kind = a->kind & ~GEMEL_ATTR_LIST;
   size_t n = list ? a->count : 1;
   put_u32(s, to, string_index(s, a->name));
@@ -227,7 +228,7 @@ static void put_attr(serializer *s, gemel__memory *to, const gemel_attr *a) {
 }
 
 /* The kind of node: operation and attributes, absent ones left out. */
-static uint32_t kind_index(serializer *s, uint32_t op, uint32_t attrs, gemel__memory *to) {
+static uint32_t kind_index(serializer *s, uint32_t op, uint32_t attrs, gemel__text_memory *to) {
   int is_new;
   uint32_t index = lookup(s, &s->kinds, (uint64_t)op << 32 | attrs, &is_new), given = 0;
   if (is_new) {
@@ -272,8 +273,8 @@ static uint64_t *number_values(const gemel_graph *graph, const unsigned char *li
 
 /* One node: kind, number of outputs (only if it is not 1), number of inputs, inputs. */
 static void put_node(serializer *s, const gemel_graph *graph, const gemel__node *node,
-                     const uint64_t *first, uint32_t *last, gemel__memory *to,
-                     gemel__memory *kinds) {
+                     const uint64_t *first, uint32_t *last, gemel__text_memory *to,
+                     gemel__text_memory *kinds) {
   enum { CHUNK = 16 };
   char bytes[10 * (CHUNK + 3)], *p = bytes;
   uint32_t n = node[1].in_begin - node->in_begin;
@@ -311,7 +312,7 @@ static uint32_t count_marked(const gemel_graph *graph) {
 }
 
 static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
-                     const uint64_t *first, uint64_t n_nodes, gemel__memory *to) {
+                     const uint64_t *first, uint64_t n_nodes, gemel__text_memory *to) {
   put_u32(s, to, string_index(s, name));
   put_u32(s, to, graph->n_inputs);
   put_u32(s, to, graph->n_outputs);
@@ -335,7 +336,8 @@ static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
 }
 
 static gemel_status put_graph(serializer *s, const gemel_graph *graph, const char *name,
-                              gemel__memory *to, gemel__memory *kinds, gemel_error *error) {
+                              gemel__text_memory *to, gemel__text_memory *kinds,
+                              gemel_error *error) {
   uint32_t last[192] = {0};
   uint64_t n_nodes;
   unsigned char *live = gemel__live_nodes(graph, error);
@@ -357,7 +359,7 @@ static gemel_status put_graph(serializer *s, const gemel_graph *graph, const cha
 /* ---- The file ---- */
 
 static void put_section(serializer *s, gemel__writer *out, uint64_t *checksum, uint32_t tag,
-                        uint64_t count, gemel__memory *payload) {
+                        uint64_t count, gemel__text_memory *payload) {
   static const char zeros[8];
   uint64_t length = payload->count + (tag == GEMEL__TAG_GRAPH ? 0 : 8);
   uint32_t head[4] = {tag, GEMEL__SECTION_REQUIRED, (uint32_t)length, (uint32_t)(length >> 32)};
@@ -411,7 +413,7 @@ static gemel_status put_graphs(serializer *s, const gemel_graph *graph, const ch
 }
 
 static void clear(serializer *s, uint32_t *n_kinds) {
-  table *const tables[] = {&s->strings, &s->ops, &s->dims, &s->types, &s->tensors, &s->kinds};
+  index_table *const tables[] = {&s->strings, &s->ops, &s->dims, &s->types, &s->tensors, &s->kinds};
   for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
     clear_table(tables[k]);
   }
@@ -445,8 +447,8 @@ gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_w
   s.context = graph->context;
   s.op_input = gemel__op_find(graph->context, "input");
   s.n_graphs = s.bodies.count + 1;
-  s.graphs = (gemel__memory *)gemel__alloc_array(s.n_graphs, sizeof *s.graphs);
-  s.kinds_of = (gemel__memory *)gemel__alloc_array(s.n_graphs, sizeof *s.kinds_of);
+  s.graphs = (gemel__text_memory *)gemel__alloc_array(s.n_graphs, sizeof *s.graphs);
+  s.kinds_of = (gemel__text_memory *)gemel__alloc_array(s.n_graphs, sizeof *s.kinds_of);
   uint32_t *n_kinds = (uint32_t *)gemel__alloc_array(s.n_graphs, sizeof *n_kinds);
   if (!s.graphs || !s.kinds_of || !n_kinds) {
     status = gemel__no_memory(error, "the binary form");

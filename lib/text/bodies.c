@@ -17,13 +17,13 @@ typedef struct level {
   uint32_t graph_k; /* of its graphs, the next */
 } level;
 
-typedef struct walk {
-  gemel__bodies *bodies;
+typedef struct bodies_walk {
+  gemel__text_bodies *bodies;
   level *levels;
   size_t count, capacity;
   uint32_t skip;
   const gemel_graph *found;
-} walk;
+} bodies_walk;
 
 unsigned char *gemel__live_nodes(const gemel_graph *graph, gemel_error *error) {
   unsigned char *live = (unsigned char *)gemel__alloc_zeroed(graph->n_nodes);
@@ -61,11 +61,11 @@ int gemel__each_graph(gemel_context *context, uint32_t attrs,
 typedef struct gemel__body_slot {
   const gemel_graph *graph; /* NULL: empty */
   uint32_t index;
-} slot;
+} body_slot;
 
 #define UNFINISHED UINT32_MAX
 
-static slot *find_slot(const gemel__bodies *b, const gemel_graph *graph) {
+static body_slot *find_slot(const gemel__text_bodies *b, const gemel_graph *graph) {
   size_t mask = b->slot_count - 1, k = (size_t)gemel__mix((uint64_t)(uintptr_t)graph) & mask;
   while (b->slots[k].graph && b->slots[k].graph != graph) {
     k = (k + 1) & mask;
@@ -73,10 +73,10 @@ static slot *find_slot(const gemel__bodies *b, const gemel_graph *graph) {
   return &b->slots[k];
 }
 
-static int grow_slots(gemel__bodies *b) {
-  gemel__bodies bigger = *b;
+static int grow_slots(gemel__text_bodies *b) {
+  gemel__text_bodies bigger = *b;
   bigger.slot_count = b->slot_count ? 2 * b->slot_count : 16;
-  bigger.slots = (slot *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
+  bigger.slots = (body_slot *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
   if (!bigger.slots) {
     return -1;
   }
@@ -91,7 +91,7 @@ static int grow_slots(gemel__bodies *b) {
 }
 
 typedef struct structure_key {
-  const gemel__bodies *bodies;
+  const gemel__text_bodies *bodies;
   const gemel_graph *graph;
 } structure_key;
 
@@ -106,12 +106,12 @@ static uint64_t structure_hash(const void *user, uint32_t id) {
 
 /* Notes that the walk has met GRAPH. 1: it is new and to be walked; 0: it is known, or equal to one
  * that is; -1: memory is out. */
-static int meet(gemel__bodies *b, const gemel_graph *graph) {
+static int meet(gemel__text_bodies *b, const gemel_graph *graph) {
   structure_key key = {b, graph};
   if (2 * b->slots_used >= b->slot_count && grow_slots(b)) {
     return -1;
   }
-  slot *s = find_slot(b, graph);
+  body_slot *s = find_slot(b, graph);
   if (s->graph) {
     return 0;
   }
@@ -123,7 +123,7 @@ static int meet(gemel__bodies *b, const gemel_graph *graph) {
 }
 
 /* Gives GRAPH, which the walk is done with, its index; 0, or -1 when memory is out. */
-static int complete(gemel__bodies *b, const gemel_graph *graph) {
+static int complete(gemel__text_bodies *b, const gemel_graph *graph) {
   structure_key key = {b, graph};
   if (gemel__grow(&b->graphs, &b->capacity, b->count + 1, sizeof *b->graphs)) {
     return -1;
@@ -134,11 +134,11 @@ static int complete(gemel__bodies *b, const gemel_graph *graph) {
                             structure_hash, &key);
 }
 
-size_t gemel__bodies_index(const gemel__bodies *bodies, const gemel_graph *graph) {
+size_t gemel__bodies_index(const gemel__text_bodies *bodies, const gemel_graph *graph) {
   return find_slot(bodies, graph)->index;
 }
 
-void gemel__bodies_clear(gemel__bodies *bodies) {
+void gemel__bodies_clear(gemel__text_bodies *bodies) {
   gemel__free(bodies->graphs, bodies->capacity * sizeof *bodies->graphs);
   gemel__free(bodies->slots, bodies->slot_count * sizeof *bodies->slots);
   gemel__idtable_clear(&bodies->structures);
@@ -147,7 +147,7 @@ void gemel__bodies_clear(gemel__bodies *bodies) {
 
 /* ---- The walk ---- */
 
-static int enter(walk *w, const gemel_graph *graph, gemel_error *error) {
+static int enter(bodies_walk *w, const gemel_graph *graph, gemel_error *error) {
   if (gemel__grow(&w->levels, &w->capacity, w->count + 1, sizeof *w->levels)) {
     gemel__no_memory(error, "graphs");
     return -1;
@@ -161,7 +161,7 @@ static int enter(walk *w, const gemel_graph *graph, gemel_error *error) {
 }
 
 static int take(void *user, const gemel_graph *graph) {
-  walk *w = (walk *)user;
+  bodies_walk *w = (bodies_walk *)user;
   if (w->skip == 0) {
     w->found = graph;
     return 1;
@@ -181,7 +181,7 @@ static int holds_graphs(const gemel__op *op) {
 }
 
 /* The next graph that a live node of the level holds, or NULL at the end. */
-static const gemel_graph *next_graph(walk *w, level *l) {
+static const gemel_graph *next_graph(bodies_walk *w, level *l) {
   const gemel_graph *g = l->graph;
   for (; l->node < g->n_nodes; l->node++, l->graph_k = 0) {
     uint32_t attrs = g->nodes[l->node].attrs;
@@ -197,7 +197,7 @@ static const gemel_graph *next_graph(walk *w, level *l) {
   return NULL;
 }
 
-static gemel_status collect(walk *w, const gemel_graph *graph, gemel_error *error) {
+static gemel_status collect(bodies_walk *w, const gemel_graph *graph, gemel_error *error) {
   if (enter(w, graph, error)) {
     return GEMEL_NO_MEMORY;
   }
@@ -220,9 +220,9 @@ static gemel_status collect(walk *w, const gemel_graph *graph, gemel_error *erro
   return GEMEL_OK;
 }
 
-gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__bodies *bodies,
+gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__text_bodies *bodies,
                                    gemel_error *error) {
-  walk w;
+  bodies_walk w;
   memset(&w, 0, sizeof w);
   memset(bodies, 0, sizeof *bodies);
   w.bodies = bodies;

@@ -8,22 +8,22 @@
 
 #include "core/graph.h"
 
-typedef struct gemel__bodies {
+typedef struct gemel__text_bodies {
   const gemel_graph **graphs; /* in order; the outermost is not among them */
   size_t count, capacity;
   struct gemel__body_slot *slots; /* by address */
   size_t slot_count, slots_used;
   gemel__idtable structures; /* by structure: index + 1 */
-} gemel__bodies;
+} gemel__text_bodies;
 
 /* Collects; GEMEL_NO_MEMORY. Iterative; linear in the nodes of all graphs. */
-gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__bodies *bodies,
+gemel_status gemel__bodies_collect(const gemel_graph *graph, gemel__text_bodies *bodies,
                                    gemel_error *error);
 
 /* Index of GRAPH, which is among them. */
-size_t gemel__bodies_index(const gemel__bodies *bodies, const gemel_graph *graph);
+size_t gemel__bodies_index(const gemel__text_bodies *bodies, const gemel_graph *graph);
 
-void gemel__bodies_clear(gemel__bodies *bodies);
+void gemel__bodies_clear(gemel__text_bodies *bodies);
 
 /* The nodes to write: LIVE marks what outputs need (inputs always); a block of n_nodes bytes, to be
  * freed by the caller. NULL when memory is out. */

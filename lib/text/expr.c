@@ -11,7 +11,7 @@
 enum { MAX_CODE = 512 };
 
 struct gemel__expr {
-  gemel__program program;
+  gemel__expr_program program;
 };
 
 typedef struct names {
@@ -42,7 +42,7 @@ static int find_attr(void *user, const char *name, size_t length) {
   return find(n->n_attrs, n->attr_names, name, length);
 }
 
-static gemel_status compile(gemel__program *program, const char *text, const names *n,
+static gemel_status compile(gemel__expr_program *program, const char *text, const names *n,
                             gemel_error *error) {
   gemel__scope scope = {(void *)n, find_value, find_attr, NULL, NULL};
   gemel__lex lex;
@@ -70,7 +70,7 @@ gemel__expr *gemel__expr_compile_attrs(gemel_context *context, const char *text,
     gemel__no_memory(error, "an expression");
     return NULL;
   }
-  gemel__program_init(&expr->program, context);
+  gemel__expr_program_init(&expr->program, context);
   if (compile(&expr->program, text, &n, error ? error : &local)) {
     gemel__expr_free(expr);
     return NULL;
@@ -88,7 +88,8 @@ gemel_value gemel__expr_build_attrs(const gemel__expr *expr, gemel_graph *graph,
                                     gemel_location where) {
   static const gemel_value none;
   gemel_value room[MAX_CODE];
-  return gemel__program_run(&expr->program, graph, values ? values : &none, attrs, where, 0, room);
+  return gemel__expr_program_run(&expr->program, graph, values ? values : &none, attrs, where, 0,
+                                 room);
 }
 
 gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
@@ -98,7 +99,7 @@ gemel_value gemel__expr_build(const gemel__expr *expr, gemel_graph *graph,
 
 void gemel__expr_free(gemel__expr *expr) {
   if (expr) {
-    gemel__program_discard(&expr->program);
+    gemel__expr_program_discard(&expr->program);
     gemel__free(expr, sizeof *expr);
   }
 }

@@ -19,7 +19,7 @@ enum { MAX_FRAMES = 10000, MAX_ATTRS = 32 };
 
 enum { FRAME_INFIX, FRAME_PREFIX, FRAME_PARENTHESIS, FRAME_CALL };
 
-typedef struct gemel__frame {
+typedef struct gemel__infix_frame {
   unsigned char kind;
   unsigned char strength;
   uint32_t op;
@@ -28,13 +28,13 @@ typedef struct gemel__frame {
   gemel__lex at;  /* where it stands, for messages */
 } frame;
 
-typedef struct parser {
-  gemel__program *program;
+typedef struct infix_parser {
+  gemel__expr_program *program;
   gemel__lex *lex;
   const gemel__scope *scope;
   gemel_error *error;
   size_t base; /* frames below are not ours */
-} parser;
+} infix_parser;
 
 static const gemel__infix infixes[] = {
     {GEMEL__TOKEN_NAME, "or", "logical_or", GEMEL__STRENGTH_OR},
@@ -70,7 +70,7 @@ const gemel__infix *gemel__infix_here(const gemel__lex *lex) {
 
 /* ---- Looking up operations ---- */
 
-uint32_t gemel__program_find(gemel__program *program, const char *text, size_t length) {
+uint32_t gemel__expr_program_find(gemel__expr_program *program, const char *text, size_t length) {
   char name[1024];
   uint32_t hash = (uint32_t)length;
   for (size_t k = 0; k < length; k++) {
@@ -99,8 +99,8 @@ uint32_t gemel__program_find(gemel__program *program, const char *text, size_t l
 
 /* ---- Stacks ---- */
 
-static gemel_status push_operand(parser *p, uint32_t index) {
-  gemel__program *program = p->program;
+static gemel_status push_operand(infix_parser *p, uint32_t index) {
+  gemel__expr_program *program = p->program;
   if (program->n_stack == program->stack_capacity &&
       gemel__grow(&program->stack, &program->stack_capacity, program->n_stack + 1,
                   sizeof *program->stack)) {
@@ -110,8 +110,8 @@ static gemel_status push_operand(parser *p, uint32_t index) {
   return GEMEL_OK;
 }
 
-static gemel_status push_frame(parser *p, int kind, int strength, uint32_t op) {
-  gemel__program *program = p->program;
+static gemel_status push_frame(infix_parser *p, int kind, int strength, uint32_t op) {
+  gemel__expr_program *program = p->program;
   if (program->n_frames - p->base >= MAX_FRAMES) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT,
                            "the expression is nested deeper than %d", MAX_FRAMES);
@@ -131,23 +131,24 @@ static gemel_status push_frame(parser *p, int kind, int strength, uint32_t op) {
   return GEMEL_OK;
 }
 
-static frame *top_frame(const parser *p) {
+static frame *top_frame(const infix_parser *p) {
   return p->program->n_frames > p->base ? &p->program->frames[p->program->n_frames - 1] : NULL;
 }
 
 /* Applies OP to the COUNT operands on top of the stack. */
-static gemel_status apply(parser *p, uint32_t op, size_t count, uint32_t attrs, size_t n_bound,
-                          int line) {
-  gemel__program *program = p->program;
+static gemel_status apply(infix_parser *p, uint32_t op, size_t count, uint32_t attrs,
+                          size_t n_bound, int line) {
+  gemel__expr_program *program = p->program;
   uint32_t index;
   program->n_stack -= count;
-  gemel_status status = gemel__program_apply(program, op, count, program->stack + program->n_stack,
-                                             attrs, n_bound, line, &index, p->error);
+  gemel_status status =
+      gemel__expr_program_apply(program, op, count, program->stack + program->n_stack, attrs,
+                                n_bound, line, &index, p->error);
   return status ? status : push_operand(p, index);
 }
 
 /* Applies the waiting operators that bind at least as tightly as STRENGTH. */
-static gemel_status reduce(parser *p, int strength) {
+static gemel_status reduce(infix_parser *p, int strength) {
   frame *f;
   while ((f = top_frame(p)) && f->kind <= FRAME_PREFIX && f->strength >= strength) {
     uint32_t op = f->op;
@@ -165,7 +166,7 @@ static gemel_status reduce(parser *p, int strength) {
 /* ---- Operands ---- */
 
 /* A name that is no call. */
-static gemel_status variable(parser *p) {
+static gemel_status variable(infix_parser *p) {
   gemel__lex *lex = p->lex;
   gemel__ref ref;
   uint32_t index;
@@ -175,24 +176,25 @@ static gemel_status variable(parser *p) {
     return gemel__lex_fail(lex, p->error, GEMEL_BAD_TEXT, "%s is not defined",
                            gemel__lex_describe(lex, found));
   }
-  gemel_status status = gemel__program_variable(p->program, ref, lex->token_line, &index, p->error);
+  gemel_status status =
+      gemel__expr_program_variable(p->program, ref, lex->token_line, &index, p->error);
   gemel__lex_next(lex);
   return status ? status : push_operand(p, index);
 }
 
-static int is_value(const parser *p) {
+static int is_value(const infix_parser *p) {
   gemel__ref ref;
   return p->scope && p->scope->value &&
          p->scope->value(p->scope->user, p->lex->token, p->lex->length, &ref);
 }
 
 /* 1 if the token is one of the words for a bool and no value's name. */
-static int bool_here(const parser *p) {
+static int bool_here(const infix_parser *p) {
   return (gemel__lex_is(p->lex, "true") || gemel__lex_is(p->lex, "false")) && !is_value(p);
 }
 
 /* 1 if a number stands here, its minus included, and not a value that has the name inf or nan. */
-static int literal_here(const parser *p) {
+static int literal_here(const infix_parser *p) {
   gemel__lex ahead = *p->lex;
   gemel__ref ref;
   if (ahead.kind == '-') {
@@ -211,9 +213,9 @@ static int literal_here(const parser *p) {
 }
 
 /* A tensor, or a number with or without a dtype. */
-static gemel_status literal(parser *p) {
+static gemel_status literal(infix_parser *p) {
   gemel__lex start = *p->lex;
-  gemel__store *store = &p->program->store;
+  gemel__attr_store *store = &p->program->store;
   gemel__number number;
   gemel_tensor *tensor;
   uint32_t index;
@@ -221,7 +223,7 @@ static gemel_status literal(parser *p) {
   if (!gemel__lex_is(p->lex, "tensor") && !bool_here(p)) {
     status = gemel__number_read(p->lex, &number, p->error);
     if (!status && p->lex->kind != ':') {
-      status = gemel__program_literal(p->program, &number, start.token_line, &index, p->error);
+      status = gemel__expr_program_literal(p->program, &number, start.token_line, &index, p->error);
       return status ? status : push_operand(p, index);
     }
   }
@@ -235,13 +237,13 @@ static gemel_status literal(parser *p) {
     return status;
   }
   store->tensors[store->n_tensors++] = tensor;
-  status = gemel__program_constant(p->program, tensor, start.token_line, &index, p->error);
+  status = gemel__expr_program_constant(p->program, tensor, start.token_line, &index, p->error);
   return status ? status : push_operand(p, index);
 }
 
-static gemel_status begin_call(parser *p) {
+static gemel_status begin_call(infix_parser *p) {
   char found[64];
-  uint32_t op = gemel__program_find(p->program, p->lex->token, p->lex->length);
+  uint32_t op = gemel__expr_program_find(p->program, p->lex->token, p->lex->length);
   if (!op) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "there is no operation called %s",
                            gemel__lex_describe(p->lex, found));
@@ -253,7 +255,7 @@ static gemel_status begin_call(parser *p) {
 }
 
 /* `not` begins an operand of its own, unless a value has that name and nothing follows. */
-static int is_not(const parser *p) {
+static int is_not(const infix_parser *p) {
   int next;
   if (!gemel__lex_is(p->lex, "not")) {
     return 0;
@@ -262,9 +264,9 @@ static int is_not(const parser *p) {
   return !((next == ',' || next == ')' || next == '}') && is_value(p));
 }
 
-static gemel_status prefix(parser *p, const char *op, int strength) {
+static gemel_status prefix(infix_parser *p, const char *op, int strength) {
   gemel_status status =
-      push_frame(p, FRAME_PREFIX, strength, gemel__program_find(p->program, op, strlen(op)));
+      push_frame(p, FRAME_PREFIX, strength, gemel__expr_program_find(p->program, op, strlen(op)));
   gemel__lex_next(p->lex);
   return status;
 }
@@ -272,7 +274,7 @@ static gemel_status prefix(parser *p, const char *op, int strength) {
 enum { WANT_OPERAND, WANT_OPERATOR, WANT_NOTHING };
 
 /* Reads an operand or what comes before one. */
-static gemel_status operand(parser *p, int *want) {
+static gemel_status operand(infix_parser *p, int *want) {
   gemel__lex *lex = p->lex;
   char found[64];
   *want = WANT_OPERATOR;
@@ -319,7 +321,7 @@ static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__lex *l
 }
 
 /* If the token is the name of an attribute variable and nothing else belongs to it, its index. */
-static int attr_variable(const parser *p) {
+static int attr_variable(const infix_parser *p) {
   int next = gemel__lex_peek(p->lex, NULL);
   if (p->lex->kind != GEMEL__TOKEN_NAME || !p->scope || !p->scope->attr ||
       (next != ',' && next != ')')) {
@@ -329,13 +331,13 @@ static int attr_variable(const parser *p) {
 }
 
 /* name = value, in the call on top. */
-static gemel_status attribute(parser *p) {
-  gemel__program *program = p->program;
+static gemel_status attribute(infix_parser *p) {
+  gemel__expr_program *program = p->program;
   const frame *call = top_frame(p);
   const gemel__op *op = gemel__op_at(program->context, call->op);
   const gemel_attr_spec *spec = find_spec(op, p->lex);
   char found[64];
-  gemel__bound bound = {{0}, -1};
+  gemel__expr_attr bound = {{0}, -1};
   if (!spec) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s",
                            op->record.name, gemel__lex_describe(p->lex, found));
@@ -368,7 +370,7 @@ static gemel_status attribute(parser *p) {
 }
 
 /* 1 if the attribute can't be interned before the graph is there. */
-static int is_late(gemel_context *context, const gemel__bound *b, const gemel__scope *scope) {
+static int is_late(gemel_context *context, const gemel__expr_attr *b, const gemel__scope *scope) {
   const gemel_dim *dims = b->attr.kind == GEMEL_ATTR_DIM ? &b->attr.u.dim : b->attr.u.dims;
   size_t n = b->attr.kind == GEMEL_ATTR_DIM ? 1 : b->attr.count;
   if (b->variable >= 0) {
@@ -386,8 +388,8 @@ static int is_late(gemel_context *context, const gemel__bound *b, const gemel__s
 }
 
 /* Moves the call's attributes to where they wait for the graph. */
-static gemel_status keep_bound(parser *p, const frame *call, uint32_t *first) {
-  gemel__program *program = p->program;
+static gemel_status keep_bound(infix_parser *p, const frame *call, uint32_t *first) {
+  gemel__expr_program *program = p->program;
   size_t n = program->n_pending - call->pending;
   if (gemel__grow(&program->bound, &program->bound_capacity, program->n_bound + n,
                   sizeof *program->bound)) {
@@ -401,8 +403,9 @@ static gemel_status keep_bound(parser *p, const frame *call, uint32_t *first) {
 }
 
 /* The attributes of the call: their id, or for late ones their place and number. */
-static gemel_status call_attrs(parser *p, const frame *call, uint32_t *attrs, size_t *n_bound) {
-  gemel__program *program = p->program;
+static gemel_status call_attrs(infix_parser *p, const frame *call, uint32_t *attrs,
+                               size_t *n_bound) {
+  gemel__expr_program *program = p->program;
   const gemel__op *op = gemel__op_at(program->context, call->op);
   gemel_attr given[MAX_ATTRS];
   size_t n = program->n_pending - call->pending;
@@ -422,7 +425,7 @@ static gemel_status call_attrs(parser *p, const frame *call, uint32_t *attrs, si
   return status && status != GEMEL_NO_MEMORY ? gemel__lex_locate(&call->at, p->error) : status;
 }
 
-static gemel_status end_call(parser *p) {
+static gemel_status end_call(infix_parser *p) {
   frame *call = top_frame(p);
   uint32_t attrs, op = call->op;
   size_t n_bound, count = p->program->n_stack - call->stack;
@@ -446,7 +449,7 @@ static gemel_status end_call(parser *p) {
 
 /* At the start of an argument of the call on top: an attribute, the call's end, or neither (then an
  * operand follows). */
-static gemel_status argument(parser *p, int *want, int may_end) {
+static gemel_status argument(infix_parser *p, int *want, int may_end) {
   int second;
   if (p->lex->kind == ')' && may_end) {
     gemel_status status = end_call(p);
@@ -469,7 +472,7 @@ static gemel_status argument(parser *p, int *want, int may_end) {
   return GEMEL_OK;
 }
 
-static gemel_status infix_operator(parser *p, const gemel__infix *op, int *want) {
+static gemel_status infix_operator(infix_parser *p, const gemel__infix *op, int *want) {
   gemel_status status = reduce(p, op->strength + (op->strength == GEMEL__STRENGTH_COMPARE));
   const frame *f = top_frame(p);
   if (!status && op->strength == GEMEL__STRENGTH_COMPARE && f && f->kind == FRAME_INFIX &&
@@ -479,14 +482,14 @@ static gemel_status infix_operator(parser *p, const gemel__infix *op, int *want)
   }
   status = status ? status
                   : push_frame(p, FRAME_INFIX, op->strength,
-                               gemel__program_find(p->program, op->op, strlen(op->op)));
+                               gemel__expr_program_find(p->program, op->op, strlen(op->op)));
   gemel__lex_next(p->lex);
   *want = WANT_OPERAND;
   return status;
 }
 
 /* Goes on behind a complete operand (or attribute). */
-static gemel_status behind_operand(parser *p, int *want) {
+static gemel_status behind_operand(infix_parser *p, int *want) {
   const gemel__infix *op = gemel__infix_here(p->lex);
   char found[64];
   if (op) {
@@ -515,9 +518,9 @@ static gemel_status behind_operand(parser *p, int *want) {
                          gemel__lex_describe(p->lex, found));
 }
 
-gemel_status gemel__infix_parse(gemel__program *program, gemel__lex *lex, const gemel__scope *scope,
-                                uint32_t *index, gemel_error *error) {
-  parser p = {program, lex, scope, error, program->n_frames};
+gemel_status gemel__infix_parse(gemel__expr_program *program, gemel__lex *lex,
+                                const gemel__scope *scope, uint32_t *index, gemel_error *error) {
+  infix_parser p = {program, lex, scope, error, program->n_frames};
   int want = WANT_OPERAND;
   gemel_status status = GEMEL_OK;
   while (!status && want != WANT_NOTHING) {
@@ -538,8 +541,8 @@ gemel_status gemel__infix_parse(gemel__program *program, gemel__lex *lex, const 
   return status;
 }
 
-void gemel__program_discard(gemel__program *program) {
-  gemel__program_reset(program);
+void gemel__expr_program_discard(gemel__expr_program *program) {
+  gemel__expr_program_reset(program);
   gemel__store_clear(&program->store);
   gemel__free(program->code, program->code_capacity * sizeof *program->code);
   gemel__free(program->operands, program->operand_capacity * sizeof *program->operands);

@@ -30,20 +30,20 @@ typedef struct header {
 } header;
 
 /* The header's text while it is read. */
-typedef struct reader {
+typedef struct npy_reader {
   const char *at, *end;
-} reader;
+} npy_reader;
 
 /* ---- Reading the header ---- */
 
-static void skip_space(reader *r) {
+static void skip_space(npy_reader *r) {
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\n')) {
     r->at++;
   }
 }
 
 /* Goes past TEXT, and the white space before it, if it comes next. */
-static int accept(reader *r, const char *text) {
+static int accept(npy_reader *r, const char *text) {
   size_t n = strlen(text);
   skip_space(r);
   if ((size_t)(r->end - r->at) < n || memcmp(r->at, text, n) != 0) {
@@ -54,7 +54,7 @@ static int accept(reader *r, const char *text) {
 }
 
 /* A word in quotes of either kind; 0, or -1. */
-static int read_quoted(reader *r, char *word, size_t bytes) {
+static int read_quoted(npy_reader *r, char *word, size_t bytes) {
   char quote = accept(r, "'") ? '\'' : accept(r, "\"") ? '"' : 0;
   const char *stop = quote ? (const char *)memchr(r->at, quote, (size_t)(r->end - r->at)) : NULL;
   if (!stop || (size_t)(stop - r->at) >= bytes) {
@@ -66,7 +66,7 @@ static int read_quoted(reader *r, char *word, size_t bytes) {
   return 0;
 }
 
-static int read_size(reader *r, int64_t *size) {
+static int read_size(npy_reader *r, int64_t *size) {
   const char *start;
   skip_space(r);
   start = r->at;
@@ -82,7 +82,7 @@ static int read_size(reader *r, int64_t *size) {
 }
 
 /* (), (3,), (2, 3) */
-static int read_shape(reader *r, header *h) {
+static int read_shape(npy_reader *r, header *h) {
   int comma = 1;
   h->rank = 0;
   if (!accept(r, "(")) {
@@ -97,7 +97,7 @@ static int read_shape(reader *r, header *h) {
   return h->rank == 1 && !comma ? -1 : 0; /* (3) is no tuple */
 }
 
-static int read_description(reader *r, header *h) {
+static int read_description(npy_reader *r, header *h) {
   char word[16];
   if (read_quoted(r, word, sizeof word)) {
     return -1;
@@ -114,15 +114,15 @@ static int read_description(reader *r, header *h) {
   return -2;
 }
 
-static int read_order(reader *r, header *h) {
+static int read_order(npy_reader *r, header *h) {
   h->fortran_order = accept(r, "True");
   return h->fortran_order || accept(r, "False") ? 0 : -1;
 }
 
 /* 0; -1 malformed, -2 a dtype that gemel doesn't have. */
-static int read_header(reader *r, header *h) {
+static int read_header(npy_reader *r, header *h) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
-  int (*const readers[])(reader *, header *) = {read_description, read_order, read_shape};
+  int (*const readers[])(npy_reader *, header *) = {read_description, read_order, read_shape};
   unsigned seen = 0;
   char word[32];
   if (!accept(r, "{")) {
@@ -181,7 +181,7 @@ static gemel_status parse_head(const char *bytes, size_t length, const char *wha
   if (n > length - prefix) {
     return bad(error, what, "the file is cut off in its header");
   }
-  reader r = {bytes + prefix, bytes + prefix + n};
+  npy_reader r = {bytes + prefix, bytes + prefix + n};
   int result = n > 0 && r.end[-1] == '\n' ? read_header(&r, h) : -1;
   if (result) {
     return bad(error, what, result == -2 ? "the dtype is not supported" : "malformed header");

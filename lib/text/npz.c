@@ -96,12 +96,12 @@ typedef struct archive {
   gemel_error *error;
 } archive;
 
-typedef struct entry {
+typedef struct archive_entry {
   const char *name;
   size_t name_length;
   uint64_t size, offset;
   uint32_t crc;
-} entry;
+} archive_entry;
 
 static gemel_status bad(const archive *a, const char *why) {
   return gemel__fail(a->error, GEMEL_BAD_FILE, "%s: %s", a->path, why);
@@ -156,7 +156,7 @@ static gemel_status read_end(archive *a) {
 /* Takes the sizes that stand in the 64-bit extension: those whose 32-bit field says so, in order.
  */
 static gemel_status read_extension(const archive *a, const char *extra, size_t length,
-                                   uint64_t *packed, entry *e) {
+                                   uint64_t *packed, archive_entry *e) {
   while (length >= 4) {
     size_t n = (size_t)get(extra + 2, 2);
     if (n > length - 4) {
@@ -179,7 +179,7 @@ static gemel_status read_extension(const archive *a, const char *extra, size_t l
 }
 
 /* Reads the directory's record at *AT and goes on to the next. */
-static gemel_status read_entry(const archive *a, uint64_t *at, entry *e) {
+static gemel_status read_entry(const archive *a, uint64_t *at, archive_entry *e) {
   const char *p = a->bytes + *at;
   if (a->directory_end - *at < DIRECTORY_BYTES || get(p, 4) != DIRECTORY_HEADER) {
     return bad(a, "malformed directory of the archive");
@@ -207,7 +207,7 @@ static gemel_status read_entry(const archive *a, uint64_t *at, entry *e) {
 }
 
 /* The entry's bytes; NULL if its local header doesn't fit, or its checksum. */
-static const char *entry_bytes(archive *a, const entry *e) {
+static const char *entry_bytes(archive *a, const archive_entry *e) {
   const char *p = a->bytes + e->offset;
   if (e->offset > a->directory || a->directory - e->offset < LOCAL_BYTES ||
       get(p, 4) != LOCAL_HEADER || get(p + 26, 2) != e->name_length) {
@@ -228,7 +228,7 @@ static const char *entry_bytes(archive *a, const entry *e) {
 }
 
 /* The entry's name without ".npy". */
-static char *entry_name(const archive *a, const entry *e) {
+static char *entry_name(const archive *a, const archive_entry *e) {
   size_t n = e->name_length;
   if (n > SUFFIX && memcmp(e->name + n - SUFFIX, ".npy", SUFFIX) == 0) {
     n -= SUFFIX;
@@ -250,7 +250,7 @@ static char *entry_name(const archive *a, const entry *e) {
 static gemel_status read_entries(archive *a) {
   uint64_t at = a->directory;
   for (; a->read < a->count; a->read++) {
-    entry e;
+    archive_entry e;
     gemel_status status = read_entry(a, &at, &e);
     const char *bytes = status ? NULL : entry_bytes(a, &e);
     char *name = bytes ? entry_name(a, &e) : NULL;
@@ -338,15 +338,15 @@ gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***ten
 
 /* ---- Writing ---- */
 
-typedef struct maker {
+typedef struct archive_maker {
   gemel__file file;
-  gemel__memory directory;
+  gemel__text_memory directory;
   uint64_t offset;
   gemel_error *error;
   crc_table table;
-} maker;
+} archive_maker;
 
-static gemel_status emit(maker *m, const void *bytes, size_t count) {
+static gemel_status emit(archive_maker *m, const void *bytes, size_t count) {
   m->offset += count;
   return count && gemel__file_write(&m->file, bytes, count) ? GEMEL_IO : GEMEL_OK;
 }
@@ -365,7 +365,7 @@ static char *put_common(char *p, uint32_t crc, uint64_t size, size_t name_length
   return put(p, extension, 2);
 }
 
-static gemel_status add_to_directory(maker *m, const char *name, size_t n, uint64_t size,
+static gemel_status add_to_directory(archive_maker *m, const char *name, size_t n, uint64_t size,
                                      uint64_t offset, uint32_t crc) {
   char record[DIRECTORY_BYTES + 32], *p = record;
   int large = size >= UNKNOWN || offset >= UNKNOWN;
@@ -388,7 +388,7 @@ static gemel_status add_to_directory(maker *m, const char *name, size_t n, uint6
   return failed ? gemel__no_memory(m->error, "an archive") : GEMEL_OK;
 }
 
-static gemel_status add_packed(maker *m, const char *name, const gemel_tensor *tensor) {
+static gemel_status add_packed(archive_maker *m, const char *name, const gemel_tensor *tensor) {
   gemel_view view = gemel_tensor_view(tensor);
   char head[GEMEL__NPY_HEAD], local[LOCAL_BYTES + 32], *p = local;
   size_t head_bytes, n = strlen(name);
@@ -414,7 +414,7 @@ static gemel_status add_packed(maker *m, const char *name, const gemel_tensor *t
   return status ? status : add_to_directory(m, name, n, size, offset, crc);
 }
 
-static gemel_status add_entry(maker *m, const char *name, const gemel_tensor *tensor) {
+static gemel_status add_entry(archive_maker *m, const char *name, const gemel_tensor *tensor) {
   gemel_view view = gemel_tensor_view(tensor);
   if (!name || !*name || strlen(name) > MAX_NAME - SUFFIX) {
     return gemel__fail(m->error, GEMEL_BAD_ARGUMENT, "malformed name of an entry");
@@ -429,7 +429,7 @@ static gemel_status add_entry(maker *m, const char *name, const gemel_tensor *te
 }
 
 /* Directory and end records. */
-static gemel_status finish(maker *m, uint64_t count) {
+static gemel_status finish(archive_maker *m, uint64_t count) {
   uint64_t start = m->offset, size = m->directory.count;
   char record[END_64_BYTES + LOCATOR_BYTES + END_BYTES], *p = record;
   int large = count >= 0xffff || start >= UNKNOWN || size >= UNKNOWN;
@@ -463,7 +463,7 @@ static gemel_status check_entries(const char *const *names, gemel_tensor *const 
 
 gemel_status gemel_npz_save(const char *path, const char *const *names,
                             gemel_tensor *const *tensors, size_t count, gemel_error *error) {
-  maker m;
+  archive_maker m;
   memset(&m, 0, sizeof m);
   m.error = error;
   make_crc_table(m.table);

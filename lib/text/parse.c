@@ -37,7 +37,7 @@ typedef struct body {
   file *file;
   gemel_graph *graph;
   gemel__names names;
-  gemel__program program;
+  gemel__expr_program program;
   gemel_value *values; /* of the statement's instructions */
   size_t value_capacity;
   gemel__lex *targets; /* names on the left of '=' */
@@ -146,10 +146,10 @@ static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_
 /* Reads an expression and builds it. */
 static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gemel_error *error) {
   gemel__scope scope = {b, find_value, NULL, find_size, find_graph};
-  gemel__program *program = &b->program;
+  gemel__expr_program *program = &b->program;
   gemel_location where = {b->file->name, lex->token_line};
   uint32_t index;
-  gemel__program_reset(program);
+  gemel__expr_program_reset(program);
   gemel_status status = gemel__infix_parse(program, lex, &scope, &index, error);
   if (status) {
     return status;
@@ -158,7 +158,7 @@ static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gem
       gemel__grow(&b->values, &b->value_capacity, program->n_code, sizeof *b->values)) {
     return gemel__no_memory(error, "an expression");
   }
-  *value = gemel__program_run(program, b->graph, NULL, NULL, where, 1, b->values);
+  *value = gemel__expr_program_run(program, b->graph, NULL, NULL, where, 1, b->values);
   return gemel_is_null(*value) ? graph_error(b, where.line, error) : GEMEL_OK;
 }
 
@@ -375,7 +375,7 @@ static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
 
 static void clear_body(body *b) {
   gemel__names_clear(&b->names);
-  gemel__program_discard(&b->program);
+  gemel__expr_program_discard(&b->program);
   gemel__free(b->values, b->value_capacity * sizeof *b->values);
   gemel__free(b->targets, b->target_capacity * sizeof *b->targets);
 }
@@ -396,7 +396,7 @@ static gemel_graph *read_graph(file *f, gemel__lex *lex, gemel_error *error) {
     return NULL;
   }
   f->depth++;
-  gemel__program_init(&b.program, f->context);
+  gemel__expr_program_init(&b.program, f->context);
   gemel__lex_next(lex);
   gemel__lex_accept(lex, GEMEL__TOKEN_NAME);
   gemel_status status = inputs(&b, lex, error);
@@ -427,7 +427,7 @@ gemel_graph *gemel__parse_body(gemel_context *context, gemel__lex *lex, size_t n
   if (!b.graph) {
     return NULL;
   }
-  gemel__program_init(&b.program, context);
+  gemel__expr_program_init(&b.program, context);
   gemel_status status = inputs(&b, lex, error);
   status = status ? status : statements(&b, lex, error);
   if (!status && (b.graph->n_inputs != n || b.graph->n_outputs != 1)) {

@@ -21,17 +21,17 @@ enum { REMEMBERED = 1024, LONGEST_NAME = 1024 };
 /* The text of attributes ATTRS; 0: none yet. */
 typedef struct memory {
   uint32_t attrs;
-  gemel__memory text;
+  gemel__text_memory text;
 } memory;
 
-typedef struct printer {
+typedef struct graph_printer {
   gemel__writer out;
   gemel__naming naming;
   uint32_t op_input, op_constant;
   const gemel_graph *graph;
   uint32_t *numbers; /* by node: the number of its first value; of an input, its index + INPUT */
   memory *memories;
-} printer;
+} graph_printer;
 
 #define INPUT 0x80000000u
 
@@ -63,7 +63,7 @@ static gemel_status choose_prefix(gemel__naming *naming, gemel_error *error) {
   }
 }
 
-static gemel_status number_nodes(printer *p, const unsigned char *live, gemel_error *error) {
+static gemel_status number_nodes(graph_printer *p, const unsigned char *live, gemel_error *error) {
   const gemel_graph *graph = p->graph;
   uint64_t next = 0;
   p->numbers = (uint32_t *)gemel__alloc(graph->n_nodes * sizeof *p->numbers);
@@ -83,7 +83,7 @@ static gemel_status number_nodes(printer *p, const unsigned char *live, gemel_er
                       : gemel__fail(error, GEMEL_UNSUPPORTED, "the graph has too many values");
 }
 
-static inline void put_ref(printer *p, gemel__ref ref) {
+static inline void put_ref(graph_printer *p, gemel__ref ref) {
   uint32_t number = p->numbers[ref.node];
   if (number >= INPUT) {
     gemel__put_text(&p->out, p->graph->input_names[number - INPUT]);
@@ -96,7 +96,8 @@ static inline void put_ref(printer *p, gemel__ref ref) {
 /* ---- Nodes ---- */
 
 /* The text of attributes, made once while their place is not taken by others. */
-static gemel_status remember(printer *p, uint32_t attrs, const memory **text, gemel_error *error) {
+static gemel_status remember(graph_printer *p, uint32_t attrs, const memory **text,
+                             gemel_error *error) {
   memory *m = &p->memories[attrs % REMEMBERED];
   gemel__writer writer;
   *text = m;
@@ -118,7 +119,7 @@ static gemel_status remember(printer *p, uint32_t attrs, const memory **text, ge
   return GEMEL_OK;
 }
 
-static gemel_status put_call(printer *p, const gemel__node *node, gemel_error *error) {
+static gemel_status put_call(graph_printer *p, const gemel__node *node, gemel_error *error) {
   const gemel_graph *graph = p->graph;
   const gemel__ref *inputs = graph->pool + node->in_begin;
   uint32_t n = node[1].in_begin - node->in_begin;
@@ -141,7 +142,7 @@ static gemel_status put_call(printer *p, const gemel__node *node, gemel_error *e
   return GEMEL_OK;
 }
 
-static gemel_status put_node(printer *p, uint32_t id, gemel_error *error) {
+static gemel_status put_node(graph_printer *p, uint32_t id, gemel_error *error) {
   const gemel__node *node = gemel__node_at(p->graph, id);
   gemel__put(&p->out, "  ", 2);
   for (uint32_t k = 0; k < node->n_outputs; k++) {
@@ -160,7 +161,7 @@ static gemel_status put_node(printer *p, uint32_t id, gemel_error *error) {
 
 /* ---- Graphs ---- */
 
-static void put_header(printer *p, const char *name) {
+static void put_header(graph_printer *p, const char *name) {
   const gemel_graph *graph = p->graph;
   gemel__put_text(&p->out, "graph ");
   gemel__put_text(&p->out, name);
@@ -177,7 +178,7 @@ static void put_header(printer *p, const char *name) {
 }
 
 /* 1 if the value's own name is NAME. */
-static int is_called(const printer *p, gemel__ref ref, const char *name) {
+static int is_called(const graph_printer *p, gemel__ref ref, const char *name) {
   char own[128];
   uint32_t number = p->numbers[ref.node];
   if (number >= INPUT) {
@@ -188,7 +189,7 @@ static int is_called(const printer *p, gemel__ref ref, const char *name) {
 }
 
 /* Updates that stand before all other outputs have lines of their own; returns how many. */
-static size_t put_updates(printer *p) {
+static size_t put_updates(graph_printer *p) {
   const gemel_graph *graph = p->graph;
   size_t k = 0;
   for (; k < graph->n_outputs && gemel__state_called(graph, graph->output_names[k]) >= 0; k++) {
@@ -201,7 +202,7 @@ static size_t put_updates(printer *p) {
   return k;
 }
 
-static void put_outputs(printer *p) {
+static void put_outputs(graph_printer *p) {
   const gemel_graph *graph = p->graph;
   size_t first = put_updates(p);
   for (size_t k = first; k < graph->n_outputs; k++) {
@@ -215,7 +216,7 @@ static void put_outputs(printer *p) {
   gemel__put_text(&p->out, graph->n_outputs > first ? "\n}\n" : "}\n");
 }
 
-static gemel_status put_nodes(printer *p, const unsigned char *live, gemel_error *error) {
+static gemel_status put_nodes(graph_printer *p, const unsigned char *live, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < p->graph->n_nodes && !status && !p->out.failed; k++) {
     if (live[k] && p->graph->nodes[k].op != p->op_input) {
@@ -225,14 +226,14 @@ static gemel_status put_nodes(printer *p, const unsigned char *live, gemel_error
   return status;
 }
 
-static void forget(printer *p) {
+static void forget(graph_printer *p) {
   for (size_t k = 0; k < REMEMBERED; k++) {
     p->memories[k].attrs = 0;
     p->memories[k].text.count = 0;
   }
 }
 
-static gemel_status put_graph(printer *p, const gemel_graph *graph, const char *name,
+static gemel_status put_graph(graph_printer *p, const gemel_graph *graph, const char *name,
                               gemel_error *error) {
   p->graph = p->naming.graph = graph;
   p->numbers = NULL;
@@ -254,12 +255,12 @@ static gemel_status put_graph(printer *p, const gemel_graph *graph, const char *
 }
 
 static void put_definition(void *user, const char *text) {
-  printer *p = user;
+  graph_printer *p = user;
   gemel__put_text(&p->out, text);
   gemel__put(&p->out, "\n", 1);
 }
 
-static gemel_status put_all(printer *p, const gemel_graph *graph, const char *name,
+static gemel_status put_all(graph_printer *p, const gemel_graph *graph, const char *name,
                             gemel_error *error) {
   char body[128];
   gemel_status status = gemel__definitions_of(&graph, 1, put_definition, p, error);
@@ -278,8 +279,8 @@ static gemel_status put_all(printer *p, const gemel_graph *graph, const char *na
 
 gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *state,
                          gemel_error *error) {
-  printer p;
-  gemel__bodies bodies;
+  graph_printer p;
+  gemel__text_bodies bodies;
   if (!graph || !write) {
     return gemel__null(error, !graph ? "the graph" : "the function that writes");
   }
@@ -312,7 +313,7 @@ gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write
 }
 
 char *gemel_print_string(const gemel_graph *graph, const char *name, gemel_error *error) {
-  gemel__memory all = {NULL, 0, 0};
+  gemel__text_memory all = {NULL, 0, 0};
   gemel_status status = gemel_print(graph, name, gemel__memory_write, &all, error);
   if (status == GEMEL_IO || (!status && gemel__memory_write(&all, "", 1))) {
     status = gemel__no_memory(error, "text");

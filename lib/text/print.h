@@ -14,7 +14,7 @@ typedef struct gemel__naming {
   char prefix[64]; /* of nodes: prefix + number */
   size_t prefix_length;
   char body_prefix[64]; /* of graphs that are attributes */
-  const gemel__bodies *bodies;
+  const gemel__text_bodies *bodies;
 } gemel__naming;
 
 /* ", name = value" for each of ATTRS that differs from its fallback. */

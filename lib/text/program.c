@@ -12,12 +12,12 @@
 
 enum { LOCAL = 16, MAX_BOUND = 32 };
 
-void gemel__program_init(gemel__program *program, gemel_context *context) {
+void gemel__expr_program_init(gemel__expr_program *program, gemel_context *context) {
   memset(program, 0, sizeof *program);
   program->context = context;
 }
 
-void gemel__program_reset(gemel__program *program) {
+void gemel__expr_program_reset(gemel__expr_program *program) {
   program->n_code = program->n_operands = program->n_bound = 0;
   program->n_frames = program->n_stack = program->n_pending = 0;
   gemel__store_reset(&program->store);
@@ -25,7 +25,7 @@ void gemel__program_reset(gemel__program *program) {
 
 /* ---- Appending ---- */
 
-static gemel__code *append(gemel__program *program, int kind, int line, uint32_t *index,
+static gemel__code *append(gemel__expr_program *program, int kind, int line, uint32_t *index,
                            gemel_error *error) {
   if (program->n_code >= UINT32_MAX / 2 ||
       (program->n_code == program->code_capacity &&
@@ -44,8 +44,8 @@ static gemel__code *append(gemel__program *program, int kind, int line, uint32_t
   return code;
 }
 
-gemel_status gemel__program_variable(gemel__program *program, gemel__ref ref, int line,
-                                     uint32_t *index, gemel_error *error) {
+gemel_status gemel__expr_program_variable(gemel__expr_program *program, gemel__ref ref, int line,
+                                          uint32_t *index, gemel_error *error) {
   gemel__code *code = append(program, GEMEL__CODE_VARIABLE, line, index, error);
   if (!code) {
     return GEMEL_NO_MEMORY;
@@ -54,8 +54,8 @@ gemel_status gemel__program_variable(gemel__program *program, gemel__ref ref, in
   return GEMEL_OK;
 }
 
-gemel_status gemel__program_literal(gemel__program *program, const gemel__number *number, int line,
-                                    uint32_t *index, gemel_error *error) {
+gemel_status gemel__expr_program_literal(gemel__expr_program *program, const gemel__number *number,
+                                         int line, uint32_t *index, gemel_error *error) {
   gemel__code *code = append(program, GEMEL__CODE_LITERAL, line, index, error);
   if (!code) {
     return GEMEL_NO_MEMORY;
@@ -68,8 +68,8 @@ gemel_status gemel__program_literal(gemel__program *program, const gemel__number
   return GEMEL_OK;
 }
 
-gemel_status gemel__program_constant(gemel__program *program, gemel_tensor *tensor, int line,
-                                     uint32_t *index, gemel_error *error) {
+gemel_status gemel__expr_program_constant(gemel__expr_program *program, gemel_tensor *tensor,
+                                          int line, uint32_t *index, gemel_error *error) {
   gemel__code *code = append(program, GEMEL__CODE_CONSTANT, line, index, error);
   if (!code) {
     return GEMEL_NO_MEMORY;
@@ -90,7 +90,7 @@ static int passes_weakness(const gemel__scalar_row *row) {
 }
 
 /* Makes CODE, at INDEX, the owner of the weak instructions of its weak operands. */
-static void own_weak(gemel__program *program, gemel__code *code, uint32_t index) {
+static void own_weak(gemel__expr_program *program, gemel__code *code, uint32_t index) {
   code->has_weak = 1;
   for (uint32_t k = 0; k < code->count; k++) {
     uint32_t operand = program->operands[code->first + k];
@@ -105,7 +105,7 @@ static void own_weak(gemel__program *program, gemel__code *code, uint32_t index)
 }
 
 /* Decides whether CODE, whose operands are in place, is weak. */
-static void settle(gemel__program *program, gemel__code *code, uint32_t index) {
+static void settle(gemel__expr_program *program, gemel__code *code, uint32_t index) {
   const gemel__scalar_row *row =
       gemel__scalar_row_of(&gemel__op_at(program->context, code->op)->record);
   uint32_t weak = 0, from = first_number(row), any = 0;
@@ -127,9 +127,9 @@ static void settle(gemel__program *program, gemel__code *code, uint32_t index) {
   own_weak(program, code, index);
 }
 
-gemel_status gemel__program_apply(gemel__program *program, uint32_t op, size_t count,
-                                  const uint32_t *operands, uint32_t attrs, size_t n_bound,
-                                  int line, uint32_t *index, gemel_error *error) {
+gemel_status gemel__expr_program_apply(gemel__expr_program *program, uint32_t op, size_t count,
+                                       const uint32_t *operands, uint32_t attrs, size_t n_bound,
+                                       int line, uint32_t *index, gemel_error *error) {
   if (program->n_operands + count > program->operand_capacity &&
       gemel__grow(&program->operands, &program->operand_capacity, program->n_operands + count,
                   sizeof *program->operands)) {
@@ -156,7 +156,7 @@ gemel_status gemel__program_apply(gemel__program *program, uint32_t op, size_t c
 /* ---- Executing ---- */
 
 typedef struct run {
-  const gemel__program *program;
+  const gemel__expr_program *program;
   gemel_graph *graph;
   const gemel_value *variables;
   const gemel_attr *attrs;
@@ -219,7 +219,7 @@ static gemel_value apply_bound(const run *r, const gemel__code *code, size_t n,
   gemel_attr attrs[MAX_BOUND];
   const gemel_operation *record = &gemel__op_at(r->program->context, code->op)->record;
   for (uint32_t k = 0; k < code->n_bound; k++) {
-    const gemel__bound *bound = &r->program->bound[code->attrs + k];
+    const gemel__expr_attr *bound = &r->program->bound[code->attrs + k];
     attrs[k] = bound->attr;
     if (bound->variable >= 0) {
       attrs[k] = r->attrs[bound->variable];
@@ -326,9 +326,9 @@ static gemel_value execute(const run *r, uint32_t index) {
   }
 }
 
-gemel_value gemel__program_run(const gemel__program *program, gemel_graph *graph,
-                               const gemel_value *variables, const gemel_attr *attrs,
-                               gemel_location where, int lines, gemel_value *values) {
+gemel_value gemel__expr_program_run(const gemel__expr_program *program, gemel_graph *graph,
+                                    const gemel_value *variables, const gemel_attr *attrs,
+                                    gemel_location where, int lines, gemel_value *values) {
   run r = {program, graph, variables, attrs, where, lines, values};
   uint32_t last = (uint32_t)program->n_code - 1;
   for (uint32_t k = 0; k <= last; k++) {

@@ -48,65 +48,65 @@ typedef struct gemel__code {
 
 /* An attribute that is bound late: to variable VARIABLE, or because it holds run-time sizes (-1).
  */
-typedef struct gemel__bound {
+typedef struct gemel__expr_attr {
   gemel_attr attr;
   int variable;
-} gemel__bound;
+} gemel__expr_attr;
 
 #define GEMEL__NO_OWNER UINT32_MAX
 
-typedef struct gemel__program {
+typedef struct gemel__expr_program {
   gemel_context *context;
   gemel__code *code;
   size_t n_code, code_capacity;
   uint32_t *operands;
   size_t n_operands, operand_capacity;
-  gemel__bound *bound;
+  gemel__expr_attr *bound;
   size_t n_bound, bound_capacity;
-  gemel__store store;
+  gemel__attr_store store;
   /* What the parser keeps between tokens (infix.c). */
-  struct gemel__frame *frames;
+  struct gemel__infix_frame *frames;
   size_t n_frames, frame_capacity;
   uint32_t *stack; /* complete operands */
   size_t n_stack, stack_capacity;
-  gemel__bound *pending; /* attributes of calls that are still open */
+  gemel__expr_attr *pending; /* attributes of calls that are still open */
   size_t n_pending, pending_capacity;
   uint32_t op_cache[64]; /* operations by a hash of their names */
-} gemel__program;
+} gemel__expr_program;
 
 /* A program on CONTEXT; all-zero otherwise. */
-void gemel__program_init(gemel__program *program, gemel_context *context);
+void gemel__expr_program_init(gemel__expr_program *program, gemel_context *context);
 /* Empty again, with its memory kept / released. */
-void gemel__program_reset(gemel__program *program);
-void gemel__program_discard(gemel__program *program);
+void gemel__expr_program_reset(gemel__expr_program *program);
+void gemel__expr_program_discard(gemel__expr_program *program);
 
 /* The operation called TEXT, or 0; remembered in the program. */
-uint32_t gemel__program_find(gemel__program *program, const char *text, size_t length);
+uint32_t gemel__expr_program_find(gemel__expr_program *program, const char *text, size_t length);
 
 /* Append one instruction whose index becomes *INDEX. GEMEL_NO_MEMORY. LINE is its provenance. */
-gemel_status gemel__program_variable(gemel__program *program, gemel__ref ref, int line,
-                                     uint32_t *index, gemel_error *error);
-gemel_status gemel__program_literal(gemel__program *program, const gemel__number *number, int line,
-                                    uint32_t *index, gemel_error *error);
+gemel_status gemel__expr_program_variable(gemel__expr_program *program, gemel__ref ref, int line,
+                                          uint32_t *index, gemel_error *error);
+gemel_status gemel__expr_program_literal(gemel__expr_program *program, const gemel__number *number,
+                                         int line, uint32_t *index, gemel_error *error);
 /* TENSOR is owned by the program's store. */
-gemel_status gemel__program_constant(gemel__program *program, gemel_tensor *tensor, int line,
-                                     uint32_t *index, gemel_error *error);
+gemel_status gemel__expr_program_constant(gemel__expr_program *program, gemel_tensor *tensor,
+                                          int line, uint32_t *index, gemel_error *error);
 /* Applies OP to OPERANDS; ATTRS is an id, or with N_BOUND > 0 the place in program->bound. */
-gemel_status gemel__program_apply(gemel__program *program, uint32_t op, size_t count,
-                                  const uint32_t *operands, uint32_t attrs, size_t n_bound,
-                                  int line, uint32_t *index, gemel_error *error);
+gemel_status gemel__expr_program_apply(gemel__expr_program *program, uint32_t op, size_t count,
+                                       const uint32_t *operands, uint32_t attrs, size_t n_bound,
+                                       int line, uint32_t *index, gemel_error *error);
 
 /* Executes the program on GRAPH; VALUES has room for n_code values and receives what each
  * instruction gave. A variable is variables[ref.node], or (VARIABLES NULL) the value REF of the
  * graph. ATTRS are what bound attributes refer to. LINES: instructions carry their own line, which
  * counts from WHERE's; else all have WHERE's. Returns the last instruction's value. */
-gemel_value gemel__program_run(const gemel__program *program, gemel_graph *graph,
-                               const gemel_value *variables, const gemel_attr *attrs,
-                               gemel_location where, int lines, gemel_value *values);
+gemel_value gemel__expr_program_run(const gemel__expr_program *program, gemel_graph *graph,
+                                    const gemel_value *variables, const gemel_attr *attrs,
+                                    gemel_location where, int lines, gemel_value *values);
 
 /* Parses one expression (infix.c); *INDEX is the instruction that gives its value. Without a SCOPE
  * no names are known. */
-gemel_status gemel__infix_parse(gemel__program *program, gemel__lex *lex, const gemel__scope *scope,
-                                uint32_t *index, gemel_error *error);
+gemel_status gemel__infix_parse(gemel__expr_program *program, gemel__lex *lex,
+                                const gemel__scope *scope, uint32_t *index, gemel_error *error);
 
 #endif

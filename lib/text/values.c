@@ -9,7 +9,7 @@
 
 /* ---- What attributes point at ---- */
 
-void gemel__store_reset(gemel__store *store) {
+void gemel__store_reset(gemel__attr_store *store) {
   if (store->arena.bytes > 0) {
     gemel__arena_clear(&store->arena);
   }
@@ -21,7 +21,7 @@ void gemel__store_reset(gemel__store *store) {
   }
 }
 
-void gemel__store_clear(gemel__store *store) {
+void gemel__store_clear(gemel__attr_store *store) {
   gemel__store_reset(store);
   gemel__free(store->slots, store->slot_capacity * sizeof *store->slots);
   gemel__free(store->tensors, store->tensor_capacity * sizeof *store->tensors);

@@ -26,7 +26,7 @@ typedef struct gemel__scope {
 } gemel__scope;
 
 /* Where what attributes point at lives until they are interned. Zeroed: empty. */
-typedef struct gemel__store {
+typedef struct gemel__attr_store {
   gemel__arena arena;
   uint64_t *slots; /* elements of the list being read */
   size_t slot_capacity;
@@ -34,11 +34,11 @@ typedef struct gemel__store {
   size_t n_tensors, tensor_capacity;
   gemel_graph **graphs;
   size_t n_graphs, graph_capacity;
-} gemel__store;
+} gemel__attr_store;
 
 /* Releases what was read; the store can be used again. */
-void gemel__store_reset(gemel__store *store);
-void gemel__store_clear(gemel__store *store);
+void gemel__store_reset(gemel__attr_store *store);
+void gemel__store_clear(gemel__attr_store *store);
 
 /* A dim: integers, names, $K (the size input K holds), $NAME (the symbol, whatever is in scope),
  * + - * //, unary -, parentheses, min(…) and max(…). SCOPE may be NULL. */
@@ -58,7 +58,7 @@ gemel_status gemel__tensor_read(gemel_context *context, gemel__lex *lex, gemel_t
 
 /* The attribute value at the token, as SPEC says it is. */
 gemel_status gemel__attr_read(gemel_context *context, gemel__lex *lex, const gemel__scope *scope,
-                              gemel__store *store, const gemel_attr_spec *spec, gemel_attr *attr,
-                              gemel_error *error);
+                              gemel__attr_store *store, const gemel_attr_spec *spec,
+                              gemel_attr *attr, gemel_error *error);
 
 #endif

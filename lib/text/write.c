@@ -56,7 +56,7 @@ void gemel__put_number(gemel__writer *writer, uint64_t value) {
 }
 
 int gemel__memory_write(void *memory, const void *bytes, size_t count) {
-  gemel__memory *m = (gemel__memory *)memory;
+  gemel__text_memory *m = (gemel__text_memory *)memory;
   if (count > m->capacity - m->count && gemel__grow(&m->bytes, &m->capacity, m->count + count, 1)) {
     return -1;
   }

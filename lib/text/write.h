@@ -59,10 +59,10 @@ void gemel__put_number(gemel__writer *writer, uint64_t value);
 
 /* A sink that collects everything in memory. Zeroed: empty; release with gemel__free(bytes,
  * capacity). */
-typedef struct gemel__memory {
+typedef struct gemel__text_memory {
   char *bytes;
   size_t count, capacity;
-} gemel__memory;
+} gemel__text_memory;
 int gemel__memory_write(void *memory, const void *bytes, size_t count);
 
 #endif

@@ -27,18 +27,18 @@
 enum { NEWER = 1, HOLDS, NEEDS_FACTS };
 
 /* What one rewrite of a graph uses. */
-typedef struct session {
+typedef struct certify_session {
   gemel__pool pool;
-  gemel__memo memo;
+  gemel__certify_memo memo;
   gemel__region region;
   size_t visited; /* nodes, for passes */
   gemel_certify_counts counts;
-} session;
+} certify_session;
 
 typedef struct certifier {
   gemel__certifier hook; /* first */
   pthread_mutex_t lock;
-  session *idle; /* with its tables, for the next rewrite; NULL: none */
+  certify_session *idle; /* with its tables, for the next rewrite; NULL: none */
   uint64_t seed;
   gemel_certify_counts total;
 } certifier;
@@ -92,14 +92,14 @@ static gemel_status refuse(gemel_value before, const char *name, const gemel_gra
 #define UNBOUNDED (GEMEL_NEEDS_BIT(NINF) | GEMEL_NEEDS_BIT(NNAN))
 
 /* Who made a replacement. */
-typedef struct maker {
+typedef struct change_maker {
   const char *kind, *name;
   unsigned needs;
-} maker;
+} change_maker;
 
 /* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused. */
-static gemel_status judge(session *s, int facts, const gemel_graph *sides[2],
-                          const gemel_domain *domains, gemel_value before, const maker *by,
+static gemel_status judge(certify_session *s, int facts, const gemel_graph *sides[2],
+                          const gemel_domain *domains, gemel_value before, const change_maker *by,
                           gemel__likeness *likeness, gemel_error *error) {
   const gemel__comparison c = {
       {sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
@@ -116,13 +116,14 @@ static gemel_status judge(session *s, int facts, const gemel_graph *sides[2],
 }
 
 /* Counts a question that was asked, with FACTS for the last time. */
-static void count(session *s, int facts, gemel__likeness likeness) {
+static void count(certify_session *s, int facts, gemel__likeness likeness) {
   s->counts.regions++;
   s->counts.open += facts && likeness != GEMEL__ALIKE;
   s->counts.sampled += facts && likeness == GEMEL__SAMPLED;
 }
 
-static gemel_status compare(session *s, int facts, gemel__likeness *likeness, gemel_error *error) {
+static gemel_status compare(certify_session *s, int facts, gemel__likeness *likeness,
+                            gemel_error *error) {
   gemel_graph *left, *right;
   const gemel__application *a = s->region.a;
   gemel_domain *domains = gemel__alloc_array(s->region.n + 1, sizeof *domains);
@@ -132,7 +133,7 @@ static gemel_status compare(session *s, int facts, gemel__likeness *likeness, ge
   *likeness = GEMEL__UNSEEN;
   if (status == GEMEL_OK) {
     const gemel_graph *sides[2] = {left, right};
-    const maker by = {"rule", a->rule->info.name, a->rule->info.needs};
+    const change_maker by = {"rule", a->rule->info.name, a->rule->info.needs};
     status =
         judge(s, facts, sides, domains, gemel__value(a->graph, a->before), &by, likeness, error);
     gemel_graph_unref(left);
@@ -143,7 +144,7 @@ static gemel_status compare(session *s, int facts, gemel__likeness *likeness, ge
 }
 
 /* Asks the question KEY, whose *STATE is NEWER. */
-static gemel_status ask(session *s, int facts, unsigned char *state, gemel_error *error) {
+static gemel_status ask(certify_session *s, int facts, unsigned char *state, gemel_error *error) {
   gemel__likeness likeness;
   gemel_status status = compare(s, facts, &likeness, error);
   count(s, facts, likeness);
@@ -151,7 +152,8 @@ static gemel_status ask(session *s, int facts, unsigned char *state, gemel_error
   return status;
 }
 
-static gemel_status check_rule(session *s, const gemel__application *a, gemel_error *error) {
+static gemel_status check_rule(certify_session *s, const gemel__application *a,
+                               gemel_error *error) {
   uint64_t key;
   unsigned char *state = NULL;
   gemel_status status = GEMEL_OK;
@@ -172,7 +174,8 @@ static gemel_status check_rule(session *s, const gemel__application *a, gemel_er
 
 /* ---- Folding ---- */
 
-static gemel_status check_fold(session *s, const gemel__application *a, gemel_error *error) {
+static gemel_status check_fold(certify_session *s, const gemel__application *a,
+                               gemel_error *error) {
   const gemel_graph *graph = a->graph;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, a->before.node, &count);
@@ -207,7 +210,7 @@ static gemel_status check_fold(session *s, const gemel__application *a, gemel_er
 }
 
 static gemel_status witness(void *user, const gemel__application *a, gemel_error *error) {
-  session *s = user;
+  certify_session *s = user;
   s->counts.applications++;
   return a->rule != NULL ? check_rule(s, a, error) : check_fold(s, a, error);
 }
@@ -215,10 +218,11 @@ static gemel_status witness(void *user, const gemel__application *a, gemel_error
 /* ---- Passes ---- */
 
 /* The question of region R, as KEY, whose answer isn't known. */
-static gemel_status ask_change(session *s, const gemel__change *c, const gemel__change_region *r,
-                               int facts, unsigned char *state, gemel_error *error) {
+static gemel_status ask_change(certify_session *s, const gemel__change *c,
+                               const gemel__change_region *r, int facts, unsigned char *state,
+                               gemel_error *error) {
   const gemel_graph *sides[2] = {r->left, r->right};
-  const maker by = {"pass", c->pass->name, c->pass->needs};
+  const change_maker by = {"pass", c->pass->name, c->pass->needs};
   gemel__likeness likeness = GEMEL__UNSEEN;
   unsigned char answer;
   gemel_status status = judge(s, facts, sides, facts ? r->domains : r->any,
@@ -229,8 +233,8 @@ static gemel_status ask_change(session *s, const gemel__change *c, const gemel__
   return status;
 }
 
-static gemel_status check_change(session *s, const gemel__change *c, gemel__change_region *r,
-                                 gemel_error *error) {
+static gemel_status check_change(certify_session *s, const gemel__change *c,
+                                 gemel__change_region *r, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   unsigned char *state = gemel__memo_at(&s->memo, r->key);
   if (state != NULL && *state == NEWER) {
@@ -249,7 +253,7 @@ static gemel_status check_change(session *s, const gemel__change *c, gemel__chan
  * graph's inputs: all of them together may take a few times the graph, then they are left open. */
 static gemel_status witness_change(void *user, const gemel__change *c, gemel_error *error) {
   enum { TIMES = 16, SLACK = 10000 };
-  session *s = user;
+  certify_session *s = user;
   gemel__change_region region;
   size_t most = TIMES * c->from->n_nodes + SLACK;
   s->counts.applications++;
@@ -269,7 +273,7 @@ static gemel_status witness_change(void *user, const gemel__change *c, gemel_err
 
 /* ---- Sessions ---- */
 
-static void free_session(session *s) {
+static void free_session(certify_session *s) {
   if (s != NULL) {
     gemel__pool_clear(&s->pool);
     gemel__memo_clear(&s->memo);
@@ -281,7 +285,7 @@ static void free_session(session *s) {
 static void *begin(gemel__certifier *hook, gemel_error *error) {
   certifier *c = (certifier *)hook;
   pthread_mutex_lock(&c->lock);
-  session *s = c->idle;
+  certify_session *s = c->idle;
   c->idle = NULL;
   pthread_mutex_unlock(&c->lock);
   s = s != NULL ? s : gemel__alloc_zeroed(sizeof *s);
@@ -296,7 +300,7 @@ static void *begin(gemel__certifier *hook, gemel_error *error) {
 
 static void end(gemel__certifier *hook, void *user) {
   certifier *c = (certifier *)hook;
-  session *s = user;
+  certify_session *s = user;
   gemel__memo_clear(&s->memo);
   s->visited = 0;
   pthread_mutex_lock(&c->lock);

@@ -14,19 +14,19 @@
 #include "core/intern.h"
 
 /* Values by node and output; output ALL stands for the node itself. */
-typedef struct entry {
+typedef struct made_entry {
   gemel__ref at; /* node + 1; 0: empty */
   gemel_value made;
-} entry;
+} made_entry;
 
-typedef struct table {
-  entry *entries;
+typedef struct made_table {
+  made_entry *entries;
   size_t count, capacity;
-} table;
+} made_table;
 
 #define ALL UINT32_MAX
 
-static entry *slot_of(const table *t, gemel__ref at) {
+static made_entry *slot_of(const made_table *t, gemel__ref at) {
   size_t k = (size_t)gemel__mix((uint64_t)at.node << 32 ^ at.output) & (t->capacity - 1);
   while (t->entries[k].at.node != 0 &&
          (t->entries[k].at.node != at.node + 1 || t->entries[k].at.output != at.output)) {
@@ -35,8 +35,8 @@ static entry *slot_of(const table *t, gemel__ref at) {
   return &t->entries[k];
 }
 
-static int reserve(table *t) {
-  table next = {NULL, t->count, t->capacity == 0 ? 32 : 2 * t->capacity};
+static int reserve(made_table *t) {
+  made_table next = {NULL, t->count, t->capacity == 0 ? 32 : 2 * t->capacity};
   if (2 * t->count < t->capacity) {
     return 0;
   }
@@ -55,41 +55,41 @@ static int reserve(table *t) {
   return 0;
 }
 
-static int put(table *t, gemel__ref at, gemel_value made) {
+static int put(made_table *t, gemel__ref at, gemel_value made) {
   if (reserve(t) != 0) {
     return -1;
   }
-  entry *e = slot_of(t, at);
+  made_entry *e = slot_of(t, at);
   t->count += e->at.node == 0;
-  *e = (entry){{at.node + 1, at.output}, made};
+  *e = (made_entry){{at.node + 1, at.output}, made};
   return 0;
 }
 
 /* What stands for AT; null: nothing yet. */
-static gemel_value get(const table *t, gemel__ref at) {
+static gemel_value get(const made_table *t, gemel__ref at) {
   const gemel_value none = {NULL, 0, 0};
   return t->capacity > 0 && slot_of(t, at)->at.node != 0 ? slot_of(t, at)->made : none;
 }
 
 /* What both sides share. */
-typedef struct sides {
+typedef struct change_sides {
   gemel__change_region *region;
   const gemel__change *change;
-  table numbers; /* of inputs, by what they are in the new graph */
+  made_table numbers; /* of inputs, by what they are in the new graph */
   size_t most;
-} sides;
+} change_sides;
 
 /* One side being copied. */
-typedef struct walk {
-  sides *sides;
+typedef struct change_walk {
+  change_sides *sides;
   const gemel_graph *graph;
   gemel_graph *into;
-  table made;
+  made_table made;
   uint32_t *stack;
   size_t depth, stack_capacity;
-} walk;
+} change_walk;
 
-static gemel_value made_of(const walk *w, gemel__ref at) {
+static gemel_value made_of(const change_walk *w, gemel__ref at) {
   gemel_value v = get(&w->made, at);
   if (gemel_is_null(v)) {
     v = get(&w->made, (gemel__ref){at.node, ALL});
@@ -98,7 +98,7 @@ static gemel_value made_of(const walk *w, gemel__ref at) {
   return v;
 }
 
-static int push(walk *w, uint32_t node) {
+static int push(change_walk *w, uint32_t node) {
   if (gemel__grow(&w->stack, &w->stack_capacity, w->depth + 1, sizeof *w->stack) != 0) {
     return -1;
   }
@@ -107,7 +107,7 @@ static int push(walk *w, uint32_t node) {
 }
 
 /* Pushes what NODE needs and isn't there: 1 if there is something, −1: memory is out. */
-static int push_needed(walk *w, uint32_t node) {
+static int push_needed(change_walk *w, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
   int any = 0;
@@ -122,7 +122,7 @@ static int push_needed(walk *w, uint32_t node) {
   return any;
 }
 
-static gemel_status copy_node(walk *w, uint32_t node) {
+static gemel_status copy_node(change_walk *w, uint32_t node) {
   const gemel__node *record = gemel__node_at(w->graph, node);
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
@@ -147,7 +147,7 @@ static gemel_status copy_node(walk *w, uint32_t node) {
 /* ---- Inputs ---- */
 
 /* A new input for IMAGE, a value of the new graph, on both sides. */
-static gemel_status new_input(sides *s, gemel__ref image, gemel_value *number) {
+static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *number) {
   gemel__change_region *r = s->region;
   const gemel_graph *to = s->change->to;
   gemel_type type = gemel__node_type(to, image.node, image.output);
@@ -171,7 +171,7 @@ static gemel_status new_input(sides *s, gemel__ref image, gemel_value *number) {
 }
 
 /* AT, of the graph that W walks through, has become IMAGE: it is an input of both sides. */
-static gemel_status add_input(walk *w, gemel__ref at, gemel__ref image) {
+static gemel_status add_input(change_walk *w, gemel__ref at, gemel__ref image) {
   gemel_value number = get(&w->sides->numbers, image);
   gemel_status status = gemel_is_null(number) ? new_input(w->sides, image, &number) : GEMEL_OK;
   if (status != GEMEL_OK) {
@@ -182,7 +182,7 @@ static gemel_status add_input(walk *w, gemel__ref at, gemel__ref image) {
 }
 
 /* The walk has come to NODE, an input of its graph. */
-static gemel_status reach_input(walk *w, uint32_t node) {
+static gemel_status reach_input(change_walk *w, uint32_t node) {
   size_t k = 0;
   while (k < w->graph->n_inputs && w->graph->inputs[k].node != node) {
     k++;
@@ -193,7 +193,7 @@ static gemel_status reach_input(walk *w, uint32_t node) {
 }
 
 /* Copies NODE, if it isn't there yet, once what it needs is; an input of the graph becomes one. */
-static gemel_status visit(walk *w, uint32_t node) {
+static gemel_status visit(change_walk *w, uint32_t node) {
   if (++w->sides->region->visited > w->sides->most) {
     return GEMEL_DECLINED;
   }
@@ -201,7 +201,7 @@ static gemel_status visit(walk *w, uint32_t node) {
                                                                  : copy_node(w, node);
 }
 
-static gemel_status walk_from(walk *w, gemel__ref root) {
+static gemel_status walk_from(change_walk *w, gemel__ref root) {
   gemel_status status = push(w, root.node) == 0 ? GEMEL_OK : GEMEL_NO_MEMORY;
   while (w->depth > 0 && status == GEMEL_OK) {
     uint32_t node = w->stack[w->depth - 1];
@@ -218,13 +218,13 @@ static gemel_status walk_from(walk *w, gemel__ref root) {
 
 /* ---- Entry ---- */
 
-static gemel_status finish(walk *w, gemel__ref root) {
+static gemel_status finish(change_walk *w, gemel__ref root) {
   gemel_status status = gemel_is_null(made_of(w, root)) ? walk_from(w, root) : GEMEL_OK;
   return status ? status : gemel_output(made_of(w, root), "y");
 }
 
 /* Both sides, down to what was asked for. */
-static gemel_status read_sides(walk *left, walk *right) {
+static gemel_status read_sides(change_walk *left, change_walk *right) {
   const gemel__change *c = left->sides->change;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK; k++) {
@@ -235,15 +235,16 @@ static gemel_status read_sides(walk *left, walk *right) {
   return status ? status : finish(right, c->after);
 }
 
-static void clear_walk(walk *w) {
+static void clear_walk(change_walk *w) {
   gemel__free(w->made.entries, w->made.capacity * sizeof *w->made.entries);
   gemel__free(w->stack, w->stack_capacity * sizeof *w->stack);
 }
 
 gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, size_t most,
                                 gemel_error *error) {
-  sides s = {r, change, {NULL, 0, 0}, most};
-  walk left = {.sides = &s, .graph = change->from}, right = {.sides = &s, .graph = change->to};
+  change_sides s = {r, change, {NULL, 0, 0}, most};
+  change_walk left = {.sides = &s, .graph = change->from},
+              right = {.sides = &s, .graph = change->to};
   gemel_status status = GEMEL_NO_MEMORY;
   memset(r, 0, sizeof *r);
   left.into = r->left = gemel_graph_new(change->from->context, error);

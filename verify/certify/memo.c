@@ -9,7 +9,7 @@
 
 enum { FIRST = 256 };
 
-static size_t slot_of(const gemel__memo *m, uint64_t key) {
+static size_t slot_of(const gemel__certify_memo *m, uint64_t key) {
   size_t k = (size_t)key & (m->capacity - 1);
   while (m->keys[k] != 0 && m->keys[k] != key) {
     k = (k + 1) & (m->capacity - 1);
@@ -17,8 +17,8 @@ static size_t slot_of(const gemel__memo *m, uint64_t key) {
   return k;
 }
 
-static int grow(gemel__memo *m) {
-  gemel__memo next = {NULL, NULL, m->count, m->capacity == 0 ? FIRST : m->capacity * 2};
+static int grow(gemel__certify_memo *m) {
+  gemel__certify_memo next = {NULL, NULL, m->count, m->capacity == 0 ? FIRST : m->capacity * 2};
   next.keys = gemel__alloc_array(next.capacity, sizeof *next.keys);
   next.states = gemel__alloc_array(next.capacity, 1);
   if (next.keys == NULL || next.states == NULL) {
@@ -39,7 +39,7 @@ static int grow(gemel__memo *m) {
   return 0;
 }
 
-unsigned char *gemel__memo_at(gemel__memo *m, uint64_t key) {
+unsigned char *gemel__memo_at(gemel__certify_memo *m, uint64_t key) {
   key = key != 0 ? key : 1;
   if (m->count * 2 >= m->capacity && grow(m) != 0) {
     return NULL;
@@ -53,7 +53,7 @@ unsigned char *gemel__memo_at(gemel__memo *m, uint64_t key) {
   return &m->states[slot];
 }
 
-void gemel__memo_clear(gemel__memo *m) {
+void gemel__memo_clear(gemel__certify_memo *m) {
   gemel__free(m->keys, m->capacity * sizeof *m->keys);
   gemel__free(m->states, m->capacity);
   memset(m, 0, sizeof *m);

@@ -101,7 +101,7 @@ static void lay_operands(gemel__region *r, uint32_t index) {
 
 /* Operations of the left side, root first, then what its numbers match. */
 static int read_pattern(gemel__region *r) {
-  const gemel__side *left = &r->a->rule->left;
+  const gemel__rule_side *left = &r->a->rule->left;
   int failed = 0;
   r->at[left->count - 1] = r->a->before;
   for (uint32_t k = left->count; k-- > 0 && !failed;) {
@@ -289,7 +289,7 @@ static int read_made(gemel__region *r, uint32_t index, uint64_t *key) {
 
 static int read_right(gemel__region *r, uint64_t *key) {
   const gemel__application *a = r->a;
-  const gemel__side *right = &a->rule->right;
+  const gemel__rule_side *right = &a->rule->right;
   for (uint32_t k = 0; k < right->count; k++) {
     if (right->nodes[k].kind == GEMEL__PATTERN_APPLY && read_made(r, k, key) != 0) {
       return -1;
@@ -487,7 +487,7 @@ static gemel_status build_left(struct building *b) {
 
 static gemel_status build_right(struct building *b, gemel_value *root) {
   const gemel__application *a = b->r->a;
-  const gemel__side *right = &a->rule->right;
+  const gemel__rule_side *right = &a->rule->right;
   const gemel__pattern *last = &right->nodes[right->count - 1];
   gemel_type type = gemel__node_type(a->graph, a->before.node, a->before.output);
   for (uint32_t k = 0; k < right->count; k++) {

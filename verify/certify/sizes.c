@@ -259,7 +259,7 @@ double gemel__sizes_elements(const gemel_graph *graph) {
 
 /* ---- Symbols ---- */
 
-struct sizes {
+struct symbol_sizes {
   gemel_context *context;
   const char *names[MOST_SYMBOLS];
   int64_t values[MOST_SYMBOLS];
@@ -269,7 +269,7 @@ struct sizes {
 };
 
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
-  struct sizes *s = user;
+  struct symbol_sizes *s = user;
   size_t k = 0;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     return -1;
@@ -289,7 +289,7 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
-static gemel_type concrete(struct sizes *s, gemel_type type) {
+static gemel_type concrete(struct symbol_sizes *s, gemel_type type) {
   const gemel_dim *dims = gemel_type_dims(s->context, type);
   int rank = gemel_type_rank(s->context, type);
   int64_t shape[GEMEL_MAX_RANK];
@@ -304,7 +304,7 @@ static gemel_type concrete(struct sizes *s, gemel_type type) {
 }
 
 /* FROM, whose inputs stand in the same order on both sides, at the sizes of S, into INTO. */
-static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct sizes *s,
+static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct symbol_sizes *s,
                          gemel_value *inputs, gemel_error *error) {
   gemel_dim dims[MOST_SYMBOLS];
   gemel_value output;
@@ -332,8 +332,8 @@ static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct size
   return status ? status : gemel_output(output, gemel_graph_output_name(from, 0));
 }
 
-static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from, struct sizes *s,
-                                gemel_error *error) {
+static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from,
+                                struct symbol_sizes *s, gemel_error *error) {
   size_t n = gemel_graph_input_count(from);
   gemel_value *inputs = gemel__alloc_array(n + 1, sizeof *inputs);
   gemel_graph *into = gemel_graph_new(s->context, error);
@@ -369,7 +369,7 @@ size_t gemel__sizes_draws(const gemel__literals *literals) {
 gemel_status gemel__sizes_draw(const gemel_graph *const graphs[2], const gemel__literals *literals,
                                size_t k, gemel__random *random, gemel__pair *pair,
                                gemel_error *error) {
-  struct sizes s = {.context = graphs[0]->context, .random = random};
+  struct symbol_sizes s = {.context = graphs[0]->context, .random = random};
   int64_t c = literal_size(literals, k / 3);
   gemel_status status;
   s.base = c > 0 ? c - 1 + (int64_t)(k % 3) : 0;

@@ -108,16 +108,16 @@ static gemel_status look(survey *s, uint64_t *decisions) {
 /* ---- Numbers of leaves ---- */
 
 /* An element of a leaf: X of float dtypes, else I. */
-typedef struct number {
+typedef struct survey_number {
   double x;
   int64_t i;
-} number;
+} survey_number;
 
 static int is_float(const gemel__leaf *leaf) {
   return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
 }
 
-static void store(const survey *s, size_t k, size_t i, number *n) {
+static void store(const survey *s, size_t k, size_t i, survey_number *n) {
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
   char *at = (char *)gemel_tensor_data(s->point[k]) + i * gemel_dtype_size(leaf->dtype);
   gemel__points_store(leaf->dtype, 1, is_float(leaf) ? &n->x : NULL, is_float(leaf) ? NULL : &n->i,
@@ -126,7 +126,7 @@ static void store(const survey *s, size_t k, size_t i, number *n) {
 }
 
 /* The numbers that leaf K may have: those of its dtype that its domain leaves. */
-static void range_of(const gemel__leaf *leaf, number *low, number *high) {
+static void range_of(const gemel__leaf *leaf, survey_number *low, survey_number *high) {
   unsigned bits = 8 * (unsigned)gemel_dtype_size(leaf->dtype);
   int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
   int positive = leaf->domain == GEMEL_POSITIVE;
@@ -141,8 +141,8 @@ static void range_of(const gemel__leaf *leaf, number *low, number *high) {
   }
 }
 
-static int is_inside(const gemel__leaf *leaf, const number *n) {
-  number low, high;
+static int is_inside(const gemel__leaf *leaf, const survey_number *n) {
+  survey_number low, high;
   range_of(leaf, &low, &high);
   return is_float(leaf)
              ? n->x >= low.x && n->x <= high.x && (leaf->domain != GEMEL_NONZERO || n->x != 0)
@@ -152,10 +152,10 @@ static int is_inside(const gemel__leaf *leaf, const number *n) {
 /* ---- Drawing ---- */
 
 /* Candidate K for every leaf: the numbers that the region names, and those beside them. */
-static number candidate(const survey *s, size_t k) {
+static survey_number candidate(const survey *s, size_t k) {
   static const double beside[] = {0, 1, -1};
   double c = s->literals->x[k / 4 % s->literals->n];
-  number n;
+  survey_number n;
   n.x = k % 4 == 3 ? -c : c + beside[k % 4];
   n.i = fabs(n.x) < 0x1p62 ? (int64_t)floor(n.x) : 0;
   return n;
@@ -172,7 +172,7 @@ static void plant(survey *s, size_t p) {
       continue;
     }
     for (size_t i = 0; i < half; i++) {
-      number n = candidate(s, p * half + i);
+      survey_number n = candidate(s, p * half + i);
       size_t at = 2 * i + p % 2 < leaf->count ? 2 * i + p % 2 : 2 * i;
       if (is_inside(leaf, &n)) {
         store(s, k, at, &n);
@@ -210,14 +210,14 @@ static gemel_status draw(survey *s, gemel__fill fill) {
 
 /* ---- Searching ---- */
 
-typedef struct segment {
-  number a, b;
+typedef struct survey_segment {
+  survey_number a, b;
   uint64_t at_a, at_b; /* decisions */
   int depth;
-} segment;
+} survey_segment;
 
 /* Halfway on T: 0 if there is nothing between. */
-static int halve(const gemel__leaf *leaf, const segment *t, number *m) {
+static int halve(const gemel__leaf *leaf, const survey_segment *t, survey_number *m) {
   if (is_float(leaf)) {
     m->x = t->a.x / 2 + t->b.x / 2;
     return m->x != t->a.x && m->x != t->b.x;
@@ -227,10 +227,10 @@ static int halve(const gemel__leaf *leaf, const segment *t, number *m) {
 }
 
 /* Halves what lies between A and B on element I of leaf K as long as decisions differ. */
-static gemel_status search(survey *s, size_t k, size_t i, number a, number b) {
+static gemel_status search(survey *s, size_t k, size_t i, survey_number a, survey_number b) {
   enum { STACK = 64, DEPTH = 110 };
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
-  segment stack[STACK], first = {a, b, 0, 0, 0};
+  survey_segment stack[STACK], first = {a, b, 0, 0, 0};
   size_t n = 0;
   gemel_status status;
   store(s, k, i, &first.a);
@@ -239,8 +239,8 @@ static gemel_status search(survey *s, size_t k, size_t i, number a, number b) {
   status = status ? status : look(s, &first.at_b);
   stack[n++] = first;
   while (n > 0 && s->left > 0 && !s->unlike && status == GEMEL_OK) {
-    segment t = stack[--n];
-    number m = {0, 0};
+    survey_segment t = stack[--n];
+    survey_number m = {0, 0};
     uint64_t at;
     if (t.at_a == t.at_b || t.depth == DEPTH || !halve(leaf, &t, &m)) {
       continue;
@@ -251,17 +251,17 @@ static gemel_status search(survey *s, size_t k, size_t i, number a, number b) {
     }
     status = look(s, &at);
     if (n + 2 <= STACK) {
-      stack[n++] = (segment){t.a, m, t.at_a, at, t.depth + 1};
-      stack[n++] = (segment){m, t.b, at, t.at_b, t.depth + 1};
+      stack[n++] = (survey_segment){t.a, m, t.at_a, at, t.depth + 1};
+      stack[n++] = (survey_segment){m, t.b, at, t.at_b, t.depth + 1};
     }
   }
   return status;
 }
 
 /* N moved up or down by a power of two, as far as leaves of its kind go. */
-static number moved(const gemel__leaf *leaf, const number *n, int power, int up) {
+static survey_number moved(const gemel__leaf *leaf, const survey_number *n, int power, int up) {
   int64_t step = (int64_t)1 << power;
-  number low, high, end = *n;
+  survey_number low, high, end = *n;
   range_of(leaf, &low, &high);
   end.x = up ? fmin(n->x + (double)step, high.x) : fmax(n->x - (double)step, low.x);
   if (step > high.i - 8 || up) {
@@ -273,13 +273,13 @@ static number moved(const gemel__leaf *leaf, const number *n, int power, int up)
 }
 
 /* Element I of leaf K moves from START up, or down, in steps that get longer. */
-static gemel_status climb(survey *s, size_t k, size_t i, number start, int up) {
+static gemel_status climb(survey *s, size_t k, size_t i, survey_number start, int up) {
   static const int powers[] = {4, 10, 17, 24, 40};
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
-  number from = start;
+  survey_number from = start;
   gemel_status status = GEMEL_OK;
   for (size_t j = 0; j < sizeof powers / sizeof *powers && status == GEMEL_OK && !s->unlike; j++) {
-    number to = moved(leaf, &start, powers[j], up);
+    survey_number to = moved(leaf, &start, powers[j], up);
     if (is_float(leaf) ? to.x != from.x : to.i != from.i) {
       status = up ? search(s, k, i, from, to) : search(s, k, i, to, from);
     }
@@ -293,7 +293,7 @@ static gemel_status search_leaf(survey *s, size_t k) {
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
   gemel_status status = GEMEL_OK;
   size_t i;
-  number start;
+  survey_number start;
   if (leaf->count == 0 || leaf->domain == GEMEL_INDEX || leaf->dtype == GEMEL_BOOL) {
     return GEMEL_OK;
   }
@@ -439,7 +439,7 @@ static void plant_neighbours(survey *s, size_t run) {
     const gemel__leaf *leaf = &in->leaves[k];
     for (size_t i = 0; i < leaf->count; i++) {
       int64_t base = ((int64_t)1 << (8 + (7 * i + 3 * run) % 51)) + (int64_t)i;
-      number n;
+      survey_number n;
       n.i = (base + gemel__random_between(s->random, -1, 1)) * ((run >> (k % 4)) % 2 == 0 ? 1 : -1);
       n.x = (double)n.i;
       if (is_inside(leaf, &n)) {

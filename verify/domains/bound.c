@@ -22,13 +22,13 @@
 #define MAX_PRECISION 2048
 
 /* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
-typedef struct format {
+typedef struct bound_limits {
   int precision, overflow, tiny;
-} format;
+} bound_limits;
 
-static const format *format_of(gemel_dtype dtype) {
-  static const format f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
-                      f64 = {53, 1024, -1074};
+static const bound_limits *format_of(gemel_dtype dtype) {
+  static const bound_limits f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
+                            f64 = {53, 1024, -1074};
   switch (dtype) {
   case GEMEL_F16:
     return &f16;
@@ -196,12 +196,12 @@ static int bound_to_integer(gemel__domain *d, const void *e, int64_t *x) {
 
 /* ---- Arithmetic ---- */
 
-typedef void binary_function(arb_t, const arb_t, const arb_t, slong);
-typedef void unary_function(arb_t, const arb_t, slong);
+typedef void arb_binary(arb_t, const arb_t, const arb_t, slong);
+typedef void arb_unary(arb_t, const arb_t, slong);
 
 /* The computed part first: E may be A or B, whose exact part may stand for both. */
 static void binary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
-                   const gemel__bounded *b, binary_function *function) {
+                   const gemel__bounded *b, arb_binary *function) {
   int same = a->same && b->same;
   slong bits = precision(d);
   if (!same)
@@ -211,7 +211,7 @@ static void binary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
 }
 
 static void unary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
-                  unary_function *function) {
+                  arb_unary *function) {
   int same = a->same;
   slong bits = precision(d);
   if (!same)
@@ -471,13 +471,13 @@ static void add_term(terms *t, const gemel__bounded *a) {
 }
 
 /* 1 if every partial sum in every order is a number of the format. */
-static int sums_exactly(const terms *t, const format *f) {
+static int sums_exactly(const terms *t, const bound_limits *f) {
   return t->exact && t->unit >= f->tiny &&
          (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->precision) <= 0);
 }
 
 /* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
-static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const format *f) {
+static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const bound_limits *f) {
   double u = ldexp(0.5, 1 - f->precision), nu = (double)(n - 1) * u;
   if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
     return 0;
@@ -507,7 +507,7 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
       add_term(&t, addends[i]);
   }
   gemel_dtype dtype = self(d)->dtype;
-  const format *f = dtype == GEMEL_F64 ? format_of(GEMEL_F64) : format_of(GEMEL_F32);
+  const bound_limits *f = dtype == GEMEL_F64 ? format_of(GEMEL_F64) : format_of(GEMEL_F32);
   if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
       gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && !sums_exactly(&t, f) &&
       !widen_sum(&sum, n, &t, f))
@@ -584,7 +584,7 @@ static void bound_hull(gemel__domain *d, void *e, const void *a, const void *b) 
 /* ---- Rounding ---- */
 
 /* 1 if X is one number of the format. */
-static int is_representable(const arb_t x, const format *f) {
+static int is_representable(const arb_t x, const bound_limits *f) {
   const arf_struct *m = arb_midref(x);
   if (!arb_is_exact(x))
     return 0;
@@ -592,7 +592,7 @@ static int is_representable(const arb_t x, const format *f) {
 }
 
 /* 1 if X reaches beyond the largest finite number, 2^overflow − 2^(overflow − precision). */
-static int overflows(const arb_t x, const format *f) {
+static int overflows(const arb_t x, const bound_limits *f) {
   mag_t m;
   mag_init(m);
   arb_get_mag(m, x);
@@ -614,7 +614,7 @@ static int overflows(const arb_t x, const format *f) {
 }
 
 /* Exponent of the unit in the last place of the format at the largest magnitude of X. */
-static slong ulp_exponent(const arb_t x, const format *f) {
+static slong ulp_exponent(const arb_t x, const bound_limits *f) {
   slong exponent = f->tiny + f->precision;
   if (arb_is_exact(x)) {
     if (!arf_is_zero(arb_midref(x)))
@@ -640,7 +640,7 @@ static void widen(arb_t x, double ulps, slong unit) {
 }
 
 static void round_float(gemel__domain *d, gemel__bounded *e, gemel_dtype dtype, double ulps) {
-  const format *f = format_of(dtype);
+  const bound_limits *f = format_of(dtype);
   int correct = ulps < 0 || ulps == 0.5;
   if (ulps != 0 && !(correct && is_representable(gemel__bounded_computed(e), f))) {
     if (e->same)
@@ -732,7 +732,7 @@ static void add_factor(factors *t, const gemel__bounded *a) {
 
 /* 1 if every partial product in every order is a number of the format, or the result 0 in any case:
  * the odd part of a partial product divides that of the product X. */
-static int multiplies_exactly(const factors *t, const arb_t x, const format *f) {
+static int multiplies_exactly(const factors *t, const arb_t x, const bound_limits *f) {
   return arb_is_zero(x) || (t->exact && arb_is_exact(x) &&
                             arf_bits(arb_midref(x)) <= f->precision && t->unit >= f->tiny);
 }
@@ -740,7 +740,7 @@ static int multiplies_exactly(const factors *t, const arb_t x, const format *f) 
 /* Widens E by what N factors may have lost on the way to the last multiplication: γ of the
  * roundings before it and, where partial products may be subnormal, half of the smallest number for
  * each multiplication, times what may come after it. Returns 0 where that has no value. */
-static int widen_product(gemel__bounded *e, size_t n, const factors *t, const format *f) {
+static int widen_product(gemel__bounded *e, size_t n, const factors *t, const bound_limits *f) {
   size_t roundings = t->significant > 2 ? t->significant - 2 : 0;
   double nu = (double)roundings * ldexp(0.5, 1 - f->precision);
   if (nu >= 0.5)
@@ -768,7 +768,7 @@ static int widen_product(gemel__bounded *e, size_t n, const factors *t, const fo
 /* Rounds E as the product of these factors. */
 static void round_product(gemel__domain *d, gemel__bounded *e, size_t n, const factors *t) {
   gemel_dtype dtype = self(d)->dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32;
-  const format *f = format_of(dtype);
+  const bound_limits *f = format_of(dtype);
   if (mag_cmp_2exp_si(t->largest, f->overflow - 1) > 0)
     bound_set_state(d, e, GEMEL__UNDECIDED);
   else if (!multiplies_exactly(t, gemel__bounded_computed(e), f) && !widen_product(e, n, t, f))
@@ -814,7 +814,7 @@ static int bound_equal(gemel__domain *d, const void *a, const void *b) {
   return x->same && y->same && arb_is_exact(x->exact) && arb_is_exact(y->exact) ? 1 : -1;
 }
 
-static void bound_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
+static void format_element(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
   const gemel__bounded *x = e;
   if (x->state != GEMEL__DEFINED)
@@ -856,7 +856,7 @@ static const gemel__domain table = {
     .state = bound_state,
     .set_state = bound_set_state,
     .equal = bound_equal,
-    .format = bound_format,
+    .format = format_element,
 };
 
 void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype) {

@@ -58,7 +58,6 @@ struct gemel__chains {
 /* ---- One ring ---- */
 
 void gemel__ring_init(gemel__ring *r, uint64_t p) {
-  __extension__ typedef unsigned __int128 wide;
   memset(r, 0, sizeof *r);
   uint64_t inverse = p; /* of p modulo 2³; each step doubles the number of right bits */
   for (int i = 0; i < 5; i++)
@@ -66,7 +65,7 @@ void gemel__ring_init(gemel__ring *r, uint64_t p) {
   r->p = p;
   r->negative_inverse = -inverse;
   r->one = -p % p;
-  r->square = (uint64_t)((wide)r->one * r->one % p);
+  r->square = (uint64_t)((gemel__ring_wide)r->one * r->one % p);
   r->order = (p - 1) / 2;
 }
 
@@ -141,13 +140,13 @@ uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n) {
 
 /* ---- Chains ---- */
 
-uint64_t gemel__chain_exp(const gemel__chain *c, int i, uint64_t x) {
+uint64_t gemel__chain_exp(const gemel__prime_chain *c, int i, uint64_t x) {
   const gemel__ring *r = &c->ring[i];
   /* x is in Montgomery's form and power isn't: their product comes out plain. */
   return gemel__logs_power(r->logs, r, gemel__ring_mul(&c->ring[i + 1], x, r->power));
 }
 
-int gemel__chain_log(const gemel__chain *c, int i, uint64_t a, uint64_t *x) {
+int gemel__chain_log(const gemel__prime_chain *c, int i, uint64_t a, uint64_t *x) {
   const gemel__ring *r = &c->ring[i], *below = &c->ring[i + 1];
   uint64_t exponent;
   if (!gemel__logs_find(r->logs, r, a, &exponent))
@@ -157,7 +156,7 @@ int gemel__chain_log(const gemel__chain *c, int i, uint64_t a, uint64_t *x) {
   return 1;
 }
 
-int gemel__chain_has_log(const gemel__chain *c) {
+int gemel__chain_has_log(const gemel__prime_chain *c) {
   return c->ring[0].p >> GEMEL__LOG_BITS == 0;
 }
 
@@ -544,7 +543,7 @@ static gemel__logs *find_logs(gemel__chains *s, const gemel__ring *r, int prime_
 }
 
 /* Gives ring I of C a random generator. */
-static void choose_generator(gemel__chain *c, int i, gemel__random *random, unsigned faults) {
+static void choose_generator(gemel__prime_chain *c, int i, gemel__random *random, unsigned faults) {
   gemel__ring *r = &c->ring[i], *below = &c->ring[i + 1];
   r->power = faults & GEMEL__CHAIN_GENERATOR_4 ? 1 : 1 + gemel__random_below(random, r->order - 1);
   r->generator = gemel__logs_power(r->logs, r, r->power);
@@ -553,7 +552,7 @@ static void choose_generator(gemel__chain *c, int i, gemel__random *random, unsi
 }
 
 static gemel_status build(gemel__chains *s, uint64_t bottom, gemel__random *random,
-                          gemel__chain *c) {
+                          gemel__prime_chain *c) {
   int tables = s->options.bits <= GEMEL__TABLE_BITS;
   c->length = s->options.length;
   for (int i = 0; i < c->length; i++)
@@ -585,9 +584,10 @@ static uint64_t next_bottom(gemel__chains *s, gemel__random *random) {
   return bottom;
 }
 
-gemel_status gemel__chains_draw(gemel__chains *s, gemel__random *random, gemel__chain *chain) {
+gemel_status gemel__chains_draw(gemel__chains *s, gemel__random *random,
+                                gemel__prime_chain *chain) {
   uint64_t bottom = next_bottom(s, random);
-  gemel__chain c = {0};
+  gemel__prime_chain c = {0};
   if (!bottom)
     return GEMEL_UNSUPPORTED;
   s->draws++;

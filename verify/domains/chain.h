@@ -34,6 +34,9 @@ enum {
   GEMEL__MAX_CONSTANTS = 32
 };
 
+/* A product of two residues. */
+__extension__ typedef unsigned __int128 gemel__ring_wide;
+
 /* ---- One ring ---- */
 
 typedef struct gemel__logs gemel__logs; /* powers and logarithms of one prime (chain-log.c) */
@@ -56,15 +59,13 @@ void gemel__ring_init(gemel__ring *r, uint64_t p);
 /* (high, low) / 2⁶⁴ mod p, for a number below p · 2⁶⁴. */
 static inline uint64_t gemel__reduce(const gemel__ring *r, uint64_t high, uint64_t low) {
   uint64_t m = low * r->negative_inverse;
-  __extension__ typedef unsigned __int128 wide;
-  uint64_t t = high + (uint64_t)(((wide)m * r->p) >> 64) + (low != 0);
+  uint64_t t = high + (uint64_t)(((gemel__ring_wide)m * r->p) >> 64) + (low != 0);
   return t >= r->p ? t - r->p : t;
 }
 
 /* a b, a + b, a − b, −a: arguments and results are residues in Montgomery's form, below p. */
 static inline uint64_t gemel__ring_mul(const gemel__ring *r, uint64_t a, uint64_t b) {
-  __extension__ typedef unsigned __int128 wide;
-  wide t = (wide)a * b;
+  gemel__ring_wide t = (gemel__ring_wide)a * b;
   return gemel__reduce(r, (uint64_t)(t >> 64), (uint64_t)t);
 }
 static inline uint64_t gemel__ring_add(const gemel__ring *r, uint64_t a, uint64_t b) {
@@ -99,20 +100,20 @@ uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n);
 
 /* ---- Chains ---- */
 
-typedef struct gemel__chain {
+typedef struct gemel__prime_chain {
   int length;
   gemel__ring ring[GEMEL__MAX_RINGS];
-} gemel__chain;
+} gemel__prime_chain;
 
 /* generator^x in ring I; X is a residue of ring I + 1 (Montgomery's form). I + 1 < length. */
-uint64_t gemel__chain_exp(const gemel__chain *c, int i, uint64_t x);
+uint64_t gemel__chain_exp(const gemel__prime_chain *c, int i, uint64_t x);
 
 /* The logarithm of A, a non-zero square of ring I, as a residue of ring I + 1. Returns 1; 0 if the
  * chain has no logarithms (too large) or memory ran out, with *X untouched. I + 1 < length. */
-int gemel__chain_log(const gemel__chain *c, int i, uint64_t a, uint64_t *x);
+int gemel__chain_log(const gemel__prime_chain *c, int i, uint64_t a, uint64_t *x);
 
 /* 1 if gemel__chain_log is available for this chain. */
-int gemel__chain_has_log(const gemel__chain *c);
+int gemel__chain_has_log(const gemel__prime_chain *c);
 
 /* Faults that the tests of the harness plant. */
 enum {
@@ -147,7 +148,8 @@ void gemel__chains_free(gemel__chains *source);
  * draws went before, where chains are so rare that the size had to be raised). It points into
  * SOURCE and is valid until the next draw. GEMEL_NO_MEMORY or GEMEL_UNSUPPORTED (no chain found;
  * retry with fewer constants), with *CHAIN untouched. */
-gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random, gemel__chain *chain);
+gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random,
+                                gemel__prime_chain *chain);
 
 /* How many chains the source draws from; 0: too many to list. And how many of the constants (their
  * parts without small primes) aren't squares for certain even in ring 1: of these the character may

@@ -191,8 +191,7 @@ uint8_t gemel__may_neg(uint8_t a) {
 /* ---- Elements ---- */
 
 static uint64_t enter(const gemel__ring *r, gemel__wide n) {
-  __extension__ typedef unsigned __int128 wide;
-  wide magnitude = n < 0 ? -(wide)n : (wide)n;
+  gemel__ring_wide magnitude = n < 0 ? -(gemel__ring_wide)n : (gemel__ring_wide)n;
   uint64_t x = (uint64_t)(magnitude >> 64 ? magnitude % r->p : (uint64_t)magnitude % r->p);
   x = gemel__ring_mul(r, x, r->square);
   return n < 0 ? gemel__ring_neg(r, x) : x;

@@ -37,7 +37,7 @@ enum { GEMEL__FIELD_UNDECIDED = 256 };
 typedef struct gemel__field {
   gemel__domain domain; /* first */
   gemel__chains *chains;
-  gemel__chain chain;
+  gemel__prime_chain chain;
   gemel__random random;
   uint64_t key; /* of the keyed functions in this trial */
   unsigned faults;
@@ -49,8 +49,7 @@ typedef struct gemel__field {
 /* ---- Known numbers ---- */
 
 static inline gemel__wide gemel__known_numerator(gemel__known a) {
-  __extension__ typedef unsigned __int128 wide;
-  return (gemel__wide)((wide)(uint64_t)a.high << 64 | a.low);
+  return (gemel__wide)((gemel__ring_wide)(uint64_t)a.high << 64 | a.low);
 }
 static inline gemel__known gemel__known_integer(gemel__wide n) {
   return (gemel__known){(int64_t)(n >> 64), (uint64_t)n, 1};

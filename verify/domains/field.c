@@ -560,7 +560,7 @@ uint64_t gemel__field_prime(const gemel__domain *d, int i) {
   return field_of(d)->chain.ring[i].p;
 }
 
-const gemel__chain *gemel__field_chain(const gemel__domain *d) {
+const gemel__prime_chain *gemel__field_chain(const gemel__domain *d) {
   return &field_of(d)->chain;
 }
 

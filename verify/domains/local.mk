@@ -25,5 +25,5 @@ libgemel_verify_a_SOURCES += %reldir%/special.c
 libgemel_verify_a_SOURCES += %reldir%/special.h
 libgemel_verify_a_SOURCES += %reldir%/symbolic.c
 libgemel_verify_a_SOURCES += %reldir%/symbolic.h
-libgemel_verify_a_SOURCES += %reldir%/term.c
-libgemel_verify_a_SOURCES += %reldir%/term.h
+libgemel_verify_a_SOURCES += %reldir%/formula.c
+libgemel_verify_a_SOURCES += %reldir%/formula.h

@@ -23,13 +23,13 @@
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-typedef struct element {
+typedef struct ordered {
   gemel__state state;
   int exact; /* q holds the value, else interval does */
   int reach; /* of an interval: REACH_LOW, REACH_HIGH if that end is infinite and reached */
   fmpq_t q;
   gemel__interval interval;
-} element;
+} ordered;
 
 enum { REACH_LOW = 1, REACH_HIGH = 2 };
 
@@ -41,7 +41,7 @@ static gemel__ordered *self(gemel__domain *d) {
 
 static void ordered_init(gemel__domain *d, void *e) {
   (void)d;
-  element *x = e;
+  ordered *x = e;
   x->state = GEMEL__DEFINED;
   x->exact = 1;
   x->reach = 0;
@@ -51,15 +51,15 @@ static void ordered_init(gemel__domain *d, void *e) {
 
 static void ordered_clear(gemel__domain *d, void *e) {
   (void)d;
-  element *x = e;
+  ordered *x = e;
   fmpq_clear(x->q);
   gemel__interval_clear(&x->interval);
 }
 
 static void ordered_set(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *x = e;
-  const element *y = a;
+  ordered *x = e;
+  const ordered *y = a;
   if (x == y)
     return;
   x->state = y->state;
@@ -73,12 +73,12 @@ static void ordered_set(gemel__domain *d, void *e, const void *a) {
 
 static gemel__state ordered_state(gemel__domain *d, const void *e) {
   (void)d;
-  return ((const element *)e)->state;
+  return ((const ordered *)e)->state;
 }
 
 static void ordered_set_state(gemel__domain *d, void *e, gemel__state state) {
   (void)d;
-  element *x = e;
+  ordered *x = e;
   x->state = state;
   if (state != GEMEL__DEFINED && !x->exact) {
     x->exact = 1;
@@ -87,18 +87,18 @@ static void ordered_set_state(gemel__domain *d, void *e, gemel__state state) {
 }
 
 /* Counts one undecided question and gives E that state. */
-static void leave_undecided(gemel__domain *d, element *e) {
+static void leave_undecided(gemel__domain *d, ordered *e) {
   self(d)->undecided++;
   ordered_set_state(d, e, GEMEL__UNDECIDED);
 }
 
-static void set_small(element *e, slong x) {
+static void set_small(ordered *e, slong x) {
   e->state = GEMEL__DEFINED;
   e->exact = 1;
   fmpq_set_si(e->q, x, 1);
 }
 
-static int is_number(const element *e, slong x) {
+static int is_number(const ordered *e, slong x) {
   return e->exact && fmpz_is_one(fmpq_denref(e->q)) && fmpz_equal_si(fmpq_numref(e->q), x);
 }
 
@@ -107,7 +107,7 @@ static slong size_of(const fmpq_t q) {
 }
 
 /* E has just got an exact value in q: if it is too large, it becomes an interval. */
-static void settle_exact(gemel__domain *d, element *e) {
+static void settle_exact(gemel__domain *d, ordered *e) {
   e->state = GEMEL__DEFINED;
   e->exact = 1;
   if (size_of(e->q) > GEMEL__ORDERED_BITS) {
@@ -119,7 +119,7 @@ static void settle_exact(gemel__domain *d, element *e) {
 
 /* E has just got an interval: a single number of reasonable size becomes exact. REACHES: an operand
  * reached an infinite end, and so may the result. */
-static void settle_interval(element *e, int reaches) {
+static void settle_interval(ordered *e, int reaches) {
   int low = arf_is_neg_inf(e->interval.lo) ? REACH_LOW : 0;
   e->state = GEMEL__DEFINED;
   e->exact = 0;
@@ -135,22 +135,22 @@ static void settle_interval(element *e, int reaches) {
   }
 }
 
-static int reach_of(const element *a) {
+static int reach_of(const ordered *a) {
   return a->exact ? 0 : a->reach;
 }
 
 /* −1 or 1 if A, which has a value, is that infinity; else 0. */
-static int infinity_of(const element *a) {
+static int infinity_of(const ordered *a) {
   return a->exact ? 0 : gemel__interval_infinity(&a->interval);
 }
 
-static void set_infinity(element *e, int sign) {
+static void set_infinity(ordered *e, int sign) {
   gemel__interval_set_infinity(&e->interval, sign);
   settle_interval(e, 1);
 }
 
 /* A's interval: its own, or the one of its rational, made in *TEMP. */
-static const gemel__interval *interval_of(gemel__domain *d, const element *a,
+static const gemel__interval *interval_of(gemel__domain *d, const ordered *a,
                                           gemel__interval *temp) {
   if (!a->exact)
     return &a->interval;
@@ -159,7 +159,7 @@ static const gemel__interval *interval_of(gemel__domain *d, const element *a,
 }
 
 /* 1 if both are defined; else E gets the worse state. B may be NULL. */
-static int both_defined(gemel__domain *d, element *e, const element *a, const element *b) {
+static int both_defined(gemel__domain *d, ordered *e, const ordered *a, const ordered *b) {
   gemel__state state = a->state;
   if (b && b->state > state)
     state = b->state;
@@ -172,7 +172,7 @@ static int both_defined(gemel__domain *d, element *e, const element *a, const el
 /* ---- Conversions ---- */
 
 static void ordered_from_double(gemel__domain *d, void *e, double x) {
-  element *r = e;
+  ordered *r = e;
   set_small(r, 0);
   if (isnan(x)) {
     ordered_set_state(d, e, GEMEL__UNDEFINED);
@@ -199,14 +199,14 @@ static void ordered_from_integer(gemel__domain *d, void *e, int64_t x) {
 
 static void ordered_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
   (void)d;
-  element *r = e;
+  ordered *r = e;
   set_small(r, 0);
   fmpz_set_ui(fmpq_numref(r->q), x);
 }
 
 static int ordered_to_integer(gemel__domain *d, const void *e, int64_t *x) {
   (void)d;
-  const element *a = e;
+  const ordered *a = e;
   if (a->state != GEMEL__DEFINED || !a->exact || !fmpz_is_one(fmpq_denref(a->q)) ||
       !fmpz_fits_si(fmpq_numref(a->q)))
     return 0;
@@ -220,7 +220,7 @@ typedef void exact_function(fmpq_t, const fmpq_t, const fmpq_t);
 typedef void interval_function(gemel__interval *, const gemel__interval *, const gemel__interval *,
                                slong);
 
-static void by_intervals(gemel__domain *d, element *e, const element *a, const element *b,
+static void by_intervals(gemel__domain *d, ordered *e, const ordered *a, const ordered *b,
                          interval_function *function) {
   gemel__interval s, t;
   int reach = reach_of(a) | reach_of(b);
@@ -232,7 +232,7 @@ static void by_intervals(gemel__domain *d, element *e, const element *a, const e
   gemel__interval_clear(&t);
 }
 
-static void arithmetic(gemel__domain *d, element *e, const element *a, const element *b,
+static void arithmetic(gemel__domain *d, ordered *e, const ordered *a, const ordered *b,
                        exact_function *exact, interval_function *function) {
   if (a->exact && b->exact && size_of(a->q) + size_of(b->q) <= 4 * GEMEL__ORDERED_BITS) {
     exact(e->q, a->q, b->q);
@@ -243,7 +243,7 @@ static void arithmetic(gemel__domain *d, element *e, const element *a, const ele
 }
 
 /* E = a + SIGN b if either is infinite: 1, else 0. */
-static int add_infinities(gemel__domain *d, element *e, const element *a, const element *b,
+static int add_infinities(gemel__domain *d, ordered *e, const ordered *a, const ordered *b,
                           int sign) {
   int x = infinity_of(a), y = infinity_of(b) * sign;
   if (x && y && x != y)
@@ -266,7 +266,7 @@ static void ordered_add(gemel__domain *d, void *e, const void *a, const void *b)
 
 static void ordered_neg(gemel__domain *d, void *e, const void *a) {
   ordered_set(d, e, a);
-  element *x = e;
+  ordered *x = e;
   if (x->exact) {
     fmpq_neg(x->q, x->q);
   } else {
@@ -289,7 +289,7 @@ static void ordered_sub(gemel__domain *d, void *e, const void *a, const void *b)
 }
 
 /* E covers 0 and the infinity of this SIGN. */
-static void zero_or_infinity(element *e, int sign) {
+static void zero_or_infinity(ordered *e, int sign) {
   gemel__interval_set_infinity(&e->interval, sign);
   arf_zero(sign > 0 ? e->interval.lo : e->interval.hi);
   settle_interval(e, 1);
@@ -318,13 +318,13 @@ static void square_interval(gemel__interval *e, const gemel__interval *a, const 
   fmpz_clear(two);
 }
 
-static int sign_of(const element *a) {
+static int sign_of(const ordered *a) {
   return a->exact ? fmpq_sgn(a->q) : gemel__interval_sign(&a->interval);
 }
 
 /* E = ∞ · a, or with SIGN = −1 its negative. Among intervals an A that holds 0 counts without it.
  */
-static void scale_infinity(gemel__domain *d, element *e, const element *a, int sign) {
+static void scale_infinity(gemel__domain *d, ordered *e, const ordered *a, int sign) {
   int other = sign_of(a);
   if (other == 0) {
     ordered_set_state(d, e, GEMEL__UNDEFINED);
@@ -374,7 +374,7 @@ static void ordered_div(gemel__domain *d, void *e, const void *a, const void *b)
 }
 
 static void ordered_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
-  element sum;
+  ordered sum;
   ordered_init(d, &sum);
   for (size_t i = 0; i < n; i++)
     ordered_add(d, &sum, &sum, addends[i]);
@@ -384,7 +384,7 @@ static void ordered_sum(gemel__domain *d, void *e, size_t n, const void *const *
 
 /* ---- Functions ---- */
 
-static void apply(gemel__domain *d, element *e, const element *a,
+static void apply(gemel__domain *d, ordered *e, const ordered *a,
                   void (*function)(gemel__interval *, const gemel__interval *, slong)) {
   gemel__interval t;
   int reach = reach_of(a);
@@ -413,7 +413,7 @@ void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a) {
 }
 
 /* For functions defined on A ≥ 0: 1 if A is inside, else E gets its state. */
-static int inside_positive(gemel__domain *d, element *e, const element *a) {
+static int inside_positive(gemel__domain *d, ordered *e, const ordered *a) {
   int sign = sign_of(a);
   if (sign == 1 || sign == 0 || (sign == 2 && arf_sgn(a->interval.lo) >= 0))
     return 1;
@@ -428,7 +428,7 @@ static int inside_positive(gemel__domain *d, element *e, const element *a) {
 static void ordered_log(gemel__domain *d, void *e, const void *a) {
   if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a))
     return;
-  element *r = e;
+  ordered *r = e;
   int sign = sign_of(a);
   if (is_number(a, 1)) {
     set_small(e, 0);
@@ -441,7 +441,7 @@ static void ordered_log(gemel__domain *d, void *e, const void *a) {
 }
 
 /* The K-th root of A ≥ 0 if A and it are rational: 1, else 0 and E is left alone. */
-static int exact_root(element *e, const element *a, slong k) {
+static int exact_root(ordered *e, const ordered *a, slong k) {
   if (!a->exact)
     return 0;
   fmpq_t root;
@@ -465,13 +465,13 @@ static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
 }
 
 /* 1 if a to the integer N is a rational of reasonable size. */
-static int is_small_power(const element *a, const fmpz_t n) {
+static int is_small_power(const ordered *a, const fmpz_t n) {
   return a->exact && fmpz_bits(n) < 32 && /* the least word has no absolute value */
          labs(fmpz_get_si(n)) <= 2 * GEMEL__ORDERED_BITS / size_of(a->q);
 }
 
 /* a to the integer n, which is neither 0 nor 1. */
-static void integer_power(gemel__domain *d, element *e, const element *a, const fmpz_t n) {
+static void integer_power(gemel__domain *d, ordered *e, const ordered *a, const fmpz_t n) {
   int sign = sign_of(a);
   if (fmpz_bits(n) > 128) {
     leave_undecided(d, e);
@@ -504,7 +504,7 @@ static void power_interval(gemel__interval *e, const gemel__interval *a, const g
 }
 
 /* a to a power that is no certain integer. */
-static void general_power(gemel__domain *d, element *e, const element *a, const element *b) {
+static void general_power(gemel__domain *d, ordered *e, const ordered *a, const ordered *b) {
   int sign = sign_of(a), power = sign_of(b);
   if (sign == 2 || (sign == -1 && !b->exact) || (sign == 0 && power == 2))
     leave_undecided(d, e);
@@ -517,11 +517,11 @@ static void general_power(gemel__domain *d, element *e, const element *a, const 
 }
 
 /* a^(p/q) for a ≥ 0 if its q-th root is rational. */
-static int exact_general_power(gemel__domain *d, element *e, const element *a, const element *b) {
+static int exact_general_power(gemel__domain *d, ordered *e, const ordered *a, const ordered *b) {
   if (!a->exact || !b->exact || fmpq_sgn(a->q) <= 0 ||
       fmpz_cmp_si(fmpq_denref(b->q), GEMEL__ORDERED_BITS) > 0)
     return 0;
-  element root;
+  ordered root;
   fmpz_t power;
   ordered_init(d, &root);
   fmpz_init_set(power, fmpq_numref(b->q));
@@ -534,8 +534,8 @@ static int exact_general_power(gemel__domain *d, element *e, const element *a, c
 }
 
 /* The sign of |a| − 1, or 2. */
-static int compare_with_one(gemel__domain *d, const element *a) {
-  element t, one;
+static int compare_with_one(gemel__domain *d, const ordered *a) {
+  ordered t, one;
   ordered_init(d, &t);
   ordered_init(d, &one);
   set_small(&one, 1);
@@ -548,7 +548,7 @@ static int compare_with_one(gemel__domain *d, const element *a) {
 }
 
 /* a^b where either is infinite, as C's pow has it: an infinite power is even. */
-static void infinite_power(gemel__domain *d, element *e, const element *a, const element *b) {
+static void infinite_power(gemel__domain *d, ordered *e, const ordered *a, const ordered *b) {
   int x = infinity_of(a), y = infinity_of(b), power = sign_of(b);
   int size = !y ? 0 : x ? 1 : compare_with_one(d, a);
   int odd = !y && b->exact && fmpz_is_one(fmpq_denref(b->q)) && fmpz_is_odd(fmpq_numref(b->q));
@@ -563,7 +563,7 @@ static void infinite_power(gemel__domain *d, element *e, const element *a, const
 }
 
 static void ordered_pow(gemel__domain *d, void *e, const void *a, const void *b) {
-  const element *x = a, *y = b;
+  const ordered *x = a, *y = b;
   if (!both_defined(d, e, a, b))
     return;
   if (is_number(y, 0) || is_number(x, 1)) {
@@ -590,7 +590,7 @@ static void record(gemel__domain *d, int64_t decision) {
 }
 
 static int possible_signs(gemel__domain *d, const void *e) {
-  const element *a = e;
+  const ordered *a = e;
   (void)d;
   if (a->state != GEMEL__DEFINED)
     return 7;
@@ -598,7 +598,7 @@ static int possible_signs(gemel__domain *d, const void *e) {
 }
 
 static int ordered_sign(gemel__domain *d, const void *a) {
-  const element *x = a;
+  const ordered *x = a;
   int sign = x->state == GEMEL__DEFINED ? sign_of(x) : GEMEL__UNORDERED;
   if (sign == GEMEL__UNORDERED && x->state == GEMEL__DEFINED)
     self(d)->undecided++;
@@ -610,8 +610,8 @@ static int ordered_sign(gemel__domain *d, const void *a) {
 }
 
 static void ordered_floor(gemel__domain *d, void *e, const void *a) {
-  element *r = e;
-  const element *x = a;
+  ordered *r = e;
+  const ordered *x = a;
   int64_t decision = INT64_MIN;
   if (both_defined(d, e, a, NULL)) {
     if (x->exact) {
@@ -634,7 +634,7 @@ static void ordered_floor(gemel__domain *d, void *e, const void *a) {
 static void ordered_hull(gemel__domain *d, void *e, const void *a, const void *b) {
   if (!both_defined(d, e, a, b))
     return;
-  element *r = e;
+  ordered *r = e;
   gemel__interval s, t;
   int reach = reach_of(a) | reach_of(b);
   gemel__interval_init(&s);
@@ -646,7 +646,7 @@ static void ordered_hull(gemel__domain *d, void *e, const void *a, const void *b
 }
 
 /* The larger of A and B, or with SIGN = −1 the smaller. */
-static void extreme(gemel__domain *d, element *e, const element *a, const element *b, int sign) {
+static void extreme(gemel__domain *d, ordered *e, const ordered *a, const ordered *b, int sign) {
   if (!both_defined(d, e, a, b))
     return;
   if (a->exact && b->exact) {
@@ -674,7 +674,7 @@ void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b)
 
 void gemel__ordered_abs(gemel__domain *d, void *e, const void *a) {
   ordered_set(d, e, a);
-  element *x = e;
+  ordered *x = e;
   if (x->exact) {
     fmpq_abs(x->q, x->q);
   } else {
@@ -699,7 +699,7 @@ static void wrap(fmpz_t x, int bits, int is_signed) {
 }
 
 /* An interval of integers beyond the dtype's range may wrap to any of its numbers. */
-static void wrap_interval(element *e, gemel_dtype dtype) {
+static void wrap_interval(ordered *e, gemel_dtype dtype) {
   int bits = 8 * (int)gemel_dtype_size(dtype), is_signed;
   gemel__interval range;
   is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
@@ -716,7 +716,7 @@ static void wrap_interval(element *e, gemel_dtype dtype) {
 
 static void ordered_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   (void)ulps;
-  element *x = e;
+  ordered *x = e;
   gemel_kind kind = gemel_dtype_kind(dtype);
   if (kind == GEMEL_KIND_FLOAT || x->state != GEMEL__DEFINED)
     return;
@@ -741,7 +741,7 @@ static void ordered_round(gemel__domain *d, void *e, gemel_dtype dtype, double u
 
 /* ---- Comparison and text ---- */
 
-static int overlap(gemel__domain *d, const element *a, const element *b) {
+static int overlap(gemel__domain *d, const ordered *a, const ordered *b) {
   if (a->exact && b->exact)
     return fmpq_equal(a->q, b->q);
   gemel__interval s, t;
@@ -754,7 +754,7 @@ static int overlap(gemel__domain *d, const element *a, const element *b) {
 }
 
 static int ordered_equal(gemel__domain *d, const void *a, const void *b) {
-  const element *x = a, *y = b;
+  const ordered *x = a, *y = b;
   if (x->state != GEMEL__DEFINED || y->state != GEMEL__DEFINED)
     return -1;
   if (x->exact && y->exact)
@@ -765,7 +765,7 @@ static int ordered_equal(gemel__domain *d, const void *a, const void *b) {
 }
 
 int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b) {
-  const element *x = a, *y = b;
+  const ordered *x = a, *y = b;
   if (x->state >= GEMEL__UNDECIDED || y->state >= GEMEL__UNDECIDED)
     return 1;
   if (x->state != y->state)
@@ -774,7 +774,7 @@ int gemel__ordered_overlap(gemel__domain *d, const void *a, const void *b) {
 }
 
 void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double *high) {
-  const element *x = e;
+  const ordered *x = e;
   if (x->state != GEMEL__DEFINED) {
     *low = -INFINITY;
     *high = INFINITY;
@@ -790,19 +790,19 @@ void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double 
 
 int gemel__ordered_infinity(gemel__domain *d, const void *e) {
   (void)d;
-  const element *x = e;
+  const ordered *x = e;
   return x->state == GEMEL__DEFINED ? infinity_of(x) : 0;
 }
 
 int gemel__ordered_is_exact(gemel__domain *d, const void *e) {
   (void)d;
-  const element *x = e;
+  const ordered *x = e;
   return x->state == GEMEL__DEFINED && x->exact;
 }
 
 static void ordered_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
-  const element *x = e;
+  const ordered *x = e;
   double low, high;
   if (x->state != GEMEL__DEFINED) {
     snprintf(text, bytes, "%s", states[x->state]);
@@ -821,7 +821,7 @@ static void ordered_format(gemel__domain *d, const void *e, char *text, size_t b
 /* ---- The domain ---- */
 
 void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double high) {
-  element *x = e;
+  ordered *x = e;
   if (low == high) {
     ordered_from_double(d, e, low);
   } else if (low < high) {
@@ -851,7 +851,7 @@ int gemel__ordered_raise(gemel__ordered *o) {
 
 static const gemel__domain table = {
     .name = "ordered",
-    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .bytes = (sizeof(ordered) + 15) / 16 * 16,
     .init = ordered_init,
     .clear = ordered_clear,
     .set = ordered_set,

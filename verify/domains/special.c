@@ -15,19 +15,19 @@
 
 #define BITS 200
 
-typedef struct element {
+typedef struct special_element {
   gemel__state state;
   mpfr_t x;
-} element;
+} special_element;
 
 /* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
-typedef struct format {
+typedef struct special_limits {
   int precision, overflow, tiny;
-} format;
+} special_limits;
 
-static const format *format_of(gemel_dtype dtype) {
-  static const format f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
-                      f64 = {53, 1024, -1074};
+static const special_limits *format_of(gemel_dtype dtype) {
+  static const special_limits f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
+                              f64 = {53, 1024, -1074};
   switch (dtype) {
   case GEMEL_F16:
     return &f16;
@@ -44,7 +44,7 @@ static const format *format_of(gemel_dtype dtype) {
 
 static void special_init(gemel__domain *d, void *e) {
   (void)d;
-  element *r = e;
+  special_element *r = e;
   r->state = GEMEL__DEFINED;
   mpfr_init2(r->x, BITS);
   mpfr_set_zero(r->x, 1);
@@ -52,29 +52,29 @@ static void special_init(gemel__domain *d, void *e) {
 
 static void special_clear(gemel__domain *d, void *e) {
   (void)d;
-  mpfr_clear(((element *)e)->x);
+  mpfr_clear(((special_element *)e)->x);
 }
 
 static void special_set(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *r = e;
-  const element *s = a;
+  special_element *r = e;
+  const special_element *s = a;
   r->state = s->state;
   mpfr_set(r->x, s->x, MPFR_RNDN);
 }
 
 static gemel__state special_state(gemel__domain *d, const void *e) {
   (void)d;
-  return ((const element *)e)->state;
+  return ((const special_element *)e)->state;
 }
 
 static void special_set_state(gemel__domain *d, void *e, gemel__state state) {
   (void)d;
-  ((element *)e)->state = state;
+  ((special_element *)e)->state = state;
 }
 
 /* The worse of two states (B may be NULL) becomes E's. */
-static void join(element *e, const element *a, const element *b) {
+static void join(special_element *e, const special_element *a, const special_element *b) {
   e->state = b && b->state > a->state ? b->state : a->state;
 }
 
@@ -95,28 +95,28 @@ static void make_odd(mpfr_t x, int ternary) {
 
 static void special_from_double(gemel__domain *d, void *e, double x) {
   (void)d;
-  element *r = e;
+  special_element *r = e;
   r->state = GEMEL__DEFINED;
   mpfr_set_d(r->x, x, MPFR_RNDN);
 }
 
 static void special_from_integer(gemel__domain *d, void *e, int64_t x) {
   (void)d;
-  element *r = e;
+  special_element *r = e;
   r->state = GEMEL__DEFINED;
   mpfr_set_si(r->x, x, MPFR_RNDN);
 }
 
 static void special_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
   (void)d;
-  element *r = e;
+  special_element *r = e;
   r->state = GEMEL__DEFINED;
   mpfr_set_ui(r->x, x, MPFR_RNDN);
 }
 
 static int special_to_integer(gemel__domain *d, const void *e, int64_t *x) {
   (void)d;
-  const element *a = e;
+  const special_element *a = e;
   if (a->state != GEMEL__DEFINED || !mpfr_integer_p(a->x) || !mpfr_fits_slong_p(a->x, MPFR_RNDZ))
     return 0;
   *x = mpfr_get_si(a->x, MPFR_RNDZ);
@@ -125,19 +125,19 @@ static int special_to_integer(gemel__domain *d, const void *e, int64_t *x) {
 
 /* ---- Arithmetic ---- */
 
-typedef int binary_function(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
-typedef int unary_function(mpfr_t, const mpfr_t, mpfr_rnd_t);
+typedef int mpfr_binary(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
+typedef int mpfr_unary(mpfr_t, const mpfr_t, mpfr_rnd_t);
 
-static void binary(void *e, const void *a, const void *b, binary_function *function) {
-  element *r = e;
-  const element *s = a, *t = b;
+static void binary(void *e, const void *a, const void *b, mpfr_binary *function) {
+  special_element *r = e;
+  const special_element *s = a, *t = b;
   join(r, s, t);
   make_odd(r->x, function(r->x, s->x, t->x, MPFR_RNDZ));
 }
 
-static void unary(void *e, const void *a, unary_function *function) {
-  element *r = e;
-  const element *s = a;
+static void unary(void *e, const void *a, mpfr_unary *function) {
+  special_element *r = e;
+  const special_element *s = a;
   join(r, s, NULL);
   make_odd(r->x, function(r->x, s->x, MPFR_RNDZ));
 }
@@ -165,28 +165,28 @@ static UNARY(special_exp, mpfr_exp) static UNARY(special_log, mpfr_log) static U
 
             static void special_neg(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *r = e;
-  const element *s = a;
+  special_element *r = e;
+  const special_element *s = a;
   join(r, s, NULL);
   mpfr_neg(r->x, s->x, MPFR_RNDN);
 }
 
 static void special_floor(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *r = e;
-  const element *s = a;
+  special_element *r = e;
+  const special_element *s = a;
   join(r, s, NULL);
   mpfr_rint(r->x, s->x, MPFR_RNDD);
 }
 
 static void special_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
   (void)d;
-  element *r = e;
+  special_element *r = e;
   if (n == 0) {
     special_from_integer(d, e, 0);
     return;
   }
-  element sum;
+  special_element sum;
   special_init(d, &sum);
   special_set(d, &sum, addends[0]);
   for (size_t i = 1; i < n; i++)
@@ -197,8 +197,8 @@ static void special_sum(gemel__domain *d, void *e, size_t n, const void *const *
 
 void gemel__special_abs(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  element *r = e;
-  const element *s = a;
+  special_element *r = e;
+  const special_element *s = a;
   join(r, s, NULL);
   mpfr_setsign(r->x, s->x, 0, MPFR_RNDN);
 }
@@ -210,14 +210,15 @@ void gemel__special_fmod(gemel__domain *d, void *e, const void *a, const void *b
 
 void gemel__special_copysign(gemel__domain *d, void *e, const void *a, const void *b) {
   (void)d;
-  element *r = e;
-  const element *s = a, *t = b;
+  special_element *r = e;
+  const special_element *s = a, *t = b;
   join(r, s, t);
   mpfr_copysign(r->x, s->x, t->x, MPFR_RNDN);
 }
 
 /* The larger of A and B, or with SIGN = −1 the smaller. */
-static void extreme(element *e, const element *a, const element *b, int sign) {
+static void extreme(special_element *e, const special_element *a, const special_element *b,
+                    int sign) {
   join(e, a, b);
   if (mpfr_nan_p(a->x) || mpfr_nan_p(b->x)) {
     mpfr_set_nan(e->x);
@@ -241,7 +242,7 @@ void gemel__special_min(gemel__domain *d, void *e, const void *a, const void *b)
 
 static int special_sign(gemel__domain *d, const void *a) {
   (void)d;
-  const element *s = a;
+  const special_element *s = a;
   if (s->state != GEMEL__DEFINED || mpfr_nan_p(s->x))
     return GEMEL__UNORDERED;
   int sign = mpfr_sgn(s->x);
@@ -251,7 +252,7 @@ static int special_sign(gemel__domain *d, const void *a) {
 /* ---- Rounding ---- */
 
 /* X, rounded to nearest even, into the numbers of the format. */
-static void round_float(mpfr_t x, const format *f) {
+static void round_float(mpfr_t x, const special_limits *f) {
   if (!mpfr_regular_p(x))
     return;
   mpfr_exp_t exponent = mpfr_get_exp(x); /* 2^(exponent − 1) ≤ |x| < 2^exponent */
@@ -317,14 +318,14 @@ static void store(mpfr_t x, gemel_dtype dtype) {
 static void special_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   (void)ulps;
   if (!((const gemel__special *)d)->unrounded || gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
-    store(((element *)e)->x, dtype);
+    store(((special_element *)e)->x, dtype);
 }
 
 /* ---- Comparison and text ---- */
 
 static int special_equal(gemel__domain *d, const void *a, const void *b) {
   (void)d;
-  const element *s = a, *t = b;
+  const special_element *s = a, *t = b;
   if (s->state != GEMEL__DEFINED || t->state != GEMEL__DEFINED)
     return -1;
   if (mpfr_nan_p(s->x) || mpfr_nan_p(t->x))
@@ -334,22 +335,22 @@ static int special_equal(gemel__domain *d, const void *a, const void *b) {
 
 int gemel__special_is_nan(gemel__domain *d, const void *e) {
   (void)d;
-  return mpfr_nan_p(((const element *)e)->x) != 0;
+  return mpfr_nan_p(((const special_element *)e)->x) != 0;
 }
 
 int gemel__special_is_infinite(gemel__domain *d, const void *e) {
   (void)d;
-  return mpfr_inf_p(((const element *)e)->x) != 0;
+  return mpfr_inf_p(((const special_element *)e)->x) != 0;
 }
 
 int gemel__special_sign_bit(gemel__domain *d, const void *e) {
   (void)d;
-  return mpfr_signbit(((const element *)e)->x) != 0;
+  return mpfr_signbit(((const special_element *)e)->x) != 0;
 }
 
 double gemel__special_value(gemel__domain *d, const void *e) {
   (void)d;
-  return mpfr_get_d(((const element *)e)->x, MPFR_RNDN);
+  return mpfr_get_d(((const special_element *)e)->x, MPFR_RNDN);
 }
 
 static int same_sign(const mpfr_t x, double value) {
@@ -366,13 +367,13 @@ static int is_exactly(const gemel__special *s, const mpfr_t x, double value) {
 }
 
 /* The exponent of a unit in the last place of the format at X. */
-static mpfr_exp_t unit_of(const mpfr_t x, const format *f) {
+static mpfr_exp_t unit_of(const mpfr_t x, const special_limits *f) {
   mpfr_exp_t unit = mpfr_get_exp(x) - f->precision;
   return unit < f->tiny ? f->tiny : unit;
 }
 
 /* X moved by ULPS units in the last place of the format, away from zero (OUT) or towards it. */
-static void shift(mpfr_t r, const mpfr_t x, const format *f, double ulps, int out) {
+static void shift(mpfr_t r, const mpfr_t x, const special_limits *f, double ulps, int out) {
   mpfr_set_d(r, ulps, MPFR_RNDN);
   mpfr_mul_2si(r, r, unit_of(x, f), MPFR_RNDN);
   if ((mpfr_sgn(x) > 0) == out)
@@ -383,7 +384,7 @@ static void shift(mpfr_t r, const mpfr_t x, const format *f, double ulps, int ou
 
 /* 1 if VALUE lies within ULPS of the regular number X, overflow and underflow taken into account.
  */
-static int is_near(const gemel__special *s, const mpfr_t x, const format *f, double value,
+static int is_near(const gemel__special *s, const mpfr_t x, const special_limits *f, double value,
                    double ulps) {
   mpfr_t near, far;
   if (isnan(value) || (value != 0 && !same_sign(x, value)))
@@ -412,7 +413,7 @@ static int is_near(const gemel__special *s, const mpfr_t x, const format *f, dou
 int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, double value,
                           double ulps) {
   const gemel__special *s = (const gemel__special *)d;
-  const element *a = e;
+  const special_element *a = e;
   int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, ok;
   if (is_float && ulps > 0.5 && mpfr_regular_p(a->x) &&
       is_near(s, a->x, format_of(dtype), value, ulps))
@@ -431,8 +432,8 @@ int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, do
 
 double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, double value) {
   (void)d;
-  const element *a = e;
-  const format *f = format_of(dtype);
+  const special_element *a = e;
+  const special_limits *f = format_of(dtype);
   double error;
   mpfr_t t;
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT || !mpfr_regular_p(a->x) || isnan(value))
@@ -487,7 +488,7 @@ static gemel__landmark landmark_of(const mpfr_t x, gemel_dtype dtype) {
 
 int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype) {
   (void)d;
-  const element *a = e;
+  const special_element *a = e;
   mpfr_t t;
   mpfr_init2(t, BITS);
   mpfr_set(t, a->x, MPFR_RNDN);
@@ -498,9 +499,9 @@ int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype) 
   return negative ? -(int)mark : (int)mark;
 }
 
-static void special_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
+static void format_element(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
-  const element *a = e;
+  const special_element *a = e;
   if (a->state != GEMEL__DEFINED)
     snprintf(text, bytes, "%s", states[a->state]);
   else if (mpfr_nan_p(a->x))
@@ -514,7 +515,7 @@ static void special_format(gemel__domain *d, const void *e, char *text, size_t b
 
 static const gemel__domain table = {
     .name = "special",
-    .bytes = (sizeof(element) + 15) / 16 * 16,
+    .bytes = (sizeof(special_element) + 15) / 16 * 16,
     .init = special_init,
     .clear = special_clear,
     .set = special_set,
@@ -538,7 +539,7 @@ static const gemel__domain table = {
     .state = special_state,
     .set_state = special_set_state,
     .equal = special_equal,
-    .format = special_format,
+    .format = format_element,
     .ieee = 1,
 };
 

@@ -11,31 +11,31 @@
 
 enum { MOST_POWER = 16 };
 
-typedef struct element {
-  gemel__term value, defined;
+typedef struct symbolic_element {
+  gemel__formula value, defined;
   int gap;
-} element;
+} symbolic_element;
 
 static gemel__symbolic *symbolic(gemel__domain *d) {
   return (gemel__symbolic *)d;
 }
 
-static gemel__terms *terms(gemel__domain *d) {
+static gemel__formulas *terms(gemel__domain *d) {
   return symbolic(d)->terms;
 }
 
-static element made(gemel__term value, gemel__term defined) {
-  element e = {value, defined, 0};
+static symbolic_element made(gemel__formula value, gemel__formula defined) {
+  symbolic_element e = {value, defined, 0};
   return e;
 }
 
-static const element gap = {GEMEL__TERM_ZERO, GEMEL__TERM_FALSE, 1};
+static const symbolic_element gap = {GEMEL__FORMULA_ZERO, GEMEL__FORMULA_FALSE, 1};
 
 /* ---- Setting ---- */
 
 static void s_init(gemel__domain *d, void *e) {
   (void)d;
-  *(element *)e = made(GEMEL__TERM_ZERO, GEMEL__TERM_TRUE);
+  *(symbolic_element *)e = made(GEMEL__FORMULA_ZERO, GEMEL__FORMULA_TRUE);
 }
 
 static void s_clear(gemel__domain *d, void *e) {
@@ -45,11 +45,11 @@ static void s_clear(gemel__domain *d, void *e) {
 
 static void s_set(gemel__domain *d, void *e, const void *a) {
   (void)d;
-  *(element *)e = *(const element *)a;
+  *(symbolic_element *)e = *(const symbolic_element *)a;
 }
 
 static void set_number(gemel__domain *d, void *e, const fmpq_t x) {
-  *(element *)e = made(gemel__term_number(terms(d), x), GEMEL__TERM_TRUE);
+  *(symbolic_element *)e = made(gemel__formula_number(terms(d), x), GEMEL__FORMULA_TRUE);
 }
 
 static void s_from_double(gemel__domain *d, void *e, double x) {
@@ -57,7 +57,7 @@ static void s_from_double(gemel__domain *d, void *e, double x) {
   int exponent;
   double fraction;
   if (!isfinite(x)) {
-    *(element *)e = gap;
+    *(symbolic_element *)e = gap;
     return;
   }
   fraction = frexp(x, &exponent);
@@ -90,72 +90,74 @@ static void s_from_unsigned(gemel__domain *d, void *e, uint64_t x) {
 
 /* ---- Arithmetic ---- */
 
-static gemel__term both(gemel__domain *d, const element *x, const element *y) {
-  return gemel__term_and(terms(d), x->defined, y->defined);
+static gemel__formula both(gemel__domain *d, const symbolic_element *x, const symbolic_element *y) {
+  return gemel__formula_and(terms(d), x->defined, y->defined);
 }
 
 #define OPERATION(name, make)                                                                      \
   static void name(gemel__domain *d, void *e, const void *a, const void *b) {                      \
-    const element *x = a, *y = b;                                                                  \
-    element result = {make(terms(d), x->value, y->value), both(d, x, y), x->gap || y->gap};        \
-    *(element *)e = result;                                                                        \
+    const symbolic_element *x = a, *y = b;                                                         \
+    symbolic_element result = {make(terms(d), x->value, y->value), both(d, x, y),                  \
+                               x->gap || y->gap};                                                  \
+    *(symbolic_element *)e = result;                                                               \
   }
-OPERATION(s_add, gemel__term_add)
-OPERATION(s_mul, gemel__term_mul)
+OPERATION(s_add, gemel__formula_add)
+OPERATION(s_mul, gemel__formula_mul)
 
 static void s_neg(gemel__domain *d, void *e, const void *a) {
-  element x = *(const element *)a;
-  x.value = gemel__term_neg(terms(d), x.value);
-  *(element *)e = x;
+  symbolic_element x = *(const symbolic_element *)a;
+  x.value = gemel__formula_neg(terms(d), x.value);
+  *(symbolic_element *)e = x;
 }
 
 static void s_sub(gemel__domain *d, void *e, const void *a, const void *b) {
-  element negative;
+  symbolic_element negative;
   s_neg(d, &negative, b);
   s_add(d, e, a, &negative);
 }
 
-static void demand(gemel__domain *d, element *e, unsigned signs, gemel__term of) {
-  gemel__term holds = gemel__term_sign(terms(d), signs, of);
-  e->defined = gemel__term_and(terms(d), e->defined, holds);
+static void demand(gemel__domain *d, symbolic_element *e, unsigned signs, gemel__formula of) {
+  gemel__formula holds = gemel__formula_sign(terms(d), signs, of);
+  e->defined = gemel__formula_and(terms(d), e->defined, holds);
 }
 
 static void s_div(gemel__domain *d, void *e, const void *a, const void *b) {
-  const element *x = a, *y = b;
-  element result = {GEMEL__TERM_ZERO, both(d, x, y), x->gap || y->gap};
-  result.value = gemel__term_div(terms(d), x->value, y->value);
+  const symbolic_element *x = a, *y = b;
+  symbolic_element result = {GEMEL__FORMULA_ZERO, both(d, x, y), x->gap || y->gap};
+  result.value = gemel__formula_div(terms(d), x->value, y->value);
   demand(d, &result, GEMEL__IF_NONZERO, y->value);
-  *(element *)e = result;
+  *(symbolic_element *)e = result;
 }
 
 static void s_exp(gemel__domain *d, void *e, const void *a) {
-  element x = *(const element *)a;
-  x.value = gemel__term_apply(terms(d), GEMEL__TERM_EXP, x.value);
-  *(element *)e = x;
+  symbolic_element x = *(const symbolic_element *)a;
+  x.value = gemel__formula_apply(terms(d), GEMEL__FORMULA_EXP, x.value);
+  *(symbolic_element *)e = x;
 }
 
 /* log 0 is −∞, which has no formula. */
 static void s_log(gemel__domain *d, void *e, const void *a) {
-  element x = *(const element *)a;
+  symbolic_element x = *(const symbolic_element *)a;
   x.gap |= (terms(d)->nodes[x.value].signs & GEMEL__IF_ZERO) != 0;
   demand(d, &x, GEMEL__IF_POSITIVE, x.value);
-  x.value = gemel__term_apply(terms(d), GEMEL__TERM_LOG, x.value);
-  *(element *)e = x;
+  x.value = gemel__formula_apply(terms(d), GEMEL__FORMULA_LOG, x.value);
+  *(symbolic_element *)e = x;
 }
 
 static void s_sqrt(gemel__domain *d, void *e, const void *a) {
-  element x = *(const element *)a;
+  symbolic_element x = *(const symbolic_element *)a;
   demand(d, &x, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, x.value);
-  x.value = gemel__term_root(terms(d), x.value);
-  *(element *)e = x;
+  x.value = gemel__formula_root(terms(d), x.value);
+  *(symbolic_element *)e = x;
 }
 
 /* To a small constant integer; any other power is a gap. */
 static void s_pow(gemel__domain *d, void *e, const void *a, const void *b) {
-  element base = *(const element *)a, result = made(GEMEL__TERM_ONE, GEMEL__TERM_TRUE);
+  symbolic_element base = *(const symbolic_element *)a,
+                   result = made(GEMEL__FORMULA_ONE, GEMEL__FORMULA_TRUE);
   int64_t n, k;
   if (!d->to_integer(d, b, &n) || n > MOST_POWER || n < -MOST_POWER) {
-    *(element *)e = gap;
+    *(symbolic_element *)e = gap;
     return;
   }
   result.defined = base.defined;
@@ -164,26 +166,26 @@ static void s_pow(gemel__domain *d, void *e, const void *a, const void *b) {
     s_mul(d, &result, &result, &base);
   }
   if (n < 0) {
-    element one = made(GEMEL__TERM_ONE, GEMEL__TERM_TRUE);
+    symbolic_element one = made(GEMEL__FORMULA_ONE, GEMEL__FORMULA_TRUE);
     s_div(d, &result, &one, &result);
   }
-  *(element *)e = result;
+  *(symbolic_element *)e = result;
 }
 
 static void s_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
-  element total = made(GEMEL__TERM_ZERO, GEMEL__TERM_TRUE);
+  symbolic_element total = made(GEMEL__FORMULA_ZERO, GEMEL__FORMULA_TRUE);
   size_t k;
   for (k = 0; k < n; k++) {
     s_add(d, &total, &total, addends[k]);
   }
-  *(element *)e = total;
+  *(symbolic_element *)e = total;
 }
 
 /* ---- Decisions ---- */
 
-static void note(gemel__symbolic *s, const element *x, int floor) {
+static void note(gemel__symbolic *s, const symbolic_element *x, int floor) {
   gemel__symbolic_decision *decision;
-  if (gemel__term_value(s->terms, x->value) != NULL) {
+  if (gemel__formula_value(s->terms, x->value) != NULL) {
     return;
   }
   if (gemel__grow(&s->decisions, &s->capacity, s->n_decisions + 1, sizeof *s->decisions) != 0) {
@@ -201,10 +203,10 @@ static void note(gemel__symbolic *s, const element *x, int floor) {
 
 static int s_sign(gemel__domain *d, const void *a) {
   gemel__symbolic *s = symbolic(d);
-  const element *x = a;
+  const symbolic_element *x = a;
   s->failed |= s->open != 0;
   s->open = 0;
-  if (x->gap || x->defined == GEMEL__TERM_FALSE) {
+  if (x->gap || x->defined == GEMEL__FORMULA_FALSE) {
     return GEMEL__UNORDERED;
   }
   note(s, x, 0);
@@ -224,35 +226,35 @@ static int s_sign(gemel__domain *d, const void *a) {
 static void s_choose(gemel__domain *d, void *e, const void *cause, unsigned when, const void *a,
                      const void *b) {
   gemel__symbolic *s = symbolic(d);
-  const element *c = cause, *x = a, *y = b;
-  gemel__term holds = gemel__term_sign(s->terms, when, c->value);
-  element result = {gemel__term_choose(s->terms, holds, x->value, y->value),
-                    gemel__term_choose(s->terms, holds, x->defined, y->defined),
-                    c->gap || x->gap || y->gap};
-  result.defined = gemel__term_and(s->terms, result.defined, c->defined);
+  const symbolic_element *c = cause, *x = a, *y = b;
+  gemel__formula holds = gemel__formula_sign(s->terms, when, c->value);
+  symbolic_element result = {gemel__formula_choose(s->terms, holds, x->value, y->value),
+                             gemel__formula_choose(s->terms, holds, x->defined, y->defined),
+                             c->gap || x->gap || y->gap};
+  result.defined = gemel__formula_and(s->terms, result.defined, c->defined);
   s->open = s->open == c->value ? 0 : s->open;
-  *(element *)e = result;
+  *(symbolic_element *)e = result;
 }
 
 static void s_floor(gemel__domain *d, void *e, const void *a) {
-  element x = *(const element *)a;
+  symbolic_element x = *(const symbolic_element *)a;
   note(symbolic(d), &x, 1);
-  x.value = gemel__term_floor(terms(d), x.value);
-  *(element *)e = x;
+  x.value = gemel__formula_floor(terms(d), x.value);
+  *(symbolic_element *)e = x;
 }
 
 static void s_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
-  element *x = e;
+  symbolic_element *x = e;
   gemel_kind kind = gemel_dtype_kind(dtype);
   (void)ulps;
   if (kind == GEMEL_KIND_FLOAT) {
     return;
   }
   if (kind == GEMEL_KIND_BOOL) {
-    gemel__term holds = gemel__term_sign(terms(d), GEMEL__IF_NONZERO, x->value);
-    x->value = gemel__term_choose(terms(d), holds, GEMEL__TERM_ONE, GEMEL__TERM_ZERO);
+    gemel__formula holds = gemel__formula_sign(terms(d), GEMEL__IF_NONZERO, x->value);
+    x->value = gemel__formula_choose(terms(d), holds, GEMEL__FORMULA_ONE, GEMEL__FORMULA_ZERO);
   } else if (terms(d)->nodes[x->value].whole) {
-    x->value = gemel__term_wrap(terms(d), dtype, x->value);
+    x->value = gemel__formula_wrap(terms(d), dtype, x->value);
   } else {
     *x = gap;
   }
@@ -261,9 +263,9 @@ static void s_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
 /* ---- Looking ---- */
 
 static int s_to_integer(gemel__domain *d, const void *e, int64_t *x) {
-  const element *a = e;
-  const fmpq *value = gemel__term_value(terms(d), a->value);
-  if (a->gap || a->defined != GEMEL__TERM_TRUE || value == NULL ||
+  const symbolic_element *a = e;
+  const fmpq *value = gemel__formula_value(terms(d), a->value);
+  if (a->gap || a->defined != GEMEL__FORMULA_TRUE || value == NULL ||
       !fmpz_is_one(fmpq_denref(value)) || !fmpz_fits_si(fmpq_numref(value))) {
     return 0;
   }
@@ -272,33 +274,35 @@ static int s_to_integer(gemel__domain *d, const void *e, int64_t *x) {
 }
 
 static gemel__state s_state(gemel__domain *d, const void *e) {
-  const element *x = e;
+  const symbolic_element *x = e;
   (void)d;
-  return x->gap ? GEMEL__GAP : x->defined == GEMEL__TERM_FALSE ? GEMEL__UNDEFINED : GEMEL__DEFINED;
+  return x->gap                               ? GEMEL__GAP
+         : x->defined == GEMEL__FORMULA_FALSE ? GEMEL__UNDEFINED
+                                              : GEMEL__DEFINED;
 }
 
 static void s_set_state(gemel__domain *d, void *e, gemel__state state) {
-  element *x = e;
+  symbolic_element *x = e;
   (void)d;
   if (state == GEMEL__UNDEFINED) {
-    x->defined = GEMEL__TERM_FALSE;
+    x->defined = GEMEL__FORMULA_FALSE;
   } else if (state != GEMEL__DEFINED) {
     *x = gap;
   }
 }
 
 static int s_equal(gemel__domain *d, const void *a, const void *b) {
-  const element *x = a, *y = b;
+  const symbolic_element *x = a, *y = b;
   (void)d;
-  return !x->gap && !y->gap && x->defined == GEMEL__TERM_TRUE && y->defined == GEMEL__TERM_TRUE &&
-                 x->value == y->value
+  return !x->gap && !y->gap && x->defined == GEMEL__FORMULA_TRUE &&
+                 y->defined == GEMEL__FORMULA_TRUE && x->value == y->value
              ? 1
              : -1;
 }
 
 static void s_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
   (void)d;
-  snprintf(text, bytes, "term %u", (unsigned)((const element *)e)->value);
+  snprintf(text, bytes, "term %u", (unsigned)((const symbolic_element *)e)->value);
 }
 
 static void observe(gemel__observer *observer, const void *graph, uint32_t node) {
@@ -312,7 +316,7 @@ static void observe(gemel__observer *observer, const void *graph, uint32_t node)
 
 gemel__symbolic *gemel__symbolic_new(size_t limit) {
   static const gemel__domain functions = {.name = "formulas",
-                                          .bytes = sizeof(element),
+                                          .bytes = sizeof(symbolic_element),
                                           .init = s_init,
                                           .clear = s_clear,
                                           .set = s_set,
@@ -345,7 +349,7 @@ gemel__symbolic *gemel__symbolic_new(size_t limit) {
   s->domain = functions;
   s->observer.node = observe;
   s->domain.observer = &s->observer;
-  s->terms = gemel__terms_new(limit);
+  s->terms = gemel__formulas_new(limit);
   if (s->terms == NULL) {
     gemel__free(s, sizeof *s);
     return NULL;
@@ -355,19 +359,19 @@ gemel__symbolic *gemel__symbolic_new(size_t limit) {
 
 void gemel__symbolic_free(gemel__symbolic *s) {
   if (s != NULL) {
-    gemel__terms_free(s->terms);
+    gemel__formulas_free(s->terms);
     gemel__free(s->decisions, s->capacity * sizeof *s->decisions);
     gemel__free(s, sizeof *s);
   }
 }
 
 /* LOW ≤ E (BELOW < 0), or E ≤ HIGH. */
-static gemel__term within(gemel__domain *d, gemel__term x, int64_t bound, unsigned signs) {
-  element limit;
-  gemel__term difference;
+static gemel__formula within(gemel__domain *d, gemel__formula x, int64_t bound, unsigned signs) {
+  symbolic_element limit;
+  gemel__formula difference;
   s_from_integer(d, &limit, -bound);
-  difference = gemel__term_add(terms(d), x, limit.value);
-  return gemel__term_sign(terms(d), signs, difference);
+  difference = gemel__formula_add(terms(d), x, limit.value);
+  return gemel__formula_sign(terms(d), signs, difference);
 }
 
 static unsigned leaf_signs(gemel_domain domain) {
@@ -383,32 +387,33 @@ static unsigned leaf_signs(gemel_domain domain) {
   }
 }
 
-gemel__term gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dtype,
-                                 gemel_domain domain, gemel__term *demands) {
+gemel__formula gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dtype,
+                                    gemel_domain domain, gemel__formula *demands) {
   gemel__domain *d = &s->domain;
-  gemel__terms *t = s->terms;
-  gemel__term x;
+  gemel__formulas *t = s->terms;
+  gemel__formula x;
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
-    gemel__term_wide low, high;
-    gemel__term_range(dtype, &low, &high);
-    x = gemel__term_leaf_whole(t, low, high);
-    *demands = gemel__term_and(t, *demands, gemel__term_sign(t, leaf_signs(domain), x));
+    gemel__formula_wide low, high;
+    gemel__formula_range(dtype, &low, &high);
+    x = gemel__formula_leaf_whole(t, low, high);
+    *demands = gemel__formula_and(t, *demands, gemel__formula_sign(t, leaf_signs(domain), x));
   } else {
-    x = gemel__term_leaf_real(t, leaf_signs(domain));
+    x = gemel__formula_leaf_real(t, leaf_signs(domain));
   }
   if (domain == GEMEL_MODERATE) {
-    gemel__term low = within(d, x, -16, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE);
-    *demands = gemel__term_and(t, *demands, low);
-    *demands = gemel__term_and(t, *demands, within(d, x, 16, GEMEL__IF_ZERO | GEMEL__IF_NEGATIVE));
+    gemel__formula low = within(d, x, -16, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE);
+    *demands = gemel__formula_and(t, *demands, low);
+    *demands =
+        gemel__formula_and(t, *demands, within(d, x, 16, GEMEL__IF_ZERO | GEMEL__IF_NEGATIVE));
   } else if (domain == GEMEL_ABOVE_MINUS_ONE) {
-    *demands = gemel__term_and(t, *demands, within(d, x, -1, GEMEL__IF_POSITIVE));
+    *demands = gemel__formula_and(t, *demands, within(d, x, -1, GEMEL__IF_POSITIVE));
   }
-  *(element *)e = made(x, GEMEL__TERM_TRUE);
+  *(symbolic_element *)e = made(x, GEMEL__FORMULA_TRUE);
   return x;
 }
 
-int gemel__symbolic_terms(const void *e, gemel__term *value, gemel__term *defined) {
-  const element *x = e;
+int gemel__symbolic_terms(const void *e, gemel__formula *value, gemel__formula *defined) {
+  const symbolic_element *x = e;
   *value = x->value;
   *defined = x->defined;
   return !x->gap;

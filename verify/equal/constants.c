@@ -29,7 +29,7 @@
 enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256 };
 static const double widened = 2;
 
-struct search {
+struct constant_search {
   const gemel_graph *graph, *by;
   const gemel_graph *spared; /* NULL, or a graph whose constants are left as they are */
   gemel__ticker *ticker;
@@ -78,7 +78,7 @@ static uint32_t largest_attrs(const gemel_graph *graph) {
   return most;
 }
 
-static void note_size(struct search *s, int64_t size) {
+static void note_size(struct constant_search *s, int64_t size) {
   size_t k = 0;
   while (k < s->n_sizes && s->sizes[k] != size) {
     k++;
@@ -89,7 +89,7 @@ static void note_size(struct search *s, int64_t size) {
 }
 
 /* Marks the float constants of GRAPH that neither BY nor SPARED has, by EDITS[k].leaf = 1. */
-static gemel_status mark_sought(struct search *s, gemel_error *error) {
+static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   uint32_t most = largest_attrs(s->graph), other = largest_attrs(s->by);
   size_t n;
   unsigned char *known;
@@ -115,7 +115,7 @@ static gemel_status mark_sought(struct search *s, gemel_error *error) {
 
 /* A constant may be an offer, a part of one, or have it as a part. */
 static int is_wanted(void *user, int64_t elements) {
-  const struct search *s = user;
+  const struct constant_search *s = user;
   for (size_t k = 0; k < s->n_sizes && elements > 0; k++) {
     int64_t size = s->sizes[k];
     if (size >= elements || (size > 0 && elements % size == 0)) {
@@ -125,7 +125,7 @@ static int is_wanted(void *user, int64_t elements) {
   return 0;
 }
 
-static gemel_status evaluate(struct search *s, gemel_error *error) {
+static gemel_status evaluate(struct constant_search *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < s->offers.n && status == GEMEL_OK; k++) {
     char name[32];
@@ -141,13 +141,13 @@ static gemel_status evaluate(struct search *s, gemel_error *error) {
 /* ---- Comparing ---- */
 
 /* A block of a constant's elements, and where each lies in an offer. */
-struct block {
+struct constant_block {
   int rank;
   int64_t shape[GEMEL_MAX_RANK], start[GEMEL_MAX_RANK]; /* within the constant */
   int64_t strides[GEMEL_MAX_RANK], offset;              /* within the offer */
 };
 
-static double largest_of(struct search *s, size_t k) {
+static double largest_of(struct constant_search *s, size_t k) {
   const gemel__rtensor *r = &s->values[k];
   if (s->largest[k] < 0) {
     s->largest[k] = 0;
@@ -161,7 +161,7 @@ static double largest_of(struct search *s, size_t k) {
 
 /* How far the constant's element X is from what offer K has at I, in bounds: above WIDENED it isn't
  * that. A ball that is wide among the offer's elements would explain anything. */
-static double distance(struct search *s, size_t k, size_t i, gemel_dtype dtype, double x) {
+static double distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype, double x) {
   gemel__domain *d = &s->bound->domain;
   const void *e = gemel__rtensor_at(&s->values[k], i);
   double ratio;
@@ -178,8 +178,8 @@ static double distance(struct search *s, size_t k, size_t i, gemel_dtype dtype, 
 }
 
 /* The largest distance within a block; INFINITY as soon as one is too large. */
-static double compare(struct search *s, const gemel_tensor *tensor, size_t k,
-                      const struct block *b) {
+static double compare(struct constant_search *s, const gemel_tensor *tensor, size_t k,
+                      const struct constant_block *b) {
   const int64_t *has = gemel_tensor_shape(tensor);
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   int64_t index[GEMEL_MAX_RANK] = {0}, count = 1, n;
@@ -228,8 +228,9 @@ static void better(struct match *best, double distance, gemel_value value) {
 }
 
 /* The same elements in the same order. */
-static void match_flat(struct search *s, const gemel_tensor *tensor, size_t k, struct match *best) {
-  struct block b = {.rank = gemel_tensor_rank(tensor)};
+static void match_flat(struct constant_search *s, const gemel_tensor *tensor, size_t k,
+                       struct match *best) {
+  struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int64_t step = 1;
   double d;
   for (int a = b.rank; a-- > 0;) {
@@ -267,12 +268,12 @@ static int next_order(int64_t *order, int n) {
 }
 
 /* The same axes (but for those of size 1) in another order. */
-static void match_shuffled(struct search *s, const gemel_tensor *tensor, size_t k,
+static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                            struct match *best) {
   const gemel__rtensor *r = &s->values[k];
   int64_t axes[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
   int64_t full[GEMEL_MAX_RANK];
-  struct block b = {.rank = gemel_tensor_rank(tensor)};
+  struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int n = 0, m = 0, place[GEMEL_MAX_RANK];
   for (int a = 0; a < r->rank; a++) {
     order[n] = n;
@@ -303,10 +304,10 @@ static void match_shuffled(struct search *s, const gemel_tensor *tensor, size_t 
 }
 
 /* The offer broadcast to the constant's shape. */
-static void match_repeated(struct search *s, const gemel_tensor *tensor, size_t k,
+static void match_repeated(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                            struct match *best) {
   const gemel__rtensor *r = &s->values[k];
-  struct block b = {.rank = gemel_tensor_rank(tensor)};
+  struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int64_t strides[GEMEL_MAX_RANK];
   int lead = b.rank - r->rank;
   double d;
@@ -355,10 +356,11 @@ static gemel_value part_of(gemel_value x, int rank, int axis, int64_t start, con
 }
 
 /* A part of the offer, cut out along one axis. */
-static void match_part(struct search *s, const gemel_tensor *tensor, size_t k, struct match *best) {
+static void match_part(struct constant_search *s, const gemel_tensor *tensor, size_t k,
+                       struct match *best) {
   const gemel__rtensor *r = &s->values[k];
   int axis = odd_axis(r, tensor);
-  struct block b = {.rank = r->rank};
+  struct constant_block b = {.rank = r->rank};
   if (axis < 0) {
     return;
   }
@@ -375,11 +377,11 @@ static void match_part(struct search *s, const gemel_tensor *tensor, size_t k, s
 }
 
 /* The offer that is TENSOR's block from START along AXIS; −1 if there is none. */
-static int64_t block_at(struct search *s, const gemel_tensor *tensor, int axis, int64_t start,
-                        double *worst) {
+static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, int axis,
+                        int64_t start, double *worst) {
   for (size_t k = 0; k < s->offers.n; k++) {
     const gemel__rtensor *r = &s->values[k];
-    struct block b = {.rank = r->rank};
+    struct constant_block b = {.rank = r->rank};
     double d;
     if (r->dtype != gemel_tensor_dtype(tensor) || odd_axis(r, tensor) != axis ||
         r->shape[axis] == 0 || start + r->shape[axis] > gemel_tensor_shape(tensor)[axis]) {
@@ -398,7 +400,8 @@ static int64_t block_at(struct search *s, const gemel_tensor *tensor, int axis, 
 }
 
 /* Offers side by side along one axis. */
-static void match_joined(struct search *s, const gemel_tensor *tensor, struct match *best) {
+static void match_joined(struct constant_search *s, const gemel_tensor *tensor,
+                         struct match *best) {
   for (int axis = 0; axis < gemel_tensor_rank(tensor); axis++) {
     gemel_value parts[MOST_PARTS];
     int64_t start = 0, size = gemel_tensor_shape(tensor)[axis];
@@ -419,7 +422,7 @@ static void match_joined(struct search *s, const gemel_tensor *tensor, struct ma
   }
 }
 
-static struct match find_match(struct search *s, const gemel_tensor *tensor) {
+static struct match find_match(struct constant_search *s, const gemel_tensor *tensor) {
   struct match best = {INFINITY, {NULL, 0, 0}};
   int64_t size = gemel_tensor_elements(tensor);
   for (size_t k = 0;
@@ -444,7 +447,7 @@ static struct match find_match(struct search *s, const gemel_tensor *tensor) {
   return best;
 }
 
-static void find_all(struct search *s) {
+static void find_all(struct constant_search *s) {
   for (size_t k = 0; k < s->graph->n_nodes; k++) {
     int sought = s->edits[k].leaf == 1 && s->edits[k].kind == GEMEL__EDIT_KEEP;
     s->edits[k].leaf = 0;
@@ -462,7 +465,7 @@ static void find_all(struct search *s) {
 /* ---- The copy ---- */
 
 /* GRAPH with an input in place of each constant that was found. */
-static gemel_graph *with_leaves(struct search *s, gemel_error *error) {
+static gemel_graph *with_leaves(struct constant_search *s, gemel_error *error) {
   size_t n = gemel_graph_output_count(s->graph);
   gemel__ref *outputs = gemel__alloc_array(n, sizeof *outputs);
   const char **names = gemel__alloc_array(n, sizeof *names);
@@ -490,7 +493,7 @@ static gemel_graph *with_leaves(struct search *s, gemel_error *error) {
 }
 
 /* The offers that were found, as a graph without inputs. */
-static gemel_graph *expressions(struct search *s, gemel_error *error) {
+static gemel_graph *expressions(struct constant_search *s, gemel_error *error) {
   gemel__ref *outputs = gemel__alloc_array(s->n_found, sizeof *outputs);
   gemel__rebuild rebuild = {s->offers.graph, NULL,    NULL,     0, NULL, NULL,
                             s->n_found,      outputs, s->labels};
@@ -508,7 +511,7 @@ static gemel_graph *expressions(struct search *s, gemel_error *error) {
 }
 
 /* INTO gets LEAVES, whose last inputs are what EXPRESSIONS gives. */
-static gemel_status join(struct search *s, gemel_graph *into, const gemel_graph *leaves,
+static gemel_status join(struct constant_search *s, gemel_graph *into, const gemel_graph *leaves,
                          const gemel_graph *given, gemel_error *error) {
   size_t n_in = gemel_graph_input_count(s->graph), n_out = gemel_graph_output_count(s->graph);
   gemel_value *room = gemel__alloc_array(n_in + s->n_found + n_out, sizeof *room);
@@ -528,7 +531,7 @@ static gemel_status join(struct search *s, gemel_graph *into, const gemel_graph 
   return status;
 }
 
-static gemel_graph *copy(struct search *s, gemel_error *error) {
+static gemel_graph *copy(struct constant_search *s, gemel_error *error) {
   gemel_graph *leaves = with_leaves(s, error), *given = NULL, *into = NULL;
   if (leaves != NULL && (given = expressions(s, error)) != NULL &&
       (into = gemel_graph_new(s->graph->context, error)) != NULL &&
@@ -543,7 +546,7 @@ static gemel_graph *copy(struct search *s, gemel_error *error) {
 
 /* ---- One graph ---- */
 
-static gemel_status open_search(struct search *s, gemel_error *error) {
+static gemel_status open_search(struct constant_search *s, gemel_error *error) {
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
   s->bound = gemel__bound_new(128);
   s->found = gemel__alloc_array(MOST_FOUND, sizeof *s->found);
@@ -556,13 +559,13 @@ static gemel_status open_search(struct search *s, gemel_error *error) {
              : gemel__no_memory(error, "constants");
 }
 
-static gemel_status open_values(struct search *s, gemel_error *error) {
+static gemel_status open_values(struct constant_search *s, gemel_error *error) {
   s->values = gemel__alloc_zeroed((s->offers.n + 1) * sizeof *s->values);
   s->largest = gemel__alloc_array(s->offers.n + 1, sizeof *s->largest);
   return s->values != NULL && s->largest != NULL ? GEMEL_OK : gemel__no_memory(error, "constants");
 }
 
-static void close_search(struct search *s) {
+static void close_search(struct constant_search *s) {
   if (s->values != NULL) {
     gemel__rtensors_clear(s->offers.n, s->values);
   }
@@ -582,7 +585,7 @@ static void close_search(struct search *s) {
 static gemel_graph *unfold(const gemel_graph *graph, const gemel_graph *by,
                            const gemel_graph *spared, gemel__ticker *ticker, size_t *count,
                            gemel_status *outcome, gemel_error *error) {
-  struct search s;
+  struct constant_search s;
   gemel_graph *result = NULL;
   memset(&s, 0, sizeof s);
   s.graph = graph;

@@ -261,7 +261,7 @@ static void form_sum(struct linear *l) {
 
 /* An operand of a dot: which of its axes are contracted and which are batch axes, in the order of
  * the attributes, and where in the result each axis goes. */
-struct operand {
+struct linear_operand {
   gemel__ref ref;
   gemel_value closed;
   const int64_t *contracted, *batch;
@@ -270,7 +270,7 @@ struct operand {
 };
 
 /* Fills in O's map; free axes go to AT and on. Returns where the next would go. */
-static int place_axes(struct operand *o, int at) {
+static int place_axes(struct linear_operand *o, int at) {
   for (int a = 0; a < GEMEL_MAX_RANK; a++) {
     o->map[a] = 0;
   }
@@ -286,8 +286,8 @@ static int place_axes(struct operand *o, int at) {
   return at;
 }
 
-static gemel_value dot(const struct operand *x, gemel_value a, const struct operand *y,
-                       gemel_value b) {
+static gemel_value dot(const struct linear_operand *x, gemel_value a,
+                       const struct linear_operand *y, gemel_value b) {
   gemel_attr attrs[4] = {gemel_attr_ints("contract_x", x->n_contracted, x->contracted),
                          gemel_attr_ints("contract_y", y->n_contracted, y->contracted),
                          gemel_attr_ints("batch_x", x->n_batch, x->batch),
@@ -297,8 +297,8 @@ static gemel_value dot(const struct operand *x, gemel_value a, const struct oper
 }
 
 /* Shift T of the open operand X goes through the product with the constant Y. */
-static gemel_value shift_through(const struct operand *x, const struct operand *y, gemel_value t,
-                                 int x_first) {
+static gemel_value shift_through(const struct linear_operand *x, const struct linear_operand *y,
+                                 gemel_value t, int x_first) {
   int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(t, shape);
   gemel__offer_shape(y->closed, other);
@@ -314,13 +314,13 @@ static gemel_value shift_through(const struct operand *x, const struct operand *
 
 /* V, a coefficient of the open operand X that has all contracted axes, times the constant Y is one
  * of the product: dot(dot(u, V), Y) = dot(u, dot(V, Y)). */
-static void multiply_coefficient(struct linear *l, const struct operand *x, const struct operand *y,
-                                 const gemel__coefficient *v) {
+static void multiply_coefficient(struct linear *l, const struct linear_operand *x,
+                                 const struct linear_operand *y, const gemel__coefficient *v) {
   int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(v->value, shape), left = 0;
   signed char places[GEMEL_MAX_RANK];
   unsigned char taken[GEMEL_MAX_RANK] = {0};
-  struct operand own = {
+  struct linear_operand own = {
       .contracted = contracted, .n_contracted = x->n_contracted, .rank = n, .closed = v->value};
   gemel_value product;
   double work = 1;
@@ -355,8 +355,8 @@ static void multiply_coefficient(struct linear *l, const struct operand *x, cons
 }
 
 /* The operand X isn't constant, Y is. */
-static void form_affine(struct linear *l, const struct operand *x, const struct operand *y,
-                        int x_first) {
+static void form_affine(struct linear *l, const struct linear_operand *x,
+                        const struct linear_operand *y, int x_first) {
   const gemel__form from = l->c->forms[x->ref.node];
   gemel__coefficient own = {y->closed, {0}};
   gemel_value scaled;
@@ -386,7 +386,7 @@ static void form_affine(struct linear *l, const struct operand *x, const struct 
 }
 
 static void form_dot(struct linear *l) {
-  struct operand o[2];
+  struct linear_operand o[2];
   int at = (int)l->attrs[2].count;
   memset(o, 0, sizeof o);
   for (size_t k = 0; k < 2; k++) {

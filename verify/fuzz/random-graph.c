@@ -21,7 +21,7 @@
 
 enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40 };
 
-typedef struct maker {
+typedef struct graph_maker {
   gemel_graph *graph;
   gemel_context *context;
   gemel__random *random;
@@ -29,16 +29,16 @@ typedef struct maker {
   size_t n_sets, n_rules;
   gemel_dtype dtype;
   int empty;
-} maker;
+} graph_maker;
 
 static const gemel_location nowhere = {NULL, 0};
 
-static int one_in(maker *m, uint64_t n) {
+static int one_in(graph_maker *m, uint64_t n) {
   return gemel__random_below(m->random, n) == 0;
 }
 
 /* The graph's error, which is cleared unless memory is out: what can't be built isn't. */
-static gemel_status failed(maker *m) {
+static gemel_status failed(graph_maker *m) {
   gemel_status status = m->graph->error.status;
   if (status != GEMEL_NO_MEMORY) {
     memset(&m->graph->error, 0, sizeof m->graph->error);
@@ -49,14 +49,14 @@ static gemel_status failed(maker *m) {
 /* ---- Values ---- */
 
 /* LIKE: of which the same is assumed; null: nothing is. */
-static gemel_value new_input(maker *m, gemel_type type, gemel_value like) {
+static gemel_value new_input(graph_maker *m, gemel_type type, gemel_value like) {
   char name[24];
   snprintf(name, sizeof name, "x%zu", m->graph->n_inputs);
   return gemel__input_like(m->graph, name, type, like);
 }
 
 /* A random value, the latest ones more often. */
-static gemel_value any_value(maker *m) {
+static gemel_value any_value(graph_maker *m) {
   size_t n = m->graph->n_nodes, late = n < LATE ? n : LATE;
   size_t node = one_in(m, 2) ? n - 1 - gemel__random_below(m->random, late)
                              : gemel__random_below(m->random, n);
@@ -66,7 +66,7 @@ static gemel_value any_value(maker *m) {
 }
 
 /* A value of TYPE that the graph has, from a random place on; null if there is none. */
-static gemel_value value_of_type(maker *m, gemel_type type) {
+static gemel_value value_of_type(graph_maker *m, gemel_type type) {
   size_t n = m->graph->n_nodes, start = gemel__random_below(m->random, n);
   for (size_t k = 0; k < n; k++) {
     gemel__ref ref = {(uint32_t)((start + n - k) % n), 0};
@@ -85,7 +85,7 @@ static gemel_value cast(gemel_value x, gemel_dtype dtype) {
 }
 
 /* X with the dims of TYPE: reshaped if it has as many elements, else broadcast, or its sum is. */
-static gemel_value shaped(maker *m, gemel_value x, gemel_type type) {
+static gemel_value shaped(graph_maker *m, gemel_value x, gemel_type type) {
   gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(m->context, type),
                                      gemel_type_dims(m->context, type));
   gemel_value made = {NULL, 0, 0};
@@ -103,7 +103,7 @@ static gemel_value shaped(maker *m, gemel_value x, gemel_type type) {
 }
 
 /* A value of TYPE: one there is, one made of any there is, or an input. Null: memory is out. */
-static gemel_value take(maker *m, gemel_type type) {
+static gemel_value take(graph_maker *m, gemel_type type) {
   gemel_value found = {NULL, 0, 0};
   if (m->graph->n_nodes > 0 && !one_in(m, 6)) {
     found = value_of_type(m, type);
@@ -122,12 +122,12 @@ static gemel_value take(maker *m, gemel_type type) {
 
 /* For INPUT of a left side. Where something is assumed of it, what the graph has hardly ever is so:
  * mostly it becomes an input of which that is assumed. Null: memory is out. */
-static gemel_value take_like(maker *m, gemel_value input) {
+static gemel_value take_like(graph_maker *m, gemel_value input) {
   gemel_type type = gemel_value_type(input);
   return gemel_assumed(input) == 0 || one_in(m, 4) ? take(m, type) : new_input(m, type, input);
 }
 
-static const gemel_rule *any_rule(maker *m) {
+static const gemel_rule *any_rule(graph_maker *m) {
   size_t k = gemel__random_below(m->random, m->n_rules), set = 0;
   while (k >= gemel_rules_count(m->sets[set])) {
     k -= gemel_rules_count(m->sets[set++]);
@@ -136,7 +136,7 @@ static const gemel_rule *any_rule(maker *m) {
 }
 
 /* The left side of RULE as a graph with the output y. NULL: GEMEL_DECLINED, GEMEL_NO_MEMORY. */
-static gemel_graph *left_side(maker *m, const gemel_rule *rule, gemel_status *status) {
+static gemel_graph *left_side(graph_maker *m, const gemel_rule *rule, gemel_status *status) {
   gemel__arena arena = {NULL, 0};
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel_graph *graph = gemel_graph_new(m->context, NULL);
@@ -162,7 +162,7 @@ static gemel_graph *left_side(maker *m, const gemel_rule *rule, gemel_status *st
   return NULL;
 }
 
-static gemel_status put_in(maker *m, const gemel_graph *left) {
+static gemel_status put_in(graph_maker *m, const gemel_graph *left) {
   gemel_value inputs[MOST_INPUTS], output;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   if (left->n_inputs > MOST_INPUTS) {
@@ -178,7 +178,7 @@ static gemel_status put_in(maker *m, const gemel_graph *left) {
   return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : failed(m);
 }
 
-static gemel_status add_left_side(maker *m) {
+static gemel_status add_left_side(graph_maker *m) {
   const gemel_rule *rule = any_rule(m);
   gemel_status status = GEMEL_DECLINED;
   gemel_graph *left = NULL;
@@ -193,7 +193,7 @@ static gemel_status add_left_side(maker *m) {
 /* ---- Operations ---- */
 
 /* Operands that the graph has: the first, and now and then the others. */
-static void know_some(maker *m, gemel__proposal *p, gemel_value *operands) {
+static void know_some(graph_maker *m, gemel__proposal *p, gemel_value *operands) {
   size_t n = p->n_inputs > 0 ? p->n_inputs : (size_t)p->op->record.min_inputs;
   for (size_t k = 0; k < n && k < GEMEL__PROPOSAL_INPUTS && m->graph->n_nodes > 0; k++) {
     if (one_in(m, k == 0 ? 1 : 3)) {
@@ -204,7 +204,7 @@ static void know_some(maker *m, gemel__proposal *p, gemel_value *operands) {
   }
 }
 
-static gemel_status apply(maker *m, const gemel__proposal *p, gemel_value *operands) {
+static gemel_status apply(graph_maker *m, const gemel__proposal *p, gemel_value *operands) {
   for (size_t k = 0; k < p->n_inputs; k++) {
     if (gemel_is_null(operands[k])) {
       operands[k] = take(m, p->inputs[k]);
@@ -217,7 +217,7 @@ static gemel_status apply(maker *m, const gemel__proposal *p, gemel_value *opera
   return gemel_is_null(made) ? failed(m) : GEMEL_OK;
 }
 
-static gemel_status add_operation(maker *m) {
+static gemel_status add_operation(graph_maker *m) {
   uint32_t n = gemel__stable_count(&m->context->ops);
   uint32_t op = 1 + (uint32_t)gemel__random_below(m->random, n - 1);
   gemel_value operands[GEMEL__PROPOSAL_INPUTS];
@@ -241,7 +241,7 @@ static gemel_status add_operation(maker *m) {
 
 /* ---- Outputs ---- */
 
-static gemel_status name_outputs(maker *m) {
+static gemel_status name_outputs(graph_maker *m) {
   unsigned char *used = gemel__alloc_array(m->graph->n_nodes + 1, 1);
   char name[24];
   gemel_status status = used != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
@@ -268,7 +268,7 @@ static gemel_status name_outputs(maker *m) {
 
 /* ---- Graphs ---- */
 
-static void choose_dtype(maker *m) {
+static void choose_dtype(graph_maker *m) {
   static const gemel_dtype dtypes[] = {GEMEL_F32,  GEMEL_F32, GEMEL_F32, GEMEL_F64, GEMEL_F16,
                                        GEMEL_BF16, GEMEL_I32, GEMEL_I64, GEMEL_U8,  GEMEL_BOOL};
   m->dtype = dtypes[gemel__random_below(m->random, sizeof dtypes / sizeof *dtypes)];
@@ -278,7 +278,7 @@ static void choose_dtype(maker *m) {
 gemel_graph *gemel__random_graph(gemel_context *context, const gemel_rules *const *sets,
                                  size_t n_sets, int steps, gemel__random *random,
                                  gemel_error *error) {
-  maker m = {.context = context, .random = random, .sets = sets, .n_sets = n_sets};
+  graph_maker m = {.context = context, .random = random, .sets = sets, .n_sets = n_sets};
   gemel_status status = GEMEL_OK;
   m.graph = gemel_graph_new(context, error);
   if (m.graph == NULL) {

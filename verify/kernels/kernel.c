@@ -51,20 +51,20 @@ struct tried {
 };
 
 /* What both processes see. Rows of results follow. */
-struct shared {
+struct kernel_shared {
   gemel__report report;
   struct tried tried[GEMEL__KERNEL_VARIANTS];
   _Alignas(64) char rows[];
 };
 
-struct job {
+struct kernel_job {
   const gemel__kernel_case *c;
-  struct shared *shared;
+  struct kernel_shared *shared;
   uint64_t seed;
   unsigned wanted; /* bit 1 << variant */
 };
 
-static char *row_of(const struct job *job, int v) {
+static char *row_of(const struct kernel_job *job, int v) {
   return job->shared->rows + (size_t)v * job->c->out_bytes;
 }
 
@@ -77,7 +77,7 @@ static void soil_heap(unsigned char garbage) {
 #endif
 }
 
-static void call_once(const struct job *job, int v, gemel__kernel_prepared *p) {
+static void call_once(const struct kernel_job *job, int v, gemel__kernel_prepared *p) {
   struct tried *t = &job->shared->tried[v];
   gemel__report *report = &job->shared->report;
   const gemel__block *spoilt;
@@ -105,7 +105,7 @@ static void call_once(const struct job *job, int v, gemel__kernel_prepared *p) {
   gemel__kernel_memory_free(&m);
 }
 
-static void find_equal(const struct job *job, int v) {
+static void find_equal(const struct kernel_job *job, int v) {
   struct tried *t = job->shared->tried;
   size_t output, element;
   int k;
@@ -118,7 +118,7 @@ static void find_equal(const struct job *job, int v) {
   }
 }
 
-static void try_variant(const struct job *job, int v) {
+static void try_variant(const struct kernel_job *job, int v) {
   const gemel__kernel_variant *variant = &gemel__kernel_variants[v];
   struct tried *t = &job->shared->tried[v];
   gemel__report *report = &job->shared->report;
@@ -152,7 +152,7 @@ static void try_variant(const struct job *job, int v) {
 }
 
 static void try_all(void *user) {
-  const struct job *job = user;
+  const struct kernel_job *job = user;
   int v;
   for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     try_variant(job, v);
@@ -193,7 +193,7 @@ static unsigned wanted_variants(const gemel__kernel_trial *trial) {
 }
 
 /* Looks for the first variant that must agree with an earlier one and doesn't. */
-static void hold_together(const struct job *job, gemel__outcome *outcome) {
+static void hold_together(const struct kernel_job *job, gemel__outcome *outcome) {
   const gemel__kernel_variant *variants = gemel__kernel_variants;
   const struct tried *t = job->shared->tried;
   int first[3] = {-1, -1, -1}, v;
@@ -225,7 +225,7 @@ static void hold_together(const struct job *job, gemel__outcome *outcome) {
   }
 }
 
-static gemel_status count(const struct job *job, gemel__kernel_trial *trial) {
+static gemel_status count(const struct kernel_job *job, gemel__kernel_trial *trial) {
   const struct tried *t = job->shared->tried;
   int v, taken = 0;
   for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
@@ -239,7 +239,7 @@ static gemel_status count(const struct job *job, gemel__kernel_trial *trial) {
 }
 
 /* Tensors of the results that differ from all earlier ones. */
-static gemel_status collect(const struct job *job, gemel__kernel_results *results,
+static gemel_status collect(const struct kernel_job *job, gemel__kernel_results *results,
                             gemel_error *error) {
   gemel_status status = GEMEL_OK;
   int v;
@@ -257,7 +257,7 @@ static gemel_status collect(const struct job *job, gemel__kernel_results *result
   return status;
 }
 
-static gemel_status conclude(const struct job *job, gemel__kernel_trial *trial,
+static gemel_status conclude(const struct kernel_job *job, gemel__kernel_trial *trial,
                              const gemel__end *end, gemel__kernel_results *results,
                              gemel__outcome *outcome, gemel_error *error) {
   const struct tried *t = job->shared->tried;
@@ -289,7 +289,7 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
                                gemel__kernel_results *results, gemel__outcome *outcome,
                                gemel_error *error) {
   gemel__kernel_case *c = gemel__alloc(sizeof *c);
-  struct job job = {c, NULL, gemel__random_bits(random), wanted_variants(trial)};
+  struct kernel_job job = {c, NULL, gemel__random_bits(random), wanted_variants(trial)};
   double started = gemel__clock();
   gemel__end end;
   gemel_status status;
@@ -304,7 +304,7 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
     results->c = c;
     results->n_out = c->n_out;
     results->seed = job.seed;
-    results->memory_bytes = sizeof(struct shared) + GEMEL__KERNEL_VARIANTS * c->out_bytes;
+    results->memory_bytes = sizeof(struct kernel_shared) + GEMEL__KERNEL_VARIANTS * c->out_bytes;
     results->memory = job.shared = gemel__process_memory(results->memory_bytes);
     status = job.shared == NULL ? gemel__no_memory(error, "a kernel's results") : GEMEL_OK;
   }

@@ -37,7 +37,7 @@ struct trouble {
   char text[160];
 };
 
-struct shared {
+struct series_shared {
   gemel__report report;
   int usable[CASES];
   struct trouble wrong, suspect;
@@ -52,7 +52,7 @@ struct series {
   size_t n, row_bytes;
   int in_process;
   uint64_t seed;
-  struct shared *shared;
+  struct series_shared *shared;
 };
 
 static char *row_at(const struct series *s, int k) {
@@ -458,7 +458,7 @@ static int any_usable(const struct series *s) {
 static gemel_status judge(const struct series *s, gemel__series_case *cases,
                           const gemel__trial *trial, gemel__check check, const gemel__end *ended,
                           size_t *guilty, int *set, gemel__outcome *outcome, gemel_error *error) {
-  const struct shared *shared = s->shared;
+  const struct series_shared *shared = s->shared;
   gemel_status status = GEMEL_OK;
   size_t c;
   *guilty = 0;

@@ -14,7 +14,7 @@
 /* Evaluations on a segment between two points. */
 enum { BISECTION = 80 };
 
-struct walk {
+struct between_walk {
   gemel__models *s;
   gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
   gemel_status status;
@@ -35,7 +35,7 @@ static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, d
 }
 
 /* The point with these numbers in its float leaves. */
-static gemel_tensor **unflatten(const struct walk *w, const double *values) {
+static gemel_tensor **unflatten(const struct between_walk *w, const double *values) {
   const gemel__instance *leaves = w->s->q->leaves;
   gemel_tensor **point = gemel__models_point_new(w->s, w->error);
   size_t k;
@@ -69,7 +69,7 @@ static int join_tapes(const gemel__models *s, gemel__tape *tape) {
 }
 
 static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape) {
-  struct walk *w = user;
+  struct between_walk *w = user;
   gemel_tensor **point = unflatten(w, values);
   int witness = 0;
   (void)n;
@@ -87,7 +87,7 @@ static int walk_on(void *user, size_t n, const double *values, gemel__tape *tape
 gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
                                   int one, gemel_error *error) {
   const gemel__instance *leaves = s->q->leaves;
-  struct walk w = {s, a, GEMEL_OK, error};
+  struct between_walk w = {s, a, GEMEL_OK, error};
   size_t n = 0, k, at = 0;
   double *room, *from, *to;
   for (k = 0; k < leaves->n_leaves; k++) {

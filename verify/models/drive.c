@@ -56,7 +56,7 @@ struct drive {
   size_t sign;   /* the sign that is being driven */
   size_t budget; /* evaluations left */
   int witness, failed;
-  gemel_status status; /* of what ended the search early, but for memory */
+  gemel_status status; /* of what ended the zero_search early, but for memory */
   gemel_error *error;
 };
 
@@ -164,7 +164,7 @@ static void end_early(struct drive *v, gemel_status status) {
 /* Evaluates the side at hand at the point: its signs. 0: that fails. */
 static int probe(struct drive *v) {
   gemel__models *s = v->s;
-  const gemel__side *side = v->side == 0 ? s->q->left : s->q->right;
+  const gemel__model_side *side = v->side == 0 ? s->q->left : s->q->right;
   gemel__observer *observer = s->o->domain.observer;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = GEMEL_OK;
@@ -323,7 +323,7 @@ static int find_number(struct drive *v, double now, const long double *values,
 /* ---- One number ---- */
 
 /* A search for a zero: where the difference was seen, and with which signs. */
-struct search {
+struct zero_search {
   struct coordinate at;
   long double x; /* the place nearest to a zero so far */
   double f;
@@ -331,7 +331,7 @@ struct search {
   int has_negative, has_positive;
 };
 
-static void see(struct search *z, long double x, double f) {
+static void see(struct zero_search *z, long double x, double f) {
   if (isnan(f)) {
     return;
   }
@@ -351,18 +351,18 @@ static void see(struct search *z, long double x, double f) {
   }
 }
 
-static int bracketed(const struct search *z) {
+static int bracketed(const struct zero_search *z) {
   return z->has_negative && z->has_positive;
 }
 
 /* Nothing lies between the ends. */
-static int closed(const struct drive *v, const struct search *z) {
+static int closed(const struct drive *v, const struct zero_search *z) {
   long double a = z->negative, b = z->positive, middle = a / 2 + b / 2;
   return is_float(v, z->at) ? middle == a || middle == b : fabsl(a - b) <= 1;
 }
 
 /* Where to look next: the secant through (X, F) and the best point, or halfway. */
-static long double next_place(const struct drive *v, const struct search *z, long double x,
+static long double next_place(const struct drive *v, const struct zero_search *z, long double x,
                               double f, int halve) {
   long double place = z->f == f ? NAN : z->x - z->f * (z->x - x) / (z->f - f);
   long double low = fminl(z->negative, z->positive), high = fmaxl(z->negative, z->positive);
@@ -373,7 +373,7 @@ static long double next_place(const struct drive *v, const struct search *z, lon
 }
 
 /* The first other place at which the difference is another: *X and *F, or 0. */
-static int find_slope(struct drive *v, struct search *z, long double *x, double *f) {
+static int find_slope(struct drive *v, struct zero_search *z, long double *x, double *f) {
   long double from = z->x, step = 1;
   double now = z->f;
   int k;
@@ -394,7 +394,7 @@ static int find_slope(struct drive *v, struct search *z, long double *x, double 
 
 /* Drives the difference, F at the point, to zero by one number. 1: a zero, or neighbours between
  * which the sign changes. */
-static int find_zero(struct drive *v, struct search *z, double now) {
+static int find_zero(struct drive *v, struct zero_search *z, double now) {
   long double start = load(v, z->at), x, place;
   double f;
   int k;
@@ -438,7 +438,7 @@ static int find_zero(struct drive *v, struct search *z, double now) {
 }
 
 /* Judges the zero and what lies beside it, or both ends; the point is left there. */
-static void judge_zero(struct drive *v, const struct search *z) {
+static void judge_zero(struct drive *v, const struct zero_search *z) {
   long double x = z->x, below, above;
   if (z->f != 0) {
     store(v, z->at, z->negative);
@@ -463,7 +463,7 @@ static void judge_zero(struct drive *v, const struct search *z) {
 /* Drives sign SIGN of the side at hand; the point goes where that led. Where one number doesn't
  * lead to a zero, another is moved from the best place: 256 x + y needs both. */
 static void drive_sign(struct drive *v, size_t sign, long double *values) {
-  struct search z, before;
+  struct zero_search z, before;
   int k, found = 0;
   double now;
   v->sign = sign;

@@ -30,7 +30,7 @@ enum { SIGNS = 12 };
 /* Both sides on D; BEFORE is called ahead of each (0 left, 1 right). */
 static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
                                    void (*before)(gemel__models *s, int side), gemel_error *error) {
-  const gemel__side *sides[2] = {s->q->left, s->q->right};
+  const gemel__model_side *sides[2] = {s->q->left, s->q->right};
   gemel_status status = gemel__tick(s->q->ticker);
   int k;
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
@@ -798,7 +798,7 @@ void gemel__answer_clear(gemel__answer *answer) {
 
 /* ---- Graphs as sides ---- */
 
-gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
+gemel_status gemel__side_graph(const gemel__model_side *side, gemel__domain *d,
                                const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                gemel_error *error) {
   return gemel__reference_graph(side->data, d, inputs, outputs, NULL, NULL, error);

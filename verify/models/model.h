@@ -13,11 +13,12 @@
 #include "harness/tick.h"
 
 /* One side: a function of the leaves that can be evaluated on any domain. */
-typedef struct gemel__side gemel__side;
-struct gemel__side {
+typedef struct gemel__model_side gemel__model_side;
+struct gemel__model_side {
   /* Fills in OUTPUTS (empty slots) from INPUTS (a leaf each). */
-  gemel_status (*evaluate)(const gemel__side *side, gemel__domain *d, const gemel__rtensor *inputs,
-                           gemel__rtensor *outputs, gemel_error *error);
+  gemel_status (*evaluate)(const gemel__model_side *side, gemel__domain *d,
+                           const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                           gemel_error *error);
   const void *data;
 };
 
@@ -30,7 +31,7 @@ typedef enum gemel__domains {
 
 typedef struct gemel__question {
   const gemel__instance *leaves; /* whose leaves both sides are functions of */
-  const gemel__side *left, *right;
+  const gemel__model_side *left, *right;
   size_t n_outputs;
   const double *constants; /* that the sides' graphs hold */
   size_t n_constants;
@@ -83,7 +84,7 @@ const gemel__site *gemel__answer_one_way(const gemel__answer *answer);
 void gemel__answer_settle(gemel__answer *answer);
 
 /* A side that is the graph DATA points to (a gemel_graph), evaluated by references. */
-gemel_status gemel__side_graph(const gemel__side *side, gemel__domain *d,
+gemel_status gemel__side_graph(const gemel__model_side *side, gemel__domain *d,
                                const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                gemel_error *error);
 

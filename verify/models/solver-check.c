@@ -28,7 +28,7 @@ enum { MOST_PRODUCTS = 3, MOST_VARIABLES = 3 };
 typedef enum way { SIMPLEX, BITS, POLYNOMIALS } way;
 
 struct asking {
-  const gemel__terms *t;
+  const gemel__formulas *t;
   Z3_context c;
   Z3_solver solver;
   Z3_ast *asts; /* by term; NULL: not needed */
@@ -37,7 +37,7 @@ struct asking {
   way way;
   int failed;
   Z3_ast harmless;
-  gemel__term applied[2][MOST_PAIRS]; /* arguments that exp and log have had */
+  gemel__formula applied[2][MOST_PAIRS]; /* arguments that exp and log have had */
   size_t n_applied[2];
 };
 
@@ -54,11 +54,11 @@ static Z3_ast keep(struct asking *q, Z3_ast ast) {
   return ast;
 }
 
-static const gemel__term_node *at(const struct asking *q, gemel__term a) {
+static const gemel__formula_node *at(const struct asking *q, gemel__formula a) {
   return &q->t->nodes[a];
 }
 
-static Z3_ast ast_of(const struct asking *q, gemel__term a) {
+static Z3_ast ast_of(const struct asking *q, gemel__formula a) {
   return q->asts[a] != NULL ? q->asts[a] : q->harmless;
 }
 
@@ -76,14 +76,14 @@ static Z3_ast numeral(struct asking *q, const fmpq_t x, Z3_sort sort) {
   return keep(q, Z3_mk_numeral(q->c, text, sort));
 }
 
-static Z3_ast numeral_wide(struct asking *q, gemel__term_wide value, Z3_sort sort) {
+static Z3_ast numeral_wide(struct asking *q, gemel__formula_wide value, Z3_sort sort) {
   fmpq_t x;
   Z3_ast made;
-  gemel__term_wide size = value < 0 ? -value : value;
+  gemel__formula_wide size = value < 0 ? -value : value;
   fmpq_init(x);
   fmpz_set_ui(fmpq_numref(x), (ulong)(size >> 62));
   fmpz_mul_2exp(fmpq_numref(x), fmpq_numref(x), 62);
-  fmpz_add_ui(fmpq_numref(x), fmpq_numref(x), (ulong)(size & (((gemel__term_wide)1 << 62) - 1)));
+  fmpz_add_ui(fmpq_numref(x), fmpq_numref(x), (ulong)(size & (((gemel__formula_wide)1 << 62) - 1)));
   if (value < 0) {
     fmpq_neg(x, x);
   }
@@ -105,16 +105,16 @@ static Z3_ast mul2(struct asking *q, Z3_ast a, Z3_ast b) {
 }
 
 /* Term A as a real number. */
-static Z3_ast real_of(struct asking *q, gemel__term a) {
-  const gemel__term_node *n = at(q, a);
-  if (n->kind == GEMEL__TERM_NUMBER) {
+static Z3_ast real_of(struct asking *q, gemel__formula a) {
+  const gemel__formula_node *n = at(q, a);
+  if (n->kind == GEMEL__FORMULA_NUMBER) {
     return numeral(q, &q->t->numbers[n->a], Z3_mk_real_sort(q->c));
   }
   return n->whole ? keep(q, Z3_mk_int2real(q->c, ast_of(q, a))) : ast_of(q, a);
 }
 
 /* Operand A of N: an integer if N is one, else real. */
-static Z3_ast operand(struct asking *q, const gemel__term_node *n, gemel__term a) {
+static Z3_ast operand(struct asking *q, const gemel__formula_node *n, gemel__formula a) {
   return n->whole ? ast_of(q, a) : real_of(q, a);
 }
 
@@ -135,7 +135,7 @@ static Z3_ast signs_hold(struct asking *q, unsigned signs, Z3_ast a, Z3_ast zero
   }
 }
 
-static Z3_ast make_leaf(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_leaf(struct asking *q, const gemel__formula_node *n) {
   Z3_symbol name = Z3_mk_int_symbol(q->c, (int)n->a);
   Z3_sort sort = n->whole ? Z3_mk_int_sort(q->c) : Z3_mk_real_sort(q->c);
   Z3_ast leaf = keep(q, Z3_mk_const(q->c, name, sort));
@@ -149,7 +149,7 @@ static Z3_ast make_leaf(struct asking *q, const gemel__term_node *n) {
 }
 
 /* The floor of x ÷ y for integers: Z3's division rounds down if the divisor is positive. */
-static Z3_ast floor_of_quotient(struct asking *q, gemel__term x, gemel__term y) {
+static Z3_ast floor_of_quotient(struct asking *q, gemel__formula x, gemel__formula y) {
   Z3_ast a = ast_of(q, x), b = ast_of(q, y);
   Z3_ast zero = numeral_wide(q, 0, Z3_mk_int_sort(q->c));
   Z3_ast up = keep(q, Z3_mk_div(q->c, a, b));
@@ -159,26 +159,26 @@ static Z3_ast floor_of_quotient(struct asking *q, gemel__term x, gemel__term y) 
                            : keep(q, Z3_mk_ite(q->c, keep(q, Z3_mk_gt(q->c, b, zero)), up, down));
 }
 
-static Z3_ast make_floor(struct asking *q, const gemel__term_node *n) {
-  const gemel__term_node *inner = at(q, n->a);
-  if (inner->kind == GEMEL__TERM_DIV && at(q, inner->a)->whole && at(q, inner->b)->whole) {
+static Z3_ast make_floor(struct asking *q, const gemel__formula_node *n) {
+  const gemel__formula_node *inner = at(q, n->a);
+  if (inner->kind == GEMEL__FORMULA_DIV && at(q, inner->a)->whole && at(q, inner->b)->whole) {
     return floor_of_quotient(q, inner->a, inner->b);
   }
   return keep(q, Z3_mk_real2int(q->c, real_of(q, n->a)));
 }
 
-static Z3_ast make_wrap(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_wrap(struct asking *q, const gemel__formula_node *n) {
   Z3_sort sort = Z3_mk_int_sort(q->c);
-  gemel__term_wide low, high;
+  gemel__formula_wide low, high;
   Z3_ast size, shift;
-  gemel__term_range((gemel_dtype)n->extra, &low, &high);
+  gemel__formula_range((gemel_dtype)n->extra, &low, &high);
   size = numeral_wide(q, high - low + 1, sort);
   shift = numeral_wide(q, -low, sort);
   return add2(q, keep(q, Z3_mk_mod(q->c, add2(q, ast_of(q, n->a), shift), size)),
               numeral_wide(q, low, sort));
 }
 
-static Z3_ast make_root(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_root(struct asking *q, const gemel__formula_node *n) {
   Z3_sort sort = Z3_mk_real_sort(q->c);
   Z3_ast root = keep(q, Z3_mk_fresh_const(q->c, "root", sort)), a = real_of(q, n->a);
   Z3_ast zero = numeral_wide(q, 0, sort);
@@ -203,23 +203,23 @@ static void grows(struct asking *q, int function, Z3_ast a, Z3_ast b) {
   Z3_ast fact =
       keep(q, Z3_mk_iff(q->c, keep(q, Z3_mk_lt(q->c, a, b)), keep(q, Z3_mk_lt(q->c, x, y))));
   Z3_ast domain[2] = {keep(q, Z3_mk_gt(q->c, a, zero)), keep(q, Z3_mk_gt(q->c, b, zero))};
-  if (function == GEMEL__TERM_LOG) {
+  if (function == GEMEL__FORMULA_LOG) {
     fact = keep(q, Z3_mk_implies(q->c, keep(q, Z3_mk_and(q->c, 2, domain)), fact));
   }
   demand(q, fact);
 }
 
-static Z3_ast make_apply(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_apply(struct asking *q, const gemel__formula_node *n) {
   Z3_sort sort = Z3_mk_real_sort(q->c);
   Z3_ast zero = numeral_wide(q, 0, sort), one = numeral_wide(q, 1, sort);
   Z3_ast a = real_of(q, n->a), result = apply(q, n->extra, a);
   size_t *count = &q->n_applied[n->extra], k;
-  if (n->extra == GEMEL__TERM_EXP) {
+  if (n->extra == GEMEL__FORMULA_EXP) {
     demand(q, Z3_mk_gt(q->c, result, zero));
   }
-  grows(q, n->extra, n->extra == GEMEL__TERM_EXP ? zero : one, a);
-  demand(q, Z3_mk_eq(q->c, apply(q, GEMEL__TERM_EXP, zero), one));
-  demand(q, Z3_mk_eq(q->c, apply(q, GEMEL__TERM_LOG, one), zero));
+  grows(q, n->extra, n->extra == GEMEL__FORMULA_EXP ? zero : one, a);
+  demand(q, Z3_mk_eq(q->c, apply(q, GEMEL__FORMULA_EXP, zero), one));
+  demand(q, Z3_mk_eq(q->c, apply(q, GEMEL__FORMULA_LOG, one), zero));
   for (k = 0; k < *count; k++) {
     grows(q, n->extra, real_of(q, q->applied[n->extra][k]), a);
   }
@@ -229,28 +229,28 @@ static Z3_ast make_apply(struct asking *q, const gemel__term_node *n) {
   return result;
 }
 
-static Z3_ast make_number(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_number(struct asking *q, const gemel__formula_node *n) {
   Z3_sort integers = Z3_mk_int_sort(q->c), reals = Z3_mk_real_sort(q->c);
   switch (n->kind) {
-  case GEMEL__TERM_NUMBER:
+  case GEMEL__FORMULA_NUMBER:
     return numeral(q, &q->t->numbers[n->a], n->whole ? integers : reals);
-  case GEMEL__TERM_LEAF:
+  case GEMEL__FORMULA_LEAF:
     return make_leaf(q, n);
-  case GEMEL__TERM_ADD:
+  case GEMEL__FORMULA_ADD:
     return add2(q, operand(q, n, n->a), operand(q, n, n->b));
-  case GEMEL__TERM_MUL:
+  case GEMEL__FORMULA_MUL:
     return mul2(q, operand(q, n, n->a), operand(q, n, n->b));
-  case GEMEL__TERM_NEG:
+  case GEMEL__FORMULA_NEG:
     return keep(q, Z3_mk_unary_minus(q->c, operand(q, n, n->a)));
-  case GEMEL__TERM_DIV:
+  case GEMEL__FORMULA_DIV:
     return keep(q, Z3_mk_div(q->c, real_of(q, n->a), real_of(q, n->b)));
-  case GEMEL__TERM_FLOOR:
+  case GEMEL__FORMULA_FLOOR:
     return make_floor(q, n);
-  case GEMEL__TERM_WRAP:
+  case GEMEL__FORMULA_WRAP:
     return make_wrap(q, n);
-  case GEMEL__TERM_ROOT:
+  case GEMEL__FORMULA_ROOT:
     return make_root(q, n);
-  case GEMEL__TERM_APPLY:
+  case GEMEL__FORMULA_APPLY:
     return make_apply(q, n);
   default:
     return keep(q, Z3_mk_ite(q->c, ast_of(q, n->a), operand(q, n, n->b), operand(q, n, n->c)));
@@ -260,21 +260,21 @@ static Z3_ast make_number(struct asking *q, const gemel__term_node *n) {
 /* ---- Bit-vectors ---- */
 
 /* Bits of two's complement that hold LOW … HIGH. */
-static unsigned width_between(gemel__term_wide low, gemel__term_wide high) {
+static unsigned width_between(gemel__formula_wide low, gemel__formula_wide high) {
   unsigned width = 1;
-  while (low < -((gemel__term_wide)1 << (width - 1)) ||
-         high > ((gemel__term_wide)1 << (width - 1)) - 1) {
+  while (low < -((gemel__formula_wide)1 << (width - 1)) ||
+         high > ((gemel__formula_wide)1 << (width - 1)) - 1) {
     width++;
   }
   return width;
 }
 
-static unsigned width_of(const struct asking *q, gemel__term a) {
+static unsigned width_of(const struct asking *q, gemel__formula a) {
   return width_between(at(q, a)->low, at(q, a)->high);
 }
 
 /* The lowest WIDTH bits of A, which has its sign to the left. */
-static Z3_ast resized(struct asking *q, gemel__term a, unsigned width) {
+static Z3_ast resized(struct asking *q, gemel__formula a, unsigned width) {
   unsigned has = width_of(q, a);
   if (has > width) {
     return keep(q, Z3_mk_extract(q->c, width - 1, 0, ast_of(q, a)));
@@ -282,40 +282,41 @@ static Z3_ast resized(struct asking *q, gemel__term a, unsigned width) {
   return has < width ? keep(q, Z3_mk_sign_ext(q->c, width - has, ast_of(q, a))) : ast_of(q, a);
 }
 
-static Z3_ast bits_of(struct asking *q, gemel__term_wide value, unsigned width) {
+static Z3_ast bits_of(struct asking *q, gemel__formula_wide value, unsigned width) {
   return numeral_wide(q, value, Z3_mk_bv_sort(q->c, width));
 }
 
 /* Sum, product or negative N in WIDTH bits. */
-static Z3_ast bits_modulo(struct asking *q, const gemel__term_node *n, unsigned width) {
+static Z3_ast bits_modulo(struct asking *q, const gemel__formula_node *n, unsigned width) {
   Z3_ast a = resized(q, n->a, width);
   switch (n->kind) {
-  case GEMEL__TERM_ADD:
+  case GEMEL__FORMULA_ADD:
     return keep(q, Z3_mk_bvadd(q->c, a, resized(q, n->b, width)));
-  case GEMEL__TERM_MUL:
+  case GEMEL__FORMULA_MUL:
     return keep(q, Z3_mk_bvmul(q->c, a, resized(q, n->b, width)));
   default:
     return keep(q, Z3_mk_bvneg(q->c, a));
   }
 }
 
-static int is_ring_operation(const gemel__term_node *n) {
-  return n->kind == GEMEL__TERM_ADD || n->kind == GEMEL__TERM_MUL || n->kind == GEMEL__TERM_NEG;
+static int is_ring_operation(const gemel__formula_node *n) {
+  return n->kind == GEMEL__FORMULA_ADD || n->kind == GEMEL__FORMULA_MUL ||
+         n->kind == GEMEL__FORMULA_NEG;
 }
 
-static Z3_ast bits_wrap(struct asking *q, const gemel__term_node *n) {
+static Z3_ast bits_wrap(struct asking *q, const gemel__formula_node *n) {
   gemel_dtype dtype = (gemel_dtype)n->extra;
   unsigned width = 8 * (unsigned)gemel_dtype_size(dtype);
-  const gemel__term_node *inner = at(q, n->a);
+  const gemel__formula_node *inner = at(q, n->a);
   Z3_ast low = is_ring_operation(inner) ? bits_modulo(q, inner, width) : resized(q, n->a, width);
   return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ? low : keep(q, Z3_mk_zero_ext(q->c, 1, low));
 }
 
 /* E of 2^E = X, or -1. */
-static int power_of_two(const struct asking *q, gemel__term a) {
-  gemel__term_wide x = at(q, a)->low;
+static int power_of_two(const struct asking *q, gemel__formula a) {
+  gemel__formula_wide x = at(q, a)->low;
   int e = 0;
-  if (at(q, a)->kind != GEMEL__TERM_NUMBER || x <= 0 || (x & (x - 1)) != 0) {
+  if (at(q, a)->kind != GEMEL__FORMULA_NUMBER || x <= 0 || (x & (x - 1)) != 0) {
     return -1;
   }
   while (x >> e != 1) {
@@ -326,8 +327,8 @@ static int power_of_two(const struct asking *q, gemel__term a) {
 
 /* A shift, if the divisor is a power of two. Else Z3's signed division, which rounds to zero: one
  * less if there is a remainder of the other sign. */
-static Z3_ast bits_floor(struct asking *q, const gemel__term_node *n, unsigned width) {
-  const gemel__term_node *inner = at(q, n->a);
+static Z3_ast bits_floor(struct asking *q, const gemel__formula_node *n, unsigned width) {
+  const gemel__formula_node *inner = at(q, n->a);
   unsigned wide = width;
   Z3_ast a, b, quotient, remainder, zero, off[2];
   wide = width_of(q, inner->b) > wide ? width_of(q, inner->b) : wide;
@@ -350,7 +351,7 @@ static Z3_ast bits_floor(struct asking *q, const gemel__term_node *n, unsigned w
   return wide > width ? keep(q, Z3_mk_extract(q->c, width - 1, 0, quotient)) : quotient;
 }
 
-static Z3_ast bits_leaf(struct asking *q, const gemel__term_node *n, unsigned width) {
+static Z3_ast bits_leaf(struct asking *q, const gemel__formula_node *n, unsigned width) {
   Z3_symbol name = Z3_mk_int_symbol(q->c, (int)n->a);
   Z3_ast leaf = keep(q, Z3_mk_const(q->c, name, Z3_mk_bv_sort(q->c, width)));
   demand(q, Z3_mk_bvsge(q->c, leaf, bits_of(q, n->low, width)));
@@ -358,18 +359,18 @@ static Z3_ast bits_leaf(struct asking *q, const gemel__term_node *n, unsigned wi
   return leaf;
 }
 
-static Z3_ast make_bits(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_bits(struct asking *q, const gemel__formula_node *n) {
   unsigned width = width_between(n->low, n->high);
   switch (n->kind) {
-  case GEMEL__TERM_NUMBER:
+  case GEMEL__FORMULA_NUMBER:
     return bits_of(q, n->low, width);
-  case GEMEL__TERM_LEAF:
+  case GEMEL__FORMULA_LEAF:
     return bits_leaf(q, n, width);
-  case GEMEL__TERM_FLOOR:
+  case GEMEL__FORMULA_FLOOR:
     return bits_floor(q, n, width);
-  case GEMEL__TERM_WRAP:
+  case GEMEL__FORMULA_WRAP:
     return bits_wrap(q, n);
-  case GEMEL__TERM_CHOOSE:
+  case GEMEL__FORMULA_CHOOSE:
     return keep(q,
                 Z3_mk_ite(q->c, ast_of(q, n->a), resized(q, n->b, width), resized(q, n->c, width)));
   default:
@@ -377,7 +378,7 @@ static Z3_ast make_bits(struct asking *q, const gemel__term_node *n) {
   }
 }
 
-static Z3_ast bits_sign(struct asking *q, const gemel__term_node *n) {
+static Z3_ast bits_sign(struct asking *q, const gemel__formula_node *n) {
   Z3_ast a = ast_of(q, n->a), zero = bits_of(q, 0, width_of(q, n->a));
   switch (n->extra) {
   case GEMEL__IF_NEGATIVE:
@@ -395,53 +396,54 @@ static Z3_ast bits_sign(struct asking *q, const gemel__term_node *n) {
 
 /* ---- Truths ---- */
 
-static Z3_ast make_truth(struct asking *q, const gemel__term_node *n) {
+static Z3_ast make_truth(struct asking *q, const gemel__formula_node *n) {
   Z3_ast both[2];
   switch (n->kind) {
-  case GEMEL__TERM_CONSTANT:
+  case GEMEL__FORMULA_CONSTANT:
     return keep(q, n->a ? Z3_mk_true(q->c) : Z3_mk_false(q->c));
-  case GEMEL__TERM_SIGN:
+  case GEMEL__FORMULA_SIGN:
     if (q->way == BITS) {
       return bits_sign(q, n);
     }
     return signs_hold(
         q, n->extra, ast_of(q, n->a),
         numeral_wide(q, 0, at(q, n->a)->whole ? Z3_mk_int_sort(q->c) : Z3_mk_real_sort(q->c)));
-  case GEMEL__TERM_NOT:
+  case GEMEL__FORMULA_NOT:
     return keep(q, Z3_mk_not(q->c, ast_of(q, n->a)));
   default:
     both[0] = ast_of(q, n->a);
     both[1] = ast_of(q, n->b);
-    return keep(q, n->kind == GEMEL__TERM_AND ? Z3_mk_and(q->c, 2, both) : Z3_mk_or(q->c, 2, both));
+    return keep(q,
+                n->kind == GEMEL__FORMULA_AND ? Z3_mk_and(q->c, 2, both) : Z3_mk_or(q->c, 2, both));
   }
 }
 
 /* ---- Asking ---- */
 
-static int operands(const gemel__term_node *n, gemel__term *of) {
+static int operands(const gemel__formula_node *n, gemel__formula *of) {
   switch (n->kind) {
-  case GEMEL__TERM_NUMBER:
-  case GEMEL__TERM_LEAF:
-  case GEMEL__TERM_CONSTANT:
+  case GEMEL__FORMULA_NUMBER:
+  case GEMEL__FORMULA_LEAF:
+  case GEMEL__FORMULA_CONSTANT:
     return 0;
   default:
     of[0] = n->a;
     of[1] = n->b;
     of[2] = n->c;
-    return n->kind == GEMEL__TERM_CHOOSE ? 3
-           : n->kind == GEMEL__TERM_ADD || n->kind == GEMEL__TERM_MUL ||
-                   n->kind == GEMEL__TERM_DIV || n->kind == GEMEL__TERM_AND ||
-                   n->kind == GEMEL__TERM_OR
+    return n->kind == GEMEL__FORMULA_CHOOSE ? 3
+           : n->kind == GEMEL__FORMULA_ADD || n->kind == GEMEL__FORMULA_MUL ||
+                   n->kind == GEMEL__FORMULA_DIV || n->kind == GEMEL__FORMULA_AND ||
+                   n->kind == GEMEL__FORMULA_OR
                ? 2
                : 1;
   }
 }
 
-static void mark_needed(struct asking *q, gemel__term top) {
-  gemel__term k = top + 1;
+static void mark_needed(struct asking *q, gemel__formula top) {
+  gemel__formula k = top + 1;
   q->needed[top] = 1;
   while (k-- > 0) {
-    gemel__term of[3];
+    gemel__formula of[3];
     int n = q->needed[k] ? operands(at(q, k), of) : 0;
     while (n-- > 0) {
       q->needed[of[n]] = 1;
@@ -451,23 +453,23 @@ static void mark_needed(struct asking *q, gemel__term top) {
 
 /* What bit-vectors can do: *NATIVE says that they should be asked first. */
 static int can_be_bits(const struct asking *q, int *native) {
-  gemel__term k;
+  gemel__formula k;
   *native = 0;
   for (k = 0; k < q->n; k++) {
-    const gemel__term_node *n = at(q, k);
-    if (!q->needed[k] || n->kind >= GEMEL__TERM_CONSTANT || n->kind == GEMEL__TERM_DIV) {
+    const gemel__formula_node *n = at(q, k);
+    if (!q->needed[k] || n->kind >= GEMEL__FORMULA_CONSTANT || n->kind == GEMEL__FORMULA_DIV) {
       continue;
     }
     if (!n->whole || !n->bounded || width_of(q, k) > MOST_WIDTH) {
       return 0;
     }
-    *native |= n->kind == GEMEL__TERM_WRAP || n->kind == GEMEL__TERM_MUL;
+    *native |= n->kind == GEMEL__FORMULA_WRAP || n->kind == GEMEL__FORMULA_MUL;
   }
   return 1;
 }
 
-static int is_constant(const struct asking *q, gemel__term a) {
-  return at(q, a)->kind == GEMEL__TERM_NUMBER;
+static int is_constant(const struct asking *q, gemel__formula a) {
+  return at(q, a)->kind == GEMEL__FORMULA_NUMBER;
 }
 
 struct counts {
@@ -476,33 +478,33 @@ struct counts {
 
 static struct counts count(const struct asking *q) {
   struct counts counts = {0, 0, 0, 0};
-  gemel__term k;
+  gemel__formula k;
   for (k = 0; k < q->n; k++) {
-    const gemel__term_node *n = at(q, k);
+    const gemel__formula_node *n = at(q, k);
     if (!q->needed[k]) {
       continue;
     }
-    counts.applied += n->kind == GEMEL__TERM_APPLY;
-    counts.others += n->kind == GEMEL__TERM_FLOOR || n->kind == GEMEL__TERM_WRAP;
-    counts.variables += n->kind == GEMEL__TERM_LEAF;
+    counts.applied += n->kind == GEMEL__FORMULA_APPLY;
+    counts.others += n->kind == GEMEL__FORMULA_FLOOR || n->kind == GEMEL__FORMULA_WRAP;
+    counts.variables += n->kind == GEMEL__FORMULA_LEAF;
     counts.products +=
-        n->kind == GEMEL__TERM_ROOT ||
-        (n->kind == GEMEL__TERM_MUL && !is_constant(q, n->a) && !is_constant(q, n->b)) ||
-        (n->kind == GEMEL__TERM_DIV && !is_constant(q, n->b));
+        n->kind == GEMEL__FORMULA_ROOT ||
+        (n->kind == GEMEL__FORMULA_MUL && !is_constant(q, n->a) && !is_constant(q, n->b)) ||
+        (n->kind == GEMEL__FORMULA_DIV && !is_constant(q, n->b));
   }
   return counts;
 }
 
 static void translate(struct asking *q) {
-  gemel__term k;
+  gemel__formula k;
   for (k = 0; k < q->n && !q->failed; k++) {
-    const gemel__term_node *n = at(q, k);
-    if (!q->needed[k] || (q->way == BITS && n->kind == GEMEL__TERM_DIV)) {
+    const gemel__formula_node *n = at(q, k);
+    if (!q->needed[k] || (q->way == BITS && n->kind == GEMEL__FORMULA_DIV)) {
       continue;
     }
-    q->asts[k] = n->kind >= GEMEL__TERM_CONSTANT ? make_truth(q, n)
-                 : q->way == BITS                ? make_bits(q, n)
-                                                 : make_number(q, n);
+    q->asts[k] = n->kind >= GEMEL__FORMULA_CONSTANT ? make_truth(q, n)
+                 : q->way == BITS                   ? make_bits(q, n)
+                                                    : make_number(q, n);
   }
 }
 
@@ -524,7 +526,7 @@ static void set_limits(struct asking *q, unsigned work) {
 }
 
 /* The number that Z3 says A is, or one near. */
-static void read_number(struct asking *q, const gemel__term_node *n, Z3_ast a, fmpq_t x) {
+static void read_number(struct asking *q, const gemel__formula_node *n, Z3_ast a, fmpq_t x) {
   const char *text;
   if (Z3_is_algebraic_number(q->c, a)) {
     a = keep(q, Z3_get_algebraic_number_upper(q->c, a, 60));
@@ -544,7 +546,7 @@ static void read_number(struct asking *q, const gemel__term_node *n, Z3_ast a, f
 }
 
 /* A value for a leaf that the question doesn't depend on. */
-static void any_number(const gemel__term_node *n, fmpq_t x) {
+static void any_number(const gemel__formula_node *n, fmpq_t x) {
   fmpq_zero(x);
   if (!(n->signs & GEMEL__IF_ZERO)) {
     fmpq_set_si(x, n->signs & GEMEL__IF_POSITIVE ? 1 : -1, 1);
@@ -553,28 +555,29 @@ static void any_number(const gemel__term_node *n, fmpq_t x) {
 
 static void read_model(struct asking *q, fmpq *leaves) {
   Z3_model model = Z3_solver_get_model(q->c, q->solver);
-  gemel__term k;
+  gemel__formula k;
   if (model == NULL) {
     q->failed = 1;
     return;
   }
   Z3_model_inc_ref(q->c, model);
   for (k = 0; k < q->t->count; k++) {
-    const gemel__term_node *n = &q->t->nodes[k];
+    const gemel__formula_node *n = &q->t->nodes[k];
     Z3_ast value = NULL;
-    if (n->kind == GEMEL__TERM_LEAF && (k >= q->n || q->asts[k] == NULL)) {
+    if (n->kind == GEMEL__FORMULA_LEAF && (k >= q->n || q->asts[k] == NULL)) {
       any_number(n, &leaves[n->a]);
-    } else if (n->kind == GEMEL__TERM_LEAF && Z3_model_eval(q->c, model, q->asts[k], 1, &value) &&
-               value != NULL) {
+    } else if (n->kind == GEMEL__FORMULA_LEAF &&
+               Z3_model_eval(q->c, model, q->asts[k], 1, &value) && value != NULL) {
       read_number(q, n, value, &leaves[n->a]);
-    } else if (n->kind == GEMEL__TERM_LEAF) {
+    } else if (n->kind == GEMEL__FORMULA_LEAF) {
       q->failed = 1;
     }
   }
   Z3_model_dec_ref(q->c, model);
 }
 
-static gemel__solver_answer ask(struct asking *q, gemel__term term, unsigned work, fmpq *leaves) {
+static gemel__solver_answer ask(struct asking *q, gemel__formula term, unsigned work,
+                                fmpq *leaves) {
   Z3_lbool answer;
   translate(q);
   if (q->failed) {
@@ -597,7 +600,7 @@ static gemel__solver_answer ask(struct asking *q, gemel__term term, unsigned wor
 }
 
 /* One way in a context of its own. */
-static gemel__solver_answer ask_one_way(struct asking *q, way w, gemel__term term, unsigned work,
+static gemel__solver_answer ask_one_way(struct asking *q, way w, gemel__formula term, unsigned work,
                                         fmpq *leaves) {
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   Z3_config config = Z3_mk_config();
@@ -656,8 +659,8 @@ static void warm_up(void) {
   }
 }
 
-gemel__solver_answer gemel__solver_check(const gemel__terms *t, gemel__term term, unsigned work,
-                                         fmpq *leaves) {
+gemel__solver_answer gemel__solver_check(const gemel__formulas *t, gemel__formula term,
+                                         unsigned work, fmpq *leaves) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   struct asking q = {.t = t, .n = (size_t)term + 1};
@@ -666,7 +669,7 @@ gemel__solver_answer gemel__solver_check(const gemel__terms *t, gemel__term term
   if (t->full) {
     return GEMEL__SOLVER_UNKNOWN;
   }
-  if (term == GEMEL__TERM_FALSE) {
+  if (term == GEMEL__FORMULA_FALSE) {
     return GEMEL__SOLVER_NEVER;
   }
   pthread_once(&once, warm_up);

@@ -7,7 +7,7 @@
 #ifndef GEMEL__MODELS_SOLVER_CHECK_H
 #define GEMEL__MODELS_SOLVER_CHECK_H
 
-#include "domains/term.h"
+#include "domains/formula.h"
 
 typedef enum gemel__solver_answer {
   GEMEL__SOLVER_UNKNOWN,
@@ -21,7 +21,7 @@ enum { GEMEL__SOLVER_WORK = 300000 };
 /* Can the truth TERM hold? If so, LEAVES (initialised, one for each leaf of T) get values at which
  * it does. These are to be tried, not believed: functions are any that have a few of their facts,
  * and a root of a polynomial is rounded to a rational. */
-gemel__solver_answer gemel__solver_check(const gemel__terms *t, gemel__term term, unsigned work,
-                                         fmpq *leaves);
+gemel__solver_answer gemel__solver_check(const gemel__formulas *t, gemel__formula term,
+                                         unsigned work, fmpq *leaves);
 
 #endif

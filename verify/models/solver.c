@@ -31,7 +31,7 @@ struct study {
   gemel__models *s;
   gemel__symbolic *symbolic;
   gemel__rtensor *results; /* left's, then right's */
-  gemel__term demands;     /* of the leaves' domains */
+  gemel__formula demands;  /* of the leaves' domains */
   fmpq *leaves;            /* an example: each leaf's elements in order */
   size_t n_leaves;
   unsigned work; /* left for questions without an answer */
@@ -63,7 +63,7 @@ static gemel_status make_leaves(struct study *y, gemel__rtensor *inputs) {
 /* Formulas of both sides' results. What a reference can't do with formulas is no error: *DONE is
  * then 0. */
 static gemel_status evaluate(struct study *y, int *done) {
-  const gemel__side *sides[2] = {y->s->q->left, y->s->q->right};
+  const gemel__model_side *sides[2] = {y->s->q->left, y->s->q->right};
   size_t n = y->s->q->leaves->n_leaves;
   gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -93,22 +93,22 @@ static int can_be_asked(const gemel__instance *in) {
 
 /* The truth that two results differ, as the question has it; 0 if one of them has no formula. */
 static int difference(const struct study *y, const void *left, const void *right,
-                      gemel__term *differ) {
-  gemel__terms *t = y->symbolic->terms;
-  gemel__term a, b, in_a, in_b, both, off, outside;
+                      gemel__formula *differ) {
+  gemel__formulas *t = y->symbolic->terms;
+  gemel__formula a, b, in_a, in_b, both, off, outside;
   if (!gemel__symbolic_terms(left, &a, &in_a) || !gemel__symbolic_terms(right, &b, &in_b)) {
     return 0;
   }
-  both = gemel__term_and(t, in_a, in_b);
-  off = gemel__term_add(t, a, gemel__term_neg(t, b));
-  *differ = gemel__term_and(t, both, gemel__term_sign(t, GEMEL__IF_NONZERO, off));
+  both = gemel__formula_and(t, in_a, in_b);
+  off = gemel__formula_add(t, a, gemel__formula_neg(t, b));
+  *differ = gemel__formula_and(t, both, gemel__formula_sign(t, GEMEL__IF_NONZERO, off));
   if (y->s->q->compare_domain != GEMEL__DOMAINS_FREE) {
-    outside = gemel__term_and(t, in_b, gemel__term_not(t, in_a));
-    *differ = gemel__term_or(t, *differ, outside);
+    outside = gemel__formula_and(t, in_b, gemel__formula_not(t, in_a));
+    *differ = gemel__formula_or(t, *differ, outside);
   }
   if (y->s->q->compare_domain == GEMEL__SAME_DOMAIN) {
-    outside = gemel__term_and(t, in_a, gemel__term_not(t, in_b));
-    *differ = gemel__term_or(t, *differ, outside);
+    outside = gemel__formula_and(t, in_a, gemel__formula_not(t, in_b));
+    *differ = gemel__formula_or(t, *differ, outside);
   }
   return 1;
 }
@@ -179,10 +179,11 @@ static gemel_status try_example(struct study *y, int *witness) {
 
 /* The truth that a float leaf's element, of term X, is a multiple of the unit in the last place of
  * its value in the example. */
-static gemel__term on_grid(struct study *y, gemel__term x, gemel_dtype dtype, const fmpq_t value) {
-  gemel__terms *t = y->symbolic->terms;
+static gemel__formula on_grid(struct study *y, gemel__formula x, gemel_dtype dtype,
+                              const fmpq_t value) {
+  gemel__formulas *t = y->symbolic->terms;
   int exponent, digits = gemel__significand(dtype);
-  gemel__term scaled;
+  gemel__formula scaled;
   fmpq_t scale;
   frexp(nearest_double(value), &exponent);
   fmpq_init(scale);
@@ -192,25 +193,25 @@ static gemel__term on_grid(struct study *y, gemel__term x, gemel_dtype dtype, co
   } else {
     fmpq_div_2exp(scale, scale, (flint_bitcnt_t)(exponent - digits));
   }
-  scaled = gemel__term_mul(t, gemel__term_number(t, scale), x);
+  scaled = gemel__formula_mul(t, gemel__formula_number(t, scale), x);
   fmpq_clear(scale);
-  return gemel__term_sign(
+  return gemel__formula_sign(
       t, GEMEL__IF_ZERO,
-      gemel__term_add(t, scaled, gemel__term_neg(t, gemel__term_floor(t, scaled))));
+      gemel__formula_add(t, scaled, gemel__formula_neg(t, gemel__formula_floor(t, scaled))));
 }
 
 /* TERM with each float leaf on the grid of the example. */
-static gemel__term representable(struct study *y, gemel__term term) {
+static gemel__formula representable(struct study *y, gemel__formula term) {
   const gemel__instance *in = y->s->q->leaves;
-  gemel__terms *t = y->symbolic->terms;
-  gemel__term k, count = (gemel__term)t->count;
+  gemel__formulas *t = y->symbolic->terms;
+  gemel__formula k, count = (gemel__formula)t->count;
   for (k = 0; k < count; k++) {
-    if (t->nodes[k].kind == GEMEL__TERM_LEAF && !t->nodes[k].whole) {
+    if (t->nodes[k].kind == GEMEL__FORMULA_LEAF && !t->nodes[k].whole) {
       size_t at = t->nodes[k].a, leaf = 0, end = in->leaves[0].count;
       while (at >= end) {
         end += in->leaves[++leaf].count;
       }
-      term = gemel__term_and(t, term, on_grid(y, k, in->leaves[leaf].dtype, &y->leaves[at]));
+      term = gemel__formula_and(t, term, on_grid(y, k, in->leaves[leaf].dtype, &y->leaves[at]));
     }
   }
   return term;
@@ -294,7 +295,7 @@ static int differ(gemel__domains how, gemel__domain *d, const void *a, const voi
 /* *DIFFERS: element I of output K differs at the example as it is. */
 static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differs) {
   const gemel__question *q = y->s->q;
-  const gemel__side *sides[2] = {q->left, q->right};
+  const gemel__model_side *sides[2] = {q->left, q->right};
   size_t n = q->leaves->n_leaves, m = q->n_outputs, side;
   gemel__ordered *o = gemel__ordered_new(GEMEL__ORDERED_MAX_PRECISION);
   gemel__rtensor *room = gemel__alloc_array(n + 2 * m, sizeof *room);
@@ -328,10 +329,10 @@ static void refute_exactly(struct study *y, size_t k, size_t i) {
 
 /* ---- Questions ---- */
 
-static gemel__solver_answer check(struct study *y, gemel__term term) {
+static gemel__solver_answer check(struct study *y, gemel__formula term) {
   unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
-  term = gemel__term_and(y->symbolic->terms, term, y->demands);
+  term = gemel__formula_and(y->symbolic->terms, term, y->demands);
   if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
     y->s->solver_questions++;
     answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
@@ -345,7 +346,7 @@ static gemel__solver_answer check(struct study *y, gemel__term term) {
 /* Can element I of output K differ? *OPEN counts those of which nothing is known. */
 static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
   const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
-  gemel__term differ;
+  gemel__formula differ;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   gemel_status status;
   int witness = 0, differs = 0;
@@ -414,13 +415,13 @@ static unsigned news(const gemel__site *site) {
 }
 
 /* The truth that some decision of SITE has one of SIGNS, or another floor than the first. */
-static gemel__term site_term(struct study *y, const gemel__site *site, unsigned signs) {
-  gemel__terms *t = y->symbolic->terms;
-  gemel__term any = GEMEL__TERM_FALSE;
+static gemel__formula site_term(struct study *y, const gemel__site *site, unsigned signs) {
+  gemel__formulas *t = y->symbolic->terms;
+  gemel__formula any = GEMEL__FORMULA_FALSE;
   size_t k, n = y->symbolic->n_decisions;
   for (k = 0; k < n; k++) {
     const gemel__symbolic_decision *d = &y->symbolic->decisions[k];
-    gemel__term holds;
+    gemel__formula holds;
     if (d->graph != site->graph || d->node != site->node || d->side != site->side) {
       continue;
     }
@@ -428,14 +429,14 @@ static gemel__term site_term(struct study *y, const gemel__site *site, unsigned 
       fmpq_t first;
       fmpq_init(first);
       fmpz_set_si(fmpq_numref(first), (slong)site->first);
-      holds = gemel__term_neg(t, gemel__term_number(t, first));
-      holds = gemel__term_add(t, gemel__term_floor(t, d->term), holds);
-      holds = gemel__term_sign(t, GEMEL__IF_NONZERO, holds);
+      holds = gemel__formula_neg(t, gemel__formula_number(t, first));
+      holds = gemel__formula_add(t, gemel__formula_floor(t, d->term), holds);
+      holds = gemel__formula_sign(t, GEMEL__IF_NONZERO, holds);
       fmpq_clear(first);
     } else {
-      holds = gemel__term_sign(t, signs, d->term);
+      holds = gemel__formula_sign(t, signs, d->term);
     }
-    any = gemel__term_or(t, any, gemel__term_and(t, holds, d->defined));
+    any = gemel__formula_or(t, any, gemel__formula_and(t, holds, d->defined));
   }
   return any;
 }
@@ -450,7 +451,7 @@ static void close_site(gemel__site *site, unsigned signs) {
 static gemel_status ask_site(struct study *y, size_t k) {
   gemel__sites *sites = &y->s->answer->sites;
   unsigned signs = news(&sites->sites[k]);
-  gemel__term term = site_term(y, &sites->sites[k], signs);
+  gemel__formula term = site_term(y, &sites->sites[k], signs);
   gemel__solver_answer answer = check(y, term);
   gemel_status status = GEMEL_OK;
   int witness = 0;
@@ -512,7 +513,7 @@ static gemel_status study(struct study *y) {
 
 gemel_status gemel__solver_ask(gemel__models *s, gemel_error *error) {
   size_t k, n = 2 * s->q->n_outputs;
-  struct study y = {.s = s, .demands = GEMEL__TERM_TRUE, .work = MOST_WORK, .error = error};
+  struct study y = {.s = s, .demands = GEMEL__FORMULA_TRUE, .work = MOST_WORK, .error = error};
   gemel_status status;
   if (!can_be_asked(s->q->leaves)) {
     return GEMEL_OK;

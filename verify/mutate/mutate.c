@@ -38,7 +38,7 @@ const char *gemel_fate_name(gemel_fate fate) {
 }
 
 /* A run, and where it is. */
-struct hunt {
+struct rule_hunt {
   gemel_context *context;
   gemel_mutate_options options;
   gemel_mutate_summary summary;
@@ -72,7 +72,7 @@ static void note(void *user, const gemel_record *record) {
   }
 }
 
-static gemel_status verify_with(struct hunt *h, const gemel_rules *set, size_t instances,
+static gemel_status verify_with(struct rule_hunt *h, const gemel_rules *set, size_t instances,
                                 struct judgement *j, gemel_error *error) {
   gemel_verify_options options;
   memset(&options, 0, sizeof options);
@@ -85,7 +85,7 @@ static gemel_status verify_with(struct hunt *h, const gemel_rules *set, size_t i
 }
 
 /* Most mutants are refuted by few instances. What passes is verified as any rule is. */
-static gemel_status verify_mutant(struct hunt *h, const gemel_rules *set, struct judgement *j,
+static gemel_status verify_mutant(struct rule_hunt *h, const gemel_rules *set, struct judgement *j,
                                   gemel_error *error) {
   enum { AS_ANY = 96 };
   gemel_status status = verify_with(h, set, h->options.instances, j, error);
@@ -137,8 +137,9 @@ static int both_empty(const gemel_graph *a, const gemel_graph *b) {
   return same;
 }
 
-gemel_status gemel__contrast_add(gemel__contrast *c, const gemel_graph *a, const gemel_graph *b,
-                                 uint64_t seed, size_t instances, gemel_error *error) {
+gemel_status gemel__contrast_add(gemel__mutant_contrast *c, const gemel_graph *a,
+                                 const gemel_graph *b, uint64_t seed, size_t instances,
+                                 gemel_error *error) {
   gemel__decision d;
   if (both_empty(a, b)) {
     c->empty++;
@@ -151,7 +152,7 @@ gemel_status gemel__contrast_add(gemel__contrast *c, const gemel_graph *a, const
   return status;
 }
 
-gemel_fate gemel__contrast_fate(const gemel__contrast *c) {
+gemel_fate gemel__contrast_fate(const gemel__mutant_contrast *c) {
   if (c->refuted > 0) {
     return GEMEL_FATE_SURVIVED;
   }
@@ -172,8 +173,8 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 }
 
 /* What the rule makes of the mutant's instance, against what the mutant made of it. */
-static gemel_status compare(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                            uint64_t seed, gemel__contrast *c, gemel_error *error) {
+static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instance *drawn, int fold,
+                            uint64_t seed, gemel__mutant_contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, fold, &problem);
   const gemel_graph *as_before = other != NULL ? other : drawn->left;
@@ -197,8 +198,9 @@ static gemel_status compare(const struct hunt *h, const gemel__rule_instance *dr
 }
 
 /* What is done with each instance that is drawn. */
-typedef gemel_status (*visitor)(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                                uint64_t seed, gemel__contrast *c, gemel_error *error);
+typedef gemel_status (*visitor)(const struct rule_hunt *h, const gemel__rule_instance *drawn,
+                                int fold, uint64_t seed, gemel__mutant_contrast *c,
+                                gemel_error *error);
 
 enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
 
@@ -210,8 +212,8 @@ static int enough(size_t drawn, size_t found) {
 }
 
 /* Draws the instances FROM to TO of the engine's rule, or until VISIT has FOUND enough. */
-static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visitor visit,
-                         size_t from, size_t to, gemel__contrast *c, const size_t *found,
+static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, visitor visit,
+                         size_t from, size_t to, gemel__mutant_contrast *c, const size_t *found,
                          gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_F32, GEMEL_BOOL,
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
@@ -252,8 +254,9 @@ static gemel_status seek(const struct hunt *h, gemel__rule_engine *engine, visit
 }
 
 /* An instance of the rule: does the mutant leave it alone? */
-static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instance *drawn, int fold,
-                                  uint64_t seed, gemel__contrast *c, gemel_error *error) {
+static gemel_status look_for_less(const struct rule_hunt *h, const gemel__rule_instance *drawn,
+                                  int fold, uint64_t seed, gemel__mutant_contrast *c,
+                                  gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, fold, &problem);
   (void)seed;
@@ -264,7 +267,8 @@ static gemel_status look_for_less(const struct hunt *h, const gemel__rule_instan
 }
 
 /* What instances of the mutant show, and of its rule, if those of the mutant don't tell. */
-static gemel_status look_at_both(const struct hunt *h, gemel__contrast *c, gemel_error *error) {
+static gemel_status look_at_both(const struct rule_hunt *h, gemel__mutant_contrast *c,
+                                 gemel_error *error) {
   gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
   if (status == GEMEL_OK && c->telling == 0) {
     status = seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error);
@@ -275,7 +279,7 @@ static gemel_status look_at_both(const struct hunt *h, gemel__contrast *c, gemel
   return status;
 }
 
-static void conclude(const gemel__contrast *c, struct judgement *j) {
+static void conclude(const gemel__mutant_contrast *c, struct judgement *j) {
   size_t room = sizeof j->detail;
   j->fate = gemel__contrast_fate(c);
   if (c->refuted > 0) {
@@ -305,8 +309,8 @@ static void conclude(const gemel__contrast *c, struct judgement *j) {
 }
 
 /* A mutant that the harness passes. */
-static gemel_status acquit(struct hunt *h, struct judgement *j, gemel_error *error) {
-  gemel__contrast c;
+static gemel_status acquit(struct rule_hunt *h, struct judgement *j, gemel_error *error) {
+  gemel__mutant_contrast c;
   gemel_status status = GEMEL_NO_MEMORY;
   memset(&c, 0, sizeof c);
   h->with_rule = gemel__rule_engine_new(h->context, h->rule, error);
@@ -327,7 +331,7 @@ static int claims_more(const gemel__mutant *mutant) {
   return strcmp(mutant->mutation, "needs: with improves") == 0;
 }
 
-static gemel_status judge(struct hunt *h, const gemel__mutant *mutant, struct judgement *j,
+static gemel_status judge(struct rule_hunt *h, const gemel__mutant *mutant, struct judgement *j,
                           gemel_error *error) {
   const char *text = mutant->text;
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
@@ -363,7 +367,7 @@ int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
   return at % one_in == gemel__random_below(&random, one_in);
 }
 
-static gemel_status mutate_rule(struct hunt *h, gemel_error *error) {
+static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   gemel__mutants mutants;
   struct judgement j;
@@ -422,7 +426,7 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_mutate_options *options, gemel_mutate_summary *summary,
                                 gemel_error *error) {
   gemel_error local;
-  struct hunt h;
+  struct rule_hunt h;
   gemel_rules *builtin = NULL;
   gemel_status status = GEMEL_OK;
   size_t found = 0;

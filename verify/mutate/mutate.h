@@ -45,22 +45,22 @@ gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, ui
                                   size_t instances, gemel__decision *decision, gemel_error *error);
 
 /* What instances of a mutant, and of its rule, have shown. */
-typedef struct gemel__contrast {
+typedef struct gemel__mutant_contrast {
   size_t drawn;                 /* instances of the mutant */
   size_t telling;               /* of these, such as become something else by the rule: */
   size_t exact, vague, refuted; /* decided exactly to be the same, by samples, or not the same */
   size_t empty;                 /* the same because there are no elements */
   size_t of_rule, left_alone;   /* instances of the rule, and those that the mutant leaves alone */
-} gemel__contrast;
+} gemel__mutant_contrast;
 
 /* Counts whether A and B, what an instance becomes by both, are the same function. GEMEL_NO_MEMORY.
  */
-gemel_status gemel__contrast_add(gemel__contrast *contrast, const gemel_graph *a,
+gemel_status gemel__contrast_add(gemel__mutant_contrast *contrast, const gemel_graph *a,
                                  const gemel_graph *b, uint64_t seed, size_t instances,
                                  gemel_error *error);
 
 /* The fate of a mutant that passes. */
-gemel_fate gemel__contrast_fate(const gemel__contrast *contrast);
+gemel_fate gemel__contrast_fate(const gemel__mutant_contrast *contrast);
 
 /* OPTIONS (NULL: the defaults) as they are to be taken. */
 gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options);

@@ -18,7 +18,7 @@
 #include "text/expr.h"
 #include <gemel/verify.h>
 
-struct hunt {
+struct row_hunt {
   gemel_mutate_options options;
   gemel_mutate_summary summary;
   size_t seen; /* mutants, judged or not */
@@ -53,8 +53,8 @@ static void note(void *user, const gemel_record *record) {
 }
 
 /* Puts the changed row in the place of the operation's own; CONTEXT is nobody else's. */
-static gemel_status verify_row(const struct hunt *h, gemel_context *context, struct row_mutant *m,
-                               gemel_error *error) {
+static gemel_status verify_row(const struct row_hunt *h, gemel_context *context,
+                               struct row_mutant *m, gemel_error *error) {
   gemel__op *op = (gemel__op *)gemel__op_at(context, gemel__op_find(context, m->row->name));
   gemel_verify_options options;
   memset(&options, 0, sizeof options);
@@ -103,7 +103,7 @@ static gemel_graph *graph_of(gemel_context *context, const gemel__scalar_row *ro
 }
 
 /* A derivative that the harness passes: is it the same function as the row's own? */
-static gemel_status acquit(const struct hunt *h, gemel_context *context, struct row_mutant *m,
+static gemel_status acquit(const struct row_hunt *h, gemel_context *context, struct row_mutant *m,
                            gemel_error *error) {
   gemel__decision d = {0, 0, 0};
   gemel_error problem;
@@ -129,7 +129,7 @@ static gemel_status acquit(const struct hunt *h, gemel_context *context, struct 
 /* ---- A mutant ---- */
 
 /* What the harness says of M, in a context of its own. */
-static gemel_status find_fate(struct hunt *h, struct row_mutant *m, const char *text,
+static gemel_status find_fate(struct row_hunt *h, struct row_mutant *m, const char *text,
                               gemel_error *error) {
   gemel_context *context = gemel_context_new(error);
   gemel_error problem;
@@ -153,7 +153,7 @@ static gemel_status find_fate(struct hunt *h, struct row_mutant *m, const char *
   return status;
 }
 
-static gemel_status judge(struct hunt *h, struct row_mutant *m, const char *mutation,
+static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *mutation,
                           const char *text, gemel_error *error) {
   double started = now();
   gemel_status status;
@@ -191,7 +191,7 @@ static gemel_rules *as_rule(gemel_context *context, const gemel__scalar_row *row
   return gemel_rules_parse(context, text, (size_t)length, "", error);
 }
 
-static gemel_status mutate_derivative(struct hunt *h, gemel_context *context,
+static gemel_status mutate_derivative(struct row_hunt *h, gemel_context *context,
                                       const gemel__scalar_row *row, int k, gemel_error *error) {
   gemel__mutants mutants;
   gemel_rules *rule = as_rule(context, row, k, error);
@@ -219,7 +219,7 @@ static gemel_status mutate_derivative(struct hunt *h, gemel_context *context,
   return status;
 }
 
-static gemel_status mutate_kernel(struct hunt *h, const gemel__scalar_row *row,
+static gemel_status mutate_kernel(struct row_hunt *h, const gemel__scalar_row *row,
                                   gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < GEMEL__SCALAR_COUNT && status == GEMEL_OK; k++) {
@@ -242,7 +242,7 @@ static gemel_status mutate_kernel(struct hunt *h, const gemel__scalar_row *row,
 gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_options *options,
                                      gemel_mutate_summary *summary, gemel_error *error) {
   gemel_error local;
-  struct hunt h;
+  struct row_hunt h;
   error = error != NULL ? error : &local;
   memset(&h, 0, sizeof h);
   h.options = gemel__mutate_options(options);

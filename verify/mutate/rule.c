@@ -17,12 +17,12 @@
 enum { MOST_OPERANDS = 32, SHOWN = 90, OTHERS = 2 };
 
 /* Where a node stands. */
-typedef struct place {
+typedef struct rule_place {
   const char *name; /* "left", "right" or "where" */
   int right;
   int attribute; /* in an attribute or a condition, not a tensor */
   int set;       /* the order of a list here is nothing */
-} place;
+} rule_place;
 
 static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
   return &e->nodes[node];
@@ -30,10 +30,10 @@ static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
 
 /* ---- Groups of words ---- */
 
-typedef enum group { OPERATION, OPERATOR, FUNCTION, PASS } group;
+typedef enum kin_group { OPERATION, OPERATOR, FUNCTION, PASS } kin_group;
 
 static const struct {
-  group kind;
+  kin_group kind;
   const char *words;
 } groups[] = {
 #define OPERATIONS(words) {OPERATION, words},
@@ -126,14 +126,14 @@ static void become(gemel__editor *e, uint32_t node, uint32_t child) {
 
 /* ---- Numbers and names ---- */
 
-static gemel_status try_number(gemel__editor *e, uint32_t node, place p, const char *text) {
+static gemel_status try_number(gemel__editor *e, uint32_t node, rule_place p, const char *text) {
   char was[SHOWN];
   gemel__editor_node_text(e, node, was, sizeof was);
   at(e, node)->spelling = text;
   return gemel__editor_emit(e, "%s: %s becomes %s", p.name, was, text);
 }
 
-static gemel_status integer(gemel__editor *e, uint32_t node, place p, int64_t v) {
+static gemel_status integer(gemel__editor *e, uint32_t node, rule_place p, int64_t v) {
   const int64_t others[] = {v + 1, v - 1, -v, 0, 1, 2 * v};
   gemel_status status = GEMEL_OK;
   char text[40];
@@ -147,7 +147,7 @@ static gemel_status integer(gemel__editor *e, uint32_t node, place p, int64_t v)
 }
 
 /* Next to V are the numbers of f32: of f64 they would be the same to all but f64. */
-static gemel_status real(gemel__editor *e, uint32_t node, place p, double v) {
+static gemel_status real(gemel__editor *e, uint32_t node, rule_place p, double v) {
   const double above = (double)nextafterf((float)v, INFINITY);
   const double below = (double)nextafterf((float)v, -INFINITY);
   const double others[] = {v + 1, v - 1, -v, 0, 1, 2 * v, above, below};
@@ -163,7 +163,7 @@ static gemel_status real(gemel__editor *e, uint32_t node, place p, double v) {
   return status;
 }
 
-static gemel_status number(gemel__editor *e, uint32_t node, place p) {
+static gemel_status number(gemel__editor *e, uint32_t node, rule_place p) {
   const gemel__number *n = &at(e, node)->syntax.number;
   int64_t value;
   if (n->is_float) {
@@ -176,7 +176,7 @@ static gemel_status number(gemel__editor *e, uint32_t node, place p) {
 }
 
 /* A variable becomes others of its kind, chosen by the seed. */
-static gemel_status name(gemel__editor *e, uint32_t node, place p) {
+static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
   const gemel__syntax_node *s = &at(e, node)->syntax;
   const struct gemel_rule *rule = e->rule;
   const gemel__variable *mine = NULL, *others[GEMEL__RULE_VARIABLES];
@@ -215,7 +215,7 @@ static const gemel_operation *operation_of(const gemel__editor *e, const char *t
 
 /* The call becomes one of WORD, which is printed in front of its operands unless it is an operator
  * of attributes. */
-static gemel_status try_word(gemel__editor *e, uint32_t node, place p, const char *word,
+static gemel_status try_word(gemel__editor *e, uint32_t node, rule_place p, const char *word,
                              int as_call) {
   char was[SHOWN];
   gemel__editor_node_text(e, node, was, sizeof was);
@@ -225,8 +225,8 @@ static gemel_status try_word(gemel__editor *e, uint32_t node, place p, const cha
 }
 
 /* The call at NODE, which is known as WORD of LENGTH, with each of its group's other words. */
-static gemel_status siblings(gemel__editor *e, uint32_t node, place p, group kind, const char *word,
-                             size_t length) {
+static gemel_status siblings(gemel__editor *e, uint32_t node, rule_place p, kin_group kind,
+                             const char *word, size_t length) {
   gemel_status status = GEMEL_OK;
   for (size_t g = 0; g < GROUPS && status == GEMEL_OK; g++) {
     char other[64];
@@ -244,7 +244,7 @@ static gemel_status siblings(gemel__editor *e, uint32_t node, place p, group kin
   return status;
 }
 
-static gemel_status swaps(gemel__editor *e, uint32_t node, place p) {
+static gemel_status swaps(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
   gemel_status status = GEMEL_OK;
   char was[SHOWN];
@@ -256,7 +256,7 @@ static gemel_status swaps(gemel__editor *e, uint32_t node, place p) {
   return status;
 }
 
-static gemel_status passes(gemel__editor *e, uint32_t node, place p, uint32_t most) {
+static gemel_status passes(gemel__editor *e, uint32_t node, rule_place p, uint32_t most) {
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 0; k < n && k < most && status == GEMEL_OK; k++) {
@@ -271,7 +271,7 @@ static gemel_status passes(gemel__editor *e, uint32_t node, place p, uint32_t mo
   return status;
 }
 
-static gemel_status leaves_out(gemel__editor *e, uint32_t node, place p, const uint32_t *list,
+static gemel_status leaves_out(gemel__editor *e, uint32_t node, rule_place p, const uint32_t *list,
                                uint32_t n) {
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
@@ -285,7 +285,8 @@ static gemel_status leaves_out(gemel__editor *e, uint32_t node, place p, const u
 }
 
 /* Attributes left out, and reductions that keep their axes. */
-static gemel_status named(gemel__editor *e, uint32_t node, place p, const gemel_operation *op) {
+static gemel_status named(gemel__editor *e, uint32_t node, rule_place p,
+                          const gemel_operation *op) {
   uint32_t all[MOST_OPERANDS], list[MOST_OPERANDS], n = children(e, node, all), keyed = 0;
   int keeps = 0;
   char was[SHOWN];
@@ -309,7 +310,7 @@ static gemel_status named(gemel__editor *e, uint32_t node, place p, const gemel_
   return status;
 }
 
-static gemel_status operation(gemel__editor *e, uint32_t node, place p) {
+static gemel_status operation(gemel__editor *e, uint32_t node, rule_place p) {
   const gemel__syntax_node *s = &at(e, node)->syntax;
   const gemel_operation *op = operation_of(e, s->text, s->length);
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
@@ -338,7 +339,7 @@ static int commutes(const char *word, size_t length) {
                   word, length);
 }
 
-static gemel_status function(gemel__editor *e, uint32_t node, place p) {
+static gemel_status function(gemel__editor *e, uint32_t node, rule_place p) {
   const gemel__syntax_node *s = &at(e, node)->syntax;
   const char *word = s->infix ? s->at.token : s->text;
   size_t length = s->infix ? s->at.length : s->length;
@@ -357,7 +358,7 @@ static gemel_status function(gemel__editor *e, uint32_t node, place p) {
   return status;
 }
 
-static gemel_status list(gemel__editor *e, uint32_t node, place p) {
+static gemel_status list(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t all[MOST_OPERANDS], n = children(e, node, all);
   gemel_status status = leaves_out(e, node, p, all, n);
   return status || p.set ? status : swaps(e, node, p);
@@ -384,7 +385,7 @@ static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
 }
 
 /* An attribute's expression as a whole. */
-static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
+static gemel_status whole(gemel__editor *e, uint32_t node, rule_place p) {
   static const char *const wraps[][3] = {{"", " + 1", "one more"},
                                          {"", " - 1", "one less"},
                                          {"-(", ")", "negated"},
@@ -410,7 +411,7 @@ static gemel_status whole(gemel__editor *e, uint32_t node, place p) {
 
 /* ---- The walk ---- */
 
-static gemel_status visit(gemel__editor *e, uint32_t node, place p);
+static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p);
 
 /* A call whose second operand says what isn't in the result. */
 static int takes_out(const gemel__syntax_node *s) {
@@ -418,12 +419,12 @@ static int takes_out(const gemel__syntax_node *s) {
          has_word("without remove", s->text, s->length);
 }
 
-static gemel_status visit_children(gemel__editor *e, uint32_t node, place p) {
+static gemel_status visit_children(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t list[MOST_OPERANDS], n = children(e, node, list);
   int output = at(e, node)->syntax.kind == GEMEL__SYNTAX_OUTPUT;
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
-    place inner = p;
+    rule_place inner = p;
     int starts = !p.attribute && (at(e, list[k])->syntax.key != NULL || (output && k == 1));
     inner.attribute = p.attribute || starts;
     inner.set = names_axes(&at(e, list[k])->syntax) || (k == 1 && takes_out(&at(e, node)->syntax));
@@ -436,7 +437,7 @@ static gemel_status visit_children(gemel__editor *e, uint32_t node, place p) {
 }
 
 /* Its depth is that of the rule's text, which the parser limits. */
-static gemel_status visit(gemel__editor *e, uint32_t node, place p) {
+static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p) {
   gemel_status status = GEMEL_OK;
   switch (at(e, node)->syntax.kind) {
   case GEMEL__SYNTAX_NUMBER:
@@ -462,7 +463,7 @@ static gemel_status visit(gemel__editor *e, uint32_t node, place p) {
 }
 
 static gemel_status conditions(gemel__editor *e) {
-  const place p = {"where", 0, 1, 0};
+  const rule_place p = {"where", 0, 1, 0};
   gemel_status status = GEMEL_OK;
   char was[SHOWN];
   for (uint32_t k = 0; k < e->rule->n_conditions && status == GEMEL_OK; k++) {
@@ -498,7 +499,7 @@ static gemel_status needs(gemel__editor *e) {
 
 gemel_status gemel__mutants_of_rule(const struct gemel_rule *rule, uint64_t seed,
                                     gemel__mutants *mutants, gemel_error *error) {
-  const place left = {"left", 0, 0, 0}, right = {"right", 1, 0, 0};
+  const rule_place left = {"left", 0, 0, 0}, right = {"right", 1, 0, 0};
   gemel__editor e;
   gemel_status status = gemel__editor_start(&e, rule, mutants, error);
   gemel__random_seed(&e.random, seed);

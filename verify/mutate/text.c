@@ -11,23 +11,23 @@
 #include "mutate/text.h"
 #include "report/buffer.h"
 
-typedef struct printer {
+typedef struct rule_printer {
   const gemel__editor *editor;
   gemel__buffer to; /* too long a text is cut */
-} printer;
+} rule_printer;
 
-static void put(printer *p, const char *text) {
+static void put(rule_printer *p, const char *text) {
   gemel__buffer_text(&p->to, text);
 }
 
-static void put_n(printer *p, const char *text, size_t length) {
+static void put_n(rule_printer *p, const char *text, size_t length) {
   gemel__buffer_format(&p->to, "%.*s", (int)length, text != NULL ? text : "");
 }
 
-static void put_node(printer *p, uint32_t node);
+static void put_node(rule_printer *p, uint32_t node);
 
 /* The node's operator, name or number. */
-static void put_word(printer *p, const gemel__edit_node *n) {
+static void put_word(rule_printer *p, const gemel__edit_node *n) {
   if (n->spelling != NULL) {
     put(p, n->spelling);
   } else if (n->syntax.kind == GEMEL__SYNTAX_NUMBER) {
@@ -46,7 +46,7 @@ static int is_infix(const gemel__edit_node *n) {
 }
 
 /* An operand of an operator or of what stands behind it. */
-static void put_operand(printer *p, uint32_t node) {
+static void put_operand(rule_printer *p, uint32_t node) {
   int wraps = is_infix(&p->editor->nodes[node]);
   put(p, wraps ? "(" : "");
   put_node(p, node);
@@ -54,7 +54,7 @@ static void put_operand(printer *p, uint32_t node) {
 }
 
 /* A minus before a number would be taken for a part of it. */
-static void put_prefix(printer *p, const gemel__edit_node *n) {
+static void put_prefix(rule_printer *p, const gemel__edit_node *n) {
   int number = p->editor->nodes[n->syntax.child].syntax.kind == GEMEL__SYNTAX_NUMBER;
   put_word(p, n);
   put(p, n->syntax.at.kind == '-' ? "" : " ");
@@ -63,7 +63,7 @@ static void put_prefix(printer *p, const gemel__edit_node *n) {
   put(p, number ? ")" : "");
 }
 
-static void put_infix(printer *p, const gemel__edit_node *n) {
+static void put_infix(rule_printer *p, const gemel__edit_node *n) {
   put_operand(p, n->syntax.child);
   put(p, " ");
   put_word(p, n);
@@ -71,7 +71,7 @@ static void put_infix(printer *p, const gemel__edit_node *n) {
   put_operand(p, p->editor->nodes[n->syntax.child].syntax.next);
 }
 
-static void put_arguments(printer *p, const gemel__edit_node *n) {
+static void put_arguments(rule_printer *p, const gemel__edit_node *n) {
   for (uint32_t child = n->syntax.child; child != 0; child = p->editor->nodes[child].syntax.next) {
     const gemel__syntax_node *s = &p->editor->nodes[child].syntax;
     put(p, child == n->syntax.child ? "" : ", ");
@@ -81,7 +81,7 @@ static void put_arguments(printer *p, const gemel__edit_node *n) {
   }
 }
 
-static void put_call(printer *p, const gemel__edit_node *n) {
+static void put_call(rule_printer *p, const gemel__edit_node *n) {
   put_word(p, n);
   put(p, "(");
   put_arguments(p, n);
@@ -89,7 +89,7 @@ static void put_call(printer *p, const gemel__edit_node *n) {
 }
 
 /* a[b] and a@b. */
-static void put_postfix(printer *p, const gemel__edit_node *n) {
+static void put_postfix(rule_printer *p, const gemel__edit_node *n) {
   uint32_t first = n->syntax.child, second = p->editor->nodes[first].syntax.next;
   int index = n->syntax.kind == GEMEL__SYNTAX_INDEX;
   put_operand(p, first);
@@ -103,7 +103,7 @@ static void put_postfix(printer *p, const gemel__edit_node *n) {
 }
 
 /* The nesting of the text is limited by its parser, and so is this recursion. */
-static void put_node(printer *p, uint32_t node) {
+static void put_node(rule_printer *p, uint32_t node) {
   const gemel__edit_node *n = &p->editor->nodes[node];
   int named = n->syntax.as != NULL;
   put(p, n->before != NULL ? n->before : "");
@@ -141,7 +141,7 @@ static void put_node(printer *p, uint32_t node) {
   }
 }
 
-static void put_header(printer *p) {
+static void put_header(rule_printer *p) {
   const gemel_rule_info *info = &p->editor->rule->info;
   const char *before = " needs ";
   put(p, "rule ");
@@ -164,7 +164,7 @@ static void put_header(printer *p) {
 
 /* The whole rule; returns its full length. */
 static size_t print_rule(const gemel__editor *editor, char *text, size_t bytes) {
-  printer p = {editor, {text, bytes, 0, 0}};
+  rule_printer p = {editor, {text, bytes, 0, 0}};
   put_header(&p);
   put_node(&p, editor->left);
   put(&p, " => ");
@@ -177,7 +177,7 @@ static size_t print_rule(const gemel__editor *editor, char *text, size_t bytes) 
 }
 
 void gemel__editor_node_text(const gemel__editor *editor, uint32_t node, char *text, size_t bytes) {
-  printer p = {editor, {text, bytes, 0, 0}};
+  rule_printer p = {editor, {text, bytes, 0, 0}};
   text[0] = '\0';
   put_node(&p, node);
 }
@@ -185,7 +185,7 @@ void gemel__editor_node_text(const gemel__editor *editor, uint32_t node, char *t
 /* ---- Editing ---- */
 
 /* The root of a side: of f(x)@k the pattern keeps the call, what is printed is the whole. */
-static uint32_t root_of(const struct gemel_rule *rule, const gemel__side *side) {
+static uint32_t root_of(const struct gemel_rule *rule, const gemel__rule_side *side) {
   uint32_t root = side->nodes[side->count - 1].syntax;
   for (uint32_t k = 1; k < rule->syntax.count; k++) {
     if (rule->syntax.nodes[k].kind == GEMEL__SYNTAX_OUTPUT && rule->syntax.nodes[k].child == root) {

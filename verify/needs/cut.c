@@ -342,7 +342,7 @@ static void match(struct cutting *c) {
 
 /* ---- Cutting ---- */
 
-struct plan {
+struct cut_plan {
   const struct cutting *c;
   size_t n_outputs, capacity;
   gemel__ref *outputs[2];
@@ -353,7 +353,7 @@ struct plan {
   const char **leaf_names;
 };
 
-static void add_output(struct plan *p, gemel__ref left, gemel__ref right, const char *name) {
+static void add_output(struct cut_plan *p, gemel__ref left, gemel__ref right, const char *name) {
   if (p->n_outputs < p->capacity) {
     size_t at = p->n_outputs++;
     p->outputs[0][at] = left;
@@ -372,7 +372,7 @@ static gemel__ref ref_of(gemel_value value) {
 }
 
 /* The graphs' own results, then the operands of what is cut. */
-static void plan_outputs(struct plan *p) {
+static void plan_outputs(struct cut_plan *p) {
   const struct side *s = &p->c->sides[0], *t = &p->c->sides[1];
   size_t n = gemel_graph_output_count(s->graph), k;
   for (k = 0; k < n; k++) {
@@ -395,7 +395,7 @@ static void plan_outputs(struct plan *p) {
   }
 }
 
-static void plan_leaves(struct plan *p) {
+static void plan_leaves(struct cut_plan *p) {
   const struct side *s = &p->c->sides[0];
   size_t k;
   for (k = 0; k < s->n; k++) {
@@ -408,7 +408,7 @@ static void plan_leaves(struct plan *p) {
   }
 }
 
-static gemel_status cut_side(const struct plan *p, size_t side, gemel__instance *instance,
+static gemel_status cut_side(const struct cut_plan *p, size_t side, gemel__instance *instance,
                              gemel_error *error) {
   const struct side *s = &p->c->sides[side];
   gemel__edit *edits = gemel__alloc_array(s->n, sizeof *edits);
@@ -439,7 +439,7 @@ static gemel_status cut_side(const struct plan *p, size_t side, gemel__instance 
 }
 
 static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_error *error) {
-  struct plan p;
+  struct cut_plan p;
   gemel_status status;
   memset(&p, 0, sizeof p);
   p.c = c;

@@ -503,7 +503,7 @@ static gemel_status hold_against_exact(struct measure *m, gemel_tensor *const *v
 }
 
 /* How the numbers of a point are turned. */
-struct turn {
+struct point_turn {
   size_t shift;     /* leaves of one type change places: a rotation or a reflection */
   int mirror, vary; /* VARY: numbers of some leaves are negated or inverted */
   int scale;        /* all numbers times 2^scale, or 2^−scale for leaves with a bit in DOWN */
@@ -512,19 +512,20 @@ struct turn {
   const gemel__both *cancel; /* one leaf less the left side's result, where they are of one type */
 };
 
-static double turn_number(const struct turn *t, size_t leaf, double x, double sign, int invert) {
+static double turn_number(const struct point_turn *t, size_t leaf, double x, double sign,
+                          int invert) {
   x = invert && x != 0 && isfinite(1 / x) ? 1 / x : x;
   return sign * ldexp(x, t->down >> leaf % 64 & 1 ? -t->scale : t->scale);
 }
 
-static const gemel_tensor *cancelled(const struct turn *t, const gemel__leaf *leaf) {
+static const gemel_tensor *cancelled(const struct point_turn *t, const gemel__leaf *leaf) {
   const gemel_tensor *result = t->cancel != NULL ? t->cancel->left[0] : NULL;
   int fits = result != NULL && gemel_tensor_dtype(result) == leaf->dtype &&
              (size_t)gemel_tensor_elements(result) == leaf->count;
   return fits ? result : NULL;
 }
 
-static gemel_status turn_leaf(struct measure *m, struct turn *t, size_t k,
+static gemel_status turn_leaf(struct measure *m, struct point_turn *t, size_t k,
                               gemel_tensor *const *values, gemel_tensor **turned,
                               gemel_error *error) {
   size_t n = m->pair.a.n_leaves, i;
@@ -564,8 +565,8 @@ static gemel_status turn_leaf(struct measure *m, struct turn *t, size_t k,
 static gemel_status challenge(struct measure *m, gemel_tensor *const *values, gemel_error *error);
 
 /* CHALLENGED: if the right side does better there, that is challenged. */
-static gemel_status judge_turned(struct measure *m, struct turn *t, gemel_tensor *const *values,
-                                 int challenged, gemel_error *error) {
+static gemel_status judge_turned(struct measure *m, struct point_turn *t,
+                                 gemel_tensor *const *values, int challenged, gemel_error *error) {
   size_t n = m->pair.a.n_leaves, k, before = m->better;
   gemel_tensor **turned = gemel__alloc_array(n, sizeof *turned);
   gemel__both both;
@@ -602,7 +603,7 @@ static gemel_status challenge(struct measure *m, gemel_tensor *const *values, ge
     return GEMEL_OK;
   }
   for (k = 0; k < TURNS && status == GEMEL_OK && m->worse == 0; k++) {
-    struct turn t = {0, 0, 0, 0, 0, 0, NULL};
+    struct point_turn t = {0, 0, 0, 0, 0, 0, NULL};
     if (gemel__tick(m->ticker) != GEMEL_OK) {
       return GEMEL_DECLINED;
     }
@@ -623,7 +624,7 @@ static gemel_status challenge(struct measure *m, gemel_tensor *const *values, ge
 /* Where the results nearly cancel, it shows which side is the better one. */
 static gemel_status measure_cancelling(struct measure *m, gemel_tensor *const *values,
                                        const gemel__both *base, gemel_error *error) {
-  struct turn t = {0, 0, 0, 0, 0, 0, NULL};
+  struct point_turn t = {0, 0, 0, 0, 0, 0, NULL};
   t.shift = gemel__random_below(&m->random, m->pair.a.n_leaves);
   t.cancel = base;
   return judge_turned(m, &t, values, 1, error);

@@ -335,7 +335,7 @@ static gemel_status differs_unrounded(const gemel__pair *pair, gemel_tensor *con
 
 /* ---- Points ---- */
 
-struct inquiry {
+struct rounding_inquiry {
   gemel__random *random;
   gemel__ticker *ticker;
   gemel__bound *bound;
@@ -357,7 +357,7 @@ static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_ten
   }
 }
 
-static gemel_status promises_at(struct inquiry *q, struct watched *sides,
+static gemel_status promises_at(struct rounding_inquiry *q, struct watched *sides,
                                 gemel_tensor *const *values, unsigned *kept, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k;
@@ -373,7 +373,7 @@ static gemel_status promises_at(struct inquiry *q, struct watched *sides,
   return status;
 }
 
-static gemel_status note_point(struct inquiry *q, const gemel__pair *pair,
+static gemel_status note_point(struct rounding_inquiry *q, const gemel__pair *pair,
                                gemel_tensor *const *values, unsigned kept, gemel_error *error) {
   gemel__both both;
   size_t k, i;
@@ -407,8 +407,8 @@ static gemel_status note_point(struct inquiry *q, const gemel__pair *pair,
   return status;
 }
 
-static gemel_status ask_points(struct inquiry *q, const gemel__pair *pair, struct watched *sides,
-                               size_t points, gemel_error *error) {
+static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *pair,
+                               struct watched *sides, size_t points, gemel_error *error) {
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
   size_t k;
@@ -452,7 +452,7 @@ static unsigned fuses(struct watched *w) {
 }
 
 /* Points of a pair of concrete graphs, cut where that is possible. */
-static gemel_status ask_pair(struct inquiry *q, const gemel__pair *pair, size_t points,
+static gemel_status ask_pair(struct rounding_inquiry *q, const gemel__pair *pair, size_t points,
                              gemel_error *error) {
   struct watched sides[2];
   gemel__pair cut;
@@ -544,7 +544,7 @@ static unsigned choose(const gemel__roundings *q) {
 }
 
 /* For each word of SET a point that keeps the promises of the others and differs. */
-static void take_witnesses(struct inquiry *q, unsigned set, gemel__needs *needs) {
+static void take_witnesses(struct rounding_inquiry *q, unsigned set, gemel__needs *needs) {
   size_t k, m;
   for (k = 0; k < sizeof words / sizeof *words; k++) {
     unsigned others = set & ~(1u << k);
@@ -564,7 +564,7 @@ static void take_witnesses(struct inquiry *q, unsigned set, gemel__needs *needs)
   }
 }
 
-static void conclude(struct inquiry *q, gemel__needs *needs) {
+static void conclude(struct rounding_inquiry *q, gemel__needs *needs) {
   unsigned set = choose(&q->found);
   size_t k, differing;
   for (k = 0; k < sizeof words / sizeof *words; k++) {
@@ -628,7 +628,7 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
                                    gemel__random *random, const gemel__needs_plan *plan,
                                    gemel__needs *needs, gemel_error *error) {
   enum { PAIRS = 8, CUTS = 2 }; /* of sizes drawn; of one pair of concrete sizes */
-  struct inquiry *q = gemel__alloc_zeroed(sizeof *q);
+  struct rounding_inquiry *q = gemel__alloc_zeroed(sizeof *q);
   gemel_status status = GEMEL_OK;
   size_t k, pairs = PAIRS;
   if (q == NULL || (q->bound = gemel__bound_new(128)) == NULL) {

@@ -115,7 +115,7 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
                         gemel_graph *right, gemel_record *record, double started,
                         gemel_error *error) {
   const gemel__scalar_row *row = gemel__scalar_row_of(op);
-  gemel__side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
+  gemel__model_side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
   gemel__instance leaves;
   gemel__question q;
   gemel__answer a;

@@ -141,19 +141,19 @@ uint64_t gemel__survey_number(gemel__survey *s, int operand) {
 
 /* ---- Landmarks ---- */
 
-struct list {
+struct landmark_list {
   uint64_t bits[LANDMARKS];
   size_t count;
 };
 
-static void note(struct list *l, uint64_t bits) {
+static void note(struct landmark_list *l, uint64_t bits) {
   if (l->count < LANDMARKS) {
     l->bits[l->count++] = bits;
   }
 }
 
 /* X, −X and the numbers beside them. */
-static void note_around(struct list *l, gemel_dtype dtype, double x) {
+static void note_around(struct landmark_list *l, gemel_dtype dtype, double x) {
   int64_t at = gemel__ordinal_of(dtype, gemel__ordinal_nearest(dtype, x));
   int64_t by;
   for (by = -1; by <= 1; by++) {
@@ -162,7 +162,7 @@ static void note_around(struct list *l, gemel_dtype dtype, double x) {
   }
 }
 
-static void float_landmarks(struct list *l, gemel_dtype dtype) {
+static void float_landmarks(struct landmark_list *l, gemel_dtype dtype) {
   static const double plain[] = {1, 0.5, 2, 3, 10, 0x1p31, 0x1p32, 0x1p63, 0x1p64};
   int fraction = gemel__ordinal_fraction(dtype);
   int64_t infinity = gemel__ordinal_infinity(dtype), least = (int64_t)1 << fraction;
@@ -186,7 +186,7 @@ static void float_landmarks(struct list *l, gemel_dtype dtype) {
   note_around(l, dtype, (double)((int64_t)1 << fraction)); /* and halves there */
 }
 
-static void integer_landmarks(gemel__random *random, struct list *l, gemel_dtype dtype) {
+static void integer_landmarks(gemel__random *random, struct landmark_list *l, gemel_dtype dtype) {
   uint64_t mask = mask_of(dtype), top = (mask >> 1) + 1;
   int k;
   for (k = -3; k <= 3; k++) {
@@ -200,7 +200,7 @@ static void integer_landmarks(gemel__random *random, struct list *l, gemel_dtype
   }
 }
 
-static void landmarks(gemel__survey *s, int operand, struct list *l) {
+static void landmarks(gemel__survey *s, int operand, struct landmark_list *l) {
   l->count = 0;
   if (is_float(s->dtypes[operand])) {
     float_landmarks(l, s->dtypes[operand]);
@@ -255,7 +255,7 @@ static gemel_status draw_binade(gemel__survey *s, int k, int negative, gemel_err
 }
 
 static gemel_status draw_landmarks(gemel__survey *s, gemel_error *error) {
-  struct list l;
+  struct landmark_list l;
   gemel_status status = GEMEL_OK;
   size_t k;
   landmarks(s, 0, &l);
@@ -288,7 +288,7 @@ static gemel_status draw_unary(gemel__survey *s, gemel_error *error) {
 /* ---- Two operands ---- */
 
 static gemel_status draw_pairs_of_landmarks(gemel__survey *s, gemel_error *error) {
-  struct list x, y;
+  struct landmark_list x, y;
   size_t i, j;
   gemel_status status = GEMEL_OK;
   landmarks(s, 0, &x);
@@ -445,7 +445,7 @@ static gemel_status draw_binary(gemel__survey *s, gemel_error *error) {
 /* ---- Three operands ---- */
 
 static gemel_status draw_ternary(gemel__survey *s, gemel_error *error) {
-  struct list l[3];
+  struct landmark_list l[3];
   size_t n = gemel__survey_share(s, TRIPLES), k;
   gemel_status status = GEMEL_OK;
   int i;

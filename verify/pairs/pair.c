@@ -103,7 +103,7 @@ gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel
 
 /* ---- Instantiating ---- */
 
-struct sizes {
+struct pair_sizes {
   gemel_context *context;
   const gemel_graph *a, *b;
   gemel__random *random;
@@ -116,7 +116,7 @@ struct sizes {
 /* A size for a symbol: the same for the same name. Sizes 0 and 1 come up, but not often. */
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
-  struct sizes *s = user;
+  struct pair_sizes *s = user;
   size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     return -1;
@@ -137,7 +137,7 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
-static gemel_type concrete(struct sizes *s, gemel_type type, gemel_error *error) {
+static gemel_type concrete(struct pair_sizes *s, gemel_type type, gemel_error *error) {
   const gemel_dim *dims = gemel_type_dims(s->context, type);
   int rank = gemel_type_rank(s->context, type), k;
   int64_t shape[GEMEL_MAX_RANK];
@@ -159,7 +159,7 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
 
 /* Gives sizes to symbols that no input has, but the type of another node (what is broadcast to N
  * needn't come from an N). */
-static void add_symbols(const gemel_graph *from, struct sizes *s) {
+static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
   gemel_error ignored;
   size_t k;
   for (k = 0; k < from->n_nodes; k++) {
@@ -171,7 +171,7 @@ static void add_symbols(const gemel_graph *from, struct sizes *s) {
 
 /* Inputs in the order of ORDER's, outputs likewise. */
 static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
-                               struct sizes *s, gemel_value *inputs, gemel_value *outputs,
+                               struct pair_sizes *s, gemel_value *inputs, gemel_value *outputs,
                                gemel_error *error) {
   size_t k;
   gemel_status status;
@@ -205,7 +205,8 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
 }
 
 static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from,
-                                const gemel_graph *order, struct sizes *s, gemel_error *error) {
+                                const gemel_graph *order, struct pair_sizes *s,
+                                gemel_error *error) {
   size_t n_in = gemel_graph_input_count(from), n_out = gemel_graph_output_count(from);
   gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
   gemel_graph *graph = gemel_graph_new(s->context, error);
@@ -228,7 +229,7 @@ static gemel_status instantiate(gemel__instance *instance, const gemel_graph *fr
 gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
                                  size_t n, const char *const *names, const int64_t *values,
                                  gemel__random *random, gemel_error *error) {
-  struct sizes s;
+  struct pair_sizes s;
   gemel_status status;
   memset(&s, 0, sizeof s);
   memset(pair, 0, sizeof *pair);
@@ -252,7 +253,7 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
 }
 
 static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
-  struct sizes *s = user;
+  struct pair_sizes *s = user;
   size_t k = 0;
   *value = 2;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
@@ -268,7 +269,7 @@ static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
 }
 
 size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room) {
-  struct sizes s;
+  struct pair_sizes s;
   gemel_error ignored;
   size_t k;
   memset(&s, 0, sizeof s);
@@ -293,7 +294,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   gemel_status status = GEMEL_OK;
   int tries;
   for (tries = 0; tries < DRAWS; tries++) {
-    struct sizes s;
+    struct pair_sizes s;
     memset(&s, 0, sizeof s);
     memset(pair, 0, sizeof *pair);
     s.context = gemel_graph_context(a);
@@ -354,7 +355,8 @@ void gemel__pair_clear(gemel__pair *pair) {
 gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
                                 gemel__answer *answer, gemel_error *error) {
   enum { CONSTANTS = 24 };
-  gemel__side left = {gemel__side_graph, pair->a.graph}, right = {gemel__side_graph, pair->b.graph};
+  gemel__model_side left = {gemel__side_graph, pair->a.graph},
+                    right = {gemel__side_graph, pair->b.graph};
   gemel__question question = *how;
   double constants[CONSTANTS];
   question.leaves = &pair->a;

@@ -36,12 +36,12 @@ enum {
 
 /* ---- Numbers and sizes ---- */
 
-struct sizes {
+struct scout_sizes {
   int64_t of[MOST_SIZES];
   size_t n;
 };
 
-static void add_size(struct sizes *s, int64_t size) {
+static void add_size(struct scout_sizes *s, int64_t size) {
   size_t k = 0;
   while (k < s->n && s->of[k] != size) {
     k++;
@@ -52,7 +52,7 @@ static void add_size(struct sizes *s, int64_t size) {
 }
 
 /* Whole numbers of at least 2 in TEXT that aren't part of a name. */
-static void scan_text(const char *text, struct sizes *numbers) {
+static void scan_text(const char *text, struct scout_sizes *numbers) {
   const char *at = text;
   while (*at != '\0' && numbers->n < MOST_NUMBERS) {
     if (isalpha((unsigned char)*at) || *at == '_') {
@@ -72,7 +72,7 @@ static void scan_text(const char *text, struct sizes *numbers) {
   }
 }
 
-static void numbers_of(const gemel_graph *graph, struct sizes *numbers) {
+static void numbers_of(const gemel_graph *graph, struct scout_sizes *numbers) {
   char *text;
   if (gemel_graph_node_count(graph) > MOST_TEXT / 64) {
     return;
@@ -84,15 +84,15 @@ static void numbers_of(const gemel_graph *graph, struct sizes *numbers) {
   gemel_text_free(text);
 }
 
-static void add_beside(struct sizes *sizes, int64_t size) {
+static void add_beside(struct scout_sizes *sizes, int64_t size) {
   add_size(sizes, size);
   add_size(sizes, size + 1);
   add_size(sizes, size - 1);
 }
 
 /* Sizes at which something may change: small ones, each number, and what two of them make. */
-static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct sizes *sizes) {
-  struct sizes numbers = {{0}, 0};
+static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_sizes *sizes) {
+  struct scout_sizes numbers = {{0}, 0};
   size_t k, i;
   numbers_of(a, &numbers);
   numbers_of(b, &numbers);
@@ -290,7 +290,7 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
 
 static gemel_status run_sizes(struct scout *s, size_t n, const char *const *names,
                               gemel_error *error) {
-  struct sizes sizes;
+  struct scout_sizes sizes;
   size_t k, j, refused = 0;
   gemel_status status = GEMEL_OK;
   find_sizes(s->a, s->b, &sizes);

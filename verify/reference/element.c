@@ -13,8 +13,8 @@
 
 /* An element is a domain's, seen through an incomplete type. Those that the function asked for are
  * blocks of one, in a list. */
-struct block {
-  struct block *next;
+struct element_block {
+  struct element_block *next;
   void *element;
 };
 
@@ -23,7 +23,7 @@ struct gemel_reference_call {
   const gemel_reference *reference;
   gemel_dtype working;
   gemel__decider decider;
-  struct block *blocks;
+  struct element_block *blocks;
   gemel_status status; /* of the first step that failed */
 };
 
@@ -35,7 +35,7 @@ static void fail(gemel_reference_call *call, gemel_status status) {
 
 static void free_blocks(gemel_reference_call *call) {
   while (call->blocks != NULL) {
-    struct block *next = call->blocks->next;
+    struct element_block *next = call->blocks->next;
     gemel__elements_free(call->inner->domain, call->blocks->element, 1);
     gemel__free(call->blocks, sizeof *call->blocks);
     call->blocks = next;
@@ -131,7 +131,7 @@ void gemel_reference_work_in(gemel_reference_call *call, gemel_dtype dtype) {
 /* ---- Elements ---- */
 
 gemel_element *gemel_element_new(gemel_reference_call *call) {
-  struct block *block = call != NULL ? gemel__alloc_zeroed(sizeof *block) : NULL;
+  struct element_block *block = call != NULL ? gemel__alloc_zeroed(sizeof *block) : NULL;
   if (block != NULL && (block->element = gemel__elements_new(call->inner->domain, 1)) == NULL) {
     gemel__free(block, sizeof *block);
     block = NULL;

@@ -18,12 +18,12 @@
 #include <string.h>
 
 /* One output of one node. */
-typedef struct slot {
+typedef struct output_slot {
   gemel__rtensor own;          /* empty for graph inputs and for what is freed or not computed */
   const gemel__rtensor *value; /* OWN, or a graph input */
   int64_t size;                /* what an integer scalar holds, if HAS_SIZE */
   int has_size;
-} slot;
+} output_slot;
 
 typedef struct symbol {
   const char *name;
@@ -37,7 +37,7 @@ typedef struct evaluator {
   const gemel__evaluation *within;
   gemel_error *error;
   size_t n_nodes, n_slots;
-  slot *slots;
+  output_slot *slots;
   uint32_t *first;    /* slot of each node's output 0; one more that ends the last node's */
   uint32_t *last_use; /* largest node that reads the node; KEPT for outputs */
   unsigned char *live;
@@ -48,7 +48,7 @@ typedef struct evaluator {
 
 #define KEPT UINT32_MAX
 
-static slot *slot_of(const evaluator *ev, uint32_t node, uint32_t output) {
+static output_slot *slot_of(const evaluator *ev, uint32_t node, uint32_t output) {
   return &ev->slots[ev->first[node] + output];
 }
 
@@ -78,7 +78,7 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
   if (atom->kind == GEMEL__ATOM_INPUT) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(ev->graph, ev->node, &count);
-    const slot *from =
+    const output_slot *from =
         atom->a < count ? slot_of(ev, inputs[atom->a].node, inputs[atom->a].output) : NULL;
     return from && read_size(ev->domain, from->value, value) ? 0 : -1;
   }
@@ -188,7 +188,7 @@ static gemel_status bind_inputs(evaluator *ev, const gemel__rtensor *const *inpu
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && k < graph->n_inputs; k++) {
     gemel_type type = gemel__node_type(graph, graph->inputs[k].node, 0);
-    slot *s = slot_of(ev, graph->inputs[k].node, 0);
+    output_slot *s = slot_of(ev, graph->inputs[k].node, 0);
     s->value = inputs[k];
     s->has_size = read_size(ev->domain, inputs[k], &s->size);
     if (gemel_type_rank(ev->context, type) != inputs[k]->rank) {
@@ -288,7 +288,7 @@ static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
                        (unsigned)n);
   }
   for (uint32_t k = 0; k < n; k++) {
-    slot *s = slot_of(ev, ev->node, k);
+    output_slot *s = slot_of(ev, ev->node, k);
     s->own = call->outputs[k];
     memset(&call->outputs[k], 0, sizeof call->outputs[k]);
     s->value = &s->own;

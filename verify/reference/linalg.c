@@ -8,14 +8,14 @@
 #include "reference/table.h"
 
 /* One operand: its axes in the roles they play, in the order of the attributes. */
-typedef struct operand {
+typedef struct dot_operand {
   const gemel__rtensor *tensor;
   int batch[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK], free[GEMEL_MAX_RANK];
   int n_batch, n_contracted, n_free;
-} operand;
+} dot_operand;
 
 typedef struct product {
-  operand x, y;
+  dot_operand x, y;
   int rank; /* of the result */
   int64_t shape[GEMEL_MAX_RANK];
   int64_t inner[GEMEL_MAX_RANK]; /* sizes of the contracted axes */
@@ -42,7 +42,7 @@ static gemel_status read_axes(const gemel__rcall *call, size_t k, int rank, unsi
   return GEMEL_OK;
 }
 
-static void free_axes(operand *o, const unsigned char *used) {
+static void free_axes(dot_operand *o, const unsigned char *used) {
   o->n_free = 0;
   for (int axis = 0; axis < o->tensor->rank; axis++) {
     if (!used[axis]) {
@@ -51,7 +51,7 @@ static void free_axes(operand *o, const unsigned char *used) {
   }
 }
 
-static gemel_status explicit_axes(const gemel__rcall *call, operand *o, size_t contract,
+static gemel_status explicit_axes(const gemel__rcall *call, dot_operand *o, size_t contract,
                                   size_t batch) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
   gemel_status status =
@@ -65,7 +65,7 @@ static gemel_status explicit_axes(const gemel__rcall *call, operand *o, size_t c
 
 /* numpy.matmul: a vector is contracted whole, a matrix along its last axis on the left, its last
  * but one on the right; axes before those two are batch axes. */
-static gemel_status matrix_axes(const gemel__rcall *call, operand *o, int from_the_end) {
+static gemel_status matrix_axes(const gemel__rcall *call, dot_operand *o, int from_the_end) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
   int rank = o->tensor->rank;
   if (rank == 0) {
@@ -107,7 +107,7 @@ static gemel_status append(const gemel__rcall *call, product *p, int64_t size) {
 }
 
 static gemel_status pair_axes(const gemel__rcall *call, product *p) {
-  const operand *x = &p->x, *y = &p->y;
+  const dot_operand *x = &p->x, *y = &p->y;
   if (x->n_contracted != y->n_contracted || x->n_batch != y->n_batch) {
     return refuse(call, "different numbers of contracted or of batch axes");
   }
@@ -144,7 +144,7 @@ static gemel_status result_shape(const gemel__rcall *call, product *p) {
 
 /* The operand's element: BATCH and FREE are parts of the result's index, INNER is the contracted
  * one. */
-static const void *element(const operand *o, const int64_t *batch, const int64_t *inner,
+static const void *element(const dot_operand *o, const int64_t *batch, const int64_t *inner,
                            const int64_t *free) {
   int64_t at[GEMEL_MAX_RANK];
   for (int k = 0; k < o->n_batch; k++) {

@@ -14,23 +14,23 @@
 #include "core/graph.h"
 #include "text/define.h"
 
-struct entry {
-  struct entry *next;
+struct own_entry {
+  struct own_entry *next;
   const char *name; /* the record's */
   gemel_reference reference;
   gemel_graph *graph; /* frozen, or NULL */
 };
 
 struct gemel__own_references {
-  struct entry *first;
+  struct own_entry *first;
 };
 
 /* ---- The list ---- */
 
 static void release(struct gemel__own_references *list) {
-  struct entry *e = list->first;
+  struct own_entry *e = list->first;
   while (e != NULL) {
-    struct entry *next = e->next;
+    struct own_entry *next = e->next;
     if (e->graph != NULL) {
       gemel__graph_free_frozen(e->graph);
     }
@@ -40,13 +40,13 @@ static void release(struct gemel__own_references *list) {
   gemel__free(list, sizeof *list);
 }
 
-static struct entry *first_entry(const gemel_context *context) {
+static struct own_entry *first_entry(const gemel_context *context) {
   struct gemel__own_references *list = __atomic_load_n(&context->own_references, __ATOMIC_ACQUIRE);
   return list != NULL ? __atomic_load_n(&list->first, __ATOMIC_ACQUIRE) : NULL;
 }
 
 /* E or the first entry after it that is called NAME, or NULL. */
-static const struct entry *called(const struct entry *e, const char *name) {
+static const struct own_entry *called(const struct own_entry *e, const char *name) {
   while (e != NULL && e->name != name) {
     e = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
   }
@@ -59,9 +59,9 @@ int gemel__own_reference_exists(gemel_context *context, const gemel_operation *o
 }
 
 /* Appends ENTRY (calls come with the context locked). 0, or -1 when memory is out. */
-static int append(gemel_context *context, struct entry *entry) {
+static int append(gemel_context *context, struct own_entry *entry) {
   struct gemel__own_references *list = context->own_references;
-  struct entry **at;
+  struct own_entry **at;
   if (list == NULL) {
     list = gemel__alloc_zeroed(sizeof *list);
     if (list == NULL) {
@@ -78,7 +78,7 @@ static int append(gemel_context *context, struct entry *entry) {
 
 /* ---- Which of them takes what is there ---- */
 
-static int takes(const struct entry *e, size_t n, const gemel_dtype *dtypes, const int *ranks) {
+static int takes(const struct own_entry *e, size_t n, const gemel_dtype *dtypes, const int *ranks) {
   size_t k;
   if (e->graph == NULL) {
     return 1;
@@ -96,9 +96,9 @@ static int takes(const struct entry *e, size_t n, const gemel_dtype *dtypes, con
   return 1;
 }
 
-static const struct entry *find(gemel_context *context, const char *name, size_t n,
-                                const gemel_dtype *dtypes, const int *ranks) {
-  const struct entry *e = called(first_entry(context), name);
+static const struct own_entry *find(gemel_context *context, const char *name, size_t n,
+                                    const gemel_dtype *dtypes, const int *ranks) {
+  const struct own_entry *e = called(first_entry(context), name);
   while (e != NULL && !takes(e, n, dtypes, ranks)) {
     e = called(__atomic_load_n(&e->next, __ATOMIC_ACQUIRE), name);
   }
@@ -107,7 +107,7 @@ static const struct entry *find(gemel_context *context, const char *name, size_t
 
 enum { FEW = 16 };
 
-static const struct entry *find_for_call(const gemel__rcall *call) {
+static const struct own_entry *find_for_call(const gemel__rcall *call) {
   gemel_dtype dtypes[FEW];
   int ranks[FEW];
   size_t k;
@@ -311,7 +311,7 @@ static gemel_status defined(gemel__rcall *call, const gemel__definition *definit
 
 gemel_status gemel__reference_own(gemel__rcall *call) {
   const gemel__evaluation *within = call->data;
-  const struct entry *e = find_for_call(call);
+  const struct own_entry *e = find_for_call(call);
   const gemel__definition *definition =
       e == NULL ? gemel__definition_find(call->context, call->operation->name) : NULL;
   if (e == NULL && definition == NULL) {
@@ -438,8 +438,8 @@ static gemel_status check(gemel_context *context, uint32_t id, const char *name,
              : GEMEL_OK;
 }
 
-static gemel_status add(gemel_context *context, struct entry *entry, gemel_error *error) {
-  const struct entry *e;
+static gemel_status add(gemel_context *context, struct own_entry *entry, gemel_error *error) {
+  const struct own_entry *e;
   int taken = 0, failed = 0;
   pthread_mutex_lock(&context->lock);
   for (e = called(first_entry(context), entry->name); e != NULL; e = called(e->next, entry->name)) {
@@ -456,7 +456,7 @@ static gemel_status add(gemel_context *context, struct entry *entry, gemel_error
 
 gemel_status gemel_verify_reference(gemel_context *context, const char *name,
                                     const gemel_reference *reference, gemel_error *error) {
-  struct entry *entry;
+  struct own_entry *entry;
   uint32_t id;
   gemel_status status;
   if (context == NULL || name == NULL || reference == NULL) {

@@ -28,7 +28,7 @@
 #define QUOTIENT_ULPS 1.5
 
 /* One line under way. */
-typedef struct line {
+typedef struct softmax_line {
   gemel__domain *domain;
   gemel__decider w;
   gemel_dtype dtype;    /* of the logits */
@@ -39,9 +39,9 @@ typedef struct line {
   void *shifts, *powers; /* d and e */
   void *largest, *total, *term;
   const void **pointers; /* SIZE of them */
-} line;
+} softmax_line;
 
-static gemel_status line_init(line *l, gemel__rcall *call, size_t size) {
+static gemel_status line_init(softmax_line *l, gemel__rcall *call, size_t size) {
   gemel__domain *d = call->domain;
   l->domain = d;
   l->dtype = call->inputs[0]->dtype;
@@ -70,18 +70,18 @@ static gemel_status line_init(line *l, gemel__rcall *call, size_t size) {
   return GEMEL_OK;
 }
 
-static void line_clear(line *l) {
+static void line_clear(softmax_line *l) {
   gemel__elements_free(l->domain, l->block, 2 * l->size + 3);
   gemel__free(l->pointers, l->size * sizeof *l->pointers);
   gemel__decider_clear(&l->w);
 }
 
-static void round_to(line *l, void *e, double ulps) {
+static void round_to(softmax_line *l, void *e, double ulps) {
   l->domain->round(l->domain, e, l->computed, ulps);
 }
 
 /* d of each element: x, or x less the largest of the line. */
-static void shift(line *l, void *const *logits) {
+static void shift(softmax_line *l, void *const *logits) {
   gemel__domain *d = l->domain;
   for (size_t i = 0; l->shifted && i < l->size; i++) {
     if (i == 0) {
@@ -101,7 +101,7 @@ static void shift(line *l, void *const *logits) {
 }
 
 /* e of each element and their total. */
-static void exponentials(line *l, void *const *logits) {
+static void exponentials(softmax_line *l, void *const *logits) {
   gemel__domain *d = l->domain;
   shift(l, logits);
   for (size_t i = 0; i < l->size; i++) {
@@ -127,7 +127,7 @@ static gemel_status lines_of(const gemel__rcall *call, size_t k, const gemel__rt
   return gemel__groups_init(groups, t, chosen, call->error);
 }
 
-static void softmax_line(line *l, void *const *logits, void *const *results) {
+static void one_softmax(softmax_line *l, void *const *logits, void *const *results) {
   gemel__domain *d = l->domain;
   exponentials(l, logits);
   for (size_t i = 0; i < l->size; i++) {
@@ -139,7 +139,7 @@ static void softmax_line(line *l, void *const *logits, void *const *results) {
 gemel_status gemel__reference_softmax(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel__groups in, out;
-  line l;
+  softmax_line l;
   gemel_status status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
   if (status != GEMEL_OK || (status = lines_of(call, 0, x, &in)) != GEMEL_OK) {
     return status;
@@ -149,7 +149,7 @@ gemel_status gemel__reference_softmax(gemel__rcall *call) {
       for (size_t i = 0; i < in.count; i++) {
         gemel__groups_next(&in);
         gemel__groups_next(&out);
-        softmax_line(&l, in.members, out.members);
+        one_softmax(&l, in.members, out.members);
       }
       line_clear(&l);
     }
@@ -162,18 +162,18 @@ gemel_status gemel__reference_softmax(gemel__rcall *call) {
 /* ---- cross_entropy ---- */
 
 /* total = log s, then e = log softmax of element I. */
-static void log_of_total(line *l) {
+static void log_of_total(softmax_line *l) {
   l->domain->log(l->domain, l->total, l->total);
   round_to(l, l->total, LOG_ULPS);
 }
 
-static void log_softmax(line *l, void *e, size_t i) {
+static void log_softmax(softmax_line *l, void *e, size_t i) {
   l->domain->sub(l->domain, e, gemel__element(l->domain, l->shifts, i), l->total);
   round_to(l, e, 0.5);
 }
 
 /* -Σ t · log softmax(x) */
-static void loss_of_weights(line *l, void *e, void *const *targets) {
+static void loss_of_weights(softmax_line *l, void *e, void *const *targets) {
   gemel__domain *d = l->domain;
   for (size_t i = 0; i < l->size; i++) {
     void *product = gemel__element(d, l->powers, i);
@@ -187,7 +187,8 @@ static void loss_of_weights(line *l, void *e, void *const *targets) {
 }
 
 /* -log softmax(x)[target] */
-static gemel_status loss_of_index(line *l, void *e, const void *target, gemel_error *error) {
+static gemel_status loss_of_index(softmax_line *l, void *e, const void *target,
+                                  gemel_error *error) {
   gemel__domain *d = l->domain;
   int64_t i;
   if (!d->to_integer(d, target, &i)) {
@@ -204,7 +205,7 @@ static gemel_status loss_of_index(line *l, void *e, const void *target, gemel_er
 }
 
 /* The loss of each line. WEIGHTS: groups of the targets, or NULL for indices. */
-static gemel_status losses(gemel__rcall *call, line *l, gemel__groups *logits,
+static gemel_status losses(gemel__rcall *call, softmax_line *l, gemel__groups *logits,
                            gemel__groups *weights) {
   gemel_status status = GEMEL_OK;
   for (size_t i = 0; status == GEMEL_OK && i < logits->count; i++) {
@@ -242,7 +243,7 @@ static int loss_shape(const gemel__rtensor *x, const gemel__rtensor *targets, in
 
 static gemel_status cross_entropy(gemel__rcall *call, gemel__groups *logits, int is_weights) {
   gemel__groups weights;
-  line l;
+  softmax_line l;
   gemel_status status = line_init(&l, call, logits->size);
   if (status != GEMEL_OK) {
     return status;

@@ -25,23 +25,23 @@ int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
 }
 
 /* What is verified: a rule, or a pass. */
-typedef struct subject {
+typedef struct rule_subject {
   const gemel_rule *rule; /* NULL: a pass */
   const gemel_pass *pass;
   gemel_rule_info info;
-} subject;
+} rule_subject;
 
 static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
-  const subject *s = (const subject *)user + k;
+  const rule_subject *s = (const rule_subject *)user + k;
   return gemel__rule_verify(run, s->rule, s->pass, &s->info, error);
 }
 
 /* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
 static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
-                    const char *glob, subject *subjects) {
+                    const char *glob, rule_subject *subjects) {
   size_t k, n = 0, n_rules = gemel_rules_count(set);
   for (k = 0; k < n_rules + n_passes; k++) {
-    subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
+    rule_subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
     s.pass = s.rule == NULL ? gemel_pass_at(context, k - n_rules) : NULL;
     s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
     if (gemel__rule_named(&s.info, glob)) {
@@ -54,7 +54,7 @@ static size_t match(gemel_context *context, const gemel_rules *set, size_t n_pas
 static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
                                     const char *glob, gemel_error *error) {
   size_t most = gemel_rules_count(set) + n_passes;
-  subject *subjects = gemel__alloc_array(most, sizeof *subjects);
+  rule_subject *subjects = gemel__alloc_array(most, sizeof *subjects);
   size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
   gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
                         : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)

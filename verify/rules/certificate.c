@@ -234,7 +234,7 @@ static void put_residues(struct text *t, const gemel__domain *f, const gemel__rt
 }
 
 static void put_chain(struct text *t, const gemel__domain *f) {
-  const gemel__chain *c = gemel__field_chain(f);
+  const gemel__prime_chain *c = gemel__field_chain(f);
   int j;
   put(t, ", \"primes\": \"");
   for (j = 0; j < c->length; j++) {

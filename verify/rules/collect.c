@@ -123,13 +123,13 @@ static int has_often(const struct gemel__proof *p, const gemel__rule_instance *d
 }
 
 /* The dtypes in turn, but for those of which no instance is found several times. */
-struct turn {
+struct dtype_turn {
   size_t at;
   size_t missed[GEMEL_DTYPE_COUNT], found[GEMEL_DTYPE_COUNT];
 };
 
 /* The next dtype; GEMEL_DTYPE_COUNT: of none of them there is an instance. */
-static gemel_dtype next_dtype(struct turn *turn) {
+static gemel_dtype next_dtype(struct dtype_turn *turn) {
   for (int k = 0; k < SCHEDULED; k++) {
     gemel_dtype dtype = schedule[turn->at++ % SCHEDULED];
     if (turn->missed[dtype] < GIVE_UP || turn->found[dtype] > 0) {
@@ -157,7 +157,7 @@ static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype,
   return wish;
 }
 
-static gemel_status collect(struct gemel__proof *p, struct turn *turn, gemel_error *error) {
+static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gemel_error *error) {
   size_t wanted = p->run->options.instances, k;
   gemel_dtype dtype = next_dtype(turn);
   gemel_status status = GEMEL_OK;
@@ -242,7 +242,7 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
 /* Instances with constants of KIND, a few of each dtype of which there are instances; of each dtype
  * if there are none yet, since they may need such constants. */
 static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_kind kind,
-                                      const struct turn *turn, gemel_error *error) {
+                                      const struct dtype_turn *turn, gemel_error *error) {
   enum { LEAST = 4, MOST = 24, ALL = 48 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
@@ -271,7 +271,7 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
 gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   static const gemel__constants_kind kinds[] = {GEMEL__CONSTANTS_WIDE, GEMEL__CONSTANTS_INFINITE,
                                                 GEMEL__CONSTANTS_NAN};
-  struct turn turn = {0, {0}, {0}};
+  struct dtype_turn turn = {0, {0}, {0}};
   gemel_status status = collect(p, &turn, error);
   int asks = p->rule != NULL && gemel__rule_asks_constants(p->rule);
   status = status == GEMEL_OK ? collect_full(p, error) : status;

@@ -35,7 +35,7 @@ static void name_expression(gemel__rule_numbers *numbers, const gemel__termexpr 
   }
 }
 
-static void name_side(gemel__rule_numbers *numbers, const gemel__side *side) {
+static void name_side(gemel__rule_numbers *numbers, const gemel__rule_side *side) {
   for (uint32_t k = 0; k < side->count; k++) {
     if (side->nodes[k].kind == GEMEL__PATTERN_LITERAL) {
       name(numbers, gemel__number_double(&side->nodes[k].number));

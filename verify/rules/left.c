@@ -433,7 +433,7 @@ static gemel_status bind_spread(struct left *l, uint32_t variable, uint32_t coun
 /* ---- Operands ---- */
 
 /* Where the operands of a pattern stand among those of the proposal. */
-struct layout {
+struct operand_layout {
   uint32_t first[GEMEL__RULE_NODES + 1];
   gemel__ref refs[GEMEL__PROPOSAL_INPUTS];
 };
@@ -453,7 +453,7 @@ static uint32_t draw_count(struct left *l) {
   return (uint32_t)gemel__random_below(l->random, MOST_SPREAD + 1);
 }
 
-static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct layout *at) {
+static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct operand_layout *at) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
@@ -470,8 +470,8 @@ static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct layo
   return n <= GEMEL__PROPOSAL_INPUTS ? GEMEL_OK : GEMEL_DECLINED;
 }
 
-static void know(const struct left *l, gemel__proposal *proposal, struct layout *at, uint32_t k,
-                 gemel__ref ref) {
+static void know(const struct left *l, gemel__proposal *proposal, struct operand_layout *at,
+                 uint32_t k, gemel__ref ref) {
   at->refs[k] = ref;
   proposal->inputs[k] = gemel__node_type(l->graph, ref.node, ref.output);
   proposal->known_input[k] = 1;
@@ -479,7 +479,7 @@ static void know(const struct left *l, gemel__proposal *proposal, struct layout 
 
 /* What is known of the operands. A literal is mostly a scalar. */
 static void know_operands(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
-                          struct layout *at) {
+                          struct operand_layout *at) {
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
     if (operand->kind == GEMEL__PATTERN_APPLY) {
@@ -505,7 +505,7 @@ static gemel_dtype beside(const struct left *l, const gemel__proposal *proposal)
 }
 
 static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
-                         const struct layout *at) {
+                         const struct operand_layout *at) {
   gemel_dtype dtype = beside(l, proposal);
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
@@ -523,7 +523,7 @@ static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposa
 /* Gives variables that are met for the first time the types that were proposed. A variable that
  * stands there twice has its first one's. */
 static gemel_status bind_operands(struct left *l, const gemel__pattern *p,
-                                  const gemel__proposal *proposal, struct layout *at) {
+                                  const gemel__proposal *proposal, struct operand_layout *at) {
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 0; k < p->n_operands && status == GEMEL_OK; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
@@ -587,7 +587,7 @@ static gemel_status choose_output(struct left *l, const gemel__pattern *p, size_
 }
 
 static gemel_status make_node(struct left *l, const gemel__pattern *p,
-                              const gemel__proposal *proposal, const struct layout *at,
+                              const gemel__proposal *proposal, const struct operand_layout *at,
                               gemel__ref *made) {
   gemel_value inputs[GEMEL__PROPOSAL_INPUTS];
   for (size_t k = 0; k < proposal->n_inputs; k++) {
@@ -614,7 +614,7 @@ static gemel_status make_node(struct left *l, const gemel__pattern *p,
 static gemel_status build_node(struct left *l, uint32_t index) {
   const gemel__pattern *p = &l->rule->left.nodes[index];
   gemel__proposal proposal;
-  struct layout at;
+  struct operand_layout at;
   gemel_status status = lay_out(l, p, &at);
   memset(&proposal, 0, sizeof proposal);
   proposal.context = l->context;

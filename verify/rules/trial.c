@@ -94,7 +94,7 @@ static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *a
 
 /* How a difference is looked for: CHECK at FILL, of the sides themselves or of their derivatives.
  */
-struct search {
+struct refutation_search {
   gemel__check check;
   gemel__fill fill;
   int gradient;
@@ -116,7 +116,7 @@ static void clear_found(struct found *f) {
 
 /* FOUND has values if the rule's instance DRAWN shows a difference too. Only that memory is out
  * ends the search: an instance of which nothing can be asked shows nothing. */
-static gemel_status shows(const gemel__rule_instance *drawn, const struct search *how,
+static gemel_status shows(const gemel__rule_instance *drawn, const struct refutation_search *how,
                           gemel__random *random, struct found *found, gemel_error *error) {
   gemel__pair plain;
   gemel__outcome outcome;
@@ -141,7 +141,7 @@ static gemel_status shows(const gemel__rule_instance *drawn, const struct search
 }
 
 /* A difference in an instance as small as can be had: then *FOUND_ONE and FOUND has it. */
-static gemel_status find_smaller(struct gemel__proof *p, const struct search *how,
+static gemel_status find_smaller(struct gemel__proof *p, const struct refutation_search *how,
                                  gemel_dtype dtype, gemel__random *random, struct found *found,
                                  int *found_one, gemel_error *error) {
   enum { DRAWS = 12, SIZES = 4 };
@@ -171,8 +171,8 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct search *ho
 
 /* A difference of PAIR at VALUES: shown in a smaller instance if there is one, at simple values. */
 static gemel_status report_values(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
-                                  gemel_tensor ***values, const struct search *how, uint64_t seed,
-                                  gemel_error *error) {
+                                  gemel_tensor ***values, const struct refutation_search *how,
+                                  uint64_t seed, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, NULL};
   gemel__outcome outcome;
@@ -208,9 +208,12 @@ static gemel_status report_values(struct gemel__proof *p, gemel_record *record, 
   return status;
 }
 
-static const struct search by_model = {gemel__check_pair, GEMEL__FILL_POINTS, 0, "result"};
-static const struct search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0, "result"};
-static const struct search by_derivative = {gemel__check_pair, GEMEL__FILL_FULL, 1, "derivative"};
+static const struct refutation_search by_model = {gemel__check_pair, GEMEL__FILL_POINTS, 0,
+                                                  "result"};
+static const struct refutation_search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0,
+                                                 "result"};
+static const struct refutation_search by_derivative = {gemel__check_pair, GEMEL__FILL_FULL, 1,
+                                                       "derivative"};
 
 static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
                                   gemel__answer *answer, uint64_t seed, gemel_error *error) {
@@ -278,7 +281,7 @@ static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel_
 }
 
 /* What tier real has found so far. */
-struct inquiry {
+struct real_inquiry {
   gemel_record record;
   gemel__answer total; /* of the instances of which both models were asked */
   size_t asked;
@@ -287,7 +290,7 @@ struct inquiry {
 };
 
 /* Asks both models of instance K. */
-static gemel_status ask_models(struct gemel__proof *p, size_t k, struct inquiry *q,
+static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inquiry *q,
                                gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
@@ -314,7 +317,7 @@ static gemel_status ask_models(struct gemel__proof *p, size_t k, struct inquiry 
   return status;
 }
 
-static void conclude_real(struct gemel__proof *p, struct inquiry *q) {
+static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
   const gemel__answer *total = &q->total;
   char detail[300];
   snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
@@ -435,8 +438,8 @@ static int sweeps_integers(const struct gemel__proof *p) {
 
 /* Example K at its aims. AIMED counts such points of all examples: for so many instances the rest
  * of them is enough if each has a few. */
-static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed, struct inquiry *q,
-                                 gemel_error *error) {
+static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed,
+                                 struct real_inquiry *q, gemel_error *error) {
   enum { PLENTY = 400, FEW = 2 };
   struct gemel__example *e = &p->examples[k];
   size_t rounds = gemel__example_rounds(e), least = rounds < FEW ? rounds : FEW, r;
@@ -450,7 +453,7 @@ static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed
 
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
   enum { ASKED = 8 };
-  struct inquiry q;
+  struct real_inquiry q;
   gemel_status status = GEMEL_OK;
   size_t k, aimed = 0;
   memset(&q, 0, sizeof q);

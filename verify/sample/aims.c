@@ -18,21 +18,21 @@
 
 enum { MOST_NODES = 400, LIST = 32, CONSTANTS = 4, MOST_WRAPS = 8 };
 
-struct list {
+struct aim_list {
   size_t count;
   gemel__aim at[LIST];
 };
 
 /* A number that some constant is. */
-struct number {
+struct aim_number {
   int is_float;
   double real;
   int64_t whole;
 };
 
-struct search {
+struct aim_search {
   const gemel_graph *graph;
-  struct list *lists;
+  struct aim_list *lists;
 };
 
 /* ---- Numbers of a dtype ---- */
@@ -86,7 +86,7 @@ static double neighbour(gemel_dtype dtype, double x, int up) {
 
 /* ---- Lists ---- */
 
-static void add_real(struct list *list, gemel_dtype dtype, double x) {
+static void add_real(struct aim_list *list, gemel_dtype dtype, double x) {
   double asked = x;
   size_t k;
   x = rounded(dtype, x);
@@ -97,7 +97,7 @@ static void add_real(struct list *list, gemel_dtype dtype, double x) {
   }
 }
 
-static void add_whole(struct list *list, gemel_dtype dtype, int64_t x) {
+static void add_whole(struct aim_list *list, gemel_dtype dtype, int64_t x) {
   size_t k;
   for (k = 0; k < list->count && list->at[k].whole != x; k++) {
   }
@@ -107,7 +107,7 @@ static void add_whole(struct list *list, gemel_dtype dtype, int64_t x) {
 }
 
 /* X as numbers of DTYPE: an integer dtype gets those on both sides of it. */
-static void add(struct list *list, gemel_dtype dtype, const struct number *x) {
+static void add(struct aim_list *list, gemel_dtype dtype, const struct aim_number *x) {
   if (is_float(dtype)) {
     add_real(list, dtype, x->is_float ? x->real : (double)x->whole);
   } else if (!x->is_float) {
@@ -118,13 +118,13 @@ static void add(struct list *list, gemel_dtype dtype, const struct number *x) {
   }
 }
 
-static void add_double(struct list *list, gemel_dtype dtype, double x) {
-  struct number n = {1, x, 0};
+static void add_double(struct aim_list *list, gemel_dtype dtype, double x) {
+  struct aim_number n = {1, x, 0};
   add(list, dtype, &n);
 }
 
 /* X and what stands beside it. */
-static void add_around(struct list *list, gemel_dtype dtype, const struct number *x) {
+static void add_around(struct aim_list *list, gemel_dtype dtype, const struct aim_number *x) {
   add(list, dtype, x);
   if (is_float(dtype)) {
     double c = x->is_float ? x->real : (double)x->whole;
@@ -155,10 +155,10 @@ static int is_called(const char *name, const char *other) {
   return strcmp(name, other) == 0;
 }
 
-static struct number load(const gemel_tensor *tensor, size_t i) {
+static struct aim_number load(const gemel_tensor *tensor, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   const char *data = (const char *)gemel_tensor_data(tensor) + i * gemel_dtype_size(dtype);
-  struct number n = {is_float(dtype), gemel__dtype_load(dtype, data), 0};
+  struct aim_number n = {is_float(dtype), gemel__dtype_load(dtype, data), 0};
   if (dtype == GEMEL_I64 || dtype == GEMEL_U64) {
     memcpy(&n.whole, data, sizeof n.whole);
   } else if (!n.is_float) {
@@ -168,7 +168,7 @@ static struct number load(const gemel_tensor *tensor, size_t i) {
 }
 
 /* The numbers of VALUE if it is a constant, CONSTANTS of them at most; else 0. */
-static size_t constants_of(const gemel_graph *graph, gemel__ref value, struct number *numbers) {
+static size_t constants_of(const gemel_graph *graph, gemel__ref value, struct aim_number *numbers) {
   const gemel_tensor *tensor = NULL;
   size_t n, k;
   if (gemel__splat(graph, value, &tensor)) {
@@ -191,7 +191,7 @@ static size_t constants_of(const gemel_graph *graph, gemel__ref value, struct nu
 
 /* Solutions of c x = t in integers that wrap at so many bits: of the odd part of c there is one, of
  * its power of two as many as it is. */
-static void divide_whole(struct list *list, gemel_dtype dtype, int64_t t, int64_t c) {
+static void divide_whole(struct aim_list *list, gemel_dtype dtype, int64_t t, int64_t c) {
   int bits = bits_of(dtype), shift = 0;
   uint64_t mask = UINT64_MAX >> (64 - bits), odd = (uint64_t)c & mask, inverse = 1, x;
   if (odd == 0) {
@@ -218,19 +218,19 @@ static void divide_whole(struct list *list, gemel_dtype dtype, int64_t t, int64_
 }
 
 /* X with op(x, c) = t, or op(c, x) if FIRST. */
-typedef void (*inverse)(struct list *list, gemel_dtype dtype, const struct number *t,
-                        const struct number *c, int first);
+typedef void (*inverse)(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                        const struct aim_number *c, int first);
 
-static double real_of(const struct number *n) {
+static double real_of(const struct aim_number *n) {
   return n->is_float ? n->real : (double)n->whole;
 }
 
-static int both_whole(gemel_dtype dtype, const struct number *t, const struct number *c) {
+static int both_whole(gemel_dtype dtype, const struct aim_number *t, const struct aim_number *c) {
   return !is_float(dtype) && !t->is_float && !c->is_float;
 }
 
-static void of_add(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_add(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   (void)first;
   if (both_whole(dtype, t, c)) {
     add_whole(list, dtype, (int64_t)((uint64_t)t->whole - (uint64_t)c->whole));
@@ -239,8 +239,8 @@ static void of_add(struct list *list, gemel_dtype dtype, const struct number *t,
   }
 }
 
-static void of_sub(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_sub(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   if (both_whole(dtype, t, c)) {
     uint64_t a = (uint64_t)t->whole, b = (uint64_t)c->whole;
     add_whole(list, dtype, (int64_t)(first ? b - a : a + b));
@@ -249,8 +249,8 @@ static void of_sub(struct list *list, gemel_dtype dtype, const struct number *t,
   }
 }
 
-static void of_mul(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_mul(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   (void)first;
   if (both_whole(dtype, t, c)) {
     divide_whole(list, dtype, t->whole, c->whole);
@@ -259,14 +259,14 @@ static void of_mul(struct list *list, gemel_dtype dtype, const struct number *t,
   }
 }
 
-static void of_div(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_div(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   add_double(list, dtype, first ? real_of(c) / real_of(t) : real_of(t) * real_of(c));
 }
 
 /* t, and t after one round and after several. */
-static void of_mod(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_mod(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   static const int rounds[] = {0, 1, -1, 7};
   for (size_t k = 0; k < sizeof rounds / sizeof *rounds && !first; k++) {
     if (both_whole(dtype, t, c)) {
@@ -278,15 +278,15 @@ static void of_mod(struct list *list, gemel_dtype dtype, const struct number *t,
   }
 }
 
-static void of_pow(struct list *list, gemel_dtype dtype, const struct number *t,
-                   const struct number *c, int first) {
+static void of_pow(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                   const struct aim_number *c, int first) {
   double x = real_of(t), e = real_of(c);
   add_double(list, dtype, first ? log(x) / log(e) : pow(fabs(x), 1 / e));
   add_double(list, dtype, first ? log(x) / log(e) : -pow(fabs(x), 1 / e));
 }
 
-static void of_itself(struct list *list, gemel_dtype dtype, const struct number *t,
-                      const struct number *c, int first) {
+static void of_itself(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t,
+                      const struct aim_number *c, int first) {
   (void)c;
   (void)first;
   add(list, dtype, t);
@@ -329,8 +329,8 @@ static const struct {
 
 /* ---- Through a node ---- */
 
-static struct number number_of(gemel_dtype dtype, gemel__aim aim) {
-  struct number n = {is_float(dtype), 0, 0};
+static struct aim_number number_of(gemel_dtype dtype, gemel__aim aim) {
+  struct aim_number n = {is_float(dtype), 0, 0};
   if (n.is_float) {
     n.real = aim.real;
   } else {
@@ -340,8 +340,8 @@ static struct number number_of(gemel_dtype dtype, gemel__aim aim) {
 }
 
 /* T of a node with one operand, or with nothing but operands that aren't constants. */
-static void invert_unary(const char *name, struct list *list, gemel_dtype dtype,
-                         const struct number *t) {
+static void invert_unary(const char *name, struct aim_list *list, gemel_dtype dtype,
+                         const struct aim_number *t) {
   for (size_t k = 0; k < sizeof unary / sizeof *unary; k++) {
     if (is_called(name, unary[k].name)) {
       if (!t->is_float && (unary[k].one == negated || unary[k].one == fabs)) {
@@ -359,7 +359,7 @@ static void invert_unary(const char *name, struct list *list, gemel_dtype dtype,
 }
 
 /* A cast hits T from numbers that it rounds or cuts to it. */
-static void invert_cast(struct list *list, gemel_dtype dtype, const struct number *t) {
+static void invert_cast(struct aim_list *list, gemel_dtype dtype, const struct aim_number *t) {
   add(list, dtype, t);
   if (is_float(dtype) && !t->is_float) {
     add_double(list, dtype, (double)t->whole + 0.5);
@@ -376,9 +376,9 @@ static void invert_cast(struct list *list, gemel_dtype dtype, const struct numbe
 }
 
 /* What operand K should be for the node to be T; BESIDE is a constant among the other operands. */
-static void invert(struct search *s, const char *name, gemel__ref operand, uint32_t k,
-                   const struct number *t, const struct number *beside, int twice) {
-  struct list *list = &s->lists[operand.node];
+static void invert(struct aim_search *s, const char *name, gemel__ref operand, uint32_t k,
+                   const struct aim_number *t, const struct aim_number *beside, int twice) {
+  struct aim_list *list = &s->lists[operand.node];
   gemel_dtype dtype = dtype_of(s->graph, operand);
   inverse f = of_itself;
   for (size_t j = 0; j < sizeof with_constant / sizeof *with_constant && beside != NULL; j++) {
@@ -395,25 +395,25 @@ static void invert(struct search *s, const char *name, gemel__ref operand, uint3
   }
 }
 
-static void through_node(struct search *s, uint32_t node) {
+static void through_node(struct aim_search *s, uint32_t node) {
   uint32_t n, k, j;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &n);
   const char *name = name_of(s->graph, node);
-  const struct list *own = &s->lists[node];
+  const struct aim_list *own = &s->lists[node];
   gemel__ref self = {node, 0};
   gemel_dtype dtype =
       gemel__has_output(s->graph, node, 0) ? dtype_of(s->graph, self) : GEMEL_DTYPE_COUNT;
   int twice = n == 2 && inputs[0].node == inputs[1].node;
-  struct number numbers[CONSTANTS];
+  struct aim_number numbers[CONSTANTS];
   for (j = 0; j < n; j++) {
     size_t found = n > 1 ? constants_of(s->graph, inputs[j], numbers) : 0;
     for (k = 0; k < n; k++) {
-      struct list *list = &s->lists[inputs[k].node];
+      struct aim_list *list = &s->lists[inputs[k].node];
       gemel_dtype to = dtype_of(s->graph, inputs[k]);
       for (size_t c = 0; c < found && k != j; c++) {
         add_around(list, to, &numbers[c]);
         for (size_t i = 0; i < own->count; i++) {
-          struct number t = number_of(dtype, own->at[i]);
+          struct aim_number t = number_of(dtype, own->at[i]);
           invert(s, name, inputs[k], k, &t, &numbers[c], 0);
         }
       }
@@ -421,7 +421,7 @@ static void through_node(struct search *s, uint32_t node) {
   }
   for (k = 0; k < n && k < 3; k++) {
     for (size_t i = 0; i < own->count; i++) {
-      struct number t = number_of(dtype, own->at[i]);
+      struct aim_number t = number_of(dtype, own->at[i]);
       invert(s, name, inputs[k], k, &t, NULL, twice);
     }
   }
@@ -429,7 +429,7 @@ static void through_node(struct search *s, uint32_t node) {
 
 /* ---- The inputs ---- */
 
-static void take(struct gemel__aims_of *into, const struct list *list) {
+static void take(struct gemel__aims_of *into, const struct aim_list *list) {
   for (size_t k = 0; k < list->count && into->count < GEMEL__AIMS; k++) {
     size_t j = 0;
     while (j < into->count && into->at[j].whole != list->at[k].whole) {
@@ -442,7 +442,7 @@ static void take(struct gemel__aims_of *into, const struct list *list) {
 }
 
 static gemel_status aim(const gemel_graph *graph, gemel__aims *aims, gemel_error *error) {
-  struct search s = {graph, NULL};
+  struct aim_search s = {graph, NULL};
   size_t bytes = graph->n_nodes * sizeof *s.lists;
   if (graph->n_nodes > MOST_NODES || graph->n_nodes == 0) {
     return GEMEL_OK;

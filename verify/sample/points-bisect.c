@@ -17,26 +17,26 @@ size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b) {
 }
 
 /* A point: its values and what was decided there; freed with its last segment. */
-typedef struct place {
+typedef struct bisect_place {
   size_t references;
   double *values;
   gemel__tape tape;
-} place;
+} bisect_place;
 
-typedef struct segment {
-  place *a, *b;
-} segment;
+typedef struct bisect_segment {
+  bisect_place *a, *b;
+} bisect_segment;
 
-typedef struct search {
+typedef struct bisect_search {
   size_t n;
   gemel__points_evaluate evaluate;
   void *user;
   size_t budget, evaluations;
-  segment *stack;
+  bisect_segment *stack;
   size_t count, capacity;
-} search;
+} bisect_search;
 
-static void release(search *s, place *p) {
+static void release(bisect_search *s, bisect_place *p) {
   if (!p || --p->references)
     return;
   gemel__tape_clear(&p->tape);
@@ -44,8 +44,8 @@ static void release(search *s, place *p) {
   gemel__free(p, sizeof *p);
 }
 
-static place *new_place(const search *s) {
-  place *p = gemel__alloc_zeroed(sizeof *p);
+static bisect_place *new_place(const bisect_search *s) {
+  bisect_place *p = gemel__alloc_zeroed(sizeof *p);
   if (!p)
     return NULL;
   p->references = 1;
@@ -58,7 +58,7 @@ static place *new_place(const search *s) {
 }
 
 /* Evaluates at P: 0, 1 (stop), −1 (memory), or 2 where the point is of no use. */
-static int evaluate(search *s, place *p) {
+static int evaluate(bisect_search *s, bisect_place *p) {
   s->evaluations++;
   int answer = s->evaluate(s->user, s->n, p->values, &p->tape);
   if (p->tape.failed)
@@ -66,17 +66,17 @@ static int evaluate(search *s, place *p) {
   return answer < 0 ? 2 : answer;
 }
 
-static int push(search *s, place *a, place *b) {
+static int push(bisect_search *s, bisect_place *a, bisect_place *b) {
   if (gemel__grow(&s->stack, &s->capacity, s->count + 1, sizeof *s->stack))
     return -1;
   a->references++;
   b->references++;
-  s->stack[s->count++] = (segment){a, b};
+  s->stack[s->count++] = (bisect_segment){a, b};
   return 0;
 }
 
 /* Sets M's values halfway; returns 0 if there is nothing between. */
-static int halve(const search *s, const segment *t, place *m) {
+static int halve(const bisect_search *s, const bisect_segment *t, bisect_place *m) {
   int inside = 0;
   for (size_t i = 0; i < s->n; i++) {
     double a = t->a->values[i], b = t->b->values[i];
@@ -90,8 +90,8 @@ static int halve(const search *s, const segment *t, place *m) {
 }
 
 /* Evaluates halfway on T and pushes the halves that are worth it. */
-static int refine(search *s, const segment *t) {
-  place *m = new_place(s);
+static int refine(bisect_search *s, const bisect_segment *t) {
+  bisect_place *m = new_place(s);
   if (!m)
     return -1;
   int answer = 0;
@@ -113,14 +113,14 @@ static int refine(search *s, const segment *t) {
   return answer == 2 ? 0 : answer;
 }
 
-static int run(search *s, place *a, place *b) {
+static int run(bisect_search *s, bisect_place *a, bisect_place *b) {
   int answer = evaluate(s, a);
   if (answer == 0)
     answer = evaluate(s, b);
   if (answer == 0 && gemel__tape_distance(&a->tape, &b->tape) >= 2)
     answer = push(s, a, b);
   while (answer == 0 && s->count && s->evaluations < s->budget) {
-    segment t = s->stack[--s->count];
+    bisect_segment t = s->stack[--s->count];
     answer = refine(s, &t);
     release(s, t.a);
     release(s, t.b);
@@ -131,8 +131,8 @@ static int run(search *s, place *a, place *b) {
 int gemel__points_bisect(size_t n, const double *a, const double *b,
                          gemel__points_evaluate evaluate_at, void *user, size_t budget,
                          size_t *evaluations) {
-  search s = {.n = n, .evaluate = evaluate_at, .user = user, .budget = budget};
-  place *pa = new_place(&s), *pb = new_place(&s);
+  bisect_search s = {.n = n, .evaluate = evaluate_at, .user = user, .budget = budget};
+  bisect_place *pa = new_place(&s), *pb = new_place(&s);
   int answer = -1;
   if (pa && pb) {
     memcpy(pa->values, a, n * sizeof *a);
@@ -140,7 +140,7 @@ int gemel__points_bisect(size_t n, const double *a, const double *b,
     answer = run(&s, pa, pb);
   }
   while (s.count) {
-    segment t = s.stack[--s.count];
+    bisect_segment t = s.stack[--s.count];
     release(&s, t.a);
     release(&s, t.b);
   }

@@ -174,14 +174,15 @@ static gemel_status fill_attr(gemel__draft *d, const gemel_attr_spec *spec, geme
 }
 
 /* What is tried: input types and attributes. */
-struct candidate {
+struct proposal_candidate {
   size_t n_inputs;
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
   gemel_attr attrs[GEMEL__PROPOSAL_ATTRS];
   gemel_dim dims[GEMEL__PROPOSAL_ATTRS][GEMEL__LIST_ROOM];
 };
 
-static gemel_status candidate_of(gemel__draft *d, const gemel__proposal *p, struct candidate *c) {
+static gemel_status candidate_of(gemel__draft *d, const gemel__proposal *p,
+                                 struct proposal_candidate *c) {
   c->n_inputs = d->n_inputs;
   for (size_t k = 0; k < d->n_inputs; k++) {
     const gemel__shape *shape = &d->in[k];
@@ -219,7 +220,7 @@ static int larger(gemel_context *context, gemel_type type, int64_t limit) {
 }
 
 /* 1 if something is so large that another instance is better. */
-static int too_large(const gemel__proposal *p, const struct candidate *c, size_t n,
+static int too_large(const gemel__proposal *p, const struct proposal_candidate *c, size_t n,
                      const gemel_type *outputs) {
   int64_t limit = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   int found = 0;
@@ -233,7 +234,7 @@ static int too_large(const gemel__proposal *p, const struct candidate *c, size_t
 }
 
 /* Asks the type rule; if it agrees, the proposal is filled in. */
-static gemel_status accept(gemel__proposal *p, const struct candidate *c, int any_size,
+static gemel_status accept(gemel__proposal *p, const struct proposal_candidate *c, int any_size,
                            gemel_error *error) {
   uint32_t given, normal;
   size_t n_outputs = 0;
@@ -266,7 +267,7 @@ static gemel_status accept(gemel__proposal *p, const struct candidate *c, int an
 static gemel_status try_proposer(gemel__proposal *p, gemel__proposer proposer, int any_size,
                                  gemel_error *error) {
   gemel__draft draft;
-  struct candidate c;
+  struct proposal_candidate c;
   gemel_status status = draft_of(p, &draft);
   if (status == GEMEL_OK) {
     status = proposer(&draft);
@@ -286,7 +287,7 @@ static uint64_t bits_of(void *state) {
 /* What is known takes the place of what was sampled. Attributes that the sample lacks have their
  * fallbacks, so they are left out. */
 static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s,
-                                 struct candidate *c) {
+                                 struct proposal_candidate *c) {
   memset(c->attrs, 0, sizeof c->attrs);
   for (size_t k = 0; k < s->n_inputs; k++) {
     c->inputs[k] = k < p->n_inputs && p->known_input[k] ? p->inputs[k] : s->inputs[k];
@@ -309,7 +310,7 @@ static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s
 
 static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *error) {
   gemel_sample sample;
-  struct candidate c;
+  struct proposal_candidate c;
   gemel_status status;
   if (p->op->record.sample == NULL) {
     return GEMEL_DECLINED;

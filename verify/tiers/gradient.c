@@ -183,7 +183,7 @@ static gemel_status inner_products(gemel__domain *d, size_t n, const gemel__rten
   return GEMEL_OK;
 }
 
-static gemel_status evaluate_built(const gemel__side *side, gemel__domain *d,
+static gemel_status evaluate_built(const gemel__model_side *side, gemel__domain *d,
                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                    gemel_error *error) {
   const struct derivative *v = side->data;
@@ -270,7 +270,7 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
   return status;
 }
 
-static gemel_status evaluate_right(const gemel__side *side, gemel__domain *d,
+static gemel_status evaluate_right(const gemel__model_side *side, gemel__domain *d,
                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                    gemel_error *error) {
   const struct derivative *v = side->data;
@@ -387,7 +387,7 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
   gemel__ordered *o = gemel__ordered_new(512);
   gemel__rtensor *room = gemel__alloc_array(2 * (n_in + n_out), sizeof *room);
   gemel__rtensor *built = room + 2 * n_in, *right = built + n_out;
-  gemel__side side = {NULL, v};
+  gemel__model_side side = {NULL, v};
   int within = 1;
   *status =
       b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative") : GEMEL_OK;
@@ -460,7 +460,7 @@ static gemel_status forgive_rounding(struct derivative *v, const gemel__question
 static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_t points,
                            size_t trials, int rounded, gemel__answer *answer, gemel_error *error) {
   struct derivative v;
-  gemel__side left = {evaluate_built, &v}, right = {evaluate_right, &v};
+  gemel__model_side left = {evaluate_built, &v}, right = {evaluate_right, &v};
   gemel__question q;
   double constants[16];
   gemel_status status;

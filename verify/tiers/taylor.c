@@ -24,7 +24,7 @@ enum { FIRST = 6, LAST = 24, FINEST = 25, PROBES = 8 };
 /* Between the order of a right derivative and that of a wrong one. */
 #define BORDER 1.8
 
-struct line {
+struct taylor_line {
   const gemel__instance *instance;
   gemel_tensor **x, **moved; /* a value for each leaf: at h = 0, and where phi was asked last */
   gemel_tensor **u;          /* a cotangent for each output of float dtype */
@@ -41,7 +41,7 @@ static int is_float(gemel_dtype dtype) {
 
 /* ---- Along the line ---- */
 
-static void move(const struct line *l, double h) {
+static void move(const struct taylor_line *l, double h) {
   size_t k, i;
   for (k = 0; k < l->instance->n_leaves; k++) {
     const double *x = gemel_tensor_data(l->x[k]), *t;
@@ -71,7 +71,7 @@ static long double dot(const gemel_tensor *a, const gemel_tensor *b, long double
   return sum;
 }
 
-static gemel_status phi(struct line *l, double h, long double *result) {
+static gemel_status phi(struct taylor_line *l, double h, long double *result) {
   size_t n = gemel_graph_output_count(l->instance->graph), k, at = 0;
   gemel_status status;
   move(l, h);
@@ -88,7 +88,7 @@ static gemel_status phi(struct line *l, double h, long double *result) {
 }
 
 /* How far phi(h) is rounded near h = 0; infinite where it isn't finite. */
-static gemel_status rounding(struct line *l, long double *noise) {
+static gemel_status rounding(struct taylor_line *l, long double *noise) {
   long double values[PROBES];
   gemel_status status = GEMEL_OK;
   size_t k;
@@ -108,8 +108,8 @@ static gemel_status rounding(struct line *l, long double *noise) {
 
 /* The order with which phi(h) − phi(0) − SLOPE h falls, where it is still above NOISE: the larger
  * of the last two, as one may be off where two terms cancel. Infinite: there is no remainder. */
-static gemel_status measure(struct line *l, long double slope, long double noise, double *order,
-                            int *moves) {
+static gemel_status measure(struct taylor_line *l, long double slope, long double noise,
+                            double *order, int *moves) {
   long double start, remainders[LAST + 1], end;
   gemel_status status = phi(l, 0, &start);
   int k, last = FIRST - 1;
@@ -136,7 +136,7 @@ static gemel_status measure(struct line *l, long double slope, long double noise
 /* ---- What the library says ---- */
 
 /* t'(J'u) by the reverse graph. */
-static gemel_status slope_reverse(struct line *l, const gemel__instance *reverse,
+static gemel_status slope_reverse(struct taylor_line *l, const gemel__instance *reverse,
                                   gemel_tensor *const *values, long double *slope) {
   size_t n = gemel_graph_output_count(reverse->graph), k, at = 0;
   gemel_tensor **out = gemel__alloc_array(n, sizeof *out);
@@ -157,7 +157,7 @@ static gemel_status slope_reverse(struct line *l, const gemel__instance *reverse
 }
 
 /* u'(J t) by the forward graph. */
-static gemel_status slope_forward(struct line *l, const gemel__instance *forward,
+static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *forward,
                                   long double *slope) {
   size_t n = forward->n_leaves + gemel_graph_output_count(forward->graph), k, at;
   gemel_tensor **room = gemel__alloc_array(n, sizeof *room), **out;
@@ -185,7 +185,7 @@ static gemel_status slope_forward(struct line *l, const gemel__instance *forward
 /* ---- One point ---- */
 
 /* x gets 24 bits, t has its size and 3 bits. */
-static gemel_status draw_directions(struct line *l) {
+static gemel_status draw_directions(struct taylor_line *l) {
   size_t k, i;
   for (k = 0; k < l->instance->n_leaves; k++) {
     const gemel__leaf *leaf = &l->instance->leaves[k];
@@ -219,7 +219,7 @@ static void note(gemel__taylor *result, double order, int moves) {
   result->refuted |= !(order >= BORDER);
 }
 
-static gemel_status one_point(struct line *l, const gemel__instance *reverse,
+static gemel_status one_point(struct taylor_line *l, const gemel__instance *reverse,
                               const gemel__instance *forward, gemel_tensor *const *values,
                               gemel__taylor *result) {
   long double noise, slopes[2];
@@ -250,7 +250,7 @@ gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__random 
                                  gemel__taylor *result, gemel_error *error) {
   gemel__instance reverse, forward;
   size_t n = instance->n_leaves, n_out = gemel_graph_output_count(instance->graph);
-  struct line l = {.instance = instance, .random = random, .error = error};
+  struct taylor_line l = {.instance = instance, .random = random, .error = error};
   gemel_tensor **room;
   gemel_status status = gemel__instance_gradient(&reverse, instance, error);
   if (status != GEMEL_OK) {
