@@ -118,12 +118,12 @@ static gemel_value gelu_slope(gemel_value x) {
 }
 
 static gemel_status gelu_grad(gemel_derive *call) {
-  call->in_cotangents[0] = gemel_mul(call->out_cotangents[0], gelu_slope(call->inputs[0]));
+  call->d_inputs[0] = gemel_mul(call->d_outputs[0], gelu_slope(call->inputs[0]));
   return gemel_graph_error(call->graph)->status;
 }
 
 static gemel_status gelu_jvp(gemel_derive *call) {
-  call->out_cotangents[0] = gemel_mul(call->in_cotangents[0], gelu_slope(call->inputs[0]));
+  call->d_outputs[0] = gemel_mul(call->d_inputs[0], gelu_slope(call->inputs[0]));
   return gemel_graph_error(call->graph)->status;
 }
 
@@ -224,12 +224,12 @@ static gemel_value norm_pull(gemel_value x, gemel_value g) {
 }
 
 static gemel_status norm_grad(gemel_derive *call) {
-  call->in_cotangents[0] = norm_pull(call->inputs[0], call->out_cotangents[0]);
+  call->d_inputs[0] = norm_pull(call->inputs[0], call->d_outputs[0]);
   return gemel_graph_error(call->graph)->status;
 }
 
 static gemel_status norm_jvp(gemel_derive *call) {
-  call->out_cotangents[0] = norm_pull(call->inputs[0], call->in_cotangents[0]);
+  call->d_outputs[0] = norm_pull(call->inputs[0], call->d_inputs[0]);
   return gemel_graph_error(call->graph)->status;
 }
 

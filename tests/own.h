@@ -138,7 +138,7 @@ static gemel_value derivative(const gemel_derive *call, int k, gemel_value g) {
 static gemel_status grad_own(gemel_derive *call) {
   size_t k;
   for (k = 0; k < call->n_inputs; k++) {
-    call->in_cotangents[k] = derivative(call, (int)k, call->out_cotangents[0]);
+    call->d_inputs[k] = derivative(call, (int)k, call->d_outputs[0]);
   }
   return gemel_graph_error(call->graph)->status;
 }
@@ -147,10 +147,10 @@ static gemel_status jvp_own(gemel_derive *call) {
   gemel_value sum = {NULL, 0, 0};
   size_t k;
   for (k = 0; k < call->n_inputs; k++) {
-    gemel_value part = derivative(call, (int)k, call->in_cotangents[k]);
+    gemel_value part = derivative(call, (int)k, call->d_inputs[k]);
     sum = gemel_is_null(sum) ? part : gemel_is_null(part) ? sum : gemel_add(sum, part);
   }
-  call->out_cotangents[0] = sum;
+  call->d_outputs[0] = sum;
   return gemel_graph_error(call->graph)->status;
 }
 

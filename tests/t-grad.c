@@ -462,7 +462,7 @@ static void no_others(const void *data) {
 /* Its derivative is a value in another type than its input's, of which it can't be told whether it
  * is the same size. */
 static gemel_status other_size(gemel_derive *call) {
-  call->in_cotangents[0] = gemel_graph_input(call->graph, 0);
+  call->d_inputs[0] = gemel_graph_input(call->graph, 0);
   return GEMEL_OK;
 }
 

@@ -540,21 +540,21 @@ static gemel_status silent_rule(gemel_derive *call) {
 }
 
 static gemel_status foreign_rule(gemel_derive *call) {
-  call->in_cotangents[0] = gemel_scalar(elsewhere, GEMEL_F32, 1);
-  call->out_cotangents[0] = call->in_cotangents[0];
+  call->d_inputs[0] = gemel_scalar(elsewhere, GEMEL_F32, 1);
+  call->d_outputs[0] = call->d_inputs[0];
   return GEMEL_OK;
 }
 
 static gemel_status wrong_dtype_rule(gemel_derive *call) {
   gemel_value wrong = gemel_cast(call->inputs[0], GEMEL_F64);
-  call->in_cotangents[0] = call->out_cotangents[0] = wrong;
+  call->d_inputs[0] = call->d_outputs[0] = wrong;
   return GEMEL_OK;
 }
 
 static gemel_status wrong_shape_rule(gemel_derive *call) {
   int64_t axis = 0;
   gemel_value wrong = gemel_sum(call->inputs[0], 1, &axis, 1);
-  call->in_cotangents[0] = call->out_cotangents[0] = wrong;
+  call->d_inputs[0] = call->d_outputs[0] = wrong;
   return GEMEL_OK;
 }
 

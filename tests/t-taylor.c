@@ -54,9 +54,9 @@ static gemel_status run_own(const gemel_kernel_call *call) {
 
 static gemel_status grad_own(gemel_derive *call) {
   const struct own *own = call->data;
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = own->dx(call->inputs[0], call->inputs[1], g);
-  call->in_cotangents[1] = own->dy(call->inputs[0], call->inputs[1], g);
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = own->dx(call->inputs[0], call->inputs[1], g);
+  call->d_inputs[1] = own->dy(call->inputs[0], call->inputs[1], g);
   return gemel_graph_error(call->graph)->status;
 }
 
@@ -65,13 +65,13 @@ static gemel_status jvp_own(gemel_derive *call) {
   gemel_value sum = {NULL, 0, 0};
   int k;
   for (k = 0; k < 2; k++) {
-    if (!gemel_is_null(call->in_cotangents[k])) {
+    if (!gemel_is_null(call->d_inputs[k])) {
       gemel_value part =
-          (k == 0 ? own->dx : own->dy)(call->inputs[0], call->inputs[1], call->in_cotangents[k]);
+          (k == 0 ? own->dx : own->dy)(call->inputs[0], call->inputs[1], call->d_inputs[k]);
       sum = gemel_is_null(sum) ? part : gemel_add(sum, part);
     }
   }
-  call->out_cotangents[0] = sum;
+  call->d_outputs[0] = sum;
   return gemel_graph_error(call->graph)->status;
 }
 

@@ -195,7 +195,8 @@ int gemel__add_named_output(gemel_graph *graph, gemel__ref ref, const char *name
  * always live. */
 void gemel__graph_live(const gemel_graph *graph, unsigned char *live);
 
-/* ONE and ZERO of a value's type, broadcast to its shape (grad/ and simplifiers need them). */
+/* A constant NUMBER of LIKE's dtype, broadcast to LIKE's shape. The null value, with the error on
+ * the graph, if that fails. */
 gemel_value gemel__filled_like(gemel_value like, double number, gemel_location where);
 
 #endif

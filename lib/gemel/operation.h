@@ -58,11 +58,12 @@ typedef struct gemel_infer {
 
 /* ---- Derivatives ---- */
 
-/* What a gradient (reverse) rule sees: the node's inputs and outputs as values of the graph that
- * the gradient is built on, and the cotangent of each output (null: zero). It sets IN_COTANGENTS[k]
- * for each input with WANTED[k] (null: zero); types as the inputs'. A forward rule (jvp) sees the
- * tangents of the inputs in IN_COTANGENTS (null: zero) and sets OUT_COTANGENTS. A rule that fails
- * leaves the graph's own error; it returns that status. */
+/* What a derivative rule sees: the node's inputs and outputs as values of the graph that the
+ * derivative is built on. A gradient (reverse) rule finds the cotangent of each output in D_OUTPUTS
+ * (null: zero) and sets D_INPUTS[k], the cotangent of input k, for each input with WANTED[k] (null:
+ * zero); types as the inputs'. A forward rule (jvp) finds the tangent of each input in D_INPUTS
+ * (null: zero) and sets the tangents of the outputs in D_OUTPUTS. A rule that fails leaves the
+ * graph's own error; it returns that status. */
 typedef struct gemel_derive {
   size_t size;
   gemel_graph *graph;
@@ -72,9 +73,9 @@ typedef struct gemel_derive {
   const gemel_value *outputs;
   const gemel_attr *attrs;
   const unsigned char *wanted;
-  gemel_value *in_cotangents;
-  gemel_value *out_cotangents;
-  gemel_location where; /* the place of the node being differentiated */
+  gemel_value *d_inputs;  /* reverse: to be set; forward: given */
+  gemel_value *d_outputs; /* reverse: given; forward: to be set */
+  gemel_location where;   /* the place of the node being differentiated */
   const void *data;
   gemel_error *error;
 } gemel_derive;

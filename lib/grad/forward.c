@@ -42,7 +42,7 @@ static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *e
   size_t k;
   for (k = 0; k < s->call.n_outputs; k++) {
     uint32_t *slot = gemel__sweep_slot(s, node, (uint32_t)k);
-    gemel_value tangent = s->call.out_cotangents[k];
+    gemel_value tangent = s->call.d_outputs[k];
     /* a value given as WRT keeps the tangent that the caller gave */
     if (*slot != 0 || gemel_is_null(tangent)) {
       continue;
@@ -69,8 +69,8 @@ static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *er
   }
   for (k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k];
-    s->call.in_cotangents[k] = gemel__sweep_get(s, gemel__sweep_slot(s, x.node, x.output));
-    s->wanted[k] = !gemel_is_null(s->call.in_cotangents[k]);
+    s->call.d_inputs[k] = gemel__sweep_get(s, gemel__sweep_slot(s, x.node, x.output));
+    s->wanted[k] = !gemel_is_null(s->call.d_inputs[k]);
   }
   if (s->op->record.jvp == NULL) {
     for (k = 0; k < s->call.n_outputs; k++) {

@@ -70,8 +70,8 @@ static int take_cotangents(gemel__sweep *s, uint32_t node) {
   size_t k;
   int any = 0;
   for (k = 0; k < s->call.n_outputs; k++) {
-    s->call.out_cotangents[k] = gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
-    any |= !gemel_is_null(s->call.out_cotangents[k]);
+    s->call.d_outputs[k] = gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
+    any |= !gemel_is_null(s->call.d_outputs[k]);
   }
   return any;
 }
@@ -103,7 +103,7 @@ static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *
   int trusted = gemel__sweep_trusts(s, node);
   size_t k;
   for (k = 0; k < s->call.n_inputs; k++) {
-    gemel_value x = s->call.inputs[k], cotangent = s->call.in_cotangents[k];
+    gemel_value x = s->call.inputs[k], cotangent = s->call.d_inputs[k];
     if (!s->wanted[k] || gemel_is_null(cotangent)) {
       continue;
     }

@@ -79,8 +79,8 @@ static int make_room(gemel__sweep *s, size_t n_in, size_t n_out) {
   s->call.inputs = s->room;
   s->call.n_outputs = n_out;
   s->call.outputs = s->room + n_in;
-  s->call.in_cotangents = s->room + n_in + n_out;
-  s->call.out_cotangents = s->room + 2 * n_in + n_out;
+  s->call.d_inputs = s->room + n_in + n_out;
+  s->call.d_outputs = s->room + 2 * n_in + n_out;
   s->call.wanted = s->wanted;
   return 0;
 }
@@ -102,12 +102,12 @@ gemel_status gemel__sweep_call(gemel__sweep *s, uint32_t node, gemel_error *erro
   s->call.error = error;
   for (k = 0; k < n_in; k++) {
     s->room[k] = gemel__value(s->graph, refs[k]);
-    s->call.in_cotangents[k] = none;
+    s->call.d_inputs[k] = none;
     s->wanted[k] = 0;
   }
   for (k = 0; k < n_out; k++) {
     s->room[n_in + k] = (gemel_value){s->graph, node, k};
-    s->call.out_cotangents[k] = none;
+    s->call.d_outputs[k] = none;
   }
   return GEMEL_OK;
 }

@@ -59,8 +59,8 @@ static inline gemel_value gemel__sweep_get(const gemel__sweep *s, const uint32_t
 /* Puts DERIVATIVE into a slot; 0, or -1 when memory is out. */
 int gemel__sweep_set(gemel__sweep *sweep, uint32_t *slot, gemel_value derivative);
 
-/* Sets up OP and CALL for NODE: inputs, outputs, attributes, place; wanted, in_cotangents and
- * out_cotangents are zeroed. GEMEL_NO_MEMORY. */
+/* Sets up OP and CALL for NODE: inputs, outputs, attributes, place; wanted, d_inputs and
+ * d_outputs are zeroed. GEMEL_NO_MEMORY. */
 gemel_status gemel__sweep_call(gemel__sweep *sweep, uint32_t node, gemel_error *error);
 
 /* 1 if a value of this type has a derivative: a float dtype. */

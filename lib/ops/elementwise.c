@@ -273,14 +273,14 @@ static gemel_status scalar_grad(gemel_derive *call) {
   const derived_row *all = derived_of(call, call->data);
   gemel_value values[VARIABLES];
   gemel_type flow =
-      gemel_is_null(call->out_cotangents[0]) ? GEMEL_TYPE_NONE : type_of(call->out_cotangents[0]);
+      gemel_is_null(call->d_outputs[0]) ? GEMEL_TYPE_NONE : type_of(call->d_outputs[0]);
   int flows = all != NULL && flow != GEMEL_TYPE_NONE && carries(call, flow);
   size_t k;
   take_variables(call, values);
-  values[FLOW] = call->out_cotangents[0];
+  values[FLOW] = call->d_outputs[0];
   for (k = 0; k < call->n_inputs; k++) {
     gemel_type type = type_of(call->inputs[k]);
-    call->in_cotangents[k] =
+    call->d_inputs[k] =
         flows && call->wanted[k] && all->grads[k] != NULL && (type == flow || carries(call, type))
             ? derivative(call, all, k, values, type)
             : null_value;
@@ -306,7 +306,7 @@ static gemel_status scalar_jvp(gemel_derive *call) {
   take_variables(call, values);
   for (k = 0; all != NULL && carries(call, type_of(out)) && k < call->n_inputs; k++) {
     gemel_value term = null_value;
-    values[FLOW] = call->in_cotangents[k];
+    values[FLOW] = call->d_inputs[k];
     if (!gemel_is_null(values[FLOW]) && all->grads[k] != NULL) {
       term = gemel__expr_build(all->grads[k], call->graph, values, call->where);
     }
@@ -318,7 +318,7 @@ static gemel_status scalar_jvp(gemel_derive *call) {
     }
     total = gemel_is_null(term) ? total : term;
   }
-  call->out_cotangents[0] = spread(total, out, call->where);
+  call->d_outputs[0] = spread(total, out, call->where);
   return outcome(call);
 }
 

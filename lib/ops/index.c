@@ -181,18 +181,18 @@ static gemel_value set_window(const gemel_derive *call, gemel_value x, gemel_val
 }
 
 static gemel_status grad_subtensor(gemel_derive *call) {
-  call->in_cotangents[0] = null_value;
-  if (!gemel_is_null(call->out_cotangents[0])) {
+  call->d_inputs[0] = null_value;
+  if (!gemel_is_null(call->d_outputs[0])) {
     gemel_value zeros = gemel__filled_like(call->inputs[0], 0, call->where);
-    call->in_cotangents[0] =
-        set_window(call, zeros, call->out_cotangents[0], &call->attrs[0], &call->attrs[2]);
+    call->d_inputs[0] =
+        set_window(call, zeros, call->d_outputs[0], &call->attrs[0], &call->attrs[2]);
   }
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_subtensor(gemel_derive *call) {
-  call->out_cotangents[0] =
-      window_of(call, call->in_cotangents[0], call->outputs[0], &call->attrs[0], &call->attrs[2]);
+  call->d_outputs[0] =
+      window_of(call, call->d_inputs[0], call->outputs[0], &call->attrs[0], &call->attrs[2]);
   return gemel__jvp_done(call);
 }
 
@@ -330,43 +330,43 @@ static gemel_status infer_write(gemel_infer *call) {
 }
 
 static gemel_status grad_set_subtensor(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = call->in_cotangents[1] = null_value;
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = call->d_inputs[1] = null_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
     gemel_value zeros = gemel__filled_like(call->inputs[1], 0, call->where);
-    call->in_cotangents[0] = set_window(call, g, zeros, &call->attrs[0], &call->attrs[1]);
+    call->d_inputs[0] = set_window(call, g, zeros, &call->attrs[0], &call->attrs[1]);
   }
   if (!gemel_is_null(g) && call->wanted[1]) {
-    call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
+    call->d_inputs[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
   }
   return gemel__grad_done(call);
 }
 
 static gemel_status grad_inc_subtensor(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = call->wanted[0] ? g : null_value;
-  call->in_cotangents[1] = null_value;
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = call->wanted[0] ? g : null_value;
+  call->d_inputs[1] = null_value;
   if (!gemel_is_null(g) && call->wanted[1]) {
-    call->in_cotangents[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
+    call->d_inputs[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
   }
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_set_subtensor(gemel_derive *call) {
-  gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
-  gemel_value y = gemel__or_zeros(call->in_cotangents[1], call->inputs[1], call->where);
-  call->out_cotangents[0] = set_window(call, x, y, &call->attrs[0], &call->attrs[1]);
+  gemel_value x = gemel__or_zeros(call->d_inputs[0], call->inputs[0], call->where);
+  gemel_value y = gemel__or_zeros(call->d_inputs[1], call->inputs[1], call->where);
+  call->d_outputs[0] = set_window(call, x, y, &call->attrs[0], &call->attrs[1]);
   return gemel__jvp_done(call);
 }
 
 static gemel_status jvp_inc_subtensor(gemel_derive *call) {
-  gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
+  gemel_value x = gemel__or_zeros(call->d_inputs[0], call->inputs[0], call->where);
   gemel_dim starts[GEMEL_MAX_RANK];
   size_t rank = gemel__derive_dims(call, &call->attrs[0], starts);
-  call->out_cotangents[0] =
-      gemel_is_null(call->in_cotangents[1])
+  call->d_outputs[0] =
+      gemel_is_null(call->d_inputs[1])
           ? x
-          : gemel_inc_subtensor_at(x, call->in_cotangents[1], rank, starts, call->attrs[1].count,
+          : gemel_inc_subtensor_at(x, call->d_inputs[1], rank, starts, call->attrs[1].count,
                                    steps(&call->attrs[1]), call->where);
   return gemel__jvp_done(call);
 }

@@ -306,10 +306,10 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   gemel_status status;
   gemel_value *outputs = d->block + 6 * d->room; /* those with a cotangent */
   for (size_t k = 0; k < d->n_outputs; k++) {
-    if (!gemel_is_null(call->out_cotangents[k])) {
+    if (!gemel_is_null(call->d_outputs[k])) {
       outputs[n_seeds] = d->outputs[k];
       d->along[n_seeds] = add_input(d, "g", k, gemel_value_type(d->outputs[k]), call->where);
-      d->args[d->n_args++] = call->out_cotangents[k];
+      d->args[d->n_args++] = call->d_outputs[k];
       n_seeds++;
     }
   }
@@ -327,7 +327,7 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   }
   for (size_t k = 0, j = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
     if (call->wanted[k]) {
-      call->in_cotangents[k] = gemel_value_output(applied, (uint32_t)j++);
+      call->d_inputs[k] = gemel_value_output(applied, (uint32_t)j++);
     }
   }
   return status;
@@ -344,10 +344,10 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   gemel_status status;
   gemel_value *outputs = d->block + 6 * d->room; /* those that can have a tangent */
   for (size_t k = 0; k < d->n_inputs; k++) {
-    if (!gemel_is_null(call->in_cotangents[k])) {
+    if (!gemel_is_null(call->d_inputs[k])) {
       d->from[n_from] = d->inputs[k];
       d->along[n_from++] = add_input(d, "t", k, body_input(d->body, k), call->where);
-      d->args[d->n_args++] = call->in_cotangents[k];
+      d->args[d->n_args++] = call->d_inputs[k];
     }
   }
   for (size_t k = 0; k < d->n_outputs; k++) {
@@ -364,7 +364,7 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   }
   for (size_t k = 0, j = 0; k < d->n_outputs && status == GEMEL_OK; k++) {
     if (is_float(d->outputs[k])) {
-      call->out_cotangents[k] = gemel_value_output(applied, (uint32_t)j++);
+      call->d_outputs[k] = gemel_value_output(applied, (uint32_t)j++);
     }
   }
   return status;

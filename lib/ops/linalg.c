@@ -241,13 +241,13 @@ static gemel_value in_order(const gemel__dot_axes *axes, int side, gemel_value v
 
 static gemel_status grad_dot(gemel_derive *call) {
   gemel__dot_axes axes;
-  gemel_value g = call->out_cotangents[0], x = call->inputs[0], y = call->inputs[1];
+  gemel_value g = call->d_outputs[0], x = call->inputs[0], y = call->inputs[1];
   int x_rank, y_rank, n_batch, free_x, free_y;
   gemel__value_dims(x, &x_rank);
   gemel__value_dims(y, &y_rank);
   gemel__dot_axes_of(call->attrs, x_rank, y_rank, &axes);
   n_batch = axes.n_batch, free_x = axes.n_free[0], free_y = axes.n_free[1];
-  call->in_cotangents[0] = call->in_cotangents[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = null_value;
   if (gemel_is_null(g)) {
     return GEMEL_OK;
   }
@@ -255,13 +255,12 @@ static gemel_status grad_dot(gemel_derive *call) {
     gemel_value back =
         dot_over(g, y, range(n_batch + free_x, free_y), list_of(free_y, axes.free[1]),
                  range(0, n_batch), list_of(n_batch, axes.batch[1]), call->where);
-    call->in_cotangents[0] = in_order(&axes, 0, back, n_batch, n_batch + free_x, call->where);
+    call->d_inputs[0] = in_order(&axes, 0, back, n_batch, n_batch + free_x, call->where);
   }
   if (call->wanted[1]) { /* axes: batch, contracted of x, free of y */
     gemel_value back = dot_over(x, g, list_of(free_x, axes.free[0]), range(n_batch, free_x),
                                 list_of(n_batch, axes.batch[0]), range(0, n_batch), call->where);
-    call->in_cotangents[1] =
-        in_order(&axes, 1, back, n_batch + axes.n_contract, n_batch, call->where);
+    call->d_inputs[1] = in_order(&axes, 1, back, n_batch + axes.n_contract, n_batch, call->where);
   }
   return gemel__grad_done(call);
 }
@@ -282,12 +281,12 @@ static gemel_value same_dot(const gemel_derive *call, gemel_value x, gemel_value
 }
 
 static gemel_status jvp_dot(gemel_derive *call) {
-  gemel_value left = same_dot(call, call->in_cotangents[0], call->inputs[1]);
-  gemel_value right = same_dot(call, call->inputs[0], call->in_cotangents[1]);
+  gemel_value left = same_dot(call, call->d_inputs[0], call->inputs[1]);
+  gemel_value right = same_dot(call, call->inputs[0], call->d_inputs[1]);
   if (GEMEL__FAULT(dot_jvp_lost_term) && !gemel_is_null(left)) {
     right = null_value;
   }
-  call->out_cotangents[0] = gemel__add_or(left, right, call->where);
+  call->d_outputs[0] = gemel__add_or(left, right, call->where);
   return gemel__jvp_done(call);
 }
 

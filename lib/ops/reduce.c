@@ -224,18 +224,17 @@ static int carries(gemel_value value) {
 /* ---- sum ---- */
 
 static gemel_status grad_sum(gemel_derive *call) {
-  call->in_cotangents[0] = null_value;
-  if (call->wanted[0] && carries(call->out_cotangents[0])) {
-    call->in_cotangents[0] =
-        apply2(call, "fill", call->inputs[0], expand(call, call->out_cotangents[0]));
+  call->d_inputs[0] = null_value;
+  if (call->wanted[0] && carries(call->d_outputs[0])) {
+    call->d_inputs[0] = apply2(call, "fill", call->inputs[0], expand(call, call->d_outputs[0]));
   }
   return outcome(call);
 }
 
 static gemel_status jvp_sum(gemel_derive *call) {
-  call->out_cotangents[0] = null_value;
-  if (carries(call->in_cotangents[0])) {
-    call->out_cotangents[0] = reduce(call, "sum", call->in_cotangents[0], keeps_dims(call));
+  call->d_outputs[0] = null_value;
+  if (carries(call->d_inputs[0])) {
+    call->d_outputs[0] = reduce(call, "sum", call->d_inputs[0], keeps_dims(call));
   }
   return outcome(call);
 }
@@ -401,20 +400,20 @@ static gemel_value others(const gemel_derive *call) {
 }
 
 static gemel_status grad_prod(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = null_value;
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = null_value;
   if (call->wanted[0] && carries(g)) {
-    call->in_cotangents[0] = apply2(call, "mul", expand(call, g), others(call));
+    call->d_inputs[0] = apply2(call, "mul", expand(call, g), others(call));
   }
   return outcome(call);
 }
 
 static gemel_status jvp_prod(gemel_derive *call) {
-  gemel_value tangent = call->in_cotangents[0];
-  call->out_cotangents[0] = null_value;
+  gemel_value tangent = call->d_inputs[0];
+  call->d_outputs[0] = null_value;
   if (carries(tangent)) {
     gemel_value products = apply2(call, "mul", tangent, others(call));
-    call->out_cotangents[0] = reduce(call, "sum", products, keeps_dims(call));
+    call->d_outputs[0] = reduce(call, "sum", products, keeps_dims(call));
   }
   return outcome(call);
 }
@@ -438,21 +437,21 @@ static gemel_value share(const gemel_derive *call, gemel_value flow) {
 }
 
 static gemel_status grad_max(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = null_value;
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = null_value;
   if (call->wanted[0] && carries(g)) {
     gemel_value x = call->inputs[0];
-    call->in_cotangents[0] = cast_to(call, share(call, expand(call, g)), dtype_of_value(x));
+    call->d_inputs[0] = cast_to(call, share(call, expand(call, g)), dtype_of_value(x));
   }
   return outcome(call);
 }
 
 static gemel_status jvp_max(gemel_derive *call) {
-  gemel_value tangent = call->in_cotangents[0];
-  call->out_cotangents[0] = null_value;
+  gemel_value tangent = call->d_inputs[0];
+  call->d_outputs[0] = null_value;
   if (carries(tangent)) {
     gemel_value sum = reduce(call, "sum", share(call, tangent), keeps_dims(call));
-    call->out_cotangents[0] = cast_to(call, sum, dtype_of_value(tangent));
+    call->d_outputs[0] = cast_to(call, sum, dtype_of_value(tangent));
   }
   return outcome(call);
 }
@@ -461,12 +460,12 @@ static gemel_status jvp_max(gemel_derive *call) {
 
 /* An index is constant but where it jumps. */
 static gemel_status grad_argmax(gemel_derive *call) {
-  call->in_cotangents[0] = null_value;
+  call->d_inputs[0] = null_value;
   return GEMEL_OK;
 }
 
 static gemel_status jvp_argmax(gemel_derive *call) {
-  call->out_cotangents[0] = null_value;
+  call->d_outputs[0] = null_value;
   return GEMEL_OK;
 }
 

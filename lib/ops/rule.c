@@ -175,16 +175,14 @@ void gemel__normal_filled(gemel_normalize *call, size_t k, int64_t value) {
 
 gemel_status gemel__grad_done(gemel_derive *call) {
   for (size_t k = 0; k < call->n_inputs; k++) {
-    call->in_cotangents[k] =
-        gemel__unbroadcast(call->in_cotangents[k], call->inputs[k], call->where);
+    call->d_inputs[k] = gemel__unbroadcast(call->d_inputs[k], call->inputs[k], call->where);
   }
   return gemel_graph_error(call->graph)->status;
 }
 
 gemel_status gemel__jvp_done(gemel_derive *call) {
   for (size_t k = 0; k < call->n_outputs; k++) {
-    call->out_cotangents[k] =
-        gemel__unbroadcast(call->out_cotangents[k], call->outputs[k], call->where);
+    call->d_outputs[k] = gemel__unbroadcast(call->d_outputs[k], call->outputs[k], call->where);
   }
   return gemel_graph_error(call->graph)->status;
 }
@@ -234,14 +232,14 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 gemel_status gemel__grad_nothing(gemel_derive *call) {
   for (size_t k = 0; k < call->n_inputs; k++) {
-    call->in_cotangents[k] = null_value;
+    call->d_inputs[k] = null_value;
   }
   return GEMEL_OK;
 }
 
 gemel_status gemel__jvp_nothing(gemel_derive *call) {
   for (size_t k = 0; k < call->n_outputs; k++) {
-    call->out_cotangents[k] = null_value;
+    call->d_outputs[k] = null_value;
   }
   return GEMEL_OK;
 }

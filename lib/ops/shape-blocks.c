@@ -124,16 +124,16 @@ static gemel_value padding_sum(const gemel_derive *call, gemel_value g) {
 }
 
 static gemel_status grad_pad(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = gemel_is_null(g) || !call->wanted[0] ? null_value : unpad(call, g);
-  call->in_cotangents[1] = gemel_is_null(g) || !call->wanted[1] ? null_value : padding_sum(call, g);
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = gemel_is_null(g) || !call->wanted[0] ? null_value : unpad(call, g);
+  call->d_inputs[1] = gemel_is_null(g) || !call->wanted[1] ? null_value : padding_sum(call, g);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_pad(gemel_derive *call) {
-  gemel_value x = gemel__or_zeros(call->in_cotangents[0], call->inputs[0], call->where);
-  gemel_value value = gemel__or_zeros(call->in_cotangents[1], call->inputs[1], call->where);
-  call->out_cotangents[0] = pad_with(call, x, value);
+  gemel_value x = gemel__or_zeros(call->d_inputs[0], call->inputs[0], call->where);
+  gemel_value value = gemel__or_zeros(call->d_inputs[1], call->inputs[1], call->where);
+  call->d_outputs[0] = pad_with(call, x, value);
   return gemel__jvp_done(call);
 }
 
@@ -269,7 +269,7 @@ static gemel_status grad_join(gemel_derive *call) {
   gemel_value parts = null_value;
   size_t n = call->n_inputs;
   gemel__value_dims(call->inputs[0], &rank);
-  if (!gemel_is_null(call->out_cotangents[0])) {
+  if (!gemel_is_null(call->d_outputs[0])) {
     int axis = gemel__axis(call->attrs[0].u.i, rank);
     sizes = gemel__alloc_array(n, sizeof *sizes);
     if (sizes == NULL) {
@@ -278,11 +278,11 @@ static gemel_status grad_join(gemel_derive *call) {
     for (size_t k = 0; k < n; k++) {
       sizes[k] = gemel__value_dims(call->inputs[k], &rank)[axis];
     }
-    parts = gemel_split_at(call->out_cotangents[0], n, sizes, axis, call->where);
+    parts = gemel_split_at(call->d_outputs[0], n, sizes, axis, call->where);
     gemel__free(sizes, n * sizeof *sizes);
   }
   for (size_t k = 0; k < n; k++) {
-    call->in_cotangents[k] = call->wanted[k] ? gemel_value_output(parts, (uint32_t)k) : null_value;
+    call->d_inputs[k] = call->wanted[k] ? gemel_value_output(parts, (uint32_t)k) : null_value;
   }
   return gemel__grad_done(call);
 }
@@ -313,8 +313,8 @@ static gemel_value join_or_zeros(size_t n, const gemel_value *values, const geme
 }
 
 static gemel_status jvp_join(gemel_derive *call) {
-  call->out_cotangents[0] = join_or_zeros(call->n_inputs, call->in_cotangents, call->inputs,
-                                          call->attrs[0].u.i, call->where, call->error);
+  call->d_outputs[0] = join_or_zeros(call->n_inputs, call->d_inputs, call->inputs,
+                                     call->attrs[0].u.i, call->where, call->error);
   return gemel__jvp_done(call);
 }
 
@@ -432,8 +432,8 @@ static gemel_status infer_split(gemel_infer *call) {
 }
 
 static gemel_status grad_split(gemel_derive *call) {
-  call->in_cotangents[0] = join_or_zeros(call->n_outputs, call->out_cotangents, call->outputs,
-                                         call->attrs[1].u.i, call->where, call->error);
+  call->d_inputs[0] = join_or_zeros(call->n_outputs, call->d_outputs, call->outputs,
+                                    call->attrs[1].u.i, call->where, call->error);
   return gemel__grad_done(call);
 }
 
@@ -450,9 +450,9 @@ static gemel_status jvp_split(gemel_derive *call) {
   for (size_t k = 0; k < n; k++) {
     sizes[k] = gemel__value_dims(call->outputs[k], &rank)[axis];
   }
-  parts = gemel_split_at(call->in_cotangents[0], n, sizes, axis, call->where);
+  parts = gemel_split_at(call->d_inputs[0], n, sizes, axis, call->where);
   for (size_t k = 0; k < n; k++) {
-    call->out_cotangents[k] = gemel_value_output(parts, (uint32_t)k);
+    call->d_outputs[k] = gemel_value_output(parts, (uint32_t)k);
   }
   gemel__free(sizes, n * sizeof *sizes);
   return gemel__jvp_done(call);

@@ -92,17 +92,17 @@ static gemel_status grad_dimshuffle(gemel_derive *call) {
       back[order->u.ints[k]] = (int64_t)k;
     }
   }
-  call->in_cotangents[0] =
-      gemel_is_null(call->out_cotangents[0])
+  call->d_inputs[0] =
+      gemel_is_null(call->d_outputs[0])
           ? null_value
-          : gemel_dimshuffle_at(call->out_cotangents[0], (size_t)rank, back, call->where);
+          : gemel_dimshuffle_at(call->d_outputs[0], (size_t)rank, back, call->where);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_dimshuffle(gemel_derive *call) {
   const gemel_attr *order = &call->attrs[0];
-  call->out_cotangents[0] =
-      gemel_dimshuffle_at(call->in_cotangents[0], order->count, order->u.ints, call->where);
+  call->d_outputs[0] =
+      gemel_dimshuffle_at(call->d_inputs[0], order->count, order->u.ints, call->where);
   return gemel__jvp_done(call);
 }
 
@@ -199,15 +199,14 @@ static gemel_value reshape_like(gemel_value x, gemel_value like, gemel_location 
 }
 
 static gemel_status grad_reshape(gemel_derive *call) {
-  call->in_cotangents[0] =
-      gemel_is_null(call->out_cotangents[0])
-          ? null_value
-          : reshape_like(call->out_cotangents[0], call->inputs[0], call->where);
+  call->d_inputs[0] = gemel_is_null(call->d_outputs[0])
+                          ? null_value
+                          : reshape_like(call->d_outputs[0], call->inputs[0], call->where);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_reshape(gemel_derive *call) {
-  call->out_cotangents[0] = reshape_like(call->in_cotangents[0], call->outputs[0], call->where);
+  call->d_outputs[0] = reshape_like(call->d_inputs[0], call->outputs[0], call->where);
   return gemel__jvp_done(call);
 }
 
@@ -321,10 +320,9 @@ static gemel_status infer_broadcast_to(gemel_infer *call) {
 }
 
 static gemel_status grad_broadcast_to(gemel_derive *call) {
-  call->in_cotangents[0] =
-      gemel_is_null(call->out_cotangents[0])
-          ? null_value
-          : gemel__unbroadcast(call->out_cotangents[0], call->inputs[0], call->where);
+  call->d_inputs[0] = gemel_is_null(call->d_outputs[0])
+                          ? null_value
+                          : gemel__unbroadcast(call->d_outputs[0], call->inputs[0], call->where);
   return gemel__grad_done(call);
 }
 
@@ -335,7 +333,7 @@ static gemel_value broadcast_like(gemel_value x, gemel_value like, gemel_locatio
 }
 
 static gemel_status jvp_broadcast_to(gemel_derive *call) {
-  call->out_cotangents[0] = broadcast_like(call->in_cotangents[0], call->outputs[0], call->where);
+  call->d_outputs[0] = broadcast_like(call->d_inputs[0], call->outputs[0], call->where);
   return gemel__jvp_done(call);
 }
 
@@ -396,19 +394,17 @@ static gemel_status infer_fill(gemel_infer *call) {
 }
 
 static gemel_status grad_fill(gemel_derive *call) {
-  call->in_cotangents[0] = null_value;
-  call->in_cotangents[1] =
-      gemel_is_null(call->out_cotangents[0]) || !call->wanted[1]
-          ? null_value
-          : gemel__unbroadcast(call->out_cotangents[0], call->inputs[1], call->where);
+  call->d_inputs[0] = null_value;
+  call->d_inputs[1] = gemel_is_null(call->d_outputs[0]) || !call->wanted[1]
+                          ? null_value
+                          : gemel__unbroadcast(call->d_outputs[0], call->inputs[1], call->where);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_fill(gemel_derive *call) {
-  call->out_cotangents[0] =
-      gemel_is_null(call->in_cotangents[1])
-          ? null_value
-          : gemel_fill_at(call->inputs[0], call->in_cotangents[1], call->where);
+  call->d_outputs[0] = gemel_is_null(call->d_inputs[1])
+                           ? null_value
+                           : gemel_fill_at(call->inputs[0], call->d_inputs[1], call->where);
   return gemel__jvp_done(call);
 }
 
@@ -454,12 +450,12 @@ static gemel_value reverse_again(const gemel_derive *call, gemel_value x) {
 }
 
 static gemel_status grad_reverse(gemel_derive *call) {
-  call->in_cotangents[0] = reverse_again(call, call->out_cotangents[0]);
+  call->d_inputs[0] = reverse_again(call, call->d_outputs[0]);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_reverse(gemel_derive *call) {
-  call->out_cotangents[0] = reverse_again(call, call->in_cotangents[0]);
+  call->d_outputs[0] = reverse_again(call, call->d_inputs[0]);
   return gemel__jvp_done(call);
 }
 

@@ -101,13 +101,13 @@ static gemel_value softmax_product(const gemel_derive *call, gemel_value v) {
 }
 
 static gemel_status grad_softmax(gemel_derive *call) {
-  gemel_value g = call->out_cotangents[0];
-  call->in_cotangents[0] = gemel_is_null(g) ? null_value : softmax_product(call, g);
+  gemel_value g = call->d_outputs[0];
+  call->d_inputs[0] = gemel_is_null(g) ? null_value : softmax_product(call, g);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_softmax(gemel_derive *call) {
-  call->out_cotangents[0] = softmax_product(call, call->in_cotangents[0]);
+  call->d_outputs[0] = softmax_product(call, call->d_inputs[0]);
   return gemel__jvp_done(call);
 }
 
@@ -188,20 +188,20 @@ static gemel_value slope_of_targets(const loss *l) {
 
 static gemel_status grad_cross_entropy(gemel_derive *call) {
   loss l = loss_of(call);
-  gemel_value g = with_axis(call->out_cotangents[0], l.axis, call->where);
-  call->in_cotangents[0] = call->in_cotangents[1] = null_value;
+  gemel_value g = with_axis(call->d_outputs[0], l.axis, call->where);
+  call->d_inputs[0] = call->d_inputs[1] = null_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
-    call->in_cotangents[0] = gemel_mul_at(g, slope_of_logits(&l), call->where);
+    call->d_inputs[0] = gemel_mul_at(g, slope_of_logits(&l), call->where);
   }
   if (!gemel_is_null(g) && call->wanted[1] && !l.by_index) {
-    call->in_cotangents[1] = gemel_mul_at(g, slope_of_targets(&l), call->where);
+    call->d_inputs[1] = gemel_mul_at(g, slope_of_targets(&l), call->where);
   }
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_cross_entropy(gemel_derive *call) {
   loss l = loss_of(call);
-  gemel_value x = call->in_cotangents[0], t = call->in_cotangents[1], result = null_value;
+  gemel_value x = call->d_inputs[0], t = call->d_inputs[1], result = null_value;
   if (!gemel_is_null(x)) {
     x = gemel_mul_at(x, slope_of_logits(&l), call->where);
     result = sum_along(x, l.axis, 0, call->where);
@@ -210,7 +210,7 @@ static gemel_status jvp_cross_entropy(gemel_derive *call) {
     t = gemel_mul_at(t, slope_of_targets(&l), call->where);
     result = gemel__add_or(result, sum_along(t, l.axis, 0, call->where), call->where);
   }
-  call->out_cotangents[0] = result;
+  call->d_outputs[0] = result;
   return gemel__jvp_done(call);
 }
 

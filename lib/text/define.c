@@ -187,10 +187,10 @@ static gemel_status gradient(gemel_derive *call) {
     status = gemel_grad(1, &y, &seed, n, wrt, g, call->error);
   }
   if (status == GEMEL_OK) {
-    status = place(call, graph, 1, call->out_cotangents, n, g, wrt);
+    status = place(call, graph, 1, call->d_outputs, n, g, wrt);
   }
   for (k = 0; k < n && status == GEMEL_OK; k++) {
-    call->in_cotangents[at[k]] = wrt[k];
+    call->d_inputs[at[k]] = wrt[k];
   }
   gemel_graph_unref(graph);
   return status;
@@ -206,7 +206,7 @@ static gemel_status forward(gemel_derive *call) {
   }
   for (k = 0; k < call->n_inputs; k++) {
     memset(&t[k], 0, sizeof t[k]);
-    t[k] = gemel_is_null(call->in_cotangents[k]) ? t[k] : x[k];
+    t[k] = gemel_is_null(call->d_inputs[k]) ? t[k] : x[k];
   }
   status = add_seeds(graph, call->n_inputs, t, seeds, call->error);
   for (k = 0; k < call->n_inputs; k++) {
@@ -219,8 +219,7 @@ static gemel_status forward(gemel_derive *call) {
     status = gemel_jvp(1, &y, n, wrt, t, &dy, call->error);
   }
   if (status == GEMEL_OK) {
-    status =
-        place(call, graph, call->n_inputs, call->in_cotangents, 1, &dy, &call->out_cotangents[0]);
+    status = place(call, graph, call->n_inputs, call->d_inputs, 1, &dy, &call->d_outputs[0]);
   }
   gemel_graph_unref(graph);
   return status;

@@ -158,12 +158,16 @@ BINARY(sub, mpfr_sub)
 BINARY(mul, mpfr_mul)
 BINARY(div, mpfr_div)
 BINARY(pow, mpfr_pow)
-static UNARY(special_exp, mpfr_exp) static UNARY(special_log, mpfr_log) static UNARY(special_sqrt,
-                                                                                     mpfr_sqrt)
-    UNARY(gemel__special_tanh, mpfr_tanh) UNARY(gemel__special_expm1, mpfr_expm1)
-        UNARY(gemel__special_log1p, mpfr_log1p)
+/* clang-format off */
+static UNARY(special_exp, mpfr_exp)
+static UNARY(special_log, mpfr_log)
+static UNARY(special_sqrt, mpfr_sqrt)
+UNARY(gemel__special_tanh, mpfr_tanh)
+UNARY(gemel__special_expm1, mpfr_expm1)
+UNARY(gemel__special_log1p, mpfr_log1p)
+    /* clang-format on */
 
-            static void special_neg(gemel__domain *d, void *e, const void *a) {
+    static void special_neg(gemel__domain *d, void *e, const void *a) {
   (void)d;
   special_element *r = e;
   const special_element *s = a;

@@ -55,13 +55,13 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
                                     const gemel__trial *trial, gemel__outcome *outcome,
                                     gemel_error *error);
 
-/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal/equal.c) */
+/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal/real.c) */
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
                                const gemel__trial *trial, gemel__outcome *outcome,
                                gemel_error *error);
 
 /* For a pair: does the shipped code's result for the instance differ in any bit from that for
- * TRIAL->other? (equal/equal.c) */
+ * TRIAL->other? (pairs/contrast.c) */
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error);
