@@ -48,7 +48,7 @@ static gemel_value parameter(gemel_graph *graph, gemel__parameters *p, const cha
 
 /* (the sum of the squares of X) / COUNT */
 static gemel_value mean_square(gemel_value x, double count) {
-  gemel_value total = gemel_sum(gemel_mul(x, x), 0, NULL, 0);
+  gemel_value total = gemel_sum(gemel_mul(x, x));
   return gemel_div(total, gemel_scalar(x.graph, GEMEL_F32, count));
 }
 
@@ -58,9 +58,10 @@ static gemel_value mean_square(gemel_value x, double count) {
 static gemel_value normalise(gemel_value x, gemel_value gain) {
   static const int64_t features[] = {1};
   gemel_value width = gemel_scalar(x.graph, GEMEL_F32, WIDTH);
-  gemel_value mean = gemel_div(gemel_sum(x, 1, features, 1), width);
+  gemel_value mean = gemel_div(gemel_sum_with(x, .axes = {1, features}, .keepdims = 1), width);
   gemel_value centred = gemel_sub(x, mean);
-  gemel_value squares = gemel_sum(gemel_mul(centred, centred), 1, features, 1);
+  gemel_value squares =
+      gemel_sum_with(gemel_mul(centred, centred), .axes = {1, features}, .keepdims = 1);
   gemel_value variance = gemel_div(squares, width);
   gemel_value deviation = gemel_sqrt(gemel_add(variance, gemel_scalar(x.graph, GEMEL_F32, 1e-5)));
   return gemel_mul(gemel_div(centred, deviation), gain);
@@ -93,7 +94,7 @@ static gemel_value at_step(gemel_value sequence, uint64_t step, int64_t width) {
                        gemel_dim_constant(context, 0)};
   gemel_dim size[] = {gemel_dim_constant(context, 1), gemel_dim_constant(context, BATCH),
                       gemel_dim_constant(context, width)};
-  return gemel_reshape(gemel_subtensor(sequence, 3, start, 3, size, 0, NULL), 2, size + 1);
+  return gemel_reshape(gemel_subtensor(sequence, 3, start, 3, size), 2, size + 1);
 }
 
 static half half_new(gemel_graph *graph, gemel__parameters *p, uint64_t steps) {

@@ -1,5 +1,5 @@
-# calls.awk: from <gemel/ops.h>, a function for each builder that calls it with a value for each operand
-# and no list, so that the compiler has a reason to look inside each call. Usage: awk -f calls.awk ops.h > calls.c. SPDX-License-Identifier: MIT
+# calls.awk: from <gemel/ops.h>, a function for each builder that calls it with a value for each operand,
+# no list, and without options or with those that it is given, so that the compiler has a reason to look inside each call. Usage: awk -f calls.awk ops.h > calls.c. SPDX-License-Identifier: MIT
 
 function argument(parameter) {
   if (parameter ~ /^gemel_graph \*graph$/) return "graph"
@@ -19,6 +19,11 @@ BEGIN {
   sub(/_at\(.*/, "", name)
   sub(/^[^(]*\(/, "")
   sub(/, gemel_location where.*/, "")
+  options = ""
+  if (match($0, /, const gemel_[a-z_0-9]*_options \*options/)) {
+    options = substr($0, RSTART + 2, RLENGTH - 2)
+    $0 = substr($0, 1, RSTART - 1)
+  }
   count = split($0, parameters, /, /)
   arguments = ""
   for (i = 1; i <= count; i++) {
@@ -26,4 +31,8 @@ BEGIN {
   }
   head = "gemel_value call_" name "(gemel_graph *graph, gemel_value x)"
   print "\n" head ";\n" head " {\n  (void)graph;\n  (void)x;\n  return " name "(" arguments ");\n}"
+  if (options != "") {
+    head = "gemel_value call_" name "_at(gemel_graph *graph, gemel_value x, " options ")"
+    print "\n" head ";\n" head " {\n  (void)graph;\n  (void)x;\n  return " name "_at(" arguments ", options, GEMEL_HERE);\n}"
+  }
 }

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <gemel/gemel.h>
 
-/* dot without attributes is the matrix product. */
-static gemel_value matrix_product(gemel_value a, gemel_value b) {
-  return gemel_dot(a, b, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
-}
-
 /* Adds outputs "y" and "d_m" to the graph; what went wrong, if anything, is on the graph. */
 static void build(gemel_context *context, gemel_graph *graph, gemel_error *error) {
   gemel_dim rows = gemel_dim_symbol(context, "N");
@@ -23,8 +18,8 @@ static void build(gemel_context *context, gemel_graph *graph, gemel_error *error
   gemel_value m = gemel_input(graph, "m", gemel_type_of_shape(context, GEMEL_F32, 2, m_shape));
   gemel_value b = gemel_input(graph, "b", gemel_type_of_shape(context, GEMEL_F32, 1, b_shape));
 
-  gemel_value t = gemel_add(matrix_product(x, m), b);
-  gemel_value y = gemel_sum(gemel_mul(t, t), 0, NULL, 0);
+  gemel_value t = gemel_add(gemel_dot(x, m), b);
+  gemel_value y = gemel_sum(gemel_mul(t, t));
   gemel_value d_m = {0};
   if (gemel_grad(1, &y, NULL, 1, &m, &d_m, error) == GEMEL_OK) {
     gemel_output(y, "y");

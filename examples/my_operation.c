@@ -210,7 +210,8 @@ static gemel_value row_mean(gemel_value x) {
   gemel_context *context = gemel_graph_context(x.graph);
   int64_t last = 1, columns = 1;
   gemel_dim_is_constant(context, gemel_type_dims(context, gemel_value_type(x))[1], &columns);
-  return gemel_div(gemel_sum(x, 1, &last, 1), number(x, (double)columns));
+  return gemel_div(gemel_sum_with(x, .axes = {1, &last}, .keepdims = 1),
+                   number(x, (double)columns));
 }
 
 /* (g − mean g − y · mean(g y)) / √(variance + ε), which is its own transpose. */

@@ -32,11 +32,6 @@ static void make_data(void) {
   }
 }
 
-/* dot without attributes is the matrix product. */
-static gemel_value matrix_product(gemel_value a, gemel_value b) {
-  return gemel_dot(a, b, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
-}
-
 /* loss = mean(log(1 + exp(-s))) with s = ±x w; w becomes w - 4 dloss/dw. */
 static gemel_status build(gemel_context *context, gemel_graph *graph, gemel_error *error) {
   int64_t x_shape[] = {ROWS, FEATURES}, t_shape[] = {ROWS}, w_shape[] = {FEATURES};
@@ -45,10 +40,10 @@ static gemel_status build(gemel_context *context, gemel_graph *graph, gemel_erro
   gemel_value w = gemel_state(graph, "w", gemel_type_of_shape(context, GEMEL_F32, 1, w_shape));
   gemel_value two = gemel_scalar(graph, GEMEL_F32, 2), one = gemel_scalar(graph, GEMEL_F32, 1);
   gemel_value sign = gemel_sub(gemel_mul(two, t), one);
-  gemel_value s = gemel_mul(sign, matrix_product(x, w));
+  gemel_value s = gemel_mul(sign, gemel_dot(x, w));
   gemel_value losses = gemel_log1p(gemel_exp(gemel_neg(s)));
   gemel_value rows = gemel_scalar(graph, GEMEL_F32, ROWS);
-  gemel_value loss = gemel_div(gemel_sum(losses, 0, NULL, 0), rows), slope = {0};
+  gemel_value loss = gemel_div(gemel_sum(losses), rows), slope = {0};
   gemel_status status = gemel_grad(1, &loss, NULL, 1, &w, &slope, error);
   if (status == GEMEL_OK) {
     gemel_value rate = gemel_scalar(graph, GEMEL_F32, 4);

@@ -407,7 +407,7 @@ static gemel_value last_mean(gemel_value x) {
   gemel_type type = gemel_value_type(x);
   int64_t last = gemel_type_rank(context, type) - 1, size = 1;
   gemel_dim_is_constant(context, gemel_type_dims(context, type)[last], &size);
-  return gemel_div(gemel_sum(x, 1, &last, 1), number(x, (double)size));
+  return gemel_div(gemel_sum_with(x, .axes = {1, &last}, .keepdims = 1), number(x, (double)size));
 }
 
 static gemel_value layer_norm_pull_of(gemel_value x, gemel_value g, double mean, double product) {
@@ -473,9 +473,9 @@ static gemel_value attention_formula(gemel_value x, gemel_value y) {
   const int64_t rows[2][3] = {{0, -1, 0}, {0, 1, -1}}, columns[2][3] = {{-1, 0, 0}, {0, -1, 1}};
   gemel_value row = gemel_dimshuffle(x, (size_t)rank + 1, rows[rank - 1]);
   gemel_value column = gemel_dimshuffle(x, (size_t)rank + 1, columns[rank - 1]);
-  gemel_value weights = gemel_softmax(gemel_mul(row, column), -1);
+  gemel_value weights = gemel_softmax(gemel_mul(row, column));
   (void)y;
-  return gemel_sum(gemel_mul(weights, column), 1, &last, 0);
+  return gemel_sum_with(gemel_mul(weights, column), .axes = {1, &last});
 }
 
 static const own right[] = {

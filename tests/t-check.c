@@ -22,9 +22,9 @@ static gemel_graph *good_graph(void) {
   gemel_value y = gemel_input(g, "y", vector(GEMEL_F32, 4)), parts, product;
   gemel_dim two[2];
   two[0] = two[1] = gemel_dim_constant(c, 2);
-  parts = gemel_split(gemel_add(x, y), 2, two, 0);
+  parts = gemel_split(gemel_add(x, y), 2, two);
   product = gemel_mul(parts, gemel_value_output(parts, 1));
-  gemel_output(gemel_softmax(product, -1), "r");
+  gemel_output(gemel_softmax(product), "r");
   gemel_output(gemel_value_output(parts, 1), "s");
   CT_EQ_INT(gemel_graph_node_count(g), 6);
   CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);

@@ -35,8 +35,10 @@ static void consing(const void *data) {
   (void)data;
   CT_EQ_INT(a.node, b.node);
   CT_CHECK(a.node != turned.node);
-  CT_CHECK(gemel_sum(x, 1, axis0, 0).node == gemel_sum(x, 1, axis0, 0).node);
-  CT_CHECK(gemel_sum(x, 1, axis0, 0).node != gemel_sum(x, 1, axis0, 1).node);
+  CT_CHECK(gemel_sum_with(x, .axes = {1, axis0}).node ==
+           gemel_sum_with(x, .axes = {1, axis0}).node);
+  CT_CHECK(gemel_sum_with(x, .axes = {1, axis0}).node !=
+           gemel_sum_with(x, .axes = {1, axis0}, .keepdims = 1).node);
   CT_CHECK(gemel_scalar(g, GEMEL_F32, 2).node == gemel_scalar(g, GEMEL_F32, 2).node);
   CT_CHECK(gemel_scalar(g, GEMEL_F32, 0.0).node != gemel_scalar(g, GEMEL_F32, -0.0).node);
   CT_CHECK(gemel_scalar(g, GEMEL_F32, 2).node != gemel_scalar(g, GEMEL_F64, 2).node);
@@ -232,7 +234,7 @@ static void runtime_sizes(const void *data) {
   gemel_graph *g = gemel_graph_new(shared(), NULL);
   gemel_value n = gemel_input(g, "n", gemel_type_of_shape(shared(), GEMEL_I64, 0, NULL));
   gemel_value count = gemel_add(n, gemel_scalar(g, GEMEL_I64, 1));
-  gemel_value r = gemel_arange(g, gemel_dim_of(count), GEMEL_I64);
+  gemel_value r = gemel_arange(g, gemel_dim_of(count));
   gemel_value f = gemel_input(g, "f", gemel_type_of_shape(shared(), GEMEL_F32, 0, NULL));
   gemel_tensor *in[2], *out[1] = {NULL};
   int64_t four = 4;
@@ -501,8 +503,7 @@ static void *build_one(void *user) {
     gemel_value x;
     snprintf(name, sizeof name, "input_%d", (int)k);
     x = gemel_input(g, name, gemel_type_of_shape(job->own, GEMEL_F32, 2, shape));
-    sum =
-        gemel_add(sum, gemel_sum(gemel_mul(x, gemel_scalar(g, GEMEL_F32, (double)k)), 0, NULL, 0));
+    sum = gemel_add(sum, gemel_sum(gemel_mul(x, gemel_scalar(g, GEMEL_F32, (double)k))));
   }
   gemel_output(sum, "sum");
   job->good = job->good && gemel_graph_error(g)->status == GEMEL_OK &&
@@ -549,7 +550,7 @@ static int build_refused(void *user) {
   {
     gemel_value x = gemel_input(g, "x", gemel_type_of_shape(own, GEMEL_F32, 1, shape));
     gemel_value y = gemel_tanh(gemel_mul(x, gemel_scalar(g, GEMEL_F32, 3)));
-    gemel_value loss = gemel_sum(gemel_softmax(y, -1), 0, NULL, 0), d;
+    gemel_value loss = gemel_sum(gemel_softmax(y)), d;
     gemel_output(loss, "loss");
     status = gemel_graph_error(g)->status;
     /* a null type or dim is what a refused allocation gives to the builder that needs it */

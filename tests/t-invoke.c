@@ -19,7 +19,7 @@ static gemel_graph *body_of(gemel_context *context, const char *text, gemel_dim 
   in[1] = gemel_input(body, "y", gemel_type_new(context, GEMEL_F64, 1, &m, 0));
   out = gemel__expr_build(expr, body, in, GEMEL_HERE);
   gemel_output(out, "z");
-  gemel_output(gemel_sum(out, 0, NULL, 0), "total");
+  gemel_output(gemel_sum(out), "total");
   CT_EQ_STR(gemel_graph_error(body)->text, "");
   gemel__expr_free(expr);
   return body;
@@ -116,7 +116,7 @@ static void gradients(const void *data) {
   CT_EQ_STR(error.text, "");
   gemel_output(d[0], "dx");
   gemel_output(d[1], "dy");
-  z = gemel_sum(d[0], 0, NULL, 0);
+  z = gemel_sum(d[0]);
   CT_EQ_INT(gemel_grad(1, &z, NULL, 1, wrt, second, &error), GEMEL_OK); /* 2 y */
   CT_EQ_STR(error.text, "");
   gemel_output(second[0], "dxx");
@@ -156,7 +156,7 @@ static void nested(const void *data) {
   in[1] = gemel_input(outer, "b", type);
   z = gemel_invoke(2, in, inner);
   gemel_output(gemel_add(z, z), "twice");
-  z = gemel_sum(apply(&s, outer), 0, NULL, 0);
+  z = gemel_sum(apply(&s, outer));
   CT_EQ_INT(gemel_grad(1, &z, NULL, 1, &s.x, &d, &error), GEMEL_OK);
   CT_EQ_STR(error.text, "");
   gemel_output(d, "dx");
@@ -274,7 +274,7 @@ static gemel_status build_all(gemel_graph *graph, gemel_graph *body, gemel_error
     return GEMEL_NO_MEMORY;
   }
   x = gemel_input_at(body, "x", type, nowhere);
-  gemel_output(gemel_sum_at(gemel_mul_at(x, x, nowhere), 0, NULL, 0, nowhere), "z");
+  gemel_output(gemel_sum_at(gemel_mul_at(x, x, nowhere), NULL, nowhere), "z");
   if (gemel_graph_error(body)->status != GEMEL_OK) {
     return gemel_graph_error(body)->status;
   }

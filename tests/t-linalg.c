@@ -133,7 +133,7 @@ static gemel_tensor *multiply(gemel_tensor *x, gemel_tensor *y, const gemel_opti
         graph, k == 0 ? "x" : "y",
         gemel_type_of_shape(context, gemel_tensor_dtype(in[k]), 2, gemel_tensor_shape(in[k])));
   }
-  gemel_output(gemel_dot(v[0], v[1], 0, NULL, 0, NULL, 0, NULL, 0, NULL), "z");
+  gemel_output(gemel_dot(v[0], v[1]), "z");
   function = gemel_compile(graph, options, &error);
   CT_CHECK(function != NULL);
   CT_EQ_INT(gemel_call(function, in, &out, &error), GEMEL_OK);

@@ -397,7 +397,7 @@ static void several_outputs(struct life *l) {
   saw(l, sizes[0] != GEMEL_DIM_NONE ? GEMEL_OK : GEMEL_NO_MEMORY);
   register_own(l, "forty", NULL, forty_types);
   if (l->status == GEMEL_OK) {
-    gemel_value x = gemel_input(l->g, "x", type), parts = gemel_split(x, 3, sizes, 0), y, d;
+    gemel_value x = gemel_input(l->g, "x", type), parts = gemel_split(x, 3, sizes), y, d;
     gemel_value forty[40], last;
     size_t k;
     y = gemel_mul(gemel_value_output(parts, 0), gemel_value_output(parts, 2));
@@ -408,7 +408,7 @@ static void several_outputs(struct life *l) {
     for (k = 0; k < 40; k++) {
       forty[k] = gemel_value_output(last, (uint32_t)k);
     }
-    gemel_join(40, forty, 0);
+    gemel_join(40, forty);
   }
 }
 
@@ -419,7 +419,7 @@ static void runtime_sizes(struct life *l) {
     gemel_value n = gemel_input(l->g, "n", type), r;
     gemel_dim size = gemel_dim_of(gemel_add(n, n));
     if (size != GEMEL_DIM_NONE) {
-      r = gemel_arange(l->g, size, GEMEL_F32);
+      r = gemel_arange_with(l->g, size, .dtype = GEMEL_F32);
       gemel_output(gemel_mul(r, r), "r");
     }
   }

@@ -96,6 +96,20 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
 #define VALID_const_gemel_operation_p &own
 #define VALID_const_gemel_options_p &options
+/* of builders: none of them is needed */
+#define VALID_const_gemel_arange_options_p NULL
+#define VALID_const_gemel_cross_entropy_options_p NULL
+#define VALID_const_gemel_dot_options_p NULL
+#define VALID_const_gemel_inc_subtensor_options_p NULL
+#define VALID_const_gemel_join_options_p NULL
+#define VALID_const_gemel_max_options_p NULL
+#define VALID_const_gemel_pad_options_p NULL
+#define VALID_const_gemel_prod_options_p NULL
+#define VALID_const_gemel_set_subtensor_options_p NULL
+#define VALID_const_gemel_softmax_options_p NULL
+#define VALID_const_gemel_split_options_p NULL
+#define VALID_const_gemel_subtensor_options_p NULL
+#define VALID_const_gemel_sum_options_p NULL
 #define VALID_const_gemel_pass_p &pass
 #define VALID_const_gemel_profile_p profile
 #define VALID_const_gemel_rewrite_options_p &rewrite

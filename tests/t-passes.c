@@ -558,8 +558,8 @@ static double rewrite_products(size_t count, int in_a_row) {
   all = gemel_scalar(graph, GEMEL_F32, 0);
   for (size_t k = 0; k < count; k++) {
     gemel_value by = in_a_row ? all : gemel_scalar(graph, GEMEL_F32, (double)k);
-    gemel_value product = gemel_dot(x, gemel_add(y, by), 0, NULL, 0, NULL, 0, NULL, 0, NULL);
-    all = gemel_add(all, gemel_sum(product, 0, NULL, 0));
+    gemel_value product = gemel_dot(x, gemel_add(y, by));
+    all = gemel_add(all, gemel_sum(product));
   }
   gemel_output(all, "z");
   start = seconds();

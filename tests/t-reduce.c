@@ -682,7 +682,7 @@ static void ties(const void *data) {
   gemel_type type = gemel_type_of_shape(context, c->dtype, 1, &c->n);
   gemel_value x = gemel_input(graph, "x", type), v = gemel_input(graph, "v", type), made[2];
   int64_t axis = 0;
-  gemel_value y = gemel_max(x, 1, &axis, 0);
+  gemel_value y = gemel_max_with(x, .axes = {1, &axis});
   gemel_tensor *in[2] = {repeated(c->dtype, c->n, 0), repeated(c->dtype, c->n, c->one)};
   gemel_tensor *out[2] = {NULL, NULL};
   gemel_error error;
@@ -729,7 +729,7 @@ static void mixed(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = gemel_graph_new(context, NULL);
   gemel_type type = gemel_type_of_shape(context, GEMEL_F64, c->rank, c->shape);
-  gemel_value x = gemel_input(graph, "x", type), y = gemel_prod(x, 0, NULL, 0), d;
+  gemel_value x = gemel_input(graph, "x", type), y = gemel_prod(x), d;
   gemel_tensor *in = gemel_tensor_new(GEMEL_F64, c->rank, c->shape, NULL), *out = NULL;
   gemel_error error = {0};
   int64_t n = gemel_tensor_elements(in), k;
@@ -737,7 +737,7 @@ static void mixed(const void *data) {
     gemel_value v = direction(graph, c, k);
     if (k % 2 == 0) {
       CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_OK);
-      y = gemel_sum(gemel_mul(d, v), 0, NULL, 0);
+      y = gemel_sum(gemel_mul(d, v));
     } else {
       CT_EQ_INT(gemel_jvp(1, &y, 1, &x, &v, &d, &error), GEMEL_OK);
       y = d;

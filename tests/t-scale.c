@@ -91,7 +91,7 @@ static void wide(gemel_context *c, gemel_graph *g, size_t n) {
     snprintf(name, sizeof name, "x%zu", k);
     x[k] = gemel_input(g, name, vector(c, 2));
   }
-  y = gemel_join(n, x, 0);
+  y = gemel_join(n, x);
   CT_EQ_INT(gemel_grad(1, &y, &y, n, x, d, NULL), GEMEL_OK);
   free(x);
   free(d);
@@ -106,7 +106,7 @@ static void parts(gemel_context *c, gemel_graph *g, size_t n) {
   for (k = 0; k < n; k++) {
     two[k] = gemel_dim_constant(c, 2);
   }
-  all = gemel_split(x, n, two, 0);
+  all = gemel_split(x, n, two);
   for (k = 0; k < n; k++) {
     snprintf(name, sizeof name, "part_%zu", k);
     gemel_output(gemel_value_output(all, (uint32_t)k), name);

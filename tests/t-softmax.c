@@ -82,12 +82,12 @@ static void exact_softmax(long double *s) {
 /* Each of these makes one vector or scalar from x (the logits), v (the direction) and a target. */
 static gemel_value make_softmax(gemel_value x, gemel_value v, gemel_value target) {
   (void)v, (void)target;
-  return gemel_softmax(x, -1);
+  return gemel_softmax(x);
 }
 
 static gemel_value make_loss(gemel_value x, gemel_value v, gemel_value target) {
   (void)v;
-  return gemel_cross_entropy(x, target, -1);
+  return gemel_cross_entropy(x, target);
 }
 
 static gemel_value make_slope(gemel_value x, gemel_value v, gemel_value target) {
@@ -99,7 +99,7 @@ static gemel_value make_slope(gemel_value x, gemel_value v, gemel_value target) 
 /* The derivative of v . slope: the second derivative times v, in reverse over reverse. */
 static gemel_value make_curvature(gemel_value x, gemel_value v, gemel_value target) {
   gemel_value slope = make_slope(x, v, target), result = {NULL, 0, 0};
-  gemel_value along = gemel_sum(gemel_mul(slope, v), 0, NULL, 0);
+  gemel_value along = gemel_sum(gemel_mul(slope, v));
   gemel_grad(1, &along, NULL, 1, &x, &result, NULL);
   return result;
 }
@@ -114,17 +114,17 @@ static gemel_value make_forward(gemel_value x, gemel_value v, gemel_value target
 /* The loss with its target as a unit vector of floats, and its derivative by that vector. */
 static gemel_value unit(gemel_value target) {
   gemel_context *context = gemel_graph_context(target.graph);
-  gemel_value index = gemel_arange(target.graph, gemel_dim_constant(context, CLASSES), GEMEL_I64);
+  gemel_value index = gemel_arange(target.graph, gemel_dim_constant(context, CLASSES));
   return gemel_cast(gemel_eq(index, target), GEMEL_F64);
 }
 
 static gemel_value make_float_loss(gemel_value x, gemel_value v, gemel_value target) {
   (void)v;
-  return gemel_cross_entropy(x, unit(target), -1);
+  return gemel_cross_entropy(x, unit(target));
 }
 
 static gemel_value make_target_slope(gemel_value x, gemel_value v, gemel_value target) {
-  gemel_value t = unit(target), loss = gemel_cross_entropy(x, t, -1), slope = {NULL, 0, 0};
+  gemel_value t = unit(target), loss = gemel_cross_entropy(x, t), slope = {NULL, 0, 0};
   (void)v;
   gemel_grad(1, &loss, NULL, 1, &t, &slope, NULL);
   return slope;

@@ -186,7 +186,7 @@ static void whole_life(struct job *job, int round) {
   for (k = 0; k < 8; k++) {
     y = layer(g, y, round + k);
   }
-  y = gemel_sum(y, 0, NULL, 0);
+  y = gemel_sum(y);
   snprintf(name, sizeof name, "y_%d_%d", job->number, round);
   MUST(gemel_output(y, name) == GEMEL_OK);
   MUST(gemel_grad(1, &y, NULL, 1, &x, &d, NULL) == GEMEL_OK);

@@ -87,6 +87,26 @@ typedef struct gemel_attr {
   } u;
 } gemel_attr;
 
+/* Lists among the options of builders (<gemel/ops.h>): absent where VALUES is NULL, as in {0}. The
+ * arrays are borrowed for the time of the call. */
+typedef struct gemel_ints {
+  size_t count;
+  const int64_t *values;
+} gemel_ints;
+
+typedef struct gemel_dims {
+  size_t count;
+  const gemel_dim *values;
+} gemel_dims;
+
+/* In C: GEMEL_INTS(0, -1) is a list of two integers, GEMEL_NO_INTS one that is there and empty. */
+#ifndef __cplusplus
+#define GEMEL_INTS(...)                                                                            \
+  ((gemel_ints){sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
+                (const int64_t[]){__VA_ARGS__}})
+#define GEMEL_NO_INTS ((gemel_ints){0, (const int64_t[]){0}})
+#endif
+
 /* Shorthands that make a gemel_attr. The arrays are borrowed until the node is built. */
 static inline gemel_attr gemel_attr_int(const char *name, int64_t value) {
   gemel_attr a = {name, GEMEL_ATTR_INT, 0, {0}};

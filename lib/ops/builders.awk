@@ -17,56 +17,98 @@ function c_type(kind) {
   return ""
 }
 
-function emit(name, inputs, attrs, summary,    n, m, i, j, p, part, kind, an, params, args, body, vec, list, k, nin, fixed, anyv, q, sep) {
-  nin = 0; fixed = 0; anyv = ""; params = ""; args = ""; vec = ""
+# Reads one attribute, "name: kind" or "name: kind = fallback", into AN, KIND, LIST and OPTIONAL.
+function read_attr(text) {
+  AN = text; sub(/:.*/, "", AN); AN = trim(AN)
+  OPTIONAL = text ~ /=/
+  FALLBACK = text; sub(/^[^=]*=?/, "", FALLBACK); FALLBACK = trim(FALLBACK)
+  KIND = text; sub(/^[^:]*:/, "", KIND); sub(/=.*/, "", KIND); KIND = trim(KIND)
+  LIST = c_type(KIND) == ""
+  if (LIST) sub(/s$/, "", KIND)
+}
+
+function declared(type, name) { return type (type ~ /\*$/ ? "" : " ") name }
+
+# The statements that fill in one attribute from COUNT, VALUES (of a list) or VALUE.
+function fill_in(count, value,    k, member, s) {
+  k = toupper(KIND)
+  member = LIST ? (KIND == "string" ? "text" : KIND) "s" : KIND == "int" ? "i" : KIND == "float" ? "f" : KIND == "string" ? "text" : KIND
+  s = "  attrs[n_attrs].name = \"" AN "\";\n"
+  s = s "  attrs[n_attrs].kind = " (LIST ? "GEMEL_ATTR_LIST | " : "") "GEMEL_ATTR_" k ";\n"
+  s = s "  attrs[n_attrs].count = " (LIST ? count : "0") ";\n"
+  s = s "  attrs[n_attrs].u." member " = " value ";\n"
+  return s "  n_attrs += " (LIST ? value " != NULL" : OPTIONAL ? "options != NULL" : "1") ";\n"
+}
+
+# OPERANDS and PARAMS are the builder's parameters so far, ARGS their names.
+function add_operands(inputs,    n, i, p, part) {
+  OPERANDS = 0; VARIADIC = ""; PARAMS = ""; ARGS = ""; SEP = ""
   n = split(inputs, p, ",")
   for (i = 1; i <= n; i++) {
     part = trim(p[i])
     if (part == "" || part ~ /\*$/) continue
     if (part ~ /\.\.\.$/) {
-      sub(/\.\.\.$/, "", part); anyv = part
-      params = params sep "size_t n_" part ", const gemel_value *" part
-      args = args sep "n_" part ", " part
+      sub(/\.\.\.$/, "", part); VARIADIC = part
+      add_param("size_t n_" part ", const gemel_value *" part, "n_" part ", " part)
     } else {
-      params = params sep "gemel_value " part; args = args sep part
-      vec = vec (fixed ? ", " : "") part; fixed++
+      add_param("gemel_value " part, part)
+      OPERAND[OPERANDS++] = part
     }
-    sep = ", "
   }
-  body = ""; m = 0
+}
+
+function add_param(params, args) { PARAMS = PARAMS SEP params; ARGS = ARGS SEP args; SEP = ", " }
+
+# Required attributes are parameters, optional ones members of a struct.
+function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, scalars) {
+  add_operands(inputs)
+  m = 0; body = ""; members = ""; scalars = 0
   n = split(attrs, q, ",")
   for (i = 1; i <= n; i++) {
-    part = trim(q[i]); if (part == "") continue
-    an = part; sub(/:.*/, "", an); an = trim(an)
-    kind = part; sub(/^[^:]*:/, "", kind); sub(/=.*/, "", kind); kind = trim(kind)
-    list = 0
-    if (c_type(kind) == "") { list = 1; sub(/s$/, "", kind) }
-    k = toupper(kind)
-    m++
-    if (list) {
-      params = params sep "size_t n_" an ", const " c_type(kind) (c_type(kind) ~ /\*$/ ? "const *" : " *") an
-      args = args sep "n_" an ", " an
-      body = body "  attrs[n_attrs].name = \"" an "\";\n  attrs[n_attrs].kind = GEMEL_ATTR_LIST | GEMEL_ATTR_" k ";\n  attrs[n_attrs].count = n_" an ";\n  attrs[n_attrs].u." (kind == "string" ? "text" : kind) "s = " an ";\n  n_attrs += " an " != NULL;\n"
+    if (trim(q[i]) == "") continue
+    read_attr(trim(q[i])); m++
+    if (!OPTIONAL && LIST) {
+      add_param("size_t n_" AN ", const " declared(c_type(KIND), "") "*" AN, "n_" AN ", " AN)
+      body = body fill_in("n_" AN, AN)
+    } else if (!OPTIONAL) {
+      add_param(declared(c_type(KIND), AN), AN)
+      body = body fill_in("", AN)
+    } else if (LIST) {
+      members = members "  gemel_" KIND "s " AN ";\n"
+      body = body fill_in("options != NULL ? options->" AN ".count : 0", "options != NULL ? options->" AN ".values : NULL")
+      sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
-      params = params sep c_type(kind) (c_type(kind) ~ /\*$/ ? "" : " ") an
-      args = args sep an
-      body = body "  attrs[n_attrs].name = \"" an "\";\n  attrs[n_attrs].kind = GEMEL_ATTR_" k ";\n  attrs[n_attrs].count = 0;\n  attrs[n_attrs++].u." (kind == "int" ? "i" : kind == "float" ? "f" : kind == "string" ? "text" : kind) " = " an ";\n"
+      members = members "  " declared(c_type(KIND), AN) ";\n"
+      body = body fill_in("", "options != NULL ? options->" AN " : 0")
+      scalars += FALLBACK != "0"
     }
-    sep = ", "
   }
-  if (fixed == 0 && anyv == "") { params = "gemel_graph *graph" sep params; args = "graph" sep args }
+  if (members ~ /\n.*\n/ && scalars) {
+    print "builders.awk: " name ": of several optional attributes, a scalar one must fall back to 0" > "/dev/stderr"
+    exit FAILED = 1
+  }
+  if (OPERANDS == 0 && VARIADIC == "") { PARAMS = "gemel_graph *graph" SEP PARAMS; ARGS = "graph" SEP ARGS }
+  write(name, inputs, attrs, summary, m, body, members)
+}
+
+function write(name, inputs, attrs, summary, m, body, members,    i, graph, vector, count) {
+  if (members != "") printf "typedef struct gemel_%s_options {\n%s} gemel_%s_options;\n\n", name, members, name
   printf "/* %s Inputs: %s. Attributes: %s.\n * Null value on failure, with the error on the graph. */\n", summary, (inputs == "" ? "none" : inputs), (attrs == "" ? "none" : attrs)
-  printf "static inline gemel_value gemel_%s_at(%s, gemel_location where) {\n", name, params
+  printf "static inline gemel_value gemel_%s_at(%s%s, gemel_location where) {\n", name, PARAMS, (members == "" ? "" : ", const gemel_" name "_options *options")
   if (m) printf "  gemel_attr attrs[%d];\n  size_t n_attrs = 0;\n", m
-  if (anyv != "") q[1] = anyv
-  else if (fixed) printf "  gemel_value inputs[%d];\n", fixed
-  if (anyv == "") { n = split(vec, p, ", "); for (i = 1; i <= n; i++) printf "  inputs[%d] = %s;\n", i - 1, p[i] }
-  printf "%s", body
-  printf "  return gemel_apply_at(%s, \"%s\", %s, %s, %s, %s, where);\n}\n", \
-    (anyv != "" ? "gemel__graph_of(n_" anyv ", " anyv ")" : fixed ? "gemel__graph_of(" fixed ", inputs)" : "graph"), name, \
-    (anyv != "" ? "n_" anyv : fixed), (anyv != "" ? anyv : fixed ? "inputs" : "NULL"), (m ? "n_attrs" : "0"), (m ? "attrs" : "NULL")
-  sep = args; gsub(/[a-z_]+/, "&", sep)
-  printf "#define gemel_%s(...) gemel_%s_at(__VA_ARGS__, GEMEL_HERE)\n\n", name, name
+  if (VARIADIC == "" && OPERANDS) printf "  gemel_value inputs[%d];\n", OPERANDS
+  for (i = 0; VARIADIC == "" && i < OPERANDS; i++) printf "  inputs[%d] = %s;\n", i, OPERAND[i]
+  vector = VARIADIC != "" ? VARIADIC : OPERANDS ? "inputs" : "NULL"
+  count = VARIADIC != "" ? "n_" VARIADIC : OPERANDS
+  graph = VARIADIC == "" && !OPERANDS ? "graph" : "gemel__graph_of(" count ", " vector ")"
+  printf "%s  return gemel_apply_at(%s, \"%s\", %s, %s, %s, %s, where);\n}\n", body, graph, name, count, vector, (m ? "n_attrs" : "0"), (m ? "attrs" : "NULL")
+  printf "#define gemel_%s(...) gemel_%s_at(__VA_ARGS__, %sGEMEL_HERE)\n", name, name, (members == "" ? "" : "NULL, ")
+  if (members != "") {
+    print "#ifndef __cplusplus"
+    printf "#define gemel_%s_with(%s, ...) \\\n  gemel_%s_at(%s, &(gemel_%s_options){__VA_ARGS__}, GEMEL_HERE)\n", name, ARGS, name, ARGS, name
+    print "#endif"
+  }
+  print ""
 }
 
 function row(text,    name, s, count, strings, i) {
@@ -90,10 +132,16 @@ function row(text,    name, s, count, strings, i) {
 BEGIN {
   print "/* SPDX-License-Identifier: MIT\n *"
   print " * Builders, one for each operation; generated from lib/ops/scalar.def and lib/ops/ops.def."
-  print " * List attributes are a count and an array; a NULL array leaves an optional one absent. Sizes known"
-  print " * only at run time are dims made by gemel_dim_of. All builders return the null value when an input is"
-  print " * null or the graph refuses, with the first error on the graph; none is thread-safe against another"
-  print " * call on the same graph.\n */"
+  print " *"
+  print " *   gemel_sum(x)                                            without options: the sum of all elements"
+  print " *   gemel_sum_with(x, .axes = GEMEL_INTS(0), .keepdims = 1) in C, with options by name"
+  print " *   gemel_sum_at(x, &options, where)                        the function behind both; options may be NULL"
+  print " *"
+  print " * Attributes that an operation needs are arguments (lists are a count and an array), those that it can"
+  print " * do without are options: a list that isn't named is absent; where options are given, a scalar that"
+  print " * isn't named is 0. Sizes known only at run time are dims made by gemel_dim_of. All builders return the"
+  print " * null value when an input is null or the graph refuses, with the first error on the graph; none is"
+  print " * thread-safe against another call on the same graph.\n */"
   print "#ifndef GEMEL_OPS_H\n#define GEMEL_OPS_H\n"
   print "#include <gemel/graph.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
   print "/* The graph of the first value that has one. */"
@@ -104,4 +152,4 @@ BEGIN {
 /^(SCALAR|OP)\(/ { text = $0; open = 1; if ($0 ~ /"\)$/) { row(text); open = 0 } next }
 open { text = text "\n" $0; if ($0 ~ /"\)$/) { row(text); open = 0 } }
 
-END { print "#ifdef __cplusplus\n}\n#endif\n#endif" }
+END { if (FAILED) exit 1; print "#ifdef __cplusplus\n}\n#endif\n#endif" }

@@ -169,7 +169,8 @@ static gemel_value window_of(const gemel_derive *call, gemel_value x, gemel_valu
   int rank;
   const gemel_dim *size = gemel__value_dims(like, &rank);
   gemel__derive_dims(call, start, starts);
-  return gemel_subtensor_at(x, (size_t)rank, starts, (size_t)rank, size, step->count, steps(step),
+  return gemel_subtensor_at(x, (size_t)rank, starts, (size_t)rank, size,
+                            &(gemel_subtensor_options){.step = {step->count, steps(step)}},
                             call->where);
 }
 
@@ -177,7 +178,9 @@ static gemel_value set_window(const gemel_derive *call, gemel_value x, gemel_val
                               const gemel_attr *start, const gemel_attr *step) {
   gemel_dim starts[GEMEL_MAX_RANK];
   size_t rank = gemel__derive_dims(call, start, starts);
-  return gemel_set_subtensor_at(x, y, rank, starts, step->count, steps(step), call->where);
+  return gemel_set_subtensor_at(x, y, rank, starts,
+                                &(gemel_set_subtensor_options){.step = {step->count, steps(step)}},
+                                call->where);
 }
 
 static gemel_status grad_subtensor(gemel_derive *call) {
@@ -366,8 +369,10 @@ static gemel_status jvp_inc_subtensor(gemel_derive *call) {
   call->d_outputs[0] =
       gemel_is_null(call->d_inputs[1])
           ? x
-          : gemel_inc_subtensor_at(x, call->d_inputs[1], rank, starts, call->attrs[1].count,
-                                   steps(&call->attrs[1]), call->where);
+          : gemel_inc_subtensor_at(x, call->d_inputs[1], rank, starts,
+                                   &(gemel_inc_subtensor_options){
+                                       .step = {call->attrs[1].count, steps(&call->attrs[1])}},
+                                   call->where);
   return gemel__jvp_done(call);
 }
 

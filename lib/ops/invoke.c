@@ -403,7 +403,7 @@ static gemel_status build_body(gemel_graph *body, gemel_dtype dtype) {
   gemel_value y = gemel_input(body, "y", gemel_type_new(context, dtype, 1, &dims[1], 0));
   gemel_value z = gemel_add(gemel_mul(x, y), x);
   gemel_output(z, "z");
-  return gemel_output(gemel_sum(z, 1, &axis, 0), "total");
+  return gemel_output(gemel_sum_with(z, .axes = {1, &axis}), "total");
 }
 
 /* The attribute holds the context's own copy of the body, so nobody has to release it. */

@@ -197,8 +197,12 @@ static axis_list range(int from, int count) {
 static gemel_value dot_over(gemel_value x, gemel_value y, axis_list contract_x,
                             axis_list contract_y, axis_list batch_x, axis_list batch_y,
                             gemel_location where) {
-  return gemel_dot_at(x, y, contract_x.count, contract_x.axes, contract_y.count, contract_y.axes,
-                      batch_x.count, batch_x.axes, batch_y.count, batch_y.axes, where);
+  return gemel_dot_at(x, y,
+                      &(gemel_dot_options){.contract_x = {contract_x.count, contract_x.axes},
+                                           .contract_y = {contract_y.count, contract_y.axes},
+                                           .batch_x = {batch_x.count, batch_x.axes},
+                                           .batch_y = {batch_y.count, batch_y.axes}},
+                      where);
 }
 
 /* How many of the contracted axes of SIDE come before AXIS. */

@@ -83,9 +83,11 @@ static gemel_status infer_pad(gemel_infer *call) {
 
 static gemel_value pad_with(const gemel_derive *call, gemel_value x, gemel_value value) {
   const gemel_attr *attrs = call->attrs;
-  return gemel_pad_at(x, value, attrs[0].count, attrs[0].u.ints, attrs[1].count, attrs[1].u.ints,
-                      attrs[2].count, attrs[2].kind == GEMEL_ATTR_NONE ? NULL : attrs[2].u.ints,
-                      call->where);
+  return gemel_pad_at(
+      x, value, attrs[0].count, attrs[0].u.ints, attrs[1].count, attrs[1].u.ints,
+      &(gemel_pad_options){
+          .interior = {attrs[2].count, attrs[2].kind == GEMEL_ATTR_NONE ? NULL : attrs[2].u.ints}},
+      call->where);
 }
 
 /* What flows back to x: the margins are cut off, that is padded by the negative amounts; of what is
@@ -106,8 +108,9 @@ static gemel_value unpad(const gemel_derive *call, gemel_value g) {
     gaps |= p.interior > 0;
     start[k] = gemel_dim_constant(context, 0);
   }
-  g = gemel_pad_at(g, zero, (size_t)rank, low, (size_t)rank, high, 0, NULL, call->where);
-  return gaps ? gemel_subtensor_at(g, (size_t)rank, start, (size_t)rank, dims, (size_t)rank, step,
+  g = gemel_pad_at(g, zero, (size_t)rank, low, (size_t)rank, high, NULL, call->where);
+  return gaps ? gemel_subtensor_at(g, (size_t)rank, start, (size_t)rank, dims,
+                                   &(gemel_subtensor_options){.step = {(size_t)rank, step}},
                                    call->where)
               : g;
 }
@@ -120,7 +123,7 @@ static gemel_value padding_sum(const gemel_derive *call, gemel_value g) {
   gemel_context *context = gemel_graph_context(call->graph);
   gemel_value zero =
       gemel_scalar_at(call->graph, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
-  return gemel_sum_at(gemel_where_at(mask, g, zero, call->where), 0, NULL, 0, call->where);
+  return gemel_sum_at(gemel_where_at(mask, g, zero, call->where), NULL, call->where);
 }
 
 static gemel_status grad_pad(gemel_derive *call) {
@@ -278,7 +281,8 @@ static gemel_status grad_join(gemel_derive *call) {
     for (size_t k = 0; k < n; k++) {
       sizes[k] = gemel__value_dims(call->inputs[k], &rank)[axis];
     }
-    parts = gemel_split_at(call->d_outputs[0], n, sizes, axis, call->where);
+    parts = gemel_split_at(call->d_outputs[0], n, sizes, &(gemel_split_options){.axis = axis},
+                           call->where);
     gemel__free(sizes, n * sizeof *sizes);
   }
   for (size_t k = 0; k < n; k++) {
@@ -307,7 +311,7 @@ static gemel_value join_or_zeros(size_t n, const gemel_value *values, const geme
   for (size_t k = 0; k < n; k++) {
     all[k] = gemel__or_zeros(values[k], likes[k], where);
   }
-  result = gemel_join_at(n, all, axis, where);
+  result = gemel_join_at(n, all, &(gemel_join_options){.axis = axis}, where);
   gemel__free(all, n * sizeof *all);
   return result;
 }
@@ -450,7 +454,8 @@ static gemel_status jvp_split(gemel_derive *call) {
   for (size_t k = 0; k < n; k++) {
     sizes[k] = gemel__value_dims(call->outputs[k], &rank)[axis];
   }
-  parts = gemel_split_at(call->d_inputs[0], n, sizes, axis, call->where);
+  parts = gemel_split_at(call->d_inputs[0], n, sizes, &(gemel_split_options){.axis = axis},
+                         call->where);
   for (size_t k = 0; k < n; k++) {
     call->d_outputs[k] = gemel_value_output(parts, (uint32_t)k);
   }

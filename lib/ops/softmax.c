@@ -88,7 +88,7 @@ static gemel_status infer_cross_entropy(gemel_infer *call) {
 /* ---- Derivatives ---- */
 
 static gemel_value sum_along(gemel_value x, int64_t axis, int keepdims, gemel_location where) {
-  return gemel_sum_at(x, 1, &axis, keepdims, where);
+  return gemel_sum_at(x, &(gemel_sum_options){.axes = {1, &axis}, .keepdims = keepdims}, where);
 }
 
 /* s (v - sum(s v)): both the gradient and the forward derivative, since the Jacobian is symmetric.
@@ -149,7 +149,7 @@ static gemel_value unit_vectors(const loss *l) {
   gemel_context *context = gemel_graph_context(l->logits.graph);
   gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(l->logits));
   int64_t order[GEMEL_MAX_RANK];
-  gemel_value index = gemel_arange_at(l->logits.graph, dims[l->axis], GEMEL_I64, l->where);
+  gemel_value index = gemel_arange_at(l->logits.graph, dims[l->axis], NULL, l->where);
   gemel_value target = gemel_cast_at(l->targets, GEMEL_I64, l->where);
   for (int k = 0; k < rank; k++) {
     order[k] = k == l->axis ? 0 : -1;
@@ -161,7 +161,7 @@ static gemel_value unit_vectors(const loss *l) {
 
 /* dL/dx for a cotangent of ones. */
 static gemel_value slope_of_logits(const loss *l) {
-  gemel_value s = gemel_softmax_at(l->logits, l->axis, l->where);
+  gemel_value s = gemel_softmax_at(l->logits, &(gemel_softmax_options){.axis = l->axis}, l->where);
   if (l->by_index) {
     return GEMEL__FAULT(cross_entropy_no_target) ? s : gemel_sub_at(s, unit_vectors(l), l->where);
   }
@@ -179,7 +179,7 @@ static gemel_value slope_of_targets(const loss *l) {
   if (gemel_dim_is_constant(gemel_graph_context(l->logits.graph), dims[axis], &size) && size == 0) {
     return gemel__filled_like(l->logits, 0, l->where);
   }
-  m = gemel_max_at(l->logits, 1, &axis, 1, l->where);
+  m = gemel_max_at(l->logits, &(gemel_max_options){.axes = {1, &axis}, .keepdims = 1}, l->where);
   total =
       sum_along(gemel_exp_at(gemel_sub_at(l->logits, m, l->where), l->where), axis, 1, l->where);
   return gemel_add_at(gemel_sub_at(m, l->logits, l->where), gemel_log_at(total, l->where),

@@ -218,7 +218,7 @@ static gemel_value joint_product(dots *d, const dot_candidate *head) {
     d->parts[n++] = gemel_edit_value(d->edit, part);
   }
   operands[head->shared] = gemel_edit_value(d->edit, gemel_value_input(v, (size_t)head->shared));
-  operands[!head->shared] = gemel_join(n, d->parts, head->along);
+  operands[!head->shared] = gemel_join_with(n, d->parts, .axis = head->along);
   return gemel_is_null(operands[0]) || gemel_is_null(operands[1])
              ? none
              : gemel__apply(operands[0].graph, d->graph->nodes[v.node].op,
@@ -241,7 +241,7 @@ static gemel_value columns_of(dots *d, gemel_value product, int shared, int64_t 
       return (gemel_value){NULL, 0, 0};
     }
   }
-  return gemel_subtensor(product, (size_t)rank, from, (size_t)rank, size, 0, NULL);
+  return gemel_subtensor(product, (size_t)rank, from, (size_t)rank, size);
 }
 
 static gemel_status replace_group(dots *d, const dot_candidate *head) {
@@ -358,14 +358,16 @@ static gemel_value draw_part(drawing *d, int64_t contracted, int64_t columns) {
 }
 
 static gemel_value draw_product(const drawing *d, gemel_value part, int64_t contracted) {
-  return d->shared == 0 ? gemel_dot(d->x, part, 1, &d->axis, 1, &contracted, 0, NULL, 0, NULL)
-                        : gemel_dot(part, d->x, 1, &contracted, 1, &d->axis, 0, NULL, 0, NULL);
+  return d->shared == 0 ? gemel_dot_with(d->x, part, .contract_x = {1, &d->axis},
+                                         .contract_y = {1, &contracted})
+                        : gemel_dot_with(part, d->x, .contract_x = {1, &contracted},
+                                         .contract_y = {1, &d->axis});
 }
 
 /* A product with COLUMNS columns that depends on the product BEFORE, which has as many. */
 static gemel_value draw_dependent(drawing *d, gemel_value before, int64_t columns) {
   int64_t others[2] = {d->shared == 0 ? 0 : 1, d->shared == 0 ? 1 : 2};
-  gemel_value total = gemel_sum(before, 2, others, 0);
+  gemel_value total = gemel_sum_with(before, .axes = {2, others});
   gemel_value part = draw_part(d, 0, columns);
   return draw_product(d, gemel_add(part, gemel_cast(total, d->by.dtype)), 0);
 }

@@ -14,9 +14,9 @@
 
 /* The graph that TEXT says, in a file called "test"; NULL, and a failure, if it can't be parsed. */
 static inline gemel_graph *parse(gemel_context *context, const char *text) {
-  gemel_error error = {0};
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
-  CT_EQ_STR(error.text, "");
+  gemel_error problem = {0};
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &problem);
+  CT_EQ_STR(problem.text, "");
   return graph;
 }
 
