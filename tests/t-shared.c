@@ -86,8 +86,8 @@ static void stored(const void *data) {
 static void places(const void *data) {
   static const char *const texts[] = {
       "graph step(state w: f32[2]) {\n  n0 = neg(w)\n  return y = n0, w = n0\n}\n",
-      "graph step(state: f32[2], update: f32[2]) {\n"
-      "  n0 = add(state, update)\n  return update = n0\n}\n",
+      ("graph step(state: f32[2], update: f32[2]) {\n"
+       "  n0 = add(state, update)\n  return update = n0\n}\n"),
       "graph step(state state: f32[2]) {\n  n0 = neg(state)\n  update state = n0\n}\n"};
   gemel_context *context = context_new();
   (void)data;

@@ -79,7 +79,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, scalar
       sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
-      body = body fill_in("", "options != NULL ? options->" AN " : 0")
+      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0")
       scalars += FALLBACK != "0"
     }
   }
