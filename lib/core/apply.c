@@ -181,13 +181,12 @@ static gemel_value cast_to(gemel_graph *graph, gemel_value x, gemel_dtype dtype,
   gemel_attr attr = gemel_attr_dtype("dtype", dtype);
   gemel_error error;
   uint32_t attrs;
-  uint32_t op = gemel__op_find(graph->context, "cast");
-  if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), 1, &attr, &attrs,
-                          &error) != GEMEL_OK) {
+  const gemel__op *op = gemel__op_at(graph->context, GEMEL__OP_cast);
+  if (gemel__attrs_intern(graph->context, op, 1, &attr, &attrs, &error) != GEMEL_OK) {
     gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
-  return gemel__apply(graph, op, attrs, 1, &x, where);
+  return gemel__apply(graph, op->id, attrs, 1, &x, where);
 }
 
 /* Makes the operands of a scalar operation one dtype by inserting casts. The error is recorded on
@@ -445,7 +444,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
     return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",
                                 operation != NULL ? operation : "(null)");
   }
-  if (op == graph->context->input_op) {
+  if (op == GEMEL__OP_input) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
                                 "an input is made by gemel_input, or the graph wouldn't list it");
   }

@@ -187,7 +187,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
       (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &place, &found) || found != id)) {
     return fail_node(g, id, "it can't be found by its contents, or an equal node can", error);
   }
-  c->n_inputs += node->op == g->context->input_op;
+  c->n_inputs += node->op == GEMEL__OP_input;
   return queue_node(c, node->attrs) == 0 ? GEMEL_OK : gemel__no_memory(error, "checking a graph");
 }
 
@@ -214,7 +214,7 @@ static int input_fits(const struct checking *c, size_t k) {
   gemel__ref ref = c->graph->inputs[k];
   gemel_attr name;
   return gemel__has_output(c->graph, ref.node, ref.output) &&
-         gemel__node_at(c->graph, ref.node)->op == c->graph->context->input_op &&
+         gemel__node_at(c->graph, ref.node)->op == GEMEL__OP_input &&
          gemel_value_attr(gemel__value(c->graph, ref), "name", &name) == GEMEL_OK &&
          name.u.text == c->graph->input_names[k];
 }

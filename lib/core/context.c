@@ -124,7 +124,6 @@ gemel_context *gemel_context_new(gemel_error *error) {
     return NULL;
   }
   context->n_builtins = context->ops.count - 1;
-  context->input_op = gemel__op_find(context, "input");
   return context;
 }
 

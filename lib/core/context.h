@@ -13,6 +13,7 @@
 #include <gemel/graph.h>
 #include <gemel/operation.h>
 #include "core/arena.h"
+#include "ops/ids.h"
 
 /* Elements never move: chunk k holds 64 << k of them. COUNT is written under the lock only, and
  * read without it only by gemel__stable_count. */
@@ -89,7 +90,8 @@ struct gemel__attrs {
 };
 
 typedef struct gemel__op {
-  gemel_operation record; /* copied; strings in the context's arena */
+  gemel_operation record;       /* copied; strings in the context's arena */
+  const struct gemel__row *row; /* of ops.def or scalar.def; NULL: a program's operation */
   size_t n_attrs;
   uint32_t id;
   void *derived; /* what grad/ compiled from the row's derivative text; freed with the context */
@@ -111,7 +113,6 @@ struct gemel_context {
   gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
   uint32_t n_builtins;       /* operations up to this id are gemel's own */
-  uint32_t input_op;         /* the one called "input" */
   struct gemel_rules *rules; /* gemel's own, when they have been asked for (passes/rules.c) */
   void (*release_rules)(void *rules);
   struct gemel__choice

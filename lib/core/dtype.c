@@ -9,6 +9,8 @@
 #include "ops/isa.h" /* first: what follows is inlined into loops */
 #include "core/dtype.h"
 
+#include <math.h>
+
 #if GEMEL__X86
 #include <immintrin.h>
 #endif
@@ -50,6 +52,46 @@ gemel_status gemel_dtype_by_name(const char *name, gemel_dtype *dtype) {
     }
   }
   return GEMEL_NOT_FOUND;
+}
+
+/* ---- Formats ---- */
+
+static const gemel__format formats[GEMEL_DTYPE_COUNT] = {
+    [GEMEL_BOOL] = {1, 0, 0, GEMEL_BOOL},      [GEMEL_I8] = {7, 0, 6, GEMEL_I8},
+    [GEMEL_I16] = {15, 0, 14, GEMEL_I16},      [GEMEL_I32] = {31, 0, 30, GEMEL_I32},
+    [GEMEL_I64] = {63, 0, 62, GEMEL_I64},      [GEMEL_U8] = {8, 0, 7, GEMEL_U8},
+    [GEMEL_U16] = {16, 0, 15, GEMEL_U16},      [GEMEL_U32] = {32, 0, 31, GEMEL_U32},
+    [GEMEL_U64] = {64, 0, 63, GEMEL_U64},      [GEMEL_F16] = {11, -14, 15, GEMEL_F32},
+    [GEMEL_BF16] = {8, -126, 127, GEMEL_F32},  [GEMEL_F32] = {24, -126, 127, GEMEL_F32},
+    [GEMEL_F64] = {53, -1022, 1023, GEMEL_F64}};
+
+const gemel__format *gemel__dtype_format(gemel_dtype dtype) {
+  return &formats[is_dtype(dtype) ? dtype : GEMEL_BOOL];
+}
+
+double gemel__least_normal(gemel_dtype dtype) {
+  return ldexp(1, formats[dtype].lowest);
+}
+
+double gemel__least_subnormal(gemel_dtype dtype) {
+  return ldexp(1, formats[dtype].lowest - formats[dtype].digits + 1);
+}
+
+double gemel__largest(gemel_dtype dtype) {
+  return ldexp(2 - ldexp(1, 1 - formats[dtype].digits), formats[dtype].highest);
+}
+
+int gemel__exact_cast(gemel_dtype from, gemel_dtype to) {
+  const gemel__format *f = &formats[from], *t = &formats[to];
+  gemel_kind source = infos[from].kind, target = infos[to].kind;
+  if (from == to || source == GEMEL_KIND_BOOL) {
+    return 1;
+  }
+  if ((source == GEMEL_KIND_FLOAT && target != source) ||
+      (source == GEMEL_KIND_SIGNED && target == GEMEL_KIND_UNSIGNED)) {
+    return 0;
+  }
+  return f->digits <= t->digits && f->lowest >= t->lowest && f->highest <= t->highest;
 }
 
 /* ---- Promotion ---- */

@@ -104,6 +104,23 @@ void gemel__half_from_f32(gemel_dtype dtype, size_t count, uint16_t *out, const 
 /* The element at DATA as a double (64-bit integers are rounded). */
 double gemel__dtype_load(gemel_dtype dtype, const void *data);
 
+/* The numbers of a dtype. Normal ones are ±1.… · 2^e, of DIGITS binary digits with the one before
+ * the point, e from LOWEST to HIGHEST; below 2^LOWEST, floats go on with fewer digits. Integers are
+ * those with no digit behind the point. */
+typedef struct gemel__format {
+  int digits, lowest, highest;
+  gemel_dtype computed_in; /* what sums, and all other arithmetic on it, are rounded to */
+} gemel__format;
+const gemel__format *gemel__dtype_format(gemel_dtype dtype);
+
+/* Of a float dtype: the least normal number, the least number above 0, the largest one. */
+double gemel__least_normal(gemel_dtype dtype);
+double gemel__least_subnormal(gemel_dtype dtype);
+double gemel__largest(gemel_dtype dtype);
+
+/* 1 if every value of dtype FROM is one of dtype TO, infinities and NaN included. */
+int gemel__exact_cast(gemel_dtype from, gemel_dtype to);
+
 /* Stores VALUE at DATA, rounded to nearest even for floats. GEMEL_BAD_VALUE, with nothing stored,
  * if DTYPE is bool or an integer that can't hold VALUE exactly. */
 gemel_status gemel__dtype_store(gemel_dtype dtype, double value, void *data);

@@ -247,7 +247,6 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
                                  gemel_error *error) {
   size_t k;
   gemel_status status = GEMEL_OK;
-  uint32_t input_op = s->body->context->input_op;
   for (k = 0; k < s->body->n_inputs; k++) {
     uint32_t node = s->body->inputs[k].node;
     s->map[node].node = inputs[k].node;
@@ -260,7 +259,7 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
     }
   }
   for (k = 0; k < s->n_nodes && status == GEMEL_OK; k++) {
-    if (live[k] && gemel__node_at(s->body, (uint32_t)k)->op != input_op) {
+    if (live[k] && gemel__node_at(s->body, (uint32_t)k)->op != GEMEL__OP_input) {
       status = inline_node(s, (uint32_t)k, scratch, error);
     }
   }

@@ -174,18 +174,17 @@ static gemel_value add_input(gemel_graph *graph, const char *name, gemel_type ty
   gemel_attr attrs[4];
   gemel_error error;
   uint32_t id;
-  uint32_t op = graph->context->input_op;
   gemel_value value;
   attrs[0] = gemel_attr_string("name", name);
   attrs[1] = gemel_attr_dtype("dtype", (gemel_dtype)t->dtype);
   attrs[2] = gemel_attr_dims("shape", t->rank, t->dims);
   attrs[3] = gemel_attr_int("space", t->space);
-  if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), 4, attrs, &id,
-                          &error) != GEMEL_OK) {
+  if (gemel__attrs_intern(graph->context, gemel__op_at(graph->context, GEMEL__OP_input), 4, attrs,
+                          &id, &error) != GEMEL_OK) {
     gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
-  value = gemel__apply(graph, op, id, 0, NULL, where);
+  value = gemel__apply(graph, GEMEL__OP_input, id, 0, NULL, where);
   if (!gemel_is_null(value)) {
     gemel__ref ref = {value.node, value.output};
     if (gemel__add_named_input(graph, ref, name) != 0) {

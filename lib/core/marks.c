@@ -58,7 +58,7 @@ gemel_value gemel__input_like(gemel_graph *graph, const char *name, gemel_type t
 
 long gemel__input_index(const gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(graph, node);
-  if (record->op != graph->context->input_op) {
+  if (record->op != GEMEL__OP_input) {
     return -1;
   }
   const char *name = gemel__attrs_at(graph->context, record->attrs)->values[0].u.text;

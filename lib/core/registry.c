@@ -125,7 +125,7 @@ static gemel_status check_record(const gemel_operation *r, gemel_error *error) {
 }
 
 static gemel_status add_op(gemel_context *context, const gemel_operation *record,
-                           gemel_error *error) {
+                           const struct gemel__row *row, gemel_error *error) {
   struct op_key key = {context, record->name};
   uint64_t hash = gemel__hash_bytes(0, record->name, strlen(record->name));
   uint32_t id = context->ops.count;
@@ -133,6 +133,7 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
   gemel__op made;
   memset(&made, 0, sizeof made);
   made.record = *record;
+  made.row = row;
   made.id = id;
   made.record.name = gemel__intern_string_locked(context, record->name);
   made.record.summary =
@@ -149,8 +150,8 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
   return GEMEL_OK;
 }
 
-gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
-                                      gemel_error *error) {
+gemel_status gemel__register(gemel_context *context, const gemel_operation *operation,
+                             const struct gemel__row *row, gemel_error *error) {
   gemel_status status;
   if (context == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
@@ -166,10 +167,15 @@ gemel_status gemel_register_operation(gemel_context *context, const gemel_operat
   } else if (context->ops.count > UINT16_MAX) {
     status = gemel__fail(error, GEMEL_UNSUPPORTED, "too many operations");
   } else {
-    status = add_op(context, operation, error);
+    status = add_op(context, operation, row, error);
   }
   pthread_mutex_unlock(&context->lock);
   return status;
+}
+
+gemel_status gemel_register_operation(gemel_context *context, const gemel_operation *operation,
+                                      gemel_error *error) {
+  return gemel__register(context, operation, NULL, error);
 }
 
 const gemel_operation *gemel_find_operation(gemel_context *context, const char *name) {

@@ -13,4 +13,8 @@ void gemel__op_release(gemel__op *op);
 /* 1 if TEXT is a name: [A-Za-z_][A-Za-z0-9_]*, shorter than 1024. */
 int gemel__is_name(const char *text);
 
+/* gemel_register_operation for one of gemel's own operations, whose row is ROW. */
+gemel_status gemel__register(gemel_context *context, const gemel_operation *operation,
+                             const struct gemel__row *row, gemel_error *error);
+
 #endif

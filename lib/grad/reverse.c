@@ -34,7 +34,7 @@ static int accumulate(gemel__sweep *s, uint32_t *slot, gemel_value cotangent,
     gemel_value both[2];
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;
-    sum = gemel__apply(s->graph, s->op_add, 0, 2, both, where);
+    sum = gemel__apply(s->graph, GEMEL__OP_add, 0, 2, both, where);
   }
   return gemel_is_null(sum) ? -1 : gemel__sweep_set(s, slot, sum);
 }

@@ -36,7 +36,6 @@ gemel_status gemel__sweep_init(gemel__sweep *s, gemel_graph *graph, gemel_error 
   memset(s, 0, sizeof *s);
   s->graph = graph;
   s->n_nodes = graph->n_nodes;
-  s->op_add = gemel__op_find(graph->context, "add");
   s->active = gemel__alloc_array(active_words(s), sizeof *s->active);
   if (s->active == NULL || number_slots(s, error) != GEMEL_OK ||
       (s->slots = gemel__alloc_array(s->n_slots, sizeof *s->slots)) == NULL) {

@@ -19,7 +19,6 @@ typedef struct gemel__sweep {
   gemel__ref *others;
   size_t n_others, other_capacity;
   uint32_t *first_slot; /* of each node; NULL when every node has one output */
-  uint32_t op_add;
   /* room for one node's rule */
   gemel_value *room;
   unsigned char *wanted;

@@ -51,8 +51,7 @@
 #define TRUTH(n, name, expression) LOOP(n)(name, T, uint8_t, expression)
 #define MASKED(n, name, expression) LOOP(n)(name, uint8_t, T, expression)
 
-#define SCALAR(name, inputs, attrs, code, float_c, integer_c, grads, domains, ulp, flags, law,     \
-               summary)                                                                            \
+#define SCALAR(name, inputs, attrs, code, float_c, integer_c, grads, ...)                          \
   HAVE_##code(ARGUMENTS grads, name, ELEMENT_C(float_c, integer_c))
 #include "ops/scalar.def"
 #undef SCALAR

@@ -25,7 +25,7 @@
 
 const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
 #define SCALAR(row, arguments, attributes, type_code, float_c, integer_c, derivatives, where,      \
-               accuracy, flags, identity, summary)                                                 \
+               accuracy, ...)                                                                      \
   {.name = #row,                                                                                   \
    .inputs = arguments,                                                                            \
    .code = GEMEL__TYPE_##type_code,                                                                \
@@ -33,7 +33,6 @@ const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
    .grads = {UNWRAP derivatives},                                                                  \
    .domains = {DOMAINS where},                                                                     \
    .ulp = accuracy,                                                                                \
-   .law = identity,                                                                                \
    .n_inputs = COUNT_ARGS derivatives,                                                             \
    .index = GEMEL__SCALAR_##row},
 #include "ops/scalar.def"

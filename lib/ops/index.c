@@ -12,6 +12,7 @@
 #include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
+#include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -299,9 +300,15 @@ static gemel_status normalize_subtensor(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_subtensor = {infer_subtensor,  grad_subtensor,     jvp_subtensor,
-                                             sample_subtensor, subtensor_kernels,  view_subtensor,
-                                             gemel__cost_move, normalize_subtensor};
+const gemel__hooks gemel__hooks_subtensor = {.infer = infer_subtensor,
+                                             .grad = grad_subtensor,
+                                             .jvp = jvp_subtensor,
+                                             .sample = sample_subtensor,
+                                             .kernels = subtensor_kernels,
+                                             .view = view_subtensor,
+                                             .cost = gemel__cost_move,
+                                             .normalize = normalize_subtensor,
+                                             .moves = 1};
 
 /* ---- set_subtensor and inc_subtensor ---- */
 
@@ -464,9 +471,18 @@ static gemel_status normalize_write(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_set_subtensor = {
-    infer_write, grad_set_subtensor, jvp_set_subtensor, sample_write, set_kernels,
-    NULL,        gemel__cost_move,   normalize_write};
-const gemel__hooks gemel__hooks_inc_subtensor = {
-    infer_write, grad_inc_subtensor, jvp_inc_subtensor, sample_write, inc_kernels,
-    NULL,        gemel__cost_move,   normalize_write};
+const gemel__hooks gemel__hooks_set_subtensor = {.infer = infer_write,
+                                                 .grad = grad_set_subtensor,
+                                                 .jvp = jvp_set_subtensor,
+                                                 .sample = sample_write,
+                                                 .kernels = set_kernels,
+                                                 .cost = gemel__cost_move,
+                                                 .normalize = normalize_write,
+                                                 .facts = gemel__facts_first_two};
+const gemel__hooks gemel__hooks_inc_subtensor = {.infer = infer_write,
+                                                 .grad = grad_inc_subtensor,
+                                                 .jvp = jvp_inc_subtensor,
+                                                 .sample = sample_write,
+                                                 .kernels = inc_kernels,
+                                                 .cost = gemel__cost_move,
+                                                 .normalize = normalize_write};

@@ -442,6 +442,10 @@ static gemel_status normalize_dot(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_dot = {infer_dot,       grad_dot,           jvp_dot,
-                                       sample_dot,      gemel__dot_kernels, NULL,
-                                       gemel__dot_cost, normalize_dot};
+const gemel__hooks gemel__hooks_dot = {.infer = infer_dot,
+                                       .grad = grad_dot,
+                                       .jvp = jvp_dot,
+                                       .sample = sample_dot,
+                                       .kernels = gemel__dot_kernels,
+                                       .cost = gemel__dot_cost,
+                                       .normalize = normalize_dot};

@@ -3,6 +3,7 @@
 
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c
+libgemel_a_SOURCES += %reldir%/elementwise-facts.c
 libgemel_a_SOURCES += %reldir%/elementwise-faults.h
 libgemel_a_SOURCES += %reldir%/elementwise-float.c
 libgemel_a_SOURCES += %reldir%/elementwise-function.h
@@ -16,6 +17,8 @@ libgemel_a_SOURCES += %reldir%/elementwise-signed.c
 libgemel_a_SOURCES += %reldir%/elementwise-unsigned.c
 libgemel_a_SOURCES += %reldir%/elementwise.c
 libgemel_a_SOURCES += %reldir%/elementwise.h
+libgemel_a_SOURCES += %reldir%/facts.h
+libgemel_a_SOURCES += %reldir%/ids.h
 libgemel_a_SOURCES += %reldir%/index.c
 libgemel_a_SOURCES += %reldir%/invoke.c
 libgemel_a_SOURCES += %reldir%/isa.c

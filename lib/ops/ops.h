@@ -2,7 +2,8 @@
  *
  * How an operation's row finds its code. A row of ops.def `OP(sum, …)` takes its hooks from
  * `gemel__hooks_sum`, defined in lib/ops/<family>.c; a row without hooks doesn't link. Rows of
- * scalar.def share one set of hooks (elementwise.c), which read the row's columns.
+ * scalar.def share one set of hooks (elementwise.c), which read the row's columns. Whoever asks
+ * what holds for an operation asks its row; nobody else lists operations by name.
  */
 #ifndef GEMEL__OPS_OPS_H
 #define GEMEL__OPS_OPS_H
@@ -11,6 +12,11 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "ops/ids.h"
+
+/* What a hook for facts sees, see ops/facts.h. */
+typedef struct gemel__fact_call gemel__fact_call;
+typedef unsigned (*gemel__fact_rule)(const gemel__fact_call *call);
 
 typedef struct gemel__hooks {
   gemel_status (*infer)(gemel_infer *call);
@@ -22,7 +28,32 @@ typedef struct gemel__hooks {
                        int64_t *offset);
   void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
   gemel_status (*normalize)(gemel_normalize *call);
+  gemel__fact_rule facts; /* what holds of every element of the result; NULL: nothing is known */
+  int moves; /* 1 + the operand whose elements the results' are, in other places; 0: none is */
 } gemel__hooks;
+
+/* Families: the files that hold an operation's code are called after its family. */
+typedef enum gemel__family {
+  GEMEL__FAMILY_elementwise,
+  GEMEL__FAMILY_index,
+  GEMEL__FAMILY_invoke,
+  GEMEL__FAMILY_linalg,
+  GEMEL__FAMILY_reduce,
+  GEMEL__FAMILY_shape,
+  GEMEL__FAMILY_softmax,
+  GEMEL__FAMILY_source
+} gemel__family;
+
+/* What rows of both kinds have in common. */
+struct gemel__row {
+  const char *name, *inputs, *attrs, *law, *summary;
+  unsigned flags;
+  gemel__family family;
+  const gemel__hooks *hooks;
+};
+
+/* By number (ops/ids.h). */
+extern const struct gemel__row gemel__rows[GEMEL__OP_COUNT];
 
 /* What dtypes a scalar operation takes and gives; operands are promoted to one dtype first. */
 typedef enum gemel__type_code {
@@ -44,8 +75,7 @@ typedef struct gemel__scalar_row {
   const char *c_text;   /* the C expression for floats, as text (for device code) */
   const char *grads[3]; /* derivative texts in x, y, z, r (the result), g; "" = zero */
   gemel_domain domains[3];
-  double ulp;      /* accuracy of the float kernels, units in the last place */
-  const char *law; /* an identity "left == right" that defines it */
+  double ulp; /* accuracy of the float kernels, units in the last place */
   int n_inputs;
   int index; /* its place in scalar.def */
 } gemel__scalar_row;
@@ -65,6 +95,9 @@ const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record);
 /* The hooks that all scalar rows share, and what frees gemel__op.derived of such a row. */
 extern const gemel__hooks gemel__scalar_hooks;
 void gemel__scalar_derived_free(void *derived);
+
+/* The hook for facts of each row of scalar.def. */
+extern const gemel__fact_rule gemel__scalar_facts[GEMEL__SCALAR_COUNT];
 
 /* A scalar kernel: N contiguous elements, each input contiguous, all of the operation's one operand
  * dtype (SELECT: input 0 is bool); OUT may be the same memory as an input of elements at least as

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 #include "core/fault.h"
+#include "ops/facts.h"
 #include "ops/reduce.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -590,12 +591,54 @@ static gemel_status normalize_axis(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_sum = {infer_total,        grad_sum, jvp_sum, sample_sum,
-                                       gemel__sum_kernels, NULL,     cost,    normalize_axes};
-const gemel__hooks gemel__hooks_prod = {infer_total,         grad_prod, jvp_prod, sample_prod,
-                                        gemel__prod_kernels, NULL,      cost,     normalize_axes};
-const gemel__hooks gemel__hooks_max = {infer_max,          grad_max, jvp_max, sample_max,
-                                       gemel__max_kernels, NULL,     cost,    normalize_axes};
-const gemel__hooks gemel__hooks_argmax = {infer_argmax,  grad_argmax,           jvp_argmax,
-                                          sample_argmax, gemel__argmax_kernels, NULL,
-                                          cost,          normalize_axis};
+/* ---- Facts ---- */
+
+/* Sums and products of what isn't below 0; of bools they count. */
+static unsigned sum_facts(const gemel__fact_call *call) {
+  unsigned x = call->of[0];
+  return gemel__facts_if(call->from == GEMEL_BOOL, GEMEL__NONNEGATIVE) |
+         gemel__facts_if(call->is_float && (x & GEMEL__NONNEGATIVE),
+                         x & (GEMEL__NONNEGATIVE | GEMEL__NOT_NAN));
+}
+
+static unsigned prod_facts(const gemel__fact_call *call) {
+  return gemel__facts_if(call->from == GEMEL_BOOL, GEMEL__NONNEGATIVE) |
+         gemel__facts_if(call->is_float, call->of[0] & GEMEL__NONNEGATIVE);
+}
+
+static unsigned max_facts(const gemel__fact_call *call) {
+  return call->of[0];
+}
+
+const gemel__hooks gemel__hooks_sum = {.infer = infer_total,
+                                       .grad = grad_sum,
+                                       .jvp = jvp_sum,
+                                       .sample = sample_sum,
+                                       .kernels = gemel__sum_kernels,
+                                       .cost = cost,
+                                       .normalize = normalize_axes,
+                                       .facts = sum_facts};
+const gemel__hooks gemel__hooks_prod = {.infer = infer_total,
+                                        .grad = grad_prod,
+                                        .jvp = jvp_prod,
+                                        .sample = sample_prod,
+                                        .kernels = gemel__prod_kernels,
+                                        .cost = cost,
+                                        .normalize = normalize_axes,
+                                        .facts = prod_facts};
+const gemel__hooks gemel__hooks_max = {.infer = infer_max,
+                                       .grad = grad_max,
+                                       .jvp = jvp_max,
+                                       .sample = sample_max,
+                                       .kernels = gemel__max_kernels,
+                                       .cost = cost,
+                                       .normalize = normalize_axes,
+                                       .facts = max_facts};
+const gemel__hooks gemel__hooks_argmax = {.infer = infer_argmax,
+                                          .grad = grad_argmax,
+                                          .jvp = jvp_argmax,
+                                          .sample = sample_argmax,
+                                          .kernels = gemel__argmax_kernels,
+                                          .cost = cost,
+                                          .normalize = normalize_axis,
+                                          .facts = gemel__facts_nonnegative};

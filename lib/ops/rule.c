@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/ops.h>
+#include "ops/facts.h"
 
 /* ---- Type rules ---- */
 
@@ -262,4 +263,15 @@ void gemel__cost_move(const gemel_kernel_call *call, double *flops, double *byte
   }
   *flops = 0;
   *bytes = 2 * moved;
+}
+
+/* ---- Facts ---- */
+
+unsigned gemel__facts_first_two(const gemel__fact_call *call) {
+  return call->of[0] & call->of[1];
+}
+
+unsigned gemel__facts_nonnegative(const gemel__fact_call *call) {
+  (void)call;
+  return GEMEL__NONNEGATIVE;
 }

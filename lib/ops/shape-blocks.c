@@ -9,6 +9,7 @@
 #include "core/fault.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
+#include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -215,8 +216,14 @@ static gemel_status normalize_pad(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_pad = {infer_pad,   grad_pad, jvp_pad,          sample_pad,
-                                       pad_kernels, NULL,     gemel__cost_move, normalize_pad};
+const gemel__hooks gemel__hooks_pad = {.infer = infer_pad,
+                                       .grad = grad_pad,
+                                       .jvp = jvp_pad,
+                                       .sample = sample_pad,
+                                       .kernels = pad_kernels,
+                                       .cost = gemel__cost_move,
+                                       .normalize = normalize_pad,
+                                       .facts = gemel__facts_first_two};
 
 /* ---- join ---- */
 
@@ -373,8 +380,18 @@ static gemel_status normalize_join(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_join = {infer_join,   grad_join, jvp_join,         sample_join,
-                                        join_kernels, NULL,      gemel__cost_move, normalize_join};
+static unsigned join_facts(const gemel__fact_call *call) {
+  return call->all;
+}
+
+const gemel__hooks gemel__hooks_join = {.infer = infer_join,
+                                        .grad = grad_join,
+                                        .jvp = jvp_join,
+                                        .sample = sample_join,
+                                        .kernels = join_kernels,
+                                        .cost = gemel__cost_move,
+                                        .normalize = normalize_join,
+                                        .facts = join_facts};
 
 /* ---- split ---- */
 
@@ -502,6 +519,11 @@ static gemel_status normalize_split(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_split = {infer_split,      grad_split,     jvp_split,
-                                         sample_split,     split_kernels,  NULL,
-                                         gemel__cost_move, normalize_split};
+const gemel__hooks gemel__hooks_split = {.infer = infer_split,
+                                         .grad = grad_split,
+                                         .jvp = jvp_split,
+                                         .sample = sample_split,
+                                         .kernels = split_kernels,
+                                         .cost = gemel__cost_move,
+                                         .normalize = normalize_split,
+                                         .moves = 1};

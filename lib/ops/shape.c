@@ -140,9 +140,14 @@ static gemel_status view_dimshuffle(const gemel_kernel_call *call, int64_t *shap
 
 COPY_KERNEL(dimshuffle);
 
-const gemel__hooks gemel__hooks_dimshuffle = {
-    infer_dimshuffle,   grad_dimshuffle, jvp_dimshuffle,   sample_dimshuffle,
-    dimshuffle_kernels, view_dimshuffle, gemel__cost_move, NULL};
+const gemel__hooks gemel__hooks_dimshuffle = {.infer = infer_dimshuffle,
+                                              .grad = grad_dimshuffle,
+                                              .jvp = jvp_dimshuffle,
+                                              .sample = sample_dimshuffle,
+                                              .kernels = dimshuffle_kernels,
+                                              .view = view_dimshuffle,
+                                              .cost = gemel__cost_move,
+                                              .moves = 1};
 
 /* ---- reshape ---- */
 
@@ -266,9 +271,14 @@ static gemel_status run_reshape(const gemel_kernel_call *call) {
 
 static const gemel_kernel reshape_kernels[] = {{"plain", NULL, run_reshape}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_reshape = {
-    infer_reshape,   grad_reshape, jvp_reshape,      sample_reshape,
-    reshape_kernels, view_reshape, gemel__cost_move, NULL};
+const gemel__hooks gemel__hooks_reshape = {.infer = infer_reshape,
+                                           .grad = grad_reshape,
+                                           .jvp = jvp_reshape,
+                                           .sample = sample_reshape,
+                                           .kernels = reshape_kernels,
+                                           .view = view_reshape,
+                                           .cost = gemel__cost_move,
+                                           .moves = 1};
 
 /* ---- broadcast_to ---- */
 
@@ -379,9 +389,14 @@ static gemel_status view_broadcast_to(const gemel_kernel_call *call, int64_t *sh
 
 COPY_KERNEL(broadcast_to);
 
-const gemel__hooks gemel__hooks_broadcast_to = {
-    infer_broadcast_to,   grad_broadcast_to, jvp_broadcast_to, sample_broadcast_to,
-    broadcast_to_kernels, view_broadcast_to, gemel__cost_move, NULL};
+const gemel__hooks gemel__hooks_broadcast_to = {.infer = infer_broadcast_to,
+                                                .grad = grad_broadcast_to,
+                                                .jvp = jvp_broadcast_to,
+                                                .sample = sample_broadcast_to,
+                                                .kernels = broadcast_to_kernels,
+                                                .view = view_broadcast_to,
+                                                .cost = gemel__cost_move,
+                                                .moves = 1};
 
 /* ---- fill ---- */
 
@@ -429,8 +444,13 @@ static gemel_status run_fill(const gemel_kernel_call *call) {
 
 static const gemel_kernel fill_kernels[] = {{"plain", NULL, run_fill}, {NULL, NULL, NULL}};
 
-const gemel__hooks gemel__hooks_fill = {infer_fill,   grad_fill, jvp_fill,         sample_fill,
-                                        fill_kernels, NULL,      gemel__cost_move, NULL};
+const gemel__hooks gemel__hooks_fill = {.infer = infer_fill,
+                                        .grad = grad_fill,
+                                        .jvp = jvp_fill,
+                                        .sample = sample_fill,
+                                        .kernels = fill_kernels,
+                                        .cost = gemel__cost_move,
+                                        .moves = 2};
 
 /* ---- reverse ---- */
 
@@ -498,6 +518,12 @@ static gemel_status normalize_reverse(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_reverse = {infer_reverse,    grad_reverse,     jvp_reverse,
-                                           sample_reverse,   reverse_kernels,  view_reverse,
-                                           gemel__cost_move, normalize_reverse};
+const gemel__hooks gemel__hooks_reverse = {.infer = infer_reverse,
+                                           .grad = grad_reverse,
+                                           .jvp = jvp_reverse,
+                                           .sample = sample_reverse,
+                                           .kernels = reverse_kernels,
+                                           .view = view_reverse,
+                                           .cost = gemel__cost_move,
+                                           .normalize = normalize_reverse,
+                                           .moves = 1};

@@ -9,9 +9,10 @@
  */
 #include <gemel/ops.h>
 #include "core/fault.h"
-#include "ops/softmax.h"
+#include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
+#include "ops/softmax.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -321,10 +322,18 @@ static gemel_status normalize_axis(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
-const gemel__hooks gemel__hooks_softmax = {infer_softmax,  grad_softmax,    jvp_softmax,
-                                           sample_softmax, softmax_kernels, NULL,
-                                           cost_lanes,     normalize_axis};
-const gemel__hooks gemel__hooks_cross_entropy = {infer_cross_entropy, grad_cross_entropy,
-                                                 jvp_cross_entropy,   sample_cross_entropy,
-                                                 loss_kernels,        NULL,
-                                                 cost_lanes,          normalize_axis};
+const gemel__hooks gemel__hooks_softmax = {.infer = infer_softmax,
+                                           .grad = grad_softmax,
+                                           .jvp = jvp_softmax,
+                                           .sample = sample_softmax,
+                                           .kernels = softmax_kernels,
+                                           .cost = cost_lanes,
+                                           .normalize = normalize_axis,
+                                           .facts = gemel__facts_nonnegative};
+const gemel__hooks gemel__hooks_cross_entropy = {.infer = infer_cross_entropy,
+                                                 .grad = grad_cross_entropy,
+                                                 .jvp = jvp_cross_entropy,
+                                                 .sample = sample_cross_entropy,
+                                                 .kernels = loss_kernels,
+                                                 .cost = cost_lanes,
+                                                 .normalize = normalize_axis};

@@ -5,6 +5,7 @@
  */
 #include "core/dtype.h"
 #include "cpu/walk.h"
+#include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -161,6 +162,12 @@ static gemel_status sample_arange(gemel_sample *sample) {
   return gemel__sample_status(sample);
 }
 
+/* 0, 1, ... in a dtype that doesn't wrap; too large for f16 it is inf. */
+static unsigned arange_facts(const gemel__fact_call *call) {
+  return GEMEL__NOT_NAN |
+         gemel__facts_if(call->is_float || call->to == GEMEL_I64, GEMEL__NONNEGATIVE);
+}
+
 static const gemel_kernel arange_kernels[] = {{"plain", NULL, run_arange}, {NULL, NULL, NULL}};
 
 const gemel__hooks gemel__hooks_arange = {.infer = infer_arange,
@@ -168,4 +175,5 @@ const gemel__hooks gemel__hooks_arange = {.infer = infer_arange,
                                           .jvp = gemel__jvp_nothing,
                                           .sample = sample_arange,
                                           .kernels = arange_kernels,
-                                          .cost = gemel__cost_move};
+                                          .cost = gemel__cost_move,
+                                          .facts = arange_facts};

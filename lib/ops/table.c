@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Registers gemel's own operations with a context. The rows of ops.def and scalar.def are included
- * three times: to declare each row's hooks, so that a row without code does not link; to make the
- * two tables below; and (elsewhere) for builders, references and device kernels. A row says its
- * inputs and attributes as text, "x, sizes*" and "axis: int = 0", which is taken apart here into
- * the public record; the context copies what it keeps, so the pieces live on the stack.
+ * to declare each row's hooks, so that a row without code does not link, and to make the table
+ * below; elsewhere for the numbers of operations, builders, references and device kernels. A row
+ * says its inputs and attributes as text, "x, sizes*" and "axis: int = 0", which is taken apart
+ * here into the public record; the context copies what it keeps, so the pieces live on the stack.
  */
 #include <string.h>
+#include "core/registry.h"
 #include "ops/ops.h"
 
 #define OP(name, ...) extern const gemel__hooks gemel__hooks_##name;
@@ -20,23 +21,27 @@
 #define GEMEL__FLAG_SOURCE GEMEL_OP_SOURCE
 #define GEMEL__FLAG_INEXACT GEMEL_OP_INEXACT
 
-/* What both kinds of row have in common, as the rows write it. */
-typedef struct table_row {
-  const char *name, *inputs, *attrs, *summary;
-  unsigned flags;
-  const gemel__hooks *hooks;
-} table_row;
-
-static const table_row tensor_rows[] = {
+const struct gemel__row gemel__rows[GEMEL__OP_COUNT] = {
 #define OP(name, inputs, attrs, flags, family, law, summary)                                       \
-  {#name, inputs, attrs, summary, GEMEL__FLAG_##flags, &gemel__hooks_##name},
+  [GEMEL__OP_##name] = {#name,                                                                     \
+                        inputs,                                                                    \
+                        attrs,                                                                     \
+                        law,                                                                       \
+                        summary,                                                                   \
+                        GEMEL__FLAG_##flags,                                                       \
+                        GEMEL__FAMILY_##family,                                                    \
+                        &gemel__hooks_##name},
 #include "ops/ops.def"
 #undef OP
-};
-
-static const table_row scalar_rows[] = {
-#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, law, summary)        \
-  {#name, inputs, attrs, summary, GEMEL_OP_ELEMENTWISE | GEMEL__FLAG_##flags, &gemel__scalar_hooks},
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, facts, law, summary) \
+  [GEMEL__OP_##name] = {#name,                                                                     \
+                        inputs,                                                                    \
+                        attrs,                                                                     \
+                        law,                                                                       \
+                        summary,                                                                   \
+                        GEMEL_OP_ELEMENTWISE | GEMEL__FLAG_##flags,                                \
+                        GEMEL__FAMILY_elementwise,                                                 \
+                        &gemel__scalar_hooks},
 #include "ops/scalar.def"
 #undef SCALAR
 };
@@ -136,8 +141,8 @@ static void count_inputs(const char *text, int *min, int *max) {
   }
 }
 
-static gemel_status register_row(gemel_context *context, const table_row *row, const void *data,
-                                 gemel_error *error) {
+static gemel_status register_row(gemel_context *context, const struct gemel__row *row,
+                                 const void *data, gemel_error *error) {
   char text[MAX_TEXT];
   gemel_attr_spec specs[MAX_ATTRS + 1];
   gemel_operation record = {.size = sizeof record,
@@ -163,16 +168,15 @@ static gemel_status register_row(gemel_context *context, const table_row *row, c
     return gemel__fail(error, GEMEL_INTERNAL, "%s: malformed attribute column", row->name);
   }
   count_inputs(row->inputs, &record.min_inputs, &record.max_inputs);
-  return gemel_register_operation(context, &record, error);
+  return gemel__register(context, &record, row, error);
 }
 
 gemel_status gemel__register_builtins(gemel_context *context, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < sizeof tensor_rows / sizeof *tensor_rows && status == GEMEL_OK; k++) {
-    status = register_row(context, &tensor_rows[k], NULL, error);
-  }
-  for (size_t k = 0; k < sizeof scalar_rows / sizeof *scalar_rows && status == GEMEL_OK; k++) {
-    status = register_row(context, &scalar_rows[k], &gemel__scalar_rows[k], error);
+  for (int k = GEMEL__OP_NONE + 1; k < GEMEL__OP_COUNT && status == GEMEL_OK; k++) {
+    int scalar = k - (GEMEL__OP_COUNT - GEMEL__SCALAR_COUNT);
+    const void *data = scalar >= 0 ? &gemel__scalar_rows[scalar] : NULL;
+    status = register_row(context, &gemel__rows[k], data, error);
   }
   return status;
 }

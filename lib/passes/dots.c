@@ -130,9 +130,8 @@ static const dot_form *judge(dots *d, uint32_t node) {
 
 static gemel_status find_candidates(dots *d) {
   const uint32_t *uses = NULL;
-  uint32_t dot = gemel__op_find(d->graph->context, "dot");
   for (uint32_t k = 0; k < d->graph->n_nodes; k++) {
-    if (d->graph->nodes[k].op != dot) {
+    if (d->graph->nodes[k].op != GEMEL__OP_dot) {
       continue;
     }
     if (uses == NULL && (uses = gemel__edit_uses(d->edit)) == NULL) {

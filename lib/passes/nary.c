@@ -330,7 +330,7 @@ static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
 static void find_kinds(gemel__nary *n) {
   gemel_context *context = n->from->context;
   for (uint32_t op = 1; op < n->n_ops; op++) {
-    n->kinds[op] = gemel__may_be_splat(gemel__op_at(context, op)->record.name) ? MAY_BE_SPLAT : 0;
+    n->kinds[op] = gemel__may_be_splat(gemel__op_at(context, op)) ? MAY_BE_SPLAT : 0;
   }
   for (int k = 0; k < GEMEL__NARY_OPS && n->kind->ops[k] != NULL; k++) {
     n->ops[k] = gemel__op_find(context, n->kind->ops[k]);

@@ -38,7 +38,6 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
                                     gemel_error *error) {
   memset(s, 0, sizeof *s);
   s->context = context;
-  s->constant_op = gemel__op_find(context, "constant");
   s->n_ops = gemel__stable_count(&context->ops);
   s->is_root = gemel__alloc_array(s->n_ops, 1);
   s->kinds = gemel__alloc_array(FIRST_KINDS, sizeof *s->kinds);
@@ -149,18 +148,16 @@ static int grow_kinds(gemel__selection *s) {
 }
 
 /* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
-static int operand_fits(const gemel__selection *s, const gemel__candidate *c, uint32_t k,
-                        uint32_t op) {
+static int operand_fits(const gemel__candidate *c, uint32_t k, uint32_t op) {
   gemel__demand demand = gemel__rule_child(c->rule, c->order, k);
   return demand.kind == GEMEL__DEMAND_OP         ? op == demand.op
-         : demand.kind == GEMEL__DEMAND_CONSTANT ? op == s->constant_op
+         : demand.kind == GEMEL__DEMAND_CONSTANT ? op == GEMEL__OP_constant
                                                  : 1;
 }
 
-static int operations_fit(const gemel__selection *s, const gemel__candidate *c,
-                          const struct gemel__kind *kind) {
-  return root_of(c->rule) == kind->op && operand_fits(s, c, 0, kind->first) &&
-         operand_fits(s, c, 1, kind->second & ~SAME_OPERANDS) &&
+static int operations_fit(const gemel__candidate *c, const struct gemel__kind *kind) {
+  return root_of(c->rule) == kind->op && operand_fits(c, 0, kind->first) &&
+         operand_fits(c, 1, kind->second & ~SAME_OPERANDS) &&
          ((kind->second & SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
 }
 
@@ -171,7 +168,7 @@ static gemel_status find_candidates(gemel__selection *s, gemel__scene *scene, ge
   kind->begin = (uint32_t)s->n_lists;
   for (size_t k = 0; k < s->n_candidates; k++) {
     const gemel__candidate *c = &s->candidates[k];
-    gemel_status status = operations_fit(s, c, kind) ? GEMEL_OK : GEMEL_DECLINED;
+    gemel_status status = operations_fit(c, kind) ? GEMEL_OK : GEMEL_DECLINED;
     if (status == GEMEL_OK && kind->attrs != BY_OPERATIONS) {
       status = gemel__rule_foresee(c->rule, c->order, scene, value, &binding);
     }

@@ -23,7 +23,6 @@ typedef struct gemel__candidate {
 
 typedef struct gemel__selection {
   gemel_context *context;
-  uint32_t constant_op;
   const struct gemel_rule **rules; /* by row */
   gemel__tally *tallies;           /* by row */
   size_t n_rules, rule_capacity;

@@ -219,7 +219,6 @@ static gemel_status find_wanted(struct engine_walk *w) {
 }
 
 static gemel_status run(struct engine_walk *w) {
-  uint32_t input_op = w->from->context->input_op;
   uint64_t live = w->uses.used;
   double share = (double)w->uses.live / (double)(w->n + 1);
   gemel_status status = find_wanted(w);
@@ -232,7 +231,7 @@ static gemel_status run(struct engine_walk *w) {
   w->e.fuel = live * FUEL + SLACK;
   w->e.growth = w->e.options->tight ? 0 : live * GROWTH + SLACK;
   for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
-    if (w->uses.of[k] > 0 && w->from->nodes[k].op != input_op) {
+    if (w->uses.of[k] > 0 && w->from->nodes[k].op != GEMEL__OP_input) {
       status = remake(w, (uint32_t)k);
     }
   }

@@ -15,7 +15,7 @@ enum { LARGE = 4096 };
 
 static const gemel_tensor *constant_at(const gemel_graph *graph, gemel__ref value) {
   const gemel__node *node = gemel__node_at(graph, value.node);
-  if (strcmp(gemel__node_op(graph, value.node)->record.name, "constant") != 0) {
+  if (node->op != GEMEL__OP_constant) {
     return NULL;
   }
   return gemel__attrs_at(graph->context, node->attrs)->values[0].u.tensor;

@@ -103,7 +103,7 @@ static size_t frame_replacing(const gemel__engine *e, gemel__ref value) {
 /* ---- Normal forms ---- */
 
 static int is_constant(const gemel__engine *e, gemel__ref ref) {
-  return e->to->nodes[ref.node].op == e->selection->constant_op;
+  return e->to->nodes[ref.node].op == GEMEL__OP_constant;
 }
 
 static inline int is_unsorted(const gemel__engine *e, const gemel__op *op, size_t n,

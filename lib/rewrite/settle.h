@@ -69,8 +69,8 @@ gemel_status gemel__engine_reserve(gemel__engine *e);
 
 /* Constants stand behind others; else the older value stands first. */
 static inline int gemel__engine_out_of_order(const gemel__engine *e, gemel__ref a, gemel__ref b) {
-  int ca = e->to->nodes[a.node].op == e->selection->constant_op;
-  int cb = e->to->nodes[b.node].op == e->selection->constant_op;
+  int ca = e->to->nodes[a.node].op == GEMEL__OP_constant;
+  int cb = e->to->nodes[b.node].op == GEMEL__OP_constant;
   return ca != cb ? ca : a.node > b.node || (a.node == b.node && a.output > b.output);
 }
 

@@ -42,7 +42,7 @@ gemel_status gemel__uses_find(gemel__uses *uses, const gemel_graph *graph, gemel
     if (uses->of[k] > 0) {
       note(uses, graph, (uint32_t)k);
     } else {
-      uses->live += graph->nodes[k].op == graph->context->input_op;
+      uses->live += graph->nodes[k].op == GEMEL__OP_input;
     }
   }
   uses->live += uses->used;

@@ -136,8 +136,8 @@ gemel_status gemel__function_same_type(gemel__termcall *call) {
 /* ---- Constants and uses ---- */
 
 gemel_status gemel__function_constant(gemel__termcall *call) {
-  const gemel__op *op = gemel__node_op(call->scene->graph, call->x[0].u.tensor.node);
-  return gemel__give_truth(call, strcmp(op->record.name, "constant") == 0);
+  const gemel__node *node = gemel__node_at(call->scene->graph, call->x[0].u.tensor.node);
+  return gemel__give_truth(call, node->op == GEMEL__OP_constant);
 }
 
 gemel_status gemel__function_splat(gemel__termcall *call) {

@@ -121,8 +121,8 @@ gemel_status gemel__term_to_attr(const gemel__scene *scene, const gemel__term *t
  * scalar or any constant whose elements are all equal (looked at up to 64 elements); else 0. */
 int gemel__splat(const gemel_graph *graph, gemel__ref value, const gemel_tensor **tensor);
 
-/* 1 if a value that the operation called NAME makes may be one that gemel__splat knows. */
-int gemel__may_be_splat(const char *name);
+/* 1 if a value that OP makes may be one that gemel__splat knows. */
+int gemel__may_be_splat(const gemel__op *op);
 
 /* Writes TERM as text, as snprintf. */
 size_t gemel__term_format(gemel_context *context, const gemel__term *term, char *text,

@@ -152,10 +152,10 @@ static void copy_op(copier *c, uint32_t node) {
   gemel__pop *to = &c->p->ops[c->op_of[op->id] - 1];
   to->op = op;
   to->row = gemel__scalar_row_of(&op->record);
-  to->kind = to->row != NULL                            ? GEMEL__P_SCALAR
-             : strcmp(op->record.name, "input") == 0    ? GEMEL__P_INPUT
-             : strcmp(op->record.name, "constant") == 0 ? GEMEL__P_CONSTANT
-                                                        : GEMEL__P_KERNEL;
+  to->kind = to->row != NULL                ? GEMEL__P_SCALAR
+             : op->id == GEMEL__OP_input    ? GEMEL__P_INPUT
+             : op->id == GEMEL__OP_constant ? GEMEL__P_CONSTANT
+                                            : GEMEL__P_KERNEL;
 }
 
 static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used) {

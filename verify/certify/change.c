@@ -197,8 +197,7 @@ static gemel_status visit(change_walk *w, uint32_t node) {
   if (++w->sides->region->visited > w->sides->most) {
     return GEMEL_DECLINED;
   }
-  return w->graph->nodes[node].op == w->graph->context->input_op ? reach_input(w, node)
-                                                                 : copy_node(w, node);
+  return w->graph->nodes[node].op == GEMEL__OP_input ? reach_input(w, node) : copy_node(w, node);
 }
 
 static gemel_status walk_from(change_walk *w, gemel__ref root) {

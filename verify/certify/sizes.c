@@ -105,7 +105,7 @@ void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *l
     for (uint32_t node = 0; node < graphs[g]->n_nodes; node++) {
       uint32_t id = graphs[g]->nodes[node].attrs;
       const struct gemel__attrs *attrs = gemel__attrs_at(graphs[g]->context, id);
-      if (graphs[g]->nodes[node].op == graphs[g]->context->input_op) {
+      if (graphs[g]->nodes[node].op == GEMEL__OP_input) {
         continue;
       }
       for (size_t k = 0; id != 0 && k < attrs->count; k++) {

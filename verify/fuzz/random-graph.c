@@ -231,7 +231,7 @@ static gemel_status add_operation(graph_maker *m) {
   p.dtype = m->dtype;
   p.max_elements = MAX_ELEMENTS;
   p.empty = m->empty;
-  if (op == m->context->input_op || p.op->n_attrs > GEMEL__PROPOSAL_ATTRS) {
+  if (op == GEMEL__OP_input || p.op->n_attrs > GEMEL__PROPOSAL_ATTRS) {
     return GEMEL_DECLINED;
   }
   know_some(m, &p, operands);
@@ -253,7 +253,7 @@ static gemel_status name_outputs(graph_maker *m) {
     }
   }
   for (uint32_t k = 0; k < m->graph->n_nodes && status == GEMEL_OK; k++) {
-    int is_input = m->graph->nodes[k].op == m->context->input_op;
+    int is_input = m->graph->nodes[k].op == GEMEL__OP_input;
     for (uint32_t j = 0; j < m->graph->nodes[k].n_outputs && status == GEMEL_OK; j++) {
       gemel__ref ref = {k, j};
       if (!is_input && (!used[k] || one_in(m, 8))) {

@@ -141,8 +141,7 @@ static int simplify_node(struct shrinker *s, uint32_t node) {
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
   gemel__edit leaf = {GEMEL__EDIT_LEAF, {0, 0}, 0};
   int took = 0;
-  if (s->graph->nodes[node].n_outputs != 1 ||
-      s->graph->nodes[node].op == s->graph->context->input_op) {
+  if (s->graph->nodes[node].n_outputs != 1 || s->graph->nodes[node].op == GEMEL__OP_input) {
     return 0;
   }
   for (uint32_t k = 0; k < count && took == 0; k++) {

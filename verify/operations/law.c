@@ -14,33 +14,6 @@
 
 enum { MAX_NAMES = 3, LEAST_POINTS = 48 };
 
-struct row_text {
-  const char *name, *inputs, *law;
-};
-
-static const struct row_text tensor_rows[] = {
-#define OP(name, inputs, attrs, flags, family, law, summary) {#name, inputs, law},
-#include "ops/ops.def"
-#undef OP
-};
-
-/* The law of operation NAME and its inputs' names as text; NULL if it has none. */
-static const char *find_law(const gemel_operation *op, const char **inputs) {
-  const gemel__scalar_row *row = gemel__scalar_row_of(op);
-  size_t k;
-  if (row != NULL) {
-    *inputs = row->inputs;
-    return row->law[0] != '\0' ? row->law : NULL;
-  }
-  for (k = 0; k < sizeof tensor_rows / sizeof *tensor_rows; k++) {
-    if (strcmp(tensor_rows[k].name, op->name) == 0) {
-      *inputs = tensor_rows[k].inputs;
-      return tensor_rows[k].law[0] != '\0' ? tensor_rows[k].law : NULL;
-    }
-  }
-  return NULL;
-}
-
 /* Where " == " stands outside parentheses, or NULL. */
 static const char *find_equality(const char *law) {
   int depth = 0;
@@ -153,7 +126,9 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
 
 gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
                                gemel_error *error) {
-  const char *inputs = "", *law = find_law(op, &inputs), *equality;
+  const struct gemel__row *row =
+      gemel__op_at(run->context, gemel__op_find(run->context, op->name))->row;
+  const char *equality = row != NULL ? find_equality(row->law) : NULL;
   char names[MAX_NAMES][16];
   gemel_record record;
   gemel_graph *left, *right = NULL;
@@ -161,20 +136,20 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
   double started = gemel__clock();
   size_t n;
   gemel__record_init(&record, run, "operation", name, GEMEL_TIER_REAL);
-  if (law == NULL || (equality = find_equality(law)) == NULL) {
+  if (equality == NULL) {
     record.verdict = GEMEL_NOT_APPLICABLE;
     record.detail = "its reference is its definition";
     gemel__record_emit(run, &record);
     return GEMEL_OK;
   }
-  n = split_names(inputs, names);
+  n = split_names(row->inputs, names);
   if (n == 0) {
     /* any number of operands: the law speaks of two */
     strcpy(names[0], "x");
     strcpy(names[1], "y");
     n = 2;
   }
-  left = build_side(run->context, law, (size_t)(equality - law), n, names, error);
+  left = build_side(run->context, row->law, (size_t)(equality - row->law), n, names, error);
   if (left != NULL) {
     right = build_side(run->context, equality + 4, strlen(equality + 4), n, names, error);
   }
