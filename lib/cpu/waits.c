@@ -30,7 +30,7 @@ static void *sleep_with_a_team(void *unused) {
   return unused;
 }
 
-static void start(void) {
+static void start_sleeper(void) {
   sigset_t all, before;
   pthread_t thread;
   if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL) {
@@ -47,7 +47,7 @@ static void start(void) {
 
 void gemel__wait_asleep(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, start);
+  pthread_once(&once, start_sleeper);
 }
 #else
 void gemel__wait_asleep(void) {

@@ -343,13 +343,23 @@ struct rounding_inquiry {
   gemel__witness witness[SETS];
 };
 
+/* Short numbers are the likeliest: they alone make products exact and sums not, which tells
+ * `contract` from `reassoc`. */
+static gemel__style draw_style(gemel__random *random) {
+  static const gemel__style styles[] = {GEMEL__STYLE_FULL,      GEMEL__STYLE_SHORT,
+                                        GEMEL__STYLE_SHORT,     GEMEL__STYLE_SHORT,
+                                        GEMEL__STYLE_INTEGERS,  GEMEL__STYLE_POWERS,
+                                        GEMEL__STYLE_ONE_POWER, GEMEL__STYLE_ZEROS};
+  return styles[gemel__random_below(random, sizeof styles / sizeof *styles)];
+}
+
 /* A float tensor gets numbers of a style: half of the points have the same for all. */
 static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_tensor **values) {
   int same = gemel__random_chance(random, 1, 2);
-  gemel__style all = (gemel__style)gemel__random_below(random, GEMEL__STYLE_WIDE);
+  gemel__style all = draw_style(random);
   size_t k;
   for (k = 0; k < pair->a.n_leaves; k++) {
-    gemel__style own = (gemel__style)gemel__random_below(random, GEMEL__STYLE_WIDE);
+    gemel__style own = draw_style(random);
     if (gemel_dtype_kind(pair->a.leaves[k].dtype) == GEMEL_KIND_FLOAT) {
       gemel__style_fill(values[k], same ? all : own, random);
       gemel__tensor_settle(&pair->a.leaves[k], values[k]);
