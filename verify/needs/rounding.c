@@ -346,10 +346,9 @@ struct rounding_inquiry {
 /* Short numbers are the likeliest: they alone make products exact and sums not, which tells
  * `contract` from `reassoc`. */
 static gemel__style draw_style(gemel__random *random) {
-  static const gemel__style styles[] = {GEMEL__STYLE_FULL,      GEMEL__STYLE_SHORT,
-                                        GEMEL__STYLE_SHORT,     GEMEL__STYLE_SHORT,
-                                        GEMEL__STYLE_INTEGERS,  GEMEL__STYLE_POWERS,
-                                        GEMEL__STYLE_ONE_POWER, GEMEL__STYLE_ZEROS};
+  static const gemel__style styles[] = {
+      GEMEL__STYLE_FULL,     GEMEL__STYLE_SHORT,  GEMEL__STYLE_SHORT,     GEMEL__STYLE_SHORT,
+      GEMEL__STYLE_INTEGERS, GEMEL__STYLE_POWERS, GEMEL__STYLE_ONE_POWER, GEMEL__STYLE_ZEROS};
   return styles[gemel__random_below(random, sizeof styles / sizeof *styles)];
 }
 
