@@ -21,6 +21,7 @@ library_tests += %reldir%/t-passes
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
+library_tests += %reldir%/t-calls
 library_tests += %reldir%/t-null
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-shape-rules

@@ -55,8 +55,10 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * though given tensors that overlap no input may be partly written. Errors: GEMEL_BAD_TYPE,
  * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range),
  * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_UNSUPPORTED
- * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. One call of a
- * function at a time. */
+ * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. Thread-safe:
+ * a function may be called on several threads at once, also while their states are the same; calls
+ * that change a state wait for one another. Each call at a time has memory and plans of its own,
+ * which are kept for later calls. */
 gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
                         gemel_tensor **outputs, gemel_error *error);
 
@@ -64,14 +66,14 @@ gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
 gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
                             gemel_tensor **outputs, gemel_error *error);
 
-/* Bytes of intermediate memory that the plan of the last call holds. */
+/* Bytes of intermediate memory that the plan of the call that ended last holds. */
 size_t gemel_function_bytes(const gemel_function *function);
 
-/* How many kernels the last call ran: each takes a number of elementwise operations, one other
- * operation, or a copy. Views need none. A function that calls a body counts as one. */
+/* How many kernels the call that ended last ran: each takes a number of elementwise operations, one
+ * other operation, or a copy. Views need none. A function that calls a body counts as one. */
 size_t gemel_function_kernels(const gemel_function *function);
 
-/* Frees the function; NULL is ignored. */
+/* Frees the function, which no call may use any more; NULL is ignored. */
 void gemel_function_free(gemel_function *function);
 
 #ifdef __cplusplus

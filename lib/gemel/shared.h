@@ -5,7 +5,8 @@
  * (gemel_options.states). Several functions may be bound to one variable, and what one of them
  * makes of it the others see at their next call.
  *
- * A variable, and the functions that are bound to it, belong to one thread at a time.
+ * Variables, and functions that are bound to them, may be used on several threads at once: each
+ * call sees its states as they are after a whole number of other calls.
  */
 #ifndef GEMEL_SHARED_H
 #define GEMEL_SHARED_H

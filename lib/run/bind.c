@@ -44,7 +44,7 @@ static const gemel__symbol *find_symbol(const gemel__plan *plan, const char *nam
   return NULL;
 }
 
-static gemel_status collect_symbols(gemel_function *f, gemel__plan *plan, uint32_t input,
+static gemel_status collect_symbols(const gemel_function *f, gemel__plan *plan, uint32_t input,
                                     const gemel_tensor *tensor, gemel_error *error) {
   gemel_context *context = f->program.context;
   gemel_type type = gemel__value_type(&f->program, f->program.inputs[input].value);
@@ -69,7 +69,7 @@ static gemel_status collect_symbols(gemel_function *f, gemel__plan *plan, uint32
 }
 
 /* Keeps the first of the entries of each symbol; the others must agree. */
-static gemel_status unify_symbols(gemel_function *f, gemel__plan *plan, gemel_error *error) {
+static gemel_status unify_symbols(const gemel_function *f, gemel__plan *plan, gemel_error *error) {
   size_t k, kept = 0;
   if (plan->n_symbols > 1) {
     qsort(plan->symbols, plan->n_symbols, sizeof *plan->symbols, by_name);
@@ -106,7 +106,7 @@ static int look_up_symbol(void *user, const gemel__atom *atom, int64_t *size) {
 
 /* ---- Inputs ---- */
 
-static gemel_status wrong_input(gemel_function *f, uint32_t input, const gemel_tensor *tensor,
+static gemel_status wrong_input(const gemel_function *f, uint32_t input, const gemel_tensor *tensor,
                                 gemel_status status, gemel_error *error) {
   char wanted[300], given[300];
   gemel_type_format(f->program.context,
@@ -117,7 +117,7 @@ static gemel_status wrong_input(gemel_function *f, uint32_t input, const gemel_t
                      f->program.inputs[input].name, wanted, gemel_dtype_name(tensor->dtype), given);
 }
 
-static gemel_status check_input(gemel_function *f, uint32_t input, const gemel_tensor *tensor,
+static gemel_status check_input(const gemel_function *f, uint32_t input, const gemel_tensor *tensor,
                                 gemel_error *error) {
   gemel_context *context = f->program.context;
   gemel_type type = gemel__value_type(&f->program, f->program.inputs[input].value);
@@ -130,7 +130,7 @@ static gemel_status check_input(gemel_function *f, uint32_t input, const gemel_t
   return GEMEL_OK;
 }
 
-static gemel_status check_axes(gemel_function *f, gemel__plan *plan, uint32_t input,
+static gemel_status check_axes(const gemel_function *f, gemel__plan *plan, uint32_t input,
                                const gemel_tensor *tensor, gemel_error *error) {
   gemel_context *context = f->program.context;
   const gemel_dim *dims =
@@ -159,8 +159,8 @@ static gemel_status check_axes(gemel_function *f, gemel__plan *plan, uint32_t in
 }
 
 /* Symbols that stand in expressions only. The second round knows what the first has found. */
-static gemel_status solve_axes(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
-                               gemel_error *error) {
+static gemel_status solve_axes(const gemel_function *f, gemel__plan *plan,
+                               gemel_tensor *const *inputs, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   uint32_t k;
   int axis, round;
@@ -174,8 +174,8 @@ static gemel_status solve_axes(gemel_function *f, gemel__plan *plan, gemel_tenso
   return status;
 }
 
-gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
-                                gemel_error *error) {
+gemel_status gemel__bind_inputs(const gemel_function *f, gemel__plan *plan,
+                                gemel_tensor *const *inputs, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   uint32_t k;
   for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
@@ -200,6 +200,7 @@ gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tens
 
 static int look_up(void *user, const gemel__atom *atom, int64_t *size) {
   gemel__planner *planner = user;
+  const gemel__execution *e = planner->execution;
   const gemel_function *f = planner->f;
   uint32_t value, count;
   size_t k;
@@ -213,9 +214,9 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *size) {
     const uint32_t *in = gemel__pnode_inputs(&f->program, planner->node, &count);
     value = atom->a < count ? in[atom->a] : GEMEL__NO_VALUE;
   }
-  for (k = f->n_seen; k > 1 && value != GEMEL__NO_VALUE; k--) {
-    if (f->seen[k - 1].value == value) {
-      *size = f->seen[k - 1].size;
+  for (k = e->n_seen; k > 1 && value != GEMEL__NO_VALUE; k--) {
+    if (e->seen[k - 1].value == value) {
+      *size = e->seen[k - 1].size;
       return 0;
     }
   }

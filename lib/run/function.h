@@ -13,6 +13,7 @@
 #ifndef GEMEL__RUN_FUNCTION_H
 #define GEMEL__RUN_FUNCTION_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <gemel/function.h>
@@ -250,6 +251,12 @@ typedef struct gemel__seen {
   gemel__segment *segment; /* planned for it */
 } gemel__seen;
 
+/* A state that a call locks: for reading, or to change it too. */
+typedef struct gemel__hold {
+  gemel_shared *shared;
+  int changes;
+} gemel__hold;
+
 /* The addresses from a given tensor's first byte to behind its last. */
 typedef struct gemel__span {
   uintptr_t begin, end;
@@ -257,16 +264,20 @@ typedef struct gemel__span {
   int touched; /* an input lies there too */
 } gemel__span;
 
-struct gemel_function {
-  gemel__run_program program;
-  int threads, deterministic, plain;
-  gemel__plan *plans;    /* most recently used first */
-  char **ports;          /* data of inputs, then of outputs, in this call */
-  gemel_tensor **fresh;  /* results that this call made */
-  gemel_tensor **bounce; /* row-major stand-ins for given results with other strides, or aside */
-  gemel__span *spans;    /* room for the memory that results are given */
-  unsigned char *aside;  /* of each output: 1 if what it is given overlaps an input */
-  char *scratch;         /* of loops: aligned, and as allocated */
+/* What one call at a time needs: plans, whose memory and kernels' states are the call's own, and
+ * where its inputs and results are. */
+typedef struct gemel__execution {
+  const gemel_function *f;
+  struct gemel__execution *next; /* among those that no call uses */
+  gemel__plan *plans;            /* most recently used first */
+  char **ports;                  /* data of inputs, then of outputs, in this call */
+  gemel_tensor **fresh;          /* results that this call made */
+  gemel_tensor **staging; /* row-major stand-ins for given results with other strides, or aside */
+  gemel__span *spans;     /* room for the memory that results are given */
+  unsigned char *aside;   /* of each output: 1 if what it is given overlaps an input */
+  gemel_tensor **all_inputs;  /* with the states' values among them; NULL without states */
+  gemel_tensor **all_outputs; /* with the updates among them */
+  char *scratch;              /* of loops: aligned, and as allocated */
   char *scratch_block;
   size_t scratch_bytes;
   /* of all values on the current path; kept if there are run-time sizes */
@@ -275,43 +286,61 @@ struct gemel_function {
   size_t n_seen, seen_capacity;
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */
   size_t loaded_capacity;
+  size_t bytes;      /* of this call's plan */
+  size_t kernels;    /* that it ran */
+  gemel_error error; /* what kernels fill in */
+} gemel__execution;
+
+/* A function doesn't change once it is made, but for what stands behind its lock. */
+struct gemel_function {
+  gemel__run_program program;
+  int threads, deterministic, plain;
   uint32_t n_states, n_updates;
-  gemel_shared **states;      /* of each input, NULL if it is none; NULL if there are none bound */
-  gemel_shared **updates;     /* of each output: the state that it is the next value of */
-  gemel_tensor **all_inputs;  /* of a call, the states' values among them */
-  gemel_tensor **all_outputs; /* the updates among them */
-  size_t bytes;               /* of the last call's plan */
-  size_t kernels;             /* that it ran */
-  gemel_error error;          /* what kernels fill in */
+  gemel_shared **states;  /* of each input, NULL if it is none; NULL if there are none bound */
+  gemel_shared **updates; /* of each output: the state that it is the next value of */
+  gemel__hold *holds;     /* N_STATES of them, in the order in which they are locked */
+  pthread_mutex_t lock;
+  gemel__execution *idle; /* no call uses them; most recently used first */
+  size_t bytes, kernels;  /* of the last call that ended */
 };
+
+/* ---- Executions (execution.c) ---- */
+
+/* NULL when memory is out. */
+gemel__execution *gemel__execution_new(const gemel_function *f, gemel_error *error);
+void gemel__execution_free(gemel__execution *execution);
+
+/* A call with the values of all inputs, and places for all outputs; the error is in E->error. */
+gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inputs,
+                                   gemel_tensor **outputs);
 
 /* ---- Planning ---- */
 
 /* Plans the segment from node BEGIN on, below PARENT (NULL: the root). On failure nothing changes;
- * the error is in F->error. */
-gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
+ * the error is in E->error. */
+gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made);
 
 /* One input axis of size SIZE: finds the symbol that it determines, if there is one, or in the LAST
  * round remembers the size of an expression that leaves symbols open (solve.c). */
-gemel_status gemel__solve_axis(gemel_function *f, gemel__plan *plan, uint32_t input, int axis,
+gemel_status gemel__solve_axis(const gemel_function *f, gemel__plan *plan, uint32_t input, int axis,
                                int64_t size, int last, gemel_error *error);
 /* 1 and *SIZE if DIM is such an expression. */
 int gemel__plan_known(const gemel__plan *plan, gemel_dim dim, int64_t *size);
 
 /* Binds the symbols of the inputs' types to the sizes of INPUTS and checks everything about them.
  */
-gemel_status gemel__bind_inputs(gemel_function *f, gemel__plan *plan, gemel_tensor *const *inputs,
-                                gemel_error *error);
+gemel_status gemel__bind_inputs(const gemel_function *f, gemel__plan *plan,
+                                gemel_tensor *const *inputs, gemel_error *error);
 
-/* Compares the memory of given results with that of the inputs (F->aside says which overlap one)
+/* Compares the memory of given results with that of the inputs (E->aside says which overlap one)
  * and with each other's. GEMEL_BAD_ARGUMENT: two elements of results would lie in one place; the
- * error is in F->error. GEMEL_NO_MEMORY. */
-gemel_status gemel__check_overlap(gemel_function *f, gemel_tensor *const *inputs,
+ * error is in E->error. GEMEL_NO_MEMORY. */
+gemel_status gemel__check_overlap(gemel__execution *e, gemel_tensor *const *inputs,
                                   gemel_tensor *const *outputs);
 
-void gemel__segment_free(gemel_function *f, gemel__segment *segment);
-void gemel__plan_free(gemel_function *f, gemel__plan *plan);
+void gemel__segment_free(gemel__execution *e, gemel__segment *segment);
+void gemel__plan_free(gemel__execution *e, gemel__plan *plan);
 
 /* ---- States (shared.c) ---- */
 
@@ -321,16 +350,17 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
                                 gemel_shared *const *variables, gemel_error *error);
 void gemel__states_release(gemel_function *f);
 
-/* Completes a call's INPUTS and OUTPUTS in F's own arrays. */
-void gemel__states_enter(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs);
+/* Locks the states that E's call reads and changes, and completes its INPUTS and OUTPUTS in E's own
+ * arrays. */
+void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs);
 
-/* Hands on the results of a call that went well. */
-void gemel__states_leave(gemel_function *f, gemel_tensor **outputs);
+/* Hands on the results of a call that ended with STATUS, and unlocks. */
+void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor **outputs);
 
 /* ---- Running ---- */
 
-/* Does the instructions of SEGMENT, which belongs to the plan in front; an error is in F->error. */
-gemel_status gemel__segment_run(gemel_function *f, gemel__segment *segment);
+/* Does the instructions of SEGMENT, which belongs to the plan in front; an error is in E->error. */
+gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *segment);
 
 /* The size that an integer of DTYPE at DATA stands for. */
 int64_t gemel__load_size(gemel_dtype dtype, const void *data);

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/bind.c
+libgemel_a_SOURCES += %reldir%/execution.c
 libgemel_a_SOURCES += %reldir%/function.c
 libgemel_a_SOURCES += %reldir%/function.h
 libgemel_a_SOURCES += %reldir%/group-build.c

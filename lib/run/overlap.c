@@ -82,24 +82,24 @@ static int take_all(taken *t, const gemel_tensor *tensor) {
   return 1;
 }
 
-static gemel_status clash(gemel_function *f, uint32_t output, const char *other) {
-  return gemel__fail(&f->error, GEMEL_BAD_ARGUMENT,
+static gemel_status clash(gemel__execution *e, uint32_t output, const char *other) {
+  return gemel__fail(&e->error, GEMEL_BAD_ARGUMENT,
                      "the tensor given for output %s has elements in the same memory as %s",
-                     f->program.outputs[output].name, other);
+                     e->f->program.outputs[output].name, other);
 }
 
 /* SPANS[0..n) overlap from first to last, up to END. */
-static gemel_status check_elements(gemel_function *f, const gemel__span *spans, size_t n,
+static gemel_status check_elements(gemel__execution *e, const gemel__span *spans, size_t n,
                                    uintptr_t end, gemel_tensor *const *outputs) {
   size_t bytes = (size_t)(end - spans[0].begin) / 8 + 1;
   taken t = {gemel__alloc_zeroed(bytes), spans[0].begin};
   gemel_status status = GEMEL_OK;
   if (t.bits == NULL) {
-    return gemel__no_memory(&f->error, "comparing the results' memory");
+    return gemel__no_memory(&e->error, "comparing the results' memory");
   }
   for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
     if (!take_all(&t, outputs[spans[k].output])) {
-      status = clash(f, spans[k].output, n == 1 ? "each other" : "another result or each other");
+      status = clash(e, spans[k].output, n == 1 ? "each other" : "another result or each other");
     }
   }
   gemel__free(t.bits, bytes);
@@ -134,7 +134,7 @@ static int steps_apart(const gemel_tensor *tensor) {
 /* ---- Results ---- */
 
 /* N results whose intervals overlap from first to last, up to END. */
-static gemel_status check_cluster(gemel_function *f, const gemel__span *spans, size_t n,
+static gemel_status check_cluster(gemel__execution *e, const gemel__span *spans, size_t n,
                                   uintptr_t end, gemel_tensor *const *outputs) {
   if (n == 1 && steps_apart(outputs[spans[0].output])) {
     return GEMEL_OK;
@@ -144,24 +144,24 @@ static gemel_status check_cluster(gemel_function *f, const gemel__span *spans, s
         dense(outputs[spans[k - 1].output])) {
       char other[200];
       snprintf(other, sizeof other, "that of output %s",
-               f->program.outputs[spans[k - 1].output].name);
-      return clash(f, spans[k].output, other);
+               e->f->program.outputs[spans[k - 1].output].name);
+      return clash(e, spans[k].output, other);
     }
   }
-  return check_elements(f, spans, n, end, outputs);
+  return check_elements(e, spans, n, end, outputs);
 }
 
-static gemel_status check_results(gemel_function *f, size_t n, gemel_tensor *const *outputs) {
+static gemel_status check_results(gemel__execution *e, size_t n, gemel_tensor *const *outputs) {
   gemel_status status = GEMEL_OK;
   size_t first = 0;
   while (first < n && status == GEMEL_OK) {
-    uintptr_t end = f->spans[first].end;
+    uintptr_t end = e->spans[first].end;
     size_t next = first + 1;
-    while (next < n && f->spans[next].begin < end) {
-      end = f->spans[next].end > end ? f->spans[next].end : end;
+    while (next < n && e->spans[next].begin < end) {
+      end = e->spans[next].end > end ? e->spans[next].end : end;
       next++;
     }
-    status = check_cluster(f, f->spans + first, next - first, end, outputs);
+    status = check_cluster(e, e->spans + first, next - first, end, outputs);
     first = next;
   }
   return status;
@@ -198,44 +198,44 @@ static size_t stretch_at(const gemel__span *spans, size_t n, uintptr_t address) 
 }
 
 /* Sets aside the results that share one of N stretches with an input. */
-static void compare_inputs(gemel_function *f, size_t n, gemel_tensor *const *inputs,
+static void compare_inputs(gemel__execution *e, size_t n, gemel_tensor *const *inputs,
                            gemel_tensor *const *outputs) {
-  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
+  for (uint32_t k = 0; k < e->f->program.n_inputs; k++) {
     gemel__span in = span_of(inputs[k], k);
-    size_t at = in.begin < in.end ? stretch_at(f->spans, n, in.begin) : n;
-    for (; at < n && f->spans[at].begin < in.end; at++) {
-      f->spans[at].touched = 1;
+    size_t at = in.begin < in.end ? stretch_at(e->spans, n, in.begin) : n;
+    for (; at < n && e->spans[at].begin < in.end; at++) {
+      e->spans[at].touched = 1;
     }
   }
-  for (uint32_t k = 0; k < f->program.n_outputs; k++) {
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel__span out = {0, 0, 0, 0};
     if (outputs[k] != NULL) {
       out = span_of(outputs[k], k);
     }
-    f->aside[k] = out.begin < out.end && f->spans[stretch_at(f->spans, n, out.begin)].touched;
+    e->aside[k] = out.begin < out.end && e->spans[stretch_at(e->spans, n, out.begin)].touched;
   }
 }
 
-gemel_status gemel__check_overlap(gemel_function *f, gemel_tensor *const *inputs,
+gemel_status gemel__check_overlap(gemel__execution *e, gemel_tensor *const *inputs,
                                   gemel_tensor *const *outputs) {
   gemel_status status;
   size_t n = 0;
-  for (uint32_t k = 0; k < f->program.n_outputs; k++) {
-    f->aside[k] = 0;
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
+    e->aside[k] = 0;
     if (outputs[k] != NULL) {
-      f->spans[n] = span_of(outputs[k], k);
-      n += f->spans[n].begin < f->spans[n].end;
+      e->spans[n] = span_of(outputs[k], k);
+      n += e->spans[n].begin < e->spans[n].end;
     }
   }
   if (n == 0) {
     return GEMEL_OK;
   }
   if (n > 1) {
-    qsort(f->spans, n, sizeof *f->spans, by_begin);
+    qsort(e->spans, n, sizeof *e->spans, by_begin);
   }
-  status = check_results(f, n, outputs);
+  status = check_results(e, n, outputs);
   if (status == GEMEL_OK) {
-    compare_inputs(f, join_spans(f->spans, n), inputs, outputs);
+    compare_inputs(e, join_spans(e->spans, n), inputs, outputs);
   }
   return status;
 }

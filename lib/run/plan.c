@@ -148,7 +148,7 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->threads = planner->f->threads;
   call->deterministic = planner->f->deterministic;
   call->data = p->ops[p->nodes[node].op].op->record.data;
-  call->error = &planner->f->error;
+  call->error = &planner->execution->error;
   return GEMEL_OK;
 }
 
@@ -539,18 +539,18 @@ static gemel_status plan_nodes(gemel__planner *planner) {
 /* ---- The segment ---- */
 
 /* Copies places of earlier segments of this path that another path has overwritten. */
-static void load_places(gemel_function *f, gemel__segment *parent) {
-  const gemel__run_program *p = &f->program;
+static void load_places(gemel__execution *e, gemel__segment *parent) {
+  const gemel__run_program *p = &e->f->program;
   uint32_t d, k;
   for (d = 0; parent != NULL && d <= parent->depth; d++) {
-    gemel__segment *s = f->seen[d].segment;
+    gemel__segment *s = e->seen[d].segment;
     uint32_t first = p->nodes[s->begin].value;
-    if (f->loaded[d] != s) {
-      memcpy(f->places + first, s->places, (p->nodes[s->end].value - first) * sizeof *f->places);
-      for (k = d + 1; k < f->loaded_capacity; k++) {
-        f->loaded[k] = NULL;
+    if (e->loaded[d] != s) {
+      memcpy(e->places + first, s->places, (p->nodes[s->end].value - first) * sizeof *e->places);
+      for (k = d + 1; k < e->loaded_capacity; k++) {
+        e->loaded[k] = NULL;
       }
-      f->loaded[d] = s;
+      e->loaded[d] = s;
     }
   }
 }
@@ -570,22 +570,22 @@ static gemel_status save_places(gemel__planner *planner) {
 
 /* Room for the tile buffers of the segment's loops. */
 static gemel_status reserve_scratch(gemel__planner *planner) {
-  gemel_function *f = planner->f;
+  gemel__execution *e = planner->execution;
   size_t bytes = planner->scratch;
   char *block;
-  if (bytes <= f->scratch_bytes) {
+  if (bytes <= e->scratch_bytes) {
     return GEMEL_OK;
   }
   block = gemel__alloc(bytes + GEMEL__DATA_ALIGNMENT);
   if (block == NULL) {
     return out_of_memory(planner);
   }
-  if (f->scratch_block != NULL) {
-    gemel__free(f->scratch_block, f->scratch_bytes + GEMEL__DATA_ALIGNMENT);
+  if (e->scratch_block != NULL) {
+    gemel__free(e->scratch_block, e->scratch_bytes + GEMEL__DATA_ALIGNMENT);
   }
-  f->scratch_block = block;
-  f->scratch_bytes = bytes;
-  f->scratch = block + (-(uintptr_t)block & (GEMEL__DATA_ALIGNMENT - 1));
+  e->scratch_block = block;
+  e->scratch_bytes = bytes;
+  e->scratch = block + (-(uintptr_t)block & (GEMEL__DATA_ALIGNMENT - 1));
   return GEMEL_OK;
 }
 
@@ -607,30 +607,30 @@ static gemel_status plan_all(gemel__planner *planner) {
 }
 
 /* Marks whose places stand in the function's table now. */
-static void set_loaded(gemel_function *f, uint32_t depth, gemel__segment *segment) {
+static void set_loaded(gemel__execution *e, uint32_t depth, gemel__segment *segment) {
   size_t k;
-  for (k = depth; k < f->loaded_capacity; k++) {
-    f->loaded[k] = NULL;
+  for (k = depth; k < e->loaded_capacity; k++) {
+    e->loaded[k] = NULL;
   }
-  if (depth < f->loaded_capacity) {
-    f->loaded[depth] = segment;
+  if (depth < e->loaded_capacity) {
+    e->loaded[depth] = segment;
   }
 }
 
 /* The table of all values' places, and room for the path to the new segment. */
-static gemel_status prepare_tables(gemel_function *f, uint32_t depth) {
-  size_t old = f->loaded_capacity;
-  int failed = gemel__grow(&f->loaded, &f->loaded_capacity, depth + 1u, sizeof *f->loaded);
-  if (f->loaded_capacity > old) {
-    memset(f->loaded + old, 0, (f->loaded_capacity - old) * sizeof *f->loaded);
+static gemel_status prepare_tables(gemel__execution *e, uint32_t depth) {
+  size_t old = e->loaded_capacity;
+  int failed = gemel__grow(&e->loaded, &e->loaded_capacity, depth + 1u, sizeof *e->loaded);
+  if (e->loaded_capacity > old) {
+    memset(e->loaded + old, 0, (e->loaded_capacity - old) * sizeof *e->loaded);
   }
-  if (failed || gemel__grow(&f->seen, &f->seen_capacity, depth + 1u, sizeof *f->seen) != 0) {
-    return gemel__no_memory(&f->error, "a plan");
+  if (failed || gemel__grow(&e->seen, &e->seen_capacity, depth + 1u, sizeof *e->seen) != 0) {
+    return gemel__no_memory(&e->error, "a plan");
   }
-  if (f->places == NULL) {
-    f->places = gemel__alloc_array(f->program.n_values, sizeof *f->places);
+  if (e->places == NULL) {
+    e->places = gemel__alloc_array(e->f->program.n_values, sizeof *e->places);
   }
-  return f->places != NULL ? GEMEL_OK : gemel__no_memory(&f->error, "a plan");
+  return e->places != NULL ? GEMEL_OK : gemel__no_memory(&e->error, "a plan");
 }
 
 static gemel__segment *new_segment(gemel__segment *parent, uint32_t begin) {
@@ -645,49 +645,50 @@ static gemel__segment *new_segment(gemel__segment *parent, uint32_t begin) {
 }
 
 /* A function without run-time sizes needs the table of places only while it plans. */
-static void drop_places(gemel_function *f, const gemel__segment *segment) {
+static void drop_places(gemel__execution *e, const gemel__segment *segment) {
   if (segment == NULL || (segment->depth == 0 && segment->wanted == GEMEL__NO_VALUE)) {
-    gemel__free(f->places, f->program.n_values * sizeof *f->places);
-    f->places = NULL;
-    set_loaded(f, 0, NULL);
+    gemel__free(e->places, e->f->program.n_values * sizeof *e->places);
+    e->places = NULL;
+    set_loaded(e, 0, NULL);
   }
 }
 
-gemel_status gemel__plan_segment(gemel_function *f, gemel__plan *plan, gemel__segment *parent,
+gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made) {
   uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
   gemel__planner *planner = gemel__alloc_zeroed(sizeof *planner);
   gemel__segment *s = new_segment(parent, begin);
-  gemel_status status = prepare_tables(f, depth);
+  gemel_status status = prepare_tables(e, depth);
   if (planner == NULL || s == NULL) {
-    status = gemel__no_memory(&f->error, "a plan");
+    status = gemel__no_memory(&e->error, "a plan");
   }
   if (status == GEMEL_OK) {
-    planner->layouts = gemel__alloc_array(f->program.n_types, sizeof *planner->layouts);
-    status = planner->layouts != NULL ? GEMEL_OK : gemel__no_memory(&f->error, "a plan");
+    planner->layouts = gemel__alloc_array(e->f->program.n_types, sizeof *planner->layouts);
+    status = planner->layouts != NULL ? GEMEL_OK : gemel__no_memory(&e->error, "a plan");
   }
   if (status == GEMEL_OK) {
-    load_places(f, parent);
-    set_loaded(f, depth, NULL);
-    planner->f = f;
+    load_places(e, parent);
+    set_loaded(e, depth, NULL);
+    planner->execution = e;
+    planner->f = e->f;
     planner->plan = plan;
     planner->segment = s;
-    planner->places = f->places;
-    planner->error = &f->error;
+    planner->places = e->places;
+    planner->error = &e->error;
     status = plan_all(planner);
     gemel__memory_clear(planner);
   }
   if (planner != NULL) {
-    gemel__free(planner->layouts, f->program.n_types * sizeof *planner->layouts);
+    gemel__free(planner->layouts, e->f->program.n_types * sizeof *planner->layouts);
     gemel__free(planner, sizeof *planner);
   }
   if (status == GEMEL_OK) {
-    set_loaded(f, depth, s);
+    set_loaded(e, depth, s);
   } else if (s != NULL) {
-    gemel__segment_free(f, s);
+    gemel__segment_free(e, s);
     s = NULL;
   }
-  drop_places(f, s);
+  drop_places(e, s);
   *made = s;
   return status;
 }

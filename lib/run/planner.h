@@ -64,7 +64,8 @@ typedef struct gemel__fixup {
 } gemel__fixup;
 
 typedef struct gemel__planner {
-  gemel_function *f;
+  const gemel_function *f;
+  gemel__execution *execution;
   gemel__plan *plan;
   gemel__segment *segment;
   gemel__plan_place *places;

@@ -12,26 +12,26 @@
 #include "cpu/copy.h"
 #include "run/planner.h"
 
-static void patch(gemel_function *f, const gemel__segment *s) {
+static void patch(gemel__execution *e, const gemel__segment *s) {
   const gemel__patch *p = s->patches, *end = p + s->n_patches;
   for (; p < end; p++) {
-    *p->where = f->ports[p->port] + p->offset;
+    *p->where = e->ports[p->port] + p->offset;
   }
 }
 
-static void run_copy(const gemel_function *f, const gemel__move *move) {
+static void run_copy(const gemel__execution *e, const gemel__move *move) {
   const gemel__plan_layout *l = move->layout;
-  gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape, move->to,
+  gemel__copy_parallel(e->f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape, move->to,
                        move->to_strides, move->from, l->strides);
 }
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a stand-in. */
-static void run_result(gemel_function *f, const gemel__move *move) {
+static void run_result(gemel__execution *e, const gemel__move *move) {
   const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   if (gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, NULL) == GEMEL_OK) {
-    gemel__copy_parallel(f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape,
-                         f->ports[f->program.n_inputs + move->output], strides, move->from,
+    gemel__copy_parallel(e->f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape,
+                         e->ports[e->f->program.n_inputs + move->output], strides, move->from,
                          l->strides);
   }
 }
@@ -39,7 +39,7 @@ static void run_result(gemel_function *f, const gemel__move *move) {
 /* ---- Attributes with run-time sizes ---- */
 
 typedef struct late_lookup {
-  const gemel_function *f;
+  const gemel__execution *e;
   const gemel_kernel_call *call;
 } late_lookup;
 
@@ -47,7 +47,7 @@ static int look_up_late(void *user, const gemel__atom *atom, int64_t *size) {
   const late_lookup *l = user;
   const gemel_view *in;
   if (atom->kind == GEMEL__ATOM_SYMBOL) {
-    return gemel__plan_symbol(l->f->plans, atom->name, size);
+    return gemel__plan_symbol(l->e->plans, atom->name, size);
   }
   if (atom->kind != GEMEL__ATOM_INPUT || atom->a >= l->call->n_inputs) {
     return -1;
@@ -88,19 +88,19 @@ static gemel_status run_prepared(gemel_kernel_call *call,
 }
 
 /* Evaluates the attributes, then chooses the kernel anew. */
-static gemel_status run_dynamic(gemel_function *f, gemel__invocation *inv) {
-  late_lookup l = {f, &inv->call};
+static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
+  late_lookup l = {e, &inv->call};
   const gemel_kernel *k = inv->candidates;
   gemel_status status = GEMEL_OK;
   size_t i;
   for (i = 0; i < inv->n_late && status == GEMEL_OK; i++) {
-    status = gemel__dim_evaluate(f->program.context, inv->late[i].dim, look_up_late, &l,
-                                 inv->late[i].target, &f->error);
+    status = gemel__dim_evaluate(e->f->program.context, inv->late[i].dim, look_up_late, &l,
+                                 inv->late[i].target, &e->error);
   }
   if (status != GEMEL_OK) {
     return status;
   }
-  while (f->plain && k[1].name != NULL) {
+  while (e->f->plain && k[1].name != NULL) {
     k++;
   }
   for (status = GEMEL_DECLINED; k->name != NULL; k++) {
@@ -116,28 +116,28 @@ static gemel_status run_dynamic(gemel_function *f, gemel__invocation *inv) {
       return status;
     }
   }
-  return gemel__fail(&f->error, GEMEL_UNSUPPORTED, "every kernel declines");
+  return gemel__fail(&e->error, GEMEL_UNSUPPORTED, "every kernel declines");
 }
 
 /* ---- Instructions ---- */
 
-static gemel_status failed(gemel_function *f, uint32_t node, gemel_status status) {
-  if (f->error.status != status) {
-    gemel__fail(&f->error, status, "%s", gemel_status_text(status));
+static gemel_status failed(gemel__execution *e, uint32_t node, gemel_status status) {
+  if (e->error.status != status) {
+    gemel__fail(&e->error, status, "%s", gemel_status_text(status));
   }
-  gemel__blame(&f->program, node, &f->error);
+  gemel__blame(&e->f->program, node, &e->error);
   return status;
 }
 
-gemel_status gemel__segment_run(gemel_function *f, gemel__segment *s) {
+gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   const gemel__instr *instr = s->instrs, *end = instr + s->n_instrs;
-  patch(f, s);
-  f->error.status = GEMEL_OK;
+  patch(e, s);
+  e->error.status = GEMEL_OK;
   for (; instr < end; instr++) {
     gemel_status status = GEMEL_OK;
     switch (instr->kind) {
     case GEMEL__I_LOOP:
-      gemel__loop_run(instr->body, f->scratch);
+      gemel__loop_run(instr->body, e->scratch);
       break;
     case GEMEL__I_KERNEL: {
       const gemel__invocation *inv = instr->body;
@@ -145,13 +145,13 @@ gemel_status gemel__segment_run(gemel_function *f, gemel__segment *s) {
       break;
     }
     case GEMEL__I_DYNAMIC:
-      status = run_dynamic(f, instr->body);
+      status = run_dynamic(e, instr->body);
       break;
     case GEMEL__I_COPY:
-      run_copy(f, instr->body);
+      run_copy(e, instr->body);
       break;
     case GEMEL__I_RESULT:
-      run_result(f, instr->body);
+      run_result(e, instr->body);
       break;
     case GEMEL__I_POISON: {
       const gemel__move *move = instr->body;
@@ -160,7 +160,7 @@ gemel_status gemel__segment_run(gemel_function *f, gemel__segment *s) {
     }
     }
     if (status != GEMEL_OK) {
-      return failed(f, instr->node, status);
+      return failed(e, instr->node, status);
     }
   }
   return GEMEL_OK;

@@ -5,8 +5,12 @@
  * further inputs and writes each update, as a further result, into the spare tensor; when all has
  * been computed, value and spare change places. So all updates read what was before the call, a
  * failed call changes nothing, and nothing is copied or, from the third call on, allocated.
+ *
+ * During a call its states are locked, for reading where it has no update of them. All calls lock
+ * in the order of the variables' addresses, so none waits for another in a circle.
  */
 #include <gemel/shared.h>
+#include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -15,8 +19,9 @@
 struct gemel_shared {
   long references; /* counted atomically */
   gemel_tensor *value;
-  gemel_tensor *spare; /* the value before, or NULL */
-  int bound;           /* while a function is bound: a state of it has this variable already */
+  gemel_tensor *spare;   /* the value before, or NULL */
+  pthread_rwlock_t lock; /* of value and spare */
+  int bound;             /* while a function is bound: a state of it has this variable already */
 };
 
 /* ---- Variables ---- */
@@ -28,6 +33,7 @@ gemel_shared *gemel_shared_new(const gemel_tensor *value, gemel_error *error) {
     return NULL;
   }
   shared->references = 1;
+  pthread_rwlock_init(&shared->lock, NULL);
   if (gemel_shared_set(shared, value, error) != GEMEL_OK) {
     gemel_shared_unref(shared);
     return NULL;
@@ -48,11 +54,19 @@ void gemel_shared_unref(gemel_shared *shared) {
   }
   gemel_tensor_unref(shared->value);
   gemel_tensor_unref(shared->spare);
+  pthread_rwlock_destroy(&shared->lock);
   gemel__free(shared, sizeof *shared);
 }
 
 gemel_tensor *gemel_shared_get(const gemel_shared *shared) {
-  return shared != NULL ? gemel_tensor_ref(shared->value) : NULL;
+  gemel_shared *s = (gemel_shared *)shared;
+  if (s == NULL) {
+    return NULL;
+  }
+  pthread_rwlock_rdlock(&s->lock);
+  gemel_tensor *value = gemel_tensor_ref(s->value);
+  pthread_rwlock_unlock(&s->lock);
+  return value;
 }
 
 gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, gemel_error *error) {
@@ -64,8 +78,11 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   if (copy == NULL) {
     return GEMEL_NO_MEMORY;
   }
-  gemel_tensor_unref(shared->value);
+  pthread_rwlock_wrlock(&shared->lock);
+  gemel_tensor *before = shared->value;
   shared->value = copy;
+  pthread_rwlock_unlock(&shared->lock);
+  gemel_tensor_unref(before);
   return GEMEL_OK;
 }
 
@@ -83,11 +100,9 @@ static gemel_status allocate(gemel_function *f, gemel_error *error) {
   const gemel__run_program *p = &f->program;
   f->states = gemel__alloc_array(p->n_inputs, sizeof *f->states);
   f->updates = gemel__alloc_array(p->n_outputs, sizeof *f->updates);
-  f->all_inputs = gemel__alloc_array(p->n_inputs, sizeof *f->all_inputs);
-  f->all_outputs = gemel__alloc_array(p->n_outputs, sizeof *f->all_outputs);
-  return f->states && f->updates && f->all_inputs && f->all_outputs
-             ? GEMEL_OK
-             : gemel__no_memory(error, "the states of a function");
+  f->holds = gemel__alloc_array(f->n_states, sizeof *f->holds);
+  return f->states && f->updates && f->holds ? GEMEL_OK
+                                             : gemel__no_memory(error, "the states of a function");
 }
 
 /* Binds input K to VARIABLE, which no other state may be bound to. */
@@ -123,6 +138,33 @@ static gemel_status bind_states(gemel_function *f, const gemel_graph *graph,
   return status;
 }
 
+static int by_address(const void *a, const void *b) {
+  const gemel__hold *x = a, *y = b;
+  return (x->shared > y->shared) - (x->shared < y->shared);
+}
+
+/* F's updates, and which states a call locks in which order. */
+static void bind_updates(gemel_function *f, const gemel_graph *graph) {
+  for (size_t k = 0, n = 0; k < graph->n_inputs; k++) {
+    if (f->states[k] != NULL) {
+      f->holds[n++].shared = f->states[k];
+    }
+  }
+  if (f->n_states > 1) {
+    qsort(f->holds, f->n_states, sizeof *f->holds, by_address);
+  }
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    long state = gemel__state_called(graph, graph->output_names[k]);
+    if (state >= 0) {
+      gemel__hold key = {f->states[state], 0};
+      gemel__hold *hold = bsearch(&key, f->holds, f->n_states, sizeof key, by_address);
+      hold->changes = 1;
+      f->updates[k] = f->states[state];
+      f->n_updates++;
+    }
+  }
+}
+
 gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, size_t n,
                                 gemel_shared *const *variables, gemel_error *error) {
   size_t states = count_states(graph);
@@ -136,10 +178,8 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
   if (status == GEMEL_OK) {
     status = bind_states(f, graph, variables, error);
   }
-  for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
-    long state = gemel__state_called(graph, graph->output_names[k]);
-    f->updates[k] = state >= 0 ? f->states[state] : NULL;
-    f->n_updates += state >= 0;
+  if (status == GEMEL_OK) {
+    bind_updates(f, graph);
   }
   return status;
 }
@@ -151,8 +191,7 @@ void gemel__states_release(gemel_function *f) {
   }
   gemel__free(f->states, p->n_inputs * sizeof *f->states);
   gemel__free(f->updates, p->n_outputs * sizeof *f->updates);
-  gemel__free(f->all_inputs, p->n_inputs * sizeof *f->all_inputs);
-  gemel__free(f->all_outputs, p->n_outputs * sizeof *f->all_outputs);
+  gemel__free(f->holds, f->n_states * sizeof *f->holds);
 }
 
 /* ---- Calls ---- */
@@ -171,26 +210,49 @@ static gemel_tensor *room_for_update(gemel_shared *shared) {
   return NULL;
 }
 
-void gemel__states_enter(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs) {
-  size_t next = 0;
-  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
-    f->all_inputs[k] = f->states[k] != NULL ? f->states[k]->value : inputs[next++];
-  }
-  next = 0;
-  for (uint32_t k = 0; k < f->program.n_outputs; k++) {
-    f->all_outputs[k] = f->updates[k] != NULL ? room_for_update(f->updates[k]) : outputs[next++];
+static void lock(const gemel_function *f) {
+  for (uint32_t k = 0; k < f->n_states; k++) {
+    gemel__hold *hold = &f->holds[k];
+    if (hold->changes) {
+      pthread_rwlock_wrlock(&hold->shared->lock);
+    } else {
+      pthread_rwlock_rdlock(&hold->shared->lock);
+    }
   }
 }
 
-void gemel__states_leave(gemel_function *f, gemel_tensor **outputs) {
+void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs) {
+  const gemel_function *f = e->f;
   size_t next = 0;
+  lock(f);
+  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
+    e->all_inputs[k] = f->states[k] != NULL ? f->states[k]->value : inputs[next++];
+  }
+  next = 0;
   for (uint32_t k = 0; k < f->program.n_outputs; k++) {
-    gemel_shared *shared = f->updates[k];
+    e->all_outputs[k] = f->updates[k] != NULL ? room_for_update(f->updates[k]) : outputs[next++];
+  }
+}
+
+/* Values change places with the spare tensors that the call wrote. */
+static void exchange(gemel__execution *e, gemel_tensor **outputs) {
+  size_t next = 0;
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
+    gemel_shared *shared = e->f->updates[k];
     if (shared == NULL) {
-      outputs[next++] = f->all_outputs[k];
+      outputs[next++] = e->all_outputs[k];
     } else {
       shared->spare = shared->value;
-      shared->value = f->all_outputs[k];
+      shared->value = e->all_outputs[k];
     }
+  }
+}
+
+void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor **outputs) {
+  if (status == GEMEL_OK) {
+    exchange(e, outputs);
+  }
+  for (uint32_t k = 0; k < e->f->n_states; k++) {
+    pthread_rwlock_unlock(&e->f->holds[k].shared->lock);
   }
 }

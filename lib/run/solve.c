@@ -102,7 +102,7 @@ static gemel_status add_symbol(gemel__plan *plan, const char *name, int64_t size
   return GEMEL_OK;
 }
 
-gemel_status gemel__solve_axis(gemel_function *f, gemel__plan *plan, uint32_t input, int axis,
+gemel_status gemel__solve_axis(const gemel_function *f, gemel__plan *plan, uint32_t input, int axis,
                                int64_t size, int last, gemel_error *error) {
   gemel_context *context = f->program.context;
   gemel_type type = gemel__value_type(&f->program, f->program.inputs[input].value);
