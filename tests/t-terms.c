@@ -297,7 +297,7 @@ static const term_case wrong[] = {
     {"trve", "did you mean true?"},
     {"quite_other", "quite_other is not defined"},
     {"rank(x = x)", "operands of a function have no names (x)"},
-    {"rank(..xs)", "a spread (..) stands among operands of operations only"},
+    {"rank(..xs)", "a variadic variable (..) stands among operands of operations only"},
     {"x@1", "only a tensor has outputs"},
     {"9223372036854775808", "doesn't fit into 64 bits"},
 };

@@ -21,7 +21,7 @@ struct gemel__nary_entry { /* of the stack: a value and its factor */
   gemel__nary_factor factor;
 };
 
-enum { MAY_BE_SPLAT = 1, IN_TREES = 2 }; /* of an operation */
+enum { MAY_BE_UNIFORM = 1, IN_TREES = 2 }; /* of an operation */
 
 static gemel_status no_memory(const gemel__nary *n) {
   return gemel__no_memory(n->error, "sums and products");
@@ -35,7 +35,7 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
 
 int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number) {
   const gemel_tensor *tensor;
-  if (!n->maybe[value.node] || !gemel__splat(n->from, value, &tensor)) {
+  if (!n->maybe[value.node] || !gemel__uniform_constant(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -223,7 +223,7 @@ static int is_operation(const gemel__nary *n, uint32_t node) {
 /* Notes whether NODE may be a number: a constant, or what repeats or rearranges elements of one. */
 static void find_number(gemel__nary *n, uint32_t node) {
   uint32_t count, op = n->from->nodes[node].op;
-  if (op < n->n_ops && !(n->kinds[op] & MAY_BE_SPLAT)) {
+  if (op < n->n_ops && !(n->kinds[op] & MAY_BE_UNIFORM)) {
     return;
   }
   const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
@@ -330,7 +330,7 @@ static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
 static void find_kinds(gemel__nary *n) {
   gemel_context *context = n->from->context;
   for (uint32_t op = 1; op < n->n_ops; op++) {
-    n->kinds[op] = gemel__may_be_splat(gemel__op_at(context, op)) ? MAY_BE_SPLAT : 0;
+    n->kinds[op] = gemel__may_be_uniform(gemel__op_at(context, op)) ? MAY_BE_UNIFORM : 0;
   }
   for (int k = 0; k < GEMEL__NARY_OPS && n->kind->ops[k] != NULL; k++) {
     n->ops[k] = gemel__op_find(context, n->kind->ops[k]);

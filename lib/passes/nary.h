@@ -41,7 +41,7 @@ typedef struct gemel__nary {
   unsigned char *maybe;          /* by node: it may be a number, see gemel__nary_number */
   uint32_t *place;               /* by node: its last term, + 1 */
   unsigned char *kinds;          /* by operation: whether it is one of the kind's, and whether
-                                    gemel__splat may know it; N_OPS of them */
+                                    gemel__uniform_constant may know it; N_OPS of them */
   size_t n_ops;
   gemel_type weighed; /* of gemel__nary_weight's last answer */
   double weight;

@@ -91,7 +91,7 @@ static gemel_dtype literal_dtype(const gemel__rule_side *side, const gemel__patt
   for (uint32_t k = first; k < p->n_operands; k++) {
     const gemel__pattern *operand = &side->nodes[p->operands[k]];
     gemel__ref ref = values[p->operands[k]];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       if (terms[operand->variable].count == 0) {
         continue;
       }
@@ -109,7 +109,7 @@ static size_t operand_count(const gemel__rule_side *side, const gemel__pattern *
   size_t n = 0;
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &side->nodes[p->operands[k]];
-    n += operand->kind == GEMEL__PATTERN_SPREAD ? terms[operand->variable].count : 1;
+    n += operand->kind == GEMEL__PATTERN_VARIADIC ? terms[operand->variable].count : 1;
   }
   return n;
 }
@@ -127,7 +127,7 @@ gemel_status gemel__template_operands(const gemel__rule_side *side, uint32_t ind
   }
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &side->nodes[p->operands[k]];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       const gemel__term *term = &terms[operand->variable];
       for (uint32_t j = 0; j < term->count; j++) {
         operands[n++] = gemel__value(graph, term->u.tensors[j]);

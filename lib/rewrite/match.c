@@ -74,12 +74,12 @@ int gemel__rule_wants_same(const struct gemel_rule *rule) {
 gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k) {
   uint32_t root = rule->left.count - 1;
   const gemel__pattern *p = &rule->left.nodes[root];
-  gemel__demand any = {GEMEL__DEMAND_NONE, 0}, splat = {GEMEL__DEMAND_SPLAT, 0};
+  gemel__demand any = {GEMEL__DEMAND_NONE, 0}, uniform = {GEMEL__DEMAND_UNIFORM, 0};
   if (k >= p->n_operands) {
     return any;
   }
-  for (uint32_t j = 0; j <= k; j++) { /* behind a spread, positions are not known */
-    if (rule->left.nodes[p->operands[j]].kind == GEMEL__PATTERN_SPREAD) {
+  for (uint32_t j = 0; j <= k; j++) { /* behind a variadic variable, positions are not known */
+    if (rule->left.nodes[p->operands[j]].kind == GEMEL__PATTERN_VARIADIC) {
       return any;
     }
   }
@@ -88,11 +88,11 @@ gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, u
     return (gemel__demand){GEMEL__DEMAND_OP, child->op};
   }
   if (child->kind == GEMEL__PATTERN_LITERAL) {
-    return splat;
+    return uniform;
   }
   return has_condition(rule, GEMEL__FUNCTION_constant, child->variable)
              ? (gemel__demand){GEMEL__DEMAND_CONSTANT, 0}
-         : has_condition(rule, GEMEL__FUNCTION_splat, child->variable) ? splat
+         : has_condition(rule, GEMEL__FUNCTION_splat, child->variable) ? uniform
                                                                        : any;
 }
 
@@ -115,7 +115,8 @@ int gemel__literal_is(const gemel__number *number, const gemel_tensor *tensor) {
 
 static int match_literal(const matcher *m, const gemel__pattern *p, gemel__ref value) {
   const gemel_tensor *tensor;
-  return gemel__splat(m->scene->graph, value, &tensor) && gemel__literal_is(&p->number, tensor);
+  return gemel__uniform_constant(m->scene->graph, value, &tensor) &&
+         gemel__literal_is(&p->number, tensor);
 }
 
 /* ---- Structure ---- */
@@ -132,7 +133,7 @@ static int bind_tensor(matcher *m, uint32_t variable, gemel__ref value) {
   return 1;
 }
 
-static int bind_spread(matcher *m, uint32_t variable, const gemel__ref *values, uint32_t count) {
+static int bind_variadic(matcher *m, uint32_t variable, const gemel__ref *values, uint32_t count) {
   gemel__term *term = &m->binding->terms[variable];
   if (m->binding->bound >> variable & 1) {
     return term->count == count &&
@@ -146,9 +147,9 @@ static int bind_spread(matcher *m, uint32_t variable, const gemel__ref *values, 
   return 1;
 }
 
-/* What spreads are bound to is copied when all operations fit: the graph's pool may move while a
- * template is built. */
-static gemel_status keep_spreads(const matcher *m) {
+/* What variadic variables are bound to is copied when all operations fit: the graph's pool may move
+ * while a template is built. */
+static gemel_status keep_variadic(const matcher *m) {
   for (uint32_t k = 0; k < m->rule->n_variables; k++) {
     gemel__term *term = &m->binding->terms[k];
     if (m->rule->variables[k].kind != GEMEL__TERM_TENSORS || !(m->binding->bound >> k & 1)) {
@@ -165,13 +166,13 @@ static gemel_status keep_spreads(const matcher *m) {
   return GEMEL_OK;
 }
 
-/* How many operands a spread at FROM may take at least, of COUNT: all that those behind it leave,
- * if there is no other spread among them. */
+/* How many operands a variadic variable at FROM may take at least, of COUNT: all that those behind
+ * it leave, if there is no other such variable among them. */
 static uint32_t least_taken(const matcher *m, uint32_t index, uint32_t from, uint32_t count) {
   const gemel__pattern *p = &m->rule->left.nodes[index];
   uint32_t behind = p->n_operands - from - 1;
   for (uint32_t k = from + 1; k < p->n_operands; k++) {
-    if (m->rule->left.nodes[p->operands[k]].kind == GEMEL__PATTERN_SPREAD) {
+    if (m->rule->left.nodes[p->operands[k]].kind == GEMEL__PATTERN_VARIADIC) {
       return 0;
     }
   }
@@ -180,19 +181,19 @@ static uint32_t least_taken(const matcher *m, uint32_t index, uint32_t from, uin
 
 static int match_node(matcher *m, uint32_t index, gemel__ref value);
 
-/* Operands FROM.. of the pattern against VALUES; spreads take as few as they can. */
+/* Operands FROM.. of the pattern against VALUES; variadic variables take as few as they can. */
 static int match_operands(matcher *m, uint32_t index, uint32_t from, const gemel__ref *values,
                           uint32_t count) {
   const gemel__pattern *p = &m->rule->left.nodes[index];
   for (; from < p->n_operands; from++, values++, count--) {
     uint32_t node = gemel__rule_operand(m->rule, m->order, index, from);
     const gemel__pattern *operand = &m->rule->left.nodes[node];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       uint32_t bound = m->binding->bound, n_met = m->n_met;
       for (uint32_t n = least_taken(m, index, from, count); n <= count; n++) {
         m->binding->bound = bound;
         m->n_met = n_met;
-        if (bind_spread(m, operand->variable, values, n) &&
+        if (bind_variadic(m, operand->variable, values, n) &&
             match_operands(m, index, from + 1, values + n, count - n)) {
           return 1;
         }
@@ -384,7 +385,7 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
     return GEMEL_DECLINED;
   }
   status = check_conditions(&m, rule->early); /* what fails, mostly fails here */
-  status = status ? status : keep_spreads(&m);
+  status = status ? status : keep_variadic(&m);
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
     status = each_attr(&m, &m.met[k], bind_term);
   }
@@ -428,7 +429,7 @@ static void bind_operands(matcher *m, gemel__ref root) {
   for (uint32_t k = 0; k < p->n_operands && k < count; k++) {
     uint32_t index = gemel__rule_operand(m->rule, m->order, m->rule->left.count - 1, k);
     const gemel__pattern *operand = &m->rule->left.nodes[index];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       return;
     }
     if (operand->kind == GEMEL__PATTERN_VARIABLE) {

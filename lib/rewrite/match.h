@@ -24,9 +24,10 @@ typedef struct gemel__binding {
  * set. */
 uint32_t gemel__rule_orders(const struct gemel_rule *rule);
 
-/* What must make an operand: one operation, constant, or what gemel__splat sees through. */
+/* What must make an operand: one operation, constant, or what gemel__uniform_constant sees through.
+ */
 typedef struct gemel__demand {
-  enum { GEMEL__DEMAND_NONE, GEMEL__DEMAND_OP, GEMEL__DEMAND_CONSTANT, GEMEL__DEMAND_SPLAT } kind;
+  enum { GEMEL__DEMAND_NONE, GEMEL__DEMAND_OP, GEMEL__DEMAND_CONSTANT, GEMEL__DEMAND_UNIFORM } kind;
   uint32_t op;
 } gemel__demand;
 

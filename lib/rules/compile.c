@@ -239,11 +239,11 @@ static gemel_status push(rule_compiler *c, const gemel__pattern *p, uint32_t *in
 static gemel_status operand(rule_compiler *c, uint32_t node, uint32_t *index) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__pattern p;
-  if (s->kind != GEMEL__SYNTAX_SPREAD) {
+  if (s->kind != GEMEL__SYNTAX_VARIADIC) {
     return side_node(c, node, index);
   }
   memset(&p, 0, sizeof p);
-  p.kind = GEMEL__PATTERN_SPREAD;
+  p.kind = GEMEL__PATTERN_VARIADIC;
   p.syntax = node;
   if (c->rule->syntax.nodes[s->child].kind != GEMEL__SYNTAX_NAME) {
     return fail(c, s->child, "a name must stand behind '..'");
@@ -290,12 +290,12 @@ static gemel_status find_op(rule_compiler *c, uint32_t node, const gemel__op **o
 }
 
 static gemel_status check_arity(rule_compiler *c, uint32_t node, const gemel__op *op, uint32_t n,
-                                int spreads) {
+                                int variadic) {
   const gemel_operation *r = &op->record;
-  int few = spreads == 0 && (int)n < r->min_inputs;
+  int few = variadic == 0 && (int)n < r->min_inputs;
   int least = few || r->max_inputs < 0 ? r->min_inputs : r->max_inputs;
-  /* a spread may stand for no operand, but what stands beside it is there */
-  if (!few && (r->max_inputs < 0 || (int)n - spreads <= r->max_inputs)) {
+  /* a variadic variable may stand for no operand, but what stands beside it is there */
+  if (!few && (r->max_inputs < 0 || (int)n - variadic <= r->max_inputs)) {
     return GEMEL_OK;
   }
   return fail(c, node, "%s takes %s%d operand%s, not %u", r->name,
@@ -309,7 +309,7 @@ static gemel_status call(rule_compiler *c, uint32_t node, gemel__pattern *p, uin
   const gemel__syntax_node *nodes = c->rule->syntax.nodes;
   uint32_t operands[GEMEL__RULE_NODES];
   const gemel__op *op = NULL;
-  int spreads = 0;
+  int variadic = 0;
   gemel_status status = find_op(c, node, &op);
   if (status != GEMEL_OK) {
     return status;
@@ -319,11 +319,11 @@ static gemel_status call(rule_compiler *c, uint32_t node, gemel__pattern *p, uin
        child = nodes[child].next) {
     if (nodes[child].key == NULL) {
       status = operand(c, child, &operands[p->n_operands]);
-      spreads += nodes[child].kind == GEMEL__SYNTAX_SPREAD;
+      variadic += nodes[child].kind == GEMEL__SYNTAX_VARIADIC;
       p->n_operands++;
     }
   }
-  status = status ? status : check_arity(c, node, op, p->n_operands, spreads);
+  status = status ? status : check_arity(c, node, op, p->n_operands, variadic);
   status = status ? status : call_attributes(c, node, op, p);
   status = status ? status : name_result(c, node, p);
   if (status != GEMEL_OK) {
@@ -370,7 +370,7 @@ static gemel_status side_node(rule_compiler *c, uint32_t node, uint32_t *index) 
     return output(c, node, &p, index);
   default:
     return fail(c, node, "%s can't be a tensor",
-                s->kind == GEMEL__SYNTAX_SPREAD ? "'..'" : "a list or an element of one");
+                s->kind == GEMEL__SYNTAX_VARIADIC ? "'..'" : "a list or an element of one");
   }
 }
 

@@ -11,7 +11,7 @@
 #include "ops/ops.h"
 #include "rules/term.h"
 
-enum { MAX_DEPTH = 6, MAX_NODES = 64, MAX_SPLAT = 64, MAX_STEPS = 16 };
+enum { MAX_DEPTH = 6, MAX_NODES = 64, MAX_UNIFORM = 64, MAX_STEPS = 16 };
 enum { N = GEMEL__NONNEGATIVE, Z = GEMEL__NONZERO, M = GEMEL__NOT_NAN, EVERY = N | Z | M };
 
 /* ---- Constants ---- */
@@ -28,7 +28,7 @@ static int is_uniform(const gemel_tensor *tensor) {
   size_t bytes = gemel_dtype_size(gemel_tensor_dtype(tensor));
   int64_t count = gemel_tensor_elements(tensor);
   const char *data = gemel_tensor_data(tensor);
-  int all = count >= 1 && count <= MAX_SPLAT;
+  int all = count >= 1 && count <= MAX_UNIFORM;
   for (int64_t k = 1; all && k < count; k++) {
     all = memcmp(data, data + (size_t)k * bytes, bytes) == 0;
   }
@@ -40,11 +40,12 @@ static int moved_operand(const gemel__op *op) {
   return op->row != NULL ? op->row->hooks->moves - 1 : -1;
 }
 
-int gemel__may_be_splat(const gemel__op *op) {
+int gemel__may_be_uniform(const gemel__op *op) {
   return moved_operand(op) >= 0 || op->id == GEMEL__OP_constant;
 }
 
-int gemel__splat(const gemel_graph *graph, gemel__ref value, const gemel_tensor **tensor) {
+int gemel__uniform_constant(const gemel_graph *graph, gemel__ref value,
+                            const gemel_tensor **tensor) {
   for (int step = 0; step < MAX_STEPS; step++) {
     uint32_t n;
     const gemel__ref *inputs = gemel__node_inputs(graph, value.node, &n);
@@ -66,7 +67,7 @@ static unsigned constant_facts(const gemel_tensor *tensor) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   int64_t count = gemel_tensor_elements(tensor);
   const char *data = gemel_tensor_data(tensor);
-  unsigned facts = count <= MAX_SPLAT ? EVERY : 0;
+  unsigned facts = count <= MAX_UNIFORM ? EVERY : 0;
   for (int64_t k = 0; k < count && facts != 0; k++) {
     double x = gemel__dtype_load(dtype, data + (size_t)k * gemel_dtype_size(dtype));
     facts &= (x < 0 ? 0u : N) | (x == 0 ? 0u : Z) | (x != x ? 0u : M);

@@ -142,14 +142,15 @@ gemel_status gemel__function_constant(gemel__termcall *call) {
 
 gemel_status gemel__function_splat(gemel__termcall *call) {
   const gemel_tensor *tensor;
-  return gemel__give_truth(call, gemel__splat(call->scene->graph, call->x[0].u.tensor, &tensor));
+  return gemel__give_truth(
+      call, gemel__uniform_constant(call->scene->graph, call->x[0].u.tensor, &tensor));
 }
 
 gemel_status gemel__function_value(gemel__termcall *call) {
   const gemel_tensor *tensor;
   gemel_dtype dtype;
   double value;
-  if (!gemel__splat(call->scene->graph, call->x[0].u.tensor, &tensor)) {
+  if (!gemel__uniform_constant(call->scene->graph, call->x[0].u.tensor, &tensor)) {
     return GEMEL_DECLINED;
   }
   dtype = gemel_tensor_dtype(tensor);

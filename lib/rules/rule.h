@@ -2,7 +2,7 @@
  *
  * A rewrite rule, compiled: a pattern, a template, conditions between. All three are made from one
  * tree of syntax, which is kept: documentation, test instances and mutants come from it. Tensor
- * variables, attribute variables and spreads (..xs) share one numbering.
+ * variables, attribute variables and variadic variables (..xs) share one numbering.
  */
 #ifndef GEMEL__RULES_RULE_H
 #define GEMEL__RULES_RULE_H
@@ -18,7 +18,7 @@ typedef struct gemel__pattern {
   unsigned char kind;        /* GEMEL__PATTERN_… */
   unsigned char commutative; /* operands 0 and 1 may be swapped and are not the same */
   unsigned char any_output;  /* written f(x)@k */
-  uint32_t variable;         /* of VARIABLE and SPREAD */
+  uint32_t variable;         /* of VARIABLE and VARIADIC */
   uint32_t op;               /* of APPLY */
   uint32_t named;            /* of APPLY: 1 + the variable that is its result; 0: none */
   uint32_t n_operands;
@@ -34,7 +34,7 @@ enum {
   GEMEL__PATTERN_VARIABLE, /* any value; a repeated variable the same value */
   GEMEL__PATTERN_LITERAL,  /* a number: a constant all of whose elements are exactly that */
   GEMEL__PATTERN_APPLY,
-  GEMEL__PATTERN_SPREAD /* any number of operands; in a template with a BODY for each */
+  GEMEL__PATTERN_VARIADIC /* any number of operands; in a template with a BODY for each */
 };
 
 typedef struct gemel__variable {

@@ -104,7 +104,7 @@ static gemel_status parse_argument(rule_parser *p, uint32_t parent) {
   parse_key(p, &key, &length);
   if (key == NULL && gemel__lex_accept(p->lex, GEMEL__TOKEN_DOTS)) {
     status = parse_level(p, GEMEL__STRENGTH_OR, &inner);
-    status = status ? status : new_node(p, GEMEL__SYNTAX_SPREAD, &at, &node);
+    status = status ? status : new_node(p, GEMEL__SYNTAX_VARIADIC, &at, &node);
     if (status == GEMEL_OK) {
       add_child(p, node, inner);
     }

@@ -16,11 +16,11 @@
 typedef enum gemel__syntax_kind {
   GEMEL__SYNTAX_NUMBER,
   GEMEL__SYNTAX_NAME,
-  GEMEL__SYNTAX_LIST,   /* [a, b] */
-  GEMEL__SYNTAX_CALL,   /* name(a, b, key = c); an operator has its operation's name */
-  GEMEL__SYNTAX_INDEX,  /* a[b] */
-  GEMEL__SYNTAX_OUTPUT, /* a@b */
-  GEMEL__SYNTAX_SPREAD  /* ..a */
+  GEMEL__SYNTAX_LIST,    /* [a, b] */
+  GEMEL__SYNTAX_CALL,    /* name(a, b, key = c); an operator has its operation's name */
+  GEMEL__SYNTAX_INDEX,   /* a[b] */
+  GEMEL__SYNTAX_OUTPUT,  /* a@b */
+  GEMEL__SYNTAX_VARIADIC /* ..a */
 } gemel__syntax_kind;
 
 typedef struct gemel__syntax_node {

@@ -197,9 +197,9 @@ static gemel_status compile_node(term_compiler *c, uint32_t index, int depth) {
     return emit_name(c, node);
   case GEMEL__SYNTAX_OUTPUT:
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "only a tensor has outputs (@)");
-  case GEMEL__SYNTAX_SPREAD:
+  case GEMEL__SYNTAX_VARIADIC:
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
-                           "a spread (..) stands among operands of operations only");
+                           "a variadic variable (..) stands among operands of operations only");
   default:
     break;
   }

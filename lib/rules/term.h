@@ -52,9 +52,10 @@ typedef struct gemel__scene {
   gemel_graph *graph; /* TENSOR terms are values of it */
   const uint32_t
       *uses; /* by node: how often it is used, for single_use; NULL: not known, then once */
-  gemel__arena *arena;          /* lists live here */
-  const gemel__term *variables; /* by variable number: attributes, tensors and spreads alike */
-  gemel_error *error;           /* where GEMEL_NO_MEMORY says so */
+  gemel__arena *arena; /* lists live here */
+  const gemel__term
+      *variables;     /* by variable number: attributes, tensors and variadic ones alike */
+  gemel_error *error; /* where GEMEL_NO_MEMORY says so */
 } gemel__scene;
 
 /* A compiled expression over variables: a program for a stack machine. */
@@ -119,10 +120,11 @@ gemel_status gemel__term_to_attr(const gemel__scene *scene, const gemel__term *t
 
 /* The one number that all elements of VALUE are, through broadcasts of constants: 1 and *TENSOR, a
  * scalar or any constant whose elements are all equal (looked at up to 64 elements); else 0. */
-int gemel__splat(const gemel_graph *graph, gemel__ref value, const gemel_tensor **tensor);
+int gemel__uniform_constant(const gemel_graph *graph, gemel__ref value,
+                            const gemel_tensor **tensor);
 
-/* 1 if a value that OP makes may be one that gemel__splat knows. */
-int gemel__may_be_splat(const gemel__op *op);
+/* 1 if a value that OP makes may be one that gemel__uniform_constant knows. */
+int gemel__may_be_uniform(const gemel__op *op);
 
 /* Writes TERM as text, as snprintf. */
 size_t gemel__term_format(gemel_context *context, const gemel__term *term, char *text,

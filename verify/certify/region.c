@@ -82,7 +82,8 @@ static uint64_t hash(uint64_t key, uint64_t x) {
 
 /* ---- Reading ---- */
 
-/* The values that operands of left node INDEX lie at; spreads take as many as they are bound to. */
+/* The values that operands of left node INDEX lie at; variadic variables take as many as they are
+ * bound to. */
 static void lay_operands(gemel__region *r, uint32_t index) {
   const gemel__application *a = r->a;
   const gemel__pattern *p = &a->rule->left.nodes[index];
@@ -91,7 +92,7 @@ static void lay_operands(gemel__region *r, uint32_t index) {
   for (uint32_t k = 0; k < p->n_operands && at < count; k++) {
     uint32_t node = gemel__rule_operand(a->rule, a->order, index, k);
     const gemel__pattern *operand = &a->rule->left.nodes[node];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       at += a->terms[operand->variable].count;
     } else {
       r->at[node] = inputs[at++];
@@ -249,7 +250,7 @@ static int take_all(gemel__region *r, uint32_t index, const gemel__ref *inputs, 
   int failed = 0;
   for (uint32_t k = 0; k < p->n_operands && !failed; k++) {
     const gemel__pattern *operand = &a->rule->right.nodes[p->operands[k]];
-    if (operand->kind == GEMEL__PATTERN_SPREAD) {
+    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
       const gemel__term *term = &a->terms[operand->variable];
       for (uint32_t j = 0; j < term->count && at < count && !failed; j++) {
         struct placed placed = placed_value(r, term->u.tensors[j]);
@@ -348,7 +349,7 @@ uint64_t gemel__region_facts_key(const gemel__region *r, uint64_t key) {
       continue;
     }
     key = hash(key, gemel__facts(graph, ref));
-    if (gemel__splat(graph, ref, &tensor)) {
+    if (gemel__uniform_constant(graph, ref, &tensor)) {
       size_t bytes = gemel_dtype_size(gemel_tensor_dtype(tensor));
       key = gemel__hash_bytes(key, gemel_tensor_data(tensor), bytes);
     } else if (constant_of(graph, ref) != NULL) {
@@ -378,7 +379,7 @@ struct building {
 };
 
 /* ELEMENT in the shape of TYPE. */
-static gemel_value splat_value(struct building *b, const gemel_tensor *element, gemel_type type) {
+static gemel_value uniform_value(struct building *b, const gemel_tensor *element, gemel_type type) {
   gemel_context *context = b->into->context;
   gemel_error error;
   gemel_tensor *one = gemel_tensor_new(gemel_tensor_dtype(element), 0, NULL, &error);
@@ -449,8 +450,8 @@ static gemel_status build_leaves(struct building *b) {
       return GEMEL_DECLINED;
     }
     if ((kind == GEMEL__REGION_LITERAL || (b->facts && kind == GEMEL__REGION_LEAF)) &&
-        gemel__splat(graph, ref, &tensor)) {
-      b->made[k] = splat_value(b, tensor, type);
+        gemel__uniform_constant(graph, ref, &tensor)) {
+      b->made[k] = uniform_value(b, tensor, type);
     } else if (kind == GEMEL__REGION_CONSTANT || (b->facts && constant_of(graph, ref) != NULL)) {
       b->made[k] = copy_node(b, ref.node, NULL);
     } else {

@@ -263,7 +263,7 @@ static gemel_status passes(gemel__editor *e, uint32_t node, rule_place p, uint32
     char was[SHOWN], left[SHOWN];
     gemel__editor_node_text(e, node, was, sizeof was);
     gemel__editor_node_text(e, list[k], left, sizeof left);
-    if (at(e, list[k])->syntax.kind != GEMEL__SYNTAX_SPREAD) {
+    if (at(e, list[k])->syntax.kind != GEMEL__SYNTAX_VARIADIC) {
       become(e, node, list[k]);
       status = gemel__editor_emit(e, "%s: of %s only %s", p.name, was, left);
     }

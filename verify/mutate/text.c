@@ -127,7 +127,7 @@ static void put_node(rule_printer *p, uint32_t node) {
   case GEMEL__SYNTAX_OUTPUT:
     put_postfix(p, n);
     break;
-  case GEMEL__SYNTAX_SPREAD:
+  case GEMEL__SYNTAX_VARIADIC:
     put(p, "..");
     put_node(p, n->syntax.child);
     break;

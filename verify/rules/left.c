@@ -20,10 +20,10 @@
 #include "sample/points.h"
 #include "sample/propose.h"
 
-enum { MOST_SPREAD = 3, SPLAT_ELEMENTS = 64 };
+enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64 };
 
 /* What conditions ask of a variable. */
-enum { WANTS_CONSTANT = 1, WANTS_SPLAT = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 };
+enum { WANTS_CONSTANT = 1, WANTS_UNIFORM = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 };
 
 struct left {
   const struct gemel_rule *rule;
@@ -86,7 +86,7 @@ static unsigned want_of(uint32_t function) {
     return WANTS_CONSTANT;
   case GEMEL__FUNCTION_splat:
   case GEMEL__FUNCTION_value:
-    return WANTS_SPLAT;
+    return WANTS_UNIFORM;
   case GEMEL__FUNCTION_scalar:
     return WANTS_SCALAR;
   default:
@@ -95,7 +95,7 @@ static unsigned want_of(uint32_t function) {
 }
 
 int gemel__rule_wants_constant(uint32_t function) {
-  return (want_of(function) & (WANTS_CONSTANT | WANTS_SPLAT | WANTS_FACT)) != 0;
+  return (want_of(function) & (WANTS_CONSTANT | WANTS_UNIFORM | WANTS_FACT)) != 0;
 }
 
 /* What the functions in EXPR ask of variables; PART: they needn't hold, so only those count without
@@ -316,7 +316,7 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
     count *= shape[k];
   }
   if (rank == 0 ||
-      (count > 0 && count <= SPLAT_ELEMENTS && gemel__random_chance(l->random, 1, 2))) {
+      (count > 0 && count <= UNIFORM_ELEMENTS && gemel__random_chance(l->random, 1, 2))) {
     return constant(l, type, number, 1, variable);
   }
   gemel_type scalar = gemel_type_of_shape(l->context, gemel_type_dtype(l->context, type), 0, NULL);
@@ -373,7 +373,7 @@ static gemel_value proved(struct left *l, uint32_t variable, const char *name, g
 
 static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gemel_type type) {
   unsigned wants = l->wants[variable];
-  if (wants & WANTS_SPLAT) {
+  if (wants & WANTS_UNIFORM) {
     return wants & WANTS_CONSTANT ? constant(l, type, NULL, 1, (int)variable)
                                   : uniform(l, type, NULL, (int)variable);
   }
@@ -406,8 +406,8 @@ static gemel_status bind_tensor(struct left *l, uint32_t variable, gemel_type ty
   return GEMEL_OK;
 }
 
-static gemel_status bind_spread(struct left *l, uint32_t variable, uint32_t count,
-                                const gemel_type *types) {
+static gemel_status bind_variadic(struct left *l, uint32_t variable, uint32_t count,
+                                  const gemel_type *types) {
   gemel__term *term = &l->terms[variable];
   gemel__ref *refs = gemel__arena_alloc(l->scene->arena, (count + 1) * sizeof *refs);
   char name[80];
@@ -447,10 +447,10 @@ static uint32_t draw_count(struct left *l) {
       return (uint32_t)n;
     }
   }
-  if (l->many > MOST_SPREAD && gemel__random_chance(l->random, 1, 2)) {
+  if (l->many > MOST_VARIADIC && gemel__random_chance(l->random, 1, 2)) {
     return (uint32_t)(l->many + gemel__random_between(l->random, -2, 2));
   }
-  return (uint32_t)gemel__random_below(l->random, MOST_SPREAD + 1);
+  return (uint32_t)gemel__random_below(l->random, MOST_VARIADIC + 1);
 }
 
 static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct operand_layout *at) {
@@ -458,7 +458,7 @@ static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct oper
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
     at->first[k] = n;
-    if (operand->kind != GEMEL__PATTERN_SPREAD) {
+    if (operand->kind != GEMEL__PATTERN_VARIADIC) {
       n++;
     } else if (is_bound(l, operand->variable)) {
       n += l->terms[operand->variable].count;
@@ -486,7 +486,7 @@ static void know_operands(struct left *l, const gemel__pattern *p, gemel__propos
       know(l, proposal, at, at->first[k], l->values[p->operands[k]]);
     } else if (operand->kind == GEMEL__PATTERN_VARIABLE && is_bound(l, operand->variable)) {
       know(l, proposal, at, at->first[k], l->terms[operand->variable].u.tensor);
-    } else if (operand->kind == GEMEL__PATTERN_SPREAD && is_bound(l, operand->variable)) {
+    } else if (operand->kind == GEMEL__PATTERN_VARIADIC && is_bound(l, operand->variable)) {
       for (uint32_t j = 0; j < l->terms[operand->variable].count; j++) {
         know(l, proposal, at, at->first[k] + j, l->terms[operand->variable].u.tensors[j]);
       }
@@ -534,8 +534,8 @@ static gemel_status bind_operands(struct left *l, const gemel__pattern *p,
       at->refs[at->first[k]] = ref_of(value);
     } else if (operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable)) {
       status = bind_tensor(l, operand->variable, types[0]);
-    } else if (operand->kind == GEMEL__PATTERN_SPREAD && !is_bound(l, operand->variable)) {
-      status = bind_spread(l, operand->variable, at->first[k + 1] - at->first[k], types);
+    } else if (operand->kind == GEMEL__PATTERN_VARIADIC && !is_bound(l, operand->variable)) {
+      status = bind_variadic(l, operand->variable, at->first[k + 1] - at->first[k], types);
     }
   }
   return status;

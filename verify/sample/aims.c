@@ -171,7 +171,7 @@ static struct aim_number load(const gemel_tensor *tensor, size_t i) {
 static size_t constants_of(const gemel_graph *graph, gemel__ref value, struct aim_number *numbers) {
   const gemel_tensor *tensor = NULL;
   size_t n, k;
-  if (gemel__splat(graph, value, &tensor)) {
+  if (gemel__uniform_constant(graph, value, &tensor)) {
     numbers[0] = load(tensor, 0);
     return 1;
   }
