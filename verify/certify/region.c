@@ -195,7 +195,7 @@ static struct placed placed_node(gemel__region *r, uint32_t node) {
 }
 
 static int is_constant(const gemel_graph *graph, gemel__ref ref) {
-  return strcmp(gemel__node_op(graph, ref.node)->record.name, "constant") == 0;
+  return gemel__node_at(graph, ref.node)->op == GEMEL__OP_constant;
 }
 
 /* The next operand of a node of the right side is INPUT, where the template put PLACED. What the

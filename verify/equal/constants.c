@@ -48,7 +48,7 @@ struct constant_search {
 };
 
 static int is_constant(const gemel_graph *graph, size_t node) {
-  return strcmp(gemel__node_op(graph, (uint32_t)node)->record.name, "constant") == 0;
+  return gemel__node_at(graph, (uint32_t)node)->op == GEMEL__OP_constant;
 }
 
 static int is_float(const gemel_graph *graph, gemel_value value) {

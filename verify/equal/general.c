@@ -31,15 +31,11 @@ struct general {
   gemel_graph *a, *b;
 };
 
-static int is_named(const gemel_graph *graph, uint32_t node, const char *name) {
-  return strcmp(gemel__node_op(graph, node)->record.name, name) == 0;
-}
-
 static void mark_closed(struct general *g) {
   for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
-    g->closed[k] = !is_named(g->joint.graph, k, "input");
+    g->closed[k] = gemel__node_at(g->joint.graph, k)->op != GEMEL__OP_input;
     for (uint32_t j = 0; j < count; j++) {
       g->closed[k] &= g->closed[inputs[j].node];
     }
@@ -67,7 +63,7 @@ static int may_vary(const gemel_graph *graph, uint32_t node) {
   }
   type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
   return gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT &&
-         (type->rank > 0 || !is_named(graph, node, "constant"));
+         (type->rank > 0 || gemel__node_at(graph, node)->op != GEMEL__OP_constant);
 }
 
 /* Constants that meet a value which isn't one, in the first graph. */

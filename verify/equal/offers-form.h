@@ -48,10 +48,9 @@ void gemel__offer(gemel__collecting *c, gemel_value x);
 void gemel__form_add(gemel__collecting *c, gemel__form *form, gemel_value value,
                      const signed char *axes);
 
-/* FACTOR (of the form's rank) moved to coefficient K: the result, in K's axes, by "mul" or "div";
- * null if K hasn't all the axes along which it varies. */
-gemel_value gemel__coefficient_times(const gemel__coefficient *k, const char *operation,
-                                     gemel_value factor);
+/* Coefficient K times FACTOR (of the form's rank), or divided by it if QUOTIENT: in K's axes; null
+ * if K hasn't all the axes along which FACTOR varies. */
+gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value factor, int quotient);
 
 /* The constant X with as many axes as RANK, new ones in front. */
 gemel_value gemel__offer_aligned(gemel_value x, int rank);

@@ -367,7 +367,7 @@ static void form_affine(struct linear *l, const struct linear_operand *x,
   for (size_t k = 0; k < x->n_batch; k++) {
     own.axes[y->batch[k]] = (signed char)x->batch[k];
   }
-  scaled = gemel__coefficient_times(&own, "mul", from.scale);
+  scaled = gemel__coefficient_times(&own, from.scale, 0);
   for (int j = 0; j < GEMEL_MAX_RANK; j++) {
     own.axes[j] = (signed char)(j < y->rank ? y->map[j] : -1);
   }
@@ -412,27 +412,38 @@ static void form_dot(struct linear *l) {
 
 /* ---- All ---- */
 
+typedef void form_filler(struct linear *l);
+
+static form_filler *filler_of(uint32_t op) {
+  switch (op) {
+  case GEMEL__OP_dimshuffle:
+    return form_dimshuffle;
+  case GEMEL__OP_broadcast_to:
+    return form_broadcast;
+  case GEMEL__OP_reshape:
+    return form_reshape;
+  case GEMEL__OP_subtensor:
+    return form_part;
+  case GEMEL__OP_pad:
+    return form_pad;
+  case GEMEL__OP_join:
+    return form_join;
+  case GEMEL__OP_sum:
+    return form_sum;
+  case GEMEL__OP_dot:
+    return form_dot;
+  default:
+    return NULL;
+  }
+}
+
 void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__form *form) {
-  static const struct {
-    const char *name;
-    void (*fill)(struct linear *l);
-  } carriers[] = {{"dimshuffle", form_dimshuffle},
-                  {"broadcast_to", form_broadcast},
-                  {"reshape", form_reshape},
-                  {"subtensor", form_part},
-                  {"pad", form_pad},
-                  {"join", form_join},
-                  {"sum", form_sum},
-                  {"dot", form_dot}};
   const gemel__op *op = gemel__node_op(c->by, node);
   gemel_type types[2];
   struct linear l = {.c = c, .form = form};
   uint32_t attrs = c->by->nodes[node].attrs;
-  size_t k = 0;
-  while (k < sizeof carriers / sizeof *carriers && strcmp(carriers[k].name, op->record.name) != 0) {
-    k++;
-  }
-  if (k == sizeof carriers / sizeof *carriers) {
+  form_filler *fill = filler_of(op->id);
+  if (fill == NULL) {
     return;
   }
   l.inputs = gemel__node_inputs(c->by, node, &l.count);
@@ -445,5 +456,5 @@ void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__form *form) 
     return;
   }
   l.attrs = gemel__attrs_at(c->by->context, attrs)->values;
-  carriers[k].fill(&l);
+  fill(&l);
 }

@@ -180,7 +180,7 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
   const struct gemel__type *type;
   int64_t elements = 1, size;
   if (gemel__has_output(by, node, 1) || !gemel__has_output(by, node, 0) ||
-      strcmp(gemel__node_op(by, node)->record.name, "input") == 0 || !attrs_known(by, node)) {
+      gemel__node_at(by, node)->op == GEMEL__OP_input || !attrs_known(by, node)) {
     return 0;
   }
   for (uint32_t k = 0; k < count; k++) {
@@ -268,8 +268,12 @@ void gemel__form_add(gemel__collecting *c, gemel__form *form, gemel_value value,
   form->n++;
 }
 
-gemel_value gemel__coefficient_times(const gemel__coefficient *k, const char *operation,
-                                     gemel_value factor) {
+static gemel_value times(gemel_value x, gemel_value factor, int quotient) {
+  return apply2(quotient ? "div" : "mul", x, factor);
+}
+
+gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value factor,
+                                     int quotient) {
   int64_t shape[GEMEL_MAX_RANK], has[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
   int rank = gemel__offer_shape(k->value, has), n, axis, j;
   if (gemel_is_null(factor)) {
@@ -286,7 +290,7 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, const char *op
   for (j = 0; j < rank; j++) {
     order[j] = k->axes[j] < n ? k->axes[j] : -1;
   }
-  return apply2(operation, k->value, gemel__offer_shuffle(factor, rank, order));
+  return times(k->value, gemel__offer_shuffle(factor, rank, order), quotient);
 }
 
 /* Coefficients of X, a value of BY, for a form of RANK axes onto which X is broadcast. */
@@ -331,7 +335,7 @@ static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
 
 /* FORM = that of X times FACTOR, or divided by it. */
 static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
-                     const char *operation, int rank) {
+                     int quotient, int rank) {
   const gemel__form from = c->forms[x.node];
   gemel_value root = null_value, one;
   static const signed char axes[GEMEL_MAX_RANK] = {0, 1, 2,  3,  4,  5,  6,  7,
@@ -343,26 +347,26 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
   }
   for (size_t k = 0; k < form->n; k++) {
     gemel__coefficient *own = &c->pool[form->first + k];
-    gemel_value product = gemel__coefficient_times(own, operation, factor);
+    gemel_value product = gemel__coefficient_times(own, factor, quotient);
     if (!gemel_is_null(root)) {
-      gemel__offer(c, gemel__coefficient_times(own, operation, root));
+      gemel__offer(c, gemel__coefficient_times(own, root, quotient));
     }
     own->value = gemel_is_null(product) ? own->value : product;
     gemel__offer(c, product);
   }
   form->shared = from.shared;
   form->scale = gemel__offer_aligned(from.scale, rank);
-  if (gemel_is_null(form->scale) && strcmp(operation, "div") == 0) {
+  if (gemel_is_null(form->scale) && quotient) {
     one = gemel_scalar(factor.graph,
                        gemel_type_dtype(factor.graph->context, gemel_value_type(factor)), 1);
     form->scale = apply2("div", gemel__offer_aligned(one, rank), factor);
   } else {
-    form->scale = gemel_is_null(form->scale) ? factor : apply2(operation, form->scale, factor);
+    form->scale = gemel_is_null(form->scale) ? factor : times(form->scale, factor, quotient);
   }
   gemel__offer(c, form->scale);
   gemel__form_add(c, form, form->scale, axes);
   for (size_t k = 0; k < from.n_shifts; k++) {
-    add_shift(form, apply2(operation, gemel__offer_aligned(from.shifts[k], rank), factor), rank);
+    add_shift(form, times(gemel__offer_aligned(from.shifts[k], rank), factor, quotient), rank);
   }
   offer_shifts(c, form);
 }
@@ -404,13 +408,12 @@ static void form_sum(gemel__collecting *c, gemel__form *form, const gemel__ref *
 }
 
 static void form_product(gemel__collecting *c, gemel__form *form, const gemel__ref *inputs,
-                         const char *operation, int rank) {
+                         int quotient, int rank) {
   gemel_value x = c->copies[inputs[0].node], y = c->copies[inputs[1].node];
-  int quotient = strcmp(operation, "div") == 0;
   if (!gemel_is_null(y)) {
-    multiply(c, form, inputs[0], y, operation, rank);
+    multiply(c, form, inputs[0], y, quotient, rank);
   } else if (!gemel_is_null(x) && !quotient) {
-    multiply(c, form, inputs[1], x, operation, rank);
+    multiply(c, form, inputs[1], x, quotient, rank);
   } else if (gemel_is_null(x)) {
     take_coefficients(c, form, inputs[0], rank);
     if (!quotient) {
@@ -422,7 +425,6 @@ static void form_product(gemel__collecting *c, gemel__form *form, const gemel__r
 
 static void form_node(gemel__collecting *c, uint32_t node) {
   gemel__form *form = &c->forms[node];
-  const char *name = gemel__node_op(c->by, node)->record.name;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(c->by, node, &count);
   const struct gemel__type *type;
@@ -434,13 +436,23 @@ static void form_node(gemel__collecting *c, uint32_t node) {
   if (gemel_dtype_kind((gemel_dtype)type->dtype) != GEMEL_KIND_FLOAT) {
     return;
   }
-  if (strcmp(name, "add") == 0 || strcmp(name, "sub") == 0) {
-    form_sum(c, form, inputs, strcmp(name, "add") == 0 ? 1 : -1, type->rank);
-  } else if (strcmp(name, "neg") == 0) {
+  switch (gemel__node_at(c->by, node)->op) {
+  case GEMEL__OP_add:
+    form_sum(c, form, inputs, 1, type->rank);
+    break;
+  case GEMEL__OP_sub:
+    form_sum(c, form, inputs, -1, type->rank);
+    break;
+  case GEMEL__OP_neg:
     take(c, form, inputs[0], -1, type->rank);
-  } else if (strcmp(name, "mul") == 0 || strcmp(name, "div") == 0) {
-    form_product(c, form, inputs, name, type->rank);
-  } else {
+    break;
+  case GEMEL__OP_mul:
+    form_product(c, form, inputs, 0, type->rank);
+    break;
+  case GEMEL__OP_div:
+    form_product(c, form, inputs, 1, type->rank);
+    break;
+  default:
     gemel__form_linear(c, node, form);
     offer_shifts(c, form);
   }

@@ -102,7 +102,7 @@ static gemel_status fill(struct rebuilding *b, gemel_error *error) {
   add_inputs(b);
   for (k = 0; k < b->n && status == GEMEL_OK; k++) {
     gemel__edit edit = edit_of(b, k);
-    if (!b->live[k] || strcmp(gemel__node_op(b->r->from, (uint32_t)k)->record.name, "input") == 0) {
+    if (!b->live[k] || gemel__node_at(b->r->from, (uint32_t)k)->op == GEMEL__OP_input) {
       if (edit.kind == GEMEL__EDIT_LEAF && b->live[k]) {
         b->map[k] = b->leaves[edit.leaf];
       }

@@ -822,7 +822,7 @@ void gemel__constants(const gemel_graph *graph, double *constants, size_t room, 
   size_t count = gemel_graph_node_count(graph), k;
   for (k = 0; k < count; k++) {
     gemel__ref self = {(uint32_t)k, 0};
-    if (strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "constant") == 0) {
+    if (gemel__node_at(graph, (uint32_t)k)->op == GEMEL__OP_constant) {
       add_constant(gemel__value(graph, self), constants, room, n);
     }
   }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "domains/ordered.h"
 #include "instances/rebuild.h"
@@ -19,92 +20,25 @@ enum { POINTS = 4, MAX_NODES = 400, CHECKS = 24 };
 
 /* ---- Kinds ---- */
 
-/* What a twin's program says: its words are the arithmetic. */
-static unsigned kinds_of_program(const char *program) {
-  static const struct {
-    const char *word;
-    unsigned kind;
-  } words[] = {{"EXP", GEMEL__FUNCTIONS}, {"LOG", GEMEL__FUNCTIONS},   {"SQRT", GEMEL__FUNCTIONS},
-               {"POW", GEMEL__FUNCTIONS}, {"FLOOR", GEMEL__SUMS},      {"DIV", GEMEL__QUOTIENTS},
-               {"MUL", GEMEL__PRODUCTS},  {"SQUARE", GEMEL__PRODUCTS}, {"ADD", GEMEL__SUMS},
-               {"SUB", GEMEL__SUMS}};
-  size_t k;
-  for (k = 0; k < sizeof words / sizeof *words; k++) {
-    if (strstr(program, words[k].word) != NULL) {
-      return words[k].kind;
-    }
-  }
-  return 0;
-}
-
-unsigned gemel__arithmetic_of(const char *name) {
-  static const struct {
-    const char *name, *program;
-  } twins[] = {
-#define TWIN(name, arity, program, integers, ieee) {#name, #program},
-#include "reference/scalar.def"
-#undef TWIN
-  };
-  static const struct {
-    const char *family;
-    unsigned kinds;
-  } families[] = {{"reduce", GEMEL__SUMS},
-                  {"index", GEMEL__SUMS},
-                  {"linalg", GEMEL__SUMS | GEMEL__PRODUCTS},
-                  {"softmax", GEMEL__FUNCTIONS},
-                  {"shape", 0},
-                  {"source", 0}};
-  const char *family = gemel__operation_family(name);
-  size_t k;
-  for (k = 0; k < sizeof twins / sizeof *twins; k++) {
-    if (strcmp(twins[k].name, name) == 0) {
-      return kinds_of_program(twins[k].program);
-    }
-  }
-  for (k = 0; k < sizeof families / sizeof *families; k++) {
-    if (strcmp(families[k].family, family) == 0) {
-      return strcmp(name, "prod") == 0                                 ? GEMEL__PRODUCTS
-             : strcmp(name, "max") == 0 || strcmp(name, "argmax") == 0 ? 0
-                                                                       : families[k].kinds;
-    }
-  }
-  return GEMEL__FUNCTIONS; /* a body, a program's own operation: a function of its own */
-}
-
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
   return gemel_type_dtype(gemel_graph_context(graph),
                           gemel__node_type(graph, ref.node, ref.output));
 }
 
-/* Digits of a dtype: bits of a significand, or of an integer. */
-static int digits(gemel_dtype dtype) {
-  switch (dtype) {
-  case GEMEL_F64:
-    return 53;
-  case GEMEL_F32:
-    return 24;
-  case GEMEL_F16:
-    return 11;
-  case GEMEL_BF16:
-    return 8;
-  default:
-    return 8 * (int)gemel_dtype_size(dtype);
-  }
-}
-
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
   gemel__ref self = {node, 0};
-  const char *name = gemel__node_op(graph, node)->record.name;
+  unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
   if (!gemel__has_output(graph, node, 0) ||
       gemel_dtype_kind(dtype_of(graph, self)) != GEMEL_KIND_FLOAT) {
     return 0;
   }
-  if (strcmp(name, "cast") == 0) {
-    return digits(dtype_of(graph, self)) < digits(dtype_of(graph, inputs[0])) ? GEMEL__NARROWS : 0;
+  if (kinds & GEMEL__NARROWS && gemel__dtype_format(dtype_of(graph, self))->digits >=
+                                    gemel__dtype_format(dtype_of(graph, inputs[0]))->digits) {
+    return 0;
   }
-  return gemel__arithmetic_of(name);
+  return (kinds != 0 ? kinds : GEMEL__FUNCTIONS) & ~(unsigned)GEMEL__EXACT;
 }
 
 /* ---- All values ---- */
@@ -187,10 +121,6 @@ struct cutting {
   size_t n_leaves;
 };
 
-static int is_operation(const gemel_graph *graph, size_t node, const char *name) {
-  return strcmp(gemel__node_op(graph, (uint32_t)node)->record.name, name) == 0;
-}
-
 static void find_candidates(struct side *s, int constants) {
   size_t k;
   for (k = 0; k < s->n; k++) {
@@ -203,7 +133,7 @@ static void find_candidates(struct side *s, int constants) {
       s->candidate[k] = 1;
     }
     if (constants && kinds == GEMEL__QUOTIENTS && count == 2 &&
-        is_operation(s->graph, inputs[1].node, "constant")) {
+        gemel__node_at(s->graph, inputs[1].node)->op == GEMEL__OP_constant) {
       s->candidate[inputs[1].node] = 1;
     }
   }

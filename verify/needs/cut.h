@@ -8,20 +8,9 @@
 
 #include "pairs/pair.h"
 #include "harness/tick.h"
+#include "reference/twin.h"
 
-/* Kinds of arithmetic that round, as bits. */
-enum {
-  GEMEL__SUMS = 1,
-  GEMEL__PRODUCTS = 2,
-  GEMEL__QUOTIENTS = 4,
-  GEMEL__FUNCTIONS = 8, /* all others, square roots too */
-  GEMEL__NARROWS = 16   /* a cast to a dtype of fewer digits */
-};
-
-/* The kinds of operation NAME on floats. */
-unsigned gemel__arithmetic_of(const char *name);
-
-/* The kinds of NODE; 0 if its results are exact whatever its inputs. */
+/* The kinds of arithmetic that NODE does; 0 if its results are exact whatever its inputs. */
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
 
 /* Both graphs with those functions and quotients replaced by inputs that both apply to equal

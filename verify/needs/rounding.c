@@ -263,9 +263,9 @@ static void round_nothing(gemel__domain *d, void *e, gemel_dtype dtype, double u
 
 /* Called ahead of each node: none but a product's result stays as it is. (A product of all elements
  * is nothing to contract.) */
-static gemel__reference before_node(void *user, const char *name) {
+static gemel__reference before_node(void *user, uint32_t op) {
   struct unrounded *u = user;
-  int product = gemel__arithmetic_of(name) == GEMEL__PRODUCTS && strcmp(name, "prod") != 0;
+  int product = gemel__twin_of(op)->arithmetic == GEMEL__PRODUCTS && op != GEMEL__OP_prod;
   u->special->domain.round = product ? round_nothing : u->round;
   return NULL;
 }

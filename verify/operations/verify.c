@@ -18,6 +18,7 @@
 #include "harness/run.h"
 #include "operations/subject.h"
 #include "operations/survey.h"
+#include "reference/twin.h"
 #include "tiers/taylor.h"
 #include "tiers/ulps.h"
 #include "text/expr.h"
@@ -758,7 +759,9 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
     return GEMEL_OK;
   }
   s.own = gemel__own_reference_exists(run->context, op);
-  judge = s.own || gemel__reference_find(op->name) != NULL ? verify_subject : verify_unknown;
+  judge = s.own || gemel__twin_of(gemel__op_find(run->context, op->name))->reference != NULL
+              ? verify_subject
+              : verify_unknown;
   status = judge(&s, error);
   if (status == GEMEL_OK && op->grad != NULL) {
     s.kind = "gradient";

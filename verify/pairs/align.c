@@ -120,7 +120,7 @@ static void ground_constants(struct traced *t) {
   size_t k;
   for (k = 0; k < t->n; k++) {
     const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
-    int closed = strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "input") != 0;
+    int closed = gemel__node_at(graph, (uint32_t)k)->op != GEMEL__OP_input;
     for (j = 0; j < count && closed; j++) {
       closed = t->closed[inputs[j].node];
     }
@@ -280,7 +280,7 @@ static size_t cut_at(const struct parting *p, int side, size_t k) {
   const gemel_graph *graph = t->all.graph;
   size_t same = t->same[k];
   int plain = !t->closed[k] && !gemel__has_output(graph, (uint32_t)k, 1) &&
-              strcmp(gemel__node_op(graph, (uint32_t)k)->record.name, "input") != 0;
+              gemel__node_at(graph, (uint32_t)k)->op != GEMEL__OP_input;
   return plain && same != 0 && !p->whole[same - 1] ? same : 0;
 }
 

@@ -279,8 +279,7 @@ static void reach(struct cone *c, uint32_t node, unsigned flags, int level) {
 }
 
 static int is_closed(const gemel__joint *j, uint32_t node) {
-  return operand_count(j, node) == 0 &&
-         strcmp(gemel__node_op(j->graph, node)->record.name, "input") != 0;
+  return operand_count(j, node) == 0 && gemel__node_at(j->graph, node)->op != GEMEL__OP_input;
 }
 
 /* A value in common becomes an input unless it is a constant, or of a size that only a run tells,

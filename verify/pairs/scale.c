@@ -191,7 +191,7 @@ static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
                                               scaled_type(s, gemel_value_type(input)), input);
   }
   for (k = 0; k < nodes && status == GEMEL_OK; k++) {
-    if (strcmp(gemel__node_op(s->from, (uint32_t)k)->record.name, "input") == 0) {
+    if (gemel__node_at(s->from, (uint32_t)k)->op == GEMEL__OP_input) {
       continue;
     }
     status = scalable(s, (uint32_t)k) ? apply_scaled(s, (uint32_t)k, error) : GEMEL_DECLINED;

@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 #include "reference/common.h"
 #include "reference/own.h"
+#include "reference/twin.h"
 
 /* An element is a domain's, seen through an incomplete type. Those that the function asked for are
  * blocks of one, in a list. */
@@ -225,8 +226,8 @@ void gemel_element_sum(gemel_reference_call *call, gemel_element *e, size_t n,
 
 enum { MOST_OPERANDS = 3 };
 
-/* NAME's reference on scalars of the working dtype (a choice's condition is a truth). */
-static gemel_status apply_scalar(gemel_reference_call *call, void *e, const char *name, size_t n,
+/* OP's reference on scalars of the working dtype (a choice's condition is a truth). */
+static gemel_status apply_scalar(gemel_reference_call *call, void *e, uint32_t op, size_t n,
                                  const gemel_element *const *operands) {
   gemel__domain *d = call->inner->domain;
   gemel__rtensor in[MOST_OPERANDS], out;
@@ -238,7 +239,7 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, const char
   memset(in, 0, sizeof in);
   for (k = 0; k < n; k++) {
     in[k].domain = d;
-    in[k].dtype = n == 3 && k == 0 && strcmp(name, "where") == 0 ? GEMEL_BOOL : call->working;
+    in[k].dtype = k == 0 && op == GEMEL__OP_where ? GEMEL_BOOL : call->working;
     in[k].count = 1;
     in[k].elements = (void *)(uintptr_t)operands[k];
     pointers[k] = &in[k];
@@ -249,7 +250,7 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, const char
   inner.n_outputs = 0;
   inner.max_outputs = 1;
   inner.outputs = &out;
-  status = gemel__reference_find(name)(&inner);
+  status = gemel__twin_of(op)->reference(&inner);
   if (status == GEMEL_OK) {
     d->set(d, e, gemel__rtensor_at(&out, 0));
   }
@@ -260,16 +261,17 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, const char
 
 void gemel_element_apply(gemel_reference_call *call, gemel_element *e, const char *name, size_t n,
                          const gemel_element *const *operands) {
-  const gemel_operation *op;
+  const gemel__op *op;
   const gemel__scalar_row *row;
+  uint32_t id;
   size_t k;
   if (!ready(call, e, name, operands)) {
     return;
   }
-  op = gemel_find_operation(call->inner->context, name);
-  row = op != NULL ? gemel__scalar_row_of(op) : NULL;
-  if (row == NULL || (op->attrs != NULL && op->attrs->name != NULL) || (size_t)row->n_inputs != n ||
-      n > MOST_OPERANDS) {
+  id = gemel__op_find(call->inner->context, name);
+  op = gemel__op_at(call->inner->context, id);
+  row = id != 0 ? gemel__scalar_row_of(&op->record) : NULL;
+  if (row == NULL || op->n_attrs > 0 || (size_t)row->n_inputs != n || n > MOST_OPERANDS) {
     fail(call, gemel__fail(call->inner->error, GEMEL_BAD_ARGUMENT,
                            "the reference of %s: there is no scalar operation %s of %zu elements",
                            call->inner->name, name, n));
@@ -280,7 +282,7 @@ void gemel_element_apply(gemel_reference_call *call, gemel_element *e, const cha
       return;
     }
   }
-  fail(call, apply_scalar(call, e, name, n, operands));
+  fail(call, apply_scalar(call, e, id, n, operands));
 }
 
 int gemel_element_sign(gemel_reference_call *call, const gemel_element *a) {

@@ -12,6 +12,7 @@
 #include "core/graph.h"
 #include "reference/common.h"
 #include "reference/own.h"
+#include "reference/twin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,19 +303,16 @@ static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-static gemel_status find_reference(evaluator *ev, gemel__rcall *call, gemel__reference *found) {
+static void find_reference(evaluator *ev, gemel__rcall *call, gemel__reference *found) {
   const gemel__op *op = gemel__node_op(ev->graph, ev->node);
   *found = NULL;
   if (ev->within->extra) {
-    *found = ev->within->extra(ev->within->user, op->record.name);
+    *found = ev->within->extra(ev->within->user, op->id);
   }
   call->data = *found ? op->record.data : ev->within;
   if (!*found) {
-    *found = op->id > ev->context->n_builtins ? gemel__reference_own
-                                              : gemel__reference_find(op->record.name);
+    *found = op->row == NULL ? gemel__reference_own : gemel__twin_of(op->id)->reference;
   }
-  return *found ? GEMEL_OK
-                : gemel__fail(ev->error, GEMEL_NOT_FOUND, "%s has no reference", op->record.name);
 }
 
 /* Evaluates the node at hand with room for its operands (OPERANDS) and outputs in CALL. */
@@ -322,7 +320,8 @@ static gemel_status run_reference(evaluator *ev, gemel__rcall *call) {
   numbers n;
   gemel__reference reference;
   gemel_status status = number_attrs(ev, &n);
-  if (status == GEMEL_OK && (status = find_reference(ev, call, &reference)) == GEMEL_OK) {
+  if (status == GEMEL_OK) {
+    find_reference(ev, call, &reference);
     call->attrs = n.attrs;
     status = reference(call);
   }

@@ -4,7 +4,7 @@
  * an error, never clamped and never counted from the end.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 /* Which part of X: SIZE elements along each axis, from START, STEP apart. */
 typedef struct region {
@@ -49,7 +49,7 @@ static void locate(const region *r, const int64_t *i, int64_t *at) {
   }
 }
 
-gemel_status gemel__reference_subtensor(gemel__rcall *call) {
+static gemel_status reference_subtensor(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   const gemel_attr *size = &call->attrs[1];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
@@ -71,6 +71,10 @@ gemel_status gemel__reference_subtensor(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
+const gemel__twin gemel__twin_subtensor = {.reference = reference_subtensor,
+                                           .propose = gemel__propose_subtensor,
+                                           .arithmetic = GEMEL__EXACT};
+
 /* The output is a copy of x; R is the region of y's shape. */
 static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
   const gemel__rtensor *x = call->inputs[0], *y = call->inputs[1];
@@ -88,7 +92,7 @@ static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
   return status;
 }
 
-gemel_status gemel__reference_set_subtensor(gemel__rcall *call) {
+static gemel_status reference_set_subtensor(gemel__rcall *call) {
   const gemel__rtensor *y = call->inputs[1];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   region r;
@@ -102,7 +106,11 @@ gemel_status gemel__reference_set_subtensor(gemel__rcall *call) {
   return status;
 }
 
-gemel_status gemel__reference_inc_subtensor(gemel__rcall *call) {
+const gemel__twin gemel__twin_set_subtensor = {.reference = reference_set_subtensor,
+                                               .propose = gemel__propose_write,
+                                               .arithmetic = GEMEL__EXACT};
+
+static gemel_status reference_inc_subtensor(gemel__rcall *call) {
   const gemel__rtensor *y = call->inputs[1];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   region r;
@@ -122,3 +130,7 @@ gemel_status gemel__reference_inc_subtensor(gemel__rcall *call) {
   gemel__decider_clear(&w);
   return GEMEL_OK;
 }
+
+const gemel__twin gemel__twin_inc_subtensor = {.reference = reference_inc_subtensor,
+                                               .propose = gemel__propose_write,
+                                               .arithmetic = GEMEL__SUMS};

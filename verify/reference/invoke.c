@@ -5,9 +5,9 @@
  * GEMEL_MAX_NESTING bounds, and never as deep as a graph is.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
-gemel_status gemel__reference_invoke(gemel__rcall *call) {
+static gemel_status reference_invoke(gemel__rcall *call) {
   const gemel_graph *body = call->attrs[0].u.graph;
   const gemel__evaluation *within = call->data;
   size_t n = gemel_graph_output_count(body);
@@ -26,3 +26,5 @@ gemel_status gemel__reference_invoke(gemel__rcall *call) {
   call->n_outputs = status == GEMEL_OK ? n : 0;
   return status;
 }
+
+const gemel__twin gemel__twin_invoke = {.reference = reference_invoke};

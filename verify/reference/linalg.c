@@ -5,7 +5,7 @@
  * computed in (f32 for half types), their sum as the sum reference does it.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 /* One operand: its axes in the roles they play, in the order of the attributes. */
 typedef struct dot_operand {
@@ -208,7 +208,7 @@ static gemel_status fill_product(gemel__rcall *call, const product *p) {
   return status;
 }
 
-gemel_status gemel__reference_dot(gemel__rcall *call) {
+static gemel_status reference_dot(gemel__rcall *call) {
   product p;
   p.x.tensor = call->inputs[0];
   p.y.tensor = call->inputs[1];
@@ -222,3 +222,7 @@ gemel_status gemel__reference_dot(gemel__rcall *call) {
   }
   return fill_product(call, &p);
 }
+
+const gemel__twin gemel__twin_dot = {.reference = reference_dot,
+                                     .propose = gemel__propose_dot,
+                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};

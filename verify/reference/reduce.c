@@ -4,7 +4,7 @@
  * the elements along the others, in row-major order.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 /* One reduction under way. */
 typedef struct reduction {
@@ -69,7 +69,7 @@ static gemel_dtype sum_dtype(gemel_dtype dtype) {
   }
 }
 
-gemel_status gemel__reference_sum(gemel__rcall *call) {
+static gemel_status reference_sum(gemel__rcall *call) {
   reduction r;
   gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
   gemel_status status = begin_with_axes(&r, call, dtype);
@@ -85,7 +85,10 @@ gemel_status gemel__reference_sum(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-gemel_status gemel__reference_prod(gemel__rcall *call) {
+const gemel__twin gemel__twin_sum = {
+    .reference = reference_sum, .propose = gemel__propose_reduction, .arithmetic = GEMEL__SUMS};
+
+static gemel_status reference_prod(gemel__rcall *call) {
   reduction r;
   gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
   gemel_status status = begin_with_axes(&r, call, dtype);
@@ -100,6 +103,10 @@ gemel_status gemel__reference_prod(gemel__rcall *call) {
   end(&r);
   return GEMEL_OK;
 }
+
+const gemel__twin gemel__twin_prod = {.reference = reference_prod,
+                                      .propose = gemel__propose_reduction,
+                                      .arithmetic = GEMEL__PRODUCTS};
 
 /* ---- max ---- */
 
@@ -133,7 +140,7 @@ static gemel_status refuse_empty(const gemel__rcall *call, const gemel__groups *
                           : gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
 }
 
-gemel_status gemel__reference_max(gemel__rcall *call) {
+static gemel_status reference_max(gemel__rcall *call) {
   reduction r;
   gemel_status status = begin_with_axes(&r, call, call->inputs[0]->dtype);
   if (status != GEMEL_OK) {
@@ -154,6 +161,9 @@ gemel_status gemel__reference_max(gemel__rcall *call) {
   end(&r);
   return status;
 }
+
+const gemel__twin gemel__twin_max = {
+    .reference = reference_max, .propose = gemel__propose_largest, .arithmetic = GEMEL__EXACT};
 
 /* ---- argmax ---- */
 
@@ -181,7 +191,7 @@ static void first_largest(reduction *r, void *e) {
   }
 }
 
-gemel_status gemel__reference_argmax(gemel__rcall *call) {
+static gemel_status reference_argmax(gemel__rcall *call) {
   reduction r;
   const gemel__rtensor *x = call->inputs[0];
   unsigned char reduced[GEMEL_MAX_RANK] = {0};
@@ -206,3 +216,6 @@ gemel_status gemel__reference_argmax(gemel__rcall *call) {
   end(&r);
   return status;
 }
+
+const gemel__twin gemel__twin_argmax = {
+    .reference = reference_argmax, .propose = gemel__propose_argmax, .arithmetic = GEMEL__EXACT};

@@ -59,17 +59,14 @@ typedef struct gemel__rcall {
 
 typedef gemel_status (*gemel__reference)(gemel__rcall *call);
 
-/* The reference of gemel's own operation NAME; NULL if there is none of this name. Built from
- * lib/ops/ops.def and lib/ops/scalar.def, so a row without twin doesn't link. */
-gemel__reference gemel__reference_find(const char *name);
-
 /* Evaluates GRAPH's outputs on D by references alone: INPUTS in the graph's order; OUTPUTS (an
  * array of as many empty slots as the graph has outputs) is filled in. Values are freed after their
- * last use. EXTRA (may be NULL) is asked first. A program's operations have the references that it
+ * last use. EXTRA (may be NULL) is asked first, for an
+ * operation by its id. A program's operations have the references that it
  * gave them (own.h); one without is keyed in F and is what its kernel computes elsewhere. Errors:
- * GEMEL_NOT_FOUND (no reference), GEMEL_INTERNAL (a reference's shape or dtype is not what the
+ * GEMEL_INTERNAL (a reference's shape or dtype is not what the
  * graph's types say), and what the references report. */
-typedef gemel__reference (*gemel__reference_lookup)(void *user, const char *name);
+typedef gemel__reference (*gemel__reference_lookup)(void *user, uint32_t op);
 gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                     gemel__reference_lookup extra, void *user, gemel_error *error);

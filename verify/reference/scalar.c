@@ -15,7 +15,7 @@
  */
 #include "domains/special.h"
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 #include <string.h>
 
@@ -669,12 +669,16 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
 #undef SCALAR
 
 #define LIST(...) __VA_ARGS__
-#define TWIN(name, arity, program, integers, ieee)                                                 \
-  gemel_status gemel__reference_##name(gemel__rcall *call) {                                       \
+#define TWIN(name, arity, kind, program, integers, ieee, inverse)                                  \
+  static gemel_status reference_##name(gemel__rcall *call) {                                       \
     static const unsigned char first[] = {LIST program, END}, second[] = {LIST integers, END},     \
                                third[] = {LIST ieee, END};                                         \
     const twin t = {arity, ulp_##name, first, second, third};                                      \
     return evaluate(call, &t);                                                                     \
-  }
+  }                                                                                                \
+  const gemel__twin gemel__twin_##name = {.reference = reference_##name,                           \
+                                          .propose = gemel__propose_elementwise,                   \
+                                          .invert = inverse,                                       \
+                                          .arithmetic = GEMEL__##kind};
 #include "reference/scalar.def"
 #undef TWIN

@@ -4,7 +4,7 @@
  * operand stands there.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 static gemel_status bad_shape(const gemel__rcall *call, const char *what) {
   return gemel__fail(call->error, GEMEL_BAD_SHAPE, "%s", what);
@@ -40,7 +40,7 @@ static gemel_status shuffled_shape(const gemel__rcall *call, const gemel__rtenso
   return GEMEL_OK;
 }
 
-gemel_status gemel__reference_dimshuffle(gemel__rcall *call) {
+static gemel_status reference_dimshuffle(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   const gemel_attr *order = &call->attrs[0];
   int rank = (int)order->count;
@@ -63,9 +63,13 @@ gemel_status gemel__reference_dimshuffle(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
+const gemel__twin gemel__twin_dimshuffle = {.reference = reference_dimshuffle,
+                                            .propose = gemel__propose_dimshuffle,
+                                            .arithmetic = GEMEL__EXACT};
+
 /* ---- reshape(x, shape): element i of the result is element i of x, in row-major order ---- */
 
-gemel_status gemel__reference_reshape(gemel__rcall *call) {
+static gemel_status reference_reshape(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel_status status =
       gemel__reference_output(call, 0, x->dtype, (int)call->attrs[0].count, call->attrs[0].u.ints);
@@ -81,6 +85,9 @@ gemel_status gemel__reference_reshape(gemel__rcall *call) {
   }
   return GEMEL_OK;
 }
+
+const gemel__twin gemel__twin_reshape = {
+    .reference = reference_reshape, .propose = gemel__propose_reshape, .arithmetic = GEMEL__EXACT};
 
 /* ---- broadcast_to(x, shape), fill(like, value): NumPy's rule, one way ---- */
 
@@ -105,21 +112,28 @@ static gemel_status spread(gemel__rcall *call, const gemel__rtensor *x, int rank
   return status;
 }
 
-gemel_status gemel__reference_broadcast_to(gemel__rcall *call) {
+static gemel_status reference_broadcast_to(gemel__rcall *call) {
   if (call->attrs[0].count > GEMEL_MAX_RANK) {
     return bad_shape(call, "too many axes");
   }
   return spread(call, call->inputs[0], (int)call->attrs[0].count, call->attrs[0].u.ints);
 }
 
-gemel_status gemel__reference_fill(gemel__rcall *call) {
+const gemel__twin gemel__twin_broadcast_to = {.reference = reference_broadcast_to,
+                                              .propose = gemel__propose_broadcast_to,
+                                              .arithmetic = GEMEL__EXACT};
+
+static gemel_status reference_fill(gemel__rcall *call) {
   const gemel__rtensor *like = call->inputs[0];
   return spread(call, call->inputs[1], like->rank, like->shape);
 }
 
+const gemel__twin gemel__twin_fill = {
+    .reference = reference_fill, .propose = gemel__propose_fill, .arithmetic = GEMEL__EXACT};
+
 /* ---- reverse(x, axes): along them, index i is n - 1 - i of x ---- */
 
-gemel_status gemel__reference_reverse(gemel__rcall *call) {
+static gemel_status reference_reverse(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   unsigned char reversed[GEMEL_MAX_RANK];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
@@ -137,6 +151,9 @@ gemel_status gemel__reference_reverse(gemel__rcall *call) {
   }
   return GEMEL_OK;
 }
+
+const gemel__twin gemel__twin_reverse = {
+    .reference = reference_reverse, .propose = gemel__propose_reverse, .arithmetic = GEMEL__EXACT};
 
 /* ---- pad(x, value, low, high, interior): along axis k, low[k] of value, then x's elements with
  * interior[k] of value between neighbours, then high[k]; negative numbers cut off ---- */
@@ -181,7 +198,7 @@ static int unpadded(const gemel__rcall *call, const gemel__rtensor *x, const int
   return 1;
 }
 
-gemel_status gemel__reference_pad(gemel__rcall *call) {
+static gemel_status reference_pad(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0], *value = call->inputs[1];
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   gemel_status status = padded_shape(call, x, shape);
@@ -202,6 +219,9 @@ gemel_status gemel__reference_pad(gemel__rcall *call) {
   }
   return status;
 }
+
+const gemel__twin gemel__twin_pad = {
+    .reference = reference_pad, .propose = gemel__propose_pad, .arithmetic = GEMEL__EXACT};
 
 /* ---- join(xs..., axis): one after the other along an axis ---- */
 
@@ -230,7 +250,7 @@ static gemel_status joined_shape(const gemel__rcall *call, int *axis, int64_t *s
   return GEMEL_OK;
 }
 
-gemel_status gemel__reference_join(gemel__rcall *call) {
+static gemel_status reference_join(gemel__rcall *call) {
   int axis;
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   gemel_status status = joined_shape(call, &axis, shape);
@@ -253,6 +273,9 @@ gemel_status gemel__reference_join(gemel__rcall *call) {
   return status;
 }
 
+const gemel__twin gemel__twin_join = {
+    .reference = reference_join, .propose = gemel__propose_join, .arithmetic = GEMEL__EXACT};
+
 /* ---- split(x, sizes, axis): parts of these sizes along an axis ---- */
 
 /* Output K: SIZE elements from BEGIN on along AXIS. */
@@ -274,7 +297,7 @@ static gemel_status part(gemel__rcall *call, size_t k, int axis, int64_t begin, 
   return status;
 }
 
-gemel_status gemel__reference_split(gemel__rcall *call) {
+static gemel_status reference_split(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   const gemel_attr *sizes = &call->attrs[0];
   int axis = gemel__reference_axis(call->attrs[1].u.i, x->rank);
@@ -293,3 +316,6 @@ gemel_status gemel__reference_split(gemel__rcall *call) {
   }
   return status;
 }
+
+const gemel__twin gemel__twin_split = {
+    .reference = reference_split, .propose = gemel__propose_split, .arithmetic = GEMEL__EXACT};

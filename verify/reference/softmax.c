@@ -20,7 +20,7 @@
  * Half types are computed in f32 and rounded once at the end.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 /* ULPs, as in lib/ops/scalar.def, and of a quotient that may be made by a reciprocal. */
 #define EXP_ULPS 2
@@ -136,7 +136,7 @@ static void one_softmax(softmax_line *l, void *const *logits, void *const *resul
   }
 }
 
-gemel_status gemel__reference_softmax(gemel__rcall *call) {
+static gemel_status reference_softmax(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel__groups in, out;
   softmax_line l;
@@ -158,6 +158,10 @@ gemel_status gemel__reference_softmax(gemel__rcall *call) {
   gemel__groups_clear(&in);
   return status;
 }
+
+const gemel__twin gemel__twin_softmax = {.reference = reference_softmax,
+                                         .propose = gemel__propose_softmax,
+                                         .arithmetic = GEMEL__FUNCTIONS};
 
 /* ---- cross_entropy ---- */
 
@@ -258,7 +262,7 @@ static gemel_status cross_entropy(gemel__rcall *call, gemel__groups *logits, int
   return status;
 }
 
-gemel_status gemel__reference_cross_entropy(gemel__rcall *call) {
+static gemel_status reference_cross_entropy(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   int64_t shape[GEMEL_MAX_RANK];
   gemel__groups logits;
@@ -279,3 +283,7 @@ gemel_status gemel__reference_cross_entropy(gemel__rcall *call) {
   gemel__groups_clear(&logits);
   return status;
 }
+
+const gemel__twin gemel__twin_cross_entropy = {.reference = reference_cross_entropy,
+                                               .propose = gemel__propose_cross_entropy,
+                                               .arithmetic = GEMEL__FUNCTIONS};

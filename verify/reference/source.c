@@ -3,21 +3,26 @@
  * References of the source family: what makes a value out of no other.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
 /* A graph's inputs are given, never computed: the evaluator of graphs doesn't come here. */
-gemel_status gemel__reference_input(gemel__rcall *call) {
+static gemel_status reference_input(gemel__rcall *call) {
   return gemel__fail(call->error, GEMEL_INTERNAL, "an input has no value of its own");
 }
 
-gemel_status gemel__reference_constant(gemel__rcall *call) {
+const gemel__twin gemel__twin_input = {.reference = reference_input, .arithmetic = GEMEL__EXACT};
+
+static gemel_status reference_constant(gemel__rcall *call) {
   gemel_view view = gemel_tensor_view(call->attrs[0].u.tensor);
   call->n_outputs = 1;
   return gemel__rtensor_from_view(&call->outputs[0], call->domain, &view, call->error);
 }
 
+const gemel__twin gemel__twin_constant = {.reference = reference_constant,
+                                          .arithmetic = GEMEL__EXACT};
+
 /* value, an i64 scalar */
-gemel_status gemel__reference_size(gemel__rcall *call) {
+static gemel_status reference_size(gemel__rcall *call) {
   gemel_status status = gemel__reference_output(call, 0, GEMEL_I64, 0, NULL);
   if (status == GEMEL_OK) {
     gemel__domain *d = call->domain;
@@ -26,8 +31,11 @@ gemel_status gemel__reference_size(gemel__rcall *call) {
   return status;
 }
 
+const gemel__twin gemel__twin_size = {
+    .reference = reference_size, .propose = gemel__propose_size, .arithmetic = GEMEL__EXACT};
+
 /* out[i] = i, rounded to the dtype (an i8 wraps, an f16 has no 2049) */
-gemel_status gemel__reference_arange(gemel__rcall *call) {
+static gemel_status reference_arange(gemel__rcall *call) {
   int64_t n = call->attrs[0].u.i;
   gemel_dtype dtype = call->attrs[1].u.dtype;
   gemel__decider w;
@@ -51,3 +59,6 @@ gemel_status gemel__reference_arange(gemel__rcall *call) {
   gemel__decider_clear(&w);
   return GEMEL_OK;
 }
+
+const gemel__twin gemel__twin_arange = {
+    .reference = reference_arange, .propose = gemel__propose_arange, .arithmetic = GEMEL__EXACT};

@@ -11,6 +11,7 @@
 #include "report/buffer.h"
 #include "core/graph.h"
 #include "needs/cut.h"
+#include "ops/ops.h"
 #include "rules/certificate.h"
 #include "rules/report.h"
 #include "rules/trial.h"
@@ -118,9 +119,10 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
 /* 1 if GRAPH adds up or multiplies the elements of a tensor. */
 static int reduces(const gemel_graph *graph) {
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
-    const char *family = gemel__operation_family(gemel__node_op(graph, k)->record.name);
-    if (gemel__arithmetic(graph, k) != 0 && strcmp(family, "elementwise") != 0 &&
-        strcmp(family, "index") != 0) {
+    const struct gemel__row *row = gemel__node_op(graph, k)->row;
+    if (gemel__arithmetic(graph, k) != 0 &&
+        (row == NULL ||
+         (row->family != GEMEL__FAMILY_elementwise && row->family != GEMEL__FAMILY_index))) {
       return 1;
     }
   }

@@ -2,8 +2,8 @@
  *
  * Makes proposals: takes what is known apart into a draft of plain numbers, has the operation's
  * proposer fill in the rest, and asks the operation's own type rule whether it applies; if not,
- * once more. An operation that has no proposer here gets what its sampler draws, with what is known
- * put in its place.
+ * once more. An operation whose record (reference/twin.h) has no proposer gets what its sampler
+ * draws, with what is known put in its place.
  */
 #include "sample/propose.h"
 
@@ -11,46 +11,9 @@
 #include "core/apply.h"
 #include "core/attrs.h"
 #include "core/error.h"
-#include "ops/ops.h"
-#include "sample/draft.h"
+#include "reference/twin.h"
 
 enum { DEFAULT_ELEMENTS = 256 };
-
-static const struct {
-  const char *name;
-  gemel__proposer propose;
-} proposers[] = {{"dimshuffle", gemel__propose_dimshuffle},
-                 {"reshape", gemel__propose_reshape},
-                 {"broadcast_to", gemel__propose_broadcast_to},
-                 {"fill", gemel__propose_fill},
-                 {"reverse", gemel__propose_reverse},
-                 {"pad", gemel__propose_pad},
-                 {"join", gemel__propose_join},
-                 {"split", gemel__propose_split},
-                 {"subtensor", gemel__propose_subtensor},
-                 {"set_subtensor", gemel__propose_write},
-                 {"inc_subtensor", gemel__propose_write},
-                 {"sum", gemel__propose_reduction},
-                 {"prod", gemel__propose_reduction},
-                 {"max", gemel__propose_largest},
-                 {"argmax", gemel__propose_argmax},
-                 {"softmax", gemel__propose_softmax},
-                 {"cross_entropy", gemel__propose_cross_entropy},
-                 {"dot", gemel__propose_dot},
-                 {"size", gemel__propose_size},
-                 {"arange", gemel__propose_arange}};
-
-static gemel__proposer proposer_of(const gemel__op *op) {
-  if (gemel__scalar_row_of(&op->record) != NULL) {
-    return gemel__propose_elementwise;
-  }
-  for (size_t k = 0; k < sizeof proposers / sizeof *proposers; k++) {
-    if (strcmp(proposers[k].name, op->record.name) == 0) {
-      return proposers[k].propose;
-    }
-  }
-  return NULL;
-}
 
 /* ---- Into a draft ---- */
 
@@ -106,13 +69,11 @@ static gemel_status take_attr(gemel__draft *d, const gemel__proposal *p, size_t 
 
 /* How many inputs: run-time sizes are not proposed. */
 static size_t input_count(const gemel__proposal *p) {
-  const gemel_operation *record = &p->op->record;
   if (p->n_inputs > 0) {
     return p->n_inputs;
   }
-  return record->min_inputs == 0 && strcmp(record->name, "join") == 0
-             ? 1 + (size_t)gemel__random_below(p->random, 4)
-             : (size_t)record->min_inputs;
+  return p->op->id == GEMEL__OP_join ? 1 + (size_t)gemel__random_below(p->random, 4)
+                                     : (size_t)p->op->record.min_inputs;
 }
 
 static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
@@ -331,7 +292,7 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
 }
 
 gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
-  gemel__proposer proposer = proposer_of(p->op);
+  gemel__proposer proposer = gemel__twin_of(p->op->id)->propose;
   gemel_status status = GEMEL_DECLINED;
   if (p->n_inputs > GEMEL__PROPOSAL_INPUTS || p->op->n_attrs > GEMEL__PROPOSAL_ATTRS ||
       p->op->record.min_inputs > GEMEL__PROPOSAL_INPUTS) {

@@ -26,6 +26,7 @@
 #include "domains/ordered.h"
 #include "domains/special.h"
 #include "kernels/kernel.h"
+#include "ops/ops.h"
 #include "tiers/tiers.h"
 #include "tiers/ulps.h"
 
@@ -172,11 +173,21 @@ static int agreement_of(const gemel_graph *graph) {
   size_t n = gemel_graph_node_count(graph), k;
   int agree = AGREE_ALL;
   for (k = 0; k < n; k++) {
-    const char *family = gemel__operation_family(gemel__node_op(graph, (uint32_t)k)->record.name);
-    if (strcmp(family, "reduce") == 0 || strcmp(family, "softmax") == 0) {
-      agree = agree == AGREE_ALL ? AGREE_THREADS : agree;
-    } else if (strcmp(family, "elementwise") != 0 && strcmp(family, "shape") != 0 &&
-               strcmp(family, "index") != 0 && strcmp(family, "source") != 0) {
+    const struct gemel__row *row = gemel__node_op(graph, (uint32_t)k)->row;
+    if (row == NULL) {
+      return AGREE_NOT;
+    }
+    switch (row->family) {
+    case GEMEL__FAMILY_elementwise:
+    case GEMEL__FAMILY_shape:
+    case GEMEL__FAMILY_index:
+    case GEMEL__FAMILY_source:
+      break;
+    case GEMEL__FAMILY_reduce:
+    case GEMEL__FAMILY_softmax:
+      agree = AGREE_THREADS;
+      break;
+    default:
       return AGREE_NOT;
     }
   }
@@ -550,17 +561,17 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   gemel__special *s = gemel__special_new();
   gemel__ordered *o = gemel__ordered_new(128);
   struct judge j = {.instance = instance, .element = element_special};
-  const char *family =
-      gemel__operation_family(gemel_value_operation(gemel_graph_output(instance->graph, 0)));
+  const struct gemel__row *row =
+      gemel__node_op(instance->graph, gemel_graph_output(instance->graph, 0).node)->row;
   gemel_status status;
   if (s == NULL || o == NULL) {
     gemel__special_free(s);
     gemel__ordered_free(o);
     return gemel__no_memory(error, "a domain");
   }
-  j.bound_domain = family[0] == '\0' ? &o->domain : NULL;
+  j.bound_domain = row == NULL ? &o->domain : NULL;
   s->unrounded = instance->ulp >= 0; /* one scalar operation: its rounding is the last one */
-  j.exact_copies = strcmp(family, "shape") == 0;
+  j.exact_copies = row != NULL && row->family == GEMEL__FAMILY_shape;
   j.domain = &s->domain;
   status = judge_instance(&j, values, trial, outcome, error);
   gemel__special_free(s);

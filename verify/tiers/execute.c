@@ -33,26 +33,6 @@ const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   return at;
 }
 
-const char *gemel__operation_family(const char *name) {
-  static const struct {
-    const char *name, *family;
-  } rows[] = {
-#define OP(name, inputs, attrs, flags, family, law, summary) {#name, #family},
-#include "ops/ops.def"
-#undef OP
-#define SCALAR(name, ...) {#name, "elementwise"},
-#include "ops/scalar.def"
-#undef SCALAR
-  };
-  size_t k;
-  for (k = 0; k < sizeof rows / sizeof *rows; k++) {
-    if (strcmp(rows[k].name, name) == 0) {
-      return rows[k].family;
-    }
-  }
-  return "";
-}
-
 /* ---- Guarded results ---- */
 
 #define GUARD_BYTE 0xA5

@@ -17,7 +17,7 @@
 #include "domains/bound.h"
 #include "domains/dual.h"
 #include "domains/ordered.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 #include "models/model.h"
 #include "tiers/tiers.h"
 
@@ -342,7 +342,7 @@ enum { ROUNDED_POINTS = 12 };
 
 static gemel_status rounded_constant(gemel__rcall *call) {
   gemel__domain *d = call->domain;
-  gemel_status status = gemel__reference_constant(call);
+  gemel_status status = gemel__twin_constant.reference(call);
   size_t i;
   for (i = 0; status == GEMEL_OK && is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
        i++) {
@@ -354,9 +354,9 @@ static gemel_status rounded_constant(gemel__rcall *call) {
   return status;
 }
 
-static gemel__reference rounded_lookup(void *user, const char *name) {
+static gemel__reference rounded_lookup(void *user, uint32_t op) {
   (void)user;
-  return strcmp(name, "constant") == 0 ? rounded_constant : NULL;
+  return op == GEMEL__OP_constant ? rounded_constant : NULL;
 }
 
 /* Does the right result lie within the built one's bound? Counts what can be compared; MUST: what

@@ -99,7 +99,4 @@ int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);
 /* A number of DTYPE as a double, decoded by the harness's own code. */
 double gemel__decode(gemel_dtype dtype, const void *data);
 
-/* The family of operation NAME by ops.def or "elementwise"; "" if it is the program's own. */
-const char *gemel__operation_family(const char *name);
-
 #endif

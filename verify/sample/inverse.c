@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See inverse.h. Floats are inverted in f64 and rounded; integers exactly where they wrap.
+ */
+#include "sample/inverse.h"
+
+#include <math.h>
+#include "core/dtype.h"
+#include "sample/points.h"
+
+enum { MOST_WRAPS = 8 };
+
+/* ---- Numbers of a dtype ---- */
+
+static int is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
+static int bits_of(gemel_dtype dtype) {
+  return 8 * (int)gemel_dtype_size(dtype);
+}
+
+/* 1 if an integer DTYPE has X, as int64_t bits. */
+static int holds(gemel_dtype dtype, int64_t x) {
+  int bits = bits_of(dtype);
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_BOOL) {
+    return 0;
+  }
+  if (bits == 64) {
+    return 1;
+  }
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED
+             ? x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1)
+             : x >= 0 && x < (int64_t)1 << bits;
+}
+
+/* X rounded to a float DTYPE. */
+static double rounded(gemel_dtype dtype, double x) {
+  unsigned char bytes[8] = {0};
+  gemel__points_store(dtype, 1, &x, NULL, bytes);
+  return gemel__dtype_load(dtype, bytes);
+}
+
+/* ---- Lists ---- */
+
+void gemel__aim_add_real(gemel__aim_list *list, gemel_dtype dtype, double x) {
+  double asked = x;
+  size_t k;
+  x = rounded(dtype, x);
+  for (k = 0; k < list->count && list->at[k].real != x; k++) {
+  }
+  if (isfinite(asked) && fabs(asked) <= 2 * fabs(x) && k == list->count && k < GEMEL__AIM_LIST) {
+    list->at[list->count++].real = x;
+  }
+}
+
+void gemel__aim_add_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t x) {
+  size_t k;
+  for (k = 0; k < list->count && list->at[k].whole != x; k++) {
+  }
+  if (holds(dtype, x) && k == list->count && k < GEMEL__AIM_LIST) {
+    list->at[list->count++].whole = x;
+  }
+}
+
+void gemel__aim_add(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x) {
+  if (is_float(dtype)) {
+    gemel__aim_add_real(list, dtype, x->is_float ? x->real : (double)x->whole);
+  } else if (!x->is_float) {
+    gemel__aim_add_whole(list, dtype, x->whole);
+  } else if (fabs(x->real) < 0x1p62) {
+    gemel__aim_add_whole(list, dtype, (int64_t)floor(x->real));
+    gemel__aim_add_whole(list, dtype, (int64_t)ceil(x->real));
+  }
+}
+
+static void add_double(gemel__aim_list *list, gemel_dtype dtype, double x) {
+  gemel__aim_number n = {1, x, 0};
+  gemel__aim_add(list, dtype, &n);
+}
+
+/* ---- With one operand ---- */
+
+static double real_of(const gemel__aim_number *n) {
+  return n->is_float ? n->real : (double)n->whole;
+}
+
+#define INVERSE(name)                                                                              \
+  void gemel__invert_##name(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *t,  \
+                            const gemel__aim_number *c, int first)
+
+#define ROOT(name, root)                                                                           \
+  INVERSE(name) {                                                                                  \
+    double x = real_of(t);                                                                         \
+    (void)c, (void)first;                                                                          \
+    add_double(list, dtype, root);                                                                 \
+  }
+ROOT(sqrt, x *x)
+ROOT(exp, log(x))
+ROOT(log, exp(x))
+ROOT(log1p, expm1(x))
+ROOT(expm1, log1p(x))
+ROOT(tanh, atanh(x))
+ROOT(sigmoid, log(x / (1 - x)))
+
+INVERSE(sqr) {
+  double root = sqrt(fabs(real_of(t)));
+  (void)c, (void)first;
+  add_double(list, dtype, root);
+  add_double(list, dtype, -root);
+}
+
+INVERSE(neg) {
+  gemel__aim_number minus = {t->is_float, -t->real, (int64_t)(0 - (uint64_t)t->whole)};
+  (void)c, (void)first;
+  gemel__aim_add(list, dtype, &minus);
+}
+
+INVERSE(abs) {
+  gemel__aim_add(list, dtype, t);
+  gemel__invert_neg(list, dtype, t, c, first);
+}
+
+/* What is rounded to T, or cut to it. */
+INVERSE(cast) {
+  static const int lost[] = {8, 16, 32}; /* bits that a narrower integer has, if it wraps */
+  (void)c, (void)first;
+  gemel__aim_add(list, dtype, t);
+  if (is_float(dtype) && !t->is_float) {
+    add_double(list, dtype, (double)t->whole + 0.5);
+    add_double(list, dtype, (double)t->whole - 0.5);
+  }
+  for (size_t k = 0; k < sizeof lost / sizeof *lost && !is_float(dtype) && !t->is_float; k++) {
+    if (bits_of(dtype) > lost[k]) {
+      gemel__aim_add_whole(list, dtype, (int64_t)((uint64_t)t->whole + (UINT64_C(1) << lost[k])));
+    }
+  }
+}
+
+/* ---- With a constant beside ---- */
+
+/* Solutions of c x = t in integers that wrap at so many bits: of the odd part of c there is one, of
+ * its power of two as many as it is. */
+static void divide_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t t, int64_t c) {
+  int bits = bits_of(dtype), shift = 0;
+  uint64_t mask = UINT64_MAX >> (64 - bits), odd = (uint64_t)c & mask, inverse = 1, x;
+  if (odd == 0) {
+    return;
+  }
+  while ((odd & 1) == 0) {
+    odd >>= 1;
+    shift++;
+  }
+  if (((uint64_t)t & ((UINT64_C(1) << shift) - 1)) != 0) {
+    gemel__aim_add_whole(list, dtype, t / c); /* none: what is near one */
+    return;
+  }
+  for (int k = 0; k < 6; k++) {
+    inverse *= 2 - odd * inverse; /* Newton's iteration doubles the digits that are right */
+  }
+  x = (((uint64_t)t & mask) >> shift) * inverse & mask >> shift;
+  for (uint64_t k = 0; k < MOST_WRAPS && (shift >= 3 || k < UINT64_C(1) << shift); k++) {
+    uint64_t one = (x + (shift > 0 ? k << (bits - shift) : 0)) & mask;
+    uint64_t sign = UINT64_C(1) << (bits - 1);
+    int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+    gemel__aim_add_whole(list, dtype, is_signed ? (int64_t)((one ^ sign) - sign) : (int64_t)one);
+  }
+}
+
+static int both_whole(gemel_dtype dtype, const gemel__aim_number *t, const gemel__aim_number *c) {
+  return !is_float(dtype) && !t->is_float && !c->is_float;
+}
+
+INVERSE(add) {
+  (void)first;
+  if (both_whole(dtype, t, c)) {
+    gemel__aim_add_whole(list, dtype, (int64_t)((uint64_t)t->whole - (uint64_t)c->whole));
+  } else {
+    add_double(list, dtype, real_of(t) - real_of(c));
+  }
+}
+
+INVERSE(sub) {
+  if (both_whole(dtype, t, c)) {
+    uint64_t a = (uint64_t)t->whole, b = (uint64_t)c->whole;
+    gemel__aim_add_whole(list, dtype, (int64_t)(first ? b - a : a + b));
+  } else {
+    add_double(list, dtype, first ? real_of(c) - real_of(t) : real_of(t) + real_of(c));
+  }
+}
+
+INVERSE(mul) {
+  (void)first;
+  if (both_whole(dtype, t, c)) {
+    divide_whole(list, dtype, t->whole, c->whole);
+  } else {
+    add_double(list, dtype, real_of(t) / real_of(c));
+  }
+}
+
+INVERSE(div) {
+  add_double(list, dtype, first ? real_of(c) / real_of(t) : real_of(t) * real_of(c));
+}
+
+/* t, and t after one round and after several. */
+INVERSE(mod) {
+  static const int rounds[] = {0, 1, -1, 7};
+  for (size_t k = 0; k < sizeof rounds / sizeof *rounds && !first; k++) {
+    if (both_whole(dtype, t, c)) {
+      uint64_t turn = (uint64_t)c->whole * (uint64_t)(int64_t)rounds[k];
+      gemel__aim_add_whole(list, dtype, (int64_t)((uint64_t)t->whole + turn));
+    } else {
+      add_double(list, dtype, real_of(t) + rounds[k] * real_of(c));
+    }
+  }
+}
+
+INVERSE(pow) {
+  double x = real_of(t), e = real_of(c);
+  add_double(list, dtype, first ? log(x) / log(e) : pow(fabs(x), 1 / e));
+  add_double(list, dtype, first ? log(x) / log(e) : -pow(fabs(x), 1 / e));
+}
