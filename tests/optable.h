@@ -33,6 +33,7 @@ typedef struct op_case {
   const char *message;
   const char *seed;            /* for gradients: the cotangent of output 0 */
   const char *wrt[OPT_INPUTS]; /* and what must come back to each input; NULL: not asked */
+  gemel_value (*build)(gemel_graph *graph, const gemel_value *in); /* in place of an expression */
 } op_case;
 
 typedef struct opt_tensor {
@@ -165,17 +166,19 @@ static gemel_graph *opt_build(gemel_context *context, const op_case *c, const op
   static const char *const names[OPT_INPUTS] = {"x", "y", "z"};
   gemel_graph *graph = gemel_graph_new(context, error);
   gemel_value inputs[OPT_INPUTS + 1], result, from[OPT_INPUTS], back[OPT_INPUTS];
-  gemel__expr *expr = gemel__expr_compile(context, c->expression, n, names, error);
+  gemel__expr *expr =
+      c->build != NULL ? NULL : gemel__expr_compile(context, c->expression, n, names, error);
   size_t n_wrt = 0;
-  error->status = expr == NULL ? error->status : GEMEL_OK;
+  error->status = expr == NULL && c->build == NULL ? error->status : GEMEL_OK;
   for (size_t k = 0; k < n; k++) {
     inputs[k] = gemel_input(graph, names[k], opt_type(context, &in[k]));
     if (c->wrt[k] != NULL) {
       from[n_wrt++] = inputs[k];
     }
   }
-  if (expr != NULL) {
-    result = gemel__expr_build(expr, graph, inputs, GEMEL_HERE);
+  if (error->status == GEMEL_OK) {
+    result = c->build != NULL ? c->build(graph, inputs)
+                              : gemel__expr_build(expr, graph, inputs, GEMEL_HERE);
     for (uint32_t k = 0; k < OPT_OUTPUTS && c->outputs[k] != NULL; k++) {
       char name[8] = "r0";
       name[1] = (char)('0' + k);

@@ -40,6 +40,7 @@ static gemel_tensor **no_tensors;
 static char *no_text, **no_texts;
 static size_t count;
 static int64_t numbers[] = {1, 1, 1, 1};
+static const double a_double = 1;
 static const char *texts[] = {"x"};
 static char buffer[256];
 static gemel_options options = {.size = sizeof options, .threads = 1};
@@ -117,6 +118,8 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_rules_p rules
 #define VALID_const_gemel_shared_p shared
 #define VALID_const_gemel_tensor_p tensor
+#define VALID_const_double_p &a_double
+#define VALID_const_gemel_var_options_p NULL
 #define VALID_const_gemel_value_p &value
 #define VALID_const_gemel_view_p &a_view
 #define VALID_const_int64_t_p numbers

@@ -12,6 +12,7 @@
 #define GEMEL_GEMEL_H
 
 #include <gemel/alloc.h>
+#include <gemel/composite.h>
 #include <gemel/context.h>
 #include <gemel/dtype.h>
 #include <gemel/function.h>

@@ -24,6 +24,13 @@ gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const geme
                         size_t n_wrt, const gemel_value *wrt, gemel_value *gradients,
                         gemel_error *error);
 
+/* The gradient of y, a scalar of a float dtype, by x: gemel_grad for one value, with the error on
+ * the graph, where an older one keeps it from being tried. Null value on failure. For several
+ * values gemel_grad computes what they have in common once: gemel_grad(GEMEL_LIST(gemel_value, y),
+ * NULL, GEMEL_LIST(gemel_value, a, b), gradients, &error). */
+gemel_value gemel_gradient_at(gemel_value y, gemel_value x, gemel_location where);
+#define gemel_gradient(...) gemel_gradient_at(__VA_ARGS__, GEMEL_HERE)
+
 /* Forward mode (R-operator): given TANGENTS of the N_WRT values (same types), writes to DERIVATIVES
  * the tangent of each of the N_OUTPUTS values; zeros where nothing flows. Tangents of a value that
  * stands in WRT twice add up; a value in WRT keeps the tangent given, whatever it depends on.

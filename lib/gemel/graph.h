@@ -99,8 +99,15 @@ typedef struct gemel_dims {
   const gemel_dim *values;
 } gemel_dims;
 
-/* In C: GEMEL_INTS(0, -1) is a list of two integers, GEMEL_NO_INTS one that is there and empty. */
+/* In C: GEMEL_INTS(0, -1) is a list of two integers, GEMEL_NO_INTS one that is there and empty.
+ * GEMEL_LIST(int64_t, 2, 3) stands for the two arguments of a function that takes a count, or a
+ * rank, and an array: gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, 2, 3), &error). What they
+ * make lives as long as the block that they stand in. */
 #ifndef __cplusplus
+#define GEMEL_LIST(type, ...)                                                                      \
+  sizeof((const type[]){__VA_ARGS__}) / sizeof(type), (const type[]) {                             \
+    __VA_ARGS__                                                                                    \
+  }
 #define GEMEL_INTS(...)                                                                            \
   ((gemel_ints){sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
                 (const int64_t[]){__VA_ARGS__}})

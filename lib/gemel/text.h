@@ -22,6 +22,13 @@ typedef int (*gemel_write)(void *state, const void *bytes, size_t count);
 gemel_graph *gemel_parse(gemel_context *context, const char *text, size_t length, const char *file,
                          char **name, gemel_error *error);
 
+/* Adds the input that TEXT declares, written as in a graph's text: "x: f32[N, 1000]", or "state w:
+ * f32[3]"; behind the type may stand what is assumed of it ("x: f32[N] positive"). Null value on
+ * failure, with the error on the graph: GEMEL_BAD_TEXT (with a caret below the place),
+ * GEMEL_BAD_ARGUMENT (an input of that name is there), GEMEL_NO_MEMORY. */
+gemel_value gemel_declare_at(gemel_graph *graph, const char *text, gemel_location where);
+#define gemel_declare(graph, text) gemel_declare_at(graph, text, GEMEL_HERE)
+
 /* Defines the operations in TEXT: stanzas at its beginning as
  *
  *   operation swish(x) { return x * sigmoid(x) }

@@ -203,3 +203,16 @@ gemel_status gemel_grad(size_t n_outputs, const gemel_value *outputs, const geme
   }
   return status;
 }
+
+gemel_value gemel_gradient_at(gemel_value y, gemel_value x, gemel_location where) {
+  gemel_error error;
+  gemel_value gradient = {NULL, 0, 0};
+  gemel_graph *graph = y.graph != NULL ? y.graph : x.graph;
+  if (graph == NULL || graph->error.status != GEMEL_OK) {
+    return gradient;
+  }
+  if (gemel_grad(1, &y, NULL, 1, &x, &gradient, &error) != GEMEL_OK) {
+    return gemel__graph_fail_at(graph, where, error.status, "%s", error.text);
+  }
+  return gradient;
+}

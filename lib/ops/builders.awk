@@ -106,6 +106,7 @@ function write(name, inputs, attrs, summary, m, body, members,    i, graph, vect
   if (members != "") {
     print "#ifndef __cplusplus"
     printf "#define gemel_%s_with(%s, ...) \\\n  gemel_%s_at(%s, &(gemel_%s_options){__VA_ARGS__}, GEMEL_HERE)\n", name, ARGS, name, ARGS, name
+    if (members ~ / axes;/) printf "#define gemel_%s_over(%s, ...) gemel_%s_with(%s, .axes = GEMEL_INTS(__VA_ARGS__))\n", name, ARGS, name, ARGS
     print "#endif"
   }
   print ""
@@ -135,6 +136,7 @@ BEGIN {
   print " *"
   print " *   gemel_sum(x)                                            without options: the sum of all elements"
   print " *   gemel_sum_with(x, .axes = GEMEL_INTS(0), .keepdims = 1) in C, with options by name"
+  print " *   gemel_sum_over(x, 0, -1)                                in C, over these axes, of what has axes"
   print " *   gemel_sum_at(x, &options, where)                        the function behind both; options may be NULL"
   print " *"
   print " * Attributes that an operation needs are arguments (lists are a count and an array), those that it can"

@@ -1,6 +1,7 @@
 # Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/composite.c
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c
 libgemel_a_SOURCES += %reldir%/elementwise-facts.c

@@ -305,48 +305,102 @@ static gemel_status read_facts(gemel__lex *lex, unsigned *facts, gemel_error *er
   return GEMEL_OK;
 }
 
-/* [state] name: type facts */
+/* An input as it is written: [state] name: type facts. */
+typedef struct declaration {
+  int is_state;
+  char name[1024];
+  gemel_type type;
+  unsigned facts;
+} declaration;
+
+static gemel_status read_name(gemel__lex *lex, char name[1024], gemel_error *error) {
+  gemel_status status = expect_name(lex, "the name of an input", error);
+  if (!status && gemel__lex_copy(lex, name, 1024)) {
+    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "the name is too long");
+  }
+  if (!status) {
+    gemel__lex_next(lex);
+  }
+  return status;
+}
+
+static gemel_status read_type(gemel_context *context, gemel__lex *lex, gemel_type *type,
+                              gemel_error *error) {
+  gemel_status status = gemel__lex_expect(lex, ':', "':' and a type", error);
+  return status ? status : gemel__type_read(context, lex, type, error);
+}
+
+static gemel_value declare(gemel_graph *graph, const declaration *d, gemel_location where) {
+  return d->is_state ? gemel_state_at(graph, d->name, d->type, where)
+                     : gemel_input_at(graph, d->name, d->type, where);
+}
+
 static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
-  int is_state = !b->types && is_word_before_name(lex, "state");
-  if (is_state) {
+  declaration d;
+  gemel__ref old;
+  d.is_state = !b->types && is_word_before_name(lex, "state");
+  if (d.is_state) {
     gemel__lex_next(lex);
   }
   gemel__lex at = *lex;
   gemel_location where = {b->file->name, lex->token_line};
-  gemel_type type;
-  unsigned facts;
-  char name[1024];
-  gemel_status status = expect_name(lex, "the name of an input", error);
-  if (!status && gemel__lex_copy(lex, name, sizeof name)) {
-    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "the name is too long");
+  gemel_status status = read_name(lex, d.name, error);
+  if (!status && b->types) {
+    d.type = b->graph->n_inputs < b->n_types ? b->types[b->graph->n_inputs] : GEMEL_TYPE_NONE;
+  } else if (!status) {
+    status = read_type(b->file->context, lex, &d.type, error);
   }
+  status = status ? status : read_facts(lex, &d.facts, error);
   if (status) {
     return status;
   }
-  gemel__lex_next(lex);
-  if (b->types) {
-    type = b->graph->n_inputs < b->n_types ? b->types[b->graph->n_inputs] : GEMEL_TYPE_NONE;
-  } else {
-    status = gemel__lex_expect(lex, ':', "':' and a type", error);
-    status = status ? status : gemel__type_read(b->file->context, lex, &type, error);
-  }
-  status = status ? status : read_facts(lex, &facts, error);
-  if (status) {
-    return status;
-  }
-  gemel__ref old;
   if (find_token(&b->names, &at, &old)) {
-    return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two inputs called %s", name);
+    return gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "there are two inputs called %s", d.name);
   }
-  gemel_value value = is_state ? gemel_state_at(b->graph, name, type, where)
-                               : gemel_input_at(b->graph, name, type, where);
+  gemel_value value = declare(b->graph, &d, where);
   if (gemel_is_null(value)) {
     return graph_error(b, where.line, error);
   }
-  if (gemel_assume(value, facts) != GEMEL_OK) {
+  if (gemel_assume(value, d.facts) != GEMEL_OK) {
     return gemel__no_memory(error, "what is assumed of an input");
   }
   return define(b, &at, (gemel__ref){value.node, value.output}, error);
+}
+
+/* Reads a declaration that is a whole text. */
+static gemel_status read_declaration(gemel_context *context, gemel__lex *lex, declaration *d,
+                                     gemel_error *error) {
+  d->is_state = is_word_before_name(lex, "state");
+  if (d->is_state) {
+    gemel__lex_next(lex);
+  }
+  gemel_status status = read_name(lex, d->name, error);
+  status = status ? status : read_type(context, lex, &d->type, error);
+  status = status ? status : read_facts(lex, &d->facts, error);
+  return status ? status : gemel__lex_expect(lex, GEMEL__TOKEN_END, "the end of the text", error);
+}
+
+gemel_value gemel_declare_at(gemel_graph *graph, const char *text, gemel_location where) {
+  gemel_value value = {NULL, 0, 0};
+  gemel_error error;
+  gemel__lex lex;
+  declaration d;
+  if (graph == NULL || graph->frozen) {
+    return value;
+  }
+  if (text == NULL) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "the declaration is null");
+  }
+  gemel__lex_start(&lex, text, strlen(text), "");
+  if (read_declaration(graph->context, &lex, &d, &error) != GEMEL_OK) {
+    return gemel__graph_fail_at(graph, where, error.status, "%s", error.text);
+  }
+  value = declare(graph, &d, where);
+  if (!gemel_is_null(value) && gemel_assume(value, d.facts) != GEMEL_OK) {
+    gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for what is assumed");
+    return (gemel_value){NULL, 0, 0};
+  }
+  return value;
 }
 
 static gemel_status inputs(body *b, gemel__lex *lex, gemel_error *error) {

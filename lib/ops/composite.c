@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What NumPy's users know by a name and is composed of operations here (<gemel/composite.h>). Each
+ * function looks at the types of what it is given, which are known since the graph was built, and
+ * appends a few nodes through the builders. Sizes are dims, so all of it works with symbols and
+ * with sizes that nodes produce.
+ */
+#include <gemel/composite.h>
+
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "ops/rule.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* A value and the parts of its type. */
+typedef struct operand {
+  gemel_value value;
+  gemel_context *context;
+  gemel_dtype dtype;
+  int rank;
+  const gemel_dim *dims;
+} operand;
+
+/* Fills in X for VALUE; 0 if that is null, or none of its graph, which is then the graph's error.
+ * WHAT is the composite's name. */
+static int look(operand *x, gemel_value value, const char *what, gemel_location where) {
+  if (!gemel__is_value(value)) {
+    gemel__graph_fail_at(value.graph, where, GEMEL_BAD_ARGUMENT,
+                         "%s: the operand is no value of its graph", what);
+    return 0;
+  }
+  x->value = value;
+  x->context = gemel_graph_context(value.graph);
+  x->dtype = gemel_type_dtype(x->context, gemel_value_type(value));
+  x->dims = gemel__value_dims(value, &x->rank);
+  return 1;
+}
+
+/* AXIS of RANK axes counted from the front; -1, and the graph's error, if there is no such axis. */
+static int axis_of(const operand *x, int64_t axis, int rank, const char *what,
+                   gemel_location where) {
+  int k = gemel__axis(axis, rank);
+  if (k < 0) {
+    gemel__graph_fail_at(x->value.graph, where, GEMEL_BAD_SHAPE,
+                         "%s: axis %lld is out of range for rank %d", what, (long long)axis, rank);
+  }
+  return k;
+}
+
+static gemel_value to_dtype(gemel_value x, gemel_dtype dtype, gemel_location where) {
+  gemel_type type = gemel_value_type(x);
+  if (gemel_is_null(x) || gemel_type_dtype(gemel_graph_context(x.graph), type) == dtype) {
+    return x;
+  }
+  return gemel_cast_at(x, dtype, where);
+}
+
+static int is_literal_one(const operand *x, int axis) {
+  int64_t size;
+  return gemel_dim_is_constant(x->context, x->dims[axis], &size) && size == 1;
+}
+
+/* ---- matmul ---- */
+
+/* Which axes of both operands meet. Axes of size 1 that broadcast are dropped before. */
+typedef struct pairing {
+  operand x[2];
+  int n_batch;                       /* axes of the result before the matrix's */
+  int first[2];                      /* the place among them of each operand's first */
+  int used[2];                       /* how many axes of each are not dropped */
+  int64_t kept[2][GEMEL_MAX_RANK];   /* these axes */
+  int place[2][GEMEL_MAX_RANK];      /* for each place, its axis behind dropping, or -1 */
+  size_t n_shared;                   /* places where both have an axis */
+  int64_t shared[2][GEMEL_MAX_RANK]; /* and which one */
+} pairing;
+
+static gemel_value misfit(const pairing *p, int a, int b, gemel_location where) {
+  char types[2][128];
+  for (int k = 0; k < 2; k++) {
+    gemel_type_format(p->x[k].context, gemel_value_type(p->x[k].value), types[k], sizeof types[k]);
+  }
+  return gemel__graph_fail_at(p->x[0].value.graph, where, GEMEL_BAD_SHAPE,
+                              "matmul: axis %d of x and axis %d of y differ in size; inputs %s, %s",
+                              a, b, types[0], types[1]);
+}
+
+static int contracted_axis(const pairing *p, int side) {
+  int rank = p->x[side].rank;
+  return side == 0 || rank == 1 ? rank - 1 : rank - 2;
+}
+
+static int differ(const pairing *p, int a, int b) {
+  return gemel__dim_compare(p->x[0].context, p->x[0].dims[a], p->x[1].dims[b]) == GEMEL__DIFFERENT;
+}
+
+/* Puts AXIS of SIDE among those that are kept; its number there. */
+static int keep(pairing *p, int side, int axis) {
+  p->kept[side][p->used[side]] = axis;
+  return p->used[side]++;
+}
+
+/* Sorts the batch axes; 0, or -1 where two of them don't fit. */
+static int match_batch(pairing *p, gemel_location where) {
+  for (int k = 0; k < p->n_batch; k++) {
+    int axis[2], here[2];
+    for (int side = 0; side < 2; side++) {
+      axis[side] = k - p->first[side];
+      here[side] = axis[side] >= 0;
+      p->place[side][k] = -1;
+    }
+    if (here[0] && here[1]) {
+      int one[2] = {is_literal_one(&p->x[0], axis[0]), is_literal_one(&p->x[1], axis[1])};
+      if (!one[0] && !one[1] && differ(p, axis[0], axis[1])) {
+        misfit(p, axis[0], axis[1], where);
+        return -1;
+      }
+      here[0] = !one[0] || one[1];
+      here[1] = !one[1] || one[0];
+    }
+    for (int side = 0; side < 2; side++) {
+      if (here[side]) {
+        p->place[side][k] = keep(p, side, axis[side]);
+      }
+    }
+    if (here[0] && here[1]) {
+      p->shared[0][p->n_shared] = p->place[0][k];
+      p->shared[1][p->n_shared++] = p->place[1][k];
+    }
+  }
+  return 0;
+}
+
+/* The product's axes are those shared, the free ones of x, the free ones of y; puts them in the
+ * order of places. */
+static gemel_value in_order(const pairing *p, gemel_value value, gemel_location where) {
+  int64_t order[2 * GEMEL_MAX_RANK];
+  int next[3] = {0, (int)p->n_shared, 0}, count = p->n_batch, moved = 0;
+  int rows = p->x[0].rank > 1, columns = p->x[1].rank > 1;
+  for (int k = 0; k < p->n_batch; k++) {
+    next[2] += p->place[1][k] < 0;
+  }
+  next[2] += (int)p->n_shared + rows; /* behind all free axes of x */
+  for (int k = 0; k < p->n_batch; k++) {
+    int kind = p->place[0][k] >= 0 && p->place[1][k] >= 0 ? 0 : p->place[0][k] >= 0 ? 1 : 2;
+    order[k] = next[kind]++;
+  }
+  if (rows) {
+    order[count++] = next[1];
+  }
+  if (columns) {
+    order[count++] = next[2];
+  }
+  for (int k = 0; k < count; k++) {
+    moved |= order[k] != k;
+  }
+  return moved && !gemel_is_null(value) ? gemel_dimshuffle_at(value, (size_t)count, order, where)
+                                        : value;
+}
+
+static gemel_value batched(pairing *p, gemel_location where) {
+  gemel_value x[2], result;
+  int64_t contract[2];
+  gemel_dot_options options = {.contract_x = {1, &contract[0]},
+                               .contract_y = {1, &contract[1]},
+                               .batch_x = {0, p->shared[0]},
+                               .batch_y = {0, p->shared[1]}};
+  if (match_batch(p, where) != 0) {
+    return null_value;
+  }
+  options.batch_x.count = options.batch_y.count = p->n_shared;
+  for (int side = 0; side < 2; side++) {
+    int rank = p->x[side].rank;
+    for (int axis = rank > 2 ? rank - 2 : 0; axis < rank; axis++) {
+      int number = keep(p, side, axis);
+      if (axis == contracted_axis(p, side)) {
+        contract[side] = number;
+      }
+    }
+    x[side] = p->x[side].value;
+    if (p->used[side] < rank) {
+      x[side] = gemel_dimshuffle_at(x[side], (size_t)p->used[side], p->kept[side], where);
+    }
+  }
+  result = gemel_dot_at(x[0], x[1], &options, where);
+  return in_order(p, result, where);
+}
+
+gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where) {
+  pairing p = {.n_batch = 0};
+  gemel_dtype dtype;
+  if (gemel_is_null(x) || gemel_is_null(y) || x.graph != y.graph) {
+    return gemel_dot_at(x, y, NULL, where); /* which says what is wrong */
+  }
+  if (!look(&p.x[0], x, "matmul", where) || !look(&p.x[1], y, "matmul", where)) {
+    return null_value;
+  }
+  dtype = gemel_promote(p.x[0].dtype, p.x[1].dtype);
+  for (int side = 0; side < 2; side++) {
+    p.x[side].value = to_dtype(p.x[side].value, dtype, where);
+    p.n_batch = p.x[side].rank - 2 > p.n_batch ? p.x[side].rank - 2 : p.n_batch;
+  }
+  if (gemel_is_null(p.x[0].value) || gemel_is_null(p.x[1].value)) {
+    return null_value;
+  }
+  if (p.x[0].rank == 0 || p.x[1].rank == 0) {
+    return gemel__graph_fail_at(x.graph, where, GEMEL_BAD_SHAPE,
+                                "matmul: a scalar has no axis to sum over");
+  }
+  if (differ(&p, contracted_axis(&p, 0), contracted_axis(&p, 1))) {
+    return misfit(&p, contracted_axis(&p, 0), contracted_axis(&p, 1), where);
+  }
+  for (int side = 0; side < 2; side++) {
+    p.first[side] = p.n_batch - (p.x[side].rank > 2 ? p.x[side].rank - 2 : 0);
+  }
+  return p.n_batch == 0 ? gemel_dot_at(p.x[0].value, p.x[1].value, NULL, where)
+                        : batched(&p, where);
+}
+
+/* ---- Means ---- */
+
+/* The dtype in which means are computed, and the one that they have. */
+static gemel_dtype mean_dtype(gemel_dtype dtype, int computed) {
+  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+    return GEMEL_F64;
+  }
+  return computed && gemel_dtype_size(dtype) == 2 ? GEMEL_F32 : dtype;
+}
+
+/* The number of elements along AXES (absent: all), less LESS and no less than 0, as a scalar. */
+static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, gemel_dtype dtype,
+                           gemel_location where) {
+  gemel_context *context = x->context;
+  gemel_dim count = gemel_dim_constant(context, 1);
+  size_t n = axes.values != NULL ? axes.count : (size_t)x->rank;
+  int64_t number;
+  for (size_t k = 0; k < n; k++) {
+    int axis = axes.values != NULL ? gemel__axis(axes.values[k], x->rank) : (int)k;
+    count = gemel_dim_mul(context, count, x->dims[axis]);
+  }
+  count = gemel_dim_sub(context, count, gemel_dim_constant(context, less));
+  count = gemel_dim_max(context, count, gemel_dim_constant(context, 0));
+  if (gemel_dim_is_constant(context, count, &number)) {
+    return gemel_scalar_at(x->value.graph, dtype, (double)number, where);
+  }
+  return to_dtype(gemel_size_at(x->value.graph, count, where), dtype, where);
+}
+
+/* SUM, over AXES of X, divided by their number of elements. */
+static gemel_value divided(gemel_value sum, const operand *x, gemel_ints axes, int64_t ddof,
+                           gemel_location where) {
+  gemel_dtype dtype = mean_dtype(x->dtype, 1);
+  if (gemel_is_null(sum)) {
+    return sum; /* the axes may be wrong */
+  }
+  sum = gemel_div_at(sum, divisor(x, axes, ddof, dtype, where), where);
+  return to_dtype(sum, mean_dtype(x->dtype, 0), where);
+}
+
+gemel_value gemel_mean_at(gemel_value value, const gemel_sum_options *options,
+                          gemel_location where) {
+  gemel_ints all = {0, NULL};
+  operand x;
+  gemel_value sum;
+  if (!look(&x, value, "mean", where)) {
+    return null_value;
+  }
+  sum = gemel_sum_at(to_dtype(value, mean_dtype(x.dtype, 1), where), options, where);
+  return divided(sum, &x, options != NULL ? options->axes : all, 0, where);
+}
+
+gemel_value gemel_var_at(gemel_value value, const gemel_var_options *options,
+                         gemel_location where) {
+  gemel_sum_options along = {{0, NULL}, 1};
+  operand x;
+  gemel_value wide, distance;
+  if (!look(&x, value, "var", where)) {
+    return null_value;
+  }
+  if (options != NULL) {
+    along.axes = options->axes;
+  }
+  wide = to_dtype(value, mean_dtype(x.dtype, 1), where);
+  distance = gemel_sub_at(wide, gemel_mean_at(wide, &along, where), where);
+  along.keepdims = options != NULL && options->keepdims;
+  return divided(gemel_sum_at(gemel_sqr_at(distance, where), &along, where), &x, along.axes,
+                 options != NULL ? options->ddof : 0, where);
+}
+
+gemel_value gemel_std_at(gemel_value x, const gemel_var_options *options, gemel_location where) {
+  return gemel_sqrt_at(gemel_var_at(x, options, where), where);
+}
+
+/* ---- Smallest, any, all ---- */
+
+/* What decreases where x increases and leaves out no value: -x, of integers -1 - x, which doesn't
+ * overflow; of bools their negation. It is its own inverse. */
+static gemel_value reversed(const operand *x, gemel_value value, gemel_location where) {
+  gemel_kind kind = gemel_dtype_kind(x->dtype);
+  if (kind == GEMEL_KIND_BOOL) {
+    return gemel_logical_not_at(value, where);
+  }
+  value = gemel_neg_at(value, where);
+  return kind == GEMEL_KIND_FLOAT || gemel_is_null(value)
+             ? value
+             : gemel_sub_at(value, gemel_scalar_at(value.graph, x->dtype, 1, where), where);
+}
+
+gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
+                         gemel_location where) {
+  operand x;
+  if (!look(&x, value, "min", where)) {
+    return null_value;
+  }
+  return reversed(&x, gemel_max_at(reversed(&x, value, where), options, where), where);
+}
+
+gemel_value gemel_argmin_at(gemel_value value, int64_t axis, gemel_location where) {
+  operand x;
+  return look(&x, value, "argmin", where) ? gemel_argmax_at(reversed(&x, value, where), axis, where)
+                                          : null_value;
+}
+
+/* How many of these bools are true, against 0. */
+static gemel_value counted(gemel_value bools, const gemel_sum_options *options, int some,
+                           gemel_location where) {
+  gemel_value sum = gemel_sum_at(bools, options, where), zero;
+  if (gemel_is_null(sum)) {
+    return sum;
+  }
+  zero = gemel_scalar_at(sum.graph, GEMEL_I64, 0, where);
+  return some ? gemel_ne_at(sum, zero, where) : gemel_eq_at(sum, zero, where);
+}
+
+gemel_value gemel_any_at(gemel_value x, const gemel_sum_options *options, gemel_location where) {
+  return counted(to_dtype(x, GEMEL_BOOL, where), options, 1, where);
+}
+
+gemel_value gemel_all_at(gemel_value x, const gemel_sum_options *options, gemel_location where) {
+  return counted(gemel_logical_not_at(x, where), options, 0, where);
+}
+
+/* ---- Axes and shapes ---- */
+
+gemel_value gemel_transpose_at(gemel_value value, gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK];
+  operand x;
+  if (!look(&x, value, "transpose", where)) {
+    return null_value;
+  }
+  for (int k = 0; k < x.rank; k++) {
+    order[k] = x.rank - 1 - k;
+  }
+  return x.rank < 2 ? value : gemel_dimshuffle_at(value, (size_t)x.rank, order, where);
+}
+
+gemel_value gemel_permute_at(gemel_value value, size_t n_axes, const int64_t *axes,
+                             gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK];
+  operand x;
+  if (axes == NULL || !look(&x, value, "permute", where)) {
+    return null_value;
+  }
+  if (n_axes != (size_t)x.rank) {
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_SHAPE,
+                                "permute: %zu axes are given for rank %d", n_axes, x.rank);
+  }
+  for (int k = 0; k < x.rank; k++) {
+    order[k] = axis_of(&x, axes[k], x.rank, "permute", where);
+    if (order[k] < 0) {
+      return null_value;
+    }
+  }
+  return gemel_dimshuffle_at(value, n_axes, order, where);
+}
+
+gemel_value gemel_swapaxes_at(gemel_value value, int64_t a, int64_t b, gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK];
+  operand x;
+  int i, j;
+  if (!look(&x, value, "swapaxes", where)) {
+    return null_value;
+  }
+  i = axis_of(&x, a, x.rank, "swapaxes", where);
+  j = axis_of(&x, b, x.rank, "swapaxes", where);
+  if (i < 0 || j < 0) {
+    return null_value;
+  }
+  for (int k = 0; k < x.rank; k++) {
+    order[k] = k == i ? j : k == j ? i : k;
+  }
+  return gemel_dimshuffle_at(value, (size_t)x.rank, order, where);
+}
+
+gemel_value gemel_expand_dims_at(gemel_value value, int64_t axis, gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK + 1];
+  operand x;
+  int new;
+  if (!look(&x, value, "expand_dims", where) ||
+      (new = axis_of(&x, axis, x.rank + 1, "expand_dims", where)) < 0) {
+    return null_value;
+  }
+  for (int k = 0; k <= x.rank; k++) {
+    order[k] = k == new ? -1 : k < new ? k : k - 1;
+  }
+  return gemel_dimshuffle_at(value, (size_t)x.rank + 1, order, where);
+}
+
+static gemel_value without_axis(const operand *x, gemel_value value, int axis,
+                                gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK];
+  for (int k = 0; k < x->rank - 1; k++) {
+    order[k] = k < axis ? k : k + 1;
+  }
+  return gemel_dimshuffle_at(value, (size_t)x->rank - 1, order, where);
+}
+
+gemel_value gemel_squeeze_at(gemel_value value, int64_t axis, gemel_location where) {
+  operand x;
+  int old;
+  if (!look(&x, value, "squeeze", where) ||
+      (old = axis_of(&x, axis, x.rank, "squeeze", where)) < 0) {
+    return null_value;
+  }
+  return without_axis(&x, value, old, where);
+}
+
+/* The size that stands for the -1 in SHAPE: the elements of X over the product of the others. */
+static gemel_dim left_over(const operand *x, size_t n_shape, const int64_t *shape) {
+  gemel_dim all = gemel_dim_constant(x->context, 1), others = all;
+  for (int k = 0; k < x->rank; k++) {
+    all = gemel_dim_mul(x->context, all, x->dims[k]);
+  }
+  for (size_t k = 0; k < n_shape; k++) {
+    if (shape[k] != -1) {
+      others = gemel_dim_mul(x->context, others, gemel_dim_constant(x->context, shape[k]));
+    }
+  }
+  return gemel_dim_floordiv(x->context, all, others);
+}
+
+gemel_value gemel_reshape_to_at(gemel_value value, size_t n_shape, const int64_t *shape,
+                                gemel_location where) {
+  gemel_dim dims[GEMEL_MAX_RANK];
+  operand x;
+  size_t open = 0;
+  if ((n_shape > 0 && shape == NULL) || !look(&x, value, "reshape", where)) {
+    return null_value;
+  }
+  for (size_t k = 0; k < n_shape && k < GEMEL_MAX_RANK; k++) {
+    open += shape[k] == -1;
+    dims[k] =
+        shape[k] == -1 ? left_over(&x, n_shape, shape) : gemel_dim_constant(x.context, shape[k]);
+  }
+  if (n_shape > GEMEL_MAX_RANK || open > 1) {
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_SHAPE, "reshape: %s",
+                                open > 1 ? "only one size can be -1" : "too many axes");
+  }
+  for (size_t k = 0; k < n_shape; k++) {
+    if (dims[k] == GEMEL_DIM_NONE) {
+      return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_SHAPE,
+                                  "reshape: what the -1 stands for can't be told");
+    }
+  }
+  return gemel_reshape_at(value, n_shape, dims, where);
+}
+
+gemel_value gemel_flatten_at(gemel_value x, gemel_location where) {
+  int64_t shape = -1;
+  return gemel_reshape_to_at(x, 1, &shape, where);
+}
+
+/* The dtype to which all XS are promoted; BOOL if none is a value. */
+static gemel_dtype common_dtype(size_t n, const gemel_value *xs) {
+  gemel_dtype dtype = GEMEL_BOOL;
+  for (size_t k = 0; k < n; k++) {
+    if (gemel__is_value(xs[k])) {
+      gemel_context *context = gemel_graph_context(xs[k].graph);
+      dtype = gemel_promote(dtype, gemel_type_dtype(context, gemel_value_type(xs[k])));
+    }
+  }
+  return dtype;
+}
+
+/* Joins XS along AXIS, which is a new one if STACKED. */
+static gemel_value join(int64_t axis, size_t n, const gemel_value *xs, int stacked,
+                        gemel_location where) {
+  gemel_graph *graph = gemel__graph_of(n, xs);
+  gemel_value *parts, result;
+  gemel_dtype dtype;
+  if (graph == NULL) {
+    return null_value;
+  }
+  parts = gemel__alloc(n * sizeof *parts);
+  if (parts == NULL) {
+    return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for parts to join");
+  }
+  dtype = common_dtype(n, xs);
+  for (size_t k = 0; k < n; k++) {
+    parts[k] = stacked ? gemel_expand_dims_at(xs[k], axis, where) : xs[k];
+    parts[k] = to_dtype(parts[k], dtype, where);
+  }
+  result = gemel_join_at(n, parts, &(gemel_join_options){.axis = axis}, where);
+  gemel__free(parts, n * sizeof *parts);
+  return result;
+}
+
+gemel_value gemel_concatenate_at(int64_t axis, size_t n_xs, const gemel_value *xs,
+                                 gemel_location where) {
+  return join(axis, n_xs, xs, 0, where);
+}
+
+gemel_value gemel_stack_at(int64_t axis, size_t n_xs, const gemel_value *xs, gemel_location where) {
+  return join(axis, n_xs, xs, 1, where);
+}
+
+/* ---- Parts ---- */
+
+/* A bound of a slice along an axis of size N, counted from the front. */
+static gemel_dim bound(gemel_context *context, int64_t index, gemel_dim n) {
+  gemel_dim dim = gemel_dim_constant(context, index);
+  return index < 0 ? gemel_dim_add(context, n, dim) : dim;
+}
+
+/* How many elements there are from FROM to before TO. Bounds that cross enclose none. */
+static gemel_dim slice_size(gemel_context *context, gemel_dim from, gemel_dim to, int64_t step) {
+  gemel_dim span = step > 0 ? gemel_dim_sub(context, to, from) : gemel_dim_sub(context, from, to);
+  int64_t size = step > 0 ? step : -step;
+  span = gemel_dim_add(context, span, gemel_dim_constant(context, size - 1));
+  span = gemel_dim_floordiv(context, span, gemel_dim_constant(context, size));
+  return gemel_dim_is_constant(context, span, &size) && size < 0 ? gemel_dim_constant(context, 0)
+                                                                 : span;
+}
+
+/* SIZE elements along AXIS from START on, STEP apart; the other axes whole. */
+static gemel_value window(const operand *x, int axis, gemel_dim start, gemel_dim size, int64_t step,
+                          gemel_location where) {
+  gemel_dim starts[GEMEL_MAX_RANK], sizes[GEMEL_MAX_RANK];
+  int64_t steps[GEMEL_MAX_RANK];
+  gemel_subtensor_options options = {.step = {(size_t)x->rank, steps}};
+  for (int k = 0; k < x->rank; k++) {
+    starts[k] = k == axis ? start : gemel_dim_constant(x->context, 0);
+    sizes[k] = k == axis ? size : x->dims[k];
+    steps[k] = k == axis ? step : 1;
+  }
+  return gemel_subtensor_at(x->value, (size_t)x->rank, starts, (size_t)x->rank, sizes,
+                            step != 1 ? &options : NULL, where);
+}
+
+/* 1 if INDEX is provably outside of LOW..N. */
+static int beyond(gemel_context *context, gemel_dim index, int64_t low, gemel_dim n) {
+  int64_t number;
+  return (gemel_dim_is_constant(context, index, &number) && number < low) ||
+         (gemel_dim_is_constant(context, gemel_dim_sub(context, index, n), &number) && number > 0);
+}
+
+gemel_value gemel_slice_step_at(gemel_value value, int64_t axis, int64_t start, int64_t stop,
+                                int64_t step, gemel_location where) {
+  operand x;
+  gemel_dim n, from, to;
+  int k;
+  if (!look(&x, value, "slice", where) || (k = axis_of(&x, axis, x.rank, "slice", where)) < 0) {
+    return null_value;
+  }
+  if (step == 0 || step == INT64_MIN) {
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_VALUE, "slice: step %lld",
+                                (long long)step);
+  }
+  n = x.dims[k];
+  from = bound(x.context, start, n);
+  to = stop != GEMEL_TO_END ? bound(x.context, stop, n)
+       : step > 0           ? n
+                            : gemel_dim_constant(x.context, -1);
+  if (beyond(x.context, from, 0, n) || beyond(x.context, to, step > 0 ? 0 : -1, n)) {
+    char size[64];
+    gemel_dim_format(x.context, n, size, sizeof size);
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_VALUE,
+                                "slice: %lld:%lld is outside of axis %d, which has size %s",
+                                (long long)start, (long long)stop, k, size);
+  }
+  return window(&x, k, from, slice_size(x.context, from, to, step), step, where);
+}
+
+gemel_value gemel_slice_at(gemel_value x, int64_t axis, int64_t start, int64_t stop,
+                           gemel_location where) {
+  return gemel_slice_step_at(x, axis, start, stop, 1, where);
+}
+
+gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel_location where) {
+  operand x;
+  int k;
+  gemel_value part;
+  if (!look(&x, value, "index", where) || (k = axis_of(&x, axis, x.rank, "index", where)) < 0) {
+    return null_value;
+  }
+  part =
+      window(&x, k, bound(x.context, index, x.dims[k]), gemel_dim_constant(x.context, 1), 1, where);
+  return gemel_is_null(part) ? part : without_axis(&x, part, k, where);
+}
+
+/* ---- Constants ---- */
+
+gemel_value gemel_scalar_like_at(gemel_value value, double number, gemel_location where) {
+  operand x;
+  return look(&x, value, "scalar_like", where)
+             ? gemel_scalar_at(value.graph, x.dtype, number, where)
+             : null_value;
+}
+
+gemel_value gemel_full_like_at(gemel_value value, double number, gemel_location where) {
+  operand x;
+  return look(&x, value, "full_like", where) ? gemel__filled_like(value, number, where)
+                                             : null_value;
+}
+
+gemel_value gemel_full_at(gemel_graph *graph, gemel_dtype dtype, double value, size_t n_shape,
+                          const int64_t *shape, gemel_location where) {
+  gemel_value scalar = gemel_scalar_at(graph, dtype, value, where);
+  gemel_dim dims[GEMEL_MAX_RANK];
+  if (gemel_is_null(scalar) || (n_shape > 0 && shape == NULL)) {
+    return null_value;
+  }
+  if (n_shape > GEMEL_MAX_RANK) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_SHAPE, "full: too many axes");
+  }
+  for (size_t k = 0; k < n_shape; k++) {
+    dims[k] = gemel_dim_constant(gemel_graph_context(graph), shape[k]);
+  }
+  return n_shape == 0 ? scalar : gemel_broadcast_to_at(scalar, n_shape, dims, where);
+}
+
+/* Stores VALUES in TENSOR, whose dtype they are rounded to. */
+static gemel_status store(gemel_tensor *tensor, size_t n, const double *values,
+                          gemel_error *error) {
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  for (size_t k = 0; k < n; k++) {
+    char *at = (char *)gemel_tensor_data(tensor) + k * gemel_dtype_size(dtype);
+    if (gemel__dtype_store(dtype, values[k], at) != GEMEL_OK) {
+      return gemel__fail(error, GEMEL_BAD_VALUE, "%s can't hold %.17g", gemel_dtype_name(dtype),
+                         values[k]);
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_value gemel_vector_at(gemel_graph *graph, gemel_dtype dtype, size_t n_values,
+                            const double *values, gemel_location where) {
+  gemel_error error;
+  gemel_value value = null_value;
+  int64_t size = (int64_t)n_values;
+  gemel_tensor *tensor;
+  if (graph == NULL || values == NULL) {
+    return null_value;
+  }
+  tensor = gemel_tensor_new(dtype, 1, &size, &error);
+  if (tensor == NULL || store(tensor, n_values, values, &error) != GEMEL_OK) {
+    gemel__graph_fail_at(graph, where, error.status, "%s", error.text);
+  } else {
+    value = gemel_constant_at(graph, tensor, where);
+  }
+  gemel_tensor_unref(tensor);
+  return value;
+}
+
+/* ---- Losses ---- */
+
+gemel_value gemel_mean_squared_error_at(gemel_value x, gemel_value y, gemel_location where) {
+  return gemel_mean_at(gemel_sqr_at(gemel_sub_at(x, y, where), where), NULL, where);
+}
+
+gemel_value gemel_mean_absolute_error_at(gemel_value x, gemel_value y, gemel_location where) {
+  return gemel_mean_at(gemel_abs_at(gemel_sub_at(x, y, where), where), NULL, where);
+}
+
+/* The larger of x and 0 is not written as relu: at 0 its derivative is 1/2 here, and with that the
+ * whole formula's is right. */
+gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value targets,
+                                          gemel_location where) {
+  gemel_value zero = gemel_scalar_like_at(logits, 0, where);
+  gemel_value above = gemel_maximum_at(logits, zero, where);
+  gemel_value rest = gemel_exp_at(gemel_neg_at(gemel_abs_at(logits, where), where), where);
+  gemel_value matched = gemel_sub_at(above, gemel_mul_at(logits, targets, where), where);
+  return gemel_mean_at(gemel_add_at(matched, gemel_log1p_at(rest, where), where), NULL, where);
+}
