@@ -205,8 +205,7 @@ typedef struct gemel_rewrite_options {
   const gemel_rules *const *rules; /* N_RULES sets, beside gemel's own */
   size_t n_rules;
   int without_builtin;    /* gemel's own rules and passes are not used */
-  int certify;            /* 1: check every application: needs gemel_certify_enable; 2: and match
-                             each rule at each node anew, by which the result must not change */
+  int certify;            /* 1: check every application: needs gemel_certify_enable */
   gemel_profile *profile; /* filled in, if not NULL */
 } gemel_rewrite_options;
 

@@ -12,6 +12,7 @@
  * Where there are several such products, levels are found in one pass over the ids, and groups are
  * then built in the order of levels.
  */
+#include <stdlib.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -37,21 +38,11 @@ typedef struct dot_candidate {
   uint32_t rival;       /* of a group's first one: another group's of the same operand, + 1 */
 } dot_candidate;
 
-/* What is known of products with these attributes and types of operands: they are alike. */
-typedef struct dot_form {
-  uint32_t attrs;
-  gemel_type types[2]; /* GEMEL_TYPE_NONE: nothing yet */
-  int fits;            /* they may be joined with others, as CANDIDATE says */
-  dot_candidate candidate;
-} dot_form;
-enum { VERDICTS = 64 };
-
 typedef struct dots {
   gemel_edit *edit;
   const gemel_graph *graph;
   gemel_error *error;
-  dot_form verdicts[VERDICTS]; /* by hash: what is asked for next takes the place */
-  dot_candidate *all;          /* in the order of ids */
+  dot_candidate *all; /* in the order of ids */
   size_t n, capacity;
   uint32_t *levels; /* by node */
   uint32_t *groups; /* by node that is shared: the last group's first candidate, + 1 */
@@ -110,22 +101,13 @@ static int may_share(gemel_value v, int shared, dot_candidate *c) {
          is_large(context, large, contracted);
 }
 
-/* What is known of the product NODE. */
-static const dot_form *judge(dots *d, uint32_t node) {
-  uint32_t attrs = d->graph->nodes[node].attrs, count;
-  const gemel__ref *in = gemel__node_inputs(d->graph, node, &count);
-  gemel_type x = gemel__node_type(d->graph, in[0].node, in[0].output);
-  gemel_type y = gemel__node_type(d->graph, in[1].node, in[1].output);
-  uint64_t key = ((uint64_t)attrs * 31 + x) * 31 + y;
-  dot_form *v = &d->verdicts[(key * 0x9e3779b97f4a7c15u) >> 58];
-  if (v->attrs != attrs || v->types[0] != x || v->types[1] != y) {
-    gemel_value product = value_at(d, node);
-    int64_t axis;
-    *v = (dot_form){attrs, {x, y}, 0, {0}};
-    v->fits = axes_of(product, "batch_x", &axis) == 0 &&
-              (may_share(product, 0, &v->candidate) || may_share(product, 1, &v->candidate));
-  }
-  return v;
+/* 1 if the product NODE may be joined with others, as *C says. */
+static int is_candidate(const dots *d, uint32_t node, dot_candidate *c) {
+  gemel_value product = value_at(d, node);
+  int64_t axis;
+  *c = (dot_candidate){.node = node};
+  return axes_of(product, "batch_x", &axis) == 0 &&
+         (may_share(product, 0, c) || may_share(product, 1, c));
 }
 
 static gemel_status find_candidates(dots *d) {
@@ -137,15 +119,14 @@ static gemel_status find_candidates(dots *d) {
     if (uses == NULL && (uses = gemel__edit_uses(d->edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    const dot_form *v = uses[k] > 0 ? judge(d, k) : NULL;
-    if (v == NULL || !v->fits) {
+    dot_candidate c;
+    if (uses[k] == 0 || !is_candidate(d, k, &c)) {
       continue;
     }
     if (gemel__grow(&d->all, &d->capacity, d->n + 1, sizeof *d->all) != 0) {
       return gemel__no_memory(d->error, "products");
     }
-    d->all[d->n] = v->candidate;
-    d->all[d->n++].node = k;
+    d->all[d->n++] = c;
   }
   return GEMEL_OK;
 }
@@ -262,44 +243,28 @@ static gemel_status replace_group(dots *d, const dot_candidate *head) {
   return status;
 }
 
+static int by_level(const void *a, const void *b) {
+  const dot_candidate *x = *(dot_candidate *const *)a, *y = *(dot_candidate *const *)b;
+  return x->level != y->level ? (x->level > y->level) - (x->level < y->level) : (x > y) - (x < y);
+}
+
 /* Groups of more than one, those of lower levels first: what is copied for a group holds products
- * of lower levels only, and those are replaced by then. ORDER: the candidates by level. */
-static gemel_status replace_groups(dots *d, const uint32_t *order) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < d->n && status == GEMEL_OK; k++) {
-    const dot_candidate *c = &d->all[order[k]];
-    if (c->count > 1) {
-      status = replace_group(d, c);
-    }
+ * of lower levels only, and those are replaced by then. */
+static gemel_status replace_groups(dots *d) {
+  dot_candidate **heads = gemel__alloc_array(d->n, sizeof *heads);
+  gemel_status status = heads != NULL ? GEMEL_OK : gemel__no_memory(d->error, "products");
+  size_t n = 0;
+  for (size_t k = 0; k < d->n && heads != NULL; k++) {
+    heads[n] = &d->all[k];
+    n += d->all[k].count > 1;
   }
-  return status;
-}
-
-/* Counts and places; levels are at most N. */
-static void sort_by_level(const dots *d, uint32_t *begin, uint32_t *order) {
-  for (size_t k = 0; k < d->n; k++) {
-    begin[d->all[k].level + 1]++;
+  if (n > 0) {
+    qsort(heads, n, sizeof *heads, by_level);
   }
-  for (size_t k = 1; k < d->n + 2; k++) {
-    begin[k] += begin[k - 1];
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    status = replace_group(d, heads[k]);
   }
-  for (uint32_t k = 0; k < d->n; k++) {
-    order[begin[d->all[k].level]++] = k;
-  }
-}
-
-static gemel_status in_order(dots *d) {
-  uint32_t *order = gemel__alloc_array(d->n, sizeof *order);
-  uint32_t *begin = gemel__alloc_array(d->n + 2, sizeof *begin);
-  gemel_status status = GEMEL_NO_MEMORY;
-  if (order != NULL && begin != NULL) {
-    sort_by_level(d, begin, order);
-    status = replace_groups(d, order);
-  } else {
-    gemel__no_memory(d->error, "products");
-  }
-  gemel__free(order, d->n * sizeof *order);
-  gemel__free(begin, (d->n + 2) * sizeof *begin);
+  gemel__free(heads, d->n * sizeof *heads);
   return status;
 }
 
@@ -313,7 +278,7 @@ static gemel_status merge(dots *d, size_t count) {
     for (uint32_t k = 0; k < d->n; k++) {
       join_group(d, k);
     }
-    status = in_order(d);
+    status = replace_groups(d);
   } else {
     status = gemel__no_memory(d->error, "products");
   }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
+#include "core/copy.h"
 #include "rewrite/engine.h"
 #include "passes/passes.h"
 
@@ -61,16 +62,11 @@ static gemel_status error_of(const gemel_edit *e) {
 
 /* ---- Uses ---- */
 
-const gemel__uses *gemel__edit_all_uses(gemel_edit *e) {
+const uint32_t *gemel__edit_uses(gemel_edit *e) {
   if (e->uses.of == NULL && gemel__uses_find(&e->uses, e->from, e->error) != GEMEL_OK) {
     return NULL;
   }
-  return &e->uses;
-}
-
-const uint32_t *gemel__edit_uses(gemel_edit *e) {
-  const gemel__uses *uses = gemel__edit_all_uses(e);
-  return uses != NULL ? uses->of : NULL;
+  return e->uses.of;
 }
 
 size_t gemel_edit_uses(gemel_edit *e, gemel_value old) {
@@ -89,15 +85,11 @@ static gemel__ref mapped(const gemel_edit *e, gemel__ref old) {
 
 static int copy_inputs(gemel_edit *e) {
   for (size_t k = 0; k < e->from->n_inputs; k++) {
-    uint32_t old = e->from->inputs[k].node;
-    gemel_value made =
-        gemel_input_at(e->to, e->from->input_names[k], gemel__node_type(e->from, old, 0),
-                       gemel__node_where(e->from, old));
-    if (gemel_is_null(made) ||
-        gemel__input_add_marks(e->to, k, gemel__input_marks(e->from, k)) != 0) {
+    uint32_t made;
+    if (gemel__copy_input(e->to, e->from, k, &made) != GEMEL_OK) {
       return -1;
     }
-    e->map[old] = (gemel__ref){made.node, made.output};
+    e->map[e->from->inputs[k].node] = (gemel__ref){made, 0};
   }
   return 0;
 }

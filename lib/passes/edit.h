@@ -43,9 +43,6 @@ gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, geme
  * out. */
 const uint32_t *gemel__edit_uses(gemel_edit *edit);
 
-/* The same with all that one sweep tells. */
-const gemel__uses *gemel__edit_all_uses(gemel_edit *edit);
-
 /* gemel_edit_value and gemel_edit_replace by what stands for values inside. */
 gemel_value gemel__edit_value(gemel_edit *edit, gemel__ref old);
 gemel_status gemel__edit_replace(gemel_edit *edit, gemel__ref old, gemel_value by);

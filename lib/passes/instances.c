@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See instances.h. Everything comes from the caller's random bits, so the same bits make the same
+ * Drawing dtypes, inputs and operations. Everything comes from the caller's random bits, so the same bits make the same
  * graph.
  */
 #include "passes/instances.h"

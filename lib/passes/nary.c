@@ -21,8 +21,6 @@ struct gemel__nary_entry { /* of the stack: a value and its factor */
   gemel__nary_factor factor;
 };
 
-enum { MAY_BE_UNIFORM = 1, IN_TREES = 2 }; /* of an operation */
-
 static gemel_status no_memory(const gemel__nary *n) {
   return gemel__no_memory(n->error, "sums and products");
 }
@@ -35,7 +33,7 @@ static gemel_dtype dtype_of(const gemel__nary *n, uint32_t node) {
 
 int gemel__nary_number(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number) {
   const gemel_tensor *tensor;
-  if (!n->maybe[value.node] || !gemel__uniform_constant(n->from, value, &tensor)) {
+  if (!gemel__uniform_constant(n->from, value, &tensor)) {
     return 0;
   }
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -113,13 +111,8 @@ static double elements_of(const gemel__nary *n, gemel_type type) {
   return count;
 }
 
-double gemel__nary_weight(gemel__nary *n, uint32_t node) {
-  gemel_type type = gemel__node_type(n->from, node, 0);
-  if (type != n->weighed) {
-    n->weight = elements_of(n, type);
-    n->weighed = type;
-  }
-  return n->weight;
+double gemel__nary_weight(const gemel__nary *n, uint32_t node) {
+  return elements_of(n, gemel__node_type(n->from, node, 0));
 }
 
 /* The group of TYPE; beyond those that there are, none. */
@@ -134,7 +127,7 @@ static uint32_t group_of(gemel__nary *n, gemel_type type) {
   }
   if (g == n->n_groups) {
     n->groups[g] = type;
-    n->weights[g] = type == n->weighed ? n->weight : elements_of(n, type);
+    n->weights[g] = elements_of(n, type);
     n->n_groups++;
   }
   return g;
@@ -207,34 +200,18 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
 
 /* ---- Trees ---- */
 
-/* The kinds of dtypes that trees have: a bit a gemel_kind. */
-static uint32_t kinds_of(const gemel__nary *n) {
-  return n->kind->integer ? 1u << GEMEL_KIND_SIGNED | 1u << GEMEL_KIND_UNSIGNED
-                          : 1u << GEMEL_KIND_FLOAT;
-}
-
-/* 1 if NODE is one of the operations, on the numbers of the kind. */
-static int is_operation(const gemel__nary *n, uint32_t node) {
-  uint32_t op = n->from->nodes[node].op;
-  return op < n->n_ops && (n->kinds[op] & IN_TREES) &&
-         (kinds_of(n) >> gemel_dtype_kind(dtype_of(n, node)) & 1);
-}
-
-/* Notes whether NODE may be a number: a constant, or what repeats or rearranges elements of one. */
-static void find_number(gemel__nary *n, uint32_t node) {
-  uint32_t count, op = n->from->nodes[node].op;
-  if (op < n->n_ops && !(n->kinds[op] & MAY_BE_UNIFORM)) {
-    return;
-  }
-  const gemel__ref *in = gemel__node_inputs(n->from, node, &count);
-  n->maybe[node] = count == 0;
-  for (uint32_t k = 0; k < count; k++) {
-    n->maybe[node] |= n->maybe[in[k].node];
-  }
-}
-
+/* 1 if NODE is one of the operations, on numbers of the kind, and the kind takes it. */
 static int is_member(const gemel__nary *n, uint32_t node) {
-  return is_operation(n, node) && n->kind->takes(n, node);
+  int listed = 0;
+  for (int k = 0; k < GEMEL__NARY_OPS && n->ops[k] != 0; k++) {
+    listed |= n->from->nodes[node].op == n->ops[k];
+  }
+  if (!listed) {
+    return 0;
+  }
+  gemel_kind kind = gemel_dtype_kind(dtype_of(n, node));
+  int integer = kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
+  return (n->kind->integer ? integer : kind == GEMEL_KIND_FLOAT) && n->kind->takes(n, node);
 }
 
 /* Notes what NODE, a member of a tree, has inside: 1 if that makes the tree more than a node. */
@@ -256,10 +233,7 @@ static int note_member(gemel__nary *n, const uint32_t *uses, uint32_t node) {
 static int find_trees(gemel__nary *n, const uint32_t *uses) {
   int any = 0;
   for (uint32_t k = 0; k < n->from->n_nodes; k++) {
-    if (uses[k] > 0) {
-      find_number(n, k);
-      any |= is_member(n, k) && note_member(n, uses, k);
-    }
+    any |= uses[k] > 0 && is_member(n, k) && note_member(n, uses, k);
   }
   return any;
 }
@@ -326,40 +300,20 @@ static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
   return status;
 }
 
-/* Which operations are in trees, and which may be splats. */
-static void find_kinds(gemel__nary *n) {
-  gemel_context *context = n->from->context;
-  for (uint32_t op = 1; op < n->n_ops; op++) {
-    n->kinds[op] = gemel__may_be_uniform(gemel__op_at(context, op)) ? MAY_BE_UNIFORM : 0;
-  }
-  for (int k = 0; k < GEMEL__NARY_OPS && n->kind->ops[k] != NULL; k++) {
-    n->ops[k] = gemel__op_find(context, n->kind->ops[k]);
-    n->kinds[n->ops[k]] |= IN_TREES;
-  }
-}
-
 gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error) {
   const gemel_graph *from = gemel_edit_graph(edit);
   size_t count = from->n_nodes;
   gemel__nary n = {.kind = kind, .edit = edit, .from = from, .error = error};
-  gemel_status status = GEMEL_OK;
-  n.n_ops = gemel__stable_count(&from->context->ops);
-  n.kinds = gemel__alloc_array(n.n_ops, 1);
-  if (n.kinds == NULL) {
-    return no_memory(&n);
+  for (int k = 0; k < GEMEL__NARY_OPS && kind->ops[k] != NULL; k++) {
+    n.ops[k] = gemel__op_find(from->context, kind->ops[k]);
   }
-  find_kinds(&n);
-  const gemel__uses *uses = gemel__edit_all_uses(edit);
-  if (uses == NULL) {
-    status = no_memory(&n);
-  } else if (uses->kinds & kinds_of(&n)) {
-    n.inner = gemel__alloc_array(count, 3);
-    n.root = n.inner + count;
-    n.maybe = n.root + count;
-    status = n.inner != NULL ? rewrite(&n, uses->of) : no_memory(&n);
-  }
-  gemel__free(n.kinds, n.n_ops);
-  gemel__free(n.inner, count * 3);
+  const uint32_t *uses = gemel__edit_uses(edit);
+  n.inner = gemel__alloc_array(count, 1);
+  n.root = gemel__alloc_array(count, 1);
+  int ready = uses != NULL && n.inner != NULL && n.root != NULL;
+  gemel_status status = ready ? rewrite(&n, uses) : no_memory(&n);
+  gemel__free(n.inner, count);
+  gemel__free(n.root, count);
   gemel__free(n.place, count * sizeof *n.place);
   gemel__free(n.stack, n.stack_capacity * sizeof *n.stack);
   gemel__free(n.terms, n.term_capacity * sizeof *n.terms);

@@ -38,13 +38,7 @@ typedef struct gemel__nary {
   gemel_error *error;
   uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
   unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one, or inside */
-  unsigned char *maybe;          /* by node: it may be a number, see gemel__nary_number */
   uint32_t *place;               /* by node: its last term, + 1 */
-  unsigned char *kinds;          /* by operation: whether it is one of the kind's, and whether
-                                    gemel__uniform_constant may know it; N_OPS of them */
-  size_t n_ops;
-  gemel_type weighed; /* of gemel__nary_weight's last answer */
-  double weight;
   struct gemel__nary_entry *stack;
   size_t depth, stack_capacity;
   /* the tree at hand */
@@ -94,7 +88,7 @@ int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__nary_factor factor
 int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__nary_factor factor);
 
 /* The elements of what NODE makes. */
-double gemel__nary_weight(gemel__nary *n, uint32_t node);
+double gemel__nary_weight(const gemel__nary *n, uint32_t node);
 
 /* What is made when values of extent A and of the type of group G are put together; its elements.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See passes.h. A context keeps what a program registers in a list that only grows, so a pass's
- * address holds as long as the context.
+ * The list of passes. gemel's own are an array made of passes.def. A context keeps what a program
+ * registers in a list that only grows, so a pass stays at its address as long as the context lives.
  */
 #include "passes/passes.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See template.h.
+ * Building right sides: attributes are evaluated first, all of them, so that a rule whose
+ * attributes have no value builds nothing; then operands are gathered and operations applied.
  */
 #include "rewrite/build.h"
 

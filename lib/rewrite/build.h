@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building right sides, one operation at a time: what the engine does with each operation in
- * between is its own business.
+ * Building right sides one operation at a time, so that the engine can rewrite each before the next
+ * uses it.
  */
 #ifndef GEMEL__REWRITE_BUILD_H
 #define GEMEL__REWRITE_BUILD_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * See choose.h. What is made of the options (the rules that they choose in order, and the lists of
- * candidates as they are asked for) doesn't depend on the graph, and making it takes as long as
- * rewriting a thousand nodes. So a context keeps the choices of the last few options: a rewriting
- * takes one out, has it for itself, and gives it back. Sets of rules are known by a serial number,
- * since one that is gone may have left its address to another; a choice whose set is gone is never
- * taken again.
+ * Choosing rules by options, and keeping what was chosen. A selection of rules doesn't depend on
+ * the graph, and making one takes as long as rewriting a thousand nodes. So a context keeps the
+ * choices of the last few options: a rewriting takes one out, has it for itself, and gives it back.
+ * A set of rules is known by its serial number and not by its address, which another set may have
+ * later; a choice whose set is gone is never taken again.
  */
 #include "rewrite/choice.h"
 

@@ -1,36 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * The dispatch table. A pattern says which operation its root has and, where its first two operands
- * are operations too, which those have; its conditions may ask for attributes and types. So nodes
- * are of one kind that agree in all of these: the operation, its attributes, the types of its
- * inputs and the operations that make the first two. The candidates of a kind are found when the
- * first node of it is met, by looking at every rule, and from then on by hashing: what a node costs
- * doesn't depend on how many rules there are that don't apply to it.
- *
- * A node with several outputs, many inputs or sizes that are known at run time is of a kind that
- * its operations alone make.
+ * The dispatch table. The left side of a rule says which operation its root is and, where one of
+ * the root's first two operands is an operation too, which one that is. So nodes that agree in
+ * their operation, in those that make their first two inputs, and in whether these are the same
+ * value, have the same candidates: a list, which is made by looking at every rule when the first
+ * such node is met, and kept in a hash table. What a node costs doesn't depend on the number of
+ * rules that don't apply to it.
  */
 #include "rewrite/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
-#include "core/attrs.h"
 #include "core/intern.h"
 
-enum { KIND_INPUTS = 3, FIRST_KINDS = 256, MOST_KINDS = 1 << 16 };
+enum { FIRST_ROWS = 256, MOST_ROWS = 1 << 16 };
 
-struct gemel__kind {
-  uint32_t op, attrs, first, second; /* op 0: empty; attrs BY_OPERATIONS: nothing else decides */
-  uint32_t types[KIND_INPUTS], n;
-  uint32_t begin, count; /* in lists */
+struct gemel__dispatch_row {
+  uint32_t op, first, second; /* OP 0: an empty row; FIRST, SECOND 0: there is no such input */
+  uint32_t same;              /* 1: the first two inputs are the same value */
+  uint32_t begin, count;      /* of the candidates, in lists */
 };
 
-#define KEY_BYTES offsetof(struct gemel__kind, begin)
-#define BY_OPERATIONS UINT32_MAX
-
-/* Added to SECOND where the first two operands are the same value. */
-#define SAME_OPERANDS 0x80000000u
+#define KEY_BYTES offsetof(struct gemel__dispatch_row, begin)
 
 /* ---- Adding rules ---- */
 
@@ -40,9 +32,9 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->context = context;
   s->n_ops = gemel__stable_count(&context->ops);
   s->is_root = gemel__alloc_array(s->n_ops, 1);
-  s->kinds = gemel__alloc_array(FIRST_KINDS, sizeof *s->kinds);
-  s->kind_capacity = s->kinds != NULL ? FIRST_KINDS : 0;
-  return s->is_root != NULL && s->kinds != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
+  s->table = gemel__alloc_array(FIRST_ROWS, sizeof *s->table);
+  s->capacity = s->table != NULL ? FIRST_ROWS : 0;
+  return s->is_root != NULL && s->table != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
 }
 
 /* How much a left side asks for. */
@@ -92,134 +84,107 @@ gemel_status gemel__selection_finish(gemel__selection *s, gemel_error *error) {
   return s->tallies != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
 }
 
-/* ---- Kinds ---- */
+/* ---- The table ---- */
 
-/* The kind of NODE, without its candidates. PLAIN: by operations alone. */
-static struct gemel__kind kind_of(const gemel_graph *graph, uint32_t node, int plain) {
-  const gemel__node *record = gemel__node_at(graph, node);
-  struct gemel__kind kind = {.op = record->op, .attrs = record->attrs};
-  const gemel__ref *in = gemel__node_inputs(graph, node, &kind.n);
-  if (kind.n > 0) {
-    kind.first = graph->nodes[in[0].node].op;
-  }
-  if (kind.n > 1) {
-    kind.second = graph->nodes[in[1].node].op | (gemel__same_ref(in[0], in[1]) ? SAME_OPERANDS : 0);
-  }
-  if (plain || kind.n > KIND_INPUTS || record->n_outputs != 1 ||
-      gemel__attrs_at(graph->context, record->attrs)->has_runtime) {
-    kind.attrs = BY_OPERATIONS;
-    return kind;
-  }
-  for (uint32_t k = 0; k < kind.n; k++) {
-    kind.types[k] = gemel__node_type(graph, in[k].node, in[k].output);
-  }
-  return kind;
+/* The row of NODE, without its candidates. */
+static struct gemel__dispatch_row row_of(const gemel_graph *graph, uint32_t node) {
+  uint32_t n;
+  struct gemel__dispatch_row row = {.op = gemel__node_at(graph, node)->op};
+  const gemel__ref *in = gemel__node_inputs(graph, node, &n);
+  row.first = n > 0 ? graph->nodes[in[0].node].op : 0;
+  row.second = n > 1 ? graph->nodes[in[1].node].op : 0;
+  row.same = n > 1 && gemel__same_ref(in[0], in[1]);
+  return row;
 }
 
-static size_t slot_of(const gemel__selection *s, const struct gemel__kind *kind) {
-  uint64_t words[KEY_BYTES / 8], hash = 0;
-  memcpy(words, kind, sizeof words);
-  for (size_t k = 0; k < KEY_BYTES / 8; k++) {
-    hash = gemel__mix(hash ^ words[k]);
+/* Where ROW stands in the table, or is to be put. */
+static struct gemel__dispatch_row *find(const gemel__selection *s,
+                                        const struct gemel__dispatch_row *row) {
+  uint64_t hash = gemel__mix((uint64_t)row->op << 32 | row->first);
+  size_t k = (size_t)gemel__mix(hash ^ ((uint64_t)row->second << 1 | row->same));
+  while (s->table[k & (s->capacity - 1)].op != 0 &&
+         memcmp(&s->table[k & (s->capacity - 1)], row, KEY_BYTES) != 0) {
+    k++;
   }
-  size_t slot = (size_t)hash & (s->kind_capacity - 1);
-  while (s->kinds[slot].op != 0 && memcmp(&s->kinds[slot], kind, KEY_BYTES) != 0) {
-    slot = (slot + 1) & (s->kind_capacity - 1);
-  }
-  return slot;
+  return &s->table[k & (s->capacity - 1)];
 }
 
-static int grow_kinds(gemel__selection *s) {
-  struct gemel__kind *old = s->kinds;
-  size_t n = s->kind_capacity;
-  struct gemel__kind *more = gemel__alloc_array(n * 2, sizeof *more);
+/* Room for one more row: twice as many, or none of those that there were. */
+static gemel_status reserve(gemel__selection *s, gemel_error *error) {
+  struct gemel__dispatch_row *old = s->table;
+  size_t n = s->capacity;
+  if (s->n_rows == MOST_ROWS) {
+    memset(s->table, 0, n * sizeof *s->table);
+    s->n_rows = s->n_lists = 0;
+  }
+  if (s->n_rows * 2 < n) {
+    return GEMEL_OK;
+  }
+  struct gemel__dispatch_row *more = gemel__alloc_array(n * 2, sizeof *more);
   if (more == NULL) {
-    return -1;
+    return gemel__no_memory(error, "rewriting");
   }
-  s->kinds = more;
-  s->kind_capacity = n * 2;
+  s->table = more;
+  s->capacity = n * 2;
   for (size_t k = 0; k < n; k++) {
     if (old[k].op != 0) {
-      s->kinds[slot_of(s, &old[k])] = old[k];
+      *find(s, &old[k]) = old[k];
     }
   }
   gemel__free(old, n * sizeof *old);
-  return 0;
+  return GEMEL_OK;
 }
 
 /* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
 static int operand_fits(const gemel__candidate *c, uint32_t k, uint32_t op) {
-  gemel__demand demand = gemel__rule_child(c->rule, c->order, k);
-  return demand.kind == GEMEL__DEMAND_OP         ? op == demand.op
-         : demand.kind == GEMEL__DEMAND_CONSTANT ? op == GEMEL__OP_constant
-                                                 : 1;
+  uint32_t wanted = gemel__rule_child(c->rule, c->order, k);
+  return wanted == 0 || wanted == op;
 }
 
-static int operations_fit(const gemel__candidate *c, const struct gemel__kind *kind) {
-  return root_of(c->rule) == kind->op && operand_fits(c, 0, kind->first) &&
-         operand_fits(c, 1, kind->second & ~SAME_OPERANDS) &&
-         ((kind->second & SAME_OPERANDS) || !gemel__rule_wants_same(c->rule));
+static int is_candidate(const gemel__candidate *c, const struct gemel__dispatch_row *row) {
+  return root_of(c->rule) == row->op && operand_fits(c, 0, row->first) &&
+         operand_fits(c, 1, row->second) && (row->same || !gemel__rule_wants_same(c->rule));
 }
 
-/* Finds the candidates of KIND, to which VALUE belongs. */
-static gemel_status find_candidates(gemel__selection *s, gemel__scene *scene, gemel__ref value,
-                                    struct gemel__kind *kind) {
-  gemel__binding binding;
-  kind->begin = (uint32_t)s->n_lists;
-  for (size_t k = 0; k < s->n_candidates; k++) {
-    const gemel__candidate *c = &s->candidates[k];
-    gemel_status status = operations_fit(c, kind) ? GEMEL_OK : GEMEL_DECLINED;
-    if (status == GEMEL_OK && kind->attrs != BY_OPERATIONS) {
-      status = gemel__rule_foresee(c->rule, c->order, scene, value, &binding);
+/* Enters ROW, which is new, with its candidates. */
+static gemel_status enter(gemel__selection *s, struct gemel__dispatch_row *row,
+                          gemel_error *error) {
+  gemel_status status = reserve(s, error);
+  row->begin = (uint32_t)s->n_lists;
+  for (size_t k = 0; k < s->n_candidates && status == GEMEL_OK; k++) {
+    if (!is_candidate(&s->candidates[k], row)) {
+      continue;
     }
-    if (status == GEMEL_OK &&
-        gemel__grow(&s->lists, &s->list_capacity, s->n_lists + 1, sizeof *s->lists) != 0) {
-      return gemel__no_memory(scene->error, "rewriting");
+    if (gemel__grow(&s->lists, &s->list_capacity, s->n_lists + 1, sizeof *s->lists) != 0) {
+      return gemel__no_memory(error, "rewriting");
     }
-    if (status == GEMEL_OK) {
-      s->lists[s->n_lists++] = (uint32_t)k;
-    } else if (status != GEMEL_DECLINED) {
-      return status;
-    }
-  }
-  kind->count = (uint32_t)s->n_lists - kind->begin;
-  return GEMEL_OK;
-}
-
-/* Enters KIND, which is new. */
-static gemel_status enter(gemel__selection *s, gemel__scene *scene, gemel__ref value,
-                          struct gemel__kind *kind) {
-  if (s->n_kinds == MOST_KINDS) {
-    memset(s->kinds, 0, s->kind_capacity * sizeof *s->kinds);
-    s->n_kinds = s->n_lists = 0;
-  }
-  gemel_status status = find_candidates(s, scene, value, kind);
-  if (status == GEMEL_OK && s->n_kinds * 2 >= s->kind_capacity && grow_kinds(s) != 0) {
-    status = gemel__no_memory(scene->error, "rewriting");
+    s->lists[s->n_lists++] = (uint32_t)k;
+    row->count++;
   }
   if (status == GEMEL_OK) {
-    s->kinds[slot_of(s, kind)] = *kind;
-    s->n_kinds++;
+    *find(s, row) = *row;
+    s->n_rows++;
   }
   return status;
 }
 
-gemel_status gemel__selection_candidates(gemel__selection *s, gemel__scene *scene, gemel__ref value,
-                                         int plain, const uint32_t **list, uint32_t *count) {
+gemel_status gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
+                                         uint32_t node, const uint32_t **list, uint32_t *count,
+                                         gemel_error *error) {
   *count = 0;
-  if (!gemel__selection_has_root(s, gemel__node_at(scene->graph, value.node)->op)) {
+  if (!gemel__selection_has_root(s, gemel__node_at(graph, node)->op)) {
     return GEMEL_OK;
   }
-  struct gemel__kind kind = kind_of(scene->graph, value.node, plain);
-  const struct gemel__kind *known = &s->kinds[slot_of(s, &kind)];
-  gemel_status status = GEMEL_OK;
-  if (known->op == 0) {
-    status = enter(s, scene, value, &kind);
-    known = &kind;
+  struct gemel__dispatch_row row = row_of(graph, node);
+  const struct gemel__dispatch_row *known = find(s, &row);
+  if (known->op != 0) {
+    row = *known;
+  } else if (enter(s, &row, error) != GEMEL_OK) {
+    return GEMEL_NO_MEMORY;
   }
-  *count = status == GEMEL_OK ? known->count : 0;
-  *list = *count > 0 ? s->lists + known->begin : NULL;
-  return status;
+  *count = row.count;
+  *list = row.count > 0 ? s->lists + row.begin : NULL;
+  return GEMEL_OK;
 }
 
 /* ---- The end ---- */
@@ -233,7 +198,7 @@ void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->tallies, (s->n_rules + 1) * sizeof *s->tallies);
   gemel__free(s->candidates, s->candidate_capacity * sizeof *s->candidates);
   gemel__free(s->is_root, s->n_ops);
-  gemel__free(s->kinds, s->kind_capacity * sizeof *s->kinds);
+  gemel__free(s->table, s->capacity * sizeof *s->table);
   gemel__free(s->lists, s->list_capacity * sizeof *s->lists);
   memset(s, 0, sizeof *s);
 }

@@ -30,9 +30,9 @@ typedef struct gemel__selection {
   size_t n_candidates, candidate_capacity;
   unsigned char *is_root; /* by operation: a rule has it as the root of its left side */
   size_t n_ops;
-  struct gemel__kind *kinds; /* a hash table of the kinds of nodes that were met, see dispatch.c */
-  size_t n_kinds, kind_capacity;
-  uint32_t *lists; /* indices of candidates, for the kinds */
+  struct gemel__dispatch_row *table; /* a hash table, see dispatch.c */
+  size_t n_rows, capacity;
+  uint32_t *lists; /* indices of candidates, for the rows of the table */
   size_t n_lists, list_capacity;
 } gemel__selection;
 
@@ -52,11 +52,11 @@ static inline int gemel__selection_has_root(const gemel__selection *s, uint32_t 
   return op < s->n_ops && s->is_root[op];
 }
 
-/* The candidates for VALUE, of SCENE's graph: *COUNT indices of S->candidates in *LIST, which is
- * good until candidates are asked for again. PLAIN: attributes and types of inputs aren't looked
- * at, so that nothing of what the table knows decides. GEMEL_NO_MEMORY. */
-gemel_status gemel__selection_candidates(gemel__selection *s, gemel__scene *scene, gemel__ref value,
-                                         int plain, const uint32_t **list, uint32_t *count);
+/* The candidates for NODE of GRAPH: *COUNT indices of S->candidates in *LIST, which is good until
+ * candidates are asked for again. GEMEL_NO_MEMORY. */
+gemel_status gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
+                                         uint32_t node, const uint32_t **list, uint32_t *count,
+                                         gemel_error *error);
 
 /* Forgets what was tallied; candidates stay. */
 void gemel__selection_reset(gemel__selection *s);

@@ -14,8 +14,8 @@
  * of the right side, by its nodes, as the template made them, before they were rewritten in turn;
  * VALUES what those became (each by applications that were witnessed before), which is what the
  * operations after them are applied to. Where the right side's own result is a smaller shape than
- * BEFORE, or a literal, BARE is that result and MENDED its broadcast. Without a rule: a constant
- * AFTER was computed for BEFORE. */
+ * BEFORE, or a literal, BARE is that result and BROADCAST the implicit broadcast of it. Without a
+ * rule: a constant AFTER was computed for BEFORE. */
 typedef struct gemel__application {
   const struct gemel_rule *rule; /* NULL: constant folding */
   uint32_t order;                /* in which it matched */
@@ -23,9 +23,9 @@ typedef struct gemel__application {
   gemel__ref before, after;
   const gemel__term *terms; /* by variable */
   const gemel__ref *made, *values;
-  gemel__ref bare, mended; /* MENDED.node is GEMEL__NOT_MENDED if there was no need */
+  gemel__ref bare, broadcast; /* BROADCAST.node is GEMEL__NO_BROADCAST if there was no need */
 } gemel__application;
-#define GEMEL__NOT_MENDED UINT32_MAX
+#define GEMEL__NO_BROADCAST UINT32_MAX
 
 /* What watches each application: for certified compilation. Not GEMEL_OK: stop. */
 typedef gemel_status (*gemel__certify_application)(void *user,
@@ -48,7 +48,6 @@ typedef struct gemel__pass_options {
   int fold;                           /* constants are folded */
   int timed;                          /* tallies get times */
   int tight;                          /* no rule may make the graph grow */
-  int thorough;                       /* candidates are chosen by operations alone */
   gemel__certify_application witness; /* or NULL */
   void *user;                         /* the witness's */
   uint64_t folded, created;           /* results: nodes folded, nodes made by rules */

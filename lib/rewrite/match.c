@@ -51,12 +51,12 @@ uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint
   return p->operands[k];
 }
 
-/* 1 if a condition of the rule is FUNCTION(variable) and nothing else. */
-static int has_condition(const struct gemel_rule *rule, uint32_t function, uint32_t variable) {
+/* 1 if a condition of the rule is constant(VARIABLE) and nothing else. */
+static int must_be_constant(const struct gemel_rule *rule, uint32_t variable) {
   for (uint32_t k = 0; k < rule->n_conditions; k++) {
     uint32_t asked = 0;
     if (gemel__termexpr_predicate(&rule->conditions[k], &asked) == (int)variable &&
-        asked == function) {
+        asked == GEMEL__FUNCTION_constant) {
       return 1;
     }
   }
@@ -71,29 +71,19 @@ int gemel__rule_wants_same(const struct gemel_rule *rule) {
          nodes[p->operands[0]].variable == nodes[p->operands[1]].variable;
 }
 
-gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k) {
+uint32_t gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k) {
   uint32_t root = rule->left.count - 1;
   const gemel__pattern *p = &rule->left.nodes[root];
-  gemel__demand any = {GEMEL__DEMAND_NONE, 0}, uniform = {GEMEL__DEMAND_UNIFORM, 0};
-  if (k >= p->n_operands) {
-    return any;
-  }
   for (uint32_t j = 0; j <= k; j++) { /* behind a variadic variable, positions are not known */
-    if (rule->left.nodes[p->operands[j]].kind == GEMEL__PATTERN_VARIADIC) {
-      return any;
+    if (j >= p->n_operands || rule->left.nodes[p->operands[j]].kind == GEMEL__PATTERN_VARIADIC) {
+      return 0;
     }
   }
   const gemel__pattern *child = &rule->left.nodes[gemel__rule_operand(rule, order, root, k)];
-  if (child->kind == GEMEL__PATTERN_APPLY) {
-    return (gemel__demand){GEMEL__DEMAND_OP, child->op};
-  }
-  if (child->kind == GEMEL__PATTERN_LITERAL) {
-    return uniform;
-  }
-  return has_condition(rule, GEMEL__FUNCTION_constant, child->variable)
-             ? (gemel__demand){GEMEL__DEMAND_CONSTANT, 0}
-         : has_condition(rule, GEMEL__FUNCTION_splat, child->variable) ? uniform
-                                                                       : any;
+  return child->kind == GEMEL__PATTERN_APPLY ? child->op
+         : child->kind == GEMEL__PATTERN_VARIABLE && must_be_constant(rule, child->variable)
+             ? GEMEL__OP_constant
+             : 0;
 }
 
 /* ---- Literals ---- */
@@ -365,22 +355,17 @@ static gemel_status check_conditions(const matcher *m, uint64_t set) {
   return GEMEL_OK;
 }
 
-static void start(matcher *m, const struct gemel_rule *rule, uint32_t order, gemel__scene *scene,
-                  gemel__binding *binding) {
-  m->rule = rule;
-  m->scene = scene;
-  m->binding = binding;
-  m->order = order;
-  m->n_met = 0;
-  binding->bound = 0;
-  scene->variables = binding->terms;
-}
-
 gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, gemel__scene *scene,
                                gemel__ref root, gemel__binding *binding) {
   matcher m;
   gemel_status status = GEMEL_OK;
-  start(&m, rule, order, scene, binding);
+  m.rule = rule;
+  m.scene = scene;
+  m.binding = binding;
+  m.order = order;
+  m.n_met = 0;
+  binding->bound = 0;
+  scene->variables = binding->terms;
   if (!match_node(&m, rule->left.count - 1, root)) {
     return GEMEL_DECLINED;
   }
@@ -399,60 +384,4 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
     status = m.met[k].pattern->n_attrs > 0 ? check_fallbacks(&m, &m.met[k]) : GEMEL_OK;
   }
   return status ? status : check_conditions(&m, ~rule->early);
-}
-
-/* ---- What attributes and types tell ---- */
-
-/* 1 if EXPR asks for attributes and types only, of what is bound. */
-static int is_typed(const matcher *m, const gemel__termexpr *expr) {
-  for (uint32_t k = 0; k < expr->count; k++) {
-    const gemel__termcode *code = &expr->code[k];
-    if ((code->kind == GEMEL__TERMCODE_VARIABLE && !(m->binding->bound >> code->index & 1)) ||
-        (code->kind == GEMEL__TERMCODE_FUNCTION &&
-         strpbrk(gemel__function_rows[code->index].kinds, "gs") != NULL)) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
-static gemel_status compare_typed(matcher *m, const gemel__termexpr *expr,
-                                  const gemel__term *term) {
-  return is_typed(m, expr) ? compare_term(m, expr, term) : GEMEL_OK;
-}
-
-/* Binds the operands of the root that are bare names. */
-static void bind_operands(matcher *m, gemel__ref root) {
-  const gemel__pattern *p = &m->rule->left.nodes[m->rule->left.count - 1];
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(m->scene->graph, root.node, &count);
-  for (uint32_t k = 0; k < p->n_operands && k < count; k++) {
-    uint32_t index = gemel__rule_operand(m->rule, m->order, m->rule->left.count - 1, k);
-    const gemel__pattern *operand = &m->rule->left.nodes[index];
-    if (operand->kind == GEMEL__PATTERN_VARIADIC) {
-      return;
-    }
-    if (operand->kind == GEMEL__PATTERN_VARIABLE) {
-      bind_tensor(m, operand->variable, inputs[k]);
-    }
-  }
-}
-
-gemel_status gemel__rule_foresee(const struct gemel_rule *rule, uint32_t order, gemel__scene *scene,
-                                 gemel__ref root, gemel__binding *binding) {
-  matcher m;
-  gemel__term term;
-  start(&m, rule, order, scene, binding);
-  bind_operands(&m, root);
-  met at = {&rule->left.nodes[rule->left.count - 1], root};
-  gemel_status status = each_attr(&m, &at, bind_term);
-  status = status ? status : each_attr(&m, &at, compare_typed);
-  status = status != GEMEL_OK || at.pattern->n_attrs == 0 ? status : check_fallbacks(&m, &at);
-  for (uint32_t k = 0; k < rule->n_conditions && status == GEMEL_OK; k++) {
-    if (is_typed(&m, &rule->conditions[k])) {
-      status = gemel__term_evaluate(&rule->conditions[k], scene, &term);
-      status = status != GEMEL_OK || gemel__term_holds(&term) ? status : GEMEL_DECLINED;
-    }
-  }
-  return status;
 }

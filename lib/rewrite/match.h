@@ -24,15 +24,8 @@ typedef struct gemel__binding {
  * set. */
 uint32_t gemel__rule_orders(const struct gemel_rule *rule);
 
-/* What must make an operand: one operation, constant, or what gemel__uniform_constant sees through.
- */
-typedef struct gemel__demand {
-  enum { GEMEL__DEMAND_NONE, GEMEL__DEMAND_OP, GEMEL__DEMAND_CONSTANT, GEMEL__DEMAND_UNIFORM } kind;
-  uint32_t op;
-} gemel__demand;
-
-/* What must make operand K of the left side's root in order ORDER. */
-gemel__demand gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k);
+/* The operation that operand K of the left side's root must come from in order ORDER; 0: any. */
+uint32_t gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k);
 
 /* 1 if the first two operands of the left side's root must be the same value. */
 int gemel__rule_wants_same(const struct gemel_rule *rule);
@@ -49,11 +42,5 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
 
 /* 1 if all elements of the constant TENSOR are exactly NUMBER, signs of zeros included. */
 int gemel__literal_is(const gemel__number *number, const gemel_tensor *tensor);
-
-/* What the attributes of ROOT, a value with no other beside it, and the types of its inputs tell by
- * themselves. GEMEL_DECLINED: RULE in ORDER matches no node that has the same attributes and types
- * of inputs; GEMEL_OK: it may; GEMEL_NO_MEMORY. BINDING is room to work in. */
-gemel_status gemel__rule_foresee(const struct gemel_rule *rule, uint32_t order, gemel__scene *scene,
-                                 gemel__ref root, gemel__binding *binding);
 
 #endif

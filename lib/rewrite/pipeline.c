@@ -166,7 +166,6 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   pass.timed = p->options.profile != NULL;
   pass.witness = p->certifier != NULL ? p->certifier->witness : NULL;
   pass.user = p->session;
-  pass.thorough = p->options.certify > 1;
   pass.bodies = gemel__bodies_new(gemel__rewrite_body, &pass);
   gemel_status status = pass.bodies != NULL ? GEMEL_OK : gemel__no_memory(p->error, "bodies");
   if (status == GEMEL_OK && p->options.profile != NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See profile.h and <gemel/rewrite.h>.
+ * A profile is an array of rows with their names. Rules stand behind the row of their phase, the
+ * slowest first.
  */
 #include "rewrite/profile.h"
 

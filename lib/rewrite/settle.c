@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The funnel: how a node of the new graph is settled, see engine.c. A right side that is being made
- * is a frame; while one of its operations is being settled, the frames that makes lie above it.
+ * How a node of the new graph is settled, see engine.c. A right side that is being made is a frame
+ * on a stack. While one of its operations is being settled, the frames of the rules that fire there
+ * lie above it.
  */
 #include "rewrite/settle.h"
 
@@ -203,7 +204,7 @@ static gemel_status push_frame(gemel__engine *e, const gemel__candidate *c,
   f->values = e->n_values;
   f->terms = e->n_terms;
   f->before = before;
-  f->mended.node = GEMEL__NOT_MENDED;
+  f->broadcast.node = GEMEL__NO_BROADCAST;
   f->where = where;
   memcpy(e->terms + e->n_terms, binding->terms, rule->n_variables * sizeof *e->terms);
   e->n_values += rule->right.count;
@@ -254,8 +255,8 @@ static gemel_status try_rules(gemel__engine *e, gemel__ref value, gemel_location
   const uint32_t *list;
   uint32_t count;
   e->scene.uses = e->uses;
-  gemel_status status = gemel__selection_candidates(e->selection, &e->scene, value,
-                                                    e->options->thorough, &list, &count);
+  gemel_status status =
+      gemel__selection_candidates(e->selection, e->to, value.node, &list, &count, e->error);
   status = status ? status : GEMEL_DECLINED;
   for (uint32_t k = 0; k < count && status == GEMEL_DECLINED; k++) {
     status = try_rule(e, &e->selection->candidates[list[k]], value, where);
@@ -348,8 +349,8 @@ static gemel_status ill_typed(const gemel__engine *e, const struct gemel_rule *r
 
 /* The right side is made, up to its shape: what it became, or, where that has another shape, a
  * broadcast of it that has yet to be settled. */
-static gemel_status repair(gemel__engine *e, struct gemel__settle_frame *f, gemel__ref *value,
-                           int *finished) {
+static gemel_status match_shape(gemel__engine *e, struct gemel__settle_frame *f, gemel__ref *value,
+                                int *finished) {
   const struct gemel_rule *rule = rule_of(f);
   gemel_context *context = e->to->context;
   gemel_type want = type_of(e, f->before), have;
@@ -369,7 +370,7 @@ static gemel_status repair(gemel__engine *e, struct gemel__settle_frame *f, geme
   if (have == want) {
     return gemel__engine_reserve(e);
   }
-  if (f->repaired || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {
+  if (f->has_broadcast || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {
     gemel_type both[2] = {want, have};
     gemel__format_types(context, 2, both, types, sizeof types);
     return gemel__fail(e->error, GEMEL_INTERNAL, "rule %s: the two sides have different types (%s)",
@@ -385,8 +386,8 @@ static gemel_status repair(gemel__engine *e, struct gemel__settle_frame *f, geme
   f->bare = *value;
   value->node = made.node;
   value->output = made.output;
-  f->mended = *value;
-  f->repaired = 1;
+  f->broadcast = *value;
+  f->has_broadcast = 1;
   *finished = 0;
   return GEMEL_OK;
 }
@@ -437,7 +438,7 @@ static gemel_status testify(const gemel__engine *e, const struct gemel__settle_f
                           .made = e->made + f->values,
                           .values = e->values + f->values,
                           .bare = f->bare,
-                          .mended = f->mended};
+                          .broadcast = f->broadcast};
   return e->options->witness(e->options->user, &a, e->error);
 }
 
@@ -467,7 +468,7 @@ static gemel_status advance(gemel__engine *e, gemel__ref *value, int *done) {
   }
   if (f->next == side->count) {
     *value = e->values[f->values + side->count - 1];
-    status = repair(e, f, value, &finished);
+    status = match_shape(e, f, value, &finished);
     if (status != GEMEL_OK || finished) {
       *done = 1;
       return status ? status : finish(e, *value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The funnel of the rewrite engine: what its state is, and how a node of the new graph is settled.
- * The engine's contract is at the top of engine.c.
+ * What the rewrite engine knows of the new graph, and how a node of it is settled. The engine's
+ * contract, which says what that means, is at the top of engine.c.
  */
 #ifndef GEMEL__REWRITE_SETTLE_H
 #define GEMEL__REWRITE_SETTLE_H
@@ -18,18 +18,18 @@ struct gemel__node_state {
   unsigned char state;
 };
 
-/* A right side on its way. */
+/* A right side that is being made. */
 struct gemel__settle_frame {
   const gemel__candidate *candidate;
   const gemel__template_attrs *attrs;
-  uint32_t next; /* node of the right side to be made */
-  int repaired;
-  uint32_t oldest;  /* the least id that it or a frame below it has matched */
-  uint32_t stalled; /* how many in a row, with this one, have matched nothing older */
-  size_t values;    /* first in the stack of values: one for each node of the right side */
-  size_t terms;     /* first in the stack of terms: one for each variable */
+  uint32_t next;     /* node of the right side to be made */
+  int has_broadcast; /* the implicit broadcast of the result has been made */
+  uint32_t oldest;   /* the least id that it or a frame below it has matched */
+  uint32_t stalled;  /* how many in a row, with this one, have matched nothing older */
+  size_t values;     /* first in the stack of values: one for each node of the right side */
+  size_t terms;      /* first in the stack of terms: one for each variable */
   gemel__ref before;
-  gemel__ref bare, mended; /* as in gemel__application */
+  gemel__ref bare, broadcast; /* as in gemel__application */
   gemel_location where;
 };
 

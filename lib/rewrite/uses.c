@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * See uses.h. What uses a node has a larger id, so one sweep down the ids does: when a node is
+ * Counting uses. What uses a node has a larger id, so one sweep down the ids does: when a node is
  * reached, it is known whether anything needs it.
  */
 #include "rewrite/uses.h"
 
 #include "core/alloc.h"
-#include "core/attrs.h"
-#include "core/dtype.h"
-
-/* The kind of the dtype of a node's results: its bit; all bits where there are several. */
-static uint32_t kind_bit(const gemel_graph *graph, uint32_t type) {
-  return type & GEMEL__SEVERAL ? UINT32_MAX
-                               : 1u << gemel_dtype_kind(gemel_type_dtype(graph->context, type));
-}
 
 /* Counts node K, which is used. */
 static void note(gemel__uses *uses, const gemel_graph *graph, uint32_t k) {
-  const gemel__node *node = &graph->nodes[k];
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(graph, k, &count);
   uses->used++;
-  uses->kinds |= kind_bit(graph, graph->node_types[k]);
   uses->widest = count > uses->widest ? count : uses->widest;
-  uses->has_bodies |= node->attrs != 0 && gemel__attrs_at(graph->context, node->attrs)->nesting > 0;
   for (uint32_t j = 0; j < count; j++) {
     uses->of[in[j].node]++;
   }

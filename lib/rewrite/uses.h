@@ -12,8 +12,6 @@ typedef struct gemel__uses {
   size_t n;            /* of them */
   uint64_t used, live; /* nodes that are used; those and inputs */
   uint32_t widest;     /* how many inputs a node that is used has at most */
-  uint32_t kinds;      /* of the dtypes of nodes that are used: a bit a gemel_kind */
-  int has_bodies;      /* an attribute of a node that is used is a graph */
 } gemel__uses;
 
 /* Finds *USES of GRAPH; to be cleared. GEMEL_NO_MEMORY. */

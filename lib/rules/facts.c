@@ -40,10 +40,6 @@ static int moved_operand(const gemel__op *op) {
   return op->row != NULL ? op->row->hooks->moves - 1 : -1;
 }
 
-int gemel__may_be_uniform(const gemel__op *op) {
-  return moved_operand(op) >= 0 || op->id == GEMEL__OP_constant;
-}
-
 int gemel__uniform_constant(const gemel_graph *graph, gemel__ref value,
                             const gemel_tensor **tensor) {
   for (int step = 0; step < MAX_STEPS; step++) {

@@ -123,9 +123,6 @@ gemel_status gemel__term_to_attr(const gemel__scene *scene, const gemel__term *t
 int gemel__uniform_constant(const gemel_graph *graph, gemel__ref value,
                             const gemel_tensor **tensor);
 
-/* 1 if a value that OP makes may be one that gemel__uniform_constant knows. */
-int gemel__may_be_uniform(const gemel__op *op);
-
 /* Writes TERM as text, as snprintf. */
 size_t gemel__term_format(gemel_context *context, const gemel__term *term, char *text,
                           size_t bytes);

@@ -302,7 +302,7 @@ static int read_right(gemel__region *r, uint64_t *key) {
     r->leftover |= number != 0 && r->values[number - 1].kind == GEMEL__REGION_INSIDE;
     *key = hash(*key, number);
   }
-  *key = hash(*key, a->mended.node != GEMEL__NOT_MENDED);
+  *key = hash(*key, a->broadcast.node != GEMEL__NO_BROADCAST);
   return 0;
 }
 
@@ -505,11 +505,11 @@ static gemel_status build_right(struct building *b, gemel_value *root) {
   if (last->kind == GEMEL__PATTERN_VARIABLE) {
     *root = b->made[find(b->r, a->terms[last->variable].u.tensor) - 1];
   } else if (last->kind == GEMEL__PATTERN_LITERAL) {
-    gemel__ref literal = a->mended.node != GEMEL__NOT_MENDED ? a->bare : a->after;
+    gemel__ref literal = a->broadcast.node != GEMEL__NO_BROADCAST ? a->bare : a->after;
     *root = gemel__apply(b->into, a->graph->nodes[literal.node].op,
                          a->graph->nodes[literal.node].attrs, 0, NULL, (gemel_location){"", 0});
   }
-  if (a->mended.node != GEMEL__NOT_MENDED && !gemel_is_null(*root)) {
+  if (a->broadcast.node != GEMEL__NO_BROADCAST && !gemel_is_null(*root)) {
     gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(b->into->context, type),
                                        gemel_type_dims(b->into->context, type));
     *root = gemel_apply(b->into, "broadcast_to", 1, root, 1, &shape);
