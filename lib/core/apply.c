@@ -3,8 +3,7 @@
  * The funnel that every node goes through (but for copies, see copy.h): promote the operands of
  * elementwise operations by inserting casts, look for an equal node, infer types, append. Each
  * graph remembers the last results of type rules, keyed by operation, attributes and input types,
- * and the last scalar constants and names of operations: a graph of millions of nodes has few of
- * each.
+ * and the last scalar constants: a graph of millions of nodes has few of either.
  */
 #include "core/apply.h"
 
@@ -18,14 +17,7 @@
 #include "core/lift.h"
 #include "ops/ops.h"
 
-enum {
-  MEMO_TYPES = 256,
-  MEMO_SCALARS = 64,
-  MEMO_NAME_BITS = 6,
-  MEMO_NAMES = 1 << MEMO_NAME_BITS,
-  MEMO_INPUTS = 3,
-  LOCAL = 16
-};
+enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_INPUTS = 3, LOCAL = 16 };
 
 struct memo_type {
   uint64_t what;                  /* operation and attributes */
@@ -42,7 +34,6 @@ struct memo_scalar {
 struct gemel__apply_memo {
   struct memo_type types[MEMO_TYPES];
   struct memo_scalar scalars[MEMO_SCALARS];
-  uint32_t names[MEMO_NAMES]; /* ids of operations, by hash of the pointer to their name */
 };
 
 struct gemel__apply_memo *gemel__memo_new(void) {
@@ -401,16 +392,6 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
 
 /* ---- By name ---- */
 
-static uint32_t op_by_name(gemel_graph *graph, const char *name) {
-  size_t slot = (size_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> (64 - MEMO_NAME_BITS));
-  uint32_t id = graph->memo->names[slot];
-  if (id == 0 || strcmp(gemel__op_at(graph->context, id)->record.name, name) != 0) {
-    id = gemel__op_find(graph->context, name);
-    graph->memo->names[slot] = id;
-  }
-  return id;
-}
-
 /* 1 if an input is null because something failed before. */
 static int failed_before(const gemel_graph *graph, size_t n_inputs, const gemel_value *inputs) {
   size_t k;
@@ -439,7 +420,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   if (failed_before(graph, n_inputs, inputs)) {
     return null_value;
   }
-  op = operation != NULL ? op_by_name(graph, operation) : 0;
+  op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
   if (op == 0) {
     return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",
                                 operation != NULL ? operation : "(null)");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of the funnel: results of type rules, scalar constants and names of operations seen
- * lately, one small table each a graph. Losing an entry costs time only.
+ * What a graph remembers while nodes are applied: results of type rules and scalar constants seen
+ * lately, one small table each. Losing an entry costs time only. And type rules asked by
+ * themselves.
  */
 #ifndef GEMEL__CORE_APPLY_H
 #define GEMEL__CORE_APPLY_H

@@ -112,6 +112,47 @@ void gemel__idtable_clear(gemel__idtable *table) {
   memset(table, 0, sizeof *table);
 }
 
+/* ---- Maps ---- */
+
+/* The slot of KEY, or the empty one where it would go. */
+static struct gemel__map_slot *map_slot(const gemel__map *map, uint64_t key) {
+  size_t mask = map->capacity - 1, k = (size_t)gemel__mix(key) & mask;
+  while (map->slots[k].value != 0 && map->slots[k].key != key) {
+    k = (k + 1) & mask;
+  }
+  return &map->slots[k];
+}
+
+uint32_t gemel__map_find(const gemel__map *map, uint64_t key) {
+  return map->used > 0 ? map_slot(map, key)->value : 0;
+}
+
+int gemel__map_put(gemel__map *map, uint64_t key, uint32_t value) {
+  if (map->used * 2 >= map->capacity) {
+    gemel__map more = {NULL, map->used, map->capacity > 0 ? map->capacity * 2 : 16};
+    more.slots = gemel__alloc_array(more.capacity, sizeof *more.slots);
+    if (more.slots == NULL) {
+      return -1;
+    }
+    for (size_t k = 0; k < map->capacity; k++) {
+      if (map->slots[k].value != 0) {
+        *map_slot(&more, map->slots[k].key) = map->slots[k];
+      }
+    }
+    gemel__free(map->slots, map->capacity * sizeof *map->slots);
+    *map = more;
+  }
+  struct gemel__map_slot *slot = map_slot(map, key);
+  map->used += slot->value == 0;
+  *slot = (struct gemel__map_slot){key, value};
+  return 0;
+}
+
+void gemel__map_clear(gemel__map *map) {
+  gemel__free(map->slots, map->capacity * sizeof *map->slots);
+  memset(map, 0, sizeof *map);
+}
+
 /* ---- Strings ---- */
 
 struct string_key {

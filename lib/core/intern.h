@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hashing for interned things, and the variant of string interning for callers that hold the lock.
+ * Hashing; a map from numbers to numbers; and the variant of string interning for callers that hold
+ * the lock.
  */
 #ifndef GEMEL__CORE_INTERN_H
 #define GEMEL__CORE_INTERN_H
@@ -20,6 +21,23 @@ static inline uint64_t gemel__mix(uint64_t x) {
 
 /* Hash of BYTES bytes of data, started from SEED. */
 uint64_t gemel__hash_bytes(uint64_t seed, const void *data, size_t bytes);
+
+/* A map from keys of 64 bits (an address, say) to values that are not 0. Zeroed: empty. */
+typedef struct gemel__map {
+  struct gemel__map_slot {
+    uint64_t key;
+    uint32_t value; /* 0: an empty slot */
+  } * slots;
+  size_t used, capacity;
+} gemel__map;
+
+/* The value of KEY; 0 if there is none. */
+uint32_t gemel__map_find(const gemel__map *map, uint64_t key);
+
+/* KEY has VALUE from now on: 0, or -1 when memory is out. */
+int gemel__map_put(gemel__map *map, uint64_t key, uint32_t value);
+
+void gemel__map_clear(gemel__map *map);
 
 /* gemel__intern_string for a caller that holds the context's lock. */
 const char *gemel__intern_string_locked(gemel_context *context, const char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Drawing dtypes, inputs and operations. Everything comes from the caller's random bits, so the same bits make the same
- * graph.
+ * Drawing dtypes, inputs and operations. Everything comes from the caller's random bits, so the
+ * same bits make the same graph.
  */
 #include "passes/instances.h"
 

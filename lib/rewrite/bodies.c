@@ -12,15 +12,11 @@
 #include "core/schema.h"
 #include "rewrite/bodies.h"
 
-typedef struct rewritten {
-  const gemel_graph *from; /* NULL: an empty slot */
-  gemel_graph *to;         /* a reference */
-} rewritten;
-
 struct gemel__rewrite_bodies {
   gemel__body_rewrite rewrite;
   void *user;
-  rewritten *slots;
+  gemel__map indices;   /* by address: index + 1 in what the bodies became */
+  gemel_graph **became; /* references */
   size_t count, capacity;
   int depth;
 };
@@ -38,43 +34,12 @@ void gemel__bodies_free(gemel__rewrite_bodies *bodies) {
   if (bodies == NULL) {
     return;
   }
-  for (size_t k = 0; k < bodies->capacity; k++) {
-    gemel_graph_unref(bodies->slots[k].to);
+  for (size_t k = 0; k < bodies->count; k++) {
+    gemel_graph_unref(bodies->became[k]);
   }
-  gemel__free(bodies->slots, bodies->capacity * sizeof *bodies->slots);
+  gemel__free(bodies->became, bodies->capacity * sizeof *bodies->became);
+  gemel__map_clear(&bodies->indices);
   gemel__free(bodies, sizeof *bodies);
-}
-
-/* ---- Memory ---- */
-
-static rewritten *slot_of(const gemel__rewrite_bodies *b, const gemel_graph *from) {
-  size_t slot = (size_t)gemel__mix((uint64_t)(uintptr_t)from) & (b->capacity - 1);
-  while (b->slots[slot].from != NULL && b->slots[slot].from != from) {
-    slot = (slot + 1) & (b->capacity - 1);
-  }
-  return &b->slots[slot];
-}
-
-/* Room for one more; at most half of the slots are taken. */
-static int reserve(gemel__rewrite_bodies *b) {
-  size_t n = b->capacity;
-  rewritten *old = b->slots, *more;
-  if (b->count * 2 < n) {
-    return 0;
-  }
-  more = gemel__alloc_array(n == 0 ? 16 : n * 2, sizeof *more);
-  if (more == NULL) {
-    return -1;
-  }
-  b->slots = more;
-  b->capacity = n == 0 ? 16 : n * 2;
-  for (size_t k = 0; k < n; k++) {
-    if (old[k].from != NULL) {
-      *slot_of(b, old[k].from) = old[k];
-    }
-  }
-  gemel__free(old, n * sizeof *old);
-  return 0;
 }
 
 /* ---- Rewriting ---- */
@@ -85,22 +50,22 @@ static gemel_graph *become(gemel__rewrite_bodies *b, gemel_graph *body, gemel_er
   if (b->depth >= GEMEL_MAX_NESTING) {
     return body;
   }
-  if (b->count > 0 && slot_of(b, body)->from != NULL) {
-    return slot_of(b, body)->to;
+  uint32_t known = gemel__map_find(&b->indices, (uint64_t)(uintptr_t)body);
+  if (known != 0) {
+    return b->became[known - 1];
   }
   b->depth++;
   to = b->rewrite(b->user, body, error);
   b->depth--;
-  if (to != NULL && reserve(b) != 0) {
+  if (to != NULL &&
+      (gemel__grow(&b->became, &b->capacity, b->count + 1, sizeof *b->became) != 0 ||
+       gemel__map_put(&b->indices, (uint64_t)(uintptr_t)body, (uint32_t)b->count + 1) != 0)) {
     gemel_graph_unref(to);
     gemel__no_memory(error, "bodies");
     return NULL;
   }
   if (to != NULL) {
-    rewritten *slot = slot_of(b, body);
-    slot->from = body;
-    slot->to = to;
-    b->count++;
+    b->became[b->count++] = to;
   }
   return to;
 }

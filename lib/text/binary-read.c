@@ -434,37 +434,14 @@ static void read_kinds(cursor *c, deserializer *d) {
 
 /* ---- Graphs ---- */
 
-/* Values of the graph being read, in the order in which the file counts them. As long as value k
- * is node k there is no list of them, which is the rule for graphs whose nodes have one output. */
+/* Values of the graph being read, in the order in which the file counts them. */
 typedef struct values {
-  gemel__ref *refs; /* NULL: value k is output 0 of node k */
+  gemel__ref *refs;
   size_t count, capacity;
 } values;
 
-static inline gemel__ref value_at(const values *v, size_t k) {
-  return v->refs ? v->refs[k] : (gemel__ref){(uint32_t)k, 0};
-}
-
-/* Lists the values so far, with room for one more; 0, or -1 when memory is out. */
-static int list_values(values *v) {
-  gemel__ref *refs = NULL;
-  if (gemel__grow(&refs, &v->capacity, v->count + 1, sizeof *refs)) {
-    return -1;
-  }
-  for (size_t k = 0; k < v->count; k++) {
-    refs[k] = value_at(v, k);
-  }
-  v->refs = refs;
-  return 0;
-}
-
 static void push_value(cursor *c, values *v, gemel__ref ref) {
-  if (!v->refs && ref.node == v->count && ref.output == 0) {
-    v->count++;
-    return;
-  }
-  if (v->refs ? gemel__grow(&v->refs, &v->capacity, v->count + 1, sizeof *v->refs)
-              : list_values(v)) {
+  if (gemel__grow(&v->refs, &v->capacity, v->count + 1, sizeof *v->refs)) {
     no_memory(c);
     return;
   }
@@ -508,7 +485,7 @@ static inline void get_inputs(cursor *c, gemel_graph *graph, const values *v, si
       fail(c, "a node refers to a value that is not there");
       return;
     }
-    inputs[k] = gemel__value(graph, value_at(v, v->count - (size_t)back));
+    inputs[k] = gemel__value(graph, v->refs[v->count - (size_t)back]);
   }
 }
 
@@ -556,12 +533,6 @@ static void read_node(cursor *c, deserializer *d, gemel_graph *graph, values *v)
   }
 }
 
-static void read_nodes(cursor *c, deserializer *d, gemel_graph *graph, uint64_t n, values *v) {
-  for (uint64_t k = 0; k < n && !c->status; k++) {
-    read_node(c, d, graph, v);
-  }
-}
-
 /* Outputs stand before the nodes, so that they are read last from a cursor of their own. */
 static void read_outputs(cursor *c, deserializer *d, gemel_graph *graph, uint32_t n,
                          const values *v) {
@@ -573,7 +544,7 @@ static void read_outputs(cursor *c, deserializer *d, gemel_graph *graph, uint32_
       fail(c, "an output is malformed");
       return;
     }
-    if (gemel_output(gemel__value(graph, value_at(v, (size_t)index)), name)) {
+    if (gemel_output(gemel__value(graph, v->refs[index]), name)) {
       graph_failed(c, graph);
     }
   }
@@ -608,7 +579,9 @@ static void read_body(cursor *c, deserializer *d, gemel_graph *graph, values *v)
   cursor outputs = *c;
   take(c, (uint64_t)n_outputs * 16);
   read_marks(c, graph, n_marked);
-  read_nodes(c, d, graph, n_nodes, v);
+  for (uint64_t k = 0; k < n_nodes && !c->status; k++) {
+    read_node(c, d, graph, v);
+  }
   if (!c->status) {
     read_outputs(&outputs, d, graph, n_outputs, v);
     c->status = outputs.status;

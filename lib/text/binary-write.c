@@ -13,12 +13,10 @@
 #include "text/bodies.h"
 #include "text/write.h"
 
-/* A map from keys to indices, in the order in which the keys came. */
+/* What is told apart by a key has an index, in the order in which the keys came. */
 typedef struct index_table {
-  uint64_t *keys;
-  size_t count, capacity;
-  uint32_t *slots; /* index + 1 */
-  size_t slot_count;
+  gemel__map indices; /* + 1 */
+  uint32_t count;
   gemel__text_memory payload;
 } index_table;
 
@@ -67,53 +65,16 @@ static inline char *put_varint(char *to, uint64_t value) {
 
 /* ---- Tables ---- */
 
-static uint32_t *find_slot(const index_table *t, uint64_t key) {
-  size_t mask = t->slot_count - 1, k = (size_t)gemel__mix(key) & mask;
-  while (t->slots[k] && t->keys[t->slots[k] - 1] != key) {
-    k = (k + 1) & mask;
-  }
-  return &t->slots[k];
-}
-
-static int grow_table(index_table *t) {
-  index_table bigger = *t;
-  bigger.slot_count = t->slot_count ? 2 * t->slot_count : 64;
-  bigger.slots = (uint32_t *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
-  if (!bigger.slots) {
-    return -1;
-  }
-  for (size_t k = 0; k < t->count; k++) {
-    *find_slot(&bigger, t->keys[k]) = (uint32_t)k + 1;
-  }
-  gemel__free(t->slots, t->slot_count * sizeof *t->slots);
-  *t = bigger;
-  return 0;
-}
-
 /* Index of KEY; *NEW says that it was not there, and its payload is to be appended. */
 static uint32_t lookup(serializer *s, index_table *t, uint64_t key, int *is_new) {
-  *is_new = 0;
-  if (2 * t->count >= t->slot_count && grow_table(t)) {
-    s->failed = 1;
-    return 0;
-  }
-  uint32_t *slot = find_slot(t, key);
-  if (*slot) {
-    return *slot - 1;
-  }
-  if (gemel__grow(&t->keys, &t->capacity, t->count + 1, sizeof *t->keys)) {
-    s->failed = 1;
-    return 0;
-  }
-  t->keys[t->count++] = key;
-  *slot = (uint32_t)t->count;
-  *is_new = 1;
-  return *slot - 1;
+  uint32_t known = gemel__map_find(&t->indices, key);
+  *is_new = known == 0 && gemel__map_put(&t->indices, key, t->count + 1) == 0;
+  s->failed |= known == 0 && !*is_new;
+  return known != 0 ? known - 1 : *is_new ? t->count++ : 0;
 }
 
 static void clear_table(index_table *t) {
-  gemel__free(t->keys, t->capacity * sizeof *t->keys);
-  gemel__free(t->slots, t->slot_count * sizeof *t->slots);
+  gemel__map_clear(&t->indices);
   gemel__free(t->payload.bytes, t->payload.capacity);
 }
 
@@ -273,21 +234,14 @@ static uint64_t *number_values(const gemel_graph *graph, const unsigned char *li
 
 /* One node: kind, number of outputs (only if it is not 1), number of inputs, inputs. */
 static void put_node(serializer *s, const gemel_graph *graph, const gemel__node *node,
-                     const uint64_t *first, uint32_t *last, gemel__text_memory *to,
-                     gemel__text_memory *kinds) {
+                     const uint64_t *first, gemel__text_memory *to, gemel__text_memory *kinds) {
   enum { CHUNK = 16 };
   char bytes[10 * (CHUNK + 3)], *p = bytes;
   uint32_t n = node[1].in_begin - node->in_begin;
   const gemel__ref *inputs = graph->pool + node->in_begin;
   uint64_t here = first[node - graph->nodes];
-  /* most nodes are of the kind of one just before: last[] remembers by operation */
-  uint32_t *seen = &last[2 * (node->op % 64)];
-  if (seen[0] != node->op || seen[1] != node->attrs) {
-    seen[0] = node->op;
-    seen[1] = node->attrs;
-    last[128 + node->op % 64] = kind_index(s, node->op, node->attrs, kinds);
-  }
-  p = put_varint(p, (uint64_t)last[128 + node->op % 64] * 2 + (node->n_outputs != 1));
+  uint64_t kind = kind_index(s, node->op, node->attrs, kinds);
+  p = put_varint(p, kind * 2 + (node->n_outputs != 1));
   if (node->n_outputs != 1) {
     p = put_varint(p, node->n_outputs);
   }
@@ -338,7 +292,6 @@ static void put_ends(serializer *s, const gemel_graph *graph, const char *name,
 static gemel_status put_graph(serializer *s, const gemel_graph *graph, const char *name,
                               gemel__text_memory *to, gemel__text_memory *kinds,
                               gemel_error *error) {
-  uint32_t last[192] = {0};
   uint64_t n_nodes;
   unsigned char *live = gemel__live_nodes(graph, error);
   uint64_t *first = live ? number_values(graph, live, s->op_input, &n_nodes) : NULL;
@@ -346,7 +299,7 @@ static gemel_status put_graph(serializer *s, const gemel_graph *graph, const cha
     put_ends(s, graph, name, first, n_nodes, to);
     for (size_t k = 0; k < graph->n_nodes && !s->failed; k++) {
       if (live[k] && graph->nodes[k].op != s->op_input) {
-        put_node(s, graph, &graph->nodes[k], first, last, to, kinds);
+        put_node(s, graph, &graph->nodes[k], first, to, kinds);
       }
     }
   }

@@ -57,38 +57,8 @@ int gemel__each_graph(gemel_context *context, uint32_t attrs,
 
 /* ---- Set of graphs ---- */
 
-/* What index a graph at this address has; UNFINISHED while the walk is inside it. */
-typedef struct gemel__body_slot {
-  const gemel_graph *graph; /* NULL: empty */
-  uint32_t index;
-} body_slot;
-
+/* What is found instead of an index while the walk is inside a graph. */
 #define UNFINISHED UINT32_MAX
-
-static body_slot *find_slot(const gemel__text_bodies *b, const gemel_graph *graph) {
-  size_t mask = b->slot_count - 1, k = (size_t)gemel__mix((uint64_t)(uintptr_t)graph) & mask;
-  while (b->slots[k].graph && b->slots[k].graph != graph) {
-    k = (k + 1) & mask;
-  }
-  return &b->slots[k];
-}
-
-static int grow_slots(gemel__text_bodies *b) {
-  gemel__text_bodies bigger = *b;
-  bigger.slot_count = b->slot_count ? 2 * b->slot_count : 16;
-  bigger.slots = (body_slot *)gemel__alloc_array(bigger.slot_count, sizeof *bigger.slots);
-  if (!bigger.slots) {
-    return -1;
-  }
-  for (size_t k = 0; k < b->slot_count; k++) {
-    if (b->slots[k].graph) {
-      *find_slot(&bigger, b->slots[k].graph) = b->slots[k];
-    }
-  }
-  gemel__free(b->slots, b->slot_count * sizeof *b->slots);
-  *b = bigger;
-  return 0;
-}
 
 typedef struct structure_key {
   const gemel__text_bodies *bodies;
@@ -108,18 +78,11 @@ static uint64_t structure_hash(const void *user, uint32_t id) {
  * that is; -1: memory is out. */
 static int meet(gemel__text_bodies *b, const gemel_graph *graph) {
   structure_key key = {b, graph};
-  if (2 * b->slots_used >= b->slot_count && grow_slots(b)) {
-    return -1;
-  }
-  body_slot *s = find_slot(b, graph);
-  if (s->graph) {
+  if (gemel__map_find(&b->ids, (uint64_t)(uintptr_t)graph) != 0) {
     return 0;
   }
   uint32_t id = gemel__idtable_find(&b->structures, gemel__graph_hash(graph), same_structure, &key);
-  b->slots_used++;
-  s->graph = graph;
-  s->index = id ? id - 1 : UNFINISHED;
-  return id == 0;
+  return gemel__map_put(&b->ids, (uint64_t)(uintptr_t)graph, id ? id : UNFINISHED) ? -1 : id == 0;
 }
 
 /* Gives GRAPH, which the walk is done with, its index; 0, or -1 when memory is out. */
@@ -128,19 +91,19 @@ static int complete(gemel__text_bodies *b, const gemel_graph *graph) {
   if (gemel__grow(&b->graphs, &b->capacity, b->count + 1, sizeof *b->graphs)) {
     return -1;
   }
-  b->graphs[b->count] = graph;
-  find_slot(b, graph)->index = (uint32_t)b->count++;
+  b->graphs[b->count++] = graph;
+  gemel__map_put(&b->ids, (uint64_t)(uintptr_t)graph, (uint32_t)b->count); /* it is there */
   return gemel__idtable_add(&b->structures, gemel__graph_hash(graph), (uint32_t)b->count,
                             structure_hash, &key);
 }
 
 size_t gemel__bodies_index(const gemel__text_bodies *bodies, const gemel_graph *graph) {
-  return find_slot(bodies, graph)->index;
+  return gemel__map_find(&bodies->ids, (uint64_t)(uintptr_t)graph) - 1;
 }
 
 void gemel__bodies_clear(gemel__text_bodies *bodies) {
   gemel__free(bodies->graphs, bodies->capacity * sizeof *bodies->graphs);
-  gemel__free(bodies->slots, bodies->slot_count * sizeof *bodies->slots);
+  gemel__map_clear(&bodies->ids);
   gemel__idtable_clear(&bodies->structures);
   memset(bodies, 0, sizeof *bodies);
 }

@@ -7,12 +7,12 @@
 #define GEMEL__TEXT_BODIES_H
 
 #include "core/graph.h"
+#include "core/intern.h"
 
 typedef struct gemel__text_bodies {
   const gemel_graph **graphs; /* in order; the outermost is not among them */
   size_t count, capacity;
-  struct gemel__body_slot *slots; /* by address */
-  size_t slot_count, slots_used;
+  gemel__map ids;            /* by address: index + 1 */
   gemel__idtable structures; /* by structure: index + 1 */
 } gemel__text_bodies;
 

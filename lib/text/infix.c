@@ -70,39 +70,22 @@ const gemel__infix *gemel__infix_here(const gemel__lex *lex) {
 
 /* ---- Looking up operations ---- */
 
-uint32_t gemel__expr_program_find(gemel__expr_program *program, const char *text, size_t length) {
+/* The operation called TEXT, or 0. */
+static uint32_t find_op(const infix_parser *p, const char *text, size_t length) {
   char name[1024];
-  uint32_t hash = (uint32_t)length;
-  for (size_t k = 0; k < length; k++) {
-    hash = hash * 31 + (unsigned char)text[k];
-  }
-  uint32_t *cached = &program->op_cache[(hash ^ hash >> 6) % 64];
-  if (*cached) {
-    const char *known = gemel__op_at(program->context, *cached)->record.name;
-    size_t k = 0;
-    while (k < length && known[k] == text[k]) { /* stops at the end of what is known */
-      k++;
-    }
-    if (k == length && known[k] == 0) {
-      return *cached;
-    }
-  }
   if (length >= sizeof name) {
     return 0;
   }
   memcpy(name, text, length);
   name[length] = 0;
-  uint32_t op = gemel__op_find(program->context, name);
-  *cached = op ? op : *cached;
-  return op;
+  return gemel__op_find(p->program->context, name);
 }
 
 /* ---- Stacks ---- */
 
 static gemel_status push_operand(infix_parser *p, uint32_t index) {
   gemel__expr_program *program = p->program;
-  if (program->n_stack == program->stack_capacity &&
-      gemel__grow(&program->stack, &program->stack_capacity, program->n_stack + 1,
+  if (gemel__grow(&program->stack, &program->stack_capacity, program->n_stack + 1,
                   sizeof *program->stack)) {
     return gemel__no_memory(p->error, "an expression");
   }
@@ -116,8 +99,7 @@ static gemel_status push_frame(infix_parser *p, int kind, int strength, uint32_t
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT,
                            "the expression is nested deeper than %d", MAX_FRAMES);
   }
-  if (program->n_frames == program->frame_capacity &&
-      gemel__grow(&program->frames, &program->frame_capacity, program->n_frames + 1,
+  if (gemel__grow(&program->frames, &program->frame_capacity, program->n_frames + 1,
                   sizeof *program->frames)) {
     return gemel__no_memory(p->error, "an expression");
   }
@@ -243,7 +225,7 @@ static gemel_status literal(infix_parser *p) {
 
 static gemel_status begin_call(infix_parser *p) {
   char found[64];
-  uint32_t op = gemel__expr_program_find(p->program, p->lex->token, p->lex->length);
+  uint32_t op = find_op(p, p->lex->token, p->lex->length);
   if (!op) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "there is no operation called %s",
                            gemel__lex_describe(p->lex, found));
@@ -265,8 +247,7 @@ static int is_not(const infix_parser *p) {
 }
 
 static gemel_status prefix(infix_parser *p, const char *op, int strength) {
-  gemel_status status =
-      push_frame(p, FRAME_PREFIX, strength, gemel__expr_program_find(p->program, op, strlen(op)));
+  gemel_status status = push_frame(p, FRAME_PREFIX, strength, find_op(p, op, strlen(op)));
   gemel__lex_next(p->lex);
   return status;
 }
@@ -369,8 +350,9 @@ static gemel_status attribute(infix_parser *p) {
   return status;
 }
 
-/* 1 if the attribute can't be interned before the graph is there. */
-static int is_late(gemel_context *context, const gemel__expr_attr *b, const gemel__scope *scope) {
+/* 1 if the attribute is a run-time one: it can't be interned before the graph is there. */
+static int is_runtime(gemel_context *context, const gemel__expr_attr *b,
+                      const gemel__scope *scope) {
   const gemel_dim *dims = b->attr.kind == GEMEL_ATTR_DIM ? &b->attr.u.dim : b->attr.u.dims;
   size_t n = b->attr.kind == GEMEL_ATTR_DIM ? 1 : b->attr.count;
   if (b->variable >= 0) {
@@ -402,7 +384,7 @@ static gemel_status keep_bound(infix_parser *p, const frame *call, uint32_t *fir
   return GEMEL_OK;
 }
 
-/* The attributes of the call: their id, or for late ones their place and number. */
+/* The attributes of the call: their id, or for run-time ones their place and number. */
 static gemel_status call_attrs(infix_parser *p, const frame *call, uint32_t *attrs,
                                size_t *n_bound) {
   gemel__expr_program *program = p->program;
@@ -416,7 +398,7 @@ static gemel_status call_attrs(infix_parser *p, const frame *call, uint32_t *att
   }
   for (size_t k = 0; k < n && k < MAX_ATTRS; k++) {
     given[k] = program->pending[call->pending + k].attr;
-    if (is_late(program->context, &program->pending[call->pending + k], p->scope)) {
+    if (is_runtime(program->context, &program->pending[call->pending + k], p->scope)) {
       *n_bound = n;
       return keep_bound(p, call, attrs);
     }
@@ -481,8 +463,7 @@ static gemel_status infix_operator(infix_parser *p, const gemel__infix *op, int 
                            "comparisons don't chain: write (a < b) and (b < c)");
   }
   status = status ? status
-                  : push_frame(p, FRAME_INFIX, op->strength,
-                               gemel__expr_program_find(p->program, op->op, strlen(op->op)));
+                  : push_frame(p, FRAME_INFIX, op->strength, find_op(p, op->op, strlen(op->op)));
   gemel__lex_next(p->lex);
   *want = WANT_OPERAND;
   return status;

@@ -109,8 +109,7 @@ static int grow_slots(gemel__names *names) {
 
 /* Room in the array for NUMBER, what is new being undefined; 0, or -1. */
 static int reach(gemel__names *names, size_t number) {
-  if (number >= names->dense_capacity &&
-      gemel__grow(&names->dense, &names->dense_capacity, number + 1, sizeof *names->dense)) {
+  if (gemel__grow(&names->dense, &names->dense_capacity, number + 1, sizeof *names->dense)) {
     return -1;
   }
   while (names->dense_count <= number) {

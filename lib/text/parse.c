@@ -154,8 +154,7 @@ static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gem
   if (status) {
     return status;
   }
-  if (program->n_code > b->value_capacity &&
-      gemel__grow(&b->values, &b->value_capacity, program->n_code, sizeof *b->values)) {
+  if (gemel__grow(&b->values, &b->value_capacity, program->n_code, sizeof *b->values)) {
     return gemel__no_memory(error, "an expression");
   }
   *value = gemel__expr_program_run(program, b->graph, NULL, NULL, where, 1, b->values);
@@ -183,8 +182,7 @@ static gemel_status assignment(body *b, gemel__lex *lex, gemel_error *error) {
   size_t n = 0;
   gemel_status status;
   do {
-    if (n == b->target_capacity &&
-        gemel__grow(&b->targets, &b->target_capacity, n + 1, sizeof *b->targets)) {
+    if (gemel__grow(&b->targets, &b->target_capacity, n + 1, sizeof *b->targets)) {
       return gemel__no_memory(error, "names");
     }
     status = expect_name(lex, "a name, 'return' or '}'", error);
@@ -427,73 +425,54 @@ static gemel_status statements(body *b, gemel__lex *lex, gemel_error *error) {
   return status ? status : gemel__lex_expect(lex, '}', "'}'", error);
 }
 
-static void clear_body(body *b) {
-  gemel__names_clear(&b->names);
-  gemel__expr_program_discard(&b->program);
-  gemel__free(b->values, b->value_capacity * sizeof *b->values);
-  gemel__free(b->targets, b->target_capacity * sizeof *b->targets);
+/* Reads `(inputs) { … }`. N TYPES: those of the inputs, where the text has none. A new graph, or
+ * NULL. */
+static gemel_graph *read_body(file *f, gemel__lex *lex, size_t n, const gemel_type *types,
+                              gemel_error *error) {
+  body b = {.file = f, .types = types, .n_types = n};
+  b.graph = gemel_graph_new(f->context, error);
+  if (!b.graph) {
+    return NULL;
+  }
+  gemel__expr_program_init(&b.program, f->context);
+  gemel_status status = inputs(&b, lex, error);
+  status = status ? status : statements(&b, lex, error);
+  if (!status && types && (b.graph->n_inputs != n || b.graph->n_outputs != 1)) {
+    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
+                             "an operation's body returns one result, not %zu", b.graph->n_outputs);
+  }
+  gemel__names_clear(&b.names);
+  gemel__expr_program_discard(&b.program);
+  gemel__free(b.values, b.value_capacity * sizeof *b.values);
+  gemel__free(b.targets, b.target_capacity * sizeof *b.targets);
+  if (status) {
+    gemel_graph_unref(b.graph);
+    return NULL;
+  }
+  return b.graph;
 }
 
 /* Reads `graph [NAME](inputs) { … }` with the lexer on `graph`; a new graph or NULL. */
 static gemel_graph *read_graph(file *f, gemel__lex *lex, gemel_error *error) {
-  body b;
   if (f->depth == MAX_INLINE) {
     gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
                     "graphs inside one another more than %d deep: define them one before the other",
                     MAX_INLINE);
     return NULL;
   }
-  memset(&b, 0, sizeof b);
-  b.file = f;
-  b.graph = gemel_graph_new(f->context, error);
-  if (!b.graph) {
-    return NULL;
-  }
   f->depth++;
-  gemel__expr_program_init(&b.program, f->context);
   gemel__lex_next(lex);
   gemel__lex_accept(lex, GEMEL__TOKEN_NAME);
-  gemel_status status = inputs(&b, lex, error);
-  status = status ? status : statements(&b, lex, error);
-  clear_body(&b);
+  gemel_graph *graph = read_body(f, lex, 0, NULL, error);
   f->depth--;
-  if (status) {
-    gemel_graph_unref(b.graph);
-    return NULL;
-  }
-  return b.graph;
+  return graph;
 }
 
 gemel_graph *gemel__parse_body(gemel_context *context, gemel__lex *lex, size_t n,
                                const gemel_type *types, gemel_error *error) {
   gemel_error local;
-  file f;
-  body b;
-  error = error ? error : &local;
-  memset(&f, 0, sizeof f);
-  memset(&b, 0, sizeof b);
-  f.context = context;
-  f.name = lex->file;
-  b.file = &f;
-  b.types = types;
-  b.n_types = n;
-  b.graph = gemel_graph_new(context, error);
-  if (!b.graph) {
-    return NULL;
-  }
-  gemel__expr_program_init(&b.program, context);
-  gemel_status status = inputs(&b, lex, error);
-  status = status ? status : statements(&b, lex, error);
-  if (!status && (b.graph->n_inputs != n || b.graph->n_outputs != 1)) {
-    status = gemel__lex_fail(lex, error, GEMEL_BAD_TEXT,
-                             "an operation's body returns one result, not %zu", b.graph->n_outputs);
-  }
-  clear_body(&b);
-  if (status) {
-    gemel_graph_unref(b.graph);
-    return NULL;
-  }
-  return b.graph;
+  file f = {.context = context, .name = lex->file};
+  return read_body(&f, lex, n, types, error ? error : &local);
 }
 
 /* Reads one top-level graph and files it under its name. */

@@ -28,9 +28,8 @@ void gemel__expr_program_reset(gemel__expr_program *program) {
 static gemel__code *append(gemel__expr_program *program, int kind, int line, uint32_t *index,
                            gemel_error *error) {
   if (program->n_code >= UINT32_MAX / 2 ||
-      (program->n_code == program->code_capacity &&
-       gemel__grow(&program->code, &program->code_capacity, program->n_code + 1,
-                   sizeof *program->code))) {
+      gemel__grow(&program->code, &program->code_capacity, program->n_code + 1,
+                  sizeof *program->code)) {
     gemel__no_memory(error, "an expression");
     return NULL;
   }
@@ -130,8 +129,7 @@ static void settle(gemel__expr_program *program, gemel__code *code, uint32_t ind
 gemel_status gemel__expr_program_apply(gemel__expr_program *program, uint32_t op, size_t count,
                                        const uint32_t *operands, uint32_t attrs, size_t n_bound,
                                        int line, uint32_t *index, gemel_error *error) {
-  if (program->n_operands + count > program->operand_capacity &&
-      gemel__grow(&program->operands, &program->operand_capacity, program->n_operands + count,
+  if (gemel__grow(&program->operands, &program->operand_capacity, program->n_operands + count,
                   sizeof *program->operands)) {
     return gemel__no_memory(error, "an expression");
   }

@@ -46,8 +46,8 @@ typedef struct gemel__code {
   } u;
 } gemel__code;
 
-/* An attribute that is bound late: to variable VARIABLE, or because it holds run-time sizes (-1).
- */
+/* A run-time attribute, which is known when the program runs: it is the attribute variable
+ * VARIABLE, or (-1) holds sizes that values of the graph give. */
 typedef struct gemel__expr_attr {
   gemel_attr attr;
   int variable;
@@ -71,7 +71,6 @@ typedef struct gemel__expr_program {
   size_t n_stack, stack_capacity;
   gemel__expr_attr *pending; /* attributes of calls that are still open */
   size_t n_pending, pending_capacity;
-  uint32_t op_cache[64]; /* operations by a hash of their names */
 } gemel__expr_program;
 
 /* A program on CONTEXT; all-zero otherwise. */
@@ -79,9 +78,6 @@ void gemel__expr_program_init(gemel__expr_program *program, gemel_context *conte
 /* Empty again, with its memory kept / released. */
 void gemel__expr_program_reset(gemel__expr_program *program);
 void gemel__expr_program_discard(gemel__expr_program *program);
-
-/* The operation called TEXT, or 0; remembered in the program. */
-uint32_t gemel__expr_program_find(gemel__expr_program *program, const char *text, size_t length);
 
 /* Append one instruction whose index becomes *INDEX. GEMEL_NO_MEMORY. LINE is its provenance. */
 gemel_status gemel__expr_program_variable(gemel__expr_program *program, gemel__ref ref, int line,
