@@ -42,6 +42,7 @@ verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-certify-wrong
+verify_tests += %reldir%/t-device
 verify_tests += %reldir%/t-domain
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes

@@ -92,6 +92,7 @@ static gemel_operation operation(void) {
 #define VALID_const_char_p_const_p texts
 #define VALID_const_gemel_attr_p &attr
 #define VALID_const_gemel_context_p context
+#define VALID_const_gemel_device_p gemel_host()
 #define VALID_const_gemel_dim_p &two
 #define VALID_const_gemel_graph_p graph
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
@@ -206,6 +207,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_type(call) ((call) == GEMEL_TYPE_NONE)
 #define SAYS_NULL(call) ((call) == NULL)
 #define SAYS_char_p SAYS_NULL
+#define SAYS_const_gemel_device_p SAYS_NULL
 #define SAYS_const_gemel_dim_p SAYS_NULL
 #define SAYS_const_gemel_graph_p SAYS_NULL
 #define SAYS_const_gemel_operation_p SAYS_NULL
@@ -269,7 +271,7 @@ static int must_fail(const null_call *c) {
       "gemel_context_p",     "gemel_graph_p",        "const_gemel_graph_p", "gemel_function_p",
       "gemel_tensor_p",      "const_gemel_tensor_p", "gemel_shared_p",      "const_gemel_shared_p",
       "const_gemel_value_p", "const_gemel_rules_p",  "const_gemel_rule_p",  "const_gemel_profile_p",
-      "gemel_edit_p",        "const_gemel_edit_p"};
+      "gemel_edit_p",        "const_gemel_edit_p",   "const_gemel_device_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
       strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */

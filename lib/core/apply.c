@@ -52,16 +52,22 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Types ---- */
 
-/* The inputs of a node lie in one memory space, whatever the operation. */
-static gemel_status check_spaces(const gemel_context *context, size_t n, const gemel_type *inputs,
-                                 gemel_error *error) {
-  for (size_t k = 1; k < n; k++) {
-    int first = gemel__type_at(context, inputs[0])->space;
+/* The inputs of a node lie in one memory space, whatever the operation; run-time sizes, which come
+ * behind the operation's own inputs, on the host. */
+static gemel_status check_spaces(const gemel_context *context, const gemel__op *op, uint32_t attrs,
+                                 size_t n, const gemel_type *inputs, gemel_error *error) {
+  int sizes = gemel__attrs_at(context, attrs)->has_runtime;
+  for (size_t k = 0; k < n; k++) {
+    int is_size = sizes && k >= (size_t)op->record.min_inputs;
+    int first = is_size ? GEMEL_SPACE_HOST : gemel__type_at(context, inputs[0])->space;
     int other = gemel__type_at(context, inputs[k])->space;
     if (first != other) {
       return gemel__fail(error, GEMEL_BAD_TYPE,
-                         "input 0 lies in memory space %d, input %zu in memory space %d", first, k,
-                         other);
+                         is_size
+                             ? "a size is read on the host (memory space %d), input %zu lies in "
+                               "memory space %d"
+                             : "input 0 lies in memory space %d, input %zu in memory space %d",
+                         first, k, other);
     }
   }
   return GEMEL_OK;
@@ -72,7 +78,7 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
                           const gemel_value *input_values, size_t max_outputs, size_t *n_outputs,
                           gemel_type *outputs, gemel_error *error) {
   gemel_infer call;
-  gemel_status status = check_spaces(context, n_inputs, inputs, error);
+  gemel_status status = check_spaces(context, op, attrs, n_inputs, inputs, error);
   unsigned failures = gemel__dim_memory_failures(context);
   if (status != GEMEL_OK) {
     return status;

@@ -5,6 +5,7 @@
  * if the ids are equal. Tensors compare by dtype, shape and bytes, graphs by structure.
  */
 #include "core/attrs.h"
+#include <gemel/device.h>
 
 #include <string.h>
 #include "core/alloc.h"
@@ -428,6 +429,10 @@ static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error)
   c->counts[k] = count_of(a);
   for (j = 0; j < c->counts[k]; j++) {
     gemel_view view;
+    if (from[j] != NULL && gemel_tensor_device(from[j]) != gemel_host()) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the tensor of attribute %s isn't on the host",
+                         a->name);
+    }
     if (from[j] != NULL) {
       view = gemel_tensor_view(from[j]);
       if ((c->lists[k][j] = gemel_tensor_copy(&view, error)) == NULL) {

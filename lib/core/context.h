@@ -122,8 +122,9 @@ struct gemel_context {
   void (*release_certifier)(struct gemel__certifier *certifier);
   struct gemel__passes *passes; /* what a program registered (passes/passes.c) */
   void (*release_passes)(void *passes);
-  struct gemel__definition *definitions; /* of operations, by text (text/define.c) */
-  pthread_mutex_t defining;              /* held by whoever adds one; taken before LOCK */
+  const struct gemel_device *devices[255]; /* of the spaces from 1 on; NULL: none */
+  struct gemel__definition *definitions;   /* of operations, by text (text/define.c) */
+  pthread_mutex_t defining;                /* held by whoever adds one; taken before LOCK */
   void (*release_definitions)(struct gemel__definition *first);
   struct gemel__own_references *own_references; /* of a program's operations, for the harness */
   void (*release_own_references)(struct gemel__own_references *references);

@@ -22,11 +22,11 @@ gemel_dim gemel_dim_of(gemel_value value) {
   }
   type = gemel__type_at(value.graph->context, gemel_value_type(value));
   if (type->rank != 0 || gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT ||
-      type->dtype == GEMEL_BOOL) {
+      type->dtype == GEMEL_BOOL || type->space != GEMEL_SPACE_HOST) {
     char text[128];
     gemel_type_format(value.graph->context, gemel_value_type(value), text, sizeof text);
     gemel__graph_fail_at(value.graph, gemel_value_where(value), GEMEL_BAD_TYPE,
-                         "a size must be an integer scalar, not %s (%s)", text,
+                         "a size must be an integer scalar on the host, not %s (%s)", text,
                          gemel_value_operation(value));
     return GEMEL_DIM_NONE;
   }

@@ -15,6 +15,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "cpu/copy.h"
+#include "device/device.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -153,6 +154,16 @@ gemel_tensor *gemel__tensor_raw(gemel_dtype dtype, int rank, const int64_t *shap
   return tensor;
 }
 
+gemel_tensor *gemel__tensor_described(gemel_dtype dtype, int rank, const int64_t *shape,
+                                      const int64_t *strides, gemel_error *error) {
+  gemel_tensor *tensor = allocate(dtype, rank, -1, error);
+  if (tensor != NULL) {
+    copy_sizes(tensor->shape, shape, rank);
+    copy_sizes(tensor->strides, strides, rank);
+  }
+  return tensor;
+}
+
 gemel_tensor *gemel_tensor_new(gemel_dtype dtype, int rank, const int64_t *shape,
                                gemel_error *error) {
   gemel_tensor *tensor = gemel__tensor_raw(dtype, rank, shape, error);
@@ -208,10 +219,8 @@ gemel_tensor *gemel_tensor_wrap(gemel_dtype dtype, int rank, const int64_t *shap
   if (check_strides(dtype, rank, shape, strides, data, error) != GEMEL_OK) {
     return NULL;
   }
-  tensor = allocate(dtype, rank, -1, error);
+  tensor = gemel__tensor_described(dtype, rank, shape, strides, error);
   if (tensor != NULL) {
-    copy_sizes(tensor->shape, shape, rank);
-    copy_sizes(tensor->strides, strides, rank);
     tensor->data = data;
     tensor->release = release;
     tensor->state = state;
@@ -246,6 +255,9 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
   }
   if (tensor->release != NULL) {
     tensor->release(tensor->state);
+  }
+  if (tensor->device_bytes > 0) {
+    tensor->device->release(tensor->device->state, tensor->data, tensor->device_bytes);
   }
   gemel__free(tensor, tensor->block_bytes);
 }

@@ -18,7 +18,9 @@ struct gemel_tensor {
   long references; /* counted atomically */
   gemel_dtype dtype;
   int rank;
-  void *data; /* element (0, ..., 0) */
+  const struct gemel_device *device; /* NULL: the host */
+  size_t device_bytes;               /* of a tensor on another */
+  void *data;                        /* element (0, ..., 0) */
   void (*release)(void *state);
   void *state;
   size_t block_bytes;
@@ -39,6 +41,10 @@ int gemel__is_row_major(size_t element_bytes, int rank, const int64_t *shape,
 /* As gemel_tensor_new, with the elements left uninitialised. */
 gemel_tensor *gemel__tensor_raw(gemel_dtype dtype, int rank, const int64_t *shape,
                                 gemel_error *error);
+
+/* A tensor on the host with this shape and strides and no data. */
+gemel_tensor *gemel__tensor_described(gemel_dtype dtype, int rank, const int64_t *shape,
+                                      const int64_t *strides, gemel_error *error);
 
 /* Asks the system for huge pages where BYTES is big enough for them to pay. */
 void gemel__advise_huge(void *data, size_t bytes);

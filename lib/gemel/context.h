@@ -61,7 +61,7 @@ size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_
 
 /* ---- Types ------------------------------------------------------------------------------------
  * A type is a dtype, a rank, a dim for each axis, and a memory space. Interned; 0 is "no type". The
- * inputs of a node lie in one space: others are GEMEL_BAD_TYPE. Functions run on the host. */
+ * inputs of a node lie in one space: others are GEMEL_BAD_TYPE. <gemel/device.h> has more. */
 typedef uint32_t gemel_type;
 #define GEMEL_TYPE_NONE ((gemel_type)0)
 #define GEMEL_MAX_RANK 16

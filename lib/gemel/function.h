@@ -40,8 +40,8 @@ typedef struct gemel_options {
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
  * NULL. The function copies what it needs: the graph may be freed or grow afterwards. NULL on
- * failure (GEMEL_UNSUPPORTED: an operation has no kernel, a value lies in another memory space than
- * the host; GEMEL_NO_MEMORY; what gemel_rewrite says; GEMEL_BAD_ARGUMENT). */
+ * failure (GEMEL_UNSUPPORTED: an operation has no kernel, a value lies in a memory space that has
+ * no device; GEMEL_NO_MEMORY; what gemel_rewrite says; GEMEL_BAD_ARGUMENT). */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 

@@ -14,6 +14,7 @@
 #include <gemel/alloc.h>
 #include <gemel/composite.h>
 #include <gemel/context.h>
+#include <gemel/device.h>
 #include <gemel/dtype.h>
 #include <gemel/function.h>
 #include <gemel/grad.h>

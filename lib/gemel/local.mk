@@ -4,6 +4,7 @@
 gemelinclude_HEADERS += %reldir%/alloc.h
 gemelinclude_HEADERS += %reldir%/composite.h
 gemelinclude_HEADERS += %reldir%/context.h
+gemelinclude_HEADERS += %reldir%/device.h
 gemelinclude_HEADERS += %reldir%/dtype.h
 gemelinclude_HEADERS += %reldir%/function.h
 gemelinclude_HEADERS += %reldir%/gemel.h

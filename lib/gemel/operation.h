@@ -82,6 +82,8 @@ typedef struct gemel_derive {
 
 /* ---- Kernels ---- */
 
+typedef struct gemel_device gemel_device; /* <gemel/device.h> */
+
 /* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
  * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major, uninitialised, and
  * don't overlap the inputs. PREPARE runs once a shape signature and may return GEMEL_DECLINED (then
@@ -104,6 +106,8 @@ typedef struct gemel_kernel_call {
   gemel_error *error;
   /* PREPARE may set this if it succeeds: called with STATE once, when the state is thrown away. */
   void (*release)(void *state);
+  const struct gemel_operation *operation; /* the record */
+  const gemel_device *device;              /* on which operands, results and scratch lie */
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

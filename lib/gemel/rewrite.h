@@ -216,6 +216,7 @@ typedef struct gemel_rewrite_options {
  * than its left, or rules that go in circles; the message names them), GEMEL_UNSUPPORTED (certify
  * without the harness), GEMEL_INTERNAL again (certify: the rewrite that doesn't hold, with the
  * region before and after), GEMEL_NO_MEMORY. OPTIONS may be NULL. Time linear in the size of GRAPH.
+ * A graph of which values lie on devices is not changed: rewrite first, then put transfers in.
  */
 gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options *options,
                            gemel_error *error);

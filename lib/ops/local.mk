@@ -51,3 +51,4 @@ libgemel_a_SOURCES += %reldir%/softmax.c
 libgemel_a_SOURCES += %reldir%/softmax.h
 libgemel_a_SOURCES += %reldir%/source.c
 libgemel_a_SOURCES += %reldir%/table.c
+libgemel_a_SOURCES += %reldir%/transfer.c

@@ -41,7 +41,8 @@ typedef enum gemel__family {
   GEMEL__FAMILY_reduce,
   GEMEL__FAMILY_shape,
   GEMEL__FAMILY_softmax,
-  GEMEL__FAMILY_source
+  GEMEL__FAMILY_source,
+  GEMEL__FAMILY_transfer
 } gemel__family;
 
 /* What rows of both kinds have in common. */

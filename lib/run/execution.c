@@ -12,7 +12,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "cpu/copy.h"
 
 /* ---- Making and freeing ---- */
 
@@ -80,7 +79,11 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
   for (gemel__invocation *inv = s->to_release; inv != NULL; inv = inv->next_to_release) {
     inv->call.release(inv->call.state);
   }
-  gemel__free(s->block, s->block_bytes);
+  for (size_t k = 0; k < s->n_blocks; k++) {
+    const gemel_device *device = s->blocks[k].device;
+    device->release(device->state, s->blocks[k].data, s->blocks[k].bytes);
+  }
+  gemel__free(s->blocks, s->block_capacity * sizeof *s->blocks);
   gemel__free(s->instrs, s->instr_capacity * sizeof *s->instrs);
   gemel__free(s->patches, s->patch_capacity * sizeof *s->patches);
   gemel__free(s->results, s->result_capacity * sizeof *s->results);
@@ -229,6 +232,13 @@ static gemel_status wrong_output(gemel__execution *e, uint32_t k, const gemel_te
                      gemel__format_shape(given->rank, given->shape, b, sizeof b));
 }
 
+static gemel_status wrong_place(gemel__execution *e, const char *what, const gemel__port *port,
+                                const gemel_tensor *given) {
+  return gemel__fail(&e->error, GEMEL_BAD_TYPE,
+                     "%s %s lies on the device %s, and the tensor given for it on %s", what,
+                     port->name, port->device->name, gemel_tensor_device(given)->name);
+}
+
 static int same_sizes(int rank, const int64_t *a, const int64_t *b) {
   int k;
   for (k = 0; k < rank; k++) {
@@ -239,22 +249,23 @@ static int same_sizes(int rank, const int64_t *a, const int64_t *b) {
   return 1;
 }
 
-/* A new tensor for the result, in *TENSOR. */
-static gemel_status make_tensor(gemel__execution *e, const gemel__plan_layout *l,
+/* A new tensor for output K, in *TENSOR. */
+static gemel_status make_tensor(gemel__execution *e, uint32_t k, const gemel__plan_layout *l,
                                 gemel_tensor **tensor) {
   gemel_tensor_unref(*tensor);
-  *tensor = gemel__tensor_raw(l->dtype, l->rank, l->shape, &e->error);
+  *tensor =
+      gemel__tensor_raw_on(e->f->program.outputs[k].device, l->dtype, l->rank, l->shape, &e->error);
   return *tensor != NULL ? GEMEL_OK : e->error.status;
 }
 
-/* The stand-in of output K, kept from call to call while it fits. */
+/* The staging buffer of output K, kept from call to call while it fits. */
 static gemel_status make_staging(gemel__execution *e, uint32_t k, const gemel__plan_layout *l) {
   const gemel_tensor *t = e->staging[k];
   if (t != NULL && t->dtype == l->dtype && t->rank == l->rank &&
       same_sizes(l->rank, t->shape, l->shape)) {
     return GEMEL_OK;
   }
-  return make_tensor(e, l, &e->staging[k]);
+  return make_tensor(e, k, l, &e->staging[k]);
 }
 
 /* Settles where output K's elements go in this call. */
@@ -263,9 +274,12 @@ static gemel_status enter_result(gemel__execution *e, uint32_t k, const gemel__p
   char **port = &e->ports[e->f->program.n_inputs + k];
   gemel_status status = GEMEL_OK;
   if (given == NULL) {
-    status = make_tensor(e, l, &e->fresh[k]);
+    status = make_tensor(e, k, l, &e->fresh[k]);
     *port = status == GEMEL_OK ? e->fresh[k]->data : NULL;
     return status;
+  }
+  if (gemel_tensor_device(given) != e->f->program.outputs[k].device) {
+    return wrong_place(e, "output", &e->f->program.outputs[k], given);
   }
   if (given->dtype != l->dtype) {
     return wrong_output(e, k, given, l, GEMEL_BAD_TYPE);
@@ -294,17 +308,34 @@ static gemel_status enter_results(gemel__execution *e, const gemel__segment *s,
   return status;
 }
 
-/* Hands over new tensors and fills the given ones that had stand-ins. */
-static void leave_results(gemel__execution *e, gemel_tensor **outputs) {
-  uint32_t k;
-  for (k = 0; k < e->f->program.n_outputs; k++) {
+/* Fills the given tensors that had staging buffers. */
+static gemel_status empty_staging(gemel__execution *e, gemel_tensor **outputs) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < e->f->program.n_outputs && status == GEMEL_OK; k++) {
     gemel_tensor *t = outputs[k];
-    if (t == NULL) {
+    if (t != NULL && e->ports[e->f->program.n_inputs + k] != t->data) {
+      status = gemel__tensor_copy_elements(t, e->staging[k], e->f->threads, &e->error);
+    }
+  }
+  return status;
+}
+
+/* Waits until all is done on devices other than the host. */
+static gemel_status synchronize(gemel__execution *e) {
+  const gemel__run_program *p = &e->f->program;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 1; k < p->n_devices && status == GEMEL_OK; k++) {
+    status = p->devices[k]->synchronize(p->devices[k]->state, &e->error);
+  }
+  return status;
+}
+
+/* Hands over new tensors. */
+static void leave_results(gemel__execution *e, gemel_tensor **outputs) {
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
+    if (outputs[k] == NULL) {
       outputs[k] = e->fresh[k];
       e->fresh[k] = NULL;
-    } else if (e->ports[e->f->program.n_inputs + k] != t->data) {
-      gemel__copy_strided(gemel_dtype_size(t->dtype), t->rank, t->shape, t->data, t->strides,
-                          e->staging[k]->data, e->staging[k]->strides);
     }
   }
 }
@@ -406,6 +437,9 @@ static gemel_status enter_inputs(gemel__execution *e, gemel_tensor *const *input
       return gemel__fail(&e->error, GEMEL_BAD_ARGUMENT, "input %s is missing",
                          e->f->program.inputs[k].name);
     }
+    if (gemel_tensor_device(inputs[k]) != e->f->program.inputs[k].device) {
+      return wrong_place(e, "input", &e->f->program.inputs[k], inputs[k]);
+    }
     e->ports[k] = inputs[k]->data;
   }
   return GEMEL_OK;
@@ -422,6 +456,12 @@ gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inp
   }
   if (status == GEMEL_OK) {
     status = run(e, outputs);
+  }
+  if (status == GEMEL_OK) {
+    status = empty_staging(e, outputs);
+  }
+  if (status == GEMEL_OK) {
+    status = synchronize(e);
   }
   if (status == GEMEL_OK) {
     leave_results(e, outputs);

@@ -23,6 +23,7 @@
 #include "core/graph.h"
 #include "core/tensor.h"
 #include "cpu/loop.h"
+#include "device/device.h"
 #include "ops/ops.h"
 
 enum { GEMEL__PLANS = 8 }; /* kept for a function, and children for a segment */
@@ -44,7 +45,8 @@ typedef struct gemel__pnode {
 typedef enum gemel__pkind {
   GEMEL__P_INPUT,
   GEMEL__P_CONSTANT,
-  GEMEL__P_SCALAR, /* a row of scalar.def that the tile engine runs */
+  GEMEL__P_TRANSFER, /* between two devices; on one it is a view */
+  GEMEL__P_SCALAR,   /* a row of scalar.def that the tile engine runs */
   GEMEL__P_KERNEL
 } gemel__pkind;
 
@@ -57,6 +59,7 @@ typedef struct gemel__pop {
 /* A type of the program: types are numbered anew, so that tables of them are small. */
 typedef struct gemel__ptype {
   gemel_type type;
+  uint8_t device;      /* number among the program's */
   uint8_t constant;    /* all dims are constants */
   uint8_t has_runtime; /* a dim is a size that a node produces */
 } gemel__ptype;
@@ -65,6 +68,7 @@ typedef struct gemel__ptype {
 typedef struct gemel__port {
   const char *name;
   uint32_t value;
+  const gemel_device *device;
 } gemel__port;
 
 typedef struct gemel__run_program {
@@ -80,6 +84,8 @@ typedef struct gemel__run_program {
   const char **files;
   gemel__port *inputs, *outputs;
   uint32_t n_inputs, n_outputs;
+  uint32_t n_devices;
+  const gemel_device *devices[256]; /* on which values lie; the host first */
   uint64_t *direct; /* value << 32 | output, sorted: to find the output that a value is */
 } gemel__run_program;
 
@@ -89,6 +95,11 @@ void gemel__run_program_release(gemel__run_program *program);
 
 static inline gemel_type gemel__value_type(const gemel__run_program *p, uint32_t value) {
   return p->types[p->value_types[value]].type;
+}
+
+/* Number of the device on which VALUE lies; 0: the host. */
+static inline uint8_t gemel__value_device(const gemel__run_program *p, uint32_t value) {
+  return p->types[p->value_types[value]].device;
 }
 
 static inline const uint32_t *gemel__pnode_inputs(const gemel__run_program *p, uint32_t node,
@@ -130,6 +141,8 @@ typedef enum gemel__buffer_kind {
 
 typedef struct gemel__run_buffer {
   gemel__buffer_kind kind;
+  uint8_t device;   /* number */
+  uint8_t constant; /* DATA never changes */
   uint32_t port;
   uint32_t slot;
   uint32_t remaining; /* uses of it and its views that are not scheduled yet */
@@ -149,12 +162,13 @@ typedef struct gemel__plan_place {
 /* ---- Instructions ---- */
 
 typedef enum gemel__instr_kind {
-  GEMEL__I_LOOP,    /* gemel__loop */
-  GEMEL__I_KERNEL,  /* gemel__invocation */
-  GEMEL__I_DYNAMIC, /* the same; attributes hold sizes that are read at each call */
-  GEMEL__I_COPY,    /* gemel__move */
-  GEMEL__I_RESULT,  /* gemel__move, into the tensor of an output */
-  GEMEL__I_POISON   /* gemel__move: fills memory that must not be read before it is written */
+  GEMEL__I_LOOP,     /* gemel__loop */
+  GEMEL__I_KERNEL,   /* gemel__invocation */
+  GEMEL__I_DYNAMIC,  /* the same; attributes hold sizes that are read at each call */
+  GEMEL__I_COPY,     /* gemel__move */
+  GEMEL__I_TRANSFER, /* gemel__move of bytes from one device to another */
+  GEMEL__I_RESULT,   /* gemel__move, into the tensor of an output */
+  GEMEL__I_POISON    /* gemel__move: fills memory that must not be read before it is written */
 } gemel__instr_kind;
 
 typedef struct gemel__instr {
@@ -179,6 +193,8 @@ typedef struct gemel__invocation {
 } gemel__invocation;
 
 typedef struct gemel__move {
+  const gemel_device *device;       /* of the target; of both but for a transfer */
+  const gemel_device *from_device;  /* of a transfer */
   const gemel__plan_layout *layout; /* of the source */
   const int64_t *to_strides;
   char *to;
@@ -201,11 +217,19 @@ typedef struct gemel__result {
   const gemel__plan_layout *layout;
 } gemel__result;
 
+/* Memory of a device. */
+typedef struct gemel__device_block {
+  const gemel_device *device;
+  void *data;
+  size_t bytes;
+} gemel__device_block;
+
 typedef struct gemel__segment {
   struct gemel__segment *parent, *children, *next; /* NEXT: sibling, most recently used first */
   gemel__arena meta;                               /* everything that is small */
-  char *block;                                     /* intermediate memory, as allocated */
-  size_t block_bytes;
+  gemel__device_block *blocks; /* intermediate memory, and what doesn't change from call to call */
+  size_t n_blocks, block_capacity;
+  size_t block_bytes; /* of all */
   uint32_t depth;
   uint32_t begin, end; /* nodes */
   int64_t size;        /* the size seen, for which it was planned */

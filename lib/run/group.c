@@ -114,8 +114,8 @@ static int lies_across(const gemel__plan_layout *l) {
 static gemel_status straighten(gemel__planner *planner, gemel__group *group,
                                gemel__group_load *load) {
   gemel__plan_layout *l = load->layout, *straight;
-  gemel__run_buffer *buffer = gemel__buffer_new(planner, l->bytes, load->uses), *old = load->buffer;
-  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  gemel__run_buffer *buffer = gemel__buffer_new(planner, 0, l->bytes, load->uses);
+  gemel__run_buffer *old = load->buffer;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   gemel_status status =
       gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, planner->error);
@@ -123,20 +123,13 @@ static gemel_status straighten(gemel__planner *planner, gemel__group *group,
     return status;
   }
   straight = gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
-  if (buffer == NULL || move == NULL || straight == NULL) {
+  if (buffer == NULL || straight == NULL) {
     return gemel__no_memory(planner->error, "a plan");
   }
-  memset(move, 0, sizeof *move);
-  move->layout = l;
-  move->to_strides = straight->strides;
-  if (gemel__fix(planner, &move->from, old, l->offset) != 0 ||
-      gemel__fix(planner, &move->to, buffer, 0) != 0 ||
-      gemel__emit(planner, GEMEL__I_COPY, group->members[0].node, move) != 0) {
-    return gemel__no_memory(planner->error, "a plan");
-  }
+  status = gemel__plan_copy(planner, group->members[0].node, l, old, straight->strides, buffer);
   load->layout = straight;
   load->buffer = buffer;
-  return gemel__buffer_use(planner, old, load->uses);
+  return status == GEMEL_OK ? gemel__buffer_use(planner, old, load->uses) : status;
 }
 
 static gemel_status straighten_loads(gemel__planner *planner, gemel__group *group) {

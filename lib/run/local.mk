@@ -9,6 +9,7 @@ libgemel_a_SOURCES += %reldir%/group-build.c
 libgemel_a_SOURCES += %reldir%/group.c
 libgemel_a_SOURCES += %reldir%/memory.c
 libgemel_a_SOURCES += %reldir%/overlap.c
+libgemel_a_SOURCES += %reldir%/plan-move.c
 libgemel_a_SOURCES += %reldir%/plan.c
 libgemel_a_SOURCES += %reldir%/planner.h
 libgemel_a_SOURCES += %reldir%/program.c

@@ -73,12 +73,13 @@ static uint32_t find_place(gemel__run_memory *m, int64_t bytes) {
   return (uint32_t)++m->n_slots;
 }
 
-gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
-                                    char *data, int64_t bytes) {
+gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind,
+                                    uint8_t device, uint32_t port, char *data, int64_t bytes) {
   gemel__run_buffer *buffer = gemel__arena_alloc(&planner->segment->meta, sizeof *buffer);
   if (buffer != NULL) {
     memset(buffer, 0, sizeof *buffer);
     buffer->kind = kind;
+    buffer->device = device;
     buffer->port = port;
     buffer->data = data;
     buffer->bytes = bytes;
@@ -86,8 +87,9 @@ gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind 
   return buffer;
 }
 
-static gemel__run_buffer *in_arena(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
-  gemel__run_buffer *buffer = gemel__buffer_at(planner, GEMEL__B_ARENA, 0, NULL, bytes);
+static gemel__run_buffer *in_arena(gemel__planner *planner, uint8_t device, int64_t bytes,
+                                   uint32_t remaining) {
+  gemel__run_buffer *buffer = gemel__buffer_at(planner, GEMEL__B_ARENA, device, 0, NULL, bytes);
   if (buffer == NULL || gemel__grow(&planner->buffers, &planner->buffer_capacity,
                                     planner->n_buffers + 1, sizeof *planner->buffers) != 0) {
     return NULL;
@@ -97,9 +99,10 @@ static gemel__run_buffer *in_arena(gemel__planner *planner, int64_t bytes, uint3
   return buffer;
 }
 
-gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining) {
-  gemel__run_buffer *buffer = in_arena(planner, bytes, remaining);
-  uint32_t place = buffer != NULL ? find_place(&planner->memory, round_up(bytes)) : 0;
+gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, uint8_t device, int64_t bytes,
+                                     uint32_t remaining) {
+  gemel__run_buffer *buffer = in_arena(planner, device, bytes, remaining);
+  uint32_t place = buffer != NULL ? find_place(&planner->memories[device], round_up(bytes)) : 0;
   if (place == 0) {
     return NULL;
   }
@@ -109,7 +112,7 @@ gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uin
 
 gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer *dying,
                                       uint32_t remaining) {
-  gemel__run_buffer *buffer = in_arena(planner, dying->bytes, remaining);
+  gemel__run_buffer *buffer = in_arena(planner, dying->device, dying->bytes, remaining);
   if (buffer != NULL) {
     buffer->slot = dying->slot;
     dying->kind = GEMEL__B_FIXED; /* its place is no longer its own: nothing frees it again */
@@ -121,18 +124,7 @@ gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer
 #ifdef GEMEL_DEBUG
 /* Freed memory is made unfit for use, so that a plan that reads it too late shows. */
 static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
-  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  if (move == NULL) {
-    return gemel__no_memory(planner->error, "a plan");
-  }
-  memset(move, 0, sizeof *move);
-  move->bytes = buffer->bytes;
-  move->pattern = 0xff;
-  if (gemel__fix(planner, &move->to, buffer, 0) != 0 ||
-      gemel__emit(planner, GEMEL__I_POISON, planner->node, move) != 0) {
-    return gemel__no_memory(planner->error, "a plan");
-  }
-  return GEMEL_OK;
+  return gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, 0xff);
 }
 #else
 static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
@@ -147,7 +139,7 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
       buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
     return GEMEL_OK;
   }
-  put_free(&planner->memory, buffer->slot);
+  put_free(&planner->memories[buffer->device], buffer->slot);
   return poison(planner, buffer);
 }
 
@@ -204,34 +196,57 @@ static gemel_status resolve(gemel__planner *planner) {
   return GEMEL_OK;
 }
 
-gemel_status gemel__memory_finish(gemel__planner *planner) {
+void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes) {
   gemel__segment *s = planner->segment;
-  int64_t bytes = lay_out(&planner->memory);
-  char *base = NULL;
-  size_t k;
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes};
+  if (gemel__grow(&s->blocks, &s->block_capacity, s->n_blocks + 1, sizeof *s->blocks) != 0) {
+    gemel__no_memory(planner->error, "a plan");
+    return NULL;
+  }
+  if (block.device->allocate(block.device->state, bytes, &block.data, planner->error) != GEMEL_OK) {
+    return NULL;
+  }
+  s->blocks[s->n_blocks++] = block;
+  s->block_bytes += bytes;
+  return block.data;
+}
+
+/* Allocates the memory of one device's places. */
+static gemel_status allocate_places(gemel__planner *planner, uint8_t device, char **base) {
+  int64_t bytes = lay_out(&planner->memories[device]);
+  *base = NULL;
   if (bytes < 0) {
     return gemel__no_memory(planner->error, "intermediate results");
   }
-  if (bytes > 0) {
-    s->block_bytes = (size_t)bytes + UNIT;
-    s->block = gemel__alloc(s->block_bytes);
-    if (s->block == NULL) {
-      return gemel__no_memory(planner->error, "intermediate results");
+  *base = bytes > 0 ? gemel__segment_memory(planner, device, (size_t)bytes) : NULL;
+  return bytes == 0 || *base != NULL ? GEMEL_OK : planner->error->status;
+}
+
+gemel_status gemel__memory_finish(gemel__planner *planner) {
+  for (uint32_t device = 0; device < planner->f->program.n_devices; device++) {
+    char *base;
+    gemel_status status = allocate_places(planner, (uint8_t)device, &base);
+    if (status != GEMEL_OK) {
+      return status;
     }
-    base = s->block + (-(uintptr_t)s->block & (UNIT - 1));
-    gemel__advise_huge(base, (size_t)bytes);
-  }
-  for (k = 0; k < planner->n_buffers; k++) {
-    gemel__run_buffer *buffer = planner->buffers[k];
-    buffer->data = base + planner->memory.slots[buffer->slot].offset;
-    buffer->kind = GEMEL__B_FIXED; /* later segments read it and leave it alone */
+    for (size_t k = 0; k < planner->n_buffers; k++) {
+      gemel__run_buffer *buffer = planner->buffers[k];
+      if (buffer->device == device) {
+        buffer->data = base + planner->memories[device].slots[buffer->slot].offset;
+        buffer->kind = GEMEL__B_FIXED; /* later segments read it and leave it alone */
+      }
+    }
   }
   return resolve(planner);
 }
 
 void gemel__memory_clear(gemel__planner *planner) {
-  gemel__run_memory *m = &planner->memory;
-  gemel__free(m->slots, m->slot_capacity * sizeof *m->slots);
+  uint32_t n = planner->f->program.n_devices;
+  for (uint32_t k = 0; planner->memories != NULL && k < n; k++) {
+    gemel__run_memory *m = &planner->memories[k];
+    gemel__free(m->slots, m->slot_capacity * sizeof *m->slots);
+  }
+  gemel__free(planner->memories, n * sizeof *planner->memories);
   gemel__free(planner->fixups, planner->fixup_capacity * sizeof *planner->fixups);
   gemel__free(planner->buffers, planner->buffer_capacity * sizeof *planner->buffers);
 }

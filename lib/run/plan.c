@@ -41,26 +41,12 @@ static int add_result(gemel__planner *planner, uint32_t output, const gemel__pla
   return 0;
 }
 
-/* ---- Poison, in plain functions ---- */
-
+/* In plain functions, what isn't written yet shows. */
 static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__run_buffer *buffer,
                            const gemel__plan_layout *layout) {
-  gemel__move *move;
-  if (!planner->f->plain) {
-    return GEMEL_OK;
-  }
-  move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  if (move == NULL) {
-    return out_of_memory(planner);
-  }
-  memset(move, 0, sizeof *move);
-  move->bytes = layout->bytes;
-  move->pattern = gemel_dtype_kind(layout->dtype) == GEMEL_KIND_FLOAT ? 0xff : 0xa5;
-  if (gemel__fix(planner, &move->to, buffer, 0) != 0 ||
-      gemel__emit(planner, GEMEL__I_POISON, node, move) != 0) {
-    return out_of_memory(planner);
-  }
-  return GEMEL_OK;
+  int pattern = gemel_dtype_kind(layout->dtype) == GEMEL_KIND_FLOAT ? 0xff : 0xa5;
+  return planner->f->plain ? gemel__plan_poison(planner, node, buffer, layout->bytes, pattern)
+                           : GEMEL_OK;
 }
 
 /* ---- Places of results ---- */
@@ -72,9 +58,10 @@ gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
   uint32_t output = gemel__run_program_output(p, value);
   gemel__run_buffer *buffer;
   if (output == p->n_outputs) {
-    buffer = gemel__buffer_new(planner, layout->bytes, remaining);
+    buffer = gemel__buffer_new(planner, gemel__value_device(p, value), layout->bytes, remaining);
   } else {
-    buffer = gemel__buffer_at(planner, GEMEL__B_PORT, p->n_inputs + output, NULL, layout->bytes);
+    buffer = gemel__buffer_at(planner, GEMEL__B_PORT, gemel__value_device(p, value),
+                              p->n_inputs + output, NULL, layout->bytes);
     if (buffer != NULL && add_result(planner, output, layout) != 0) {
       buffer = NULL;
     }
@@ -100,7 +87,9 @@ static gemel_status plan_input(gemel__planner *planner, uint32_t node) {
   memset(place, 0, sizeof *place);
   place->layout =
       gemel__layout_new(planner->segment, (gemel_dtype)part[0], rank, part + 2, part + 2 + rank, 0);
-  place->buffer = gemel__buffer_at(planner, GEMEL__B_PORT, n->attrs, NULL, 0);
+  place->buffer =
+      gemel__buffer_at(planner, GEMEL__B_PORT, gemel__value_device(&planner->f->program, n->value),
+                       n->attrs, NULL, 0);
   return place->layout != NULL && place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
 }
 
@@ -111,11 +100,30 @@ static gemel_status plan_constant(gemel__planner *planner, uint32_t node) {
   gemel__plan_place *place = &planner->places[p->nodes[node].value];
   memset(place, 0, sizeof *place);
   place->layout = gemel__layout_new(planner->segment, t->dtype, t->rank, t->shape, t->strides, 0);
-  place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, 0, t->data, 0);
-  return place->layout != NULL && place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+  place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, 0, 0, t->data, 0);
+  if (place->layout == NULL || place->buffer == NULL) {
+    return out_of_memory(planner);
+  }
+  place->buffer->constant = 1;
+  return GEMEL_OK;
 }
 
 /* ---- Kernels ---- */
+
+/* The device on which NODE computes: that of its results. */
+static const gemel_device *device_of(const gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  return p->devices[gemel__value_device(p, p->nodes[node].value)];
+}
+
+/* What that device has for NODE's operation; NULL: nothing. */
+static const gemel_kernel *kernels_of(const gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  const gemel_device *device = device_of(planner, node);
+  const gemel_kernel *kernels =
+      device->kernels(device->state, &p->ops[p->nodes[node].op].op->record);
+  return kernels != NULL && kernels[0].name != NULL ? kernels : NULL;
+}
 
 static gemel_view view_of(const gemel__plan_layout *l) {
   gemel_view view = {l->dtype, l->rank, l->shape, l->strides, NULL};
@@ -147,7 +155,9 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->outputs = outputs;
   call->threads = planner->f->threads;
   call->deterministic = planner->f->deterministic;
-  call->data = p->ops[p->nodes[node].op].op->record.data;
+  call->operation = &p->ops[p->nodes[node].op].op->record;
+  call->data = call->operation->data;
+  call->device = device_of(planner, node);
   call->error = &planner->execution->error;
   return GEMEL_OK;
 }
@@ -231,7 +241,7 @@ static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
 }
 
 /* Scratch memory is a buffer that lives for one instruction. */
-static gemel_status place_scratch(gemel__planner *planner, gemel_kernel_call *call,
+static gemel_status place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
                                   gemel__run_buffer **scratch) {
   *scratch = NULL;
   if (call->scratch_bytes == 0) {
@@ -240,7 +250,7 @@ static gemel_status place_scratch(gemel__planner *planner, gemel_kernel_call *ca
   if (call->scratch_bytes > (size_t)GEMEL__MAX_BYTES) {
     return out_of_memory(planner);
   }
-  *scratch = gemel__buffer_new(planner, (int64_t)call->scratch_bytes, 1);
+  *scratch = gemel__buffer_new(planner, device, (int64_t)call->scratch_bytes, 1);
   if (*scratch == NULL || gemel__fix(planner, &call->scratch, *scratch, 0) != 0) {
     return out_of_memory(planner);
   }
@@ -270,7 +280,9 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   note_release(planner, made, inv);
   status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
   if (status == GEMEL_OK) {
-    status = place_scratch(planner, &inv->call, &scratch);
+    status = place_scratch(
+        planner, gemel__value_device(&planner->f->program, planner->f->program.nodes[node].value),
+        &inv->call, &scratch);
   }
   if (status == GEMEL_OK) {
     status = fix_views(planner, node, &inv->call);
@@ -321,39 +333,30 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
 /* For a view operation without kernels: the view is copied into the node's own memory. */
 static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
-  gemel__plan_place *place = &planner->places[p->nodes[node].value];
+  uint32_t value = p->nodes[node].value;
+  gemel__plan_place *place = &planner->places[value];
   gemel__plan_layout *source = place->layout, *target;
   gemel__run_buffer *from = place->buffer;
-  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  gemel_status status =
-      gemel__plan_row_major(planner, p->value_types[p->nodes[node].value], &target);
-  if (status != GEMEL_OK || move == NULL) {
-    return status != GEMEL_OK ? status : out_of_memory(planner);
+  gemel_status status = gemel__plan_row_major(planner, p->value_types[value], &target);
+  if (status != GEMEL_OK) {
+    return status;
   }
-  memset(move, 0, sizeof *move);
   place->layout = target;
-  place->buffer = gemel__output_buffer(planner, p->nodes[node].value, target,
-                                       p->uses[p->nodes[node].value], &status);
-  move->layout = source;
-  move->to_strides = target->strides;
-  if (status == GEMEL_OK && (gemel__fix(planner, &move->from, from, source->offset) != 0 ||
-                             gemel__fix(planner, &move->to, place->buffer, 0) != 0 ||
-                             gemel__emit(planner, GEMEL__I_COPY, node, move) != 0)) {
-    status = out_of_memory(planner);
-  }
-  return status;
+  place->buffer = gemel__output_buffer(planner, value, target, p->uses[value], &status);
+  return status == GEMEL_OK
+             ? gemel__plan_copy(planner, node, source, from, target->strides, place->buffer)
+             : status;
 }
 
 /* ---- Nodes ---- */
 
 /* 1 if NODE's attributes hold run-time sizes on which its types don't depend: they are then read at
  * each call, and the plan holds for all of them. */
-static int is_dynamic(const gemel__run_program *p, uint32_t node) {
+static int is_dynamic(const gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
   const gemel__pnode *n = &p->nodes[node];
-  const gemel_kernel *kernels = p->ops[n->op].op->record.kernels;
   uint32_t k;
-  if (!gemel__attrs_at(p->context, n->attrs)->has_runtime || kernels == NULL ||
-      kernels[0].name == NULL) {
+  if (!gemel__attrs_at(p->context, n->attrs)->has_runtime || kernels_of(planner, node) == NULL) {
     return 0;
   }
   for (k = 0; k < n->n_outputs; k++) {
@@ -365,14 +368,13 @@ static int is_dynamic(const gemel__run_program *p, uint32_t node) {
 }
 
 static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
-  const gemel__run_program *p = &planner->f->program;
   const gemel_attr *checked;
   gemel_status status =
       gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->late, &inv->n_late);
   if (status == GEMEL_OK) {
     status = set_views(planner, node, &inv->call);
   }
-  inv->candidates = p->ops[p->nodes[node].op].op->record.kernels;
+  inv->candidates = kernels_of(planner, node);
   inv->call.state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
   if (status == GEMEL_OK && inv->call.state == NULL) {
     status = out_of_memory(planner);
@@ -383,7 +385,7 @@ static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__
 static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
   const gemel__run_program *p = &planner->f->program;
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
-  int has_kernels = record->kernels != NULL && record->kernels[0].name != NULL;
+  const gemel_kernel *kernels = kernels_of(planner, node);
   const gemel_attr *checked;
   gemel_status status = gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, NULL, NULL);
   if (status == GEMEL_OK) {
@@ -392,7 +394,7 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
   if (status == GEMEL_OK) {
     status = set_views(planner, node, &inv->call);
   }
-  if (status == GEMEL_OK && record->view != NULL && !(planner->f->plain && has_kernels)) {
+  if (status == GEMEL_OK && record->view != NULL && !(planner->f->plain && kernels != NULL)) {
     status = plan_view(planner, node, &inv->call);
     if (status == GEMEL_OK && planner->f->plain) {
       return copy_view(planner, node);
@@ -402,12 +404,14 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
     }
     status = GEMEL_OK;
   }
-  if (status == GEMEL_OK && !has_kernels) {
-    return gemel__fail(planner->error, GEMEL_UNSUPPORTED, "operation %s has no kernel",
-                       record->name);
+  if (status == GEMEL_OK && kernels == NULL) {
+    gemel__fail(planner->error, GEMEL_UNSUPPORTED, "the device %s has no kernel for it",
+                inv->call.device->name);
+    gemel__blame(p, node, planner->error);
+    return GEMEL_UNSUPPORTED;
   }
   if (status == GEMEL_OK) {
-    status = choose_kernel(planner, record->kernels, inv);
+    status = choose_kernel(planner, kernels, inv);
     if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
       gemel__blame(p, node, planner->error);
     }
@@ -428,7 +432,8 @@ static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
     return status;
   }
   memset(&inv, 0, sizeof inv);
-  return is_dynamic(p, node) ? plan_dynamic(planner, node, &inv) : plan_static(planner, node, &inv);
+  return is_dynamic(planner, node) ? plan_dynamic(planner, node, &inv)
+                                   : plan_static(planner, node, &inv);
 }
 
 /* Row-major layouts of NODE's outputs. */
@@ -452,7 +457,8 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
 static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
-  gemel_status status = planner->f->plain ? GEMEL_DECLINED : GEMEL_OK;
+  int on_host = gemel__value_device(p, p->nodes[node].value) == 0;
+  gemel_status status = planner->f->plain || !on_host ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__check_node(planner, node, attrs->values);
   }
@@ -460,6 +466,13 @@ static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
     status = gemel__group_add(planner, node, planner->places[p->nodes[node].value].layout);
   }
   return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
+}
+
+/* 1 if the input of NODE lies on another device than its result. */
+static int crosses(const gemel__run_program *p, uint32_t node) {
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  return gemel__value_device(p, in[0]) != gemel__value_device(p, p->nodes[node].value);
 }
 
 static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
@@ -475,6 +488,9 @@ static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
   status = lay_out(planner, node);
   if (status != GEMEL_OK) {
     return status;
+  }
+  if (kind == GEMEL__P_TRANSFER && crosses(p, node)) {
+    return gemel__plan_transfer(planner, node);
   }
   return kind == GEMEL__P_SCALAR ? plan_scalar(planner, node) : plan_kernel(planner, node);
 }
@@ -496,6 +512,7 @@ static gemel_status plan_results(gemel__planner *planner) {
       return out_of_memory(planner);
     }
     memset(move, 0, sizeof *move);
+    move->device = p->devices[place->buffer->device];
     move->layout = place->layout;
     move->output = k;
     if (gemel__fix(planner, &move->from, place->buffer, place->layout->offset) != 0 ||
@@ -664,7 +681,10 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
   }
   if (status == GEMEL_OK) {
     planner->layouts = gemel__alloc_array(e->f->program.n_types, sizeof *planner->layouts);
-    status = planner->layouts != NULL ? GEMEL_OK : gemel__no_memory(&e->error, "a plan");
+    planner->memories = gemel__alloc_array(e->f->program.n_devices, sizeof *planner->memories);
+    status = planner->layouts != NULL && planner->memories != NULL
+                 ? GEMEL_OK
+                 : gemel__no_memory(&e->error, "a plan");
   }
   if (status == GEMEL_OK) {
     load_places(e, parent);
@@ -676,9 +696,10 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
     planner->places = e->places;
     planner->error = &e->error;
     status = plan_all(planner);
-    gemel__memory_clear(planner);
   }
   if (planner != NULL) {
+    planner->f = e->f;
+    gemel__memory_clear(planner);
     gemel__free(planner->layouts, e->f->program.n_types * sizeof *planner->layouts);
     gemel__free(planner, sizeof *planner);
   }

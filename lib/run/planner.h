@@ -75,7 +75,7 @@ typedef struct gemel__planner {
   size_t n_fixups, fixup_capacity;
   gemel__run_buffer **buffers; /* those in the arena */
   size_t n_buffers, buffer_capacity;
-  gemel__run_memory memory;
+  gemel__run_memory *memories; /* one a device */
   gemel__group groups[GEMEL__GROUPS];
   uint32_t next_group;
   size_t scratch;   /* bytes that loops need, all threads together */
@@ -112,17 +112,21 @@ gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gem
 
 /* ---- memory.c ---- */
 
-/* A buffer of BYTES bytes with REMAINING uses in the arena; its place is free of others until they
- * are all scheduled. NULL when memory is out. */
-gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, int64_t bytes, uint32_t remaining);
+/* A buffer of BYTES bytes of DEVICE's memory with REMAINING uses in the arena; its place is free of
+ * others until they are all scheduled. NULL when memory is out. */
+gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, uint8_t device, int64_t bytes,
+                                     uint32_t remaining);
 
 /* One that takes over the place of DYING. */
 gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer *dying,
                                       uint32_t remaining);
 
 /* One that is elsewhere. */
-gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind, uint32_t port,
-                                    char *data, int64_t bytes);
+gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind kind,
+                                    uint8_t device, uint32_t port, char *data, int64_t bytes);
+
+/* BYTES bytes of DEVICE's memory that live as long as the segment; NULL, and the error. */
+void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes);
 
 /* COUNT uses of BUFFER have been scheduled. */
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count);
@@ -134,6 +138,21 @@ int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *bu
 /* Lays out the arena, allocates it and resolves fixups. */
 gemel_status gemel__memory_finish(gemel__planner *planner);
 void gemel__memory_clear(gemel__planner *planner);
+
+/* ---- plan-move.c ---- */
+
+/* Emits a copy of what LAYOUT describes in FROM to TO, whose strides are TO_STRIDES; both lie on
+ * one device. */
+gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
+                              const gemel__plan_layout *layout, gemel__run_buffer *from,
+                              const int64_t *to_strides, gemel__run_buffer *to);
+
+/* NODE, whose input lies on another device than its result. */
+gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node);
+
+/* Has BUFFER filled with what shows when it is read before it is written. */
+gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
+                                const gemel__run_buffer *buffer, int64_t bytes, int pattern);
 
 /* ---- plan.c ---- */
 

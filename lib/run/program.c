@@ -21,6 +21,7 @@ typedef struct copier {
   uint32_t *type_of;     /* new number + 1 of a type */
   uint32_t *op_of;       /* the same for operations */
   uint32_t n_type_ids, n_op_ids;
+  uint32_t device_of[256]; /* number + 1 of a memory space's device */
   gemel_error *error;
 } copier;
 
@@ -63,22 +64,34 @@ static gemel_status number_op(copier *c, uint32_t node) {
   return GEMEL_OK;
 }
 
-/* Numbers the types of NODE's outputs. The host is all there is to run on. */
-static gemel_status number_types(copier *c, uint32_t node) {
-  const gemel__node *n = gemel__node_at(c->graph, node);
-  for (uint32_t k = 0; k < n->n_outputs; k++) {
-    gemel_type type = gemel__node_type(c->graph, node, k);
-    int space = gemel_type_space(c->p->context, type);
-    if (space != GEMEL_SPACE_HOST) {
-      gemel__fail(c->error, GEMEL_UNSUPPORTED,
-                  "a result of %s lies in memory space %d, and a function runs on the host",
-                  gemel__node_op(c->graph, node)->record.name, space);
-      gemel__error_place(c->error, gemel__node_where(c->graph, node));
-      return GEMEL_UNSUPPORTED;
-    }
-    c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++c->p->n_types;
+/* Gives the device of memory space SPACE a number in the program. */
+static gemel_status number_device(copier *c, uint32_t node, int space) {
+  gemel__run_program *p = c->p;
+  const gemel_device *device = gemel_device_of_space(p->context, space);
+  if (device == NULL) {
+    gemel__fail(c->error, GEMEL_UNSUPPORTED,
+                "a result of %s lies in memory space %d, which has no device",
+                gemel__node_op(c->graph, node)->record.name, space);
+    gemel__error_place(c->error, gemel__node_where(c->graph, node));
+    return GEMEL_UNSUPPORTED;
+  }
+  if (c->device_of[space] == 0) {
+    p->devices[p->n_devices] = device;
+    c->device_of[space] = ++p->n_devices;
   }
   return GEMEL_OK;
+}
+
+/* Numbers the types of NODE's outputs, and the devices that they name. */
+static gemel_status number_types(copier *c, uint32_t node) {
+  const gemel__node *n = gemel__node_at(c->graph, node);
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < n->n_outputs && status == GEMEL_OK; k++) {
+    gemel_type type = gemel__node_type(c->graph, node, k);
+    status = number_device(c, node, gemel_type_space(c->p->context, type));
+    c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++c->p->n_types;
+  }
+  return status;
 }
 
 /* Counts what is live, and numbers the types and operations of it. */
@@ -140,6 +153,7 @@ static void copy_type(copier *c, gemel_type type) {
     return;
   }
   t->type = type;
+  t->device = (uint8_t)(c->device_of[gemel_type_space(context, type)] - 1);
   t->constant = 1;
   t->has_runtime = gemel__type_at(context, type)->has_runtime;
   for (k = 0; k < rank; k++) {
@@ -155,6 +169,7 @@ static void copy_op(copier *c, uint32_t node) {
   to->kind = to->row != NULL                ? GEMEL__P_SCALAR
              : op->id == GEMEL__OP_input    ? GEMEL__P_INPUT
              : op->id == GEMEL__OP_constant ? GEMEL__P_CONSTANT
+             : op->id == GEMEL__OP_transfer ? GEMEL__P_TRANSFER
                                             : GEMEL__P_KERNEL;
 }
 
@@ -197,12 +212,14 @@ static void copy_ports(copier *c) {
     gemel__ref ref = c->graph->inputs[k];
     p->inputs[k].name = c->graph->input_names[k];
     p->inputs[k].value = c->first_value[ref.node] + ref.output;
+    p->inputs[k].device = p->devices[gemel__value_device(p, p->inputs[k].value)];
     p->nodes[gemel__node_of(p, ref.node)].attrs = k;
   }
   for (k = 0; k < p->n_outputs; k++) {
     gemel__ref ref = c->graph->outputs[k];
     p->outputs[k].name = c->graph->output_names[k];
     p->outputs[k].value = c->first_value[ref.node] + ref.output;
+    p->outputs[k].device = p->devices[gemel__value_device(p, p->outputs[k].value)];
     p->uses[p->outputs[k].value]++;
     p->direct[k] = (uint64_t)p->outputs[k].value << 32 | k;
   }
@@ -234,6 +251,8 @@ gemel_status gemel__run_program_make(gemel__run_program *program, const gemel_gr
   c.graph = graph;
   c.p = program;
   c.error = error;
+  program->devices[0] = &gemel__host_device;
+  program->n_devices = c.device_of[GEMEL_SPACE_HOST] = 1;
   status = copier_start(&c);
   if (status == GEMEL_OK) {
     status = number(&c);

@@ -9,7 +9,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "cpu/copy.h"
 #include "run/planner.h"
 
 static void patch(gemel__execution *e, const gemel__segment *s) {
@@ -19,21 +18,37 @@ static void patch(gemel__execution *e, const gemel__segment *s) {
   }
 }
 
-static void run_copy(const gemel__execution *e, const gemel__move *move) {
+static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, char *to,
+                                  const int64_t *to_strides) {
   const gemel__plan_layout *l = move->layout;
-  gemel__copy_parallel(e->f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape, move->to,
-                       move->to_strides, move->from, l->strides);
+  const gemel_view target = {l->dtype, l->rank, l->shape, to_strides, to};
+  const gemel_view source = {l->dtype, l->rank, l->shape, l->strides, (void *)move->from};
+  return l->elements == 0
+             ? GEMEL_OK
+             : move->device->copy(move->device->state, &target, &source, e->f->threads, &e->error);
 }
 
-/* Into the tensor of an output, row-major here: a given one with other strides has a stand-in. */
-static void run_result(gemel__execution *e, const gemel__move *move) {
+/* Into the tensor of an output, row-major here: a given one with other strides has a staging
+ * buffer. */
+static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
   const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
-  if (gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, NULL) == GEMEL_OK) {
-    gemel__copy_parallel(e->f->threads, gemel_dtype_size(l->dtype), l->rank, l->shape,
-                         e->ports[e->f->program.n_inputs + move->output], strides, move->from,
-                         l->strides);
-  }
+  gemel_status status =
+      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, &e->error);
+  return status == GEMEL_OK
+             ? copy_elements(e, move, e->ports[e->f->program.n_inputs + move->output], strides)
+             : status;
+}
+
+static gemel_status run_transfer(gemel__execution *e, const gemel__move *move) {
+  return gemel__device_move(move->device, move->to, move->from_device, move->from,
+                            (size_t)move->bytes, &e->error);
+}
+
+static gemel_status run_poison(gemel__execution *e, const gemel__move *move) {
+  return move->bytes == 0 ? GEMEL_OK
+                          : move->device->fill(move->device->state, move->to, move->pattern,
+                                               (size_t)move->bytes, &e->error);
 }
 
 /* ---- Attributes with run-time sizes ---- */
@@ -77,13 +92,17 @@ int64_t gemel__load_size(gemel_dtype dtype, const void *data) {
 
 static gemel_status run_prepared(gemel_kernel_call *call,
                                  gemel_status (*run)(const gemel_kernel_call *)) {
-  gemel_status status;
-  call->scratch = call->scratch_bytes > 0 ? gemel__alloc(call->scratch_bytes) : NULL;
-  if (call->scratch_bytes > 0 && call->scratch == NULL) {
-    return gemel__no_memory(call->error, "scratch memory");
+  const gemel_device *device = call->device;
+  size_t bytes = call->scratch_bytes;
+  gemel_status status =
+      bytes > 0 ? device->allocate(device->state, bytes, &call->scratch, call->error) : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    status = run(call);
   }
-  status = run(call);
-  gemel__free(call->scratch, call->scratch_bytes);
+  if (bytes > 0 && call->scratch != NULL) {
+    device->release(device->state, call->scratch, bytes);
+  }
+  call->scratch = NULL;
   return status;
 }
 
@@ -147,17 +166,20 @@ gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
     case GEMEL__I_DYNAMIC:
       status = run_dynamic(e, instr->body);
       break;
-    case GEMEL__I_COPY:
-      run_copy(e, instr->body);
-      break;
-    case GEMEL__I_RESULT:
-      run_result(e, instr->body);
-      break;
-    case GEMEL__I_POISON: {
+    case GEMEL__I_COPY: {
       const gemel__move *move = instr->body;
-      memset(move->to, move->pattern, (size_t)move->bytes);
+      status = copy_elements(e, move, move->to, move->to_strides);
       break;
     }
+    case GEMEL__I_TRANSFER:
+      status = run_transfer(e, instr->body);
+      break;
+    case GEMEL__I_RESULT:
+      status = run_result(e, instr->body);
+      break;
+    case GEMEL__I_POISON:
+      status = run_poison(e, instr->body);
+      break;
     }
     if (status != GEMEL_OK) {
       return failed(e, instr->node, status);

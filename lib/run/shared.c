@@ -14,6 +14,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "device/device.h"
 #include "run/function.h"
 
 struct gemel_shared {
@@ -73,10 +74,9 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   if (shared == NULL || value == NULL) {
     return gemel__null(error, shared == NULL ? "the shared variable" : "the value");
   }
-  gemel_view view = gemel_tensor_view(value);
-  gemel_tensor *copy = gemel_tensor_copy(&view, error);
+  gemel_tensor *copy = gemel__tensor_clone(value, error);
   if (copy == NULL) {
-    return GEMEL_NO_MEMORY;
+    return error != NULL ? error->status : GEMEL_NO_MEMORY;
   }
   pthread_rwlock_wrlock(&shared->lock);
   gemel_tensor *before = shared->value;
@@ -201,7 +201,8 @@ void gemel__states_release(gemel_function *f) {
 static gemel_tensor *room_for_update(gemel_shared *shared) {
   const gemel_tensor *value = shared->value, *spare = shared->spare;
   if (spare != NULL && __atomic_load_n(&spare->references, __ATOMIC_ACQUIRE) == 1 &&
-      spare->dtype == value->dtype && spare->rank == value->rank &&
+      spare->device == value->device && spare->dtype == value->dtype &&
+      spare->rank == value->rank &&
       memcmp(spare->shape, value->shape, (size_t)value->rank * sizeof *value->shape) == 0) {
     return shared->spare;
   }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The devices of a context, and tensors on them. Elements go from one device to another by way of
+ * the host, as bytes in row-major order; what isn't laid out like that is copied on its own device
+ * first.
+ */
+#include "device/device.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+
+/* ---- The table ---- */
+
+static int is_complete(const gemel_device *d) {
+  return d->size >= sizeof *d && d->name != NULL && d->allocate != NULL && d->release != NULL &&
+         d->upload != NULL && d->download != NULL && d->fill != NULL && d->copy != NULL &&
+         d->synchronize != NULL && d->kernels != NULL;
+}
+
+gemel_status gemel_register_device(gemel_context *context, int space, const gemel_device *device,
+                                   gemel_error *error) {
+  const gemel_device *before;
+  if (context == NULL || device == NULL) {
+    return gemel__null(error, context == NULL ? "the context" : "the device");
+  }
+  if (space < 1 || space > 255) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "memory space %d is outside 1..255", space);
+  }
+  if (!is_complete(device)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                       "the record of a device lacks a function, or its size is too small");
+  }
+  pthread_mutex_lock(&context->lock);
+  before = context->devices[space - 1];
+  context->devices[space - 1] = before == NULL ? device : before;
+  pthread_mutex_unlock(&context->lock);
+  return before == NULL ? GEMEL_OK
+                        : gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                                      "memory space %d has the device %s", space, before->name);
+}
+
+const gemel_device *gemel_device_of_space(gemel_context *context, int space) {
+  const gemel_device *device;
+  if (context == NULL || space < 0 || space > 255) {
+    return NULL;
+  }
+  if (space == GEMEL_SPACE_HOST) {
+    return &gemel__host_device;
+  }
+  pthread_mutex_lock(&context->lock);
+  device = context->devices[space - 1];
+  pthread_mutex_unlock(&context->lock);
+  return device;
+}
+
+/* ---- Tensors ---- */
+
+const gemel_device *gemel_tensor_device(const gemel_tensor *tensor) {
+  return tensor == NULL ? NULL : tensor->device == NULL ? &gemel__host_device : tensor->device;
+}
+
+gemel_tensor *gemel__tensor_raw_on(const gemel_device *device, gemel_dtype dtype, int rank,
+                                   const int64_t *shape, gemel_error *error) {
+  int64_t strides[GEMEL_MAX_RANK], elements, bytes;
+  gemel_tensor *tensor;
+  void *data = NULL;
+  if (device == &gemel__host_device) {
+    return gemel__tensor_raw(dtype, rank, shape, error);
+  }
+  if (gemel__row_major(dtype, rank, shape, strides, &elements, &bytes, error) != GEMEL_OK ||
+      (bytes > 0 && device->allocate(device->state, (size_t)bytes, &data, error) != GEMEL_OK)) {
+    return NULL;
+  }
+  tensor = gemel__tensor_described(dtype, rank, shape, strides, error);
+  if (tensor == NULL) {
+    if (data != NULL) {
+      device->release(device->state, data, (size_t)bytes);
+    }
+    return NULL;
+  }
+  tensor->device = device;
+  tensor->data = data;
+  tensor->device_bytes = (size_t)bytes;
+  return tensor;
+}
+
+gemel_tensor *gemel_tensor_new_on(const gemel_device *device, gemel_dtype dtype, int rank,
+                                  const int64_t *shape, gemel_error *error) {
+  gemel_tensor *tensor;
+  size_t bytes;
+  if (device == NULL) {
+    gemel__null(error, "the device");
+    return NULL;
+  }
+  tensor = gemel__tensor_raw_on(device, dtype, rank, shape, error);
+  bytes = tensor != NULL ? (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(dtype) : 0;
+  if (bytes > 0 && device->fill(device->state, tensor->data, 0, bytes, error) != GEMEL_OK) {
+    gemel_tensor_unref(tensor);
+    return NULL;
+  }
+  return tensor;
+}
+
+gemel_status gemel__tensor_copy_elements(gemel_tensor *to, const gemel_tensor *from, int threads,
+                                         gemel_error *error) {
+  const gemel_device *device = gemel_tensor_device(to);
+  gemel_view target = gemel_tensor_view(to), source = gemel_tensor_view(from);
+  return gemel_tensor_elements(from) == 0
+             ? GEMEL_OK
+             : device->copy(device->state, &target, &source, threads, error);
+}
+
+gemel_tensor *gemel__tensor_clone(const gemel_tensor *tensor, gemel_error *error) {
+  gemel_tensor *clone = gemel__tensor_raw_on(gemel_tensor_device(tensor), tensor->dtype,
+                                             tensor->rank, tensor->shape, error);
+  if (clone != NULL && gemel__tensor_copy_elements(clone, tensor, 1, error) != GEMEL_OK) {
+    gemel_tensor_unref(clone);
+    return NULL;
+  }
+  return clone;
+}
+
+/* Bytes of one device to another, by way of the host. */
+static gemel_status move_bytes(const gemel_device *to, void *target, const gemel_device *from,
+                               const void *source, size_t bytes, gemel_error *error) {
+  void *room = NULL;
+  gemel_status status;
+  if (to == &gemel__host_device) {
+    return from->download(from->state, target, source, bytes, error);
+  }
+  if (from == &gemel__host_device) {
+    return to->upload(to->state, target, source, bytes, error);
+  }
+  status = gemel__host_device.allocate(NULL, bytes, &room, error);
+  if (status == GEMEL_OK) {
+    status = from->download(from->state, room, source, bytes, error);
+    status = status == GEMEL_OK ? to->upload(to->state, target, room, bytes, error) : status;
+    gemel__host_device.release(NULL, room, bytes);
+  }
+  return status;
+}
+
+gemel_status gemel__device_move(const gemel_device *to, void *target, const gemel_device *from,
+                                const void *source, size_t bytes, gemel_error *error) {
+  return bytes == 0 ? GEMEL_OK : move_bytes(to, target, from, source, bytes, error);
+}
+
+gemel_tensor *gemel_tensor_transfer(const gemel_tensor *tensor, const gemel_device *device,
+                                    gemel_error *error) {
+  const gemel_device *from = gemel_tensor_device(tensor);
+  gemel_tensor *dense, *made;
+  size_t bytes;
+  if (tensor == NULL || device == NULL) {
+    gemel__null(error, tensor == NULL ? "the tensor" : "the device");
+    return NULL;
+  }
+  if (from == device) {
+    made = gemel__tensor_clone(tensor, error);
+    if (made != NULL && device->synchronize(device->state, error) != GEMEL_OK) {
+      gemel_tensor_unref(made);
+      return NULL;
+    }
+    return made;
+  }
+  bytes = (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(tensor->dtype);
+  dense = gemel__is_row_major(gemel_dtype_size(tensor->dtype), tensor->rank, tensor->shape,
+                              tensor->strides)
+              ? gemel_tensor_ref((gemel_tensor *)tensor)
+              : gemel__tensor_clone(tensor, error);
+  made = dense != NULL
+             ? gemel__tensor_raw_on(device, tensor->dtype, tensor->rank, tensor->shape, error)
+             : NULL;
+  if (made != NULL &&
+      gemel__device_move(device, made->data, from, dense->data, bytes, error) != GEMEL_OK) {
+    gemel_tensor_unref(made);
+    made = NULL;
+  }
+  gemel_tensor_unref(dense);
+  return made;
+}

@@ -1,0 +1,6 @@
+# Devices: the table of them, the host, tensors on others.
+# One file a line, sorted. SPDX-License-Identifier: MIT
+
+libgemel_a_SOURCES += %reldir%/device.c
+libgemel_a_SOURCES += %reldir%/device.h
+libgemel_a_SOURCES += %reldir%/host.c

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices: memory that the host doesn't read, and kernels that work there. A device is a record of
+ * functions. The host is one; a program registers others with a context, each as a memory space,
+ * and the types of values say in which space they lie (f32[3]@1). `transfer` is the only operation
+ * whose result lies in another space than its input. A function may use several devices; inputs and
+ * outputs are tensors of the devices that the graph's types name.
+ */
+#ifndef GEMEL_DEVICE_H
+#define GEMEL_DEVICE_H
+
+#include <stddef.h>
+#include <gemel/operation.h>
+#include <gemel/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A device. Every function gets STATE first and may be called on several threads at once. Addresses
+ * in the device's memory are numbers to the host: it adds offsets to them and compares them, and
+ * never reads what is there; no other memory of the process has the same. Work (kernels' RUN
+ * included) is done in the order in which it was asked for on one thread; only DOWNLOAD and
+ * SYNCHRONIZE wait for it. A function that fails says why in ERROR and returns its status. */
+struct gemel_device {
+  size_t size;      /* sizeof(gemel_device) */
+  const char *name; /* for messages */
+  void *state;
+  /* BYTES > 0 bytes of its memory in *DATA, aligned to 64 at least; GEMEL_NO_MEMORY. */
+  gemel_status (*allocate)(void *state, size_t bytes, void **data, gemel_error *error);
+  void (*release)(void *state, void *data, size_t bytes);
+  /* Copies BYTES bytes from the host to the device; FROM may change when this returns. */
+  gemel_status (*upload)(void *state, void *to, const void *from, size_t bytes, gemel_error *error);
+  /* Copies BYTES bytes from the device to the host; they are there when this returns. */
+  gemel_status (*download)(void *state, void *to, const void *from, size_t bytes,
+                           gemel_error *error);
+  /* Sets BYTES bytes of the device's memory to BYTE. */
+  gemel_status (*fill)(void *state, void *data, int byte, size_t bytes, gemel_error *error);
+  /* Copies elements of one shape and dtype within the device's memory, any strides; the two don't
+   * overlap. THREADS: of the host that may be used. */
+  gemel_status (*copy)(void *state, const gemel_view *to, const gemel_view *from, int threads,
+                       gemel_error *error);
+  /* Waits until all is done. */
+  gemel_status (*synchronize)(void *state, gemel_error *error);
+  /* The device's kernels of an operation in order of preference, as gemel_operation.kernels; NULL
+   * or none: it has none. Operands may have any strides; scratch memory is the device's. */
+  const gemel_kernel *(*kernels)(void *state, const gemel_operation *operation);
+};
+
+/* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as
+ * long as the context and every tensor on the device. Errors: GEMEL_BAD_ARGUMENT (no such space,
+ * one that has a device, a record with a function missing or SIZE too small). Thread-safe. */
+gemel_status gemel_register_device(gemel_context *context, int space, const gemel_device *device,
+                                   gemel_error *error);
+
+/* The device of memory space SPACE; NULL if it has none. Thread-safe. */
+const gemel_device *gemel_device_of_space(gemel_context *context, int space);
+
+/* The host. */
+const gemel_device *gemel_host(void);
+
+/* A tensor of zeros in DEVICE's memory, row-major, with one reference owned by the caller. NULL on
+ * failure: what gemel_tensor_new says, and what the device says. */
+gemel_tensor *gemel_tensor_new_on(const gemel_device *device, gemel_dtype dtype, int rank,
+                                  const int64_t *shape, gemel_error *error);
+
+/* A row-major copy of TENSOR in DEVICE's memory, complete when this returns. NULL on failure:
+ * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY, what the devices say. */
+gemel_tensor *gemel_tensor_transfer(const gemel_tensor *tensor, const gemel_device *device,
+                                    gemel_error *error);
+
+/* Where TENSOR lies: gemel_host() unless it was made on another device; NULL for NULL. The data of
+ * a tensor that isn't on the host must not be read or written by the program. */
+const gemel_device *gemel_tensor_device(const gemel_tensor *tensor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

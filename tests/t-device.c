@@ -1,0 +1,463 @@
+/*
+ * A second device, whose memory the host can't touch (support/guarded-device.h): the whole
+ * catalogue runs on it by transfers and kernels of its own and gives what the host gives, bit for
+ * bit; what stays on the device isn't moved; constants go there once; views, run-time sizes, shared
+ * variables and refused allocations are as on the host; and what is mixed up is an error that names
+ * both.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "support/guarded-device.h"
+
+#include "core/graph.h"
+#include "instances/instance.h"
+#include "run.h"
+#include "sample/random.h"
+#include "support/graph-text.h"
+
+static guarded_device device, second;
+
+static gemel_context *context_with_devices(void) {
+  gemel_context *context = context_new();
+  CT_CHECK(guarded_open(&device, "guarded") == 0 && guarded_open(&second, "second") == 0);
+  CT_EQ_INT(gemel_register_device(context, 1, &device.record, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_register_device(context, 2, &second.record, &error), GEMEL_OK);
+  return context;
+}
+
+static void leave(gemel_context *context) {
+  gemel_context_unref(context);
+  CT_EQ_UINT(device.live, 0);
+  CT_EQ_UINT(second.live, 0);
+  guarded_close(&device);
+  guarded_close(&second);
+}
+
+/* ---- The catalogue ---- */
+
+enum { MOST_NODES = 16, MOST_VALUES = 8 };
+
+/* VALUE's node on the device: the same operation and attributes on transferred operands. */
+static gemel_value apply_there(gemel_graph *graph, gemel_value value, size_t n,
+                               const gemel_value *in) {
+  const gemel_operation *record =
+      gemel_find_operation(gemel_graph_context(graph), gemel_value_operation(value));
+  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS];
+  size_t count = 0;
+  for (; record->attrs != NULL && record->attrs[count].name != NULL; count++) {
+    CT_EQ_INT(gemel_value_attr(value, record->attrs[count].name, &attrs[count]), GEMEL_OK);
+  }
+  return gemel_apply(graph, record->name, n, in, count, attrs);
+}
+
+/* 1 if operand K of VALUE's node is a run-time size, which stays on the host: it stands behind the
+ * operation's own operands in a node whose attributes name such. */
+static int is_size(gemel_value value, size_t k) {
+  const gemel__node *node = gemel__node_at(value.graph, value.node);
+  const gemel_operation *record = &gemel__node_op(value.graph, value.node)->record;
+  return gemel__attrs_at(value.graph->context, node->attrs)->has_runtime &&
+         k >= (size_t)record->min_inputs;
+}
+
+/* GRAPH, of one operation, with all of its work on the device. */
+static gemel_graph *moved(gemel_context *context, const gemel_graph *graph) {
+  gemel_graph *made = gemel_graph_new(context, NULL);
+  gemel_value there[MOST_NODES];
+  size_t n = gemel_graph_input_count(graph), outputs = gemel_graph_output_count(graph), k;
+  gemel_value node = gemel_graph_output(graph, 0);
+  CT_CHECK(n < MOST_NODES);
+  for (k = 0; k < n; k++) {
+    gemel_value input = gemel_input(made, gemel_graph_input_name(graph, k),
+                                    gemel_value_type(gemel_graph_input(graph, k)));
+    there[k] = is_size(node, k) ? input : gemel_transfer(input, 1);
+  }
+  node = apply_there(made, node, n, there);
+  for (k = 0; k < outputs; k++) {
+    char name[24];
+    snprintf(name, sizeof name, "out%zu", k);
+    gemel_value output = {made, node.node, gemel_graph_output(graph, k).output};
+    gemel_output(gemel_transfer(output, 0), name);
+  }
+  ct_context("%s", gemel_graph_error(made)->text);
+  CT_EQ_INT(gemel_graph_error(made)->status, GEMEL_OK);
+  return made;
+}
+
+static int is_one_operation(const gemel_graph *graph) {
+  gemel_value first = gemel_graph_output(graph, 0);
+  size_t n = gemel_graph_input_count(graph), k;
+  if (gemel_value_input_count(first) != n) {
+    return 0;
+  }
+  for (k = 0; k < n; k++) {
+    gemel_value operand = gemel_value_input(first, k);
+    if (operand.node != gemel_graph_input(graph, k).node) {
+      return 0;
+    }
+  }
+  for (k = 0; k < gemel_graph_output_count(graph); k++) {
+    if (gemel_graph_output(graph, k).node != first.node) {
+      return 0;
+    }
+  }
+  return n > 0;
+}
+
+static void compare(const char *name, gemel_tensor *const *a, gemel_tensor *const *b, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    size_t bytes = (size_t)gemel_tensor_elements(a[k]) * gemel_dtype_size(gemel_tensor_dtype(a[k]));
+    ct_context("%s, output %zu", name, k);
+    CT_EQ_INT(gemel_tensor_elements(b[k]), gemel_tensor_elements(a[k]));
+    CT_CHECK(memcmp(gemel_tensor_data(a[k]), gemel_tensor_data(b[k]), bytes) == 0);
+  }
+}
+
+static gemel_status call(const gemel_graph *graph, int plain, gemel_tensor *const *in,
+                         gemel_tensor **out) {
+  gemel_options options = {.size = sizeof options, .threads = 1, .plain = plain};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  gemel_status status = f != NULL ? gemel_call(f, in, out, &error) : error.status;
+  gemel_function_free(f);
+  return status;
+}
+
+/* One instance, on the host and on the device; returns 1 if it was compared. */
+static int both(gemel_context *context, const gemel_operation *record,
+                const gemel__instance *instance, gemel__random *random) {
+  gemel_tensor *here[MOST_VALUES] = {NULL}, *there[MOST_VALUES] = {NULL}, **values;
+  size_t outputs = gemel_graph_output_count(instance->graph);
+  if (!is_one_operation(instance->graph) || outputs > MOST_VALUES) {
+    return 0;
+  }
+  CT_EQ_INT(gemel__values_draw(instance, GEMEL__FILL_FULL, random, &values, &error), GEMEL_OK);
+  gemel_graph *graph = moved(context, instance->graph);
+  int plain = (int)gemel__random_below(random, 2);
+  gemel_status wanted = call(instance->graph, 1, values, here);
+  gemel_status got = call(graph, plain, values, there);
+  ct_context("%s: %s", record->name, error.text);
+  CT_EQ_INT(got, wanted);
+  if (got == GEMEL_OK && wanted == GEMEL_OK) {
+    compare(record->name, here, there, outputs);
+  }
+  for (size_t k = 0; k < outputs; k++) {
+    gemel_tensor_unref(here[k]);
+    gemel_tensor_unref(there[k]);
+  }
+  gemel_graph_unref(graph);
+  gemel__values_free(instance, values);
+  return wanted == GEMEL_OK;
+}
+
+/* How many instances of RECORD were compared. */
+static int compare_operation(gemel_context *context, const gemel_operation *record) {
+  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F16, GEMEL_BOOL};
+  enum { DRAWS = 5 };
+  gemel__random random;
+  int compared = 0;
+  gemel__random_seed(&random, 7);
+  for (size_t k = 0; k < DRAWS * CT_COUNT(dtypes); k++) {
+    gemel__instance instance;
+    if (gemel__instance_draw(&instance, context, record, dtypes[k % CT_COUNT(dtypes)], 60, &random,
+                             &error) == GEMEL_OK) {
+      compared += both(context, record, &instance, &random);
+      gemel__instance_clear(&instance);
+    }
+  }
+  return compared;
+}
+
+/* Operations without operands have nothing to lie on a device. */
+static void catalogue(const void *data) {
+  gemel_context *context = context_with_devices();
+  size_t n = gemel_operation_count(context);
+  (void)data;
+  for (size_t k = 0; k < n; k++) {
+    const gemel_operation *record = gemel_operation_at(context, k);
+    if (record->max_inputs == 0 || record->min_inputs == 0 || strcmp(record->name, "argmax") == 0) {
+      continue; /* argmax has no kernel there, see missing_kernel */
+    }
+    int compared = compare_operation(context, record);
+    ct_context("%s", record->name);
+    CT_CHECK(compared >= 3 || valgrind());
+  }
+  leave(context);
+}
+
+/* ---- What stays there ---- */
+
+static gemel_tensor *uploaded(int64_t n, double first) {
+  gemel_tensor *here = vector_of(GEMEL_F32, n, first);
+  gemel_tensor *there = gemel_tensor_transfer(here, &device.record, &error);
+  CT_CHECK(there != NULL && gemel_tensor_device(there) == &device.record);
+  gemel_tensor_unref(here);
+  return there;
+}
+
+static void holds(const gemel_tensor *there, int64_t k, double wanted) {
+  gemel_tensor *here = gemel_tensor_transfer(there, gemel_host(), &error);
+  CT_REQUIRE(here != NULL);
+  CT_CHECK((double)float_at(here, k) == wanted);
+  gemel_tensor_unref(here);
+}
+
+/* Inputs, outputs and what is between lie on the device: nothing moves and, from the second call
+ * on, nothing is allocated. */
+static void steady(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, "(x: f32[n]@1, y: f32[n]@1) {\n"
+                                         "  return z = sqr(x + y) - y, s = sum(x * y)\n"
+                                         "}\n");
+  gemel_function *f = compile(graph, 1, 0);
+  gemel_tensor *in[2] = {uploaded(100, 1), uploaded(100, 2)}, *out[2] = {NULL, NULL};
+  (void)data;
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_CHECK(gemel_tensor_device(out[0]) == &device.record);
+  size_t moved_before = device.uploads + device.downloads, before = device.allocations;
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_UINT(device.uploads + device.downloads, moved_before);
+  CT_EQ_UINT(device.allocations, before);
+  holds(out[0], 3, (4.0 + 5.0) * (4.0 + 5.0) - 5.0);
+  for (int k = 0; k < 2; k++) {
+    gemel_tensor_unref(in[k]);
+    gemel_tensor_unref(out[k]);
+  }
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* A constant is uploaded when the plan is made, and not at a call. */
+static void constants(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[3]@1) {\n"
+                        "  return z = x * transfer(tensor(f32[3], [1, 2, 3]), space = 1)\n"
+                        "}\n");
+  gemel_function *f = compile(graph, 1, 0);
+  gemel_tensor *x = uploaded(3, 5), *z = NULL;
+  (void)data;
+  size_t before = device.uploads;
+  for (int k = 0; k < 3; k++) {
+    CT_EQ_INT(gemel_call(f, &x, &z, &error), GEMEL_OK);
+    CT_EQ_UINT(device.uploads, before + 1);
+  }
+  holds(z, 2, 21);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(z);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* ---- Views, sizes, two devices ---- */
+
+/* Reversed and transposed views on both sides of a transfer, from one device to another, with a
+ * start that is read on the host, and an output that is an input as it is. */
+static void views(const void *data) {
+  static const char text[] =
+      "(x: f32[2, 3], k: i64[]) {\n"
+      "  there = transfer(reverse(dimshuffle(x, order = [1, 0]), axes = [0]), space = 1)\n"
+      "  part = subtensor(there, start = [k, 0], size = [2, 2])\n"
+      "  further = transfer(reverse(part, axes = [1]), space = 2)\n"
+      "  return z = transfer(dimshuffle(further, order = [1, 0]), space = 0), y = there, x2 = x\n"
+      "}\n";
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, text);
+  int64_t shape[2] = {2, 3}, start = 1;
+  gemel_tensor *in[2], *out[3] = {NULL, NULL, NULL};
+  const int *plain = data;
+  CT_REQUIRE(graph != NULL);
+  gemel_function *f = compile(graph, 1, *plain);
+  CT_REQUIRE(f != NULL);
+  in[0] = gemel_tensor_new(GEMEL_F32, 2, shape, &error);
+  in[1] = gemel_tensor_wrap(GEMEL_I64, 0, NULL, NULL, &start, NULL, NULL, &error);
+  for (int k = 0; k < 6; k++) {
+    ((float *)gemel_tensor_data(in[0]))[k] = (float)k;
+  }
+  for (int round = 0; round < 2; round++) {
+    /* there is [[2, 5], [1, 4], [0, 3]], and part of it from row START on */
+    static const float wanted[2][4] = {{4, 3, 1, 0}, {5, 4, 2, 1}};
+    start = 1 - round;
+    CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+    CT_EQ_MEM(gemel_tensor_data(out[0]), wanted[round], sizeof wanted[round]);
+    CT_CHECK(gemel_tensor_device(out[1]) == &device.record);
+    holds(out[1], 1, 5);
+    CT_CHECK(float_at(out[2], 5) == 5);
+  }
+  for (int k = 0; k < 3; k++) {
+    gemel_tensor_unref(out[k]);
+  }
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* A shared variable lives on the device, and its updates stay there. */
+static void states(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, "(state w: f32[4]@1, x: f32[4]@1) {\n"
+                                         "  update w = w + x\n"
+                                         "  return before = w\n"
+                                         "}\n");
+  gemel_tensor *x = uploaded(4, 1), *w = uploaded(4, 0), *out = NULL;
+  gemel_shared *shared = gemel_shared_new(w, &error);
+  gemel_options options = {.size = sizeof options, .threads = 1, .states = &shared, .n_states = 1};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  (void)data;
+  CT_REQUIRE(f != NULL);
+  size_t before = device.uploads + device.downloads;
+  for (int k = 0; k < 3; k++) {
+    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+  }
+  CT_EQ_UINT(device.uploads + device.downloads, before);
+  holds(out, 3, 3 + 2 * 4);
+  gemel_tensor_unref(out);
+  out = gemel_shared_get(shared);
+  holds(out, 3, 3 + 3 * 4);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(w);
+  gemel_function_free(f);
+  gemel_shared_unref(shared);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* ---- Errors ---- */
+
+static int says(const char *one, const char *other) {
+  ct_context("%s", error.text);
+  return CT_CHECK(strstr(error.text, one) != NULL && strstr(error.text, other) != NULL);
+}
+
+static void mixed(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, "(x: f32[4]@1) { return z = -x }");
+  gemel_function *f = compile(graph, 1, 0);
+  gemel_tensor *here = vector_of(GEMEL_F32, 4, 0), *there = uploaded(4, 0), *out = NULL;
+  gemel_value on_host, on_device = gemel_graph_input(graph, 0), sum;
+  (void)data;
+  CT_EQ_INT(gemel_call(f, &here, &out, &error), GEMEL_BAD_TYPE);
+  says("input x lies on the device guarded", "on host");
+  out = here;
+  CT_EQ_INT(gemel_call(f, &there, &out, &error), GEMEL_BAD_TYPE);
+  says("output z lies on the device guarded", "on host");
+  on_host = gemel_scalar(graph, GEMEL_F32, 1);
+  sum = gemel_add(on_device, on_host);
+  CT_CHECK(gemel_is_null(sum));
+  CT_CHECK(strstr(gemel_graph_error(graph)->text, "memory space 1") != NULL);
+  gemel_graph_clear_error(graph);
+  CT_CHECK(gemel_is_null(gemel_constant(graph, there)));
+  CT_CHECK(strstr(gemel_graph_error(graph)->text, "isn't on the host") != NULL);
+  gemel_tensor_unref(here);
+  gemel_tensor_unref(there);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* What the device has no kernel for, and a space that has no device. */
+static void missing_kernel(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, "(x: f32[4]@1) { return z = argmax(x, axis = 0) }");
+  gemel_graph *nowhere = graph_of(context, "(x: f32[4]@3) { return z = -x }");
+  gemel_function *f = compile(graph, 1, 0);
+  gemel_tensor *there = uploaded(4, 0), *out = NULL;
+  (void)data;
+  CT_EQ_INT(gemel_call(f, &there, &out, &error), GEMEL_UNSUPPORTED);
+  says("argmax(f32[4]@1)", "the device guarded has no kernel");
+  CT_CHECK(gemel_compile(nowhere, NULL, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
+  says("memory space 3", "no device");
+  gemel_tensor_unref(there);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_graph_unref(nowhere);
+  leave(context);
+}
+
+/* New tensors there are zeros, also of shapes without elements; a bad shape is an error. */
+static void tensors(const void *data) {
+  gemel_context *context = context_with_devices();
+  int64_t shape[2] = {2, 3}, none[2] = {0, 3}, bad = -1;
+  gemel_tensor *x = gemel_tensor_new_on(&device.record, GEMEL_F32, 2, shape, &error);
+  gemel_tensor *empty = gemel_tensor_new_on(&device.record, GEMEL_F32, 2, none, &error), *there;
+  (void)data;
+  CT_CHECK(x != NULL && gemel_tensor_device(x) == &device.record);
+  holds(x, 5, 0);
+  there = gemel_tensor_transfer(empty, &second.record, &error);
+  CT_CHECK(there != NULL && gemel_tensor_device(there) == &second.record);
+  CT_CHECK(gemel_tensor_new_on(&device.record, GEMEL_F32, 1, &bad, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_SHAPE);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(empty);
+  gemel_tensor_unref(there);
+  leave(context);
+}
+
+static void registering(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_device incomplete = device.record;
+  (void)data;
+  incomplete.copy = NULL;
+  CT_EQ_INT(gemel_register_device(context, 3, &incomplete, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_register_device(context, 0, &device.record, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_register_device(context, 256, &device.record, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_register_device(context, 1, &second.record, &error), GEMEL_BAD_ARGUMENT);
+  says("memory space 1", "guarded");
+  CT_CHECK(gemel_device_of_space(context, 1) == &device.record);
+  CT_CHECK(gemel_device_of_space(context, 3) == NULL);
+  CT_CHECK(gemel_device_of_space(context, 0) == gemel_host());
+  leave(context);
+}
+
+/* Each allocation of the device fails once: the call says so, and the next one is right. */
+static void refused(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[50]) {\n"
+                        "  there = transfer(x, space = 1)\n"
+                        "  return z = transfer(sum(exp(there) * there), space = 0)\n"
+                        "}\n");
+  gemel_tensor *x = vector_of(GEMEL_F32, 50, -50), *out = NULL;
+  (void)data;
+  for (size_t refuse = 1;; refuse++) {
+    gemel_function *f = compile(graph, 1, 0);
+    device.allocations = 0;
+    device.refuse = refuse;
+    gemel_status status = gemel_call(f, &x, &out, &error);
+    device.refuse = 0;
+    if (status == GEMEL_OK) {
+      CT_CHECK(refuse > 1);
+      gemel_function_free(f);
+      break;
+    }
+    CT_EQ_INT(status, GEMEL_NO_MEMORY);
+    CT_CHECK(out == NULL);
+    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+    gemel_tensor_unref(out);
+    out = NULL;
+    gemel_function_free(f);
+    CT_EQ_UINT(device.live, 0);
+  }
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(out);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+static const int plain = 1, optimized = 0;
+
+void ct_register(void) {
+  static const ct_test tests[] = {
+      CT_TEST("catalogue", catalogue, NULL), CT_TEST("steady", steady, NULL),
+      CT_TEST("constants", constants, NULL), CT_TEST("views/optimized", views, &optimized),
+      CT_TEST("views/plain", views, &plain), CT_TEST("states", states, NULL),
+      CT_TEST("mixed", mixed, NULL),         CT_TEST("missing_kernel", missing_kernel, NULL),
+      CT_TEST("tensors", tensors, NULL),     CT_TEST("registering", registering, NULL),
+      CT_TEST("refused", refused, NULL),
+  };
+  ct_suite("device", tests, CT_COUNT(tests));
+}

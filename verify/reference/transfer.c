@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference of transfer: where a value lies is nothing to its elements.
+ */
+#include "reference/common.h"
+#include "reference/table.h"
+
+gemel_status gemel__reference_transfer(gemel__rcall *call) {
+  const gemel__rtensor *x = call->inputs[0];
+  gemel_status status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
+  for (size_t i = 0; i < x->count && status == GEMEL_OK; i++) {
+    call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
+                      gemel__rtensor_at(x, i));
+  }
+  return status;
+}
