@@ -73,9 +73,9 @@ static void print_help(const gemel__command *command) {
 /* ---- Reading ---- */
 
 static void make_tables(const gemel__command *command, struct option *longs, char *shorts) {
-  size_t k;
   *shorts++ = ':';
   *shorts++ = 'h';
+  size_t k;
   for (k = 0; command->options[k].name != NULL; k++) {
     const gemel__option *o = &command->options[k];
     struct option row = {o->name, o->value != NULL, NULL, FIRST + (int)k};
@@ -151,9 +151,7 @@ static int check_operands(const gemel__args *args) {
 
 int gemel__args_read(gemel__args *args, const gemel__command *command, int argc, char **argv) {
   struct option *longs;
-  char *shorts;
   size_t n = 0;
-  int status;
   while (command->options[n].name != NULL) {
     n++;
   }
@@ -161,9 +159,9 @@ int gemel__args_read(gemel__args *args, const gemel__command *command, int argc,
   args->command = command;
   args->given = gemel__need(NULL, (size_t)argc * 2 * sizeof *args->given);
   longs = gemel__need(NULL, (n + 2) * sizeof *longs);
-  shorts = gemel__need(NULL, 2 * n + 3);
+  char *shorts = gemel__need(NULL, 2 * n + 3);
   make_tables(command, longs, shorts);
-  status = read_options(args, argc, argv, longs, shorts);
+  int status = read_options(args, argc, argv, longs, shorts);
   args->operands = argv + optind;
   args->n_operands = argc - optind;
   free(longs);
@@ -179,8 +177,7 @@ void gemel__args_clear(gemel__args *args) {
 /* ---- Values ---- */
 
 static const char *given_value(const gemel__args *args, const char *name) {
-  int k;
-  for (k = args->n_given; k-- > 0;) {
+  for (int k = args->n_given; k-- > 0;) {
     if (strcmp(args->given[k].option->name, name) == 0) {
       return args->given[k].value;
     }

@@ -23,10 +23,9 @@ static void put(attr_line *l, const char *text) {
 
 static void put_tensor(attr_line *l, const gemel_tensor *tensor) {
   char text[40];
-  int k;
   put(l, gemel_dtype_name(gemel_tensor_dtype(tensor)));
   put(l, "[");
-  for (k = 0; k < gemel_tensor_rank(tensor); k++) {
+  for (int k = 0; k < gemel_tensor_rank(tensor); k++) {
     snprintf(text, sizeof text, "%s%lld", k > 0 ? ", " : "",
              (long long)gemel_tensor_shape(tensor)[k]);
     put(l, text);
@@ -92,9 +91,8 @@ void gemel__print_attributes(gemel_value value, char *text, size_t bytes) {
   gemel_context *context = gemel_graph_context(value.graph);
   const gemel_operation *op = gemel_find_operation(context, gemel_value_operation(value));
   attr_line l = {text, bytes, 0};
-  size_t k;
   text[0] = '\0';
-  for (k = 0; op != NULL && op->attrs != NULL && op->attrs[k].name != NULL; k++) {
+  for (size_t k = 0; op != NULL && op->attrs != NULL && op->attrs[k].name != NULL; k++) {
     gemel_attr a;
     if (gemel_value_attr(value, op->attrs[k].name, &a) == GEMEL_OK && a.kind != GEMEL_ATTR_NONE) {
       put_attribute(&l, context, op->attrs[k].name, &a);

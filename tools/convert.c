@@ -46,11 +46,10 @@ static int write_tensors(const tensors *t, const char *in, const char *out) {
 static int convert_npz(const char *in, const char *out) {
   gemel_error error;
   tensors t;
-  int status;
   if (gemel_npz_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
     return gemel__complain_error(in, &error);
   }
-  status = write_tensors(&t, in, out);
+  int status = write_tensors(&t, in, out);
   gemel_npz_free(t.names, t.values, t.count);
   return status;
 }
@@ -58,14 +57,12 @@ static int convert_npz(const char *in, const char *out) {
 static int convert_npy(const char *in, const char *out) {
   gemel_error error;
   gemel_tensor *tensor = gemel_npy_load(in, &error);
-  char *name;
-  int status;
   if (tensor == NULL) {
     return gemel__complain_error(in, &error);
   }
-  name = stem(in);
+  char *name = stem(in);
   tensors t = {&name, &tensor, 1};
-  status = write_tensors(&t, in, out);
+  int status = write_tensors(&t, in, out);
   free(name);
   gemel_tensor_unref(tensor);
   return status;

@@ -18,9 +18,8 @@ static void print_inputs(FILE *file, gemel_value v) {
 
 static void print_types(FILE *file, gemel_value v) {
   char type[512];
-  uint32_t k;
   gemel_value output;
-  for (k = 0; !gemel_is_null(output = gemel_value_output(v, k)); k++) {
+  for (uint32_t k = 0; !gemel_is_null(output = gemel_value_output(v, k)); k++) {
     gemel_type_format(gemel_graph_context(v.graph), gemel_value_type(output), type, sizeof type);
     fprintf(file, "%s%s", k > 0 ? ", " : "", type);
   }

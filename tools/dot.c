@@ -66,9 +66,8 @@ static void put_edges(FILE *file, gemel_value v) {
 }
 
 static void put_outputs(FILE *file, const gemel_graph *graph) {
-  size_t k;
   char type[256];
-  for (k = 0; k < gemel_graph_output_count(graph); k++) {
+  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
     gemel_value v = gemel_graph_output(graph, k);
     gemel_type_format(gemel_graph_context(graph), gemel_value_type(v), type, sizeof type);
     fprintf(file, "  o%zu [label=\"", k);

@@ -67,8 +67,7 @@ static int read_needs(const char *text, unsigned *needs) {
 
 static void print_needs(FILE *file, unsigned needs) {
   const char *between = "";
-  unsigned k;
-  for (k = 0; k < GEMEL_PAIR_COUNT; k++) {
+  for (unsigned k = 0; k < GEMEL_PAIR_COUNT; k++) {
     if (needs >> k & 1) {
       fprintf(file, "%s%s", between, needs_names[k]);
       between = ", ";
@@ -172,7 +171,6 @@ static int run(const gemel__args *args) {
   size_t threads = 1;
   double seconds = 0;
   unsigned allow = GEMEL_NEEDS_ALL;
-  gemel_context *context;
   gemel_graph *a = NULL, *b = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
@@ -183,7 +181,7 @@ static int run(const gemel__args *args) {
       gemel__records_probe(html) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  context = gemel__context_need();
+  gemel_context *context = gemel__context_need();
   if (context != NULL && (a = gemel__graph_read(context, args->operands[0], &name)) != NULL &&
       (b = gemel__graph_read(context, args->operands[1], NULL)) != NULL &&
       gemel__records_open(&records, args, &settings) == GEMEL__GOOD) {

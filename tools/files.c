@@ -26,12 +26,10 @@ void *gemel__need(void *block, size_t bytes) {
 
 char *gemel__need_text(const char *format, ...) {
   va_list args;
-  char *text;
-  int length;
   va_start(args, format);
-  length = vsnprintf(NULL, 0, format, args);
+  int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  text = gemel__need(NULL, (size_t)length + 1);
+  char *text = gemel__need(NULL, (size_t)length + 1);
   va_start(args, format);
   vsnprintf(text, (size_t)length + 1, format, args);
   va_end(args);
@@ -73,11 +71,10 @@ int gemel__readable(const char *path) {
 
 gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name) {
   gemel_error error;
-  gemel_graph *graph;
   if (!gemel__readable(path)) {
     return NULL;
   }
-  graph = gemel_load(context, path, name, &error);
+  gemel_graph *graph = gemel_load(context, path, name, &error);
   if (graph == NULL) {
     gemel__complain_error(path, &error);
   }
@@ -111,9 +108,8 @@ static void take_back(int number) {
 /* PATH is being written aside (NULL: no longer). */
 static void set_pending(char *path) {
   static const int numbers[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
-  size_t k;
   pending = path;
-  for (k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
     if (signal(numbers[k], path != NULL ? take_back : SIG_DFL) == SIG_IGN) {
       signal(numbers[k], SIG_IGN);
     }
@@ -132,10 +128,9 @@ static int open_direct(gemel__output *output) {
 
 static int open_aside(gemel__output *output) {
   mode_t mask = umask(0);
-  int descriptor;
   umask(mask);
   output->aside = gemel__need_text("%s.XXXXXX", output->path);
-  descriptor = mkstemp(output->aside);
+  int descriptor = mkstemp(output->aside);
   if (descriptor < 0) {
     gemel__complain("%s: %s", output->path, strerror(errno));
     free(output->aside);
@@ -154,14 +149,13 @@ static int open_aside(gemel__output *output) {
 
 int gemel__output_open(gemel__output *output, const char *path) {
   struct stat about;
-  char *real;
   memset(output, 0, sizeof *output);
   if (strcmp(path, "-") == 0) {
     output->path = gemel__need_text("standard output");
     output->file = stdout;
     return GEMEL__GOOD;
   }
-  real = realpath(path, NULL); /* a link stays a link */
+  char *real = realpath(path, NULL); /* a link stays a link */
   output->path = gemel__need_text("%s", real != NULL ? real : path);
   free(real);
   if (stat(output->path, &about) != 0) {
@@ -210,13 +204,12 @@ int gemel__output_close(gemel__output *output, int keep) {
 int gemel__graph_write(const gemel_graph *graph, const char *name, const char *path) {
   gemel__output output;
   gemel_error error;
-  gemel_status status;
   if (gemel__output_open(&output, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  status = gemel__ends_in(path, ".gemel")
-               ? gemel_serialize(graph, name, gemel__output_write, &output, &error)
-               : gemel_print(graph, name, gemel__output_write, &output, &error);
+  gemel_status status = gemel__ends_in(path, ".gemel")
+                            ? gemel_serialize(graph, name, gemel__output_write, &output, &error)
+                            : gemel_print(graph, name, gemel__output_write, &output, &error);
   if (status != GEMEL_OK && status != GEMEL_IO) {
     gemel__output_close(&output, 0);
     return gemel__complain_error(path, &error);

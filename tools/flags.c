@@ -48,8 +48,7 @@ int gemel__flags_read(void) {
 }
 
 const char *gemel__flag(const char *name) {
-  size_t k;
-  for (k = 0; k < FLAG_COUNT; k++) {
+  for (size_t k = 0; k < FLAG_COUNT; k++) {
     if (strcmp(flags[k].name, name) == 0) {
       return flags[k].value;
     }

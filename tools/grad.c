@@ -88,8 +88,7 @@ static int choose_named(chosen *c, const gemel_graph *graph, const char *path, c
 
 static int choose_floats(chosen *c, const gemel_graph *graph, const char *path) {
   gemel_context *context = gemel_graph_context(graph);
-  size_t k;
-  for (k = 0; k < gemel_graph_input_count(graph); k++) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     gemel_value input = gemel_graph_input(graph, k);
     gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(input));
     if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
@@ -103,11 +102,10 @@ static int choose_floats(chosen *c, const gemel_graph *graph, const char *path) 
 
 static int append_gradients(chosen *c, gemel_graph *graph, gemel_value output, const char *path) {
   gemel_error error;
-  size_t k;
   if (gemel_grad(1, &output, NULL, c->count, c->values, c->gradients, &error) != GEMEL_OK) {
     return gemel__complain_error(path, &error);
   }
-  for (k = 0; k < c->count; k++) {
+  for (size_t k = 0; k < c->count; k++) {
     char *name = gemel__need_text("d_%s", gemel_graph_input_name(graph, c->inputs[k]));
     gemel_status status = gemel_output(c->gradients[k], name);
     free(name);
@@ -123,14 +121,14 @@ static int differentiate(gemel_graph *graph, const gemel__args *args) {
   gemel_value output = find_output(graph, path, gemel__arg(args, "output"));
   size_t n = gemel_graph_input_count(graph) + 1;
   chosen c = {NULL, NULL, NULL, 0};
-  int status;
   if (gemel_is_null(output) || check_scalar(output, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   c.values = gemel__need(NULL, n * sizeof *c.values);
   c.gradients = gemel__need(NULL, n * sizeof *c.gradients);
   c.inputs = gemel__need(NULL, n * sizeof *c.inputs);
-  status = names != NULL ? choose_named(&c, graph, path, names) : choose_floats(&c, graph, path);
+  int status =
+      names != NULL ? choose_named(&c, graph, path, names) : choose_floats(&c, graph, path);
   if (status == GEMEL__GOOD) {
     status = append_gradients(&c, graph, output, path);
   }

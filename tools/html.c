@@ -58,12 +58,11 @@ static int has_errors(const gemel_record *r) {
 }
 
 static void plot_axes(FILE *file) {
-  int k;
   fprintf(file, "<rect x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\" class=\"frame\"/>\n", MARGIN,
           PLOT, PLOT);
   fprintf(file, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"0\" class=\"same\"/>\n", MARGIN, PLOT,
           MARGIN + PLOT);
-  for (k = 0; k <= DECADES; k += 2) {
+  for (int k = 0; k <= DECADES; k += 2) {
     int at = k * PLOT / DECADES;
     fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">1e%d</text>\n", MARGIN + at,
             PLOT + 16, k - DECADES);
@@ -80,10 +79,9 @@ static void plot_axes(FILE *file) {
 
 /* Every rule as a point: below the diagonal it became more accurate. */
 static void plot_rules(FILE *file, const gemel__records *records) {
-  size_t k;
   fprintf(file, "<svg width=\"%d\" height=\"%d\" role=\"img\">\n", PLOT + MARGIN + 12, PLOT + 40);
   plot_axes(file);
-  for (k = 0; k < records->count; k++) {
+  for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
     if (is_rule(r) && has_errors(r)) {
       fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
@@ -123,11 +121,10 @@ static const char *class_of(gemel_verdict verdict) {
 
 static void table_row(FILE *file, const gemel__records *records, size_t first) {
   size_t end = end_of(records, first), k;
-  int tier;
   fprintf(file, "<tr><td><a href=\"#s%zu\">", first);
   escape(file, records->rows[first].name);
   fputs("</a></td>", file);
-  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+  for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     const gemel_record *r = NULL;
     for (k = first; k < end; k++) {
       r = (int)records->rows[k].tier == tier ? &records->rows[k] : r;
@@ -149,14 +146,12 @@ static void table_row(FILE *file, const gemel__records *records, size_t first) {
 }
 
 static void print_table(FILE *file, const gemel__records *records) {
-  size_t k;
-  int tier;
   fputs("<table>\n<tr><th></th>", file);
-  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+  for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     fprintf(file, "<th>%s</th>", gemel_tier_name((gemel_tier)tier));
   }
   fputs("</tr>\n", file);
-  for (k = 0; k < records->count; k = end_of(records, k)) {
+  for (size_t k = 0; k < records->count; k = end_of(records, k)) {
     table_row(file, records, k);
   }
   fputs("</table>\n", file);
@@ -247,9 +242,8 @@ static const char head[] =
     "</style>\n</head>\n<body>\n";
 
 static void print_summary(FILE *file, const gemel__records *records, uint64_t seed) {
-  int verdict;
   fputs("<h1>gemel verify</h1>\n<p>", file);
-  for (verdict = 0; verdict < GEMEL_VERDICT_COUNT; verdict++) {
+  for (int verdict = 0; verdict < GEMEL_VERDICT_COUNT; verdict++) {
     fprintf(file, "%zu %s, ", records->verdicts[verdict],
             gemel_verdict_name((gemel_verdict)verdict));
   }
@@ -258,7 +252,6 @@ static void print_summary(FILE *file, const gemel__records *records, uint64_t se
 
 int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed) {
   gemel__output output;
-  size_t k;
   if (gemel__output_open(&output, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -269,7 +262,7 @@ int gemel__records_html(const gemel__records *records, const char *path, uint64_
   fputs("<h2>Verdicts</h2>\n", output.file);
   print_table(output.file, records);
   fputs("<h2>Evidence</h2>\n", output.file);
-  for (k = 0; k < records->count; k = end_of(records, k)) {
+  for (size_t k = 0; k < records->count; k = end_of(records, k)) {
     print_evidence(output.file, records, k);
   }
   fputs("</body>\n</html>\n", output.file);

@@ -66,9 +66,8 @@ static void print_build(void) {
 }
 
 static void print_dtypes(void) {
-  int k;
   fputs("  dtypes   ", stdout);
-  for (k = 0; k < GEMEL_DTYPE_COUNT; k++) {
+  for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
     printf(" %s", gemel_dtype_name((gemel_dtype)k));
   }
   putchar('\n');
@@ -109,13 +108,12 @@ static void print_operation(const gemel_operation *op) {
 
 static int run(const gemel__args *args) {
   gemel_context *context = gemel__context_need();
-  size_t n, k;
   if (context == NULL) {
     return GEMEL__BAD;
   }
-  n = gemel_operation_count(context);
+  size_t n = gemel_operation_count(context);
   if (gemel__arg_set(args, "ops")) {
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
       print_operation(gemel_operation_at(context, k));
     }
   } else {

@@ -16,9 +16,8 @@ static const gemel__command *const commands[] = {
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static int print_help(FILE *file) {
-  size_t k;
   fputs("usage: gemel COMMAND [ARGUMENT]...\n\n", file);
-  for (k = 0; k < COMMAND_COUNT; k++) {
+  for (size_t k = 0; k < COMMAND_COUNT; k++) {
     fprintf(file, "  %-8s  %s\n", commands[k]->name, commands[k]->summary);
   }
   fputs("\n  --help     print this, or after a command what it takes\n"
@@ -33,8 +32,7 @@ static int print_help(FILE *file) {
 }
 
 static const gemel__command *find_command(const char *name) {
-  size_t k;
-  for (k = 0; k < COMMAND_COUNT; k++) {
+  for (size_t k = 0; k < COMMAND_COUNT; k++) {
     if (strcmp(commands[k]->name, name) == 0) {
       return commands[k];
     }
@@ -68,7 +66,6 @@ static int run_command(const gemel__command *command, int argc, char **argv) {
 }
 
 static int dispatch(int argc, char **argv) {
-  const gemel__command *command;
   if (argc < 2) {
     print_help(stderr);
     return GEMEL__BAD;
@@ -81,7 +78,7 @@ static int dispatch(int argc, char **argv) {
     printf("gemel %s\n", gemel_version());
     return GEMEL__GOOD;
   }
-  command = find_command(argv[1]);
+  const gemel__command *command = find_command(argv[1]);
   if (command == NULL) {
     return complain_unknown(argv[1]);
   }

@@ -28,12 +28,11 @@ static const char *copy(const char *text) {
 }
 
 static void keep(gemel__records *records, const gemel_record *record) {
-  gemel_record *row;
   if (records->count == records->capacity) {
     records->capacity = records->capacity * 2 + 64;
     records->rows = gemel__need(records->rows, records->capacity * sizeof *records->rows);
   }
-  row = &records->rows[records->count++];
+  gemel_record *row = &records->rows[records->count++];
   *row = *record;
   row->kind = copy(record->kind);
   row->name = copy(record->name);
@@ -91,9 +90,8 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
 }
 
 int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs) {
-  uint64_t n;
 #ifdef _OPENMP
-  n = (uint64_t)omp_get_max_threads();
+  uint64_t n = (uint64_t)omp_get_max_threads();
 #else
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   n = cores > 0 ? (uint64_t)cores : 1;
@@ -127,8 +125,7 @@ int gemel__records_close(gemel__records *records, int keep_it) {
 }
 
 void gemel__records_clear(gemel__records *records) {
-  size_t k;
-  for (k = 0; k < records->count; k++) {
+  for (size_t k = 0; k < records->count; k++) {
     gemel_record *row = &records->rows[k];
     free((char *)row->kind);
     free((char *)row->name);
@@ -165,8 +162,7 @@ int gemel__records_probe(const char *path) {
 
 /* 1 if every record of the subject of row K is good. */
 static int subject_good(const gemel__records *records, size_t k) {
-  size_t j;
-  for (j = 0; j < records->count; j++) {
+  for (size_t j = 0; j < records->count; j++) {
     const gemel_record *row = &records->rows[j];
     if (strcmp(row->name, records->rows[k].name) == 0 &&
         strcmp(row->kind, records->rows[k].kind) == 0 && row->verdict != GEMEL_PASSED &&
@@ -179,11 +175,10 @@ static int subject_good(const gemel__records *records, size_t k) {
 
 int gemel__records_certificates(const gemel__records *records, const char *path) {
   gemel__output output;
-  size_t k;
   if (gemel__output_open(&output, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  for (k = 0; k < records->count; k++) { /* an error shows when it is closed */
+  for (size_t k = 0; k < records->count; k++) { /* an error shows when it is closed */
     const char *text = records->rows[k].certificate;
     if (text != NULL && subject_good(records, k)) {
       gemel__output_write(&output, text, strlen(text));

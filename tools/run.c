@@ -68,7 +68,6 @@ static int fits(const graph_binding *b, gemel_type type, const gemel_tensor *ten
 /* Binds TENSOR, read from PATH, to the input called NAME. */
 static int bind_input(graph_binding *b, const char *path, const char *name, gemel_tensor *tensor) {
   char wanted[512], found[512];
-  gemel_type type;
   size_t k = 0;
   while (k < b->n_inputs && strcmp(gemel_graph_input_name(b->graph, k), name) != 0) {
     k++;
@@ -79,7 +78,7 @@ static int bind_input(graph_binding *b, const char *path, const char *name, geme
   if (b->inputs[k] != NULL) {
     return gemel__complain("%s: input %s is given twice", path, name);
   }
-  type = gemel_value_type(gemel_graph_input(b->graph, k));
+  gemel_type type = gemel_value_type(gemel_graph_input(b->graph, k));
   if (!fits(b, type, tensor)) {
     gemel_type_format(b->context, type, wanted, sizeof wanted);
     format_tensor_type(tensor, found, sizeof found);
@@ -110,16 +109,14 @@ static int read_npz(graph_binding *b, const char *path) {
 
 static int read_npy(graph_binding *b, const char *name, const char *path) {
   gemel_error error;
-  gemel_tensor *tensor;
-  int status;
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
-  tensor = gemel_npy_load(path, &error);
+  gemel_tensor *tensor = gemel_npy_load(path, &error);
   if (tensor == NULL) {
     return gemel__complain_error(path, &error);
   }
-  status = bind_input(b, path, name, tensor);
+  int status = bind_input(b, path, name, tensor);
   gemel_tensor_unref(tensor);
   return status;
 }
@@ -127,24 +124,20 @@ static int read_npy(graph_binding *b, const char *name, const char *path) {
 /* One --in: "name=path" or the path of an NPZ file. */
 static int read_input(graph_binding *b, const char *text) {
   const char *equals = strchr(text, '=');
-  char *name;
-  int status;
   if (equals == NULL) {
     return gemel__ends_in(text, ".npz")
                ? read_npz(b, text)
                : gemel__complain("--in: '%s' is neither NAME=F.npy nor F.npz", text);
   }
-  name = gemel__need_text("%.*s", (int)(equals - text), text);
-  status = read_npy(b, name, equals + 1);
+  char *name = gemel__need_text("%.*s", (int)(equals - text), text);
+  int status = read_npy(b, name, equals + 1);
   free(name);
   return status;
 }
 
 static int read_inputs(graph_binding *b, const gemel__args *args) {
   char type[512];
-  size_t k;
-  int j;
-  for (j = 0; j < args->n_given; j++) {
+  for (int j = 0; j < args->n_given; j++) {
     if (strcmp(args->given[j].option->name, "in") == 0 &&
         read_input(b, args->given[j].value) != GEMEL__GOOD) {
       return GEMEL__BAD;
@@ -153,7 +146,7 @@ static int read_inputs(graph_binding *b, const gemel__args *args) {
   if (b->state != NULL && access(b->state, F_OK) == 0 && read_npz(b, b->state) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  for (k = 0; k < b->n_inputs; k++) {
+  for (size_t k = 0; k < b->n_inputs; k++) {
     if (b->inputs[k] == NULL) {
       gemel_type_format(b->context, gemel_value_type(gemel_graph_input(b->graph, k)), type,
                         sizeof type);
@@ -213,8 +206,7 @@ static int write_states(const graph_binding *b) {
 /* What can be known to go wrong with --out DIR before anything is computed. */
 static int check_folder(const graph_binding *b, const char *folder) {
   struct stat about;
-  size_t k;
-  for (k = 0; k < b->n_outputs; k++) {
+  for (size_t k = 0; k < b->n_outputs; k++) {
     gemel_type type = gemel_value_type(gemel_graph_output(b->graph, k));
     if (gemel_type_dtype(b->context, type) == GEMEL_BF16) {
       return gemel__complain("output %s is bf16, which NPY has no name for: cast it in the graph",
@@ -231,9 +223,8 @@ static int check_folder(const graph_binding *b, const char *folder) {
 }
 
 static int write_outputs(const graph_binding *b, const char *folder) {
-  size_t k;
   int status = GEMEL__GOOD;
-  for (k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
+  for (size_t k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
     if (is_kept(b, k)) {
       continue;
     }
@@ -250,8 +241,7 @@ static int write_outputs(const graph_binding *b, const char *folder) {
 
 static void print_outputs(const graph_binding *b) {
   char type[512];
-  size_t k;
-  for (k = 0; k < b->n_outputs; k++) {
+  for (size_t k = 0; k < b->n_outputs; k++) {
     if (is_kept(b, k)) {
       continue;
     }
@@ -302,8 +292,7 @@ static gemel_tensor **need_tensors(size_t count) {
 }
 
 static void release_tensors(gemel_tensor **tensors, size_t count) {
-  size_t k;
-  for (k = 0; k < count; k++) {
+  for (size_t k = 0; k < count; k++) {
     gemel_tensor_unref(tensors[k]);
   }
   free(tensors);
@@ -311,7 +300,6 @@ static void release_tensors(gemel_tensor **tensors, size_t count) {
 
 static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_options *settings) {
   graph_binding b;
-  int status;
   b.graph = graph;
   b.state = gemel__arg(args, "state");
   b.context = gemel_graph_context(graph);
@@ -319,7 +307,7 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   b.n_outputs = gemel_graph_output_count(graph);
   b.inputs = need_tensors(b.n_inputs);
   b.outputs = need_tensors(b.n_outputs);
-  status = run_graph(&b, args, settings);
+  int status = run_graph(&b, args, settings);
   release_tensors(b.inputs, b.n_inputs);
   release_tensors(b.outputs, b.n_outputs);
   return status;
@@ -329,7 +317,6 @@ static int run(const gemel__args *args) {
   gemel_options settings = {.size = sizeof settings};
   uint64_t threads = 0;
   gemel__rewriting r;
-  gemel_context *context;
   gemel_graph *graph = NULL;
   int status = GEMEL__BAD;
   if (gemel__arg_number(args, "threads", 1, 4096, &threads) != GEMEL__GOOD) {
@@ -339,7 +326,7 @@ static int run(const gemel__args *args) {
   settings.deterministic = gemel__arg_set(args, "deterministic");
   settings.plain = gemel__arg_set(args, "plain");
   settings.rewrite = &r.options;
-  context = gemel__context_need();
+  gemel_context *context = gemel__context_need();
   if (context == NULL) {
     return GEMEL__BAD;
   }

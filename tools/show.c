@@ -39,7 +39,6 @@ static int show(const gemel_graph *graph, const char *name, size_t format, const
 
 static int run(const gemel__args *args) {
   const char *format = gemel__arg(args, "format"), *out = gemel__arg(args, "out");
-  gemel_context *context;
   gemel_graph *graph = NULL;
   char *name = NULL;
   size_t k = 0;
@@ -50,7 +49,7 @@ static int run(const gemel__args *args) {
   if (k == FORMAT_COUNT) {
     return gemel__complain("--format: there is no format '%s'; see gemel show --help", format);
   }
-  context = gemel__context_need();
+  gemel_context *context = gemel__context_need();
   if (context != NULL && (graph = gemel__graph_read(context, args->operands[0], &name)) != NULL) {
     status = show(graph, name, k, out != NULL ? out : "-");
   }

@@ -19,8 +19,7 @@ typedef struct reasons {
 
 /* The number of this reason, from 1; 0 when there are too many. */
 static size_t reason_number(reasons *seen, const char *text) {
-  size_t k;
-  for (k = 0; k < seen->count; k++) {
+  for (size_t k = 0; k < seen->count; k++) {
     if (strcmp(seen->texts[k], text) == 0) {
       seen->counts[k]++;
       return k + 1;
@@ -87,11 +86,10 @@ static int name_width(const gemel__records *records) {
 }
 
 static void print_reasons(FILE *file, const reasons *seen) {
-  size_t k;
   if (seen->count > 0) {
     fputs("\nnot applicable:\n", file);
   }
-  for (k = 0; k < seen->count; k++) {
+  for (size_t k = 0; k < seen->count; k++) {
     fprintf(file, "  n/a %zu: %s (%zu)\n", k + 1, seen->texts[k], seen->counts[k]);
   }
 }
@@ -167,8 +165,7 @@ static int said_already(const gemel__records *records, size_t k) {
 
 void gemel__records_print_failures(const gemel__records *records, gemel_verdict from) {
   FILE *file = records->table;
-  size_t k;
-  for (k = 0; k < records->count; k++) {
+  for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
     if (gemel_verdict_severity(r->verdict) < gemel_verdict_severity(from) ||
         said_already(records, k)) {

@@ -36,9 +36,8 @@ static void format_digits(double value, int digits, char *text) {
 
 static void format_float(gemel_dtype dtype, double value, char *text) {
   char bits[8], back[8];
-  int digits;
   gemel__dtype_store(dtype, value, bits);
-  for (digits = 1; digits <= DIGITS; digits++) {
+  for (int digits = 1; digits <= DIGITS; digits++) {
     format_digits(value, digits, text);
     gemel__dtype_store(dtype, strtod(text, NULL), back);
     if (memcmp(bits, back, gemel_dtype_size(dtype)) == 0) {

@@ -147,7 +147,6 @@ static int run(const gemel__args *args) {
   const reports files = {gemel__arg(args, "certificates"), gemel__arg(args, "html")};
   unsigned bits = 0;
   size_t jobs = 1;
-  int status;
   if ((tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
       (replay != NULL && !gemel__readable(replay)) ||
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
@@ -163,7 +162,7 @@ static int run(const gemel__args *args) {
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
   records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
-  status = verify(&records, replay, records.rules, &files, &settings);
+  int status = verify(&records, replay, records.rules, &files, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;

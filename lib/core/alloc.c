@@ -49,12 +49,11 @@ void *gemel__alloc(size_t bytes) {
 }
 
 void *gemel__alloc_zeroed(size_t bytes) {
-  void *block;
   /* calloc leaves fresh pages untouched, which matters for arrays of a byte a node */
   if (hooks.allocate == default_allocate) {
     return calloc(1, bytes > 0 ? bytes : 1);
   }
-  block = gemel__alloc(bytes);
+  void *block = gemel__alloc(bytes);
   if (block != NULL) {
     memset(block, 0, bytes > 0 ? bytes : 1);
   }
@@ -84,14 +83,13 @@ void gemel__free(void *block, size_t bytes) {
 int gemel__grow_to(void *array_pointer, size_t *capacity, size_t need, size_t bytes) {
   void **array = array_pointer;
   size_t wanted = *capacity + *capacity / 2 + 8;
-  void *grown;
   if (wanted < need) {
     wanted = need;
   }
   if (wanted > SIZE_MAX / 2 / bytes) {
     return -1;
   }
-  grown = gemel__realloc(*array, *capacity * bytes, wanted * bytes);
+  void *grown = gemel__realloc(*array, *capacity * bytes, wanted * bytes);
   if (grown == NULL) {
     return -1;
   }

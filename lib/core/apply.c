@@ -190,23 +190,21 @@ static gemel_value cast_to(gemel_graph *graph, gemel_value x, gemel_dtype dtype,
  * the graph. */
 static int promote(struct application *a, const gemel__scalar_row *row) {
   gemel_dtype given[3], operands[3], result, to = GEMEL_BOOL;
-  gemel_status status;
   gemel_error error;
-  size_t k;
-  for (k = 0; k < a->n; k++) {
+  for (size_t k = 0; k < a->n; k++) {
     given[k] = (gemel_dtype)gemel__type_at(a->graph->context, a->types[k])->dtype;
   }
   if (row->code == GEMEL__TYPE_CAST) {
     return 0;
   }
-  status = gemel__scalar_dtypes(row->code, a->n, given, to, operands, &result);
+  gemel_status status = gemel__scalar_dtypes(row->code, a->n, given, to, operands, &result);
   if (status != GEMEL_OK) {
     gemel__fail(&error, status, "no such operation on these dtypes");
     gemel__apply_context(a->graph->context, a->op, a->n, a->types, a->where, &error);
     gemel__graph_take_error(a->graph, &error);
     return -1;
   }
-  for (k = 0; k < a->n; k++) {
+  for (size_t k = 0; k < a->n; k++) {
     if (operands[k] != given[k]) {
       a->values[k] = cast_to(a->graph, a->values[k], operands[k], a->where);
       if (gemel_is_null(a->values[k])) {
@@ -250,11 +248,10 @@ static int arity_fits(const gemel_operation *record, size_t n) {
 
 /* A type rule may be a program's own: what it says is looked at before it is stored. */
 static gemel_status check_outputs(const struct application *a, gemel_error *error) {
-  size_t k;
   if (a->n_outputs == 0 || a->n_outputs > a->room) {
     return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives %zu outputs", a->n_outputs);
   }
-  for (k = 0; k < a->n_outputs; k++) {
+  for (size_t k = 0; k < a->n_outputs; k++) {
     if (a->outputs[k] == GEMEL_TYPE_NONE ||
         !gemel__stable_has(&a->graph->context->types, a->outputs[k])) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives output %zu no type", k);
@@ -337,8 +334,7 @@ static gemel_value check_and_append(struct application *a) {
 
 /* Fills in refs and types; 0 if an input is null or of another graph. */
 static int take_inputs(struct application *a, const gemel_value *inputs) {
-  size_t k;
-  for (k = 0; k < a->n; k++) {
+  for (size_t k = 0; k < a->n; k++) {
     if (inputs[k].graph != a->graph || !gemel__is_value(inputs[k])) {
       gemel__graph_fail_at(a->graph, a->where, GEMEL_BAD_ARGUMENT, "input %zu of %s is %s", k,
                            a->op->record.name,
@@ -400,8 +396,7 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
 
 /* 1 if an input is null because something failed before. */
 static int failed_before(const gemel_graph *graph, size_t n_inputs, const gemel_value *inputs) {
-  size_t k;
-  for (k = 0; k < n_inputs && graph->error.status != GEMEL_OK; k++) {
+  for (size_t k = 0; k < n_inputs && graph->error.status != GEMEL_OK; k++) {
     if (gemel_is_null(inputs[k])) {
       return 1;
     }

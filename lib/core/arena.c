@@ -22,11 +22,10 @@ static const size_t block_bytes = 16384;
 #endif
 
 static struct gemel__arena_block *new_block(gemel__arena *arena, size_t bytes) {
-  struct gemel__arena_block *block;
   if (bytes > (size_t)1 << 60) {
     return NULL;
   }
-  block = gemel__alloc(HEADER + bytes);
+  struct gemel__arena_block *block = gemel__alloc(HEADER + bytes);
   if (block != NULL) {
     block->previous = arena->last;
     block->used = 0;

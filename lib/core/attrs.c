@@ -147,11 +147,10 @@ int gemel__attr_same(const gemel_attr *a, const gemel_attr *b) {
 static int same_attrs(const void *user, uint32_t id) {
   const struct attrs_candidate *c = user;
   const struct gemel__attrs *stored = gemel__attrs_at(c->context, id);
-  size_t k;
   if (stored->hash != (uint32_t)c->hash || stored->op != c->op->id) {
     return 0;
   }
-  for (k = 0; k < stored->count; k++) {
+  for (size_t k = 0; k < stored->count; k++) {
     if (!gemel__attr_same(&c->values[k], &stored->values[k])) {
       return 0;
     }
@@ -249,9 +248,8 @@ static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *give
 
 static int holds_runtime(gemel_context *context, const gemel_attr *a) {
   const gemel_dim *dims = elements_of(a);
-  size_t k;
   int found = 0;
-  for (k = 0; k < count_of(a); k++) {
+  for (size_t k = 0; k < count_of(a); k++) {
     found |= gemel__dim_has_runtime(context, dims[k]);
   }
   return found;
@@ -284,8 +282,7 @@ static gemel_status gather(struct attrs_candidate *c, size_t n_given, const geme
 /* Replaces the pointers of a stored list by copies that the context owns; on failure those made so
  * far are released. */
 static int own_pointers(gemel_context *context, int kind, size_t n, void **p) {
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     void *copy;
     if (kind == GEMEL_ATTR_STRING) {
       copy = (void *)gemel__intern_string_locked(context, p[k]);
@@ -304,8 +301,7 @@ static int own_pointers(gemel_context *context, int kind, size_t n, void **p) {
 }
 
 void gemel__release_pointers(int kind, size_t n, void **p) {
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     if (kind == GEMEL_ATTR_TENSOR) {
       gemel_tensor_unref(p[k]);
     } else if (kind == GEMEL_ATTR_GRAPH) {
@@ -332,8 +328,7 @@ static int own_attr(gemel_context *context, gemel_attr *a) {
 
 void gemel__attrs_release(struct gemel__attrs *attrs) {
   gemel_attr *values = (gemel_attr *)attrs->values;
-  size_t k;
-  for (k = 0; k < attrs->count; k++) {
+  for (size_t k = 0; k < attrs->count; k++) {
     if (base_kind(values[k].kind) > GEMEL_ATTR_STRING) {
       gemel__release_pointers(base_kind(values[k].kind), count_of(&values[k]),
                               pointers_of(&values[k]));
@@ -403,9 +398,8 @@ struct copies {
 };
 
 static void release_copies(struct copies *c, size_t n) {
-  size_t k, j;
-  for (k = 0; k < n; k++) {
-    for (j = 0; c->lists[k] != NULL && j < c->counts[k]; j++) {
+  for (size_t k = 0; k < n; k++) {
+    for (size_t j = 0; c->lists[k] != NULL && j < c->counts[k]; j++) {
       gemel_tensor_unref(c->lists[k][j]);
     }
     if (c->lists[k] != c->single + k) {
@@ -418,7 +412,6 @@ static void release_copies(struct copies *c, size_t n) {
 static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error) {
   gemel_attr *a = &c->attrs[k];
   gemel_tensor *const *from = elements_of(a);
-  size_t j;
   if (base_kind(a->kind) != GEMEL_ATTR_TENSOR || count_of(a) == 0 || from == NULL) {
     return GEMEL_OK;
   }
@@ -427,7 +420,7 @@ static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error)
     return gemel__no_memory(error, "a list of tensors");
   }
   c->counts[k] = count_of(a);
-  for (j = 0; j < c->counts[k]; j++) {
+  for (size_t j = 0; j < c->counts[k]; j++) {
     gemel_view view;
     if (from[j] != NULL && gemel_tensor_device(from[j]) != gemel_host()) {
       return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the tensor of attribute %s isn't on the host",

@@ -57,7 +57,6 @@ static const char *types_fault(const gemel_graph *g, uint32_t id) {
 /* What is wrong with the record of node ID; NULL: nothing, and all it names can be looked at. */
 static const char *record_fault(const gemel_graph *g, uint32_t id) {
   const gemel__node *node = gemel__node_at(g, id);
-  uint32_t k;
   if (node->op == 0 || !gemel__stable_has(&g->context->ops, node->op)) {
     return "it has no operation";
   }
@@ -69,7 +68,7 @@ static const char *record_fault(const gemel_graph *g, uint32_t id) {
   if (node->in_begin > node[1].in_begin || node[1].in_begin > g->n_pool) {
     return "its inputs are not in the pool";
   }
-  for (k = node->in_begin; k < node[1].in_begin; k++) {
+  for (uint32_t k = node->in_begin; k < node[1].in_begin; k++) {
     if (g->pool[k].node >= id || !gemel__has_output(g, g->pool[k].node, g->pool[k].output)) {
       return "an input is not a value before it";
     }
@@ -98,7 +97,6 @@ static gemel_status check_types(struct checking *c, uint32_t id, gemel_error *er
   size_t n_outputs;
   uint32_t count, k;
   const gemel__ref *inputs = gemel__node_inputs(g, id, &count);
-  gemel_status status;
   if (make_room(c, count, node->n_outputs) != 0) {
     return gemel__no_memory(error, "checking a graph");
   }
@@ -106,8 +104,8 @@ static gemel_status check_types(struct checking *c, uint32_t id, gemel_error *er
     c->values[k] = gemel__value(g, inputs[k]);
     c->types[k] = gemel__node_type(g, inputs[k].node, inputs[k].output);
   }
-  status = gemel__infer(g->context, op, node->attrs, count, c->types, c->values, c->output_capacity,
-                        &n_outputs, c->outputs, error);
+  gemel_status status = gemel__infer(g->context, op, node->attrs, count, c->types, c->values,
+                                     c->output_capacity, &n_outputs, c->outputs, error);
   if (status != GEMEL_OK) {
     gemel__error_prefix(error, "node %u (%s)", id, op->record.name);
     return status == GEMEL_NO_MEMORY ? status : GEMEL_INTERNAL;
@@ -137,8 +135,7 @@ static uint64_t id_hash(const void *user, uint32_t id) {
 /* Queues the graphs among the attributes ID, if this is the first node that has them; 0, or -1. */
 static int queue_bodies(struct checking *c, uint32_t id) {
   const struct gemel__attrs *attrs = gemel__attrs_at(c->graph->context, id);
-  size_t k, j;
-  for (k = 0; k < attrs->count; k++) {
+  for (size_t k = 0; k < attrs->count; k++) {
     const gemel_attr *a = &attrs->values[k];
     int list = a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH);
     gemel_graph *const *graphs = list ? a->u.graphs : &a->u.graph;
@@ -146,7 +143,7 @@ static int queue_bodies(struct checking *c, uint32_t id) {
     if (n > 0 && gemel__idtable_find(&c->seen, gemel__mix(id), same_id, &id) != 0) {
       return 0;
     }
-    for (j = 0; j < n; j++) {
+    for (size_t j = 0; j < n; j++) {
       if (gemel__grow(&c->queue, &c->queue_capacity, c->n_queued + 1, sizeof *c->queue) != 0) {
         return -1;
       }
@@ -171,18 +168,16 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
   const gemel_graph *g = c->graph;
   const gemel__node *node = gemel__node_at(g, id);
   const char *fault = record_fault(g, id);
-  gemel_status status;
   gemel__cons_place place;
   uint32_t count, found;
-  const gemel__ref *inputs;
   if (fault != NULL) {
     return fail_node(g, id, fault, error);
   }
-  status = check_types(c, id, error);
+  gemel_status status = check_types(c, id, error);
   if (status != GEMEL_OK) {
     return status;
   }
-  inputs = gemel__node_inputs(g, id, &count);
+  const gemel__ref *inputs = gemel__node_inputs(g, id, &count);
   if (!g->frozen &&
       (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &place, &found) || found != id)) {
     return fail_node(g, id, "it can't be found by its contents, or an equal node can", error);
@@ -229,12 +224,11 @@ static int update_fits(const gemel_graph *g, size_t k) {
 
 static gemel_status check_lists(const struct checking *c, gemel_error *error) {
   const gemel_graph *g = c->graph;
-  size_t k;
   gemel_status status = check_names(g->n_inputs, g->input_names, "input", error);
   if (status == GEMEL_OK) {
     status = check_names(g->n_outputs, g->output_names, "output", error);
   }
-  for (k = 0; k < g->n_inputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < g->n_inputs && status == GEMEL_OK; k++) {
     if (!input_fits(c, k)) {
       status = gemel__fail(error, GEMEL_INTERNAL, "input %s is not a node of that name",
                            g->input_names[k]);
@@ -244,7 +238,7 @@ static gemel_status check_lists(const struct checking *c, gemel_error *error) {
     status = gemel__fail(error, GEMEL_INTERNAL, "%zu nodes are inputs, but %zu inputs are listed",
                          c->n_inputs, g->n_inputs);
   }
-  for (k = 0; k < g->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < g->n_outputs && status == GEMEL_OK; k++) {
     if (!gemel__has_output(g, g->outputs[k].node, g->outputs[k].output)) {
       status = gemel__fail(error, GEMEL_INTERNAL, "output %s is no value", g->output_names[k]);
     } else if (!update_fits(g, k)) {
@@ -257,13 +251,12 @@ static gemel_status check_lists(const struct checking *c, gemel_error *error) {
 
 static gemel_status check_one(struct checking *c, const gemel_graph *graph, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  size_t k;
   c->graph = graph;
   c->n_inputs = 0;
   if (graph->nodes[0].in_begin != 0 || graph->nodes[graph->n_nodes].in_begin != graph->n_pool) {
     return gemel__fail(error, GEMEL_INTERNAL, "the nodes don't share out the pool of inputs");
   }
-  for (k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
     status = check_node(c, (uint32_t)k, error);
   }
   return status == GEMEL_OK ? check_lists(c, error) : status;
@@ -272,13 +265,12 @@ static gemel_status check_one(struct checking *c, const gemel_graph *graph, geme
 gemel_status gemel_graph_check(const gemel_graph *graph, gemel_error *error) {
   struct checking c;
   gemel_status status = GEMEL_OK;
-  size_t k;
   if (graph == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is null");
   }
   memset(&c, 0, sizeof c);
   status = check_one(&c, graph, error);
-  for (k = 0; k < c.n_queued && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < c.n_queued && status == GEMEL_OK; k++) {
     status = check_one(&c, c.queue[k], error);
     if (status != GEMEL_OK) {
       gemel__error_prefix(error, "in the body of a node");

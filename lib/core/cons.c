@@ -48,8 +48,7 @@ static uint32_t largest_input(size_t n, const gemel__ref *inputs) {
 /* The largest input node below LARGEST; LARGEST if there is none. */
 static uint32_t next_input(size_t n, const gemel__ref *inputs, uint32_t largest) {
   uint32_t next = largest;
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     uint32_t node = inputs[k].node;
     if (node < largest && (next == largest || node > next)) {
       next = node;
@@ -169,16 +168,14 @@ static int is_last_file(const gemel_graph *graph, const char *file) {
 
 /* Number of the file in the graph's list, or -1 when memory is out. */
 static long file_index(gemel_graph *graph, const char *file) {
-  const char *interned;
-  long found;
   if (file == NULL || is_last_file(graph, file)) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
-  interned = gemel__intern_string(graph->context, file);
+  const char *interned = gemel__intern_string(graph->context, file);
   if (interned == NULL) {
     return -1;
   }
-  found = gemel__name_find(&graph->file_table, graph->files, interned);
+  long found = gemel__name_find(&graph->file_table, graph->files, interned);
   if (found < 0) {
     if (gemel__grow(&graph->files, &graph->file_capacity, graph->n_files + 1,
                     sizeof *graph->files) != 0) {

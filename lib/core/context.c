@@ -28,7 +28,6 @@ static int push_dummies(gemel_context *context) {
 }
 
 static void destroy(gemel_context *context) {
-  uint32_t k;
   if (context->passes != NULL) {
     context->release_passes(context->passes);
   }
@@ -47,10 +46,10 @@ static void destroy(gemel_context *context) {
   if (context->own_references != NULL) {
     context->release_own_references(context->own_references);
   }
-  for (k = 1; k < context->attrs.count; k++) {
+  for (uint32_t k = 1; k < context->attrs.count; k++) {
     gemel__attrs_release((struct gemel__attrs *)gemel__attrs_at(context, k));
   }
-  for (k = 1; k < context->ops.count; k++) {
+  for (uint32_t k = 1; k < context->ops.count; k++) {
     gemel__op_release((gemel__op *)gemel__op_at(context, k));
   }
   gemel__stable_clear(&context->types);
@@ -73,12 +72,11 @@ static void destroy(gemel_context *context) {
 static int make_lock(pthread_mutex_t *lock) {
 #ifdef __GLIBC__
   pthread_mutexattr_t attributes;
-  int failed;
   if (pthread_mutexattr_init(&attributes) != 0) {
     return -1;
   }
-  failed = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) != 0 ||
-           pthread_mutex_init(lock, &attributes) != 0;
+  int failed = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) != 0 ||
+               pthread_mutex_init(lock, &attributes) != 0;
   pthread_mutexattr_destroy(&attributes);
   return failed ? -1 : 0;
 #else

@@ -48,7 +48,6 @@ gemel_status gemel__no_memory(gemel_error *error, const char *what) {
 
 void gemel__error_prefix(gemel_error *error, const char *format, ...) {
   char old[sizeof error->text];
-  size_t used;
   va_list args;
   if (error == NULL) {
     return;
@@ -57,7 +56,7 @@ void gemel__error_prefix(gemel_error *error, const char *format, ...) {
   va_start(args, format);
   vsnprintf(error->text, sizeof error->text, format, args);
   va_end(args);
-  used = strlen(error->text);
+  size_t used = strlen(error->text);
   snprintf(error->text + used, sizeof error->text - used, ": %s", old);
 }
 

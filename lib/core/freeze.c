@@ -15,8 +15,7 @@
 
 uint64_t gemel__graph_hash(const gemel_graph *graph) {
   uint64_t hash = gemel__mix(graph->n_nodes ^ (uint64_t)graph->n_inputs << 40);
-  size_t k;
-  for (k = 0; k < graph->n_nodes; k++) {
+  for (size_t k = 0; k < graph->n_nodes; k++) {
     const gemel__node *node = gemel__node_at(graph, (uint32_t)k);
     hash = gemel__mix(hash ^ ((uint64_t)node->op << 32 | node->attrs));
   }
@@ -30,7 +29,6 @@ static int same_array(const void *a, const void *b, size_t count, size_t bytes) 
 }
 
 int gemel__graph_same(const gemel_graph *a, const gemel_graph *b) {
-  size_t k;
   if (a == b) {
     return 1;
   }
@@ -38,13 +36,13 @@ int gemel__graph_same(const gemel_graph *a, const gemel_graph *b) {
       a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) {
     return 0;
   }
-  for (k = 0; k < a->n_nodes; k++) {
+  for (size_t k = 0; k < a->n_nodes; k++) {
     const gemel__node *x = gemel__node_at(a, (uint32_t)k), *y = gemel__node_at(b, (uint32_t)k);
     if (x->op != y->op || x->attrs != y->attrs || x->in_begin != y->in_begin) {
       return 0;
     }
   }
-  for (k = 0; k < a->n_inputs; k++) {
+  for (size_t k = 0; k < a->n_inputs; k++) {
     if (gemel__input_marks(a, k) != gemel__input_marks(b, k)) {
       return 0;
     }
@@ -170,8 +168,7 @@ static int bind_input(struct inlining *s, gemel_type pattern, gemel_type actual)
   const struct gemel__type *p = gemel__type_at(context, pattern);
   const struct gemel__type *a = gemel__type_at(context, actual);
   gemel__atom atom;
-  int k;
-  for (k = 0; k < p->rank && k < a->rank; k++) {
+  for (int k = 0; k < p->rank && k < a->rank; k++) {
     if (gemel__dim_is_atom(context, p->dims[k], &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
         gemel__name_find(&s->by_symbol, s->symbols, atom.name) < 0 &&
         add_binding(s, atom.name, a->dims[k]) != 0) {
@@ -234,8 +231,7 @@ static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *in
 
 static uint32_t most_inputs(const gemel_graph *graph) {
   uint32_t most = 0, count;
-  size_t k;
-  for (k = 0; k < graph->n_nodes; k++) {
+  for (size_t k = 0; k < graph->n_nodes; k++) {
     gemel__node_inputs(graph, (uint32_t)k, &count);
     most = count > most ? count : most;
   }

@@ -70,11 +70,10 @@ gemel_graph *gemel_graph_ref(gemel_graph *graph) {
 }
 
 void gemel_graph_unref(gemel_graph *graph) {
-  gemel_context *context;
   if (graph == NULL) {
     return;
   }
-  context = graph->context;
+  gemel_context *context = graph->context;
   if (graph->frozen) {
     gemel_context_unref(context);
   } else if (__atomic_sub_fetch(&graph->references, 1, __ATOMIC_ACQ_REL) == 0) {
@@ -110,10 +109,9 @@ gemel_value gemel__graph_fail_va(gemel_graph *graph, gemel_status status, const 
 }
 
 gemel_value gemel__graph_fail(gemel_graph *graph, gemel_status status, const char *format, ...) {
-  gemel_value null;
   va_list args;
   va_start(args, format);
-  null = gemel__graph_fail_va(graph, status, format, args);
+  gemel_value null = gemel__graph_fail_va(graph, status, format, args);
   va_end(args);
   return null;
 }
@@ -260,17 +258,16 @@ gemel_status gemel_output(gemel_value value, const char *name) {
   gemel_graph *graph = value.graph;
   gemel__ref ref = {value.node, value.output};
   gemel_location where = gemel_value_where(value);
-  const char *interned, *fault;
   if (graph == NULL) {
     return GEMEL_NULL_VALUE;
   }
-  fault = output_fault(value, name);
+  const char *fault = output_fault(value, name);
   if (fault != NULL) {
     gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "output %s: %s",
                          name != NULL ? name : "(null)", fault);
     return GEMEL_BAD_ARGUMENT;
   }
-  interned = gemel__intern_string(graph->context, name);
+  const char *interned = gemel__intern_string(graph->context, name);
   if (interned != NULL &&
       gemel__name_find(&graph->output_table, graph->output_names, interned) >= 0) {
     gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "there is an output called %s already",
@@ -326,22 +323,20 @@ size_t gemel_value_input_count(gemel_value value) {
 
 gemel_value gemel_value_input(gemel_value value, size_t k) {
   uint32_t count;
-  const gemel__ref *inputs;
   if (!gemel__is_value(value)) {
     return null_value;
   }
-  inputs = gemel__node_inputs(value.graph, value.node, &count);
+  const gemel__ref *inputs = gemel__node_inputs(value.graph, value.node, &count);
   return k < count ? gemel__value(value.graph, inputs[k]) : null_value;
 }
 
 gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *attr) {
-  const struct gemel__attrs *attrs;
-  size_t k;
   if (!gemel__is_value(value) || name == NULL || attr == NULL) {
     return GEMEL_NOT_FOUND;
   }
-  attrs = gemel__attrs_at(value.graph->context, gemel__node_at(value.graph, value.node)->attrs);
-  for (k = 0; k < attrs->count; k++) {
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(value.graph->context, gemel__node_at(value.graph, value.node)->attrs);
+  for (size_t k = 0; k < attrs->count; k++) {
     if (strcmp(attrs->values[k].name, name) == 0) {
       *attr = attrs->values[k];
       return GEMEL_OK;
@@ -401,12 +396,11 @@ size_t gemel_graph_bytes(const gemel_graph *graph) {
 /* A node needs what its inputs name; sizes that nodes produce are inputs too. Ids are a topological
  * order, so one sweep from the end suffices. */
 void gemel__graph_live(const gemel_graph *graph, unsigned char *live) {
-  size_t k;
   uint32_t j, count;
-  for (k = 0; k < graph->n_outputs; k++) {
+  for (size_t k = 0; k < graph->n_outputs; k++) {
     live[graph->outputs[k].node] = 1;
   }
-  for (k = graph->n_nodes; k-- > 0;) {
+  for (size_t k = graph->n_nodes; k-- > 0;) {
     if (live[k]) {
       const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
       for (j = 0; j < count; j++) {
@@ -414,7 +408,7 @@ void gemel__graph_live(const gemel_graph *graph, unsigned char *live) {
       }
     }
   }
-  for (k = 0; k < graph->n_inputs; k++) {
+  for (size_t k = 0; k < graph->n_inputs; k++) {
     live[graph->inputs[k].node] = 1;
   }
 }

@@ -32,8 +32,7 @@ void gemel__stable_pop(gemel__stable *array) {
 }
 
 void gemel__stable_clear(gemel__stable *array) {
-  size_t k;
-  for (k = 0; k < sizeof array->chunks / sizeof *array->chunks; k++) {
+  for (size_t k = 0; k < sizeof array->chunks / sizeof *array->chunks; k++) {
     gemel__free(array->chunks[k], ((size_t)GEMEL__FIRST_CHUNK << k) * array->element_bytes);
     array->chunks[k] = NULL;
   }
@@ -94,11 +93,10 @@ int gemel__idtable_add(gemel__idtable *table, uint64_t hash, uint32_t id,
 
 void gemel__idtable_remove_last(gemel__idtable *table, uint64_t hash, uint32_t id) {
   size_t mask = table->capacity - 1;
-  size_t slot;
   if (table->capacity == 0) {
     return;
   }
-  for (slot = hash & mask; table->slots[slot] != 0; slot = (slot + 1) & mask) {
+  for (size_t slot = hash & mask; table->slots[slot] != 0; slot = (slot + 1) & mask) {
     if (table->slots[slot] == id) {
       table->slots[slot] = 0;
       table->used--;
@@ -199,9 +197,8 @@ const char *gemel__intern_string_locked(gemel_context *context, const char *text
 }
 
 const char *gemel__intern_string(gemel_context *context, const char *text) {
-  const char *result;
   pthread_mutex_lock(&context->lock);
-  result = gemel__intern_string_locked(context, text);
+  const char *result = gemel__intern_string_locked(context, text);
   pthread_mutex_unlock(&context->lock);
   return result;
 }

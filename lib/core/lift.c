@@ -15,12 +15,10 @@
 enum { MAX_LIFTED_INPUTS = 64, MAX_LIFTED_DIMS = 256, MAX_ATTRS = 32 };
 
 gemel_dim gemel_dim_of(gemel_value value) {
-  const struct gemel__type *type;
-  gemel_dim dim;
   if (!gemel__is_value(value)) {
     return GEMEL_DIM_NONE;
   }
-  type = gemel__type_at(value.graph->context, gemel_value_type(value));
+  const struct gemel__type *type = gemel__type_at(value.graph->context, gemel_value_type(value));
   if (type->rank != 0 || gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT ||
       type->dtype == GEMEL_BOOL || type->space != GEMEL_SPACE_HOST) {
     char text[128];
@@ -30,7 +28,7 @@ gemel_dim gemel_dim_of(gemel_value value) {
                          gemel_value_operation(value));
     return GEMEL_DIM_NONE;
   }
-  dim = gemel__dim_value(value.graph->context, value.node, value.output);
+  gemel_dim dim = gemel__dim_value(value.graph->context, value.node, value.output);
   if (dim == GEMEL_DIM_NONE) {
     gemel__graph_fail(value.graph, GEMEL_NO_MEMORY, "out of memory for a size");
   }
@@ -47,10 +45,10 @@ struct lifting {
  * INPUT already keep their meaning: they count from the front. */
 static gemel_dim lift_atom(void *user, const gemel__atom *atom, gemel_dim self) {
   struct lifting *l = user;
-  size_t k;
   if (atom->kind != GEMEL__ATOM_VALUE) {
     return self;
   }
+  size_t k;
   for (k = 0; k < l->n_inputs; k++) {
     if (l->inputs[k].node == atom->a && l->inputs[k].output == atom->b) {
       return gemel__dim_input(l->graph->context, (uint32_t)k);
@@ -197,14 +195,13 @@ struct resolving {
 static gemel_dim resolve_atom(void *user, const gemel__atom *atom, gemel_dim self) {
   const gemel_infer *call = ((struct resolving *)user)->call;
   int64_t number;
-  gemel_value value;
   if (atom->kind != GEMEL__ATOM_INPUT) {
     return self;
   }
   if (atom->a >= call->n_inputs || call->input_values == NULL) {
     return GEMEL_DIM_NONE;
   }
-  value = call->input_values[atom->a];
+  gemel_value value = call->input_values[atom->a];
   if (constant_integer(value, &number)) {
     return gemel_dim_constant(call->context, number);
   }

@@ -41,12 +41,11 @@ static uint32_t find_locked(const gemel_context *context, const char *name) {
 }
 
 uint32_t gemel__op_find(gemel_context *context, const char *name) {
-  uint32_t id;
   if (context == NULL || name == NULL) {
     return 0;
   }
   pthread_mutex_lock(&context->lock);
-  id = find_locked(context, name);
+  uint32_t id = find_locked(context, name);
   pthread_mutex_unlock(&context->lock);
   return id;
 }

@@ -62,8 +62,7 @@ int gemel__schema_fallback(const gemel_attr_spec *spec, gemel_attr *a) {
 }
 
 static int same_name_before(const gemel_attr_spec *specs, size_t k) {
-  size_t j;
-  for (j = 0; j < k; j++) {
+  for (size_t j = 0; j < k; j++) {
     if (strcmp(specs[j].name, specs[k].name) == 0) {
       return 1;
     }

@@ -33,8 +33,7 @@ void gemel__advise_huge(void *data, size_t bytes) {
 
 char *gemel__format_shape(int rank, const int64_t *shape, char *text, size_t bytes) {
   size_t used = (size_t)snprintf(text, bytes, "[");
-  int k;
-  for (k = 0; k < rank && used < bytes; k++) {
+  for (int k = 0; k < rank && used < bytes; k++) {
     used += (size_t)snprintf(text + used, bytes - used, "%s%lld", k > 0 ? ", " : "",
                              (long long)shape[k]);
   }
@@ -292,8 +291,7 @@ void *gemel_tensor_data(const gemel_tensor *tensor) {
 
 int64_t gemel_tensor_elements(const gemel_tensor *tensor) {
   int64_t elements = tensor != NULL;
-  int k;
-  for (k = 0; tensor != NULL && k < tensor->rank; k++) {
+  for (int k = 0; tensor != NULL && k < tensor->rank; k++) {
     if (tensor->shape[k] == 0) {
       return 0;
     }

@@ -53,9 +53,8 @@ static gemel_type add_type(gemel_context *context, struct type_key *key) {
 }
 
 static int dims_valid(gemel_context *context, int rank, const gemel_dim *dims, int *runtime) {
-  int k;
   *runtime = 0;
-  for (k = 0; k < rank; k++) {
+  for (int k = 0; k < rank; k++) {
     int64_t value;
     if (!gemel__dim_exists(context, dims[k]) ||
         (gemel_dim_is_constant(context, dims[k], &value) && value < 0)) {
@@ -162,10 +161,8 @@ static void append_dim(gemel_context *context, gemel_dim dim, char *text, size_t
 }
 
 size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, size_t bytes) {
-  const struct gemel__type *t;
   size_t used = 0;
   char piece[16];
-  int k;
   if (text == NULL) {
     bytes = 0;
   }
@@ -176,10 +173,10 @@ size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, si
     append(text, bytes, &used, "no type");
     return used;
   }
-  t = gemel__type_at(context, type);
+  const struct gemel__type *t = gemel__type_at(context, type);
   append(text, bytes, &used, gemel_dtype_name((gemel_dtype)t->dtype));
   append(text, bytes, &used, "[");
-  for (k = 0; k < t->rank; k++) {
+  for (int k = 0; k < t->rank; k++) {
     append(text, bytes, &used, k > 0 ? ", " : "");
     append_dim(context, t->dims[k], text, bytes, &used);
   }

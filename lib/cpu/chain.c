@@ -151,17 +151,16 @@ void gemel__chain_run(const gemel__chain *chain, size_t n, void *const *slots) {
   const family *f = chain->family;
   size_t bytes = n * (chain->dtype == GEMEL_F32 ? sizeof(float) : sizeof(double)), done;
   gemel__link links[GEMEL__CHAIN_LINKS + 2];
-  uint32_t k;
-  for (k = 0; k < chain->n_links; k++) {
+  for (uint32_t k = 0; k < chain->n_links; k++) {
     links[k].run = chain->functions[k];
     links[k].operand = slots[chain->slots[k]];
   }
-  if (chain->streamed && (uintptr_t)links[k - 1].operand % LINE == 0) {
-    links[k - 1].run = f->stream;
+  if (chain->streamed && (uintptr_t)links[chain->n_links - 1].operand % LINE == 0) {
+    links[chain->n_links - 1].run = f->stream;
   }
   done = f->blocks(links, bytes);
   if (done < bytes) {
-    links[k - 1].run = f->store;
+    links[chain->n_links - 1].run = f->store;
     run_rest(chain, links, done, bytes - done);
   }
 }

@@ -41,8 +41,7 @@ void gemel__copy_row(size_t bytes, int64_t n, char *to, int64_t to_step, const c
 }
 
 static int mergeable(const int64_t *sizes, int axis, int n, const int64_t *strides, int step) {
-  int k;
-  for (k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++) {
     if (strides[k * step + axis] != strides[k * step + axis + 1] * sizes[axis + 1]) {
       return 0;
     }
@@ -87,10 +86,9 @@ static int64_t magnitude(int64_t x) {
 
 static void swap_axes(copy_layout *l, int a, int b) {
   int64_t size = l->sizes[a];
-  int k;
   l->sizes[a] = l->sizes[b];
   l->sizes[b] = size;
-  for (k = 0; k < 2; k++) {
+  for (int k = 0; k < 2; k++) {
     int64_t stride = l->strides[k][a];
     l->strides[k][a] = l->strides[k][b];
     l->strides[k][b] = stride;
@@ -99,9 +97,8 @@ static void swap_axes(copy_layout *l, int a, int b) {
 
 /* Largest stride of the target outermost; ranks are small, so by insertion. */
 static void sort_axes(copy_layout *l) {
-  int k, j;
-  for (k = 1; k < l->rank; k++) {
-    for (j = k; j > 0 && magnitude(l->strides[TO][j - 1]) < magnitude(l->strides[TO][j]); j--) {
+  for (int k = 1; k < l->rank; k++) {
+    for (int j = k; j > 0 && magnitude(l->strides[TO][j - 1]) < magnitude(l->strides[TO][j]); j--) {
       swap_axes(l, j - 1, j);
     }
   }
@@ -274,8 +271,7 @@ static void copy_plane(size_t bytes, const copy_layout *l, int outer, char *to, 
 
 /* Steps INDEX over the OUTER first axes; 0 when it is back at the start. */
 static int advance(const copy_layout *l, int outer, int64_t *index, char **to, const char **from) {
-  int k;
-  for (k = outer - 1; k >= 0; k--) {
+  for (int k = outer - 1; k >= 0; k--) {
     *to += l->strides[TO][k];
     *from += l->strides[FROM][k];
     if (++index[k] < l->sizes[k]) {
@@ -309,8 +305,7 @@ static void copy_rows(size_t bytes, const copy_layout *l, char *to, const char *
 
 static int64_t count(const copy_layout *l) {
   int64_t n = 1;
-  int k;
-  for (k = 0; k < l->rank; k++) {
+  for (int k = 0; k < l->rank; k++) {
     n *= l->sizes[k];
   }
   return n;

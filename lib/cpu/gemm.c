@@ -221,12 +221,11 @@ static int faster(matrix a, matrix b, float *c) {
 
 static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
   double work = (double)p->m * (double)p->n * (double)p->k;
-  atomic_int *choice;
   int now = UNDECIDED;
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
     return CBLAS;
   }
-  choice = choice_of(work, p->threads);
+  atomic_int *choice = choice_of(work, p->threads);
   if (work >= BIG && atomic_compare_exchange_strong(choice, &now, DECIDING)) {
     atomic_store(choice, faster(*a, *b, c));
   }

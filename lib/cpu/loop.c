@@ -36,8 +36,7 @@ enum {
 /* Results that are streamed get their second buffers. */
 static int add_spares(gemel__loop *loop) {
   int streamed = 0;
-  uint32_t k;
-  for (k = 0; k < loop->n_stores; k++) {
+  for (uint32_t k = 0; k < loop->n_stores; k++) {
     if (loop->stores[k].streamed) {
       loop->stores[k].spare = (uint16_t)(loop->n_buffers + streamed++);
     }
@@ -48,11 +47,10 @@ static int add_spares(gemel__loop *loop) {
 /* Bytes that a tile of one element takes in the cache. */
 static int64_t footprint(const gemel__loop *loop, int buffers, size_t widest) {
   size_t bytes = (size_t)buffers * widest;
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     bytes += loop->loads[k].kind == GEMEL__LOAD_DIRECT ? loop->loads[k].element_bytes : 0;
   }
-  for (k = 0; k < loop->n_stores; k++) {
+  for (uint32_t k = 0; k < loop->n_stores; k++) {
     bytes += loop->stores[k].streamed ? 0 : loop->stores[k].element_bytes;
   }
   return bytes > 0 ? (int64_t)bytes : 1;
@@ -65,12 +63,11 @@ static uint32_t share_of(const gemel__loop *loop, size_t element_bytes) {
 }
 
 static void set_shares(gemel__loop *loop) {
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     gemel__load *load = &loop->loads[k];
     load->share = share_of(loop, load->element_bytes);
   }
-  for (k = 0; k < loop->n_stores; k++) {
+  for (uint32_t k = 0; k < loop->n_stores; k++) {
     loop->stores[k].share = share_of(loop, loop->stores[k].element_bytes);
   }
 }
@@ -84,8 +81,7 @@ static int64_t filled(const gemel__loop *loop) {
 /* Bytes of an element of the operands that lie in order. */
 static int64_t direct_bytes(const gemel__loop *loop) {
   int64_t bytes = 0;
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     bytes += load->kind == GEMEL__LOAD_DIRECT ? load->element_bytes : 0;
   }
@@ -95,8 +91,7 @@ static int64_t direct_bytes(const gemel__loop *loop) {
 /* 1 if all the loop does is one chain from operands to results. */
 static int is_straight(const gemel__loop *loop, int streamed) {
   const gemel__chain *chain = loop->n_steps == 1 ? loop->steps[0].chain : NULL;
-  uint32_t k;
-  for (k = 0; chain != NULL && k < loop->n_loads; k++) {
+  for (uint32_t k = 0; chain != NULL && k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_GATHER ||
         (load->kind == GEMEL__LOAD_FIXED && load->slot == chain->slots[0])) {
@@ -145,9 +140,8 @@ static int close_axis(const gemel__loop *loop, const gemel__load *load) {
 
 /* Sets TURN_AXIS and how many rows along it are gathered at once. */
 static void find_turn(gemel__loop *loop, size_t widest) {
-  uint32_t k;
   loop->turn_axis = -1;
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     if (loop->loads[k].kind == GEMEL__LOAD_GATHER) {
       int axis = close_axis(loop, &loop->loads[k]);
       loop->turn_axis = loop->turn_axis < 0 ? axis : loop->turn_axis;
@@ -170,11 +164,10 @@ static size_t turn_bytes(const gemel__loop *loop) {
 }
 
 static int64_t parts_of(const gemel__loop *loop) {
-  int64_t last;
   if (loop->turn_axis < 0) {
     return (loop->elements + loop->tile - 1) / loop->tile;
   }
-  last = loop->sizes[loop->rank - 1];
+  int64_t last = loop->sizes[loop->rank - 1];
   return loop->elements / last / loop->sizes[loop->turn_axis] *
          ((loop->sizes[loop->turn_axis] + loop->turn_rows - 1) / loop->turn_rows) *
          ((last + loop->tile - 1) / loop->tile);
@@ -260,8 +253,7 @@ static char *buffer_at(const gemel__loop *loop, const loop_state *s, uint32_t k)
 
 /* Fetches the STEP-th share of the operands of the tile at NEXT, of N elements. */
 static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t step) {
-  uint32_t k;
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_DIRECT) {
       const char *from = load->data + next * load->element_bytes;
@@ -276,8 +268,7 @@ static void prefetch(const gemel__loop *loop, int64_t next, int64_t n, uint32_t 
 
 /* Writes the STEP-th share of the last tile's streamed results, or all from it on. */
 static void write_last(const gemel__loop *loop, const loop_state *s, uint32_t step, int all) {
-  uint32_t k;
-  for (k = 0; k < loop->n_stores; k++) {
+  for (uint32_t k = 0; k < loop->n_stores; k++) {
     const gemel__loop_store *store = &loop->stores[k];
     if (store->streamed) {
       const char *from = buffer_at(loop, s, s->turn ? store->slot : store->spare);
@@ -403,14 +394,13 @@ static void gather_block(const gemel__loop *loop, const gemel__load *load, const
 static void run_block(const gemel__loop *loop, int64_t part, loop_state *s) {
   turn_block b = turn_block_at(loop, part);
   char *blocks = s->scratch + loop->n_buffers_all * loop->buffer_bytes;
-  int64_t row;
   uint32_t k, g;
   for (k = g = 0; k < loop->n_loads; k++) {
     if (loop->loads[k].kind == GEMEL__LOAD_GATHER) {
       gather_block(loop, &loop->loads[k], &b, blocks + g++ * turn_bytes(loop));
     }
   }
-  for (row = 0; row < b.rows; row++) {
+  for (int64_t row = 0; row < b.rows; row++) {
     for (k = g = 0; k < loop->n_loads; k++) {
       const gemel__load *load = &loop->loads[k];
       if (load->kind == GEMEL__LOAD_GATHER) {
@@ -435,13 +425,12 @@ static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, loop_
 static void run_parts(const gemel__loop *loop, int64_t first, int64_t last, char *scratch) {
   loop_state s;
   int64_t end = last * loop->tile;
-  uint32_t k;
   s.scratch = scratch;
   s.last_n = s.turn = 0;
-  for (k = 0; k < loop->n_buffers; k++) {
+  for (uint32_t k = 0; k < loop->n_buffers; k++) {
     s.slots[k] = buffer_at(loop, &s, k);
   }
-  for (k = 0; k < loop->n_loads; k++) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_FIXED) {
       fill(load->element_bytes, filled(loop), s.slots[load->slot], load->data);

@@ -10,12 +10,11 @@
 
 /* Marks what the outputs need. */
 static void mark_needed(gemel__sweep *s, size_t n, const gemel_value *outputs) {
-  size_t k;
   uint32_t count, j;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel__sweep_activate(s, outputs[k].node);
   }
-  for (k = s->n_nodes; k-- > 0;) {
+  for (size_t k = s->n_nodes; k-- > 0;) {
     if (gemel__sweep_active(s, (uint32_t)k)) {
       const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
       for (j = 0; j < count; j++) {
@@ -39,8 +38,7 @@ static int reached(gemel__sweep *s, uint32_t node) {
 /* Puts what the rule of NODE gave into the slots of its outputs. */
 static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *error) {
   int trusted = gemel__sweep_trusts(s, node);
-  size_t k;
-  for (k = 0; k < s->call.n_outputs; k++) {
+  for (size_t k = 0; k < s->call.n_outputs; k++) {
     uint32_t *slot = gemel__sweep_slot(s, node, (uint32_t)k);
     gemel_value tangent = s->call.d_outputs[k];
     /* a value given as WRT keeps the tangent that the caller gave */
@@ -58,22 +56,20 @@ static gemel_status take_tangents(gemel__sweep *s, uint32_t node, gemel_error *e
 }
 
 static gemel_status forward_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  gemel_status status;
-  size_t k;
   if (!reached(s, node)) {
     return GEMEL_OK;
   }
-  status = gemel__sweep_call(s, node, error);
+  gemel_status status = gemel__sweep_call(s, node, error);
   if (status != GEMEL_OK) {
     return status;
   }
-  for (k = 0; k < s->call.n_inputs; k++) {
+  for (size_t k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k];
     s->call.d_inputs[k] = gemel__sweep_get(s, gemel__sweep_slot(s, x.node, x.output));
     s->wanted[k] = !gemel_is_null(s->call.d_inputs[k]);
   }
   if (s->op->record.jvp == NULL) {
-    for (k = 0; k < s->call.n_outputs; k++) {
+    for (size_t k = 0; k < s->call.n_outputs; k++) {
       if (gemel__differentiable(s->graph, node, (uint32_t)k)) {
         gemel__fail(error, GEMEL_NOT_DIFFERENTIABLE, "it has no forward derivative");
         return gemel__sweep_fail(s, node, GEMEL_NOT_DIFFERENTIABLE, error);

@@ -11,12 +11,11 @@
 #include "grad/sweep.h"
 
 static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
-  size_t k;
   uint32_t count, j;
-  for (k = 0; k < n_wrt; k++) {
+  for (size_t k = 0; k < n_wrt; k++) {
     gemel__sweep_activate(s, wrt[k].node);
   }
-  for (k = 0; k < s->n_nodes; k++) {
+  for (size_t k = 0; k < s->n_nodes; k++) {
     const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
     uint64_t any = 0;
     for (j = 0; j < count && any == 0; j++) {
@@ -67,9 +66,8 @@ static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *o
 
 /* 1 if some cotangent reaches NODE's outputs; they are put into the call. */
 static int take_cotangents(gemel__sweep *s, uint32_t node) {
-  size_t k;
   int any = 0;
-  for (k = 0; k < s->call.n_outputs; k++) {
+  for (size_t k = 0; k < s->call.n_outputs; k++) {
     s->call.d_outputs[k] = gemel__sweep_get(s, gemel__sweep_slot(s, node, (uint32_t)k));
     any |= !gemel_is_null(s->call.d_outputs[k]);
   }
@@ -77,9 +75,8 @@ static int take_cotangents(gemel__sweep *s, uint32_t node) {
 }
 
 static int want_inputs(gemel__sweep *s) {
-  size_t k;
   int any = 0;
-  for (k = 0; k < s->call.n_inputs; k++) {
+  for (size_t k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k];
     s->wanted[k] =
         gemel__sweep_active(s, x.node) && gemel__differentiable(s->graph, x.node, x.output);
@@ -101,8 +98,7 @@ static int has_cotangent(gemel__sweep *s, uint32_t node) {
 /* Adds what the rule of NODE gave to the cotangents of its inputs. */
 static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *error) {
   int trusted = gemel__sweep_trusts(s, node);
-  size_t k;
-  for (k = 0; k < s->call.n_inputs; k++) {
+  for (size_t k = 0; k < s->call.n_inputs; k++) {
     gemel_value x = s->call.inputs[k], cotangent = s->call.d_inputs[k];
     if (!s->wanted[k] || gemel_is_null(cotangent)) {
       continue;
@@ -119,12 +115,11 @@ static gemel_status add_cotangents(gemel__sweep *s, uint32_t node, gemel_error *
 
 /* Asks the rule of NODE, and adds what it gives to the cotangents of its inputs. */
 static gemel_status reverse_node(gemel__sweep *s, uint32_t node, gemel_error *error) {
-  gemel_status status;
   if (gemel__node_at(s->graph, node)[1].in_begin == gemel__node_at(s->graph, node)->in_begin ||
       !has_cotangent(s, node)) {
     return GEMEL_OK;
   }
-  status = gemel__sweep_call(s, node, error);
+  gemel_status status = gemel__sweep_call(s, node, error);
   if (status != GEMEL_OK || !take_cotangents(s, node) || !want_inputs(s)) {
     return status;
   }

@@ -11,7 +11,6 @@
 #include "core/error.h"
 
 static gemel_status number_slots(gemel__sweep *s, gemel_error *error) {
-  size_t k;
   s->n_slots = s->n_nodes;
   if (s->graph->n_types == 0) {
     return GEMEL_OK;
@@ -21,7 +20,7 @@ static gemel_status number_slots(gemel__sweep *s, gemel_error *error) {
     return gemel__no_memory(error, "derivatives");
   }
   s->n_slots = 0;
-  for (k = 0; k < s->n_nodes; k++) {
+  for (size_t k = 0; k < s->n_nodes; k++) {
     s->first_slot[k] = (uint32_t)s->n_slots;
     s->n_slots += gemel__node_at(s->graph, (uint32_t)k)->n_outputs;
   }
@@ -137,8 +136,6 @@ gemel_status gemel__sweep_fail(gemel__sweep *s, uint32_t node, gemel_status stat
 
 int gemel__sweep_fits(const gemel__sweep *s, gemel_value derivative, gemel_value value) {
   gemel_context *context = s->graph->context;
-  const struct gemel__type *d, *v;
-  int k;
   if (gemel_is_null(derivative)) {
     return 1;
   }
@@ -148,12 +145,12 @@ int gemel__sweep_fits(const gemel__sweep *s, gemel_value derivative, gemel_value
   if (gemel_value_type(derivative) == gemel_value_type(value)) {
     return 1;
   }
-  d = gemel__type_at(context, gemel_value_type(derivative));
-  v = gemel__type_at(context, gemel_value_type(value));
+  const struct gemel__type *d = gemel__type_at(context, gemel_value_type(derivative));
+  const struct gemel__type *v = gemel__type_at(context, gemel_value_type(value));
   if (d->dtype != v->dtype || d->rank != v->rank) {
     return 0;
   }
-  for (k = 0; k < d->rank; k++) {
+  for (int k = 0; k < d->rank; k++) {
     if (gemel__dim_compare(context, d->dims[k], v->dims[k]) == GEMEL__DIFFERENT) {
       return 0;
     }

@@ -189,14 +189,13 @@ static gemel_value batched(pairing *p, gemel_location where) {
 
 gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where) {
   pairing p = {.n_batch = 0};
-  gemel_dtype dtype;
   if (gemel_is_null(x) || gemel_is_null(y) || x.graph != y.graph) {
     return gemel_dot_at(x, y, NULL, where); /* which says what is wrong */
   }
   if (!look(&p.x[0], x, "matmul", where) || !look(&p.x[1], y, "matmul", where)) {
     return null_value;
   }
-  dtype = gemel_promote(p.x[0].dtype, p.x[1].dtype);
+  gemel_dtype dtype = gemel_promote(p.x[0].dtype, p.x[1].dtype);
   for (int side = 0; side < 2; side++) {
     p.x[side].value = to_dtype(p.x[side].value, dtype, where);
     p.n_batch = p.x[side].rank - 2 > p.n_batch ? p.x[side].rank - 2 : p.n_batch;
@@ -378,12 +377,11 @@ gemel_value gemel_permute_at(gemel_value value, size_t n_axes, const int64_t *ax
 gemel_value gemel_swapaxes_at(gemel_value value, int64_t a, int64_t b, gemel_location where) {
   int64_t order[GEMEL_MAX_RANK];
   operand x;
-  int i, j;
   if (!look(&x, value, "swapaxes", where)) {
     return null_value;
   }
-  i = axis_of(&x, a, x.rank, "swapaxes", where);
-  j = axis_of(&x, b, x.rank, "swapaxes", where);
+  int i = axis_of(&x, a, x.rank, "swapaxes", where);
+  int j = axis_of(&x, b, x.rank, "swapaxes", where);
   if (i < 0 || j < 0) {
     return null_value;
   }
@@ -590,11 +588,10 @@ gemel_value gemel_slice_at(gemel_value x, int64_t axis, int64_t start, int64_t s
 gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel_location where) {
   operand x;
   int k;
-  gemel_value part;
   if (!look(&x, value, "index", where) || (k = axis_of(&x, axis, x.rank, "index", where)) < 0) {
     return null_value;
   }
-  part =
+  gemel_value part =
       window(&x, k, bound(x.context, index, x.dims[k]), gemel_dim_constant(x.context, 1), 1, where);
   return gemel_is_null(part) ? part : without_axis(&x, part, k, where);
 }

@@ -25,7 +25,6 @@ static gemel_status refuse(gemel_context *context, size_t n, const gemel_type *t
 /* Joins size NEXT into *SIZE, the size so far (a literal 1 or what operands agreed on). */
 static int join_size(gemel_context *context, gemel_dim one, gemel_dim *size, gemel_dim next) {
   int64_t value;
-  gemel__relation relation;
   if (next == *size || next == one) {
     return 0;
   }
@@ -33,7 +32,7 @@ static int join_size(gemel_context *context, gemel_dim one, gemel_dim *size, gem
     *size = next;
     return 0;
   }
-  relation = gemel__dim_compare(context, *size, next);
+  gemel__relation relation = gemel__dim_compare(context, *size, next);
   if (relation == GEMEL__DIFFERENT) {
     return -1;
   }
@@ -57,8 +56,7 @@ static gemel_status join_operand(gemel_context *context, size_t n, const gemel_t
 }
 
 static int all_alike(size_t n, const gemel_type *types) {
-  size_t k;
-  for (k = 1; k < n; k++) {
+  for (size_t k = 1; k < n; k++) {
     if (types[k] != types[0]) {
       return 0;
     }

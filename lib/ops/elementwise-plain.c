@@ -42,12 +42,11 @@ static gemel_dtype computed_in(gemel_dtype dtype) {
 
 static void gather(size_t n, void *out, const char *in, int64_t stride, size_t bytes) {
   char *to = out;
-  size_t k;
   if (stride == (int64_t)bytes) {
     memcpy(to, in, n * bytes);
     return;
   }
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     memcpy(to + k * bytes, in + (int64_t)k * stride, bytes);
   }
 }
@@ -88,11 +87,9 @@ static void run_row(loop *l) {
 
 /* Steps to the next row; 0 after the last. */
 static int next_row(loop *l, int64_t *index) {
-  int axis;
-  size_t k;
-  for (axis = l->rank - 2; axis >= 0; axis--) {
+  for (int axis = l->rank - 2; axis >= 0; axis--) {
     int back = ++index[axis] == l->shape[axis];
-    for (k = 0; k < l->n_inputs; k++) {
+    for (size_t k = 0; k < l->n_inputs; k++) {
       l->inputs[k].pointer += l->inputs[k].strides[axis] * (back ? 1 - l->shape[axis] : 1);
     }
     if (!back) {
@@ -124,8 +121,6 @@ static gemel_status run_plain(const gemel_kernel_call *call) {
   gemel_dtype given = call->inputs[call->n_inputs - 1].dtype;
   int64_t index[GEMEL_MAX_RANK] = {0};
   loop l;
-  size_t k;
-  int axis;
   l.kernel = native ? gemel__scalar_kernel_for(row, given, out->dtype)
                     : gemel__scalar_kernel_for(row, computed_in(given), computed_in(out->dtype));
   if (l.kernel == NULL) {
@@ -137,13 +132,13 @@ static gemel_status run_plain(const gemel_kernel_call *call) {
   l.out_dtype = out->dtype;
   l.out_convert = !native && is_half(out->dtype);
   l.out = out->data;
-  for (axis = 0; axis < out->rank; axis++) {
+  for (int axis = 0; axis < out->rank; axis++) {
     l.shape[axis] = out->shape[axis];
     if (out->shape[axis] == 0) {
       return GEMEL_OK;
     }
   }
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     set_operand(&l.inputs[k], &call->inputs[k], out, !native && is_half(call->inputs[k].dtype));
   }
   do {

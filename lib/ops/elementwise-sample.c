@@ -66,13 +66,12 @@ static int makes_sense(gemel__type_code code, gemel_dtype dtype) {
 gemel_status gemel__scalar_sample(gemel_sample *call) {
   const gemel__scalar_row *row = call->data;
   int64_t shape[GEMEL_MAX_RANK];
-  int rank, k;
   if (!makes_sense(row->code, call->dtype)) {
     return GEMEL_DECLINED;
   }
-  rank = sample_shape(call, shape);
+  int rank = sample_shape(call, shape);
   call->n_inputs = (size_t)row->n_inputs;
-  for (k = 0; k < row->n_inputs; k++) {
+  for (int k = 0; k < row->n_inputs; k++) {
     int is_mask = row->code == GEMEL__TYPE_SELECT && k == 0;
     call->inputs[k] = sample_operand(call, is_mask ? GEMEL_BOOL : call->dtype, rank, shape);
     if (call->inputs[k] == GEMEL_TYPE_NONE) {

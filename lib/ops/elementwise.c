@@ -98,10 +98,8 @@ static gemel_status scalar_infer(gemel_infer *call) {
   const gemel__scalar_row *row = call->data;
   gemel_dtype given[3], operands[3], result, to = GEMEL_BOOL;
   gemel_dim dims[GEMEL_MAX_RANK];
-  gemel_status status;
-  size_t k;
   int rank;
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     given[k] = (gemel_dtype)gemel__type_at(call->context, call->inputs[k])->dtype;
   }
   if (row->code == GEMEL__TYPE_CAST) {
@@ -113,7 +111,8 @@ static gemel_status scalar_infer(gemel_infer *call) {
   if (gemel__scalar_dtypes(row->code, call->n_inputs, given, to, operands, &result) != GEMEL_OK) {
     return gemel__fail(call->error, GEMEL_BAD_TYPE, "not defined for bool");
   }
-  status = gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error);
+  gemel_status status =
+      gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error);
   return status == GEMEL_OK ? gemel__infer_result(call, result, rank, dims) : status;
 }
 
@@ -130,9 +129,8 @@ typedef struct derived_row {
 
 void gemel__scalar_derived_free(void *pointer) {
   derived_row *all = pointer;
-  size_t k;
   if (all != NULL) {
-    for (k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 3; k++) {
       gemel__expr_free(all->grads[k]);
     }
     gemel__free(all, sizeof *all);
@@ -229,11 +227,10 @@ static int carries(const gemel_derive *call, gemel_type type) {
 static gemel_value cast_like(gemel_value value, gemel_value like, gemel_location where) {
   gemel_context *context = value.graph->context;
   gemel_dtype to = (gemel_dtype)gemel__type_at(context, gemel_value_type(like))->dtype;
-  gemel_attr attr;
   if (gemel__type_at(context, gemel_value_type(value))->dtype == to) {
     return value;
   }
-  attr = gemel_attr_dtype("dtype", to);
+  gemel_attr attr = gemel_attr_dtype("dtype", to);
   return gemel_apply_at(value.graph, "cast", 1, &value, 1, &attr, where);
 }
 
@@ -241,8 +238,7 @@ static gemel_value cast_like(gemel_value value, gemel_value like, gemel_location
 enum { FLOW = 4, VARIABLES };
 
 static void take_variables(const gemel_derive *call, gemel_value values[VARIABLES]) {
-  size_t j;
-  for (j = 0; j < 3; j++) {
+  for (size_t j = 0; j < 3; j++) {
     values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
   }
   values[3] = call->outputs[0];
@@ -274,10 +270,9 @@ static gemel_status scalar_grad(gemel_derive *call) {
   gemel_type flow =
       gemel_is_null(call->d_outputs[0]) ? GEMEL_TYPE_NONE : type_of(call->d_outputs[0]);
   int flows = all != NULL && flow != GEMEL_TYPE_NONE && carries(call, flow);
-  size_t k;
   take_variables(call, values);
   values[FLOW] = call->d_outputs[0];
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_type type = type_of(call->inputs[k]);
     call->d_inputs[k] =
         flows && call->wanted[k] && all->grads[k] != NULL && (type == flow || carries(call, type))
@@ -301,9 +296,8 @@ static gemel_value spread(gemel_value value, gemel_value like, gemel_location wh
 static gemel_status scalar_jvp(gemel_derive *call) {
   const derived_row *all = derived_of(call, call->data);
   gemel_value out = call->outputs[0], total = null_value, pair[2], values[VARIABLES];
-  size_t k;
   take_variables(call, values);
-  for (k = 0; all != NULL && carries(call, type_of(out)) && k < call->n_inputs; k++) {
+  for (size_t k = 0; all != NULL && carries(call, type_of(out)) && k < call->n_inputs; k++) {
     gemel_value term = null_value;
     values[FLOW] = call->d_inputs[k];
     if (!gemel_is_null(values[FLOW]) && all->grads[k] != NULL) {

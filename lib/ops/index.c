@@ -401,9 +401,9 @@ static gemel_status copy_and_locate(const gemel_kernel_call *call, int64_t *stri
   const gemel_view *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   gemel_kernel_call in_result = *call;
   int64_t offset;
-  gemel_status status;
   in_result.inputs = out;
-  status = locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset);
+  gemel_status status =
+      locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset);
   if (status == GEMEL_OK) {
     gemel__copy_view(out, x);
     *begin = (char *)out->data + offset;

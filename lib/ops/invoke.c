@@ -47,12 +47,11 @@ static size_t find_symbol(const symbol_binding *b, gemel_dim symbol) {
 
 static gemel_dim replace_symbol(void *user, const gemel__atom *atom, gemel_dim self) {
   symbol_binding *b = user;
-  size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     b->runtime = 1;
     return self;
   }
-  k = find_symbol(b, self);
+  size_t k = find_symbol(b, self);
   if (k == b->count) {
     b->unbound = atom->name;
     return self;
@@ -240,10 +239,9 @@ static gemel_value add_input(derived_body *d, const char *prefix, size_t k, geme
 
 static gemel_status derived_init(derived_body *d, const gemel_derive *call) {
   gemel_context *context = gemel_graph_context(call->graph);
-  gemel_status status;
   memset(d, 0, sizeof *d);
   d->body = call->attrs[0].u.graph;
-  status = check_nesting(d->body, call->error);
+  gemel_status status = check_nesting(d->body, call->error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -303,7 +301,6 @@ static gemel_status apply_derived(derived_body *d, const gemel_derive *call, siz
 static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   size_t n_seeds = 0, n_wanted = 0;
   gemel_value applied = null_value;
-  gemel_status status;
   gemel_value *outputs = d->block + 6 * d->room; /* those with a cotangent */
   for (size_t k = 0; k < d->n_outputs; k++) {
     if (!gemel_is_null(call->d_outputs[k])) {
@@ -321,7 +318,8 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   if (n_seeds == 0 || n_wanted == 0) {
     return GEMEL_OK;
   }
-  status = gemel_grad(n_seeds, outputs, d->along, n_wanted, d->from, d->result, call->error);
+  gemel_status status =
+      gemel_grad(n_seeds, outputs, d->along, n_wanted, d->from, d->result, call->error);
   if (status == GEMEL_OK) {
     status = apply_derived(d, call, n_wanted, &applied);
   }
@@ -341,7 +339,6 @@ static int is_float(gemel_value value) {
 static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   size_t n_from = 0, n_floats = 0;
   gemel_value applied = null_value;
-  gemel_status status;
   gemel_value *outputs = d->block + 6 * d->room; /* those that can have a tangent */
   for (size_t k = 0; k < d->n_inputs; k++) {
     if (!gemel_is_null(call->d_inputs[k])) {
@@ -358,7 +355,8 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   if (n_from == 0 || n_floats == 0) {
     return GEMEL_OK;
   }
-  status = gemel_jvp(n_floats, outputs, n_from, d->from, d->along, d->result, call->error);
+  gemel_status status =
+      gemel_jvp(n_floats, outputs, n_from, d->from, d->along, d->result, call->error);
   if (status == GEMEL_OK) {
     status = apply_derived(d, call, n_floats, &applied);
   }

@@ -52,12 +52,11 @@ static int64_t group_size(const gemel_view *x, int count, const int *axes) {
 /* The one stride with which COUNT axes of X can be walked in order; 0 returned if there is none. */
 static int merged_stride(const gemel_view *x, int count, const int *axes, int64_t *stride) {
   int64_t sizes[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
-  int rank;
   for (int k = 0; k < count; k++) {
     sizes[k] = x->shape[axes[k]];
     strides[k] = x->strides[axes[k]];
   }
-  rank = gemel__collapse(count, sizes, 1, strides, GEMEL_MAX_RANK);
+  int rank = gemel__collapse(count, sizes, 1, strides, GEMEL_MAX_RANK);
   *stride = rank == 0 ? (int64_t)gemel_dtype_size(x->dtype) : strides[0];
   return rank <= 1;
 }
@@ -94,7 +93,6 @@ static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side,
 static int merge_batch(const gemel_kernel_call *call, const gemel__dot_axes *axes, gemm_plan *p) {
   int64_t sizes[GEMEL_MAX_RANK], strides[2][GEMEL_MAX_RANK];
   gemm_operand *operands[2] = {&p->x, &p->y};
-  int rank;
   for (int side = 0; side < 2; side++) {
     int64_t packed = p->m * p->k * gemel__view_item(&call->inputs[0]);
     packed = side == 0 ? packed : p->k * p->n * gemel__view_item(&call->inputs[0]);
@@ -105,7 +103,7 @@ static int merge_batch(const gemel_kernel_call *call, const gemel__dot_axes *axe
       packed *= sizes[k];
     }
   }
-  rank = gemel__collapse(axes->n_batch, sizes, 2, &strides[0][0], GEMEL_MAX_RANK);
+  int rank = gemel__collapse(axes->n_batch, sizes, 2, &strides[0][0], GEMEL_MAX_RANK);
   for (int k = 0; k < 2; k++) {
     int from = rank - 2 + k;
     p->batch[k] = from < 0 ? 1 : sizes[from];
@@ -180,14 +178,13 @@ static gemel_status prepare_plain(gemel_kernel_call *call) {
 static gemel_status prepare_library(gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *y = &call->inputs[1];
   gemel__dot_axes axes;
-  int64_t m, n, k;
   if (!gemel__gemm_has_library(x->dtype)) {
     return GEMEL_DECLINED;
   }
   gemel__dot_axes_of(call->attrs, x->rank, y->rank, &axes);
-  m = group_size(x, axes.n_free[0], axes.free[0]);
-  k = group_size(x, axes.n_contract, axes.contract[0]);
-  n = group_size(y, axes.n_free[1], axes.free[1]);
+  int64_t m = group_size(x, axes.n_free[0], axes.free[0]);
+  int64_t k = group_size(x, axes.n_contract, axes.contract[0]);
+  int64_t n = group_size(y, axes.n_free[1], axes.free[1]);
   if ((double)m * (double)n * (double)k <= FEW || m > INT_MAX || n > INT_MAX || k > INT_MAX) {
     return GEMEL_DECLINED;
   }

@@ -102,10 +102,9 @@ static void argmax_strip(const gemel__reduce_plan *p, int64_t index) {
   int64_t *out = (int64_t *)(void *)p->out + s.first;
   gemel__acc keys[STRIP];
   int32_t places[STRIP] = {0};
-  size_t k;
   p->reducer->init(s.width, keys);
   find_places(p, &s, keys, places);
-  for (k = 0; k < s.width; k++) {
+  for (size_t k = 0; k < s.width; k++) {
     out[k] = places[k];
   }
 }

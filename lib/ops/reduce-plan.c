@@ -18,14 +18,14 @@ static int64_t reach(const gemel__reduce_axis *axis) {
 }
 
 static void order_as_memory(gemel__reduce_plan *p) {
-  int j, k;
-  for (k = 0; k < p->n_reduced; k++) {
+  for (int k = 0; k < p->n_reduced; k++) {
     gemel__reduce_axis axis = p->reduced[k];
     if (axis.stride < 0) {
       p->shift += (axis.size - 1) * axis.stride;
       axis.stride = -axis.stride;
     }
-    for (j = k; j > 0 && reach(&p->reduced[j - 1]) < reach(&axis); j--) {
+    int j = k;
+    for (; j > 0 && reach(&p->reduced[j - 1]) < reach(&axis); j--) {
       p->reduced[j] = p->reduced[j - 1];
     }
     p->reduced[j] = axis;
@@ -49,13 +49,12 @@ static int join_axes(gemel__reduce_axis *axes, int count) {
 
 /* Axes of size 1 are left out. */
 static void sort_axes(gemel__reduce_plan *p, const gemel_view *in, const unsigned char *mask) {
-  int axis;
   p->lines = p->length = 1;
   p->kept = p->reduced = p->axes;
-  for (axis = 0; axis < in->rank; axis++) {
+  for (int axis = 0; axis < in->rank; axis++) {
     p->reduced += !mask[axis] && in->shape[axis] != 1;
   }
-  for (axis = 0; axis < in->rank; axis++) {
+  for (int axis = 0; axis < in->rank; axis++) {
     gemel__reduce_axis it = {in->shape[axis], in->strides[axis]};
     if (GEMEL__FAULT(reduce_wrong_axis) && in->rank == 2 && in->shape[0] == in->shape[1]) {
       it.stride = in->strides[1 - axis];

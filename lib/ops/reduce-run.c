@@ -350,10 +350,9 @@ static void run_columns(const gemel__reduce_plan *p, void *scratch) {
 /* Results of nothing at all: 0 or 1. */
 static void run_empty(const gemel__reduce_plan *p, void *scratch) {
   gemel__acc acc;
-  int64_t line;
   (void)scratch;
   p->reducer->init(1, &acc);
-  for (line = 0; line < p->lines; line++) {
+  for (int64_t line = 0; line < p->lines; line++) {
     store(p, line, 1, &acc);
   }
 }

@@ -170,7 +170,6 @@ static gemel_value expand(const gemel_derive *call, gemel_value value) {
   int rank = gemel_type_rank(context, gemel_value_type(call->inputs[0])), axis, next = 0;
   unsigned char mask[GEMEL_MAX_RANK];
   int64_t order[GEMEL_MAX_RANK];
-  gemel_attr attr;
   if (gemel_is_null(value) || keeps_dims(call) ||
       gemel__reduced_axes(&call->attrs[0], rank, mask, NULL) != GEMEL_OK) {
     return value;
@@ -181,7 +180,7 @@ static gemel_value expand(const gemel_derive *call, gemel_value value) {
   if (next == rank) {
     return value;
   }
-  attr = gemel_attr_ints("order", (size_t)rank, order);
+  gemel_attr attr = gemel_attr_ints("order", (size_t)rank, order);
   return gemel_apply_at(call->graph, "dimshuffle", 1, &value, 1, &attr, call->where);
 }
 
@@ -194,11 +193,10 @@ static gemel_value number_like(const gemel_derive *call, gemel_value like, doubl
 }
 
 static gemel_value cast_to(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
-  gemel_attr attr;
   if (gemel_is_null(x)) {
     return x;
   }
-  attr = gemel_attr_dtype("dtype", dtype);
+  gemel_attr attr = gemel_attr_dtype("dtype", dtype);
   return gemel_apply_at(call->graph, "cast", 1, &x, 1, &attr, call->where);
 }
 
@@ -289,7 +287,6 @@ static halving cut(const gemel_derive *call, gemel_value x, int axis, int64_t ha
   gemel_dim sizes[3];
   gemel_attr attrs[2];
   halving h = {null_value, null_value, null_value};
-  gemel_value parts;
   sizes[0] = sizes[1] = gemel_dim_constant(context, half);
   sizes[2] = gemel_dim_constant(context, rest);
   attrs[0] = gemel_attr_dims("sizes", rest > 0 ? 3 : 2, sizes);
@@ -297,7 +294,7 @@ static halving cut(const gemel_derive *call, gemel_value x, int axis, int64_t ha
   if (gemel_is_null(x)) {
     return h;
   }
-  parts = gemel_apply_at(call->graph, "split", 1, &x, 2, attrs, call->where);
+  gemel_value parts = gemel_apply_at(call->graph, "split", 1, &x, 2, attrs, call->where);
   h.first = gemel_value_output(parts, 0);
   h.second = gemel_value_output(parts, 1);
   h.rest = rest > 0 ? gemel_value_output(parts, 2) : null_value;
@@ -556,8 +553,7 @@ static gemel_status sample_argmax(gemel_sample *call) {
 
 static double elements(const gemel_view *view) {
   double count = 1;
-  int axis;
-  for (axis = 0; axis < view->rank; axis++) {
+  for (int axis = 0; axis < view->rank; axis++) {
     count *= (double)view->shape[axis];
   }
   return count;

@@ -23,14 +23,13 @@ enum { LARGE = 1024, USUAL_RANK = 4 };
 
 void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape) {
   int64_t elements = 1, room;
-  int axis;
-  for (axis = 0; axis < rank; axis++) {
+  for (int axis = 0; axis < rank; axis++) {
     elements *= shape[axis];
   }
   if (limit < LARGE || rank == 0 || elements == 0 || gemel__sample_chance(sample, 4)) {
     return;
   }
-  axis = (int)gemel__sample_int(sample, 0, rank - 1);
+  int axis = (int)gemel__sample_int(sample, 0, rank - 1);
   room = shape[axis] * (limit / elements);
   shape[axis] = gemel__sample_int(sample, room - room / 4, room);
 }

@@ -50,11 +50,10 @@ static gemel_status check_padding(const gemel_infer *call, int rank) {
 /* N elements with INTERIOR between each two: n + interior * max(n - 1, 0). */
 static gemel_dim spread(gemel_context *context, gemel_dim n, int64_t interior) {
   gemel_dim one = gemel_dim_constant(context, 1), zero = gemel_dim_constant(context, 0);
-  gemel_dim gaps;
   if (interior == 0) {
     return n;
   }
-  gaps = gemel_dim_max(context, gemel_dim_sub(context, n, one), zero);
+  gemel_dim gaps = gemel_dim_max(context, gemel_dim_sub(context, n, one), zero);
   return gemel_dim_add(context, n,
                        gemel_dim_mul(context, gaps, gemel_dim_constant(context, interior)));
 }
@@ -250,12 +249,11 @@ static gemel_status check_joined(const gemel_infer *call, size_t k, int axis) {
 
 static gemel_status infer_join(gemel_infer *call) {
   int rank, axis, other_rank;
-  const gemel_dim *dims;
   gemel_dim result[GEMEL_MAX_RANK];
   if (call->n_inputs == 0) {
     return gemel__rule_fail(call, GEMEL_BAD_ARGUMENT, "nothing to join");
   }
-  dims = gemel__infer_dims(call, 0, &rank);
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   axis = gemel__axis(call->attrs[0].u.i, rank);
   if (axis < 0) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %lld is out of range for rank %d",
@@ -462,7 +460,6 @@ static gemel_status jvp_split(gemel_derive *call) {
   int rank, axis;
   size_t n = call->n_outputs;
   gemel_dim *sizes = gemel__alloc_array(n, sizeof *sizes);
-  gemel_value parts;
   if (sizes == NULL) {
     return gemel__no_memory(call->error, "the sizes of parts");
   }
@@ -471,8 +468,8 @@ static gemel_status jvp_split(gemel_derive *call) {
   for (size_t k = 0; k < n; k++) {
     sizes[k] = gemel__value_dims(call->outputs[k], &rank)[axis];
   }
-  parts = gemel_split_at(call->d_inputs[0], n, sizes, &(gemel_split_options){.axis = axis},
-                         call->where);
+  gemel_value parts = gemel_split_at(call->d_inputs[0], n, sizes,
+                                     &(gemel_split_options){.axis = axis}, call->where);
   for (size_t k = 0; k < n; k++) {
     call->d_outputs[k] = gemel_value_output(parts, (uint32_t)k);
   }

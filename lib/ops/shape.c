@@ -55,7 +55,6 @@ static gemel_status infer_dimshuffle(gemel_infer *call) {
   const gemel_attr *order = &call->attrs[0];
   unsigned char used[GEMEL_MAX_RANK] = {0};
   gemel_dim result[GEMEL_MAX_RANK];
-  gemel_status status;
   if (order->count > GEMEL_MAX_RANK) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "a result of rank %zu; at most %d is supported",
                             order->count, GEMEL_MAX_RANK);
@@ -72,7 +71,7 @@ static gemel_status infer_dimshuffle(gemel_infer *call) {
     }
     result[k] = axis < 0 ? gemel_dim_constant(call->context, 1) : dims[axis];
   }
-  status = check_dropped(call, rank, dims, used);
+  gemel_status status = check_dropped(call, rank, dims, used);
   if (status != GEMEL_OK) {
     return status;
   }

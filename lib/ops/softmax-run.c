@@ -103,7 +103,6 @@ static void set_operands(lane_job *j, const gemel_view *x, const gemel_view *oth
 static int make_job(lane_job *j, const gemel_view *x, const gemel_view *other, int axis) {
   gemel_dtype dtype = is_half(x->dtype) ? GEMEL_F32 : x->dtype;
   int64_t outer = 1, fit;
-  int k;
   memset(j, 0, sizeof *j);
   j->kernels = gemel__softmax_kernels_for(dtype, gemel__isa_best());
   j->max = gemel__reducer_for(GEMEL__REDUCE_MAX, dtype, gemel__isa_best());
@@ -112,7 +111,7 @@ static int make_job(lane_job *j, const gemel_view *x, const gemel_view *other, i
   j->bytes = gemel_dtype_size(dtype);
   j->n = x->shape[axis];
   set_operands(j, x, other, axis);
-  for (k = 0; k < j->rank; k++) {
+  for (int k = 0; k < j->rank; k++) {
     outer *= j->sizes[k];
   }
   fit = CHUNK / (j->n > 0 ? j->n : 1);
@@ -130,12 +129,11 @@ static int make_job(lane_job *j, const gemel_view *x, const gemel_view *other, i
 static void open_group(const lane_job *j, int64_t index, lane_group *g) {
   int64_t row = (j->lanes + j->group - 1) / j->group, outer = index / row;
   int64_t first = index % row * j->group, left = j->lanes - first;
-  int k;
   g->count = left < j->group ? left : j->group;
   g->number = outer * j->lanes + first;
   g->x = j->x.data + first * j->x.across;
   g->other = j->other.data + first * j->other.across;
-  for (k = j->rank - 1; k >= 0; k--) {
+  for (int k = j->rank - 1; k >= 0; k--) {
     g->x += outer % j->sizes[k] * j->x.outer[k];
     g->other += outer % j->sizes[k] * j->other.outer[k];
     outer /= j->sizes[k];
@@ -194,17 +192,16 @@ static int64_t chunk_at(const lane_job *j, int64_t from) {
  * last chunk. */
 static void find_largest(const lane_job *j, lane_group *g, char *buffer, chunk *c) {
   gemel__acc keys[GROUP], key;
-  int64_t from, k;
   j->max->init((size_t)g->count, keys);
-  for (from = 0; from < j->n; from += j->chunk) {
+  for (int64_t from = 0; from < j->n; from += j->chunk) {
     int64_t m = chunk_at(j, from);
     *c = load(j, &j->x, g, g->x, from, m, buffer);
-    for (k = 0; k < g->count; k++) {
+    for (int64_t k = 0; k < g->count; k++) {
       j->max->block((size_t)m, c->data + k * c->step, &key);
       j->max->merge(1, (char *)keys + (size_t)k * j->max->acc_bytes, &key);
     }
   }
-  for (k = 0; k < g->count; k++) {
+  for (int64_t k = 0; k < g->count; k++) {
     gemel__acc largest;
     j->max->finish(1, (char *)keys + (size_t)k * j->max->acc_bytes, &largest);
     g->max[k] = j->bytes == sizeof(float) ? (double)largest.f32 : largest.f64;
@@ -240,7 +237,6 @@ static void softmax_group(const lane_job *j, int64_t index) {
   _Alignas(64) char x[CHUNK * sizeof(double)], out[CHUNK * sizeof(double)];
   lane_group g;
   chunk c, to;
-  int64_t from;
   open_group(j, index, &g);
   find_largest(j, &g, x, &c);
   if (j->n <= j->chunk) {
@@ -251,7 +247,7 @@ static void softmax_group(const lane_job *j, int64_t index) {
     return;
   }
   find_totals(j, &g, x, out);
-  for (from = 0; from < j->n; from += j->chunk) {
+  for (int64_t from = 0; from < j->n; from += j->chunk) {
     int64_t m = chunk_at(j, from), k;
     c = load(j, &j->x, &g, g.x, from, m, x);
     to = place(j, &g, from, m, out);
@@ -281,20 +277,19 @@ static void loss_group(const lane_job *j, int64_t index, char *out) {
   lane_group g;
   chunk c, with;
   double sums[GROUP] = {0};
-  int64_t from, k;
   open_group(j, index, &g);
   find_largest(j, &g, x, &c);
   find_totals(j, &g, x, t);
-  for (from = 0; from < j->n; from += j->chunk) {
+  for (int64_t from = 0; from < j->n; from += j->chunk) {
     int64_t m = chunk_at(j, from);
     c = load(j, &j->x, &g, g.x, from, m, x);
     with = load(j, &j->other, &g, g.other, from, m, t);
-    for (k = 0; k < g.count; k++) {
+    for (int64_t k = 0; k < g.count; k++) {
       sums[k] += j->kernels->weigh((size_t)m, c.data + k * c.step, with.data + k * with.step,
                                    g.max[k], log(g.total[k]));
     }
   }
-  for (k = 0; k < g.count; k++) {
+  for (int64_t k = 0; k < g.count; k++) {
     put_loss(j, out, g.number + k, sums[k]);
   }
 }
@@ -354,9 +349,8 @@ static void softmax_columns(const lane_job *j, int64_t index) {
   gemel__acc keys[COLUMNS], largest[COLUMNS];
   double total[COLUMNS] = {0};
   lane_group g;
-  size_t width;
   open_group(j, index, &g);
-  width = (size_t)g.count;
+  size_t width = (size_t)g.count;
   j->max->init(width, keys);
   j->max->rows((size_t)j->n, j->x.step, width, g.x, keys);
   j->max->finish(width, keys, largest);

@@ -176,12 +176,12 @@ static gemel_value slope_of_targets(const loss *l) {
   int rank;
   const gemel_dim *dims = gemel__value_dims(l->logits, &rank);
   int64_t axis = l->axis, size;
-  gemel_value m, total;
   if (gemel_dim_is_constant(gemel_graph_context(l->logits.graph), dims[axis], &size) && size == 0) {
     return gemel__filled_like(l->logits, 0, l->where);
   }
-  m = gemel_max_at(l->logits, &(gemel_max_options){.axes = {1, &axis}, .keepdims = 1}, l->where);
-  total =
+  gemel_value m =
+      gemel_max_at(l->logits, &(gemel_max_options){.axes = {1, &axis}, .keepdims = 1}, l->where);
+  gemel_value total =
       sum_along(gemel_exp_at(gemel_sub_at(l->logits, m, l->where), l->where), axis, 1, l->where);
   return gemel_add_at(gemel_sub_at(m, l->logits, l->where), gemel_log_at(total, l->where),
                       l->where);

@@ -150,13 +150,12 @@ static gemel_status run_arange(const gemel_kernel_call *call) {
 
 static gemel_status sample_arange(gemel_sample *sample) {
   int64_t top = sample->max_elements < 12 ? sample->max_elements : 12;
-  gemel_dim n;
   if (sample->dtype == GEMEL_BOOL) {
     return GEMEL_DECLINED;
   }
-  n = gemel__sample_chance(sample, 3)
-          ? gemel__sample_size(sample, 0, top + 1)
-          : gemel_dim_constant(sample->context, gemel__sample_int(sample, 0, top));
+  gemel_dim n = gemel__sample_chance(sample, 3)
+                    ? gemel__sample_size(sample, 0, top + 1)
+                    : gemel_dim_constant(sample->context, gemel__sample_int(sample, 0, top));
   gemel__sample_attr(sample, gemel_attr_dim("n", n));
   gemel__sample_attr(sample, gemel_attr_dtype("dtype", sample->dtype));
   return gemel__sample_status(sample);

@@ -176,7 +176,6 @@ int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__nary_factor fa
 
 /* The terms of the tree at ROOT. */
 static gemel_status collect(gemel__nary *n, uint32_t root) {
-  int failed;
   for (size_t k = 0; k < n->n_terms; k++) { /* of the last one */
     n->place[n->terms[k].value.node] = 0;
   }
@@ -188,7 +187,7 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
   n->n_groups = 0;
   n->cost = 0;
   n->inexact = 0;
-  failed = n->kind->open(n, root, n->kind->one);
+  int failed = n->kind->open(n, root, n->kind->one);
   while (n->depth > 0 && !failed) {
     struct gemel__nary_entry e = n->stack[--n->depth];
     failed = (n->inner[e.value.node] ? n->kind->open(n, e.value.node, e.factor)

@@ -53,11 +53,10 @@ static void release(void *list) {
 }
 
 const gemel_pass *gemel_pass_at(gemel_context *context, size_t k) {
-  const struct gemel__passes *p;
   if (context == NULL || k < N_OWN) {
     return context != NULL ? &own[k] : NULL;
   }
-  p = __atomic_load_n(&context->passes, __ATOMIC_ACQUIRE);
+  const struct gemel__passes *p = __atomic_load_n(&context->passes, __ATOMIC_ACQUIRE);
   for (k -= N_OWN; p != NULL && k > 0; k--) {
     p = __atomic_load_n(&p->next, __ATOMIC_ACQUIRE);
   }

@@ -46,7 +46,6 @@ void gemel__bodies_free(gemel__rewrite_bodies *bodies) {
 
 /* What BODY becomes, borrowed; NULL with *ERROR. */
 static gemel_graph *become(gemel__rewrite_bodies *b, gemel_graph *body, gemel_error *error) {
-  gemel_graph *to;
   if (b->depth >= GEMEL_MAX_NESTING) {
     return body;
   }
@@ -55,7 +54,7 @@ static gemel_graph *become(gemel__rewrite_bodies *b, gemel_graph *body, gemel_er
     return b->became[known - 1];
   }
   b->depth++;
-  to = b->rewrite(b->user, body, error);
+  gemel_graph *to = b->rewrite(b->user, body, error);
   b->depth--;
   if (to != NULL &&
       (gemel__grow(&b->became, &b->capacity, b->count + 1, sizeof *b->became) != 0 ||

@@ -201,14 +201,13 @@ static int match_apply(matcher *m, uint32_t index, const gemel__pattern *p, geme
   const gemel_graph *graph = m->scene->graph;
   const gemel__node *node = gemel__node_at(graph, value.node);
   uint32_t count;
-  const gemel__ref *inputs;
   if (node->op != p->op || (!p->any_output && node->n_outputs != 1)) {
     return 0;
   }
   if (p->named != 0 && !bind_tensor(m, p->named - 1, value)) {
     return 0;
   }
-  inputs = gemel__node_inputs(graph, value.node, &count);
+  const gemel__ref *inputs = gemel__node_inputs(graph, value.node, &count);
   m->met[m->n_met].pattern = p;
   m->met[m->n_met++].value = value;
   /* sizes that nodes produce are operands behind its own; they are in the attributes too */

@@ -397,7 +397,6 @@ static gemel_status make(gemel__engine *e, struct gemel__settle_frame *f, gemel_
   const gemel__rule_side *side = &rule_of(f)->right;
   size_t count, room = e->operand_capacity, nodes = e->to->n_nodes;
   gemel_dtype want = gemel_type_dtype(e->to->context, type_of(e, f->before));
-  gemel_value made;
   gemel_status status =
       gemel__template_operands(side, f->next, e->to, e->values + f->values, e->terms + f->terms,
                                want, f->where, e->operands, room, &count);
@@ -408,7 +407,8 @@ static gemel_status make(gemel__engine *e, struct gemel__settle_frame *f, gemel_
   if (status != GEMEL_OK) {
     return gemel__engine_take_error(e);
   }
-  made = gemel__template_apply(side, f->next, e->to, f->attrs, count, e->operands, f->where);
+  gemel_value made =
+      gemel__template_apply(side, f->next, e->to, f->attrs, count, e->operands, f->where);
   if (gemel_is_null(made)) {
     return ill_typed(e, rule_of(f));
   }

@@ -126,11 +126,10 @@ gemel_status gemel__function_length(gemel__termcall *call) {
 static gemel_status give_range(gemel__termcall *call, int64_t from, int64_t end) {
   gemel__entry *list;
   int64_t count;
-  gemel_status status;
   if (__builtin_sub_overflow(end, from, &count) || count < 0) {
     return GEMEL_DECLINED;
   }
-  status = gemel__give_list(call, (size_t)count, &list);
+  gemel_status status = gemel__give_list(call, (size_t)count, &list);
   for (int64_t k = 0; status == GEMEL_OK && k < count; k++) {
     list[k] = gemel__entry_int(from + k);
   }
@@ -146,11 +145,10 @@ gemel_status gemel__function_range(gemel__termcall *call) {
 gemel_status gemel__function_concat(gemel__termcall *call) {
   gemel__entry *list;
   size_t count = 0;
-  gemel_status status;
   for (uint32_t k = 0; k < call->n; k++) {
     count += call->x[k].count;
   }
-  status = gemel__give_list(call, count, &list);
+  gemel_status status = gemel__give_list(call, count, &list);
   for (uint32_t k = 0; status == GEMEL_OK && k < call->n; k++) {
     for (uint32_t j = 0; j < call->x[k].count; j++) {
       *list++ = call->x[k].list[j];
@@ -287,12 +285,11 @@ static gemel_status merge(gemel__termcall *call, size_t count, int over) {
   unsigned char marks[GEMEL__TERM_LONGEST];
   gemel__entry *list;
   uint32_t next = 0;
-  gemel_status status;
   if (count > GEMEL__TERM_LONGEST || !mark(p, count, marks) ||
       (v->kind == GEMEL__TERM_LIST && v->count != p->count)) {
     return GEMEL_DECLINED;
   }
-  status = gemel__give_list(call, count, &list);
+  gemel_status status = gemel__give_list(call, count, &list);
   for (size_t k = 0; status == GEMEL_OK && k < count; k++) {
     if (over || !marks[k]) {
       list[k] = a->list[next++];
@@ -317,11 +314,10 @@ gemel_status gemel__function_remove(gemel__termcall *call) {
   unsigned char marks[GEMEL__TERM_LONGEST];
   gemel__entry *list;
   uint32_t n = 0;
-  gemel_status status;
   if (a->count > GEMEL__TERM_LONGEST || !mark(&call->x[1], a->count, marks)) {
     return GEMEL_DECLINED;
   }
-  status = gemel__give_list(call, a->count, &list);
+  gemel_status status = gemel__give_list(call, a->count, &list);
   for (uint32_t k = 0; status == GEMEL_OK && k < a->count; k++) {
     if (!marks[k]) {
       list[n++] = a->list[k];
@@ -338,14 +334,13 @@ gemel_status gemel__function_axes(gemel__termcall *call) {
   int64_t rank = call->x[0].list[0].value;
   unsigned char marks[GEMEL__TERM_LONGEST];
   gemel__entry *list;
-  gemel_status status;
   if (a->kind == GEMEL__TERM_ABSENT) {
     return give_range(call, 0, rank);
   }
   if (!gemel__has_integers(a) || rank < 0 || rank > GEMEL__TERM_LONGEST) {
     return GEMEL_DECLINED;
   }
-  status = gemel__give_list(call, a->count, &list);
+  gemel_status status = gemel__give_list(call, a->count, &list);
   for (uint32_t k = 0; status == GEMEL_OK && k < a->count; k++) {
     int64_t axis = a->list[k].value;
     list[k] = gemel__entry_int(axis < 0 ? axis + rank : axis);

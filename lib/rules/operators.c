@@ -114,13 +114,12 @@ int gemel__entry_equal(gemel_context *context, gemel__entry a, gemel__entry b) {
 }
 
 int gemel__entry_less(gemel_context *context, gemel__entry a, gemel__entry b) {
-  gemel_dim left, right;
   int64_t low, high;
   if (a.dim == GEMEL_DIM_NONE && b.dim == GEMEL_DIM_NONE) {
     return a.value < b.value;
   }
-  left = gemel__dim_of_entry(context, a);
-  right = gemel__dim_of_entry(context, b);
+  gemel_dim left = gemel__dim_of_entry(context, a);
+  gemel_dim right = gemel__dim_of_entry(context, b);
   if (left == GEMEL_DIM_NONE || right == GEMEL_DIM_NONE) {
     return GEMEL__MAYBE;
   }
@@ -260,11 +259,10 @@ gemel_status gemel__function_max(gemel__termcall *call) {
 gemel_status gemel__function_abs(gemel__termcall *call) {
   gemel__term negative;
   gemel__termcall negate = {call->scene, call->context, call->x, 1, &negative};
-  gemel_status status;
   if (any_real(call)) {
     return gemel__give_real(call, fabs(call->x[0].u.real));
   }
-  status = gemel__operator_neg(&negate);
+  gemel_status status = gemel__operator_neg(&negate);
   return status ? status : combine(call, GEMEL__MAX, &call->x[0], &negative);
 }
 

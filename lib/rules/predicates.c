@@ -148,13 +148,11 @@ gemel_status gemel__function_splat(gemel__termcall *call) {
 
 gemel_status gemel__function_value(gemel__termcall *call) {
   const gemel_tensor *tensor;
-  gemel_dtype dtype;
-  double value;
   if (!gemel__uniform_constant(call->scene->graph, call->x[0].u.tensor, &tensor)) {
     return GEMEL_DECLINED;
   }
-  dtype = gemel_tensor_dtype(tensor);
-  value = gemel__dtype_load(dtype, gemel_tensor_data(tensor));
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  double value = gemel__dtype_load(dtype, gemel_tensor_data(tensor));
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT && fabs(value) >= 0x1p53) {
     return GEMEL_DECLINED; /* it may have been rounded */
   }

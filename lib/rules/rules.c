@@ -73,10 +73,9 @@ static const char *documentation(gemel__arena *arena, const char *text, const ch
 /* "elementwise" of "lib/rules/elementwise.rules". */
 static const char *family_of(gemel__arena *arena, const char *file) {
   const char *base = strrchr(file, '/'), *dot;
-  char *copy;
   base = base != NULL ? base + 1 : file;
   dot = strrchr(base, '.');
-  copy = gemel__arena_string(arena, base);
+  char *copy = gemel__arena_string(arena, base);
   if (copy != NULL && dot != NULL && dot > base) {
     copy[dot - base] = '\0';
   }
@@ -213,7 +212,6 @@ gemel_rules *gemel_rules_load(gemel_context *context, const char *path, gemel_er
   gemel_error local;
   char *text;
   size_t length;
-  gemel_rules *rules;
   error = error != NULL ? error : &local;
   if (context == NULL || path == NULL) {
     gemel__fail(error, GEMEL_BAD_ARGUMENT, "the %s is null", context == NULL ? "context" : "path");
@@ -222,7 +220,7 @@ gemel_rules *gemel_rules_load(gemel_context *context, const char *path, gemel_er
   if (gemel__file_read(path, &text, &length, error) != GEMEL_OK) {
     return NULL;
   }
-  rules = gemel_rules_parse(context, text, length, path, error);
+  gemel_rules *rules = gemel_rules_parse(context, text, length, path, error);
   gemel__free(text, length + 1);
   return rules;
 }

@@ -246,13 +246,12 @@ static int operator_here(const gemel__lex *lex, const char **name) {
 static gemel_status parse_level(rule_parser *p, int strength, uint32_t *node) {
   const char *name;
   int binds, compared = 0;
-  gemel_status status;
   if (p->depth >= MAX_DEPTH) {
     return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT,
                            "the expression is nested deeper than %d", MAX_DEPTH);
   }
   p->depth++;
-  status = parse_operand(p, node);
+  gemel_status status = parse_operand(p, node);
   status = status ? status : parse_postfix(p, node);
   status = status ? status : parse_as(p, *node);
   while (status == GEMEL_OK && (binds = operator_here(p->lex, &name)) >= strength && binds > 0) {

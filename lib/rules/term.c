@@ -103,13 +103,12 @@ static void offer_names(const term_compiler *c, gemel__suggestion *s) {
 static gemel_status emit_name(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = VARIABLE};
   gemel__suggestion near;
-  int variable;
   for (size_t k = 0; k < N_CONSTANTS; k++) {
     if (gemel__syntax_is(node, constants[k].name)) {
       return emit(c, node, constants[k].code);
     }
   }
-  variable = c->lookup(c->user, node->text, node->length);
+  int variable = c->lookup(c->user, node->text, node->length);
   if (variable < 0) {
     gemel__suggestion_start(&near, node->text, node->length);
     offer_names(c, &near);
@@ -348,14 +347,13 @@ static gemel_status call_function(const gemel__function *f, gemel__termcall *cal
 static gemel_status make_list(gemel__termcall *call) {
   gemel__entry *list;
   size_t count = 0;
-  gemel_status status;
   for (uint32_t k = 0; k < call->n; k++) {
     if (!gemel__has_entries(&call->x[k])) {
       return GEMEL_DECLINED;
     }
     count += call->x[k].count;
   }
-  status = gemel__give_list(call, count, &list);
+  gemel_status status = gemel__give_list(call, count, &list);
   for (uint32_t k = 0; status == GEMEL_OK && k < call->n; k++) {
     if (call->x[k].count > 0) {
       memcpy(list, call->x[k].list, call->x[k].count * sizeof *list);

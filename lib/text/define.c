@@ -153,13 +153,11 @@ static gemel_status place(gemel_derive *call, gemel_graph *derivative, size_t n_
 
 static gemel_graph *own_graph(gemel_derive *call, gemel_value *x, gemel_value *y) {
   gemel_type types[MOST_OPERANDS];
-  gemel_graph *graph;
-  size_t k;
-  for (k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
+  for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     types[k] = gemel_value_type(call->inputs[k]);
   }
-  graph = gemel__definition_graph(call->data, call->n_inputs, types, call->error);
-  for (k = 0; k < call->n_inputs && graph != NULL; k++) {
+  gemel_graph *graph = gemel__definition_graph(call->data, call->n_inputs, types, call->error);
+  for (size_t k = 0; k < call->n_inputs && graph != NULL; k++) {
     x[k] = gemel_graph_input(graph, k);
   }
   if (graph != NULL) {
@@ -172,7 +170,6 @@ static gemel_status gradient(gemel_derive *call) {
   gemel_value x[MOST_OPERANDS], wrt[MOST_OPERANDS], g[MOST_OPERANDS], y, seed;
   gemel_graph *graph = own_graph(call, x, &y);
   size_t k, n = 0, at[MOST_OPERANDS];
-  gemel_status status;
   if (graph == NULL) {
     return call->error->status;
   }
@@ -182,7 +179,7 @@ static gemel_status gradient(gemel_derive *call) {
       wrt[n++] = x[k];
     }
   }
-  status = add_seeds(graph, 1, &y, &seed, call->error);
+  gemel_status status = add_seeds(graph, 1, &y, &seed, call->error);
   if (status == GEMEL_OK) {
     status = gemel_grad(1, &y, &seed, n, wrt, g, call->error);
   }
@@ -200,7 +197,6 @@ static gemel_status forward(gemel_derive *call) {
   gemel_value x[MOST_OPERANDS], wrt[MOST_OPERANDS], seeds[MOST_OPERANDS], t[MOST_OPERANDS], y, dy;
   gemel_graph *graph = own_graph(call, x, &y);
   size_t k, n = 0;
-  gemel_status status;
   if (graph == NULL) {
     return call->error->status;
   }
@@ -208,7 +204,7 @@ static gemel_status forward(gemel_derive *call) {
     memset(&t[k], 0, sizeof t[k]);
     t[k] = gemel_is_null(call->d_inputs[k]) ? t[k] : x[k];
   }
-  status = add_seeds(graph, call->n_inputs, t, seeds, call->error);
+  gemel_status status = add_seeds(graph, call->n_inputs, t, seeds, call->error);
   for (k = 0; k < call->n_inputs; k++) {
     if (!gemel_is_null(t[k])) {
       wrt[n] = x[k];
@@ -295,16 +291,14 @@ static gemel_status prepare(gemel_kernel_call *call) {
   gemel_type types[MOST_OPERANDS];
   gemel_options options = {0};
   gemel_function *function = NULL;
-  gemel_graph *graph;
-  size_t k;
-  for (k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
+  for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     const gemel_view *x = &call->inputs[k];
     types[k] = gemel_type_of_shape(d->context, x->dtype, x->rank, x->shape);
     if (types[k] == GEMEL_TYPE_NONE) {
       return gemel__no_memory(call->error, "a type");
     }
   }
-  graph = gemel__definition_graph(d, call->n_inputs, types, call->error);
+  gemel_graph *graph = gemel__definition_graph(d, call->n_inputs, types, call->error);
   options.size = sizeof options;
   options.threads = call->threads;
   options.deterministic = call->deterministic;
@@ -326,11 +320,10 @@ static gemel_status run(const gemel_kernel_call *call) {
   const gemel_view *y = &call->outputs[0];
   gemel_function *function;
   gemel_status status = GEMEL_OK;
-  size_t k;
   memcpy(&function, call->state, sizeof function);
   out =
       gemel_tensor_wrap(y->dtype, y->rank, y->shape, y->strides, y->data, NULL, NULL, call->error);
-  for (k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
+  for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     const gemel_view *x = &call->inputs[k];
     in[k] = gemel_tensor_wrap(x->dtype, x->rank, x->shape, x->strides, x->data, NULL, NULL,
                               call->error);
@@ -340,7 +333,7 @@ static gemel_status run(const gemel_kernel_call *call) {
   if (status == GEMEL_OK) {
     status = gemel_call(function, in, &out, call->error);
   }
-  for (k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
+  for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     gemel_tensor_unref(in[k]);
   }
   gemel_tensor_unref(out);
@@ -355,7 +348,6 @@ static gemel_status draw(gemel_sample *call, size_t n) {
   int rank = (int)(call->random(call->state) % 4), axis, square;
   uint64_t what = call->random(call->state) % 4;
   int64_t left = call->max_elements;
-  size_t k;
   square = call->random(call->state) % 4 == 0;
   for (axis = 0; axis < rank; axis++) {
     int64_t most = left < 6 ? left : 6;
@@ -366,7 +358,7 @@ static gemel_status draw(gemel_sample *call, size_t n) {
     left = shape[axis] > 0 ? left / shape[axis] : left;
   }
   call->n_inputs = n;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     int lower = k > 0 && rank > 0 && call->random(call->state) % 4 == 0;
     call->inputs[k] = gemel_type_of_shape(call->context, call->dtype, rank - lower, shape + lower);
     call->domains[k] = what == 0 ? GEMEL_POSITIVE : what == 1 ? GEMEL_ANY : GEMEL_MODERATE;
@@ -380,8 +372,7 @@ static gemel_status draw(gemel_sample *call, size_t n) {
 static gemel_status sample(gemel_sample *call) {
   enum { TRIES = 16 };
   const gemel__definition *d = call->data;
-  int k;
-  for (k = 0; k < TRIES; k++) {
+  for (int k = 0; k < TRIES; k++) {
     gemel_error problem = {GEMEL_OK, 0, 0, ""};
     gemel_status status = draw(call, d->operands);
     gemel_graph *graph = status == GEMEL_OK
@@ -474,15 +465,13 @@ static gemel__definition *read(gemel_context *context, gemel__lex *lex, gemel_er
 static gemel_status try_out(const gemel__definition *d, gemel_error *error) {
   gemel_type types[MOST_OPERANDS];
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *graph;
-  size_t k;
-  for (k = 0; k < d->operands; k++) {
+  for (size_t k = 0; k < d->operands; k++) {
     types[k] = gemel_type_of_shape(d->context, GEMEL_F64, 0, NULL);
     if (types[k] == GEMEL_TYPE_NONE) {
       return gemel__no_memory(error, "a type");
     }
   }
-  graph = gemel__definition_graph(d, d->operands, types, &problem);
+  gemel_graph *graph = gemel__definition_graph(d, d->operands, types, &problem);
   gemel_graph_unref(graph);
   if (graph == NULL && (problem.status == GEMEL_BAD_TEXT || problem.status == GEMEL_NO_MEMORY)) {
     *error = problem;
@@ -493,7 +482,6 @@ static gemel_status try_out(const gemel__definition *d, gemel_error *error) {
 
 static gemel_status add(gemel_context *context, gemel__definition *d, gemel_error *error) {
   gemel_operation op;
-  gemel_status status;
   memset(&op, 0, sizeof op);
   op.size = sizeof op;
   op.name = d->name;
@@ -506,7 +494,7 @@ static gemel_status add(gemel_context *context, gemel__definition *d, gemel_erro
   op.sample = sample;
   op.kernels = kernels;
   op.data = d;
-  status = gemel_register_operation(context, &op, error);
+  gemel_status status = gemel_register_operation(context, &op, error);
   if (status == GEMEL_OK) {
     push(context, d);
   }
@@ -546,13 +534,12 @@ static gemel_status take_in(gemel_context *context, gemel__definition *d, const 
 gemel_status gemel__define(gemel_context *context, gemel__lex *lex, gemel_error *error) {
   gemel__lex at = *lex;
   gemel__definition *d = read(context, lex, error);
-  gemel_status status;
   if (d == NULL) {
     return error->status;
   }
   gemel__lex_next(&at);
   pthread_mutex_lock(&context->defining);
-  status = take_in(context, d, &at, error);
+  gemel_status status = take_in(context, d, &at, error);
   pthread_mutex_unlock(&context->defining);
   return status;
 }

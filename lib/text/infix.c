@@ -238,11 +238,10 @@ static gemel_status begin_call(infix_parser *p) {
 
 /* `not` begins an operand of its own, unless a value has that name and nothing follows. */
 static int is_not(const infix_parser *p) {
-  int next;
   if (!gemel__lex_is(p->lex, "not")) {
     return 0;
   }
-  next = gemel__lex_peek(p->lex, NULL);
+  int next = gemel__lex_peek(p->lex, NULL);
   return !((next == ',' || next == ')' || next == '}') && is_value(p));
 }
 

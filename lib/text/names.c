@@ -78,11 +78,10 @@ static gemel__ref *find_hashed(const gemel__names *names, const gemel__name *nam
 }
 
 int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel__ref *ref) {
-  const gemel__ref *hashed;
   if (find_dense(names, name, ref)) {
     return 1;
   }
-  hashed = find_hashed(names, name);
+  const gemel__ref *hashed = find_hashed(names, name);
   if (hashed) {
     *ref = *hashed;
   }

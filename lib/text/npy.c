@@ -67,9 +67,8 @@ static int read_quoted(npy_reader *r, char *word, size_t bytes) {
 }
 
 static int read_size(npy_reader *r, int64_t *size) {
-  const char *start;
   skip_space(r);
-  start = r->at;
+  const char *start = r->at;
   *size = 0;
   while (r->at < r->end && *r->at >= '0' && *r->at <= '9') {
     if (__builtin_mul_overflow(*size, (int64_t)10, size) ||

@@ -265,12 +265,11 @@ static size_t put_float(gemel_dtype dtype, const void *element, char *text) {
 
 size_t gemel__number_format(gemel_dtype dtype, const void *element, char *text) {
   size_t bytes = gemel_dtype_size(dtype);
-  uint64_t bits;
   int below = 0;
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
     return put_float(dtype, element, text);
   }
-  bits = load_bits(dtype, element);
+  uint64_t bits = load_bits(dtype, element);
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED && bits >> (8 * bytes - 1)) {
     below = 1;
     bits = (UINT64_MAX >> (64 - 8 * bytes)) + 1 - bits; /* for 8 bytes it wraps, as it should */

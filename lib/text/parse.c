@@ -477,14 +477,13 @@ gemel_graph *gemel__parse_body(gemel_context *context, gemel__lex *lex, size_t n
 
 /* Reads one top-level graph and files it under its name. */
 static gemel_status definition_at(file *f, gemel__lex *lex, gemel_error *error) {
-  gemel__lex at;
   gemel__ref ref = {(uint32_t)f->count, 0}, old;
   char found[64];
   if (!gemel__lex_is(lex, "graph")) {
     return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected 'graph', found %s",
                            gemel__lex_describe(lex, found));
   }
-  at = *lex;
+  gemel__lex at = *lex;
   gemel__lex_next(&at);
   gemel_status status = expect_name(&at, "the graph's name", error);
   if (status) {

@@ -85,12 +85,11 @@ static cell op_relu(const world *w, dtype t, const cell *x) {
 
 static cell op_abs(const world *w, dtype t, const cell *x) {
   cell zero = number_of_integer(w, t, 0), a = x[0];
-  int o;
   if (w->model == MODEL_FLOAT && is_float(t)) {
     a.f = fabs(a.f);
     return a;
   }
-  o = order(w, t, &x[0], &zero);
+  int o = order(w, t, &x[0], &zero);
   return o == 3 ? untold(x, x) : o < 0 ? number_neg(w, t, a) : a;
 }
 

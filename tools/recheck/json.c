@@ -45,9 +45,8 @@ static const char *skip(const char *at) {
 /* The four hexadecimal digits at AT as a code, written to *OUT in UTF-8. */
 static int read_code(const char *at, char **out) {
   char digits[5] = "", *end;
-  unsigned long code;
   strncat(digits, at, 4);
-  code = strtoul(digits, &end, 16);
+  unsigned long code = strtoul(digits, &end, 16);
   if (end != digits + 4) {
     return 0;
   }

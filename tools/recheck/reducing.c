@@ -125,12 +125,11 @@ static int run_max(world *w, call *c) {
 static int run_argmax(world *w, call *c) {
   const tensor *x = c->in[0];
   int64_t axis = call_integer(c, "axis", -1);
-  tensor *largest;
   axis += axis < 0 ? x->rank : 0;
   if (axis < 0 || axis >= x->rank) {
     return bad(w, "argmax: its axis");
   }
-  largest = reduced_shape(w, x, x->dtype, 1 << axis, 0);
+  tensor *largest = reduced_shape(w, x, x->dtype, 1 << axis, 0);
   c->out[0] = reduced_shape(w, x, DTYPE_i64, 1 << axis, 0);
   if (largest == NULL || c->out[0] == NULL || (x->count == 0 && largest->count > 0)) {
     return bad(w, "argmax: its axis");

@@ -351,10 +351,8 @@ static int evaluate(reader *r, call *c) {
 static int read_expression(reader *r, int n, tensor **out) {
   call c = {.n_out = n};
   char name[NAME_BYTES];
-  const char *from;
-  int status;
   skip(r);
-  from = r->at;
+  const char *from = r->at;
   if (!take_name(r, name) || *r->at != '(' || strcmp(name, "nan") == 0) {
     r->at = from;
     return read_literal(r, out);
@@ -366,7 +364,7 @@ static int read_expression(reader *r, int n, tensor **out) {
     return bad(r->w, "an operation that can't be read at '%.20s'", from);
   }
   memcpy(c.op, name, strlen(name) + 1);
-  status = evaluate(r, &c);
+  int status = evaluate(r, &c);
   memcpy(out, c.out, (size_t)n * sizeof *out);
   return status;
 }
@@ -396,14 +394,13 @@ static int read_statement(reader *r, tensor **result) {
 
 int graph_evaluate(world *w, const char *text, const given *inputs, size_t n, tensor **out) {
   reader r = {.w = w, .at = text};
-  int status;
   r.names = pool_take(w->pool, MOST_NAMES, sizeof *r.names);
   r.values = pool_take(w->pool, MOST_NAMES, sizeof *r.values);
   if (strstr(text, "\ngraph ") != NULL) { /* a body comes before the graph that applies it */
     w->uncovered = "invoke";
     return 0;
   }
-  status = read_head(&r, inputs, n);
+  int status = read_head(&r, inputs, n);
   while (status == 1) {
     status = read_statement(&r, out);
   }
