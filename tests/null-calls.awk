@@ -65,6 +65,7 @@ function declaration(text,    open, head, name, result, parameters, types, n, k,
   for (k = 1; k <= n; k++) if (is_pointer(types[k]) && any > 1) call(name, result, n, types, k)
 }
 
+FILENAME ~ /\.hpp$/ { next } # which is C++
 FNR == 1 { comment = continued = braces = 0; statement = "" }
 continued { continued = /\\$/; next }
 /^#/ { continued = /\\$/; next }

@@ -8,6 +8,7 @@ gemelinclude_HEADERS += %reldir%/device.h
 gemelinclude_HEADERS += %reldir%/dtype.h
 gemelinclude_HEADERS += %reldir%/function.h
 gemelinclude_HEADERS += %reldir%/gemel.h
+gemelinclude_HEADERS += %reldir%/gemel.hpp
 gemelinclude_HEADERS += %reldir%/grad.h
 gemelinclude_HEADERS += %reldir%/graph.h
 gemelinclude_HEADERS += %reldir%/operation.h

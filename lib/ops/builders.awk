@@ -128,6 +128,8 @@ function row(text,    name, s, count, strings, i) {
   }
   if (name == "input" || name == "constant") return
   emit(name, strings[1], strings[2], strings[count])
+  if (text ~ /^SCALAR/ && strings[2] == "") ELEMENTWISE = ELEMENTWISE " \\\n  X" OPERANDS "(" name ")"
+  if (strings[2] == "axes: ints = none, keepdims: int = 0") REDUCTIONS = REDUCTIONS " \\\n  X(" name ")"
 }
 
 BEGIN {
@@ -154,4 +156,10 @@ BEGIN {
 /^(SCALAR|OP)\(/ { text = $0; open = 1; if ($0 ~ /"\)$/) { row(text); open = 0 } next }
 open { text = text "\n" $0; if ($0 ~ /"\)$/) { row(text); open = 0 } }
 
-END { if (FAILED) exit 1; print "#ifdef __cplusplus\n}\n#endif\n#endif" }
+END {
+  if (FAILED) exit 1
+  print "/* The elementwise operations without attributes, by how many operands they take, and the reductions with\n * axes and keepdims: for what wraps each of them, as <gemel/gemel.hpp> does. */"
+  print "#define GEMEL_ELEMENTWISE_TABLE(X1, X2, X3)" ELEMENTWISE
+  print "#define GEMEL_REDUCTION_TABLE(X)" REDUCTIONS "\n"
+  print "#ifdef __cplusplus\n}\n#endif\n#endif"
+}

@@ -1,0 +1,277 @@
+/*
+ * <gemel/gemel.hpp>: what operators and functions compute, by hand-made numbers; which line an
+ * exception names; handles that are copied, moved and thrown over; every allocation refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <gemel/gemel.hpp>
+
+#include "ct.h"
+
+#include <functional>
+
+using gemel::tensor;
+using gemel::value;
+using numbers = std::vector<double>;
+
+/* Runs a graph of inputs x and y, vectors of f64, whose output BUILD makes. */
+static numbers run(const std::function<value(value, value)> &build, const numbers &x,
+                   const numbers &y) {
+  gemel::graph g;
+  value a = g.input("x: f64[N]"), b = g.input("y: f64[N]");
+  g.output(build(a, b), "z");
+  return gemel::evaluate(g, {tensor(x), tensor(y)})[0].elements<double>();
+}
+
+#define GIVES(expression, ...)                                                                     \
+  CT_CHECK((run(                                                                                   \
+                [](value x, value y) -> value {                                                    \
+                  (void)x, (void)y;                                                                \
+                  return expression;                                                               \
+                },                                                                                 \
+                {1, 4}, {2, -3}) == numbers{__VA_ARGS__}))
+
+static void operators(const void *) {
+  GIVES(x + y, 3, 1);
+  GIVES(x - y, -1, 7);
+  GIVES(x * y, 2, -12);
+  GIVES(x / y, 0.5, 4 / -3.0);
+  GIVES(-x, -1, -4);
+  GIVES(x + 2.5, 3.5, 6.5);
+  GIVES(10 - x, 9, 6);
+  GIVES(x - 10, -9, -6);
+  GIVES(1 / x, 1, 0.25);
+  GIVES(2.0f * x * y + 1u, 5, -23);
+}
+
+static void functions(const void *) {
+  GIVES(gemel::sqrt(x), 1, 2);
+  GIVES(gemel::maximum(x, y), 2, 4);
+  GIVES(gemel::maximum(0, y), 2, 0);
+  GIVES(gemel::where(gemel::lt(x, y), x, 7), 1, 7);
+  GIVES(gemel::clip(x, 2, 3), 2, 3);
+  GIVES(gemel::sum(x), 5);
+  GIVES(gemel::mean(x, {0}, true), 2.5);
+  GIVES(gemel::sum(x, {}), 1, 4);
+  GIVES(gemel::var(x), 2.25);
+  GIVES(gemel::min(y), -3);
+  GIVES(gemel::max(y, {-1}), 2);
+  GIVES(gemel::cast(gemel::any(x), GEMEL_F64), 1);
+  GIVES(gemel::cast(gemel::argmin(y, 0), GEMEL_F64), 1);
+  GIVES(gemel::cast(gemel::argmax(y, 0), GEMEL_F64), 0);
+  GIVES(gemel::matmul(x, y), -10);
+  GIVES(gemel::flatten(gemel::transpose(gemel::stack({x, y}))), 1, 2, 4, -3);
+  GIVES(gemel::permute(gemel::reshape(gemel::concatenate({x, y}), {2, 2}), {1, 0}), 1, 2, 4, -3);
+  GIVES(gemel::slice(x, 0, 1), 4);
+  GIVES(gemel::slice(gemel::concatenate({x, y}), -1, 3, 0, -2), -3, 4);
+  GIVES(gemel::index(x, 0, -1), 4);
+  GIVES(gemel::gradient(gemel::sum(x * x * y), x), 4, -24);
+  GIVES(gemel::gradients(gemel::sum(x * y), {x, y})[1], 1, 4);
+  GIVES(gemel::mean_squared_error(x, y), 25);
+  GIVES(gemel::softmax(x * 1000), 0, 1);
+  GIVES(gemel::checked(gemel_sqr(x), x), 1, 16);
+}
+
+/* A number takes the dtype of what it is combined with; f64 where an integer meets 0.5. */
+static void numbers_have_dtypes(const void *) {
+  gemel::graph g;
+  value i = g.input("i: i32[2]"), h = g.input("h: f16[2]"), b = g.input("b: bool[]");
+  CT_EQ_STR((i * 2).type().c_str(), "i32[2]");
+  CT_EQ_STR((i * 0.5).type().c_str(), "f64[2]");
+  CT_EQ_STR((h * 0.5).type().c_str(), "f16[2]");
+  CT_EQ_STR((h + 1).type().c_str(), "f16[2]");
+  CT_EQ_STR((b + 2).type().c_str(), "i64[]");
+  CT_EQ_STR(gemel::where(b, 2, 3).type().c_str(), "i64[]");
+  CT_EQ_STR(gemel::where(b, 2, h).type().c_str(), "f16[2]");
+  CT_EQ_STR(gemel::where(b, i, 1).type().c_str(), "i32[2]");
+  CT_EQ_STR(g.full(GEMEL_F32, 0.5, {2, 3}).type().c_str(), "f32[2, 3]");
+}
+
+/* ---- Exceptions ---- */
+
+/* The statement throws, with this status, and the message names its line. */
+#define THROWS(statement, wanted)                                                                  \
+  do {                                                                                             \
+    bool thrown = false;                                                                           \
+    try {                                                                                          \
+      statement;                                                                                   \
+    } catch (const gemel::error &e) {                                                              \
+      thrown = true;                                                                               \
+      CT_EQ_INT(e.status(), wanted);                                                               \
+      CT_HAS_STR(e.what(), ("t-cpp.cc:" + std::to_string(__LINE__) + ": ").c_str());               \
+    }                                                                                              \
+    CT_CHECK(thrown);                                                                              \
+  } while (0)
+
+static void lines(const void *) {
+  gemel::graph g, other;
+  value x = g.input("x: f32[2]"), y = g.input("y: f32[3]"), i = g.input("i: i8[]");
+  value stranger = other.input("x: f32[2]");
+  THROWS(x + y, GEMEL_BAD_SHAPE);
+  THROWS(x - y, GEMEL_BAD_SHAPE);
+  THROWS(2 * x * y, GEMEL_BAD_SHAPE);
+  THROWS(-(x / y), GEMEL_BAD_SHAPE);
+  THROWS(i + 1000, GEMEL_BAD_VALUE);
+  THROWS(1000 + i, GEMEL_BAD_VALUE);
+  THROWS(gemel::maximum(x, y), GEMEL_BAD_SHAPE);
+  THROWS(gemel::where(x, x, y), GEMEL_BAD_SHAPE);
+  THROWS(gemel::sum(x, {1}), GEMEL_BAD_ARGUMENT);
+  THROWS(gemel::matmul(x, y), GEMEL_BAD_SHAPE);
+  THROWS(gemel::reshape(x, {3}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::slice(x, 0, 7), GEMEL_BAD_VALUE);
+  THROWS(gemel::concatenate({x, i}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::gradient(x, x), GEMEL_BAD_TYPE);
+  THROWS(g.input("x: f32[2]"), GEMEL_BAD_ARGUMENT);
+  THROWS(g.input("z: f32[2"), GEMEL_BAD_TEXT);
+  THROWS(x + stranger, GEMEL_BAD_ARGUMENT);
+  THROWS(x + value(), GEMEL_BAD_ARGUMENT);
+  THROWS(value() + 1, GEMEL_NULL_VALUE);
+  THROWS(gemel::exp(value()), GEMEL_NULL_VALUE);
+  THROWS(gemel::add(1, 2), GEMEL_NULL_VALUE);
+  /* what was thrown is no longer the graph's error */
+  CT_EQ_INT(gemel_graph_error(g.get())->status, GEMEL_OK);
+  CT_EQ_STR((x + x).type().c_str(), "f32[2]");
+}
+
+/* The status that FN throws; GEMEL_OK: it throws nothing. */
+static gemel_status thrown_by(const std::function<void()> &fn) {
+  try {
+    fn();
+  } catch (const gemel::error &e) {
+    CT_EQ_INT(e.details().status, e.status());
+    CT_CHECK(e.what()[0] != '\0');
+    return e.status();
+  }
+  return GEMEL_OK;
+}
+
+static void exceptions(const void *) {
+  gemel::graph g;
+  value x = g.input("x: f32[N]");
+  g.output(x * 2, "y");
+  gemel::function f(g);
+  tensor two(std::vector<float>{1, 2});
+  CT_EQ_INT(thrown_by([&] { g.output(x, "y"); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { g.update(x, x); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { f({}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { f({two, two}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { f({tensor()}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { f({tensor(1.0f)}); }), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(thrown_by([&] { f({tensor(numbers{1})}); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { two.elements<double>(); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { tensor().elements<double>(); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { two.item<float>(); }), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(thrown_by([&] { tensor(numbers{1, 2, 3}, {2, 2}); }), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(thrown_by([&] { tensor(numbers{1}, {-1}); }), GEMEL_BAD_SHAPE);
+  CT_EQ_INT(thrown_by([&] { gemel::gradients(x, {x}); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { gemel::graph::parse("graph"); }), GEMEL_BAD_TEXT);
+  CT_EQ_INT(thrown_by([&] { gemel::graph::load("no/such/file"); }), GEMEL_IO);
+  CT_EQ_INT(thrown_by([&] { gemel::function(g, {gemel::shared(two)}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { gemel::shared(tensor{}); }), GEMEL_BAD_ARGUMENT);
+  CT_CHECK((f({two})[0].elements<float>() == std::vector<float>{2, 4}));
+}
+
+/* ---- Handles ---- */
+
+static void tensors(const void *) {
+  static double memory[] = {1, 0, 2, 0};
+  int64_t shape[] = {2}, strides[] = {16};
+  gemel_error e;
+  tensor m(std::vector<int16_t>{1, 2, 3, 4, 5, 6}, {2, 3});
+  tensor every_second(gemel_tensor_wrap(GEMEL_F64, 1, shape, strides, memory, nullptr, nullptr, &e),
+                      e);
+  tensor bools(std::vector<bool>{true, false});
+  tensor copy = m, moved = std::move(m);
+  CT_CHECK(copy.get() == moved.get());
+  CT_CHECK(!m && copy);
+  copy = tensor(uint64_t(7));
+  CT_EQ_INT(copy.dtype(), GEMEL_U64);
+  CT_EQ_UINT(copy.item<uint64_t>(), 7);
+  CT_CHECK(copy.shape().empty());
+  tensor &itself = moved;
+  moved = itself;
+  CT_CHECK((moved.shape() == std::vector<int64_t>{2, 3}));
+  CT_CHECK((moved.elements<int16_t>() == std::vector<int16_t>{1, 2, 3, 4, 5, 6}));
+  CT_CHECK((every_second.elements<double>() == numbers{1, 2}));
+  CT_CHECK((bools.elements<bool>() == std::vector<bool>{true, false}));
+  CT_EQ_INT(gemel::dtype_of<long long>(), GEMEL_I64);
+  CT_EQ_INT(gemel::dtype_of<signed char>(), GEMEL_I8);
+  CT_EQ_INT(gemel::dtype_of<unsigned short>(), GEMEL_U16);
+  CT_EQ_INT(gemel::dtype_of<int>(), GEMEL_I32);
+}
+
+/* A function outlives its graph; a state's update is seen by the next call and by value(). */
+static void states(const void *) {
+  gemel::shared total(tensor(10.0));
+  gemel::shared same = total;
+  std::vector<tensor> results;
+  {
+    gemel::graph g;
+    value x = g.input("x: f64[]"), w = g.input("state w: f64[]");
+    g.output(x * 2, "y");
+    g.update(w, w + x);
+    gemel::function f(g, {total});
+    gemel::function mine = std::move(f);
+    mine({tensor(1.0)}, results);
+    gemel_tensor *first = results[0].get();
+    mine({tensor(5.0)}, results);
+    CT_EQ_UINT(results.size(), 1);
+    CT_CHECK(results[0].get() == first); /* filled again */
+    gemel::function without(g);
+    CT_EQ_UINT(without({tensor(1.0), tensor(2.0)}).size(), 2);
+  }
+  CT_CHECK(results[0].item<double>() == 10);
+  CT_CHECK(same.value().item<double>() == 16);
+  same.set(tensor(1.0));
+  CT_CHECK(total.value().item<double>() == 1);
+}
+
+static void texts(const void *) {
+  gemel::context c;
+  gemel::graph g = gemel::graph::parse("graph f(x: f32[N]) { return y = x + x }", c), h(c);
+  value x = h.input("x: f32[N]");
+  h.output(x + x, "y");
+  h.constant(tensor(1.0f)); /* not needed by an output, so not printed */
+  CT_EQ_STR(h.text("f").c_str(), g.text("f").c_str());
+  CT_HAS_STR(g.text().c_str(), "graph graph(x: f32[N])");
+}
+
+/* ---- Memory ---- */
+
+static int everything(void *) {
+  try {
+    gemel::context c;
+    gemel::graph g(c);
+    value x = g.input("x: f64[2, N]"), w = g.input("state w: f64[]");
+    value y = gemel::mean(gemel::matmul(x, gemel::transpose(x)) * w + 0.5);
+    g.output(y, "y");
+    g.update(w, w - 0.1 * gemel::gradient(y, w));
+    gemel::shared v(tensor(1.0));
+    gemel_options options = {};
+    options.as_written = 1; /* rewriting is tested elsewhere, and has many allocations */
+    gemel::function f(g, {v}, options);
+    tensor result = f({tensor(numbers{1, 2, 3, 4, 5, 6}, {2, 3})})[0];
+    CT_CHECK(result.item<double>() == (14 + 32 + 32 + 77) / 4.0 + 0.5);
+  } catch (const gemel::error &e) {
+    return e.status();
+  }
+  return GEMEL_OK;
+}
+
+static void memory(const void *) {
+  CT_CHECK(ct_oom(everything, nullptr) > 50);
+}
+
+static const ct_test tests[] = {CT_TEST("operators", operators, nullptr),
+                                CT_TEST("functions", functions, nullptr),
+                                CT_TEST("numbers", numbers_have_dtypes, nullptr),
+                                CT_TEST("lines", lines, nullptr),
+                                CT_TEST("exceptions", exceptions, nullptr),
+                                CT_TEST("tensors", tensors, nullptr),
+                                CT_TEST("states", states, nullptr),
+                                CT_TEST("texts", texts, nullptr),
+                                CT_TEST("memory", memory, nullptr)};
+
+void ct_register(void) {
+  ct_suite("cpp", tests, CT_COUNT(tests));
+}
