@@ -316,7 +316,8 @@ static size_t dim_count(const gemel_attr *attr) {
 
 /* One attribute's dims: as constant dims to CHECKED, as integers to EVALUATED. */
 static gemel_status plan_attr(gemel__planner *planner, const gemel_attr *attr, gemel_attr *checked,
-                              gemel_attr *evaluated, gemel__late *late, size_t *n_late) {
+                              gemel_attr *evaluated, gemel__runtime_attribute *runtime,
+                              size_t *n_runtime) {
   gemel_context *context = planner->f->program.context;
   const gemel_dim *dims = attr->kind & GEMEL_ATTR_LIST ? attr->u.dims : &attr->u.dim;
   size_t n = dim_count(attr), k;
@@ -327,9 +328,9 @@ static gemel_status plan_attr(gemel__planner *planner, const gemel_attr *attr, g
   }
   for (k = 0; k < n; k++) {
     sizes[k] = 0;
-    if (late != NULL && gemel__dim_has_runtime(context, dims[k])) {
-      late[*n_late].dim = dims[k];
-      late[(*n_late)++].target = &sizes[k];
+    if (runtime != NULL && gemel__dim_has_runtime(context, dims[k])) {
+      runtime[*n_runtime].dim = dims[k];
+      runtime[(*n_runtime)++].target = &sizes[k];
     } else {
       gemel_status status = gemel__plan_dim(planner, dims[k], &sizes[k]);
       if (status != GEMEL_OK) {
@@ -353,15 +354,17 @@ static gemel_status plan_attr(gemel__planner *planner, const gemel_attr *attr, g
   return GEMEL_OK;
 }
 
-/* A late single dim has to be written where the kernel reads it. */
-static void retarget(gemel__late *late, size_t from, size_t n_late, gemel_attr *evaluated) {
-  if (n_late > from && !(evaluated->kind & GEMEL_ATTR_LIST)) {
-    late[from].target = &evaluated->u.i;
+/* A single dim that is read at each call has to be written where the kernel reads it. */
+static void retarget(gemel__runtime_attribute *runtime, size_t from, size_t n_runtime,
+                     gemel_attr *evaluated) {
+  if (n_runtime > from && !(evaluated->kind & GEMEL_ATTR_LIST)) {
+    runtime[from].target = &evaluated->u.i;
   }
 }
 
 gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gemel_attr **checked,
-                               const gemel_attr **evaluated, gemel__late **late, size_t *n_late) {
+                               const gemel_attr **evaluated, gemel__runtime_attribute **runtime,
+                               size_t *n_runtime) {
   const struct gemel__attrs *stored =
       gemel__attrs_at(planner->f->program.context, planner->f->program.nodes[node].attrs);
   size_t bytes = stored->count * sizeof(gemel_attr), total = 0, k, from;
@@ -376,24 +379,24 @@ gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gem
   }
   c = gemel__arena_copy(&planner->segment->meta, stored->values, bytes);
   e = gemel__arena_copy(&planner->segment->meta, stored->values, bytes);
-  if (late != NULL) {
-    *late = gemel__arena_alloc(&planner->segment->meta, total * sizeof **late);
+  if (runtime != NULL) {
+    *runtime = gemel__arena_alloc(&planner->segment->meta, total * sizeof **runtime);
   }
-  if (c == NULL || e == NULL || (late != NULL && *late == NULL)) {
+  if (c == NULL || e == NULL || (runtime != NULL && *runtime == NULL)) {
     return gemel__no_memory(planner->error, "a plan");
   }
   for (k = 0; k < stored->count; k++) {
     gemel_status status = GEMEL_OK;
-    from = late != NULL ? *n_late : 0;
+    from = runtime != NULL ? *n_runtime : 0;
     if (is_dims(&stored->values[k])) {
-      status =
-          plan_attr(planner, &stored->values[k], &c[k], &e[k], late != NULL ? *late : NULL, n_late);
+      status = plan_attr(planner, &stored->values[k], &c[k], &e[k],
+                         runtime != NULL ? *runtime : NULL, n_runtime);
     }
     if (status != GEMEL_OK) {
       return status;
     }
-    if (late != NULL) {
-      retarget(*late, from, *n_late, &e[k]);
+    if (runtime != NULL) {
+      retarget(*runtime, from, *n_runtime, &e[k]);
     }
   }
   *checked = c;

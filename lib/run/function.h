@@ -150,45 +150,52 @@ typedef struct gemel__run_buffer {
   char *data;
 } gemel__run_buffer;
 
-/* Where a value is. A value inside a group of elementwise nodes that is not closed yet has no
- * buffer but a GROUP (its number + 1) and is MEMBER there. */
+/* Where a value is. A value inside a cluster of elementwise nodes that is not closed yet has no
+ * buffer but a CLUSTER (its number + 1) and is MEMBER there. */
 typedef struct gemel__plan_place {
   gemel__plan_layout *layout; /* NULL: not planned yet */
   gemel__run_buffer *buffer;
-  uint32_t group;
+  uint32_t cluster;
   uint32_t member;
 } gemel__plan_place;
 
 /* ---- Instructions ---- */
 
-typedef enum gemel__instr_kind {
-  GEMEL__I_LOOP,     /* gemel__loop */
-  GEMEL__I_KERNEL,   /* gemel__invocation */
-  GEMEL__I_DYNAMIC,  /* the same; attributes hold sizes that are read at each call */
-  GEMEL__I_COPY,     /* gemel__move */
-  GEMEL__I_TRANSFER, /* gemel__move of bytes from one device to another */
-  GEMEL__I_RESULT,   /* gemel__move, into the tensor of an output */
-  GEMEL__I_POISON    /* gemel__move: fills memory that must not be read before it is written */
+typedef struct gemel__execution gemel__execution;
+
+/* A kind of instruction: RUN does what BODY describes. Those there are stand in run.c. */
+typedef struct gemel__instr_kind {
+  const char *name;
+  gemel_status (*run)(gemel__execution *e, void *body);
+  int computes; /* 0: it is only there so that errors show */
 } gemel__instr_kind;
 
+extern const gemel__instr_kind gemel__instr_loop, /* gemel__loop */
+    gemel__instr_kernel,                          /* gemel__invocation */
+    gemel__instr_dynamic,  /* the same; attributes hold sizes that are read at each call */
+    gemel__instr_copy,     /* gemel__move */
+    gemel__instr_transfer, /* gemel__move of bytes from one device to another */
+    gemel__instr_result,   /* gemel__move, into the tensor of an output */
+    gemel__instr_poison; /* gemel__move: fills memory that must not be read before it is written */
+
 typedef struct gemel__instr {
-  gemel__instr_kind kind;
+  const gemel__instr_kind *kind;
   uint32_t node;
   void *body;
 } gemel__instr;
 
 /* A run-time size in an attribute: evaluated from DIM to *TARGET at each call. */
-typedef struct gemel__late {
+typedef struct gemel__runtime_attribute {
   gemel_dim dim;
   int64_t *target;
-} gemel__late;
+} gemel__runtime_attribute;
 
 typedef struct gemel__invocation {
   gemel_kernel_call call;
   gemel_status (*run)(const gemel_kernel_call *call);
   const gemel_kernel *candidates; /* of a dynamic one */
-  gemel__late *late;
-  size_t n_late;
+  gemel__runtime_attribute *runtime;
+  size_t n_runtime;
   struct gemel__invocation *next_to_release;
 } gemel__invocation;
 
@@ -290,7 +297,7 @@ typedef struct gemel__span {
 
 /* What one call at a time needs: plans, whose memory and kernels' states are the call's own, and
  * where its inputs and results are. */
-typedef struct gemel__execution {
+struct gemel__execution {
   const gemel_function *f;
   struct gemel__execution *next; /* among those that no call uses */
   gemel__plan *plans;            /* most recently used first */
@@ -313,7 +320,7 @@ typedef struct gemel__execution {
   size_t bytes;      /* of this call's plan */
   size_t kernels;    /* that it ran */
   gemel_error error; /* what kernels fill in */
-} gemel__execution;
+};
 
 /* A function doesn't change once it is made, but for what stands behind its lock. */
 struct gemel_function {

@@ -134,7 +134,7 @@ static int steps_apart(const gemel_tensor *tensor) {
 /* ---- Results ---- */
 
 /* N results whose intervals overlap from first to last, up to END. */
-static gemel_status check_cluster(gemel__execution *e, const gemel__span *spans, size_t n,
+static gemel_status check_stretch(gemel__execution *e, const gemel__span *spans, size_t n,
                                   uintptr_t end, gemel_tensor *const *outputs) {
   if (n == 1 && steps_apart(outputs[spans[0].output])) {
     return GEMEL_OK;
@@ -161,7 +161,7 @@ static gemel_status check_results(gemel__execution *e, size_t n, gemel_tensor *c
       end = e->spans[next].end > end ? e->spans[next].end : end;
       next++;
     }
-    status = check_cluster(e, e->spans + first, next - first, end, outputs);
+    status = check_stretch(e, e->spans + first, next - first, end, outputs);
     first = next;
   }
   return status;

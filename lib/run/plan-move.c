@@ -31,7 +31,7 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
   move->bytes = bytes;
   move->pattern = pattern;
   return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
-                 gemel__emit(planner, GEMEL__I_POISON, node, move) == 0
+                 gemel__emit(planner, &gemel__instr_poison, node, move) == 0
              ? GEMEL_OK
              : out_of_memory(planner);
 }
@@ -47,7 +47,7 @@ gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
   move->to_strides = to_strides;
   return gemel__fix(planner, &move->from, from, layout->offset) == 0 &&
                  gemel__fix(planner, &move->to, to, 0) == 0 &&
-                 gemel__emit(planner, GEMEL__I_COPY, node, move) == 0
+                 gemel__emit(planner, &gemel__instr_copy, node, move) == 0
              ? GEMEL_OK
              : out_of_memory(planner);
 }
@@ -107,7 +107,7 @@ static gemel_status transfer_bytes(gemel__planner *planner, uint32_t node,
   move->bytes = place->layout->bytes;
   if (gemel__fix(planner, &move->from, from, offset) != 0 ||
       gemel__fix(planner, &move->to, place->buffer, 0) != 0 ||
-      gemel__emit(planner, GEMEL__I_TRANSFER, node, move) != 0) {
+      gemel__emit(planner, &gemel__instr_transfer, node, move) != 0) {
     return out_of_memory(planner);
   }
   return from != source->buffer ? gemel__buffer_use(planner, from, 1) : GEMEL_OK;
@@ -119,7 +119,7 @@ gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node) {
   uint32_t input = gemel__pnode_inputs(p, node, &count)[0];
   gemel__plan_place *place = &planner->places[value];
   const gemel__plan_place *source = &planner->places[input];
-  gemel_status status = gemel__group_settle(planner, input);
+  gemel_status status = gemel__cluster_settle(planner, input);
   if (status != GEMEL_OK) {
     return status;
   }

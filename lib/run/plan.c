@@ -2,9 +2,9 @@
  *
  * Planning a segment: one pass over the nodes in order. Inputs and constants are where they are;
  * view operations become other layouts of the same memory and cost nothing; elementwise nodes are
- * collected into groups; any other node becomes an invocation of the first of its kernels that does
- * not decline. The segment ends at a node that needs a size which is not known yet: the size is
- * then read from where it was computed, and planning goes on in a child of the segment.
+ * collected into clusters; any other node becomes an invocation of the first of its kernels that
+ * does not decline. The segment ends at a node that needs a size which is not known yet: the size
+ * is then read from where it was computed, and planning goes on in a child of the segment.
  */
 #include "run/planner.h"
 
@@ -17,14 +17,14 @@ static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
 }
 
-int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, void *body) {
+int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node, void *body) {
   gemel__segment *s = planner->segment;
   gemel__instr *instr;
   if (gemel__grow(&s->instrs, &s->instr_capacity, s->n_instrs + 1, sizeof *s->instrs) != 0) {
     return -1;
   }
   instr = &s->instrs[s->n_instrs++];
-  s->n_kernels += kind != GEMEL__I_POISON;
+  s->n_kernels += (size_t)kind->computes;
   instr->kind = kind;
   instr->node = node;
   instr->body = body;
@@ -288,8 +288,8 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
     status = fix_views(planner, node, &inv->call);
   }
   if (status == GEMEL_OK &&
-      gemel__emit(planner, inv->late != NULL ? GEMEL__I_DYNAMIC : GEMEL__I_KERNEL, node, inv) !=
-          0) {
+      gemel__emit(planner, inv->runtime != NULL ? &gemel__instr_dynamic : &gemel__instr_kernel,
+                  node, inv) != 0) {
     status = out_of_memory(planner);
   }
   if (status == GEMEL_OK && scratch != NULL) {
@@ -370,7 +370,7 @@ static int is_dynamic(const gemel__planner *planner, uint32_t node) {
 static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
   const gemel_attr *checked;
   gemel_status status =
-      gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->late, &inv->n_late);
+      gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->runtime, &inv->n_runtime);
   if (status == GEMEL_OK) {
     status = set_views(planner, node, &inv->call);
   }
@@ -426,7 +426,7 @@ static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   for (k = 0; k < count && status == GEMEL_OK; k++) {
-    status = gemel__group_settle(planner, in[k]);
+    status = gemel__cluster_settle(planner, in[k]);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -463,7 +463,7 @@ static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
     status = gemel__check_node(planner, node, attrs->values);
   }
   if (status == GEMEL_OK) {
-    status = gemel__group_add(planner, node, planner->places[p->nodes[node].value].layout);
+    status = gemel__cluster_add(planner, node, planner->places[p->nodes[node].value].layout);
   }
   return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
 }
@@ -516,7 +516,7 @@ static gemel_status plan_results(gemel__planner *planner) {
     move->layout = place->layout;
     move->output = k;
     if (gemel__fix(planner, &move->from, place->buffer, place->layout->offset) != 0 ||
-        gemel__emit(planner, GEMEL__I_RESULT, p->n_nodes, move) != 0 ||
+        gemel__emit(planner, &gemel__instr_result, p->n_nodes, move) != 0 ||
         add_result(planner, k, place->layout) != 0) {
       return out_of_memory(planner);
     }
@@ -527,7 +527,7 @@ static gemel_status plan_results(gemel__planner *planner) {
 /* Has the segment end with reading the size that VALUE holds. */
 static gemel_status want(gemel__planner *planner, uint32_t value) {
   const gemel__plan_place *place = &planner->places[value];
-  gemel_status status = gemel__group_settle(planner, value);
+  gemel_status status = gemel__cluster_settle(planner, value);
   if (status == GEMEL_OK && gemel__fix(planner, &planner->segment->wanted_data, place->buffer,
                                        place->layout->offset) != 0) {
     status = out_of_memory(planner);
@@ -609,7 +609,7 @@ static gemel_status reserve_scratch(gemel__planner *planner) {
 static gemel_status plan_all(gemel__planner *planner) {
   gemel_status status = plan_nodes(planner);
   if (status == GEMEL_OK) {
-    status = gemel__group_settle_all(planner);
+    status = gemel__cluster_settle_all(planner);
   }
   if (status == GEMEL_OK && planner->segment->wanted == GEMEL__NO_VALUE) {
     status = plan_results(planner);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the parts of planning share. plan.c walks the nodes; bind.c turns dims into numbers and
- * checks shapes; group.c collects elementwise nodes and group-build.c turns a group into a loop;
- * memory.c assigns places in the arena. All pointers into buffers are written down as fixups and
- * resolved when the segment is complete, since places are only known then.
+ * checks shapes; cluster.c collects elementwise nodes and cluster-build.c turns a cluster into a
+ * loop; memory.c assigns places in the arena. All pointers into buffers are written down as fixups
+ * and resolved when the segment is complete, since places are only known then.
  */
 #ifndef GEMEL__RUN_PLANNER_H
 #define GEMEL__RUN_PLANNER_H
@@ -11,14 +11,14 @@
 #include "run/function.h"
 
 enum {
-  GEMEL__GROUP_NODES = 128,
-  GEMEL__GROUP_LOADS = 32,
-  GEMEL__GROUPS = 4,        /* open at a time */
+  GEMEL__CLUSTER_NODES = 128,
+  GEMEL__CLUSTER_LOADS = 32,
+  GEMEL__CLUSTERS = 4,      /* open at a time */
   GEMEL__LOAD_REF = 0x8000, /* in member.in: a load, not a member */
   GEMEL__CLASSES = 256      /* of sizes of free places */
 };
 
-/* A node of a group. */
+/* A node of a cluster. */
 typedef struct gemel__member {
   uint32_t node;
   uint32_t value;
@@ -27,21 +27,21 @@ typedef struct gemel__member {
   uint8_t n_in;
 } gemel__member;
 
-typedef struct gemel__group_load {
+typedef struct gemel__cluster_load {
   gemel__plan_layout *layout;
   gemel__run_buffer *buffer;
   uint32_t uses; /* by members */
   uint16_t last; /* member that reads it last */
-} gemel__group_load;
+} gemel__cluster_load;
 
 /* Elementwise nodes of one shape that will be one loop. */
-typedef struct gemel__group {
+typedef struct gemel__cluster {
   uint32_t number; /* 0: none */
   uint32_t n_members, n_loads;
   const gemel__plan_layout *shape;
-  gemel__member members[GEMEL__GROUP_NODES];
-  gemel__group_load loads[GEMEL__GROUP_LOADS];
-} gemel__group;
+  gemel__member members[GEMEL__CLUSTER_NODES];
+  gemel__cluster_load loads[GEMEL__CLUSTER_LOADS];
+} gemel__cluster;
 
 /* A place in the arena, used by one buffer after another. */
 typedef struct gemel__slot {
@@ -76,8 +76,8 @@ typedef struct gemel__planner {
   gemel__run_buffer **buffers; /* those in the arena */
   size_t n_buffers, buffer_capacity;
   gemel__run_memory *memories; /* one a device */
-  gemel__group groups[GEMEL__GROUPS];
-  uint32_t next_group;
+  gemel__cluster clusters[GEMEL__CLUSTERS];
+  uint32_t next_cluster;
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
   uint32_t missing; /* value whose size is needed and not known yet */
@@ -105,10 +105,11 @@ gemel_type gemel__layout_type(gemel__planner *planner, gemel__plan_layout *layou
 gemel_status gemel__check_node(gemel__planner *planner, uint32_t node, const gemel_attr *attrs);
 
 /* Attributes of NODE with dims evaluated: to constant dims in *CHECKED, to integers in *EVALUATED.
- * Both may point at the context's own. LATE (may be NULL) gets the dims that must be evaluated at
- * each call; without it they are looked up. */
+ * Both may point at the context's own. RUNTIME (may be NULL) gets the dims that must be evaluated
+ * at each call; without it they are looked up. */
 gemel_status gemel__plan_attrs(gemel__planner *planner, uint32_t node, const gemel_attr **checked,
-                               const gemel_attr **evaluated, gemel__late **late, size_t *n_late);
+                               const gemel_attr **evaluated, gemel__runtime_attribute **runtime,
+                               size_t *n_runtime);
 
 /* ---- memory.c ---- */
 
@@ -157,7 +158,7 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
 /* ---- plan.c ---- */
 
 /* Appends an instruction; 0, or -1 when memory is out. */
-int gemel__emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node, void *body);
+int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node, void *body);
 
 /* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were
  * scheduled, else a new buffer. */
@@ -165,24 +166,24 @@ gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
                                         const gemel__plan_layout *layout, uint32_t remaining,
                                         gemel_status *status);
 
-/* ---- group.c ---- */
+/* ---- cluster.c ---- */
 
-/* Adds NODE, an elementwise node with results laid out as LAYOUT, to a group. GEMEL_DECLINED: no
+/* Adds NODE, an elementwise node with results laid out as LAYOUT, to a cluster. GEMEL_DECLINED: no
  * scalar kernel. */
-gemel_status gemel__group_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout);
+gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout);
 
-/* Makes VALUE have a buffer: closes the group it is in, if any. */
-gemel_status gemel__group_settle(gemel__planner *planner, uint32_t value);
+/* Makes VALUE have a buffer: closes the cluster it is in, if any. */
+gemel_status gemel__cluster_settle(gemel__planner *planner, uint32_t value);
 
-/* Closes all groups. */
-gemel_status gemel__group_settle_all(gemel__planner *planner);
+/* Closes all clusters. */
+gemel_status gemel__cluster_settle_all(gemel__planner *planner);
 
-/* ---- group-build.c ---- */
+/* ---- cluster-build.c ---- */
 
 /* The kernel of NODE, a scalar operation: half types stand for f32 in it. */
 gemel__scalar_kernel gemel__member_kernel(const gemel__run_program *program, uint32_t node);
 
-/* Emits GROUP as a loop; the members that others read have their buffers. */
-gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group);
+/* Emits CLUSTER as a loop; the members that others read have their buffers. */
+gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *cluster);
 
 #endif

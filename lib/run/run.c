@@ -18,7 +18,7 @@ static void patch(gemel__execution *e, const gemel__segment *s) {
   }
 }
 
-static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, char *to,
+static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, void *to,
                                   const int64_t *to_strides) {
   const gemel__plan_layout *l = move->layout;
   const gemel_view target = {l->dtype, l->rank, l->shape, to_strides, to};
@@ -30,7 +30,8 @@ static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, 
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a staging
  * buffer. */
-static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
+static gemel_status run_result(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
   const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   gemel_status status =
@@ -40,12 +41,19 @@ static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
              : status;
 }
 
-static gemel_status run_transfer(gemel__execution *e, const gemel__move *move) {
+static gemel_status run_copy(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
+  return copy_elements(e, move, move->to, move->to_strides);
+}
+
+static gemel_status run_transfer(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
   return gemel__device_move(move->device, move->to, move->from_device, move->from,
                             (size_t)move->bytes, &e->error);
 }
 
-static gemel_status run_poison(gemel__execution *e, const gemel__move *move) {
+static gemel_status run_poison(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
   return move->bytes == 0 ? GEMEL_OK
                           : move->device->fill(move->device->state, move->to, move->pattern,
                                                (size_t)move->bytes, &e->error);
@@ -53,13 +61,13 @@ static gemel_status run_poison(gemel__execution *e, const gemel__move *move) {
 
 /* ---- Attributes with run-time sizes ---- */
 
-typedef struct late_lookup {
+typedef struct runtime_lookup {
   const gemel__execution *e;
   const gemel_kernel_call *call;
-} late_lookup;
+} runtime_lookup;
 
-static int look_up_late(void *user, const gemel__atom *atom, int64_t *size) {
-  const late_lookup *l = user;
+static int look_up_runtime(void *user, const gemel__atom *atom, int64_t *size) {
+  const runtime_lookup *l = user;
   const gemel_view *in;
   if (atom->kind == GEMEL__ATOM_SYMBOL) {
     return gemel__plan_symbol(l->e->plans, atom->name, size);
@@ -107,14 +115,15 @@ static gemel_status run_prepared(gemel_kernel_call *call,
 }
 
 /* Evaluates the attributes, then chooses the kernel anew. */
-static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
-  late_lookup l = {e, &inv->call};
+static gemel_status run_dynamic(gemel__execution *e, void *body) {
+  gemel__invocation *inv = body;
+  runtime_lookup l = {e, &inv->call};
   const gemel_kernel *k = inv->candidates;
   gemel_status status = GEMEL_OK;
   size_t i;
-  for (i = 0; i < inv->n_late && status == GEMEL_OK; i++) {
-    status = gemel__dim_evaluate(e->f->program.context, inv->late[i].dim, look_up_late, &l,
-                                 inv->late[i].target, &e->error);
+  for (i = 0; i < inv->n_runtime && status == GEMEL_OK; i++) {
+    status = gemel__dim_evaluate(e->f->program.context, inv->runtime[i].dim, look_up_runtime, &l,
+                                 inv->runtime[i].target, &e->error);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -140,6 +149,25 @@ static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
 
 /* ---- Instructions ---- */
 
+static gemel_status run_loop(gemel__execution *e, void *body) {
+  gemel__loop_run(body, e->scratch);
+  return GEMEL_OK;
+}
+
+static gemel_status run_kernel(gemel__execution *e, void *body) {
+  const gemel__invocation *inv = body;
+  (void)e;
+  return inv->run(&inv->call);
+}
+
+const gemel__instr_kind gemel__instr_loop = {"loop", run_loop, 1};
+const gemel__instr_kind gemel__instr_kernel = {"kernel", run_kernel, 1};
+const gemel__instr_kind gemel__instr_dynamic = {"kernel", run_dynamic, 1};
+const gemel__instr_kind gemel__instr_copy = {"copy", run_copy, 1};
+const gemel__instr_kind gemel__instr_transfer = {"transfer", run_transfer, 1};
+const gemel__instr_kind gemel__instr_result = {"result", run_result, 1};
+const gemel__instr_kind gemel__instr_poison = {"poison", run_poison, 0};
+
 static gemel_status failed(gemel__execution *e, uint32_t node, gemel_status status) {
   if (e->error.status != status) {
     gemel__fail(&e->error, status, "%s", gemel_status_text(status));
@@ -153,34 +181,7 @@ gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   patch(e, s);
   e->error.status = GEMEL_OK;
   for (; instr < end; instr++) {
-    gemel_status status = GEMEL_OK;
-    switch (instr->kind) {
-    case GEMEL__I_LOOP:
-      gemel__loop_run(instr->body, e->scratch);
-      break;
-    case GEMEL__I_KERNEL: {
-      const gemel__invocation *inv = instr->body;
-      status = inv->run(&inv->call);
-      break;
-    }
-    case GEMEL__I_DYNAMIC:
-      status = run_dynamic(e, instr->body);
-      break;
-    case GEMEL__I_COPY: {
-      const gemel__move *move = instr->body;
-      status = copy_elements(e, move, move->to, move->to_strides);
-      break;
-    }
-    case GEMEL__I_TRANSFER:
-      status = run_transfer(e, instr->body);
-      break;
-    case GEMEL__I_RESULT:
-      status = run_result(e, instr->body);
-      break;
-    case GEMEL__I_POISON:
-      status = run_poison(e, instr->body);
-      break;
-    }
+    gemel_status status = instr->kind->run(e, instr->body);
     if (status != GEMEL_OK) {
       return failed(e, instr->node, status);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a group of elementwise nodes to a loop. Each value of the group lives in *registers*, tiles
- * of one value: a raw one, in its own dtype, and for a half type that arithmetic reads also a wide
- * one in f32. The result of a node of half type is rounded to it at once, so that the loop computes
- * what its nodes would compute one by one. Registers that point into operands need no memory; the
- * others get buffers by their lifetimes over the steps, first come, first served.
+ * From a cluster of elementwise nodes to a loop. Each value of the cluster lives in *registers*,
+ * tiles of one value: a raw one, in its own dtype, and for a half type that arithmetic reads also a
+ * wide one in f32. The result of a node of half type is rounded to it at once, so that the loop
+ * computes what its nodes would compute one by one. Registers that point into operands need no
+ * memory; the others get buffers by their lifetimes over the steps, first come, first served.
  */
 #include "run/planner.h"
 
@@ -16,7 +16,7 @@
 
 enum {
   MAX_REGISTERS = GEMEL__LOOP_SLOTS,
-  MAX_STEPS = GEMEL__GROUP_NODES * 6,
+  MAX_STEPS = GEMEL__CLUSTER_NODES * 6,
   NONE = 0xffff,
   AT_START = -1,
   NEVER = -2
@@ -40,16 +40,16 @@ typedef struct cluster_operand {
 
 typedef struct cluster_builder {
   gemel__planner *planner;
-  gemel__group *group;
+  gemel__cluster *cluster;
   gemel__loop *loop;
-  cluster_operand loads[GEMEL__GROUP_LOADS], members[GEMEL__GROUP_NODES];
+  cluster_operand loads[GEMEL__CLUSTER_LOADS], members[GEMEL__CLUSTER_NODES];
   reg regs[MAX_REGISTERS];
   gemel__step steps[MAX_STEPS];
   const gemel__scalar_row *rows[MAX_STEPS]; /* of the steps; NULL: a conversion */
   uint8_t floats[MAX_STEPS]; /* f32 or f64 if a step is arithmetic on it, else GEMEL_DTYPE_COUNT */
   int n_regs, n_steps;
   int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements */
-  int64_t strides[GEMEL__GROUP_LOADS + 1][GEMEL_MAX_RANK];
+  int64_t strides[GEMEL__CLUSTER_LOADS + 1][GEMEL_MAX_RANK];
 } cluster_builder;
 
 /* ---- Kernels ---- */
@@ -157,7 +157,7 @@ static void spread(const gemel__plan_layout *shape, const gemel__plan_layout *l,
 }
 
 static void collapse(cluster_builder *b) {
-  const gemel__plan_layout *shape = b->group->shape;
+  const gemel__plan_layout *shape = b->cluster->shape;
   int64_t step = 1;
   uint32_t k;
   int axis;
@@ -166,10 +166,10 @@ static void collapse(cluster_builder *b) {
     b->strides[0][axis] = step;
     step *= shape->shape[axis];
   }
-  for (k = 0; k < b->group->n_loads; k++) {
-    spread(shape, b->group->loads[k].layout, b->strides[k + 1]);
+  for (k = 0; k < b->cluster->n_loads; k++) {
+    spread(shape, b->cluster->loads[k].layout, b->strides[k + 1]);
   }
-  b->loop->rank = gemel__collapse(shape->rank, b->sizes, (int)b->group->n_loads + 1,
+  b->loop->rank = gemel__collapse(shape->rank, b->sizes, (int)b->cluster->n_loads + 1,
                                   &b->strides[0][0], GEMEL_MAX_RANK);
 }
 
@@ -185,8 +185,8 @@ static gemel__load_kind load_kind(const cluster_builder *b, uint32_t load, size_
 static gemel_status build_loads(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k;
-  for (k = 0; k < b->group->n_loads; k++) {
-    const gemel__group_load *from = &b->group->loads[k];
+  for (k = 0; k < b->cluster->n_loads; k++) {
+    const gemel__cluster_load *from = &b->cluster->loads[k];
     gemel__load *to = &b->loop->loads[k];
     size_t bytes = gemel_dtype_size(from->layout->dtype);
     to->kind = (uint8_t)load_kind(b, k, bytes);
@@ -213,7 +213,7 @@ static gemel_status build_loads(cluster_builder *b) {
 
 /* The register that member K's result, raw, goes to; a result in memory is a store. */
 static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uint16_t *made) {
-  const gemel__plan_place *place = &b->planner->places[b->group->members[k].value];
+  const gemel__plan_place *place = &b->planner->places[b->cluster->members[k].value];
   gemel__loop_store *store = &b->loop->stores[b->loop->n_stores];
   if (place->buffer == NULL) {
     *made = new_reg(b, IN_BUFFER, bytes);
@@ -233,7 +233,7 @@ static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uin
 
 static gemel_status build_member(cluster_builder *b, uint32_t k) {
   const gemel__run_program *p = &b->planner->f->program;
-  const gemel__member *m = &b->group->members[k];
+  const gemel__member *m = &b->cluster->members[k];
   const gemel__scalar_row *row = p->ops[p->nodes[m->node].op].row;
   gemel_dtype result = value_dtype(p, m->value);
   int wide = !is_native(row) && is_half(result);
@@ -499,17 +499,17 @@ static size_t widest(const cluster_builder *b) {
 static gemel_status allocate(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k, stores = 0;
-  for (k = 0; k < b->group->n_members; k++) {
-    stores += b->planner->places[b->group->members[k].value].buffer != NULL;
+  for (k = 0; k < b->cluster->n_members; k++) {
+    stores += b->planner->places[b->cluster->members[k].value].buffer != NULL;
   }
   b->loop = gemel__arena_alloc(meta, sizeof *b->loop);
   if (b->loop == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   memset(b->loop, 0, sizeof *b->loop);
-  b->loop->elements = b->group->shape->elements;
-  b->loop->n_loads = b->group->n_loads;
-  b->loop->loads = gemel__arena_alloc(meta, b->group->n_loads * sizeof *b->loop->loads);
+  b->loop->elements = b->cluster->shape->elements;
+  b->loop->n_loads = b->cluster->n_loads;
+  b->loop->loads = gemel__arena_alloc(meta, b->cluster->n_loads * sizeof *b->loop->loads);
   b->loop->stores = gemel__arena_alloc(meta, stores * sizeof *b->loop->stores);
   if (b->loop->loads == NULL || b->loop->stores == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
@@ -536,28 +536,28 @@ static gemel_status finish(cluster_builder *b) {
   gemel__loop_tune(loop, b->planner->f->threads, widest(b));
   bytes = gemel__loop_scratch(loop) * (size_t)loop->threads;
   b->planner->scratch = bytes > b->planner->scratch ? bytes : b->planner->scratch;
-  if (gemel__emit(b->planner, GEMEL__I_LOOP, b->group->members[0].node, loop) != 0) {
+  if (gemel__emit(b->planner, &gemel__instr_loop, b->cluster->members[0].node, loop) != 0) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   return GEMEL_OK;
 }
 
-gemel_status gemel__group_build(gemel__planner *planner, gemel__group *group) {
+gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *cluster) {
   cluster_builder b;
   gemel_status status;
   uint32_t k;
-  if (group->shape->elements == 0) {
+  if (cluster->shape->elements == 0) {
     return GEMEL_OK;
   }
   b.planner = planner;
-  b.group = group;
+  b.cluster = cluster;
   b.n_regs = b.n_steps = 0;
   status = allocate(&b);
   if (status == GEMEL_OK) {
     collapse(&b);
     status = build_loads(&b);
   }
-  for (k = 0; k < group->n_members && status == GEMEL_OK; k++) {
+  for (k = 0; k < cluster->n_members && status == GEMEL_OK; k++) {
     status = build_member(&b, k);
   }
   return status == GEMEL_OK ? finish(&b) : status;

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which elementwise nodes become one loop. Nodes are taken in order; each joins the open cluster of
+ * its shape. A cluster must be computed before anything outside it reads one of its values, so at
+ * that moment it is closed: emitted as a loop. Several clusters of different shapes are open at a
+ * time; what closes one never adds to another, so the order of closing is an order of computation.
+ * The number of members is bounded, and with it the work for a node.
+ */
+#include "run/planner.h"
+
+#include <string.h>
+#include "core/error.h"
+#include "core/fault.h"
+
+static int same_shape(const gemel__plan_layout *a, const gemel__plan_layout *b) {
+  return a == b ||
+         (a->rank == b->rank &&
+          (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0));
+}
+
+/* Drops the uses that the loads of a closed cluster had. */
+static gemel_status release_loads(gemel__planner *planner, gemel__cluster *cluster) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < cluster->n_loads && status == GEMEL_OK; k++) {
+    status = gemel__buffer_use(planner, cluster->loads[k].buffer, cluster->loads[k].uses);
+  }
+  return status;
+}
+
+/* A load whose memory a result may take over: all of its uses are in the cluster, they read it
+ * once, in place, in the order of the iteration, and none comes after member MEMBER. */
+static int may_overwrite(const gemel__cluster *cluster, const gemel__cluster_load *load,
+                         uint32_t member, const gemel__plan_layout *result) {
+  uint32_t k, readers = 0;
+  if (load->buffer->kind != GEMEL__B_ARENA || load->buffer->remaining != load->uses ||
+      (load->last > member && !GEMEL__FAULT(fused_overwrite)) || !load->layout->dense ||
+      !same_shape(load->layout, result) || load->layout->offset != 0 ||
+      load->layout->bytes != result->bytes || load->buffer->bytes != result->bytes) {
+    return 0;
+  }
+  for (k = 0; k < cluster->n_loads; k++) {
+    readers += cluster->loads[k].buffer == load->buffer;
+  }
+  return readers == 1;
+}
+
+static gemel__run_buffer *take_over(gemel__planner *planner, gemel__cluster *cluster,
+                                    uint32_t member, const gemel__plan_layout *result,
+                                    uint32_t remaining, int *found) {
+  uint32_t k;
+  *found = 0;
+  if (planner->f->plain ||
+      gemel__run_program_output(&planner->f->program, cluster->members[member].value) <
+          planner->f->program.n_outputs) {
+    return NULL;
+  }
+  for (k = 0; k < cluster->n_loads; k++) {
+    if (may_overwrite(cluster, &cluster->loads[k], member, result)) {
+      *found = 1;
+      return gemel__buffer_over(planner, cluster->loads[k].buffer, remaining);
+    }
+  }
+  return NULL;
+}
+
+/* Gives a buffer to each member that is read outside the cluster. */
+static gemel_status place_members(gemel__planner *planner, gemel__cluster *cluster) {
+  uint32_t k;
+  for (k = 0; k < cluster->n_members; k++) {
+    const gemel__member *m = &cluster->members[k];
+    gemel__plan_place *place = &planner->places[m->value];
+    uint32_t remaining = planner->f->program.uses[m->value] - m->uses_inside;
+    gemel_status status;
+    int found;
+    place->cluster = 0;
+    place->buffer = NULL;
+    if (remaining > 0) {
+      place->buffer = take_over(planner, cluster, k, place->layout, remaining, &found);
+      if (!found) {
+        place->buffer = gemel__output_buffer(planner, m->value, place->layout, remaining, &status);
+      }
+      if (place->buffer == NULL) {
+        return gemel__no_memory(planner->error, "a plan");
+      }
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Transposed operands ---- */
+
+enum { BIG_OPERAND = 256 << 10, FAR_APART = 64 };
+
+/* 1 if rows of a big operand lie across the iteration's: each of its cache lines would be brought
+ * for one element at a time. */
+static int lies_across(const gemel__plan_layout *l) {
+  int64_t inner = 0, least = INT64_MAX;
+  int k;
+  if (l->bytes < BIG_OPERAND) {
+    return 0;
+  }
+  for (k = 0; k < l->rank; k++) {
+    int64_t stride = l->strides[k] < 0 ? -l->strides[k] : l->strides[k];
+    if (l->shape[k] > 1 && stride > 0) {
+      least = stride < least ? stride : least;
+      inner = stride;
+    }
+  }
+  return inner >= FAR_APART && least < inner;
+}
+
+/* Copies such an operand, in blocks, to memory of its own in the right order. */
+static gemel_status straighten(gemel__planner *planner, gemel__cluster *cluster,
+                               gemel__cluster_load *load) {
+  gemel__plan_layout *l = load->layout, *straight;
+  gemel__run_buffer *buffer = gemel__buffer_new(planner, 0, l->bytes, load->uses);
+  gemel__run_buffer *old = load->buffer;
+  int64_t strides[GEMEL_MAX_RANK], elements, bytes;
+  gemel_status status =
+      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, planner->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  straight = gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
+  if (buffer == NULL || straight == NULL) {
+    return gemel__no_memory(planner->error, "a plan");
+  }
+  status = gemel__plan_copy(planner, cluster->members[0].node, l, old, straight->strides, buffer);
+  load->layout = straight;
+  load->buffer = buffer;
+  return status == GEMEL_OK ? gemel__buffer_use(planner, old, load->uses) : status;
+}
+
+static gemel_status straighten_loads(gemel__planner *planner, gemel__cluster *cluster) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < cluster->n_loads && status == GEMEL_OK; k++) {
+    if (lies_across(cluster->loads[k].layout)) {
+      status = straighten(planner, cluster, &cluster->loads[k]);
+    }
+  }
+  return status;
+}
+
+static gemel_status close_cluster(gemel__planner *planner, gemel__cluster *cluster) {
+  gemel_status status = straighten_loads(planner, cluster);
+  if (status == GEMEL_OK) {
+    status = place_members(planner, cluster);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__cluster_build(planner, cluster);
+  }
+  if (status == GEMEL_OK) {
+    status = release_loads(planner, cluster);
+  }
+  cluster->number = 0;
+  return status;
+}
+
+gemel_status gemel__cluster_settle(gemel__planner *planner, uint32_t value) {
+  uint32_t number = planner->places[value].cluster, k;
+  if (number == 0) {
+    return GEMEL_OK;
+  }
+  for (k = 0; k < GEMEL__CLUSTERS; k++) {
+    if (planner->clusters[k].number == number) {
+      return close_cluster(planner, &planner->clusters[k]);
+    }
+  }
+  return gemel__fail(planner->error, GEMEL_INTERNAL, "a value is in a cluster that is gone");
+}
+
+/* The open cluster with the smallest number, or NULL. */
+static gemel__cluster *oldest(gemel__planner *planner) {
+  gemel__cluster *found = NULL;
+  uint32_t k;
+  for (k = 0; k < GEMEL__CLUSTERS; k++) {
+    gemel__cluster *g = &planner->clusters[k];
+    if (g->number != 0 && (found == NULL || g->number < found->number)) {
+      found = g;
+    }
+  }
+  return found;
+}
+
+gemel_status gemel__cluster_settle_all(gemel__planner *planner) {
+  gemel_status status = GEMEL_OK;
+  gemel__cluster *g;
+  while (status == GEMEL_OK && (g = oldest(planner)) != NULL) {
+    status = close_cluster(planner, g);
+  }
+  return status;
+}
+
+/* The open cluster of SHAPE, new if there is none; the oldest makes room for it. */
+static gemel_status open_cluster(gemel__planner *planner, const gemel__plan_layout *shape,
+                                 gemel__cluster **cluster) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k, empty = GEMEL__CLUSTERS;
+  for (k = 0; k < GEMEL__CLUSTERS; k++) {
+    gemel__cluster *g = &planner->clusters[k];
+    if (g->number != 0 && same_shape(g->shape, shape)) {
+      *cluster = g;
+      return GEMEL_OK;
+    }
+    empty = g->number == 0 ? k : empty;
+  }
+  if (empty == GEMEL__CLUSTERS) {
+    *cluster = oldest(planner);
+    status = close_cluster(planner, *cluster);
+  } else {
+    *cluster = &planner->clusters[empty];
+  }
+  (*cluster)->number = ++planner->next_cluster;
+  (*cluster)->n_members = (*cluster)->n_loads = 0;
+  (*cluster)->shape = shape;
+  return status;
+}
+
+/* The load of the cluster that reads PLACE. */
+static uint16_t add_load(gemel__cluster *cluster, const gemel__plan_place *place) {
+  uint32_t k;
+  for (k = 0; k < cluster->n_loads; k++) {
+    if (cluster->loads[k].buffer == place->buffer && cluster->loads[k].layout == place->layout) {
+      break;
+    }
+  }
+  if (k == cluster->n_loads) {
+    memset(&cluster->loads[k], 0, sizeof cluster->loads[k]);
+    cluster->loads[k].buffer = place->buffer;
+    cluster->loads[k].layout = place->layout;
+    cluster->n_loads++;
+  }
+  cluster->loads[k].uses++;
+  cluster->loads[k].last = (uint16_t)cluster->n_members;
+  return (uint16_t)(k | GEMEL__LOAD_REF);
+}
+
+/* Settles operands that are in other clusters than CLUSTER. */
+static gemel_status settle_operands(gemel__planner *planner, const gemel__cluster *cluster,
+                                    uint32_t count, const uint32_t *in) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k;
+  for (k = 0; k < count && status == GEMEL_OK; k++) {
+    if (planner->places[in[k]].cluster != cluster->number) {
+      status = gemel__cluster_settle(planner, in[k]);
+    }
+  }
+  return status;
+}
+
+static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t node, uint32_t count,
+                   const uint32_t *in) {
+  gemel__member *m = &cluster->members[cluster->n_members];
+  gemel__plan_place *place;
+  uint32_t k;
+  memset(m, 0, sizeof *m);
+  m->node = node;
+  m->value = planner->f->program.nodes[node].value;
+  m->n_in = (uint8_t)count;
+  for (k = 0; k < count; k++) {
+    place = &planner->places[in[k]];
+    if (place->cluster == cluster->number) {
+      cluster->members[place->member].uses_inside++;
+      m->in[k] = (uint16_t)place->member;
+    } else {
+      m->in[k] = add_load(cluster, place);
+    }
+  }
+  place = &planner->places[m->value];
+  place->cluster = cluster->number;
+  place->member = cluster->n_members++;
+}
+
+gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
+                                gemel__plan_layout *layout) {
+  const gemel__run_program *p = &planner->f->program;
+  gemel__cluster *cluster = NULL;
+  gemel_status status;
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  if (count > 3 || gemel__member_kernel(p, node) == NULL) {
+    return GEMEL_DECLINED;
+  }
+  status = open_cluster(planner, layout, &cluster);
+  if (status == GEMEL_OK && (cluster->n_members == GEMEL__CLUSTER_NODES ||
+                             cluster->n_loads + count > GEMEL__CLUSTER_LOADS)) {
+    status = close_cluster(planner, cluster);
+    if (status == GEMEL_OK) {
+      status = open_cluster(planner, layout, &cluster);
+    }
+  }
+  if (status == GEMEL_OK) {
+    status = settle_operands(planner, cluster, count, in);
+  }
+  if (status == GEMEL_OK) {
+    append(planner, cluster, node, count, in);
+  }
+  return status;
+}
