@@ -20,7 +20,5 @@ libgemel_verify_a_SOURCES += %reldir%/softmax.c
 libgemel_verify_a_SOURCES += %reldir%/source.c
 libgemel_verify_a_SOURCES += %reldir%/twin.c
 libgemel_verify_a_SOURCES += %reldir%/twin.h
-libgemel_verify_a_SOURCES += %reldir%/table.c
-libgemel_verify_a_SOURCES += %reldir%/table.h
 libgemel_verify_a_SOURCES += %reldir%/transfer.c
 libgemel_verify_a_SOURCES += %reldir%/unknown.c

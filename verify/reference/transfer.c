@@ -3,9 +3,9 @@
  * The reference of transfer: where a value lies is nothing to its elements.
  */
 #include "reference/common.h"
-#include "reference/table.h"
+#include "reference/twin.h"
 
-gemel_status gemel__reference_transfer(gemel__rcall *call) {
+static gemel_status reference_transfer(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel_status status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
   for (size_t i = 0; i < x->count && status == GEMEL_OK; i++) {
@@ -14,3 +14,6 @@ gemel_status gemel__reference_transfer(gemel__rcall *call) {
   }
   return status;
 }
+
+const gemel__twin gemel__twin_transfer = {.reference = reference_transfer,
+                                          .arithmetic = GEMEL__EXACT};
