@@ -480,6 +480,35 @@ static void declared(const void *data) {
   gemel_graph_unref(graph);
 }
 
+/* What is composed of values in a device's memory lies there too, constants among them. */
+static void memory_spaces(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_value x = gemel_declare(graph, "x: f16[2, N]@1"), i = gemel_declare(graph, "i: i32[2]@1");
+  (void)data;
+  gemel_value made[] = {gemel_matmul(x, gemel_transpose(x)),
+                        gemel_mean(x),
+                        gemel_var_over(x, 0),
+                        gemel_std(i),
+                        gemel_min(i),
+                        gemel_argmin(i, 0),
+                        gemel_any(x),
+                        gemel_all(i),
+                        gemel_full_like(x, 2),
+                        gemel_scalar_like(x, 2),
+                        gemel_slice(x, 1, -1, GEMEL_TO_END),
+                        gemel_stack(0, i, i),
+                        gemel_mean_squared_error(x, x),
+                        gemel_binary_cross_entropy(x, x)};
+  for (size_t k = 0; k < CT_COUNT(made); k++) {
+    ct_context("value %zu", k);
+    CT_EQ_INT(gemel_type_space(context, gemel_value_type(made[k])), 1);
+  }
+  CT_EQ_STR(gemel_graph_error(graph)->text, "");
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* d(x^2)/dx = 2 x, and an error that is there keeps it from being tried. */
 static void gradient(const void *data) {
   static double number = 3;
@@ -534,6 +563,7 @@ static const ct_test tests[] = {CT_TEST("places", places, NULL),
                                 CT_TEST("provenance", provenance, NULL),
                                 CT_TEST("sizes_at_run_time", sizes_at_run_time, NULL),
                                 CT_TEST("declared", declared, NULL),
+                                CT_TEST("memory_spaces", memory_spaces, NULL),
                                 CT_TEST("gradient", gradient, NULL),
                                 CT_TEST("memory", memory, NULL)};
 

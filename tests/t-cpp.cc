@@ -84,6 +84,7 @@ static void numbers_have_dtypes(const void *) {
   CT_EQ_STR(gemel::where(b, 2, 3).type().c_str(), "i64[]");
   CT_EQ_STR(gemel::where(b, 2, h).type().c_str(), "f16[2]");
   CT_EQ_STR(gemel::where(b, i, 1).type().c_str(), "i32[2]");
+  CT_EQ_STR((g.input("d: f32[2]@1") * 2).type().c_str(), "f32[2]@1");
   CT_EQ_STR(g.full(GEMEL_F32, 0.5, {2, 3}).type().c_str(), "f32[2, 3]");
 }
 

@@ -138,12 +138,12 @@ gemel_value gemel_index_at(gemel_value x, int64_t axis, int64_t index, gemel_loc
 
 /* ---- Constants ---- */
 
-/* VALUE as a scalar of x's dtype, to calculate with x: gemel_mul(x, gemel_scalar_like(x, 2)).
- * Errors: as gemel_scalar. */
+/* VALUE as a scalar of x's dtype and memory space, to calculate with x: gemel_mul(x,
+ * gemel_scalar_like(x, 2)). Errors: as gemel_scalar. */
 gemel_value gemel_scalar_like_at(gemel_value x, double value, gemel_location where);
 #define gemel_scalar_like(...) gemel_scalar_like_at(__VA_ARGS__, GEMEL_HERE)
 
-/* VALUE in the shape and dtype of x. Errors: as gemel_scalar. */
+/* VALUE in the shape, dtype and memory space of x. Errors: as gemel_scalar. */
 gemel_value gemel_full_like_at(gemel_value x, double value, gemel_location where);
 #define gemel_full_like(...) gemel_full_like_at(__VA_ARGS__, GEMEL_HERE)
 #define gemel_zeros_like(x) gemel_full_like_at(x, 0, GEMEL_HERE)

@@ -167,8 +167,7 @@ public:
       fail(GEMEL_BAD_TYPE, std::string("elements of ") + gemel_dtype_name(dtype()) + " are not " +
                                gemel_dtype_name(dtype_of<T>()));
     }
-    gemel_view view = gemel_tensor_view(get());
-    tensor packed(gemel_tensor_copy(&view, &e), e);
+    tensor packed(gemel_tensor_transfer(get(), gemel_host(), &e), e); /* row-major, on the host */
     const T *from = static_cast<const T *>(gemel_tensor_data(packed.get()));
     return std::vector<T>(from, from + gemel_tensor_elements(packed.get()));
   }
@@ -264,14 +263,16 @@ template <std::size_t N> struct operands {
 
 private:
   gemel_value constant(const operand &x) const {
-    gemel_type type = gemel_value_type(like);
-    gemel_dtype dtype = gemel_type_dtype(gemel_graph_context(like.graph), type);
+    gemel_context *c = gemel_graph_context(like.graph);
+    gemel_dtype dtype = gemel_type_dtype(c, gemel_value_type(like));
+    int space = gemel_type_space(c, gemel_value_type(like));
     if (x.is_real && gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
       dtype = GEMEL_F64;
     } else if (dtype == GEMEL_BOOL) {
       dtype = GEMEL_I64;
     }
-    return gemel_scalar_at(like.graph, dtype, x.number, x.where);
+    gemel_value scalar = gemel_scalar_at(like.graph, dtype, x.number, x.where);
+    return space == GEMEL_SPACE_HOST ? scalar : gemel_transfer_at(scalar, space, x.where);
   }
 };
 

@@ -57,6 +57,16 @@ static gemel_value to_dtype(gemel_value x, gemel_dtype dtype, gemel_location whe
   return gemel_cast_at(x, dtype, where);
 }
 
+/* A constant NUMBER to calculate with LIKE: in its memory space. */
+static gemel_value number_like(gemel_value like, gemel_dtype dtype, double number,
+                               gemel_location where) {
+  gemel_value scalar = gemel_scalar_at(like.graph, dtype, number, where);
+  int space = gemel_type_space(gemel_graph_context(like.graph), gemel_value_type(like));
+  return space == GEMEL_SPACE_HOST || gemel_is_null(scalar)
+             ? scalar
+             : gemel_transfer_at(scalar, space, where);
+}
+
 static int is_literal_one(const operand *x, int axis) {
   int64_t size;
   return gemel_dim_is_constant(x->context, x->dims[axis], &size) && size == 1;
@@ -116,7 +126,7 @@ static int match_batch(pairing *p, gemel_location where) {
         misfit(p, axis[0], axis[1], where);
         return -1;
       }
-      here[0] = !one[0] || one[1];
+      here[0] = !one[0]; /* of two ones, that of y stays */
       here[1] = !one[1] || one[0];
     }
     for (int side = 0; side < 2; side++) {
@@ -233,7 +243,9 @@ static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, geme
   gemel_context *context = x->context;
   gemel_dim count = gemel_dim_constant(context, 1);
   size_t n = axes.values != NULL ? axes.count : (size_t)x->rank;
+  gemel_value size;
   int64_t number;
+  int space;
   for (size_t k = 0; k < n; k++) {
     int axis = axes.values != NULL ? gemel__axis(axes.values[k], x->rank) : (int)k;
     count = gemel_dim_mul(context, count, x->dims[axis]);
@@ -241,9 +253,11 @@ static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, geme
   count = gemel_dim_sub(context, count, gemel_dim_constant(context, less));
   count = gemel_dim_max(context, count, gemel_dim_constant(context, 0));
   if (gemel_dim_is_constant(context, count, &number)) {
-    return gemel_scalar_at(x->value.graph, dtype, (double)number, where);
+    return number_like(x->value, dtype, (double)number, where);
   }
-  return to_dtype(gemel_size_at(x->value.graph, count, where), dtype, where);
+  size = to_dtype(gemel_size_at(x->value.graph, count, where), dtype, where);
+  space = gemel_type_space(context, gemel_value_type(x->value));
+  return space == GEMEL_SPACE_HOST ? size : gemel_transfer_at(size, space, where);
 }
 
 /* SUM, over AXES of X, divided by their number of elements. */
@@ -303,7 +317,7 @@ static gemel_value reversed(const operand *x, gemel_value value, gemel_location 
   value = gemel_neg_at(value, where);
   return kind == GEMEL_KIND_FLOAT || gemel_is_null(value)
              ? value
-             : gemel_sub_at(value, gemel_scalar_at(value.graph, x->dtype, 1, where), where);
+             : gemel_sub_at(value, number_like(value, x->dtype, 1, where), where);
 }
 
 gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
@@ -328,7 +342,7 @@ static gemel_value counted(gemel_value bools, const gemel_sum_options *options, 
   if (gemel_is_null(sum)) {
     return sum;
   }
-  zero = gemel_scalar_at(sum.graph, GEMEL_I64, 0, where);
+  zero = number_like(sum, GEMEL_I64, 0, where);
   return some ? gemel_ne_at(sum, zero, where) : gemel_eq_at(sum, zero, where);
 }
 
@@ -600,15 +614,17 @@ gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel
 
 gemel_value gemel_scalar_like_at(gemel_value value, double number, gemel_location where) {
   operand x;
-  return look(&x, value, "scalar_like", where)
-             ? gemel_scalar_at(value.graph, x.dtype, number, where)
-             : null_value;
+  return look(&x, value, "scalar_like", where) ? number_like(value, x.dtype, number, where)
+                                               : null_value;
 }
 
 gemel_value gemel_full_like_at(gemel_value value, double number, gemel_location where) {
+  gemel_value scalar = gemel_scalar_like_at(value, number, where);
   operand x;
-  return look(&x, value, "full_like", where) ? gemel__filled_like(value, number, where)
-                                             : null_value;
+  if (gemel_is_null(scalar) || !look(&x, value, "full_like", where) || x.rank == 0) {
+    return scalar;
+  }
+  return gemel_broadcast_to_at(scalar, (size_t)x.rank, x.dims, where);
 }
 
 gemel_value gemel_full_at(gemel_graph *graph, gemel_dtype dtype, double value, size_t n_shape,
