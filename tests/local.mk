@@ -47,6 +47,7 @@ verify_tests += %reldir%/t-device
 verify_tests += %reldir%/t-domain
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
+verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs

@@ -172,12 +172,40 @@ static void d_format(gemel__domain *d, const void *e, char *text, size_t bytes) 
   snprintf(text, bytes, a->t != 0 ? "%.17g~%.17g" : "%.17g", a->v, a->t);
 }
 
-static const gemel__domain plain = {
-    "plain",         sizeof(number), d_init, d_clear, d_set,        d_from_double, d_from_integer,
-    d_from_unsigned, d_add,          d_sub,  d_mul,   d_div,        d_neg,         d_exp,
-    d_log,           d_sqrt,         d_pow,  d_floor, d_sum,        NULL,          d_sign,
-    d_tie,           NULL,           NULL,   d_round, d_to_integer, d_state,       d_set_state,
-    d_equal,         d_format,       0,      NULL,    NULL,         NULL,          NULL};
+static void d_bounds(gemel__domain *d, const void *e, double *low, double *high) {
+  (void)d;
+  *low = *high = ((const number *)e)->v;
+}
+
+static const gemel__domain plain = {.name = "plain",
+                                    .bytes = sizeof(number),
+                                    .init = d_init,
+                                    .clear = d_clear,
+                                    .set = d_set,
+                                    .from_double = d_from_double,
+                                    .from_integer = d_from_integer,
+                                    .from_unsigned = d_from_unsigned,
+                                    .add = d_add,
+                                    .sub = d_sub,
+                                    .mul = d_mul,
+                                    .div = d_div,
+                                    .neg = d_neg,
+                                    .exp = d_exp,
+                                    .log = d_log,
+                                    .sqrt = d_sqrt,
+                                    .pow = d_pow,
+                                    .floor = d_floor,
+                                    .sum = d_sum,
+                                    .sign = d_sign,
+                                    .tie = d_tie,
+                                    .round = d_round,
+                                    .to_integer = d_to_integer,
+                                    .state = d_state,
+                                    .set_state = d_set_state,
+                                    .equal = d_equal,
+                                    .format = d_format,
+                                    .rounds = 1,
+                                    .bounds = d_bounds};
 
 /* ---- Tensors as text ---- */
 

@@ -128,7 +128,7 @@ static double sum_in_order(gemel_dtype dtype, const double *x, size_t n, int ord
 
 static void reference_sum(bench *t, gemel_dtype dtype, const double *x, size_t n) {
   const void *addends[MANY];
-  gemel__bound_set_dtype(t->d, dtype);
+  t->d->work_in(t->d, dtype);
   for (size_t i = 0; i < n; i++) {
     addends[i] = gemel__element(t->d, t->elements, i);
     t->d->from_double(t->d, gemel__element(t->d, t->elements, i), x[i]);
@@ -184,7 +184,7 @@ static void dots_are_bounded(const void *data) {
     size_t n = 1 + (size_t)gemel__random_below(&r, 100);
     double products[MANY], fused = 0;
     const void *addends[MANY];
-    gemel__bound_set_dtype(t.d, dtype);
+    t.d->work_in(t.d, dtype);
     for (size_t k = 0; k < n; k++) {
       double x = draw(&r, dtype), y = draw(&r, dtype);
       void *e = gemel__element(t.d, t.elements, k);
@@ -269,7 +269,7 @@ static double product_in_order(gemel_dtype dtype, const double *x, size_t n, int
 
 static void reference_product(bench *t, gemel_dtype dtype, const double *x, size_t n) {
   const void *factors[MANY];
-  gemel__bound_set_dtype(t->d, dtype);
+  t->d->work_in(t->d, dtype);
   for (size_t i = 0; i < n; i++) {
     factors[i] = gemel__element(t->d, t->elements, i);
     t->d->from_double(t->d, gemel__element(t->d, t->elements, i), x[i]);
@@ -698,7 +698,7 @@ static void integers_are_exact(const void *data) {
   CT_REQUIRE(set_up(&t));
   gemel__random r;
   gemel__random_seed(&r, 26);
-  gemel__bound_set_dtype(t.d, dtype);
+  t.d->work_in(t.d, dtype);
   for (int i = 0; i < 300; i++) {
     uint64_t want = 0;
     const void *addends[20];
@@ -832,23 +832,12 @@ static void refusals_are_survived(const void *data) {
   CT_CHECK(ct_oom(memory_runs_out, NULL) >= 2);
 }
 
-static void other_domains_are_left_alone(const void *data) {
-  (void)data;
-  gemel__special *s = gemel__special_new();
-  CT_REQUIRE(s);
-  gemel__special before = *s;
-  gemel__bound_set_dtype(&s->domain, GEMEL_F64);
-  CT_EQ_MEM(s, &before, sizeof before);
-  gemel__special_free(s);
-}
-
 static const ct_test tests[] = {
     CT_TEST("decisions", decisions_wait_for_the_bound, NULL),
     CT_TEST("precisions", precisions_agree, NULL),
     CT_TEST("size/capped", size_is_capped, NULL),
     CT_TEST("size/ends", ends_are_capped, NULL),
     CT_TEST("memory", refusals_are_survived, NULL),
-    CT_TEST("set_dtype/others", other_domains_are_left_alone, NULL),
 };
 
 void ct_register(void) {

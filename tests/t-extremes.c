@@ -153,12 +153,16 @@ static void run_programs(gemel__domain *d, void (*more)(machine *), uint64_t see
 
 /* ---- The domains ---- */
 
+static gemel__real_function any_function(machine *m) {
+  return (gemel__real_function)gemel__random_below(m->random, GEMEL__REAL_COUNT);
+}
+
 static void ordered_more(machine *m) {
   void *e = any(m), *a = any(m), *b = any(m);
   double low, high;
   switch (gemel__random_below(m->random, 6)) {
   case 0:
-    gemel__ordered_tanh(m->d, e, a);
+    m->d->apply(m->d, e, any_function(m), a);
     break;
   case 1:
     gemel__ordered_max(m->d, e, a, b);
@@ -191,6 +195,7 @@ static void ordered(const void *data) {
 static void bound_more(machine *m) {
   double x = extremes[gemel__random_below(m->random, CT_COUNT(extremes))];
   void *e = any(m);
+  m->d->apply(m->d, e, any_function(m), any(m));
   gemel__bound_ratio(m->d, e, GEMEL_F64, x);
   gemel__bound_relative(m->d, e);
   gemel__bound_value(m->d, e);
@@ -208,22 +213,17 @@ static void bound(const void *data) {
 static void special_more(machine *m) {
   void *e = any(m), *a = any(m), *b = any(m);
   double x = extremes[gemel__random_below(m->random, CT_COUNT(extremes))];
-  switch (gemel__random_below(m->random, 6)) {
+  switch (gemel__random_below(m->random, 4)) {
   case 0:
-    gemel__special_tanh(m->d, e, a);
+    m->d->round(m->d, a, GEMEL_F64, 0.5); /* operands are numbers of a dtype */
+    m->d->apply(m->d, e, any_function(m), a);
     break;
   case 1:
-    gemel__special_expm1(m->d, e, a);
+    m->d->round(m->d, a, GEMEL_F64, 0.5);
+    m->d->round(m->d, b, GEMEL_F64, 0.5);
+    m->d->fmod(m->d, e, a, b);
     break;
   case 2:
-    gemel__special_log1p(m->d, e, a);
-    break;
-  case 3:
-    m->d->round(m->d, a, GEMEL_F64, 0.5); /* operands are numbers of a dtype */
-    m->d->round(m->d, b, GEMEL_F64, 0.5);
-    gemel__special_fmod(m->d, e, a, b);
-    break;
-  case 4:
     m->d->from_double(m->d, e, x > 0 ? INFINITY : NAN);
     break;
   default:

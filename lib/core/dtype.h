@@ -113,6 +113,11 @@ typedef struct gemel__format {
 } gemel__format;
 const gemel__format *gemel__dtype_format(gemel_dtype dtype);
 
+/* The exponent of the least number above 0 of a float format, of which all are multiples. */
+static inline int gemel__format_unit(const gemel__format *format) {
+  return format->lowest - format->digits + 1;
+}
+
 /* Of a float dtype: the least normal number, the least number above 0, the largest one. */
 double gemel__least_normal(gemel_dtype dtype);
 double gemel__least_subnormal(gemel_dtype dtype);

@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "domains/bound-element.h"
+#include "domains/functions.h"
 
 /* GCC 12 takes the first member of an array-of-one type for all of it, and then warns of reading
  * beyond. */
@@ -20,26 +22,6 @@
 
 #define INTEGER_PRECISION 512
 #define MAX_PRECISION 2048
-
-/* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
-typedef struct bound_limits {
-  int precision, overflow, tiny;
-} bound_limits;
-
-static const bound_limits *format_of(gemel_dtype dtype) {
-  static const bound_limits f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
-                            f64 = {53, 1024, -1074};
-  switch (dtype) {
-  case GEMEL_F16:
-    return &f16;
-  case GEMEL_BF16:
-    return &bf16;
-  case GEMEL_F64:
-    return &f64;
-  default:
-    return &f32;
-  }
-}
 
 static gemel__bound *self(gemel__domain *d) {
   return (gemel__bound *)d;
@@ -349,6 +331,16 @@ static void bound_sqrt(gemel__domain *d, void *e, const void *a) {
     unary(d, e, a, arb_sqrt);
 }
 
+static void bound_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
+  const gemel__bounded *x = a;
+  if (!both_defined(d, e, a, NULL))
+    return;
+  if (x->infinite)
+    bound_from_double(d, e, gemel__real_limit(f, x->infinite));
+  else
+    unary(d, e, a, gemel__real_functions[f].ball);
+}
+
 /* a^n. */
 static void integer_power(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
                           const fmpz_t n) {
@@ -471,15 +463,15 @@ static void add_term(terms *t, const gemel__bounded *a) {
 }
 
 /* 1 if every partial sum in every order is a number of the format. */
-static int sums_exactly(const terms *t, const bound_limits *f) {
-  return t->exact && t->unit >= f->tiny &&
-         (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->precision) <= 0);
+static int sums_exactly(const terms *t, const gemel__format *f) {
+  return t->exact && t->unit >= gemel__format_unit(f) &&
+         (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->digits) <= 0);
 }
 
 /* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
-static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const bound_limits *f) {
-  double u = ldexp(0.5, 1 - f->precision), nu = (double)(n - 1) * u;
-  if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->overflow - 1) > 0)
+static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const gemel__format *f) {
+  double u = ldexp(0.5, 1 - f->digits), nu = (double)(n - 1) * u;
+  if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->highest) > 0)
     return 0;
   mag_t error, gamma;
   mag_init(error);
@@ -507,7 +499,8 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
       add_term(&t, addends[i]);
   }
   gemel_dtype dtype = self(d)->dtype;
-  const bound_limits *f = dtype == GEMEL_F64 ? format_of(GEMEL_F64) : format_of(GEMEL_F32);
+  const gemel__format *f =
+      dtype == GEMEL_F64 ? gemel__dtype_format(GEMEL_F64) : gemel__dtype_format(GEMEL_F32);
   if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
       gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && !sums_exactly(&t, f) &&
       !widen_sum(&sum, n, &t, f))
@@ -584,28 +577,29 @@ static void bound_hull(gemel__domain *d, void *e, const void *a, const void *b) 
 /* ---- Rounding ---- */
 
 /* 1 if X is one number of the format. */
-static int is_representable(const arb_t x, const bound_limits *f) {
+static int is_representable(const arb_t x, const gemel__format *f) {
   const arf_struct *m = arb_midref(x);
   if (!arb_is_exact(x))
     return 0;
-  return arf_is_zero(m) || (arf_bits(m) <= f->precision && ARF_EXP(m) - arf_bits(m) >= f->tiny);
+  return arf_is_zero(m) ||
+         (arf_bits(m) <= f->digits && ARF_EXP(m) - arf_bits(m) >= gemel__format_unit(f));
 }
 
 /* 1 if X reaches beyond the largest finite number, 2^overflow − 2^(overflow − precision). */
-static int overflows(const arb_t x, const bound_limits *f) {
+static int overflows(const arb_t x, const gemel__format *f) {
   mag_t m;
   mag_init(m);
   arb_get_mag(m, x);
-  int beyond = mag_cmp_2exp_si(m, f->overflow - 1) > 0;
+  int beyond = mag_cmp_2exp_si(m, f->highest) > 0;
   mag_clear(m);
   if (beyond) {
     arf_t top, largest;
     arf_init(top);
     arf_init(largest);
     arb_get_abs_ubound_arf(top, x, 128);
-    arf_set_si_2exp_si(largest, 1, f->precision);
+    arf_set_si_2exp_si(largest, 1, f->digits);
     arf_sub_ui(largest, largest, 1, 64, ARF_RND_DOWN);
-    arf_mul_2exp_si(largest, largest, f->overflow - f->precision);
+    arf_mul_2exp_si(largest, largest, f->highest + 1 - f->digits);
     beyond = arf_cmp(top, largest) > 0;
     arf_clear(top);
     arf_clear(largest);
@@ -614,8 +608,8 @@ static int overflows(const arb_t x, const bound_limits *f) {
 }
 
 /* Exponent of the unit in the last place of the format at the largest magnitude of X. */
-static slong ulp_exponent(const arb_t x, const bound_limits *f) {
-  slong exponent = f->tiny + f->precision;
+static slong ulp_exponent(const arb_t x, const gemel__format *f) {
+  slong exponent = gemel__format_unit(f) + f->digits;
   if (arb_is_exact(x)) {
     if (!arf_is_zero(arb_midref(x)))
       exponent = ARF_EXP(arb_midref(x));
@@ -626,8 +620,8 @@ static slong ulp_exponent(const arb_t x, const bound_limits *f) {
     exponent = MAG_EXP(m);
     mag_clear(m);
   }
-  exponent -= f->precision;
-  return exponent < f->tiny ? f->tiny : exponent;
+  exponent -= f->digits;
+  return exponent < gemel__format_unit(f) ? gemel__format_unit(f) : exponent;
 }
 
 static void widen(arb_t x, double ulps, slong unit) {
@@ -640,17 +634,17 @@ static void widen(arb_t x, double ulps, slong unit) {
 }
 
 static void round_float(gemel__domain *d, gemel__bounded *e, gemel_dtype dtype, double ulps) {
-  const bound_limits *f = format_of(dtype);
+  const gemel__format *f = gemel__dtype_format(dtype);
   int correct = ulps < 0 || ulps == 0.5;
   if (ulps != 0 && !(correct && is_representable(gemel__bounded_computed(e), f))) {
     if (e->same)
       arb_set(e->computed, e->exact);
     e->same = 0;
     slong unit = ulp_exponent(e->computed, f);
-    slong inner = ulp_exponent(e->computed, format_of(GEMEL_F32));
+    slong inner = ulp_exponent(e->computed, gemel__dtype_format(GEMEL_F32));
     widen(e->computed, correct ? 0.5 : ulps, unit);
-    widen(e->computed, 0.5, f->tiny);
-    if (dtype == GEMEL_F16 || dtype == GEMEL_BF16)
+    widen(e->computed, 0.5, gemel__format_unit(f));
+    if (gemel__dtype_format(dtype)->computed_in != dtype)
       widen(e->computed, 0.5, inner);
   }
   if (overflows(gemel__bounded_computed(e), f))
@@ -732,17 +726,17 @@ static void add_factor(factors *t, const gemel__bounded *a) {
 
 /* 1 if every partial product in every order is a number of the format, or the result 0 in any case:
  * the odd part of a partial product divides that of the product X. */
-static int multiplies_exactly(const factors *t, const arb_t x, const bound_limits *f) {
-  return arb_is_zero(x) || (t->exact && arb_is_exact(x) &&
-                            arf_bits(arb_midref(x)) <= f->precision && t->unit >= f->tiny);
+static int multiplies_exactly(const factors *t, const arb_t x, const gemel__format *f) {
+  return arb_is_zero(x) || (t->exact && arb_is_exact(x) && arf_bits(arb_midref(x)) <= f->digits &&
+                            t->unit >= gemel__format_unit(f));
 }
 
 /* Widens E by what N factors may have lost on the way to the last multiplication: γ of the
  * roundings before it and, where partial products may be subnormal, half of the smallest number for
  * each multiplication, times what may come after it. Returns 0 where that has no value. */
-static int widen_product(gemel__bounded *e, size_t n, const factors *t, const bound_limits *f) {
+static int widen_product(gemel__bounded *e, size_t n, const factors *t, const gemel__format *f) {
   size_t roundings = t->significant > 2 ? t->significant - 2 : 0;
-  double nu = (double)roundings * ldexp(0.5, 1 - f->precision);
+  double nu = (double)roundings * ldexp(0.5, 1 - f->digits);
   if (nu >= 0.5)
     return 0;
   mag_t error, gamma;
@@ -755,9 +749,10 @@ static int widen_product(gemel__bounded *e, size_t n, const factors *t, const bo
   arb_get_mag(error, e->computed);
   mag_mul(error, error, gamma);
   arb_add_error_mag(e->computed, error);
-  if (mag_cmp_2exp_si(t->smallest, f->tiny + f->precision) < 0) {
+  if (mag_cmp_2exp_si(t->smallest, gemel__format_unit(f) + f->digits) < 0) {
     mag_mul_ui(error, t->largest, n - 1);
-    mag_mul_2exp_si(error, error, f->tiny); /* twice that half: 1 + γ is less than 2 */
+    mag_mul_2exp_si(error, error,
+                    gemel__format_unit(f)); /* twice that half: 1 + γ is less than 2 */
     arb_add_error_mag(e->computed, error);
   }
   mag_clear(error);
@@ -768,8 +763,8 @@ static int widen_product(gemel__bounded *e, size_t n, const factors *t, const bo
 /* Rounds E as the product of these factors. */
 static void round_product(gemel__domain *d, gemel__bounded *e, size_t n, const factors *t) {
   gemel_dtype dtype = self(d)->dtype == GEMEL_F64 ? GEMEL_F64 : GEMEL_F32;
-  const bound_limits *f = format_of(dtype);
-  if (mag_cmp_2exp_si(t->largest, f->overflow - 1) > 0)
+  const gemel__format *f = gemel__dtype_format(dtype);
+  if (mag_cmp_2exp_si(t->largest, f->highest) > 0)
     bound_set_state(d, e, GEMEL__UNDECIDED);
   else if (!multiplies_exactly(t, gemel__bounded_computed(e), f) && !widen_product(e, n, t, f))
     bound_set_state(d, e, GEMEL__UNDECIDED);
@@ -827,6 +822,16 @@ static void format_element(gemel__domain *d, const void *e, char *text, size_t b
 
 /* ---- The domain ---- */
 
+static void bound_work_in(gemel__domain *d, gemel_dtype dtype) {
+  self(d)->dtype = dtype;
+}
+
+static void bound_bounds(gemel__domain *d, const void *e, double *low, double *high) {
+  double value = gemel__bound_value(d, e), radius = gemel__bound_radius(d, e);
+  *low = value - radius;
+  *high = value + radius;
+}
+
 static const gemel__domain table = {
     .name = "bound",
     .bytes = (sizeof(gemel__bounded) + 15) / 16 * 16,
@@ -845,6 +850,7 @@ static const gemel__domain table = {
     .exp = bound_exp,
     .log = bound_log,
     .sqrt = bound_sqrt,
+    .apply = bound_apply,
     .pow = bound_pow,
     .floor = bound_floor,
     .sum = bound_sum,
@@ -857,12 +863,10 @@ static const gemel__domain table = {
     .set_state = bound_set_state,
     .equal = bound_equal,
     .format = format_element,
+    .rounds = 1,
+    .work_in = bound_work_in,
+    .bounds = bound_bounds,
 };
-
-void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype) {
-  if (d->init == bound_init)
-    self(d)->dtype = dtype;
-}
 
 gemel__bound *gemel__bound_new(long bits) {
   gemel__bound *b = gemel__alloc_zeroed(sizeof *b);

@@ -19,8 +19,8 @@
  * sum() holds for every order of summation: it widens by γ · Σ(|x_i| + r_i) with γ = (n − 1)u ÷
  * (1 − (n − 1)u) (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 4.2),
  * and by nothing if all terms are exact multiples of some 2^k whose magnitudes add up to at most
- * 2^(k+p). u belongs to the dtype in which the operation at hand accumulates: see
- * gemel__bound_set_dtype.
+ * 2^(k+p). u belongs to the dtype in which the operation at hand accumulates: see work_in of
+ * domain.h.
  *
  * product() holds for every order of multiplication too. Of k factors that aren't exact powers of
  * two, k − 1 multiplications round; the last of them by half a unit of its result, those before it
@@ -49,7 +49,7 @@
 typedef struct gemel__bound {
   gemel__domain domain; /* first, so a pointer to it is a pointer to the whole */
   long precision;       /* bits of both balls' midpoints */
-  gemel_dtype dtype;    /* of the operation being evaluated: see gemel__bound_set_dtype */
+  gemel_dtype dtype;    /* of the operation being evaluated: f32 in a new domain */
   size_t undecided;     /* comparisons that the rounding error leaves open, since last set to 0 */
 } gemel__bound;
 
@@ -57,13 +57,6 @@ typedef struct gemel__bound {
  * gemel__bound_free after all its elements; NULL is ignored there. */
 gemel__bound *gemel__bound_new(long precision);
 void gemel__bound_free(gemel__bound *b);
-
-/* Says that what follows belongs to an operation whose result is of DTYPE. Call it with output 0's
- * dtype before each node. sum() then takes u = 2^-24 for f16, bf16 (which accumulate in f32) and
- * f32, 2^-53 for f64, and is exact for integers and bool. round() to a float dtype sets it too; a
- * new domain has f32. D may be any domain: one that isn't made by gemel__bound_new is left alone.
- */
-void gemel__bound_set_dtype(gemel__domain *d, gemel_dtype dtype);
 
 /* How far COMPUTED lies from the middle of the second ball, divided by the ball's radius: at most 1
  * if a correct implementation may have computed it, above 1 means refuted. The middle is the exact

@@ -61,10 +61,6 @@ uint64_t gemel__logs_prime(const gemel__logs *l) {
   return l->p;
 }
 
-uint64_t gemel__logs_canonical(const gemel__logs *l) {
-  return l->canonical;
-}
-
 /* ---- Tables ---- */
 
 static int make_tables(gemel__logs *l, const gemel__ring *r) {

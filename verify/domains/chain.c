@@ -476,10 +476,6 @@ void gemel__chains_free(gemel__chains *s) {
   gemel__free(s, sizeof *s);
 }
 
-size_t gemel__chains_count(const gemel__chains *s) {
-  return s->n_bottoms;
-}
-
 size_t gemel__chains_unmet(const gemel__chains *s) {
   return s->n_dropped + (s->n_conditions < s->n_rest ? s->n_rest - s->n_conditions : 0);
 }

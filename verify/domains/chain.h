@@ -151,10 +151,9 @@ void gemel__chains_free(gemel__chains *source);
 gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random,
                                 gemel__prime_chain *chain);
 
-/* How many chains the source draws from; 0: too many to list. And how many of the constants (their
- * parts without small primes) aren't squares for certain even in ring 1: of these the character may
- * be wrong, and x ↦ cx doesn't preserve the order that it makes. */
-size_t gemel__chains_count(const gemel__chains *source);
+/* How many of the constants (their parts without small primes) aren't squares for certain even in
+ * ring 1: of these the character may be wrong, and x ↦ cx doesn't preserve the order that it
+ * makes. */
 size_t gemel__chains_unmet(const gemel__chains *source);
 
 /* 1 if N is prime (Miller–Rabin with bases that are known to suffice for 64 bits). */
@@ -170,7 +169,6 @@ gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical, uint8_t *
 void gemel__logs_free(gemel__logs *logs);
 int gemel__factors_make(uint8_t **factors); /* 0: out of memory */
 void gemel__factors_free(uint8_t *factors); /* may be NULL */
-uint64_t gemel__logs_canonical(const gemel__logs *logs);
 uint64_t gemel__logs_prime(const gemel__logs *logs);
 size_t gemel__logs_bytes(const gemel__logs *logs);
 /* The exponent, below the order, of the canonical generator that gives A, a square. 0: the prime is

@@ -40,6 +40,14 @@ enum {
 
 typedef struct gemel__domain gemel__domain;
 
+/* Functions that a table has (functions.def). */
+typedef enum gemel__real_function {
+#define FUNCTION(word, ...) GEMEL__REAL_##word,
+#include "domains/functions.def"
+#undef FUNCTION
+  GEMEL__REAL_COUNT
+} gemel__real_function;
+
 /* Who wants to know which node of which graph is evaluated next: whatever decisions are recorded
  * from then on are that node's. NODE is called ahead of each. */
 typedef struct gemel__observer gemel__observer;
@@ -66,6 +74,7 @@ struct gemel__domain {
   void (*exp)(gemel__domain *d, void *e, const void *a);
   void (*log)(gemel__domain *d, void *e, const void *a);
   void (*sqrt)(gemel__domain *d, void *e, const void *a);
+  void (*apply)(gemel__domain *d, void *e, gemel__real_function f, const void *a);
   /* a to the b: a > 0, or b an integer that the domain can tell (then any a, 0^0 = 1). */
   void (*pow)(gemel__domain *d, void *e, const void *a, const void *b);
   /* The largest integer ≤ a; a decision, like sign. */
@@ -103,6 +112,20 @@ struct gemel__domain {
   void (*format)(gemel__domain *d, const void *e, char *text, size_t bytes);
   /* 1: signs may be UNORDERED and comparisons with it are false; max and min of it give NaN. */
   int ieee;
+  /* C's fmod. NULL where elements aren't IEEE values: programs for those (scalar.def) are run by
+   * domains that have it. */
+  void (*fmod)(gemel__domain *d, void *e, const void *a, const void *b);
+  /* 1: round() to a float dtype is felt, so what is computed in a dtype counts as it comes out. */
+  int rounds;
+  /* What follows belongs to an operation whose result is of DTYPE: called with output 0's before
+   * each node. NULL: it makes no difference. (In B sum() then takes u = 2^-24 for f16, bf16, which
+   * accumulate in f32, and f32, 2^-53 for f64, and is exact for integers and bool. round() to a
+   * float dtype sets it too.) */
+  void (*work_in)(gemel__domain *d, gemel_dtype dtype);
+  /* Doubles LOW ≤ a ≤ HIGH. NULL: elements don't tell. */
+  void (*bounds)(gemel__domain *d, const void *a, double *low, double *high);
+  /* A random function, of this NAME, of N arguments. NULL: there is none. */
+  void (*keyed)(gemel__domain *d, void *e, const char *name, size_t n, const void *const *args);
   /* a − b as a comparison sees it: two infinities of one sign are equal, where sub leaves their
    * difference without a value. NULL: sub. */
   void (*difference)(gemel__domain *d, void *e, const void *a, const void *b);
@@ -143,11 +166,23 @@ void gemel__tape_clear(gemel__tape *tape);
 
 /* ---- Small helpers on top (domains/domain.c) ---- */
 
+static inline void gemel__work_in(gemel__domain *d, gemel_dtype dtype) {
+  if (d->work_in != NULL)
+    d->work_in(d, dtype);
+}
+
 /* N initialised elements in one block; NULL when memory is out or N × bytes is too large. */
 void *gemel__elements_new(gemel__domain *d, size_t n);
 void gemel__elements_free(gemel__domain *d, void *elements, size_t n);
 static inline void *gemel__element(const gemel__domain *d, void *elements, size_t i) {
   return (char *)elements + i * d->bytes;
 }
+
+/* ---- Clean-up ---- */
+
+/* Frees what FLINT, Arb and MPFR cache for the calling thread (constants, powers). Call it at the
+ * end of a program or thread that used the domains O, B or S, so that leak checkers find nothing;
+ * the domains may be used again afterwards. */
+void gemel__domains_cleanup(void);
 
 #endif

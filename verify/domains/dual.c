@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "domains/functions.h"
 
 enum { SCRATCH = 4 };
 
@@ -38,11 +39,6 @@ void *gemel__dual_value(const gemel__domain *d, void *e) {
 
 void *gemel__dual_tangent(const gemel__domain *d, void *e) {
   return (char *)e + base_of(d)->bytes;
-}
-
-const void *gemel__dual_value_of(const gemel__domain *d, const void *e) {
-  (void)d;
-  return e;
 }
 
 const void *gemel__dual_tangent_of(const gemel__domain *d, const void *e) {
@@ -207,6 +203,19 @@ static void d_sqrt(gemel__domain *d, void *e, const void *x) {
   b->set(b, e, s);
 }
 
+static void d_apply(gemel__domain *d, void *e, gemel__real_function f, const void *x) {
+  BASE;
+  void *s = scratch(d, 0), *one = scratch(d, 1);
+  b->from_integer(b, one, 1);
+  if (is_zero(b, TC(x))) {
+    b->from_integer(b, T(e), 0);
+  } else {
+    gemel__real_functions[f].derivative(b, s, x, one);
+    b->mul(b, T(e), s, TC(x));
+  }
+  b->apply(b, e, f, x);
+}
+
 /* T = y x^(y−1) tx */
 static void power_by_base(gemel__domain *d, void *t, const void *x, const void *y) {
   BASE;
@@ -361,6 +370,7 @@ static const gemel__domain functions = {
     .exp = d_exp,
     .log = d_log,
     .sqrt = d_sqrt,
+    .apply = d_apply,
     .pow = d_pow,
     .floor = d_floor,
     .sum = d_sum,

@@ -32,7 +32,6 @@ gemel__domain *gemel__dual_base(const gemel__domain *d);
 /* The parts of E: elements of the base inside it, to be read or set by the base's functions. */
 void *gemel__dual_value(const gemel__domain *d, void *e);
 void *gemel__dual_tangent(const gemel__domain *d, void *e);
-const void *gemel__dual_value_of(const gemel__domain *d, const void *e);
 const void *gemel__dual_tangent_of(const gemel__domain *d, const void *e);
 
 #endif

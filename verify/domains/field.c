@@ -13,6 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "domains/field-element.h"
+#include "domains/functions.h"
 
 static gemel__field *field(gemel__domain *d) {
   return (gemel__field *)d;
@@ -443,6 +444,10 @@ void gemel__field_keyed(gemel__domain *d, void *e, const char *name, size_t n,
 
 /* ---- Making a domain ---- */
 
+static void field_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
+  gemel__field_keyed(d, e, gemel__real_functions[f].name, 1, &a);
+}
+
 static const gemel__domain functions = {
     .name = "F",
     .bytes = sizeof(gemel__residues),
@@ -461,6 +466,8 @@ static const gemel__domain functions = {
     .exp = gemel__field_exp,
     .log = gemel__field_log,
     .sqrt = gemel__field_sqrt,
+    .apply = field_apply,
+    .keyed = gemel__field_keyed,
     .pow = gemel__field_pow,
     .floor = gemel__field_floor,
     .sum = f_sum,

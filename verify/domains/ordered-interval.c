@@ -226,9 +226,8 @@ void gemel__interval_sqrt(gemel__interval *e, const gemel__interval *a, slong pr
 }
 
 /* The end of Arb's ball for a function of one number, in direction UP. */
-typedef void (*ball_function)(arb_t, const arb_t, slong);
-
-static void function_end(arf_t z, const arf_t x, ball_function function, slong prec, int up) {
+static void function_end(arf_t z, const arf_t x, gemel__ball_function *function, slong prec,
+                         int up) {
   arb_t t;
   arb_init(t);
   arf_set(arb_midref(t), x);
@@ -274,18 +273,18 @@ void gemel__interval_log(gemel__interval *e, const gemel__interval *a, slong pre
   log_end(e->hi, a->hi, prec, UP);
 }
 
-static void tanh_end(arf_t z, const arf_t x, slong prec, int up) {
-  if (arf_is_inf(x))
-    arf_set_si(z, arf_sgn(x));
-  else
-    function_end(z, x, arb_tanh, prec, up);
-  if (arf_cmpabs_ui(z, 1) > 0)
-    arf_set_si(z, arf_sgn(z));
-}
-
-void gemel__interval_tanh(gemel__interval *e, const gemel__interval *a, slong prec) {
-  tanh_end(e->lo, a->lo, prec, DOWN);
-  tanh_end(e->hi, a->hi, prec, UP);
+int gemel__interval_ball(gemel__interval *e, const gemel__interval *a,
+                         gemel__ball_function *function, slong prec) {
+  arb_t t;
+  arb_init(t);
+  arb_set_interval_arf(t, a->lo, a->hi, prec + 8);
+  function(t, t, prec + 8);
+  int finite = arb_is_finite(t);
+  if (finite)
+    arb_get_interval_arf(e->lo, e->hi, t, prec);
+  arb_clear(t);
+  limit(e);
+  return finite;
 }
 
 /* x^n for n > 0. */
@@ -354,9 +353,4 @@ void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const g
 void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b) {
   arf_max(e->lo, a->lo, b->lo);
   arf_max(e->hi, a->hi, b->hi);
-}
-
-void gemel__interval_min(gemel__interval *e, const gemel__interval *a, const gemel__interval *b) {
-  arf_min(e->lo, a->lo, b->lo);
-  arf_min(e->hi, a->hi, b->hi);
 }

@@ -49,7 +49,10 @@ void gemel__interval_sqrt(gemel__interval *e, const gemel__interval *a, slong pr
 void gemel__interval_exp(gemel__interval *e, const gemel__interval *a, slong prec);
 /* A ≥ 0; log 0 is −∞. */
 void gemel__interval_log(gemel__interval *e, const gemel__interval *a, slong prec);
-void gemel__interval_tanh(gemel__interval *e, const gemel__interval *a, slong prec);
+/* By Arb's FUNCTION of one number: 0, and E is left alone, if it has no finite enclosure. */
+typedef void gemel__ball_function(arb_t y, const arb_t x, slong prec);
+int gemel__interval_ball(gemel__interval *e, const gemel__interval *a,
+                         gemel__ball_function *function, slong prec);
 /* N ≠ 0; if N < 0, A does not hold 0. */
 void gemel__interval_pow(gemel__interval *e, const gemel__interval *a, const fmpz_t n, slong prec);
 void gemel__interval_floor(gemel__interval *e, const gemel__interval *a);
@@ -57,6 +60,5 @@ void gemel__interval_floor(gemel__interval *e, const gemel__interval *a);
 /* Union (of intervals that may be apart: with what lies between), larger, smaller. */
 void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
 void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
-void gemel__interval_min(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
 
 #endif

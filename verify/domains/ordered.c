@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <mpfr.h>
 #include "core/alloc.h"
+#include "domains/functions.h"
 #include "domains/ordered-interval.h"
 
 /* GCC 12 takes the first member of an array-of-one type for all of it, and then warns of reading
@@ -403,13 +403,21 @@ static void ordered_exp(gemel__domain *d, void *e, const void *a) {
     apply(d, e, a, gemel__interval_exp);
 }
 
-void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a) {
+static void ordered_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
   if (!both_defined(d, e, a, NULL))
     return;
-  if (is_number(a, 0))
-    set_small(e, 0);
+  ordered *r = e;
+  gemel__interval t;
+  int infinity = infinity_of(a), reach = reach_of(a);
+  gemel__interval_init(&t);
+  if (infinity)
+    ordered_from_double(d, e, gemel__real_limit(f, infinity));
+  else if (gemel__interval_ball(&r->interval, interval_of(d, a, &t), gemel__real_functions[f].ball,
+                                self(d)->precision))
+    settle_interval(r, reach);
   else
-    apply(d, e, a, gemel__interval_tanh);
+    leave_undecided(d, r);
+  gemel__interval_clear(&t);
 }
 
 /* For functions defined on A ≥ 0: 1 if A is inside, else E gets its state. */
@@ -645,31 +653,23 @@ static void ordered_hull(gemel__domain *d, void *e, const void *a, const void *b
   gemel__interval_clear(&t);
 }
 
-/* The larger of A and B, or with SIGN = −1 the smaller. */
-static void extreme(gemel__domain *d, ordered *e, const ordered *a, const ordered *b, int sign) {
-  if (!both_defined(d, e, a, b))
+void gemel__ordered_max(gemel__domain *d, void *e, const void *a, const void *b) {
+  const ordered *x = a, *y = b;
+  ordered *r = e;
+  if (!both_defined(d, r, x, y))
     return;
-  if (a->exact && b->exact) {
-    ordered_set(d, e, fmpq_cmp(a->q, b->q) * sign >= 0 ? a : b);
+  if (x->exact && y->exact) {
+    ordered_set(d, r, fmpq_cmp(x->q, y->q) >= 0 ? x : y);
     return;
   }
   gemel__interval s, t;
-  int reach = reach_of(a) | reach_of(b);
+  int reach = reach_of(x) | reach_of(y);
   gemel__interval_init(&s);
   gemel__interval_init(&t);
-  const gemel__interval *x = interval_of(d, a, &s), *y = interval_of(d, b, &t);
-  (sign > 0 ? gemel__interval_max : gemel__interval_min)(&e->interval, x, y);
-  settle_interval(e, reach);
+  gemel__interval_max(&r->interval, interval_of(d, x, &s), interval_of(d, y, &t));
+  settle_interval(r, reach);
   gemel__interval_clear(&s);
   gemel__interval_clear(&t);
-}
-
-void gemel__ordered_max(gemel__domain *d, void *e, const void *a, const void *b) {
-  extreme(d, e, a, b, 1);
-}
-
-void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b) {
-  extreme(d, e, a, b, -1);
 }
 
 void gemel__ordered_abs(gemel__domain *d, void *e, const void *a) {
@@ -867,6 +867,7 @@ static const gemel__domain table = {
     .exp = ordered_exp,
     .log = ordered_log,
     .sqrt = ordered_sqrt,
+    .apply = ordered_apply,
     .pow = ordered_pow,
     .floor = ordered_floor,
     .sum = ordered_sum,
@@ -877,6 +878,7 @@ static const gemel__domain table = {
     .set_state = ordered_set_state,
     .equal = ordered_equal,
     .format = ordered_format,
+    .bounds = gemel__ordered_bounds,
 };
 
 gemel__ordered *gemel__ordered_new(long precision) {
@@ -892,9 +894,4 @@ gemel__ordered *gemel__ordered_new(long precision) {
 
 void gemel__ordered_free(gemel__ordered *o) {
   gemel__free(o, sizeof *o);
-}
-
-void gemel__domains_cleanup(void) {
-  flint_cleanup();
-  mpfr_free_cache();
 }

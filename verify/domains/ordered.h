@@ -80,14 +80,10 @@ void gemel__ordered_set_interval(gemel__domain *d, void *e, double low, double h
 enum { GEMEL__ORDERED_POSSIBLE = 16 };
 void gemel__ordered_intervals(gemel__ordered *o, int on);
 
-/* The larger, the smaller of A and B, and |A|, as tight as the enclosures allow (relu of [−1, 2] is
+/* The larger of A and B, and |A|, as tight as the enclosures allow (relu of [−1, 2] is
  * [0, 2], where a hull would be [−1, 2]). No decision is taken or pushed. */
 void gemel__ordered_max(gemel__domain *d, void *e, const void *a, const void *b);
-void gemel__ordered_min(gemel__domain *d, void *e, const void *a, const void *b);
 void gemel__ordered_abs(gemel__domain *d, void *e, const void *a);
-
-/* tanh, monotone: the enclosure never leaves [−1, 1]. */
-void gemel__ordered_tanh(gemel__domain *d, void *e, const void *a);
 
 /* Doubles *LOW ≤ every value of E ≤ *HIGH, as near as doubles can; [−∞, ∞] for an element without
  * value. */
@@ -95,12 +91,5 @@ void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double 
 
 /* 1 if E is an exact rational, 0 if it is an interval or has no value. */
 int gemel__ordered_is_exact(gemel__domain *d, const void *e);
-
-/* ---- Clean-up ---- */
-
-/* Frees what FLINT, Arb and MPFR cache for the calling thread (constants, powers). Call it at the
- * end of a program or thread that used the domains O, B or S, so that leak checkers find nothing;
- * the domains may be used again afterwards. */
-void gemel__domains_cleanup(void);
 
 #endif

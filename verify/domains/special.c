@@ -9,9 +9,10 @@
 
 #include <gmp.h>
 #include <math.h>
-#include <mpfr.h>
 #include <stdio.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
+#include "domains/functions.h"
 
 #define BITS 200
 
@@ -19,26 +20,6 @@ typedef struct special_element {
   gemel__state state;
   mpfr_t x;
 } special_element;
-
-/* A float format: PRECISION bits of significand, numbers below 2^OVERFLOW, multiples of 2^TINY. */
-typedef struct special_limits {
-  int precision, overflow, tiny;
-} special_limits;
-
-static const special_limits *format_of(gemel_dtype dtype) {
-  static const special_limits f16 = {11, 16, -24}, bf16 = {8, 128, -133}, f32 = {24, 128, -149},
-                              f64 = {53, 1024, -1074};
-  switch (dtype) {
-  case GEMEL_F16:
-    return &f16;
-  case GEMEL_BF16:
-    return &bf16;
-  case GEMEL_F64:
-    return &f64;
-  default:
-    return &f32;
-  }
-}
 
 /* ---- Elements ---- */
 
@@ -148,7 +129,7 @@ static void unary(void *e, const void *a, mpfr_unary *function) {
     binary(e, a, b, function);                                                                     \
   }
 #define UNARY(name, function)                                                                      \
-  void name(gemel__domain *d, void *e, const void *a) {                                            \
+  static void special_##name(gemel__domain *d, void *e, const void *a) {                           \
     (void)d;                                                                                       \
     unary(e, a, function);                                                                         \
   }
@@ -159,15 +140,17 @@ BINARY(mul, mpfr_mul)
 BINARY(div, mpfr_div)
 BINARY(pow, mpfr_pow)
 /* clang-format off */
-static UNARY(special_exp, mpfr_exp)
-static UNARY(special_log, mpfr_log)
-static UNARY(special_sqrt, mpfr_sqrt)
-UNARY(gemel__special_tanh, mpfr_tanh)
-UNARY(gemel__special_expm1, mpfr_expm1)
-UNARY(gemel__special_log1p, mpfr_log1p)
-    /* clang-format on */
+UNARY(exp, mpfr_exp)
+UNARY(log, mpfr_log)
+UNARY(sqrt, mpfr_sqrt)
+/* clang-format on */
 
-    static void special_neg(gemel__domain *d, void *e, const void *a) {
+static void special_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
+  (void)d;
+  unary(e, a, gemel__real_functions[f].number);
+}
+
+static void special_neg(gemel__domain *d, void *e, const void *a) {
   (void)d;
   special_element *r = e;
   const special_element *s = a;
@@ -199,49 +182,9 @@ static void special_sum(gemel__domain *d, void *e, size_t n, const void *const *
   special_clear(d, &sum);
 }
 
-void gemel__special_abs(gemel__domain *d, void *e, const void *a) {
-  (void)d;
-  special_element *r = e;
-  const special_element *s = a;
-  join(r, s, NULL);
-  mpfr_setsign(r->x, s->x, 0, MPFR_RNDN);
-}
-
-void gemel__special_fmod(gemel__domain *d, void *e, const void *a, const void *b) {
+static void special_fmod(gemel__domain *d, void *e, const void *a, const void *b) {
   (void)d;
   binary(e, a, b, mpfr_fmod);
-}
-
-void gemel__special_copysign(gemel__domain *d, void *e, const void *a, const void *b) {
-  (void)d;
-  special_element *r = e;
-  const special_element *s = a, *t = b;
-  join(r, s, t);
-  mpfr_copysign(r->x, s->x, t->x, MPFR_RNDN);
-}
-
-/* The larger of A and B, or with SIGN = −1 the smaller. */
-static void extreme(special_element *e, const special_element *a, const special_element *b,
-                    int sign) {
-  join(e, a, b);
-  if (mpfr_nan_p(a->x) || mpfr_nan_p(b->x)) {
-    mpfr_set_nan(e->x);
-    return;
-  }
-  int order = mpfr_cmp(a->x, b->x);
-  if (order == 0)
-    order = !mpfr_signbit(a->x) - !mpfr_signbit(b->x);
-  mpfr_set(e->x, order * sign >= 0 ? a->x : b->x, MPFR_RNDN);
-}
-
-void gemel__special_max(gemel__domain *d, void *e, const void *a, const void *b) {
-  (void)d;
-  extreme(e, a, b, 1);
-}
-
-void gemel__special_min(gemel__domain *d, void *e, const void *a, const void *b) {
-  (void)d;
-  extreme(e, a, b, -1);
 }
 
 static int special_sign(gemel__domain *d, const void *a) {
@@ -256,27 +199,28 @@ static int special_sign(gemel__domain *d, const void *a) {
 /* ---- Rounding ---- */
 
 /* X, rounded to nearest even, into the numbers of the format. */
-static void round_float(mpfr_t x, const special_limits *f) {
+static void round_float(mpfr_t x, const gemel__format *f) {
   if (!mpfr_regular_p(x))
     return;
   mpfr_exp_t exponent = mpfr_get_exp(x); /* 2^(exponent − 1) ≤ |x| < 2^exponent */
-  mpfr_exp_t left = exponent - f->tiny;  /* bits that the format has for a number of that size */
+  mpfr_exp_t left =
+      exponent - gemel__format_unit(f); /* bits that the format has for a number of that size */
   int sign = mpfr_sgn(x);
   if (left < 1) {
     /* Below the smallest subnormal: from more than half of it that, else zero. */
     int up = left == 0 && mpfr_min_prec(x) > 1;
     if (up)
-      mpfr_set_si_2exp(x, sign, f->tiny, MPFR_RNDN);
+      mpfr_set_si_2exp(x, sign, gemel__format_unit(f), MPFR_RNDN);
     else
       mpfr_set_zero(x, sign);
     return;
   }
   mpfr_t t;
-  mpfr_init2(t, left < f->precision ? (mpfr_prec_t)left : f->precision);
+  mpfr_init2(t, left < f->digits ? (mpfr_prec_t)left : f->digits);
   mpfr_set(t, x, MPFR_RNDN);
   mpfr_set(x, t, MPFR_RNDN);
   mpfr_clear(t);
-  if (mpfr_get_exp(x) > f->overflow)
+  if (mpfr_get_exp(x) > f->highest + 1)
     mpfr_set_inf(x, sign);
 }
 
@@ -309,7 +253,7 @@ static void round_integer(mpfr_t x, gemel_dtype dtype) {
 static void store(mpfr_t x, gemel_dtype dtype) {
   switch (gemel_dtype_kind(dtype)) {
   case GEMEL_KIND_FLOAT:
-    round_float(x, format_of(dtype));
+    round_float(x, gemel__dtype_format(dtype));
     break;
   case GEMEL_KIND_BOOL:
     mpfr_set_si(x, mpfr_zero_p(x) ? 0 : 1, MPFR_RNDN);
@@ -371,13 +315,13 @@ static int is_exactly(const gemel__special *s, const mpfr_t x, double value) {
 }
 
 /* The exponent of a unit in the last place of the format at X. */
-static mpfr_exp_t unit_of(const mpfr_t x, const special_limits *f) {
-  mpfr_exp_t unit = mpfr_get_exp(x) - f->precision;
-  return unit < f->tiny ? f->tiny : unit;
+static mpfr_exp_t unit_of(const mpfr_t x, const gemel__format *f) {
+  mpfr_exp_t unit = mpfr_get_exp(x) - f->digits;
+  return unit < gemel__format_unit(f) ? gemel__format_unit(f) : unit;
 }
 
 /* X moved by ULPS units in the last place of the format, away from zero (OUT) or towards it. */
-static void shift(mpfr_t r, const mpfr_t x, const special_limits *f, double ulps, int out) {
+static void shift(mpfr_t r, const mpfr_t x, const gemel__format *f, double ulps, int out) {
   mpfr_set_d(r, ulps, MPFR_RNDN);
   mpfr_mul_2si(r, r, unit_of(x, f), MPFR_RNDN);
   if ((mpfr_sgn(x) > 0) == out)
@@ -388,7 +332,7 @@ static void shift(mpfr_t r, const mpfr_t x, const special_limits *f, double ulps
 
 /* 1 if VALUE lies within ULPS of the regular number X, overflow and underflow taken into account.
  */
-static int is_near(const gemel__special *s, const mpfr_t x, const special_limits *f, double value,
+static int is_near(const gemel__special *s, const mpfr_t x, const gemel__format *f, double value,
                    double ulps) {
   mpfr_t near, far;
   if (isnan(value) || (value != 0 && !same_sign(x, value)))
@@ -420,7 +364,7 @@ int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, do
   const special_element *a = e;
   int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, ok;
   if (is_float && ulps > 0.5 && mpfr_regular_p(a->x) &&
-      is_near(s, a->x, format_of(dtype), value, ulps))
+      is_near(s, a->x, gemel__dtype_format(dtype), value, ulps))
     return 1;
   mpfr_t t;
   mpfr_init2(t, BITS);
@@ -437,7 +381,7 @@ int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, do
 double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, double value) {
   (void)d;
   const special_element *a = e;
-  const special_limits *f = format_of(dtype);
+  const gemel__format *f = gemel__dtype_format(dtype);
   double error;
   mpfr_t t;
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT || !mpfr_regular_p(a->x) || isnan(value))
@@ -449,7 +393,7 @@ double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, d
     error = 0;
   } else {
     if (isinf(value))
-      mpfr_set_si_2exp(t, value > 0 ? 1 : -1, f->overflow, MPFR_RNDN);
+      mpfr_set_si_2exp(t, value > 0 ? 1 : -1, f->highest + 1, MPFR_RNDN);
     else
       mpfr_set_d(t, value, MPFR_RNDN);
     mpfr_sub(t, t, a->x, MPFR_RNDN);
@@ -484,9 +428,8 @@ static gemel__landmark landmark_of(const mpfr_t x, gemel_dtype dtype) {
   if (mpfr_cmpabs_ui(x, 1) == 0)
     return GEMEL__MARK_ONE;
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT)
-    return mpfr_get_exp(x) - format_of(dtype)->precision < format_of(dtype)->tiny
-               ? GEMEL__MARK_SUBNORMAL
-               : GEMEL__MARK_NORMAL;
+    return mpfr_get_exp(x) <= gemel__dtype_format(dtype)->lowest ? GEMEL__MARK_SUBNORMAL
+                                                                 : GEMEL__MARK_NORMAL;
   return at_limit(x, dtype) ? GEMEL__MARK_LIMIT : GEMEL__MARK_NORMAL;
 }
 
@@ -517,6 +460,10 @@ static void format_element(gemel__domain *d, const void *e, char *text, size_t b
 
 /* ---- The domain ---- */
 
+static void special_bounds(gemel__domain *d, const void *e, double *low, double *high) {
+  *low = *high = gemel__special_value(d, e);
+}
+
 static const gemel__domain table = {
     .name = "special",
     .bytes = (sizeof(special_element) + 15) / 16 * 16,
@@ -534,6 +481,7 @@ static const gemel__domain table = {
     .exp = special_exp,
     .log = special_log,
     .sqrt = special_sqrt,
+    .apply = special_apply,
     .pow = special_pow,
     .floor = special_floor,
     .sum = special_sum,
@@ -545,6 +493,9 @@ static const gemel__domain table = {
     .equal = special_equal,
     .format = format_element,
     .ieee = 1,
+    .rounds = 1,
+    .fmod = special_fmod,
+    .bounds = special_bounds,
 };
 
 gemel__special *gemel__special_new(void) {

@@ -35,21 +35,6 @@ typedef struct gemel__special {
 gemel__special *gemel__special_new(void);
 void gemel__special_free(gemel__special *s);
 
-/* Primitives that scalar twins need, where composing others would lose special values or accuracy.
- * D is a domain made by gemel__special_new. */
-void gemel__special_tanh(gemel__domain *d, void *e, const void *a);
-void gemel__special_expm1(gemel__domain *d, void *e, const void *a);
-void gemel__special_log1p(gemel__domain *d, void *e, const void *a);
-/* The remainder of a by b with the sign of a (C's fmod), exactly; NaN if a is infinite or b is 0.
- */
-void gemel__special_fmod(gemel__domain *d, void *e, const void *a, const void *b);
-/* IEEE 754-2019 maximum and minimum: NaN if either is NaN; −0 < +0. */
-void gemel__special_max(gemel__domain *d, void *e, const void *a, const void *b);
-void gemel__special_min(gemel__domain *d, void *e, const void *a, const void *b);
-/* |a| and a with the sign bit of b: they act on the bit, on zeros and NaN too. */
-void gemel__special_abs(gemel__domain *d, void *e, const void *a);
-void gemel__special_copysign(gemel__domain *d, void *e, const void *a, const void *b);
-
 /* 1 if E is NaN / infinite / has its sign bit set. */
 int gemel__special_is_nan(gemel__domain *d, const void *e);
 int gemel__special_is_infinite(gemel__domain *d, const void *e);

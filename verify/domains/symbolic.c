@@ -151,6 +151,13 @@ static void s_sqrt(gemel__domain *d, void *e, const void *a) {
   *(symbolic_element *)e = x;
 }
 
+static void s_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
+  (void)d;
+  (void)f;
+  (void)a;
+  *(symbolic_element *)e = gap;
+}
+
 /* To a small constant integer; any other power is a gap. */
 static void s_pow(gemel__domain *d, void *e, const void *a, const void *b) {
   symbolic_element base = *(const symbolic_element *)a,
@@ -331,6 +338,7 @@ gemel__symbolic *gemel__symbolic_new(size_t limit) {
                                           .exp = s_exp,
                                           .log = s_log,
                                           .sqrt = s_sqrt,
+                                          .apply = s_apply,
                                           .pow = s_pow,
                                           .floor = s_floor,
                                           .sum = s_sum,

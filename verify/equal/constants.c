@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "pairs/contrast.h"
@@ -172,7 +173,8 @@ static double distance(struct constant_search *s, size_t k, size_t i, gemel_dtyp
   if (!(ratio <= widened)) {
     return INFINITY;
   }
-  return gemel__bound_radius(d, e) <= ldexp(largest_of(s, k), 6 - gemel__significand(dtype))
+  return gemel__bound_radius(d, e) <=
+                 ldexp(largest_of(s, k), 6 - gemel__dtype_format(dtype)->digits)
              ? ratio
              : INFINITY;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 
 void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
@@ -55,28 +56,6 @@ static double full_number(gemel__random *random, gemel_domain domain) {
   return into_domain(domain, x);
 }
 
-/* Smallest subnormal and largest finite number of a float dtype. */
-static void extremes(gemel_dtype dtype, double *tiny, double *huge) {
-  switch (dtype) {
-  case GEMEL_F16:
-    *tiny = 0x1p-24;
-    *huge = 65504;
-    return;
-  case GEMEL_BF16:
-    *tiny = 0x1p-133;
-    *huge = 0x1.fep127;
-    return;
-  case GEMEL_F32:
-    *tiny = 0x1p-149;
-    *huge = 0x1.fffffep127;
-    return;
-  default:
-    *tiny = 0x1p-1074;
-    *huge = 0x1.fffffffffffffp1023;
-    return;
-  }
-}
-
 /* Which special values may come together. */
 struct mix {
   int nan, infinite, extreme;
@@ -99,9 +78,7 @@ static struct mix draw_mix(gemel__fill fill, int elementwise, gemel__random *ran
 }
 
 static double special_number(gemel__random *random, gemel_dtype dtype, const struct mix *mix) {
-  double tiny, huge;
-  double sign = gemel__random_sign(random);
-  extremes(dtype, &tiny, &huge);
+  double sign = gemel__random_sign(random), tiny = gemel__least_subnormal(dtype);
   switch (gemel__random_below(random, mix->extreme ? 12 : 8)) {
   case 0:
     return mix->nan ? NAN : 0.0;
@@ -114,7 +91,7 @@ static double special_number(gemel__random *random, gemel_dtype dtype, const str
   case 8:
     return sign * tiny;
   case 9:
-    return sign * huge;
+    return sign * gemel__largest(dtype);
   case 10:
     return sign * tiny * 3;
   default:
@@ -146,23 +123,9 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
 
 /* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
 static void store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
-  size_t k;
-  for (k = 0; k < n; k++) {
-    uint16_t sign = signbit(values[k]) ? 0x8000 : 0;
-    uint16_t half = (uint16_t)(sign | (dtype == GEMEL_F16 ? 0x7c00 : 0x7f80));
-    float single = (float)values[k];
-    if (isfinite(values[k])) {
-      continue;
-    }
-    if (isnan(values[k])) {
-      half |= dtype == GEMEL_F16 ? 0x0200 : 0x0040;
-    }
-    if (dtype == GEMEL_F64) {
-      memcpy((char *)data + 8 * k, &values[k], 8);
-    } else if (dtype == GEMEL_F32) {
-      memcpy((char *)data + 4 * k, &single, 4);
-    } else {
-      memcpy((char *)data + 2 * k, &half, 2);
+  for (size_t k = 0; k < n; k++) {
+    if (!isfinite(values[k])) {
+      gemel__dtype_store(dtype, values[k], (char *)data + k * gemel_dtype_size(dtype));
     }
   }
 }

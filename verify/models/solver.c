@@ -14,6 +14,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "pairs/contrast.h"
 #include "domains/symbolic.h"
@@ -182,7 +183,7 @@ static gemel_status try_example(struct study *y, int *witness) {
 static gemel__formula on_grid(struct study *y, gemel__formula x, gemel_dtype dtype,
                               const fmpq_t value) {
   gemel__formulas *t = y->symbolic->terms;
-  int exponent, digits = gemel__significand(dtype);
+  int exponent, digits = gemel__dtype_format(dtype)->digits;
   gemel__formula scaled;
   fmpq_t scale;
   frexp(nearest_double(value), &exponent);

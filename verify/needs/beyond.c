@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 
 struct look {
@@ -73,7 +74,7 @@ static int is_apart(const struct look *l, size_t output, size_t i) {
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
   gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
   if (isfinite(x) && isfinite(y)) {
-    return fabs(x - y) > ldexp(fmax(fabs(x), fabs(y)), 2 - gemel__significand(dtype));
+    return fabs(x - y) > ldexp(fmax(fabs(x), fabs(y)), 2 - gemel__dtype_format(dtype)->digits);
   }
   return l->temper != GEMEL__WILD && isfinite(x);
 }
@@ -114,7 +115,7 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   }
   if (l->temper == GEMEL__CALM && d->state(d, left) != GEMEL__UNDECIDED &&
       d->state(d, right) != GEMEL__UNDECIDED) {
-    int digits = gemel__significand(gemel_tensor_dtype(l->base->left[output])) / 2;
+    int digits = gemel__dtype_format(gemel_tensor_dtype(l->base->left[output]))->digits / 2;
     return fabs(x - y) > ldexp(scale_of(l, output), -digits);
   }
   return 0;

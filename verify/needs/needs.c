@@ -22,6 +22,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "needs/beyond.h"
 #include "domains/bound.h"
@@ -361,7 +362,7 @@ static void settle_slight(struct measure *m) {
 /* Far off: NaN or infinite though a finite number is right, or by more than ROOM, the bound, and 16
  * units in the last place. */
 static int is_wrong(gemel_dtype dtype, double computed, double exact, double room) {
-  int p = gemel__significand(dtype), top = gemel__top_exponent(dtype);
+  int p = gemel__dtype_format(dtype)->digits, top = gemel__dtype_format(dtype)->highest;
   double unit = fmax(ldexp(fabs(exact), 5 - p), ldexp(16, 2 - top - p));
   return !isfinite(computed) || fabs(computed - exact) > fmax(room, unit);
 }
@@ -369,7 +370,7 @@ static int is_wrong(gemel_dtype dtype, double computed, double exact, double roo
 /* Two finite numbers that neither of them can be called the better one of: closer than half of what
  * makes one wrong. */
 static int are_alike(gemel_dtype dtype, double left, double right) {
-  int p = gemel__significand(dtype), top = gemel__top_exponent(dtype);
+  int p = gemel__dtype_format(dtype)->digits, top = gemel__dtype_format(dtype)->highest;
   double unit = fmax(ldexp(fmax(fabs(left), fabs(right)), 4 - p), ldexp(8, 2 - top - p));
   return isfinite(left) && isfinite(right) && fabs(left - right) <= unit;
 }
@@ -412,7 +413,8 @@ static gemel_status judge_element(struct measure *m, const struct yardstick *y,
   left_wrong = is_wrong(dtype, left, y->value, y->right_room);
   right_wrong = is_wrong(dtype, right, y->value, y->left_room);
   m->worse += right_wrong && (!left_wrong || !isfinite(right));
-  if (!left_wrong || right_wrong || !(y->relative < ldexp(1, -gemel__significand(dtype) / 2))) {
+  if (!left_wrong || right_wrong ||
+      !(y->relative < ldexp(1, -gemel__dtype_format(dtype)->digits / 2))) {
     return GEMEL_OK;
   }
   m->better++;
@@ -597,7 +599,7 @@ static gemel_status challenge(struct measure *m, gemel_tensor *const *values, ge
   enum { TURNS = 100 };
   size_t n = m->pair.a.n_leaves, k;
   gemel_dtype dtype = gemel_tensor_dtype(values[0]);
-  int top = gemel__top_exponent(dtype);
+  int top = gemel__dtype_format(dtype)->highest;
   gemel_status status = GEMEL_OK;
   if (m->challenges++ >= CHALLENGES) {
     return GEMEL_OK;

@@ -25,6 +25,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "needs/cut.h"
@@ -66,8 +67,8 @@ static double style_number(gemel__style style, int p, double limit, int scale, i
 }
 
 static double extreme_number(gemel_dtype dtype, gemel__random *random) {
-  int p = gemel__significand(dtype);
-  int top = gemel__top_exponent(dtype);
+  int p = gemel__dtype_format(dtype)->digits;
+  int top = gemel__dtype_format(dtype)->highest;
   double huge = ldexp(2 - ldexp(1, 1 - p), top), least = ldexp(1, 2 - top - p);
   double sign = gemel__random_sign(random);
   switch (gemel__random_below(random, 9)) {
@@ -93,13 +94,13 @@ static double extreme_number(gemel_dtype dtype, gemel__random *random) {
 void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *random) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   size_t n = (size_t)gemel_tensor_elements(tensor), size = gemel_dtype_size(dtype), i;
-  int p = gemel__significand(dtype);
+  int p = gemel__dtype_format(dtype)->digits;
   int bits = (int)gemel__random_between(random, 2, p / 4 + 1);
   int scale = -(int)gemel__random_below(random, (uint64_t)bits);
   int positive = gemel__random_chance(random, 1, 2);
   double power = ldexp(1, (int)gemel__random_between(random, -3, 3));
   /* where exponentials overflow: the largest exponent times log 2 */
-  double limit = (dtype == GEMEL_F64 ? 1024 : dtype == GEMEL_F16 ? 16 : 128) * 0.6931471805599453;
+  double limit = (gemel__dtype_format(dtype)->highest + 1) * 0.6931471805599453;
   for (i = 0; i < n; i++) {
     double x = style == GEMEL__STYLE_EXTREME
                    ? extreme_number(dtype, random)
@@ -205,7 +206,7 @@ static int operands_short(const struct watched *w, gemel__domain *d, size_t node
   const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)node, &count);
   for (j = 0; j < count; j++) {
     const gemel__rtensor *t = value_of(w, inputs[j]);
-    if (!is_short(d, t, gemel__significand(t->dtype) / 2)) {
+    if (!is_short(d, t, gemel__dtype_format(t->dtype)->digits / 2)) {
       return 0;
     }
   }

@@ -8,25 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"
-
-int gemel__significand(gemel_dtype dtype) {
-  switch (dtype) {
-  case GEMEL_F16:
-    return 11;
-  case GEMEL_BF16:
-    return 8;
-  case GEMEL_F32:
-    return 24;
-  default:
-    return 53;
-  }
-}
-
-int gemel__top_exponent(gemel_dtype dtype) {
-  return dtype == GEMEL_F64 ? 1023 : dtype == GEMEL_F16 ? 15 : 127;
-}
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b) {
   double x, y;
@@ -47,7 +31,7 @@ gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void 
   if (x == y) {
     return GEMEL__SAME;
   }
-  return fabs(x - y) <= ldexp(fmax(fabs(x), fabs(y)), -gemel__significand(dtype) / 2)
+  return fabs(x - y) <= ldexp(fmax(fabs(x), fabs(y)), -gemel__dtype_format(dtype)->digits / 2)
              ? GEMEL__ROUNDING
              : GEMEL__FAR;
 }

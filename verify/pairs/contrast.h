@@ -21,12 +21,6 @@ typedef enum gemel__contrast {
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b);
 
-/* Bits of a float dtype's significand. */
-int gemel__significand(gemel_dtype dtype);
-
-/* The exponent of the largest numbers of a float dtype: they are below 2^(that + 1). */
-int gemel__top_exponent(gemel_dtype dtype);
-
 /* Results of both graphs, N each. */
 typedef struct gemel__both {
   size_t n;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include "pairs/contrast.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "tiers/tiers.h"
@@ -181,7 +182,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   gemel__outcome outcome;
   gemel_status status;
   int half = gemel_dtype_kind(gemel_tensor_dtype(both->left[output])) == GEMEL_KIND_FLOAT
-                 ? gemel__significand(gemel_tensor_dtype(both->left[output])) / 2
+                 ? gemel__dtype_format(gemel_tensor_dtype(both->left[output]))->digits / 2
                  : 0;
   memset(&outcome, 0, sizeof outcome);
   if (s->judged_elements + gemel__pair_elements(pair) > JUDGED_ELEMENTS) {
@@ -211,7 +212,8 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
   size_t k;
   for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
-    int digits = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? gemel__significand(dtype) : 0;
+    int digits =
+        gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? gemel__dtype_format(dtype)->digits : 0;
     struct gap gap = gap_of(both, k);
     double allowed = ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
     s->found->elements += gemel__both_elements(both, k);

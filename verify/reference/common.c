@@ -19,7 +19,7 @@ gemel_status gemel__reference_output(gemel__rcall *call, size_t k, gemel_dtype d
     return gemel__fail(call->error, GEMEL_INTERNAL, "the reference has more outputs than the node");
   }
   if (k == 0) {
-    gemel__bound_set_dtype(call->domain, dtype);
+    gemel__work_in(call->domain, dtype);
   }
   gemel_status status =
       gemel__rtensor_init(&call->outputs[k], call->domain, dtype, rank, shape, call->error);

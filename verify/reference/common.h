@@ -8,6 +8,7 @@
 #define GEMEL__REFERENCE_COMMON_H
 
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "reference/reference.h"
 
@@ -108,7 +109,7 @@ void gemel__tied(gemel__decider *w, void *e, size_t n, const void *const *tied);
 
 /* The dtype in which values of DTYPE are computed: f32 for the half types. */
 static inline gemel_dtype gemel__compute_dtype(gemel_dtype dtype) {
-  return dtype == GEMEL_F16 || dtype == GEMEL_BF16 ? GEMEL_F32 : dtype;
+  return gemel__dtype_format(dtype)->computed_in;
 }
 
 /* What storing the last step of a computation costs: ULPS units of the dtype computed in and, for

@@ -6,7 +6,6 @@
  * others ignore that. Scalar operations are the ones of gemel, by their own references.
  */
 #include <string.h>
-#include "domains/bound.h"
 #include "ops/ops.h"
 #include "reference/common.h"
 #include "reference/own.h"
@@ -125,7 +124,7 @@ gemel_status gemel_reference_output(gemel_reference_call *call, size_t k, gemel_
 void gemel_reference_work_in(gemel_reference_call *call, gemel_dtype dtype) {
   if (call != NULL) {
     call->working = gemel__compute_dtype(dtype);
-    gemel__bound_set_dtype(call->inner->domain, call->working);
+    gemel__work_in(call->inner->domain, call->working);
   }
 }
 
@@ -255,7 +254,7 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, uint32_t o
     d->set(d, e, gemel__rtensor_at(&out, 0));
   }
   gemel__rtensor_clear(&out);
-  gemel__bound_set_dtype(d, call->working);
+  gemel__work_in(d, call->working);
   return status;
 }
 

@@ -35,6 +35,10 @@ static inline void *gemel__rtensor_at(const gemel__rtensor *t, size_t i) {
 /* Element at an index of RANK numbers. */
 void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index);
 
+/* The number of DTYPE at DATA (aligned or not) as a double, decoded by the harness's own code:
+ * 64-bit integers are rounded. */
+double gemel__decode(gemel_dtype dtype, const void *data);
+
 /* Converts concrete numbers to elements: from a view of any strides, exactly. */
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
                                       gemel_error *error);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "core/dtype.h"
 #include "core/error.h"
 
 #define MAX_ELEMENTS ((size_t)1 << 24)
@@ -67,78 +68,64 @@ void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index) {
   return gemel__rtensor_at(t, (size_t)at);
 }
 
-/* The number that these 16 bits are in IEEE binary16: 1 sign, 5 exponent (bias 15), 10 fraction. */
-static double decode_f16(uint16_t bits) {
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+/* A number of a half type by its definition: sign, exponent, fraction. */
+static double decode_half(const gemel__format *f, uint16_t bits) {
+  int fraction_bits = f->digits - 1, last = 2 * f->highest + 1;
+  int exponent = bits >> fraction_bits & last;
+  double fraction = bits & ((1 << fraction_bits) - 1);
   double sign = bits >> 15 ? -1 : 1;
-  if (exponent == 31)
-    return fraction ? NAN : sign * INFINITY;
-  return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+  if (exponent == last) {
+    return fraction != 0 ? NAN : sign * INFINITY;
+  }
+  if (exponent == 0) {
+    return sign * ldexp(fraction, gemel__format_unit(f));
+  }
+  return sign * ldexp(fraction + (1 << fraction_bits), exponent - 1 + gemel__format_unit(f));
 }
 
-/* bfloat16: 1 sign, 8 exponent (bias 127), 7 fraction. */
-static double decode_bf16(uint16_t bits) {
-  int exponent = bits >> 7 & 255, fraction = bits & 127;
-  double sign = bits >> 15 ? -1 : 1;
-  if (exponent == 255)
-    return fraction ? NAN : sign * INFINITY;
-  return sign * (exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133));
+double gemel__decode(gemel_dtype dtype, const void *data) {
+  uint16_t half;
+  switch (dtype) {
+  case GEMEL_F16:
+  case GEMEL_BF16:
+    memcpy(&half, data, sizeof half);
+    return decode_half(gemel__dtype_format(dtype), half);
+#define DECODE_CASE(E, ctype)                                                                      \
+  case GEMEL_##E: {                                                                                \
+    ctype x;                                                                                       \
+    memcpy(&x, data, sizeof x);                                                                    \
+    return (double)x;                                                                              \
+  }
+    DECODE_CASE(BOOL, uint8_t)
+    DECODE_CASE(I8, int8_t)
+    DECODE_CASE(I16, int16_t)
+    DECODE_CASE(I32, int32_t)
+    DECODE_CASE(I64, int64_t)
+    DECODE_CASE(U8, uint8_t)
+    DECODE_CASE(U16, uint16_t)
+    DECODE_CASE(U32, uint32_t)
+    DECODE_CASE(U64, uint64_t)
+    DECODE_CASE(F32, float)
+    DECODE_CASE(F64, double)
+#undef DECODE_CASE
+  default:
+    return NAN;
+  }
 }
 
 /* Sets E to the number of DTYPE that is stored (aligned or not) at FROM. */
 static void read_element(gemel__domain *d, void *e, gemel_dtype dtype, const char *from) {
-  union {
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    int8_t i8;
-    int16_t i16;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-  } x;
-  memcpy(&x, from, gemel_dtype_size(dtype));
-  switch (dtype) {
-  case GEMEL_BOOL:
-    d->from_integer(d, e, x.u8 != 0);
-    break;
-  case GEMEL_I8:
-    d->from_integer(d, e, x.i8);
-    break;
-  case GEMEL_I16:
-    d->from_integer(d, e, x.i16);
-    break;
-  case GEMEL_I32:
-    d->from_integer(d, e, x.i32);
-    break;
-  case GEMEL_I64:
-    d->from_integer(d, e, x.i64);
-    break;
-  case GEMEL_U8:
-    d->from_unsigned(d, e, x.u8);
-    break;
-  case GEMEL_U16:
-    d->from_unsigned(d, e, x.u16);
-    break;
-  case GEMEL_U32:
-    d->from_unsigned(d, e, x.u32);
-    break;
-  case GEMEL_U64:
-    d->from_unsigned(d, e, x.u64);
-    break;
-  case GEMEL_F16:
-    d->from_double(d, e, decode_f16(x.u16));
-    break;
-  case GEMEL_BF16:
-    d->from_double(d, e, decode_bf16(x.u16));
-    break;
-  case GEMEL_F32:
-    d->from_double(d, e, x.f32);
-    break;
-  default:
-    d->from_double(d, e, x.f64);
+  uint64_t whole;
+  memcpy(&whole, from, gemel_dtype_size(dtype) == sizeof whole ? sizeof whole : 0);
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    d->from_double(d, e, gemel__decode(dtype, from));
+  } else if (dtype == GEMEL_BOOL) {
+    d->from_integer(d, e, *from != 0);
+  } else if (dtype == GEMEL_U64) {
+    d->from_unsigned(d, e, whole);
+  } else {
+    d->from_integer(d, e,
+                    dtype == GEMEL_I64 ? (int64_t)whole : (int64_t)gemel__decode(dtype, from));
   }
 }
 

@@ -13,11 +13,9 @@
  * SELECT copies the chosen operand only, so what the other one holds, a NaN or no value at all, has
  * no effect.
  */
-#include "domains/special.h"
+#include "core/dtype.h"
 #include "reference/common.h"
 #include "reference/twin.h"
-
-#include <string.h>
 
 #define STACK_DEPTH 8
 #define MAX_OPERANDS 3
@@ -376,28 +374,25 @@ static void do_convert(machine *m, void *const *s) {
   }
 }
 
+/* ---- Functions that domains have by a table ---- */
+
+#define FUNCTION(word, ...)                                                                        \
+  static void do_##word(machine *m, void *const *s) {                                              \
+    m->domain->apply(m->domain, s[0], GEMEL__REAL_##word, s[0]);                                   \
+  }
+#include "domains/functions.def"
+#undef FUNCTION
+
 /* ---- In domain S alone ---- */
-
-static void do_ieee_tanh(machine *m, void *const *s) {
-  gemel__special_tanh(m->domain, s[0], s[0]);
-}
-
-static void do_ieee_expm1(machine *m, void *const *s) {
-  gemel__special_expm1(m->domain, s[0], s[0]);
-}
-
-static void do_ieee_log1p(machine *m, void *const *s) {
-  gemel__special_log1p(m->domain, s[0], s[0]);
-}
 
 /* Python's % from C's fmod, which is exact: a remainder of the other sign gets the divisor added
  * (so -1 % inf is inf), and a remainder of zero the divisor's sign. */
 static void do_ieee_mod(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
-  gemel__special_fmod(d, s[0], s[0], s[1]);
+  d->fmod(d, s[0], s[0], s[1]);
   int sign = d->sign(d, s[0]);
   if (sign == 0) {
-    gemel__special_copysign(d, s[0], s[0], s[1]);
+    d->from_double(d, s[0], d->sign(d, s[1]) < 0 ? -0.0 : 0.0);
   } else if (sign != GEMEL__UNORDERED && sign != d->sign(d, s[1])) {
     d->add(d, s[0], s[0], s[1]);
   }
@@ -426,9 +421,6 @@ static void do_ieee_mod(machine *m, void *const *s) {
   T(FLOOR, 1, do_floor)                                                                            \
   T(SQUARE, 1, do_square)                                                                          \
   T(REMAINDER, 2, do_remainder)                                                                    \
-  T(IEEE_TANH, 1, do_ieee_tanh)                                                                    \
-  T(IEEE_EXPM1, 1, do_ieee_expm1)                                                                  \
-  T(IEEE_LOG1P, 1, do_ieee_log1p)                                                                  \
   T(IEEE_MOD, 2, do_ieee_mod)                                                                      \
   T(ABS, 1, do_abs)                                                                                \
   T(SIGN, 1, do_sign)                                                                              \
@@ -449,6 +441,9 @@ enum {
 #define OPCODE_ENUM(opcode, operands, function) opcode,
   OPCODES(OPCODE_ENUM)
 #undef OPCODE_ENUM
+#define FUNCTION(word, ...) word,
+#include "domains/functions.def"
+#undef FUNCTION
       END, /* ends every program */
   SAME     /* "as the first program" */
 };
@@ -460,6 +455,9 @@ static const struct {
 #define OPCODE_ENTRY(opcode, operands, function) {operands, function},
     OPCODES(OPCODE_ENTRY)
 #undef OPCODE_ENTRY
+#define FUNCTION(word, ...) {1, do_##word},
+#include "domains/functions.def"
+#undef FUNCTION
 };
 
 typedef struct twin {
@@ -521,8 +519,7 @@ static const unsigned char *choose_program(const gemel__rcall *call, const twin 
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
     return t->integers[0] == SAME ? t->program : t->integers;
   }
-  int special = call->domain->ieee && strcmp(call->domain->name, "special") == 0;
-  return special && t->ieee[0] != SAME ? t->ieee : t->program;
+  return call->domain->fmod != NULL && t->ieee[0] != SAME ? t->ieee : t->program;
 }
 
 static unsigned char last_opcode(const unsigned char *program) {
@@ -574,27 +571,6 @@ static const void *broadcast_element(const gemel__rtensor *t, int rank, const in
   return gemel__rtensor_index(t, own);
 }
 
-/* How many bits a dtype's integers or significands have. */
-static int digits(gemel_dtype dtype) {
-  switch (dtype) {
-  case GEMEL_F16:
-    return 11;
-  case GEMEL_BF16:
-    return 8;
-  case GEMEL_F32:
-    return 24;
-  case GEMEL_F64:
-    return 53;
-  default:
-    return 8 * (int)gemel_dtype_size(dtype) - (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED);
-  }
-}
-
-/* 1 if every number of FROM is one of the float dtype TO (f16 has fewer exponents than bf16). */
-static int widens(gemel_dtype from, gemel_dtype to) {
-  return digits(from) <= digits(to) && !(from == GEMEL_BF16 && to == GEMEL_F16);
-}
-
 /* Rounds the result, which lies in stack[0]. */
 static void store(machine *m, const twin *t) {
   gemel__domain *d = m->domain;
@@ -602,7 +578,7 @@ static void store(machine *m, const twin *t) {
     return;
   }
   if (m->last == CONVERT) {
-    d->round(d, m->stack[0], m->to, widens(m->from, m->to) ? 0 : t->ulp);
+    d->round(d, m->stack[0], m->to, gemel__exact_cast(m->from, m->to) ? 0 : t->ulp);
   } else if (t->ulp == 0 && m->to != GEMEL_BOOL) {
     d->round(d, m->stack[0], m->to, 0);
   } else {

@@ -46,10 +46,6 @@ struct node {
   int widened; /* floats are f64 */
 };
 
-static int is_domain(const gemel__domain *d, const char *name) {
-  return strcmp(d->name, name) == 0;
-}
-
 /* ---- The node as a graph ---- */
 
 static size_t count_attrs(const gemel_operation *op) {
@@ -257,10 +253,10 @@ static gemel_status digest(struct node *v, void *e, const void **args, void *num
     d->from_integer(d, number, hash_bytes((uint64_t)t->rank, t->shape, (size_t)t->rank * 8));
     args[0] = e;
     args[1] = number;
-    gemel__field_keyed(d, e, call->operation->name, 2, args);
+    d->keyed(d, e, call->operation->name, 2, args);
     for (i = 0; i < t->count; i++) {
       args[1] = gemel__rtensor_at(t, i);
-      gemel__field_keyed(d, e, call->operation->name, 2, args);
+      d->keyed(d, e, call->operation->name, 2, args);
     }
   }
   return GEMEL_OK;
@@ -281,8 +277,8 @@ static void key_output(struct node *v, size_t k, const void **args, void *number
       args[1 + j] =
           gemel__rtensor_at(call->inputs[j], operand_place(call->inputs[j], out->rank, index));
     }
-    gemel__field_keyed(d, gemel__rtensor_at(out, i), call->operation->name,
-                       elementwise ? 1 + call->n_inputs : 2, args);
+    d->keyed(d, gemel__rtensor_at(out, i), call->operation->name,
+             elementwise ? 1 + call->n_inputs : 2, args);
     gemel__index_next(out->rank, out->shape, index);
   }
 }
@@ -308,22 +304,6 @@ static gemel_status keyed(struct node *v) {
 
 /* ---- Running the kernel ---- */
 
-/* The numbers that E may be: one in S, between two in O and B, any elsewhere. */
-static void range_of(gemel__domain *d, const void *e, double *low, double *high) {
-  if (is_domain(d, "special")) {
-    *low = *high = gemel__special_value(d, e);
-  } else if (is_domain(d, "bound")) {
-    double radius = gemel__bound_radius(d, e);
-    *low = gemel__bound_value(d, e) - radius;
-    *high = gemel__bound_value(d, e) + radius;
-  } else if (is_domain(d, "ordered")) {
-    gemel__ordered_bounds(d, e, low, high);
-  } else {
-    *low = -INFINITY;
-    *high = INFINITY;
-  }
-}
-
 /* Stores E in DTYPE at AT: PROBE 0 its middle, others one of the numbers that it may be. Returns 1
  * if E is one number, and that one of DTYPE. */
 static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, unsigned probe,
@@ -334,13 +314,13 @@ static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, uns
     memcpy(at, &n, gemel_dtype_size(dtype)); /* little-endian, as all that gemel runs on */
     return 1;
   }
-  range_of(d, e, &low, &high);
+  d->bounds(d, e, &low, &high);
   x = low == high ? low : low + (high - low) * 0.5;
   if (probe > 0 && low != high) {
     x = (hash_bytes(probe * 977 + i, &probe, sizeof probe) >> 7 & 1) != 0 ? low : high;
   }
-  gemel__dtype_store(dtype, isnan(x) && !is_domain(d, "special") ? 0 : x, at);
-  return low == high;
+  gemel__dtype_store(dtype, isnan(x) && !d->ieee ? 0 : x, at);
+  return low == high || isnan(x);
 }
 
 static gemel__state worst_state(const gemel__rcall *call) {
@@ -443,7 +423,7 @@ static void widen_output(struct node *v, size_t k) {
   }
 }
 
-static gemel_status ordered(struct node *v) {
+static gemel_status real(struct node *v) {
   int exact, fits;
   size_t k;
   gemel_status status;
@@ -481,7 +461,8 @@ enum { PROBES = 6 };
 static void reach(struct node *v, size_t k, size_t i, void *middle, void *far) {
   gemel__domain *d = v->call->domain;
   void *e = gemel__rtensor_at(&v->call->outputs[k], i);
-  double from = gemel__bound_value(d, middle), to = result(v, k, i);
+  double from, ignored, to = result(v, k, i);
+  d->bounds(d, middle, &from, &ignored);
   double way = 2 * (to - from) + copysign(ldexp(fabs(from), -52), to - from);
   if (!isfinite(to) || !isfinite(from)) {
     d->set_state(d, e, GEMEL__UNDECIDED);
@@ -493,7 +474,7 @@ static void reach(struct node *v, size_t k, size_t i, void *middle, void *far) {
   d->hull(d, e, e, far);
 }
 
-static gemel_status bounded(struct node *v) {
+static gemel_status rounded(struct node *v) {
   gemel__domain *d = v->call->domain;
   int exact, ignored;
   unsigned probe;
@@ -533,22 +514,14 @@ static gemel_status by_kernel(struct node *v) {
   gemel__domain *d = v->call->domain;
   gemel__state state = worst_state(v->call);
   gemel_status status = make_outputs(v);
-  int exact;
   if (status != GEMEL_OK) {
     return status;
   }
-  if (state != GEMEL__DEFINED || is_domain(d, "dual") || is_domain(d, "formulas")) {
+  if (state != GEMEL__DEFINED || d->bounds == NULL) {
     give_state(v, state != GEMEL__DEFINED ? state : GEMEL__GAP);
     return GEMEL_OK;
   }
-  if (is_domain(d, "bound")) {
-    status = bounded(v);
-  } else if (is_domain(d, "ordered")) {
-    status = ordered(v);
-  } else {
-    status = run(v, 0, &exact);
-    status = status == GEMEL_OK ? take_results(v) : status;
-  }
+  status = d->rounds ? rounded(v) : real(v);
   if (status == GEMEL_DECLINED) { /* an index out of range, say */
     give_state(v, GEMEL__UNDEFINED);
     status = GEMEL_OK;
@@ -560,7 +533,7 @@ gemel_status gemel__reference_unknown(gemel__rcall *call) {
   struct node v;
   gemel_status status = node_init(&v, call);
   if (status == GEMEL_OK) {
-    status = is_domain(call->domain, "F") ? keyed(&v) : by_kernel(&v);
+    status = call->domain->keyed != NULL ? keyed(&v) : by_kernel(&v);
   }
   node_clear(&v);
   return status;

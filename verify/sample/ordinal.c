@@ -6,20 +6,12 @@
 
 #include <math.h>
 #include <string.h>
+#include "core/dtype.h"
 #include "instances/instance.h"
 #include "tiers/tiers.h"
 
 int gemel__ordinal_fraction(gemel_dtype dtype) {
-  switch (dtype) {
-  case GEMEL_F16:
-    return 10;
-  case GEMEL_BF16:
-    return 7;
-  case GEMEL_F32:
-    return 23;
-  default:
-    return 52;
-  }
+  return gemel__dtype_format(dtype)->digits - 1;
 }
 
 static int width_of(gemel_dtype dtype) {
@@ -112,15 +104,4 @@ int gemel__ordinal_exponent(gemel_dtype dtype, int k) {
   gemel__ordinal_binade(dtype, k, &first);
   frexp(gemel__ordinal_value(dtype, (uint64_t)first), &exponent);
   return exponent - 1;
-}
-
-int gemel__ordinal_binade_of(gemel_dtype dtype, int64_t ordinal) {
-  int fraction = gemel__ordinal_fraction(dtype), k = 0;
-  if (ordinal >> fraction > 0) {
-    return fraction + (int)(ordinal >> fraction) - 1;
-  }
-  while (ordinal >> (k + 1) > 0) {
-    k++;
-  }
-  return k;
 }

@@ -37,8 +37,7 @@ double gemel__ordinal_value(gemel_dtype dtype, uint64_t bits);
  * the return value how many numbers there are. */
 int gemel__ordinal_binades(gemel_dtype dtype);
 int64_t gemel__ordinal_binade(gemel_dtype dtype, int k, int64_t *first);
-/* The exponent e of binade K, and the binade of a positive ordinal below the infinity. */
+/* The exponent e of binade K. */
 int gemel__ordinal_exponent(gemel_dtype dtype, int k);
-int gemel__ordinal_binade_of(gemel_dtype dtype, int64_t ordinal);
 
 #endif

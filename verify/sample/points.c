@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 
 /* ---- Constants ---- */
 
@@ -224,46 +225,36 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
 
 /* ---- Storage ---- */
 
-/* X as the bits of a float format of 16 bits: PRECISION bits of significand, the smallest subnormal
- * 2^TINY, numbers below 2^OVERFLOW. To nearest even; beyond the largest number, to that. */
-static uint16_t encode(double x, int precision, int tiny, int overflow) {
-  double size = fabs(x), top = ldexp(1, overflow) - ldexp(1, overflow - precision);
-  if (size > top)
-    size = top;
-  int exponent;
+/* X as the bits of a float format of 16 bits: to nearest even; beyond the largest number, to that.
+ */
+static uint16_t encode(gemel_dtype dtype, double x) {
+  const gemel__format *f = gemel__dtype_format(dtype);
+  double size = fmin(fabs(x), gemel__largest(dtype));
+  int exponent, tiny = gemel__format_unit(f);
   frexp(size, &exponent);
-  int unit = exponent - precision < tiny ? tiny : exponent - precision;
+  int unit = exponent - f->digits < tiny ? tiny : exponent - f->digits;
   long significand = lrint(ldexp(size, -unit));
-  if (significand == 1L << precision) {
+  if (significand == 1L << f->digits) {
     significand >>= 1;
     unit++;
   }
-  long normal = 1L << (precision - 1);
+  long normal = 1L << (f->digits - 1);
   long bits = significand < normal
                   ? significand
-                  : ((long)(unit - tiny + 1) << (precision - 1)) | (significand - normal);
+                  : ((long)(unit - tiny + 1) << (f->digits - 1)) | (significand - normal);
   return (uint16_t)(bits | (signbit(x) ? 0x8000 : 0));
 }
 
 static void store_real(gemel_dtype dtype, double x, char *to) {
-  uint16_t half;
-  float single;
-  switch (dtype) {
-  case GEMEL_F16:
-    half = encode(x, 11, -24, 16);
-    memcpy(to, &half, sizeof half);
-    break;
-  case GEMEL_BF16:
-    half = encode(x, 8, -133, 128);
-    memcpy(to, &half, sizeof half);
-    break;
-  case GEMEL_F32:
-    single =
-        fabs(x) > 0x1.fffffep127 ? copysignf(0x1.fffffep127f, (float)(x > 0 ? 1 : -1)) : (float)x;
-    memcpy(to, &single, sizeof single);
-    break;
-  default:
+  double most = gemel__largest(dtype);
+  float single = (float)(fabs(x) > most ? copysign(most, x) : x);
+  if (dtype == GEMEL_F64) {
     memcpy(to, &x, sizeof x);
+  } else if (dtype == GEMEL_F32) {
+    memcpy(to, &single, sizeof single);
+  } else {
+    uint16_t half = encode(dtype, x);
+    memcpy(to, &half, sizeof half);
   }
 }
 

@@ -15,11 +15,11 @@
  *
  * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
  */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/bound.h"
@@ -29,53 +29,6 @@
 #include "ops/ops.h"
 #include "tiers/tiers.h"
 #include "tiers/ulps.h"
-
-/* A float16 or bfloat16 by its definition: sign, exponent, fraction. */
-static double decode_half(uint16_t bits, int fraction_bits, int bias) {
-  int exponent_mask = (1 << (15 - fraction_bits)) - 1;
-  int exponent = bits >> fraction_bits & exponent_mask;
-  double fraction = bits & ((1 << fraction_bits) - 1);
-  double sign = bits >> 15 ? -1 : 1;
-  if (exponent == exponent_mask) {
-    return fraction != 0 ? NAN : sign * INFINITY;
-  }
-  if (exponent == 0) {
-    return sign * ldexp(fraction, 1 - bias - fraction_bits);
-  }
-  return sign * ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
-}
-
-double gemel__decode(gemel_dtype dtype, const void *data) {
-  uint16_t half;
-  switch (dtype) {
-  case GEMEL_F16:
-    memcpy(&half, data, sizeof half);
-    return decode_half(half, 10, 15);
-  case GEMEL_BF16:
-    memcpy(&half, data, sizeof half);
-    return decode_half(half, 7, 127);
-#define DECODE_CASE(E, name, bytes, kind, ctype)                                                   \
-  case GEMEL_##E: {                                                                                \
-    ctype x;                                                                                       \
-    memcpy(&x, data, sizeof x);                                                                    \
-    return (double)x;                                                                              \
-  }
-    DECODE_CASE(BOOL, bool, 1, 0, uint8_t)
-    DECODE_CASE(I8, i8, 1, 0, int8_t)
-    DECODE_CASE(I16, i16, 2, 0, int16_t)
-    DECODE_CASE(I32, i32, 4, 0, int32_t)
-    DECODE_CASE(I64, i64, 8, 0, int64_t)
-    DECODE_CASE(U8, u8, 1, 0, uint8_t)
-    DECODE_CASE(U16, u16, 2, 0, uint16_t)
-    DECODE_CASE(U32, u32, 4, 0, uint32_t)
-    DECODE_CASE(U64, u64, 8, 0, uint64_t)
-    DECODE_CASE(F32, f32, 4, 0, float)
-    DECODE_CASE(F64, f64, 8, 0, double)
-#undef DECODE_CASE
-  default:
-    return NAN;
-  }
-}
 
 static int is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
@@ -485,20 +438,12 @@ static int same_class(gemel__domain *d, const void *e, double computed) {
   return isfinite(computed);
 }
 
-/* The largest finite number of a float dtype. */
-static double largest_of(gemel_dtype dtype) {
-  return dtype == GEMEL_F64    ? DBL_MAX
-         : dtype == GEMEL_F32  ? FLT_MAX
-         : dtype == GEMEL_BF16 ? 0x1.fep127
-                               : 65504;
-}
-
 /* A program's own operation may be computed otherwise than its reference has it, and overflow where
  * that doesn't, or the other way round: the class that the exact result has is right as well. */
 static int exact_class(struct judge *j, size_t output, size_t i, double computed) {
   gemel__domain *o = j->bound_domain;
   const void *e = o != NULL ? gemel__rtensor_at(&j->bounds[output], i) : NULL;
-  double low, high, most = largest_of(j->reference[output].dtype);
+  double low, high, most = gemel__largest(j->reference[output].dtype);
   if (e == NULL || o->state(o, e) != GEMEL__DEFINED) {
     return 0;
   }
@@ -527,7 +472,9 @@ static double claim_in(gemel_dtype dtype, double ulp) {
   if (ulp <= 0.5) {
     return 0.5;
   }
-  return dtype == GEMEL_F16 ? 0.5 + ulp * 0x1p-13 : dtype == GEMEL_BF16 ? 0.5 + ulp * 0x1p-16 : ulp;
+  const gemel__format *f = gemel__dtype_format(dtype);
+  int lost = gemel__dtype_format(f->computed_in)->digits - f->digits;
+  return lost > 0 ? 0.5 + ldexp(ulp, -lost) : ulp;
 }
 
 static int element_special(struct judge *j, size_t output, size_t i, const void *computed,

@@ -96,7 +96,4 @@ const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
 /* 1 if two elements of DTYPE have the same bits, or both are NaN. */
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);
 
-/* A number of DTYPE as a double, decoded by the harness's own code. */
-double gemel__decode(gemel_dtype dtype, const void *data);
-
 #endif
