@@ -227,6 +227,47 @@ static void own_kernels(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Options without a size ---- */
+
+/* Options whose size was forgotten are refused, and by what they are called, wherever they go. */
+static void sizeless(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_verify_options verify = {0};
+  gemel_mutate_options mutate = {0};
+  gemel_mutate_summary mutants = {0};
+  gemel_fuzz_options fuzz = {0};
+  gemel_fuzz_summary found = {0};
+  gemel_rewrite_options rewrite = {0};
+  gemel_kernel kernel = {"mine", NULL, right_square};
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_error error;
+  (void)data;
+#define REFUSED(call, name)                                                                        \
+  do {                                                                                             \
+    memset(&error, 0, sizeof error);                                                               \
+    CT_EQ_INT(call, GEMEL_BAD_ARGUMENT);                                                           \
+    CT_EQ_STR(error.text, "the size of " name " is 0: set it to sizeof(" name ")");                \
+  } while (0)
+  REFUSED(gemel_verify_operations(context, &verify, NULL, &error), "gemel_verify_options");
+  REFUSED(gemel_verify_kernel(context, "sqr", &kernel, &verify, NULL, &error),
+          "gemel_verify_options");
+  REFUSED(gemel_verify_pair(graph, graph, NULL, 0, &verify, NULL, &error), "gemel_verify_options");
+  REFUSED(gemel_verify_rules(context, NULL, NULL, &verify, NULL, &error), "gemel_verify_options");
+  REFUSED(gemel_verify_replay(context, "none", &verify, NULL, &error), "gemel_verify_options");
+  REFUSED(gemel_mutate_rules(context, NULL, NULL, &mutate, NULL, &error), "gemel_mutate_options");
+  REFUSED(gemel_mutate_rules(context, NULL, NULL, NULL, &mutants, &error), "gemel_mutate_summary");
+  REFUSED(gemel_mutate_operations(NULL, &mutate, NULL, &error), "gemel_mutate_options");
+  REFUSED(gemel_mutate_operations(NULL, NULL, &mutants, &error), "gemel_mutate_summary");
+  REFUSED(gemel_fuzz_graphs(context, &fuzz, NULL, &error), "gemel_fuzz_options");
+  REFUSED(gemel_fuzz_graph(graph, &fuzz, NULL, &error), "gemel_fuzz_options");
+  REFUSED(gemel_fuzz_graph(graph, NULL, &found, &error), "gemel_fuzz_summary");
+  REFUSED(gemel_rewrite(graph, &rewrite, &error) == NULL ? error.status : GEMEL_OK,
+          "gemel_rewrite_options");
+#undef REFUSED
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* ---- An operation of the program's own ---- */
 
 static gemel_status infer_same(gemel_infer *call) {
@@ -457,6 +498,7 @@ static const ct_test tests[] = {CT_TEST("zero", zero_is_no_good_verdict, NULL),
                                 CT_TEST("no_match", nothing_matches, NULL),
                                 CT_TEST("tiers", one_tier, NULL),
                                 CT_TEST("kernels", own_kernels, NULL),
+                                CT_TEST("sizeless", sizeless, NULL),
                                 CT_TEST("own_operation", own_operation, NULL),
                                 CT_TEST("json", json_is_well_formed, NULL),
                                 CT_TEST("memory", out_of_memory, NULL)};

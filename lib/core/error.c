@@ -42,6 +42,20 @@ gemel_status gemel__null(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is null", what);
 }
 
+gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, const char *name,
+                                 gemel_error *error) {
+  size_t size = given != NULL ? *(const size_t *)given : 0;
+  memset(taken, 0, bytes);
+  if (given != NULL && size == 0) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the size of %s is 0: set it to sizeof(%s)", name,
+                       name);
+  }
+  if (given != NULL) {
+    memcpy(taken, given, size < bytes ? size : bytes);
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__no_memory(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_NO_MEMORY, "out of memory for %s", what);
 }

@@ -25,6 +25,12 @@ gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char 
 /* GEMEL_BAD_ARGUMENT: "WHAT is null", for what a public function can't do without. */
 gemel_status gemel__null(gemel_error *error, const char *what);
 
+/* Options of a public function, which begin with their size: the BYTES of TAKEN become GIVEN, whose
+ * end may be missing, or zeros if GIVEN is null. GEMEL_BAD_ARGUMENT: the size is 0; NAME is what
+ * the options are called. */
+gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, const char *name,
+                                 gemel_error *error);
+
 /* Sets GEMEL_NO_MEMORY; WHAT names what there was no memory for. Needs none itself. */
 gemel_status gemel__no_memory(gemel_error *error, const char *what);
 

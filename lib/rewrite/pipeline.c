@@ -276,13 +276,10 @@ static gemel_status run_all(const struct pipeline *p, gemel_graph **graph) {
 /* ---- Entry ---- */
 
 static gemel_status read_options(struct pipeline *p, const gemel_rewrite_options *options) {
-  if (options != NULL) {
-    if (options->size == 0) {
-      return gemel__fail(p->error, GEMEL_BAD_ARGUMENT,
-                         "the size of gemel_rewrite_options is 0: set it to their sizeof");
-    }
-    memcpy(&p->options, options,
-           options->size < sizeof p->options ? options->size : sizeof p->options);
+  gemel_status status = gemel__take_options(&p->options, sizeof p->options, options,
+                                            "gemel_rewrite_options", p->error);
+  if (status != GEMEL_OK) {
+    return status;
   }
   if (!p->options.has_mode) {
     p->options.mode = GEMEL_MODE_FAST_RUN;

@@ -624,13 +624,12 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   gemel_graph *matched = NULL;
   gemel__ticker ticker;
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
-  gemel_status status = GEMEL_OK;
-  gemel__run_init(&run, gemel_graph_context(a), options);
+  gemel_status status = gemel__run_init(&run, gemel_graph_context(a), options, error);
   gemel__ticker_init(&ticker, run.options.tick, run.options.user);
   run.ticker = &ticker;
   if (p == NULL) {
     status = gemel__no_memory(error, "the parts of two graphs");
-  } else if (run.options.match != NULL) {
+  } else if (status == GEMEL_OK && run.options.match != NULL) {
     matched = gemel__graph_matched(a, b, run.options.match, error);
     status = matched == NULL ? GEMEL_BAD_ARGUMENT : GEMEL_OK;
   }

@@ -270,14 +270,17 @@ static void end(gemel__fuzz *fuzz) {
 }
 
 static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
-                          const gemel_fuzz_options *options, gemel_error *error) {
+                          const gemel_fuzz_options *options, const gemel_fuzz_summary *summary,
+                          gemel_error *error) {
+  gemel_fuzz_summary counted;
   memset(fuzz, 0, sizeof *fuzz);
   fuzz->context = context;
-  if (options != NULL) {
-    memcpy(&fuzz->options, options,
-           options->size < sizeof fuzz->options ? options->size : sizeof fuzz->options);
-  }
-  gemel_status status = load_sets(fuzz, error);
+  gemel_status status = gemel__take_options(&fuzz->options, sizeof fuzz->options, options,
+                                            "gemel_fuzz_options", error);
+  status =
+      status ? status
+             : gemel__take_options(&counted, sizeof counted, summary, "gemel_fuzz_summary", error);
+  status = status ? status : load_sets(fuzz, error);
   if (status != GEMEL_OK) {
     end(fuzz);
   }
@@ -367,7 +370,7 @@ gemel_status gemel_fuzz_graphs(gemel_context *context, const gemel_fuzz_options 
   if (context == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
-  gemel_status status = begin(&fuzz, context, options, error);
+  gemel_status status = begin(&fuzz, context, options, summary, error);
   uint64_t n = fuzz.options.graphs != 0 ? fuzz.options.graphs : GRAPHS;
   for (uint64_t k = 0; k < n && status == GEMEL_OK; k++) {
     status = ask_random(&fuzz, fuzz.options.first + k, &counts, error);
@@ -388,7 +391,7 @@ gemel_status gemel_fuzz_graph(const gemel_graph *graph, const gemel_fuzz_options
   if (graph == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is null");
   }
-  gemel_status status = begin(&fuzz, graph->context, options, error);
+  gemel_status status = begin(&fuzz, graph->context, options, summary, error);
   status = status ? status : ask(&fuzz, graph, fuzz.options.seed, 0, &counts, error);
   end(&fuzz);
   if (summary != NULL) {

@@ -89,7 +89,7 @@ typedef struct gemel_record {
 
 typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
 
-/* Options; start from {0} and set SIZE. */
+/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_verify_options {
   size_t size;
   uint64_t seed;
@@ -253,7 +253,7 @@ typedef struct gemel_mutant {
 
 typedef void (*gemel_mutant_sink)(void *user, const gemel_mutant *mutant);
 
-/* Options; start from {0} and set SIZE. */
+/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_mutate_options {
   size_t size;
   uint64_t seed;
@@ -264,7 +264,7 @@ typedef struct gemel_mutate_options {
   size_t one_in; /* of so many mutants one is judged, by chance from SEED; 0 and 1: all are */
 } gemel_mutate_options;
 
-/* Counts of a run. */
+/* Counts of a run; SIZE is the caller's, and as 0 GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_mutate_summary {
   size_t size;
   size_t subjects; /* rules or operations of which there are mutants */
@@ -304,8 +304,7 @@ size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
   X(FAILS, "fails", "the rewriting ends with an error, or with a graph that isn't well-formed")    \
   X(UNSETTLED, "unsettled", "what was rewritten is changed when it is rewritten once more")        \
   X(ORDER, "order", "another order of the files of rules gives another graph")                     \
-  X(DIFFERS, "differs",                                                                            \
-    "a rewrite doesn't hold, exact results aren't the same, or the graph without shortcuts")
+  X(DIFFERS, "differs", "a rewrite doesn't hold, or exact results aren't the same")
 
 typedef enum gemel_fuzz_kind {
 #define GEMEL_FUZZ_ENUM(E, name, meaning) GEMEL_FUZZ_##E,
@@ -329,7 +328,7 @@ typedef struct gemel_fuzz_finding {
 
 typedef void (*gemel_fuzz_sink)(void *user, const gemel_fuzz_finding *finding);
 
-/* Options; start from {0} and set SIZE. */
+/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_fuzz_options {
   size_t size;
   uint64_t seed;
@@ -342,7 +341,7 @@ typedef struct gemel_fuzz_options {
   void *user;
 } gemel_fuzz_options;
 
-/* Counts of a run. */
+/* Counts of a run; SIZE is the caller's, and as 0 GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_fuzz_summary {
   size_t size;
   uint64_t graphs;       /* that were rewritten */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "core/error.h"
 
 const char *gemel_tier_name(gemel_tier tier) {
   static const char *const names[] = {
@@ -41,14 +42,12 @@ double gemel__clock(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options) {
-  size_t bytes = 0;
+gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
+                             const gemel_verify_options *options, gemel_error *error) {
   memset(run, 0, sizeof *run);
   run->context = context;
-  if (options != NULL) {
-    bytes = options->size < sizeof *options ? options->size : sizeof *options;
-    memcpy(&run->options, options, bytes);
-  }
+  gemel_status status = gemel__take_options(&run->options, sizeof run->options, options,
+                                            "gemel_verify_options", error);
   if (run->options.instances == 0) {
     run->options.instances = 96;
   }
@@ -56,6 +55,7 @@ void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify
     run->options.tiers = (1u << GEMEL_TIER_COUNT) - 1;
   }
   run->summary.size = sizeof run->summary;
+  return status;
 }
 
 void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary) {

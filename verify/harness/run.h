@@ -19,7 +19,9 @@ typedef struct gemel__run {
   gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
 } gemel__run;
 
-void gemel__run_init(gemel__run *run, gemel_context *context, const gemel_verify_options *options);
+/* RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: their size is 0. */
+gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
+                             const gemel_verify_options *options, gemel_error *error);
 void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary);
 
 /* 1 if TIER is asked for. */

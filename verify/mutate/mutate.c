@@ -398,14 +398,15 @@ static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
 
 /* ---- A run ---- */
 
-gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options) {
-  gemel_mutate_options taken;
-  memset(&taken, 0, sizeof taken);
-  if (options != NULL) {
-    memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
-  }
-  taken.instances = taken.instances > 0 ? taken.instances : DEFAULT_INSTANCES;
-  return taken;
+gemel_status gemel__mutate_options(gemel_mutate_options *taken, const gemel_mutate_options *given,
+                                   const gemel_mutate_summary *summary, gemel_error *error) {
+  gemel_mutate_summary counted;
+  gemel_status status =
+      gemel__take_options(taken, sizeof *taken, given, "gemel_mutate_options", error);
+  taken->instances = taken->instances > 0 ? taken->instances : DEFAULT_INSTANCES;
+  return status ? status
+                : gemel__take_options(&counted, sizeof counted, summary, "gemel_mutate_summary",
+                                      error);
 }
 
 static double share(size_t part, size_t rest) {
@@ -436,8 +437,8 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
   }
   memset(&h, 0, sizeof h);
   h.context = context;
-  h.options = gemel__mutate_options(options);
-  if (rules == NULL) {
+  status = gemel__mutate_options(&h.options, options, summary, error);
+  if (status == GEMEL_OK && rules == NULL) {
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;
   }

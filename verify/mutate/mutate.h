@@ -62,8 +62,10 @@ gemel_status gemel__contrast_add(gemel__mutant_contrast *contrast, const gemel_g
 /* The fate of a mutant that passes. */
 gemel_fate gemel__contrast_fate(const gemel__mutant_contrast *contrast);
 
-/* OPTIONS (NULL: the defaults) as they are to be taken. */
-gemel_mutate_options gemel__mutate_options(const gemel_mutate_options *options);
+/* *TAKEN: GIVEN (NULL: the defaults) as they are to be taken. GEMEL_BAD_ARGUMENT: the size of GIVEN
+ * or of SUMMARY, either of which may be NULL, is 0. */
+gemel_status gemel__mutate_options(gemel_mutate_options *taken, const gemel_mutate_options *given,
+                                   const gemel_mutate_summary *summary, gemel_error *error);
 
 /* Computes the scores of what was COUNTED and copies it to SUMMARY, which may be NULL. */
 void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *summary);

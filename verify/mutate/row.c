@@ -245,9 +245,9 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
   struct row_hunt h;
   error = error != NULL ? error : &local;
   memset(&h, 0, sizeof h);
-  h.options = gemel__mutate_options(options);
-  gemel_context *context = gemel_context_new(error);
-  gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  gemel_status status = gemel__mutate_options(&h.options, options, summary, error);
+  gemel_context *context = status == GEMEL_OK ? gemel_context_new(error) : NULL;
+  status = status || context != NULL ? status : GEMEL_NO_MEMORY;
   for (int r = 0; r < GEMEL__SCALAR_COUNT && status == GEMEL_OK; r++) {
     const gemel__scalar_row *row = &gemel__scalar_rows[r];
     if (glob != NULL && fnmatch(glob, row->name, 0) != 0) {

@@ -798,11 +798,12 @@ static gemel_status operation_job(gemel__run *run, const void *user, size_t k, g
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
-  gemel_status status;
   size_t total = gemel_operation_count(context), n;
-  const gemel_operation **ops;
-  gemel__run_init(&run, context, options);
-  ops = match_operations(&run, total, &n);
+  gemel_status status = gemel__run_init(&run, context, options, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  const gemel_operation **ops = match_operations(&run, total, &n);
   status = ops == NULL ? gemel__no_memory(error, "operations")
            : n > 0     ? gemel__run_jobs(&run, n, operation_job, ops, error)
                        : gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
@@ -817,8 +818,10 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
   struct subject s;
-  gemel_status status;
-  gemel__run_init(&run, context, options);
+  gemel_status status = gemel__run_init(&run, context, options, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   gemel__kernel_trial trial = {.kernel = kernel, .seconds = run.options.kernel_seconds, .only = -1};
   memset(&s, 0, sizeof s);
   s.run = &run;

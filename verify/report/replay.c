@@ -332,10 +332,9 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
   gemel__run run;
   gemel_record record;
   gemel_tier tier;
-  gemel_status status;
   memset(&r, 0, sizeof r);
-  gemel__run_init(&run, context, options);
-  status = parse_replay(context, path, &r, error);
+  gemel_status status = gemel__run_init(&run, context, options, error);
+  status = status ? status : parse_replay(context, path, &r, error);
   tier = tier_of(r.tier);
   if (r.other != NULL) { /* a pair: bits are compared, or the derivatives of both sides */
     checks[GEMEL_TIER_SPECIAL] = gemel__check_contrast;

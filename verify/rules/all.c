@@ -72,12 +72,13 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   gemel__run run;
   gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
   const gemel_rules *set = rules != NULL ? rules : builtin;
-  gemel_status status = GEMEL_NO_MEMORY;
-  gemel__run_init(&run, context, options);
+  gemel_status status = gemel__run_init(&run, context, options, error);
   if (context == NULL) {
     status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
-  } else if (set != NULL) {
-    status = verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0, glob, error);
+  } else if (status == GEMEL_OK) {
+    status = set == NULL ? GEMEL_NO_MEMORY
+                         : verify_matching(&run, set, rules == NULL ? gemel_pass_count(context) : 0,
+                                           glob, error);
   }
   gemel_rules_unref(builtin);
   gemel__run_finish(&run, summary);
