@@ -41,7 +41,8 @@ typedef struct cluster_operand {
 typedef struct cluster_builder {
   gemel__planner *planner;
   gemel__cluster *cluster;
-  gemel__loop *loop;
+  gemel__fused *fused;
+  gemel__loop *loop; /* in FUSED */
   cluster_operand loads[GEMEL__CLUSTER_LOADS], members[GEMEL__CLUSTER_NODES];
   reg regs[MAX_REGISTERS];
   gemel__step steps[MAX_STEPS];
@@ -496,17 +497,44 @@ static size_t widest(const cluster_builder *b) {
 
 /* ---- The loop ---- */
 
+/* Which nodes the loop computes, and which values it reads and writes. */
+static gemel_status name_members(cluster_builder *b, uint32_t stores) {
+  const gemel__cluster *cluster = b->cluster;
+  uint32_t n = cluster->n_members, loads = cluster->n_loads, k;
+  uint32_t *names =
+      gemel__arena_alloc(&b->planner->segment->meta, (n + loads + stores) * sizeof *names);
+  if (names == NULL) {
+    return gemel__no_memory(b->planner->error, "a plan");
+  }
+  b->fused->shape = cluster->shape;
+  b->fused->n_members = n;
+  b->fused->members = names;
+  b->fused->loads = names + n;
+  b->fused->stores = names + n + loads;
+  for (k = 0; k < loads; k++) {
+    names[n + k] = cluster->loads[k].value;
+  }
+  for (k = 0, stores = 0; k < n; k++) {
+    names[k] = cluster->members[k].node;
+    if (b->planner->places[cluster->members[k].value].buffer != NULL) {
+      names[n + loads + stores++] = cluster->members[k].value;
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status allocate(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k, stores = 0;
   for (k = 0; k < b->cluster->n_members; k++) {
     stores += b->planner->places[b->cluster->members[k].value].buffer != NULL;
   }
-  b->loop = gemel__arena_alloc(meta, sizeof *b->loop);
-  if (b->loop == NULL) {
+  b->fused = gemel__arena_alloc(meta, sizeof *b->fused);
+  if (b->fused == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
-  memset(b->loop, 0, sizeof *b->loop);
+  memset(b->fused, 0, sizeof *b->fused);
+  b->loop = &b->fused->loop;
   b->loop->elements = b->cluster->shape->elements;
   b->loop->n_loads = b->cluster->n_loads;
   b->loop->loads = gemel__arena_alloc(meta, b->cluster->n_loads * sizeof *b->loop->loads);
@@ -514,7 +542,7 @@ static gemel_status allocate(cluster_builder *b) {
   if (b->loop->loads == NULL || b->loop->stores == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
-  return GEMEL_OK;
+  return name_members(b, stores);
 }
 
 static gemel_status finish(cluster_builder *b) {
@@ -536,7 +564,7 @@ static gemel_status finish(cluster_builder *b) {
   gemel__loop_tune(loop, b->planner->f->threads, widest(b));
   bytes = gemel__loop_scratch(loop) * (size_t)loop->threads;
   b->planner->scratch = bytes > b->planner->scratch ? bytes : b->planner->scratch;
-  if (gemel__emit(b->planner, &gemel__instr_loop, b->cluster->members[0].node, loop) != 0) {
+  if (gemel__emit(b->planner, &gemel__instr_loop, b->cluster->members[0].node, b->fused) != 0) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   return GEMEL_OK;

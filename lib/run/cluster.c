@@ -218,8 +218,8 @@ static gemel_status open_cluster(gemel__planner *planner, const gemel__plan_layo
   return status;
 }
 
-/* The load of the cluster that reads PLACE. */
-static uint16_t add_load(gemel__cluster *cluster, const gemel__plan_place *place) {
+/* The load of the cluster that reads VALUE, which is at PLACE. */
+static uint16_t add_load(gemel__cluster *cluster, uint32_t value, const gemel__plan_place *place) {
   uint32_t k;
   for (k = 0; k < cluster->n_loads; k++) {
     if (cluster->loads[k].buffer == place->buffer && cluster->loads[k].layout == place->layout) {
@@ -230,6 +230,7 @@ static uint16_t add_load(gemel__cluster *cluster, const gemel__plan_place *place
     memset(&cluster->loads[k], 0, sizeof cluster->loads[k]);
     cluster->loads[k].buffer = place->buffer;
     cluster->loads[k].layout = place->layout;
+    cluster->loads[k].value = value;
     cluster->n_loads++;
   }
   cluster->loads[k].uses++;
@@ -265,7 +266,7 @@ static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t no
       cluster->members[place->member].uses_inside++;
       m->in[k] = (uint16_t)place->member;
     } else {
-      m->in[k] = add_load(cluster, place);
+      m->in[k] = add_load(cluster, in[k], place);
     }
   }
   place = &planner->places[m->value];

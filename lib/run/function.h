@@ -170,7 +170,7 @@ typedef struct gemel__instr_kind {
   int computes; /* 0: it is only there so that errors show */
 } gemel__instr_kind;
 
-extern const gemel__instr_kind gemel__instr_loop, /* gemel__loop */
+extern const gemel__instr_kind gemel__instr_loop, /* gemel__fused */
     gemel__instr_kernel,                          /* gemel__invocation */
     gemel__instr_dynamic,  /* the same; attributes hold sizes that are read at each call */
     gemel__instr_copy,     /* gemel__move */
@@ -190,10 +190,21 @@ typedef struct gemel__runtime_attribute {
   int64_t *target;
 } gemel__runtime_attribute;
 
+/* A cluster of elementwise nodes as one loop. LOADS and STORES are the values that the loop's loads
+ * and stores hold, for those who want to know. */
+typedef struct gemel__fused {
+  gemel__loop loop;
+  const gemel__plan_layout *shape;
+  uint32_t n_members;
+  const uint32_t *members; /* nodes */
+  const uint32_t *loads, *stores;
+} gemel__fused;
+
 typedef struct gemel__invocation {
   gemel_kernel_call call;
   gemel_status (*run)(const gemel_kernel_call *call);
-  const gemel_kernel *candidates; /* of a dynamic one */
+  const gemel_kernel *candidates; /* in their order */
+  const gemel_kernel *chosen;     /* the one that RUN is of; of a dynamic one the last call's */
   gemel__runtime_attribute *runtime;
   size_t n_runtime;
   struct gemel__invocation *next_to_release;
@@ -236,7 +247,8 @@ typedef struct gemel__segment {
   gemel__arena meta;                               /* everything that is small */
   gemel__device_block *blocks; /* intermediate memory, and what doesn't change from call to call */
   size_t n_blocks, block_capacity;
-  size_t block_bytes; /* of all */
+  size_t block_bytes;    /* of all */
+  size_t unshared_bytes; /* what the arena would be if no place served twice */
   uint32_t depth;
   uint32_t begin, end; /* nodes */
   int64_t size;        /* the size seen, for which it was planned */

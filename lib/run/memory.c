@@ -96,6 +96,7 @@ static gemel__run_buffer *in_arena(gemel__planner *planner, uint8_t device, int6
   }
   buffer->remaining = remaining;
   planner->buffers[planner->n_buffers++] = buffer;
+  planner->segment->unshared_bytes += (size_t)round_up(bytes);
   return buffer;
 }
 

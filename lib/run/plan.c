@@ -189,6 +189,7 @@ static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *c
   const gemel_kernel *k = candidates;
   gemel_kernel_call *call = &inv->call;
   gemel_status status = GEMEL_DECLINED;
+  inv->candidates = candidates;
   call->state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
   if (call->state == NULL) {
     return out_of_memory(planner);
@@ -201,6 +202,7 @@ static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *c
     call->scratch_bytes = 0;
     status = k->prepare != NULL ? k->prepare(call) : GEMEL_OK;
     inv->run = k->run;
+    inv->chosen = k;
   }
   return status == GEMEL_DECLINED
              ? gemel__fail(planner->error, GEMEL_UNSUPPORTED, "every kernel declines")

@@ -30,6 +30,7 @@ typedef struct gemel__member {
 typedef struct gemel__cluster_load {
   gemel__plan_layout *layout;
   gemel__run_buffer *buffer;
+  uint32_t value;
   uint32_t uses; /* by members */
   uint16_t last; /* member that reads it last */
 } gemel__cluster_load;

@@ -136,6 +136,7 @@ static gemel_status run_dynamic(gemel__execution *e, void *body) {
     inv->call.scratch_bytes = 0;
     status = k->prepare != NULL ? k->prepare(&inv->call) : GEMEL_OK;
     if (status != GEMEL_DECLINED) {
+      inv->chosen = k;
       status = status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
       if (inv->call.release != NULL) {
         inv->call.release(inv->call.state);
@@ -150,7 +151,7 @@ static gemel_status run_dynamic(gemel__execution *e, void *body) {
 /* ---- Instructions ---- */
 
 static gemel_status run_loop(gemel__execution *e, void *body) {
-  gemel__loop_run(body, e->scratch);
+  gemel__loop_run(&((const gemel__fused *)body)->loop, e->scratch);
   return GEMEL_OK;
 }
 
