@@ -1,6 +1,8 @@
 # Scripts that a person or a CI runs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+EXTRA_DIST += %reldir%/api
+EXTRA_DIST += %reldir%/api.awk
 EXTRA_DIST += %reldir%/calls.awk
 EXTRA_DIST += %reldir%/clang
 EXTRA_DIST += %reldir%/common.sh

@@ -5,6 +5,7 @@ dist_man_MANS += %reldir%/gemel-recheck.1
 dist_man_MANS += %reldir%/gemel.1
 EXTRA_DIST += %reldir%/adding
 dist_pages_DATA += %reldir%/adding.md
+dist_pages_DATA += %reldir%/api.md
 dist_pages_DATA += %reldir%/architecture.md
 dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md

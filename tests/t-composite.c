@@ -253,6 +253,7 @@ FORM(slice_to_end, gemel_slice(x, 0, 1, GEMEL_TO_END))
 FORM(slice_from_end, gemel_slice(x, 0, -3, -1))
 FORM(slice_behind, gemel_slice(x, 0, 5, GEMEL_TO_END))
 FORM(slice_crossed, gemel_slice(x, 0, 3, 1))
+FORM(slice_crossing, gemel_slice(x, 0, 3, -4))
 FORM(slice_far_back, gemel_slice(x, 0, -5, GEMEL_TO_END))
 FORM(every_second, gemel_slice_step(x, 0, 0, GEMEL_TO_END, 2))
 FORM(backwards, gemel_slice_step(x, -1, -1, GEMEL_TO_END, -1))
@@ -281,6 +282,9 @@ static const op_case parts[] = {
     BAD_FORM(slice_behind, "", GEMEL_BAD_VALUE, "slice: 5:", "f32[4] 1 2 3 4"),
     BAD_FORM(slice_far_back, "", GEMEL_BAD_VALUE, "slice: -5:", "f32[4] 1 2 3 4"),
     OK_FORM(slice_crossed, "empty", "f32[0]", "f32[4] 1 2 3 4"),
+    OK_FORM(slice_crossing, "does_not", "f32[1] 4", "f32[N=8] 1 2 3 4 5 6 7 8"),
+    OK_FORM(slice_crossing, "number", "f32[0]", "f32[5] 1 2 3 4 5"),
+    BAD_FORM(slice_crossing, "symbol", GEMEL_BAD_SHAPE, "negative", "f32[N=5] 1 2 3 4 5"),
     OK_FORM(every_second, "odd", "f32[3] 1 3 5", "f32[5] 1 2 3 4 5"),
     OK_FORM(every_second, "even", "f32[2] 1 3", "f32[4] 1 2 3 4"),
     OK_FORM(every_second, "symbol", "f32[3] 1 3 5", "f32[N=5] 1 2 3 4 5"),

@@ -119,9 +119,10 @@ gemel_value gemel_stack_at(int64_t axis, size_t n_xs, const gemel_value *xs, gem
 
 /* NumPy's x[start:stop:step] along AXIS, the others whole: elements START, START + STEP, … before
  * STOP, for a negative STEP behind it. Negative bounds count from the end, also from one that is a
- * symbol. Otherwise than in NumPy bounds outside of x are errors: GEMEL_BAD_VALUE, when the graph
- * is called if sizes are symbols. Errors: GEMEL_BAD_SHAPE (no such axis), GEMEL_BAD_VALUE (STEP 0).
- */
+ * symbol. Bounds that cross enclose nothing. Otherwise than in NumPy, bounds outside of x are
+ * errors: GEMEL_BAD_VALUE, when the graph is called if sizes are symbols; so are bounds that a
+ * symbol makes cross (GEMEL_BAD_SHAPE). Errors: GEMEL_BAD_SHAPE (no such axis), GEMEL_BAD_VALUE
+ * (STEP 0). */
 gemel_value gemel_slice_step_at(gemel_value x, int64_t axis, int64_t start, int64_t stop,
                                 int64_t step, gemel_location where);
 #define gemel_slice_step(...) gemel_slice_step_at(__VA_ARGS__, GEMEL_HERE)

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Reverse mode. For N_OUTPUTS values with cotangents SEEDS (same types; SEEDS NULL: ones, allowed
+/* Reverse mode: for N_OUTPUTS values with cotangents SEEDS (same types; SEEDS NULL: ones, allowed
  * for scalars of a float dtype only), writes to GRADIENTS the cotangent of each of the N_WRT
  * values: type as the value's, zeros where nothing flows. All are values of one graph, to which the
  * derivative is appended; cost linear in the graph. Nodes appended before an error stay (unused),
