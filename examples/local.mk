@@ -6,6 +6,7 @@ dist_examples_DATA += %reldir%/affine.gmt
 dist_examples_DATA += %reldir%/digits.c
 dist_examples_DATA += %reldir%/digits.npz
 dist_examples_DATA += %reldir%/digits.txt
+dist_examples_DATA += %reldir%/dropout.gmt
 dist_examples_DATA += %reldir%/hello.cpp
 dist_examples_DATA += %reldir%/mlp.gmt
 dist_examples_DATA += %reldir%/my_kernel.c

@@ -34,6 +34,7 @@ library_tests += %reldir%/t-terms
 library_tests += %reldir%/t-text
 library_tests += %reldir%/t-tensor
 library_tests += %reldir%/t-elementwise
+library_tests += %reldir%/t-random
 library_tests += %reldir%/t-reduce
 library_tests += %reldir%/t-scale
 library_tests += %reldir%/t-waits

@@ -292,22 +292,10 @@ static inline void opt_suite(const char *suite, const op_case *cases, size_t cou
 
 /* How a table's rows are written. */
 #define OK_CASE(name, expression, out, ...)                                                        \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, NULL, {                          \
-      NULL                                                                                         \
-    }                                                                                              \
-  }
+  { (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, NULL, {NULL}, NULL }
 #define GRAD(name, expression, out, seed, wrt_x, wrt_y, ...)                                       \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {                        \
-      (wrt_x), (wrt_y)                                                                             \
-    }                                                                                              \
-  }
+  { (name), (expression), {__VA_ARGS__}, {(out)}, GEMEL_OK, NULL, (seed), {(wrt_x), (wrt_y)}, NULL }
 #define BAD_CASE(name, expression, status, message, ...)                                           \
-  {                                                                                                \
-    (name), (expression), {__VA_ARGS__}, {"f32[] 0"}, (status), (message), NULL, {                 \
-      NULL                                                                                         \
-    }                                                                                              \
-  }
+  { (name), (expression), {__VA_ARGS__}, {"f32[] 0"}, (status), (message), NULL, {NULL}, NULL }
 
 #endif

@@ -67,6 +67,13 @@ static const struct {
     HOME(fused_overwrite, "dimshuffle"),
     HOME(half_not_rounded, "div"),
     HOME(loop_lost_tile, "dimshuffle"),
+    HOME(philox_round, "random_bits"),
+    HOME(philox_multipliers, "random_bits"),
+    HOME(philox_counter_word, "random_bits"),
+    HOME(random_next_key, "random_uniform"),
+    HOME(random_piece, "random_uniform"),
+    HOME(random_uniform_grid, "random_uniform"),
+    HOME(random_normal_interval, "random_normal"),
 #undef HOME
 };
 

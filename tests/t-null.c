@@ -107,6 +107,9 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_max_options_p NULL
 #define VALID_const_gemel_pad_options_p NULL
 #define VALID_const_gemel_prod_options_p NULL
+#define VALID_const_gemel_random_bits_options_p NULL
+#define VALID_const_gemel_random_normal_options_p NULL
+#define VALID_const_gemel_random_uniform_options_p NULL
 #define VALID_const_gemel_set_subtensor_options_p NULL
 #define VALID_const_gemel_softmax_options_p NULL
 #define VALID_const_gemel_split_options_p NULL

@@ -38,6 +38,7 @@ typedef enum gemel__family {
   GEMEL__FAMILY_index,
   GEMEL__FAMILY_invoke,
   GEMEL__FAMILY_linalg,
+  GEMEL__FAMILY_random,
   GEMEL__FAMILY_reduce,
   GEMEL__FAMILY_shape,
   GEMEL__FAMILY_softmax,

@@ -857,6 +857,7 @@ static const gemel__domain table = {
     .product = bound_product,
     .sign = bound_sign,
     .hull = bound_hull,
+    .between = bound_hull,
     .round = bound_round,
     .to_integer = bound_to_integer,
     .state = bound_state,

@@ -93,6 +93,9 @@ struct gemel__domain {
   /* When a choice between a and b is undecided: something that covers both. NULL: e is UNDECIDED.
    */
   void (*hull)(gemel__domain *d, void *e, const void *a, const void *b);
+  /* A number of which no more is known than that it lies between a and b (a dual number's tangent
+   * is 0). NULL: there is no such element. */
+  void (*between)(gemel__domain *d, void *e, const void *a, const void *b);
   /* When it is undecided which of a and b is larger: something that covers the larger, tighter than
    * their hull. NULL: their hull it is. */
   void (*larger)(gemel__domain *d, void *e, const void *a, const void *b);

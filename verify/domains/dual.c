@@ -305,6 +305,12 @@ static void d_hull(gemel__domain *d, void *e, const void *x, const void *y) {
   b->set(b, T(e), t);
 }
 
+static void d_between(gemel__domain *d, void *e, const void *x, const void *y) {
+  BASE;
+  b->between(b, e, x, y);
+  b->from_integer(b, T(e), 0);
+}
+
 static void d_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   BASE;
   b->round(b, e, dtype, ulps);
@@ -392,6 +398,7 @@ gemel__domain *gemel__dual_new(gemel__domain *base) {
   d->domain.bytes = 2 * base->bytes;
   d->domain.ieee = base->ieee;
   d->domain.hull = base->hull ? d_hull : NULL;
+  d->domain.between = base->between ? d_between : NULL;
   d->domain.observer = base->observer;
   d->base = base;
   d->scratch = gemel__elements_new(base, SCRATCH);

@@ -871,6 +871,7 @@ static const gemel__domain table = {
     .pow = ordered_pow,
     .floor = ordered_floor,
     .sum = ordered_sum,
+    .between = ordered_hull,
     .sign = ordered_sign,
     .round = ordered_round,
     .to_integer = ordered_to_integer,

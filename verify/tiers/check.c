@@ -134,6 +134,7 @@ static int agreement_of(const gemel_graph *graph) {
     case GEMEL__FAMILY_elementwise:
     case GEMEL__FAMILY_shape:
     case GEMEL__FAMILY_index:
+    case GEMEL__FAMILY_random:
     case GEMEL__FAMILY_source:
       break;
     case GEMEL__FAMILY_reduce:
