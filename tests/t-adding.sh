@@ -1,8 +1,8 @@
 #!/bin/sh
-# doc/adding.md: its patches add a scalar and a tensor operation, a rewrite rule and a pass. They are
+# doc/adding.md: its patches add scalar operations, a tensor operation, a rewrite rule and a pass. They are
 # applied to a copy of the sources, which is built out of tree (without optimisation and without
 # libraries for products: about half a minute on two cores), and the harness must find evidence for
-# all four in every tier. Then each twin, the rule and the pass are made wrong, and the harness must
+# all of them in every tier. Then each twin, the rule and the pass are made wrong, and the harness must
 # refute them. Each check is one line of output and
 # one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
 # SPDX-License-Identifier: MIT
@@ -19,6 +19,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 copy=$scratch/source
 tree=$scratch/build
+patches="scalar function tensor rule pass"
 passed=0 failed=0
 : >"$scratch/cases"
 
@@ -65,12 +66,10 @@ shown() {
     sed '1d;$d' | sed '/^```/d' | cmp -s - "$source/doc/adding/$1.patch"
 }
 files_of() { grep -c '^+++ ' "$source/doc/adding/$1.patch"; }
-check scalar/shown "doc/adding.md shows another patch" shown scalar
-check tensor/shown "doc/adding.md shows another patch" shown tensor
+for name in $patches; do check "$name/shown" "doc/adding.md shows another patch" shown "$name"; done
 check scalar/files "it takes more than two files" test "$(files_of scalar)" = 2
+check function/files "it takes more than three files" test "$(files_of function)" = 3
 check tensor/files "it takes more than three files" test "$(files_of tensor)" = 3
-check rule/shown "doc/adding.md shows another patch" shown rule
-check pass/shown "doc/adding.md shows another patch" shown pass
 check rule/files "it takes more than a file" test "$(files_of rule)" = 1
 check pass/files "it takes more than three files" test "$(files_of pass)" = 3
 
@@ -85,7 +84,7 @@ chmod -R u+w "$copy"
 # What a build inside the source folder leaves there would be taken for built already.
 find "$copy" \( -name '*.[oa]' -o -name '*.P[oa]' \) -exec rm -f {} +
 rm -f "$copy/config.status" "$copy/config.h" "$copy/Makefile" "$copy/gemel"
-for name in scalar tensor rule pass; do
+for name in $patches; do
   if ! (cd "$copy" && patch -p1 -s <"$source/doc/adding/$name.patch") >"$scratch/log" 2>&1; then
     wrong "$name/applies" "the patch does not apply" "$scratch/log"
     finish
@@ -124,6 +123,8 @@ verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is IN
     test "$(grep -c "\"kind\": \"gradient\", \"name\": \"$1.grad\"" "$scratch/json")" = 5
 }
 verify softplus "not applicable"
+verify sin "not applicable"
+verify cos "not applicable"
 verify cumsum passed
 verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
   "$tree/gemel" verify --rules "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
@@ -158,11 +159,13 @@ refuted() { # NAME [OPTION]
   [ $? = 1 ] && grep -q "^refuted: $1, tier " "$scratch/out"
 }
 if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, ADD, LOG)' &&
+  plant verify/domains/functions.def 'mpfr_sin, APPLY(COS)' 'mpfr_sin, APPLY(SIN)' &&
   plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
   plant lib/rules/elementwise.rules 'minimum(x, y) + maximum(x, y) => x + y' 'minimum(x, y) + maximum(x, y) => x - y' &&
   plant lib/passes/maxima.c 'for (size_t j = 1; j < m->n; j++)' 'for (size_t j = 2; j < m->n; j++)' &&
   make_gemel; then
   check softplus/wrong-twin "a wrong twin passes" refuted softplus
+  check sin/wrong-derivative "a wrong derivative in the domains passes" refuted sin
   check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
   check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules
   check repeated_maxima/wrong "a wrong pass passes" refuted repeated_maxima --rules
