@@ -150,7 +150,7 @@ static int both(gemel_context *context, const gemel_operation *record,
 
 /* How many instances of RECORD were compared. */
 static int compare_operation(gemel_context *context, const gemel_operation *record) {
-  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F16, GEMEL_BOOL};
+  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F16, GEMEL_BOOL, GEMEL_U32};
   enum { DRAWS = 5 };
   gemel__random random;
   int compared = 0;
