@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees as lists of terms, see nary.h. A tree is made of operations of one kind and dtype, each but
- * the root used once, by the tree; parts may be smaller and broadcast, and terms of one type are
- * put together before they meet larger ones. It is looked at from its root and nowhere else, so a
- * million nested additions are walked through once, by a stack. The list is put in the tree's place
- * where it costs less, as its kind counts; else the tree stays as it is, and a second look would
- * see the same. Terms keep the order in which they are first met, from left to right.
+ * Trees as lists of terms. A tree is made of the operations of one form (sums, or products) on one
+ * dtype; each of its nodes but the root is used once, by the tree. Operands may have smaller shapes
+ * that are broadcast, and terms of one type are put together before they meet larger ones. A tree
+ * is looked at from its root and nowhere else, so a million nested additions are walked through
+ * once, with a stack. The list takes the tree's place where it costs less, by the form's own count
+ * of costs; else the tree stays as it is, and another look at it would decide the same. Terms keep
+ * the order in which they are first met, from left to right.
  */
 #include "passes/nary.h"
 
@@ -55,7 +56,7 @@ int gemel__nary_holds(const gemel__nary *n, double x) {
 gemel_value gemel__nary_constant(const gemel__nary *n, gemel_graph *to, gemel__nary_factor number,
                                  gemel_location where) {
   gemel_value value = {NULL, 0, 0};
-  if (!n->kind->integer) {
+  if (!n->form->integer) {
     return gemel_scalar_at(to, n->dtype, number.real, where);
   }
   gemel_tensor *tensor = gemel_tensor_new(n->dtype, 0, NULL, n->error);
@@ -158,7 +159,7 @@ int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__nary_factor factor
 int gemel__nary_term_add(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
   uint32_t k = n->place[value.node];
   while (k != 0 && (n->terms[k - 1].value.output != value.output ||
-                    !n->kind->merge(n, &n->terms[k - 1], factor))) {
+                    !n->form->merge(n, &n->terms[k - 1], factor))) {
     k = n->terms[k - 1].same_node;
   }
   if (k != 0) {
@@ -182,16 +183,16 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
   n->dtype = dtype_of(n, root);
   size_t bytes = gemel_dtype_size(n->dtype);
   n->mask = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << (8 * bytes)) - 1;
-  n->constant = n->kind->nothing;
+  n->constant = n->form->nothing;
   n->n_terms = n->depth = 0;
   n->n_groups = 0;
   n->cost = 0;
   n->inexact = 0;
-  int failed = n->kind->open(n, root, n->kind->one);
+  int failed = n->form->open(n, root, n->form->one);
   while (n->depth > 0 && !failed) {
     struct gemel__nary_entry e = n->stack[--n->depth];
-    failed = (n->inner[e.value.node] ? n->kind->open(n, e.value.node, e.factor)
-                                     : n->kind->leaf(n, e.value, e.factor)) != 0;
+    failed = (n->inner[e.value.node] ? n->form->open(n, e.value.node, e.factor)
+                                     : n->form->leaf(n, e.value, e.factor)) != 0;
   }
   sort_groups(n);
   return failed ? no_memory(n) : GEMEL_OK;
@@ -199,7 +200,7 @@ static gemel_status collect(gemel__nary *n, uint32_t root) {
 
 /* ---- Trees ---- */
 
-/* 1 if NODE is one of the operations, on numbers of the kind, and the kind takes it. */
+/* 1 if NODE is one of the operations, on numbers that the form is for, and the form takes it. */
 static int is_member(const gemel__nary *n, uint32_t node) {
   int listed = 0;
   for (int k = 0; k < GEMEL__NARY_OPS && n->ops[k] != 0; k++) {
@@ -210,7 +211,7 @@ static int is_member(const gemel__nary *n, uint32_t node) {
   }
   gemel_kind kind = gemel_dtype_kind(dtype_of(n, node));
   int integer = kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
-  return (n->kind->integer ? integer : kind == GEMEL_KIND_FLOAT) && n->kind->takes(n, node);
+  return (n->form->integer ? integer : kind == GEMEL_KIND_FLOAT) && n->form->takes(n, node);
 }
 
 /* Notes what NODE, a member of a tree, has inside: 1 if that makes the tree more than a node. */
@@ -251,7 +252,7 @@ static gemel_value build(gemel__nary *n, uint32_t root) {
     whole = !gemel_is_null(values[k]);
   }
   if (whole) {
-    made = n->kind->build(n, values, to, where);
+    made = n->form->build(n, values, to, where);
   }
   gemel__free(values, (n->n_terms + 1) * sizeof *values);
   if (gemel_is_null(made) || gemel_value_type(made) == type) {
@@ -273,7 +274,7 @@ static int is_alone(const gemel__nary *n, uint32_t root) {
 /* Puts the list in the place of the tree at ROOT if that is better. */
 static gemel_status look_at(gemel__nary *n, uint32_t root) {
   gemel_status status = is_alone(n, root) ? GEMEL_DECLINED : collect(n, root);
-  double cost = status == GEMEL_OK ? n->kind->cost(n) : 0;
+  double cost = status == GEMEL_OK ? n->form->cost(n) : 0;
   if (status != GEMEL_OK || n->inexact || !(cost < n->cost)) {
     return status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
@@ -299,12 +300,12 @@ static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
   return status;
 }
 
-gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error) {
+gemel_status gemel__nary_run(const gemel__nary_form *form, gemel_edit *edit, gemel_error *error) {
   const gemel_graph *from = gemel_edit_graph(edit);
   size_t count = from->n_nodes;
-  gemel__nary n = {.kind = kind, .edit = edit, .from = from, .error = error};
-  for (int k = 0; k < GEMEL__NARY_OPS && kind->ops[k] != NULL; k++) {
-    n.ops[k] = gemel__op_find(from->context, kind->ops[k]);
+  gemel__nary n = {.form = form, .edit = edit, .from = from, .error = error};
+  for (int k = 0; k < GEMEL__NARY_OPS && form->ops[k] != NULL; k++) {
+    n.ops[k] = gemel__op_find(from->context, form->ops[k]);
   }
   const uint32_t *uses = gemel__edit_uses(edit);
   n.inner = gemel__alloc_array(count, 1);

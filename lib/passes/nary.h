@@ -32,11 +32,11 @@ typedef struct gemel__extent {
 enum { GEMEL__NARY_OPS = 6, GEMEL__NARY_GROUPS = 16 };
 
 typedef struct gemel__nary {
-  const struct gemel__nary_kind *kind;
+  const struct gemel__nary_form *form;
   gemel_edit *edit;
   const gemel_graph *from;
   gemel_error *error;
-  uint32_t ops[GEMEL__NARY_OPS]; /* of the kind's names */
+  uint32_t ops[GEMEL__NARY_OPS]; /* of the form's names */
   unsigned char *inner, *root;   /* by node: lies inside a tree; is the root of one, or inside */
   uint32_t *place;               /* by node: its last term, + 1 */
   struct gemel__nary_entry *stack;
@@ -57,7 +57,7 @@ typedef struct gemel__nary {
 } gemel__nary;
 
 /* What a tree is made of. OPEN and LEAF return −1 when memory is out. */
-typedef struct gemel__nary_kind {
+typedef struct gemel__nary_form {
   const char *ops[GEMEL__NARY_OPS]; /* NULL where there are fewer */
   int integer;                      /* trees of integers; else of floats */
   int cancel;                       /* what cancels is left out, NaN or not */
@@ -78,10 +78,10 @@ typedef struct gemel__nary_kind {
    */
   gemel_value (*build)(gemel__nary *n, const gemel_value *values, gemel_graph *to,
                        gemel_location where);
-} gemel__nary_kind;
+} gemel__nary_form;
 
-/* The pass of KIND. */
-gemel_status gemel__nary_run(const gemel__nary_kind *kind, gemel_edit *edit, gemel_error *error);
+/* The pass of FORM. */
+gemel_status gemel__nary_run(const gemel__nary_form *form, gemel_edit *edit, gemel_error *error);
 
 /* For OPEN: VALUE times FACTOR is looked at later. For LEAF: it is a term. */
 int gemel__nary_push(gemel__nary *n, gemel__ref value, gemel__nary_factor factor);

@@ -96,7 +96,7 @@ static uint64_t integer_power(uint64_t x, double exponent) {
 static int leaf(gemel__nary *n, gemel__ref value, gemel__nary_factor factor) {
   gemel__nary_factor number;
   if (gemel__nary_number(n, value, &number)) {
-    if (n->kind->integer) {
+    if (n->form->integer) {
       n->constant.bits = (n->constant.bits * integer_power(number.bits, factor.real)) & n->mask;
       return 0;
     }
@@ -130,11 +130,11 @@ static void reduce(gemel__nary *n) {
     if (both == 0 || !(gemel__facts(n->from, t->value) & GEMEL__NONZERO)) {
       continue;
     }
-    both -= t->factor.real == t->factor.below && !n->kind->cancel;
+    both -= t->factor.real == t->factor.below && !n->form->cancel;
     t->factor.real -= both;
     t->factor.below -= both;
   }
-  if (!n->kind->integer && gemel__nary_holds(n, quotient) && fabs(quotient) >= 1e-280 &&
+  if (!n->form->integer && gemel__nary_holds(n, quotient) && fabs(quotient) >= 1e-280 &&
       fma(quotient, n->constant.below, -n->constant.real) == 0) {
     n->constant.real = quotient;
     n->constant.below = 1;
@@ -167,11 +167,11 @@ static void count_groups(const gemel__nary *n, int below, factor_group *groups) 
 }
 
 static int is_one(const gemel__nary *n, gemel__nary_factor c) {
-  return n->kind->integer ? c.bits == 1 : c.real == 1;
+  return n->form->integer ? c.bits == 1 : c.real == 1;
 }
 
 static int is_minus_one(const gemel__nary *n, gemel__nary_factor c) {
-  return n->kind->integer ? c.bits == n->mask : c.real == -1;
+  return n->form->integer ? c.bits == n->mask : c.real == -1;
 }
 
 /* What a side costs, with a CONSTANT that its smallest group is multiplied with; *ALL is what it
@@ -205,10 +205,10 @@ static gemel__extent larger(gemel__extent a, gemel__extent b) {
 static double cost(gemel__nary *n) {
   gemel__extent above, below;
   reduce(n);
-  if (n->kind->integer && n->constant.bits == 0) {
+  if (n->form->integer && n->constant.bits == 0) {
     return 0;
   }
-  n->inexact |= !n->kind->integer && (!gemel__nary_holds(n, n->constant.real) ||
+  n->inexact |= !n->form->integer && (!gemel__nary_holds(n, n->constant.real) ||
                                       !gemel__nary_holds(n, n->constant.below));
   int minus = is_minus_one(n, n->constant);
   double sum = side_cost(n, 0, !minus && !is_one(n, n->constant), &above);
@@ -281,7 +281,7 @@ static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph 
   product_builder b = {n, values, to, where};
   gemel__nary_factor c = n->constant;
   int minus = is_minus_one(n, c);
-  if (n->kind->integer && c.bits == 0) {
+  if (n->form->integer && c.bits == 0) {
     return number(&b, 0);
   }
   gemel_value above = side(&b, 0, minus || is_one(n, c) ? none : number(&b, c.real));
@@ -303,22 +303,22 @@ static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph 
   }
 
 gemel_status gemel__pass_integer_products(gemel_edit *edit, const void *data, gemel_error *error) {
-  static const gemel__nary_kind kind = PRODUCTS(1, 1, NULL);
+  static const gemel__nary_form form = PRODUCTS(1, 1, NULL);
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 gemel_status gemel__pass_normalize_products(gemel_edit *edit, const void *data,
                                             gemel_error *error) {
-  static const gemel__nary_kind kind = PRODUCTS(0, 0, "div");
+  static const gemel__nary_form form = PRODUCTS(0, 0, "div");
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 gemel_status gemel__pass_cancel_products(gemel_edit *edit, const void *data, gemel_error *error) {
-  static const gemel__nary_kind kind = PRODUCTS(0, 1, "div");
+  static const gemel__nary_form form = PRODUCTS(0, 1, "div");
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 /* ---- Instances ---- */

@@ -20,7 +20,7 @@ enum { ADD, SUB, NEG, MUL };
 /* A float of which a million may be added in f64 without rounding: a sixteenth's multiple that
  * isn't large. Others aren't added at all. */
 static int is_simple(const gemel__nary *n, gemel__nary_factor x) {
-  return n->kind->integer || (fabs(x.real) <= 1 << 26 && x.real * 16 == nearbyint(x.real * 16));
+  return n->form->integer || (fabs(x.real) <= 1 << 26 && x.real * 16 == nearbyint(x.real * 16));
 }
 
 static void add(const gemel__nary *n, gemel__nary_factor *into, gemel__nary_factor x) {
@@ -31,7 +31,7 @@ static void add(const gemel__nary *n, gemel__nary_factor *into, gemel__nary_fact
 /* *FACTOR * X in the dtype of the tree at hand: 1; 0 if that isn't exact. */
 static int times_exactly(const gemel__nary *n, gemel__nary_factor *factor, gemel__nary_factor x) {
   double product = factor->real * x.real;
-  if (!n->kind->integer &&
+  if (!n->form->integer &&
       (!gemel__nary_holds(n, product) || (fabs(product) < 1e-280 && product != 0) ||
        fma(factor->real, x.real, -product) != 0)) {
     return 0;
@@ -48,7 +48,7 @@ static gemel__nary_factor negated(const gemel__nary *n, gemel__nary_factor x) {
 /* A coefficient: of floats not 0, which keeps NaN and infinities. */
 static int is_coefficient(const gemel__nary *n, gemel__ref value, gemel__nary_factor *number) {
   return gemel__nary_number(n, value, number) &&
-         (n->kind->integer || (isfinite(number->real) && number->real != 0));
+         (n->form->integer || (isfinite(number->real) && number->real != 0));
 }
 
 static int takes(const gemel__nary *n, uint32_t node) {
@@ -101,20 +101,20 @@ static int merge(const gemel__nary *n, gemel__nary_term *term, gemel__nary_facto
 /* ---- Coefficients ---- */
 
 static int is_zero(const gemel__nary *n, gemel__nary_factor f) {
-  return n->kind->integer ? f.bits == 0 : f.real == 0;
+  return n->form->integer ? f.bits == 0 : f.real == 0;
 }
 
 static int is_one(const gemel__nary *n, gemel__nary_factor f) {
-  return n->kind->integer ? f.bits == 1 : f.real == 1;
+  return n->form->integer ? f.bits == 1 : f.real == 1;
 }
 
 static int is_minus_one(const gemel__nary *n, gemel__nary_factor f) {
-  return n->kind->integer ? f.bits == n->mask : f.real == -1;
+  return n->form->integer ? f.bits == n->mask : f.real == -1;
 }
 
 /* 1 if a term with coefficient F is left out. */
 static int is_gone(const gemel__nary *n, gemel__nary_factor f) {
-  return is_zero(n, f) && (n->kind->integer || n->kind->cancel);
+  return is_zero(n, f) && (n->form->integer || n->form->cancel);
 }
 
 /* The terms of one type: how many there are, how many of them take a product or a difference, and
@@ -131,7 +131,7 @@ static void count_groups(gemel__nary *n, term_group *groups) {
   for (size_t k = 0; k < n->n_terms; k++) {
     gemel__nary_factor f = n->terms[k].factor;
     term_group *g = &groups[n->terms[k].group];
-    n->inexact |= !n->kind->integer && !gemel__nary_holds(n, f.real);
+    n->inexact |= !n->form->integer && !gemel__nary_holds(n, f.real);
     if (!is_gone(n, f)) {
       g->terms++;
       g->more += !is_one(n, f) && !is_minus_one(n, f);
@@ -146,7 +146,7 @@ static double cost(gemel__nary *n) {
   int constant = !is_zero(n, n->constant), minus = 1, first = 1;
   double sum = 0, size = 0; /* SIZE: of what is summed up so far */
   all.rank = -1;
-  n->inexact |= !n->kind->integer && !gemel__nary_holds(n, n->constant.real);
+  n->inexact |= !n->form->integer && !gemel__nary_holds(n, n->constant.real);
   count_groups(n, groups);
   for (uint32_t k = 0; k < n->n_groups; k++) {
     uint32_t at = n->order[k];
@@ -252,21 +252,21 @@ static gemel_value build(gemel__nary *n, const gemel_value *values, gemel_graph 
   }
 
 gemel_status gemel__pass_integer_sums(gemel_edit *edit, const void *data, gemel_error *error) {
-  static const gemel__nary_kind kind = SUMS(1, 1);
+  static const gemel__nary_form form = SUMS(1, 1);
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 gemel_status gemel__pass_normalize_sums(gemel_edit *edit, const void *data, gemel_error *error) {
-  static const gemel__nary_kind kind = SUMS(0, 0);
+  static const gemel__nary_form form = SUMS(0, 0);
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 gemel_status gemel__pass_cancel_sums(gemel_edit *edit, const void *data, gemel_error *error) {
-  static const gemel__nary_kind kind = SUMS(0, 1);
+  static const gemel__nary_form form = SUMS(0, 1);
   (void)data;
-  return gemel__nary_run(&kind, edit, error);
+  return gemel__nary_run(&form, edit, error);
 }
 
 /* ---- Instances ---- */

@@ -104,7 +104,7 @@ static void own_weak(gemel__expr_program *program, gemel__code *code, uint32_t i
 }
 
 /* Decides whether CODE, whose operands are in place, is weak. */
-static void settle(gemel__expr_program *program, gemel__code *code, uint32_t index) {
+static void decide_weakness(gemel__expr_program *program, gemel__code *code, uint32_t index) {
   const gemel__scalar_row *row =
       gemel__scalar_row_of(&gemel__op_at(program->context, code->op)->record);
   uint32_t weak = 0, from = first_number(row), any = 0;
@@ -147,7 +147,7 @@ gemel_status gemel__expr_program_apply(gemel__expr_program *program, uint32_t op
     memcpy(program->operands + program->n_operands, operands, count * sizeof *operands);
   }
   program->n_operands += count;
-  settle(program, code, *index);
+  decide_weakness(program, code, *index);
   return GEMEL_OK;
 }
 
@@ -282,7 +282,7 @@ static gemel_dtype weak_dtype(int dtype, int floating) {
 }
 
 /* Executes the weak instructions up to OPERAND that OWNER owns, in DTYPE. */
-static void settle_weak(const run *r, uint32_t operand, uint32_t owner, gemel_dtype dtype) {
+static void run_weak(const run *r, uint32_t operand, uint32_t owner, gemel_dtype dtype) {
   const gemel__code *code = r->program->code;
   for (uint32_t j = code[operand].low; j <= operand; j++) {
     if (code[j].weak && code[j].owner == owner) {
@@ -292,7 +292,7 @@ static void settle_weak(const run *r, uint32_t operand, uint32_t owner, gemel_dt
   }
 }
 
-static void settle_operands(const run *r, const gemel__code *code, uint32_t index) {
+static void run_weak_operands(const run *r, const gemel__code *code, uint32_t index) {
   const uint32_t *operands = r->program->operands + code->first;
   uint32_t from =
       first_number(gemel__scalar_row_of(&gemel__op_at(r->program->context, code->op)->record));
@@ -304,7 +304,7 @@ static void settle_operands(const run *r, const gemel__code *code, uint32_t inde
     const gemel__code *operand = &r->program->code[operands[k]];
     if (operand->weak) {
       int known = k >= from ? dtype : -1;
-      settle_weak(r, operands[k], index, weak_dtype(known, floating | operand->floating));
+      run_weak(r, operands[k], index, weak_dtype(known, floating | operand->floating));
     }
   }
 }
@@ -318,7 +318,7 @@ static gemel_value execute(const run *r, uint32_t index) {
     return constant(r, code->u.tensor, place(r, code));
   default:
     if (code->has_weak) {
-      settle_operands(r, code, index);
+      run_weak_operands(r, code, index);
     }
     return apply(r, code);
   }
@@ -338,7 +338,7 @@ gemel_value gemel__expr_program_run(const gemel__expr_program *program, gemel_gr
     }
   }
   if (program->code[last].weak) {
-    settle_weak(&r, last, GEMEL__NO_OWNER, weak_dtype(-1, program->code[last].floating));
+    run_weak(&r, last, GEMEL__NO_OWNER, weak_dtype(-1, program->code[last].floating));
   }
   return values[last];
 }

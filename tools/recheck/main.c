@@ -13,14 +13,14 @@
 #include <string.h>
 #include "recheck.h"
 
-typedef enum verdict { NOT_COVERED, CONFIRMED, CONTRADICTED, UNREADABLE, VERDICTS } verdict;
+typedef enum finding { NOT_COVERED, CONFIRMED, CONTRADICTED, UNREADABLE, FINDINGS } finding;
 
-static const char *const words[VERDICTS] = {"not covered", "confirmed", "contradicted",
+static const char *const words[FINDINGS] = {"not covered", "confirmed", "contradicted",
                                             "unreadable"};
 
 /* What one instance, or all of a rule, came to. */
 typedef struct outcome {
-  verdict verdict;
+  finding found;
   char why[260];
   size_t compared, confirmed, uncovered;
 } outcome;
@@ -78,14 +78,14 @@ static given *read_inputs(world *w, const json *instance, size_t *n) {
 }
 
 static void contradict(outcome *o, const char *what, size_t i) {
-  o->verdict = CONTRADICTED;
+  o->found = CONTRADICTED;
   snprintf(o->why, sizeof o->why, "%s, element %zu", what, i);
 }
 
 /* Holds SIDE against the numbers in TEXT. */
 static int hold_against(world *w, const tensor *side, const char *text, const char *what,
                         outcome *o) {
-  for (size_t i = 0; i < side->count && o->verdict != CONTRADICTED; i++) {
+  for (size_t i = 0; i < side->count && o->found != CONTRADICTED; i++) {
     cell said;
     int equal;
     if (!number_read(w, side->dtype, &text, &said)) {
@@ -134,7 +134,7 @@ static int compare(world *w, const json *instance, const tensor *left, const ten
 static outcome check_instance(const json *instance) {
   pool p = {0};
   world w = {.pool = &p};
-  outcome o = {.verdict = NOT_COVERED};
+  outcome o = {.found = NOT_COVERED};
   tensor *left = NULL, *right = NULL;
   size_t n;
   given *inputs = read_inputs(&w, instance, &n);
@@ -144,11 +144,11 @@ static outcome check_instance(const json *instance) {
       status > 0 ? graph_evaluate(&w, json_text(instance, "right"), inputs, n, &right) : status;
   status = status > 0 ? compare(&w, instance, left, right, &o) : status;
   if (status < 0) {
-    o.verdict = UNREADABLE;
+    o.found = UNREADABLE;
     snprintf(o.why, sizeof o.why, "%s", w.problem);
-  } else if (status > 0 && o.verdict != CONTRADICTED && o.compared > 0) {
-    o.verdict = CONFIRMED;
-  } else if (o.verdict == NOT_COVERED) {
+  } else if (status > 0 && o.found != CONTRADICTED && o.compared > 0) {
+    o.found = CONFIRMED;
+  } else if (o.found == NOT_COVERED) {
     snprintf(o.why, sizeof o.why, "%.200s",
              w.uncovered != NULL ? w.uncovered : "nothing to compare");
   }
@@ -160,15 +160,15 @@ static outcome check_instance(const json *instance) {
 
 static outcome check_rule(const json *certificate) {
   const json *instances = json_find(certificate, "instances"), *at;
-  outcome all = {.verdict = NOT_COVERED};
+  outcome all = {.found = NOT_COVERED};
   snprintf(all.why, sizeof all.why, "no instance");
   for (at = instances != NULL ? instances->first : NULL; at != NULL; at = at->next) {
     outcome o = check_instance(at);
     all.compared += o.compared;
-    all.confirmed += o.verdict == CONFIRMED;
-    all.uncovered += o.verdict == NOT_COVERED;
-    if (o.verdict > all.verdict || (o.verdict == NOT_COVERED && all.verdict == NOT_COVERED)) {
-      all.verdict = o.verdict;
+    all.confirmed += o.found == CONFIRMED;
+    all.uncovered += o.found == NOT_COVERED;
+    if (o.found > all.found || (o.found == NOT_COVERED && all.found == NOT_COVERED)) {
+      all.found = o.found;
       memcpy(all.why, o.why, sizeof all.why);
     }
   }
@@ -176,11 +176,11 @@ static outcome check_rule(const json *certificate) {
 }
 
 static void print_rule(const char *name, const outcome *o, int brief) {
-  if (o->verdict == CONFIRMED && !brief) {
+  if (o->found == CONFIRMED && !brief) {
     printf("%-40s confirmed (%zu instances, %zu results; %zu instances not covered)\n", name,
            o->confirmed, o->compared, o->uncovered);
-  } else if (o->verdict != CONFIRMED) {
-    printf("%-40s %s (%s)\n", name, words[o->verdict], o->why);
+  } else if (o->found != CONFIRMED) {
+    printf("%-40s %s (%s)\n", name, words[o->found], o->why);
   }
 }
 
@@ -203,7 +203,7 @@ static void check_line(const char *line, int brief, size_t *counts) {
     puts("a line that is no JSON");
   } else if (strcmp(json_text(value, "kind"), "certificate") == 0) {
     outcome o = check_rule(value);
-    counts[o.verdict]++;
+    counts[o.found]++;
     print_rule(json_text(value, "rule"), &o, brief);
   }
   pool_empty(&p);
@@ -246,7 +246,7 @@ static int usage(FILE *file) {
 }
 
 int main(int argc, char **argv) {
-  size_t counts[VERDICTS] = {0};
+  size_t counts[FINDINGS] = {0};
   int brief = 0, k = 1, good = 1;
   for (; k < argc && argv[k][0] == '-' && argv[k][1] != '\0'; k++) {
     if (strcmp(argv[k], "-h") == 0 || strcmp(argv[k], "--help") == 0) {
