@@ -113,12 +113,12 @@ struct gemel_context {
   gemel__stable ops; /* gemel__op; element 0 unused */
   gemel__idtable op_table;
   uint32_t n_builtins;       /* operations up to this id are gemel's own */
-  struct gemel_rules *rules; /* gemel's own, when they have been asked for (passes/rules.c) */
+  struct gemel_rules *rules; /* gemel's own, when they have been asked for (rules/rules.c) */
   void (*release_rules)(void *rules);
   struct gemel__choice
       *choices; /* of rules, by options, that no rewriting has (rewrite/choice.c) */
   void (*release_choices)(struct gemel__choice *choices);
-  struct gemel__certifier *certifier; /* if the harness has been asked for (passes/engine.h) */
+  struct gemel__certifier *certifier; /* if the harness has been asked for (rewrite/engine.h) */
   void (*release_certifier)(struct gemel__certifier *certifier);
   struct gemel__passes *passes; /* what a program registered (passes/passes.c) */
   void (*release_passes)(void *passes);
@@ -163,7 +163,7 @@ typedef struct gemel__atom {
 } gemel__atom;
 
 /* Rebuilds DIM with each atom replaced by what REPLACE returns for it (GEMEL_DIM_NONE: failure).
- * Iterative or bounded by the depth of the expression (which construction limits to 1000). */
+ * Recurses as deep as quotients, mins and maxes nest, at most GEMEL__DIM_DEPTH. */
 gemel_dim gemel__dim_substitute(gemel_context *context, gemel_dim dim,
                                 gemel_dim (*replace)(void *user, const gemel__atom *atom,
                                                      gemel_dim self),

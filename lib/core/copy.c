@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See copy.h. A type rule of gemel's own looks at types and attributes alone, but for sizes that an
- * input holds; a program's may look at anything.
+ * Copying a node is appending it with the types that it had. That is right where these follow from
+ * the types of its inputs: a type rule of gemel's own looks at types and attributes alone, but for
+ * sizes that an input holds; a program's may look at anything.
  */
 #include "core/copy.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See walk.h. A walk is an odometer over all axes but the last, whose rows go to a row function.
+ * A walk goes through all axes but the last like an odometer, and hands each row of the last one to a
+ * function.
  */
 #include "cpu/walk.h"
 

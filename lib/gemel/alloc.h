@@ -27,9 +27,8 @@ typedef struct gemel_allocator {
 } gemel_allocator;
 
 /* Replaces the allocator for the whole process; NULL restores the one at the start: malloc, realloc
- * and free, and for blocks of 8 MiB and more (tensors: 32 MiB) the system's own pages, huge ones if
- * it has them. The struct is copied. Blocks must be released by the allocator they came from, so
- * call this while no gemel object exists. Errors: GEMEL_BAD_ARGUMENT when a hook is NULL or SIZE is
+ * and free. The struct is copied. Blocks must be released by the allocator they came from, so call
+ * this while no gemel object exists. Errors: GEMEL_BAD_ARGUMENT when a hook is NULL or SIZE is
  * too small. Not thread-safe against any other call of the library. */
 gemel_status gemel_set_allocator(const gemel_allocator *allocator);
 

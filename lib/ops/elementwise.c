@@ -186,7 +186,8 @@ static gemel__op *op_of(const gemel_derive *call, const gemel__scalar_row *row) 
   return (gemel__op *)gemel__op_at(context, gemel__op_find(context, row->name));
 }
 
-/* Compiling takes the context's lock, so it is done outside; who comes second throws his away. */
+/* Compiling takes the context's lock, so it is done without holding it: of two threads that compile
+ * at the same time, the second frees what it made. */
 static const derived_row *derived_of(const gemel_derive *call, const gemel__scalar_row *row) {
   gemel_context *context = call->graph->context;
   gemel__op *op = op_of(call, row);

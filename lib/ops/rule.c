@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See rule.h. Nothing here knows any one operation.
+ * Reading attributes, checking operands, and small pieces of gradients, for tensor operations of
+ * any family. Nothing here knows any one operation.
  */
 #include "ops/rule.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See sampling.h.
+ * Random numbers, shapes, types and attributes for samplers. All of it comes from the random bits
+ * of the sample, so the same bits give the same instance.
  */
 #include "ops/sampling.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * See softmax.h. Lanes are done in groups, those of a group side by side in memory, and a group in
- * chunks of elements that the first-level cache holds: f32 and f64 that lie in order are read and
- * written where they are, anything else is copied into a buffer, half types as f32. Where a lane is
- * one chunk, it is read once; a longer one is gone through once for the largest element, once for
- * the sum, and once for the results. Where it is neighbouring lanes that are contiguous, softmax
- * goes through many of them at once, row by row. The vector loops are in softmax-kernels.c.
+ * How softmax and cross_entropy go through operands of any strides. Lanes (see softmax.h) are done
+ * in groups, those of a group side by side in memory, and a group in chunks of elements that the
+ * first-level cache holds: f32 and f64 that lie in order are read and written where they are,
+ * anything else is copied into a buffer, half types as f32. Where a lane is one chunk, it is read
+ * once; a longer one is gone through once for the largest element, once for the sum, and once for
+ * the results. Where it is neighbouring lanes that are contiguous, softmax goes through many of
+ * them at once, row by row. The vector loops are in softmax-kernels.c.
  */
 #include "ops/softmax.h"
 

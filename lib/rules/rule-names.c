@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See rule-names.h. Open addressing; the table doubles when it is half full.
+ * A hash table with open addressing, which doubles when it is half full.
  */
 #include "rules/rule-names.h"
 

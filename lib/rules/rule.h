@@ -34,7 +34,7 @@ enum {
   GEMEL__PATTERN_VARIABLE, /* any value; a repeated variable the same value */
   GEMEL__PATTERN_LITERAL,  /* a number: a constant all of whose elements are exactly that */
   GEMEL__PATTERN_APPLY,
-  GEMEL__PATTERN_VARIADIC /* any number of operands; in a template with a BODY for each */
+  GEMEL__PATTERN_VARIADIC /* any number of operands */
 };
 
 typedef struct gemel__variable {

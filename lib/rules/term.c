@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Terms: compiled, evaluated, compared and written. A tree is compiled in post-order to a program
- * for a stack machine, so that evaluation is a loop. Where a function has no value, its place on
- * the stack is taken by NOTHING, which spreads through all but `and` and `or`: in
+ * Terms: compiled, evaluated, compared and written. A tree is compiled in post-order to code for
+ * a stack machine, so that evaluation is a loop. Where a function has no value, its place on
+ * the stack is taken by NOTHING, and so is that of whatever takes it, but for `and` and `or`: in
  * `rank(x) < 2 or shape(x)[1] == 3` the left side may decide alone.
  */
 #include "rules/term.h"

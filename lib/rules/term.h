@@ -58,7 +58,7 @@ typedef struct gemel__scene {
   gemel_error *error; /* where GEMEL_NO_MEMORY says so */
 } gemel__scene;
 
-/* A compiled expression over variables: a program for a stack machine. */
+/* A compiled expression over variables: code for a stack machine. */
 enum {
   GEMEL__TERMCODE_FUNCTION,
   GEMEL__TERMCODE_NUMBER,

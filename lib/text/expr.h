@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Expressions in text: the one parser of infix arithmetic and calls, which serves graph text,
- * derivative texts of operation rows, and (later) rules. Grammar in doc/text.md: numbers, names,
+ * Expressions in text: the one parser of infix arithmetic and calls, which serves graph text
+ * and the derivative texts of operation rows. Grammar in doc/text.md: numbers, names,
  * calls with positional values and `name = attribute`, + − × ÷ % and comparisons with the usual
  * precedence, and / or / not, parentheses. Literals without a dtype take that of what they are
  * combined with, through as many operations on literals as there are: in `g * where(x == y, 0.5,

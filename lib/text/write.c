@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The buffered sink.
+ * The buffered sink: a block that is handed on when it is full, and a sink that collects everything
+ * in memory.
  */
 #include "core/alloc.h"
 #include "core/error.h"
