@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copying nodes from one graph to another of the same context: the one way beside gemel__apply in
- * which nodes enter a graph. A node that was well-typed there is
- * well-typed here if its inputs have the same types, which is checked; so a copy takes no more than
- * looking for an equal node and appending.
+ * which nodes enter a graph. A node that was well-typed there is well-typed here if its inputs have
+ * the same types, which is checked; so a copy takes no more than looking for an equal node and
+ * appending.
  */
 #ifndef GEMEL__CORE_COPY_H
 #define GEMEL__CORE_COPY_H

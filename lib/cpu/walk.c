@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A walk goes through all axes but the last like an odometer, and hands each row of the last one to a
- * function.
+ * A walk goes through all axes but the last like an odometer, and hands each row of the last one to
+ * a function.
  */
 #include "cpu/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole files: reading one into a block, writing one beside its place and renaming it, and loading and
- * saving graphs.
+ * Whole files: reading one into a block, writing one beside its place and renaming it, and loading
+ * and saving graphs.
  */
 #include <errno.h>
 #include <stdlib.h>
