@@ -32,27 +32,16 @@ static void make_data(void) {
   }
 }
 
-/* loss = mean(log(1 + exp(-s))) with s = ±x w; w becomes w - 4 dloss/dw. */
-static gemel_status build(gemel_context *context, gemel_graph *graph, gemel_error *error) {
-  int64_t x_shape[] = {ROWS, FEATURES}, t_shape[] = {ROWS}, w_shape[] = {FEATURES};
-  gemel_value x = gemel_input(graph, "x", gemel_type_of_shape(context, GEMEL_F32, 2, x_shape));
-  gemel_value t = gemel_input(graph, "t", gemel_type_of_shape(context, GEMEL_F32, 1, t_shape));
-  gemel_value w = gemel_state(graph, "w", gemel_type_of_shape(context, GEMEL_F32, 1, w_shape));
-  gemel_value two = gemel_scalar(graph, GEMEL_F32, 2), one = gemel_scalar(graph, GEMEL_F32, 1);
-  gemel_value sign = gemel_sub(gemel_mul(two, t), one);
-  gemel_value s = gemel_mul(sign, gemel_dot(x, w));
-  gemel_value losses = gemel_log1p(gemel_exp(gemel_neg(s)));
-  gemel_value rows = gemel_scalar(graph, GEMEL_F32, ROWS);
-  gemel_value loss = gemel_div(gemel_sum(losses), rows), slope = {0};
-  gemel_status status = gemel_grad(1, &loss, NULL, 1, &w, &slope, error);
-  if (status == GEMEL_OK) {
-    gemel_value rate = gemel_scalar(graph, GEMEL_F32, 4);
-    gemel_output(loss, "loss");
-    gemel_update(w, gemel_sub(w, gemel_mul(rate, slope)));
-    *error = *gemel_graph_error(graph);
-    status = error->status;
-  }
-  return status;
+/* The loss of sigmoid(x w) against the labels t; w becomes w - 4 dloss/dw. */
+static gemel_status build(gemel_graph *graph, gemel_error *error) {
+  gemel_value x = gemel_declare(graph, "x: f32[N, 8]"), t = gemel_declare(graph, "t: f32[N]");
+  gemel_value w = gemel_declare(graph, "state w: f32[8]");
+  gemel_value loss = gemel_binary_cross_entropy(gemel_matmul(x, w), t);
+  gemel_value step = gemel_mul(gemel_scalar_like(w, 4), gemel_gradient(loss, w));
+  gemel_output(loss, "loss");
+  gemel_update(w, gemel_sub(w, step));
+  *error = *gemel_graph_error(graph);
+  return error->status;
 }
 
 /* The loop. Returns the last loss in *LOSS. */
@@ -74,10 +63,10 @@ static gemel_status train(gemel_function *function, gemel_tensor *const *inputs,
 }
 
 static gemel_status run(gemel_function *function, double *loss, gemel_error *error) {
-  int64_t x_shape[] = {ROWS, FEATURES}, t_shape[] = {ROWS};
   gemel_tensor *inputs[] = {
-      gemel_tensor_wrap(GEMEL_F32, 2, x_shape, NULL, data, NULL, NULL, error),
-      gemel_tensor_wrap(GEMEL_F32, 1, t_shape, NULL, labels, NULL, NULL, error)};
+      gemel_tensor_wrap(GEMEL_F32, GEMEL_LIST(int64_t, ROWS, FEATURES), NULL, data, NULL, NULL,
+                        error),
+      gemel_tensor_wrap(GEMEL_F32, GEMEL_LIST(int64_t, ROWS), NULL, labels, NULL, NULL, error)};
   gemel_status status = GEMEL_NO_MEMORY;
   if (inputs[0] != NULL && inputs[1] != NULL) {
     status = train(function, inputs, loss, error);
@@ -89,8 +78,7 @@ static gemel_status run(gemel_function *function, double *loss, gemel_error *err
 
 /* The weights, which begin as zeros. */
 static gemel_shared *make_weights(gemel_error *error) {
-  int64_t shape[] = {FEATURES};
-  gemel_tensor *zeros = gemel_tensor_new(GEMEL_F32, 1, shape, error);
+  gemel_tensor *zeros = gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, FEATURES), error);
   gemel_shared *weights = zeros != NULL ? gemel_shared_new(zeros, error) : NULL;
   gemel_tensor_unref(zeros);
   return weights;
@@ -106,7 +94,7 @@ int main(void) {
   gemel_shared *weights = make_weights(&error);
   gemel_options options = {.size = sizeof options, .states = &weights, .n_states = 1};
   make_data();
-  if (weights != NULL && graph != NULL && build(context, graph, &error) == GEMEL_OK) {
+  if (weights != NULL && graph != NULL && build(graph, &error) == GEMEL_OK) {
     function = gemel_compile(graph, &options, &error);
   }
   if (function != NULL) {
