@@ -13,6 +13,8 @@
 #include "core/error.h"
 #include "core/registry.h"
 #include "mutate/text.h"
+#include "ops/ops.h"
+#include "rules/functions.h"
 
 enum { MOST_OPERANDS = 32, SHOWN = 90, OTHERS = 2 };
 
@@ -30,41 +32,32 @@ static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
 
 /* ---- Groups of words ---- */
 
-typedef enum kin_group { OPERATION, OPERATOR, FUNCTION, PASS } kin_group;
+/* What an entry of mutate.def says of ROW, which is an operation's id or a row of the rules'
+ * functions and operators. */
+typedef enum word_role { END_OF_GROUP, OPERATION, FUNCTION, FIRST, BOTH, COMMUTES } word_role;
 
 static const struct {
-  kin_group kind;
-  const char *words;
-} groups[] = {
-#define OPERATIONS(words) {OPERATION, words},
-#define OPERATORS(words) {OPERATOR, words},
-#define FUNCTIONS(words) {FUNCTION, words},
-#define PASSING(words) {PASS, words},
+  word_role role;
+  uint32_t row;
+  const char *spelling; /* of what replaces another */
+} words[] = {
+#define GROUP {END_OF_GROUP, 0, NULL},
+#define OPERATION(name) {OPERATION, GEMEL__OP_##name, #name},
+#define FUNCTION(name) {FUNCTION, GEMEL__FUNCTION_##name, #name},
+#define OPERATOR(name, sign) {FUNCTION, GEMEL__OPERATOR_##name, sign},
+#define FIRST(name) {FIRST, GEMEL__##name, NULL},
+#define BOTH(name) {BOTH, GEMEL__##name, NULL},
+#define COMMUTES(name) {COMMUTES, GEMEL__##name, NULL},
 #include "mutate/mutate.def"
 };
-enum { GROUPS = sizeof groups / sizeof *groups };
+enum { WORDS = sizeof words / sizeof *words };
 
-/* The K-th word of WORDS into WORD; 0 when there are no more. */
-static int word_at(const char *words, size_t k, char *word, size_t bytes) {
-  for (;; k--) {
-    size_t length = strcspn(words, " ");
-    if (k == 0 || length == 0) {
-      snprintf(word, bytes, "%.*s", (int)length, words);
-      return length > 0;
-    }
-    words += length;
-    words += *words == ' ';
+static int has_role(word_role role, uint32_t row) {
+  size_t k = 0;
+  while (k < WORDS && (words[k].role != role || words[k].row != row)) {
+    k++;
   }
-}
-
-static int has_word(const char *words, const char *text, size_t length) {
-  char word[64];
-  for (size_t k = 0; word_at(words, k, word, sizeof word); k++) {
-    if (strlen(word) == length && memcmp(word, text, length) == 0) {
-      return 1;
-    }
-  }
-  return 0;
+  return k < WORDS;
 }
 
 /* ---- Editing the tree ---- */
@@ -205,12 +198,21 @@ static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
 
 /* ---- Calls ---- */
 
-static const gemel_operation *operation_of(const gemel__editor *e, const char *text,
-                                           size_t length) {
+/* The id of the operation that the call at NODE applies; 0: there is none. */
+static uint32_t operation_of(const gemel__editor *e, const gemel__syntax_node *s) {
   char word[64];
-  snprintf(word, sizeof word, "%.*s", (int)length, text);
-  uint32_t id = length < sizeof word ? gemel__op_find(e->rule->context, word) : 0;
-  return id != 0 ? &gemel__op_at(e->rule->context, id)->record : NULL;
+  snprintf(word, sizeof word, "%.*s", (int)s->length, s->text);
+  return s->length < sizeof word ? gemel__op_find(e->rule->context, word) : 0;
+}
+
+/* The row of the function or operator that it calls; GEMEL__ROW_COUNT: there is none. */
+static uint32_t function_of(const gemel__syntax_node *s) {
+  uint32_t k = 0;
+  while (k < GEMEL__ROW_COUNT && (gemel__function_rows[k].infix != s->infix ||
+                                  !gemel__syntax_is(s, gemel__function_rows[k].name))) {
+    k++;
+  }
+  return k;
 }
 
 /* The call becomes one of WORD, which is printed in front of its operands unless it is an operator
@@ -224,20 +226,18 @@ static gemel_status try_word(gemel__editor *e, uint32_t node, rule_place p, cons
   return gemel__editor_emit(e, "%s: %s has %s instead", p.name, was, word);
 }
 
-/* The call at NODE, which is known as WORD of LENGTH, with each of its group's other words. */
-static gemel_status siblings(gemel__editor *e, uint32_t node, rule_place p, kin_group kind,
-                             const char *word, size_t length) {
+/* The call of ROW at NODE, with each of its group's other words. */
+static gemel_status siblings(gemel__editor *e, uint32_t node, rule_place p, word_role role,
+                             uint32_t row) {
   gemel_status status = GEMEL_OK;
-  for (size_t g = 0; g < GROUPS && status == GEMEL_OK; g++) {
-    char other[64];
-    if (groups[g].kind != kind || !has_word(groups[g].words, word, length)) {
+  for (size_t k = 0, first = 0; k < WORDS && status == GEMEL_OK; k++) {
+    first = words[k].role == END_OF_GROUP ? k + 1 : first;
+    if (words[k].role != role || words[k].row != row) {
       continue;
     }
-    for (size_t k = 0; word_at(groups[g].words, k, other, sizeof other) && status == GEMEL_OK;
-         k++) {
-      int same = strlen(other) == length && memcmp(other, word, length) == 0;
-      if (!same && (kind != OPERATION || operation_of(e, other, strlen(other)) != NULL)) {
-        status = try_word(e, node, p, other, kind == OPERATION);
+    for (size_t j = first; j < WORDS && words[j].role == role && status == GEMEL_OK; j++) {
+      if (j != k) {
+        status = try_word(e, node, p, words[j].spelling, role == OPERATION);
       }
     }
   }
@@ -311,14 +311,14 @@ static gemel_status named(gemel__editor *e, uint32_t node, rule_place p,
 }
 
 static gemel_status operation(gemel__editor *e, uint32_t node, rule_place p) {
-  const gemel__syntax_node *s = &at(e, node)->syntax;
-  const gemel_operation *op = operation_of(e, s->text, s->length);
+  uint32_t id = operation_of(e, &at(e, node)->syntax);
+  const gemel_operation *op = &gemel__op_at(e->rule->context, id)->record;
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
   gemel_status status;
-  if (op == NULL) {
+  if (id == 0) {
     return GEMEL_OK;
   }
-  status = siblings(e, node, p, OPERATION, s->text, s->length);
+  status = siblings(e, node, p, OPERATION, id);
   if (status == GEMEL_OK && !((op->flags & GEMEL_OP_COMMUTATIVE) && n == 2)) {
     status = swaps(e, node, p);
   }
@@ -328,32 +328,19 @@ static gemel_status operation(gemel__editor *e, uint32_t node, rule_place p) {
   status = status ? status : named(e, node, p, op);
   /* on the left a pattern that lost an operation is another one; one that lost an arm matches more
    */
-  int arms = has_word("logical_and logical_or logical_not", op->name, strlen(op->name));
+  int arms =
+      id == GEMEL__OP_logical_and || id == GEMEL__OP_logical_or || id == GEMEL__OP_logical_not;
   return status == GEMEL_OK && (p.right || arms) ? passes(e, node, p, 2) : status;
 }
 
-/* The same whichever operand stands first. */
-static int commutes(const char *word, size_t length) {
-  return has_word("+ * == != and or min max disjoint promote broadcast_shape same same_type "
-                  "same_shape same_dtype",
-                  word, length);
-}
-
 static gemel_status function(gemel__editor *e, uint32_t node, rule_place p) {
-  const gemel__syntax_node *s = &at(e, node)->syntax;
-  const char *word = s->infix ? s->at.token : s->text;
-  size_t length = s->infix ? s->at.length : s->length;
-  gemel_status status = siblings(e, node, p, s->infix ? OPERATOR : FUNCTION, word, length);
-  if (status == GEMEL_OK && !commutes(word, length)) {
+  uint32_t row = function_of(&at(e, node)->syntax);
+  gemel_status status = siblings(e, node, p, FUNCTION, row);
+  if (status == GEMEL_OK && !has_role(COMMUTES, row)) {
     status = swaps(e, node, p);
   }
-  for (size_t g = 0; g < GROUPS && status == GEMEL_OK; g++) {
-    if (groups[g].kind == PASS && has_word(groups[g].words, word, length)) {
-      status = passes(e, node, p, 1);
-    }
-  }
-  if (status == GEMEL_OK && has_word("and or + * // %", word, length)) {
-    status = passes(e, node, p, 2);
+  if (status == GEMEL_OK && (has_role(FIRST, row) || has_role(BOTH, row))) {
+    status = passes(e, node, p, has_role(BOTH, row) ? 2 : 1);
   }
   return status;
 }
@@ -415,8 +402,8 @@ static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p);
 
 /* A call whose second operand says what isn't in the result. */
 static int takes_out(const gemel__syntax_node *s) {
-  return s->kind == GEMEL__SYNTAX_CALL && !s->infix &&
-         has_word("without remove", s->text, s->length);
+  uint32_t row = s->kind == GEMEL__SYNTAX_CALL ? function_of(s) : GEMEL__ROW_COUNT;
+  return row == GEMEL__FUNCTION_without || row == GEMEL__FUNCTION_remove;
 }
 
 static gemel_status visit_children(gemel__editor *e, uint32_t node, rule_place p) {
