@@ -20,6 +20,7 @@ library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-passes
+library_tests += %reldir%/t-profile
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy

@@ -181,6 +181,9 @@ gives run 0 '^loss: f32$' run f.gmt --in "x=$x" --in "w=$w"
 grep -q '^1022\.$' "$scratch/out" && good run/value || wrong run/value "the loss is not 1022"
 grep -q '^ \[ 0. 10. 22.\]\]$' "$scratch/out" && good run/row || wrong run/row "a row of y is missing"
 gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
+gives run/list 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --list
+grep -q -e '-> output y  # f.gmt:2$' "$scratch/err" && good run/listing ||
+  wrong run/listing "no line says where output y is stored"
 gives run/threads 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --threads 2 --deterministic --plain
 cat >count.gmt <<'END'
 graph count(x: f32[N, 3], state n: i64[]) {

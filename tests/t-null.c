@@ -139,6 +139,7 @@ static gemel_operation operation(void) {
 #define VALID_gemel_edit_p edit
 #define VALID_gemel_error_p &error
 #define VALID_gemel_function_p function
+#define VALID_const_gemel_function_p function
 #define VALID_gemel_graph_p graph
 #define VALID_gemel_location GEMEL_HERE
 #define VALID_gemel_profile_p gemel_profile_new()

@@ -169,8 +169,12 @@ int gemel__output_open(gemel__output *output, const char *path) {
   return S_ISREG(about.st_mode) ? open_aside(output) : open_direct(output);
 }
 
+int gemel__stream_write(void *stream, const void *bytes, size_t count) {
+  return fwrite(bytes, 1, count, stream) != count;
+}
+
 int gemel__output_write(void *output, const void *bytes, size_t count) {
-  return fwrite(bytes, 1, count, ((gemel__output *)output)->file) != count;
+  return gemel__stream_write(((gemel__output *)output)->file, bytes, count);
 }
 
 int gemel__output_close(gemel__output *output, int keep) {

@@ -24,6 +24,8 @@ static const gemel__option options[] = {
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
     {"plain", 'p', NULL,
      "no rewriting, no fusion, no reuse of memory, the plain kernel of each operation"},
+    {"list", 'l', NULL,
+     "print to stderr how it was computed: instructions, kernels, and where results were stored"},
     GEMEL__REWRITE_OPTIONS(0),
     {NULL, 0, NULL, NULL}};
 
@@ -261,6 +263,9 @@ static int compute(graph_binding *b, const gemel__args *args, const gemel_option
     return gemel__complain_error(args->operands[0], &error);
   }
   status = gemel_call(function, b->inputs, b->outputs, &error);
+  if (status == GEMEL_OK && gemel__arg_set(args, "list")) {
+    status = gemel_function_print(function, gemel__stream_write, stderr, &error);
+  }
   gemel_function_free(function);
   return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(args->operands[0], &error);
 }

@@ -191,6 +191,9 @@ int gemel__output_open(gemel__output *output, const char *path);
 /* A gemel_write whose state is a gemel__output. */
 int gemel__output_write(void *output, const void *bytes, size_t count);
 
+/* A gemel_write whose state is a FILE. */
+int gemel__stream_write(void *stream, const void *bytes, size_t count);
+
 /* KEEP: the file appears, or GEMEL__BAD (said). Otherwise nothing appears. */
 int gemel__output_close(gemel__output *output, int keep);
 

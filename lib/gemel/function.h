@@ -10,6 +10,7 @@
 #include <gemel/graph.h>
 #include <gemel/rewrite.h>
 #include <gemel/shared.h>
+#include <gemel/text.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +73,15 @@ size_t gemel_function_bytes(const gemel_function *function);
 /* How many kernels the call that ended last ran: each takes a number of elementwise operations, one
  * other operation, or a copy. Views need none. A function that calls a body counts as one. */
 size_t gemel_function_kernels(const gemel_function *function);
+
+/* Prints the plan of the call that ended last: inputs, values that need no work, and each
+ * instruction with the nodes that it computes, its kernel and which others declined, where each
+ * result is stored (an output, or a place in the arena) and whose memory it takes over, and the
+ * line of the program that made the node. Values are numbered as in the function's program, which
+ * rewriting made: the profile and the guard use the same numbers. GEMEL_NOT_FOUND: no call has
+ * ended; GEMEL_IO: WRITE refused; GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT. Linear time. Thread-safe. */
+gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
+                                  gemel_error *error);
 
 /* Frees the function, which no call may use any more; NULL is ignored. */
 void gemel_function_free(gemel_function *function);

@@ -33,17 +33,14 @@ typedef struct gemel__hooks {
 } gemel__hooks;
 
 /* Families: the files that hold an operation's code are called after its family. */
+#define GEMEL__FAMILY_TABLE(X)                                                                     \
+  X(elementwise)                                                                                   \
+  X(index) X(invoke) X(linalg) X(random) X(reduce) X(shape) X(softmax) X(source) X(transfer)
+
 typedef enum gemel__family {
-  GEMEL__FAMILY_elementwise,
-  GEMEL__FAMILY_index,
-  GEMEL__FAMILY_invoke,
-  GEMEL__FAMILY_linalg,
-  GEMEL__FAMILY_random,
-  GEMEL__FAMILY_reduce,
-  GEMEL__FAMILY_shape,
-  GEMEL__FAMILY_softmax,
-  GEMEL__FAMILY_source,
-  GEMEL__FAMILY_transfer
+#define GEMEL__FAMILY_ENUM(name) GEMEL__FAMILY_##name,
+  GEMEL__FAMILY_TABLE(GEMEL__FAMILY_ENUM)
+#undef GEMEL__FAMILY_ENUM
 } gemel__family;
 
 /* What rows of both kinds have in common. */

@@ -119,7 +119,7 @@ void gemel_function_free(gemel_function *f) {
 
 /* ---- Calling ---- */
 
-static gemel__execution *take_execution(gemel_function *f, gemel_error *error) {
+gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error) {
   pthread_mutex_lock(&f->lock);
   gemel__execution *e = f->idle;
   f->idle = e != NULL ? e->next : NULL;
@@ -127,7 +127,7 @@ static gemel__execution *take_execution(gemel_function *f, gemel_error *error) {
   return e != NULL ? e : gemel__execution_new(f, error);
 }
 
-static void give_back(gemel_function *f, gemel__execution *e) {
+void gemel__execution_give(gemel_function *f, gemel__execution *e) {
   pthread_mutex_lock(&f->lock);
   e->next = f->idle;
   f->idle = e;
@@ -156,7 +156,7 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__execution *e = take_execution(f, error);
+  gemel__execution *e = gemel__execution_take(f, error);
   if (e == NULL) {
     return GEMEL_NO_MEMORY;
   }
@@ -170,7 +170,7 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   if (status != GEMEL_OK && error != NULL) {
     *error = e->error;
   }
-  give_back(f, e);
+  gemel__execution_give(f, e);
   return status;
 }
 

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A plan as text. Instructions know where their operands are as pointers; a pointer that a patch
+ * sets at each call belongs to an input or output, any other points into the arena. Values at one
+ * address one after another share a place, so a map from addresses to the value stored there last
+ * says whose place a result takes.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/intern.h"
+#include "run/instr.h"
+#include "text/print.h"
+
+enum { LINE = 1024 };
+
+typedef struct plan_lister {
+  const gemel__run_program *p;
+  const gemel__segment *segment;
+  gemel__writer out;
+  gemel__map patches;      /* number + 1 of the patch that sets the pointer at an address */
+  gemel__map held;         /* number + 1 of the value stored last at an address */
+  unsigned char *computed; /* of each node: an instruction computes it */
+  size_t number;           /* of the next instruction */
+  int plain;               /* the last kernel was chosen, others were not asked */
+  int failed;              /* memory was out */
+} plan_lister;
+
+static void say(plan_lister *l, const char *format, ...) GEMEL__PRINTF(2, 3);
+
+static void say(plan_lister *l, const char *format, ...) {
+  char text[LINE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  gemel__put_text(&l->out, text);
+}
+
+/* ---- Nodes ---- */
+
+/* "add(%0, %3)" */
+static void format_application(const plan_lister *l, uint32_t node, char *text, size_t bytes) {
+  uint32_t count, k;
+  const uint32_t *in = gemel__pnode_inputs(l->p, node, &count);
+  size_t used =
+      (size_t)snprintf(text, bytes, "%s(", l->p->ops[l->p->nodes[node].op].op->record.name);
+  for (k = 0; k < count && used + 32 < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%%%u", k > 0 ? ", " : "", in[k]);
+  }
+  snprintf(text + used, bytes - used, k < count ? ", ...)" : ")");
+}
+
+static void format_type(const plan_lister *l, uint32_t value, char *text, size_t bytes) {
+  gemel_type type = gemel__value_type(l->p, value);
+  gemel__format_types(l->p->context, 1, &type, text, bytes);
+}
+
+/* The end of a line: the place in the user's program, if that is known. */
+static void end_line(plan_lister *l, uint32_t node) {
+  gemel_location where = gemel__pnode_where(l->p, node);
+  if (where.file[0] != '\0') {
+    say(l, "  # %.500s:%d", where.file, where.line);
+  }
+  say(l, "\n");
+}
+
+/* ---- Places ---- */
+
+static const gemel__patch *patch_of(const plan_lister *l, const void *where) {
+  uint32_t found = gemel__map_find(&l->patches, (uint64_t)(uintptr_t)where);
+  return found > 0 ? &l->segment->patches[found - 1] : NULL;
+}
+
+static const gemel__device_block *block_of(const plan_lister *l, const char *data) {
+  for (size_t k = l->segment->n_blocks; k > 0; k--) {
+    const gemel__device_block *b = &l->segment->blocks[k - 1];
+    if ((uintptr_t)data - (uintptr_t)b->data < b->bytes) {
+      return b;
+    }
+  }
+  return NULL;
+}
+
+static void say_place(plan_lister *l, const void *where, const char *data) {
+  const gemel__patch *patch = patch_of(l, where);
+  const gemel__device_block *block = patch == NULL ? block_of(l, data) : NULL;
+  const char *device = block != NULL ? block->device->name : "";
+  if (patch != NULL) {
+    say(l, " -> output %.500s", l->p->outputs[patch->port - l->p->n_inputs].name);
+  } else if (block != NULL) {
+    say(l, " -> %s arena + %zu", device, (size_t)(data - (const char *)block->data));
+  }
+}
+
+/* Who had the place of VALUE before: one of the operands (N of them, OPERANDS at DATA) of the same
+ * instruction, or a value that nobody reads any more. */
+static void say_former(plan_lister *l, const char *data, uint32_t n, const uint32_t *operands,
+                       const char *(*operand_data)(const void *, uint32_t), const void *body) {
+  uint32_t former = gemel__map_find(&l->held, (uint64_t)(uintptr_t)data);
+  for (uint32_t k = 0; k < n; k++) {
+    if (operand_data(body, k) == data) {
+      say(l, ", in place of %%%u", operands[k]);
+      return;
+    }
+  }
+  if (former > 0) {
+    say(l, ", where %%%u was", former - 1);
+  }
+}
+
+/* VALUE, in memory at DATA, which the pointer at WHERE says. */
+static void say_stored(plan_lister *l, uint32_t value, const void *where, const char *data,
+                       uint32_t n, const uint32_t *operands,
+                       const char *(*operand_data)(const void *, uint32_t), const void *body) {
+  say_place(l, where, data);
+  if (patch_of(l, where) == NULL) {
+    say_former(l, data, n, operands, operand_data, body);
+    l->failed |= gemel__map_put(&l->held, (uint64_t)(uintptr_t)data, value + 1) != 0;
+  }
+}
+
+/* ---- Instructions ---- */
+
+static const char *view_data(const void *body, uint32_t k) {
+  return ((const gemel__invocation *)body)->call.inputs[k].data;
+}
+
+static const char *load_data(const void *body, uint32_t k) {
+  return ((const gemel__fused *)body)->loop.loads[k].data;
+}
+
+static void say_kernel(plan_lister *l, const gemel__instr *instr) {
+  const gemel__invocation *inv = instr->body;
+  const gemel_kernel *k = inv->candidates;
+  say(l, "%4zu kernel %s", l->number, gemel__instr_kernel_name(instr));
+  for (const char *sep = "; declined: "; !l->plain && k != NULL && k < inv->chosen; k++) {
+    say(l, "%s%s", sep, k->name);
+    sep = ", ";
+  }
+  if (inv->call.scratch_bytes > 0) {
+    say(l, "; %zu bytes of scratch", inv->call.scratch_bytes);
+  }
+  say(l, "\n");
+}
+
+static void list_kernel(plan_lister *l, const gemel__instr *instr) {
+  const gemel__invocation *inv = instr->body;
+  const gemel__pnode *n = &l->p->nodes[instr->node];
+  char text[300], shape[300];
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(l->p, instr->node, &count);
+  say_kernel(l, instr);
+  format_application(l, instr->node, text, sizeof text);
+  for (uint32_t k = 0; k < n->n_outputs; k++) {
+    const gemel_view *v = &inv->call.outputs[k];
+    say(l, "       %%%u = %s%s: %s%s", n->value + k, k == 0 ? text : "output ",
+        k == 0 ? "" : "of the same", gemel_dtype_name(v->dtype),
+        gemel__format_shape(v->rank, v->shape, shape, sizeof shape));
+    say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
+    end_line(l, instr->node);
+  }
+}
+
+static void list_loop(plan_lister *l, const gemel__instr *instr) {
+  const gemel__fused *fused = instr->body;
+  const gemel__plan_layout *s = fused->shape;
+  char text[300], shape[300];
+  uint32_t store = 0;
+  gemel__format_shape(s->rank, s->shape, shape, sizeof shape);
+  say(l, "%4zu loop of %u over %s, %d thread%s\n", l->number, fused->n_members, shape,
+      fused->loop.threads, fused->loop.threads == 1 ? "" : "s");
+  for (uint32_t k = 0; k < fused->n_members; k++) {
+    uint32_t node = fused->members[k], value = l->p->nodes[node].value;
+    format_application(l, node, text, sizeof text);
+    say(l, "       %%%u = %s", value, text);
+    if (store < fused->loop.n_stores && fused->stores[store] == value) {
+      const gemel__loop_store *to = &fused->loop.stores[store++];
+      say(l, ": %s%s",
+          gemel_dtype_name(gemel_type_dtype(l->p->context, gemel__value_type(l->p, value))), shape);
+      say_stored(l, value, &to->data, to->data, fused->loop.n_loads, fused->loads, load_data,
+                 fused);
+    }
+    end_line(l, node);
+  }
+}
+
+static void list_move(plan_lister *l, const gemel__instr *instr) {
+  const gemel__move *move = instr->body;
+  double flops, bytes;
+  gemel__instr_cost(instr, &flops, &bytes);
+  say(l, "%4zu %s of %.0f bytes", l->number, instr->kind->name, bytes / 2);
+  if (instr->kind == &gemel__instr_result) {
+    const gemel__port *port = &l->p->outputs[move->output];
+    say(l, "\n       %%%u -> output %.500s\n", port->value, port->name);
+    return;
+  }
+  say(l, "\n       for %%%u", l->p->nodes[instr->node].value);
+  say_place(l, &move->to, move->to);
+  end_line(l, instr->node);
+}
+
+static void list_instruction(plan_lister *l, const gemel__instr *instr) {
+  if (instr->kind == &gemel__instr_loop) {
+    list_loop(l, instr);
+  } else if (instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic) {
+    list_kernel(l, instr);
+  } else {
+    list_move(l, instr);
+  }
+  l->number++;
+}
+
+/* ---- Values without work ---- */
+
+static void mark_computed(plan_lister *l, const gemel__segment *s) {
+  for (size_t k = 0; k < s->n_instrs; k++) {
+    uint32_t count, j;
+    const uint32_t *nodes = gemel__instr_nodes(l->p, &s->instrs[k], &count);
+    for (j = 0; j < count && s->instrs[k].kind->computes; j++) {
+      l->computed[nodes[j]] = 1;
+    }
+  }
+}
+
+static void list_ports(plan_lister *l) {
+  char type[300];
+  say(l, "inputs:\n");
+  for (uint32_t k = 0; k < l->p->n_inputs; k++) {
+    format_type(l, l->p->inputs[k].value, type, sizeof type);
+    say(l, "       %%%u = %.500s: %s\n", l->p->inputs[k].value, l->p->inputs[k].name, type);
+  }
+}
+
+static void say_idle(plan_lister *l, uint32_t node) {
+  char text[300], type[300];
+  const gemel_attr *attrs = gemel__attrs_at(l->p->context, l->p->nodes[node].attrs)->values;
+  if (l->p->ops[l->p->nodes[node].op].kind == GEMEL__P_CONSTANT && attrs[0].u.tensor->rank == 0) {
+    gemel__print_tensor(attrs[0].u.tensor, &l->out);
+    return;
+  }
+  format_application(l, node, text, sizeof text);
+  format_type(l, l->p->nodes[node].value, type, sizeof type);
+  say(l, "%s: %s", text, type);
+}
+
+/* Constants, views, and what has no elements. */
+static void list_idle(plan_lister *l, uint32_t end) {
+  say(l, "constants and views, which need no work:\n");
+  for (uint32_t node = 0; node < end; node++) {
+    if (!l->computed[node] && l->p->ops[l->p->nodes[node].op].kind != GEMEL__P_INPUT) {
+      say(l, "       %%%u = ", l->p->nodes[node].value);
+      say_idle(l, node);
+      end_line(l, node);
+    }
+  }
+}
+
+/* ---- The plan ---- */
+
+static void list_segment(plan_lister *l, const gemel__segment *s) {
+  gemel__map_clear(&l->patches);
+  gemel__map_clear(&l->held);
+  l->segment = s;
+  for (size_t k = 0; k < s->n_patches; k++) {
+    l->failed |=
+        gemel__map_put(&l->patches, (uint64_t)(uintptr_t)s->patches[k].where, (uint32_t)k + 1) != 0;
+  }
+  if (s->parent != NULL) {
+    say(l,
+        "planned for %%%u being %lld, %zu bytes of intermediate results (%zu if none shared a "
+        "place):\n",
+        s->parent->wanted, (long long)s->size, s->block_bytes, s->unshared_bytes);
+  } else {
+    say(l, "instructions, %zu bytes of intermediate results (%zu if none shared a place):\n",
+        s->block_bytes, s->unshared_bytes);
+  }
+  for (size_t k = 0; k < s->n_instrs && !l->failed; k++) {
+    if (s->instrs[k].kind->computes) {
+      list_instruction(l, &s->instrs[k]);
+    }
+  }
+}
+
+/* The segments that the plan's last call ran stand in front among their siblings. */
+static void list_plan(plan_lister *l, const gemel__plan *plan) {
+  const gemel__segment *s, *last = plan->root;
+  for (s = plan->root; s != NULL; s = s->wanted != GEMEL__NO_VALUE ? s->children : NULL) {
+    mark_computed(l, s);
+    last = s;
+  }
+  list_ports(l);
+  list_idle(l, last->end);
+  for (s = plan->root; s != NULL; s = s->wanted != GEMEL__NO_VALUE ? s->children : NULL) {
+    list_segment(l, s);
+  }
+}
+
+static gemel_status list_execution(const gemel__execution *e, gemel_write write, void *state,
+                                   gemel_error *error) {
+  plan_lister l = {.p = &e->f->program, .plain = e->f->plain};
+  gemel_status status = gemel__writer_open(&l.out, write, state, error);
+  l.computed = gemel__alloc_array(l.p->n_nodes, 1);
+  l.failed = l.computed == NULL;
+  if (status == GEMEL_OK && !l.failed) {
+    list_plan(&l, e->plans);
+  }
+  gemel__map_clear(&l.patches);
+  gemel__map_clear(&l.held);
+  gemel__free(l.computed, l.p->n_nodes);
+  gemel_status closed = gemel__writer_close(&l.out, error);
+  return l.failed ? gemel__no_memory(error, "a listing") : status != GEMEL_OK ? status : closed;
+}
+
+gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
+                                  gemel_error *error) {
+  gemel_function *f = (gemel_function *)function;
+  if (f == NULL || write == NULL) {
+    return gemel__null(error, f == NULL ? "the function" : "the sink");
+  }
+  gemel__execution *e = gemel__execution_take(f, error);
+  if (e == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  if (e->plans == NULL) {
+    gemel__execution_free(e);
+    return gemel__fail(error, GEMEL_NOT_FOUND, "no call of the function has ended yet");
+  }
+  gemel_status status = list_execution(e, write, state, error);
+  gemel__execution_give(f, e);
+  return status;
+}
