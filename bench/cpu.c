@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Suite cpu: functions on the CPU. Three kinds of cases: matrix products against the libraries' own
+ * Suite cpu: functions on the CPU. Four kinds of cases: matrix products against the libraries' own
  * calls, functions bound by memory against passes that read or copy the same bytes with as many
- * threads, and the cost of calls that do next to nothing. Contenders run in turns, by the wall
- * clock.
+ * threads, random numbers, and the cost of calls that do next to nothing. Contenders run in turns,
+ * by the wall clock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +235,45 @@ static int run_memory(gemel__bench *b, gemel_context *context) {
   return status;
 }
 
+/* ---- Random numbers ---- */
+
+/* An operation and a dtype. */
+static const char *const random_cases[][2] = {{"random_bits", "u32"},    {"random_bits", "u64"},
+                                              {"random_uniform", "f32"}, {"random_uniform", "f64"},
+                                              {"random_normal", "f32"},  {"random_normal", "f64"}};
+
+static int run_random_case(gemel__bench *b, gemel_context *context, const char *name,
+                           const char *const *c) {
+  gemel__call call;
+  gemel__bench_contender alone = {gemel__call_run, &call, 0, 0};
+  char text[160];
+  snprintf(text, sizeof text,
+           "graph f(key: u64[2]) { y, next = %s(key, shape = [%zu], dtype = %s) return y }", c[0],
+           (size_t)b->elements, c[1]);
+  int status = gemel__call_open(&call, b, context, name, text);
+  if (status == GEMEL__GOOD) {
+    gemel__bench_race(&alone, 1, seconds_of(b));
+    gemel__bench_report(b, name, "a number", 1e9 * alone.best / (double)b->elements, "ns", NULL);
+    status = gemel__call_check(&call, name);
+  }
+  gemel__call_clear(&call);
+  return status;
+}
+
+static int run_random(gemel__bench *b, gemel_context *context) {
+  size_t k;
+  int status = GEMEL__GOOD;
+  for (k = 0; k < sizeof random_cases / sizeof *random_cases && status == GEMEL__GOOD; k++) {
+    char name[40];
+    snprintf(name, sizeof name, "%s %s", random_cases[k][0], random_cases[k][1]);
+    gemel__progress("gemel bench: cpu, %s", name);
+    if (gemel__bench_wanted(b, name)) {
+      status = run_random_case(b, context, name, random_cases[k]);
+    }
+  }
+  return status;
+}
+
 /* ---- Calls ---- */
 
 enum { LENGTHS = 9, CALLS = 200, TEMPLATES = 8 };
@@ -346,6 +385,7 @@ int gemel__bench_cpu(gemel__bench *b) {
   set_blas_threads(b);
   status = status == GEMEL__GOOD ? run_products(b, context) : status;
   status = status == GEMEL__GOOD ? run_memory(b, context) : status;
+  status = status == GEMEL__GOOD ? run_random(b, context) : status;
   status = status == GEMEL__GOOD ? run_chains(b, context) : status;
   gemel_context_unref(context);
   return status;

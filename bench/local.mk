@@ -26,6 +26,7 @@ endif
 EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
 EXTRA_DIST += %reldir%/peers/optimizer.py
+EXTRA_DIST += %reldir%/peers/random_numbers.py
 EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/xeon-cascade-lake-2-cores.jsonl
 EXTRA_DIST += %reldir%/results/xeon-cascade-lake-2-cores-peers.jsonl
