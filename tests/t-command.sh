@@ -200,6 +200,23 @@ grep -q '^n' "$scratch/out" && wrong run/state-hidden "the update is printed" ||
 gives run/state-pure 0 '^4$' run count.gmt -i "x=$x" -i count.npz
 refuses run/state-missing 'input n (i64[]) is not given' run count.gmt -i "x=$x" --state none.npz
 refuses run/state-nowhere 'none/s.npz' run count.gmt -i "x=$x" -i n=data/n.npy --state none/s.npz
+# A key as a state: each run draws on, and from a key that was kept the same numbers come again.
+cat >key.gmt <<'END'
+graph key() {
+  return key = tensor(u64[2], [7, 41]), w = tensor(f32[3, 3], [1, 0, 0, 0, 1, 0, 0, 0, 1])
+}
+END
+gives run/key 0 '' run key.gmt --out keys
+dropout() {
+  gives "run/random-$1" 0 '' run "$source/examples/dropout.gmt" -i "x=$x" -i w=keys/w.npy --state key.npz --out "drop$1" ${2:+-i "$2"}
+}
+dropout 1 key=keys/key.npy
+cp key.npz kept.npz
+dropout 2
+cmp -s drop1/y.npy drop2/y.npy && wrong run/random-other "two draws are the same" || good run/random-other
+cp kept.npz key.npz
+dropout 3
+same run/random-again drop2/y.npy drop3/y.npy
 gives run/long 0 '^\[   0.    1.    2. ... 4997. 4998. 4999.\]$' run make.gmt
 gives grad 0 'return y = .*, loss = .*, d_x = .*, d_w = ' grad f.gmt --output loss
 gives grad/out 0 '' grad f.gmt --wrt w --output loss -o grad.gemel
