@@ -5,13 +5,16 @@
  *   gemel::graph g;
  *   gemel::value x = g.input("x: f32[N, 3]");
  *   g.output(gemel::sum(x * x + 1), "y");
- *   float y = gemel::evaluate(g, {gemel::tensor(std::vector<float>{1, 2, 3}, {1,
- * 3})})[0].item<float>();
+ *   gemel::tensor rows(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+ *   float y = gemel::evaluate(g, {rows})[0].item<float>();
  *
  * A handle (context, graph, tensor, shared) refers to one object of C; a copy takes a reference
  * more, as cheap as a std::shared_ptr's. get() is the pointer for functions of C, borrowed. A value
  * is a gemel_value, and belongs to its graph, which must live as long: any builder of <gemel/ops.h>
  * or <gemel/composite.h> takes it, and checked() makes a value of what that returns.
+ *
+ * A function that is called as one of C (exp for gemel_exp, slice for gemel_slice_step) does what
+ * that does, and in place of the null value and an error on the graph throws.
  *
  * What fails throws gemel::error, with the message that C gives, which names the line of the
  * program; the graph's own error is cleared then, and building may go on. Besides std::bad_alloc
@@ -233,9 +236,9 @@ inline value checked(gemel_value result, gemel_graph *graph, gemel_location wher
     gemel_error e = *gemel_graph_error(graph);
     gemel_graph_clear_error(graph);
     if (graph == nullptr || e.status == GEMEL_OK) {
-      fail(GEMEL_NULL_VALUE,
-           std::string(where.file) + ":" + std::to_string(where.line) +
-               (graph == nullptr ? ": a null value" : ": the graph can't change"));
+      std::string place = std::string(where.file) + ":" + std::to_string(where.line) + ": ";
+      fail(GEMEL_NULL_VALUE, (where.line > 0 ? place : "") +
+                                 (graph == nullptr ? "a null value" : "the graph can't change"));
     }
     throw error(e);
   }
