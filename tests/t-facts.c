@@ -87,6 +87,8 @@ static const char *const results[] = {
     "subtensor(x, start = [3], size = [5])",
     "fill(a, subtensor(y, start = [0], size = [1]))",
     "cast(arange(n = 300, dtype = T), dtype = f64)",
+    "random_uniform(tensor(u64[2], [1, 2]), shape = [300])",
+    "random_normal(tensor(u64[2], [1, 2]), shape = [300])",
     "x == y",
 };
 

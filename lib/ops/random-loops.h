@@ -11,9 +11,9 @@
 typedef uint64_t word_lanes __attribute__((vector_size(REGISTER)));
 enum { NAME(LANES) = REGISTER / 8, NAME(GROUPS) = 2, NAME(STEP) = NAME(LANES) * NAME(GROUPS) };
 
-/* A word of a block is a lane, of which the upper half is never looked at until the end: two
- * vectors of blocks go through the rounds together, so that one's products are made while the
- * other's are waited for. */
+/* A word of a block is the lower half of a lane; what comes to stand in the upper half is ignored
+ * by MULTIPLY, and left out in the end. Two vectors of blocks go through the rounds together, so
+ * that one's products are made while the other's are waited for. */
 static inline void NAME(rounds)(const uint64_t *key, word_lanes x[4][NAME(GROUPS)]) {
   uint32_t k0 = (uint32_t)key[0], k1 = (uint32_t)(key[0] >> 32);
   for (int round = 0; round < rounds(); round++) {

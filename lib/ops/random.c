@@ -14,6 +14,7 @@
 #include "ops/random.h"
 
 #include <string.h>
+#include "core/dtype.h"
 #include "core/fault.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -131,17 +132,10 @@ typedef struct draw_job {
   char *out;
 } draw_job;
 
-/* Bits of a significand, the first one included. */
-static int significand(gemel_dtype dtype) {
-  return dtype == GEMEL_F64   ? 53 - GEMEL__FAULT(random_uniform_grid)
-         : dtype == GEMEL_F32 ? 24
-         : dtype == GEMEL_F16 ? 11
-                              : 8;
-}
-
 static void draw_reals(const draw_job *d, size_t n, const uint32_t *words, void *out) {
   const gemel__philox *p = d->philox;
-  int bits = significand(d->dtype);
+  int bits = gemel__dtype_format(d->dtype)->digits;
+  bits -= GEMEL__FAULT(random_uniform_grid) && d->dtype == GEMEL_F64;
   if (d->kind == DRAW_UNIFORM) {
     (d->dtype == GEMEL_F64 ? p->uniform_f64 : p->uniform_f32)(n, bits, words, out);
   } else {
