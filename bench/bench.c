@@ -35,11 +35,10 @@ enum { SUITE_COUNT = sizeof suites / sizeof *suites };
 
 /* The number of the suite called NAME; SUITE_COUNT for "all"; -1 if there is none. */
 static int find_suite(const char *name) {
-  int k;
   if (strcmp(name, "all") == 0) {
     return SUITE_COUNT;
   }
-  for (k = 0; k < SUITE_COUNT; k++) {
+  for (int k = 0; k < SUITE_COUNT; k++) {
     if (strcmp(suites[k].name, name) == 0) {
       return k;
     }

@@ -98,9 +98,8 @@ int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *co
 }
 
 void gemel__call_clear(gemel__call *call) {
-  size_t k;
   gemel_function_free(call->function);
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_tensor_unref(call->inputs[k]);
   }
   gemel_tensor_unref(call->output);
@@ -108,8 +107,7 @@ void gemel__call_clear(gemel__call *call) {
 
 void gemel__call_run(void *state) {
   gemel__call *call = state;
-  int k;
-  for (k = 0; k < call->repeat && call->status == GEMEL_OK; k++) {
+  for (int k = 0; k < call->repeat && call->status == GEMEL_OK; k++) {
     call->status = gemel_call(call->function, call->inputs, &call->output, &call->error);
   }
 }

@@ -133,9 +133,8 @@ static int race_product(gemel__bench *b, gemel__call *call, const char *name,
 }
 
 static int run_products(gemel__bench *b, gemel_context *context) {
-  size_t k;
   int status = GEMEL__GOOD;
-  for (k = 0; k < sizeof products / sizeof *products && status == GEMEL__GOOD; k++) {
+  for (size_t k = 0; k < sizeof products / sizeof *products && status == GEMEL__GOOD; k++) {
     gemel__call call;
     if (!gemel__bench_wanted(b, products[k].name)) {
       continue;
@@ -224,9 +223,8 @@ static int run_memory_case(gemel__bench *b, gemel_context *context, const struct
 }
 
 static int run_memory(gemel__bench *b, gemel_context *context) {
-  size_t k;
   int status = GEMEL__GOOD;
-  for (k = 0; k < sizeof memory_cases / sizeof *memory_cases && status == GEMEL__GOOD; k++) {
+  for (size_t k = 0; k < sizeof memory_cases / sizeof *memory_cases && status == GEMEL__GOOD; k++) {
     gemel__progress("gemel bench: cpu, %s", memory_cases[k].name);
     if (gemel__bench_wanted(b, memory_cases[k].name)) {
       status = run_memory_case(b, context, &memory_cases[k]);
@@ -318,12 +316,11 @@ static char *chain_text(const struct chain_case *c, int length) {
 /* The slope of the least squares line through N points. */
 static double slope_of(const double *x, const double *y, int n) {
   double mx = 0, my = 0, xy = 0, xx = 0;
-  int k;
-  for (k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++) {
     mx += x[k] / n;
     my += y[k] / n;
   }
-  for (k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++) {
     xy += (x[k] - mx) * (y[k] - my);
     xx += (x[k] - mx) * (x[k] - mx);
   }
@@ -369,9 +366,8 @@ static int run_chain(gemel__bench *b, gemel_context *context, const struct chain
 }
 
 static int run_chains(gemel__bench *b, gemel_context *context) {
-  size_t k;
   int status = GEMEL__GOOD;
-  for (k = 0; k < sizeof chain_cases / sizeof *chain_cases && status == GEMEL__GOOD; k++) {
+  for (size_t k = 0; k < sizeof chain_cases / sizeof *chain_cases && status == GEMEL__GOOD; k++) {
     if (gemel__bench_wanted(b, chain_cases[k].name)) {
       status = run_chain(b, context, &chain_cases[k]);
     }

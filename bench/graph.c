@@ -138,8 +138,7 @@ static void after_step(run_state *r, step which, figures *f, size_t held_before)
 
 /* TOOK: gets the time of each step. */
 static gemel_status run_steps(run_state *r, figures *f, double *took) {
-  int k;
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     size_t held = gemel__bench_held();
     double start;
     gemel_status status;
@@ -160,12 +159,11 @@ static gemel_status run_steps(run_state *r, figures *f, double *took) {
 }
 
 static gemel_status run_once(run_state *r, figures *f, double *took) {
-  gemel_status status;
   r->context = gemel_context_new(&r->error);
   if (r->context == NULL) {
     return r->error.status;
   }
-  status = run_steps(r, f, took);
+  gemel_status status = run_steps(r, f, took);
   gemel_text_free(r->text);
   gemel_graph_unref(r->copy);
   gemel_graph_unref(r->graph);
@@ -177,9 +175,9 @@ static gemel_status run_once(run_state *r, figures *f, double *took) {
 
 /* One turn: at least RUNS runs of NODES nodes, and for SECONDS. */
 static int measure(run_state *r, figures *f, uint64_t nodes, int runs, double seconds) {
+  int n;
   static double samples[STEP_COUNT][MOST_SAMPLES]; /* the thread's stack is small */
   double start = gemel__now(), took[STEP_COUNT];
-  int k, n;
   r->nodes = nodes;
   for (n = 0; n < runs || gemel__now() - start < seconds; n++) {
     gemel__progress("gemel bench: graph, %s of %llu nodes, run %d", r->shape->name,
@@ -187,11 +185,11 @@ static int measure(run_state *r, figures *f, uint64_t nodes, int runs, double se
     if (run_once(r, f, took) != GEMEL_OK) {
       return gemel__complain_error(r->shape->name, &r->error);
     }
-    for (k = 0; k < STEP_COUNT; k++) {
+    for (int k = 0; k < STEP_COUNT; k++) {
       samples[k][n % MOST_SAMPLES] = took[k];
     }
   }
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     f->typical[k] = gemel__bench_median(samples[k], n < MOST_SAMPLES ? n : MOST_SAMPLES);
   }
   return GEMEL__GOOD;
@@ -207,9 +205,8 @@ static const gemel__bench_target rate_target = {GEMEL__BENCH_AT_LEAST, 1e6},
 static void report_size(gemel__bench *b, const run_state *r, const figures *f, int judged) {
   char name[64];
   double nodes = (double)r->nodes;
-  int k;
   snprintf(name, sizeof name, "%s of %llu", r->shape->name, (unsigned long long)r->nodes);
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     gemel__bench_report(b, name, steps[k].name, nodes / f->seconds[k], "nodes/s",
                         judged ? &rate_target : NULL);
   }
@@ -222,9 +219,8 @@ static void report_size(gemel__bench *b, const run_state *r, const figures *f, i
 }
 
 static void no_figures(figures *f) {
-  int k;
   memset(f, 0, sizeof *f);
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     f->seconds[k] = 1e30;
   }
 }
@@ -235,16 +231,15 @@ static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
   uint64_t few = nodes / SHRINK > 10 ? nodes / SHRINK : 10;
   double ratios[STEP_COUNT][ROUNDS], per_node = (double)few / (double)nodes;
   char metric[32];
-  int k, round;
   r->shape = shape;
   no_figures(&small);
   no_figures(&big);
-  for (round = 0; round < ROUNDS; round++) {
+  for (int round = 0; round < ROUNDS; round++) {
     if (measure(r, &small, few, SMALL_RUNS, 1e-3 * (double)b->time_ms) != GEMEL__GOOD ||
         measure(r, &big, nodes, 1, 0) != GEMEL__GOOD) {
       return GEMEL__BAD;
     }
-    for (k = 0; k < STEP_COUNT; k++) {
+    for (int k = 0; k < STEP_COUNT; k++) {
       ratios[k][round] = big.typical[k] / small.typical[k] * per_node;
     }
   }
@@ -252,7 +247,7 @@ static int run_shape(gemel__bench *b, run_state *r, const gemel__shape *shape) {
   report_size(b, r, &small, 0);
   r->nodes = nodes;
   report_size(b, r, &big, 1);
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     snprintf(metric, sizeof metric, "%s big/small", steps[k].name);
     gemel__bench_report(b, shape->name, metric, gemel__bench_median(ratios[k], ROUNDS), "ratio",
                         k == FREE ? NULL : &ratio_target); /* a small graph's takes no time */
@@ -288,7 +283,6 @@ int gemel__bench_graph(gemel__bench *b) {
   const char *base = getenv("TMPDIR");
   char *folder = gemel__need_text("%s/gemel-bench.XXXXXX", base != NULL ? base : "/tmp"), *path;
   thread_state t = {b, NULL, GEMEL__GOOD};
-  int status;
   if (mkdtemp(folder) == NULL) {
     gemel__complain("%s: %s", folder, strerror(errno));
     free(folder);
@@ -296,7 +290,7 @@ int gemel__bench_graph(gemel__bench *b) {
   }
   t.path = path = gemel__need_text("%s/big.gemel", folder);
   gemel__bench_count_start();
-  status = gemel__bench_on_small_stack(run_thread, &t);
+  int status = gemel__bench_on_small_stack(run_thread, &t);
   gemel__bench_count_stop();
   unlink(path);
   rmdir(folder);

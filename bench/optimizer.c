@@ -182,8 +182,7 @@ static gemel_status time_certified(run_state *r, figures *f) {
 static gemel_status run_steps(run_state *r, figures *f) {
   double callable = 0, plan = 0;
   gemel_status status;
-  int k;
-  for (k = 0; k < CALLABLE; k++) {
+  for (int k = 0; k < CALLABLE; k++) {
     double start = gemel__bench_thread_seconds(), seconds;
     status = run_step[k](r);
     seconds = gemel__bench_thread_seconds() - start;
@@ -208,13 +207,12 @@ static gemel_status run_steps(run_state *r, figures *f) {
  * made. */
 static gemel_status run_once(run_state *r, figures *f, figures *first) {
   uint64_t size = r->size;
-  gemel_status status;
   r->context = gemel_context_new(&r->error);
   if (r->context == NULL) {
     return r->error.status;
   }
   r->size = 1;
-  status = run_steps(r, first);
+  gemel_status status = run_steps(r, first);
   forget(r);
   r->size = size;
   if (status == GEMEL_OK) {
@@ -227,10 +225,9 @@ static gemel_status run_once(run_state *r, figures *f, figures *first) {
 
 static figures no_figures(void) {
   figures f;
-  int k;
   memset(&f, 0, sizeof f);
   f.certified = 1e30;
-  for (k = 0; k < STEP_COUNT; k++) {
+  for (int k = 0; k < STEP_COUNT; k++) {
     f.seconds[k] = 1e30;
   }
   return f;
@@ -239,8 +236,7 @@ static figures no_figures(void) {
 /* At least RUNS runs, and for SECONDS. */
 static int measure(run_state *r, figures *f, figures *first, int runs, double seconds) {
   double start = gemel__now();
-  int k;
-  for (k = 0; k < runs || gemel__now() - start < seconds; k++) {
+  for (int k = 0; k < runs || gemel__now() - start < seconds; k++) {
     gemel__progress("gemel bench: optimizer, %s of %llu %s, run %d", r->model->name,
                     (unsigned long long)r->size, r->model->unit, k + 1);
     if (run_once(r, f, first) != GEMEL_OK) {
@@ -255,10 +251,9 @@ static int measure(run_state *r, figures *f, figures *first, int runs, double se
 
 /* The nodes of a training graph of so many units. */
 static int count_nodes(run_state *r, uint64_t size, double *nodes) {
-  gemel_status status;
   r->size = size;
   r->context = gemel_context_new(&r->error);
-  status = r->context != NULL ? step_build(r) : r->error.status;
+  gemel_status status = r->context != NULL ? step_build(r) : r->error.status;
   status = status == GEMEL_OK ? step_gradient(r) : status;
   if (status == GEMEL_OK) {
     *nodes = (double)gemel__work_of(r->graph).nodes;
@@ -343,13 +338,12 @@ static int run_model(gemel__bench *b, const gemel__training *model) {
   growth g;
   double nodes = b->nodes > 0 ? (double)b->nodes : NODES;
   figures all[SIZES], first = no_figures();
-  int k;
   memset(&r, 0, sizeof r);
   r.model = model;
   if (find_growth(&r, &g) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  for (k = 0; k < SIZES; k++) {
+  for (int k = 0; k < SIZES; k++) {
     uint64_t wanted = (uint64_t)(shares[k] * nodes + 0.5);
     int is_big = k == SIZES - 1;
     all[k] = no_figures();

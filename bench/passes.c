@@ -26,9 +26,8 @@ static volatile uint64_t sink;
 
 INLINE uint64_t fold(const lanes *sums, int n) {
   uint64_t total = 0;
-  int k, j;
-  for (k = 0; k < n; k++) {
-    for (j = 0; j < 8; j++) {
+  for (int k = 0; k < n; k++) {
+    for (int j = 0; j < 8; j++) {
       total += sums[k][j];
     }
   }
@@ -118,16 +117,14 @@ AVX512 static void part_copy_512(char *to, const char *from, size_t bytes) {
 }
 
 AVX512 static void part_stream_512(char *to, const char *from, size_t bytes) {
-  size_t k;
-  for (k = 0; k < bytes; k += 64) {
+  for (size_t k = 0; k < bytes; k += 64) {
     _mm512_stream_si512((void *)(to + k), _mm512_load_si512(from + k));
   }
   _mm_sfence();
 }
 
 static void part_stream(char *to, const char *from, size_t bytes) {
-  size_t k;
-  for (k = 0; k < bytes; k += 16) {
+  for (size_t k = 0; k < bytes; k += 16) {
     _mm_stream_si128((__m128i *)(to + k), _mm_load_si128((const __m128i *)(from + k)));
   }
   _mm_sfence();
@@ -138,11 +135,10 @@ static void part_stream(char *to, const char *from, size_t bytes) {
 
 static void share_out(const gemel__pass *pass, part_pass part) {
   size_t lines = pass->bytes / 64, threads = (size_t)pass->threads;
-  int t;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(pass->threads) schedule(static, 1)
 #endif
-  for (t = 0; t < pass->threads; t++) {
+  for (int t = 0; t < pass->threads; t++) {
     size_t begin = lines * (size_t)t / threads * 64, end = lines * ((size_t)t + 1) / threads * 64;
     part(pass->to + (pass->to != NULL ? begin : 0), pass->from + begin, end - begin);
   }

@@ -53,10 +53,10 @@ static void shuffle(size_t n, size_t *order, uint64_t *state) {
 }
 
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds) {
+  int round;
   double start = gemel__now(), ratios[GEMEL__BENCH_CONTENDERS][MOST_ROUNDS];
   size_t order[GEMEL__BENCH_CONTENDERS];
   uint64_t state = 88172645463325252u;
-  int round;
   for (size_t k = 0; k < n; k++) {
     contenders[k].best = 1e30;
     order[k] = k;

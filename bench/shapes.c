@@ -19,9 +19,8 @@ static gemel_value at(gemel_graph *graph, uint64_t id) {
 
 static gemel_value chain(gemel_graph *graph, gemel_value x, uint64_t nodes, uint64_t seed) {
   gemel_value y = x;
-  uint64_t k;
   (void)graph, (void)seed;
-  for (k = 0; k < nodes; k++) {
+  for (uint64_t k = 0; k < nodes; k++) {
     switch (k % 8) {
     case 0:
       y = gemel_sigmoid(y);
@@ -170,9 +169,8 @@ static int gather_unused(dag *d) {
 
 static gemel_value random_dag(gemel_graph *graph, uint64_t nodes, uint64_t seed, int near) {
   dag d = {graph, NULL, 1, 1, 0x9e3779b97f4a7c15ULL ^ seed, near};
-  int good;
   d.taken = calloc(nodes / 64 + 2, sizeof *d.taken);
-  good = d.taken != NULL;
+  int good = d.taken != NULL;
   /* Then COUNT nodes and UNUSED - 1 sums make NODES and x. */
   while (good && d.count + d.unused - 1 < nodes + 1) {
     good = grow(&d, d.count + d.unused - 1 == nodes ? 4 : below(&d, 4));

@@ -69,8 +69,7 @@ static gemel_value normalise(gemel_value x, gemel_value gain) {
 
 static gemel_value residual(gemel_graph *graph, uint64_t blocks, gemel__parameters *p) {
   gemel_value x = matrix(graph, "x", BATCH, WIDTH), y = matrix(graph, "y", BATCH, WIDTH);
-  uint64_t k;
-  for (k = 0; k < blocks && !gemel_is_null(x); k++) {
+  for (uint64_t k = 0; k < blocks && !gemel_is_null(x); k++) {
     gemel_value gain = parameter(graph, p, "g", WIDTH, 0);
     gemel_value u = parameter(graph, p, "u", WIDTH, WIDTH);
     gemel_value b = parameter(graph, p, "b", WIDTH, 0);
@@ -133,9 +132,8 @@ static gemel_value bidirectional(gemel_graph *graph, uint64_t steps, gemel__para
   gemel_value x = input(graph, "x", 3, in), y = input(graph, "y", 3, out), loss, c;
   gemel_value first = matrix(graph, "f0", BATCH, WIDTH), last = matrix(graph, "g0", BATCH, WIDTH);
   half f = half_new(graph, p, steps), g = half_new(graph, p, steps);
-  uint64_t t;
   c = parameter(graph, p, "c", STEP_OUT, 0);
-  for (t = 0; t < steps; t++) {
+  for (uint64_t t = 0; t < steps; t++) {
     uint64_t back = steps - 1 - t;
     f.states[t] = next_state(&f, at_step(x, t, STEP_IN), t == 0 ? first : f.states[t - 1]);
     g.states[back] = next_state(&g, at_step(x, back, STEP_IN), t == 0 ? last : g.states[back + 1]);

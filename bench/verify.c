@@ -17,7 +17,6 @@ int gemel__bench_verify(gemel__bench *b) {
   gemel_verify_options options = {0};
   gemel_context *context = gemel__context_need();
   gemel_error error;
-  gemel_status status;
   size_t records = 0;
   double start = gemel__now(), seconds;
   clock_t before = clock();
@@ -29,7 +28,7 @@ int gemel__bench_verify(gemel__bench *b) {
   options.jobs = (size_t)b->threads; /* as the command does */
   options.sink = count;
   options.user = &records;
-  status = gemel_verify_operations(context, &options, NULL, &error);
+  gemel_status status = gemel_verify_operations(context, &options, NULL, &error);
   gemel_context_unref(context);
   if (status != GEMEL_OK) {
     return gemel__complain_error("verify", &error);

@@ -358,11 +358,10 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
   gemel__certifier *hook =
       context != NULL ? __atomic_load_n(&context->certifier, __ATOMIC_ACQUIRE) : NULL;
   gemel_certify_counts total;
-  size_t size;
   if (counts == NULL) {
     return;
   }
-  size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
+  size_t size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
   memset(&total, 0, sizeof total);
   if (hook != NULL) {
     certifier *c = (certifier *)hook;

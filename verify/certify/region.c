@@ -148,11 +148,10 @@ static int read_inputs(gemel__region *r, uint32_t node, uint64_t *key) {
 }
 
 static int read_left(gemel__region *r, uint64_t *key) {
-  size_t inside;
   if (read_pattern(r) != 0) {
     return -1;
   }
-  inside = r->n;
+  size_t inside = r->n;
   for (size_t k = 0; k < inside; k++) {
     *key = hash_value(r, r->values[k].ref, hash(*key, r->values[k].ref.output));
     if (r->values[k].kind == GEMEL__REGION_INSIDE &&
@@ -383,13 +382,12 @@ static gemel_value uniform_value(struct building *b, const gemel_tensor *element
   gemel_context *context = b->into->context;
   gemel_error error;
   gemel_tensor *one = gemel_tensor_new(gemel_tensor_dtype(element), 0, NULL, &error);
-  gemel_value scalar;
   if (one == NULL) {
     return gemel__graph_fail_at(b->into, (gemel_location){"", 0}, error.status, "%s", error.text);
   }
   memcpy(gemel_tensor_data(one), gemel_tensor_data(element),
          gemel_dtype_size(gemel_tensor_dtype(element)));
-  scalar = gemel_constant(b->into, one);
+  gemel_value scalar = gemel_constant(b->into, one);
   gemel_tensor_unref(one);
   gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(context, type),
                                      gemel_type_dims(context, type));

@@ -88,10 +88,9 @@ static void compare(survey *s) {
 /* Both sides at the point as it is now; *DECISIONS: a hash of those taken. What a reference can't
  * evaluate (an index out of range) is no point of either side. */
 static gemel_status look(survey *s, uint64_t *decisions) {
-  gemel_status status;
   s->left--;
   s->o->tape = &s->tape;
-  status = evaluate(s);
+  gemel_status status = evaluate(s);
   s->o->tape = NULL;
   *decisions = 1;
   if (status == GEMEL_OK) {
@@ -232,9 +231,8 @@ static gemel_status search(survey *s, size_t k, size_t i, survey_number a, surve
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
   survey_segment stack[STACK], first = {a, b, 0, 0, 0};
   size_t n = 0;
-  gemel_status status;
   store(s, k, i, &first.a);
-  status = look(s, &first.at_a);
+  gemel_status status = look(s, &first.at_a);
   store(s, k, i, &first.b);
   status = status ? status : look(s, &first.at_b);
   stack[n++] = first;
@@ -292,12 +290,11 @@ static gemel_status climb(survey *s, size_t k, size_t i, survey_number start, in
 static gemel_status search_leaf(survey *s, size_t k) {
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
   gemel_status status = GEMEL_OK;
-  size_t i;
   survey_number start;
   if (leaf->count == 0 || leaf->domain == GEMEL_INDEX || leaf->dtype == GEMEL_BOOL) {
     return GEMEL_OK;
   }
-  i = gemel__random_below(s->random, leaf->count);
+  size_t i = gemel__random_below(s->random, leaf->count);
   start.i = gemel__random_between(s->random, -8, 8);
   start.x = (double)start.i;
   if (!is_inside(leaf, &start)) {
@@ -369,15 +366,14 @@ static gemel_status survey_points(survey *s) {
 /* Makes room for S and runs WHAT. */
 static gemel_status with_room(survey *s, gemel_status (*what)(survey *s)) {
   size_t n = s->pair->a.n_leaves;
-  gemel_status status;
   s->n_seen = gemel__pair_results(s->pair);
   s->room = gemel__alloc_array(n + 2, sizeof *s->room);
   s->point = gemel__alloc_array(n + 1, sizeof *s->point);
   s->seen = gemel__alloc_array(s->n_seen + 1, 1);
   s->o = gemel__ordered_new(128);
-  status = s->room != NULL && s->point != NULL && s->seen != NULL && s->o != NULL
-               ? what(s)
-               : gemel__no_memory(s->error, "certifying");
+  gemel_status status = s->room != NULL && s->point != NULL && s->seen != NULL && s->o != NULL
+                            ? what(s)
+                            : gemel__no_memory(s->error, "certifying");
   gemel__tape_clear(&s->tape);
   gemel__ordered_free(s->o);
   return status;

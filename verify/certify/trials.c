@@ -202,10 +202,10 @@ static gemel__likeness agree(gemel__domain *d, const gemel__rtensor *a, const ge
 static gemel_status evaluate(struct trials *t, gemel__domain *d, gemel_error *error) {
   const gemel__pair *pair = t->pair;
   decisions seen = {.observer = {observe}};
-  gemel_status status;
   d->observer = &seen.observer;
   gemel__field_record(d, &seen.tape);
-  status = gemel__reference_graph(pair->a.graph, d, t->room + 2, t->room, NULL, NULL, error);
+  gemel_status status =
+      gemel__reference_graph(pair->a.graph, d, t->room + 2, t->room, NULL, NULL, error);
   status = status ? status
                   : gemel__reference_graph(pair->b.graph, d, t->room + 2, t->room + 1, NULL, NULL,
                                            error);

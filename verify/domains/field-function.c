@@ -415,7 +415,6 @@ void gemel__field_floor(gemel__domain *d, void *e, const void *a) {
 void gemel__field_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   gemel__field *f = field(d);
   gemel__residues *a = e;
-  gemel__wide n, wrapped;
   (void)ulps;
   if (a->state || gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT)
     return;
@@ -430,8 +429,8 @@ void gemel__field_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
       gemel__field_keyed(d, e, gemel_dtype_name(dtype), 1, (const void *const[]){e});
     return;
   }
-  n = gemel__known_numerator(a->known);
-  wrapped = gemel__known_wrap(n, dtype);
+  gemel__wide n = gemel__known_numerator(a->known);
+  gemel__wide wrapped = gemel__known_wrap(n, dtype);
   if (wrapped != n)
     gemel__residues_known(f, a, gemel__known_integer(wrapped));
 }

@@ -45,7 +45,6 @@ static void place(gemel__formulas *t, gemel__formula a) {
 static int make_room(gemel__formulas *t) {
   size_t n = t->n_slots > 0 ? 2 * t->n_slots : 256;
   uint32_t *slots;
-  gemel__formula k;
   if (2 * t->count < t->n_slots) {
     return 0;
   }
@@ -56,7 +55,7 @@ static int make_room(gemel__formulas *t) {
   gemel__free(t->slots, t->n_slots * sizeof *slots);
   t->slots = slots;
   t->n_slots = n;
-  for (k = 0; k < t->count; k++) {
+  for (gemel__formula k = 0; k < t->count; k++) {
     place(t, k);
   }
   return 0;
@@ -106,12 +105,11 @@ gemel__formulas *gemel__formulas_new(size_t limit) {
   gemel__formulas *t = gemel__alloc_zeroed(sizeof *t);
   gemel__formula_node node;
   fmpq_t x;
-  gemel__formula k;
   if (t == NULL) {
     return NULL;
   }
   t->limit = limit;
-  for (k = GEMEL__FORMULA_FALSE; k <= GEMEL__FORMULA_TRUE; k++) {
+  for (gemel__formula k = GEMEL__FORMULA_FALSE; k <= GEMEL__FORMULA_TRUE; k++) {
     node = node_of(GEMEL__FORMULA_CONSTANT, 0, k, 0, 0);
     intern(t, &node);
   }
@@ -128,11 +126,10 @@ gemel__formulas *gemel__formulas_new(size_t limit) {
 }
 
 void gemel__formulas_free(gemel__formulas *t) {
-  size_t k;
   if (t == NULL) {
     return;
   }
-  for (k = 0; k < t->n_numbers; k++) {
+  for (size_t k = 0; k < t->n_numbers; k++) {
     fmpq_clear(&t->numbers[k]);
   }
   gemel__free(t->numbers, t->number_capacity * sizeof *t->numbers);
@@ -240,7 +237,6 @@ static void bound_number(gemel__formula_node *node, const fmpq_t x) {
 /* The number goes to the end of the list, and off it again if the table has it already. */
 gemel__formula gemel__formula_number(gemel__formulas *t, const fmpq_t x) {
   gemel__formula_node node = node_of(GEMEL__FORMULA_NUMBER, 0, (gemel__formula)t->n_numbers, 0, 0);
-  gemel__formula made;
   if (too_long(x) ||
       gemel__grow(&t->numbers, &t->number_capacity, t->n_numbers + 1, sizeof *t->numbers) != 0) {
     t->full = 1;
@@ -250,7 +246,7 @@ gemel__formula gemel__formula_number(gemel__formulas *t, const fmpq_t x) {
   fmpq_set(&t->numbers[t->n_numbers++], x);
   key_number(&node, x);
   bound_number(&node, x);
-  made = intern(t, &node);
+  gemel__formula made = intern(t, &node);
   if (at(t, made)->kind != GEMEL__FORMULA_NUMBER || at(t, made)->a != node.a) {
     fmpq_clear(&t->numbers[--t->n_numbers]);
   }
@@ -315,8 +311,6 @@ static gemel__formula_node ordered(gemel__formula_kind kind, gemel__formula a, g
 }
 
 gemel__formula gemel__formula_add(gemel__formulas *t, gemel__formula a, gemel__formula b) {
-  gemel__formula_node node;
-  const gemel__formula_node *x, *y;
   if (gemel__formula_value(t, a) != NULL && gemel__formula_value(t, b) != NULL) {
     return folded(t, fmpq_add, a, b);
   }
@@ -333,9 +327,9 @@ gemel__formula gemel__formula_add(gemel__formulas *t, gemel__formula a, gemel__f
   if (is_flag(t, b) && gemel__formula_value(t, a) != NULL) {
     return distribute(t, gemel__formula_add, b, a);
   }
-  node = ordered(GEMEL__FORMULA_ADD, a, b);
-  x = at(t, a);
-  y = at(t, b);
+  gemel__formula_node node = ordered(GEMEL__FORMULA_ADD, a, b);
+  const gemel__formula_node *x = at(t, a);
+  const gemel__formula_node *y = at(t, b);
   node.whole = x->whole && y->whole;
   node.signs = (unsigned char)signs_of_sum(x->signs, y->signs);
   if (x->bounded && y->bounded) {
@@ -345,8 +339,6 @@ gemel__formula gemel__formula_add(gemel__formulas *t, gemel__formula a, gemel__f
 }
 
 gemel__formula gemel__formula_mul(gemel__formulas *t, gemel__formula a, gemel__formula b) {
-  gemel__formula_node node;
-  const gemel__formula_node *x, *y;
   if (gemel__formula_value(t, a) != NULL && gemel__formula_value(t, b) != NULL) {
     return folded(t, fmpq_mul, a, b);
   }
@@ -362,9 +354,9 @@ gemel__formula gemel__formula_mul(gemel__formulas *t, gemel__formula a, gemel__f
   if (is_flag(t, b)) {
     return distribute(t, gemel__formula_mul, b, a);
   }
-  node = ordered(GEMEL__FORMULA_MUL, a, b);
-  x = at(t, a);
-  y = at(t, b);
+  gemel__formula_node node = ordered(GEMEL__FORMULA_MUL, a, b);
+  const gemel__formula_node *x = at(t, a);
+  const gemel__formula_node *y = at(t, b);
   node.whole = x->whole && y->whole;
   node.signs = (unsigned char)(a == b ? signs_of_product(x->signs, x->signs) & ~GEMEL__IF_NEGATIVE
                                       : signs_of_product(x->signs, y->signs));
@@ -476,7 +468,6 @@ gemel__formula gemel__formula_apply(gemel__formulas *t, int function, gemel__for
 static gemel__formula wrapped_number(gemel__formulas *t, gemel_dtype dtype, const fmpq *value) {
   int bits = 8 * (int)gemel_dtype_size(dtype);
   fmpq_t x;
-  gemel__formula made;
   fmpq_init(x);
   fmpz_fdiv_r_2exp(fmpq_numref(x), fmpq_numref(value), (ulong)bits);
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED &&
@@ -487,7 +478,7 @@ static gemel__formula wrapped_number(gemel__formulas *t, gemel_dtype dtype, cons
     fmpz_sub(fmpq_numref(x), fmpq_numref(x), whole);
     fmpz_clear(whole);
   }
-  made = gemel__formula_number(t, x);
+  gemel__formula made = gemel__formula_number(t, x);
   fmpq_clear(x);
   return made;
 }

@@ -55,12 +55,11 @@ static void set_number(gemel__domain *d, void *e, const fmpq_t x) {
 static void s_from_double(gemel__domain *d, void *e, double x) {
   fmpq_t q;
   int exponent;
-  double fraction;
   if (!isfinite(x)) {
     *(symbolic_element *)e = gap;
     return;
   }
-  fraction = frexp(x, &exponent);
+  double fraction = frexp(x, &exponent);
   fmpq_init(q);
   fmpz_set_si(fmpq_numref(q), (slong)ldexp(fraction, 53));
   if (exponent >= 53) {
@@ -181,8 +180,7 @@ static void s_pow(gemel__domain *d, void *e, const void *a, const void *b) {
 
 static void s_sum(gemel__domain *d, void *e, size_t n, const void *const *addends) {
   symbolic_element total = made(GEMEL__FORMULA_ZERO, GEMEL__FORMULA_TRUE);
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     s_add(d, &total, &total, addends[k]);
   }
   *(symbolic_element *)e = total;
@@ -191,7 +189,6 @@ static void s_sum(gemel__domain *d, void *e, size_t n, const void *const *addend
 /* ---- Decisions ---- */
 
 static void note(gemel__symbolic *s, const symbolic_element *x, int floor) {
-  gemel__symbolic_decision *decision;
   if (gemel__formula_value(s->terms, x->value) != NULL) {
     return;
   }
@@ -199,7 +196,7 @@ static void note(gemel__symbolic *s, const symbolic_element *x, int floor) {
     s->failed = 1;
     return;
   }
-  decision = &s->decisions[s->n_decisions++];
+  gemel__symbolic_decision *decision = &s->decisions[s->n_decisions++];
   decision->graph = s->graph;
   decision->node = s->node;
   decision->side = s->side;
@@ -376,9 +373,8 @@ void gemel__symbolic_free(gemel__symbolic *s) {
 /* LOW ≤ E (BELOW < 0), or E ≤ HIGH. */
 static gemel__formula within(gemel__domain *d, gemel__formula x, int64_t bound, unsigned signs) {
   symbolic_element limit;
-  gemel__formula difference;
   s_from_integer(d, &limit, -bound);
-  difference = gemel__formula_add(terms(d), x, limit.value);
+  gemel__formula difference = gemel__formula_add(terms(d), x, limit.value);
   return gemel__formula_sign(terms(d), signs, difference);
 }
 

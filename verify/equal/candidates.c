@@ -61,8 +61,7 @@ static int has_digest(const gemel__joint *j, uint32_t node) {
 }
 
 static gemel_status add_outputs(gemel__joint *j) {
-  size_t k;
-  for (k = 0; k < j->n_nodes; k++) {
+  for (size_t k = 0; k < j->n_nodes; k++) {
     char label[24];
     gemel__ref ref = {(uint32_t)k, 0};
     gemel_status status = GEMEL_OK;
@@ -144,8 +143,7 @@ static int by_sum(const void *x, const void *y) {
 }
 
 static void sort(gemel__candidates *c, const gemel__joint *j) {
-  size_t k;
-  for (k = 0; k < j->n_nodes; k++) {
+  for (size_t k = 0; k < j->n_nodes; k++) {
     c->of[k].first = !j->second[k];
     if (c->of[k].scale > 0 && !j->second[k]) {
       c->sorted[c->n_sorted++] = c->of[k];

@@ -92,12 +92,10 @@ static void note_size(struct constant_search *s, int64_t size) {
 /* Marks the float constants of GRAPH that neither BY nor SPARED has, by EDITS[k].leaf = 1. */
 static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   uint32_t most = largest_attrs(s->graph), other = largest_attrs(s->by);
-  size_t n;
-  unsigned char *known;
   most = other > most ? other : most;
   other = largest_attrs(s->spared);
-  n = (size_t)(other > most ? other : most) + 1;
-  known = gemel__alloc_zeroed(n);
+  size_t n = (size_t)(other > most ? other : most) + 1;
+  unsigned char *known = gemel__alloc_zeroed(n);
   if (known == NULL) {
     return gemel__no_memory(error, "constants");
   }
@@ -165,11 +163,10 @@ static double largest_of(struct constant_search *s, size_t k) {
 static double distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype, double x) {
   gemel__domain *d = &s->bound->domain;
   const void *e = gemel__rtensor_at(&s->values[k], i);
-  double ratio;
   if (d->state(d, e) != GEMEL__DEFINED) {
     return INFINITY;
   }
-  ratio = gemel__bound_ratio(d, e, dtype, x);
+  double ratio = gemel__bound_ratio(d, e, dtype, x);
   if (!(ratio <= widened)) {
     return INFINITY;
   }

@@ -252,11 +252,11 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
                             .folded = q->folded > 0,
                             .ticker = q->run->ticker};
   double started = gemel__clock();
-  gemel_status status;
   gemel__ticker_stage(q->run->ticker, "tier special");
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
-  status = gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
+  gemel_status status =
+      gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
   record.seconds = gemel__clock() - started;
   record.instances = 2 * points;
   record.elements = needs.compared;
@@ -327,8 +327,7 @@ static gemel_status ask_later(gemel__run *run, const void *user, size_t k, gemel
 
 /* The tiers' results as one, in their order. Words come from tier special. */
 static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__whole *wholes) {
-  size_t k;
-  for (k = 0; k < LATER_TIERS; k++) {
+  for (size_t k = 0; k < LATER_TIERS; k++) {
     gemel_verdict worst = q->result->verdict;
     if (later[k] == GEMEL_TIER_SPECIAL) {
       *q->result = results[k];
@@ -350,15 +349,13 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
   gemel_pair_result results[LATER_TIERS];
   gemel__whole wholes[LATER_TIERS];
   struct later l = {q, results, wholes};
-  gemel_status status;
-  size_t k;
   memset(wholes, 0, sizeof wholes);
-  for (k = 0; k < LATER_TIERS; k++) {
+  for (size_t k = 0; k < LATER_TIERS; k++) {
     results[k] = *q->result;
     results[k].verdict = GEMEL_NOT_RUN;
   }
   gemel__ticker_stage(q->run->ticker, "tiers integer, float and special");
-  status = gemel__run_jobs(q->run, LATER_TIERS, ask_later, &l, error);
+  gemel_status status = gemel__run_jobs(q->run, LATER_TIERS, ask_later, &l, error);
   take_later(q, results, wholes);
   return status;
 }
@@ -427,11 +424,11 @@ static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) 
 /* Where the graphs don't agree, but do once folded constants are taken for what they stand for: so
  * much for tier real. Shipped code has the constants as they are. */
 static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *error) {
-  gemel_status status;
   if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
     return GEMEL_OK;
   }
-  status = gemel__constants_fold(q->a, q->b, agree_folded, q, q->run->ticker, &v->folded, error);
+  gemel_status status =
+      gemel__constants_fold(q->a, q->b, agree_folded, q, q->run->ticker, &v->folded, error);
   q->real_a = v->folded.a != NULL ? v->folded.a : q->real_a;
   q->real_b = v->folded.b != NULL ? v->folded.b : q->real_b;
   q->folded = v->folded.count;
@@ -462,9 +459,8 @@ static void scale(gemel__equality *q, struct versions *v) {
 static gemel_status find_share(gemel__equality *q, gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
-  gemel_status status;
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
-  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
+  gemel_status status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
   if (status == GEMEL_OK) {
     q->share = USUAL_ELEMENTS / gemel__pair_elements(&pair);
     gemel__pair_clear(&pair);

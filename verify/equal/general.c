@@ -57,11 +57,10 @@ static void mark_needed(struct general *g) {
 
 /* A float tensor, or a number that is computed. */
 static int may_vary(const gemel_graph *graph, uint32_t node) {
-  const struct gemel__type *type;
   if (!gemel__has_output(graph, node, 0) || gemel__has_output(graph, node, 1)) {
     return 0;
   }
-  type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
+  const struct gemel__type *type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
   return gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT &&
          (type->rank > 0 || gemel__node_at(graph, node)->op != GEMEL__OP_constant);
 }

@@ -50,11 +50,10 @@ static void map_coefficients(struct linear *l, gemel__ref x, const int *map) {
  * one that has no place. */
 static gemel_value map_constant(gemel_value t, const int *map, int rank) {
   int64_t shape[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
-  int n;
   if (gemel_is_null(t)) {
     return t;
   }
-  n = gemel__offer_shape(t, shape);
+  int n = gemel__offer_shape(t, shape);
   for (int k = 0; k < rank; k++) {
     order[k] = -1;
   }
@@ -191,7 +190,6 @@ static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned 
   int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(t, shape);
   size_t count = 0;
-  gemel_attr attr;
   for (int a = 0; a < n; a++) {
     if (summed[a]) {
       if (!gemel_dim_is_constant(l->c->by->context, l->from->dims[a], &shape[a])) {
@@ -200,7 +198,7 @@ static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned 
       axes[count++] = a;
     }
   }
-  attr = gemel_attr_ints("axes", count, axes);
+  gemel_attr attr = gemel_attr_ints("axes", count, axes);
   t = gemel__offer_broadcast(t, n, shape);
   t = gemel__offer_make(l->c->offers->graph, "sum", 1, &t, 1, &attr);
   return gemel__offer_aligned(t, n - (int)count);

@@ -40,13 +40,11 @@ gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
 }
 
 int gemel__offer_shape(gemel_value x, int64_t *shape) {
-  gemel_context *context;
-  const struct gemel__type *type;
   if (gemel_is_null(x)) {
     return 0;
   }
-  context = gemel_graph_context(x.graph);
-  type = gemel__type_at(context, gemel_value_type(x));
+  gemel_context *context = gemel_graph_context(x.graph);
+  const struct gemel__type *type = gemel__type_at(context, gemel_value_type(x));
   for (int k = 0; k < type->rank; k++) {
     shape[k] = 0;
     gemel_dim_is_constant(context, type->dims[k], &shape[k]);
@@ -56,7 +54,6 @@ int gemel__offer_shape(gemel_value x, int64_t *shape) {
 
 static gemel_value with_shape(gemel_value x, const char *name, int rank, const int64_t *shape) {
   gemel_dim dims[GEMEL_MAX_RANK];
-  gemel_attr attr;
   int64_t has[GEMEL_MAX_RANK];
   if (gemel_is_null(x) || (gemel__offer_shape(x, has) == rank &&
                            (rank == 0 || memcmp(has, shape, (size_t)rank * sizeof *has) == 0))) {
@@ -65,7 +62,7 @@ static gemel_value with_shape(gemel_value x, const char *name, int rank, const i
   for (int k = 0; k < rank; k++) {
     dims[k] = gemel_dim_constant(gemel_graph_context(x.graph), shape[k]);
   }
-  attr = gemel_attr_dims("shape", (size_t)rank, dims);
+  gemel_attr attr = gemel_attr_dims("shape", (size_t)rank, dims);
   return gemel__offer_make(x.graph, name, 1, &x, 1, &attr);
 }
 
@@ -128,11 +125,10 @@ static int64_t elements_of(gemel_value x) {
 
 void gemel__offer(gemel__collecting *c, gemel_value x) {
   gemel__offers *o = c->offers;
-  int64_t elements;
   if (gemel_is_null(x) || !is_float(x) || o->n >= MOST_OFFERS) {
     return;
   }
-  elements = elements_of(x);
+  int64_t elements = elements_of(x);
   if (!c->wanted(c->user, elements) || c->elements + elements > most_elements) {
     return;
   }
@@ -177,7 +173,6 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
   const gemel_graph *by = c->by;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(by, node, &count);
-  const struct gemel__type *type;
   int64_t elements = 1, size;
   if (gemel__has_output(by, node, 1) || !gemel__has_output(by, node, 0) ||
       gemel__node_at(by, node)->op == GEMEL__OP_input || !attrs_known(by, node)) {
@@ -188,7 +183,7 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
       return 0;
     }
   }
-  type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
+  const struct gemel__type *type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
   for (int k = 0; k < type->rank; k++) {
     if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > most_elements) {
       return 0;
@@ -427,12 +422,11 @@ static void form_node(gemel__collecting *c, uint32_t node) {
   gemel__form *form = &c->forms[node];
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(c->by, node, &count);
-  const struct gemel__type *type;
   form->first = c->n_pool;
   if (!gemel__has_output(c->by, node, 0) || gemel__has_output(c->by, node, 1) || count == 0) {
     return;
   }
-  type = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
+  const struct gemel__type *type = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
   if (gemel_dtype_kind((gemel_dtype)type->dtype) != GEMEL_KIND_FLOAT) {
     return;
   }

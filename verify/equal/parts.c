@@ -79,8 +79,7 @@ static void copy_record(struct gathered *to, const gemel_record *record) {
 }
 
 static void forget_records(struct gathered *tiers) {
-  size_t k;
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel__free_string(tiers[k].counterexample);
     gemel__free_string(tiers[k].replay);
   }
@@ -203,18 +202,16 @@ static uint64_t key_of(const gemel__part_graphs *part) {
 static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
   uint64_t key = key_of(part);
   gemel_pair_result result;
-  size_t k;
-  int passed;
   if (key == 1 ||
       gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) != 0) {
     return -1;
   }
-  for (k = 0; k < p->n_asked; k++) {
+  for (size_t k = 0; k < p->n_asked; k++) {
     if ((p->asked[k] & ~(uint64_t)1) == key) {
       return (int)(p->asked[k] & 1);
     }
   }
-  passed = ask_part(p, part, &result, error);
+  int passed = ask_part(p, part, &result, error);
   if (passed >= 0) {
     p->asked[p->n_asked++] = key | (uint64_t)passed;
   }
@@ -286,8 +283,7 @@ static int may_go_on(struct parts *p, size_t node) {
 /* Finds equal nodes, from the inputs on. Once there are candidates, parts are asked about too. */
 static gemel_status sweep(struct parts *p, gemel_error *error) {
   enum { OFTEN = 64 };
-  size_t k;
-  for (k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
+  for (size_t k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
     int met = gemel__joint_meet(&p->joint, (uint32_t)k);
     if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && !gemel__stopped(p->run->ticker)) {
       met = try_candidates(p, (uint32_t)k, error);
@@ -300,8 +296,7 @@ static gemel_status sweep(struct parts *p, gemel_error *error) {
 }
 
 static void forget_sweep(struct parts *p) {
-  size_t k;
-  for (k = 0; k < p->joint.n_nodes; k++) {
+  for (size_t k = 0; k < p->joint.n_nodes; k++) {
     p->joint.stands_for[k] = (uint32_t)k;
   }
   gemel__idtable_clear(&p->joint.known);
@@ -333,9 +328,8 @@ static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, const 
 /* Nothing was asked about the graphs as a whole. */
 static void say_stopped(struct parts *p) {
   char text[60];
-  size_t k;
   gemel__stopped_text(p->run->ticker, text, sizeof text);
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", text);
   }
 }
@@ -370,12 +364,11 @@ static void say_part_count(const struct parts *p, const char *rest, const char *
  * apart may tell the graphs apart. */
 static void emit_parts(struct parts *p, const char *rest) {
   char words[200] = "bitwise", list[160];
-  size_t k;
   gemel__needs_text(p->result->needs, list, sizeof list);
   if (p->result->needs != 0) {
     snprintf(words, sizeof words, "told apart by %s", list);
   }
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel_record record = p->tiers[k].record;
     char detail[700];
     if (!p->tiers[k].used) {
@@ -431,12 +424,11 @@ static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v)
 static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   gemel_pair_result result = {.size = sizeof result};
   gemel__part_graphs part;
-  gemel_status status;
   u = gemel__joint_value(&p->joint, u);
   v = gemel__joint_value(&p->joint, v);
   while (unequal_operands(p, &u, &v)) {
   }
-  status = gemel__joint_part(&p->joint, 1, &u, &v, NULL, 0, PART_NODES, &part, error);
+  gemel_status status = gemel__joint_part(&p->joint, 1, &u, &v, NULL, 0, PART_NODES, &part, error);
   if (status == GEMEL_OK) {
     status = ask_kept(p, &part, 1u << GEMEL_TIER_REAL, p->one, &result, error);
     gemel__part_clear(&part);
@@ -449,8 +441,7 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
 /* The records KEPT of a pair go to the caller. With PARTED, the refutation over the reals shows the
  * part in ONE instead of thousands of nodes. */
 static void emit_kept(struct parts *p, const struct gathered *kept, int parted) {
-  size_t k;
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     int part = k == GEMEL_TIER_REAL && parted;
     gemel_record record = kept[k].record;
     char detail[600];
@@ -472,8 +463,7 @@ static void emit_kept(struct parts *p, const struct gathered *kept, int parted) 
 
 /* The pair of what is left passed: its evidence and that of the parts that stand in it. */
 static void say_both(struct parts *p, const struct gathered *kept) {
-  size_t k;
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     add_record(&p->tiers[k], &kept[k]);
   }
   p->result->needs |= p->needs;
@@ -545,7 +535,6 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
 
 static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
-  gemel_status status;
   forget_sweep(p);
   p->anchors = gemel__alloc_array(p->joint.n_nodes, sizeof *p->anchors);
   if (p->anchors == NULL) {
@@ -553,9 +542,10 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   }
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
   gemel__ticker_stage(p->run->ticker, "running both");
-  status = gemel__tick(p->run->ticker) != GEMEL_OK
-               ? GEMEL_OK
-               : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  gemel_status status =
+      gemel__tick(p->run->ticker) != GEMEL_OK
+          ? GEMEL_OK
+          : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
   if (status == GEMEL_OK) {
     status = sweep(p, error);
   }

@@ -176,10 +176,9 @@ static const char *weaker(const gemel__equality *q, const char *how) {
  * any of them saw them so. */
 static void conclude_real(gemel__equality *q, gemel_record *record, gemel__answer *total) {
   char detail[400];
-  size_t used;
   gemel__answer_settle(total);
   snprintf(detail, sizeof detail, "%s", total->detail);
-  used = strlen(detail);
+  size_t used = strlen(detail);
   if (q->scaled[0] != '\0' && used < sizeof detail) {
     used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
                              used > 0 ? "; " : "", q->scaled);
@@ -211,7 +210,6 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
   gemel__scouted *s = &q->scouted;
   gemel_record record;
   gemel__answer answer;
-  gemel_status status;
   memset(&answer, 0, sizeof answer);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
   record.instances = s->runs;
@@ -222,7 +220,7 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
   answer.element = s->element;
   snprintf(answer.got, sizeof answer.got, "%s", s->left);
   snprintf(answer.expected, sizeof answer.expected, "%s", s->right);
-  status = report_difference(q, &s->pair, &answer, &record, record.seed, error);
+  gemel_status status = report_difference(q, &s->pair, &answer, &record, record.seed, error);
   s->values = answer.witness;
   return status;
 }

@@ -41,11 +41,10 @@ static int take_if_worse(struct shrinker *s, gemel_graph *graph) {
 /* Tries the graph that REBUILD makes. */
 static int attempt(struct shrinker *s, const gemel__rebuild *rebuild) {
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *graph;
   if (s->tries++ >= MOST_TRIES) {
     return 0;
   }
-  graph = gemel__rebuild_graph(rebuild, &reason);
+  gemel_graph *graph = gemel__rebuild_graph(rebuild, &reason);
   if (graph == NULL) {
     return reason.status == GEMEL_NO_MEMORY ? -1 : 0;
   }

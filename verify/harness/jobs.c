@@ -60,9 +60,8 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
 
 static void clear_record(gemel_record *r) {
   const char **at[STRINGS];
-  size_t k;
   strings_of(r, at);
-  for (k = 0; k < STRINGS; k++) {
+  for (size_t k = 0; k < STRINGS; k++) {
     if (*at[k] != NULL) {
       gemel__free((char *)*at[k], strlen(*at[k]) + 1);
     }
@@ -72,11 +71,10 @@ static void clear_record(gemel_record *r) {
 /* *TO = a copy of FROM; 0, or -1 when memory is out and nothing is to be released. */
 static int copy_record(gemel_record *to, const gemel_record *from) {
   const char **at[STRINGS];
-  size_t k;
   int failed = 0;
   *to = *from;
   strings_of(to, at);
-  for (k = 0; k < STRINGS; k++) {
+  for (size_t k = 0; k < STRINGS; k++) {
     size_t bytes = *at[k] != NULL ? strlen(*at[k]) + 1 : 0;
     char *copy = bytes > 0 ? gemel__alloc(bytes) : NULL;
     if (copy != NULL) {
@@ -92,8 +90,7 @@ static int copy_record(gemel_record *to, const gemel_record *from) {
 }
 
 static void clear_result(struct result *r) {
-  size_t k;
-  for (k = 0; k < r->n; k++) {
+  for (size_t k = 0; k < r->n; k++) {
     clear_record(&r->records[k]);
   }
   gemel__free(r->records, r->capacity * sizeof *r->records);
@@ -120,14 +117,13 @@ static void work_on(const struct queue *q, size_t k) {
   gemel__run mine = q->template;
   gemel__ticker ticker;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status;
   mine.options.sink = keep;
   mine.options.user = r;
   if (!q->alone && mine.ticker != NULL) {
     gemel__ticker_follow(&ticker, mine.ticker);
     mine.ticker = &ticker;
   }
-  status = q->job(&mine, q->user, k, &problem);
+  gemel_status status = q->job(&mine, q->user, k, &problem);
   if (r->status == GEMEL_OK && status != GEMEL_OK) {
     r->status = status;
     r->error = problem;
@@ -174,12 +170,11 @@ static void await(struct queue *q, const struct result *r) {
 /* Hands on the records of subject K when there are all of them. */
 static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
   struct result *r = &q->results[k];
-  size_t j;
   gemel__ticker_at(q->run->ticker, k, q->n);
   pthread_mutex_lock(&q->lock);
   await(q, r);
   pthread_mutex_unlock(&q->lock);
-  for (j = 0; j < r->n; j++) {
+  for (size_t j = 0; j < r->n; j++) {
     gemel__record_emit(q->run, &r->records[j]);
   }
   clear_result(r);
@@ -191,11 +186,10 @@ static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
 
 /* Lets the workers finish what they are at, and takes no more. */
 static void stop(struct queue *q, size_t n_workers, const pthread_t *workers) {
-  size_t k;
   pthread_mutex_lock(&q->lock);
   q->next = q->n;
   pthread_mutex_unlock(&q->lock);
-  for (k = 0; k < n_workers; k++) {
+  for (size_t k = 0; k < n_workers; k++) {
     pthread_join(workers[k], NULL);
   }
 }

@@ -44,7 +44,6 @@ static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel_
 
 static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
   gemel_graph *graph = instance->graph;
-  size_t k;
   gemel_status status = GEMEL_OK;
   instance->n_leaves = gemel_graph_input_count(graph);
   instance->leaves = gemel__alloc_array(instance->n_leaves, sizeof *instance->leaves);
@@ -52,7 +51,7 @@ static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
     instance->n_leaves = 0;
     return gemel__no_memory(error, "an instance");
   }
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
     status = leaf_of_type(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)),
                           &instance->leaves[k], error);
     instance->leaves[k].facts = gemel__input_facts(graph, k);
@@ -234,16 +233,14 @@ static gemel_value add_seed(struct gradient *g, size_t k) {
 
 static gemel_status derive(struct gradient *g, gemel_error *error) {
   char label[24];
-  size_t k;
-  gemel_status status;
-  for (k = 0; k < g->n_out; k++) {
+  for (size_t k = 0; k < g->n_out; k++) {
     g->seeds[k] = add_seed(g, k);
   }
-  status = graph_error(g->graph, error);
+  gemel_status status = graph_error(g->graph, error);
   if (status == GEMEL_OK) {
     status = gemel_grad(g->n_out, g->out, g->seeds, g->n_wrt, g->wrt, g->result, error);
   }
-  for (k = 0; k < g->n_wrt && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < g->n_wrt && status == GEMEL_OK; k++) {
     snprintf(label, sizeof label, "d%zu", k);
     status = gemel_output(g->result[k], label);
   }
@@ -294,8 +291,7 @@ gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__in
 /* ---- References ---- */
 
 void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors) {
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel__rtensor_clear(&tensors[k]);
   }
 }

@@ -38,11 +38,10 @@ static gemel__edit edit_of(const struct rebuilding *b, size_t node) {
 }
 
 static void mark_live(struct rebuilding *b) {
-  size_t k;
-  for (k = 0; k < b->r->n_outputs; k++) {
+  for (size_t k = 0; k < b->r->n_outputs; k++) {
     b->live[b->r->outputs[k].node] = 1;
   }
-  for (k = b->n; k-- > 0;) {
+  for (size_t k = b->n; k-- > 0;) {
     gemel__edit edit = edit_of(b, k);
     uint32_t count, j;
     const gemel__ref *inputs = gemel__node_inputs(b->r->from, (uint32_t)k, &count);
@@ -97,10 +96,9 @@ static gemel_status apply_node(struct rebuilding *b, size_t node, gemel_error *e
 
 static gemel_status fill(struct rebuilding *b, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  size_t k;
   mark_live(b);
   add_inputs(b);
-  for (k = 0; k < b->n && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < b->n && status == GEMEL_OK; k++) {
     gemel__edit edit = edit_of(b, k);
     if (!b->live[k] || gemel__node_at(b->r->from, (uint32_t)k)->op == GEMEL__OP_input) {
       if (edit.kind == GEMEL__EDIT_LEAF && b->live[k]) {
@@ -114,7 +112,7 @@ static gemel_status fill(struct rebuilding *b, gemel_error *error) {
       b->map[k] = edit.kind == GEMEL__EDIT_LEAF ? b->leaves[edit.leaf] : mapped(b, edit.value);
     }
   }
-  for (k = 0; k < b->r->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < b->r->n_outputs && status == GEMEL_OK; k++) {
     gemel_output(mapped(b, b->r->outputs[k]), b->r->output_names[k]);
   }
   if (status == GEMEL_OK && gemel_graph_error(b->into)->status != GEMEL_OK) {
@@ -128,7 +126,6 @@ static gemel_status fill(struct rebuilding *b, gemel_error *error) {
 
 gemel_graph *gemel__rebuild_graph(const gemel__rebuild *rebuild, gemel_error *error) {
   struct rebuilding b;
-  gemel_status status;
   memset(&b, 0, sizeof b);
   if (gemel__graph_has_runtime_sizes(rebuild->from)) {
     gemel__fail(error, GEMEL_DECLINED, "sizes that only a run tells");
@@ -140,9 +137,9 @@ gemel_graph *gemel__rebuild_graph(const gemel__rebuild *rebuild, gemel_error *er
   b.map = gemel__alloc_array(b.n, sizeof *b.map);
   b.leaves = gemel__alloc_array(rebuild->n_leaves, sizeof *b.leaves);
   b.into = gemel_graph_new(gemel_graph_context(rebuild->from), error);
-  status = b.live == NULL || b.map == NULL || b.leaves == NULL || b.into == NULL
-               ? gemel__no_memory(error, "a copy of a graph")
-               : fill(&b, error);
+  gemel_status status = b.live == NULL || b.map == NULL || b.leaves == NULL || b.into == NULL
+                            ? gemel__no_memory(error, "a copy of a graph")
+                            : fill(&b, error);
   gemel__free(b.live, b.n);
   gemel__free(b.map, b.n * sizeof *b.map);
   gemel__free(b.leaves, rebuild->n_leaves * sizeof *b.leaves);

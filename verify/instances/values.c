@@ -12,8 +12,7 @@
 #include "core/error.h"
 
 void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
-  size_t k;
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel_tensor_unref(tensors[k]);
     tensors[k] = NULL;
   }
@@ -269,17 +268,16 @@ static void copy_scattered(const gemel_view *from, char *to, const int64_t *stri
   size_t size = gemel_dtype_size(from->dtype);
   const char *source = from->data;
   int64_t total = 1, n;
-  int k;
-  for (k = 0; k < from->rank; k++) {
+  for (int k = 0; k < from->rank; k++) {
     total *= from->shape[k];
   }
   for (n = 0; n < total; n++) {
     int64_t at = 0;
-    for (k = 0; k < from->rank; k++) {
+    for (int k = 0; k < from->rank; k++) {
       at += index[k] * strides[k];
     }
     memcpy(to + at, source + (size_t)n * size, size);
-    for (k = from->rank; k-- > 0;) {
+    for (int k = from->rank; k-- > 0;) {
       if (++index[k] < from->shape[k]) {
         break;
       }

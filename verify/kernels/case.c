@@ -55,8 +55,7 @@ static gemel_status take_attrs(gemel__kernel_case *c, gemel_context *context,
 }
 
 static gemel_status take_outputs(gemel__kernel_case *c, const gemel_graph *graph) {
-  size_t k;
-  for (k = 0; k < c->n_out; k++) {
+  for (size_t k = 0; k < c->n_out; k++) {
     if (gemel__leaf_of_output(graph, k, &c->out[k]) != GEMEL_OK) {
       return GEMEL_DECLINED;
     }
@@ -138,8 +137,7 @@ static int repeats(const gemel__kernel_case *c, size_t k, int axis) {
   const gemel__leaf *leaf = &c->in[k];
   const char *data = c->values[k];
   size_t inner = gemel_dtype_size(leaf->dtype), outer = 1, o, j;
-  int i;
-  for (i = 0; i < leaf->rank; i++) {
+  for (int i = 0; i < leaf->rank; i++) {
     *(i < axis ? &outer : &inner) *= i == axis ? 1 : (size_t)leaf->shape[i];
   }
   for (o = 0; o < outer; o++) {
@@ -155,12 +153,11 @@ static int repeats(const gemel__kernel_case *c, size_t k, int axis) {
 
 /* The order of axes, from the one with the smallest stride. */
 static void order_axes(int rank, gemel__lie lie, gemel__random *random, size_t *order) {
-  int i;
   if (lie == GEMEL__LIE_SCATTERED) {
     gemel__random_permutation(random, (size_t)rank, order);
     return;
   }
-  for (i = 0; i < rank; i++) {
+  for (int i = 0; i < rank; i++) {
     order[i] = (size_t)(lie == GEMEL__LIE_PERMUTED ? i : rank - 1 - i);
   }
 }
@@ -191,10 +188,8 @@ size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie l
 }
 
 int gemel__kernel_lie_differs(const gemel__kernel_case *c, gemel__lie lie) {
-  size_t k;
-  int i;
-  for (k = 0; k < c->n_in; k++) {
-    for (i = 0; i < c->in[k].rank; i++) {
+  for (size_t k = 0; k < c->n_in; k++) {
+    for (int i = 0; i < c->in[k].rank; i++) {
       if (c->in[k].shape[i] > 1 && (lie != GEMEL__LIE_REPEATED || repeats(c, k, i)) &&
           (lie != GEMEL__LIE_PERMUTED || c->in[k].rank > 1)) {
         return 1;

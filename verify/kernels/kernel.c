@@ -80,7 +80,6 @@ static void soil_heap(unsigned char garbage) {
 static void call_once(const struct kernel_job *job, int v, gemel__kernel_prepared *p) {
   struct tried *t = &job->shared->tried[v];
   gemel__report *report = &job->shared->report;
-  const gemel__block *spoilt;
   gemel__kernel_memory m;
   if (gemel__kernel_memory_new(&m, p, job->c->values) != 0) {
     t->status = GEMEL_NO_MEMORY;
@@ -92,7 +91,7 @@ static void call_once(const struct kernel_job *job, int v, gemel__kernel_prepare
   gemel__process_at(report, p, &m, GEMEL__STAGE_RUN);
   t->status = gemel__kernel_call(p, &m, p->v->garbage);
   gemel__process_at(report, p, &m, GEMEL__STAGE_NONE);
-  spoilt = gemel__kernel_memory_spoilt(p, &m);
+  const gemel__block *spoilt = gemel__kernel_memory_spoilt(p, &m);
   if (t->status != GEMEL_OK) {
     snprintf(t->text, sizeof t->text, "run returned \"%s\"%s%.80s", gemel_status_text(t->status),
              p->error.text[0] != '\0' ? ": " : "", p->error.text);
@@ -108,8 +107,7 @@ static void call_once(const struct kernel_job *job, int v, gemel__kernel_prepare
 static void find_equal(const struct kernel_job *job, int v) {
   struct tried *t = job->shared->tried;
   size_t output, element;
-  int k;
-  for (k = 0; k < v; k++) {
+  for (int k = 0; k < v; k++) {
     if (t[k].status == GEMEL_OK && t[k].as < 0 &&
         gemel__kernel_case_same(job->c, row_of(job, k), row_of(job, v), &output, &element)) {
       t[v].as = k;
@@ -153,8 +151,7 @@ static void try_variant(const struct kernel_job *job, int v) {
 
 static void try_all(void *user) {
   const struct kernel_job *job = user;
-  int v;
-  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+  for (int v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     try_variant(job, v);
     if (job->shared->tried[v].status != GEMEL_OK &&
         job->shared->tried[v].status != GEMEL_DECLINED) {
@@ -323,8 +320,7 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
 }
 
 void gemel__kernel_results_clear(gemel__kernel_results *results) {
-  size_t k;
-  for (k = 0; k < results->n; k++) {
+  for (size_t k = 0; k < results->n; k++) {
     gemel__tensors_release(results->n_out, results->outputs[k]);
   }
   gemel__process_memory_free(results->memory, results->memory_bytes);
@@ -353,10 +349,9 @@ void gemel__kernel_hold(const gemel__kernel_results *results, gemel__outcome *ou
 }
 
 void gemel__kernel_narrow(gemel__kernel_trial *trial, const gemel__outcome *outcome) {
-  int v;
   trial->only = -1;
   trial->narrowing = 1;
-  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+  for (int v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     if (outcome->variant == gemel__kernel_variants[v].name) {
       trial->only = v;
     }
@@ -394,9 +389,8 @@ void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random
 
 void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes) {
   size_t used = 0;
-  int v;
   text[0] = '\0';
-  for (v = 0; v < GEMEL__KERNEL_VARIANTS && used < bytes; v++) {
+  for (int v = 0; v < GEMEL__KERNEL_VARIANTS && used < bytes; v++) {
     if (trial->asked[v] > 0 && trial->declined[v] == trial->asked[v]) {
       used += (size_t)snprintf(text + used, bytes - used, "%s%s",
                                used > 0 ? ", " : "never taken: ", gemel__kernel_variants[v].name);

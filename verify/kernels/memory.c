@@ -128,8 +128,7 @@ static void show_view(struct seen *s, gemel_view *view, size_t slot, const gemel
 
 static void dense_strides(const gemel__leaf *leaf, int64_t *strides) {
   int64_t step = (int64_t)gemel_dtype_size(leaf->dtype);
-  int k;
-  for (k = leaf->rank; k-- > 0;) {
+  for (int k = leaf->rank; k-- > 0;) {
     strides[k] = step;
     step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
   }
@@ -245,8 +244,7 @@ int gemel__kernel_memory_new(gemel__kernel_memory *m, gemel__kernel_prepared *p,
 }
 
 void gemel__kernel_memory_free(gemel__kernel_memory *m) {
-  size_t k;
-  for (k = 0; k < GEMEL_SAMPLE_MAX_INPUTS; k++) {
+  for (size_t k = 0; k < GEMEL_SAMPLE_MAX_INPUTS; k++) {
     block_free(&m->in[k]);
     block_free(&m->out[k]);
   }

@@ -101,10 +101,9 @@ static void set_handlers(void) {
   static const int plain[] = {SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGTERM, SIGXCPU, SIGALRM};
   struct sigaction action;
   sigset_t none;
-  size_t k;
   memset(&action, 0, sizeof action);
   action.sa_handler = SIG_DFL;
-  for (k = 0; k < sizeof plain / sizeof *plain; k++) {
+  for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) {
     sigaction(plain[k], &action, NULL);
   }
   action.sa_sigaction = on_fault;
@@ -206,8 +205,7 @@ static const char *signal_name(int number) {
   } names[] = {{SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},   {SIGILL, "SIGILL"},
                {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGKILL, "SIGKILL"},
                {SIGTERM, "SIGTERM"}, {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"}};
-  size_t k;
-  for (k = 0; k < sizeof names / sizeof *names; k++) {
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     if (names[k].number == number) {
       return names[k].name;
     }

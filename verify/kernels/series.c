@@ -79,7 +79,6 @@ struct life {
 
 static int begin(const struct series *s, struct life *life, int c, const gemel__kernel_variant *v) {
   gemel_status status;
-  int set, place;
   memset(life, 0, sizeof *life);
   life->c = c;
   gemel__process_at(&s->shared->report, &life->p, NULL, GEMEL__STAGE_PREPARE);
@@ -89,8 +88,8 @@ static int begin(const struct series *s, struct life *life, int c, const gemel__
   }
   gemel__process_at(&s->shared->report, NULL, NULL, GEMEL__STAGE_NONE);
   life->prepared = status == GEMEL_OK;
-  for (set = 0; set < SETS && status == GEMEL_OK; set++) {
-    for (place = 0; place < 2; place++) {
+  for (int set = 0; set < SETS && status == GEMEL_OK; set++) {
+    for (int place = 0; place < 2; place++) {
       if (gemel__kernel_memory_new(&life->memory[set][place], &life->p, s->values[c][set]) != 0) {
         note(&s->shared->wrong, c, set, 0, "no memory is left for a call");
         life->prepared = 0;
@@ -101,12 +100,11 @@ static int begin(const struct series *s, struct life *life, int c, const gemel__
 }
 
 static void end(const struct series *s, struct life *life) {
-  int set, place;
   gemel__process_at(&s->shared->report, &life->p, NULL, GEMEL__STAGE_RELEASE);
   gemel__kernel_release(&life->p);
   gemel__process_at(&s->shared->report, NULL, NULL, GEMEL__STAGE_NONE);
-  for (set = 0; set < SETS; set++) {
-    for (place = 0; place < 2; place++) {
+  for (int set = 0; set < SETS; set++) {
+    for (int place = 0; place < 2; place++) {
       gemel__kernel_memory_free(&life->memory[set][place]);
     }
   }
@@ -115,14 +113,13 @@ static void end(const struct series *s, struct life *life) {
 /* One call; its results are put into ROW. 0, or −1 if it went wrong. */
 static int call_into(const struct series *s, struct life *life, int set, int place, char *row) {
   gemel__kernel_memory *m = &life->memory[set][place];
-  const gemel__block *spoilt;
   char text[160] = "";
-  gemel_status status;
   gemel__process_at(&s->shared->report, &life->p, m, GEMEL__STAGE_RUN);
-  status = gemel__kernel_call(&life->p, m, (unsigned char)(life->calls % 2 == 0 ? 0xff : 0x41));
+  gemel_status status =
+      gemel__kernel_call(&life->p, m, (unsigned char)(life->calls % 2 == 0 ? 0xff : 0x41));
   gemel__process_at(&s->shared->report, NULL, NULL, GEMEL__STAGE_NONE);
   life->calls++;
-  spoilt = gemel__kernel_memory_spoilt(&life->p, m);
+  const gemel__block *spoilt = gemel__kernel_memory_spoilt(&life->p, m);
   if (status != GEMEL_OK) {
     snprintf(text, sizeof text, "run returned \"%s\"%s%.80s", gemel_status_text(status),
              life->p.error.text[0] != '\0' ? ": " : "", life->p.error.text);
@@ -225,18 +222,16 @@ static void pause_for(long nanoseconds) {
 
 /* Waits until *FLAG is VALUE, but no longer than a second. */
 static void wait_until(atomic_int *flag, int value) {
-  int k;
-  for (k = 0; k < 20000 && atomic_load(flag) != value && !atomic_load(&meeting.done); k++) {
+  for (int k = 0; k < 20000 && atomic_load(flag) != value && !atomic_load(&meeting.done); k++) {
     pause_for(50000);
   }
 }
 
 /* A lock that the stopped call holds may keep the other from going on: then it isn't waited for. */
 static void on_stop(int number) {
-  int k;
   (void)number;
   atomic_store(&meeting.stopped, 1);
-  for (k = 0; k < 400 && !atomic_load(&meeting.go); k++) {
+  for (int k = 0; k < 400 && !atomic_load(&meeting.go); k++) {
     pause_for(50000);
   }
   atomic_store(&meeting.stopped, 0);

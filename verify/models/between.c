@@ -26,9 +26,8 @@ static int moves(const gemel__leaf *leaf) {
 }
 
 static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {
-  size_t k, i;
-  for (k = 0; k < leaves->n_leaves; k++) {
-    for (i = 0; moves(&leaves->leaves[k]) && i < leaves->leaves[k].count; i++) {
+  for (size_t k = 0; k < leaves->n_leaves; k++) {
+    for (size_t i = 0; moves(&leaves->leaves[k]) && i < leaves->leaves[k].count; i++) {
       *values++ = gemel__decode(leaves->leaves[k].dtype, gemel__tensor_element(point[k], i));
     }
   }
@@ -38,8 +37,7 @@ static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, d
 static gemel_tensor **unflatten(const struct between_walk *w, const double *values) {
   const gemel__instance *leaves = w->s->q->leaves;
   gemel_tensor **point = gemel__models_point_new(w->s, w->error);
-  size_t k;
-  for (k = 0; k < leaves->n_leaves && point != NULL; k++) {
+  for (size_t k = 0; k < leaves->n_leaves && point != NULL; k++) {
     const gemel__leaf *leaf = &leaves->leaves[k];
     if (!moves(leaf)) {
       point[k] = gemel_tensor_ref(w->from[k]);
@@ -59,9 +57,8 @@ static gemel_tensor **unflatten(const struct between_walk *w, const double *valu
 
 /* Both sides' decisions, one tape after the other. */
 static int join_tapes(const gemel__models *s, gemel__tape *tape) {
-  size_t k, i;
-  for (k = 0; k < 2; k++) {
-    for (i = 0; i < s->tapes[k].count; i++) {
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < s->tapes[k].count; i++) {
       gemel__tape_push(tape, s->tapes[k].entries[i]);
     }
   }

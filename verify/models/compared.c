@@ -16,8 +16,7 @@ int gemel__compared_init(gemel__compared *c, size_t n) {
 }
 
 void gemel__compared_clear(gemel__compared *c) {
-  size_t k;
-  for (k = 0; k < c->n; k++) {
+  for (size_t k = 0; k < c->n; k++) {
     gemel__free(c->outputs[k].seen, c->outputs[k].count);
   }
   gemel__free(c->outputs, c->n * sizeof *c->outputs);

@@ -210,11 +210,10 @@ static double difference_at(struct drive *v, struct coordinate at, long double x
 static void judge(struct drive *v) {
   gemel__models *s = v->s;
   size_t k, n = s->q->leaves->n_leaves;
-  gemel_tensor **copy;
   if (v->witness || v->failed || v->status != GEMEL_OK) {
     return;
   }
-  copy = gemel__models_point_new(s, v->error);
+  gemel_tensor **copy = gemel__models_point_new(s, v->error);
   for (k = 0; copy != NULL && k < n; k++) {
     gemel_view view = gemel_tensor_view(v->point[k]);
     copy[k] = gemel_tensor_copy(&view, v->error);
@@ -238,8 +237,7 @@ static void judge(struct drive *v) {
 
 /* Moves the numbers moved[FROM … TO) a little, or (FAR) by more. */
 static void move(struct drive *v, size_t from, size_t to, int far) {
-  size_t k;
-  for (k = from; k < to; k++) {
+  for (size_t k = from; k < to; k++) {
     struct coordinate at = v->numbers[v->moved[k]];
     long double x = load(v, at), step = 1;
     if (far) {
@@ -257,15 +255,13 @@ static void move(struct drive *v, size_t from, size_t to, int far) {
 
 /* The numbers as they are now, for restoring them. */
 static void save(const struct drive *v, long double *values) {
-  size_t k;
-  for (k = 0; k < v->n_numbers; k++) {
+  for (size_t k = 0; k < v->n_numbers; k++) {
     values[k] = load(v, v->numbers[k]);
   }
 }
 
 static void restore(const struct drive *v, const long double *values) {
-  size_t k;
-  for (k = 0; k < v->n_numbers; k++) {
+  for (size_t k = 0; k < v->n_numbers; k++) {
     store(v, v->numbers[k], values[k]);
   }
 }
@@ -376,11 +372,10 @@ static long double next_place(const struct drive *v, const struct zero_search *z
 static int find_slope(struct drive *v, struct zero_search *z, long double *x, double *f) {
   long double from = z->x, step = 1;
   double now = z->f;
-  int k;
   if (is_float(v, z->at) && fabsl(from) > 0x1p10) {
     step = fabsl(from) * 0x1p-10;
   }
-  for (k = 0; k < DOUBLINGS && v->budget > 0; k++, step *= 16) {
+  for (int k = 0; k < DOUBLINGS && v->budget > 0; k++, step *= 16) {
     *x = k % 2 == 0 ? from + step : from - step;
     *f = difference_at(v, z->at, *x);
     *x = load(v, z->at); /* as it was stored */
@@ -397,7 +392,6 @@ static int find_slope(struct drive *v, struct zero_search *z, long double *x, do
 static int find_zero(struct drive *v, struct zero_search *z, double now) {
   long double start = load(v, z->at), x, place;
   double f;
-  int k;
   z->x = start;
   z->f = now;
   see(z, z->x, now);
@@ -408,7 +402,7 @@ static int find_zero(struct drive *v, struct zero_search *z, double now) {
     x = start;
     f = now;
   }
-  for (k = 0; k < STEPS + (bracketed(z) ? 50 : 0) && v->budget > 0 && z->f != 0; k++) {
+  for (int k = 0; k < STEPS + (bracketed(z) ? 50 : 0) && v->budget > 0 && z->f != 0; k++) {
     long double before = z->x;
     double was = z->f;
     if (bracketed(z) && closed(v, z)) {
@@ -523,10 +517,9 @@ static void run_pass(struct drive *v, size_t pass, long double *values) {
 
 static void count_numbers(struct drive *v, struct coordinate *numbers) {
   const gemel__instance *in = v->s->q->leaves;
-  size_t k, i;
   v->n_numbers = 0;
-  for (k = 0; k < in->n_leaves; k++) {
-    for (i = 0; i < in->leaves[k].count && in->leaves[k].domain != GEMEL_INDEX; i++) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
+    for (size_t i = 0; i < in->leaves[k].count && in->leaves[k].domain != GEMEL_INDEX; i++) {
       if (numbers != NULL) {
         numbers[v->n_numbers] = (struct coordinate){k, i};
       }
@@ -538,9 +531,8 @@ static void count_numbers(struct drive *v, struct coordinate *numbers) {
 static gemel_status run_passes(struct drive *v, long double *values) {
   gemel__models *s = v->s;
   gemel_status status = GEMEL_OK;
-  size_t pass;
-  for (pass = 0; pass < PASSES && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
-       pass++) {
+  for (size_t pass = 0;
+       pass < PASSES && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK; pass++) {
     v->point = gemel__models_point_new(s, v->error);
     status = v->point == NULL
                  ? GEMEL_NO_MEMORY

@@ -214,12 +214,11 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   const void *a = gemel__rtensor_at(&s->results[output], i);
   const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
   gemel__state x = d->state(d, a), y = d->state(d, b);
-  int infinite;
   if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
     gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
     return compare_domains(s->q->compare_domain, x, y);
   }
-  infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
+  int infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
   s->o_compared += !infinite;
   s->o_nonzero += !infinite && (d->sign(d, a) != 0 || d->sign(d, b) != 0);
   gemel__compared_note(&s->compared, output, i,
@@ -238,14 +237,13 @@ static void note_difference(gemel__models *s, gemel__domain *d, size_t output, s
 
 /* 1 if no result differs at this point. */
 static int point_agrees(gemel__models *s) {
-  size_t k, i;
-  for (k = 0; k < s->q->n_outputs; k++) {
+  for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
     if (!same_shape(left, right)) {
       snprintf(s->answer->detail, sizeof s->answer->detail, "output %zu: shapes differ", k);
       return 0;
     }
-    for (i = 0; i < left->count; i++) {
+    for (size_t i = 0; i < left->count; i++) {
       if (compare_exact(s, k, i) == 0) {
         note_difference(s, &s->o->domain, k, i);
         return 0;
@@ -257,14 +255,13 @@ static int point_agrees(gemel__models *s) {
 
 /* All results in F: 1 equal, 0 some differ, −1 some can't be compared. */
 static int field_agrees(gemel__models *s) {
-  size_t k, i;
   int all = 1;
-  for (k = 0; k < s->q->n_outputs; k++) {
+  for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
     if (!same_shape(left, right)) {
       return 0;
     }
-    for (i = 0; i < left->count; i++) {
+    for (size_t i = 0; i < left->count; i++) {
       const void *a = gemel__rtensor_at(left, i), *b = gemel__rtensor_at(right, i);
       int equal = s->f->equal(s->f, a, b);
       if (equal == 0) {
@@ -356,9 +353,8 @@ static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, in
 
 /* Decisions that nothing can be forced to: some are undecided. */
 static int undecided_point(const gemel__models *s) {
-  size_t k, i;
-  for (k = 0; k < 2; k++) {
-    for (i = 0; i < s->tapes[k].count; i++) {
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < s->tapes[k].count; i++) {
       if (s->tapes[k].entries[i] == GEMEL__UNORDERED || s->tapes[k].entries[i] == INT64_MIN) {
         return 1;
       }
@@ -369,8 +365,7 @@ static int undecided_point(const gemel__models *s) {
 
 static uint64_t cell_hash(const gemel__models *s) {
   uint64_t hash = 1;
-  size_t i;
-  for (i = 0; i < s->tapes[0].count; i++) {
+  for (size_t i = 0; i < s->tapes[0].count; i++) {
     hash = hash * 0x9e3779b97f4a7c15u + (uint64_t)s->tapes[0].entries[i];
     hash ^= hash >> 29;
   }
@@ -467,10 +462,9 @@ gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *erro
 static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
   char got[sizeof s->answer->got], expected[sizeof s->answer->expected];
   size_t output = s->answer->output, element = s->answer->element;
-  gemel_status status;
   memcpy(got, s->answer->got, sizeof got);
   memcpy(expected, s->answer->expected, sizeof expected);
-  status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
+  gemel_status status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
   if (status == GEMEL_OK && !point_agrees(s)) {
     gemel__say(s->answer, GEMEL_REFUTED, "samples", "");
     return status;
@@ -537,9 +531,8 @@ static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
   gemel_status status = GEMEL_OK;
-  size_t k;
   int witness = 0;
-  for (k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
+  for (size_t k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
     point = gemel__models_point_new(s, error);
     status = point == NULL ? GEMEL_NO_MEMORY
                            : gemel__instance_points(
@@ -570,12 +563,11 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
 /* Moves the numbers of POINT to where logarithms, roots and inverse functions are defined all at
  * once: of one sign, and of any size, below 1, far below 1 or far above. */
 static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
-  size_t k, i;
-  for (k = 0; k < s->q->leaves->n_leaves; k++) {
+  for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
     int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT &&
                     (leaf->domain == GEMEL_ANY || leaf->facts != 0);
-    for (i = 0; free_leaf && i < leaf->count; i++) {
+    for (size_t i = 0; free_leaf && i < leaf->count; i++) {
       void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = fabs(gemel__decode(leaf->dtype, at));
       switch (way / 2 % 4) {
@@ -693,8 +685,7 @@ static gemel_status probe(gemel__models *s, uint64_t *gaps, gemel_error *error) 
 static gemel_status choose_field(gemel__models *s, gemel_error *error) {
   const gemel__question *q = s->q;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  size_t k;
-  for (k = 0; k < sizeof fields / sizeof *fields; k++) {
+  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
     gemel__field_options options = {fields[k].bits, fields[k].rings, q->constants, q->n_constants,
                                     q->faults};
     gemel__domain *next = gemel__field_new(&options, q->seed, &problem);

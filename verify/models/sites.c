@@ -38,9 +38,8 @@ static int has_bool(const gemel_graph *graph, uint32_t node) {
 /* "relu 2": the operation and its how-manieth in the graph, which another instance has too. */
 static void name_site(gemel__site *site, const gemel_graph *graph, uint32_t node) {
   const gemel__op *op = gemel__node_op(graph, node);
-  uint32_t k;
   unsigned nth = 1;
-  for (k = 0; k < node; k++) {
+  for (uint32_t k = 0; k < node; k++) {
     nth += gemel__node_op(graph, k) == op;
   }
   snprintf(site->label, sizeof site->label, "%.24s %u", op->record.name, nth);
@@ -60,8 +59,7 @@ static gemel__site *add(gemel__sites *sites) {
 /* Of the graph at hand, whose site is the last one. */
 static int role_of(const gemel__sites *sites) {
   int role = 0;
-  size_t k;
-  for (k = 0; k + 1 < sites->count; k++) {
+  for (size_t k = 0; k + 1 < sites->count; k++) {
     const gemel__site *s = &sites->sites[k];
     if (s->side == sites->side) {
       if (s->graph == sites->graph) {
@@ -74,16 +72,14 @@ static int role_of(const gemel__sites *sites) {
 }
 
 static gemel__site *find(gemel__sites *sites) {
-  gemel__site *site;
-  size_t k;
-  for (k = 0; k < sites->count; k++) {
+  for (size_t k = 0; k < sites->count; k++) {
     size_t at = (sites->at + k) % sites->count;
     if (is_site(&sites->sites[at], sites)) {
       sites->at = at + 1;
       return &sites->sites[at];
     }
   }
-  site = add(sites);
+  gemel__site *site = add(sites);
   if (site != NULL) {
     site->graph = sites->graph;
     site->node = sites->node;
@@ -186,8 +182,8 @@ static void unite(gemel__site *site, const gemel__site *from) {
 }
 
 int gemel__sites_merge(gemel__sites *sites, const gemel__sites *from) {
-  size_t i, k;
-  for (i = 0; i < from->count; i++) {
+  size_t k;
+  for (size_t i = 0; i < from->count; i++) {
     const gemel__site *f = &from->sites[i];
     for (k = 0; k < sites->count; k++) {
       const gemel__site *s = &sites->sites[k];
@@ -223,8 +219,7 @@ static int one_way(const gemel__site *s) {
 }
 
 int gemel__sites_tied(const gemel__sites *sites) {
-  size_t k;
-  for (k = 0; k < sites->count; k++) {
+  for (size_t k = 0; k < sites->count; k++) {
     const gemel__site *s = &sites->sites[k];
     if ((s->possible & ZERO) && s->seen != 0 && !(s->seen & ZERO)) {
       return 0;
@@ -234,8 +229,7 @@ int gemel__sites_tied(const gemel__sites *sites) {
 }
 
 const gemel__site *gemel__sites_one_way(const gemel__sites *sites) {
-  size_t k;
-  for (k = 0; k < sites->count; k++) {
+  for (size_t k = 0; k < sites->count; k++) {
     if (one_way(&sites->sites[k])) {
       return &sites->sites[k];
     }

@@ -78,7 +78,6 @@ static Z3_ast numeral(struct asking *q, const fmpq_t x, Z3_sort sort) {
 
 static Z3_ast numeral_wide(struct asking *q, gemel__formula_wide value, Z3_sort sort) {
   fmpq_t x;
-  Z3_ast made;
   gemel__formula_wide size = value < 0 ? -value : value;
   fmpq_init(x);
   fmpz_set_ui(fmpq_numref(x), (ulong)(size >> 62));
@@ -87,7 +86,7 @@ static Z3_ast numeral_wide(struct asking *q, gemel__formula_wide value, Z3_sort 
   if (value < 0) {
     fmpq_neg(x, x);
   }
-  made = numeral(q, x, sort);
+  Z3_ast made = numeral(q, x, sort);
   fmpq_clear(x);
   return made;
 }
@@ -170,10 +169,9 @@ static Z3_ast make_floor(struct asking *q, const gemel__formula_node *n) {
 static Z3_ast make_wrap(struct asking *q, const gemel__formula_node *n) {
   Z3_sort sort = Z3_mk_int_sort(q->c);
   gemel__formula_wide low, high;
-  Z3_ast size, shift;
   gemel__formula_range((gemel_dtype)n->extra, &low, &high);
-  size = numeral_wide(q, high - low + 1, sort);
-  shift = numeral_wide(q, -low, sort);
+  Z3_ast size = numeral_wide(q, high - low + 1, sort);
+  Z3_ast shift = numeral_wide(q, -low, sort);
   return add2(q, keep(q, Z3_mk_mod(q->c, add2(q, ast_of(q, n->a), shift), size)),
               numeral_wide(q, low, sort));
 }
@@ -453,9 +451,8 @@ static void mark_needed(struct asking *q, gemel__formula top) {
 
 /* What bit-vectors can do: *NATIVE says that they should be asked first. */
 static int can_be_bits(const struct asking *q, int *native) {
-  gemel__formula k;
   *native = 0;
-  for (k = 0; k < q->n; k++) {
+  for (gemel__formula k = 0; k < q->n; k++) {
     const gemel__formula_node *n = at(q, k);
     if (!q->needed[k] || n->kind >= GEMEL__FORMULA_CONSTANT || n->kind == GEMEL__FORMULA_DIV) {
       continue;
@@ -478,8 +475,7 @@ struct counts {
 
 static struct counts count(const struct asking *q) {
   struct counts counts = {0, 0, 0, 0};
-  gemel__formula k;
-  for (k = 0; k < q->n; k++) {
+  for (gemel__formula k = 0; k < q->n; k++) {
     const gemel__formula_node *n = at(q, k);
     if (!q->needed[k]) {
       continue;
@@ -496,8 +492,7 @@ static struct counts count(const struct asking *q) {
 }
 
 static void translate(struct asking *q) {
-  gemel__formula k;
-  for (k = 0; k < q->n && !q->failed; k++) {
+  for (gemel__formula k = 0; k < q->n && !q->failed; k++) {
     const gemel__formula_node *n = at(q, k);
     if (!q->needed[k] || (q->way == BITS && n->kind == GEMEL__FORMULA_DIV)) {
       continue;
@@ -527,11 +522,10 @@ static void set_limits(struct asking *q, unsigned work) {
 
 /* The number that Z3 says A is, or one near. */
 static void read_number(struct asking *q, const gemel__formula_node *n, Z3_ast a, fmpq_t x) {
-  const char *text;
   if (Z3_is_algebraic_number(q->c, a)) {
     a = keep(q, Z3_get_algebraic_number_upper(q->c, a, 60));
   }
-  text = Z3_is_numeral_ast(q->c, a) ? Z3_get_numeral_string(q->c, a) : NULL;
+  const char *text = Z3_is_numeral_ast(q->c, a) ? Z3_get_numeral_string(q->c, a) : NULL;
   if (text == NULL || fmpq_set_str(x, text, 10) != 0) {
     q->failed = 1;
     return;
@@ -555,13 +549,12 @@ static void any_number(const gemel__formula_node *n, fmpq_t x) {
 
 static void read_model(struct asking *q, fmpq *leaves) {
   Z3_model model = Z3_solver_get_model(q->c, q->solver);
-  gemel__formula k;
   if (model == NULL) {
     q->failed = 1;
     return;
   }
   Z3_model_inc_ref(q->c, model);
-  for (k = 0; k < q->t->count; k++) {
+  for (gemel__formula k = 0; k < q->t->count; k++) {
     const gemel__formula_node *n = &q->t->nodes[k];
     Z3_ast value = NULL;
     if (n->kind == GEMEL__FORMULA_LEAF && (k >= q->n || q->asts[k] == NULL)) {

@@ -45,15 +45,14 @@ struct study {
 
 static gemel_status make_leaves(struct study *y, gemel__rtensor *inputs) {
   const gemel__instance *in = y->s->q->leaves;
-  size_t k, i;
-  for (k = 0; k < in->n_leaves; k++) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
     gemel_status status = gemel__rtensor_init(&inputs[k], &y->symbolic->domain, leaf->dtype,
                                               leaf->rank, leaf->shape, y->error);
     if (status != GEMEL_OK) {
       return status;
     }
-    for (i = 0; i < leaf->count; i++) {
+    for (size_t i = 0; i < leaf->count; i++) {
       gemel__symbolic_leaf(y->symbolic, gemel__rtensor_at(&inputs[k], i), leaf->dtype, leaf->domain,
                            &y->demands);
     }
@@ -118,10 +117,9 @@ static int difference(const struct study *y, const void *left, const void *right
 
 static double nearest_double(const fmpq_t x) {
   mpfr_t rounded;
-  double result;
   mpfr_init2(rounded, 53);
   fmpq_get_mpfr(rounded, x, MPFR_RNDN);
-  result = mpfr_get_d(rounded, MPFR_RNDN);
+  double result = mpfr_get_d(rounded, MPFR_RNDN);
   mpfr_clear(rounded);
   return result;
 }
@@ -349,7 +347,6 @@ static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open
   const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
   gemel__formula differ;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
-  gemel_status status;
   int witness = 0, differs = 0;
   if (difference(y, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), &differ)) {
     answer = check(y, differ);
@@ -358,7 +355,7 @@ static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open
   if (answer != GEMEL__SOLVER_POSSIBLE) {
     return GEMEL_OK;
   }
-  status = try_exactly(y, k, i, &differs);
+  gemel_status status = try_exactly(y, k, i, &differs);
   if (status == GEMEL_OK) {
     status = try_example(y, &witness);
   }
@@ -482,8 +479,7 @@ static gemel_status ask_sites(struct study *y) {
 
 /* A proof speaks of all ways, seen or not. */
 static void close_sites(gemel__sites *sites) {
-  size_t k;
-  for (k = 0; k < sites->count; k++) {
+  for (size_t k = 0; k < sites->count; k++) {
     close_site(&sites->sites[k], ~sites->sites[k].seen);
   }
 }
@@ -515,13 +511,12 @@ static gemel_status study(struct study *y) {
 gemel_status gemel__solver_ask(gemel__models *s, gemel_error *error) {
   size_t k, n = 2 * s->q->n_outputs;
   struct study y = {.s = s, .demands = GEMEL__FORMULA_TRUE, .work = MOST_WORK, .error = error};
-  gemel_status status;
   if (!can_be_asked(s->q->leaves)) {
     return GEMEL_OK;
   }
   y.symbolic = gemel__symbolic_new(MOST_TERMS);
   y.results = gemel__alloc_array(n, sizeof *y.results);
-  status =
+  gemel_status status =
       y.symbolic != NULL && y.results != NULL ? study(&y) : gemel__no_memory(error, "formulas");
   for (k = 0; k < y.n_leaves && y.leaves != NULL; k++) {
     fmpq_clear(&y.leaves[k]);

@@ -26,8 +26,7 @@ void gemel__say(gemel__answer *a, gemel_verdict verdict, const char *how, const 
  * one shape. Else one, as elements may share a scalar. */
 static double independent_results(const gemel__models *s) {
   const gemel__instance *in = s->q->leaves;
-  size_t k;
-  for (k = 0; k < in->n_leaves; k++) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
     if (!in->elementwise || in->leaves[k].count != in->leaves[0].count) {
       return 1;
     }
@@ -64,8 +63,7 @@ static double field_error(const gemel__models *s) {
  * they steer was tried at these and is proven for no others. */
 static int has_integers(const gemel__models *s) {
   const gemel__instance *in = s->q->leaves;
-  size_t k;
-  for (k = 0; k < in->n_leaves; k++) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
     if (in->leaves[k].count > 0 && gemel_dtype_kind(in->leaves[k].dtype) != GEMEL_KIND_FLOAT) {
       return 1;
     }
@@ -239,7 +237,6 @@ static void settle_missing(gemel__answer *a) {
 
 void gemel__answer_settle(gemel__answer *answer) {
   const gemel__site *site = gemel__answer_one_way(answer);
-  int64_t first;
   if (answer->verdict == GEMEL_PASSED && strcmp(answer->how, "cells") == 0 && answer->cells == 0) {
     gemel__say(answer, GEMEL_PASSED, "samples", "decided by exact evaluation at points");
   }
@@ -247,7 +244,7 @@ void gemel__answer_settle(gemel__answer *answer) {
     settle_missing(answer);
     return;
   }
-  first = site->first;
+  int64_t first = site->first;
   gemel__say(answer, GEMEL_UNINFORMATIVE, "", "");
   snprintf(answer->detail, sizeof answer->detail,
            "a decision at node %u (%s) of the %s side went one way at every point: %s",

@@ -80,10 +80,10 @@ static int is_apart(const struct look *l, size_t output, size_t i) {
 }
 
 static int any_apart(const struct look *l) {
-  size_t k, i;
-  for (k = 0; k < l->base->n; k++) {
+  for (size_t k = 0; k < l->base->n; k++) {
     size_t n = gemel__both_elements(l->base, k);
-    for (i = 0; i < n && is_float(l->base->left[k]) && !gemel__both_identical(l->base, k); i++) {
+    for (size_t i = 0; i < n && is_float(l->base->left[k]) && !gemel__both_identical(l->base, k);
+         i++) {
       if (is_apart(l, k, i)) {
         return 1;
       }
@@ -138,11 +138,10 @@ static gemel_status look_at_element(struct look *l, size_t output, size_t i, gem
 }
 
 static gemel_status look_at_floats(struct look *l, gemel_error *error) {
-  size_t k, i;
   gemel_status status = GEMEL_OK;
-  for (k = 0; k < l->base->n; k++) {
+  for (size_t k = 0; k < l->base->n; k++) {
     size_t n = gemel__both_elements(l->base, k);
-    for (i = 0; i < n && is_float(l->base->left[k]) && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < n && is_float(l->base->left[k]) && status == GEMEL_OK; i++) {
       if (is_apart(l, k, i) && i < l->exact[k].count && i < l->exact[l->base->n + k].count) {
         status = look_at_element(l, k, i, error);
       }
@@ -198,8 +197,7 @@ static const unsigned words[] = {
 
 unsigned gemel__beyond_words(const gemel__needs *needs) {
   unsigned result = 0;
-  size_t k;
-  for (k = 0; k < GEMEL__BEYOND_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
     result |= needs->beyond >> k & 1 ? words[k] : 0;
   }
   return result;

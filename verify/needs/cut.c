@@ -122,8 +122,7 @@ struct cutting {
 };
 
 static void find_candidates(struct side *s, int constants) {
-  size_t k;
-  for (k = 0; k < s->n; k++) {
+  for (size_t k = 0; k < s->n; k++) {
     unsigned kinds = gemel__arithmetic(s->graph, (uint32_t)k);
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(s->graph, (uint32_t)k, &count);
@@ -174,10 +173,9 @@ static void close_side(struct side *s) {
 
 /* Every second point is positive, for the sake of logarithms. */
 static void make_positive(const gemel__instance *leaves, gemel_tensor **values) {
-  size_t k, i;
-  for (k = 0; k < leaves->n_leaves; k++) {
+  for (size_t k = 0; k < leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &leaves->leaves[k];
-    for (i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
+    for (size_t i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
       void *at = (char *)gemel_tensor_data(values[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = gemel__decode(leaf->dtype, at);
       gemel__store_real(leaf->dtype, x < 0 ? -x : x, at);
@@ -189,13 +187,12 @@ static gemel_status evaluate(struct cutting *c, gemel__random *random, gemel_err
   const gemel__instance *leaves = &c->pair->a;
   gemel_tensor **values = gemel__alloc_array(leaves->n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "cutting a pair") : GEMEL_OK;
-  size_t k, side;
-  for (k = 0; k < POINTS && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < POINTS && status == GEMEL_OK; k++) {
     status = gemel__instance_values(leaves, GEMEL__FILL_FULL, random, values, error);
     if (status == GEMEL_OK && k % 2 == 0) {
       make_positive(leaves, values);
     }
-    for (side = 0; side < 2 && status == GEMEL_OK; side++) {
+    for (size_t side = 0; side < 2 && status == GEMEL_OK; side++) {
       struct side *s = &c->sides[side];
       status = gemel__instance_reference(&s->all, &c->o->domain, values,
                                          s->values + k * s->n_values, error);
@@ -253,9 +250,8 @@ static int same_application(struct cutting *c, const struct side *s, size_t x, c
  * share. */
 static void match(struct cutting *c) {
   struct side *s = &c->sides[0], *t = &c->sides[1];
-  size_t x, y;
-  for (y = 0; y < t->n; y++) {
-    for (x = 0; x < s->n && t->candidate[y]; x++) {
+  for (size_t y = 0; y < t->n; y++) {
+    for (size_t x = 0; x < s->n && t->candidate[y]; x++) {
       if (!s->candidate[x] || !same_application(c, s, x, t, y)) {
         continue;
       }
@@ -327,8 +323,7 @@ static void plan_outputs(struct cut_plan *p) {
 
 static void plan_leaves(struct cut_plan *p) {
   const struct side *s = &p->c->sides[0];
-  size_t k;
-  for (k = 0; k < s->n; k++) {
+  for (size_t k = 0; k < s->n; k++) {
     if (s->leaf[k] != 0) {
       size_t at = s->leaf[k] - 1;
       p->types[at] = gemel__node_type(s->graph, (uint32_t)k, 0);

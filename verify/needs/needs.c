@@ -341,8 +341,7 @@ static gemel_status measure_special(struct measure *m, size_t word, change f,
 
 /* Slight differences under infinities and NaN that finite numbers never show. */
 static void settle_slight(struct measure *m) {
-  size_t k;
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     int explained =
         m->zero_slight[k] ? (m->needs->needs & GEMEL__NEED(NSZ)) != 0 : m->rounding.values != NULL;
     if (m->slight[k].values != NULL && !explained) {
@@ -445,11 +444,10 @@ static gemel_status judge_improvement(struct measure *m, gemel_tensor *const *va
 
 /* 1 if some elements are worth a look at the exact results: those are what takes long. */
 static int any_apart(const gemel__both *base) {
-  size_t k, i;
-  for (k = 0; k < base->n; k++) {
+  for (size_t k = 0; k < base->n; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(base->left[k]);
     int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-    for (i = 0; is_float && i < gemel__both_elements(base, k); i++) {
+    for (size_t i = 0; is_float && i < gemel__both_elements(base, k); i++) {
       if (!are_alike(dtype, gemel__decode(dtype, gemel__tensor_element(base->left[k], i)),
                      gemel__decode(dtype, gemel__tensor_element(base->right[k], i)))) {
         return 1;
@@ -463,11 +461,10 @@ static int any_apart(const gemel__both *base) {
  * right side's. */
 static int right_in_doubt(struct measure *m, const gemel__both *base, const gemel__rtensor *exact) {
   gemel__domain *d = &m->bound->domain;
-  size_t k, i;
-  for (k = 0; k < base->n; k++) {
+  for (size_t k = 0; k < base->n; k++) {
     gemel_dtype dtype = exact[k].dtype;
     int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-    for (i = 0; is_float && i < exact[k].count; i++) {
+    for (size_t i = 0; is_float && i < exact[k].count; i++) {
       const void *e = gemel__rtensor_at(&exact[k], i);
       double right = gemel__decode(dtype, gemel__tensor_element(base->right[k], i));
       if (!isfinite(right) || (d->state(d, e) == GEMEL__DEFINED &&
@@ -732,10 +729,9 @@ static gemel_status measure_minus_zeros(struct measure *m, gemel_error *error) {
 static gemel_status measure_points(struct measure *m, size_t points, gemel_error *error) {
   enum { POINTS_A_PAIR = 12 };
   gemel_status status = GEMEL_OK;
-  size_t k;
   /* where every size drawn so far was 0, there was nothing to compare: more are drawn */
-  for (k = 0; status == GEMEL_OK &&
-              (k < points || (m->needs->compared == 0 && m->pair.symbols > 0 && k < 8 * points));
+  for (size_t k = 0; status == GEMEL_OK && (k < points || (m->needs->compared == 0 &&
+                                                           m->pair.symbols > 0 && k < 8 * points));
        k++) {
     gemel__ticker_at(m->ticker, k, points);
     if (gemel__tick(m->ticker) != GEMEL_OK) {
@@ -762,8 +758,7 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
 static void show_rounding(struct measure *m) {
   static const size_t kinds[] = {GEMEL_NEEDS_INDEX_CONTRACT, GEMEL_NEEDS_INDEX_ARCP,
                                  GEMEL_NEEDS_INDEX_AFN, GEMEL_NEEDS_INDEX_REASSOC};
-  size_t k;
-  for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     gemel__witness *witness = &m->needs->witness[kinds[k]];
     if ((m->needs->needs >> kinds[k] & 1) && witness->values == NULL) {
       *witness = m->rounding;
@@ -814,11 +809,10 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
 }
 
 void gemel__needs_clear(gemel__needs *needs) {
-  size_t k;
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&needs->witness[k]);
   }
-  for (k = 0; k < GEMEL__BEYOND_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
     gemel__witness_clear(&needs->beyond_witness[k]);
   }
   gemel__witness_clear(&needs->improvement);

@@ -138,8 +138,6 @@ struct watched {
 };
 
 static gemel_status watch(struct watched *w, const gemel__instance *instance, gemel_error *error) {
-  size_t k;
-  gemel_status status;
   memset(w, 0, sizeof *w);
   w->graph = instance->graph;
   w->n = gemel_graph_node_count(w->graph);
@@ -149,13 +147,13 @@ static gemel_status watch(struct watched *w, const gemel__instance *instance, ge
   if (w->first == NULL || w->kinds == NULL || w->tainted == NULL) {
     return gemel__no_memory(error, "watching a graph");
   }
-  status = gemel__instance_trace(&w->all, instance, w->first, error);
+  gemel_status status = gemel__instance_trace(&w->all, instance, w->first, error);
   if (status != GEMEL_OK) {
     return status;
   }
   w->n_values = gemel_graph_output_count(w->all.graph);
   w->values = gemel__alloc_array(w->n_values, sizeof *w->values);
-  for (k = 0; k < w->n; k++) {
+  for (size_t k = 0; k < w->n; k++) {
     w->kinds[k] = gemel__arithmetic(w->graph, (uint32_t)k);
   }
   return w->values != NULL ? GEMEL_OK : gemel__no_memory(error, "watching a graph");
@@ -177,8 +175,7 @@ static const gemel__rtensor *value_of(const struct watched *w, gemel__ref ref) {
 }
 
 static int is_exact(gemel__domain *d, const gemel__rtensor *t) {
-  size_t i;
-  for (i = 0; i < t->count; i++) {
+  for (size_t i = 0; i < t->count; i++) {
     const void *e = gemel__rtensor_at(t, i);
     if (d->state(d, e) != GEMEL__DEFINED || !(gemel__bound_radius(d, e) == 0)) {
       return 0;
@@ -189,8 +186,7 @@ static int is_exact(gemel__domain *d, const gemel__rtensor *t) {
 
 /* 1 if each element has at most BITS digits (1: is a power of two). */
 static int is_short(gemel__domain *d, const gemel__rtensor *t, int bits) {
-  size_t i;
-  for (i = 0; i < t->count; i++) {
+  for (size_t i = 0; i < t->count; i++) {
     int exponent;
     double x = frexp(gemel__bound_value(d, gemel__rtensor_at(t, i)), &exponent);
     double scaled = ldexp(x, bits);
@@ -216,15 +212,13 @@ static int operands_short(const struct watched *w, gemel__domain *d, size_t node
 /* Which promises the values at hand keep. */
 static unsigned promises_kept(struct watched *w, gemel__domain *d) {
   unsigned kept = ALL;
-  size_t k;
-  uint32_t j;
-  for (k = 0; k < w->n; k++) {
+  for (size_t k = 0; k < w->n; k++) {
     gemel__ref self = {(uint32_t)k, 0};
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)k, &count);
     int exact;
     w->tainted[k] = 0;
-    for (j = 0; j < count; j++) {
+    for (uint32_t j = 0; j < count; j++) {
       w->tainted[k] |= w->tainted[inputs[j].node];
     }
     if (w->kinds[k] == 0) {
@@ -357,8 +351,7 @@ static gemel__style draw_style(gemel__random *random) {
 static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_tensor **values) {
   int same = gemel__random_chance(random, 1, 2);
   gemel__style all = draw_style(random);
-  size_t k;
-  for (k = 0; k < pair->a.n_leaves; k++) {
+  for (size_t k = 0; k < pair->a.n_leaves; k++) {
     gemel__style own = draw_style(random);
     if (gemel_dtype_kind(pair->a.leaves[k].dtype) == GEMEL_KIND_FLOAT) {
       gemel__style_fill(values[k], same ? all : own, random);
@@ -443,9 +436,8 @@ static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *pa
  * is there anything to contract. A node's KINDS get CARRIES while a product is on its way. */
 static unsigned fuses(struct watched *w) {
   unsigned found = 0;
-  size_t k;
   uint32_t j, count;
-  for (k = 0; k < w->n; k++) {
+  for (size_t k = 0; k < w->n; k++) {
     const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)k, &count);
     unsigned carries = 0;
     for (j = 0; j < count; j++) {
@@ -555,8 +547,7 @@ static unsigned choose(const gemel__roundings *q) {
 
 /* For each word of SET a point that keeps the promises of the others and differs. */
 static void take_witnesses(struct rounding_inquiry *q, unsigned set, gemel__needs *needs) {
-  size_t k, m;
-  for (k = 0; k < sizeof words / sizeof *words; k++) {
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
     unsigned others = set & ~(1u << k);
     size_t at = 0;
     if (!(set >> k & 1)) {
@@ -565,7 +556,7 @@ static void take_witnesses(struct rounding_inquiry *q, unsigned set, gemel__need
     while (words[k] >> at != 1) {
       at++;
     }
-    for (m = 0; m < SETS && needs->witness[at].values == NULL && others != 0; m++) {
+    for (size_t m = 0; m < SETS && needs->witness[at].values == NULL && others != 0; m++) {
       if ((m & others) == others && q->witness[m].values != NULL) {
         needs->witness[at] = q->witness[m];
         memset(&q->witness[m], 0, sizeof q->witness[m]);
@@ -591,9 +582,8 @@ static void conclude(struct rounding_inquiry *q, gemel__needs *needs) {
 }
 
 void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one) {
-  size_t k;
   total->kinds |= one->kinds;
-  for (k = 0; k < SETS; k++) {
+  for (size_t k = 0; k < SETS; k++) {
     total->kept[k] += one->kept[k];
     total->differing[k] += one->differing[k];
   }

@@ -10,10 +10,9 @@ enum such { ORDINARY, EMPTY, LARGE };
 
 /* Fewest and most elements of the operands. */
 static void extent(const gemel__instance *instance, size_t *least, size_t *most) {
-  size_t k;
   *least = SIZE_MAX;
   *most = 0;
-  for (k = 0; k < instance->n_leaves; k++) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
     size_t count = instance->leaves[k].count;
     *least = count < *least ? count : *least;
     *most = count > *most ? count : *most;

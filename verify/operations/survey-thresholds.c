@@ -58,8 +58,7 @@ static gemel_status prober_init(struct prober *p, gemel__survey *s, gemel_error 
 }
 
 static void put(struct prober *p, size_t k, int64_t moving, uint64_t held) {
-  int j;
-  for (j = 0; j < p->s->n_inputs; j++) {
+  for (int j = 0; j < p->s->n_inputs; j++) {
     gemel_dtype dtype = p->s->dtypes[j];
     uint64_t bits = j == p->moving ? gemel__ordinal_bits(dtype, moving) : held;
     gemel__ordinal_put(dtype, bits,
@@ -70,11 +69,10 @@ static void put(struct prober *p, size_t k, int64_t moving, uint64_t held) {
 /* MARKS[k] = the kind of the result at element K, of the N that were put. */
 static gemel_status evaluate(struct prober *p, size_t n, int *marks, gemel_error *error) {
   gemel__rtensor *out = &p->result;
-  gemel_status status;
-  size_t k;
   memset(out, 0, sizeof *out);
-  status = gemel__instance_reference(&p->instance, &p->domain->domain, p->values, out, error);
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
+  gemel_status status =
+      gemel__instance_reference(&p->instance, &p->domain->domain, p->values, out, error);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
     marks[k] = gemel__special_landmark(&p->domain->domain, gemel__rtensor_at(out, k), out->dtype);
   }
   gemel__rtensor_clear(out);
@@ -128,8 +126,7 @@ static gemel_status add_around(struct prober *p, const struct bracket *b, gemel_
   gemel_dtype dtype = p->s->dtypes[p->moving];
   int digits = gemel__ordinal_fraction(dtype) + 2, k;
   gemel_status status = GEMEL_OK;
-  int64_t at;
-  for (at = b->low - 2; at <= b->high + 2 && status == GEMEL_OK; at++) {
+  for (int64_t at = b->low - 2; at <= b->high + 2 && status == GEMEL_OK; at++) {
     status = add_at(p, at, b->held, error);
   }
   for (k = 0; k < 2 * FAR && status == GEMEL_OK; k++) {
@@ -142,11 +139,10 @@ static gemel_status add_around(struct prober *p, const struct bracket *b, gemel_
 
 static gemel_status settle(struct prober *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < p->count && status == GEMEL_OK; k += p->batch) {
+  for (size_t k = 0; k < p->count && status == GEMEL_OK; k += p->batch) {
     status = bisect(p, k, p->count - k < p->batch ? p->count - k : p->batch, error);
   }
-  for (k = 0; k < p->count && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < p->count && status == GEMEL_OK; k++) {
     status = add_around(p, &p->brackets[k], error);
   }
   return status;
@@ -198,7 +194,6 @@ static gemel_status bracket_lines(struct prober *p, gemel_error *error) {
   size_t n = gemel__survey_share(p->s, LINES), k;
   uint64_t held[LINES];
   int marks[BATCH], sign;
-  gemel_status status;
   for (k = 0; k < n; k++) {
     held[k] = gemel__survey_number(p->s, 1 - p->moving);
     put(p, 4 * k, 1, held[k]);
@@ -206,7 +201,7 @@ static gemel_status bracket_lines(struct prober *p, gemel_error *error) {
     put(p, 4 * k + 2, -most, held[k]);
     put(p, 4 * k + 3, -1, held[k]);
   }
-  status = evaluate(p, 4 * n, marks, error);
+  gemel_status status = evaluate(p, 4 * n, marks, error);
   for (k = 0; k < 2 * n && status == GEMEL_OK; k++) {
     sign = k % 2 ? -1 : 1;
     if (marks[2 * k] != marks[2 * k + 1]) {
@@ -223,11 +218,9 @@ static gemel_status bracket_lines(struct prober *p, gemel_error *error) {
 /* Brackets come in pairs, the change nearest to the low end and that nearest to the high one. */
 static gemel_status add_between(struct prober *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  size_t k;
-  int j;
-  for (k = 0; k + 1 < p->count; k += 2) {
+  for (size_t k = 0; k + 1 < p->count; k += 2) {
     const struct bracket *from = &p->brackets[k], *to = &p->brackets[k + 1];
-    for (j = 0; j < BETWEEN && from->low < to->high && status == GEMEL_OK; j++) {
+    for (int j = 0; j < BETWEEN && from->low < to->high && status == GEMEL_OK; j++) {
       status =
           add_at(p, gemel__random_between(p->s->random, from->low, to->high), from->held, error);
     }

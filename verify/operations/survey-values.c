@@ -40,8 +40,7 @@ size_t gemel__survey_share(const gemel__survey *s, size_t n) {
 }
 
 gemel_status gemel__survey_add(gemel__survey *s, const uint64_t *bits, gemel_error *error) {
-  int k;
-  for (k = 0; k < s->n_inputs; k++) {
+  for (int k = 0; k < s->n_inputs; k++) {
     if (gemel__grow(&s->bits[k], &s->capacity[k], s->count + 1, sizeof *s->bits[k]) != 0) {
       return gemel__no_memory(error, "values");
     }
@@ -52,8 +51,7 @@ gemel_status gemel__survey_add(gemel__survey *s, const uint64_t *bits, gemel_err
 }
 
 void gemel__survey_clear(gemel__survey *s) {
-  int k;
-  for (k = 0; k < GEMEL__SURVEY_OPERANDS; k++) {
+  for (int k = 0; k < GEMEL__SURVEY_OPERANDS; k++) {
     gemel__free(s->bits[k], s->capacity[k] * sizeof *s->bits[k]);
     s->bits[k] = NULL;
     s->capacity[k] = 0;
@@ -155,8 +153,7 @@ static void note(struct landmark_list *l, uint64_t bits) {
 /* X, −X and the numbers beside them. */
 static void note_around(struct landmark_list *l, gemel_dtype dtype, double x) {
   int64_t at = gemel__ordinal_of(dtype, gemel__ordinal_nearest(dtype, x));
-  int64_t by;
-  for (by = -1; by <= 1; by++) {
+  for (int64_t by = -1; by <= 1; by++) {
     note(l, gemel__ordinal_bits(dtype, at + by));
     note(l, gemel__ordinal_bits(dtype, -at - by));
   }
@@ -167,7 +164,6 @@ static void float_landmarks(struct landmark_list *l, gemel_dtype dtype) {
   int fraction = gemel__ordinal_fraction(dtype);
   int64_t infinity = gemel__ordinal_infinity(dtype), least = (int64_t)1 << fraction;
   uint64_t sign = gemel__ordinal_bits(dtype, -1) ^ 1;
-  size_t k;
   note(l, 0);
   note(l, sign);
   note(l, (uint64_t)infinity);
@@ -179,7 +175,7 @@ static void float_landmarks(struct landmark_list *l, gemel_dtype dtype) {
   note(l, sign | ((uint64_t)infinity - 1));
   note_around(l, dtype, gemel__ordinal_value(dtype, (uint64_t)least));
   note_around(l, dtype, gemel__ordinal_value(dtype, (uint64_t)(infinity - least)));
-  for (k = 0; k < sizeof plain / sizeof *plain; k++) {
+  for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) {
     note_around(l, dtype, plain[k]);
   }
   note_around(l, dtype, (double)((int64_t)2 << fraction)); /* integers end there */
@@ -188,12 +184,11 @@ static void float_landmarks(struct landmark_list *l, gemel_dtype dtype) {
 
 static void integer_landmarks(gemel__random *random, struct landmark_list *l, gemel_dtype dtype) {
   uint64_t mask = mask_of(dtype), top = (mask >> 1) + 1;
-  int k;
-  for (k = -3; k <= 3; k++) {
+  for (int k = -3; k <= 3; k++) {
     note(l, (uint64_t)(int64_t)k & mask);
     note(l, (top + (uint64_t)(int64_t)k) & mask);
   }
-  for (k = 0; k < 48 && width_of(dtype) > 1; k++) {
+  for (int k = 0; k < 48 && width_of(dtype) > 1; k++) {
     uint64_t power = (uint64_t)1 << gemel__random_below(random, (uint64_t)width_of(dtype));
     uint64_t x = power + gemel__random_below(random, 3) - 1;
     note(l, (gemel__random_chance(random, 1, 2) ? x : (uint64_t)0 - x) & mask);
@@ -241,10 +236,9 @@ static gemel_status draw_binade(gemel__survey *s, int k, int negative, gemel_err
   int64_t first, count = gemel__ordinal_binade(dtype, k, &first);
   int64_t parts =
       (int64_t)gemel__survey_share(s, exponent < -NEAR || exponent > NEAR ? FAR_PARTS : PARTS);
-  int64_t part;
   gemel_status status = GEMEL_OK;
   parts = parts > count ? count : parts;
-  for (part = -1; part <= parts && status == GEMEL_OK; part++) {
+  for (int64_t part = -1; part <= parts && status == GEMEL_OK; part++) {
     int64_t low = part < 0 ? 0 : part == parts ? count - 1 : count / parts * part;
     int64_t width = part < 0 || part == parts ? 1 : count / parts;
     int64_t at = first + low + (int64_t)gemel__random_below(s->random, (uint64_t)width);
@@ -257,9 +251,8 @@ static gemel_status draw_binade(gemel__survey *s, int k, int negative, gemel_err
 static gemel_status draw_landmarks(gemel__survey *s, gemel_error *error) {
   struct landmark_list l;
   gemel_status status = GEMEL_OK;
-  size_t k;
   landmarks(s, 0, &l);
-  for (k = 0; k < l.count && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < l.count && status == GEMEL_OK; k++) {
     status = gemel__survey_add(s, &l.bits[k], error);
   }
   return status;
@@ -268,17 +261,15 @@ static gemel_status draw_landmarks(gemel__survey *s, gemel_error *error) {
 static gemel_status draw_unary(gemel__survey *s, gemel_error *error) {
   gemel_dtype dtype = s->dtypes[0];
   gemel_status status = draw_landmarks(s, error);
-  size_t n;
-  int k;
   if (status == GEMEL_OK && width_of(dtype) <= (is_float(dtype) ? 16 : 8)) {
     return draw_all(s, error);
   }
-  for (k = 0; is_float(dtype) && k < gemel__ordinal_binades(dtype) && status == GEMEL_OK; k++) {
+  for (int k = 0; is_float(dtype) && k < gemel__ordinal_binades(dtype) && status == GEMEL_OK; k++) {
     status = draw_binade(s, k, 0, error);
     status = status == GEMEL_OK ? draw_binade(s, k, 1, error) : status;
   }
-  for (n = is_float(dtype) ? 0 : gemel__survey_share(s, INTEGERS); n > 0 && status == GEMEL_OK;
-       n--) {
+  for (size_t n = is_float(dtype) ? 0 : gemel__survey_share(s, INTEGERS);
+       n > 0 && status == GEMEL_OK; n--) {
     uint64_t bits = gemel__survey_number(s, 0);
     status = gemel__survey_add(s, &bits, error);
   }
@@ -289,12 +280,11 @@ static gemel_status draw_unary(gemel__survey *s, gemel_error *error) {
 
 static gemel_status draw_pairs_of_landmarks(gemel__survey *s, gemel_error *error) {
   struct landmark_list x, y;
-  size_t i, j;
   gemel_status status = GEMEL_OK;
   landmarks(s, 0, &x);
   landmarks(s, 1, &y);
-  for (i = 0; i < x.count && status == GEMEL_OK; i++) {
-    for (j = 0; j < y.count && status == GEMEL_OK; j++) {
+  for (size_t i = 0; i < x.count && status == GEMEL_OK; i++) {
+    for (size_t j = 0; j < y.count && status == GEMEL_OK; j++) {
       uint64_t pair[2] = {x.bits[i], y.bits[j]};
       if (gemel__random_below(s->random, GEMEL__SURVEY_FULL) < s->density) {
         status = gemel__survey_add(s, pair, error);
@@ -314,9 +304,8 @@ static uint64_t of_cell(gemel__survey *s, gemel_dtype dtype, int cell) {
 
 static gemel_status draw_cells(gemel__survey *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  int i, j;
-  for (i = 0; i < CELLS; i++) {
-    for (j = 0; j < CELLS && status == GEMEL_OK; j++) {
+  for (int i = 0; i < CELLS; i++) {
+    for (int j = 0; j < CELLS && status == GEMEL_OK; j++) {
       uint64_t pair[2];
       if (gemel__random_below(s->random, GEMEL__SURVEY_FULL) < s->density) {
         pair[0] = of_cell(s, s->dtypes[0], i);
@@ -448,13 +437,12 @@ static gemel_status draw_ternary(gemel__survey *s, gemel_error *error) {
   struct landmark_list l[3];
   size_t n = gemel__survey_share(s, TRIPLES), k;
   gemel_status status = GEMEL_OK;
-  int i;
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     landmarks(s, i, &l[i]);
   }
   for (k = 0; k < n && status == GEMEL_OK; k++) {
     uint64_t triple[3];
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
       uint64_t die = gemel__random_below(s->random, 3);
       if (die == 0) {
         triple[i] = l[i].bits[gemel__random_below(s->random, l[i].count)];

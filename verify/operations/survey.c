@@ -83,12 +83,10 @@ gemel_status gemel__survey_instance(const gemel__survey *s, size_t n, gemel__ins
 }
 
 void gemel__survey_fill(const gemel__survey *s, size_t from, size_t n, gemel_tensor **values) {
-  size_t i;
-  int k;
-  for (k = 0; k < s->n_inputs; k++) {
+  for (int k = 0; k < s->n_inputs; k++) {
     size_t size = gemel_dtype_size(s->dtypes[k]);
     char *at = gemel_tensor_data(values[k]);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
       gemel__ordinal_put(s->dtypes[k], s->bits[k][from + i], at + i * size);
     }
   }
@@ -249,12 +247,11 @@ static gemel_status judge_piece(gemel__surveying *w, const gemel__survey *s, str
 static gemel_status judge(gemel__surveying *w, const gemel__survey *s, gemel_error *error) {
   struct pieces pieces;
   gemel_status status = GEMEL_OK;
-  size_t k;
   memset(&pieces, 0, sizeof pieces);
   if (w->kernel == NULL) {
     status = pieces_init(&pieces, s, error);
   }
-  for (k = 0; k < s->count && status == GEMEL_OK && !w->refuted; k += PIECE) {
+  for (size_t k = 0; k < s->count && status == GEMEL_OK && !w->refuted; k += PIECE) {
     size_t n = s->count - k < PIECE ? s->count - k : PIECE;
     status = judge_piece(w, s, w->kernel == NULL ? &pieces : NULL, k, n, error);
   }
@@ -321,9 +318,8 @@ static gemel_status survey_one(gemel__surveying *w, const gemel__scalar_row *row
 gemel_status gemel__survey_tier(gemel__surveying *w, gemel_error *error) {
   const gemel__scalar_row *row = gemel__scalar_row_of(w->op);
   gemel_status status = GEMEL_OK;
-  int dtype, to;
-  for (dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
-    for (to = 0; to < (row->code == GEMEL__TYPE_CAST ? GEMEL_DTYPE_COUNT : 1); to++) {
+  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    for (int to = 0; to < (row->code == GEMEL__TYPE_CAST ? GEMEL_DTYPE_COUNT : 1); to++) {
       if (status == GEMEL_OK && !w->refuted &&
           concerns(w, row, (gemel_dtype)dtype, (gemel_dtype)to)) {
         status = survey_one(w, row, (gemel_dtype)dtype, (gemel_dtype)to, error);

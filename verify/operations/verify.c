@@ -128,8 +128,7 @@ static int never_exact(const struct subject *s) {
 /* 1 if the row says that its derivative vanishes. */
 static int zero_derivative(const struct subject *s) {
   const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
-  int k;
-  for (k = 0; row != NULL && k < row->n_inputs; k++) {
+  for (int k = 0; row != NULL && k < row->n_inputs; k++) {
     if (row->grads[k] != NULL && row->grads[k][0] != '\0') {
       return 0;
     }
@@ -671,8 +670,7 @@ static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
 
 /* Only the derivatives can be judged: against the operation's own kernel. */
 static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
-  size_t tier;
-  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+  for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
       emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN,
                   "it has no reference: gemel_verify_reference gives it one");
@@ -696,8 +694,7 @@ static int glob_matches(const char *glob, const char *name) {
 
 static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
     if (gemel__run_wants(s->run, plans[k].tier)) {
       if (s->derivative && plans[k].tier == GEMEL_TIER_SPECIAL) {
         not_applicable(s, plans[k].tier,
@@ -732,8 +729,7 @@ static gemel_status verify_subject(struct subject *s, gemel_error *error) {
 
 /* The same for all tiers. */
 static void emit_all(struct subject *s, gemel_verdict verdict, const char *reason) {
-  size_t tier;
-  for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+  for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier)) {
       emit_reason(s, (gemel_tier)tier, verdict, reason);
     }
@@ -775,9 +771,8 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
 /* Operations that match the options' pattern; freed with gemel__free. NULL when memory is out. */
 static const gemel_operation **match_operations(const gemel__run *run, size_t total, size_t *n) {
   const gemel_operation **ops = gemel__alloc_array(total, sizeof *ops);
-  size_t k;
   *n = 0;
-  for (k = 0; k < total && ops != NULL; k++) {
+  for (size_t k = 0; k < total && ops != NULL; k++) {
     const gemel_operation *op = gemel_operation_at(run->context, k);
     if (glob_matches(run->options.ops, op->name)) {
       ops[(*n)++] = op;

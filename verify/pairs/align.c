@@ -99,12 +99,11 @@ static void clear_trace(struct traced *t) {
 }
 
 static int same_value(gemel__domain *d, const gemel__rtensor *x, const gemel__rtensor *y) {
-  size_t i;
   if (x->dtype != y->dtype || x->rank != y->rank ||
       memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) != 0) {
     return 0;
   }
-  for (i = 0; i < x->count; i++) {
+  for (size_t i = 0; i < x->count; i++) {
     if (!gemel__ordered_overlap(d, gemel__rtensor_at(x, i), gemel__rtensor_at(y, i))) {
       return 0;
     }
@@ -117,8 +116,7 @@ static int same_value(gemel__domain *d, const gemel__rtensor *x, const gemel__rt
 static void ground_constants(struct traced *t) {
   const gemel_graph *graph = t->all.graph;
   uint32_t count, j;
-  size_t k;
-  for (k = 0; k < t->n; k++) {
+  for (size_t k = 0; k < t->n; k++) {
     const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
     int closed = gemel__node_at(graph, (uint32_t)k)->op != GEMEL__OP_input;
     for (j = 0; j < count && closed; j++) {
@@ -130,9 +128,8 @@ static void ground_constants(struct traced *t) {
 }
 
 static void match(struct traced *a, struct traced *b, gemel__domain *d) {
-  size_t i, j;
-  for (i = 0; i < a->n; i++) {
-    for (j = 0; j < b->n; j++) {
+  for (size_t i = 0; i < a->n; i++) {
+    for (size_t j = 0; j < b->n; j++) {
       if ((!a->matched[i] || !b->matched[j]) && same_value(d, &a->results[i], &b->results[j])) {
         a->matched[i] = b->matched[j] = 1;
         a->same[i] = b->same[j] = a->same[i] ? a->same[i] : b->same[j] ? b->same[j] : i + 1;
@@ -144,9 +141,8 @@ static void match(struct traced *a, struct traced *b, gemel__domain *d) {
 /* The first node without a match whose inputs have one: "op(type, …) at file:line". */
 static int describe_parting(const struct traced *t, char *text, size_t bytes) {
   const gemel_graph *graph = t->all.graph;
-  size_t k;
   uint32_t count, j;
-  for (k = 0; k < t->n; k++) {
+  for (size_t k = 0; k < t->n; k++) {
     const gemel__ref *inputs = gemel__node_inputs(graph, (uint32_t)k, &count);
     gemel__ref self = {(uint32_t)k, 0};
     gemel_location where = gemel_value_where(gemel__value(graph, self));
@@ -222,8 +218,7 @@ static int differs(const struct parting *p, gemel__ref a, gemel__ref b) {
 }
 
 static int find_output(struct parting *p) {
-  size_t k;
-  for (k = 0; k < p->side[0].n_outputs; k++) {
+  for (size_t k = 0; k < p->side[0].n_outputs; k++) {
     gemel_value a = p->side[0].outputs[k], b = p->side[1].outputs[k];
     p->differ[0] = (gemel__ref){a.node, a.output};
     p->differ[1] = (gemel__ref){b.node, b.output};
@@ -362,8 +357,7 @@ static int add_cut(struct parting *p, size_t k) {
 }
 
 static void edit_side(struct parting *p, int side) {
-  size_t k;
-  for (k = 0; k < p->side[side].n; k++) {
+  for (size_t k = 0; k < p->side[side].n; k++) {
     size_t same = cut_at(p, side, k);
     if (same != 0 && p->used[side][same - 1]) {
       p->edits[side][k].kind = GEMEL__EDIT_LEAF;

@@ -13,12 +13,11 @@
 #include "core/tensor.h"
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b) {
-  double x, y;
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
     return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ? GEMEL__SAME : GEMEL__FAR;
   }
-  x = gemel__decode(dtype, a);
-  y = gemel__decode(dtype, b);
+  double x = gemel__decode(dtype, a);
+  double y = gemel__decode(dtype, b);
   if (isnan(x) || isnan(y)) {
     return isnan(x) && isnan(y) ? GEMEL__SAME : GEMEL__CLASS;
   }

@@ -45,8 +45,7 @@ static int outputs_fit(gemel_value x, gemel_value y) {
 }
 
 static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
-  size_t k;
-  for (k = 0; k < gemel_graph_input_count(a); k++) {
+  for (size_t k = 0; k < gemel_graph_input_count(a); k++) {
     const char *name = gemel_graph_input_name(a, k);
     long at = find_input(b, name);
     if (at < 0) {
@@ -58,7 +57,7 @@ static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gem
                           error);
     }
   }
-  for (k = 0; k < gemel_graph_input_count(b); k++) {
+  for (size_t k = 0; k < gemel_graph_input_count(b); k++) {
     if (find_input(a, gemel_graph_input_name(b, k)) < 0) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the first graph has no input called %s",
                          gemel_graph_input_name(b, k));
@@ -68,8 +67,7 @@ static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gem
 }
 
 static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
-  size_t k;
-  for (k = 0; k < gemel_graph_output_count(a); k++) {
+  for (size_t k = 0; k < gemel_graph_output_count(a); k++) {
     const char *name = gemel_graph_output_name(a, k);
     long at = find_output(b, name);
     if (at < 0) {
@@ -80,7 +78,7 @@ static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b, ge
                           gemel_graph_output(b, (size_t)at), error);
     }
   }
-  for (k = 0; k < gemel_graph_output_count(b); k++) {
+  for (size_t k = 0; k < gemel_graph_output_count(b); k++) {
     if (find_output(a, gemel_graph_output_name(b, k)) < 0) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the first graph has no output called %s",
                          gemel_graph_output_name(b, k));
@@ -93,11 +91,10 @@ static gemel_status check_outputs(const gemel_graph *a, const gemel_graph *b, ge
 }
 
 gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
-  gemel_status status;
   if (gemel_graph_context(a) != gemel_graph_context(b)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graphs are of different contexts");
   }
-  status = check_inputs(a, b, error);
+  gemel_status status = check_inputs(a, b, error);
   return status == GEMEL_OK ? check_outputs(a, b, error) : status;
 }
 
@@ -117,11 +114,10 @@ struct pair_sizes {
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
   struct pair_sizes *s = user;
-  size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     return -1;
   }
-  for (k = 0; k < s->n; k++) {
+  for (size_t k = 0; k < s->n; k++) {
     if (strcmp(s->names[k], atom->name) == 0) {
       *value = s->values[k];
       return 0;
@@ -161,8 +157,7 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
  * needn't come from an N). */
 static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
   gemel_error ignored;
-  size_t k;
-  for (k = 0; k < from->n_nodes; k++) {
+  for (size_t k = 0; k < from->n_nodes; k++) {
     if (gemel__has_output(from, (uint32_t)k, 0)) {
       concrete(s, gemel__node_type(from, (uint32_t)k, 0), &ignored);
     }
@@ -269,9 +264,9 @@ static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
 }
 
 size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room) {
+  size_t k;
   struct pair_sizes s;
   gemel_error ignored;
-  size_t k;
   memset(&s, 0, sizeof s);
   s.context = gemel_graph_context(a);
   for (k = 0; k < gemel_graph_input_count(a); k++) {

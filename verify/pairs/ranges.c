@@ -98,10 +98,9 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
  * that divides another, say. 1 if one was found, −1: memory is out. */
 static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
   enum { TRIES = 64, SMALL = 7 };
-  size_t k, tries;
   int good = 0;
-  for (tries = 0; tries < TRIES && good == 0; tries++) {
-    for (k = 0; k < pair->a.n_leaves; k++) {
+  for (size_t tries = 0; tries < TRIES && good == 0; tries++) {
+    for (size_t k = 0; k < pair->a.n_leaves; k++) {
       gemel__leaf *leaf = &pair->a.leaves[k];
       size_t which = gemel__random_below(random, n + SMALL);
       if (is_integer_leaf(leaf)) {
@@ -115,8 +114,7 @@ static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, cons
 }
 
 static void forget_ranges(gemel__pair *pair) {
-  size_t k;
-  for (k = 0; k < pair->a.n_leaves; k++) {
+  for (size_t k = 0; k < pair->a.n_leaves; k++) {
     if (is_integer_leaf(&pair->a.leaves[k])) {
       pair->a.leaves[k].domain = gemel__domain_of_facts(pair->a.leaves[k].facts);
     }
@@ -126,16 +124,15 @@ static void forget_ranges(gemel__pair *pair) {
 /* The largest of N sizes below which each integer leaf may lie, one leaf after the other, the rest
  * being 0. As in_range. */
 static int find_bounds(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
-  size_t k, i;
   int good = 0;
-  for (k = 0; k < pair->a.n_leaves; k++) {
+  for (size_t k = 0; k < pair->a.n_leaves; k++) {
     if (is_integer_leaf(&pair->a.leaves[k])) {
       set_range(&pair->a.leaves[k], 1);
     }
   }
-  for (k = 0; k < pair->a.n_leaves && good >= 0; k++) {
+  for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
     good = 0;
-    for (i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n && good == 0; i++) {
+    for (size_t i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n && good == 0; i++) {
       set_range(&pair->a.leaves[k], sizes[i]);
       good = in_range(pair, random);
     }

@@ -85,9 +85,8 @@ struct scaled {
 
 static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
   int64_t size;
-  size_t k;
   if (gemel_dim_is_constant(s->context, dim, &size)) {
-    for (k = 0; k < s->map->n; k++) {
+    for (size_t k = 0; k < s->map->n; k++) {
       if (s->map->from[k] == size) {
         return gemel_dim_constant(s->context, s->map->to[k]);
       }
@@ -110,11 +109,10 @@ static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
 /* An attribute with its dims scaled, in *ROOM if it is a list. */
 static gemel_attr scaled_attr(const struct scaled *s, const gemel_attr *from, gemel_dim **room) {
   gemel_attr a = *from;
-  size_t k;
   if (a.kind == GEMEL_ATTR_DIM) {
     a.u.dim = scaled_dim(s, a.u.dim);
   } else if (a.kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)) {
-    for (k = 0; k < a.count; k++) {
+    for (size_t k = 0; k < a.count; k++) {
       (*room)[k] = scaled_dim(s, a.u.dims[k]);
     }
     a.u.dims = *room;
@@ -169,11 +167,10 @@ static int scalable(const struct scaled *s, uint32_t node) {
   const gemel__node *record = gemel__node_at(s->from, node);
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
   gemel_type type = gemel__node_type(s->from, node, 0);
-  size_t k;
   if (gemel__has_output(s->from, node, 0) && gemel__type_at(s->context, type)->has_runtime) {
     return 0;
   }
-  for (k = 0; record->attrs != 0 && k < attrs->count; k++) {
+  for (size_t k = 0; record->attrs != 0 && k < attrs->count; k++) {
     int kind = attrs->values[k].kind & ~GEMEL_ATTR_LIST;
     if (kind == GEMEL_ATTR_GRAPH || (kind == GEMEL_ATTR_TENSOR && scaled_type(s, type) != type)) {
       return 0;

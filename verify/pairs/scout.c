@@ -74,11 +74,10 @@ static void scan_text(const char *text, struct scout_sizes *numbers) {
 }
 
 static void numbers_of(const gemel_graph *graph, struct scout_sizes *numbers) {
-  char *text;
   if (gemel_graph_node_count(graph) > MOST_TEXT / 64) {
     return;
   }
-  text = gemel_print_string(graph, "g", NULL);
+  char *text = gemel_print_string(graph, "g", NULL);
   if (text != NULL && strlen(text) < MOST_TEXT) {
     scan_text(text, numbers);
   }
@@ -94,19 +93,18 @@ static void add_beside(struct scout_sizes *sizes, int64_t size) {
 /* Sizes at which something may change: small ones, each number, and what two of them make. */
 static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_sizes *sizes) {
   struct scout_sizes numbers = {{0}, 0};
-  size_t k, i;
   numbers_of(a, &numbers);
   numbers_of(b, &numbers);
   sizes->n = 0;
-  for (k = 0; k < 10; k++) {
+  for (size_t k = 0; k < 10; k++) {
     add_size(sizes,
              (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: what shows there is a small counterexample */
   }
-  for (k = 0; k < numbers.n; k++) {
+  for (size_t k = 0; k < numbers.n; k++) {
     add_beside(sizes, numbers.of[k]);
   }
-  for (k = 0; k < numbers.n; k++) {
-    for (i = 0; i < numbers.n; i++) {
+  for (size_t k = 0; k < numbers.n; k++) {
+    for (size_t i = 0; i < numbers.n; i++) {
       add_beside(sizes, numbers.of[k] / numbers.of[i]);
       add_beside(sizes, numbers.of[k] - numbers.of[i]);
       add_beside(sizes, numbers.of[k] + numbers.of[i]);
@@ -251,10 +249,8 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
 }
 
 static void note_largest(struct scout *s, const gemel__pair *pair) {
-  size_t k;
-  int j;
-  for (k = 0; k < pair->a.n_leaves; k++) {
-    for (j = 0; j < pair->a.leaves[k].rank; j++) {
+  for (size_t k = 0; k < pair->a.n_leaves; k++) {
+    for (int j = 0; j < pair->a.leaves[k].rank; j++) {
       int64_t size = pair->a.leaves[k].shape[j];
       s->found->largest = size > s->found->largest ? size : s->found->largest;
     }

@@ -44,12 +44,11 @@ static void free_blocks(gemel_reference_call *call) {
 
 gemel_status gemel__reference_function(gemel__rcall *inner, const gemel_reference *reference) {
   gemel_reference_call call;
-  gemel_status status;
   memset(&call, 0, sizeof call);
   call.inner = inner;
   call.reference = reference;
   call.working = GEMEL_F64;
-  status = gemel__decider_init(&call.decider, inner->domain, inner->error);
+  gemel_status status = gemel__decider_init(&call.decider, inner->domain, inner->error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -89,8 +88,7 @@ const gemel_element *gemel_reference_at(const gemel_reference_call *call, size_t
 
 const gemel_attr *gemel_reference_attr(const gemel_reference_call *call, const char *name) {
   const gemel_attr_spec *spec = call != NULL ? call->inner->operation->attrs : NULL;
-  size_t k;
-  for (k = 0; spec != NULL && name != NULL && spec[k].name != NULL; k++) {
+  for (size_t k = 0; spec != NULL && name != NULL && spec[k].name != NULL; k++) {
     if (strcmp(spec[k].name, name) == 0) {
       return &call->inner->attrs[k];
     }
@@ -162,11 +160,10 @@ static int ready(gemel_reference_call *call, const void *e, const void *a, const
 }
 
 void gemel_reference_store(gemel_reference_call *call, size_t k, size_t i, const gemel_element *x) {
-  gemel__rtensor *t;
   if (!ready(call, x, x, x)) {
     return;
   }
-  t = k < call->inner->max_outputs ? &call->inner->outputs[k] : NULL;
+  gemel__rtensor *t = k < call->inner->max_outputs ? &call->inner->outputs[k] : NULL;
   if (t == NULL || t->domain == NULL || i >= t->count) {
     fail(call, gemel__fail(call->inner->error, GEMEL_BAD_ARGUMENT,
                            "the reference of %s has no element %zu of an output %zu",

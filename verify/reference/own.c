@@ -79,14 +79,13 @@ static int append(gemel_context *context, struct own_entry *entry) {
 /* ---- Which of them takes what is there ---- */
 
 static int takes(const struct own_entry *e, size_t n, const gemel_dtype *dtypes, const int *ranks) {
-  size_t k;
   if (e->graph == NULL) {
     return 1;
   }
   if (n != e->graph->n_inputs) {
     return 0;
   }
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel_type type = gemel__node_type(e->graph, e->graph->inputs[k].node, 0);
     if (gemel_type_dtype(e->graph->context, type) != dtypes[k] ||
         gemel_type_rank(e->graph->context, type) != ranks[k]) {
@@ -110,8 +109,7 @@ enum { FEW = 16 };
 static const struct own_entry *find_for_call(const gemel__rcall *call) {
   gemel_dtype dtypes[FEW];
   int ranks[FEW];
-  size_t k;
-  for (k = 0; k < call->n_inputs && k < FEW; k++) {
+  for (size_t k = 0; k < call->n_inputs && k < FEW; k++) {
     dtypes[k] = call->inputs[k]->dtype;
     ranks[k] = call->inputs[k]->rank;
   }
@@ -137,8 +135,7 @@ static int covers_node(const gemel_graph *graph, uint32_t id) {
 static int covers_bodies(const gemel_graph *graph, uint32_t id, const char **name) {
   const struct gemel__attrs *attrs =
       gemel__attrs_at(graph->context, gemel__node_at(graph, id)->attrs);
-  size_t k;
-  for (k = 0; attrs->nesting > 0 && k < attrs->count; k++) {
+  for (size_t k = 0; attrs->nesting > 0 && k < attrs->count; k++) {
     if (attrs->values[k].kind == GEMEL_ATTR_GRAPH &&
         attrs->nesting <= GEMEL_MAX_NESTING && /* deeper ones aren't evaluated either */
         !gemel__references_cover(attrs->values[k].u.graph, name)) {
@@ -149,8 +146,7 @@ static int covers_bodies(const gemel_graph *graph, uint32_t id, const char **nam
 }
 
 int gemel__references_cover(const gemel_graph *graph, const char **name) {
-  size_t k;
-  for (k = 0; k < graph->n_nodes; k++) {
+  for (size_t k = 0; k < graph->n_nodes; k++) {
     const gemel__op *op = gemel__node_op(graph, (uint32_t)k);
     if (op->id > graph->context->n_builtins && !covers_node(graph, (uint32_t)k)) {
       if (name != NULL) {
@@ -178,8 +174,7 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
 /* Inputs x0, x1, … of the operands' types. */
 static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gemel_value *inputs) {
   char label[32];
-  size_t k;
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_type type;
     const gemel__rtensor *t = call->inputs[k];
     snprintf(label, sizeof label, "x%zu", k);
@@ -336,8 +331,7 @@ gemel_status gemel__reference_own(gemel__rcall *call) {
 /* ---- Giving one ---- */
 
 static int holds(const gemel_graph *graph, const char *name) {
-  size_t k;
-  for (k = 0; k < graph->n_nodes; k++) {
+  for (size_t k = 0; k < graph->n_nodes; k++) {
     if (gemel__node_op(graph, (uint32_t)k)->record.name == name) {
       return 1;
     }

@@ -138,19 +138,18 @@ static gemel_status build(struct node *v, gemel_error *error) {
 }
 
 static gemel_status node_init(struct node *v, gemel__rcall *call) {
-  gemel_status status;
   memset(v, 0, sizeof *v);
   v->call = call;
   v->in = gemel__alloc_array(call->n_inputs, sizeof *v->in);
   v->out = gemel__alloc_array(call->max_outputs, sizeof *v->out);
-  status = v->in == NULL || v->out == NULL ? gemel__no_memory(call->error, "an operation")
-                                           : take_attrs(v);
+  gemel_status status = v->in == NULL || v->out == NULL
+                            ? gemel__no_memory(call->error, "an operation")
+                            : take_attrs(v);
   return status == GEMEL_OK ? build(v, call->error) : status;
 }
 
 static void release(size_t n, gemel_tensor **tensors) {
-  size_t k;
-  for (k = 0; k < n && tensors != NULL; k++) {
+  for (size_t k = 0; k < n && tensors != NULL; k++) {
     gemel_tensor_unref(tensors[k]);
     tensors[k] = NULL;
   }
@@ -171,8 +170,7 @@ static void node_clear(struct node *v) {
 static gemel_status make_outputs(struct node *v) {
   gemel_context *context = v->call->context;
   gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < v->call->max_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < v->call->max_outputs && status == GEMEL_OK; k++) {
     gemel_type type = gemel_value_type(gemel_graph_output(v->graph, k));
     const gemel_dim *dims = gemel_type_dims(context, type);
     int64_t shape[GEMEL_MAX_RANK];
@@ -191,9 +189,8 @@ static gemel_status make_outputs(struct node *v) {
 
 static void give_state(struct node *v, gemel__state state) {
   gemel__domain *d = v->call->domain;
-  size_t k, i;
-  for (k = 0; k < v->call->n_outputs; k++) {
-    for (i = 0; i < v->call->outputs[k].count; i++) {
+  for (size_t k = 0; k < v->call->n_outputs; k++) {
+    for (size_t i = 0; i < v->call->outputs[k].count; i++) {
       d->set_state(d, gemel__rtensor_at(&v->call->outputs[k], i), state);
     }
   }
@@ -234,8 +231,7 @@ static int64_t hash_attrs(const gemel__rcall *call) {
 /* Operand K's element that element INDEX (of RANK axes) of an elementwise result depends on. */
 static size_t operand_place(const gemel__rtensor *t, int rank, const int64_t *index) {
   size_t at = 0;
-  int axis;
-  for (axis = 0; axis < t->rank; axis++) {
+  for (int axis = 0; axis < t->rank; axis++) {
     int64_t i = t->shape[axis] == 1 ? 0 : index[rank - t->rank + axis];
     at = at * (size_t)t->shape[axis] + (size_t)i;
   }
@@ -246,15 +242,14 @@ static size_t operand_place(const gemel__rtensor *t, int rank, const int64_t *in
 static gemel_status digest(struct node *v, void *e, const void **args, void *number) {
   gemel__rcall *call = v->call;
   gemel__domain *d = call->domain;
-  size_t k, i;
   d->from_integer(d, e, hash_attrs(call));
-  for (k = 0; k < call->n_inputs; k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     const gemel__rtensor *t = call->inputs[k];
     d->from_integer(d, number, hash_bytes((uint64_t)t->rank, t->shape, (size_t)t->rank * 8));
     args[0] = e;
     args[1] = number;
     d->keyed(d, e, call->operation->name, 2, args);
-    for (i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
       args[1] = gemel__rtensor_at(t, i);
       d->keyed(d, e, call->operation->name, 2, args);
     }
@@ -268,12 +263,11 @@ static void key_output(struct node *v, size_t k, const void **args, void *number
   gemel__rtensor *out = &call->outputs[k];
   int elementwise = (call->operation->flags & GEMEL_OP_ELEMENTWISE) != 0;
   int64_t index[GEMEL_MAX_RANK] = {0}, attrs = hash_attrs(call);
-  size_t i, j;
-  for (i = 0; i < out->count; i++) {
+  for (size_t i = 0; i < out->count; i++) {
     d->from_integer(d, number, elementwise ? attrs + (int64_t)k : (int64_t)(i * 64 + k));
     args[0] = number;
     args[1] = all;
-    for (j = 0; j < call->n_inputs && elementwise; j++) {
+    for (size_t j = 0; j < call->n_inputs && elementwise; j++) {
       args[1 + j] =
           gemel__rtensor_at(call->inputs[j], operand_place(call->inputs[j], out->rank, index));
     }
@@ -326,9 +320,8 @@ static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, uns
 static gemel__state worst_state(const gemel__rcall *call) {
   gemel__domain *d = call->domain;
   gemel__state worst = GEMEL__DEFINED;
-  size_t k, i;
-  for (k = 0; k < call->n_inputs; k++) {
-    for (i = 0; i < call->inputs[k]->count; i++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    for (size_t i = 0; i < call->inputs[k]->count; i++) {
       gemel__state state = d->state(d, gemel__rtensor_at(call->inputs[k], i));
       worst = state > worst ? state : worst;
     }
@@ -386,13 +379,12 @@ static double result(const struct node *v, size_t k, size_t i) {
 static gemel_status take_results(struct node *v) {
   gemel__domain *d = v->call->domain;
   gemel_status status = GEMEL_OK;
-  size_t k, i;
-  for (k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
     gemel__rtensor *out = &v->call->outputs[k], computed;
     gemel_view view = gemel_tensor_view(v->out[k]);
     memset(&computed, 0, sizeof computed);
     status = gemel__rtensor_from_view(&computed, d, &view, v->call->error);
-    for (i = 0; i < out->count && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < out->count && status == GEMEL_OK; i++) {
       d->set(d, gemel__rtensor_at(out, i), gemel__rtensor_at(&computed, i));
     }
     gemel__rtensor_clear(&computed);
@@ -407,12 +399,11 @@ static void widen_output(struct node *v, size_t k) {
   gemel__rtensor *out = &v->call->outputs[k];
   int elementwise = (v->call->operation->flags & GEMEL_OP_ELEMENTWISE) != 0;
   double share = rounding_of(gemel_tensor_dtype(v->out[k])), largest = 0;
-  size_t i;
-  for (i = 0; i < out->count; i++) {
+  for (size_t i = 0; i < out->count; i++) {
     double x = fabs(result(v, k, i));
     largest = isfinite(x) ? fmax(largest, x) : largest;
   }
-  for (i = 0; i < out->count; i++) {
+  for (size_t i = 0; i < out->count; i++) {
     void *e = gemel__rtensor_at(out, i);
     double x = result(v, k, i), r = share * (elementwise ? fabs(x) : largest);
     if (isfinite(x) && isfinite(r)) {
@@ -425,11 +416,10 @@ static void widen_output(struct node *v, size_t k) {
 
 static gemel_status real(struct node *v) {
   int exact, fits;
-  size_t k;
   gemel_status status;
   v->widened = 1;
   fits = build(v, NULL) == GEMEL_OK && run(v, 0, &exact) == GEMEL_OK;
-  for (k = 0; k < v->call->n_outputs && fits; k++) {
+  for (size_t k = 0; k < v->call->n_outputs && fits; k++) {
     fits = gemel_tensor_dtype(v->out[k]) == dtype_of(v, v->call->outputs[k].dtype);
   }
   if (!fits) {
@@ -445,7 +435,7 @@ static gemel_status real(struct node *v) {
     }
   }
   status = take_results(v);
-  for (k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
     if (gemel_dtype_kind(v->call->outputs[k].dtype) == GEMEL_KIND_FLOAT) {
       widen_output(v, k);
     }
@@ -477,9 +467,7 @@ static void reach(struct node *v, size_t k, size_t i, void *middle, void *far) {
 static gemel_status rounded(struct node *v) {
   gemel__domain *d = v->call->domain;
   int exact, ignored;
-  unsigned probe;
   size_t k, i, j, n = 0;
-  void *middles, *far;
   gemel_status status = run(v, 0, &exact);
   if (status != GEMEL_OK || (status = take_results(v)) != GEMEL_OK || exact) {
     return status;
@@ -487,12 +475,12 @@ static gemel_status rounded(struct node *v) {
   for (k = 0; k < v->call->n_outputs; k++) {
     n += v->call->outputs[k].count;
   }
-  middles = gemel__elements_new(d, n + 1);
+  void *middles = gemel__elements_new(d, n + 1);
   if (middles == NULL) {
     return gemel__no_memory(v->call->error, "a bound");
   }
-  far = gemel__element(d, middles, n);
-  for (probe = 0; probe <= PROBES && status == GEMEL_OK; probe++) {
+  void *far = gemel__element(d, middles, n);
+  for (unsigned probe = 0; probe <= PROBES && status == GEMEL_OK; probe++) {
     status = probe > 0 ? run(v, probe, &ignored) : GEMEL_OK;
     for (k = 0, j = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
       for (i = 0; i < v->call->outputs[k].count; i++, j++) {

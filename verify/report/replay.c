@@ -125,12 +125,11 @@ static int store_number(gemel_dtype dtype, const char *word, char **end, void *a
 }
 
 static gemel_status take_values(struct replay *r, gemel_error *error) {
-  size_t k, i;
   r->values = gemel__alloc_array(r->instance.n_leaves, sizeof *r->values);
   if (r->values == NULL) {
     return gemel__no_memory(error, "values");
   }
-  for (k = 0; k < r->instance.n_leaves; k++) {
+  for (size_t k = 0; k < r->instance.n_leaves; k++) {
     const gemel__leaf *leaf = &r->instance.leaves[k];
     const char *line = find_line(r->text, "# input ", k);
     const char *domain = find_line(r->text, "# domain: ", k);
@@ -148,7 +147,7 @@ static gemel_status take_values(struct replay *r, gemel_error *error) {
       r->instance.leaves[k].high = high;
     }
     at = at != NULL ? at + 1 : NULL;
-    for (i = 0; i < leaf->count; i++) {
+    for (size_t i = 0; i < leaf->count; i++) {
       char *end = NULL;
       void *to = (char *)gemel_tensor_data(r->values[k]) + i * gemel_dtype_size(leaf->dtype);
       if (at == NULL || !store_number(leaf->dtype, at, &end, to)) {

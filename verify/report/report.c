@@ -212,8 +212,7 @@ static void write_replay(gemel__buffer *b, const gemel_record *record,
 
 static char *replay_path(const gemel__run *run, const gemel_record *record, uint64_t seed) {
   gemel__buffer b = {NULL, 0, 0, 0};
-  int round;
-  for (round = 0; round < 2; round++) {
+  for (int round = 0; round < 2; round++) {
     gemel__buffer_format(&b, "%s/%s-%s-%llx.replay", run->options.replay_folder, record->name,
                          gemel_tier_name(record->tier), (unsigned long long)seed);
     if (round == 0 && gemel__buffer_allocate(&b) != 0) {

@@ -63,14 +63,12 @@ struct symbols {
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   const struct symbols *s = user;
   gemel_context *context = gemel_graph_context(s->graph);
-  gemel_dim symbol;
-  size_t k;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     return -1;
   }
   *value = 1;
-  symbol = gemel_dim_symbol(context, atom->name);
-  for (k = 0; k < gemel_graph_input_count(s->graph); k++) {
+  gemel_dim symbol = gemel_dim_symbol(context, atom->name);
+  for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
     gemel_type type = gemel_value_type(gemel_graph_input(s->graph, k));
     const gemel_tensor *tensor = find(s->whole, gemel_graph_input_name(s->graph, k));
     int rank = gemel_type_rank(context, type), j;

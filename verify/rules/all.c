@@ -11,12 +11,11 @@
 #include "rules/trial.h"
 
 int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
-  size_t k;
   if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
       fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
     return 1;
   }
-  for (k = 0; k < info->n_tags; k++) {
+  for (size_t k = 0; k < info->n_tags; k++) {
     if (fnmatch(glob, info->tags[k], 0) == 0) {
       return 1;
     }

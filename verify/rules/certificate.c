@@ -141,8 +141,7 @@ static size_t results_of(const struct gemel__example *e) {
   gemel_type type = gemel_value_type(gemel_graph_output(e->pair.a.graph, 0));
   const gemel_dim *dims = gemel_type_dims(context, type);
   int64_t count = gemel_graph_output_count(e->pair.a.graph) == 1, size;
-  int j;
-  for (j = 0; j < gemel_type_rank(context, type); j++) {
+  for (int j = 0; j < gemel_type_rank(context, type); j++) {
     count *= gemel_dim_is_constant(context, dims[j], &size) ? size : 0;
     if (count > MOST_RESULTS) {
       return 0;
@@ -155,9 +154,8 @@ static size_t results_of(const struct gemel__example *e) {
 
 static void put_exact(struct text *t, gemel__domain *o, const gemel__rtensor *x) {
   char number[300];
-  size_t i;
   put(t, ", \"result\": \"");
-  for (i = 0; i < x->count; i++) {
+  for (size_t i = 0; i < x->count; i++) {
     const void *e = gemel__rtensor_at(x, i);
     gemel__state state = o->state(o, e);
     o->format(o, e, number, sizeof number);
@@ -215,9 +213,8 @@ static gemel_status add_shipped(struct text *t, const struct gemel__example *e, 
 
 static void put_residues(struct text *t, const gemel__domain *f, const gemel__rtensor *x) {
   int length = gemel__field_chain(f)->length, j;
-  size_t i;
   put(t, "\"");
-  for (i = 0; i < x->count; i++) {
+  for (size_t i = 0; i < x->count; i++) {
     const void *e = gemel__rtensor_at(x, i);
     unsigned rings = gemel__field_rings(f, e);
     for (j = 0; j < length; j++) {
@@ -235,13 +232,12 @@ static void put_residues(struct text *t, const gemel__domain *f, const gemel__rt
 
 static void put_chain(struct text *t, const gemel__domain *f) {
   const gemel__prime_chain *c = gemel__field_chain(f);
-  int j;
   put(t, ", \"primes\": \"");
-  for (j = 0; j < c->length; j++) {
+  for (int j = 0; j < c->length; j++) {
     putf(t, "%llu ", (unsigned long long)gemel__field_prime(f, j));
   }
   put(t, "\", \"generators\": \"");
-  for (j = 0; j + 1 < c->length; j++) {
+  for (int j = 0; j + 1 < c->length; j++) {
     putf(t, "%llu ", (unsigned long long)gemel__ring_leave(&c->ring[j], c->ring[j].generator));
   }
   put(t, "\"");

@@ -24,7 +24,6 @@ static const unsigned rounding_words =
 
 /* Takes what one instance showed. */
 static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
-  size_t k;
   p->compared += needs->compared;
   p->worse += needs->worse;
   p->improves |= needs->improves;
@@ -39,7 +38,7 @@ static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
                     ? p->info->needs & rounding_words
                     : gemel__roundings_words(&p->roundings));
   }
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness *into =
         rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
     if (needs->witness[k].values != NULL && into->values == NULL) {
@@ -210,15 +209,14 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   enum { SOUGHT = 8 }; /* times the instances of the other tiers */
   static const int64_t sizes[] = {24, 96, 6};
   int large = any_reduces(p);
-  size_t k;
   gemel__random random;
   gemel_status status = GEMEL_OK;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
   if (large) {
     status = measure_large(p, &random, error);
   }
-  for (k = 0; k < SOUGHT * p->run->options.instances && status == GEMEL_OK && unseen(p) != 0 &&
-              !is_refuted(p);
+  for (size_t k = 0; k < SOUGHT * p->run->options.instances && status == GEMEL_OK &&
+                     unseen(p) != 0 && !is_refuted(p);
        k++) {
     unsigned rounding = unseen(p) & rounding_words;
     if (large && rounding != 0 && k % 4 != 3) {
@@ -335,8 +333,7 @@ static void report_overstated(struct gemel__proof *p, gemel_record *record, unsi
 /* Where each word that is given up shows; NULL: memory is out. */
 static char *describe_witnesses(const struct gemel__proof *p) {
   gemel__buffer b = {NULL, 0, 0, 0};
-  int round;
-  for (round = 0; round < 2; round++) {
+  for (int round = 0; round < 2; round++) {
     size_t k;
     for (k = 0; k <= GEMEL_NEEDS_COUNT; k++) {
       const gemel__witness *w = k < GEMEL_NEEDS_COUNT ? &p->witness[k] : &p->rounding;

@@ -200,14 +200,13 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   enum { WANTED = 8, DRAWS = 64 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t k;
   int any_real = 0;
-  for (k = 0; k < p->n; k++) {
+  for (size_t k = 0; k < p->n; k++) {
     any_real |= p->examples[k].real;
   }
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
-  for (k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < GEMEL__MOST_EXAMPLES && !status;
-       k++) {
+  for (size_t k = 0;
+       k < DRAWS && any_real && p->n_full < WANTED && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
                              .empty = 0,

@@ -146,14 +146,14 @@ gemel_status gemel__rule_symbolic(const gemel_graph *left, gemel_graph **symboli
   enum { ROOM = 128 };
   gemel__symbols symbols;
   uint32_t map[ROOM];
-  gemel_status status;
   *symbolic = NULL;
   if (left->n_nodes > ROOM) {
     return GEMEL_OK;
   }
   memset(&symbols, 0, sizeof symbols);
   *symbolic = gemel_graph_new(left->context, NULL);
-  status = *symbolic != NULL ? symbolic_copy(left, *symbolic, &symbols, map) : GEMEL_NO_MEMORY;
+  gemel_status status =
+      *symbolic != NULL ? symbolic_copy(left, *symbolic, &symbols, map) : GEMEL_NO_MEMORY;
   if (status != GEMEL_OK) {
     gemel_graph_unref(*symbolic);
     *symbolic = NULL;

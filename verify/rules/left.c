@@ -662,9 +662,8 @@ static gemel_status build_node(struct left *l, uint32_t index) {
 static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   enum { LARGEST = 1024, DEEPEST = 8 };
   int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
-  size_t k;
   l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
-  for (k = 0; k < l->numbers.count; k++) {
+  for (size_t k = 0; k < l->numbers.count; k++) {
     double c = l->numbers.at[k];
     for (int64_t n = (int64_t)c - 1; c >= 0 && c <= LARGEST && n <= (int64_t)c + 1; n++) {
       if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {

@@ -512,11 +512,10 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   int refuted = 0;
   gemel_status status = GEMEL_OK;
-  size_t k;
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
   record.how = "bits";
-  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     struct gemel__example *e = &p->examples[k];
     size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
     record.instances += (size_t)e->integral;
@@ -568,12 +567,11 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
   gemel__outcome total;
   gemel_status status = GEMEL_OK;
   char detail[100];
-  size_t k;
   double started = gemel__clock();
   memset(&total, 0, sizeof total);
   gemel__rule_record(p, &record, GEMEL_TIER_FLOAT);
   record.how = "bound";
-  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     struct gemel__example *e = &p->examples[k];
     gemel_tensor **values = NULL;
     gemel__random random;
@@ -648,11 +646,10 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
 static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   gemel_status status = GEMEL_OK;
-  size_t k;
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_GRADIENT);
   record.how = "samples";
-  for (k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     gemel__random random;
     if (p->examples[k].real && gemel_dtype_kind(p->examples[k].drawn.dtype) == GEMEL_KIND_FLOAT) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
@@ -708,11 +705,10 @@ static void no_instance(struct gemel__proof *p) {
 }
 
 static void clear_proof(struct gemel__proof *p) {
-  size_t k;
-  for (k = 0; k < p->n; k++) {
+  for (size_t k = 0; k < p->n; k++) {
     gemel__example_clear(&p->examples[k]);
   }
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&p->witness[k]);
   }
   gemel__witness_clear(&p->rounding);

@@ -83,8 +83,8 @@ static gemel__aim_number load(const gemel_tensor *tensor, size_t i) {
 
 /* The numbers of VALUE if it is a constant, CONSTANTS of them at most; else 0. */
 static size_t constants_of(const gemel_graph *graph, gemel__ref value, gemel__aim_number *numbers) {
+  size_t k;
   const gemel_tensor *tensor = NULL;
-  size_t n, k;
   if (gemel__uniform_constant(graph, value, &tensor)) {
     numbers[0] = load(tensor, 0);
     return 1;
@@ -94,7 +94,7 @@ static size_t constants_of(const gemel_graph *graph, gemel__ref value, gemel__ai
   }
   tensor =
       gemel__attrs_at(graph->context, gemel__node_at(graph, value.node)->attrs)->values[0].u.tensor;
-  n = (size_t)gemel_tensor_elements(tensor);
+  size_t n = (size_t)gemel_tensor_elements(tensor);
   for (k = 0; k < n && k < CONSTANTS; k++) {
     numbers[k] = load(tensor, k);
   }

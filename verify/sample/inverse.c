@@ -44,8 +44,8 @@ static double rounded(gemel_dtype dtype, double x) {
 /* ---- Lists ---- */
 
 void gemel__aim_add_real(gemel__aim_list *list, gemel_dtype dtype, double x) {
-  double asked = x;
   size_t k;
+  double asked = x;
   x = rounded(dtype, x);
   for (k = 0; k < list->count && list->at[k].real != x; k++) {
   }

@@ -100,8 +100,8 @@ static int agree(const gemel__draft *d, const gemel__shape *first, int axis) {
 }
 
 static gemel_status choose_joined_axis(gemel__draft *d, const gemel__shape *first) {
-  gemel__list *axis = &d->attrs[0];
   int tries;
+  gemel__list *axis = &d->attrs[0];
   if (axis->known) {
     return GEMEL_OK;
   }

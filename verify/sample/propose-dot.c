@@ -280,7 +280,6 @@ gemel_status gemel__propose_dot(gemel__draft *d) {
                   .ordered = !gemel__one_in(d, 4),
                   .from_end = {!gemel__one_in(d, 4), gemel__one_in(d, 4)},
                   .list = {{&d->attrs[0], &d->attrs[2]}, {&d->attrs[1], &d->attrs[3]}}};
-  int leader;
   if (d->n_inputs != 2) {
     return GEMEL_DECLINED;
   }
@@ -289,6 +288,6 @@ gemel_status gemel__propose_dot(gemel__draft *d) {
   if (d->in[0].known && d->in[1].known) {
     return pair_both(&p);
   }
-  leader = d->in[0].known ? 0 : d->in[1].known ? 1 : (int)gemel__draw(d, 0, 1);
+  int leader = d->in[0].known ? 0 : d->in[1].known ? 1 : (int)gemel__draw(d, 0, 1);
   return lead_and_follow(&p, leader);
 }

@@ -104,7 +104,6 @@ static void choose_cast(gemel__draft *d) {
 
 gemel_status gemel__propose_elementwise(gemel__draft *d) {
   const gemel__scalar_row *row = gemel__scalar_row_of(&d->op->record);
-  gemel_status status;
   if (d->n_inputs != (size_t)row->n_inputs) {
     return GEMEL_DECLINED;
   }
@@ -112,7 +111,7 @@ gemel_status gemel__propose_elementwise(gemel__draft *d) {
   if (!unpromoted(d, row->code)) {
     return GEMEL_DECLINED;
   }
-  status = choose_shapes(d);
+  gemel_status status = choose_shapes(d);
   if (row->code == GEMEL__TYPE_CAST) {
     choose_cast(d);
   }

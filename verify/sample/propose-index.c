@@ -169,12 +169,11 @@ gemel_status gemel__propose_write(gemel__draft *d) {
   gemel__shape *x = &d->in[0], *y = &d->in[1];
   gemel__list size = {.known = y->known, .count = y->rank};
   gemel_dtype dtype = gemel__known_dtype(d, 2);
-  gemel_status status;
   if (d->n_inputs != 2) {
     return GEMEL_DECLINED;
   }
   memcpy(size.at, y->dims, (size_t)y->rank * sizeof *y->dims);
-  status = draw_window(d, &d->attrs[0], &size, &d->attrs[1]);
+  gemel_status status = draw_window(d, &d->attrs[0], &size, &d->attrs[1]);
   if (!y->known) {
     y->rank = x->rank;
     memcpy(y->dims, size.at, (size_t)x->rank * sizeof *y->dims);

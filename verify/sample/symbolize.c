@@ -31,13 +31,12 @@ static gemel_dim symbol_of(gemel_context *context, const gemel__symbols *symbols
 static int add_symbol(gemel_context *context, gemel__symbols *symbols, gemel_dim dim) {
   int64_t size;
   char name[32];
-  gemel_dim made;
   if (!gemel_dim_is_constant(context, dim, &size) || size < 2 || symbols->count == GEMEL__SYMBOLS ||
       find(context, symbols, dim) < symbols->count) {
     return 0;
   }
   snprintf(name, sizeof name, "n%lld", (long long)size);
-  made = gemel_dim_symbol(context, name);
+  gemel_dim made = gemel_dim_symbol(context, name);
   if (made == GEMEL_DIM_NONE) {
     return -1;
   }

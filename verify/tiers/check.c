@@ -457,12 +457,11 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
 static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
   gemel__domain *d = j->domain;
   void *own = gemel__elements_new(d, 1);
-  int equal;
   if (own == NULL) {
     j->exhausted = 1;
     return -1;
   }
-  equal = load_exact(d, own, dtype, computed) == 0 && d->equal(d, own, e) == 1;
+  int equal = load_exact(d, own, dtype, computed) == 0 && d->equal(d, own, e) == 1;
   gemel__elements_free(d, own, 1);
   return equal;
 }

@@ -22,11 +22,10 @@ const gemel__variant gemel__variants[] = {{"fused", 0, 3, 0},
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   gemel_view v = gemel_tensor_view(tensor);
   const char *at = v.data;
-  int k;
   if (gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides)) {
     return at + i * gemel_dtype_size(v.dtype); /* mostly, and divisions are slow */
   }
-  for (k = v.rank; k-- > 0;) {
+  for (int k = v.rank; k-- > 0;) {
     at += (int64_t)(i % (size_t)v.shape[k]) * v.strides[k];
     i /= (size_t)v.shape[k];
   }
@@ -55,8 +54,7 @@ static gemel_tensor *guarded_tensor(const gemel__leaf *type, gemel_error *error)
   int64_t strides[GEMEL_MAX_RANK];
   size_t step = 2 * size;
   struct guarded *g = gemel__alloc_zeroed(sizeof *g);
-  int k;
-  for (k = 0; k < type->rank; k++) {
+  for (int k = 0; k < type->rank; k++) {
     strides[k] = (int64_t)step;
     step *= (size_t)(type->shape[k] > 0 ? type->shape[k] : 1);
   }
@@ -104,11 +102,10 @@ gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__le
   gemel_context *context = gemel_graph_context(graph);
   gemel_type type = gemel_value_type(gemel_graph_output(graph, k));
   const gemel_dim *dims = gemel_type_dims(context, type);
-  int j;
   leaf->dtype = gemel_type_dtype(context, type);
   leaf->rank = gemel_type_rank(context, type);
   leaf->count = 1;
-  for (j = 0; j < leaf->rank; j++) {
+  for (int j = 0; j < leaf->rank; j++) {
     if (!gemel_dim_is_constant(context, dims[j], &leaf->shape[j])) {
       return GEMEL_DECLINED;
     }

@@ -87,14 +87,13 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
 static gemel_status make_forward(struct derivative *v, gemel_error *error) {
   size_t n = 3 * v->n_x + 2 * v->n_out;
   gemel_value *room = gemel__alloc_array(n, sizeof *room);
-  gemel_status status;
   v->forward = gemel_graph_new(gemel_graph_context(v->instance->graph), error);
   if (room == NULL || v->forward == NULL) {
     gemel__free(room, n * sizeof *room);
     return gemel__no_memory(error, "a derivative");
   }
-  status = build_forward(v, room, room + 3 * v->n_x, room + v->n_x, room + 2 * v->n_x,
-                         room + 3 * v->n_x + v->n_out, error);
+  gemel_status status = build_forward(v, room, room + 3 * v->n_x, room + v->n_x, room + 2 * v->n_x,
+                                      room + 3 * v->n_x + v->n_out, error);
   gemel__free(room, n * sizeof *room);
   return status;
 }
@@ -343,9 +342,8 @@ enum { ROUNDED_POINTS = 12 };
 static gemel_status rounded_constant(gemel__rcall *call) {
   gemel__domain *d = call->domain;
   gemel_status status = gemel__twin_constant.reference(call);
-  size_t i;
-  for (i = 0; status == GEMEL_OK && is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
-       i++) {
+  for (size_t i = 0;
+       status == GEMEL_OK && is_float(call->outputs[0].dtype) && i < call->outputs[0].count; i++) {
     double x = gemel__bound_value(d, gemel__rtensor_at(&call->outputs[0], i));
     if ((double)(float)x != x) {
       d->round(d, gemel__rtensor_at(&call->outputs[0], i), GEMEL_F64, 1);

@@ -42,15 +42,14 @@ static int is_float(gemel_dtype dtype) {
 /* ---- Along the line ---- */
 
 static void move(const struct taylor_line *l, double h) {
-  size_t k, i;
-  for (k = 0; k < l->instance->n_leaves; k++) {
+  for (size_t k = 0; k < l->instance->n_leaves; k++) {
     const double *x = gemel_tensor_data(l->x[k]), *t;
     double *moved = gemel_tensor_data(l->moved[k]);
     if (l->t[k] == NULL) {
       continue;
     }
     t = gemel_tensor_data(l->t[k]);
-    for (i = 0; i < l->instance->leaves[k].count; i++) {
+    for (size_t i = 0; i < l->instance->leaves[k].count; i++) {
       moved[i] = x[i] + h * t[i];
     }
   }
@@ -73,9 +72,9 @@ static long double dot(const gemel_tensor *a, const gemel_tensor *b, long double
 
 static gemel_status phi(struct taylor_line *l, double h, long double *result) {
   size_t n = gemel_graph_output_count(l->instance->graph), k, at = 0;
-  gemel_status status;
   move(l, h);
-  status = gemel__execute(l->instance, &gemel__variants[1], l->moved, l->random, l->y, l->error);
+  gemel_status status =
+      gemel__execute(l->instance, &gemel__variants[1], l->moved, l->random, l->y, l->error);
   *result = 0;
   l->size = 0;
   for (k = 0; k < n && status == GEMEL_OK; k++) {
@@ -91,9 +90,8 @@ static gemel_status phi(struct taylor_line *l, double h, long double *result) {
 static gemel_status rounding(struct taylor_line *l, long double *noise) {
   long double values[PROBES];
   gemel_status status = GEMEL_OK;
-  size_t k;
   *noise = 0;
-  for (k = 0; k < PROBES && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < PROBES && status == GEMEL_OK; k++) {
     status = phi(l, ldexp((double)k, -FINEST), &values[k]);
     *noise = isfinite(values[k]) ? fmaxl(*noise, ldexpl(l->size, -53)) : INFINITY;
     if (isinf(*noise)) {
@@ -186,8 +184,7 @@ static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *
 
 /* x gets 24 bits, t has its size and 3 bits. */
 static gemel_status draw_directions(struct taylor_line *l) {
-  size_t k, i;
-  for (k = 0; k < l->instance->n_leaves; k++) {
+  for (size_t k = 0; k < l->instance->n_leaves; k++) {
     const gemel__leaf *leaf = &l->instance->leaves[k];
     double *x = gemel_tensor_data(l->x[k]), *t;
     l->moved[k] = gemel_tensor_ref(l->x[k]);
@@ -201,7 +198,7 @@ static gemel_status draw_directions(struct taylor_line *l) {
       return GEMEL_NO_MEMORY;
     }
     t = gemel_tensor_data(l->t[k]);
-    for (i = 0; i < leaf->count; i++) {
+    for (size_t i = 0; i < leaf->count; i++) {
       int exponent;
       x[i] = (double)(float)x[i];
       frexp(x[i], &exponent);

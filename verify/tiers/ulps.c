@@ -11,9 +11,8 @@
 
 gemel__ulps *gemel__ulps_new(void) {
   gemel__ulps *u = gemel__alloc_zeroed(sizeof *u);
-  size_t dtype, k;
-  for (dtype = 0; u != NULL && dtype < GEMEL_DTYPE_COUNT; dtype++) {
-    for (k = 0; k < GEMEL__ULPS_BINADES; k++) {
+  for (size_t dtype = 0; u != NULL && dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    for (size_t k = 0; k < GEMEL__ULPS_BINADES; k++) {
       u->by_binade[dtype][0][k] = u->by_binade[dtype][1][k] = -1;
     }
   }
@@ -26,7 +25,6 @@ void gemel__ulps_free(gemel__ulps *u) {
 
 void gemel__ulps_note(gemel__ulps *u, gemel_dtype dtype, double x, double ulps) {
   int exponent;
-  float *at;
   if (!isfinite(x) || x == 0) {
     return;
   }
@@ -35,7 +33,7 @@ void gemel__ulps_note(gemel__ulps *u, gemel_dtype dtype, double x, double ulps) 
   if (exponent < 0 || exponent >= GEMEL__ULPS_BINADES) {
     return;
   }
-  at = &u->by_binade[dtype][x > 0][exponent];
+  float *at = &u->by_binade[dtype][x > 0][exponent];
   *at = (float)ulps > *at ? (float)ulps : *at;
   u->seen |= 1u << dtype;
   if (ulps > u->by_dtype[dtype]) {
@@ -50,13 +48,12 @@ void gemel__ulps_note(gemel__ulps *u, gemel_dtype dtype, double x, double ulps) 
 
 void gemel__ulps_text(const gemel__ulps *u, char *text, size_t bytes) {
   size_t used;
-  int dtype;
   text[0] = '\0';
   if (!(u->most > 0)) {
     return;
   }
   snprintf(text, bytes, "up to %.2f ulp (%s, at %.6g)", u->most, gemel_dtype_name(u->dtype), u->at);
-  for (dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
     used = strlen(text);
     if ((u->seen >> dtype & 1) && dtype != (int)u->dtype && u->by_dtype[dtype] > 0) {
       snprintf(text + used, bytes - used, ", %s %.2f", gemel_dtype_name((gemel_dtype)dtype),
