@@ -389,64 +389,42 @@ static gemel_status find_or_add(struct attrs_candidate *c, uint32_t *id, gemel_e
   return *id != 0 ? GEMEL_OK : gemel__no_memory(error, "attributes");
 }
 
-/* Row-major copies of the tensors given, since hash and equality read them as plain bytes. */
-struct copies {
-  gemel_attr attrs[MAX_ATTRS];     /* as given, with the copies in place of the tensors */
-  gemel_tensor **lists[MAX_ATTRS]; /* of the tensors of each attribute; NULL: none */
-  size_t counts[MAX_ATTRS];
-  gemel_tensor *single[MAX_ATTRS]; /* where the list of an attribute that is no list lies */
-};
-
-static void release_copies(struct copies *c, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    for (size_t j = 0; c->lists[k] != NULL && j < c->counts[k]; j++) {
-      gemel_tensor_unref(c->lists[k][j]);
-    }
-    if (c->lists[k] != c->single + k) {
-      gemel__free(c->lists[k], c->counts[k] * sizeof **c->lists);
-    }
-  }
-}
-
-/* Copies the tensors of attribute K. Null ones stay null, for the schema's check to find. */
-static gemel_status copy_tensors(struct copies *c, size_t k, gemel_error *error) {
-  gemel_attr *a = &c->attrs[k];
+/* Puts row-major copies of the tensors of A in their place, since hash and equality read them as
+ * plain bytes; a list lives in ARENA. Null ones stay null, for the schema's check to find. What A
+ * holds afterwards is to be released, whatever is returned. */
+static gemel_status copy_tensors(gemel_attr *a, gemel__arena *arena, gemel_error *error) {
   gemel_tensor *const *from = elements_of(a);
-  if (base_kind(a->kind) != GEMEL_ATTR_TENSOR || count_of(a) == 0 || from == NULL) {
+  size_t n = count_of(a);
+  if (base_kind(a->kind) != GEMEL_ATTR_TENSOR || n == 0 || from == NULL) {
     return GEMEL_OK;
   }
-  c->lists[k] = is_list(a->kind) ? gemel__alloc_array(a->count, sizeof **c->lists) : c->single + k;
-  if (c->lists[k] == NULL) {
-    return gemel__no_memory(error, "a list of tensors");
-  }
-  c->counts[k] = count_of(a);
-  for (size_t j = 0; j < c->counts[k]; j++) {
-    gemel_view view;
-    if (from[j] != NULL && gemel_tensor_device(from[j]) != gemel_host()) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the tensor of attribute %s isn't on the host",
-                         a->name);
-    }
-    if (from[j] != NULL) {
-      view = gemel_tensor_view(from[j]);
-      if ((c->lists[k][j] = gemel_tensor_copy(&view, error)) == NULL) {
-        return GEMEL_NO_MEMORY;
-      }
+  gemel_tensor **copies = n <= SIZE_MAX / 16 ? gemel__arena_alloc(arena, n * sizeof *copies) : NULL;
+  gemel_status status = copies != NULL ? GEMEL_OK : gemel__no_memory(error, "a list of tensors");
+  for (size_t k = 0; k < n && copies != NULL; k++) {
+    gemel_view view = {0};
+    copies[k] = NULL;
+    if (from[k] != NULL && status == GEMEL_OK) {
+      view = gemel_tensor_view(from[k]);
+      copies[k] = gemel_tensor_copy(&view, error);
+      status = copies[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
     }
   }
-  if (is_list(a->kind)) {
-    a->u.tensors = c->lists[k];
+  if (copies == NULL) {
+    a->kind = GEMEL_ATTR_NONE;
+  } else if (is_list(a->kind)) {
+    a->u.tensors = copies;
   } else {
-    a->u.tensor = c->single[k];
+    a->u.tensor = copies[0];
   }
-  return GEMEL_OK;
+  return status;
 }
 
 gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
                                  const gemel_attr *given, uint32_t *id, gemel_error *error) {
-  struct attrs_candidate c;
-  struct copies copies;
+  struct attrs_candidate c = {.context = context, .op = op};
+  gemel__arena arena = {0};
+  gemel_attr own[MAX_ATTRS];
   gemel_status status = GEMEL_OK;
-  size_t k;
   if (op->n_attrs == 0 && n_given == 0) {
     *id = 0;
     return GEMEL_OK;
@@ -455,25 +433,19 @@ gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, si
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: %s", op->record.name,
                        given == NULL ? "the attributes are null" : "too many attributes");
   }
-  c.context = context;
-  c.op = op;
-  c.has_runtime = 0;
-  for (k = 0; k < n_given; k++) {
-    copies.attrs[k] = given[k];
-    copies.lists[k] = NULL;
-    copies.counts[k] = 0;
-    copies.single[k] = NULL;
+  size_t copied = 0;
+  for (; copied < n_given && status == GEMEL_OK; copied++) {
+    own[copied] = given[copied];
+    status = copy_tensors(&own[copied], &arena, error);
   }
-  for (k = 0; k < n_given && status == GEMEL_OK; k++) {
-    status = copy_tensors(&copies, k, error);
+  status = status ? status : gather(&c, n_given, own, error);
+  status = status ? status : find_or_add(&c, id, error);
+  for (size_t k = 0; k < copied; k++) {
+    if (base_kind(own[k].kind) == GEMEL_ATTR_TENSOR && elements_of(&own[k]) != NULL) {
+      gemel__release_pointers(GEMEL_ATTR_TENSOR, count_of(&own[k]), pointers_of(&own[k]));
+    }
   }
-  if (status == GEMEL_OK) {
-    status = gather(&c, n_given, copies.attrs, error);
-  }
-  if (status == GEMEL_OK) {
-    status = find_or_add(&c, id, error);
-  }
-  release_copies(&copies, n_given);
+  gemel__arena_clear(&arena);
   return status;
 }
 

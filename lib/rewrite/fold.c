@@ -55,62 +55,53 @@ static int64_t elements_of(const gemel_graph *graph, uint32_t node) {
 struct fold_call {
   const gemel_operation *record;
   gemel_kernel_call call;
-  gemel_attr *attrs; /* of the record's schema, sizes as integers */
-  int64_t *sizes;
-  size_t n_attrs, n_sizes, used, n_views;
-  gemel_view *views; /* of the inputs, then of the output */
+  gemel__arena arena; /* attributes and views */
+  gemel_attr *attrs;  /* of the record's schema, sizes as integers */
+  gemel_view *views;  /* of the inputs, then of the output */
   gemel_tensor *result;
   unsigned char state[GEMEL_KERNEL_STATE_BYTES];
 };
 
-static int is_dims(const gemel_attr *attr) {
-  return (attr->kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DIM;
-}
-
-static size_t dim_count(const gemel_attr *attr) {
-  return attr->kind & GEMEL_ATTR_LIST ? attr->count : 1;
-}
-
-/* ATTR with integers in the place of its dims; 0: one of them isn't a constant. */
-static int read_dims(struct fold_call *v, gemel_context *context, gemel_attr *attr) {
-  const gemel_dim *dims = attr->kind & GEMEL_ATTR_LIST ? attr->u.dims : &attr->u.dim;
-  int64_t *sizes = v->sizes + v->used;
-  size_t n = dim_count(attr);
+/* ATTR with integers in the place of its dims. GEMEL_DECLINED: one of them isn't a constant. */
+static gemel_status read_dims(struct fold_call *v, gemel_context *context, gemel_attr *attr,
+                              gemel_error *error) {
+  int is_list = (attr->kind & GEMEL_ATTR_LIST) != 0;
+  size_t n = is_list ? attr->count : 1;
+  const gemel_dim *dims = is_list ? attr->u.dims : &attr->u.dim;
+  int64_t *sizes = gemel__arena_alloc(&v->arena, (n + 1) * sizeof *sizes);
+  if (sizes == NULL) {
+    return gemel__no_memory(error, "a constant");
+  }
   for (size_t k = 0; k < n; k++) {
     if (!gemel_dim_is_constant(context, dims[k], &sizes[k])) {
-      return 0;
+      return GEMEL_DECLINED;
     }
   }
-  v->used += n;
   attr->kind = (attr->kind & GEMEL_ATTR_LIST) | GEMEL_ATTR_INT;
-  if (attr->kind & GEMEL_ATTR_LIST) {
+  if (is_list) {
     attr->u.ints = sizes;
   } else {
     attr->u.i = sizes[0];
   }
-  return 1;
+  return GEMEL_OK;
 }
 
 static gemel_status take_attrs(struct fold_call *v, const gemel_graph *graph, uint32_t node,
                                gemel_error *error) {
   const struct gemel__attrs *stored =
       gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);
-  v->n_attrs = stored->count;
-  for (size_t k = 0; k < stored->count; k++) {
-    v->n_sizes += is_dims(&stored->values[k]) ? dim_count(&stored->values[k]) : 0;
-  }
-  v->attrs = gemel__alloc_array(v->n_attrs, sizeof *v->attrs);
-  v->sizes = gemel__alloc_array(v->n_sizes, sizeof *v->sizes);
-  if (v->attrs == NULL || v->sizes == NULL) {
+  gemel_status status = GEMEL_OK;
+  v->attrs = gemel__arena_alloc(&v->arena, (stored->count + 1) * sizeof *v->attrs);
+  if (v->attrs == NULL) {
     return gemel__no_memory(error, "a constant");
   }
-  for (size_t k = 0; k < stored->count; k++) {
+  for (size_t k = 0; k < stored->count && status == GEMEL_OK; k++) {
     v->attrs[k] = stored->values[k];
-    if (is_dims(&v->attrs[k]) && !read_dims(v, graph->context, &v->attrs[k])) {
-      return GEMEL_DECLINED;
+    if ((v->attrs[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DIM) {
+      status = read_dims(v, graph->context, &v->attrs[k], error);
     }
   }
-  return GEMEL_OK;
+  return status;
 }
 
 /* The result's tensor, and views of all. */
@@ -123,8 +114,7 @@ static gemel_status take_views(struct fold_call *v, const gemel_graph *graph, ui
   for (int k = 0; k < type->rank; k++) {
     gemel_dim_is_constant(graph->context, type->dims[k], &shape[k]);
   }
-  v->n_views = (size_t)count + 1;
-  v->views = gemel__alloc_array(v->n_views, sizeof *v->views);
+  v->views = gemel__arena_alloc(&v->arena, ((size_t)count + 1) * sizeof *v->views);
   v->result = gemel_tensor_new((gemel_dtype)type->dtype, type->rank, shape, error);
   if (v->views == NULL || v->result == NULL) {
     return gemel__no_memory(error, "a constant");
@@ -206,9 +196,7 @@ static gemel_status compute(const gemel_graph *graph, uint32_t node, gemel_tenso
     *result = gemel_tensor_ref(v.result);
   }
   gemel_tensor_unref(v.result);
-  gemel__free(v.views, v.n_views * sizeof *v.views);
-  gemel__free(v.attrs, v.n_attrs * sizeof *v.attrs);
-  gemel__free(v.sizes, v.n_sizes * sizeof *v.sizes);
+  gemel__arena_clear(&v.arena);
   return status;
 }
 
