@@ -184,6 +184,19 @@ gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
 gives run/list 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --list
 grep -q -e '-> output y  # f.gmt:2$' "$scratch/err" && good run/listing ||
   wrong run/listing "no line says where output y is stored"
+gives run/profile 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --profile --calls 5 --json p.json --trace t.json
+grep -q '^calls  *5$' "$scratch/err" && grep -q ' -> %[0-9]* .*# f.gmt:2' "$scratch/err" && good run/profile-table ||
+  wrong run/profile-table "no five calls, or no line of the file"
+{ grep -c '"calls": 5' p.json; grep -c '"name": "call"' t.json; } >"$scratch/out"
+printf '%s\n' "$(wc -l <p.json)" 5 | same run/profile-files "$scratch/out" -
+printf 'graph g(x: f32[N, 3]) {\n  y = x - 5\n  return z = sum(log(y))\n}\n' >nan.gmt
+gives run/nan 0 '^nan$' run nan.gmt -i "x=$x"
+refuses run/guard 'nan.gmt:3: log(f32[N, 3]): %' run nan.gmt -i "x=$x" --guard nan
+grep -q 'has a NaN at \[0, 0\], and its operands (f32\[4, 3\]) have none' "$scratch/err" &&
+  good run/guard-element || wrong run/guard-element "the element is not named"
+refuses run/guard-other 'has an infinity at [1, 2]' run nan.gmt -i "x=$x" --guard inf
+refuses run/guard-kind "'odd' is neither nan, inf nor all" run nan.gmt -i "x=$x" --guard odd
+refuses run/trace-nowhere 'none/t.json' run f.gmt -i "x=$x" -i "w=$w" --trace none/t.json
 gives run/threads 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --threads 2 --deterministic --plain
 cat >count.gmt <<'END'
 graph count(x: f32[N, 3], state n: i64[]) {

@@ -24,6 +24,7 @@
 static gemel_context *context;
 static gemel_graph *graph;
 static gemel_function *function;
+static gemel_call_profile *call_profile;
 static gemel_tensor *tensor;
 static gemel_shared *shared;
 static gemel_value value;
@@ -43,7 +44,7 @@ static int64_t numbers[] = {1, 1, 1, 1};
 static const double a_double = 1;
 static const char *texts[] = {"x"};
 static char buffer[256];
-static gemel_options options = {.size = sizeof options, .threads = 1};
+static gemel_options options = {.size = sizeof options, .threads = 1, .profile = 1};
 static const char one_rule[] = "rule x in canonicalize: -(-x) => x";
 static gemel_rules *rules;
 static gemel_profile *profile;
@@ -131,6 +132,8 @@ static gemel_operation operation(void) {
 #define VALID_double 1.0
 #define VALID_function_p ignore
 #define VALID_gemel_attr_p &attr
+#define VALID_gemel_call_profile_p gemel_function_profile(function, NULL)
+#define VALID_const_gemel_call_profile_p call_profile
 #define VALID_gemel_context_p context
 #define VALID_gemel_dim two
 #define VALID_gemel_dtype GEMEL_F32
@@ -211,6 +214,8 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_type(call) ((call) == GEMEL_TYPE_NONE)
 #define SAYS_NULL(call) ((call) == NULL)
 #define SAYS_char_p SAYS_NULL
+#define SAYS_const_gemel_call_row_p SAYS_NULL
+#define SAYS_const_gemel_call_summary_p SAYS_NULL
 #define SAYS_const_gemel_device_p SAYS_NULL
 #define SAYS_const_gemel_dim_p SAYS_NULL
 #define SAYS_const_gemel_graph_p SAYS_NULL
@@ -220,6 +225,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_const_gemel_rule_info_p SAYS_NULL
 #define SAYS_const_gemel_rule_p SAYS_NULL
 #define SAYS_const_int64_t_p SAYS_NULL
+#define SAYS_gemel_call_profile_p SAYS_NULL
 #define SAYS_gemel_context_p SAYS_NULL
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
@@ -361,6 +367,7 @@ static void free_objects(void) {
   gemel_rules_unref(rules);
   gemel_shared_unref(shared);
   gemel_tensor_unref(tensor);
+  gemel_call_profile_free(call_profile);
   gemel_function_free(function);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
@@ -376,6 +383,7 @@ static void make_objects(void) {
   value = gemel_input(graph, "x", type);
   gemel_output(gemel_exp(value), "y");
   function = gemel_compile(graph, &options, NULL);
+  call_profile = gemel_function_profile(function, NULL);
   tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);
   shared = gemel_shared_new(tensor, NULL);
   attr = gemel_attr_int("axis", 0);

@@ -1,11 +1,14 @@
 /*
- * What a compiled function tells about itself: the listing of a plan.
+ * What a compiled function tells about itself: the listing of a plan, the profile of its calls, and
+ * the first node that makes a NaN or an infinity.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "run.h"
 
+#include <gemel/profile.h>
 #include <gemel/text.h>
+#include <unistd.h>
 #include "core/alloc.h"
 #include "text/write.h"
 #include "support/graph-text.h"
@@ -170,13 +173,425 @@ static void lists_deep(const void *data) {
   on_small_stack(list_deep, &n);
 }
 
+/* ---- Profiles ---- */
+
+/* What a program's own operation does with its time: 4 ms a run, and 7 flops and 5 bytes. */
+enum { NAP_MICROSECONDS = 4000 };
+
+static gemel_status infer_nap(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_nap(const gemel_kernel_call *call) {
+  usleep(NAP_MICROSECONDS);
+  memcpy(call->outputs[0].data, call->inputs[0].data, (size_t)call->inputs[0].shape[0] * 4);
+  return GEMEL_OK;
+}
+
+static void cost_nap(const gemel_kernel_call *call, double *flops, double *bytes) {
+  CT_EQ_STR(call->operation->name, "nap");
+  *flops = 7;
+  *bytes = 5;
+}
+
+static gemel_context *context_with_nap(void) {
+  static const gemel_kernel kernels[] = {{"asleep", NULL, run_nap}, {NULL, NULL, NULL}};
+  gemel_operation record = {.size = sizeof record,
+                            .name = "nap",
+                            .summary = "x, after a while",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .version = 1,
+                            .infer = infer_nap,
+                            .kernels = kernels,
+                            .cost = cost_nap};
+  gemel_context *context = context_new();
+  CT_EQ_INT(gemel_register_operation(context, &record, &error), GEMEL_OK);
+  return context;
+}
+
+static gemel_function *profiled(gemel_context *context, const char *text, int profile,
+                                int as_written) {
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .profile = profile, .as_written = as_written};
+  gemel_graph *graph = parse(context, text);
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  CT_CHECK(f != NULL);
+  gemel_graph_unref(graph);
+  return f;
+}
+
+/* The row of OPERATION; a failure if there isn't just one. */
+static const gemel_call_row *row_of(const gemel_call_profile *p, const char *operation) {
+  const gemel_call_row *found = NULL;
+  static const gemel_call_row none = {.kind = ""};
+  int count = 0;
+  for (size_t k = 0; k < gemel_call_profile_count(p); k++) {
+    if (strcmp(gemel_call_profile_at(p, k)->operation, operation) == 0) {
+      found = gemel_call_profile_at(p, k);
+      count++;
+    }
+  }
+  CT_EQ_INT(count, 1);
+  return found != NULL ? found : &none;
+}
+
+static void is_at(const gemel_call_row *row, size_t k, int line) {
+  if (CT_CHECK(k < row->n_places)) {
+    CT_EQ_STR(row->places[k].file, "test");
+    CT_EQ_INT(row->places[k].line, line);
+  }
+}
+
+static const char slow[] = "graph f(x: f32[N]) {\n"
+                           "  a = nap(x)\n"
+                           "  b = log(1 + a)\n"
+                           "  c = tanh(b) * b\n"
+                           "  d = max(c)\n"
+                           "  return d = d, x = x\n"
+                           "}\n";
+
+/* Rows are what the calls did: work, calls, and times that can be no shorter than they were made.
+ */
+static void profile_rows(const void *data) {
+  enum { CALLS = 3, N = 1000 };
+  gemel_context *context = context_with_nap();
+  gemel_function *f = profiled(context, slow, GEMEL_PROFILE_TIMES, 0);
+  gemel_tensor *in = vector_of(GEMEL_F32, N, 1);
+  (void)data;
+  for (int k = 0; k < CALLS; k++)
+    CT_EQ_INT(call(f, &in, 2), GEMEL_OK);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  const gemel_call_summary *s = gemel_call_profile_summary(p);
+  const gemel_call_row *nap = row_of(p, "nap"), *loop = row_of(p, "log1p+tanh+mul"),
+                       *max = row_of(p, "max"), *copy = row_of(p, "result");
+  double asleep = CALLS * NAP_MICROSECONDS * 1e-6;
+  CT_EQ_INT(gemel_call_profile_count(p), 4);
+  CT_CHECK(gemel_call_profile_at(p, 0) == nap && gemel_call_profile_at(p, 4) == NULL);
+  CT_EQ_STR(nap->kind, "kernel");
+  CT_EQ_STR(nap->kernel, "asleep");
+  CT_EQ_STR(nap->family, "other");
+  CT_CHECK(nap->calls == CALLS && nap->seconds >= asleep && nap->seconds < 100 * asleep);
+  CT_CHECK(nap->flops == 7 * CALLS && nap->bytes == 5 * CALLS);
+  is_at(nap, 0, 2);
+  CT_EQ_STR(loop->kind, "loop");
+  CT_EQ_STR(loop->family, "elementwise");
+  CT_CHECK(loop->flops == 3.0 * N * CALLS && loop->bytes == 2.0 * 4 * N * CALLS);
+  CT_EQ_INT(loop->n_places, 2);
+  is_at(loop, 0, 3);
+  is_at(loop, 1, 4);
+  CT_CHECK(max->flops == 1.0 * N * CALLS && max->bytes == (4.0 * N + 4) * CALLS);
+  is_at(max, 0, 5);
+  CT_EQ_STR(copy->family, "copy");
+  CT_CHECK(copy->bytes == 2.0 * 4 * N * CALLS);
+  CT_CHECK(s->calls == CALLS && s->plans == 1 && s->threads == 1);
+  CT_CHECK(s->shortest * CALLS <= s->seconds && s->longest * CALLS >= s->seconds);
+  CT_CHECK(s->in_instructions >= asleep && s->in_instructions <= s->seconds);
+  CT_CHECK(s->rewriting > 0 && s->program > 0 && s->planning > 0);
+  for (int k = 0; k < GEMEL_PHASE_COUNT; k++)
+    CT_CHECK(s->phases[k] > 0 && s->phases[k] <= s->rewriting);
+  CT_EQ_UINT(s->bytes, gemel_function_bytes(f));
+  CT_CHECK(s->unshared_bytes > s->bytes);
+  CT_CHECK(s->copy_speed > 1e8 && s->f32_speed > 1e7 && s->f64_speed > 1e7);
+  double least = max->bytes / s->copy_speed;
+  CT_CHECK(fabs(max->ceiling - least / max->seconds) < 1e-9 + 1e-6 * max->ceiling);
+  gemel_call_profile_free(p);
+  gemel_tensor_unref(in);
+  gemel_function_free(f);
+  gemel_context_unref(context);
+}
+
+/* A reset forgets calls, and functions without the option have nothing to say. */
+static void profile_reset(const void *data) {
+  gemel_context *context = context_new();
+  gemel_function *f = profiled(context, network, GEMEL_PROFILE_TRACE, 1);
+  gemel_function *bare = profiled(context, network, 0, 1);
+  gemel_tensor *in[] = {matrix(5, 3, 0), matrix(3, 4, -1)};
+  (void)data;
+  CT_EQ_INT(call(f, in, 3), GEMEL_OK);
+  CT_EQ_INT(gemel_function_profile_reset(f, &error), GEMEL_OK);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  const gemel_call_summary *s = gemel_call_profile_summary(p);
+  CT_EQ_INT(gemel_call_profile_count(p), 0);
+  CT_CHECK(s->calls == 0 && s->seconds == 0 && s->events == 0 && s->program > 0);
+  gemel_call_profile_free(p);
+  CT_EQ_INT(call(f, in, 3), GEMEL_OK);
+  p = gemel_function_profile(f, &error);
+  CT_EQ_INT(gemel_call_profile_count(p), 6);
+  CT_EQ_INT(gemel_call_profile_at(p, 0)->calls, 1);
+  gemel_call_profile_free(p);
+  CT_EQ_INT(gemel_function_profile_reset(bare, &error), GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_function_profile(bare, &error) == NULL && error.status == GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "gemel_options.profile");
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_function_free(f);
+  gemel_function_free(bare);
+  gemel_context_unref(context);
+}
+
+/* ---- Profiles as text ---- */
+
+typedef gemel_status (*profile_writer)(const gemel_call_profile *, gemel_write, void *,
+                                       gemel_error *);
+
+static char *text_of(const gemel_call_profile *p, profile_writer write,
+                     gemel__text_memory *memory) {
+  memset(memory, 0, sizeof *memory);
+  CT_EQ_INT(write(p, gemel__memory_write, memory, &error), GEMEL_OK);
+  gemel__memory_write(memory, "", 1);
+  return memory->bytes;
+}
+
+static size_t count_of(const char *text, const char *part) {
+  size_t n = 0;
+  for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+    n++;
+  return n;
+}
+
+static int refuse(void *sink, const void *bytes, size_t count) {
+  (void)sink, (void)bytes, (void)count;
+  return 1;
+}
+
+static void profile_texts(const void *data) {
+  gemel_context *context = context_with_nap();
+  gemel_function *f = profiled(context, slow, GEMEL_PROFILE_TRACE, 0);
+  gemel_tensor *in = vector_of(GEMEL_F32, 4, 1);
+  gemel__text_memory memory;
+  (void)data;
+  CT_EQ_INT(call(f, &in, 2), GEMEL_OK);
+  CT_EQ_INT(call(f, &in, 2), GEMEL_OK);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  CT_HAS_STR(text, "calls                 2\n");
+  CT_HAS_STR(text, "\nClass\n");
+  CT_HAS_STR(text, "  elementwise\n");
+  CT_HAS_STR(text, "  log1p+tanh+mul -> %");
+  CT_HAS_STR(text, "  # test:3,4\n");
+  CT_HAS_STR(text, "  nap -> %1 (asleep)  # test:2\n");
+  gemel__free(memory.bytes, memory.capacity);
+  text = text_of(p, gemel_call_profile_json, &memory);
+  CT_HAS_STR(text, "{\"kind\": \"summary\", \"calls\": 2, \"seconds\": 0.0");
+  CT_HAS_STR(text, "{\"kind\": \"loop\", \"family\": \"elementwise\", \"operation\": "
+                   "\"log1p+tanh+mul\", \"kernel\": \"\", ");
+  CT_HAS_STR(text, "\"places\": [{\"file\": \"test\", \"line\": 3}, {\"file\": \"test\", "
+                   "\"line\": 4}]}\n");
+  CT_EQ_INT(count_of(text, "\n"), 5);
+  gemel__free(memory.bytes, memory.capacity);
+  text = text_of(p, gemel_call_profile_trace, &memory);
+  CT_EQ_INT(count_of(text, "\"ph\": \"X\""), 2 * 5);
+  CT_EQ_INT(count_of(text, "{\"name\": \"call\""), 2);
+  CT_EQ_INT(count_of(text, "{\"name\": \"nap\", \"cat\": \"other\""), 2);
+  gemel__free(memory.bytes, memory.capacity);
+  CT_EQ_INT(gemel_call_profile_print(p, refuse, NULL, &error), GEMEL_IO);
+  CT_EQ_INT(gemel_call_profile_trace(p, refuse, NULL, &error), GEMEL_IO);
+  gemel_call_profile_free(p);
+  gemel_tensor_unref(in);
+  gemel_function_free(f);
+  gemel_context_unref(context);
+}
+
+/* ---- Profiles of calls at a time ---- */
+
+enum { THREADS = 4, EACH = 50 };
+
+static void *call_often(void *data) {
+  gemel_function *f = data;
+  gemel_tensor *in = vector_of(GEMEL_F32, 64, 1);
+  for (int k = 0; k < EACH; k++) {
+    gemel_tensor *out[] = {NULL, NULL};
+    gemel_error mine;
+    CT_EQ_INT(gemel_call(f, &in, out, &mine), GEMEL_OK);
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  gemel_tensor_unref(in);
+  return NULL;
+}
+
+/* Calls on several threads are all counted, on one row an instruction; a profile may be taken among
+ * them. */
+static void profile_threads(const void *data) {
+  gemel_context *context = context_new();
+  gemel_function *f = profiled(context,
+                               "graph f(x: f32[N]) { y = exp(x) return s = sum(y), t = "
+                               "softmax(y) }",
+                               GEMEL_PROFILE_TRACE, 1);
+  pthread_t threads[THREADS];
+  (void)data;
+  for (int k = 0; k < THREADS; k++)
+    CT_REQUIRE(pthread_create(&threads[k], NULL, call_often, f) == 0);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  CT_CHECK(p != NULL);
+  gemel_call_profile_free(p);
+  for (int k = 0; k < THREADS; k++)
+    pthread_join(threads[k], NULL);
+  p = gemel_function_profile(f, &error);
+  CT_EQ_INT(gemel_call_profile_summary(p)->calls, THREADS * EACH);
+  CT_EQ_INT(gemel_call_profile_summary(p)->events, THREADS * EACH * 4);
+  CT_EQ_INT(gemel_call_profile_count(p), 3);
+  for (size_t k = 0; k < 3; k++)
+    CT_EQ_INT(gemel_call_profile_at(p, k)->calls, THREADS * EACH);
+  gemel_call_profile_free(p);
+  gemel_function_free(f);
+  gemel_context_unref(context);
+}
+
+static int profile_in_little_memory(void *data) {
+  gemel_error e = {0};
+  gemel_context *context = gemel_context_new(&e);
+  gemel_rewrite_options rewrite = {.size = sizeof rewrite, .without_builtin = 1};
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .profile = GEMEL_PROFILE_TIMES, .rewrite = &rewrite};
+  gemel_graph *g = context ? gemel_parse(context, network, strlen(network), "", NULL, &e) : NULL;
+  gemel_function *f = g != NULL ? gemel_compile(g, &options, &e) : NULL;
+  gemel_tensor *out[] = {NULL, NULL, NULL};
+  gemel_call_profile *p = NULL;
+  gemel_status status = f != NULL ? gemel_call(f, (gemel_tensor **)data, out, &e) : e.status;
+  if (f != NULL && status == GEMEL_OK) {
+    p = gemel_function_profile(f, &e);
+    status = p != NULL ? gemel_call_profile_print(p, refuse, NULL, &e) : e.status;
+    status = status == GEMEL_IO ? GEMEL_OK : status;
+  }
+  gemel_call_profile_free(p);
+  for (int k = 0; k < 3; k++)
+    gemel_tensor_unref(out[k]);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(context);
+  return status;
+}
+
+static void profile_refused(const void *data) {
+  gemel_tensor *in[] = {matrix(5, 3, 0), matrix(3, 4, -1)};
+  (void)data;
+  CT_CHECK(ct_oom(profile_in_little_memory, in) > 50);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+}
+
+/* ---- The guard ---- */
+
+/* A graph, what its input x holds, what is guarded against, and the error; NULL: there is none. */
+typedef struct guarded {
+  const char *text;
+  double x[3];
+  unsigned guard;
+  const char *wanted;
+} guarded;
+
+static const guarded guards[] = {
+    {"graph f(x: f32[3]) {\n  a = x - 2\n  b = log(a) * 3\n  return y = exp(b)\n}\n",
+     {3, 4, 1},
+     GEMEL_GUARD_NAN,
+     "test:3: log(f32[3]): %3, f32[3], has a NaN at [2], and its operands (f32[3]) have none"},
+    {"graph f(x: f32[3]) {\n  a = x - 2\n  b = log(a) * 3\n  return y = exp(b)\n}\n",
+     {3, 4, 5},
+     GEMEL_GUARD_NAN | GEMEL_GUARD_INF,
+     NULL},
+    {"graph f(x: f32[3]) { return y = log(x) }", {1, NAN, 2}, GEMEL_GUARD_NAN, NULL},
+    {"graph f(x: f32[3]) { return y = log(x) }", {1, NAN, 0}, GEMEL_GUARD_NAN, NULL},
+    {"graph f(x: f32[3]) { return y = log(x) }",
+     {1, NAN, 0},
+     GEMEL_GUARD_NAN | GEMEL_GUARD_INF,
+     "has an infinity at [2]"},
+    {"graph f(x: f32[3]) { return y = x - x }",
+     {1, 2, INFINITY},
+     GEMEL_GUARD_NAN,
+     "sub(f32[3], f32[3]): %1, f32[3], has a NaN at [2]"},
+    {"graph f(x: f64[3]) { return y = sum(exp(x)) }",
+     {1, 2000, 2},
+     GEMEL_GUARD_INF,
+     "exp(f64[3]): %1, f64[3], has an infinity at [1], and its operands (f64[3]) have none"},
+    {"graph f(x: f64[3]) { return y = exp(x) }", {1, 2000, 2}, GEMEL_GUARD_NAN, NULL},
+    {"graph f(x: f64[3]) {\n  return y = sum(x)\n}",
+     {1e308, 1e308, 1},
+     GEMEL_GUARD_INF,
+     "test:2: sum(f64[3]): %1, f64[], has an infinity at []"},
+    {"graph f(x: f32[3]) { return y = cast(x, dtype = f16) }",
+     {1, 2, 1e6},
+     GEMEL_GUARD_INF,
+     "cast(f32[3]): %1, f16[3], has an infinity at [2]"},
+    {"graph f(x: f32[3]) { a = dimshuffle(broadcast_to(x, shape = [2, 3]), order = [1, 0])\n"
+     " return y = log(a) }",
+     {1, -1, 2},
+     GEMEL_GUARD_NAN,
+     "test:2: log(f32[3, 2]): %3, f32[3, 2], has a NaN at [1, 0]"},
+};
+
+static void guard_stops(const void *data) {
+  const guarded *t = data;
+  gemel_context *context = context_new();
+  gemel_graph *graph = parse(context, t->text);
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .as_written = 1, .guard = t->guard};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(gemel_graph_input(graph, 0)));
+  gemel_tensor *x = gemel_tensor_new(dtype, 1, (const int64_t[]){3}, &error), *y = NULL;
+  for (int k = 0; k < 3; k++) {
+    if (dtype == GEMEL_F32)
+      ((float *)gemel_tensor_data(x))[k] = (float)t->x[k];
+    else
+      ((double *)gemel_tensor_data(x))[k] = t->x[k];
+  }
+  gemel_status status = gemel_call(f, &x, &y, &error);
+  CT_EQ_INT(status, t->wanted != NULL ? GEMEL_BAD_VALUE : GEMEL_OK);
+  CT_CHECK((y != NULL) == (t->wanted == NULL));
+  if (t->wanted != NULL)
+    CT_HAS_STR(error.text, t->wanted);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* A guarded function computes what it would without the guard, bit for bit. */
+static void guard_bits(const void *data) {
+  gemel_context *context = context_new();
+  gemel_graph *graph = parse(context, network);
+  gemel_tensor *in[] = {matrix(5, 3, 0), matrix(3, 4, -1)}, *out[2][3] = {{NULL}, {NULL}};
+  (void)data;
+  for (unsigned guard = 0; guard < 2; guard++) {
+    gemel_options options = {.size = sizeof options, .threads = 1, .guard = guard};
+    gemel_function *f = gemel_compile(graph, &options, &error);
+    CT_EQ_INT(gemel_call(f, in, out[guard], &error), GEMEL_OK);
+    gemel_function_free(f);
+  }
+  for (int k = 0; k < 3; k++) {
+    CT_EQ_MEM(gemel_tensor_data(out[0][k]), gemel_tensor_data(out[1][k]),
+              (size_t)gemel_tensor_elements(out[0][k]) * 4);
+    gemel_tensor_unref(out[0][k]);
+    gemel_tensor_unref(out[1][k]);
+  }
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
     CT_TEST("list", lists, NULL),
     CT_TEST("list/reuse", lists_reuse, NULL),
     CT_TEST("list/sizes", lists_sizes, NULL),
     CT_TEST("list/deep", lists_deep, NULL),
+    CT_TEST("rows", profile_rows, NULL),
+    CT_TEST("reset", profile_reset, NULL),
+    CT_TEST("texts", profile_texts, NULL),
+    CT_TEST("threads", profile_threads, NULL),
+    CT_TEST("refused", profile_refused, NULL),
+    CT_TEST("guard/bits", guard_bits, NULL),
 };
 
 void ct_register(void) {
   ct_suite("profile", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(guards); k++) {
+    char name[32];
+    snprintf(name, sizeof name, "%zu", k);
+    CT_ADD_TO("profile", "guard", name, guard_stops, &guards[k]);
+  }
 }

@@ -12,6 +12,7 @@ gemel_SOURCES += %reldir%/flags.c
 gemel_SOURCES += %reldir%/grad.c
 gemel_SOURCES += %reldir%/info.c
 gemel_SOURCES += %reldir%/main.c
+gemel_SOURCES += %reldir%/observe.c
 gemel_SOURCES += %reldir%/opt.c
 gemel_SOURCES += %reldir%/rewriting.c
 gemel_SOURCES += %reldir%/run.c

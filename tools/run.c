@@ -24,8 +24,7 @@ static const gemel__option options[] = {
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
     {"plain", 'p', NULL,
      "no rewriting, no fusion, no reuse of memory, the plain kernel of each operation"},
-    {"list", 'l', NULL,
-     "print to stderr how it was computed: instructions, kernels, and where results were stored"},
+    GEMEL__OBSERVE_OPTIONS,
     GEMEL__REWRITE_OPTIONS(0),
     {NULL, 0, NULL, NULL}};
 
@@ -36,6 +35,7 @@ typedef struct graph_binding {
   size_t n_inputs, n_outputs;
   gemel_tensor **inputs; /* NULL: not given yet */
   gemel_tensor **outputs;
+  uint64_t calls;
   const char *state; /* the states' file; NULL: states are inputs as all others */
 } graph_binding;
 
@@ -262,12 +262,13 @@ static int compute(graph_binding *b, const gemel__args *args, const gemel_option
   if (function == NULL) {
     return gemel__complain_error(args->operands[0], &error);
   }
-  status = gemel_call(function, b->inputs, b->outputs, &error);
-  if (status == GEMEL_OK && gemel__arg_set(args, "list")) {
-    status = gemel_function_print(function, gemel__stream_write, stderr, &error);
+  for (uint64_t k = 0; k < b->calls && status == GEMEL_OK; k++) {
+    status = gemel_call(function, b->inputs, b->outputs, &error);
   }
+  int result = status == GEMEL_OK ? gemel__observe_report(args, settings, function)
+                                  : gemel__complain_error(args->operands[0], &error);
   gemel_function_free(function);
-  return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(args->operands[0], &error);
+  return result;
 }
 
 static int run_graph(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
@@ -307,12 +308,16 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   graph_binding b;
   b.graph = graph;
   b.state = gemel__arg(args, "state");
+  b.calls = 1;
   b.context = gemel_graph_context(graph);
   b.n_inputs = gemel_graph_input_count(graph);
   b.n_outputs = gemel_graph_output_count(graph);
   b.inputs = need_tensors(b.n_inputs);
   b.outputs = need_tensors(b.n_outputs);
-  int status = run_graph(&b, args, settings);
+  int status = gemel__arg_number(args, "calls", 1, 1000000000, &b.calls);
+  if (status == GEMEL__GOOD) {
+    status = run_graph(&b, args, settings);
+  }
   release_tensors(b.inputs, b.n_inputs);
   release_tensors(b.outputs, b.n_outputs);
   return status;
@@ -331,6 +336,9 @@ static int run(const gemel__args *args) {
   settings.deterministic = gemel__arg_set(args, "deterministic");
   settings.plain = gemel__arg_set(args, "plain");
   settings.rewrite = &r.options;
+  if (gemel__observe_read(args, &settings) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
   gemel_context *context = gemel__context_need();
   if (context == NULL) {
     return GEMEL__BAD;

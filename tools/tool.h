@@ -24,11 +24,14 @@ enum {
   X(deterministic, "1: results that don't depend on the number of threads")                        \
   X(exclude, "rewrites that are left out, with : between them")                                    \
   X(fastmath, "what rewriting may give up: none, default, all or words with : between them")       \
+  X(guard, "nan, inf or all: a call ends where the first one is made")                             \
   X(include, "rewrites that are used, with : between them; no others are")                         \
   X(instances, "random instances for each operation and tier")                                     \
   X(mode, "how much is rewritten: none, fast_compile, fast_run")                                   \
+  X(profile, "1: where the time of rewriting or of a call went is printed")                        \
   X(seed, "of everything random: a number, or the word random")                                    \
-  X(threads, "how many threads a call may use")
+  X(threads, "how many threads a call may use")                                                    \
+  X(trace, "the file that says when each instruction of a call ran")
 
 /* ---- Describing a command ---- */
 
@@ -133,6 +136,28 @@ int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gem
 /* If rewriting was certified: how much was asked, a line on stderr. */
 void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context);
 void gemel__rewriting_clear(gemel__rewriting *r);
+
+/* ---- How a call ran (observe.c) ---- */
+
+#define GEMEL__OBSERVE_OPTIONS                                                                     \
+  {"calls", 'c', "N", "compute it N times, to profile it (default: 1)"},                           \
+      {"profile", 'P', NULL, "print to stderr where the time went, by operation and by node"},     \
+      {"json", 'j', "F", "write the profile to F, one JSON object a line; '-' is stdout"},         \
+      {"trace", 'T', "F", "write when each instruction ran to F, for Chrome's trace viewer"},      \
+      {"list", 'l', NULL,                                                                          \
+       "print to stderr how it was computed: instructions, kernels, and where results were "       \
+       "stored"},                                                                                  \
+  {                                                                                                \
+    "guard", 'g', "KIND",                                                                          \
+        "stop at the first node that makes a nan or inf (or one of all) of operands without one"   \
+  }
+
+/* Sets in OPTIONS what ARGS and GEMEL_FLAGS ask for. GEMEL__BAD (said). */
+int gemel__observe_read(const gemel__args *args, gemel_options *options);
+
+/* Prints and writes what was asked for, when FUNCTION has been called. GEMEL__BAD (said). */
+int gemel__observe_report(const gemel__args *args, const gemel_options *options,
+                          const gemel_function *function);
 
 /* ---- Messages (say.c) ---- */
 

@@ -18,6 +18,13 @@ extern "C" {
 
 typedef struct gemel_function gemel_function;
 
+/* What gemel_options.guard looks for. */
+enum { GEMEL_GUARD_NAN = 1, GEMEL_GUARD_INF = 2 };
+
+/* What gemel_options.profile writes down: the time of each instruction (<gemel/profile.h>); when
+ * each ran, too. */
+enum { GEMEL_PROFILE_TIMES = 1, GEMEL_PROFILE_TRACE = 2 };
+
 /* Options; start from {0} and set SIZE. Results of gemel's own kernels don't depend on the number
  * of threads. Those of f32 and f64 matrix products, which go through oneDNN or a CBLAS, may, and
  * which library computes an f32 product is found out by a trial in each process: DETERMINISTIC
@@ -37,6 +44,12 @@ typedef struct gemel_options {
                                   inputs; referenced by the function. NULL: states are inputs of a
                                   call as all others, and their updates outputs */
   size_t n_states;             /* how many: as many as the graph has */
+  int profile;                 /* bits GEMEL_PROFILE_…: calls are timed. 0: not, at no cost */
+  unsigned guard; /* bits GEMEL_GUARD_…: the first node that makes a NaN, or an infinity, while
+                     none of its operands has one ends the call with GEMEL_BAD_VALUE, which names
+                     the node, its line, its shapes and the element. Nodes are then computed one by
+                     one, with the same bits. Bodies that are invoked are looked at from outside;
+                     values on other devices are not looked at */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
@@ -54,7 +67,8 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * any). A given tensor may overlap inputs, or be one: it is written when all has been computed.
  * New tensors share memory with nothing. On failure they are released and OUTPUTS is as before,
  * though given tensors that overlap no input may be partly written. Errors: GEMEL_BAD_TYPE,
- * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range),
+ * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range, what
+ * gemel_options.guard found),
  * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_UNSUPPORTED
  * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. Thread-safe:
  * a function may be called on several threads at once, also while their states are the same; calls

@@ -21,6 +21,7 @@
 #include <gemel/graph.h>
 #include <gemel/operation.h>
 #include <gemel/ops.h>
+#include <gemel/profile.h>
 #include <gemel/rewrite.h>
 #include <gemel/shared.h>
 #include <gemel/status.h>

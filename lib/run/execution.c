@@ -12,6 +12,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "run/record.h"
 
 /* ---- Making and freeing ---- */
 
@@ -83,6 +84,7 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
     const gemel_device *device = s->blocks[k].device;
     device->release(device->state, s->blocks[k].data, s->blocks[k].bytes);
   }
+  gemel__record_release(s);
   gemel__free(s->blocks, s->block_capacity * sizeof *s->blocks);
   gemel__free(s->instrs, s->instr_capacity * sizeof *s->instrs);
   gemel__free(s->patches, s->patch_capacity * sizeof *s->patches);
@@ -413,9 +415,10 @@ static gemel_status run(gemel__execution *e, gemel_tensor *const *outputs) {
   gemel_status status;
   e->n_seen = 1;
   e->seen[0].segment = s;
-  e->bytes = e->kernels = 0;
+  e->bytes = e->unshared_bytes = e->kernels = 0;
   for (;;) {
     e->bytes += s->block_bytes;
+    e->unshared_bytes += s->unshared_bytes;
     e->kernels += s->n_kernels;
     status = enter_results(e, s, outputs);
     if (status == GEMEL_OK) {

@@ -4,7 +4,7 @@
  * what a call needs besides, an *execution*, is taken from those that no other call uses, or made.
  * So there are as many as there were calls at a time, each with plans of its own.
  */
-#include "run/function.h"
+#include "run/record.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -45,19 +45,74 @@ static gemel_status read_options(gemel_options *options, const gemel_options *gi
   return GEMEL_OK;
 }
 
+/* The phases' own rows of PROFILE from the FIRST on, added up. */
+static void add_phases(gemel_call_summary *summary, const gemel_profile *profile, size_t first) {
+  for (size_t k = first; k < gemel_profile_count(profile); k++) {
+    const gemel_profile_row *row = gemel_profile_at(profile, k);
+    if (row->name == NULL) {
+      summary->phases[row->phase] += row->seconds;
+    }
+  }
+}
+
+/* GRAPH rewritten, and what that took written down, by phases too: into the caller's profile if
+ * there is one. */
+static gemel_graph *rewrite_timed(gemel__recorder *r, const gemel_graph *graph,
+                                  const gemel_rewrite_options *given, gemel_error *error) {
+  gemel_rewrite_options options = {.size = sizeof options};
+  if (given != NULL && given->size < sizeof options) {
+    return gemel_rewrite(graph, given, error); /* no room for a profile */
+  }
+  if (given != NULL) {
+    memcpy(&options, given, sizeof options);
+    options.size = sizeof options;
+  }
+  gemel_profile *own = options.profile == NULL ? gemel_profile_new() : NULL;
+  options.profile = own != NULL ? own : options.profile;
+  if (options.profile == NULL) {
+    gemel__no_memory(error, "a profile");
+    return NULL;
+  }
+  size_t first = gemel_profile_count(options.profile);
+  double start = gemel__seconds();
+  gemel_graph *result = gemel_rewrite(graph, &options, error);
+  r->summary.rewriting = gemel__seconds() - start;
+  add_phases(&r->summary, options.profile, first);
+  gemel_profile_free(own);
+  return result;
+}
+
 /* A reference to GRAPH, rewritten if OPTIONS say so. */
-static gemel_graph *prepare(const gemel_graph *graph, const gemel_options *options,
-                            gemel_error *error) {
-  return options->as_written || options->plain ? gemel_graph_ref((gemel_graph *)graph)
-                                               : gemel_rewrite(graph, options->rewrite, error);
+static gemel_graph *prepare(gemel_function *f, const gemel_graph *graph,
+                            const gemel_options *options, gemel_error *error) {
+  if (options->as_written || options->plain) {
+    return gemel_graph_ref((gemel_graph *)graph);
+  }
+  return f->recorder != NULL ? rewrite_timed(f->recorder, graph, options->rewrite, error)
+                             : gemel_rewrite(graph, options->rewrite, error);
+}
+
+/* What is observed of F's calls. */
+static gemel_status set_watch(gemel_function *f, const gemel_options *options, gemel_error *error) {
+  if (options->profile != 0) {
+    f->recorder = gemel__recorder_new((options->profile & GEMEL_PROFILE_TRACE) != 0);
+  }
+  f->guard = options->guard & (GEMEL_GUARD_NAN | GEMEL_GUARD_INF);
+  f->watched = options->profile != 0 || f->guard != 0;
+  return options->profile == 0 || f->recorder != NULL ? GEMEL_OK
+                                                      : gemel__no_memory(error, "a profile");
 }
 
 static gemel_status start(gemel_function *f, const gemel_graph *graph, const gemel_options *options,
                           gemel_error *error) {
-  gemel_graph *prepared = prepare(graph, options, error);
+  gemel_graph *prepared = prepare(f, graph, options, error);
   gemel_status status = GEMEL_NO_MEMORY;
   if (prepared != NULL) {
+    double began = gemel__seconds();
     status = gemel__run_program_make(&f->program, prepared, error);
+    if (f->recorder != NULL) {
+      f->recorder->summary.program = gemel__seconds() - began;
+    }
     if (status == GEMEL_OK && (options->states != NULL || options->n_states > 0)) {
       status = gemel__states_bind(f, prepared, options->n_states, options->states, error);
     }
@@ -89,7 +144,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     return NULL;
   }
   pthread_mutex_init(&f->lock, NULL);
-  if (start(f, graph, &o, error) != GEMEL_OK) {
+  if (set_watch(f, &o, error) != GEMEL_OK || start(f, graph, &o, error) != GEMEL_OK) {
     gemel_function_free(f);
     return NULL;
   }
@@ -112,6 +167,7 @@ void gemel_function_free(gemel_function *f) {
     gemel__execution_free(e);
   }
   gemel__states_release(f);
+  gemel__recorder_free(f->recorder);
   gemel__run_program_release(&f->program);
   pthread_mutex_destroy(&f->lock);
   gemel__free(f, sizeof *f);
@@ -160,6 +216,7 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   if (e == NULL) {
     return GEMEL_NO_MEMORY;
   }
+  double began = f->recorder != NULL ? gemel__seconds() : 0;
   if (f->states != NULL) {
     gemel__states_enter(e, inputs, outputs);
     status = gemel__execution_call(e, e->all_inputs, e->all_outputs);
@@ -169,6 +226,9 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   }
   if (status != GEMEL_OK && error != NULL) {
     *error = e->error;
+  }
+  if (status == GEMEL_OK && f->recorder != NULL) {
+    gemel__record_call(e, began);
   }
   gemel__execution_give(f, e);
   return status;

@@ -162,6 +162,7 @@ typedef struct gemel__plan_place {
 /* ---- Instructions ---- */
 
 typedef struct gemel__execution gemel__execution;
+typedef struct gemel__recorder gemel__recorder; /* record.h */
 
 /* A kind of instruction: RUN does what BODY describes. Those there are stand in run.c. */
 typedef struct gemel__instr_kind {
@@ -261,8 +262,9 @@ typedef struct gemel__segment {
   size_t n_patches, patch_capacity;
   gemel__result *results;
   size_t n_results, result_capacity;
-  gemel__plan_place *places;     /* of the nodes' values, kept if there are run-time sizes */
-  gemel__invocation *to_release; /* those whose kernels hold something */
+  gemel__plan_place *places;            /* of the nodes' values, kept if there are run-time sizes */
+  gemel__invocation *to_release;        /* those whose kernels hold something */
+  struct gemel__segment_record *record; /* of a function that is profiled; NULL until it ran */
 } gemel__segment;
 
 typedef struct gemel__symbol {
@@ -329,8 +331,12 @@ struct gemel__execution {
   size_t n_seen, seen_capacity;
   gemel__segment **loaded; /* whose places stand in PLACES, by depth */
   size_t loaded_capacity;
-  size_t bytes;      /* of this call's plan */
-  size_t kernels;    /* that it ran */
+  size_t bytes; /* of this call's plan */
+  size_t unshared_bytes;
+  size_t kernels;      /* that it ran */
+  double plan_seconds; /* since the last call that was recorded */
+  uint32_t plans_made;
+  uint32_t number;   /* in the profile; 0: none yet */
   gemel_error error; /* what kernels fill in */
 };
 
@@ -338,6 +344,9 @@ struct gemel__execution {
 struct gemel_function {
   gemel__run_program program;
   int threads, deterministic, plain;
+  unsigned guard;            /* bits GEMEL_GUARD_… */
+  gemel__recorder *recorder; /* NULL: calls are not profiled */
+  int watched;               /* one of the two */
   uint32_t n_states, n_updates;
   gemel_shared **states;  /* of each input, NULL if it is none; NULL if there are none bound */
   gemel_shared **updates; /* of each output: the state that it is the next value of */
@@ -409,6 +418,12 @@ void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor 
 
 /* Does the instructions of SEGMENT, which belongs to the plan in front; an error is in E->error. */
 gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *segment);
+
+/* The same for functions that are profiled or guarded (watch.c). */
+gemel_status gemel__segment_watch(gemel__execution *e, gemel__segment *segment);
+
+/* Completes E's error after NODE failed with STATUS, which it returns. */
+gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status);
 
 /* The size that an integer of DTYPE at DATA stands for. */
 int64_t gemel__load_size(gemel_dtype dtype, const void *data);

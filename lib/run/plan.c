@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "run/record.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
@@ -460,7 +461,8 @@ static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
   int on_host = gemel__value_device(p, p->nodes[node].value) == 0;
-  gemel_status status = planner->f->plain || !on_host ? GEMEL_DECLINED : GEMEL_OK;
+  gemel_status status =
+      planner->f->plain || planner->f->guard != 0 || !on_host ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__check_node(planner, node, attrs->values);
   }
@@ -675,6 +677,7 @@ static void drop_places(gemel__execution *e, const gemel__segment *segment) {
 gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made) {
   uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
+  double start = gemel__seconds();
   gemel__planner *planner = gemel__alloc_zeroed(sizeof *planner);
   gemel__segment *s = new_segment(parent, begin);
   gemel_status status = prepare_tables(e, depth);
@@ -712,6 +715,8 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
     s = NULL;
   }
   drop_places(e, s);
+  e->plan_seconds += gemel__seconds() - start;
+  e->plans_made++;
   *made = s;
   return status;
 }

@@ -169,7 +169,7 @@ const gemel__instr_kind gemel__instr_transfer = {"transfer", run_transfer, 1};
 const gemel__instr_kind gemel__instr_result = {"result", run_result, 1};
 const gemel__instr_kind gemel__instr_poison = {"poison", run_poison, 0};
 
-static gemel_status failed(gemel__execution *e, uint32_t node, gemel_status status) {
+gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status) {
   if (e->error.status != status) {
     gemel__fail(&e->error, status, "%s", gemel_status_text(status));
   }
@@ -181,10 +181,13 @@ gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   const gemel__instr *instr = s->instrs, *end = instr + s->n_instrs;
   patch(e, s);
   e->error.status = GEMEL_OK;
+  if (e->f->watched) {
+    return gemel__segment_watch(e, s);
+  }
   for (; instr < end; instr++) {
     gemel_status status = instr->kind->run(e, instr->body);
     if (status != GEMEL_OK) {
-      return failed(e, instr->node, status);
+      return gemel__instr_failed(e, instr->node, status);
     }
   }
   return GEMEL_OK;
