@@ -13,6 +13,10 @@
 #include <string.h>
 #include <gemel/dtype.h>
 
+static inline int gemel__is_float(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+}
+
 static inline uint32_t gemel__f32_bits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -17,6 +17,7 @@
 #include "certify/survey.h"
 #include "certify/trials.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "models/model.h"
@@ -62,7 +63,7 @@ static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__likeness *likene
 /* Integers and truths among the leaves are a few of many: no residues decide what they steer. */
 static int all_floats(const gemel__pair *pair) {
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
-    if (gemel_dtype_kind(pair->a.leaves[k].dtype) != GEMEL_KIND_FLOAT) {
+    if (!gemel__is_float(pair->a.leaves[k].dtype)) {
       return 0;
     }
   }

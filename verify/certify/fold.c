@@ -9,6 +9,7 @@
 #include "certify/fold.h"
 #include "core/alloc.h"
 #include "core/cons.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "domains/bound.h"
 #include "domains/special.h"
@@ -56,7 +57,7 @@ static int element_holds(gemel__rtensor *bound, gemel__rtensor *special, size_t 
   gemel_dtype dtype = gemel_tensor_dtype(got);
   double computed = gemel__decode(dtype, gemel__tensor_element(got, i));
   const void *e = gemel__rtensor_at(bound, i);
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT &&
+  if (gemel__is_float(dtype) &&
       (!isfinite(computed) || bound->domain->state(bound->domain, e) != GEMEL__DEFINED)) {
     return same_class(special->domain, gemel__rtensor_at(special, i), computed);
   }

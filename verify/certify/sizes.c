@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "ops/ops.h"
@@ -96,7 +97,7 @@ static int makes_positions(const gemel_graph *graph, uint32_t node) {
       return 0;
     }
   }
-  return dtype != GEMEL_BOOL && (count == 0 || gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT);
+  return dtype != GEMEL_BOOL && (count == 0 || !gemel__is_float(dtype));
 }
 
 void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *literals) {

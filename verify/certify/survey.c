@@ -14,6 +14,7 @@
 #include "certify/trials.h"
 #include "pairs/contrast.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/ordered.h"
@@ -49,11 +50,8 @@ static gemel_status evaluate(survey *s) {
   do {
     s->o->undecided = 0;
     gemel__tape_clear(&s->tape);
-    gemel__rtensors_clear(in->n_leaves + 2, s->room);
-    for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
-      gemel_view view = gemel_tensor_view(s->point[k]);
-      status = gemel__rtensor_from_view(&s->room[k + 2], &s->o->domain, &view, s->error);
-    }
+    gemel__rtensors_clear(2, s->room);
+    status = gemel__rtensors_read(in->n_leaves, s->room + 2, &s->o->domain, s->point, s->error);
     for (int k = 0; k < 2 && status == GEMEL_OK; k++) {
       const gemel_graph *graph = k == 0 ? in->graph : s->pair->b.graph;
       status = gemel__reference_graph(graph, &s->o->domain, s->room + 2, &s->room[k], NULL, NULL,
@@ -113,7 +111,7 @@ typedef struct survey_number {
 } survey_number;
 
 static int is_float(const gemel__leaf *leaf) {
-  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(leaf->dtype);
 }
 
 static void store(const survey *s, size_t k, size_t i, survey_number *n) {
@@ -412,7 +410,7 @@ int gemel__bits_matter(const gemel_graph *graph) {
       continue;
     }
     dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
-    if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(dtype)) {
       floats |= 1u << dtype;
     } else if (dtype != GEMEL_BOOL) {
       others |= 1u << dtype;

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/field.h"
@@ -124,14 +125,14 @@ static int reads_integers(const gemel_graph *graph) {
     int any = 0, other = 0;
     for (uint32_t k = 0; k < count; k++) {
       gemel_dtype dtype = dtype_of(graph, in[k]);
-      int integer = dtype != GEMEL_BOOL && gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT;
+      int integer = dtype != GEMEL_BOOL && !gemel__is_float(dtype);
       any |= integer;
       other |= !integer || in[k].node != in[0].node;
     }
     if (any && other && count > 1 &&
         gemel__scalar_row_of(&gemel__node_op(graph, node)->record) == NULL &&
         gemel__has_output(graph, node, 0) &&
-        gemel_dtype_kind(dtype_of(graph, (gemel__ref){node, 0})) == GEMEL_KIND_FLOAT) {
+        gemel__is_float(dtype_of(graph, (gemel__ref){node, 0}))) {
       return 1;
     }
   }
@@ -144,7 +145,7 @@ static void read_dtypes(struct trials *t) {
     gemel_dtype dtype = t->pair->a.leaves[k].dtype;
     t->truths |= dtype == GEMEL_BOOL;
     t->only_truths &= dtype == GEMEL_BOOL;
-    t->integers |= dtype != GEMEL_BOOL && gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT;
+    t->integers |= dtype != GEMEL_BOOL && !gemel__is_float(dtype);
   }
   t->reads = t->integers && (reads_integers(t->pair->a.graph) || reads_integers(t->pair->b.graph));
 }
@@ -164,11 +165,9 @@ static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, ge
       point == NULL ? gemel__no_memory(error, "a trial")
                     : gemel__instance_values(in, GEMEL__FILL_POINTS, &pool->random, point, error);
   if (status == GEMEL_OK) {
+    status = gemel__rtensors_read(in->n_leaves, inputs, field, point, error);
     for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
-      gemel_view view = gemel_tensor_view(point[k]);
-      int real = gemel_dtype_kind(view.dtype) == GEMEL_KIND_FLOAT;
-      status = gemel__rtensor_from_view(&inputs[k], field, &view, error);
-      for (size_t i = 0; status == GEMEL_OK && real && i < inputs[k].count; i++) {
+      for (size_t i = 0; i < inputs[k].count && gemel__is_float(inputs[k].dtype); i++) {
         gemel__field_random(field, gemel__rtensor_at(&inputs[k], i),
                             leaf_kind(in->leaves[k].domain));
       }

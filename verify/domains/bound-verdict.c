@@ -3,6 +3,7 @@
  * Domain B: what a computed number is held to, see bound.h.
  */
 #include <math.h>
+#include "core/dtype.h"
 #include "domains/bound-element.h"
 
 /* GCC 12 takes the first member of an array-of-one type for all of it, and then warns of reading
@@ -56,7 +57,7 @@ double gemel__bound_ratio(gemel__domain *d, const void *e, gemel_dtype dtype, do
     return isinf(value) && (value > 0) == (x->infinite > 0) ? 0 : INFINITY;
   if (!isfinite(value))
     return INFINITY;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT && x->same && arb_is_exact(x->exact))
+  if (!gemel__is_float(dtype) && x->same && arb_is_exact(x->exact))
     return gemel__bound_value(d, e) == value ? 0 : INFINITY;
   return float_ratio(x, value);
 }

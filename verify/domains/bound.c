@@ -29,7 +29,7 @@ static gemel__bound *self(gemel__domain *d) {
 
 static slong precision(gemel__domain *d) {
   slong bits = self(d)->precision;
-  if (gemel_dtype_kind(self(d)->dtype) != GEMEL_KIND_FLOAT && bits < INTEGER_PRECISION)
+  if (!gemel__is_float(self(d)->dtype) && bits < INTEGER_PRECISION)
     return INTEGER_PRECISION;
   return bits;
 }
@@ -501,9 +501,8 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
   gemel_dtype dtype = self(d)->dtype;
   const gemel__format *f =
       dtype == GEMEL_F64 ? gemel__dtype_format(GEMEL_F64) : gemel__dtype_format(GEMEL_F32);
-  if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
-      gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && !sums_exactly(&t, f) &&
-      !widen_sum(&sum, n, &t, f))
+  if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 && gemel__is_float(dtype) &&
+      !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
     bound_set_state(d, &sum, GEMEL__UNDECIDED);
   arf_clear(t.magnitude);
   bound_set(d, e, &sum);
@@ -787,7 +786,7 @@ static void bound_product(gemel__domain *d, void *e, size_t n, const void *const
       add_factor(&t, members[i]);
   }
   if (product.state == GEMEL__DEFINED && !product.infinite && n > 1 &&
-      gemel_dtype_kind(self(d)->dtype) == GEMEL_KIND_FLOAT)
+      gemel__is_float(self(d)->dtype))
     round_product(d, &product, n, &t);
   mag_clear(t.largest);
   mag_clear(t.smallest);

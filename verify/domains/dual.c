@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "domains/functions.h"
 
 enum { SCRATCH = 4 };
@@ -314,7 +315,7 @@ static void d_between(gemel__domain *d, void *e, const void *x, const void *y) {
 static void d_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   BASE;
   b->round(b, e, dtype, ulps);
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
+  if (!gemel__is_float(dtype))
     b->from_integer(b, T(e), 0);
 }
 

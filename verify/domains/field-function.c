@@ -5,6 +5,7 @@
  * exp(y log x) = x^y to the letter. The last ring has no ring below it; there an exponent must be a
  * known fraction whose denominator is a power of two, as the group of squares has odd order.
  */
+#include "core/dtype.h"
 #include "domains/field-element.h"
 
 #include <math.h>
@@ -416,7 +417,7 @@ void gemel__field_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
   gemel__field *f = field(d);
   gemel__residues *a = e;
   (void)ulps;
-  if (a->state || gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT)
+  if (a->state || gemel__is_float(dtype))
     return;
   if (dtype == GEMEL_BOOL && a->known.d != 1) {
     gemel__residues_known(f, a, gemel__known_integer(!gemel__residues_all_zero(a)));

@@ -265,7 +265,7 @@ static void store(mpfr_t x, gemel_dtype dtype) {
 
 static void special_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulps) {
   (void)ulps;
-  if (!((const gemel__special *)d)->unrounded || gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT)
+  if (!((const gemel__special *)d)->unrounded || !gemel__is_float(dtype))
     store(((special_element *)e)->x, dtype);
 }
 
@@ -362,7 +362,7 @@ int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, do
                           double ulps) {
   const gemel__special *s = (const gemel__special *)d;
   const special_element *a = e;
-  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, ok;
+  int is_float = gemel__is_float(dtype), ok;
   if (is_float && ulps > 0.5 && mpfr_regular_p(a->x) &&
       is_near(s, a->x, gemel__dtype_format(dtype), value, ulps))
     return 1;
@@ -384,7 +384,7 @@ double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, d
   const gemel__format *f = gemel__dtype_format(dtype);
   double error;
   mpfr_t t;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT || !mpfr_regular_p(a->x) || isnan(value))
+  if (!gemel__is_float(dtype) || !mpfr_regular_p(a->x) || isnan(value))
     return 0;
   mpfr_init2(t, BITS);
   mpfr_set(t, a->x, MPFR_RNDN);
@@ -427,7 +427,7 @@ static gemel__landmark landmark_of(const mpfr_t x, gemel_dtype dtype) {
     return GEMEL__MARK_ZERO;
   if (mpfr_cmpabs_ui(x, 1) == 0)
     return GEMEL__MARK_ONE;
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT)
+  if (gemel__is_float(dtype))
     return mpfr_get_exp(x) <= gemel__dtype_format(dtype)->lowest ? GEMEL__MARK_SUBNORMAL
                                                                  : GEMEL__MARK_NORMAL;
   return at_limit(x, dtype) ? GEMEL__MARK_LIMIT : GEMEL__MARK_NORMAL;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 
 enum { MOST_POWER = 16 };
 
@@ -396,7 +397,7 @@ gemel__formula gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dty
   gemel__domain *d = &s->domain;
   gemel__formulas *t = s->terms;
   gemel__formula x;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(dtype)) {
     gemel__formula_wide low, high;
     gemel__formula_range(dtype, &low, &high);
     x = gemel__formula_leaf_whole(t, low, high);

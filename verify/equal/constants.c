@@ -53,8 +53,7 @@ static int is_constant(const gemel_graph *graph, size_t node) {
 }
 
 static int is_float(const gemel_graph *graph, gemel_value value) {
-  return gemel_dtype_kind(gemel_type_dtype(graph->context, gemel_value_type(value))) ==
-         GEMEL_KIND_FLOAT;
+  return gemel__is_float(gemel_type_dtype(graph->context, gemel_value_type(value)));
 }
 
 static const gemel_tensor *tensor_of(const gemel_graph *graph, size_t node) {

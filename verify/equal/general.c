@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "pairs/joint.h"
 #include "instances/rebuild.h"
@@ -61,7 +62,7 @@ static int may_vary(const gemel_graph *graph, uint32_t node) {
     return 0;
   }
   const struct gemel__type *type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
-  return gemel_dtype_kind((gemel_dtype)type->dtype) == GEMEL_KIND_FLOAT &&
+  return gemel__is_float((gemel_dtype)type->dtype) &&
          (type->rank > 0 || gemel__node_at(graph, node)->op != GEMEL__OP_constant);
 }
 

@@ -13,6 +13,7 @@
 
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "equal/offers-form.h"
 
@@ -111,7 +112,7 @@ static gemel_value apply1(const char *name, gemel_value x) {
 
 static int is_float(gemel_value x) {
   gemel_context *context = gemel_graph_context(x.graph);
-  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(x))) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(gemel_type_dtype(context, gemel_value_type(x)));
 }
 
 static int64_t elements_of(gemel_value x) {
@@ -427,7 +428,7 @@ static void form_node(gemel__collecting *c, uint32_t node) {
     return;
   }
   const struct gemel__type *type = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
-  if (gemel_dtype_kind((gemel_dtype)type->dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float((gemel_dtype)type->dtype)) {
     return;
   }
   switch (gemel__node_at(c->by, node)->op) {

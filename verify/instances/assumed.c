@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/cons.h"
+#include "core/dtype.h"
 #include "core/graph.h"
 #include "tiers/tiers.h"
 
@@ -43,7 +44,7 @@ static void store_integer(gemel_dtype dtype, int64_t x, void *element) {
 static void replace(const gemel__leaf *leaf, double x, void *element) {
   int below = x < 0 && (leaf->facts & GEMEL_FACT_NONNEGATIVE) != 0;
   double one = signbit(x) && !(leaf->facts & GEMEL_FACT_NONNEGATIVE) ? -1 : 1;
-  if (gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(leaf->dtype)) {
     gemel__store_real(leaf->dtype, below && gemel__leaf_admits(leaf, -x) ? -x : one, element);
     return;
   }

@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "instances/assumed.h"
 #include "ops/ops.h"
-
-static uint64_t bits_of(void *state) {
-  return gemel__random_bits(state);
-}
 
 #define MOST_ELEMENTS ((size_t)1 << 32)
 
@@ -131,7 +128,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   memset(&sample, 0, sizeof sample);
   sample.size = sizeof sample;
   sample.context = context;
-  sample.random = bits_of;
+  sample.random = gemel__random_source;
   sample.state = random;
   sample.dtype = dtype;
   sample.max_elements = max_elements;
@@ -171,7 +168,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
 
 static int is_float(gemel_value value) {
   gemel_context *context = gemel_graph_context(value.graph);
-  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(gemel_type_dtype(context, gemel_value_type(value)));
 }
 
 struct gradient {
@@ -290,27 +287,23 @@ gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__in
 
 /* ---- References ---- */
 
-void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors) {
-  for (size_t k = 0; k < n; k++) {
-    gemel__rtensor_clear(&tensors[k]);
-  }
-}
-
 gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
                                        gemel_tensor *const *values, gemel__rtensor *outputs,
                                        gemel_error *error) {
+  return gemel__instance_reference_by(instance, d, values, outputs, NULL, NULL, error);
+}
+
+gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel__domain *d,
+                                          gemel_tensor *const *values, gemel__rtensor *outputs,
+                                          gemel__reference_lookup extra, void *user,
+                                          gemel_error *error) {
   gemel__rtensor *inputs = gemel__alloc_array(instance->n_leaves, sizeof *inputs);
-  gemel_status status = GEMEL_OK;
-  size_t k;
   if (inputs == NULL) {
     return gemel__no_memory(error, "a reference");
   }
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(values[k]);
-    status = gemel__rtensor_from_view(&inputs[k], d, &view, error);
-  }
+  gemel_status status = gemel__rtensors_read(instance->n_leaves, inputs, d, values, error);
   if (status == GEMEL_OK) {
-    status = gemel__reference_graph(instance->graph, d, inputs, outputs, NULL, NULL, error);
+    status = gemel__reference_graph(instance->graph, d, inputs, outputs, extra, user, error);
   }
   gemel__rtensors_clear(instance->n_leaves, inputs);
   gemel__free(inputs, instance->n_leaves * sizeof *inputs);

@@ -108,10 +108,14 @@ void gemel__store_real(gemel_dtype dtype, double x, void *data);
 gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
                                       gemel_error *error);
 
-/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets the graph's outputs. */
+/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets the graph's outputs.
+ * The second asks EXTRA first, as gemel__reference_graph does. */
 gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
                                        gemel_tensor *const *values, gemel__rtensor *outputs,
                                        gemel_error *error);
-void gemel__rtensors_clear(size_t n, gemel__rtensor *tensors);
+gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel__domain *d,
+                                          gemel_tensor *const *values, gemel__rtensor *outputs,
+                                          gemel__reference_lookup extra, void *user,
+                                          gemel_error *error);
 
 #endif

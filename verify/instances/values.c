@@ -19,7 +19,7 @@ void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
 }
 
 static int is_float(const gemel__leaf *leaf) {
-  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(leaf->dtype);
 }
 
 /* Puts X where DOMAIN allows it. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "kernels/kernel.h"
@@ -106,9 +107,8 @@ gemel_status gemel__kernel_case_tensors(const gemel__kernel_case *c, char *row,
 }
 
 static int same_element(gemel_dtype dtype, const char *a, const char *b, size_t size) {
-  return memcmp(a, b, size) == 0 ||
-         (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && isnan(gemel__decode(dtype, a)) &&
-          isnan(gemel__decode(dtype, b)));
+  return memcmp(a, b, size) == 0 || (gemel__is_float(dtype) && isnan(gemel__decode(dtype, a)) &&
+                                     isnan(gemel__decode(dtype, b)));
 }
 
 int gemel__kernel_case_same(const gemel__kernel_case *c, const char *a, const char *b,

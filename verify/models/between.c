@@ -7,6 +7,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "models/models.h"
 #include "tiers/tiers.h"
@@ -22,7 +23,7 @@ struct between_walk {
 };
 
 static int moves(const gemel__leaf *leaf) {
-  return gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT && leaf->domain != GEMEL_INDEX;
+  return gemel__is_float(leaf->dtype) && leaf->domain != GEMEL_INDEX;
 }
 
 static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {

@@ -17,6 +17,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "models/models.h"
 #include "tiers/tiers.h"
@@ -72,7 +73,7 @@ static gemel_dtype dtype_of(const struct drive *v, struct coordinate at) {
 }
 
 static int is_float(const struct drive *v, struct coordinate at) {
-  return gemel_dtype_kind(dtype_of(v, at)) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(dtype_of(v, at));
 }
 
 /* The least and the largest number of an integer dtype. */
@@ -167,8 +168,7 @@ static int probe(struct drive *v) {
   const gemel__model_side *side = v->side == 0 ? s->q->left : s->q->right;
   gemel__observer *observer = s->o->domain.observer;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = GEMEL_OK;
-  size_t k, n = s->q->leaves->n_leaves;
+  size_t n = s->q->leaves->n_leaves;
   if (gemel__tick(s->q->ticker) != GEMEL_OK) {
     end_early(v, GEMEL_DECLINED);
   }
@@ -181,11 +181,7 @@ static int probe(struct drive *v) {
   s->o->domain.observer = &v->observer;
   s->o->watch = watch_sign;
   s->o->watcher = v;
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(v->point[k]);
-    gemel__rtensor_clear(&v->inputs[k]);
-    status = gemel__rtensor_from_view(&v->inputs[k], &s->o->domain, &view, &problem);
-  }
+  gemel_status status = gemel__rtensors_read(n, v->inputs, &s->o->domain, v->point, &problem);
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   if (status == GEMEL_OK) {
     status = side->evaluate(side, &s->o->domain, v->inputs, s->results, &problem);

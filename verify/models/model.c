@@ -13,6 +13,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "models/models.h"
@@ -66,7 +67,7 @@ static gemel_status evaluate_ordered(gemel__models *s, const gemel__rtensor *inp
 /* O at VALUES with PRECISION bits, and more while something is undecided. */
 static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values, long precision,
                                    gemel_error *error) {
-  size_t n = s->q->leaves->n_leaves, k;
+  size_t n = s->q->leaves->n_leaves;
   gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
   gemel_status status = GEMEL_OK;
   if (inputs == NULL) {
@@ -75,11 +76,7 @@ static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values
   s->o->precision = precision;
   do {
     s->o->undecided = 0;
-    for (k = 0; k < n && status == GEMEL_OK; k++) {
-      gemel_view view = gemel_tensor_view(values[k]);
-      gemel__rtensor_clear(&inputs[k]);
-      status = gemel__rtensor_from_view(&inputs[k], &s->o->domain, &view, error);
-    }
+    status = gemel__rtensors_read(n, inputs, &s->o->domain, values, error);
     if (status == GEMEL_OK) {
       status = evaluate_ordered(s, inputs, error);
     }
@@ -131,7 +128,7 @@ static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const 
   const gemel__leaf *leaf = &s->q->leaves->leaves[k];
   gemel_view view = gemel_tensor_view(point[k]);
   gemel_status status = gemel__rtensor_from_view(input, &s->o->domain, &view, error);
-  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  int is_float = gemel__is_float(leaf->dtype);
   void *end = gemel__elements_new(&s->o->domain, 1);
   size_t i;
   if (end == NULL) {
@@ -298,15 +295,10 @@ static gemel__field_leaf leaf_kind(gemel_domain domain) {
 static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
-  size_t k, i;
-  for (k = 0; k < in->n_leaves; k++) {
+  gemel_status status = gemel__rtensors_read(in->n_leaves, inputs, s->f, point, error);
+  for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
-    gemel_view view = gemel_tensor_view(point[k]);
-    gemel_status status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    for (i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
+    for (size_t i = 0; i < leaf->count && gemel__is_float(leaf->dtype); i++) {
       gemel__field_leaf kind = leaf_kind(leaf->domain);
       if (leaf->domain == GEMEL_INDEX) {
         break;
@@ -318,7 +310,7 @@ static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, i
       gemel__field_random(s->f, gemel__rtensor_at(&inputs[k], i), kind);
     }
   }
-  return GEMEL_OK;
+  return status;
 }
 
 static void force_side(gemel__models *s, int side) {
@@ -515,7 +507,7 @@ static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
   double c = s->q->constants[way / WAYS], x;
   const double around[WAYS] = {
       c, -c, 2 * c, c / 2, c + 1, c - 1, c + fabs(c) * 0x1p-10, c - fabs(c) * 0x1p-10, -2 * c};
-  int is_float = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  int is_float = gemel__is_float(leaf->dtype);
   x = around[way % WAYS];
   if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL && (is_float || fabs(x) < 0x1p62) &&
       (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
@@ -565,8 +557,7 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
 static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
   for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
-    int free_leaf = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT &&
-                    (leaf->domain == GEMEL_ANY || leaf->facts != 0);
+    int free_leaf = gemel__is_float(leaf->dtype) && (leaf->domain == GEMEL_ANY || leaf->facts != 0);
     for (size_t i = 0; free_leaf && i < leaf->count; i++) {
       void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = fabs(gemel__decode(leaf->dtype, at));

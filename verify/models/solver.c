@@ -126,7 +126,7 @@ static double nearest_double(const fmpq_t x) {
 
 static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
                                     gemel_error *error) {
-  int real = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
+  int real = gemel__is_float(leaf->dtype);
   gemel_tensor *tensor = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
   double *reals = gemel__alloc_array(leaf->count, sizeof *reals);
   int64_t *integers = gemel__alloc_array(leaf->count, sizeof *integers);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/dtype.h"
 #include "models/models.h"
 
 /* An acceptance that depends on undecided signs is to be wrong with a probability of at most DELTA;
@@ -64,7 +65,7 @@ static double field_error(const gemel__models *s) {
 static int has_integers(const gemel__models *s) {
   const gemel__instance *in = s->q->leaves;
   for (size_t k = 0; k < in->n_leaves; k++) {
-    if (in->leaves[k].count > 0 && gemel_dtype_kind(in->leaves[k].dtype) != GEMEL_KIND_FLOAT) {
+    if (in->leaves[k].count > 0 && !gemel__is_float(in->leaves[k].dtype)) {
       return 1;
     }
   }

@@ -39,7 +39,7 @@ static double number_at(const gemel_tensor *tensor, size_t i) {
 }
 
 static int is_float(const gemel_tensor *tensor) {
-  return gemel_dtype_kind(gemel_tensor_dtype(tensor)) == GEMEL_KIND_FLOAT;
+  return gemel__is_float(gemel_tensor_dtype(tensor));
 }
 
 static gemel_status note(struct look *l, gemel__beyond what, size_t output, size_t i,

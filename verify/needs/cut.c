@@ -30,8 +30,7 @@ unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
   unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
-  if (!gemel__has_output(graph, node, 0) ||
-      gemel_dtype_kind(dtype_of(graph, self)) != GEMEL_KIND_FLOAT) {
+  if (!gemel__has_output(graph, node, 0) || !gemel__is_float(dtype_of(graph, self))) {
     return 0;
   }
   if (kinds & GEMEL__NARROWS && gemel__dtype_format(dtype_of(graph, self))->digits >=
@@ -175,7 +174,7 @@ static void close_side(struct side *s) {
 static void make_positive(const gemel__instance *leaves, gemel_tensor **values) {
   for (size_t k = 0; k < leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &leaves->leaves[k];
-    for (size_t i = 0; i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT; i++) {
+    for (size_t i = 0; i < leaf->count && gemel__is_float(leaf->dtype); i++) {
       void *at = (char *)gemel_tensor_data(values[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = gemel__decode(leaf->dtype, at);
       gemel__store_real(leaf->dtype, x < 0 ? -x : x, at);
@@ -314,7 +313,7 @@ static void plan_outputs(struct cut_plan *p) {
     }
     left = gemel__node_inputs(s->graph, (uint32_t)(t->partner[k] - 1), &count);
     for (j = 0; j < count; j++) {
-      if (gemel_dtype_kind(dtype_of(s->graph, left[j])) == GEMEL_KIND_FLOAT) {
+      if (gemel__is_float(dtype_of(s->graph, left[j]))) {
         add_output(p, left[j], right[j], NULL);
       }
     }

@@ -187,8 +187,7 @@ static gemel_status changed_values(struct measure *m, gemel_tensor *const *value
   for (k = 0; k < n; k++) {
     const gemel__leaf *leaf = &m->pair.a.leaves[k];
     size_t size = gemel_dtype_size(leaf->dtype);
-    if (gemel_dtype_kind(leaf->dtype) != GEMEL_KIND_FLOAT ||
-        (!all && gemel__random_chance(&m->random, 1, 3))) {
+    if (!gemel__is_float(leaf->dtype) || (!all && gemel__random_chance(&m->random, 1, 3))) {
       result[k] = gemel_tensor_ref(values[k]);
       continue;
     }
@@ -224,7 +223,7 @@ static gemel_status judge_finite(struct measure *m, gemel_tensor *const *values,
   size_t k, i;
   for (k = 0; k < base->n; k++) {
     size_t n = gemel__both_elements(base, k);
-    int floats = gemel_dtype_kind(gemel_tensor_dtype(base->left[k])) == GEMEL_KIND_FLOAT;
+    int floats = gemel__is_float(gemel_tensor_dtype(base->left[k]));
     if (gemel__both_identical(base, k) || (m->beyond && !floats)) {
       m->needs->compared += n;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += moderate ? n : 0;
@@ -271,7 +270,7 @@ static gemel_status measure_finite(struct measure *m, gemel_tensor *const *value
 /* ---- Infinities and NaN ---- */
 
 static int is_nan_at(const gemel_tensor *tensor, size_t i) {
-  return gemel_dtype_kind(gemel_tensor_dtype(tensor)) == GEMEL_KIND_FLOAT &&
+  return gemel__is_float(gemel_tensor_dtype(tensor)) &&
          isnan(gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i)));
 }
 
@@ -431,7 +430,7 @@ static gemel_status judge_improvement(struct measure *m, gemel_tensor *const *va
   size_t k, i;
   for (k = 0; k < base->n; k++) {
     const gemel__rtensor *left = &exact[k], *right = &exact[base->n + k];
-    if (gemel_dtype_kind(right->dtype) != GEMEL_KIND_FLOAT) {
+    if (!gemel__is_float(right->dtype)) {
       continue;
     }
     for (i = 0; i < right->count && i < left->count && status == GEMEL_OK; i++) {
@@ -446,7 +445,7 @@ static gemel_status judge_improvement(struct measure *m, gemel_tensor *const *va
 static int any_apart(const gemel__both *base) {
   for (size_t k = 0; k < base->n; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(base->left[k]);
-    int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+    int is_float = gemel__is_float(dtype);
     for (size_t i = 0; is_float && i < gemel__both_elements(base, k); i++) {
       if (!are_alike(dtype, gemel__decode(dtype, gemel__tensor_element(base->left[k], i)),
                      gemel__decode(dtype, gemel__tensor_element(base->right[k], i)))) {
@@ -463,7 +462,7 @@ static int right_in_doubt(struct measure *m, const gemel__both *base, const geme
   gemel__domain *d = &m->bound->domain;
   for (size_t k = 0; k < base->n; k++) {
     gemel_dtype dtype = exact[k].dtype;
-    int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+    int is_float = gemel__is_float(dtype);
     for (size_t i = 0; is_float && i < exact[k].count; i++) {
       const void *e = gemel__rtensor_at(&exact[k], i);
       double right = gemel__decode(dtype, gemel__tensor_element(base->right[k], i));
@@ -534,7 +533,7 @@ static gemel_status turn_leaf(struct measure *m, struct point_turn *t, size_t k,
   double sign = t->vary && gemel__random_chance(&m->random, 1, 3) ? -1 : 1;
   int invert = t->vary && gemel__random_chance(&m->random, 1, 3);
   const gemel_tensor *less = k == t->shift ? cancelled(t, leaf) : NULL;
-  if (gemel_dtype_kind(leaf->dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(leaf->dtype)) {
     turned[k] = gemel_tensor_ref(values[k]);
     return GEMEL_OK;
   }
@@ -710,7 +709,7 @@ static gemel_status measure_minus_zeros(struct measure *m, gemel_error *error) {
   gemel_status status =
       gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
   for (size_t j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
-    if (gemel_dtype_kind(m->pair.a.leaves[j].dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(m->pair.a.leaves[j].dtype)) {
       gemel__style_fill(values[j], GEMEL__STYLE_MINUS, &m->random);
     }
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);

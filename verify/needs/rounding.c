@@ -269,25 +269,14 @@ static gemel_status evaluate_unrounded(struct unrounded *u, const gemel__instanc
                                        gemel_tensor *const *values, gemel__rtensor *outputs,
                                        gemel_error *error) {
   gemel__domain *d = &u->special->domain;
-  gemel__rtensor *inputs = gemel__alloc_array(instance->n_leaves, sizeof *inputs);
-  gemel_status status = inputs == NULL ? gemel__no_memory(error, "exact products") : GEMEL_OK;
+  gemel_status status =
+      gemel__instance_reference_by(instance, d, values, outputs, before_node, u, error);
   size_t k, i;
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(values[k]);
-    status = gemel__rtensor_from_view(&inputs[k], d, &view, error);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__reference_graph(instance->graph, d, inputs, outputs, before_node, u, error);
-  }
   d->round = u->round;
   for (k = 0; k < gemel_graph_output_count(instance->graph) && status == GEMEL_OK; k++) {
     for (i = 0; i < outputs[k].count; i++) {
       d->round(d, gemel__rtensor_at(&outputs[k], i), outputs[k].dtype, 0.5);
     }
-  }
-  if (inputs != NULL) {
-    gemel__rtensors_clear(instance->n_leaves, inputs);
-    gemel__free(inputs, instance->n_leaves * sizeof *inputs);
   }
   return status;
 }
@@ -353,7 +342,7 @@ static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_ten
   gemel__style all = draw_style(random);
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
     gemel__style own = draw_style(random);
-    if (gemel_dtype_kind(pair->a.leaves[k].dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(pair->a.leaves[k].dtype)) {
       gemel__style_fill(values[k], same ? all : own, random);
       gemel__tensor_settle(&pair->a.leaves[k], values[k]);
     }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "ops/ops.h"
 #include "sample/ordinal.h"
@@ -23,10 +24,6 @@ enum {
   ALL_PAIRS = 8192, /* of the 65,536 of an 8-bit type */
   LANDMARKS = 200
 };
-
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
 
 static int width_of(gemel_dtype dtype) {
   return dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype);
@@ -129,7 +126,7 @@ static uint64_t of_binade(gemel__random *random, gemel_dtype dtype, int k) {
 
 uint64_t gemel__survey_number(gemel__survey *s, int operand) {
   gemel_dtype dtype = s->dtypes[operand];
-  if (!is_float(dtype)) {
+  if (!gemel__is_float(dtype)) {
     return integer_number(s->random, dtype);
   }
   return of_binade(
@@ -197,7 +194,7 @@ static void integer_landmarks(gemel__random *random, struct landmark_list *l, ge
 
 static void landmarks(gemel__survey *s, int operand, struct landmark_list *l) {
   l->count = 0;
-  if (is_float(s->dtypes[operand])) {
+  if (gemel__is_float(s->dtypes[operand])) {
     float_landmarks(l, s->dtypes[operand]);
   } else {
     integer_landmarks(s->random, l, s->dtypes[operand]);
@@ -261,19 +258,20 @@ static gemel_status draw_landmarks(gemel__survey *s, gemel_error *error) {
 static gemel_status draw_unary(gemel__survey *s, gemel_error *error) {
   gemel_dtype dtype = s->dtypes[0];
   gemel_status status = draw_landmarks(s, error);
-  if (status == GEMEL_OK && width_of(dtype) <= (is_float(dtype) ? 16 : 8)) {
+  if (status == GEMEL_OK && width_of(dtype) <= (gemel__is_float(dtype) ? 16 : 8)) {
     return draw_all(s, error);
   }
-  for (int k = 0; is_float(dtype) && k < gemel__ordinal_binades(dtype) && status == GEMEL_OK; k++) {
+  for (int k = 0; gemel__is_float(dtype) && k < gemel__ordinal_binades(dtype) && status == GEMEL_OK;
+       k++) {
     status = draw_binade(s, k, 0, error);
     status = status == GEMEL_OK ? draw_binade(s, k, 1, error) : status;
   }
-  for (size_t n = is_float(dtype) ? 0 : gemel__survey_share(s, INTEGERS);
+  for (size_t n = gemel__is_float(dtype) ? 0 : gemel__survey_share(s, INTEGERS);
        n > 0 && status == GEMEL_OK; n--) {
     uint64_t bits = gemel__survey_number(s, 0);
     status = gemel__survey_add(s, &bits, error);
   }
-  return status == GEMEL_OK && is_float(dtype) ? gemel__survey_thresholds(s, error) : status;
+  return status == GEMEL_OK && gemel__is_float(dtype) ? gemel__survey_thresholds(s, error) : status;
 }
 
 /* ---- Two operands ---- */
@@ -341,11 +339,11 @@ static gemel_status draw_neighbours(gemel__survey *s, gemel_error *error) {
 /* A number related to X in the way KIND: equal, opposite, beside it, a small multiple or part of
  * it, the inverse, its complement to a small integer, or a small number whatever X is. */
 static uint64_t related(gemel__survey *s, gemel_dtype dtype, uint64_t x, uint64_t kind) {
-  int64_t at = is_float(dtype) ? gemel__ordinal_of(dtype, x) : 0;
+  int64_t at = gemel__is_float(dtype) ? gemel__ordinal_of(dtype, x) : 0;
   double value = gemel__ordinal_value(dtype, x);
   double small = (double)gemel__random_between(s->random, 1, 12);
   int64_t by = gemel__random_between(s->random, -3, 3);
-  if (!is_float(dtype)) {
+  if (!gemel__is_float(dtype)) {
     uint64_t factor = gemel__random_below(s->random, 7);
     uint64_t made = kind == 0   ? x
                     : kind == 1 ? (uint64_t)0 - x
@@ -422,7 +420,7 @@ static gemel_status draw_binary(gemel__survey *s, gemel_error *error) {
   if (status == GEMEL_OK) {
     status = draw_related(s, error);
   }
-  if (status != GEMEL_OK || !is_float(s->dtypes[0])) {
+  if (status != GEMEL_OK || !gemel__is_float(s->dtypes[0])) {
     return status == GEMEL_OK ? draw_integer_pairs(s, error) : status;
   }
   if ((status = draw_cells(s, error)) == GEMEL_OK) {

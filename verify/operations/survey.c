@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "ops/ops.h"
 #include "sample/ordinal.h"
@@ -261,10 +262,6 @@ static gemel_status judge(gemel__surveying *w, const gemel__survey *s, gemel_err
 
 /* ---- Which dtypes ---- */
 
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
 /* 1 if the operation takes operands of DTYPE as they are (others are cast, which is an operation of
  * its own), and the survey belongs to the tier. */
 static int concerns(const gemel__surveying *w, const gemel__scalar_row *row, gemel_dtype dtype,
@@ -277,7 +274,7 @@ static int concerns(const gemel__surveying *w, const gemel__scalar_row *row, gem
       (operands[row->n_inputs - 1] != dtype && row->code != GEMEL__TYPE_LOGIC)) {
     return 0;
   }
-  floats = is_float(dtype) || is_float(result);
+  floats = gemel__is_float(dtype) || gemel__is_float(result);
   return w->tier == (floats ? GEMEL_TIER_SPECIAL : GEMEL_TIER_INTEGER);
 }
 

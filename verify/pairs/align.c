@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/graph.h"
 #include "domains/ordered.h"
 #include "instances/rebuild.h"
@@ -328,7 +329,7 @@ static gemel_tensor *tensor_of(gemel__domain *d, gemel__rtensor *r) {
     int64_t n;
     if (d->state(d, e) != GEMEL__DEFINED) {
       good = 0;
-    } else if (gemel_dtype_kind(r->dtype) == GEMEL_KIND_FLOAT) {
+    } else if (gemel__is_float(r->dtype)) {
       double low, high, middle;
       gemel__ordered_bounds(d, e, &low, &high);
       middle = low / 2 + high / 2;

@@ -13,7 +13,7 @@
 #include "core/tensor.h"
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b) {
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(dtype)) {
     return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ? GEMEL__SAME : GEMEL__FAR;
   }
   double x = gemel__decode(dtype, a);

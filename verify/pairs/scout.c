@@ -123,7 +123,7 @@ struct gap {
 
 static struct gap gap_of(const gemel__both *both, size_t output) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+  int is_float = gemel__is_float(dtype);
   size_t n = gemel__both_elements(both, output), i;
   double most = 0, off = 0;
   struct gap gap = {0, 0};
@@ -179,7 +179,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   gemel__trial trial = {NULL, s->random, &pair->b};
   gemel__outcome outcome;
   gemel_status status;
-  int half = gemel_dtype_kind(gemel_tensor_dtype(both->left[output])) == GEMEL_KIND_FLOAT
+  int half = gemel__is_float(gemel_tensor_dtype(both->left[output]))
                  ? gemel__dtype_format(gemel_tensor_dtype(both->left[output]))->digits / 2
                  : 0;
   memset(&outcome, 0, sizeof outcome);
@@ -210,8 +210,7 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
   size_t k;
   for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
-    int digits =
-        gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? gemel__dtype_format(dtype)->digits : 0;
+    int digits = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits : 0;
     struct gap gap = gap_of(both, k);
     double allowed = ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
     s->found->elements += gemel__both_elements(both, k);

@@ -9,6 +9,7 @@
  */
 #include "reference/common.h"
 
+#include "core/dtype.h"
 #include "domains/bound.h"
 
 /* ---- Calls ---- */
@@ -213,7 +214,7 @@ void gemel__store_sum(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
 void gemel__store_product(gemel__decider *w, void *e, gemel_dtype dtype, size_t n,
                           const void *const *factors) {
   gemel__domain *d = w->domain;
-  if (d->product && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  if (d->product && gemel__is_float(dtype)) {
     d->product(d, e, n, factors);
   } else {
     d->set(d, e, n > 0 ? factors[0] : w->one);

@@ -9,6 +9,7 @@
  * type is a symbol by itself. Sizes that nodes produce at run time are read from the integer
  * scalars that those nodes gave, and kept when the scalar itself is freed.
  */
+#include "core/dtype.h"
 #include "core/graph.h"
 #include "reference/common.h"
 #include "reference/own.h"
@@ -61,7 +62,7 @@ static int by_name(const void *a, const void *b) {
 
 /* What integer a scalar of an integer dtype holds. */
 static int read_size(gemel__domain *d, const gemel__rtensor *t, int64_t *size) {
-  return t && t->rank == 0 && gemel_dtype_kind(t->dtype) != GEMEL_KIND_FLOAT &&
+  return t && t->rank == 0 && !gemel__is_float(t->dtype) &&
          d->to_integer(d, gemel__rtensor_at(t, 0), size);
 }
 

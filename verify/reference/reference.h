@@ -43,6 +43,11 @@ double gemel__decode(gemel_dtype dtype, const void *data);
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
                                       gemel_error *error);
 
+/* N tensors: clears T, and fills it in from VALUES. */
+void gemel__rtensors_clear(size_t n, gemel__rtensor *t);
+gemel_status gemel__rtensors_read(size_t n, gemel__rtensor *t, gemel__domain *d,
+                                  gemel_tensor *const *values, gemel_error *error);
+
 /* One evaluation. The reference fills in OUTPUTS[0..n_outputs) with gemel__rtensor_init (shape and
  * dtype by its own reasoning: the harness compares them with the type rule's) and sets N_OUTPUTS.
  * ATTRS are in schema order, dims in them evaluated to integers. */

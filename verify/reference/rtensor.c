@@ -117,7 +117,7 @@ double gemel__decode(gemel_dtype dtype, const void *data) {
 static void read_element(gemel__domain *d, void *e, gemel_dtype dtype, const char *from) {
   uint64_t whole;
   memcpy(&whole, from, gemel_dtype_size(dtype) == sizeof whole ? sizeof whole : 0);
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(dtype)) {
     d->from_double(d, e, gemel__decode(dtype, from));
   } else if (dtype == GEMEL_BOOL) {
     d->from_integer(d, e, *from != 0);
@@ -147,4 +147,21 @@ gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const
     }
   }
   return GEMEL_OK;
+}
+
+void gemel__rtensors_clear(size_t n, gemel__rtensor *t) {
+  for (size_t k = 0; k < n; k++) {
+    gemel__rtensor_clear(&t[k]);
+  }
+}
+
+gemel_status gemel__rtensors_read(size_t n, gemel__rtensor *t, gemel__domain *d,
+                                  gemel_tensor *const *values, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  gemel__rtensors_clear(n, t);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(values[k]);
+    status = gemel__rtensor_from_view(&t[k], d, &view, error);
+  }
+  return status;
 }

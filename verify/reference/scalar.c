@@ -239,7 +239,7 @@ static void do_remainder(machine *m, void *const *s) {
     d->neg(d, s[0], s[0]);
     d->neg(d, s[1], s[1]);
   }
-  if (gemel_dtype_kind(m->to) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(m->to)) {
     d->sub(d, s[1], s[1], m->decider.one);
   }
   d->larger(d, s[0], s[0], m->decider.zero);
@@ -366,7 +366,7 @@ static void saturate(machine *m, void *const *s) {
 
 static void do_convert(machine *m, void *const *s) {
   gemel_kind to = gemel_dtype_kind(m->to);
-  int from_float = gemel_dtype_kind(m->from) == GEMEL_KIND_FLOAT;
+  int from_float = gemel__is_float(m->from);
   if (to == GEMEL_KIND_BOOL) {
     gemel__truth(&m->decider, s[0], s[0]);
   } else if (from_float && to != GEMEL_KIND_FLOAT) {
@@ -516,7 +516,7 @@ static void machine_clear(machine *m) {
 
 static const unsigned char *choose_program(const gemel__rcall *call, const twin *t) {
   gemel_dtype dtype = call->inputs[call->n_inputs - 1]->dtype;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(dtype)) {
     return t->integers[0] == SAME ? t->program : t->integers;
   }
   return call->domain->fmod != NULL && t->ieee[0] != SAME ? t->ieee : t->program;

@@ -19,6 +19,7 @@
  *
  * Half types are computed in f32 and rounded once at the end.
  */
+#include "core/dtype.h"
 #include "reference/common.h"
 #include "reference/twin.h"
 
@@ -241,7 +242,7 @@ static int loss_shape(const gemel__rtensor *x, const gemel__rtensor *targets, in
       shape[rank++] = x->shape[k];
     }
   }
-  without = without && gemel_dtype_kind(targets->dtype) != GEMEL_KIND_FLOAT;
+  without = without && !gemel__is_float(targets->dtype);
   return same ? 1 : without ? 0 : -1;
 }
 

@@ -98,7 +98,7 @@ static size_t given(const gemel__rcall *call) {
 }
 
 static gemel_dtype dtype_of(const struct node *v, gemel_dtype dtype) {
-  return v->widened && gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? GEMEL_F64 : dtype;
+  return v->widened && gemel__is_float(dtype) ? GEMEL_F64 : dtype;
 }
 
 static gemel_status build(struct node *v, gemel_error *error) {
@@ -304,7 +304,7 @@ static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, uns
                          size_t i, void *at) {
   int64_t n;
   double low, high, x;
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT && d->to_integer(d, e, &n)) {
+  if (!gemel__is_float(dtype) && d->to_integer(d, e, &n)) {
     memcpy(at, &n, gemel_dtype_size(dtype)); /* little-endian, as all that gemel runs on */
     return 1;
   }
@@ -436,7 +436,7 @@ static gemel_status real(struct node *v) {
   }
   status = take_results(v);
   for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
-    if (gemel_dtype_kind(v->call->outputs[k].dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(v->call->outputs[k].dtype)) {
       widen_output(v, k);
     }
   }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "harness/run.h"
@@ -114,7 +115,7 @@ static gemel_graph *take_graph(gemel_context *context, struct replay *r, const c
 }
 
 static int store_number(gemel_dtype dtype, const char *word, char **end, void *at) {
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(dtype)) {
     int64_t x = dtype == GEMEL_U64 ? (int64_t)strtoull(word, end, 10) : strtoll(word, end, 10);
     gemel__points_store(dtype, 1, NULL, &x, at);
   } else {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "report/buffer.h"
 #include "needs/needs.h"
 #include "harness/run.h"
@@ -121,7 +122,7 @@ static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, 
   } else if (dtype == GEMEL_U64) {
     memcpy(&u, data, sizeof u);
     gemel__buffer_format(b, " %llu", (unsigned long long)u);
-  } else if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  } else if (!gemel__is_float(dtype)) {
     gemel__buffer_format(b, " %.0f", gemel__decode(dtype, data));
   } else if (exactly) {
     gemel__buffer_format(b, " %a", gemel__decode(dtype, data));

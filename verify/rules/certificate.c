@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "domains/field.h"
@@ -92,7 +93,7 @@ static void put_number(struct text *t, gemel_dtype dtype, const void *data) {
   } else if (dtype == GEMEL_U64) {
     memcpy(&u, data, sizeof u);
     putf(t, "%llu ", (unsigned long long)u);
-  } else if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  } else if (gemel__is_float(dtype)) {
     putf(t, "%a ", gemel__decode(dtype, data));
   } else {
     putf(t, "%.0f ", gemel__decode(dtype, data));
@@ -247,15 +248,9 @@ static void put_chain(struct text *t, const gemel__domain *f) {
 static gemel_status draw_residues(const struct gemel__example *e, gemel__domain *f,
                                   gemel_tensor *const *values, gemel__rtensor *inputs,
                                   gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k, i;
-  for (k = 0; k < e->pair.a.n_leaves && status == GEMEL_OK; k++) {
-    const gemel__leaf *leaf = &e->pair.a.leaves[k];
-    gemel_view view = gemel_tensor_view(values[k]);
-    status = gemel__rtensor_from_view(&inputs[k], f, &view, error);
-    for (i = 0;
-         status == GEMEL_OK && i < leaf->count && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_FLOAT;
-         i++) {
+  gemel_status status = gemel__rtensors_read(e->pair.a.n_leaves, inputs, f, values, error);
+  for (size_t k = 0; k < e->pair.a.n_leaves && status == GEMEL_OK; k++) {
+    for (size_t i = 0; i < inputs[k].count && gemel__is_float(inputs[k].dtype); i++) {
       gemel__field_random(f, gemel__rtensor_at(&inputs[k], i), GEMEL__LEAF_POSITIVE);
     }
   }
@@ -273,7 +268,7 @@ static void put_field_instance(struct text *t, const struct gemel__example *e,
     put(t, k > 0 ? ", " : "");
     put_string(t, gemel_graph_input_name(e->pair.a.graph, k));
     put(t, ": ");
-    if (gemel_dtype_kind(e->pair.a.leaves[k].dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(e->pair.a.leaves[k].dtype)) {
       put_residues(t, f, &inputs[k]);
     } else {
       put_tensor(t, values[k]);
@@ -296,7 +291,7 @@ static gemel_status evaluate_field(struct text *t, const struct gemel__example *
     status = gemel__reference_graph(e->pair.a.graph, f, inputs, result, NULL, NULL, error);
   }
   if (status == GEMEL_OK && (report->characters > 0 || report->keyed > 0 || report->gaps > 0 ||
-                             gemel_dtype_kind(result->dtype) != GEMEL_KIND_FLOAT)) {
+                             !gemel__is_float(result->dtype))) {
     status = report->no_memory ? gemel__no_memory(error, "residues") : GEMEL_DECLINED;
   }
   if (status == GEMEL_OK) {

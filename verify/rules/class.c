@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "report/buffer.h"
 #include "core/graph.h"
@@ -154,7 +155,7 @@ static int draw_dtype(const struct gemel__proof *p, gemel__random *random, gemel
 static int has_float_input(const gemel_graph *graph) {
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-    if (gemel_dtype_kind(gemel_type_dtype(graph->context, type)) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(gemel_type_dtype(graph->context, type))) {
       return 1;
     }
   }

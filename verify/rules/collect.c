@@ -8,6 +8,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "passes/passes.h"
@@ -22,10 +23,6 @@ static const gemel_dtype schedule[] = {
     GEMEL_U8,  GEMEL_F32, GEMEL_I64, GEMEL_F64, GEMEL_BF16, GEMEL_I8,   GEMEL_F32, GEMEL_U64,
     GEMEL_F64, GEMEL_I16, GEMEL_F32, GEMEL_U16, GEMEL_F64,  GEMEL_U32};
 enum { SCHEDULED = sizeof schedule / sizeof *schedule };
-
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
 
 /* 1 if some result of LEFT has elements, and some input has none. */
 static int is_edge(const gemel_graph *left) {
@@ -49,10 +46,10 @@ gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance 
     status = gemel__instance_of_graph(&e->pair.b, e->drawn.right, NULL, error);
   }
   for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
-    e->real |= is_float(e->pair.a.leaves[k].dtype);
+    e->real |= gemel__is_float(e->pair.a.leaves[k].dtype);
   }
   if (e->pair.a.n_leaves == 0) {
-    e->real = e->drawn.floats || is_float(e->drawn.dtype);
+    e->real = e->drawn.floats || gemel__is_float(e->drawn.dtype);
   }
   e->integral = !e->real && e->drawn.special == 0;
   e->real &= e->drawn.special == 0;
@@ -260,7 +257,7 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
                              .plain = 1,
                              .constants = kind};
     if ((any || turn->found[wish.dtype] > 0) &&
-        (kind == GEMEL__CONSTANTS_WIDE || is_float(wish.dtype))) {
+        (kind == GEMEL__CONSTANTS_WIDE || gemel__is_float(wish.dtype))) {
       status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
     }
   }

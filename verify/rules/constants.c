@@ -192,7 +192,7 @@ static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constan
 
 void gemel__rule_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                           gemel_dtype dtype, gemel__random *random, void *at) {
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(dtype)) {
     gemel__store_real(dtype, real_constant(numbers, kind, random), at);
   } else if (dtype == GEMEL_BOOL) {
     int64_t truth = gemel__random_chance(random, 1, 2);
@@ -205,7 +205,7 @@ void gemel__rule_constant(const gemel__rule_numbers *numbers, gemel__constants_k
 
 void gemel__rule_beside(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                         gemel_dtype dtype, gemel__random *random, void *at) {
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(dtype)) {
     double x = named_number(numbers, random);
     int fits = kind == GEMEL__CONSTANTS_SHORT  ? is_short(x)
                : kind == GEMEL__CONSTANTS_WIDE ? isfinite(x)

@@ -258,7 +258,7 @@ static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel_
       break;
     }
   }
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(dtype)) {
     x = gemel__dtype_load(dtype, at);
     l->outcome->floats = 1;
     l->outcome->nan |= isnan(x) != 0;

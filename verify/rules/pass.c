@@ -12,10 +12,6 @@
 #include "pairs/pair.h"
 #include "rules/trial.h"
 
-static uint64_t random_bits(void *state) {
-  return gemel__random_bits(state);
-}
-
 /* The most elements of an input. */
 static int64_t most_elements(const gemel_graph *graph) {
   int64_t most = 0;
@@ -125,7 +121,7 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
     return GEMEL_NO_MEMORY;
   }
   draws->tried++;
-  status = p->pass->generate(instance->left, random_bits, random, p->pass->data);
+  status = p->pass->generate(instance->left, gemel__random_source, random, p->pass->data);
   if (status != GEMEL_OK || gemel_graph_output_count(instance->left) == 0) {
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s",

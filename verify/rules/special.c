@@ -5,13 +5,14 @@
  * `nnan`. Over the reals such a constant is nothing, so these instances are for tier special alone.
  * How finite results differ, other instances say.
  */
+#include "core/dtype.h"
 #include "rules/trial.h"
 
 /* The word that the difference at element I of OUTPUT shows under FILL; -1: none. */
 static int word_of(const struct gemel__example *e, gemel__fill fill, const gemel__both *both,
                    size_t output, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
+  int is_float = gemel__is_float(dtype);
   double left = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
   double right = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
   int nan = fill == GEMEL__FILL_NAN || e->drawn.special == GEMEL__CONSTANTS_NAN;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "passes/passes.h"
@@ -430,7 +431,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
 static int sweeps_integers(const struct gemel__proof *p) {
   size_t k = 0;
   while (k < p->n && (!p->examples[k].integral || p->examples[k].drawn.dtype == GEMEL_BOOL ||
-                      gemel_dtype_kind(p->examples[k].drawn.dtype) == GEMEL_KIND_FLOAT)) {
+                      gemel__is_float(p->examples[k].drawn.dtype))) {
     k++;
   }
   return k < p->n;
@@ -651,7 +652,7 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   record.how = "samples";
   for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     gemel__random random;
-    if (p->examples[k].real && gemel_dtype_kind(p->examples[k].drawn.dtype) == GEMEL_KIND_FLOAT) {
+    if (p->examples[k].real && gemel__is_float(p->examples[k].drawn.dtype)) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
       status = compare_gradients(p, &p->examples[k].pair, &random, &record, error);
     }

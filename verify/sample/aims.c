@@ -24,10 +24,6 @@ struct aim_search {
   gemel__aim_list *lists;
 };
 
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
 /* The next number of a float DTYPE above X, or below it. */
 static double neighbour(gemel_dtype dtype, double x, int up) {
   uint16_t half;
@@ -48,7 +44,7 @@ static double neighbour(gemel_dtype dtype, double x, int up) {
 /* X and what stands beside it. */
 static void add_around(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x) {
   gemel__aim_add(list, dtype, x);
-  if (is_float(dtype)) {
+  if (gemel__is_float(dtype)) {
     double c = x->is_float ? x->real : (double)x->whole;
     if (!isfinite(c)) {
       return;
@@ -72,7 +68,7 @@ static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
 static gemel__aim_number load(const gemel_tensor *tensor, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   const char *data = (const char *)gemel_tensor_data(tensor) + i * gemel_dtype_size(dtype);
-  gemel__aim_number n = {is_float(dtype), gemel__dtype_load(dtype, data), 0};
+  gemel__aim_number n = {gemel__is_float(dtype), gemel__dtype_load(dtype, data), 0};
   if (dtype == GEMEL_I64 || dtype == GEMEL_U64) {
     memcpy(&n.whole, data, sizeof n.whole);
   } else if (!n.is_float) {
@@ -104,7 +100,7 @@ static size_t constants_of(const gemel_graph *graph, gemel__ref value, gemel__ai
 /* ---- Through a node ---- */
 
 static gemel__aim_number number_of(gemel_dtype dtype, gemel__aim aim) {
-  gemel__aim_number n = {is_float(dtype), 0, 0};
+  gemel__aim_number n = {gemel__is_float(dtype), 0, 0};
   if (n.is_float) {
     n.real = aim.real;
   } else {
@@ -227,8 +223,8 @@ void gemel__aims_plant(const gemel__aims *aims, size_t round, gemel__random *ran
       if (n > 1 && !gemel__random_chance(random, 1, 2)) {
         continue;
       }
-      gemel__points_store(dtype, 1, is_float(dtype) ? &of->at[next].real : NULL,
-                          is_float(dtype) ? NULL : &of->at[next].whole, to);
+      gemel__points_store(dtype, 1, gemel__is_float(dtype) ? &of->at[next].real : NULL,
+                          gemel__is_float(dtype) ? NULL : &of->at[next].whole, to);
       next = (next + 1) % of->count;
     }
   }

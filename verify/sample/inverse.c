@@ -12,10 +12,6 @@ enum { MOST_WRAPS = 8 };
 
 /* ---- Numbers of a dtype ---- */
 
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
 static int bits_of(gemel_dtype dtype) {
   return 8 * (int)gemel_dtype_size(dtype);
 }
@@ -64,7 +60,7 @@ void gemel__aim_add_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t x) {
 }
 
 void gemel__aim_add(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x) {
-  if (is_float(dtype)) {
+  if (gemel__is_float(dtype)) {
     gemel__aim_add_real(list, dtype, x->is_float ? x->real : (double)x->whole);
   } else if (!x->is_float) {
     gemel__aim_add_whole(list, dtype, x->whole);
@@ -126,11 +122,12 @@ INVERSE(cast) {
   static const int lost[] = {8, 16, 32}; /* bits that a narrower integer has, if it wraps */
   (void)c, (void)first;
   gemel__aim_add(list, dtype, t);
-  if (is_float(dtype) && !t->is_float) {
+  if (gemel__is_float(dtype) && !t->is_float) {
     add_double(list, dtype, (double)t->whole + 0.5);
     add_double(list, dtype, (double)t->whole - 0.5);
   }
-  for (size_t k = 0; k < sizeof lost / sizeof *lost && !is_float(dtype) && !t->is_float; k++) {
+  for (size_t k = 0; k < sizeof lost / sizeof *lost && !gemel__is_float(dtype) && !t->is_float;
+       k++) {
     if (bits_of(dtype) > lost[k]) {
       gemel__aim_add_whole(list, dtype, (int64_t)((uint64_t)t->whole + (UINT64_C(1) << lost[k])));
     }
@@ -168,7 +165,7 @@ static void divide_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t t, in
 }
 
 static int both_whole(gemel_dtype dtype, const gemel__aim_number *t, const gemel__aim_number *c) {
-  return !is_float(dtype) && !t->is_float && !c->is_float;
+  return !gemel__is_float(dtype) && !t->is_float && !c->is_float;
 }
 
 INVERSE(add) {

@@ -263,7 +263,7 @@ void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const
   size_t bytes = gemel_dtype_size(dtype);
   char *to = data;
   for (size_t i = 0; i < n; i++, to += bytes) {
-    if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__is_float(dtype)) {
       store_real(dtype, reals ? reals[i] : (double)integers[i], to);
       continue;
     }

@@ -2,6 +2,7 @@
  *
  * Proposals for sum, prod, max, argmax, softmax and cross_entropy: what goes along axes.
  */
+#include "core/dtype.h"
 #include "sample/draft.h"
 
 static void choose_keepdims(gemel__draft *d) {
@@ -88,7 +89,7 @@ gemel_status gemel__propose_argmax(gemel__draft *d) {
 }
 
 static gemel_status need_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? GEMEL_OK : GEMEL_DECLINED;
+  return gemel__is_float(dtype) ? GEMEL_OK : GEMEL_DECLINED;
 }
 
 gemel_status gemel__propose_softmax(gemel__draft *d) {
@@ -126,7 +127,7 @@ static void draw_logits(gemel__draft *d, gemel__shape *logits, const gemel__shap
 
 static gemel_status draw_loss_from(gemel__draft *d) {
   gemel__shape *logits = &d->in[0], *targets = &d->in[1];
-  if (gemel_dtype_kind(targets->dtype) == GEMEL_KIND_FLOAT) {
+  if (gemel__is_float(targets->dtype)) {
     gemel__copy_shape(logits, targets);
     choose_axis(d, &d->attrs[0], logits->rank);
     return logits->rank > 0 ? GEMEL_OK : GEMEL_DECLINED;

@@ -241,10 +241,6 @@ static gemel_status try_proposer(gemel__proposal *p, gemel__proposer proposer, i
 
 /* ---- By sampler ---- */
 
-static uint64_t bits_of(void *state) {
-  return gemel__random_bits(state);
-}
-
 /* What is known takes the place of what was sampled. Attributes that the sample lacks have their
  * fallbacks, so they are left out. */
 static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s,
@@ -278,7 +274,7 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
   memset(&sample, 0, sizeof sample);
   sample.size = sizeof sample;
   sample.context = p->context;
-  sample.random = bits_of;
+  sample.random = gemel__random_source;
   sample.state = p->random;
   sample.dtype = p->dtype;
   sample.max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;

@@ -50,6 +50,11 @@ static inline uint64_t gemel__random_bits(gemel__random *r) {
   return result;
 }
 
+/* The same, as the function that samplers and generators are given. */
+static inline uint64_t gemel__random_source(void *random) {
+  return gemel__random_bits(random);
+}
+
 /* The stream number KEY of the seed SEED: independent of the others, and of the order of asking. */
 static inline void gemel__random_split(gemel__random *r, uint64_t seed, uint64_t key) {
   uint64_t mixed = gemel__splitmix(&key);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "harness/run.h"
 
@@ -113,7 +114,7 @@ static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **value
   size_t n, k;
   int refuted = 0;
   memcpy(old, at, size);
-  if (gemel_dtype_kind(l->dtype) != GEMEL_KIND_FLOAT) {
+  if (!gemel__is_float(l->dtype)) {
     return GEMEL_OK;
   }
   n = simpler(gemel__decode(l->dtype, at), candidates);

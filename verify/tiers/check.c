@@ -30,10 +30,6 @@
 #include "tiers/tiers.h"
 #include "tiers/ulps.h"
 
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
 /* ---- Every variant against one judge ---- */
 
 struct judge {
@@ -155,7 +151,8 @@ static int must_agree(const struct judge *j, const gemel__variant *v) {
 
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
   return memcmp(a, b, gemel_dtype_size(dtype)) == 0 ||
-         (is_float(dtype) && isnan(gemel__decode(dtype, a)) && isnan(gemel__decode(dtype, b)));
+         (gemel__is_float(dtype) && isnan(gemel__decode(dtype, a)) &&
+          isnan(gemel__decode(dtype, b)));
 }
 
 static void hold_together(const struct judge *j, size_t output, const gemel_tensor *tensor,
@@ -487,7 +484,7 @@ static int element_special(struct judge *j, size_t output, size_t i, const void 
   if (r->dtype == GEMEL_I64 || r->dtype == GEMEL_U64) {
     return same_integer(j, e, r->dtype, computed);
   }
-  if (j->exact_copies || !is_float(r->dtype)) {
+  if (j->exact_copies || !gemel__is_float(r->dtype)) {
     return gemel__special_agrees(d, e, r->dtype, x, 0.5);
   }
   if (j->instance->ulp < 0) {

@@ -33,10 +33,6 @@ struct derivative {
   gemel__reference_lookup lookup; /* of the built graphs' references; NULL: the usual ones */
 };
 
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
-
 /* ---- The forward graph ---- */
 
 static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
@@ -59,7 +55,7 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
                              gemel_value_type(input), input);
   }
   for (k = 0; k < v->n_x; k++) {
-    if (is_float(v->instance->leaves[k].dtype)) {
+    if (gemel__is_float(v->instance->leaves[k].dtype)) {
       snprintf(label, sizeof label, "tangent_%zu", k);
       wrt[n_wrt] = x[k];
       t[n_wrt++] = gemel_input(g, label, gemel_value_type(x[k]));
@@ -70,7 +66,7 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
     status = gemel__graph_inline(g, v->instance->graph, x, y, error);
   }
   for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
-    if (is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
+    if (gemel__is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
       y[n_y++] = y[k];
     }
   }
@@ -137,7 +133,7 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
     l->leaves[k].domain = GEMEL_NONZERO;
   }
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
-    if (is_float(v->instance->leaves[k].dtype)) {
+    if (gemel__is_float(v->instance->leaves[k].dtype)) {
       l->leaves[at] = v->instance->leaves[k];
       l->leaves[at].facts = 0; /* of the number, not of a direction */
       l->leaves[at++].domain = GEMEL_NONZERO;
@@ -250,7 +246,7 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
   size_t k, t = v->n_x + v->n_u, n = 0;
   gemel_status status = GEMEL_OK;
   for (k = 0; k < v->n_x && status == GEMEL_OK; k++) {
-    int f = is_float(v->instance->leaves[k].dtype);
+    int f = gemel__is_float(v->instance->leaves[k].dtype);
     status = dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error);
     t += (size_t)f;
   }
@@ -258,7 +254,7 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
     status = gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error);
   }
   for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
-    if (is_float(y[k].dtype)) {
+    if (gemel__is_float(y[k].dtype)) {
       status = take_tangents(dual, &y[k], &outputs[1 + n++], error);
     }
   }
@@ -317,9 +313,8 @@ void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor 
   size_t count = 0;
   for (size_t k = 0; k < n; k++) {
     gemel_dtype dtype = instance->leaves[k].dtype;
-    for (size_t i = 0; gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT && count < MOST_PARTED &&
-                       i < instance->leaves[k].count;
-         i++) {
+    for (size_t i = 0;
+         gemel__is_float(dtype) && count < MOST_PARTED && i < instance->leaves[k].count; i++) {
       void *at = (void *)(uintptr_t)gemel__tensor_element(values[k], i);
       taken[count] = part(dtype, at, taken, count);
       count++;
@@ -343,7 +338,8 @@ static gemel_status rounded_constant(gemel__rcall *call) {
   gemel__domain *d = call->domain;
   gemel_status status = gemel__twin_constant.reference(call);
   for (size_t i = 0;
-       status == GEMEL_OK && is_float(call->outputs[0].dtype) && i < call->outputs[0].count; i++) {
+       status == GEMEL_OK && gemel__is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
+       i++) {
     double x = gemel__bound_value(d, gemel__rtensor_at(&call->outputs[0], i));
     if ((double)(float)x != x) {
       d->round(d, gemel__rtensor_at(&call->outputs[0], i), GEMEL_F64, 1);
@@ -389,12 +385,11 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
   int within = 1;
   *status =
       b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative") : GEMEL_OK;
-  for (k = 0; k < n_in && *status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(values[k]);
-    *status = gemel__rtensor_from_view(&room[k], &b->domain, &view, error);
-    if (*status == GEMEL_OK) {
-      *status = gemel__rtensor_from_view(&room[n_in + k], &o->domain, &view, error);
-    }
+  if (*status == GEMEL_OK) {
+    *status = gemel__rtensors_read(n_in, room, &b->domain, values, error);
+  }
+  if (*status == GEMEL_OK) {
+    *status = gemel__rtensors_read(n_in, room + n_in, &o->domain, values, error);
   }
   if (*status == GEMEL_OK) {
     *status = evaluate_built(&side, &b->domain, room, built, error);

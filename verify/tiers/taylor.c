@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "tiers/tiers.h"
 
@@ -34,10 +35,6 @@ struct taylor_line {
   long double size; /* of the terms of phi(0) */
   gemel_error *error;
 };
-
-static int is_float(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-}
 
 /* ---- Along the line ---- */
 
@@ -78,7 +75,7 @@ static gemel_status phi(struct taylor_line *l, double h, long double *result) {
   *result = 0;
   l->size = 0;
   for (k = 0; k < n && status == GEMEL_OK; k++) {
-    if (is_float(gemel_tensor_dtype(l->y[k]))) {
+    if (gemel__is_float(gemel_tensor_dtype(l->y[k]))) {
       *result += dot(l->y[k], l->u[at++], &l->size);
     }
   }
