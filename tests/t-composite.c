@@ -264,7 +264,22 @@ FORM(index_last, gemel_index(x, 1, -1))
 FORM(index_far, gemel_index(x, 0, 2))
 FORM(index_axis, gemel_index(x, 2, 0))
 
+/* Lists written in place beside options. */
+static gemel_value split_first(gemel_graph *g, const gemel_value *in) {
+  gemel_dim two = gemel_dim_constant(gemel_graph_context(g), 2);
+  gemel_dim one = gemel_dim_constant(gemel_graph_context(g), 1);
+  return gemel_split_with(in[0], GEMEL_LIST(gemel_dim, one, two), .axis = 1);
+}
+FORM(join_last, gemel_join_with(GEMEL_LIST(gemel_value, x, y), .axis = -1))
+FORM(pad_between, gemel_pad_with(x, gemel_scalar_like(x, 0), GEMEL_LIST(int64_t, 1),
+                                 GEMEL_LIST(int64_t, 2), .interior = GEMEL_INTS(1)))
+FORM(reverse, gemel_reverse(x, GEMEL_LIST(int64_t, 0, 1)))
+
 static const op_case parts[] = {
+    OK_FORM(split_first, "column", "f32[2, 1] 1 4", X23),
+    OK_FORM(join_last, "columns", "i8[2, 3] 1 5 6 2 7 8", "i8[2, 1] 1 2", "i8[2, 2] 5 6 7 8"),
+    OK_FORM(pad_between, "vector", "f32[6] 0 1 0 2 0 0", "f32[2] 1 2"),
+    OK_FORM(reverse, "both", "f32[2, 3] 6 5 4 3 2 1", X23),
     OK_FORM(slice, "vector", "f32[2] 2 3", "f32[4] 1 2 3 4"),
     OK_FORM(slice, "rows", "f32[2, 2] 3 4 5 6", "f32[3, 2] 1 2 3 4 5 6"),
     OK_FORM(slice, "symbol", "f32[2] 2 3", "f32[N=4] 1 2 3 4"),

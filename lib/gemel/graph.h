@@ -105,9 +105,7 @@ typedef struct gemel_dims {
  * make lives as long as the block that they stand in. */
 #ifndef __cplusplus
 #define GEMEL_LIST(type, ...)                                                                      \
-  sizeof((const type[]){__VA_ARGS__}) / sizeof(type), (const type[]) {                             \
-    __VA_ARGS__                                                                                    \
-  }
+  (sizeof((const type[]){__VA_ARGS__}) / sizeof(type)), ((const type[]){__VA_ARGS__})
 #define GEMEL_INTS(...)                                                                            \
   ((gemel_ints){sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
                 (const int64_t[]){__VA_ARGS__}})

@@ -91,7 +91,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, scalar
   write(name, inputs, attrs, summary, m, body, members)
 }
 
-function write(name, inputs, attrs, summary, m, body, members,    i, graph, vector, count) {
+function write(name, inputs, attrs, summary, m, body, members,    i, graph, vector, count, inner) {
   if (members != "") printf "typedef struct gemel_%s_options {\n%s} gemel_%s_options;\n\n", name, members, name
   printf "/* %s Inputs: %s. Attributes: %s.\n * Null value on failure, with the error on the graph. */\n", summary, (inputs == "" ? "none" : inputs), (attrs == "" ? "none" : attrs)
   printf "static inline gemel_value gemel_%s_at(%s%s, gemel_location where) {\n", name, PARAMS, (members == "" ? "" : ", const gemel_" name "_options *options")
@@ -105,7 +105,10 @@ function write(name, inputs, attrs, summary, m, body, members,    i, graph, vect
   printf "#define gemel_%s(...) gemel_%s_at(__VA_ARGS__, %sGEMEL_HERE)\n", name, name, (members == "" ? "" : "NULL, ")
   if (members != "") {
     print "#ifndef __cplusplus"
-    printf "#define gemel_%s_with(%s, ...) \\\n  gemel_%s_at(%s, &(gemel_%s_options){__VA_ARGS__}, GEMEL_HERE)\n", name, ARGS, name, ARGS, name
+    # A list is two arguments, which GEMEL_LIST may stand for: so it is expanded before they are told apart.
+    inner = ARGS ~ /n_/ ? "gemel__" : "gemel_"
+    if (ARGS ~ /n_/) printf "#define gemel_%s_with(...) gemel__%s_with(__VA_ARGS__)\n", name, name
+    printf "#define %s%s_with(%s, ...) \\\n  gemel_%s_at(%s, &(gemel_%s_options){__VA_ARGS__}, GEMEL_HERE)\n", inner, name, ARGS, name, ARGS, name
     if (members ~ / axes;/) printf "#define gemel_%s_over(%s, ...) gemel_%s_with(%s, .axes = GEMEL_INTS(__VA_ARGS__))\n", name, ARGS, name, ARGS
     print "#endif"
   }
