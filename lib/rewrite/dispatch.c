@@ -2,10 +2,9 @@
  *
  * The dispatch table. The left side of a rule says which operation its root is and, where one of
  * the root's first two operands is an operation too, which one that is. So nodes that agree in
- * their operation, in those that make their first two inputs, and in whether these are the same
- * value, have the same candidates: a list, which is made by looking at every rule when the first
- * such node is met, and kept in a hash table. What a node costs doesn't depend on the number of
- * rules that don't apply to it.
+ * their operation and in those that make their first two inputs have the same candidates: a list,
+ * which is made by looking at every rule when the first such node is met, and kept in a hash table.
+ * What a node costs doesn't depend on the number of rules that don't apply to it.
  */
 #include "rewrite/dispatch.h"
 
@@ -18,7 +17,6 @@ enum { FIRST_ROWS = 256, MOST_ROWS = 1 << 16 };
 
 struct gemel__dispatch_row {
   uint32_t op, first, second; /* OP 0: an empty row; FIRST, SECOND 0: there is no such input */
-  uint32_t same;              /* 1: the first two inputs are the same value */
   uint32_t begin, count;      /* of the candidates, in lists */
 };
 
@@ -93,7 +91,6 @@ static struct gemel__dispatch_row row_of(const gemel_graph *graph, uint32_t node
   const gemel__ref *in = gemel__node_inputs(graph, node, &n);
   row.first = n > 0 ? graph->nodes[in[0].node].op : 0;
   row.second = n > 1 ? graph->nodes[in[1].node].op : 0;
-  row.same = n > 1 && gemel__same_ref(in[0], in[1]);
   return row;
 }
 
@@ -101,7 +98,7 @@ static struct gemel__dispatch_row row_of(const gemel_graph *graph, uint32_t node
 static struct gemel__dispatch_row *find(const gemel__selection *s,
                                         const struct gemel__dispatch_row *row) {
   uint64_t hash = gemel__mix((uint64_t)row->op << 32 | row->first);
-  size_t k = (size_t)gemel__mix(hash ^ ((uint64_t)row->second << 1 | row->same));
+  size_t k = (size_t)gemel__mix(hash ^ row->second);
   while (s->table[k & (s->capacity - 1)].op != 0 &&
          memcmp(&s->table[k & (s->capacity - 1)], row, KEY_BYTES) != 0) {
     k++;
@@ -143,7 +140,7 @@ static int operand_fits(const gemel__candidate *c, uint32_t k, uint32_t op) {
 
 static int is_candidate(const gemel__candidate *c, const struct gemel__dispatch_row *row) {
   return root_of(c->rule) == row->op && operand_fits(c, 0, row->first) &&
-         operand_fits(c, 1, row->second) && (row->same || !gemel__rule_wants_same(c->rule));
+         operand_fits(c, 1, row->second);
 }
 
 /* Enters ROW, which is new, with its candidates. */

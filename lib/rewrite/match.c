@@ -11,7 +11,6 @@
 #include "core/schema.h"
 #include "core/tensor.h"
 #include "core/attrs.h"
-#include "rules/functions.h"
 
 typedef struct met {
   const gemel__pattern *pattern;
@@ -51,26 +50,6 @@ uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint
   return p->operands[k];
 }
 
-/* 1 if a condition of the rule is constant(VARIABLE) and nothing else. */
-static int must_be_constant(const struct gemel_rule *rule, uint32_t variable) {
-  for (uint32_t k = 0; k < rule->n_conditions; k++) {
-    uint32_t asked = 0;
-    if (gemel__termexpr_predicate(&rule->conditions[k], &asked) == (int)variable &&
-        asked == GEMEL__FUNCTION_constant) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-int gemel__rule_wants_same(const struct gemel_rule *rule) {
-  const gemel__pattern *p = &rule->left.nodes[rule->left.count - 1];
-  const gemel__pattern *nodes = rule->left.nodes;
-  return p->n_operands >= 2 && nodes[p->operands[0]].kind == GEMEL__PATTERN_VARIABLE &&
-         nodes[p->operands[1]].kind == GEMEL__PATTERN_VARIABLE &&
-         nodes[p->operands[0]].variable == nodes[p->operands[1]].variable;
-}
-
 uint32_t gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k) {
   uint32_t root = rule->left.count - 1;
   const gemel__pattern *p = &rule->left.nodes[root];
@@ -80,10 +59,7 @@ uint32_t gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32
     }
   }
   const gemel__pattern *child = &rule->left.nodes[gemel__rule_operand(rule, order, root, k)];
-  return child->kind == GEMEL__PATTERN_APPLY ? child->op
-         : child->kind == GEMEL__PATTERN_VARIABLE && must_be_constant(rule, child->variable)
-             ? GEMEL__OP_constant
-             : 0;
+  return child->kind == GEMEL__PATTERN_APPLY ? child->op : 0;
 }
 
 /* ---- Literals ---- */
@@ -339,13 +315,9 @@ static gemel_status compare_term(matcher *m, const gemel__termexpr *expr, const 
                                                                        : GEMEL_DECLINED;
 }
 
-/* Those of the conditions that SET has bits of. */
-static gemel_status check_conditions(const matcher *m, uint64_t set) {
+static gemel_status check_conditions(const matcher *m) {
   gemel__term term;
   for (uint32_t k = 0; k < m->rule->n_conditions; k++) {
-    if (!(set >> k & 1)) {
-      continue;
-    }
     gemel_status status = gemel__term_evaluate(&m->rule->conditions[k], m->scene, &term);
     if (status != GEMEL_OK || !gemel__term_holds(&term)) {
       return status ? status : GEMEL_DECLINED;
@@ -357,7 +329,6 @@ static gemel_status check_conditions(const matcher *m, uint64_t set) {
 gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, gemel__scene *scene,
                                gemel__ref root, gemel__binding *binding) {
   matcher m;
-  gemel_status status = GEMEL_OK;
   m.rule = rule;
   m.scene = scene;
   m.binding = binding;
@@ -368,8 +339,7 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
   if (!match_node(&m, rule->left.count - 1, root)) {
     return GEMEL_DECLINED;
   }
-  status = check_conditions(&m, rule->early); /* what fails, mostly fails here */
-  status = status ? status : keep_variadic(&m);
+  gemel_status status = keep_variadic(&m);
   for (uint32_t k = 0; k < m.n_met && status == GEMEL_OK; k++) {
     status = each_attr(&m, &m.met[k], bind_term);
   }
@@ -382,5 +352,5 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
     binding->oldest = node < binding->oldest ? node : binding->oldest;
     status = m.met[k].pattern->n_attrs > 0 ? check_fallbacks(&m, &m.met[k]) : GEMEL_OK;
   }
-  return status ? status : check_conditions(&m, ~rule->early);
+  return status ? status : check_conditions(&m);
 }

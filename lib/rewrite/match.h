@@ -27,9 +27,6 @@ uint32_t gemel__rule_orders(const struct gemel_rule *rule);
 /* The operation that operand K of the left side's root must come from in order ORDER; 0: any. */
 uint32_t gemel__rule_child(const struct gemel_rule *rule, uint32_t order, uint32_t k);
 
-/* 1 if the first two operands of the left side's root must be the same value. */
-int gemel__rule_wants_same(const struct gemel_rule *rule);
-
 /* Operand K of node INDEX of the left side, by the order in which graphs have it, in ORDER. */
 uint32_t gemel__rule_operand(const struct gemel_rule *rule, uint32_t order, uint32_t index,
                              uint32_t k);

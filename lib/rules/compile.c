@@ -502,17 +502,6 @@ static gemel_status parse_header(rule_compiler *c) {
   return status ? status : gemel__lex_expect(c->lex, ':', "'tags', 'needs' or ':'", c->error);
 }
 
-/* 1 if what EXPR names is bound when all operations of the left side have matched. */
-static int is_early(const struct gemel_rule *rule, const gemel__termexpr *expr) {
-  for (uint32_t k = 0; k < expr->count; k++) {
-    if (expr->code[k].kind == GEMEL__TERMCODE_VARIABLE &&
-        rule->variables[expr->code[k].index].kind == GEMEL__TERM_ABSENT) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
 /* 1 if EXPR asks how often something is used. */
 static int counts_uses(const gemel__termexpr *expr) {
   for (uint32_t k = 0; k < expr->count; k++) {
@@ -549,7 +538,6 @@ static gemel_status parse_conditions(rule_compiler *c) {
     status = c->rule->conditions != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
     for (uint32_t k = 0; k < n; k++) {
       c->rule->asks_uses |= counts_uses(&list[k]);
-      c->rule->early |= is_early(c->rule, &list[k]) ? (uint64_t)1 << k : 0;
     }
   }
   return status;

@@ -364,29 +364,16 @@ static gemel_status give_comparison(gemel__termcall *call, comparison how, int i
   return status ? status : gemel__give_truth(call, negated ? gemel__truth_not(truth) : truth);
 }
 
-gemel_status gemel__operator_eq(gemel__termcall *call) {
-  return give_comparison(call, EQ, 0, 1, 0);
-}
-
-gemel_status gemel__operator_ne(gemel__termcall *call) {
-  return give_comparison(call, EQ, 0, 1, 1);
-}
-
-gemel_status gemel__operator_lt(gemel__termcall *call) {
-  return give_comparison(call, LT, 0, 1, 0);
-}
-
-gemel_status gemel__operator_le(gemel__termcall *call) {
-  return give_comparison(call, LE, 0, 1, 0);
-}
-
-gemel_status gemel__operator_gt(gemel__termcall *call) {
-  return give_comparison(call, LT, 1, 0, 0);
-}
-
-gemel_status gemel__operator_ge(gemel__termcall *call) {
-  return give_comparison(call, LE, 1, 0, 0);
-}
+#define COMPARISON(name, how, i, j, negated)                                                       \
+  gemel_status gemel__operator_##name(gemel__termcall *call) {                                     \
+    return give_comparison(call, how, i, j, negated);                                              \
+  }
+COMPARISON(eq, EQ, 0, 1, 0)
+COMPARISON(ne, EQ, 0, 1, 1)
+COMPARISON(lt, LT, 0, 1, 0)
+COMPARISON(le, LE, 0, 1, 0)
+COMPARISON(gt, LT, 1, 0, 0)
+COMPARISON(ge, LE, 1, 0, 0)
 
 /* ---- Logic ---- */
 

@@ -27,9 +27,24 @@ static gemel_kind kind_of(const gemel__termcall *call) {
   return gemel_dtype_kind(dtype_of(call, 0));
 }
 
-gemel_status gemel__function_rank(gemel__termcall *call) {
-  return gemel__give_number(call, type_of(call, 0)->rank);
-}
+/* The function NAME: EXPRESSION, given as a number, truth or dtype. */
+#define GIVES(name, what, expression)                                                              \
+  gemel_status gemel__function_##name(gemel__termcall *call) {                                     \
+    return gemel__give_##what(call, expression);                                                   \
+  }
+GIVES(rank, number, type_of(call, 0)->rank)
+GIVES(dtype, dtype, dtype_of(call, 0))
+GIVES(count, number, call->x[0].count)
+GIVES(bits, number, 8 * (int64_t)gemel_dtype_size(dtype_of(call, 0)))
+GIVES(promote, dtype, gemel_promote(dtype_of(call, 0), dtype_of(call, 1)))
+GIVES(scalar, truth, type_of(call, 0)->rank == 0)
+GIVES(float, truth, kind_of(call) == GEMEL_KIND_FLOAT)
+GIVES(integer, truth, kind_of(call) == GEMEL_KIND_SIGNED || kind_of(call) == GEMEL_KIND_UNSIGNED)
+GIVES(signed, truth, kind_of(call) == GEMEL_KIND_SIGNED)
+GIVES(unsigned, truth, kind_of(call) == GEMEL_KIND_UNSIGNED)
+GIVES(bool, truth, kind_of(call) == GEMEL_KIND_BOOL)
+GIVES(numeric, truth, kind_of(call) != GEMEL_KIND_BOOL)
+GIVES(exact_cast, truth, gemel__exact_cast(dtype_of(call, 0), dtype_of(call, 1)))
 
 gemel_status gemel__function_shape(gemel__termcall *call) {
   const struct gemel__type *type = type_of(call, 0);
@@ -39,10 +54,6 @@ gemel_status gemel__function_shape(gemel__termcall *call) {
     list[k] = gemel__entry_dim(call->context, type->dims[k]);
   }
   return status;
-}
-
-gemel_status gemel__function_dtype(gemel__termcall *call) {
-  return gemel__give_dtype(call, dtype_of(call, 0));
 }
 
 gemel_status gemel__function_elements(gemel__termcall *call) {
@@ -56,56 +67,7 @@ gemel_status gemel__function_elements(gemel__termcall *call) {
   return status ? status : gemel__give_entry(call, product);
 }
 
-gemel_status gemel__function_count(gemel__termcall *call) {
-  return gemel__give_number(call, call->x[0].count);
-}
-
-gemel_status gemel__function_bits(gemel__termcall *call) {
-  return gemel__give_number(call, 8 * (int64_t)gemel_dtype_size(dtype_of(call, 0)));
-}
-
-gemel_status gemel__function_promote(gemel__termcall *call) {
-  return gemel__give_dtype(call, gemel_promote(dtype_of(call, 0), dtype_of(call, 1)));
-}
-
-gemel_status gemel__function_scalar(gemel__termcall *call) {
-  return gemel__give_truth(call, type_of(call, 0)->rank == 0);
-}
-
-gemel_status gemel__function_float(gemel__termcall *call) {
-  return gemel__give_truth(call, kind_of(call) == GEMEL_KIND_FLOAT);
-}
-
-gemel_status gemel__function_integer(gemel__termcall *call) {
-  gemel_kind kind = kind_of(call);
-  return gemel__give_truth(call, kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED);
-}
-
-gemel_status gemel__function_signed(gemel__termcall *call) {
-  return gemel__give_truth(call, kind_of(call) == GEMEL_KIND_SIGNED);
-}
-
-gemel_status gemel__function_unsigned(gemel__termcall *call) {
-  return gemel__give_truth(call, kind_of(call) == GEMEL_KIND_UNSIGNED);
-}
-
-gemel_status gemel__function_bool(gemel__termcall *call) {
-  return gemel__give_truth(call, kind_of(call) == GEMEL_KIND_BOOL);
-}
-
-gemel_status gemel__function_numeric(gemel__termcall *call) {
-  return gemel__give_truth(call, kind_of(call) != GEMEL_KIND_BOOL);
-}
-
-gemel_status gemel__function_exact_cast(gemel__termcall *call) {
-  return gemel__give_truth(call, gemel__exact_cast(dtype_of(call, 0), dtype_of(call, 1)));
-}
-
 /* ---- Two tensors ---- */
-
-gemel_status gemel__function_same(gemel__termcall *call) {
-  return gemel__give_truth(call, gemel__term_same(call->context, &call->x[0], &call->x[1]));
-}
 
 /* Equal sizes along each axis: 1, 0 or MAYBE. */
 static int same_shape(const gemel__termcall *call) {
@@ -119,13 +81,9 @@ static int same_shape(const gemel__termcall *call) {
   return all;
 }
 
-gemel_status gemel__function_same_shape(gemel__termcall *call) {
-  return gemel__give_truth(call, same_shape(call));
-}
-
-gemel_status gemel__function_same_dtype(gemel__termcall *call) {
-  return gemel__give_truth(call, dtype_of(call, 0) == dtype_of(call, 1));
-}
+GIVES(same, truth, gemel__term_same(call->context, &call->x[0], &call->x[1]))
+GIVES(same_shape, truth, same_shape(call))
+GIVES(same_dtype, truth, dtype_of(call, 0) == dtype_of(call, 1))
 
 gemel_status gemel__function_same_type(gemel__termcall *call) {
   const struct gemel__type *x = type_of(call, 0), *y = type_of(call, 1);
@@ -171,18 +129,11 @@ static gemel_status give_fact(gemel__termcall *call, unsigned wanted) {
   return gemel__give_truth(call, (facts & wanted) == wanted ? 1 : GEMEL__MAYBE);
 }
 
-gemel_status gemel__function_nonnegative(gemel__termcall *call) {
-  return give_fact(call, GEMEL__NONNEGATIVE);
-}
-
-gemel_status gemel__function_positive(gemel__termcall *call) {
-  return give_fact(call, GEMEL__POSITIVE);
-}
-
-gemel_status gemel__function_nonzero(gemel__termcall *call) {
-  return give_fact(call, GEMEL__NONZERO);
-}
-
-gemel_status gemel__function_not_nan(gemel__termcall *call) {
-  return give_fact(call, GEMEL__NOT_NAN);
-}
+#define FACT(name, wanted)                                                                         \
+  gemel_status gemel__function_##name(gemel__termcall *call) {                                     \
+    return give_fact(call, wanted);                                                                \
+  }
+FACT(nonnegative, GEMEL__NONNEGATIVE)
+FACT(positive, GEMEL__POSITIVE)
+FACT(nonzero, GEMEL__NONZERO)
+FACT(not_nan, GEMEL__NOT_NAN)

@@ -57,9 +57,8 @@ struct gemel_rule {
   gemel__rule_side left, right;
   const gemel__termexpr *conditions;
   uint32_t n_conditions;
-  uint64_t early; /* bits of the conditions that need no attribute: the operations bind all of it */
-  int asks_uses;  /* a condition asks how often something is used */
-  int grows;      /* the right side has more operations than the left */
+  int asks_uses; /* a condition asks how often something is used */
+  int grows;     /* the right side has more operations than the left */
 };
 
 /* An expression that is a variable and nothing else: its number, or -1. On the left such an

@@ -240,9 +240,6 @@ gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
 
 /* ---- Results ---- */
 
-/* The integers that come up most, so that they take no memory. */
-static const gemel__entry small[] = {{-1, 0}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
-
 static gemel_status give(gemel__termcall *call, gemel__term term) {
   *call->result = term;
   return GEMEL_OK;
@@ -250,11 +247,7 @@ static gemel_status give(gemel__termcall *call, gemel__term term) {
 
 gemel_status gemel__give_entry(gemel__termcall *call, gemel__entry entry) {
   gemel__term term = {.kind = GEMEL__TERM_NUMBER, .count = 1};
-  if (entry.dim == GEMEL_DIM_NONE && entry.value >= -1 && entry.value <= 4) {
-    term.list = &small[entry.value + 1];
-  } else {
-    term.list = gemel__arena_copy(call->scene->arena, &entry, sizeof entry);
-  }
+  term.list = gemel__arena_copy(call->scene->arena, &entry, sizeof entry);
   return term.list != NULL ? give(call, term) : gemel__no_memory(call->scene->error, "a term");
 }
 
