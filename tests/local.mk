@@ -26,6 +26,7 @@ library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-calls
 library_tests += %reldir%/t-null
+library_tests += %reldir%/t-schedule
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-shape-rules
 library_tests += %reldir%/t-shared

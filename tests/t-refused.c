@@ -105,8 +105,10 @@ static int embeds(void *data) {
     CT_EQ_INT(error.status, status);
     if (status == GEMEL_OK) {
       CT_EQ_INT(gemel_graph_error(embedded.graph)->status, GEMEL_OK);
-      CT_EQ_UINT(gemel_graph_output_count(embedded.graph),
-                 2 * gemel_graph_output_count(base.graph));
+      /* two for each result, and perhaps one that reads an operand again */
+      size_t n = gemel_graph_output_count(embedded.graph);
+      int again = strcmp(gemel_graph_output_name(embedded.graph, n - 1), "again") == 0;
+      CT_EQ_UINT(n - (size_t)again, 2 * gemel_graph_output_count(base.graph));
       CT_EQ_UINT(embedded.n_leaves, base.n_leaves);
     }
     gemel__instance_clear(&embedded);

@@ -712,7 +712,7 @@ static void own_operation(const void *data) {
       {"picky", decline, never}, {"good", prepare_twice, run_twice}, {NULL, NULL, NULL}};
   gemel_operation record = {sizeof record, "twice",     "2 x", 1,    1,    0,       1,
                             NULL,          infer_twice, NULL,  NULL, NULL, kernels, NULL,
-                            NULL,          NULL,        NULL};
+                            NULL,          NULL,        NULL,  0};
   gemel_context *c = context_new();
   gemel_graph *g;
   gemel_value x, y;

@@ -403,6 +403,10 @@ static gemel_status copy_tensors(gemel_attr *a, gemel__arena *arena, gemel_error
   for (size_t k = 0; k < n && copies != NULL; k++) {
     gemel_view view = {0};
     copies[k] = NULL;
+    if (from[k] != NULL && gemel_tensor_device(from[k]) != gemel_host()) {
+      status = gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                           "the tensor of attribute %s isn't on the host", a->name);
+    }
     if (from[k] != NULL && status == GEMEL_OK) {
       view = gemel_tensor_view(from[k]);
       copies[k] = gemel_tensor_copy(&view, error);

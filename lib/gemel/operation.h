@@ -212,6 +212,10 @@ typedef struct gemel_operation {
   void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
   const void *data;                                 /* handed to every hook */
   gemel_status (*normalize)(gemel_normalize *call); /* NULL: every way of writing is normal */
+  /* 1 + the number of an input in whose memory output 0 may be made; 0: there is none. Where that
+   * input has the output's type and nothing else reads it any more, a kernel, whichever is chosen,
+   * may find both views with the same data and strides; no other input overlaps them. */
+  int overwrites;
 } gemel_operation;
 
 /* Registers an operation with CONTEXT; the record and what it points at are copied where gemel

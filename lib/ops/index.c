@@ -405,7 +405,9 @@ static gemel_status copy_and_locate(const gemel_kernel_call *call, int64_t *stri
   gemel_status status =
       locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset);
   if (status == GEMEL_OK) {
-    gemel__copy_view(out, x);
+    if (out->data != x->data) {
+      gemel__copy_view(out, x);
+    }
     *begin = (char *)out->data + offset;
   }
   return status;
@@ -476,6 +478,7 @@ const gemel__hooks gemel__hooks_set_subtensor = {.infer = infer_write,
                                                  .jvp = jvp_set_subtensor,
                                                  .sample = sample_write,
                                                  .kernels = set_kernels,
+                                                 .overwrites = 1,
                                                  .cost = gemel__cost_move,
                                                  .normalize = normalize_write,
                                                  .facts = gemel__facts_first_two};
@@ -484,5 +487,6 @@ const gemel__hooks gemel__hooks_inc_subtensor = {.infer = infer_write,
                                                  .jvp = jvp_inc_subtensor,
                                                  .sample = sample_write,
                                                  .kernels = inc_kernels,
+                                                 .overwrites = 1,
                                                  .cost = gemel__cost_move,
                                                  .normalize = normalize_write};

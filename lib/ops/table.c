@@ -159,7 +159,8 @@ static gemel_status register_row(gemel_context *context, const struct gemel__row
                             .view = row->hooks->view,
                             .cost = row->hooks->cost,
                             .data = data,
-                            .normalize = row->hooks->normalize};
+                            .normalize = row->hooks->normalize,
+                            .overwrites = row->hooks->overwrites};
   if (strlen(row->attrs) >= sizeof text) {
     return gemel__fail(error, GEMEL_INTERNAL, "%s: attribute column too long", row->name);
   }

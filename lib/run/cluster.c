@@ -184,6 +184,22 @@ static gemel__cluster *oldest(gemel__planner *planner) {
   return found;
 }
 
+gemel_status gemel__cluster_settle_readers(gemel__planner *planner,
+                                           const gemel__run_buffer *buffer) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < GEMEL__CLUSTERS && status == GEMEL_OK; k++) {
+    gemel__cluster *c = &planner->clusters[k];
+    uint32_t j = 0;
+    while (c->number != 0 && j < c->n_loads && c->loads[j].buffer != buffer) {
+      j++;
+    }
+    if (c->number != 0 && j < c->n_loads) {
+      status = close_cluster(planner, c);
+    }
+  }
+  return status;
+}
+
 gemel_status gemel__cluster_settle_all(gemel__planner *planner) {
   gemel_status status = GEMEL_OK;
   gemel__cluster *g;

@@ -78,7 +78,7 @@ typedef struct gemel__run_program {
   uint32_t *pool;        /* values that nodes read */
   uint32_t *value_types; /* index in types */
   uint32_t *uses;        /* of each value, by nodes and outputs */
-  uint32_t *original;    /* each node's id in the graph, for sizes that nodes produce */
+  uint64_t *original;    /* id in the graph << 32 | node, sorted: for sizes that nodes produce */
   gemel__ptype *types;
   gemel__pop *ops;
   const char **files;

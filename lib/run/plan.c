@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "run/record.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
@@ -210,6 +211,43 @@ static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *c
              : status;
 }
 
+/* 1 if NODE may make its output in the memory of its input K: nothing reads that any more, and it
+ * lies as the output does. */
+static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t k) {
+  const gemel__run_program *p = &planner->f->program;
+  uint32_t count, j, value = p->nodes[node].value;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  const gemel__plan_place *from = &planner->places[in[k]];
+  const gemel__plan_layout *made = planner->places[value].layout;
+  int readers = 0;
+  for (j = 0; j < count; j++) {
+    readers += planner->places[in[j]].buffer == from->buffer;
+  }
+  return !planner->f->plain && from->buffer->kind == GEMEL__B_ARENA && readers == 1 &&
+         (from->buffer->remaining == 1 || GEMEL__FAULT(overwrites_while_read)) &&
+         from->layout->dense && from->layout->offset == 0 && p->uses[value] > 0 &&
+         p->value_types[in[k]] == p->value_types[value] && from->buffer->bytes == made->bytes &&
+         gemel__run_program_output(p, value) == p->n_outputs;
+}
+
+/* Where output 0 of NODE lies if it takes over an input's memory; else NULL. */
+static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, gemel_status *status) {
+  const gemel__run_program *p = &planner->f->program;
+  int overwrites = p->ops[p->nodes[node].op].op->record.overwrites;
+  uint32_t count, k = (uint32_t)overwrites - 1;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  gemel__run_buffer *buffer = NULL;
+  if (overwrites > 0 && k < count) {
+    *status = gemel__cluster_settle_readers(planner, planner->places[in[k]].buffer);
+    if (*status == GEMEL_OK && may_overwrite(planner, node, k)) {
+      buffer =
+          gemel__buffer_over(planner, planner->places[in[k]].buffer, p->uses[p->nodes[node].value]);
+      *status = buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+    }
+  }
+  return buffer;
+}
+
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t k;
@@ -217,7 +255,13 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
     uint32_t value = p->nodes[node].value + k;
     gemel__plan_place *place = &planner->places[value];
-    place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
+    place->buffer = k == 0 ? take_over(planner, node, &status) : NULL;
+    if (status == GEMEL_OK && place->buffer != NULL) {
+      continue;
+    }
+    if (status == GEMEL_OK) {
+      place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
+    }
     if (status == GEMEL_OK) {
       status = poison(planner, node, place->buffer, place->layout);
     }

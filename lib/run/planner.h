@@ -176,6 +176,10 @@ gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node, gemel__p
 /* Makes VALUE have a buffer: closes the cluster it is in, if any. */
 gemel_status gemel__cluster_settle(gemel__planner *planner, uint32_t value);
 
+/* Closes the clusters that read BUFFER. */
+gemel_status gemel__cluster_settle_readers(gemel__planner *planner,
+                                           const gemel__run_buffer *buffer);
+
 /* Closes all clusters. */
 gemel_status gemel__cluster_settle_all(gemel__planner *planner);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The program of a function: a compact copy of what the outputs of a graph need. Values, types and
- * operations are numbered anew, in the order of the graph's ids, so that what follows are loops
- * over arrays; the graph itself may change or go afterwards. Attributes, types and strings belong
- * to the context, which the program holds a reference to.
+ * operations are numbered anew, in the order of computation (schedule.c), so that what follows are
+ * loops over arrays; the graph itself may change or go afterwards. Attributes, types and strings
+ * belong to the context, which the program holds a reference to.
  */
 #include "run/function.h"
 
@@ -11,12 +11,15 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "run/schedule.h"
 
 /* What the copy needs for its own time only. */
 typedef struct copier {
   const gemel_graph *graph;
   gemel__run_program *p;
   unsigned char *live;
+  uint32_t *order;       /* of the live nodes, as they are computed */
+  uint32_t *node_of;     /* the place in ORDER of each live node */
   uint32_t *first_value; /* of each live node */
   uint32_t *type_of;     /* new number + 1 of a type */
   uint32_t *op_of;       /* the same for operations */
@@ -28,6 +31,8 @@ typedef struct copier {
 static void copier_clear(copier *c) {
   size_t n = c->graph->n_nodes;
   gemel__free(c->live, n);
+  gemel__free(c->order, n * sizeof *c->order);
+  gemel__free(c->node_of, n * sizeof *c->node_of);
   gemel__free(c->first_value, n * sizeof *c->first_value);
   gemel__free(c->type_of, c->n_type_ids * sizeof *c->type_of);
   gemel__free(c->op_of, c->n_op_ids * sizeof *c->op_of);
@@ -38,10 +43,13 @@ static gemel_status copier_start(copier *c) {
   c->n_type_ids = gemel__stable_count(&c->p->context->types);
   c->n_op_ids = gemel__stable_count(&c->p->context->ops);
   c->live = gemel__alloc_array(n, 1);
+  c->order = gemel__alloc_array(n, sizeof *c->order);
+  c->node_of = gemel__alloc_array(n, sizeof *c->node_of);
   c->first_value = gemel__alloc_array(n, sizeof *c->first_value);
   c->type_of = gemel__alloc_array(c->n_type_ids, sizeof *c->type_of);
   c->op_of = gemel__alloc_array(c->n_op_ids, sizeof *c->op_of);
-  if (c->live == NULL || c->first_value == NULL || c->type_of == NULL || c->op_of == NULL) {
+  if (c->live == NULL || c->order == NULL || c->node_of == NULL || c->first_value == NULL ||
+      c->type_of == NULL || c->op_of == NULL) {
     return gemel__no_memory(c->error, "a function");
   }
   gemel__graph_live(c->graph, c->live);
@@ -108,11 +116,14 @@ static gemel_status number(copier *c) {
     }
     if (c->live[node]) {
       (void)gemel__node_inputs(c->graph, node, &count);
-      c->first_value[node] = p->n_values;
       p->n_nodes++;
       p->n_pool += count;
-      p->n_values += gemel__node_at(c->graph, node)->n_outputs;
     }
+  }
+  for (uint32_t k = 0; k < p->n_nodes; k++) {
+    c->node_of[c->order[k]] = k;
+    c->first_value[c->order[k]] = p->n_values;
+    p->n_values += gemel__node_at(c->graph, c->order[k])->n_outputs;
   }
   p->n_inputs = (uint32_t)c->graph->n_inputs;
   p->n_outputs = (uint32_t)c->graph->n_outputs;
@@ -187,7 +198,6 @@ static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used
   made->value = c->first_value[node];
   made->line = n->line;
   made->file = n->file;
-  p->original[to] = node;
   for (k = 0; k < count; k++) {
     uint32_t value = c->first_value[in[k].node] + in[k].output;
     p->pool[(*pool_used)++] = value;
@@ -228,10 +238,13 @@ static void copy_ports(copier *c) {
 
 static void copy(copier *c) {
   gemel__run_program *p = c->p;
-  uint32_t node, to = 0, pool_used = 0, k;
-  for (node = 0; node < c->graph->n_nodes; node++) {
+  uint32_t to, pool_used = 0, k;
+  for (to = 0; to < p->n_nodes; to++) {
+    copy_node(c, c->order[to], to, &pool_used);
+  }
+  for (uint32_t node = 0, at = 0; node < c->graph->n_nodes; node++) {
     if (c->live[node]) {
-      copy_node(c, node, to++, &pool_used);
+      p->original[at++] = (uint64_t)node << 32 | c->node_of[node];
     }
   }
   p->nodes[to].in_begin = pool_used;
@@ -254,6 +267,9 @@ gemel_status gemel__run_program_make(gemel__run_program *program, const gemel_gr
   program->devices[0] = &gemel__host_device;
   program->n_devices = c.device_of[GEMEL_SPACE_HOST] = 1;
   status = copier_start(&c);
+  if (status == GEMEL_OK) {
+    status = gemel__schedule(graph, c.live, c.order, NULL, error);
+  }
   if (status == GEMEL_OK) {
     status = number(&c);
   }
@@ -290,13 +306,14 @@ uint32_t gemel__node_of(const gemel__run_program *p, uint32_t original) {
   uint32_t low = 0, high = p->n_nodes;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (p->original[middle] < original) {
+    if (p->original[middle] >> 32 < original) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low < p->n_nodes && p->original[low] == original ? low : p->n_nodes;
+  return low < p->n_nodes && p->original[low] >> 32 == original ? (uint32_t)p->original[low]
+                                                                : p->n_nodes;
 }
 
 uint32_t gemel__run_program_output(const gemel__run_program *p, uint32_t value) {

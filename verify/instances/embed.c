@@ -2,8 +2,9 @@
  *
  * An instance inside a graph. An operation by itself shows its kernels; how the executor joins
  * operations into loops, shares memory between values and takes views shows only where there are
- * several. So some instances are embedded: some inputs go through a cheap operation first, and each
- * result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is stored.
+ * several. So some instances are embedded: some inputs go through a cheap operation first, each
+ * result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is stored, and
+ * one of those inputs is read once more when y is there, so that y can't be made in its place.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,11 +69,21 @@ static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gem
   return refused(y.graph, error);
 }
 
+/* The largest of X and the sum of Y, element by element. */
+static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error) {
+  int boolean = dtype_of(x) == GEMEL_BOOL || dtype_of(y) == GEMEL_BOOL;
+  if (!boolean) {
+    gemel_output(apply("maximum", x, apply("sum", y, none)), "again");
+  }
+  return refused(x.graph, error);
+}
+
 static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel_value *in,
                           gemel_value *out, gemel__random *random, gemel_error *error) {
   size_t n_out = gemel_graph_output_count(base->graph), k;
   char label[24];
   gemel_status status;
+  gemel_value computed = none; /* an input that something was made of first */
   for (k = 0; k < base->n_leaves; k++) {
     gemel_value input = gemel_graph_input(base->graph, k);
     in[k] = gemel__input_like(graph, gemel_graph_input_name(base->graph, k),
@@ -82,7 +93,9 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
     }
   }
   for (k = 0; k < base->n_leaves; k++) {
-    in[k] = prologue(&base->leaves[k], in[k], random);
+    gemel_value leaf = in[k];
+    in[k] = prologue(&base->leaves[k], leaf, random);
+    computed = gemel_is_null(computed) && in[k].node != leaf.node ? in[k] : computed;
     if (gemel_is_null(in[k])) {
       return refused(graph, error);
     }
@@ -96,7 +109,8 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
       status = gemel_output(out[k], label);
     }
   }
-  return status;
+  return status == GEMEL_OK && !gemel_is_null(computed) ? read_again(computed, out[0], error)
+                                                        : status;
 }
 
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
