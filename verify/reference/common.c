@@ -10,7 +10,6 @@
 #include "reference/common.h"
 
 #include "core/dtype.h"
-#include "domains/bound.h"
 
 /* ---- Calls ---- */
 

@@ -23,10 +23,6 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/graph.h"
-#include "domains/bound.h"
-#include "domains/field.h"
-#include "domains/ordered.h"
-#include "domains/special.h"
 #include <gemel/function.h>
 
 /* How far a kernel may be off, as a share of the result: in f64, f32 and the half types. */
@@ -196,7 +192,7 @@ static void give_state(struct node *v, gemel__state state) {
   }
 }
 
-/* ---- Domain F ---- */
+/* ---- Domains with random functions ---- */
 
 static int64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
   const unsigned char *p = data;
@@ -392,13 +388,17 @@ static gemel_status take_results(struct node *v) {
   return status;
 }
 
-/* ---- Domain O: intervals around the results ---- */
+/* ---- Domains of real numbers: intervals around the results ---- */
 
-static void widen_output(struct node *v, size_t k) {
+static gemel_status widen_output(struct node *v, size_t k) {
   gemel__domain *d = v->call->domain;
+  void *high = gemel__elements_new(d, 1);
   gemel__rtensor *out = &v->call->outputs[k];
   int elementwise = (v->call->operation->flags & GEMEL_OP_ELEMENTWISE) != 0;
   double share = rounding_of(gemel_tensor_dtype(v->out[k])), largest = 0;
+  if (high == NULL) {
+    return gemel__no_memory(v->call->error, "an interval");
+  }
   for (size_t i = 0; i < out->count; i++) {
     double x = fabs(result(v, k, i));
     largest = isfinite(x) ? fmax(largest, x) : largest;
@@ -407,11 +407,15 @@ static void widen_output(struct node *v, size_t k) {
     void *e = gemel__rtensor_at(out, i);
     double x = result(v, k, i), r = share * (elementwise ? fabs(x) : largest);
     if (isfinite(x) && isfinite(r)) {
-      gemel__ordered_set_interval(d, e, x - r, x + r);
+      d->from_double(d, e, x - r);
+      d->from_double(d, high, x + r);
+      d->between(d, e, e, high);
     } else if (isnan(x)) {
       d->set_state(d, e, GEMEL__UNDEFINED);
     }
   }
+  gemel__elements_free(d, high, 1);
+  return GEMEL_OK;
 }
 
 static gemel_status real(struct node *v) {
@@ -437,13 +441,13 @@ static gemel_status real(struct node *v) {
   status = take_results(v);
   for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
     if (gemel__is_float(v->call->outputs[k].dtype)) {
-      widen_output(v, k);
+      status = widen_output(v, k);
     }
   }
   return status;
 }
 
-/* ---- Domain B: as far as the operands' errors move the results ---- */
+/* ---- Domains of computed numbers: as far as the operands' errors move the results ---- */
 
 enum { PROBES = 6 };
 

@@ -225,37 +225,10 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
 
 /* ---- Storage ---- */
 
-/* X as the bits of a float format of 16 bits: to nearest even; beyond the largest number, to that.
- */
-static uint16_t encode(gemel_dtype dtype, double x) {
-  const gemel__format *f = gemel__dtype_format(dtype);
-  double size = fmin(fabs(x), gemel__largest(dtype));
-  int exponent, tiny = gemel__format_unit(f);
-  frexp(size, &exponent);
-  int unit = exponent - f->digits < tiny ? tiny : exponent - f->digits;
-  long significand = lrint(ldexp(size, -unit));
-  if (significand == 1L << f->digits) {
-    significand >>= 1;
-    unit++;
-  }
-  long normal = 1L << (f->digits - 1);
-  long bits = significand < normal
-                  ? significand
-                  : ((long)(unit - tiny + 1) << (f->digits - 1)) | (significand - normal);
-  return (uint16_t)(bits | (signbit(x) ? 0x8000 : 0));
-}
-
+/* Beyond the largest number, that. */
 static void store_real(gemel_dtype dtype, double x, char *to) {
   double most = gemel__largest(dtype);
-  float single = (float)(fabs(x) > most ? copysign(most, x) : x);
-  if (dtype == GEMEL_F64) {
-    memcpy(to, &x, sizeof x);
-  } else if (dtype == GEMEL_F32) {
-    memcpy(to, &single, sizeof single);
-  } else {
-    uint16_t half = encode(dtype, x);
-    memcpy(to, &half, sizeof half);
-  }
+  gemel__dtype_store(dtype, fabs(x) > most ? copysign(most, x) : x, to);
 }
 
 void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const int64_t *integers,
