@@ -65,8 +65,8 @@ static uint64_t mask_of(gemel_dtype dtype) {
 /* X with the bits below its highest P + 1 ones cleared, the last of these set: half way between two
  * numbers of P digits; now and then one off. */
 static uint64_t make_tie(gemel__random *random, uint64_t x) {
-  static const int digits[] = {8, 11, 24, 53}; /* of the float dtypes */
-  int p = digits[gemel__random_below(random, 4)], width = 1;
+  static const gemel_dtype floats[] = {GEMEL_BF16, GEMEL_F16, GEMEL_F32, GEMEL_F64};
+  int p = gemel__dtype_format(floats[gemel__random_below(random, 4)])->digits, width = 1;
   while (width < 64 && x >> width != 0) {
     width++;
   }

@@ -163,11 +163,11 @@ static uint64_t float_bits(gemel_dtype dtype, const uint64_t key[2], uint64_t i,
   return number_at(key, i, bytes);
 }
 
-/* The upper 53, 24, 11 or 8 bits, as a fraction. */
+/* As many of the upper bits as the dtype has digits, as a fraction. */
 static void uniform_element(gemel__decider *w, void *e, gemel_dtype dtype, const uint64_t key[2],
                             uint64_t i) {
   gemel__domain *d = w->domain;
-  int bits, kept = dtype == GEMEL_F64 ? 53 : dtype == GEMEL_F32 ? 24 : dtype == GEMEL_F16 ? 11 : 8;
+  int bits, kept = gemel__dtype_format(dtype)->digits;
   uint64_t number = float_bits(dtype, key, i, &bits);
   d->from_unsigned(d, e, number >> (bits - kept));
   d->from_unsigned(d, w->spare, (uint64_t)1 << kept);
