@@ -11,6 +11,7 @@ library_tests += %reldir%/t-cpp
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
+library_tests += %reldir%/t-dump
 library_tests += %reldir%/t-facts
 library_tests += %reldir%/t-grad
 library_tests += %reldir%/t-graph

@@ -197,6 +197,20 @@ grep -q 'has a NaN at \[0, 0\], and its operands (f32\[4, 3\]) have none' "$scra
 refuses run/guard-other 'has an infinity at [1, 2]' run nan.gmt -i "x=$x" --guard inf
 refuses run/guard-kind "'odd' is neither nan, inf nor all" run nan.gmt -i "x=$x" --guard odd
 refuses run/trace-nowhere 'none/t.json' run f.gmt -i "x=$x" -i "w=$w" --trace none/t.json
+gives run/dump 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --dump bug --fastmath none --threads 1
+gives run/replay 0 '^loss: f32 is the same, bit for bit$' run bug
+gives run/replay-plain 0 '^y: f32.4, 3. is the same, bit for bit$' run bug/ --plain --list --profile
+grep -q '^calls  *1$' "$scratch/err" && good run/replay-profile || wrong run/replay-profile "no profile"
+cp -r bug bug2 && sed 's/sum(/max(/' bug/graph.gmt >bug2/graph.gmt
+gives run/replay-differs 1 '^loss: f32 differs in 1 of 1 elements; the first is number 0: 1022 was stored, 484 is computed$' run bug2
+refuses run/dump-there 'bug: is there already' run f.gmt -i "x=$x" -i "w=$w" --dump bug
+refuses run/dump-nowhere 'none/bug' run f.gmt -i "x=$x" -i "w=$w" --dump none/bug --out folder
+run "$gemel" run nan.gmt -i "x=$x" --guard nan --dump stopped
+[ "$status" = 2 ] && [ ! -e stopped/outputs.npz ] && [ -d stopped ] && good run/dump-stopped || wrong run/dump-stopped "no folder without outputs"
+refuses run/replay-stopped 'stopped/graph.gmt:4: log(f32' run stopped
+refuses run/replay-option '--mode: the folder bug says that by itself' run bug --mode none
+refuses run/replay-folder 'folder/graph.gmt' run folder
+rm -rf bug bug2 stopped
 gives run/threads 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --threads 2 --deterministic --plain
 cat >count.gmt <<'END'
 graph count(x: f32[N, 3], state n: i64[]) {

@@ -135,6 +135,7 @@ static gemel_operation operation(void) {
 #define VALID_gemel_call_profile_p gemel_function_profile(function, NULL)
 #define VALID_const_gemel_call_profile_p call_profile
 #define VALID_gemel_context_p context
+#define VALID_gemel_dumped_p NULL
 #define VALID_gemel_dim two
 #define VALID_gemel_dtype GEMEL_F32
 #define VALID_gemel_dtype_p &dtype
@@ -227,6 +228,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_const_int64_t_p SAYS_NULL
 #define SAYS_gemel_call_profile_p SAYS_NULL
 #define SAYS_gemel_context_p SAYS_NULL
+#define SAYS_gemel_dumped_p SAYS_NULL
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
 #define SAYS_gemel_rules_p SAYS_NULL
@@ -277,11 +279,23 @@ static const null_call calls[] = {
 /* What is an object to work on: without it there is nothing to do. Other pointers may be optional,
  * and then only must not crash. */
 static int must_fail(const null_call *c) {
-  static const char *const objects[] = {
-      "gemel_context_p",     "gemel_graph_p",        "const_gemel_graph_p", "gemel_function_p",
-      "gemel_tensor_p",      "const_gemel_tensor_p", "gemel_shared_p",      "const_gemel_shared_p",
-      "const_gemel_value_p", "const_gemel_rules_p",  "const_gemel_rule_p",  "const_gemel_profile_p",
-      "gemel_edit_p",        "const_gemel_edit_p",   "const_gemel_device_p"};
+  static const char *const objects[] = {"gemel_context_p",
+                                        "gemel_graph_p",
+                                        "const_gemel_graph_p",
+                                        "gemel_function_p",
+                                        "gemel_tensor_p",
+                                        "const_gemel_tensor_p",
+                                        "gemel_shared_p",
+                                        "const_gemel_shared_p",
+                                        "const_gemel_value_p",
+                                        "const_gemel_rules_p",
+                                        "const_gemel_rule_p",
+                                        "const_gemel_profile_p",
+                                        "gemel_edit_p",
+                                        "const_gemel_edit_p",
+                                        "const_gemel_device_p",
+                                        "const_gemel_function_p",
+                                        "const_gemel_call_profile_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
       strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */

@@ -14,6 +14,7 @@ gemel_SOURCES += %reldir%/info.c
 gemel_SOURCES += %reldir%/main.c
 gemel_SOURCES += %reldir%/observe.c
 gemel_SOURCES += %reldir%/opt.c
+gemel_SOURCES += %reldir%/replay.c
 gemel_SOURCES += %reldir%/rewriting.c
 gemel_SOURCES += %reldir%/run.c
 gemel_SOURCES += %reldir%/say.c

@@ -76,18 +76,21 @@ static int read_rules(gemel__rewriting *r, gemel_context *context, const gemel__
   return GEMEL__GOOD;
 }
 
-/* Certifying takes the harness. */
-static int read_certify(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
-  r->options.certify = gemel__arg_set(args, "certify");
+int gemel__certify_enable(gemel_context *context) {
 #ifdef HAVE_VERIFY
   gemel_error error;
-  if (r->options.certify && gemel_certify_enable(context, 1, &error) != GEMEL_OK) {
+  if (gemel_certify_enable(context, 1, &error) != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
   }
 #else
   (void)context;
 #endif
   return GEMEL__GOOD;
+}
+
+static int read_certify(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {
+  r->options.certify = gemel__arg_set(args, "certify");
+  return r->options.certify ? gemel__certify_enable(context) : GEMEL__GOOD;
 }
 
 int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args) {

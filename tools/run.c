@@ -24,6 +24,9 @@ static const gemel__option options[] = {
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
     {"plain", 'p', NULL,
      "no rewriting, no fusion, no reuse of memory, the plain kernel of each operation"},
+    {"dump", 'd', "DIR",
+     "write the call to the new folder DIR: graph, options, inputs, results; gemel run DIR does it "
+     "again"},
     GEMEL__OBSERVE_OPTIONS,
     GEMEL__REWRITE_OPTIONS(0),
     {NULL, 0, NULL, NULL}};
@@ -40,15 +43,6 @@ typedef struct graph_binding {
 } graph_binding;
 
 /* ---- Inputs ---- */
-
-static void format_tensor_type(const gemel_tensor *tensor, char *text, size_t bytes) {
-  size_t used = (size_t)snprintf(text, bytes, "%s", gemel_dtype_name(gemel_tensor_dtype(tensor)));
-  int k, rank = gemel_tensor_rank(tensor);
-  for (k = 0; k < rank && used < bytes; k++) {
-    used += (size_t)snprintf(text + used, bytes - used, "%s%lld%s", k == 0 ? "[" : ", ",
-                             (long long)gemel_tensor_shape(tensor)[k], k == rank - 1 ? "]" : "");
-  }
-}
 
 /* Does TENSOR fit TYPE, as far as can be said without the other inputs? */
 static int fits(const graph_binding *b, gemel_type type, const gemel_tensor *tensor) {
@@ -83,7 +77,7 @@ static int bind_input(graph_binding *b, const char *path, const char *name, geme
   gemel_type type = gemel_value_type(gemel_graph_input(b->graph, k));
   if (!fits(b, type, tensor)) {
     gemel_type_format(b->context, type, wanted, sizeof wanted);
-    format_tensor_type(tensor, found, sizeof found);
+    gemel__format_tensor_type(tensor, found, sizeof found);
     return gemel__complain("%s: input %s is %s, the file holds %s", path, name, wanted, found);
   }
   b->inputs[k] = gemel_tensor_ref(tensor);
@@ -242,20 +236,16 @@ static int write_outputs(const graph_binding *b, const char *folder) {
 }
 
 static void print_outputs(const graph_binding *b) {
-  char type[512];
   for (size_t k = 0; k < b->n_outputs; k++) {
-    if (is_kept(b, k)) {
-      continue;
+    if (!is_kept(b, k)) {
+      gemel__print_named(gemel_graph_output_name(b->graph, k), b->outputs[k]);
     }
-    format_tensor_type(b->outputs[k], type, sizeof type);
-    printf("%s: %s\n", gemel_graph_output_name(b->graph, k), type);
-    gemel__print_values(stdout, b->outputs[k]);
   }
 }
 
 /* ---- The command ---- */
 
-static int compute(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
+static int call(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
   gemel_error error;
   gemel_function *function = gemel_compile(b->graph, settings, &error);
   gemel_status status = GEMEL_OK;
@@ -271,8 +261,25 @@ static int compute(graph_binding *b, const gemel__args *args, const gemel_option
   return result;
 }
 
+/* The call, and with --dump all of it in a folder, whether it went well or not. */
+static int compute(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
+  const char *folder = gemel__arg(args, "dump");
+  gemel_error error;
+  int status = call(b, args, settings);
+  if (folder != NULL &&
+      gemel_dump(b->graph, settings, b->inputs, status == GEMEL__GOOD ? b->outputs : NULL, folder,
+                 &error) != GEMEL_OK) {
+    return gemel__complain_error(folder, &error);
+  }
+  return status;
+}
+
 static int run_graph(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
   const char *folder = gemel__arg(args, "out");
+  const char *dump = gemel__arg(args, "dump");
+  if (dump != NULL && access(dump, F_OK) == 0) {
+    return gemel__complain("%s: is there already", dump);
+  }
   int status = read_inputs(b, args);
   if (status == GEMEL__GOOD && folder != NULL) {
     status = check_folder(b, folder);
@@ -329,6 +336,10 @@ static int run(const gemel__args *args) {
   gemel__rewriting r;
   gemel_graph *graph = NULL;
   int status = GEMEL__BAD;
+  struct stat about;
+  if (stat(args->operands[0], &about) == 0 && S_ISDIR(about.st_mode)) {
+    return gemel__replay(args);
+  }
   if (gemel__arg_number(args, "threads", 1, 4096, &threads) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -358,10 +369,12 @@ static int run(const gemel__args *args) {
 
 const gemel__command gemel__command_run = {
     "run",
-    "FILE",
+    "FILE|DIR",
     "Run a graph file on tensors from NPY files; print its outputs or write them as NPY files.",
     "Dtypes, ranks and sizes are checked first. Sizes that are symbols take their values from the "
-    "inputs. NPY has no name for bf16: cast to or from it in the graph.",
+    "inputs. NPY has no name for bf16: cast to or from it in the graph. A folder DIR that --dump "
+    "wrote is run again, and compared bit for bit with the results in it: exit status 1 if they "
+    "differ.",
     options,
     1,
     1,

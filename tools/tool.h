@@ -133,6 +133,9 @@ typedef struct gemel__rewriting {
  * case; texts are borrowed from ARGS. */
 int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gemel__args *args);
 
+/* Lets rewriting in CONTEXT be certified, which takes the harness. GEMEL__BAD (said). */
+int gemel__certify_enable(gemel_context *context);
+
 /* If rewriting was certified: how much was asked, a line on stderr. */
 void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context);
 void gemel__rewriting_clear(gemel__rewriting *r);
@@ -158,6 +161,9 @@ int gemel__observe_read(const gemel__args *args, gemel_options *options);
 /* Prints and writes what was asked for, when FUNCTION has been called. GEMEL__BAD (said). */
 int gemel__observe_report(const gemel__args *args, const gemel_options *options,
                           const gemel_function *function);
+
+/* gemel run on the folder of a dumped call (replay.c). */
+int gemel__replay(const gemel__args *args);
 
 /* ---- Messages (say.c) ---- */
 
@@ -229,6 +235,12 @@ int gemel__graph_write(const gemel_graph *graph, const char *name, const char *p
 
 /* Prints a tensor's values as NumPy does: brackets, columns, the middle left out of long ones. */
 void gemel__print_values(FILE *file, const gemel_tensor *tensor);
+
+/* "f32[2, 3]" */
+void gemel__format_tensor_type(const gemel_tensor *tensor, char *text, size_t bytes);
+
+/* NAME, the tensor's type and its values, to stdout. */
+void gemel__print_named(const char *name, const gemel_tensor *tensor);
 
 /* Writes the attributes of VALUE's node that are there (", name = value" each) into TEXT, shortened
  * to fit. */

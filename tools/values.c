@@ -137,3 +137,19 @@ void gemel__print_values(FILE *file, const gemel_tensor *tensor) {
   put_axis(&p, 0, p.view.data);
   fputc('\n', file);
 }
+
+void gemel__format_tensor_type(const gemel_tensor *tensor, char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "%s", gemel_dtype_name(gemel_tensor_dtype(tensor)));
+  int k, rank = gemel_tensor_rank(tensor);
+  for (k = 0; k < rank && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld%s", k == 0 ? "[" : ", ",
+                             (long long)gemel_tensor_shape(tensor)[k], k == rank - 1 ? "]" : "");
+  }
+}
+
+void gemel__print_named(const char *name, const gemel_tensor *tensor) {
+  char type[512];
+  gemel__format_tensor_type(tensor, type, sizeof type);
+  printf("%s: %s\n", name, type);
+  gemel__print_values(stdout, tensor);
+}

@@ -16,6 +16,7 @@
 #include <gemel/context.h>
 #include <gemel/device.h>
 #include <gemel/dtype.h>
+#include <gemel/dump.h>
 #include <gemel/function.h>
 #include <gemel/grad.h>
 #include <gemel/graph.h>

@@ -6,6 +6,7 @@ gemelinclude_HEADERS += %reldir%/composite.h
 gemelinclude_HEADERS += %reldir%/context.h
 gemelinclude_HEADERS += %reldir%/device.h
 gemelinclude_HEADERS += %reldir%/dtype.h
+gemelinclude_HEADERS += %reldir%/dump.h
 gemelinclude_HEADERS += %reldir%/function.h
 gemelinclude_HEADERS += %reldir%/gemel.h
 gemelinclude_HEADERS += %reldir%/gemel.hpp

@@ -17,7 +17,7 @@
 
 /* ---- Making and freeing ---- */
 
-static int thread_count(int wanted) {
+int gemel__thread_count(int wanted) {
 #ifdef _OPENMP
   return wanted > 0 ? wanted : omp_get_max_threads();
 #else
@@ -26,8 +26,7 @@ static int thread_count(int wanted) {
 #endif
 }
 
-/* *OPTIONS = GIVEN, whose end may be missing. */
-static gemel_status read_options(gemel_options *options, const gemel_options *given,
+gemel_status gemel__options_read(gemel_options *options, const gemel_options *given,
                                  gemel_error *error) {
   memset(options, 0, sizeof *options);
   if (given == NULL) {
@@ -129,7 +128,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     gemel__fail(error, GEMEL_BAD_ARGUMENT, "no graph to compile");
     return NULL;
   }
-  if (read_options(&o, options, error) != GEMEL_OK) {
+  if (gemel__options_read(&o, options, error) != GEMEL_OK) {
     return NULL;
   }
   if (graph->error.status != GEMEL_OK) {
@@ -148,7 +147,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     gemel_function_free(f);
     return NULL;
   }
-  f->threads = thread_count(o.threads);
+  f->threads = gemel__thread_count(o.threads);
   if (f->threads > 1) {
     gemel__wait_asleep();
   }

@@ -356,6 +356,15 @@ struct gemel_function {
   size_t bytes, kernels;  /* of the last call that ended */
 };
 
+/* ---- Options (function.c) ---- */
+
+/* *OPTIONS = GIVEN, whose end may be missing; NULL: zeros. GEMEL_BAD_ARGUMENT. */
+gemel_status gemel__options_read(gemel_options *options, const gemel_options *given,
+                                 gemel_error *error);
+
+/* How many threads a call uses where WANTED are asked for; 0: as OpenMP would choose. */
+int gemel__thread_count(int wanted);
+
 /* ---- Executions (execution.c) ---- */
 
 /* NULL when memory is out. */

@@ -3,6 +3,9 @@
 
 libgemel_a_SOURCES += %reldir%/bind.c
 libgemel_a_SOURCES += %reldir%/ceiling.c
+libgemel_a_SOURCES += %reldir%/dump-load.c
+libgemel_a_SOURCES += %reldir%/dump.c
+libgemel_a_SOURCES += %reldir%/dump.h
 libgemel_a_SOURCES += %reldir%/execution.c
 libgemel_a_SOURCES += %reldir%/function.c
 libgemel_a_SOURCES += %reldir%/function.h

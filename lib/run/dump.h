@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What writing and reading a dumped call share: the names of its files and the options in it.
+ */
+#ifndef GEMEL__RUN_DUMP_H
+#define GEMEL__RUN_DUMP_H
+
+#include <gemel/dump.h>
+#include <stddef.h>
+
+#define GEMEL__DUMP_GRAPH "graph.gmt"
+#define GEMEL__DUMP_OPTIONS "options"
+#define GEMEL__DUMP_INPUTS "inputs.npz"
+#define GEMEL__DUMP_OUTPUTS "outputs.npz"
+#define GEMEL__DUMP_RULES "rules-%zu.rules"
+
+/* Members of options that are integers. X(name in the file, member of gemel_dumped). Besides there
+ * are mode and allow (words), include and exclude (text), rules (a file's name) and strides. */
+#define GEMEL__DUMP_INTEGERS(X)                                                                    \
+  X("threads", options.threads)                                                                    \
+  X("deterministic", options.deterministic)                                                        \
+  X("plain", options.plain)                                                                        \
+  X("as_written", options.as_written)                                                              \
+  X("guard", options.guard)                                                                        \
+  X("without_builtin", rewrite.without_builtin)                                                    \
+  X("certify", rewrite.certify)
+
+enum { GEMEL__DUMP_PATH = 4096 };
+
+/* PATH = FOLDER/NAME. GEMEL_IO if that is too long. */
+gemel_status gemel__dump_path(const char *folder, const char *name, char path[GEMEL__DUMP_PATH],
+                              gemel_error *error);
+
+#endif
