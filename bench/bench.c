@@ -63,6 +63,22 @@ static int run_suites(gemel__bench *b, int which) {
   return status;
 }
 
+static int run_file(gemel__bench *b, const char *path) {
+  gemel__bench_head(b);
+  b->suite = "file";
+  int status = gemel__bench_file(b, path);
+  gemel__progress(NULL);
+  if (status == GEMEL__GOOD) {
+    gemel__bench_summary(b);
+  }
+  return status;
+}
+
+/* 1 if the operand NAME is the path of a file. */
+static int is_path(const char *name) {
+  return strchr(name, '.') != NULL || strchr(name, '/') != NULL;
+}
+
 static int default_threads(void) {
 #ifdef _OPENMP
   return omp_get_max_threads();
@@ -103,10 +119,10 @@ static int open_output(gemel__bench *b, const gemel__args *args) {
 
 static int run(const gemel__args *args) {
   gemel__bench b;
-  int which = find_suite(args->operands[0]), status;
-  if (which < 0) {
-    return gemel__complain("bench: there is no suite '%s'; see gemel bench --help",
-                           args->operands[0]);
+  const char *what = args->operands[0];
+  int which = find_suite(what), status;
+  if (which < 0 && !is_path(what)) {
+    return gemel__complain("bench: there is no suite '%s'; see gemel bench --help", what);
   }
   if (read_settings(&b, args) != GEMEL__GOOD || open_output(&b, args) != GEMEL__GOOD) {
     return GEMEL__BAD;
@@ -114,7 +130,7 @@ static int run(const gemel__args *args) {
 #ifdef _OPENMP
   omp_set_num_threads(b.threads);
 #endif
-  status = run_suites(&b, which);
+  status = which < 0 ? run_file(&b, what) : run_suites(&b, which);
   if (status == GEMEL__GOOD && b.measured == 0) {
     status = gemel__complain("bench: no case matches '%s'", b.only);
   }
@@ -127,9 +143,12 @@ static int run(const gemel__args *args) {
 #define SUITE_HELP(name, summary) #name ": " summary ".\n"
 const gemel__command gemel__command_bench = {
     "bench",
-    "SUITE",
-    "Measure speed and memory, against targets.",
-    "SUITE is one of these, or all:\n" GEMEL__BENCH_TABLE(
+    "SUITE|FILE",
+    "Measure speed and memory, against targets; or the time of a call of the graph in FILE.",
+    "In FILE, a path with a dot or a slash, sizes may be E, the elements of a big vector, R and C, "
+    "rows and "
+    "columns of as many, and S, the rows of a square matrix. SUITE is one of these, or "
+    "all:\n" GEMEL__BENCH_TABLE(
         SUITE_HELP) "Exit status 0 if every target is met, 1 if one is missed, 2 for usage and for "
                     "what can't be "
                     "done. Figures are only as good as the machine is idle.",

@@ -107,4 +107,7 @@ int gemel__bench_on_small_stack(void *(*run)(void *state), void *state);
 GEMEL__BENCH_TABLE(BENCH_DECLARE)
 #undef BENCH_DECLARE
 
+/* Times calls of the graph in the file at PATH (file.c). */
+int gemel__bench_file(gemel__bench *b, const char *path);
+
 #endif

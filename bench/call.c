@@ -44,9 +44,9 @@ static void fill(gemel_tensor *tensor, uint64_t seed) {
     u = 0.5 + (double)(seed >> 40) * 0x1p-25;
     if (gemel_tensor_dtype(tensor) == GEMEL_F32) {
       f[k] = (float)u;
-    } else {
+    } else if (gemel_tensor_dtype(tensor) == GEMEL_F64) {
       d[k] = u;
-    }
+    } /* others stay 0 */
   }
 }
 
@@ -68,8 +68,8 @@ static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context,
 /* ---- The call ---- */
 
 static gemel_status prepare(gemel__call *call, const gemel__bench *b, gemel_context *context,
-                            const gemel_graph *graph) {
-  gemel_options options = {.size = sizeof options, .threads = b->threads, .as_written = 1};
+                            const gemel_graph *graph, int rewrite) {
+  gemel_options options = {.size = sizeof options, .threads = b->threads, .as_written = !rewrite};
   size_t k;
   call->function = gemel_compile(graph, &options, &call->error);
   if (call->function == NULL) {
@@ -92,8 +92,21 @@ int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *co
   memset(call, 0, sizeof *call);
   call->repeat = 1;
   graph = gemel_parse(context, text, strlen(text), name, NULL, &call->error);
-  call->status = graph != NULL ? prepare(call, b, context, graph) : call->error.status;
+  call->status = graph != NULL ? prepare(call, b, context, graph, 0) : call->error.status;
   gemel_graph_unref(graph);
+  return gemel__call_check(call, name);
+}
+
+int gemel__call_open_graph(gemel__call *call, const gemel__bench *b, const gemel_graph *graph,
+                           const char *name) {
+  memset(call, 0, sizeof *call);
+  call->repeat = 1;
+  call->status = gemel_graph_input_count(graph) > GEMEL__CALL_INPUTS
+                     ? GEMEL_UNSUPPORTED
+                     : prepare(call, b, gemel_graph_context(graph), graph, 1);
+  if (call->status == GEMEL_UNSUPPORTED && call->error.text[0] == '\0') {
+    snprintf(call->error.text, sizeof call->error.text, "more than %d inputs", GEMEL__CALL_INPUTS);
+  }
   return gemel__call_check(call, name);
 }
 

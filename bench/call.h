@@ -25,6 +25,11 @@ typedef struct gemel__call {
  * and the output. GEMEL__BAD (said under NAME). Release with gemel__call_clear in any case. */
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
                      const char *name, const char *text);
+/* The same of GRAPH, with at most GEMEL__CALL_INPUTS inputs, rewritten first. Inputs that are not
+ * of f32 or f64 are zeros. */
+int gemel__call_open_graph(gemel__call *call, const gemel__bench *b, const gemel_graph *graph,
+                           const char *name);
+
 void gemel__call_clear(gemel__call *call);
 
 /* Calls it call->repeat times: the RUN of a contender. An error stays in the struct. */

@@ -7,6 +7,7 @@ gemel_SOURCES += %reldir%/bench.h
 gemel_SOURCES += %reldir%/call.c
 gemel_SOURCES += %reldir%/call.h
 gemel_SOURCES += %reldir%/cpu.c
+gemel_SOURCES += %reldir%/file.c
 gemel_SOURCES += %reldir%/graph.c
 gemel_SOURCES += %reldir%/memory.c
 gemel_SOURCES += %reldir%/memory.h
@@ -25,6 +26,7 @@ gemel_SOURCES += %reldir%/verify.c
 endif
 EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
+EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/optimizer.py
 EXTRA_DIST += %reldir%/peers/random_numbers.py
 EXTRA_DIST += %reldir%/results/README.md

@@ -71,4 +71,13 @@ refused graph --nodes 12x
 refused cpu --threads 0
 refused cpu --nosuch
 refused cpu --case nosuch
+# A graph in a file; one that isn't there, and one with too many inputs.
+printf 'graph f(x: f32[E], y: f64[R, C], n: i32[3]) { return z = sum(x) }\n' >"$scratch/one.gmt"
+"$gemel" bench "$scratch/one.gmt" --size 1000 --time 1 --json - 2>/dev/null | grep -qE '^{"suite": "file", "case": ".*one.gmt", "metric": "call", "value": [0-9.e-]+, "unit": "s"}$' ||
+  fail "file: no time of a call"
+printf 'graph f(a: f32[3], b: f32[3], c: f32[3], d: f32[3], e: f32[3]) { return z = a + b + c + d + e }\n' >"$scratch/many.gmt"
+"$gemel" bench "$scratch/many.gmt" 2>&1 | grep -q 'more than 4 inputs' || fail "file: five inputs"
+"$gemel" bench "$scratch/none.gmt" >/dev/null 2>"$scratch/none.err"
+[ $? -eq 2 ] && grep -q 'none.gmt' "$scratch/none.err" || fail "file: none"
+
 exit $failed

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any graph: the time of a call. The graph is rewritten and compiled as gemel run would, its inputs
+ * are random numbers in [0.5, 1), and sizes may be the letters of call.h.
+ */
+#include "call.h"
+
+#include <string.h>
+
+int gemel__bench_file(gemel__bench *b, const char *path) {
+  gemel_context *context = gemel__context_need();
+  gemel_graph *graph = context != NULL ? gemel__graph_read(context, path, NULL) : NULL;
+  gemel__call call;
+  gemel__bench_contender alone = {gemel__call_run, &call, 0, 0};
+  int status = GEMEL__BAD;
+  memset(&call, 0, sizeof call);
+  if (graph != NULL) {
+    status = gemel__call_open_graph(&call, b, graph, path);
+    if (status == GEMEL__GOOD) {
+      gemel__bench_race(&alone, 1, 1e-3 * (double)b->time_ms);
+      gemel__bench_report(b, path, "call", alone.best, "s", NULL);
+      status = gemel__call_check(&call, path);
+    }
+    gemel__call_clear(&call);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return status;
+}
