@@ -4,8 +4,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "support/guarded-device.h" /* before the names of run.h */
 #include "run.h"
 
+#include <gemel/dump.h>
 #include <gemel/profile.h>
 #include <gemel/text.h>
 #include <unistd.h>
@@ -397,12 +399,17 @@ static void profile_texts(const void *data) {
 
 /* ---- Profiles of calls at a time ---- */
 
-enum { THREADS = 4, EACH = 50 };
+enum { THREADS = 4 };
+
+/* Calls of each thread: enough that some are at the same time. */
+static int each(void) {
+  return sanitized || valgrind() ? 500 : 20000;
+}
 
 static void *call_often(void *data) {
   gemel_function *f = data;
   gemel_tensor *in = vector_of(GEMEL_F32, 64, 1);
-  for (int k = 0; k < EACH; k++) {
+  for (int k = 0; k < each(); k++) {
     gemel_tensor *out[] = {NULL, NULL};
     gemel_error mine;
     CT_EQ_INT(gemel_call(f, &in, out, &mine), GEMEL_OK);
@@ -431,11 +438,11 @@ static void profile_threads(const void *data) {
   for (int k = 0; k < THREADS; k++)
     pthread_join(threads[k], NULL);
   p = gemel_function_profile(f, &error);
-  CT_EQ_INT(gemel_call_profile_summary(p)->calls, THREADS * EACH);
-  CT_EQ_INT(gemel_call_profile_summary(p)->events, THREADS * EACH * 4);
+  CT_EQ_INT(gemel_call_profile_summary(p)->calls, THREADS * each());
+  CT_EQ_INT(gemel_call_profile_summary(p)->events, THREADS * each() * 4);
   CT_EQ_INT(gemel_call_profile_count(p), 3);
   for (size_t k = 0; k < 3; k++)
-    CT_EQ_INT(gemel_call_profile_at(p, k)->calls, THREADS * EACH);
+    CT_EQ_INT(gemel_call_profile_at(p, k)->calls, THREADS * each());
   gemel_call_profile_free(p);
   gemel_function_free(f);
   gemel_context_unref(context);
@@ -521,6 +528,11 @@ static const guarded guards[] = {
      {1, -1, 2},
      GEMEL_GUARD_NAN,
      "test:2: log(f32[3, 2]): %3, f32[3, 2], has a NaN at [1, 0]"},
+    {"graph f(x: f32[3]) { c = reshape(cast(arange(n = 2), dtype = f32), shape = [2, 1])\n"
+     " return y = log(x * c) }",
+     {1, 2, -1},
+     GEMEL_GUARD_NAN,
+     "f32[2, 3], has a NaN at [1, 2]"},
 };
 
 static void guard_stops(const void *data) {
@@ -574,6 +586,56 @@ static void guard_bits(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Devices ---- */
+
+static guarded_device device;
+
+/* What lies on a device is listed and timed without being touched; the guard finds what comes back
+ * from there as the operand that it is, and what the host makes of it. A call is dumped with the
+ * values, and read back to where they were. */
+static void devices(const void *data) {
+  gemel_context *context = context_new();
+  gemel_options options = {.size = sizeof options,
+                           .threads = 1,
+                           .profile = GEMEL_PROFILE_TIMES,
+                           .guard = GEMEL_GUARD_NAN};
+  gemel__text_memory memory;
+  gemel_tensor *out = NULL, *host = vector_of(GEMEL_F32, 3, -1);
+  (void)data;
+  CT_CHECK(guarded_open(&device, "guarded") == 0);
+  CT_EQ_INT(gemel_register_device(context, 1, &device.record, &error), GEMEL_OK);
+  gemel_tensor *in = gemel_tensor_transfer(host, &device.record, &error);
+  gemel_graph *graph = parse(context, "graph f(x: f32[3]@1) {\n"
+                                      "  y = transfer(log(x), space = 0)\n"
+                                      "  return r = exp(y + 1)\n"
+                                      "}\n");
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
+  const char *text = listing(f, &memory);
+  CT_HAS_STR(text, "%1 = log(%0): f32[3] -> guarded arena + 0  # test:2\n");
+  CT_HAS_STR(text, "transfer of 12 bytes\n       for %2 -> host arena + ");
+  gemel__free(memory.bytes, memory.capacity);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  CT_CHECK(row_of(p, "log")->calls == 1 && row_of(p, "transfer")->bytes == 24);
+  gemel_call_profile_free(p);
+  const char *folder = ct_scratch();
+  char path[300];
+  snprintf(path, sizeof path, "%s/device", folder);
+  CT_EQ_INT(gemel_dump(graph, NULL, &in, NULL, path, &error), GEMEL_OK);
+  gemel_dumped *d = gemel_dump_load(context, path, &error);
+  if (CT_CHECK(d != NULL))
+    CT_CHECK(gemel_tensor_device(d->inputs[0]) == &device.record);
+  gemel_dump_free(d);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(host);
+  gemel_tensor_unref(out);
+  gemel_context_unref(context);
+  CT_EQ_UINT(device.live, 0);
+  guarded_close(&device);
+}
+
 static const ct_test tests[] = {
     CT_TEST("list", lists, NULL),
     CT_TEST("list/reuse", lists_reuse, NULL),
@@ -585,6 +647,7 @@ static const ct_test tests[] = {
     CT_TEST("threads", profile_threads, NULL),
     CT_TEST("refused", profile_refused, NULL),
     CT_TEST("guard/bits", guard_bits, NULL),
+    CT_TEST("devices", devices, NULL),
 };
 
 void ct_register(void) {
