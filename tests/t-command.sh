@@ -195,6 +195,12 @@ refuses run/guard 'nan.gmt:3: log(f32[N, 3]): %' run nan.gmt -i "x=$x" --guard n
 grep -q 'has a NaN at \[0, 0\], and its operands (f32\[4, 3\]) have none' "$scratch/err" &&
   good run/guard-element || wrong run/guard-element "the element is not named"
 refuses run/guard-other 'has an infinity at [1, 2]' run nan.gmt -i "x=$x" --guard inf
+GEMEL_FLAGS=guard=nan,profile=1,trace=flags.json && export GEMEL_FLAGS
+refuses run/guard-flag 'has a NaN at [0, 0]' run nan.gmt -i "x=$x"
+gives run/profile-flag 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w"
+grep -q '^calls  *1$' "$scratch/err" && grep -q '"name": "call"' flags.json && good run/trace-flag ||
+  wrong run/trace-flag "no profile, or no trace"
+unset GEMEL_FLAGS
 refuses run/guard-kind "'odd' is neither nan, inf nor all" run nan.gmt -i "x=$x" --guard odd
 refuses run/trace-nowhere 'none/t.json' run f.gmt -i "x=$x" -i "w=$w" --trace none/t.json
 gives run/dump 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --dump bug --fastmath none --threads 1

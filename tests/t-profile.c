@@ -397,6 +397,45 @@ static void profile_texts(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Runs on a stack of 256 KiB: more instructions than a trace keeps, in two calls. */
+static void *profile_deep(void *data) {
+  int n = *(int *)data;
+  gemel_context *context = context_new();
+  gemel_graph *g = gemel_graph_new(context, &error);
+  gemel_value x = f32_input(g, "x", NULL, 3), y = x;
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .as_written = 1, .profile = GEMEL_PROFILE_TRACE};
+  for (int k = 0; k < n; k++)
+    y = gemel_softmax(gemel_reverse(y, 1, (const int64_t[]){0}));
+  gemel_output(y, "y");
+  gemel_function *f = gemel_compile(g, &options, &error);
+  gemel_tensor *in = vector_of(GEMEL_F32, 3, 1);
+  gemel__text_memory memory;
+  CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
+  CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  const gemel_call_summary *s = gemel_call_profile_summary(p);
+  CT_EQ_INT(gemel_call_profile_count(p), n);
+  CT_EQ_INT(s->events + s->lost_events, 2 * (n + 1));
+  CT_EQ_INT(s->events, n > 1 << 19 ? 1 << 20 : 2 * (n + 1));
+  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  CT_HAS_STR(text, "more rows, ");
+  CT_CHECK((strstr(text, "events of the trace   1048576 are kept, ") != NULL) == (n > 1 << 19));
+  gemel__free(memory.bytes, memory.capacity);
+  gemel_call_profile_free(p);
+  gemel_tensor_unref(in);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(context);
+  return NULL;
+}
+
+static void profile_deeply(const void *data) {
+  int n = sanitized || valgrind() ? 20000 : 600000;
+  (void)data;
+  on_small_stack(profile_deep, &n);
+}
+
 /* ---- Profiles of calls at a time ---- */
 
 enum { THREADS = 4 };
@@ -644,6 +683,7 @@ static const ct_test tests[] = {
     CT_TEST("rows", profile_rows, NULL),
     CT_TEST("reset", profile_reset, NULL),
     CT_TEST("texts", profile_texts, NULL),
+    CT_TEST("deep", profile_deeply, NULL),
     CT_TEST("threads", profile_threads, NULL),
     CT_TEST("refused", profile_refused, NULL),
     CT_TEST("guard/bits", guard_bits, NULL),

@@ -77,6 +77,14 @@ static void print_summary(const gemel_call_summary *s, gemel__writer *out) {
       s->threads == 1 ? "" : "s");
 }
 
+/* Said where a trace is not whole. */
+static void print_lost(const gemel_call_summary *s, gemel__writer *out) {
+  if (s->lost_events > 0) {
+    say(out, "events of the trace   %llu are kept, %llu are not\n", (unsigned long long)s->events,
+        (unsigned long long)s->lost_events);
+  }
+}
+
 /* Rows of one name taken together. */
 typedef struct row_group {
   const char *name;
@@ -194,6 +202,7 @@ static void print_apply(const gemel_call_profile *p, gemel__writer *out) {
 
 static int print_tables(const gemel_call_profile *p, gemel__writer *out) {
   print_summary(&p->summary, out);
+  print_lost(&p->summary, out);
   if (print_groups(p, "Class", 1, out) != 0 || print_groups(p, "Ops", 0, out) != 0) {
     return -1;
   }
