@@ -325,6 +325,43 @@ static void states(const void *data) {
   leave(context);
 }
 
+/* Numbers in text and in derivatives lie where they are needed: a gradient on the device, computed
+ * there, is that of the host. */
+static void gradients(const void *data) {
+  static const char *const bodies[] = {
+      "sum(tanh(x) * 2 + 1 / (1 + exp(-x)) - where(x > 0.5, sqr(x), 3))",
+      "sum(softmax(x) * prod(x)) + max(x) * 0.5", "sum(pad(x, 1, low = [1], high = [2]) * 3)"};
+  gemel_context *context = context_with_devices();
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(bodies); k++) {
+    gemel_tensor *in = vector_of(GEMEL_F32, 6, 0.25), *out[2] = {NULL, NULL};
+    for (int there = 0; there < 2; there++) {
+      char text[300];
+      snprintf(text, sizeof text, "(x: f32[6]%s) { return y = %s }", there ? "@1" : "", bodies[k]);
+      gemel_graph *g = graph_of(context, text);
+      gemel_value y = gemel_graph_output(g, 0), x = gemel_graph_input(g, 0), slope;
+      CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &slope, &error), GEMEL_OK);
+      gemel_output(slope, "slope");
+      gemel_function *f = compile(g, 1, 1);
+      gemel_tensor *mine = gemel_tensor_transfer(in, there ? &device.record : gemel_host(), NULL);
+      gemel_tensor *both[2] = {NULL, NULL};
+      ct_context("%s", bodies[k]);
+      CT_EQ_INT(gemel_call(f, &mine, both, &error), GEMEL_OK);
+      out[there] = gemel_tensor_transfer(both[1], gemel_host(), NULL);
+      gemel_tensor_unref(mine);
+      gemel_tensor_unref(both[0]);
+      gemel_tensor_unref(both[1]);
+      gemel_function_free(f);
+      gemel_graph_unref(g);
+    }
+    CT_EQ_MEM(gemel_tensor_data(out[0]), gemel_tensor_data(out[1]), 6 * sizeof(float));
+    gemel_tensor_unref(in);
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  leave(context);
+}
+
 /* ---- Errors ---- */
 
 static int says(const char *one, const char *other) {
@@ -452,11 +489,17 @@ static const int plain = 1, optimized = 0;
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("catalogue", catalogue, NULL), CT_TEST("steady", steady, NULL),
-      CT_TEST("constants", constants, NULL), CT_TEST("views/optimized", views, &optimized),
-      CT_TEST("views/plain", views, &plain), CT_TEST("states", states, NULL),
-      CT_TEST("mixed", mixed, NULL),         CT_TEST("missing_kernel", missing_kernel, NULL),
-      CT_TEST("tensors", tensors, NULL),     CT_TEST("registering", registering, NULL),
+      CT_TEST("catalogue", catalogue, NULL),
+      CT_TEST("steady", steady, NULL),
+      CT_TEST("constants", constants, NULL),
+      CT_TEST("views/optimized", views, &optimized),
+      CT_TEST("views/plain", views, &plain),
+      CT_TEST("states", states, NULL),
+      CT_TEST("gradients", gradients, NULL),
+      CT_TEST("mixed", mixed, NULL),
+      CT_TEST("missing_kernel", missing_kernel, NULL),
+      CT_TEST("tensors", tensors, NULL),
+      CT_TEST("registering", registering, NULL),
       CT_TEST("refused", refused, NULL),
   };
   ct_suite("device", tests, CT_COUNT(tests));

@@ -500,10 +500,28 @@ gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
   return result;
 }
 
+gemel_value gemel__in_space(gemel_value value, int space, gemel_location where) {
+  gemel_attr attr = gemel_attr_int("space", space);
+  if (gemel_is_null(value) ||
+      gemel_type_space(value.graph->context, gemel_value_type(value)) == space) {
+    return value;
+  }
+  return gemel_apply_at(value.graph, "transfer", 1, &value, 1, &attr, where);
+}
+
+gemel_value gemel__scalar_with(gemel_value like, gemel_dtype dtype, double number,
+                               gemel_location where) {
+  if (gemel_is_null(like)) {
+    return null_value;
+  }
+  return gemel__in_space(gemel_scalar_at(like.graph, dtype, number, where),
+                         gemel_type_space(like.graph->context, gemel_value_type(like)), where);
+}
+
 gemel_value gemel__filled_like(gemel_value like, double number, gemel_location where) {
   gemel_context *context = like.graph->context;
   const struct gemel__type *type = gemel__type_at(context, gemel_value_type(like));
-  gemel_value scalar = gemel_scalar_at(like.graph, (gemel_dtype)type->dtype, number, where);
+  gemel_value scalar = gemel__scalar_with(like, (gemel_dtype)type->dtype, number, where);
   gemel_attr attr = gemel_attr_dims("shape", type->rank, type->dims);
   if (type->rank == 0 || gemel_is_null(scalar)) {
     return scalar;

@@ -195,6 +195,14 @@ int gemel__add_named_output(gemel_graph *graph, gemel__ref ref, const char *name
  * always live. */
 void gemel__graph_live(const gemel_graph *graph, unsigned char *live);
 
+/* A constant NUMBER of DTYPE to calculate with LIKE: in its memory space. The null value, with the
+ * error on the graph, if that fails or LIKE is null. */
+gemel_value gemel__scalar_with(gemel_value like, gemel_dtype dtype, double number,
+                               gemel_location where);
+
+/* VALUE in memory space SPACE: itself if it lies there. */
+gemel_value gemel__in_space(gemel_value value, int space, gemel_location where);
+
 /* A constant NUMBER of LIKE's dtype, broadcast to LIKE's shape. The null value, with the error on
  * the graph, if that fails. */
 gemel_value gemel__filled_like(gemel_value like, double number, gemel_location where);

@@ -57,16 +57,6 @@ static gemel_value to_dtype(gemel_value x, gemel_dtype dtype, gemel_location whe
   return gemel_cast_at(x, dtype, where);
 }
 
-/* A constant NUMBER to calculate with LIKE: in its memory space. */
-static gemel_value number_like(gemel_value like, gemel_dtype dtype, double number,
-                               gemel_location where) {
-  gemel_value scalar = gemel_scalar_at(like.graph, dtype, number, where);
-  int space = gemel_type_space(gemel_graph_context(like.graph), gemel_value_type(like));
-  return space == GEMEL_SPACE_HOST || gemel_is_null(scalar)
-             ? scalar
-             : gemel_transfer_at(scalar, space, where);
-}
-
 static int is_literal_one(const operand *x, int axis) {
   int64_t size;
   return gemel_dim_is_constant(x->context, x->dims[axis], &size) && size == 1;
@@ -245,7 +235,6 @@ static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, geme
   size_t n = axes.values != NULL ? axes.count : (size_t)x->rank;
   gemel_value size;
   int64_t number;
-  int space;
   for (size_t k = 0; k < n; k++) {
     int axis = axes.values != NULL ? gemel__axis(axes.values[k], x->rank) : (int)k;
     count = gemel_dim_mul(context, count, x->dims[axis]);
@@ -253,11 +242,10 @@ static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, geme
   count = gemel_dim_sub(context, count, gemel_dim_constant(context, less));
   count = gemel_dim_max(context, count, gemel_dim_constant(context, 0));
   if (gemel_dim_is_constant(context, count, &number)) {
-    return number_like(x->value, dtype, (double)number, where);
+    return gemel__scalar_with(x->value, dtype, (double)number, where);
   }
   size = to_dtype(gemel_size_at(x->value.graph, count, where), dtype, where);
-  space = gemel_type_space(context, gemel_value_type(x->value));
-  return space == GEMEL_SPACE_HOST ? size : gemel_transfer_at(size, space, where);
+  return gemel__in_space(size, gemel_type_space(context, gemel_value_type(x->value)), where);
 }
 
 /* SUM, over AXES of X, divided by their number of elements. */
@@ -317,7 +305,7 @@ static gemel_value reversed(const operand *x, gemel_value value, gemel_location 
   value = gemel_neg_at(value, where);
   return kind == GEMEL_KIND_FLOAT || gemel_is_null(value)
              ? value
-             : gemel_sub_at(value, number_like(value, x->dtype, 1, where), where);
+             : gemel_sub_at(value, gemel__scalar_with(value, x->dtype, 1, where), where);
 }
 
 gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
@@ -342,7 +330,7 @@ static gemel_value counted(gemel_value bools, const gemel_sum_options *options, 
   if (gemel_is_null(sum)) {
     return sum;
   }
-  zero = number_like(sum, GEMEL_I64, 0, where);
+  zero = gemel__scalar_with(sum, GEMEL_I64, 0, where);
   return some ? gemel_ne_at(sum, zero, where) : gemel_eq_at(sum, zero, where);
 }
 
@@ -614,7 +602,7 @@ gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel
 
 gemel_value gemel_scalar_like_at(gemel_value value, double number, gemel_location where) {
   operand x;
-  return look(&x, value, "scalar_like", where) ? number_like(value, x.dtype, number, where)
+  return look(&x, value, "scalar_like", where) ? gemel__scalar_with(value, x.dtype, number, where)
                                                : null_value;
 }
 

@@ -189,7 +189,7 @@ static gemel_dtype dtype_of_value(gemel_value value) {
 }
 
 static gemel_value number_like(const gemel_derive *call, gemel_value like, double number) {
-  return gemel_scalar_at(call->graph, dtype_of_value(like), number, call->where);
+  return gemel__scalar_with(like, dtype_of_value(like), number, call->where);
 }
 
 static gemel_value cast_to(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
@@ -247,8 +247,8 @@ static gemel_value others_of_zero(const gemel_derive *call, gemel_value is_zero,
   gemel_value zeros = reduce(call, "sum", is_zero, 1);
   gemel_value product = reduce(call, "prod", nonzero, 1);
   gemel_value sum = reduce(call, "sum", where3(call, is_zero, x, none), 1);
-  gemel_value one = gemel_scalar_at(call->graph, GEMEL_I64, 1, call->where);
-  gemel_value two = gemel_scalar_at(call->graph, GEMEL_I64, 2, call->where);
+  gemel_value one = gemel__scalar_with(x, GEMEL_I64, 1, call->where);
+  gemel_value two = gemel__scalar_with(x, GEMEL_I64, 2, call->where);
   gemel_value other = apply2(call, "mul", apply2(call, "sub", sum, x), product);
   return where3(call, apply2(call, "eq", zeros, one), product,
                 where3(call, apply2(call, "eq", zeros, two), other, none));

@@ -99,7 +99,7 @@ static gemel_value unpad(const gemel_derive *call, gemel_value g) {
   int rank, gaps = 0;
   const gemel_dim *dims = gemel__value_dims(call->inputs[0], &rank);
   gemel_value zero =
-      gemel_scalar_at(call->graph, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
+      gemel__scalar_with(g, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
   for (int k = 0; k < rank; k++) {
     padding p = padding_of(call->attrs, k);
     low[k] = -p.low;
@@ -117,12 +117,12 @@ static gemel_value unpad(const gemel_derive *call, gemel_value g) {
 
 /* What flows back to the value: the sum over the places that don't come from x. */
 static gemel_value padding_sum(const gemel_derive *call, gemel_value g) {
-  gemel_value no = gemel_scalar_at(call->graph, GEMEL_BOOL, 0, call->where);
-  gemel_value yes = gemel_scalar_at(call->graph, GEMEL_BOOL, 1, call->where);
+  gemel_value no = gemel__scalar_with(g, GEMEL_BOOL, 0, call->where);
+  gemel_value yes = gemel__scalar_with(g, GEMEL_BOOL, 1, call->where);
   gemel_value mask = pad_with(call, gemel_fill_at(call->inputs[0], no, call->where), yes);
   gemel_context *context = gemel_graph_context(call->graph);
   gemel_value zero =
-      gemel_scalar_at(call->graph, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
+      gemel__scalar_with(g, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
   return gemel_sum_at(gemel_where_at(mask, g, zero, call->where), NULL, call->where);
 }
 

@@ -227,6 +227,23 @@ static gemel_value apply_bound(const run *r, const gemel__code *code, size_t n,
   return gemel_apply_at(r->graph, record->name, n, inputs, code->n_bound, attrs, place(r, code));
 }
 
+/* Literals among INPUTS go to the memory space of what they are combined with. */
+static void move_literals(const run *r, const gemel__code *code, gemel_value *inputs) {
+  const uint32_t *operands = r->program->operands + code->first;
+  int space = GEMEL_SPACE_HOST;
+  for (uint32_t k = 0; k < code->count; k++) {
+    if (!r->program->code[operands[k]].weak) {
+      int one = gemel_type_space(r->graph->context, gemel_value_type(inputs[k]));
+      space = one != GEMEL_SPACE_HOST ? one : space;
+    }
+  }
+  for (uint32_t k = 0; k < code->count && space != GEMEL_SPACE_HOST; k++) {
+    if (r->program->code[operands[k]].weak) {
+      inputs[k] = gemel__in_space(inputs[k], space, place(r, code));
+    }
+  }
+}
+
 static gemel_value apply_to(const run *r, const gemel__code *code, gemel_value *inputs) {
   const uint32_t *operands = r->program->operands + code->first;
   for (uint32_t k = 0; k < code->count; k++) {
@@ -235,6 +252,7 @@ static gemel_value apply_to(const run *r, const gemel__code *code, gemel_value *
       return null_value;
     }
   }
+  move_literals(r, code, inputs);
   if (code->kind == GEMEL__CODE_BOUND) {
     return apply_bound(r, code, code->count, inputs);
   }
