@@ -59,10 +59,10 @@ typedef struct gemel_call_summary {
 
 typedef struct gemel_call_profile gemel_call_profile;
 
-/* What FUNCTION's calls that have ended did, for the caller to free. The first profile in a process
- * measures the machine's ceilings, which takes some tenths of a second. NULL on failure:
- * GEMEL_BAD_ARGUMENT (NULL, a function compiled without the option), GEMEL_NO_MEMORY. Thread-safe,
- * also with calls. */
+/* What FUNCTION's calls that have ended did, for the caller to free. The first profile in a
+ * process, and one of a function with another number of threads than the one before, measures the
+ * machine's ceilings, which takes some tenths of a second. NULL on failure: GEMEL_BAD_ARGUMENT
+ * (NULL, a function compiled without the option), GEMEL_NO_MEMORY. Thread-safe, also with calls. */
 gemel_call_profile *gemel_function_profile(const gemel_function *function, gemel_error *error);
 
 /* Frees a profile; NULL is ignored. */

@@ -11,6 +11,12 @@ static int is_kernel(const gemel__instr *instr) {
   return instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic;
 }
 
+int gemel__instr_moves(const gemel__instr *instr) {
+  const gemel__instr_kind *kind = instr->kind;
+  return kind == &gemel__instr_copy || kind == &gemel__instr_transfer ||
+         kind == &gemel__instr_result || kind == &gemel__instr_poison;
+}
+
 const uint32_t *gemel__instr_nodes(const gemel__run_program *p, const gemel__instr *instr,
                                    uint32_t *count) {
   if (instr->kind == &gemel__instr_loop) {
@@ -119,6 +125,8 @@ void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes) 
     loop_cost(instr->body, flops, bytes);
   } else if (is_kernel(instr)) {
     kernel_cost(&((const gemel__invocation *)instr->body)->call, flops, bytes);
+  } else if (!gemel__instr_moves(instr)) {
+    *flops = *bytes = 0;
   } else {
     *flops = 0;
     *bytes = move->layout != NULL ? 2 * (double)move->layout->bytes

@@ -206,8 +206,10 @@ static void list_instruction(plan_lister *l, const gemel__instr *instr) {
     list_loop(l, instr);
   } else if (instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic) {
     list_kernel(l, instr);
-  } else {
+  } else if (gemel__instr_moves(instr)) {
     list_move(l, instr);
+  } else {
+    say(l, "%4zu %s\n", l->number, instr->kind->name);
   }
   l->number++;
 }

@@ -95,11 +95,6 @@ static int by_time(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Poison computes nothing and is no row; rows that a reset has emptied are none either. */
-static int counts(const gemel__record_row *row) {
-  return row->kind->computes && row->calls > 0;
-}
-
 static int copy_recorder(gemel_call_profile *profile, const gemel__recorder *r,
                          const gemel__run_program *p, const gemel__ceiling *ceiling) {
   profile->summary = r->summary;
@@ -115,7 +110,7 @@ static int copy_recorder(gemel_call_profile *profile, const gemel__recorder *r,
     if (copy_row(profile, p, ceiling, &r->rows[k], &profile->rows[k]) != 0) {
       return -1;
     }
-    if (counts(&r->rows[k])) {
+    if (r->rows[k].calls > 0) { /* since a reset */
       profile->order[profile->count++] = &profile->rows[k];
     }
   }

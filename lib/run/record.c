@@ -135,6 +135,9 @@ static int add_times(gemel__recorder *r, gemel__execution *e, const gemel__segme
   e->number = e->number != 0 ? e->number : ++r->n_executions;
   for (size_t k = 0; k < s->n_instrs; k++) {
     double start = record->times[2 * k], end = record->times[2 * k + 1];
+    if (!s->instrs[k].kind->computes) {
+      continue;
+    }
     if (record->rows[k] == 0) {
       record->rows[k] = find_row(r, &e->f->program, &s->instrs[k]);
     }
