@@ -182,12 +182,12 @@ gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error) {
   return e != NULL ? e : gemel__execution_new(f, error);
 }
 
-void gemel__execution_give(gemel_function *f, gemel__execution *e) {
+void gemel__execution_give(gemel_function *f, gemel__execution *e, int called) {
   pthread_mutex_lock(&f->lock);
   e->next = f->idle;
   f->idle = e;
-  f->bytes = e->bytes;
-  f->kernels = e->kernels;
+  f->bytes = called ? e->bytes : f->bytes;
+  f->kernels = called ? e->kernels : f->kernels;
   pthread_mutex_unlock(&f->lock);
 }
 
@@ -229,7 +229,7 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   if (status == GEMEL_OK && f->recorder != NULL) {
     gemel__record_call(e, began);
   }
-  gemel__execution_give(f, e);
+  gemel__execution_give(f, e, 1);
   return status;
 }
 

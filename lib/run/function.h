@@ -372,9 +372,9 @@ gemel__execution *gemel__execution_new(const gemel_function *f, gemel_error *err
 void gemel__execution_free(gemel__execution *execution);
 
 /* One that no call uses, the most recently used first; a new one if there is none. NULL when memory
- * is out. Given back when it is free again. */
+ * is out. Given back when it is free again, and whether a call was done with it. */
 gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error);
-void gemel__execution_give(gemel_function *f, gemel__execution *execution);
+void gemel__execution_give(gemel_function *f, gemel__execution *execution, int called);
 
 /* A call with the values of all inputs, and places for all outputs; the error is in E->error. */
 gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inputs,

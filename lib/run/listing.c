@@ -330,6 +330,6 @@ gemel_status gemel_function_print(const gemel_function *function, gemel_write wr
     return gemel__fail(error, GEMEL_NOT_FOUND, "no call of the function has ended yet");
   }
   gemel_status status = list_execution(e, write, state, error);
-  gemel__execution_give(f, e);
+  gemel__execution_give(f, e, 0);
   return status;
 }
