@@ -4,7 +4,7 @@
  * operations into loops, shares memory between values and takes views shows only where there are
  * several. So some instances are embedded: some inputs go through a cheap operation first, each
  * result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is stored, and
- * one of those inputs is read once more when y is there, so that y can't be made in its place.
+ * one of those inputs may be read once more when y is there, so that y can't be made in its place.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +95,9 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
   for (k = 0; k < base->n_leaves; k++) {
     gemel_value leaf = in[k];
     in[k] = prologue(&base->leaves[k], leaf, random);
-    computed = gemel_is_null(computed) && in[k].node != leaf.node ? in[k] : computed;
+    if (gemel_is_null(computed) && in[k].node != leaf.node && gemel__random_chance(random, 1, 2)) {
+      computed = in[k];
+    }
     if (gemel_is_null(in[k])) {
       return refused(graph, error);
     }
