@@ -8,7 +8,8 @@
 #include "core/alloc.h"
 #include "run/record.h"
 
-enum { COPY_BYTES = 64 << 20, SIDE = 512, ROUNDS = 4 };
+enum { COPY_BYTES = 64 << 20, LARGEST_SIDE = 1024, ROUNDS = 4 };
+#define LONG_ENOUGH 3e-3
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gemel__ceiling known; /* of known.threads threads; 0: not measured */
@@ -33,35 +34,45 @@ static double measure_copy(int threads) {
   return best;
 }
 
-/* The best of some calls of F, a product of matrices. */
-static double measure_calls(gemel_function *f, gemel_dtype dtype) {
-  const int64_t shape[] = {SIDE, SIDE};
-  gemel_tensor *x = gemel_tensor_new(dtype, 2, shape, NULL), *y = NULL;
+/* Flops a second of the best of some calls of F, a product, on square matrices of SIDE rows; 0 when
+ * memory is out. *SECONDS is what it took. */
+static double measure_calls(gemel_function *f, gemel_dtype dtype, int64_t side, double *seconds) {
+  gemel_tensor *x = gemel_tensor_new(dtype, 2, (const int64_t[]){side, side}, NULL), *y = NULL;
   gemel_tensor *inputs[] = {x, x};
-  double best = 0;
+  double least = 0;
   for (int k = 0; x != NULL && k < ROUNDS; k++) {
     double start = gemel__seconds();
     if (gemel_call(f, inputs, &y, NULL) != GEMEL_OK) {
       break;
     }
-    double speed = 2.0 * SIDE * SIDE * SIDE / (gemel__seconds() - start);
-    best = speed > best ? speed : best;
+    double took = gemel__seconds() - start;
+    least = k == 0 || took < least ? took : least;
   }
   gemel_tensor_unref(x);
   gemel_tensor_unref(y);
+  *seconds = least;
+  return least > 0 ? 2.0 * (double)side * (double)side * (double)side / least : 0;
+}
+
+/* The best of products of larger and larger matrices, until one takes LONG_ENOUGH. */
+static double measure_sides(gemel_function *f, gemel_dtype dtype) {
+  double best = 0, seconds = 0;
+  for (int64_t side = 64; side <= LARGEST_SIDE && seconds < LONG_ENOUGH; side *= 2) {
+    double speed = measure_calls(f, dtype, side, &seconds);
+    best = speed > best ? speed : best;
+  }
   return best;
 }
 
-/* Flops a second of a product of two square matrices of DTYPE; 0 when memory is out. */
 static double measure_product(gemel_context *context, gemel_dtype dtype, int threads) {
-  const int64_t shape[] = {SIDE, SIDE};
   gemel_options options = {.size = sizeof options, .threads = threads, .as_written = 1};
   gemel_graph *graph = gemel_graph_new(context, NULL);
-  gemel_type type = gemel_type_of_shape(context, dtype, 2, shape);
+  gemel_dim size = gemel_dim_symbol(context, "N"), dims[] = {size, size};
+  gemel_type type = gemel_type_new(context, dtype, 2, dims, GEMEL_SPACE_HOST);
   gemel_value operands[] = {gemel_input(graph, "x", type), gemel_input(graph, "y", type)};
   gemel_output(gemel_apply(graph, "dot", 2, operands, 0, NULL), "z");
   gemel_function *f = gemel_compile(graph, &options, NULL);
-  double speed = f != NULL ? measure_calls(f, dtype) : 0;
+  double speed = f != NULL ? measure_sides(f, dtype) : 0;
   gemel_function_free(f);
   gemel_graph_unref(graph);
   return speed;
