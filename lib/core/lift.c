@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "ops/ids.h"
 #include "ops/ops.h"
 
 enum { MAX_LIFTED_INPUTS = 64, MAX_LIFTED_DIMS = 256, MAX_ATTRS = 32 };
@@ -181,7 +182,7 @@ static int tensor_integer(const gemel_tensor *tensor, int64_t *number) {
 /* The integer that a constant holds, if VALUE is a constant scalar. */
 static int constant_integer(gemel_value value, int64_t *number) {
   gemel_attr attr;
-  if (strcmp(gemel_value_operation(value), "constant") != 0 ||
+  if (gemel__node_at(value.graph, value.node)->op != GEMEL__OP_constant ||
       gemel_value_attr(value, "value", &attr) != GEMEL_OK) {
     return 0;
   }

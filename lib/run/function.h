@@ -2,13 +2,14 @@
  *
  * Inside a compiled function.
  *
- * A *program* is the function's own compact copy of the live part of the graph: values are numbered
- * through, nodes are in order. A *plan* belongs to one signature (shapes and strides of the
- * inputs): all sizes are numbers in it. It is a tree of *segments*, nearly always of one: where a
- * size is only known at run time, a segment ends at the first node that needs it, and the rest is
- * planned for the size that was seen; other sizes give the segment other children. A segment is a
- * list of *instructions* whose pointers are all set when it is planned, except for those into
- * inputs and results, which a short list of *patches* sets at each call.
+ * A *run program* is the function's own compact copy of the live part of the graph: values are
+ * numbered through, nodes stand in the order in which they are computed. An *execution* is what one
+ * call at a time needs, its plans among it. A *plan* belongs to one signature (shapes and strides
+ * of the inputs): all sizes are numbers in it. It is a tree of *segments*, nearly always of one:
+ * where a size is only known at run time, a segment ends at the first node that needs it, and the
+ * rest is planned for the size that was seen; other sizes give the segment other children. A
+ * segment is a list of *instructions* whose pointers are all set when it is planned, except for
+ * those into inputs and results, which a short list of *patches* sets at each call.
  */
 #ifndef GEMEL__RUN_FUNCTION_H
 #define GEMEL__RUN_FUNCTION_H
@@ -317,9 +318,9 @@ struct gemel__execution {
   gemel__plan *plans;            /* most recently used first */
   char **ports;                  /* data of inputs, then of outputs, in this call */
   gemel_tensor **fresh;          /* results that this call made */
-  gemel_tensor **staging; /* row-major stand-ins for given results with other strides, or aside */
-  gemel__span *spans;     /* room for the memory that results are given */
-  unsigned char *aside;   /* of each output: 1 if what it is given overlaps an input */
+  gemel_tensor **staging;     /* staging buffers, for given results with other strides, or aside */
+  gemel__span *spans;         /* room for the memory that results are given */
+  unsigned char *aside;       /* of each output: 1 if what it is given overlaps an input */
   gemel_tensor **all_inputs;  /* with the states' values among them; NULL without states */
   gemel_tensor **all_outputs; /* with the updates among them */
   char *scratch;              /* of loops: aligned, and as allocated */
