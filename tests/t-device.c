@@ -103,6 +103,17 @@ static int is_one_operation(const gemel_graph *graph) {
   return n > 0;
 }
 
+/* Numbers of either sign. */
+static gemel_tensor *matrix_of(int64_t rows, int64_t columns) {
+  const int64_t shape[2] = {rows, columns};
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 2, shape, &error);
+  CT_CHECK(t != NULL);
+  for (int64_t k = 0; k < rows * columns; k++) {
+    ((float *)gemel_tensor_data(t))[k] = (float)((k * 7) % 11) / 3 - 1.5f;
+  }
+  return t;
+}
+
 static void compare(const char *name, gemel_tensor *const *a, gemel_tensor *const *b, size_t n) {
   for (size_t k = 0; k < n; k++) {
     size_t bytes = (size_t)gemel_tensor_elements(a[k]) * gemel_dtype_size(gemel_tensor_dtype(a[k]));
@@ -223,6 +234,42 @@ static void steady(const void *data) {
   }
   gemel_function_free(f);
   gemel_graph_unref(graph);
+  leave(context);
+}
+
+/* Elementwise nodes of one shape are one kernel there: broadcast, transposed and reversed operands,
+ * halves that are rounded at each step, results inside, and memory taken over from operands. */
+static void clusters(const void *data) {
+  gemel_context *context = context_with_devices();
+  const char *body =
+      "  a = cast(x * 1.1, dtype = f16) * 3 + cast(y, dtype = f16)\n"
+      "  b = where(x > y, exp(reverse(x, axes = [0])), dimshuffle(w, order = [1, 0]))\n"
+      "  c = cast(a, dtype = f32) + b * sum(x)\n"
+      "  d = tanh(c) - sqr(c)\n";
+  char here[500], there[600];
+  gemel_tensor *in[3], *out[2][3] = {{NULL}};
+  (void)data;
+  snprintf(here, sizeof here,
+           "(x: f32[4, 3], y: f32[3], w: f32[3, 4]) {\n%s  return a = a, c = c, d = d\n}\n", body);
+  snprintf(there, sizeof there,
+           "(p: f32[4, 3], q: f32[3], r: f32[3, 4]) {\n  x = transfer(p, space = 1)\n"
+           "  y = transfer(q, space = 1)\n  w = transfer(r, space = 1)\n%s"
+           "  return a = transfer(a, space = 0), c = transfer(c, space = 0), "
+           "d = transfer(d, space = 0)\n}\n",
+           body);
+  in[0] = matrix_of(4, 3), in[1] = vector_of(GEMEL_F32, 3, 0.7), in[2] = matrix_of(3, 4);
+  for (int k = 0; k < 2; k++) {
+    gemel_graph *graph = graph_of(context, k == 0 ? here : there);
+    CT_EQ_INT(call(graph, 0, in, out[k]), GEMEL_OK);
+    gemel_graph_unref(graph);
+  }
+  CT_EQ_UINT(device.clusters, 2);
+  compare("cluster", out[0], out[1], 3);
+  for (int k = 0; k < 3; k++) {
+    gemel_tensor_unref(in[k]);
+    gemel_tensor_unref(out[0][k]);
+    gemel_tensor_unref(out[1][k]);
+  }
   leave(context);
 }
 
@@ -491,6 +538,7 @@ void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("catalogue", catalogue, NULL),
       CT_TEST("steady", steady, NULL),
+      CT_TEST("clusters", clusters, NULL),
       CT_TEST("constants", constants, NULL),
       CT_TEST("views/optimized", views, &optimized),
       CT_TEST("views/plain", views, &plain),

@@ -45,6 +45,9 @@ struct gemel_device {
   /* The device's kernels of an operation in order of preference, as gemel_operation.kernels; NULL
    * or none: it has none. Operands may have any strides; scratch memory is the device's. */
   const gemel_kernel *(*kernels)(void *state, const gemel_operation *operation);
+  /* Kernels for clusters of elementwise operations, each of which KERNELS has one for; NULL: they
+   * are computed one by one. */
+  const gemel_kernel *clusters;
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

@@ -84,6 +84,17 @@ typedef struct gemel_derive {
 
 typedef struct gemel_device gemel_device; /* <gemel/device.h> */
 
+/* One elementwise operation of a cluster, which a device computes in one pass over the elements.
+ * IN[k] < 0: input -1 - IN[k] of the call; else the result of step IN[k], an earlier one. The
+ * result has DTYPE, and is rounded to it before another step reads it. */
+typedef struct gemel_step {
+  const struct gemel_operation *operation;
+  gemel_dtype dtype;
+  int n_in;
+  int in[3];
+  int output; /* of the call; -1: only steps read it */
+} gemel_step;
+
 /* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
  * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major, uninitialised, and
  * don't overlap the inputs. PREPARE runs once a shape signature and may return GEMEL_DECLINED (then
@@ -108,6 +119,11 @@ typedef struct gemel_kernel_call {
   void (*release)(void *state);
   const struct gemel_operation *operation; /* the record */
   const gemel_device *device;              /* on which operands, results and scratch lie */
+  /* Of a cluster: its N_STEPS steps in order. OPERATION and ATTRS are NULL then; inputs have the
+   * shape of the outputs, with strides of 0 where they are broadcast. An output may have the data
+   * of an input that lies like it and that no step after the output's reads. */
+  const gemel_step *steps;
+  size_t n_steps;
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

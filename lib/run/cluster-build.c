@@ -497,52 +497,51 @@ static size_t widest(const cluster_builder *b) {
 
 /* ---- The loop ---- */
 
-/* Which nodes the loop computes, and which values it reads and writes. */
-static gemel_status name_members(cluster_builder *b, uint32_t stores) {
-  const gemel__cluster *cluster = b->cluster;
-  uint32_t n = cluster->n_members, loads = cluster->n_loads, k;
-  uint32_t *names =
-      gemel__arena_alloc(&b->planner->segment->meta, (n + loads + stores) * sizeof *names);
+gemel_status gemel__cluster_describe(gemel__planner *planner, const gemel__cluster *cluster,
+                                     gemel__cluster_record *record) {
+  uint32_t n = cluster->n_members, loads = cluster->n_loads, stores = 0, k;
+  uint32_t *names = gemel__arena_alloc(&planner->segment->meta, (2 * n + loads) * sizeof *names);
   if (names == NULL) {
-    return gemel__no_memory(b->planner->error, "a plan");
+    return gemel__no_memory(planner->error, "a plan");
   }
-  b->fused->shape = cluster->shape;
-  b->fused->n_members = n;
-  b->fused->members = names;
-  b->fused->loads = names + n;
-  b->fused->stores = names + n + loads;
   for (k = 0; k < loads; k++) {
     names[n + k] = cluster->loads[k].value;
   }
-  for (k = 0, stores = 0; k < n; k++) {
+  for (k = 0; k < n; k++) {
     names[k] = cluster->members[k].node;
-    if (b->planner->places[cluster->members[k].value].buffer != NULL) {
+    if (planner->places[cluster->members[k].value].buffer != NULL) {
       names[n + loads + stores++] = cluster->members[k].value;
     }
   }
+  *record = (gemel__cluster_record){.shape = cluster->shape,
+                                    .n_members = n,
+                                    .n_loads = loads,
+                                    .n_stores = stores,
+                                    .members = names,
+                                    .loads = names + n,
+                                    .stores = names + n + loads};
   return GEMEL_OK;
 }
 
 static gemel_status allocate(cluster_builder *b) {
   gemel__arena *meta = &b->planner->segment->meta;
-  uint32_t k, stores = 0;
-  for (k = 0; k < b->cluster->n_members; k++) {
-    stores += b->planner->places[b->cluster->members[k].value].buffer != NULL;
-  }
   b->fused = gemel__arena_alloc(meta, sizeof *b->fused);
   if (b->fused == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   memset(b->fused, 0, sizeof *b->fused);
+  if (gemel__cluster_describe(b->planner, b->cluster, &b->fused->cluster) != GEMEL_OK) {
+    return GEMEL_NO_MEMORY;
+  }
   b->loop = &b->fused->loop;
   b->loop->elements = b->cluster->shape->elements;
   b->loop->n_loads = b->cluster->n_loads;
   b->loop->loads = gemel__arena_alloc(meta, b->cluster->n_loads * sizeof *b->loop->loads);
-  b->loop->stores = gemel__arena_alloc(meta, stores * sizeof *b->loop->stores);
+  b->loop->stores = gemel__arena_alloc(meta, b->fused->cluster.n_stores * sizeof *b->loop->stores);
   if (b->loop->loads == NULL || b->loop->stores == NULL) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
-  return name_members(b, stores);
+  return GEMEL_OK;
 }
 
 static gemel_status finish(cluster_builder *b) {

@@ -144,12 +144,14 @@ static gemel_status straighten_loads(gemel__planner *planner, gemel__cluster *cl
 }
 
 static gemel_status close_cluster(gemel__planner *planner, gemel__cluster *cluster) {
-  gemel_status status = straighten_loads(planner, cluster);
+  int on_host = cluster->device == 0;
+  gemel_status status = on_host ? straighten_loads(planner, cluster) : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = place_members(planner, cluster);
   }
   if (status == GEMEL_OK) {
-    status = gemel__cluster_build(planner, cluster);
+    status = on_host ? gemel__cluster_build(planner, cluster)
+                     : gemel__cluster_build_there(planner, cluster);
   }
   if (status == GEMEL_OK) {
     status = release_loads(planner, cluster);
@@ -209,14 +211,14 @@ gemel_status gemel__cluster_settle_all(gemel__planner *planner) {
   return status;
 }
 
-/* The open cluster of SHAPE, new if there is none; the oldest makes room for it. */
-static gemel_status open_cluster(gemel__planner *planner, const gemel__plan_layout *shape,
-                                 gemel__cluster **cluster) {
+/* The open cluster of SHAPE on DEVICE, new if there is none; the oldest makes room for it. */
+static gemel_status open_cluster(gemel__planner *planner, uint8_t device,
+                                 const gemel__plan_layout *shape, gemel__cluster **cluster) {
   gemel_status status = GEMEL_OK;
   uint32_t k, empty = GEMEL__CLUSTERS;
   for (k = 0; k < GEMEL__CLUSTERS; k++) {
     gemel__cluster *g = &planner->clusters[k];
-    if (g->number != 0 && same_shape(g->shape, shape)) {
+    if (g->number != 0 && g->device == device && same_shape(g->shape, shape)) {
       *cluster = g;
       return GEMEL_OK;
     }
@@ -231,6 +233,7 @@ static gemel_status open_cluster(gemel__planner *planner, const gemel__plan_layo
   (*cluster)->number = ++planner->next_cluster;
   (*cluster)->n_members = (*cluster)->n_loads = 0;
   (*cluster)->shape = shape;
+  (*cluster)->device = device;
   return status;
 }
 
@@ -290,6 +293,11 @@ static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t no
   place->member = cluster->n_members++;
 }
 
+/* 1 if NODE may be a member of clusters there. */
+static int may_join(const gemel__run_program *p, uint32_t node, uint8_t device) {
+  return device == 0 ? gemel__member_kernel(p, node) != NULL : p->devices[device]->clusters != NULL;
+}
+
 gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
                                 gemel__plan_layout *layout) {
   const gemel__run_program *p = &planner->f->program;
@@ -297,15 +305,16 @@ gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
   gemel_status status;
   uint32_t count;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  if (count > 3 || gemel__member_kernel(p, node) == NULL) {
+  uint8_t device = gemel__value_device(p, p->nodes[node].value);
+  if (count > 3 || !may_join(p, node, device)) {
     return GEMEL_DECLINED;
   }
-  status = open_cluster(planner, layout, &cluster);
+  status = open_cluster(planner, device, layout, &cluster);
   if (status == GEMEL_OK && (cluster->n_members == GEMEL__CLUSTER_NODES ||
                              cluster->n_loads + count > GEMEL__CLUSTER_LOADS)) {
     status = close_cluster(planner, cluster);
     if (status == GEMEL_OK) {
-      status = open_cluster(planner, layout, &cluster);
+      status = open_cluster(planner, device, layout, &cluster);
     }
   }
   if (status == GEMEL_OK) {

@@ -174,6 +174,7 @@ typedef struct gemel__instr_kind {
 
 extern const gemel__instr_kind gemel__instr_loop, /* gemel__fused */
     gemel__instr_kernel,                          /* gemel__invocation */
+    gemel__instr_cluster,  /* gemel__device_cluster: elementwise nodes, as one kernel of a device */
     gemel__instr_dynamic,  /* the same; attributes hold sizes that are read at each call */
     gemel__instr_copy,     /* gemel__move */
     gemel__instr_transfer, /* gemel__move of bytes from one device to another */
@@ -192,14 +193,19 @@ typedef struct gemel__runtime_attribute {
   int64_t *target;
 } gemel__runtime_attribute;
 
-/* A cluster of elementwise nodes as one loop. LOADS and STORES are the values that the loop's loads
- * and stores hold, for those who want to know. */
+/* What a cluster of elementwise nodes computes: MEMBERS are nodes in order; LOADS and STORES the
+ * values that it reads and writes, each in memory. */
+typedef struct gemel__cluster_record {
+  const gemel__plan_layout *shape;
+  uint32_t n_members, n_loads, n_stores;
+  const uint32_t *members;
+  const uint32_t *loads, *stores;
+} gemel__cluster_record;
+
+/* A cluster as one loop. */
 typedef struct gemel__fused {
   gemel__loop loop;
-  const gemel__plan_layout *shape;
-  uint32_t n_members;
-  const uint32_t *members; /* nodes */
-  const uint32_t *loads, *stores;
+  gemel__cluster_record cluster;
 } gemel__fused;
 
 typedef struct gemel__invocation {
@@ -211,6 +217,13 @@ typedef struct gemel__invocation {
   size_t n_runtime;
   struct gemel__invocation *next_to_release;
 } gemel__invocation;
+
+/* A cluster as a kernel of a device. */
+typedef struct gemel__device_cluster {
+  gemel__invocation
+      invocation; /* first: the body of an instruction with a kernel begins with one */
+  gemel__cluster_record cluster;
+} gemel__device_cluster;
 
 typedef struct gemel__move {
   const gemel_device *device;       /* of the target; of both but for a transfer */

@@ -8,7 +8,8 @@
 #include <string.h>
 
 static int is_kernel(const gemel__instr *instr) {
-  return instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic;
+  return instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic ||
+         instr->kind == &gemel__instr_cluster;
 }
 
 int gemel__instr_moves(const gemel__instr *instr) {
@@ -17,12 +18,19 @@ int gemel__instr_moves(const gemel__instr *instr) {
          kind == &gemel__instr_result || kind == &gemel__instr_poison;
 }
 
+const gemel__cluster_record *gemel__instr_cluster_of(const gemel__instr *instr) {
+  return instr->kind == &gemel__instr_loop ? &((const gemel__fused *)instr->body)->cluster
+         : instr->kind == &gemel__instr_cluster
+             ? &((const gemel__device_cluster *)instr->body)->cluster
+             : NULL;
+}
+
 const uint32_t *gemel__instr_nodes(const gemel__run_program *p, const gemel__instr *instr,
                                    uint32_t *count) {
-  if (instr->kind == &gemel__instr_loop) {
-    const gemel__fused *fused = instr->body;
-    *count = fused->n_members;
-    return fused->members;
+  const gemel__cluster_record *cluster = gemel__instr_cluster_of(instr);
+  if (cluster != NULL) {
+    *count = cluster->n_members;
+    return cluster->members;
   }
   *count = instr->node < p->n_nodes;
   return &instr->node;
@@ -85,7 +93,7 @@ static double elements_read(const gemel__loop *loop, const gemel__load *load) {
 
 static void loop_cost(const gemel__fused *fused, double *flops, double *bytes) {
   const gemel__loop *loop = &fused->loop;
-  *flops = (double)fused->n_members * (double)loop->elements;
+  *flops = (double)fused->cluster.n_members * (double)loop->elements;
   *bytes = 0;
   for (uint32_t k = 0; k < loop->n_loads; k++) {
     *bytes += elements_read(loop, &loop->loads[k]) * loop->loads[k].element_bytes;
@@ -105,7 +113,7 @@ static double view_elements(const gemel_view *view) {
 
 static void kernel_cost(const gemel_kernel_call *call, double *flops, double *bytes) {
   *flops = *bytes = 0;
-  if (call->operation->cost != NULL) {
+  if (call->operation != NULL && call->operation->cost != NULL) {
     call->operation->cost(call, flops, bytes);
     return;
   }
@@ -114,9 +122,10 @@ static void kernel_cost(const gemel_kernel_call *call, double *flops, double *by
   }
   for (size_t k = 0; k < call->n_outputs; k++) {
     double elements = view_elements(&call->outputs[k]);
-    *flops += elements;
+    *flops += call->n_steps == 0 ? elements : 0;
     *bytes += elements * (double)gemel_dtype_size(call->outputs[k].dtype);
   }
+  *flops += (double)call->n_steps * view_elements(&call->outputs[0]);
 }
 
 void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes) {

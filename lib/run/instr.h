@@ -11,6 +11,9 @@
 /* 1 if INSTR's body is a gemel__move. */
 int gemel__instr_moves(const gemel__instr *instr);
 
+/* The cluster that INSTR computes; NULL: it is none. */
+const gemel__cluster_record *gemel__instr_cluster_of(const gemel__instr *instr);
+
 /* The nodes that INSTR computes, in order: a loop's members, else one; none for what only moves
  * bytes to an output. */
 const uint32_t *gemel__instr_nodes(const gemel__run_program *program, const gemel__instr *instr,

@@ -127,8 +127,15 @@ static const char *view_data(const void *body, uint32_t k) {
   return ((const gemel__invocation *)body)->call.inputs[k].data;
 }
 
+/* Where load K, or store K, of a cluster lies: WHERE is what is patched at a call. */
 static const char *load_data(const void *body, uint32_t k) {
   return ((const gemel__fused *)body)->loop.loads[k].data;
+}
+
+static const char *const *store_data(const gemel__instr *instr, uint32_t k) {
+  return instr->kind == &gemel__instr_loop
+             ? (const char *const *)&((const gemel__fused *)instr->body)->loop.stores[k].data
+             : (const char *const *)&((const gemel__invocation *)instr->body)->call.outputs[k].data;
 }
 
 static void say_kernel(plan_lister *l, const gemel__instr *instr) {
@@ -163,27 +170,40 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
   }
 }
 
-static void list_loop(plan_lister *l, const gemel__instr *instr) {
-  const gemel__fused *fused = instr->body;
-  const gemel__plan_layout *s = fused->shape;
+/* The members of a cluster, and where those lie that it stores. */
+static void list_members(plan_lister *l, const gemel__instr *instr,
+                         const gemel__cluster_record *cluster) {
   char text[300], shape[300];
   uint32_t store = 0;
-  gemel__format_shape(s->rank, s->shape, shape, sizeof shape);
-  say(l, "%4zu loop of %u over %s, %d thread%s\n", l->number, fused->n_members, shape,
-      fused->loop.threads, fused->loop.threads == 1 ? "" : "s");
-  for (uint32_t k = 0; k < fused->n_members; k++) {
-    uint32_t node = fused->members[k], value = l->p->nodes[node].value;
+  gemel__format_shape(cluster->shape->rank, cluster->shape->shape, shape, sizeof shape);
+  for (uint32_t k = 0; k < cluster->n_members; k++) {
+    uint32_t node = cluster->members[k], value = l->p->nodes[node].value;
     format_application(l, node, text, sizeof text);
     say(l, "       %%%u = %s", value, text);
-    if (store < fused->loop.n_stores && fused->stores[store] == value) {
-      const gemel__loop_store *to = &fused->loop.stores[store++];
+    if (store < cluster->n_stores && cluster->stores[store] == value) {
+      const char *const *data = store_data(instr, store++);
       say(l, ": %s%s",
           gemel_dtype_name(gemel_type_dtype(l->p->context, gemel__value_type(l->p, value))), shape);
-      say_stored(l, value, &to->data, to->data, fused->loop.n_loads, fused->loads, load_data,
-                 fused);
+      say_stored(l, value, data, *data, cluster->n_loads, cluster->loads,
+                 instr->kind == &gemel__instr_loop ? load_data : view_data, instr->body);
     }
     end_line(l, node);
   }
+}
+
+static void list_loop(plan_lister *l, const gemel__instr *instr) {
+  const gemel__fused *fused = instr->body;
+  const gemel__plan_layout *s = fused->cluster.shape;
+  char shape[300];
+  gemel__format_shape(s->rank, s->shape, shape, sizeof shape);
+  say(l, "%4zu loop of %u over %s, %d thread%s\n", l->number, fused->cluster.n_members, shape,
+      fused->loop.threads, fused->loop.threads == 1 ? "" : "s");
+  list_members(l, instr, &fused->cluster);
+}
+
+static void list_cluster(plan_lister *l, const gemel__instr *instr) {
+  say_kernel(l, instr);
+  list_members(l, instr, gemel__instr_cluster_of(instr));
 }
 
 static void list_move(plan_lister *l, const gemel__instr *instr) {
@@ -204,6 +224,8 @@ static void list_move(plan_lister *l, const gemel__instr *instr) {
 static void list_instruction(plan_lister *l, const gemel__instr *instr) {
   if (instr->kind == &gemel__instr_loop) {
     list_loop(l, instr);
+  } else if (instr->kind == &gemel__instr_cluster) {
+    list_cluster(l, instr);
   } else if (instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic) {
     list_kernel(l, instr);
   } else if (gemel__instr_moves(instr)) {

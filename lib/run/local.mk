@@ -3,14 +3,15 @@
 
 libgemel_a_SOURCES += %reldir%/bind.c
 libgemel_a_SOURCES += %reldir%/ceiling.c
+libgemel_a_SOURCES += %reldir%/cluster-build.c
+libgemel_a_SOURCES += %reldir%/cluster-device.c
+libgemel_a_SOURCES += %reldir%/cluster.c
 libgemel_a_SOURCES += %reldir%/dump-load.c
 libgemel_a_SOURCES += %reldir%/dump.c
 libgemel_a_SOURCES += %reldir%/dump.h
 libgemel_a_SOURCES += %reldir%/execution.c
 libgemel_a_SOURCES += %reldir%/function.c
 libgemel_a_SOURCES += %reldir%/function.h
-libgemel_a_SOURCES += %reldir%/cluster-build.c
-libgemel_a_SOURCES += %reldir%/cluster.c
 libgemel_a_SOURCES += %reldir%/instr.c
 libgemel_a_SOURCES += %reldir%/instr.h
 libgemel_a_SOURCES += %reldir%/listing.c

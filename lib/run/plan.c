@@ -185,8 +185,7 @@ static gemel_status fix_views(gemel__planner *planner, uint32_t node,
   return GEMEL_OK;
 }
 
-/* The first of CANDIDATES that does not decline; the last one for plain functions. */
-static gemel_status choose_kernel(gemel__planner *planner, const gemel_kernel *candidates,
+gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *candidates,
                                   gemel__invocation *inv) {
   const gemel_kernel *k = candidates;
   gemel_kernel_call *call = &inv->call;
@@ -287,8 +286,7 @@ static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
   return status;
 }
 
-/* Scratch memory is a buffer that lives for one instruction. */
-static gemel_status place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
+gemel_status gemel__place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
                                   gemel__run_buffer **scratch) {
   *scratch = NULL;
   if (call->scratch_bytes == 0) {
@@ -304,8 +302,7 @@ static gemel_status place_scratch(gemel__planner *planner, uint8_t device, gemel
   return GEMEL_OK;
 }
 
-/* Has the segment let go of what the kernel holds; when memory is out, does so at once. */
-static void note_release(gemel__planner *planner, const gemel__invocation *made,
+void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
                          gemel__invocation *inv) {
   if (made->call.release == NULL) {
     return;
@@ -324,10 +321,10 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
   gemel__run_buffer *scratch = NULL;
   gemel_status status;
-  note_release(planner, made, inv);
+  gemel__note_release(planner, made, inv);
   status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
   if (status == GEMEL_OK) {
-    status = place_scratch(
+    status = gemel__place_scratch(
         planner, gemel__value_device(&planner->f->program, planner->f->program.nodes[node].value),
         &inv->call, &scratch);
   }
@@ -458,7 +455,7 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
     return GEMEL_UNSUPPORTED;
   }
   if (status == GEMEL_OK) {
-    status = choose_kernel(planner, kernels, inv);
+    status = gemel__choose_kernel(planner, kernels, inv);
     if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
       gemel__blame(p, node, planner->error);
     }
@@ -504,9 +501,7 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
 static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
-  int on_host = gemel__value_device(p, p->nodes[node].value) == 0;
-  gemel_status status =
-      planner->f->plain || planner->f->guard != 0 || !on_host ? GEMEL_DECLINED : GEMEL_OK;
+  gemel_status status = planner->f->plain || planner->f->guard != 0 ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__check_node(planner, node, attrs->values);
   }

@@ -38,6 +38,7 @@ typedef struct gemel__cluster_load {
 /* Elementwise nodes of one shape that will be one loop. */
 typedef struct gemel__cluster {
   uint32_t number; /* 0: none */
+  uint8_t device;  /* number */
   uint32_t n_members, n_loads;
   const gemel__plan_layout *shape;
   gemel__member members[GEMEL__CLUSTER_NODES];
@@ -167,6 +168,21 @@ gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
                                         const gemel__plan_layout *layout, uint32_t remaining,
                                         gemel_status *status);
 
+/* Has INV's call run by the first of CANDIDATES that doesn't decline; the last one for plain
+ * functions. */
+gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *candidates,
+                                  gemel__invocation *inv);
+
+/* Gives CALL its scratch memory, a buffer of DEVICE's with one use; *SCRATCH is NULL if it wants
+ * none. */
+gemel_status gemel__place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
+                                  gemel__run_buffer **scratch);
+
+/* Has the segment let go of what MADE's kernel holds, by INV, its copy there; if that is NULL, does
+ * so at once. */
+void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
+                         gemel__invocation *inv);
+
 /* ---- cluster.c ---- */
 
 /* Adds NODE, an elementwise node with results laid out as LAYOUT, to a cluster. GEMEL_DECLINED: no
@@ -190,5 +206,14 @@ gemel__scalar_kernel gemel__member_kernel(const gemel__run_program *program, uin
 
 /* Emits CLUSTER as a loop; the members that others read have their buffers. */
 gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *cluster);
+
+/* Writes down what CLUSTER computes. GEMEL_NO_MEMORY. */
+gemel_status gemel__cluster_describe(gemel__planner *planner, const gemel__cluster *cluster,
+                                     gemel__cluster_record *record);
+
+/* ---- cluster-device.c ---- */
+
+/* The same as a kernel of the device on which the members lie. */
+gemel_status gemel__cluster_build_there(gemel__planner *planner, gemel__cluster *cluster);
 
 #endif

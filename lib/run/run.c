@@ -163,6 +163,7 @@ static gemel_status run_kernel(gemel__execution *e, void *body) {
 
 const gemel__instr_kind gemel__instr_loop = {"loop", run_loop, 1};
 const gemel__instr_kind gemel__instr_kernel = {"kernel", run_kernel, 1};
+const gemel__instr_kind gemel__instr_cluster = {"cluster", run_kernel, 1};
 const gemel__instr_kind gemel__instr_dynamic = {"kernel", run_dynamic, 1};
 const gemel__instr_kind gemel__instr_copy = {"copy", run_copy, 1};
 const gemel__instr_kind gemel__instr_transfer = {"transfer", run_transfer, 1};

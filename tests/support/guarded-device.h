@@ -22,7 +22,8 @@ typedef struct guarded_device {
   char *guarded, *readable;
   size_t used, live; /* bytes given out so far; blocks that are in use */
   size_t uploads, downloads, allocations;
-  size_t refuse; /* the allocation that fails, counted from 1; 0: none */
+  size_t clusters; /* that ran */
+  size_t refuse;   /* the allocation that fails, counted from 1; 0: none */
 } guarded_device;
 
 /* The address at which the host may touch what is at DATA; others stay as they are. */
@@ -136,6 +137,65 @@ static const gemel_kernel *guarded_kernels(void *state, const gemel_operation *o
              : NULL;
 }
 
+/* Clusters are computed step by step, with what no output keeps in scratch memory. */
+static gemel_status guarded_prepare_cluster(gemel_kernel_call *call) {
+  size_t elements = 1;
+  for (int axis = 0; axis < call->outputs[0].rank; axis++) {
+    elements *= (size_t)call->outputs[0].shape[axis];
+  }
+  call->scratch_bytes = call->n_steps * elements * 8;
+  return GEMEL_OK;
+}
+
+/* Where step K of CALL leaves its result. */
+static inline gemel_view guarded_result(const gemel_kernel_call *call, size_t k, int64_t *strides) {
+  const gemel_view *shape = &call->outputs[0];
+  int64_t step = (int64_t)gemel_dtype_size(call->steps[k].dtype);
+  if (call->steps[k].output >= 0) {
+    gemel_view view = call->outputs[call->steps[k].output];
+    view.data = guarded_reach(call->device->state, view.data);
+    return view;
+  }
+  for (int axis = shape->rank; axis-- > 0; step *= shape->shape[axis]) {
+    strides[axis] = step;
+  }
+  char *data = guarded_reach(call->device->state, call->scratch);
+  return (gemel_view){call->steps[k].dtype, shape->rank, shape->shape, strides,
+                      data + k * (call->scratch_bytes / call->n_steps)};
+}
+
+static gemel_status guarded_run_cluster(const gemel_kernel_call *call) {
+  gemel_status status = GEMEL_OK;
+  ((guarded_device *)call->device->state)->clusters++;
+  for (size_t k = 0; k < call->n_steps && status == GEMEL_OK; k++) {
+    const gemel_step *step = &call->steps[k];
+    int64_t strides[4][GEMEL_MAX_RANK];
+    gemel_view in[3], out = guarded_result(call, k, strides[3]);
+    for (int i = 0; i < step->n_in; i++) {
+      if (step->in[i] >= 0) {
+        in[i] = guarded_result(call, (size_t)step->in[i], strides[i]);
+      } else {
+        in[i] = call->inputs[-1 - step->in[i]];
+        in[i].data = guarded_reach(call->device->state, in[i].data);
+      }
+    }
+    gemel_kernel_call one = {.size = sizeof one,
+                             .n_inputs = (size_t)step->n_in,
+                             .inputs = in,
+                             .n_outputs = 1,
+                             .outputs = &out,
+                             .threads = 1,
+                             .operation = step->operation,
+                             .data = step->operation->data,
+                             .error = call->error};
+    status = guarded_plain(&one)->run(&one);
+  }
+  return status;
+}
+
+static const gemel_kernel guarded_clusters[] = {
+    {"step by step", guarded_prepare_cluster, guarded_run_cluster}, {NULL, NULL, NULL}};
+
 /* ---- Life ---- */
 
 /* 0, or -1 if the system has no memory for it. */
@@ -151,7 +211,8 @@ static inline int guarded_open(guarded_device *d, const char *name) {
                                    .fill = guarded_fill,
                                    .copy = guarded_copy,
                                    .synchronize = guarded_synchronize,
-                                   .kernels = guarded_kernels}};
+                                   .kernels = guarded_kernels,
+                                   .clusters = guarded_clusters}};
   if (file < 0 || ftruncate(file, GUARDED_BYTES) != 0) {
     return -1;
   }
