@@ -28,15 +28,15 @@ static gemel_status release_loads(gemel__planner *planner, gemel__cluster *clust
   return status;
 }
 
-/* A load whose memory a result may take over: all of its uses are in the cluster, they read it
+/* A load whose memory a result may be made in: all of its uses are in the cluster, they read it
  * once, in place, in the order of the iteration, and none comes after member MEMBER. */
 static int may_overwrite(const gemel__cluster *cluster, const gemel__cluster_load *load,
                          uint32_t member, const gemel__plan_layout *result) {
   uint32_t k, readers = 0;
-  if (load->buffer->kind != GEMEL__B_ARENA || load->buffer->remaining != load->uses ||
+  if (load->buffer->remaining != load->uses ||
       (load->last > member && !GEMEL__FAULT(fused_overwrite)) || !load->layout->dense ||
       !same_shape(load->layout, result) || load->layout->offset != 0 ||
-      load->layout->bytes != result->bytes || load->buffer->bytes != result->bytes) {
+      load->layout->bytes != result->bytes) {
     return 0;
   }
   for (k = 0; k < cluster->n_loads; k++) {
@@ -56,12 +56,32 @@ static gemel__run_buffer *take_over(gemel__planner *planner, gemel__cluster *clu
     return NULL;
   }
   for (k = 0; k < cluster->n_loads; k++) {
-    if (may_overwrite(cluster, &cluster->loads[k], member, result)) {
+    gemel__run_buffer *buffer = cluster->loads[k].buffer;
+    if (buffer->kind == GEMEL__B_ARENA && buffer->bytes == result->bytes &&
+        may_overwrite(cluster, &cluster->loads[k], member, result)) {
       *found = 1;
-      return gemel__buffer_over(planner, cluster->loads[k].buffer, remaining);
+      return gemel__buffer_over(planner, buffer, remaining);
     }
   }
   return NULL;
+}
+
+/* Member MEMBER, laid out as RESULT, may be the next value of a state which the cluster reads as
+ * above, or which nothing reads any more. */
+static void place_update(gemel__planner *planner, const gemel__cluster *cluster, uint32_t member,
+                         const gemel__plan_layout *result) {
+  const gemel__run_program *p = &planner->f->program;
+  uint32_t output = gemel__run_program_output(p, cluster->members[member].value), reads = 0, k;
+  const gemel__run_buffer *state = gemel__state_buffer(planner, output, result);
+  for (k = 0; k < cluster->n_loads && state != NULL; k++) {
+    if (cluster->loads[k].buffer == state) {
+      reads =
+          may_overwrite(cluster, &cluster->loads[k], member, result) ? cluster->loads[k].uses : 0;
+    }
+  }
+  if (state != NULL) {
+    gemel__update_placed(planner, output, result, reads);
+  }
 }
 
 /* Gives a buffer to each member that is read outside the cluster. */
@@ -78,6 +98,7 @@ static gemel_status place_members(gemel__planner *planner, gemel__cluster *clust
     if (remaining > 0) {
       place->buffer = take_over(planner, cluster, k, place->layout, remaining, &found);
       if (!found) {
+        place_update(planner, cluster, k, place->layout);
         place->buffer = gemel__output_buffer(planner, m->value, place->layout, remaining, &status);
       }
       if (place->buffer == NULL) {

@@ -114,6 +114,7 @@ void gemel__plan_free(gemel__execution *e, gemel__plan *plan) {
   gemel__free(plan->offsets, e->f->program.n_inputs * sizeof *plan->offsets);
   gemel__free(plan->symbols, plan->symbol_capacity * sizeof *plan->symbols);
   gemel__free(plan->known, plan->known_capacity * sizeof *plan->known);
+  gemel__free(plan->in_place, e->f->program.n_outputs);
   gemel__free(plan, sizeof *plan);
 }
 
@@ -189,7 +190,9 @@ static gemel_status new_plan(gemel__execution *e, gemel_tensor *const *inputs) {
   if (plan == NULL) {
     return gemel__no_memory(&e->error, "a plan");
   }
-  status = write_signature(e, plan, inputs);
+  plan->in_place = gemel__alloc_array(e->f->program.n_outputs, 1);
+  status = plan->in_place != NULL ? write_signature(e, plan, inputs)
+                                  : gemel__no_memory(&e->error, "a plan");
   if (status == GEMEL_OK) {
     status = gemel__bind_inputs(e->f, plan, inputs, &e->error);
   }
@@ -453,6 +456,9 @@ gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inp
   gemel_status status = enter_inputs(e, inputs);
   if (status == GEMEL_OK && (e->plans == NULL || !matches(e, e->plans, inputs))) {
     status = find_plan(e, inputs);
+  }
+  if (status == GEMEL_OK && e->f->n_updates > 0) {
+    gemel__states_place(e);
   }
   if (status == GEMEL_OK) {
     status = gemel__check_overlap(e, inputs, outputs);

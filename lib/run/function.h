@@ -70,6 +70,8 @@ typedef struct gemel__port {
   const char *name;
   uint32_t value;
   const gemel_device *device;
+  uint32_t pair; /* of a state its update's output, of an update its state's input; or
+                    GEMEL__NO_VALUE */
 } gemel__port;
 
 typedef struct gemel__run_program {
@@ -301,6 +303,8 @@ typedef struct gemel__plan {
   } * known; /* dims of input axes that leave symbols open */
   size_t n_known, known_capacity;
   gemel__segment *root;
+  unsigned char *in_place; /* of each output: 1 if it may be made in the memory of the state that
+                              it updates */
 } gemel__plan;
 
 /* A run-time size on the way from the root to the segment being run. */
@@ -413,9 +417,10 @@ int gemel__plan_known(const gemel__plan *plan, gemel_dim dim, int64_t *size);
 gemel_status gemel__bind_inputs(const gemel_function *f, gemel__plan *plan,
                                 gemel_tensor *const *inputs, gemel_error *error);
 
-/* Compares the memory of given results with that of the inputs (E->aside says which overlap one)
- * and with each other's. GEMEL_BAD_ARGUMENT: two elements of results would lie in one place; the
- * error is in E->error. GEMEL_NO_MEMORY. */
+/* Compares the memory of given results with that of the inputs (E->aside says which overlap one,
+ * other than the state that they may be made in place of) and with each other's.
+ * GEMEL_BAD_ARGUMENT: two elements of results would lie in one place; the error is in E->error.
+ * GEMEL_NO_MEMORY. */
 gemel_status gemel__check_overlap(gemel__execution *e, gemel_tensor *const *inputs,
                                   gemel_tensor *const *outputs);
 
@@ -431,8 +436,11 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
 void gemel__states_release(gemel_function *f);
 
 /* Locks the states that E's call reads and changes, and completes its INPUTS and OUTPUTS in E's own
- * arrays. */
+ * arrays, but for the places of updates. */
 void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs);
+
+/* Says where the call's updates go, when its plan is in front. */
+void gemel__states_place(gemel__execution *e);
 
 /* Hands on the results of a call that ended with STATUS, and unlocks. */
 void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor **outputs);

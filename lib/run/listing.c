@@ -17,6 +17,7 @@ enum { LINE = 1024 };
 
 typedef struct plan_lister {
   const gemel__run_program *p;
+  const gemel__plan *plan;
   const gemel__segment *segment;
   gemel__writer out;
   gemel__map patches;      /* number + 1 of the patch that sets the pointer at an address */
@@ -88,7 +89,11 @@ static void say_place(plan_lister *l, const void *where, const char *data) {
   const gemel__device_block *block = patch == NULL ? block_of(l, data) : NULL;
   const char *device = block != NULL ? block->device->name : "";
   if (patch != NULL) {
-    say(l, " -> output %.500s", l->p->outputs[patch->port - l->p->n_inputs].name);
+    uint32_t output = patch->port - l->p->n_inputs;
+    say(l, " -> output %.500s", l->p->outputs[output].name);
+    if (l->plan->in_place[output]) {
+      say(l, ", in place of %%%u", l->p->inputs[l->p->outputs[output].pair].value);
+    }
   } else if (block != NULL) {
     say(l, " -> %s arena + %zu", device, (size_t)(data - (const char *)block->data));
   }
@@ -323,7 +328,7 @@ static void list_plan(plan_lister *l, const gemel__plan *plan) {
 
 static gemel_status list_execution(const gemel__execution *e, gemel_write write, void *state,
                                    gemel_error *error) {
-  plan_lister l = {.p = &e->f->program, .plain = e->f->plain};
+  plan_lister l = {.p = &e->f->program, .plan = e->plans, .plain = e->f->plain};
   gemel_status status = gemel__writer_open(&l.out, write, state, error);
   l.computed = gemel__alloc_array(l.p->n_nodes, 1);
   l.failed = l.computed == NULL;

@@ -197,12 +197,22 @@ static size_t stretch_at(const gemel__span *spans, size_t n, uintptr_t address) 
   return low;
 }
 
+/* 1 if output K is given the tensor of the state that it updates, and may be made there. */
+static int in_place(const gemel__execution *e, uint32_t k, gemel_tensor *const *inputs,
+                    gemel_tensor *const *outputs) {
+  return k != GEMEL__NO_VALUE && e->plans->in_place[k] &&
+         outputs[k] == inputs[e->f->program.outputs[k].pair];
+}
+
 /* Sets aside the results that share one of N stretches with an input. */
 static void compare_inputs(gemel__execution *e, size_t n, gemel_tensor *const *inputs,
                            gemel_tensor *const *outputs) {
   for (uint32_t k = 0; k < e->f->program.n_inputs; k++) {
     gemel__span in = span_of(inputs[k], k);
     size_t at = in.begin < in.end ? stretch_at(e->spans, n, in.begin) : n;
+    if (in_place(e, e->f->program.inputs[k].pair, inputs, outputs)) {
+      continue;
+    }
     for (; at < n && e->spans[at].begin < in.end; at++) {
       e->spans[at].touched = 1;
     }

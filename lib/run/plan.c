@@ -92,7 +92,12 @@ static gemel_status plan_input(gemel__planner *planner, uint32_t node) {
   place->buffer =
       gemel__buffer_at(planner, GEMEL__B_PORT, gemel__value_device(&planner->f->program, n->value),
                        n->attrs, NULL, 0);
-  return place->layout != NULL && place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+  if (place->layout == NULL || place->buffer == NULL) {
+    return out_of_memory(planner);
+  }
+  place->buffer->remaining = planner->f->program.uses[n->value];
+  planner->inputs[n->attrs] = place;
+  return GEMEL_OK;
 }
 
 static gemel_status plan_constant(gemel__planner *planner, uint32_t node) {
@@ -210,19 +215,27 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
              : status;
 }
 
+/* How many inputs of NODE lie in BUFFER. */
+static uint32_t reads_of(const gemel__planner *planner, uint32_t node,
+                         const gemel__run_buffer *buffer) {
+  uint32_t count, k, reads = 0;
+  const uint32_t *in = gemel__pnode_inputs(&planner->f->program, node, &count);
+  for (k = 0; k < count; k++) {
+    reads += planner->places[in[k]].buffer == buffer;
+  }
+  return reads;
+}
+
 /* 1 if NODE may make its output in the memory of its input K: nothing reads that any more, and it
  * lies as the output does. */
 static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t k) {
   const gemel__run_program *p = &planner->f->program;
-  uint32_t count, j, value = p->nodes[node].value;
+  uint32_t count, value = p->nodes[node].value;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   const gemel__plan_place *from = &planner->places[in[k]];
   const gemel__plan_layout *made = planner->places[value].layout;
-  int readers = 0;
-  for (j = 0; j < count; j++) {
-    readers += planner->places[in[j]].buffer == from->buffer;
-  }
-  return !planner->f->plain && from->buffer->kind == GEMEL__B_ARENA && readers == 1 &&
+  return !planner->f->plain && from->buffer->kind == GEMEL__B_ARENA &&
+         reads_of(planner, node, from->buffer) == 1 &&
          (from->buffer->remaining == 1 || GEMEL__FAULT(overwrites_while_read)) &&
          from->layout->dense && from->layout->offset == 0 && p->uses[value] > 0 &&
          p->value_types[in[k]] == p->value_types[value] && from->buffer->bytes == made->bytes &&
@@ -247,6 +260,27 @@ static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, geme
   return buffer;
 }
 
+/* Output 0 of NODE may be the next value of a state, and the state the input that NODE overwrites,
+ * or one that nothing reads any more. */
+static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_t value) {
+  const gemel__run_program *p = &planner->f->program;
+  const gemel__plan_layout *made = planner->places[value].layout;
+  uint32_t output = gemel__run_program_output(p, value), count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  const gemel__run_buffer *state = gemel__state_buffer(planner, output, made);
+  uint32_t k = (uint32_t)p->ops[p->nodes[node].op].op->record.overwrites - 1;
+  uint32_t reads = state != NULL ? reads_of(planner, node, state) : 0;
+  if (state == NULL || reads > 1 ||
+      (reads == 1 &&
+       (value != p->nodes[node].value || k >= count || planner->places[in[k]].buffer != state ||
+        planner->places[in[k]].layout->offset != 0 || !planner->places[in[k]].layout->dense))) {
+    return GEMEL_OK;
+  }
+  gemel_status status = gemel__cluster_settle_readers(planner, state);
+  gemel__update_placed(planner, output, made, reads);
+  return status;
+}
+
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t k;
@@ -257,6 +291,9 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
     place->buffer = k == 0 ? take_over(planner, node, &status) : NULL;
     if (status == GEMEL_OK && place->buffer != NULL) {
       continue;
+    }
+    if (status == GEMEL_OK) {
+      status = place_update(planner, node, value);
     }
     if (status == GEMEL_OK) {
       place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
@@ -658,6 +695,7 @@ static gemel_status plan_all(gemel__planner *planner) {
     status = plan_results(planner);
   }
   if (status == GEMEL_OK) {
+    gemel__updates_settle(planner);
     status = gemel__memory_finish(planner);
   }
   if (status == GEMEL_OK) {
@@ -726,7 +764,10 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
   if (status == GEMEL_OK) {
     planner->layouts = gemel__alloc_array(e->f->program.n_types, sizeof *planner->layouts);
     planner->memories = gemel__alloc_array(e->f->program.n_devices, sizeof *planner->memories);
-    status = planner->layouts != NULL && planner->memories != NULL
+    planner->inputs = gemel__alloc_array(e->f->program.n_inputs, sizeof *planner->inputs);
+    planner->updates = gemel__alloc_array(e->f->program.n_outputs, sizeof *planner->updates);
+    status = planner->layouts != NULL && planner->memories != NULL && planner->inputs != NULL &&
+                     planner->updates != NULL
                  ? GEMEL_OK
                  : gemel__no_memory(&e->error, "a plan");
   }
@@ -745,6 +786,8 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
     planner->f = e->f;
     gemel__memory_clear(planner);
     gemel__free(planner->layouts, e->f->program.n_types * sizeof *planner->layouts);
+    gemel__free(planner->inputs, e->f->program.n_inputs * sizeof *planner->inputs);
+    gemel__free(planner->updates, e->f->program.n_outputs * sizeof *planner->updates);
     gemel__free(planner, sizeof *planner);
   }
   if (status == GEMEL_OK) {

@@ -80,6 +80,8 @@ typedef struct gemel__planner {
   gemel__run_memory *memories; /* one a device */
   gemel__cluster clusters[GEMEL__CLUSTERS];
   uint32_t next_cluster;
+  const gemel__plan_place **inputs; /* of each input, once it is planned */
+  size_t *updates;  /* of each output: 1 + the instruction that may make it in its state's memory */
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
   uint32_t missing; /* value whose size is needed and not known yet */
@@ -141,6 +143,21 @@ int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *bu
 /* Lays out the arena, allocates it and resolves fixups. */
 gemel_status gemel__memory_finish(gemel__planner *planner);
 void gemel__memory_clear(gemel__planner *planner);
+
+/* ---- in-place.c ---- */
+
+/* The memory of the state that result OUTPUT is the next value of, if that lies as LAYOUT does;
+ * NULL: there is none. OUTPUT may be the number of outputs. */
+const gemel__run_buffer *gemel__state_buffer(const gemel__planner *planner, uint32_t output,
+                                             const gemel__plan_layout *layout);
+
+/* The next instruction makes OUTPUT, laid out as LAYOUT. Notes that it may do so in the memory of
+ * OUTPUT's state if the READS that it still has of that memory itself are the last. */
+void gemel__update_placed(gemel__planner *planner, uint32_t output,
+                          const gemel__plan_layout *layout, uint32_t reads);
+
+/* Settles which updates are made in place, when all instructions are there. */
+void gemel__updates_settle(gemel__planner *planner);
 
 /* ---- plan-move.c ---- */
 

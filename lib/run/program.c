@@ -223,10 +223,16 @@ static void copy_ports(copier *c) {
     p->inputs[k].name = c->graph->input_names[k];
     p->inputs[k].value = c->first_value[ref.node] + ref.output;
     p->inputs[k].device = p->devices[gemel__value_device(p, p->inputs[k].value)];
+    p->inputs[k].pair = GEMEL__NO_VALUE;
     p->nodes[gemel__node_of(p, ref.node)].attrs = k;
   }
   for (k = 0; k < p->n_outputs; k++) {
     gemel__ref ref = c->graph->outputs[k];
+    long state = gemel__state_called(c->graph, c->graph->output_names[k]);
+    p->outputs[k].pair = state < 0 ? GEMEL__NO_VALUE : (uint32_t)state;
+    if (state >= 0) {
+      p->inputs[state].pair = k;
+    }
     p->outputs[k].name = c->graph->output_names[k];
     p->outputs[k].value = c->first_value[ref.node] + ref.output;
     p->outputs[k].device = p->devices[gemel__value_device(p, p->outputs[k].value)];

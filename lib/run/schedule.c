@@ -3,15 +3,16 @@
  * The order of computation. That of the graph's ids is one; but a node that could overwrite an
  * input which later nodes still read would have to copy it. So for each such node in turn, "every
  * other reader first" is added to the order as constraints, where views of a value read the value;
- * if they would make a circle, the node copies. What is in place then, and that it may be, is
- * decided once more when shapes and memory are planned.
+ * if they would make a circle, the node copies. The same goes for a node that makes the next value
+ * of a state, which could lie where the state's value does. What is in place then, and that it may
+ * be, is decided once more when shapes and memory are planned.
  */
 #include "run/schedule.h"
 
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "ops/ids.h"
+#include "ops/ops.h"
 #include "run/order.h"
 
 /* Nodes that are looked at to overwrite one input, so that the work stays linear where thousands
@@ -52,6 +53,11 @@ static int is_candidate(const gemel_graph *graph, uint32_t node) {
 }
 
 static int any_candidate(const gemel_graph *graph, const unsigned char *live) {
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    if (gemel__state_called(graph, graph->output_names[k]) >= 0) {
+      return 1;
+    }
+  }
   for (uint32_t node = 0; node < graph->n_nodes; node++) {
     if (live[node] && overwrites(graph, node) && is_candidate(graph, node)) {
       return 1;
@@ -176,20 +182,47 @@ static int reads_twice(const gemel_graph *graph, uint32_t writer, uint32_t node)
   return times > 1;
 }
 
-static gemel_status try_candidate(scheduler *s, uint32_t node) {
-  uint32_t count, added = 0;
-  const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
-  uint32_t from = in[overwrites(s->graph, node) - 1].node;
+/* Has NODE come behind the other readers of FROM, in whose memory it could be, if that goes. */
+static gemel_status try_over(scheduler *s, uint32_t node, uint32_t from) {
+  uint32_t added = 0;
   gemel_status status =
-      s->is_output[node] || s->tried[from] == TRIES || reads_twice(s->graph, node, from)
-          ? GEMEL_DECLINED
-          : readers_first(s, from, node, &added);
+      s->tried[from] == TRIES ? GEMEL_DECLINED : readers_first(s, from, node, &added);
   if (status != GEMEL_OK) {
     gemel__order_drop(s->dynamic, added);
   }
   s->tried[from] = status == GEMEL_OK ? TRIES : s->tried[from] + (s->tried[from] < TRIES);
   s->in_place += status == GEMEL_OK;
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+static gemel_status try_candidate(scheduler *s, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
+  uint32_t from = in[overwrites(s->graph, node) - 1].node;
+  return s->is_output[node] || reads_twice(s->graph, node, from) ? GEMEL_OK
+                                                                 : try_over(s, node, from);
+}
+
+/* Output K, if it is the update of a state. It may read the state where it overwrites it, element
+ * by element or as its record says. */
+static gemel_status try_update(scheduler *s, size_t k) {
+  const gemel_graph *graph = s->graph;
+  long state = gemel__state_called(graph, graph->output_names[k]);
+  uint32_t node = graph->outputs[k].node, from, count, own;
+  if (state < 0) {
+    return GEMEL_OK;
+  }
+  const gemel_operation *record = &gemel__node_op(graph, node)->record;
+  const gemel__ref *in = gemel__node_inputs(graph, node, &count);
+  from = graph->inputs[state].node;
+  own = (uint32_t)overwrites(graph, node);
+  for (uint32_t j = 0; j < count; j++) {
+    if (in[j].node == from && gemel__scalar_row_of(record) == NULL &&
+        (own != j + 1 || reads_twice(graph, node, from))) {
+      return GEMEL_OK;
+    }
+  }
+  return node == from || record->view != NULL ? GEMEL_OK : try_over(s, node, from);
 }
 
 /* ---- The schedule ---- */
@@ -214,6 +247,9 @@ gemel_status gemel__schedule(const gemel_graph *graph, const unsigned char *live
       if (live[node] && is_candidate(graph, node)) {
         status = try_candidate(&s, node);
       }
+    }
+    for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
+      status = try_update(&s, k);
     }
     for (uint32_t node = status == GEMEL_OK ? gemel__order_first(s.dynamic) : s.n, at = 0;
          node != s.n; node = gemel__order_next(s.dynamic, node)) {

@@ -9,9 +9,10 @@
 #include "core/graph.h"
 
 /* Writes GRAPH's LIVE nodes (1 for each that is) to ORDER in an order in which everything is
- * computed before it is read, and, wherever that goes, a node that may overwrite an input comes
- * behind all others that read it. *IN_PLACE, which may be NULL: how many nodes come behind all
- * other readers of an input that they may overwrite. GEMEL_NO_MEMORY. Time: about linear. */
+ * computed before it is read, and, wherever that goes, a node that may overwrite an input, or the
+ * state that it is the next value of, comes behind all others that read it. *IN_PLACE, which may be
+ * NULL: how many nodes come behind all other readers of what they may overwrite. GEMEL_NO_MEMORY.
+ * Time: about linear. */
 gemel_status gemel__schedule(const gemel_graph *graph, const unsigned char *live, uint32_t *order,
                              size_t *in_place, gemel_error *error);
 

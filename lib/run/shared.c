@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared variables, and how a call deals with them. A variable holds its value and, once a call has
- * updated it, the tensor that its value before was in. A call reads the values of the states as
- * further inputs and writes each update, as a further result, into the spare tensor; when all has
- * been computed, value and spare change places. So all updates read what was before the call, a
- * failed call changes nothing, and nothing is copied or, from the third call on, allocated.
+ * Shared variables, and how a call deals with them. A call reads the values of the states as
+ * further inputs and writes each update as a further result. Where the plan finds that nothing
+ * reads the old value behind the instruction that makes the new one, and that nothing can fail
+ * there any more (in-place.c), the new value is made in the memory of the old one. Else it goes
+ * into a spare tensor, the one that the value before was in, and when all has been computed, value
+ * and spare change places. So all updates read what was before the call, a failed call changes
+ * nothing, and nothing is copied or, from the third call on, allocated.
  *
  * During a call its states are locked, for reading where it has no update of them. All calls lock
  * in the order of the variables' addresses, so none waits for another in a circle.
@@ -20,7 +22,7 @@
 struct gemel_shared {
   long references; /* counted atomically */
   gemel_tensor *value;
-  gemel_tensor *spare;   /* the value before, or NULL */
+  gemel_tensor *spare;   /* of an earlier value, or NULL */
   pthread_rwlock_t lock; /* of value and spare */
   int bound;             /* while a function is bound: a state of it has this variable already */
 };
@@ -196,13 +198,21 @@ void gemel__states_release(gemel_function *f) {
 
 /* ---- Calls ---- */
 
-/* The tensor that the next value of SHARED goes into: the spare one where it fits and nobody else
- * holds it; NULL: a new one. */
-static gemel_tensor *room_for_update(gemel_shared *shared) {
+static int held_elsewhere(const gemel_tensor *tensor) {
+  return __atomic_load_n(&tensor->references, __ATOMIC_ACQUIRE) > 1;
+}
+
+/* The tensor that the next value of SHARED goes into: the value's own if the plan works IN_PLACE,
+ * else the spare one where it fits, if nobody else holds it; NULL: a new one. */
+static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
   const gemel_tensor *value = shared->value, *spare = shared->spare;
-  if (spare != NULL && __atomic_load_n(&spare->references, __ATOMIC_ACQUIRE) == 1 &&
-      spare->device == value->device && spare->dtype == value->dtype &&
-      spare->rank == value->rank &&
+  if (in_place && !held_elsewhere(value)) {
+    gemel_tensor_unref(shared->spare);
+    shared->spare = NULL;
+    return shared->value;
+  }
+  if (spare != NULL && !held_elsewhere(spare) && spare->device == value->device &&
+      spare->dtype == value->dtype && spare->rank == value->rank &&
       memcmp(spare->shape, value->shape, (size_t)value->rank * sizeof *value->shape) == 0) {
     return shared->spare;
   }
@@ -231,18 +241,26 @@ void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel
   }
   next = 0;
   for (uint32_t k = 0; k < f->program.n_outputs; k++) {
-    e->all_outputs[k] = f->updates[k] != NULL ? room_for_update(f->updates[k]) : outputs[next++];
+    e->all_outputs[k] = f->updates[k] != NULL ? NULL : outputs[next++];
   }
 }
 
-/* Values change places with the spare tensors that the call wrote. */
+void gemel__states_place(gemel__execution *e) {
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
+    if (e->f->updates[k] != NULL) {
+      e->all_outputs[k] = room_for_update(e->f->updates[k], e->plans->in_place[k]);
+    }
+  }
+}
+
+/* Values change places with the spare tensors that the call wrote, where it wrote to these. */
 static void exchange(gemel__execution *e, gemel_tensor **outputs) {
   size_t next = 0;
   for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel_shared *shared = e->f->updates[k];
     if (shared == NULL) {
       outputs[next++] = e->all_outputs[k];
-    } else {
+    } else if (e->all_outputs[k] != shared->value) {
       shared->spare = shared->value;
       shared->value = e->all_outputs[k];
     }
