@@ -652,10 +652,11 @@ static void devices(const void *data) {
   CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
   const char *text = listing(f, &memory);
   CT_HAS_STR(text, "%1 = log(%0): f32[3] -> guarded arena + 0  # test:2\n");
-  CT_HAS_STR(text, "transfer of 12 bytes\n       for %2 -> host arena + ");
+  CT_HAS_STR(text, "download of 12 bytes\n       for %2 -> guarded staging + 0");
+  CT_HAS_STR(text, "fetch of 12 bytes\n       for %2 -> host arena + ");
   gemel__free(memory.bytes, memory.capacity);
   gemel_call_profile *p = gemel_function_profile(f, &error);
-  CT_CHECK(row_of(p, "log")->calls == 1 && row_of(p, "transfer")->bytes == 24);
+  CT_CHECK(row_of(p, "log")->calls == 1 && row_of(p, "download")->bytes == 24);
   gemel_call_profile_free(p);
   const char *folder = ct_scratch();
   char path[300];

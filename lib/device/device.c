@@ -16,7 +16,10 @@
 static int is_complete(const gemel_device *d) {
   return d->size >= sizeof *d && d->name != NULL && d->allocate != NULL && d->release != NULL &&
          d->upload != NULL && d->download != NULL && d->fill != NULL && d->copy != NULL &&
-         d->synchronize != NULL && d->kernels != NULL;
+         d->synchronize != NULL && d->kernels != NULL &&
+         (d->allocate_staging == NULL) == (d->release_staging == NULL) &&
+         (d->begin == NULL) == (d->end == NULL) && (d->begin == NULL) == (d->replay == NULL) &&
+         (d->begin == NULL) == (d->forget == NULL);
 }
 
 gemel_status gemel_register_device(gemel_context *context, int space, const gemel_device *device,
@@ -122,21 +125,82 @@ gemel_tensor *gemel__tensor_clone(const gemel_tensor *tensor, gemel_error *error
   return clone;
 }
 
+/* Bytes between the host and a device's memory, by way of staging memory if the device wants it. */
+typedef gemel_status (*mover)(const gemel_device *device, void *to, const void *from, size_t bytes,
+                              gemel_error *error);
+
+gemel_status gemel__staging_new(const gemel_device *device, size_t bytes, void **data,
+                                gemel_error *error) {
+  const gemel_device *host = &gemel__host_device;
+  return device->allocate_staging != NULL
+             ? device->allocate_staging(device->state, bytes, data, error)
+             : host->allocate(host->state, bytes, data, error);
+}
+
+void gemel__staging_free(const gemel_device *device, void *data, size_t bytes) {
+  const gemel_device *host = &gemel__host_device;
+  if (device->allocate_staging != NULL) {
+    device->release_staging(device->state, data, bytes);
+  } else {
+    host->release(host->state, data, bytes);
+  }
+}
+
+static gemel_status upload(const gemel_device *device, void *to, const void *from, size_t bytes,
+                           gemel_error *error) {
+  gemel_status status = device->upload(device->state, to, from, bytes, error);
+  return status == GEMEL_OK ? device->synchronize(device->state, error) : status;
+}
+
+static gemel_status download(const gemel_device *device, void *to, const void *from, size_t bytes,
+                             gemel_error *error) {
+  gemel_status status = device->download(device->state, to, from, bytes, error);
+  return status == GEMEL_OK ? device->synchronize(device->state, error) : status;
+}
+
+static gemel_status upload_staged(const gemel_device *device, void *to, const void *from,
+                                  size_t bytes, gemel_error *error) {
+  void *staging;
+  gemel_status status = gemel__staging_new(device, bytes, &staging, error);
+  if (status == GEMEL_OK) {
+    memcpy(staging, from, bytes);
+    status = upload(device, to, staging, bytes, error);
+    gemel__staging_free(device, staging, bytes);
+  }
+  return status;
+}
+
+static gemel_status download_staged(const gemel_device *device, void *to, const void *from,
+                                    size_t bytes, gemel_error *error) {
+  void *staging;
+  gemel_status status = gemel__staging_new(device, bytes, &staging, error);
+  if (status == GEMEL_OK) {
+    status = download(device, staging, from, bytes, error);
+    if (status == GEMEL_OK) {
+      memcpy(to, staging, bytes);
+    }
+    gemel__staging_free(device, staging, bytes);
+  }
+  return status;
+}
+
 /* Bytes of one device to another, by way of the host. */
 static gemel_status move_bytes(const gemel_device *to, void *target, const gemel_device *from,
                                const void *source, size_t bytes, gemel_error *error) {
+  mover up = to->allocate_staging != NULL ? upload_staged : upload;
+  mover down = from->allocate_staging != NULL ? download_staged : download;
   void *room = NULL;
   gemel_status status;
   if (to == &gemel__host_device) {
-    return from->download(from->state, target, source, bytes, error);
+    return down(from, target, source, bytes, error);
   }
   if (from == &gemel__host_device) {
-    return to->upload(to->state, target, source, bytes, error);
+    return up(to, target, source, bytes, error);
   }
   status = gemel__host_device.allocate(NULL, bytes, &room, error);
   if (status == GEMEL_OK) {
-    status = from->download(from->state, room, source, bytes, error);
-    status = status == GEMEL_OK ? to->upload(to->state, target, room, bytes, error) : status;
+    status = down(from, room, source, bytes, error);
+    status = status == GEMEL_OK ? up(to, target, room, bytes, error) : status;
     gemel__host_device.release(NULL, room, bytes);
   }
   return status;

@@ -18,7 +18,13 @@ gemel_tensor *gemel__tensor_raw_on(const gemel_device *device, gemel_dtype dtype
 /* A row-major copy on the device that TENSOR lies on. */
 gemel_tensor *gemel__tensor_clone(const gemel_tensor *tensor, gemel_error *error);
 
-/* Copies BYTES bytes from SOURCE on FROM to TARGET on TO, another device or the host. */
+/* Memory of the host that DEVICE can copy from and to. */
+gemel_status gemel__staging_new(const gemel_device *device, size_t bytes, void **data,
+                                gemel_error *error);
+void gemel__staging_free(const gemel_device *device, void *data, size_t bytes);
+
+/* Copies BYTES bytes from SOURCE on FROM to TARGET on TO, another device or the host, and
+ * waits until they are there. */
 gemel_status gemel__device_move(const gemel_device *to, void *target, const gemel_device *from,
                                 const void *source, size_t bytes, gemel_error *error);
 

@@ -19,19 +19,25 @@ extern "C" {
 
 /* A device. Every function gets STATE first and may be called on several threads at once. Addresses
  * in the device's memory are numbers to the host: it adds offsets to them and compares them, and
- * never reads what is there; no other memory of the process has the same. Work (kernels' RUN
- * included) is done in the order in which it was asked for on one thread; only DOWNLOAD and
- * SYNCHRONIZE wait for it. A function that fails says why in ERROR and returns its status. */
+ * never reads what is there; no other memory of the process has the same. Work (UPLOAD, DOWNLOAD,
+ * FILL, COPY, kernels' RUN) is only asked for: it is done in the order of asking, whatever the
+ * thread, and SYNCHRONIZE alone waits for it. A function that fails says why in ERROR and returns
+ * its status; what went wrong with work asked for earlier may be said by any later call. */
 struct gemel_device {
   size_t size;      /* sizeof(gemel_device) */
   const char *name; /* for messages */
   void *state;
-  /* BYTES > 0 bytes of its memory in *DATA, aligned to 64 at least; GEMEL_NO_MEMORY. */
+  /* BYTES > 0 bytes of its memory in *DATA, aligned to 64 at least; GEMEL_NO_MEMORY. Work that is
+   * asked for already may use what is released. */
   gemel_status (*allocate)(void *state, size_t bytes, void **data, gemel_error *error);
   void (*release)(void *state, void *data, size_t bytes);
-  /* Copies BYTES bytes from the host to the device; FROM may change when this returns. */
+  /* Memory of the host that the device can copy from and to; both NULL: any is. It is released when
+   * no work uses it. */
+  gemel_status (*allocate_staging)(void *state, size_t bytes, void **data, gemel_error *error);
+  void (*release_staging)(void *state, void *data, size_t bytes);
+  /* Copies BYTES bytes from the host, staging memory, to the device. */
   gemel_status (*upload)(void *state, void *to, const void *from, size_t bytes, gemel_error *error);
-  /* Copies BYTES bytes from the device to the host; they are there when this returns. */
+  /* Copies BYTES bytes from the device to the host, staging memory. */
   gemel_status (*download)(void *state, void *to, const void *from, size_t bytes,
                            gemel_error *error);
   /* Sets BYTES bytes of the device's memory to BYTE. */
@@ -48,6 +54,14 @@ struct gemel_device {
   /* Kernels for clusters of elementwise operations, each of which KERNELS has one for; NULL: they
    * are computed one by one. */
   const gemel_kernel *clusters;
+  /* Work as a recording, all four NULL if the device has none: what this thread asks for between
+   * BEGIN and END is not done but put down in *RECORDING (which END makes, or else fails), and is
+   * done with the same addresses whenever REPLAY asks for it. FORGET frees a recording; its work
+   * may still be going on. */
+  gemel_status (*begin)(void *state, gemel_error *error);
+  gemel_status (*end)(void *state, void **recording, gemel_error *error);
+  gemel_status (*replay)(void *state, void *recording, gemel_error *error);
+  void (*forget)(void *state, void *recording);
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

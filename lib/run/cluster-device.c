@@ -113,7 +113,8 @@ static gemel_status emit(device_builder *b) {
   gemel__run_buffer *scratch;
   gemel_status status = gemel__place_scratch(b->planner, b->cluster->device, b->call, &scratch);
   if (status == GEMEL_OK &&
-      gemel__emit(b->planner, &gemel__instr_cluster, b->cluster->members[0].node, b->made) != 0) {
+      gemel__emit(b->planner, &gemel__instr_cluster, b->cluster->members[0].node,
+                  b->cluster->device, b->made) != 0) {
     status = out_of_memory(b);
   }
   return status == GEMEL_OK && scratch != NULL ? gemel__buffer_use(b->planner, scratch, 1) : status;

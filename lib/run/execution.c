@@ -80,10 +80,18 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
   for (gemel__invocation *inv = s->to_release; inv != NULL; inv = inv->next_to_release) {
     inv->call.release(inv->call.state);
   }
-  for (size_t k = 0; k < s->n_blocks; k++) {
-    const gemel_device *device = s->blocks[k].device;
-    device->release(device->state, s->blocks[k].data, s->blocks[k].bytes);
+  if (e->asked) {
+    gemel__synchronize(e); /* staging memory may be in use */
   }
+  for (size_t k = 0; k < s->n_blocks; k++) {
+    const gemel__device_block *block = &s->blocks[k];
+    if (block->staging) {
+      gemel__staging_free(block->device, block->data, block->bytes);
+    } else {
+      block->device->release(block->device->state, block->data, block->bytes);
+    }
+  }
+  gemel__stretches_free(&e->f->program, s);
   gemel__record_release(s);
   gemel__free(s->blocks, s->block_capacity * sizeof *s->blocks);
   gemel__free(s->instrs, s->instr_capacity * sizeof *s->instrs);
@@ -325,13 +333,13 @@ static gemel_status empty_staging(gemel__execution *e, gemel_tensor **outputs) {
   return status;
 }
 
-/* Waits until all is done on devices other than the host. */
-static gemel_status synchronize(gemel__execution *e) {
+gemel_status gemel__synchronize(gemel__execution *e) {
   const gemel__run_program *p = &e->f->program;
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 1; k < p->n_devices && status == GEMEL_OK; k++) {
     status = p->devices[k]->synchronize(p->devices[k]->state, &e->error);
   }
+  e->asked = 0;
   return status;
 }
 
@@ -419,6 +427,7 @@ static gemel_status run(gemel__execution *e, gemel_tensor *const *outputs) {
   e->n_seen = 1;
   e->seen[0].segment = s;
   e->bytes = e->unshared_bytes = e->kernels = 0;
+  e->calls++;
   for (;;) {
     e->bytes += s->block_bytes;
     e->unshared_bytes += s->unshared_bytes;
@@ -469,8 +478,10 @@ gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inp
   if (status == GEMEL_OK) {
     status = empty_staging(e, outputs);
   }
-  if (status == GEMEL_OK) {
-    status = synchronize(e);
+  if (status != GEMEL_OK && e->f->program.n_devices > 1) {
+    gemel_error first = e->error;
+    gemel__synchronize(e); /* what was asked for may still use what is freed now */
+    e->error = first;
   }
   if (status == GEMEL_OK) {
     leave_results(e, outputs);

@@ -176,18 +176,41 @@ typedef struct gemel__instr_kind {
 
 extern const gemel__instr_kind gemel__instr_loop, /* gemel__fused */
     gemel__instr_kernel,                          /* gemel__invocation */
-    gemel__instr_cluster,  /* gemel__device_cluster: elementwise nodes, as one kernel of a device */
-    gemel__instr_dynamic,  /* the same; attributes hold sizes that are read at each call */
-    gemel__instr_copy,     /* gemel__move */
-    gemel__instr_transfer, /* gemel__move of bytes from one device to another */
-    gemel__instr_result,   /* gemel__move, into the tensor of an output */
+    gemel__instr_cluster, /* gemel__device_cluster: elementwise nodes, as one kernel of a device */
+    gemel__instr_dynamic, /* the same; attributes hold sizes that are read at each call */
+    gemel__instr_copy,    /* gemel__move */
+    /* gemel__move of bytes between a device and its staging memory on the host: */
+    gemel__instr_upload, gemel__instr_download,
+    gemel__instr_fetch,  /* gemel__move of bytes out of staging memory, once they are there */
+    gemel__instr_result, /* gemel__move, into the tensor of an output */
     gemel__instr_poison; /* gemel__move: fills memory that must not be read before it is written */
 
+/* Each device has its queue, in which its instructions are asked for in order; the host's are done
+ * at once. Those of two queues may change places (queues.c) but for what AFTER and ALONE say. */
 typedef struct gemel__instr {
   const gemel__instr_kind *kind;
   uint32_t node;
+  uint32_t after; /* the instruction of another queue that must come first; GEMEL__NO_INSTR */
+  uint8_t queue;  /* number of the device */
+  uint8_t alone;  /* nothing changes places with it */
   void *body;
 } gemel__instr;
+
+#define GEMEL__NO_INSTR UINT32_MAX
+
+enum { GEMEL__RECORDINGS = 4 };
+
+/* Instructions of one queue that follow each other, and can be recorded: the recordings of the last
+ * few sets of addresses that its inputs and outputs had. */
+typedef struct gemel__stretch {
+  size_t begin, end; /* instructions */
+  uint8_t queue;
+  struct {
+    void *recording; /* NULL: none yet */
+    char **ports;    /* addresses of all inputs and outputs on devices; NULL: not in use */
+    uint64_t used;   /* the number of the last call that had these */
+  } kept[GEMEL__RECORDINGS];
+} gemel__stretch;
 
 /* A run-time size in an attribute: evaluated from DIM to *TARGET at each call. */
 typedef struct gemel__runtime_attribute {
@@ -228,14 +251,13 @@ typedef struct gemel__device_cluster {
 } gemel__device_cluster;
 
 typedef struct gemel__move {
-  const gemel_device *device;       /* of the target; of both but for a transfer */
-  const gemel_device *from_device;  /* of a transfer */
+  const gemel_device *device;       /* that does it; of a fetch the one that is waited for */
   const gemel__plan_layout *layout; /* of the source */
   const int64_t *to_strides;
   char *to;
   const char *from;
   uint32_t output;
-  int64_t bytes; /* of poison */
+  int64_t bytes; /* of poison, and of what goes from device to device */
   int pattern;
 } gemel__move;
 
@@ -257,6 +279,7 @@ typedef struct gemel__device_block {
   const gemel_device *device;
   void *data;
   size_t bytes;
+  int staging; /* of the host, to copy from and to */
 } gemel__device_block;
 
 typedef struct gemel__segment {
@@ -273,7 +296,10 @@ typedef struct gemel__segment {
   const char *wanted_data;
   gemel__instr *instrs;
   size_t n_instrs, instr_capacity;
-  size_t n_kernels; /* the instructions but poison */
+  size_t n_kernels;          /* the instructions but poison */
+  size_t uploads, downloads; /* instructions */
+  gemel__stretch *stretches; /* in order */
+  size_t n_stretches;
   gemel__patch *patches;
   size_t n_patches, patch_capacity;
   gemel__result *results;
@@ -352,6 +378,8 @@ struct gemel__execution {
   size_t bytes; /* of this call's plan */
   size_t unshared_bytes;
   size_t kernels;      /* that it ran */
+  uint64_t calls;      /* so far */
+  int asked;           /* 1: devices may still read staging memory */
   double plan_seconds; /* since the last call that was recorded */
   uint32_t plans_made;
   uint32_t number;   /* in the profile; 0: none yet */
@@ -450,7 +478,19 @@ void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor 
 /* Does the instructions of SEGMENT, which belongs to the plan in front; an error is in E->error. */
 gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *segment);
 
-/* The same for functions that are profiled or guarded (watch.c). */
+/* Puts the instructions of SEGMENT in an order in which devices are waited for as rarely as can be,
+ * and finds the stretches (queues.c). GEMEL_NO_MEMORY. */
+gemel_status gemel__queues_settle(const gemel__run_program *program, gemel__segment *segment);
+void gemel__stretches_free(const gemel__run_program *program, gemel__segment *segment);
+
+/* Does the instructions of STRETCH, a recording of them if there is one. */
+gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *segment,
+                                gemel__stretch *stretch);
+
+/* Waits until all is done on devices other than the host. */
+gemel_status gemel__synchronize(gemel__execution *e);
+
+/* As gemel__segment_run, for functions that are profiled or guarded (watch.c). */
 gemel_status gemel__segment_watch(gemel__execution *e, gemel__segment *segment);
 
 /* Completes E's error after NODE failed with STATUS, which it returns. */

@@ -44,7 +44,7 @@ void gemel__update_placed(gemel__planner *planner, uint32_t output,
 static int may_fail(const gemel__planner *planner, const gemel__instr *instr) {
   const gemel__run_program *p = &planner->f->program;
   const gemel__op *op;
-  if (instr->kind == &gemel__instr_dynamic || instr->kind == &gemel__instr_transfer) {
+  if (instr->kind == &gemel__instr_dynamic) {
     return 1;
   }
   if (instr->kind != &gemel__instr_kernel) {

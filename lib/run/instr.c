@@ -14,7 +14,8 @@ static int is_kernel(const gemel__instr *instr) {
 
 int gemel__instr_moves(const gemel__instr *instr) {
   const gemel__instr_kind *kind = instr->kind;
-  return kind == &gemel__instr_copy || kind == &gemel__instr_transfer ||
+  return kind == &gemel__instr_copy || kind == &gemel__instr_upload ||
+         kind == &gemel__instr_download || kind == &gemel__instr_fetch ||
          kind == &gemel__instr_result || kind == &gemel__instr_poison;
 }
 

@@ -95,7 +95,8 @@ static void say_place(plan_lister *l, const void *where, const char *data) {
       say(l, ", in place of %%%u", l->p->inputs[l->p->outputs[output].pair].value);
     }
   } else if (block != NULL) {
-    say(l, " -> %s arena + %zu", device, (size_t)(data - (const char *)block->data));
+    say(l, " -> %s %s + %zu", device, block->staging ? "staging" : "arena",
+        (size_t)(data - (const char *)block->data));
   }
 }
 

@@ -29,6 +29,7 @@ libgemel_a_SOURCES += %reldir%/profile-print.c
 libgemel_a_SOURCES += %reldir%/profile.c
 libgemel_a_SOURCES += %reldir%/profile.h
 libgemel_a_SOURCES += %reldir%/program.c
+libgemel_a_SOURCES += %reldir%/queues.c
 libgemel_a_SOURCES += %reldir%/record.c
 libgemel_a_SOURCES += %reldir%/record.h
 libgemel_a_SOURCES += %reldir%/run.c

@@ -197,19 +197,36 @@ static gemel_status resolve(gemel__planner *planner) {
   return GEMEL_OK;
 }
 
-void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes) {
+/* Room for one more block, so that none is lost once it is allocated. */
+static gemel_status reserve_block(gemel__planner *planner) {
   gemel__segment *s = planner->segment;
-  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes};
-  if (gemel__grow(&s->blocks, &s->block_capacity, s->n_blocks + 1, sizeof *s->blocks) != 0) {
-    gemel__no_memory(planner->error, "a plan");
+  return gemel__grow(&s->blocks, &s->block_capacity, s->n_blocks + 1, sizeof *s->blocks) == 0
+             ? GEMEL_OK
+             : gemel__no_memory(planner->error, "a plan");
+}
+
+static void *keep_block(gemel__segment *s, const gemel__device_block *block) {
+  s->blocks[s->n_blocks++] = *block;
+  s->block_bytes += block->bytes;
+  return block->data;
+}
+
+void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes) {
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes, 0};
+  if (reserve_block(planner) != GEMEL_OK ||
+      block.device->allocate(block.device->state, bytes, &block.data, planner->error) != GEMEL_OK) {
     return NULL;
   }
-  if (block.device->allocate(block.device->state, bytes, &block.data, planner->error) != GEMEL_OK) {
+  return keep_block(planner->segment, &block);
+}
+
+void *gemel__segment_staging(gemel__planner *planner, uint8_t device, size_t bytes) {
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes, 1};
+  if (reserve_block(planner) != GEMEL_OK ||
+      gemel__staging_new(block.device, bytes, &block.data, planner->error) != GEMEL_OK) {
     return NULL;
   }
-  s->blocks[s->n_blocks++] = block;
-  s->block_bytes += bytes;
-  return block.data;
+  return keep_block(planner->segment, &block);
 }
 
 /* Allocates the memory of one device's places. */

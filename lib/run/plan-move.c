@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Planning of what moves bytes and computes nothing: copies on one device, transfers between two,
- * and the poison that makes early and late reads show. A transfer takes bytes in row-major order,
- * so a view is copied on its own device first; a constant is transferred when it is planned, and
- * kept with the segment.
+ * and the poison that makes early and late reads show. A transfer goes by way of staging memory of
+ * the host, in row-major order: the host fills that and the device copies it when it comes to it,
+ * or the device fills it and the host fetches what it needs. So the host's part and the device's
+ * are instructions of two queues. A constant is transferred when it is planned, and kept with the
+ * segment.
  */
 #include <string.h>
 #include "core/error.h"
@@ -31,7 +33,7 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
   move->bytes = bytes;
   move->pattern = pattern;
   return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
-                 gemel__emit(planner, &gemel__instr_poison, node, move) == 0
+                 gemel__emit(planner, &gemel__instr_poison, node, buffer->device, move) == 0
              ? GEMEL_OK
              : out_of_memory(planner);
 }
@@ -47,30 +49,102 @@ gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
   move->to_strides = to_strides;
   return gemel__fix(planner, &move->from, from, layout->offset) == 0 &&
                  gemel__fix(planner, &move->to, to, 0) == 0 &&
-                 gemel__emit(planner, &gemel__instr_copy, node, move) == 0
+                 gemel__emit(planner, &gemel__instr_copy, node, to->device, move) == 0
              ? GEMEL_OK
              : out_of_memory(planner);
 }
 
 /* ---- Transfers ---- */
 
-/* *FROM and *OFFSET: where the elements of PLACE lie in row-major order, copied there if they don't
- * yet. */
-static gemel_status densify(gemel__planner *planner, uint32_t node, const gemel__plan_place *place,
-                            const int64_t *strides, gemel__run_buffer **from, int64_t *offset) {
-  *from = place->buffer;
-  *offset = place->layout->offset;
-  if (place->layout->dense) {
-    return GEMEL_OK;
+/* Staging memory of BYTES bytes for DEVICE, as a buffer on the host; NULL, and the error. */
+static gemel__run_buffer *staging(gemel__planner *planner, uint8_t device, int64_t bytes) {
+  void *data = gemel__segment_staging(planner, device, (size_t)bytes);
+  gemel__run_buffer *buffer =
+      data != NULL ? gemel__buffer_at(planner, GEMEL__B_FIXED, 0, 0, data, bytes) : NULL;
+  if (data != NULL && buffer == NULL) {
+    out_of_memory(planner);
   }
-  *from = gemel__buffer_new(planner, place->buffer->device, place->layout->bytes, 1);
-  *offset = 0;
-  return *from != NULL
-             ? gemel__plan_copy(planner, node, place->layout, place->buffer, strides, *from)
+  return buffer;
+}
+
+/* Emits a move of BYTES bytes by DEVICE in its queue, or of KIND fetch on the host. */
+static gemel_status emit_bytes(gemel__planner *planner, const gemel__instr_kind *kind,
+                               uint32_t node, uint8_t device, const gemel__run_buffer *from,
+                               int64_t offset, const gemel__run_buffer *to, int64_t bytes) {
+  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
+  uint8_t queue = kind == &gemel__instr_fetch ? 0 : device;
+  if (move == NULL) {
+    return out_of_memory(planner);
+  }
+  *move = (gemel__move){.device = planner->f->program.devices[device], .bytes = bytes};
+  return gemel__fix(planner, &move->from, from, offset) == 0 &&
+                 gemel__fix(planner, &move->to, to, 0) == 0 &&
+                 gemel__emit(planner, kind, node, queue, move) == 0
+             ? GEMEL_OK
              : out_of_memory(planner);
 }
 
-/* The value at PLACE is a constant: its bytes go to the other device now. */
+/* From staging memory ROOM to the device of TO, behind the instruction that fills ROOM. */
+static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
+                                const gemel__run_buffer *room, const gemel__run_buffer *to,
+                                int64_t bytes) {
+  gemel_status status =
+      emit_bytes(planner, &gemel__instr_upload, node, to->device, room, 0, to, bytes);
+  if (status == GEMEL_OK) {
+    gemel__emitted_after(planner);
+  }
+  return status;
+}
+
+/* The elements at SOURCE, on the host, go to TO on a device. */
+static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
+                                const gemel__plan_place *source, const gemel__plan_layout *dense,
+                                gemel__run_buffer *to) {
+  gemel__run_buffer *room = staging(planner, to->device, dense->bytes);
+  gemel_status status = room != NULL ? gemel__plan_copy(planner, node, source->layout,
+                                                        source->buffer, dense->strides, room)
+                                     : planner->error->status;
+  return status == GEMEL_OK ? emit_upload(planner, node, room, to, dense->bytes) : status;
+}
+
+/* The elements at SOURCE, on a device, go to TO on the host or on another device: in row-major
+ * order to staging memory, and on from there when they have come. */
+static gemel_status plan_download(gemel__planner *planner, uint32_t node,
+                                  const gemel__plan_place *source, const gemel__plan_layout *dense,
+                                  gemel__run_buffer *to) {
+  uint8_t device = source->buffer->device;
+  gemel__run_buffer *from = source->buffer, *room = staging(planner, device, dense->bytes);
+  gemel__run_buffer *end = to;
+  int64_t offset = source->layout->offset;
+  gemel_status status = room != NULL ? GEMEL_OK : planner->error->status;
+  if (status == GEMEL_OK && !source->layout->dense) {
+    from = gemel__buffer_new(planner, device, dense->bytes, 1);
+    offset = 0;
+    status = from != NULL ? gemel__plan_copy(planner, node, source->layout, source->buffer,
+                                             dense->strides, from)
+                          : out_of_memory(planner);
+  }
+  if (status == GEMEL_OK && to->device != 0) {
+    end = staging(planner, to->device, dense->bytes);
+    status = end != NULL ? GEMEL_OK : planner->error->status;
+  }
+  if (status == GEMEL_OK) {
+    status =
+        emit_bytes(planner, &gemel__instr_download, node, device, from, offset, room, dense->bytes);
+  }
+  if (status == GEMEL_OK) {
+    status = emit_bytes(planner, &gemel__instr_fetch, node, device, room, 0, end, dense->bytes);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__emitted_after(planner);
+  status = from != source->buffer ? gemel__buffer_use(planner, from, 1) : GEMEL_OK;
+  return status == GEMEL_OK && end != to ? emit_upload(planner, node, end, to, dense->bytes)
+                                         : status;
+}
+
+/* The value at FROM is a constant: its bytes go to the other device now. */
 static gemel_status transfer_constant(gemel__planner *planner, const gemel__plan_place *from,
                                       uint8_t device, gemel__plan_place *to) {
   const gemel__run_program *p = &planner->f->program;
@@ -89,28 +163,14 @@ static gemel_status transfer_bytes(gemel__planner *planner, uint32_t node,
                                    const gemel__plan_place *source, gemel__plan_place *place) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t value = p->nodes[node].value;
-  gemel__run_buffer *from;
-  int64_t offset;
-  gemel__move *move;
-  gemel_status status = densify(planner, node, source, place->layout->strides, &from, &offset);
-  if (status == GEMEL_OK) {
-    place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
-  }
-  if (status != GEMEL_OK) {
+  gemel_status status;
+  place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
+  if (status != GEMEL_OK || place->layout->bytes == 0) {
     return status;
   }
-  move = new_move(planner, place->buffer);
-  if (move == NULL) {
-    return out_of_memory(planner);
-  }
-  move->from_device = p->devices[from->device];
-  move->bytes = place->layout->bytes;
-  if (gemel__fix(planner, &move->from, from, offset) != 0 ||
-      gemel__fix(planner, &move->to, place->buffer, 0) != 0 ||
-      gemel__emit(planner, &gemel__instr_transfer, node, move) != 0) {
-    return out_of_memory(planner);
-  }
-  return from != source->buffer ? gemel__buffer_use(planner, from, 1) : GEMEL_OK;
+  return source->buffer->device == 0
+             ? plan_upload(planner, node, source, place->layout, place->buffer)
+             : plan_download(planner, node, source, place->layout, place->buffer);
 }
 
 gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node) {

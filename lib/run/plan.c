@@ -19,18 +19,23 @@ static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
 }
 
-int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node, void *body) {
+int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node,
+                uint8_t queue, void *body) {
   gemel__segment *s = planner->segment;
-  gemel__instr *instr;
   if (gemel__grow(&s->instrs, &s->instr_capacity, s->n_instrs + 1, sizeof *s->instrs) != 0) {
     return -1;
   }
-  instr = &s->instrs[s->n_instrs++];
+  s->instrs[s->n_instrs++] = (gemel__instr){
+      .kind = kind, .node = node, .after = GEMEL__NO_INSTR, .queue = queue, .body = body};
   s->n_kernels += (size_t)kind->computes;
-  instr->kind = kind;
-  instr->node = node;
-  instr->body = body;
+  s->uploads += kind == &gemel__instr_upload;
+  s->downloads += kind == &gemel__instr_download;
   return 0;
+}
+
+void gemel__emitted_after(gemel__planner *planner) {
+  gemel__segment *s = planner->segment;
+  s->instrs[s->n_instrs - 1].after = (uint32_t)(s->n_instrs - 2);
 }
 
 static int add_result(gemel__planner *planner, uint32_t output, const gemel__plan_layout *layout) {
@@ -355,23 +360,26 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
 /* Emits a copy of MADE. */
 static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
                                 const gemel__invocation *made) {
+  const gemel__run_program *p = &planner->f->program;
+  uint8_t device = gemel__value_device(p, p->nodes[node].value);
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
   gemel__run_buffer *scratch = NULL;
   gemel_status status;
   gemel__note_release(planner, made, inv);
   status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
   if (status == GEMEL_OK) {
-    status = gemel__place_scratch(
-        planner, gemel__value_device(&planner->f->program, planner->f->program.nodes[node].value),
-        &inv->call, &scratch);
+    status = gemel__place_scratch(planner, device, &inv->call, &scratch);
   }
   if (status == GEMEL_OK) {
     status = fix_views(planner, node, &inv->call);
   }
   if (status == GEMEL_OK &&
       gemel__emit(planner, inv->runtime != NULL ? &gemel__instr_dynamic : &gemel__instr_kernel,
-                  node, inv) != 0) {
+                  node, device, inv) != 0) {
     status = out_of_memory(planner);
+  }
+  if (status == GEMEL_OK && inv->runtime != NULL) {
+    planner->segment->instrs[planner->segment->n_instrs - 1].alone = 1; /* it reads host memory */
   }
   if (status == GEMEL_OK && scratch != NULL) {
     status = gemel__buffer_use(planner, scratch, 1);
@@ -596,7 +604,7 @@ static gemel_status plan_results(gemel__planner *planner) {
     move->layout = place->layout;
     move->output = k;
     if (gemel__fix(planner, &move->from, place->buffer, place->layout->offset) != 0 ||
-        gemel__emit(planner, &gemel__instr_result, p->n_nodes, move) != 0 ||
+        gemel__emit(planner, &gemel__instr_result, p->n_nodes, place->buffer->device, move) != 0 ||
         add_result(planner, k, place->layout) != 0) {
       return out_of_memory(planner);
     }
@@ -696,7 +704,9 @@ static gemel_status plan_all(gemel__planner *planner) {
   }
   if (status == GEMEL_OK) {
     gemel__updates_settle(planner);
-    status = gemel__memory_finish(planner);
+    status = gemel__queues_settle(&planner->f->program, planner->segment) == GEMEL_OK
+                 ? gemel__memory_finish(planner)
+                 : out_of_memory(planner);
   }
   if (status == GEMEL_OK) {
     status = save_places(planner);

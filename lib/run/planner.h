@@ -133,6 +133,9 @@ gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind 
 /* BYTES bytes of DEVICE's memory that live as long as the segment; NULL, and the error. */
 void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes);
 
+/* The same of staging memory of the host, for DEVICE to copy from and to. */
+void *gemel__segment_staging(gemel__planner *planner, uint8_t device, size_t bytes);
+
 /* COUNT uses of BUFFER have been scheduled. */
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count);
 
@@ -176,8 +179,12 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
 
 /* ---- plan.c ---- */
 
-/* Appends an instruction; 0, or -1 when memory is out. */
-int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node, void *body);
+/* Appends an instruction for the device of number QUEUE; 0, or -1 when memory is out. */
+int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node,
+                uint8_t queue, void *body);
+
+/* The instruction appended last needs the one before it. */
+void gemel__emitted_after(gemel__planner *planner);
 
 /* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were
  * scheduled, else a new buffer. */

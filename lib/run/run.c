@@ -46,10 +46,27 @@ static gemel_status run_copy(gemel__execution *e, void *body) {
   return copy_elements(e, move, move->to, move->to_strides);
 }
 
-static gemel_status run_transfer(gemel__execution *e, void *body) {
+static gemel_status run_upload(gemel__execution *e, void *body) {
   const gemel__move *move = body;
-  return gemel__device_move(move->device, move->to, move->from_device, move->from,
-                            (size_t)move->bytes, &e->error);
+  e->asked = 1;
+  return move->device->upload(move->device->state, move->to, move->from, (size_t)move->bytes,
+                              &e->error);
+}
+
+static gemel_status run_download(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
+  e->asked = 1;
+  return move->device->download(move->device->state, move->to, move->from, (size_t)move->bytes,
+                                &e->error);
+}
+
+static gemel_status run_fetch(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
+  gemel_status status = move->device->synchronize(move->device->state, &e->error);
+  if (status == GEMEL_OK) {
+    memcpy(move->to, move->from, (size_t)move->bytes);
+  }
+  return status;
 }
 
 static gemel_status run_poison(gemel__execution *e, void *body) {
@@ -166,7 +183,9 @@ const gemel__instr_kind gemel__instr_kernel = {"kernel", run_kernel, 1};
 const gemel__instr_kind gemel__instr_cluster = {"cluster", run_kernel, 1};
 const gemel__instr_kind gemel__instr_dynamic = {"kernel", run_dynamic, 1};
 const gemel__instr_kind gemel__instr_copy = {"copy", run_copy, 1};
-const gemel__instr_kind gemel__instr_transfer = {"transfer", run_transfer, 1};
+const gemel__instr_kind gemel__instr_upload = {"upload", run_upload, 1};
+const gemel__instr_kind gemel__instr_download = {"download", run_download, 1};
+const gemel__instr_kind gemel__instr_fetch = {"fetch", run_fetch, 1};
 const gemel__instr_kind gemel__instr_result = {"result", run_result, 1};
 const gemel__instr_kind gemel__instr_poison = {"poison", run_poison, 0};
 
@@ -178,18 +197,38 @@ gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_statu
   return status;
 }
 
-gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
-  const gemel__instr *instr = s->instrs, *end = instr + s->n_instrs;
-  patch(e, s);
-  e->error.status = GEMEL_OK;
-  if (e->f->watched) {
-    return gemel__segment_watch(e, s);
-  }
-  for (; instr < end; instr++) {
+/* Instructions BEGIN to END, none of them in a stretch. */
+static gemel_status run_each(gemel__execution *e, const gemel__instr *begin,
+                             const gemel__instr *end) {
+  for (const gemel__instr *instr = begin; instr < end; instr++) {
     gemel_status status = instr->kind->run(e, instr->body);
     if (status != GEMEL_OK) {
       return gemel__instr_failed(e, instr->node, status);
     }
   }
   return GEMEL_OK;
+}
+
+static gemel_status run_stretches(gemel__execution *e, gemel__segment *s) {
+  gemel_status status = GEMEL_OK;
+  size_t at = 0;
+  for (size_t k = 0; k < s->n_stretches && status == GEMEL_OK; k++) {
+    gemel__stretch *stretch = &s->stretches[k];
+    status = run_each(e, s->instrs + at, s->instrs + stretch->begin);
+    status = status == GEMEL_OK ? gemel__stretch_run(e, s, stretch) : status;
+    at = stretch->end;
+  }
+  return status == GEMEL_OK ? run_each(e, s->instrs + at, s->instrs + s->n_instrs) : status;
+}
+
+gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
+  gemel_status status = GEMEL_OK;
+  patch(e, s);
+  e->error.status = GEMEL_OK;
+  if (e->asked && s->uploads > 0) {
+    status = gemel__synchronize(e); /* the last call's uploads may still read staging memory */
+  }
+  return status != GEMEL_OK ? status
+         : e->f->watched    ? gemel__segment_watch(e, s)
+                            : run_stretches(e, s);
 }
