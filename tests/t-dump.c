@@ -121,6 +121,7 @@ static void same_options(const gemel_dumped *d) {
   const gemel_options *o = &d->options;
   const gemel_rewrite_options *r = o->rewrite;
   CT_CHECK(o->threads == 1 && o->deterministic == 1 && o->plain == 0 && o->guard == 2);
+  CT_EQ_INT(o->poison, 1);
   CT_CHECK(o->states == NULL && r == &d->rewrite);
   CT_CHECK(r->has_mode && r->mode == GEMEL_MODE_FAST_COMPILE);
   CT_CHECK(r->has_allow && r->allow == (GEMEL_NEEDS_BIT(AFN) | GEMEL_NEEDS_BIT(NSZ)));
@@ -155,6 +156,7 @@ static void round_trip(const void *data) {
                            .threads = 1,
                            .deterministic = 1,
                            .guard = GEMEL_GUARD_INF,
+                           .poison = 1,
                            .rewrite = &rewrite};
   gemel_tensor *in[5], *out[4] = {NULL}, *again[4] = {NULL};
   (void)data;

@@ -2,7 +2,8 @@
  * The order of computation. The dynamic order takes exactly the constraints that make no circle, as
  * a search of the whole graph finds them, and stays an order; schedules of random graphs have as
  * many nodes in place as a check of the whole graph allows; and functions that work in place give
- * what plain ones give, in the memory of one buffer where that is enough.
+ * what plain ones give, in the memory of one buffer where that is enough. What a poisoned function
+ * isn't to read is NaN.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -402,11 +403,75 @@ static void kept(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Poison ---- */
+
+static const float *second; /* operand of the second of three kernels, dead when the third is run */
+static int calls, unwritten, dead;
+
+static gemel_status infer_same(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_looks(const gemel_kernel_call *call) {
+  const float *x = call->inputs[0].data;
+  float *y = call->outputs[0].data;
+  calls++;
+  second = calls == 2 ? x : second;
+  unwritten += isnan(y[0]) != 0;
+  dead += calls == 3 && isnan(second[0]);
+  y[0] = x[0] + 1;
+  return GEMEL_OK;
+}
+
+/* Results are NaN before they are written, and operands that nothing reads any more. */
+static void poison(const void *data) {
+  static const gemel_kernel kernels[] = {{"looks", NULL, run_looks}, {NULL, NULL, NULL}};
+  gemel_operation record = {.size = sizeof record,
+                            .name = "looks",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .version = 1,
+                            .infer = infer_same,
+                            .kernels = kernels};
+  gemel_options options = {.size = sizeof options, .as_written = 1, .poison = 1};
+  gemel_context *c = context_new();
+  gemel_tensor *in = vector_of(GEMEL_F32, 1, 1), *out = NULL;
+  (void)data;
+  CT_EQ_INT(gemel_register_operation(c, &record, &error), GEMEL_OK);
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_value y = f32_input(g, "x", NULL, 1);
+  for (int k = 0; k < 3; k++) {
+    y = gemel_apply(g, "looks", 1, &y, 0, NULL);
+  }
+  gemel_output(y, "y");
+  gemel_function *f = gemel_compile(g, &options, &error);
+  CT_REQUIRE(f != NULL);
+  for (int k = 0; k < 2; k++) {
+    calls = unwritten = dead = 0;
+    CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
+    CT_CHECK(float_at(out, 0) == 4);
+    CT_EQ_INT(unwritten, 3);
+    CT_EQ_INT(dead, 1);
+    CT_EQ_UINT(gemel_function_kernels(f), 3);
+  }
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("constraints", constraints, NULL),     CT_TEST("crowded", crowded, NULL),
-      CT_TEST("random_graphs", random_graphs, NULL), CT_TEST("chain", chain, NULL),
-      CT_TEST("behind_loops", behind_loops, NULL),   CT_TEST("kept", kept, NULL),
+      CT_TEST("constraints", constraints, NULL),
+      CT_TEST("crowded", crowded, NULL),
+      CT_TEST("random_graphs", random_graphs, NULL),
+      CT_TEST("chain", chain, NULL),
+      CT_TEST("behind_loops", behind_loops, NULL),
+      CT_TEST("kept", kept, NULL),
+      CT_TEST("poison", poison, NULL),
   };
   ct_suite("schedule", tests, CT_COUNT(tests));
 }

@@ -50,6 +50,9 @@ typedef struct gemel_options {
                      the node, its line, its shapes and the element. Nodes are then computed one by
                      one, with the same bits. Bodies that are invoked are looked at from outside;
                      values on other devices are not looked at */
+  int poison; /* 1: memory of intermediate values is overwritten, with NaN where they are floats,
+                 before it is written first and as soon as nothing reads it any more; so what reads
+                 it too early or too late shows. Takes about as long as writing it once more */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be

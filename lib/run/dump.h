@@ -22,6 +22,7 @@
   X("plain", options.plain)                                                                        \
   X("as_written", options.as_written)                                                              \
   X("guard", options.guard)                                                                        \
+  X("poison", options.poison)                                                                      \
   X("without_builtin", rewrite.without_builtin)                                                    \
   X("certify", rewrite.certify)
 

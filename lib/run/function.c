@@ -153,6 +153,11 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
   }
   f->deterministic = o.deterministic;
   f->plain = o.plain;
+#ifdef GEMEL_DEBUG
+  f->poison = 1;
+#else
+  f->poison = o.poison;
+#endif
   return f;
 }
 

@@ -389,7 +389,7 @@ struct gemel__execution {
 /* A function doesn't change once it is made, but for what stands behind its lock. */
 struct gemel_function {
   gemel__run_program program;
-  int threads, deterministic, plain;
+  int threads, deterministic, plain, poison;
   unsigned guard;            /* bits GEMEL_GUARD_… */
   gemel__recorder *recorder; /* NULL: calls are not profiled */
   int watched;               /* one of the two */

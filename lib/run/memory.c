@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 
-enum { UNIT = 64, LOOK_AHEAD = 8, SMALL_PLACE = 4096 };
+enum { UNIT = 64, LOOK_AHEAD = 8, SMALL_PLACE = 4096, POISON = 0xff };
 
 static int64_t round_up(int64_t bytes) {
   return bytes > 0 ? (bytes + UNIT - 1) / UNIT * UNIT : UNIT;
@@ -122,18 +122,6 @@ gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer
   return buffer;
 }
 
-#ifdef GEMEL_DEBUG
-/* Freed memory is made unfit for use, so that a plan that reads it too late shows. */
-static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
-  return gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, 0xff);
-}
-#else
-static gemel_status poison(gemel__planner *planner, gemel__run_buffer *buffer) {
-  (void)planner, (void)buffer;
-  return GEMEL_OK;
-}
-#endif
-
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count) {
   buffer->remaining -= count;
   if (buffer->remaining != (GEMEL__FAULT(buffer_freed_early) ? 1 : 0) ||
@@ -141,7 +129,9 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
     return GEMEL_OK;
   }
   put_free(&planner->memories[buffer->device], buffer->slot);
-  return poison(planner, buffer);
+  return planner->f->poison
+             ? gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, POISON)
+             : GEMEL_OK;
 }
 
 int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
@@ -237,7 +227,13 @@ static gemel_status allocate_places(gemel__planner *planner, uint8_t device, cha
     return gemel__no_memory(planner->error, "intermediate results");
   }
   *base = bytes > 0 ? gemel__segment_memory(planner, device, (size_t)bytes) : NULL;
-  return bytes == 0 || *base != NULL ? GEMEL_OK : planner->error->status;
+  if (bytes > 0 && *base == NULL) {
+    return planner->error->status;
+  }
+  const gemel_device *d = planner->f->program.devices[device];
+  return bytes > 0 && planner->f->poison
+             ? d->fill(d->state, *base, POISON, (size_t)bytes, planner->error)
+             : GEMEL_OK;
 }
 
 gemel_status gemel__memory_finish(gemel__planner *planner) {

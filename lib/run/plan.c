@@ -48,12 +48,17 @@ static int add_result(gemel__planner *planner, uint32_t output, const gemel__pla
   return 0;
 }
 
-/* In plain functions, what isn't written yet shows. */
-static gemel_status poison(gemel__planner *planner, uint32_t node, const gemel__run_buffer *buffer,
-                           const gemel__plan_layout *layout) {
+/* In plain and poisoned functions, what isn't written yet shows: of VALUE, which will be in BUFFER.
+ * A state whose next value may be made in its place is still read, though. */
+static gemel_status poison(gemel__planner *planner, uint32_t node, uint32_t value,
+                           const gemel__run_buffer *buffer, const gemel__plan_layout *layout) {
+  const gemel__run_program *p = &planner->f->program;
+  uint32_t output = gemel__run_program_output(p, value);
   int pattern = gemel_dtype_kind(layout->dtype) == GEMEL_KIND_FLOAT ? 0xff : 0xa5;
-  return planner->f->plain ? gemel__plan_poison(planner, node, buffer, layout->bytes, pattern)
-                           : GEMEL_OK;
+  int kept = output < p->n_outputs && planner->updates[output] != 0;
+  return planner->f->plain || (planner->f->poison && !kept)
+             ? gemel__plan_poison(planner, node, buffer, layout->bytes, pattern)
+             : GEMEL_OK;
 }
 
 /* ---- Places of results ---- */
@@ -304,7 +309,7 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
       place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
     }
     if (status == GEMEL_OK) {
-      status = poison(planner, node, place->buffer, place->layout);
+      status = poison(planner, node, value, place->buffer, place->layout);
     }
   }
   return status;

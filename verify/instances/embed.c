@@ -2,18 +2,26 @@
  *
  * An instance inside a graph. An operation by itself shows its kernels; how the executor joins
  * operations into loops, shares memory between values and takes views shows only where there are
- * several. So some instances are embedded: some inputs go through a cheap operation first, each
- * result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is stored, and
- * one of those inputs may be read once more when y is there, so that y can't be made in its place.
+ * several. So some instances are embedded: some inputs go through a cheap operation or a view
+ * first, each result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is
+ * stored, and one of those inputs may be read once more when y is there, so that y can't be made in
+ * its place.
+ *
+ * Of these, some have states: inputs x whose update is y, if they have one type, and whose value
+ * before goes on to another state; pairs of states that change places; a state that gathers y. Some
+ * results need such a state's value when its update is known already.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "instances/instance.h"
 
 enum { MAX_CONTINUED = 2 }; /* results that are gone on with; further ones are outputs */
+enum { CALLS = 2 };         /* with states */
 
 static gemel_dtype dtype_of(gemel_value value) {
   return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
@@ -28,13 +36,41 @@ static gemel_value apply(const char *name, gemel_value x, gemel_value y) {
 
 static const gemel_value none = {NULL, 0, 0};
 
+/* X with the elements in reverse order along the last axis; a view. */
+static gemel_value reversed(gemel_value x) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  int64_t axis = gemel_type_rank(context, gemel_value_type(x)) - 1;
+  gemel_attr attr = gemel_attr_ints("axes", 1, &axis);
+  return gemel_apply(x.graph, "reverse", 1, &x, 1, &attr);
+}
+
+/* X as the second half of itself twice; a view. */
+static gemel_value second_half(gemel_value x) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  gemel_type type = gemel_value_type(x);
+  const gemel_dim *shape = gemel_type_dims(context, type);
+  gemel_dim start[GEMEL_MAX_RANK];
+  size_t rank = (size_t)gemel_type_rank(context, type), k;
+  gemel_value both = apply("join", x, x);
+  gemel_attr attrs[2];
+  for (k = 0; k < rank; k++) {
+    start[k] = k == 0 ? shape[0] : gemel_dim_constant(context, 0);
+  }
+  attrs[0] = gemel_attr_dims("start", rank, start);
+  attrs[1] = gemel_attr_dims("size", rank, shape);
+  return gemel_apply(x.graph, "subtensor", 1, &both, 2, attrs);
+}
+
 /* A leaf or what comes of it; its values stay where the operation's domain is. */
 static gemel_value prologue(const gemel__leaf *leaf, gemel_value x, gemel__random *random) {
-  if (leaf->domain != GEMEL_ANY || leaf->dtype == GEMEL_BOOL ||
-      gemel__random_chance(random, 1, 2)) {
+  int computes = leaf->domain == GEMEL_ANY && leaf->dtype != GEMEL_BOOL;
+  if (computes && gemel__random_chance(random, 1, 2)) {
+    x = apply("neg", x, none);
+  }
+  if (leaf->rank == 0 || leaf->count == 0 || gemel__random_chance(random, 3, 4)) {
     return x;
   }
-  return apply("neg", x, none);
+  return gemel__random_chance(random, 1, 2) ? reversed(reversed(x)) : second_half(x);
 }
 
 /* f and g: no information about y is lost in g(y, f(y)). */
@@ -52,16 +88,26 @@ static gemel_status refused(const gemel_graph *graph, gemel_error *error) {
   return problem->status;
 }
 
-static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gemel_error *error) {
-  size_t which = gemel__random_below(random, sizeof pairs / sizeof *pairs);
-  int boolean = dtype_of(y) == GEMEL_BOOL;
-  char label[24];
-  gemel_value a = boolean ? apply("logical_not", y, none)
-                          : apply(pairs[which].f, y, pairs[which].binary ? y : none);
-  gemel_value b = boolean ? apply("ne", a, y) : apply(pairs[which].g, y, a);
-  if (boolean) {
-    b = apply("logical_and", b, y);
+/* A and B of a result Y: pair WHICH, or, of one more, A is made of Y in two orders. */
+static void go_on(gemel_value y, size_t which, gemel_value *a, gemel_value *b) {
+  if (dtype_of(y) == GEMEL_BOOL) {
+    *a = apply("logical_not", y, none);
+    *b = apply("logical_and", apply("ne", *a, y), y);
+  } else if (which == sizeof pairs / sizeof *pairs) {
+    *a = apply("add", y, reversed(y));
+    *b = apply("neg", *a, none);
+  } else {
+    *a = apply(pairs[which].f, y, pairs[which].binary ? y : none);
+    *b = apply(pairs[which].g, y, *a);
   }
+}
+
+static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gemel_error *error) {
+  int is_scalar = gemel_type_rank(gemel_graph_context(y.graph), gemel_value_type(y)) == 0;
+  size_t which = gemel__random_below(random, sizeof pairs / sizeof *pairs + !is_scalar);
+  gemel_value a, b;
+  char label[24];
+  go_on(y, which, &a, &b);
   snprintf(label, sizeof label, "b%zu", k);
   gemel_output(b, label);
   snprintf(label, sizeof label, "s%zu", k);
@@ -78,63 +124,186 @@ static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error)
   return refused(x.graph, error);
 }
 
-static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel_value *in,
-                          gemel_value *out, gemel__random *random, gemel_error *error) {
-  size_t n_out = gemel_graph_output_count(base->graph), k;
+/* ---- States ---- */
+
+enum { MAX_STATES = 8 };
+
+/* A graph that is being built: its inputs in the order in which they were made. */
+struct embedding {
+  gemel_graph *graph;
+  const gemel__instance *base;
+  gemel_value *in, *out;          /* what stands for the inputs and outputs of BASE */
+  gemel_value states[MAX_STATES]; /* such inputs of BASE */
+  size_t of[MAX_STATES];          /* which */
+  gemel_value others[MAX_STATES]; /* for each a state of the same type, or null */
+  size_t like[MAX_STATES + 1]; /* for each input that BASE hasn't: which of BASE's has its values */
+  size_t n_states, n_like;
+};
+
+/* An input like BASE's input K, a state if that is wanted and nothing is assumed of it. */
+static gemel_value add_input(struct embedding *e, size_t k, int state, gemel__random *random) {
+  gemel_value input = gemel_graph_input(e->base->graph, k);
+  const char *name = gemel_graph_input_name(e->base->graph, k);
+  gemel_type type = gemel_value_type(input);
+  if (!state || e->n_states == MAX_STATES || gemel_assumed(input) != 0 ||
+      gemel__random_chance(random, 1, 3)) {
+    return gemel__input_like(e->graph, name, type, input);
+  }
+  e->of[e->n_states] = k;
+  return e->states[e->n_states++] = gemel_state(e->graph, name, type);
+}
+
+/* To some states another one, for values that go from one to the other. */
+static void add_others(struct embedding *e, gemel__random *random) {
+  char name[32];
+  for (size_t k = 0; k < e->n_states; k++) {
+    if (gemel__random_chance(random, 2, 3)) {
+      snprintf(name, sizeof name, "other%zu", k);
+      e->others[k] = gemel_state(e->graph, name, gemel_value_type(e->states[k]));
+      e->like[e->n_like++] = e->of[k];
+    }
+  }
+}
+
+/* State X gets result Y of its type, if there is one and any value will do; else what OTHER has.
+ * OTHER gets X's value of before. */
+static void update_from(struct embedding *e, size_t k, gemel__random *random) {
+  gemel_value x = e->states[k], other = e->others[k], y = none;
+  size_t n = gemel_graph_output_count(e->base->graph);
+  for (size_t j = 0; j < n && e->base->leaves[e->of[k]].domain == GEMEL_ANY; j++) {
+    y = gemel_value_type(e->out[j]) == gemel_value_type(x) ? e->out[j] : y;
+  }
+  if (!gemel_is_null(other)) {
+    gemel_update(other, x);
+  }
+  if (!gemel_is_null(y) && (gemel_is_null(other) || gemel__random_chance(random, 1, 2))) {
+    gemel_update(x, y);
+  } else if (!gemel_is_null(other)) {
+    gemel_update(x, other);
+  }
+}
+
+/* A state that gathers Y; its value of before is needed behind or before that of its update. */
+static void gather(struct embedding *e, gemel_value y, gemel__random *random) {
+  gemel_context *context = gemel_graph_context(e->graph);
+  gemel_type type = gemel_value_type(y);
+  int boolean = dtype_of(y) == GEMEL_BOOL;
+  if (gemel__type_at(context, type)->has_runtime) {
+    return;
+  }
+  gemel_value gathered = gemel_state(e->graph, "gathered", type);
+  gemel_value next = apply(boolean                              ? "ne"
+                           : gemel__random_chance(random, 1, 2) ? "sub"
+                                                                : "maximum",
+                           gathered, y);
+  e->like[e->n_like++] = SIZE_MAX;
+  gemel_update(gathered, next);
+  if (!boolean && gemel__random_chance(random, 2, 3)) {
+    int late = gemel__random_chance(random, 1, 2);
+    gemel_value total = apply("sum", late ? next : gathered, none);
+    gemel_output(late ? apply("maximum", gathered, total) : total, "before");
+  }
+}
+
+static void add_updates(struct embedding *e, gemel__random *random) {
+  for (size_t k = 0; k < e->n_states; k++) {
+    update_from(e, k, random);
+  }
+  if (e->n_states == 0 || gemel__random_chance(random, 2, 3)) {
+    gather(e, e->out[0], random);
+  }
+}
+
+/* ---- The graph ---- */
+
+/* The first input that something was made of first may be needed again: *COMPUTED. */
+static gemel_status build_inputs(struct embedding *e, int stateful, gemel__random *random,
+                                 gemel_value *computed, gemel_error *error) {
+  for (size_t k = 0; k < e->base->n_leaves; k++) {
+    e->in[k] = add_input(e, k, stateful, random);
+  }
+  add_others(e, random);
+  *computed = none;
+  for (size_t k = 0; k < e->base->n_leaves && refused(e->graph, error) == GEMEL_OK; k++) {
+    gemel_value leaf = e->in[k];
+    e->in[k] = prologue(&e->base->leaves[k], leaf, random);
+    if (gemel_is_null(*computed) && e->in[k].node != leaf.node &&
+        gemel__random_chance(random, 1, 2)) {
+      *computed = e->in[k];
+    }
+  }
+  return refused(e->graph, error);
+}
+
+/* Goes on with the results; one of several may be left out, which nothing needs then. */
+static gemel_status build_outputs(struct embedding *e, gemel__random *random, gemel_error *error) {
+  size_t n_out = gemel_graph_output_count(e->base->graph), k;
+  size_t left_out =
+      n_out > 1 && gemel__random_chance(random, 1, 3) ? gemel__random_below(random, n_out) : n_out;
+  gemel_status status = GEMEL_OK;
   char label[24];
-  gemel_status status;
-  gemel_value computed = none; /* an input that something was made of first */
-  for (k = 0; k < base->n_leaves; k++) {
-    gemel_value input = gemel_graph_input(base->graph, k);
-    in[k] = gemel__input_like(graph, gemel_graph_input_name(base->graph, k),
-                              gemel_value_type(input), input);
-    if (gemel_is_null(in[k])) {
-      return gemel__no_memory(error, "an instance");
-    }
-  }
-  for (k = 0; k < base->n_leaves; k++) {
-    gemel_value leaf = in[k];
-    in[k] = prologue(&base->leaves[k], leaf, random);
-    if (gemel_is_null(computed) && in[k].node != leaf.node && gemel__random_chance(random, 1, 2)) {
-      computed = in[k];
-    }
-    if (gemel_is_null(in[k])) {
-      return refused(graph, error);
-    }
-  }
-  status = gemel__graph_inline(graph, base->graph, in, out, error);
   for (k = 0; k < n_out && status == GEMEL_OK; k++) {
-    if (k < MAX_CONTINUED) {
-      status = epilogue(out[k], k, random, error);
-    } else {
+    if (k != left_out && k < MAX_CONTINUED) {
+      status = epilogue(e->out[k], k, random, error);
+    } else if (k != left_out) {
       snprintf(label, sizeof label, "y%zu", k);
-      status = gemel_output(out[k], label);
+      status = gemel_output(e->out[k], label);
     }
   }
-  return status == GEMEL_OK && !gemel_is_null(computed) ? read_again(computed, out[0], error)
+  return status;
+}
+
+static gemel_status build(struct embedding *e, int stateful, gemel__random *random,
+                          gemel_error *error) {
+  gemel_value computed;
+  gemel_status status = build_inputs(e, stateful, random, &computed, error);
+  if (status == GEMEL_OK) {
+    status = gemel__graph_inline(e->graph, e->base->graph, e->in, e->out, error);
+  }
+  if (status == GEMEL_OK) {
+    status = build_outputs(e, random, error);
+  }
+  if (status == GEMEL_OK && stateful) {
+    add_updates(e, random);
+    status = refused(e->graph, error);
+  }
+  return status == GEMEL_OK && !gemel_is_null(computed) ? read_again(computed, e->out[0], error)
                                                         : status;
 }
 
+/* Leaves of BASE's values; those of a state that gathers results are any. */
+static void describe_leaves(const struct embedding *e, gemel__instance *embedded) {
+  size_t n = e->base->n_leaves;
+  memcpy(embedded->leaves, e->base->leaves, n * sizeof *embedded->leaves);
+  for (size_t k = 0; k < e->n_like; k++) {
+    if (e->like[k] != SIZE_MAX) {
+      embedded->leaves[n + k] = e->base->leaves[e->like[k]];
+    }
+  }
+}
+
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
-                                   gemel__random *random, gemel_error *error) {
+                                   int stateful, gemel__random *random, gemel_error *error) {
   size_t n = base->n_leaves + gemel_graph_output_count(base->graph);
-  gemel_graph *graph = gemel_graph_new(gemel_graph_context(base->graph), error);
-  gemel_value *room = gemel__alloc_array(n, sizeof *room);
+  struct embedding e = {.graph = gemel_graph_new(gemel_graph_context(base->graph), error),
+                        .base = base,
+                        .in = gemel__alloc_array(n, sizeof *e.in)};
   gemel_status status;
-  size_t k;
   memset(embedded, 0, sizeof *embedded);
-  if (graph == NULL || room == NULL) {
+  if (e.graph == NULL || e.in == NULL) {
     status = gemel__no_memory(error, "an instance");
   } else {
-    status = build(graph, base, room, room + base->n_leaves, random, error);
+    e.out = e.in + base->n_leaves;
+    status = build(&e, stateful, random, error);
   }
   if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(embedded, graph, NULL, error);
+    status = gemel__instance_of_graph(embedded, e.graph, NULL, error);
   }
-  for (k = 0; k < base->n_leaves && status == GEMEL_OK; k++) {
-    embedded->leaves[k] = base->leaves[k];
+  if (status == GEMEL_OK) {
+    describe_leaves(&e, embedded);
+    embedded->calls = stateful ? CALLS : 0;
   }
-  gemel__free(room, n * sizeof *room);
-  gemel_graph_unref(graph);
+  gemel__free(e.in, n * sizeof *e.in);
+  gemel_graph_unref(e.graph);
   return status;
 }

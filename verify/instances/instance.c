@@ -293,17 +293,47 @@ gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__d
   return gemel__instance_reference_by(instance, d, values, outputs, NULL, NULL, error);
 }
 
+size_t gemel__instance_results(const gemel__instance *instance) {
+  return gemel_graph_output_count(instance->graph) * (instance->calls > 0 ? instance->calls : 1);
+}
+
+static gemel_status copy_rtensor(gemel__rtensor *to, const gemel__rtensor *from,
+                                 gemel_error *error) {
+  gemel__domain *d = from->domain;
+  gemel__rtensor_clear(to);
+  gemel_status status = gemel__rtensor_init(to, d, from->dtype, from->rank, from->shape, error);
+  for (size_t i = 0; i < from->count && status == GEMEL_OK; i++) {
+    d->set(d, gemel__rtensor_at(to, i), gemel__rtensor_at(from, i));
+  }
+  return status;
+}
+
+/* INPUTS of the next call: the states are what OUTPUTS of the last one say. */
+static gemel_status update_states(const gemel_graph *graph, const gemel__rtensor *outputs,
+                                  gemel__rtensor *inputs, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
+    long state = gemel__state_called(graph, graph->output_names[k]);
+    status = state < 0 ? GEMEL_OK : copy_rtensor(&inputs[state], &outputs[k], error);
+  }
+  return status;
+}
+
 gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel__domain *d,
                                           gemel_tensor *const *values, gemel__rtensor *outputs,
                                           gemel__reference_lookup extra, void *user,
                                           gemel_error *error) {
   gemel__rtensor *inputs = gemel__alloc_array(instance->n_leaves, sizeof *inputs);
+  size_t n = gemel_graph_output_count(instance->graph), k;
   if (inputs == NULL) {
     return gemel__no_memory(error, "a reference");
   }
   gemel_status status = gemel__rtensors_read(instance->n_leaves, inputs, d, values, error);
-  if (status == GEMEL_OK) {
-    status = gemel__reference_graph(instance->graph, d, inputs, outputs, extra, user, error);
+  for (k = 0; k < gemel__instance_results(instance) && status == GEMEL_OK; k += n) {
+    status = k == 0 ? GEMEL_OK : update_states(instance->graph, outputs + k - n, inputs, error);
+    if (status == GEMEL_OK) {
+      status = gemel__reference_graph(instance->graph, d, inputs, outputs + k, extra, user, error);
+    }
   }
   gemel__rtensors_clear(instance->n_leaves, inputs);
   gemel__free(inputs, instance->n_leaves * sizeof *inputs);

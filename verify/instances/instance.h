@@ -30,6 +30,8 @@ typedef struct gemel__instance {
   int elementwise;          /* each result element depends on one element of each operand */
   double ulp;               /* a scalar operation's claim; −1: none, the bound is propagated */
   gemel_function *compiled; /* NULL, or GRAPH made ready to be run often; see tiers/tiers.h */
+  size_t calls; /* 0: one, of which states are inputs as all others. Else GRAPH is called so often,
+                   and what a call makes of the states the next one reads */
 } gemel__instance;
 
 /* How values are drawn. */
@@ -71,10 +73,13 @@ gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__in
 gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
                                      gemel_error *error);
 
-/* The instance inside a larger graph with the same inputs: what the executor makes of it is then
- * more than one kernel. */
+/* The instance inside a larger graph: what the executor makes of it is then more than one kernel.
+ * STATEFUL: some of its inputs are states, and there are more, which its results update. */
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
-                                   gemel__random *random, gemel_error *error);
+                                   int stateful, gemel__random *random, gemel_error *error);
+
+/* How many results it has: the outputs of each call, updates among them. */
+size_t gemel__instance_results(const gemel__instance *instance);
 
 void gemel__instance_clear(gemel__instance *instance);
 
@@ -108,7 +113,7 @@ void gemel__store_real(gemel_dtype dtype, double x, void *data);
 gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
                                       gemel_error *error);
 
-/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets the graph's outputs.
+/* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets its results.
  * The second asks EXTRA first, as gemel__reference_graph does. */
 gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,
                                        gemel_tensor *const *values, gemel__rtensor *outputs,

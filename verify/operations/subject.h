@@ -25,6 +25,7 @@ struct subject {
   gemel_dtype taken;           /* of an instance that the kernel took last */
   int took;                    /* it took one in this tier */
   int embedded;                /* the instance at hand stands inside a graph */
+  int stateful;                /* which has states, too */
   gemel__fill fill;            /* how its values are drawn */
   int own;                     /* the operation is the program's, and has a reference from it */
 };

@@ -53,7 +53,7 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
     return status;
   }
   status = s->derivative ? gemel__instance_gradient(instance, &base, error)
-                         : gemel__instance_embed(instance, &base, random, error);
+                         : gemel__instance_embed(instance, &base, s->stateful, random, error);
   gemel__instance_clear(&base);
   return status;
 }
@@ -219,8 +219,8 @@ void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char
   if (o->whole) {
     used = (size_t)snprintf(place, bytes, "the call (%s, %s)", variant, dtype);
   } else {
-    used = (size_t)snprintf(place, bytes, "output %zu, element %zu (%s, %s)", o->output, o->element,
-                            variant, dtype);
+    used = gemel__outcome_place(o, place, bytes);
+    used += (size_t)snprintf(place + used, bytes - used, " (%s, %s)", variant, dtype);
   }
   if (o->manner[0] != '\0') {
     snprintf(place + used, bytes - used, "; %s", o->manner);
@@ -355,7 +355,8 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
          : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
                                                : SMALL_ELEMENTS;
   s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
-                gemel__random_chance(&random, 1, 3);
+                gemel__random_chance(&random, 1, 2);
+  s->stateful = s->embedded && gemel__random_chance(&random, 1, 2);
   s->rank = s->kernel != NULL ? kernel_rank(k) : 0;
   /* high ranks come in every dtype */
   first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;

@@ -20,6 +20,7 @@ struct replay {
   unsigned long long seed;
   double ulp;
   int elementwise;
+  size_t calls;
   gemel_graph *graph, *other;
   gemel__instance instance;
   gemel_tensor **values;
@@ -92,6 +93,11 @@ static int take_header(struct replay *r) {
   }
   r->ulp = strtod(number, NULL);
   r->elementwise = take_word(r->text, "# elementwise: ", number, sizeof number) && number[0] == '1';
+  /* as many as any instance has; a damaged file isn't to keep us for hours */
+  r->calls = take_word(r->text, "# calls: ", number, sizeof number) && number[0] > '0' &&
+                     number[0] <= '9' && number[1] == '\0'
+                 ? (size_t)(number[0] - '0')
+                 : 0;
   return 1;
 }
 
@@ -188,6 +194,7 @@ static gemel_status parse_replay(gemel_context *context, const char *path, struc
   status = gemel__instance_of_graph(&r->instance, r->graph, NULL, error);
   r->instance.ulp = r->ulp;
   r->instance.elementwise = r->elementwise;
+  r->instance.calls = r->calls;
   return status == GEMEL_OK ? take_values(r, error) : status;
 }
 
@@ -268,8 +275,8 @@ static gemel_status replay_check(gemel__run *run, struct replay *r, gemel_record
   record->instances = 1;
   if (o.refuted) {
     char place[160];
-    snprintf(place, sizeof place, "output %zu, element %zu (%s)", o.output, o.element,
-             o.variant != NULL ? o.variant : "exact");
+    size_t used = gemel__outcome_place(&o, place, sizeof place);
+    snprintf(place + used, sizeof place - used, " (%s)", o.variant != NULL ? o.variant : "exact");
     record->detail = place;
     gemel__record_refuted(run, record, &r->instance, r->other, r->values, place, o.expected, o.got,
                           r->seed);

@@ -197,6 +197,9 @@ static void write_replay(gemel__buffer *b, const gemel_record *record,
                        gemel_tier_name(record->tier));
   gemel__buffer_format(b, "# seed: %llu\n# ulp: %.17g\n# elementwise: %d\n",
                        (unsigned long long)seed, instance->ulp, instance->elementwise);
+  if (instance->calls > 0) {
+    gemel__buffer_format(b, "# calls: %zu\n", instance->calls);
+  }
   for (k = 0; k < shown_inputs(instance); k++) {
     const gemel__leaf *l = &instance->leaves[k];
     gemel__buffer_format(b, "# domain: %d %lld %lld\n", (int)l->domain, (long long)l->low,

@@ -193,7 +193,7 @@ static gemel_status add_exact(struct text *t, const struct gemel__example *e,
 static gemel_status add_shipped(struct text *t, const struct gemel__example *e, const char *model,
                                 gemel_tensor *const *values, gemel__random *random,
                                 gemel_error *error) {
-  const gemel__variant plain = {"plain", 1, 1, 0};
+  const gemel__variant plain = {.name = "plain", .plain = 1, .threads = 1};
   gemel_tensor *results[2] = {NULL, NULL};
   gemel_status status = gemel__execute(&e->pair.a, &plain, values, random, &results[0], error);
   status = status ? status : gemel__execute(&e->pair.b, &plain, values, random, &results[1], error);

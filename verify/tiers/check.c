@@ -48,13 +48,29 @@ struct judge {
                  gemel__outcome *outcome);
 };
 
+size_t gemel__outcome_place(const gemel__outcome *o, char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "output %zu", o->output);
+  if (o->call > 0) {
+    used += (size_t)snprintf(text + used, bytes - used, " of call %zu", o->call);
+  }
+  return used + (size_t)snprintf(text + used, bytes - used, ", element %zu", o->element);
+}
+
+/* Element I of result OUTPUT is wrong. */
+static void blame(const struct judge *j, size_t output, size_t i, const char *variant,
+                  gemel__outcome *outcome) {
+  size_t n = gemel_graph_output_count(j->instance->graph);
+  outcome->refuted = 1;
+  outcome->output = output % n;
+  outcome->call = j->instance->calls > 0 ? output / n + 1 : 0;
+  outcome->element = i;
+  outcome->variant = variant;
+}
+
 static void describe(struct judge *j, size_t output, size_t i, const char *variant,
                      const void *computed, gemel__outcome *outcome) {
   gemel__rtensor *r = &j->reference[output];
-  outcome->refuted = 1;
-  outcome->output = output;
-  outcome->element = i;
-  outcome->variant = variant;
+  blame(j, output, i, variant, outcome);
   j->domain->format(j->domain, gemel__rtensor_at(r, i), outcome->expected,
                     sizeof outcome->expected);
   if (r->dtype == GEMEL_I64) {
@@ -109,9 +125,7 @@ static void judge_result(struct judge *j, size_t output, const gemel_tensor *ten
     judge_tensor(j, output, tensor, variant, outcome);
     return;
   }
-  outcome->refuted = 1;
-  outcome->output = output;
-  outcome->variant = variant;
+  blame(j, output, 0, variant, outcome);
   snprintf(outcome->expected, sizeof outcome->expected, "the reference's shape and dtype");
   snprintf(outcome->got, sizeof outcome->got, "another shape or dtype");
 }
@@ -167,10 +181,7 @@ static void hold_together(const struct judge *j, size_t output, const gemel_tens
   for (i = 0; i < n; i++) {
     const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
     if (!gemel__same_bits(dtype, a, b)) {
-      outcome->refuted = 1;
-      outcome->output = output;
-      outcome->element = i;
-      outcome->variant = variant;
+      blame(j, output, i, variant, outcome);
       snprintf(outcome->expected, sizeof outcome->expected, "%.17g as %s", gemel__decode(dtype, a),
                gemel__variants[0].name);
       snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, b));
@@ -258,7 +269,7 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
   struct judge j;
   memset(&j, 0, sizeof j);
   j.instance = instance;
-  j.n_outputs = gemel_graph_output_count(instance->graph);
+  j.n_outputs = gemel__instance_results(instance);
   if (agreement_of(instance->graph) == AGREE_NOT) {
     return GEMEL_DECLINED;
   }
@@ -270,7 +281,7 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
 static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *values,
                                        const gemel__trial *trial, const gemel__kernel_results *ran,
                                        gemel__outcome *outcome, gemel_error *error) {
-  size_t n = gemel_graph_output_count(j->instance->graph);
+  size_t n = gemel__instance_results(j->instance);
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
   gemel_status status;
   j->values = values;

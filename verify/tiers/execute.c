@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running what is on trial: the library in its variants. Results of the scattered variant lie in
- * odd layouts between guard bytes, which are compared afterwards, so a write outside a result is
- * found. (A program's own kernel is run by kernels/kernel.c.)
+ * Running what is on trial: the library in its variants. Every call is given copies of the inputs,
+ * which must be what they were when it ends. Results of the scattered variant lie in odd layouts
+ * between guard bytes, which are compared afterwards, so a write outside a result is found; those
+ * of another may overlap an input, which the library must see. States are bound to shared
+ * variables, and the function is called as often as the instance says; a value of a state that was
+ * fetched before must not change. (A program's own kernel is run by kernels/kernel.c.)
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +13,16 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/tensor.h"
+#include "device/device.h"
 #include "tiers/tiers.h"
 
 /* A fixed number of threads, so that a run doesn't depend on the machine. */
-const gemel__variant gemel__variants[] = {{"fused", 0, 3, 0},
-                                          {"plain", 1, 1, 0},
-                                          {"one thread", 0, 1, 0},
-                                          {"odd layout", 0, 2, 1},
-                                          {NULL, 0, 0, 0}};
+const gemel__variant gemel__variants[] = {
+    {.name = "fused", .threads = 3, .poison = 1},
+    {.name = "plain", .threads = 1, .plain = 1},
+    {.name = "one thread", .threads = 1, .overlaps = 1},
+    {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
+    {.name = NULL}};
 
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   gemel_view v = gemel_tensor_view(tensor);
@@ -96,6 +101,78 @@ static int guards_hold(gemel_tensor *tensor) {
          untouched(data + 2 * size * (count > 0 ? count : 1), 64);
 }
 
+/* A result for the library to write into, so that what it leaves unwritten shows: NaN in floats. */
+static gemel_tensor *filled_tensor(const gemel__leaf *type, gemel_error *error) {
+  gemel_tensor *t = gemel_tensor_new(type->dtype, type->rank, type->shape, error);
+  if (t != NULL) {
+    memset(gemel_tensor_data(t), type->dtype == GEMEL_BOOL ? 1 : 0xff,
+           type->count * gemel_dtype_size(type->dtype));
+  }
+  return t;
+}
+
+/* ---- Results that overlap an input ---- */
+
+struct shared_block {
+  char *data;
+  size_t bytes;
+  int users;
+};
+
+static void leave_block(void *state) {
+  struct shared_block *b = state;
+  if (--b->users == 0) {
+    gemel__free(b->data, b->bytes);
+    gemel__free(b, sizeof *b);
+  }
+}
+
+static gemel_tensor *in_block(struct shared_block *b, const gemel__leaf *type, size_t offset,
+                              gemel_error *error) {
+  int64_t strides[GEMEL_MAX_RANK], step = (int64_t)gemel_dtype_size(type->dtype);
+  for (int k = type->rank; k-- > 0; step *= type->shape[k]) {
+    strides[k] = step;
+  }
+  b->users++;
+  gemel_tensor *t = gemel_tensor_wrap(type->dtype, type->rank, type->shape, strides,
+                                      b->data + offset, leave_block, b, error);
+  if (t == NULL) {
+    leave_block(b);
+  }
+  return t;
+}
+
+static size_t bytes_of(const gemel__leaf *type) {
+  return type->count * gemel_dtype_size(type->dtype);
+}
+
+/* *INPUT = a copy of VALUE, *OUTPUT = room for a result, in the same memory: one of them begins
+ * somewhere in the other, or both in one place. */
+static gemel_status overlapping(const gemel__leaf *in, const gemel_tensor *value,
+                                const gemel__leaf *out, gemel__random *random, gemel_tensor **input,
+                                gemel_tensor **output, gemel_error *error) {
+  int out_first = gemel__random_chance(random, 1, 2);
+  const gemel__leaf *first = out_first ? out : in, *second = out_first ? in : out;
+  size_t step = gemel_dtype_size(second->dtype);
+  size_t places = (bytes_of(first) + step - 1) / step;
+  size_t shift =
+      gemel__random_chance(random, 1, 3) ? 0 : gemel__random_below(random, places) * step;
+  struct shared_block *b = gemel__alloc_zeroed(sizeof *b);
+  if (b == NULL || (b->data = gemel__alloc(b->bytes = bytes_of(in) + bytes_of(out))) == NULL) {
+    gemel__free(b, sizeof *b);
+    return gemel__no_memory(error, "a result");
+  }
+  b->users = 1;
+  *input = in_block(b, in, out_first ? shift : 0, error);
+  *output = *input != NULL ? in_block(b, out, out_first ? 0 : shift, error) : NULL;
+  if (*output != NULL) {
+    memset(b->data, 0xff, b->bytes);
+    memcpy(gemel_tensor_data(*input), gemel_tensor_data(value), bytes_of(in));
+  }
+  leave_block(b);
+  return *output != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
 /* ---- The library ---- */
 
 gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
@@ -114,117 +191,260 @@ gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__le
   return GEMEL_OK;
 }
 
-static gemel_status scatter(const gemel__instance *instance, gemel_tensor *const *values,
-                            gemel__random *random, gemel_tensor **inputs, gemel_tensor **outputs,
-                            gemel_error *error) {
-  size_t k, n_out = gemel_graph_output_count(instance->graph);
-  for (k = 0; k < instance->n_leaves; k++) {
-    inputs[k] = gemel__tensor_scattered(values[k], random, error);
-    if (inputs[k] == NULL) {
-      return GEMEL_NO_MEMORY;
-    }
-  }
-  for (k = 0; k < n_out; k++) {
-    gemel__leaf leaf;
-    /* a size known at run time only: the library makes the tensor */
-    if (gemel__leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK &&
-        (outputs[k] = guarded_tensor(&leaf, error)) == NULL) {
-      return GEMEL_NO_MEMORY;
-    }
-  }
-  return GEMEL_OK;
+/* A function, and what it is called with: states and updates are left out there. */
+struct session {
+  const gemel__instance *instance;
+  const gemel__variant *variant;
+  gemel__random *random;
+  gemel_function *function;
+  int borrowed; /* the function is the instance's */
+  size_t n_in, n_out, n_states;
+  gemel_shared **states;          /* in the order of the inputs */
+  gemel_tensor **inputs;          /* of a call */
+  gemel_tensor **outputs;         /* of a call */
+  gemel_tensor **guarded;         /* those that were given */
+  const gemel_tensor *spoilt;     /* the input that a result overlaps */
+  gemel_tensor *held, *as_it_was; /* a state's value before the first call, and a copy */
+};
+
+static int is_state(const struct session *s, size_t k) {
+  return s->instance->calls > 0 && gemel_is_state(gemel_graph_input(s->instance->graph, k));
 }
 
-static gemel_status call_scattered(gemel_function *function, const gemel__instance *instance,
-                                   gemel_tensor *const *values, gemel__random *random,
-                                   gemel_tensor **outputs, gemel_error *error) {
-  size_t k, n_out = gemel_graph_output_count(instance->graph);
-  gemel_tensor **inputs = gemel__alloc_array(instance->n_leaves + n_out, sizeof *inputs);
-  gemel_tensor **guarded = inputs + instance->n_leaves;
-  gemel_status status;
-  if (inputs == NULL) {
-    return gemel__no_memory(error, "a run");
+/* Number of the state whose update output K is, among the states; -1: it is none. */
+static long updated(const struct session *s, size_t k) {
+  const gemel_graph *graph = s->instance->graph;
+  long input = s->instance->calls > 0
+                   ? gemel__state_called(graph, gemel_graph_output_name(graph, k))
+                   : -1,
+       state = 0;
+  for (long j = 0; j < input; j++) {
+    state += is_state(s, (size_t)j);
   }
-  status = scatter(instance, values, random, inputs, outputs, error);
-  if (status == GEMEL_OK) {
-    memcpy(guarded, outputs, n_out * sizeof *outputs);
-    status = gemel_call(function, inputs, outputs, error);
-  }
-  for (k = 0; k < n_out && status == GEMEL_OK; k++) {
-    if (guarded[k] != NULL && !guards_hold(guarded[k])) {
-      status = gemel__fail(error, GEMEL_INTERNAL, "output %zu: bytes outside it were written", k);
-    }
-  }
-  gemel__tensors_release(instance->n_leaves, inputs);
-  gemel__free(inputs, (instance->n_leaves + n_out) * sizeof *inputs);
-  return status;
+  return input < 0 ? -1 : state;
 }
 
-/* Results for the library to write into, so that what it leaves unwritten shows: NaN in floats. */
-static gemel_status prefill(const gemel__instance *instance, gemel_tensor **outputs,
-                            gemel_error *error) {
-  size_t k, n_out = gemel_graph_output_count(instance->graph);
-  for (k = 0; k < n_out; k++) {
-    gemel__leaf leaf;
-    if (gemel__leaf_of_output(instance->graph, k, &leaf) == GEMEL_OK) {
-      outputs[k] = gemel_tensor_new(leaf.dtype, leaf.rank, leaf.shape, error);
-      if (outputs[k] == NULL) {
-        return GEMEL_NO_MEMORY;
-      }
-      memset(gemel_tensor_data(outputs[k]), leaf.dtype == GEMEL_BOOL ? 1 : 0xff,
-             leaf.count * gemel_dtype_size(leaf.dtype));
-    }
-  }
-  return GEMEL_OK;
-}
-
-static gemel_function *compile(const gemel__instance *instance, const gemel__variant *variant,
-                               gemel_error *error) {
+static gemel_function *compile(const struct session *s, gemel_error *error) {
   gemel_options options = {.size = sizeof options,
-                           .threads = variant->threads,
-                           .plain = variant->plain,
-                           .as_written = 1};
-  return gemel_compile(instance->graph, &options, error);
+                           .threads = s->variant->threads,
+                           .plain = s->variant->plain,
+                           .poison = s->variant->poison,
+                           .as_written = 1,
+                           .states = s->n_states > 0 ? s->states : NULL,
+                           .n_states = s->n_states};
+  return gemel_compile(s->instance->graph, &options, error);
 }
 
 void gemel__instance_compile(gemel__instance *instance) {
-  if (instance->compiled == NULL) {
-    instance->compiled = compile(instance, &gemel__variants[0], NULL);
+  struct session s = {.instance = instance, .variant = &gemel__variants[0]};
+  if (instance->compiled == NULL && instance->calls == 0) {
+    instance->compiled = compile(&s, NULL);
   }
 }
 
-static gemel_status call(gemel_function *function, const gemel__instance *instance,
-                         const gemel__variant *variant, gemel_tensor *const *values,
-                         gemel__random *random, gemel_tensor **outputs, gemel_error *error) {
-  gemel_status status;
-  if (variant->scattered) {
-    return call_scattered(function, instance, values, random, outputs, error);
+static gemel_status make_states(struct session *s, gemel_tensor *const *values,
+                                gemel_error *error) {
+  for (size_t k = 0; k < s->n_in; k++) {
+    if (is_state(s, k)) {
+      gemel_shared *made = gemel_shared_new(values[k], error);
+      if (made == NULL) {
+        return GEMEL_NO_MEMORY;
+      }
+      s->states[s->n_states++] = made;
+    }
   }
-  status = variant->plain ? GEMEL_OK : prefill(instance, outputs, error);
-  return status == GEMEL_OK ? gemel_call(function, values, outputs, error) : status;
+  if (s->n_states > 0 && gemel__random_chance(s->random, 1, 2)) {
+    s->held = gemel_shared_get(s->states[gemel__random_below(s->random, s->n_states)]);
+    s->as_it_was = gemel__tensor_clone(s->held, error);
+    return s->as_it_was != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status open_session(struct session *s, gemel_tensor *const *values,
+                                 gemel_error *error) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status;
+  s->states = gemel__alloc_array(s->n_in, sizeof *s->states);
+  s->inputs = gemel__alloc_array(s->n_in + 2 * s->n_out, sizeof *s->inputs);
+  if (s->states == NULL || s->inputs == NULL) {
+    return gemel__no_memory(error, "a run");
+  }
+  s->outputs = s->inputs + s->n_in;
+  s->guarded = s->outputs + s->n_out;
+  status = make_states(s, values, error);
+  if (status == GEMEL_OK) {
+    s->borrowed = s->variant == &gemel__variants[0] && s->instance->compiled != NULL;
+    s->function = s->borrowed ? s->instance->compiled : compile(s, &problem);
+  }
+  if (status == GEMEL_OK && s->function == NULL && error != NULL) {
+    *error = problem;
+  }
+  return status == GEMEL_OK && s->function == NULL ? problem.status : status;
+}
+
+static void close_session(struct session *s) {
+  if (!s->borrowed) {
+    gemel_function_free(s->function);
+  }
+  for (size_t k = 0; k < s->n_states; k++) {
+    gemel_shared_unref(s->states[k]);
+  }
+  gemel_tensor_unref(s->held);
+  gemel_tensor_unref(s->as_it_was);
+  gemel__free(s->states, s->n_in * sizeof *s->states);
+  gemel__free(s->inputs, (s->n_in + 2 * s->n_out) * sizeof *s->inputs);
+}
+
+/* ---- One call ---- */
+
+/* An input and a result of the call in the same memory, if there are two with elements. */
+static gemel_status overlap_some(struct session *s, gemel_tensor *const *values,
+                                 gemel_error *error) {
+  gemel__leaf type;
+  size_t in = 0, out = 0, input = 0, output = 0;
+  while (in < s->n_in && (is_state(s, in) || s->instance->leaves[in].count == 0)) {
+    input += !is_state(s, in++);
+  }
+  while (out < s->n_out &&
+         (updated(s, out) >= 0 ||
+          gemel__leaf_of_output(s->instance->graph, out, &type) != GEMEL_OK || type.count == 0)) {
+    output += updated(s, out++) < 0;
+  }
+  if (in == s->n_in || out == s->n_out || gemel__random_chance(s->random, 1, 2)) {
+    return GEMEL_OK;
+  }
+  gemel_status status = overlapping(&s->instance->leaves[in], values[in], &type, s->random,
+                                    &s->inputs[input], &s->outputs[output], error);
+  s->spoilt = s->inputs[input];
+  return status;
+}
+
+static gemel_status give_inputs(struct session *s, gemel_tensor *const *values,
+                                gemel_error *error) {
+  for (size_t k = 0, next = 0; k < s->n_in; k++) {
+    if (is_state(s, k)) {
+      continue;
+    }
+    if (s->inputs[next] == NULL) {
+      s->inputs[next] = s->variant->scattered ? gemel__tensor_scattered(values[k], s->random, error)
+                                              : gemel__tensor_clone(values[k], error);
+    }
+    if (s->inputs[next++] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status give_outputs(struct session *s, gemel_error *error) {
+  for (size_t k = 0, next = 0; k < s->n_out && !s->variant->plain; k++) {
+    gemel__leaf type;
+    if (updated(s, k) >= 0) {
+      continue;
+    }
+    /* a size known at run time only: the library makes the tensor */
+    if (s->outputs[next] == NULL &&
+        gemel__leaf_of_output(s->instance->graph, k, &type) == GEMEL_OK) {
+      s->outputs[next] =
+          s->variant->scattered ? guarded_tensor(&type, error) : filled_tensor(&type, error);
+      s->guarded[next] = s->variant->scattered ? s->outputs[next] : NULL;
+      if (s->outputs[next] == NULL) {
+        return GEMEL_NO_MEMORY;
+      }
+    }
+    next++;
+  }
+  return GEMEL_OK;
+}
+
+static int same_elements(const gemel_tensor *a, const gemel_tensor *b) {
+  size_t n = (size_t)gemel_tensor_elements(a), size = gemel_dtype_size(gemel_tensor_dtype(a)),
+         i = 0;
+  while (i < n && memcmp(gemel__tensor_element(a, i), gemel__tensor_element(b, i), size) == 0) {
+    i++;
+  }
+  return i == n;
+}
+
+/* What a call must leave alone. */
+static gemel_status check_untouched(const struct session *s, gemel_tensor *const *values,
+                                    gemel_error *error) {
+  for (size_t k = 0; k < s->n_out; k++) {
+    if (s->guarded[k] != NULL && !guards_hold(s->guarded[k])) {
+      return gemel__fail(error, GEMEL_INTERNAL, "output %zu: bytes outside it were written", k);
+    }
+  }
+  for (size_t k = 0, next = 0; k < s->n_in; k++) {
+    const gemel_tensor *given = is_state(s, k) ? NULL : s->inputs[next++];
+    if (given != NULL && given != s->spoilt && !same_elements(values[k], given)) {
+      return gemel__fail(error, GEMEL_INTERNAL, "input %zu was written to", k);
+    }
+  }
+  return s->held == NULL || same_elements(s->as_it_was, s->held)
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_INTERNAL,
+                           "a state's value that was fetched was written to");
+}
+
+/* RESULTS are those of one call, updates among them. */
+static gemel_status take_results(struct session *s, gemel_tensor **results, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0, next = 0; k < s->n_out && status == GEMEL_OK; k++) {
+    long state = updated(s, k);
+    if (state < 0) {
+      results[k] = s->outputs[next];
+      s->outputs[next++] = NULL;
+    } else {
+      gemel_tensor *value = gemel_shared_get(s->states[state]);
+      results[k] = gemel__tensor_clone(value, error);
+      gemel_tensor_unref(value);
+      status = results[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    }
+  }
+  return status;
+}
+
+static gemel_status call_once(struct session *s, gemel_tensor *const *values,
+                              gemel_tensor **results, gemel_error *error) {
+  gemel_status status = s->variant->overlaps ? overlap_some(s, values, error) : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    status = give_inputs(s, values, error);
+  }
+  if (status == GEMEL_OK) {
+    status = give_outputs(s, error);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel_call(s->function, s->inputs, s->outputs, error);
+  }
+  if (status == GEMEL_OK) {
+    status = check_untouched(s, values, error);
+  }
+  if (status == GEMEL_OK) {
+    status = take_results(s, results, error);
+  }
+  gemel__tensors_release(s->n_in, s->inputs);
+  gemel__tensors_release(s->n_out, s->outputs);
+  memset(s->guarded, 0, s->n_out * sizeof *s->guarded);
+  s->spoilt = NULL;
+  return status;
 }
 
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
-  size_t n_out = gemel_graph_output_count(instance->graph);
-  int ready = variant == &gemel__variants[0] && instance->compiled != NULL;
-  gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_function *function = ready ? instance->compiled : compile(instance, variant, &problem);
-  gemel_status status;
-  memset(outputs, 0, n_out * sizeof *outputs);
-  if (function == NULL) {
-    if (error != NULL) {
-      *error = problem;
-    }
-    return problem.status;
-  }
-  status = call(function, instance, variant, values, random, outputs, error);
-  if (!ready) {
-    gemel_function_free(function);
+  struct session s = {.instance = instance, .variant = variant, .random = random};
+  size_t n = gemel__instance_results(instance);
+  s.n_in = instance->n_leaves;
+  s.n_out = gemel_graph_output_count(instance->graph);
+  memset(outputs, 0, n * sizeof *outputs);
+  gemel_status status = open_session(&s, values, error);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k += s.n_out) {
+    status = call_once(&s, values, outputs + k, error);
   }
   if (status != GEMEL_OK) {
-    gemel__tensors_release(n_out, outputs);
+    gemel__tensors_release(n, outputs);
   }
+  close_session(&s);
   return status;
 }

@@ -18,12 +18,16 @@ typedef struct gemel__outcome {
   size_t inexact;     /* results left out because the reference itself isn't exact there */
   double worst;       /* tier float: largest error ÷ bound */
   size_t output, element;
+  size_t call; /* of an instance that is called several times: which one, from 1 on; else 0 */
   const char *variant;
   int whole; /* not an element is wrong, but the call */
   char expected[160], got[160];
   char manner[600];         /* of a program's kernel: how it was called; "" */
   struct gemel__ulps *ulps; /* the caller's, or NULL: where tier special notes errors (ulps.h) */
 } gemel__outcome;
+
+/* "output 0, element 1", and of which call if there were several: as snprintf. */
+size_t gemel__outcome_place(const gemel__outcome *outcome, char *text, size_t bytes);
 
 struct gemel__kernel_trial;
 
@@ -71,7 +75,11 @@ gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor
 /* How the library is run. */
 typedef struct gemel__variant {
   const char *name;
-  int plain, threads, scattered;
+  int threads;
+  int plain;     /* as gemel_options.plain */
+  int poison;    /* memory that nothing reads any more is overwritten */
+  int scattered; /* inputs and results in odd layouts */
+  int overlaps;  /* a result may overlap an input */
 } gemel__variant;
 
 /* The variants, ending with a NULL name. */
@@ -81,8 +89,9 @@ extern const gemel__variant gemel__variants[];
  * them. No error: what can't be compiled says so when it is run. */
 void gemel__instance_compile(gemel__instance *instance);
 
-/* Runs the instance's graph at VALUES; OUTPUTS gets new tensors. Writing outside a result is
- * reported as GEMEL_INTERNAL. */
+/* Runs the instance's graph at VALUES, as often as it says; OUTPUTS gets new tensors
+ * (gemel__instance_results). Writing outside a result, or to an input, is reported as
+ * GEMEL_INTERNAL. */
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);
