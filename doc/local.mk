@@ -9,6 +9,7 @@ dist_pages_DATA += %reldir%/api.md
 dist_pages_DATA += %reldir%/architecture.md
 dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md
+dist_pages_DATA += %reldir%/gpu.md
 dist_pages_DATA += %reldir%/libraries.md
 dist_pages_DATA += %reldir%/rules.md
 dist_pages_DATA += %reldir%/text.md

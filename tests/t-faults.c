@@ -77,6 +77,21 @@ static const struct {
 #undef HOME
 };
 
+/* 1 for a fault that only lifted graphs meet: tests/t-lift.c has those. */
+static int is_of_lift(int id) {
+  static const int ids[] = {
+#define FAULT(name, what)
+#define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
+#include "core/fault.def"
+#undef FAULT
+  };
+  size_t k = 0;
+  while (k < sizeof ids / sizeof *ids && ids[k] != id) {
+    k++;
+  }
+  return k < sizeof ids / sizeof *ids;
+}
+
 static const char *home_of(int id) {
   size_t k;
   for (k = 0; k < sizeof homes / sizeof *homes; k++) {
@@ -243,6 +258,9 @@ static void without_hints(const void *data) {
     CT_SKIP("takes minutes; set GEMEL_FAULTS_WHOLE=1");
   }
   for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
+    if (is_of_lift(id)) {
+      continue;
+    }
     found f = run(id, NULL, 0, 1);
     ct_context("%s (%s)", gemel__fault_name(id), gemel__fault_what(id));
     CT_CHECK(f.refuted > 0);
@@ -272,7 +290,9 @@ void ct_register(void) {
   int id;
   ct_suite("faults", first_tests, CT_COUNT(first_tests));
   for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
-    CT_ADD("faults", gemel__fault_name(id), refutes, (const void *)(intptr_t)id);
+    if (!is_of_lift(id)) {
+      CT_ADD("faults", gemel__fault_name(id), refutes, (const void *)(intptr_t)id);
+    }
   }
   ct_suite("faults", last_tests, CT_COUNT(last_tests));
 }

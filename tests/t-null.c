@@ -48,6 +48,7 @@ static gemel_options options = {.size = sizeof options, .threads = 1, .profile =
 static const char one_rule[] = "rule x in canonicalize: -(-x) => x";
 static gemel_rules *rules;
 static gemel_profile *profile;
+static gemel_lift_report *report;
 static gemel_edit *edit; /* within a pass */
 static int (*run_in_pass)(void);
 static int said;
@@ -66,6 +67,7 @@ static gemel_status pass_generate(gemel_graph *g, uint64_t (*random)(void *), vo
 static const gemel_pass pass = {
     .size = sizeof pass, .name = "own", .rewrite = pass_rewrite, .generate = pass_generate};
 static gemel_rewrite_options rewrite = {.size = sizeof rewrite};
+static gemel_lift_options lift = {.size = sizeof lift, .space = 1};
 
 static int discard(void *state, const void *bytes, size_t size) {
   (void)state, (void)bytes, (void)size;
@@ -118,6 +120,8 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_sum_options_p NULL
 #define VALID_const_gemel_pass_p &pass
 #define VALID_const_gemel_profile_p profile
+#define VALID_const_gemel_lift_options_p &lift
+#define VALID_const_gemel_lift_report_p report
 #define VALID_const_gemel_rewrite_options_p &rewrite
 #define VALID_const_gemel_rule_p gemel_rules_at(rules, 0)
 #define VALID_const_gemel_rules_p rules
@@ -146,6 +150,7 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_function_p function
 #define VALID_gemel_graph_p graph
 #define VALID_gemel_location GEMEL_HERE
+#define VALID_gemel_lift_report_p gemel_lift_report_new()
 #define VALID_gemel_profile_p gemel_profile_new()
 #define VALID_gemel_rules_p gemel_rules_ref(rules)
 #define VALID_gemel_shared_p gemel_shared_ref(shared)
@@ -220,6 +225,9 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_const_gemel_device_p SAYS_NULL
 #define SAYS_const_gemel_dim_p SAYS_NULL
 #define SAYS_const_gemel_graph_p SAYS_NULL
+#define SAYS_const_gemel_lift_counts_p SAYS_NULL
+#define SAYS_const_gemel_lift_row_p SAYS_NULL
+#define SAYS_const_gemel_lift_stay_p SAYS_NULL
 #define SAYS_const_gemel_operation_p SAYS_NULL
 #define SAYS_const_gemel_pass_p SAYS_NULL
 #define SAYS_const_gemel_profile_row_p SAYS_NULL
@@ -291,6 +299,7 @@ static int must_fail(const null_call *c) {
                                         "const_gemel_rules_p",
                                         "const_gemel_rule_p",
                                         "const_gemel_profile_p",
+                                        "const_gemel_lift_report_p",
                                         "gemel_edit_p",
                                         "const_gemel_edit_p",
                                         "const_gemel_device_p",
@@ -377,6 +386,7 @@ static void whole(const void *data) {
 static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
 
 static void free_objects(void) {
+  gemel_lift_report_free(report);
   gemel_profile_free(profile);
   gemel_rules_unref(rules);
   gemel_shared_unref(shared);
@@ -403,6 +413,7 @@ static void make_objects(void) {
   attr = gemel_attr_int("axis", 0);
   rules = gemel_rules_parse(context, one_rule, strlen(one_rule), "one.rules", NULL);
   profile = gemel_profile_new();
+  report = gemel_lift_report_new();
 }
 
 void ct_register(void) {

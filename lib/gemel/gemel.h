@@ -20,6 +20,7 @@
 #include <gemel/function.h>
 #include <gemel/grad.h>
 #include <gemel/graph.h>
+#include <gemel/lift.h>
 #include <gemel/operation.h>
 #include <gemel/ops.h>
 #include <gemel/profile.h>
