@@ -494,6 +494,115 @@ static void gradients(const void *data) {
   CT_EQ_INT(wrong, 0);
 }
 
+/* ---- States ---- */
+
+static const char counting[] = "(state w: f32[4], x: f32[4]) {\n"
+                               "  update w = w + x\n"
+                               "  return before = w * 1\n"
+                               "}\n";
+
+static gemel_function *bound(const gemel_graph *graph, gemel_shared **shared) {
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .as_written = 1, .states = shared, .n_states = 1};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  CT_CHECK(f != NULL);
+  return f;
+}
+
+static float element_of(const gemel_shared *shared) {
+  gemel_tensor *value = gemel_shared_get(shared);
+  gemel_tensor *here = gemel_tensor_transfer(value, gemel_host(), &error);
+  float element = float_at(here, 3);
+  gemel_tensor_unref(here);
+  gemel_tensor_unref(value);
+  return element;
+}
+
+/* A lifted state and its update live on the device: the variable goes there with the first call,
+ * and comes back for a function of the host's. */
+static void states(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, counting), *lifted = LIFT(graph, .states = 1);
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0), *out = NULL;
+  gemel_shared *shared = gemel_shared_new(x, &error);
+  gemel_function *there = bound(lifted, &shared), *here = bound(graph, &shared);
+  (void)data;
+  becomes(lifted, "(state w: f32[4]@1, x: f32[4]) {\n"
+                  "  x1 = transfer(x, space = 1)\n"
+                  "  update w = w + x1\n"
+                  "  return before = transfer(w * transfer(1:f32, space = 1), space = 0)\n"
+                  "}\n");
+  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+  CT_CHECK(element_of(shared) == 6 && float_at(out, 3) == 3);
+  size_t up = device.uploads, down = device.downloads;
+  for (int k = 0; k < 3; k++) {
+    CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+  }
+  CT_EQ_UINT(device.uploads - up, 3);
+  CT_EQ_UINT(device.downloads - down, 3);
+  gemel_tensor *value = gemel_shared_get(shared);
+  CT_CHECK(gemel_tensor_device(value) == &device.record && element_of(shared) == 15);
+  gemel_tensor_unref(value);
+  for (int k = 0; k < 4; k++) {
+    CT_EQ_INT(gemel_call(k % 2 == 0 ? here : there, &x, &out, &error), GEMEL_OK);
+    CT_CHECK(float_at(out, 3) == (float)(15 + 3 * k));
+  }
+  device.allocations = 0;
+  device.refuse = 1;
+  CT_EQ_INT(gemel_call(here, &x, &out, &error), GEMEL_OK); /* the host asks for nothing there */
+  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_NO_MEMORY);
+  device.refuse = 0;
+  CT_CHECK(element_of(shared) == 30);
+  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+  CT_CHECK(element_of(shared) == 33);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(x);
+  gemel_function_free(there);
+  gemel_function_free(here);
+  gemel_shared_unref(shared);
+  gemel_graph_unref(lifted);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
+enum { TURNS = 200 };
+
+static void *take_turns(void *function) {
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0), *out = NULL;
+  intptr_t failed = 0;
+  for (int k = 0; k < TURNS; k++) {
+    failed += gemel_call(function, &x, &out, NULL) != GEMEL_OK;
+  }
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(out);
+  return (void *)failed;
+}
+
+/* Two threads call functions that want a variable in different places: no call is lost. */
+static void turns(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, counting), *lifted = LIFT(graph, .states = 1);
+  gemel_tensor *zero = gemel_tensor_new(GEMEL_F32, 1, (int64_t[]){4}, &error);
+  gemel_shared *shared = gemel_shared_new(zero, &error);
+  gemel_function *f[2] = {bound(lifted, &shared), bound(graph, &shared)};
+  pthread_t thread;
+  void *failed = NULL;
+  (void)data;
+  CT_EQ_INT(pthread_create(&thread, NULL, take_turns, f[0]), 0);
+  CT_CHECK(take_turns(f[1]) == NULL);
+  pthread_join(thread, &failed);
+  CT_CHECK(failed == NULL);
+  CT_CHECK(element_of(shared) == 2 * 3 * TURNS);
+  for (int k = 0; k < 2; k++) {
+    gemel_function_free(f[k]);
+  }
+  gemel_tensor_unref(zero);
+  gemel_shared_unref(shared);
+  gemel_graph_unref(lifted);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
 /* ---- Random graphs ---- */
 
 /* GRAPH lifted by STRATEGY, with some inputs and outputs on the device, gives what it gives on the
@@ -841,6 +950,7 @@ void ct_register(void) {
       CT_TEST("both_sides", both_sides, NULL), CT_TEST("sizes", sizes, NULL),
       CT_TEST("reasons", reasons, NULL),       CT_TEST("errors", errors, NULL),
       CT_TEST("ports", ports, NULL),           CT_TEST("gradients", gradients, NULL),
+      CT_TEST("states", states, NULL),         CT_TEST("turns", turns, NULL),
       CT_TEST("random", random_lifts, NULL),   CT_TEST("least", least, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));

@@ -7,6 +7,11 @@
  *
  * Variables, and functions that are bound to them, may be used on several threads at once: each
  * call sees its states as they are after a whole number of other calls.
+ *
+ * A variable lives where it is used. A call whose state's type names another device than the value
+ * lies on moves the value there first, as a whole, and it stays: so a function that was lifted with
+ * its states (<gemel/lift.h>) transfers them once, and two functions that want a variable in
+ * different places transfer it whenever they take turns.
  */
 #ifndef GEMEL_SHARED_H
 #define GEMEL_SHARED_H
@@ -31,7 +36,8 @@ void gemel_shared_unref(gemel_shared *shared);
 
 /* The variable's value: one more reference to its tensor, to be given back with gemel_tensor_unref.
  * It is not to be written to, and it stays as it is when the variable changes: a call then puts the
- * next value elsewhere. Give it back before the next call to spare that memory. NULL for NULL. */
+ * next value elsewhere. Give it back before the next call to spare that memory. It lies where the
+ * last call had it (gemel_tensor_device, gemel_tensor_transfer). NULL for NULL. */
 gemel_tensor *gemel_shared_get(const gemel_shared *shared);
 
 /* The variable's value becomes a copy of VALUE. The dtype and rank that a function's state wants

@@ -222,9 +222,11 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   }
   double began = f->recorder != NULL ? gemel__seconds() : 0;
   if (f->states != NULL) {
-    gemel__states_enter(e, inputs, outputs);
-    status = gemel__execution_call(e, e->all_inputs, e->all_outputs);
-    gemel__states_leave(e, status, outputs);
+    status = gemel__states_enter(e, inputs, outputs);
+    if (status == GEMEL_OK) {
+      status = gemel__execution_call(e, e->all_inputs, e->all_outputs);
+      gemel__states_leave(e, status, outputs);
+    }
   } else {
     status = gemel__execution_call(e, inputs, outputs);
   }

@@ -343,6 +343,7 @@ typedef struct gemel__seen {
 /* A state that a call locks: for reading, or to change it too. */
 typedef struct gemel__hold {
   gemel_shared *shared;
+  const gemel_device *device; /* on which the state is to lie */
   int changes;
 } gemel__hold;
 
@@ -463,9 +464,11 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
                                 gemel_shared *const *variables, gemel_error *error);
 void gemel__states_release(gemel_function *f);
 
-/* Locks the states that E's call reads and changes, and completes its INPUTS and OUTPUTS in E's own
- * arrays, but for the places of updates. */
-void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs);
+/* Locks the states that E's call reads and changes, moves those that lie on another device than it
+ * wants them on, and completes its INPUTS and OUTPUTS in E's own arrays, but for the places of
+ * updates. On failure (what devices say, in E's error) nothing is locked. */
+gemel_status gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs,
+                                 gemel_tensor **outputs);
 
 /* Says where the call's updates go, when its plan is in front. */
 void gemel__states_place(gemel__execution *e);

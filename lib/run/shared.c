@@ -9,7 +9,8 @@
  * nothing, and nothing is copied or, from the third call on, allocated.
  *
  * During a call its states are locked, for reading where it has no update of them. All calls lock
- * in the order of the variables' addresses, so none waits for another in a circle.
+ * in the order of the variables' addresses, so none waits for another in a circle. A variable that
+ * lies on another device than the call wants it on is moved once it is locked, for writing then.
  */
 #include <gemel/shared.h>
 #include <stdlib.h>
@@ -149,7 +150,7 @@ static int by_address(const void *a, const void *b) {
 static void bind_updates(gemel_function *f, const gemel_graph *graph) {
   for (size_t k = 0, n = 0; k < graph->n_inputs; k++) {
     if (f->states[k] != NULL) {
-      f->holds[n++].shared = f->states[k];
+      f->holds[n++] = (gemel__hold){f->states[k], f->program.inputs[k].device, 0};
     }
   }
   if (f->n_states > 1) {
@@ -158,7 +159,7 @@ static void bind_updates(gemel_function *f, const gemel_graph *graph) {
   for (size_t k = 0; k < graph->n_outputs; k++) {
     long state = gemel__state_called(graph, graph->output_names[k]);
     if (state >= 0) {
-      gemel__hold key = {f->states[state], 0};
+      gemel__hold key = {.shared = f->states[state]};
       gemel__hold *hold = bsearch(&key, f->holds, f->n_states, sizeof key, by_address);
       hold->changes = 1;
       f->updates[k] = f->states[state];
@@ -221,21 +222,61 @@ static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
   return NULL;
 }
 
-static void lock(const gemel_function *f) {
-  for (uint32_t k = 0; k < f->n_states; k++) {
-    gemel__hold *hold = &f->holds[k];
-    if (hold->changes) {
-      pthread_rwlock_wrlock(&hold->shared->lock);
-    } else {
-      pthread_rwlock_rdlock(&hold->shared->lock);
+/* The value of SHARED, which is locked for writing, goes to DEVICE. */
+static gemel_status move_to(gemel_shared *shared, const gemel_device *device, gemel_error *error) {
+  gemel_tensor *there = gemel_tensor_transfer(shared->value, device, error);
+  if (there == NULL) {
+    return error->status;
+  }
+  gemel_tensor_unref(shared->value);
+  shared->value = there;
+  return GEMEL_OK;
+}
+
+/* Locks a state and has it lie where the call wants it; it is locked whatever comes of that. */
+static gemel_status lock_state(const gemel__hold *hold, gemel_error *error) {
+  gemel_shared *shared = hold->shared;
+  if (hold->changes) {
+    pthread_rwlock_wrlock(&shared->lock);
+  } else {
+    pthread_rwlock_rdlock(&shared->lock);
+    if (gemel_tensor_device(shared->value) == hold->device) {
+      return GEMEL_OK;
     }
+    pthread_rwlock_unlock(&shared->lock);
+    pthread_rwlock_wrlock(&shared->lock);
+  }
+  return gemel_tensor_device(shared->value) == hold->device ? GEMEL_OK
+                                                            : move_to(shared, hold->device, error);
+}
+
+/* Unlocks the first N states. */
+static void unlock(const gemel_function *f, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) {
+    pthread_rwlock_unlock(&f->holds[k].shared->lock);
   }
 }
 
-void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs) {
+static gemel_status lock(const gemel_function *f, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  uint32_t k = 0;
+  for (; k < f->n_states && status == GEMEL_OK; k++) {
+    status = lock_state(&f->holds[k], error);
+  }
+  if (status != GEMEL_OK) {
+    unlock(f, k);
+  }
+  return status;
+}
+
+gemel_status gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs,
+                                 gemel_tensor **outputs) {
   const gemel_function *f = e->f;
   size_t next = 0;
-  lock(f);
+  gemel_status status = lock(f, &e->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   for (uint32_t k = 0; k < f->program.n_inputs; k++) {
     e->all_inputs[k] = f->states[k] != NULL ? f->states[k]->value : inputs[next++];
   }
@@ -243,6 +284,7 @@ void gemel__states_enter(gemel__execution *e, gemel_tensor *const *inputs, gemel
   for (uint32_t k = 0; k < f->program.n_outputs; k++) {
     e->all_outputs[k] = f->updates[k] != NULL ? NULL : outputs[next++];
   }
+  return GEMEL_OK;
 }
 
 void gemel__states_place(gemel__execution *e) {
@@ -271,7 +313,5 @@ void gemel__states_leave(gemel__execution *e, gemel_status status, gemel_tensor 
   if (status == GEMEL_OK) {
     exchange(e, outputs);
   }
-  for (uint32_t k = 0; k < e->f->n_states; k++) {
-    pthread_rwlock_unlock(&e->f->holds[k].shared->lock);
-  }
+  unlock(e->f, e->f->n_states);
 }
