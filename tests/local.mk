@@ -18,6 +18,7 @@ library_tests += %reldir%/t-graph
 library_tests += %reldir%/t-graphs
 library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
+library_tests += %reldir%/t-lift
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-passes
@@ -90,7 +91,7 @@ verify_tests += %reldir%/t-symbolize
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
 fault_tests += %reldir%/t-faults
-fault_tests += %reldir%/t-lift
+fault_tests += %reldir%/t-lifted
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
@@ -172,8 +173,8 @@ $(tests_t_cpp_OBJECTS): lib/gemel/ops.h
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)
-tests_t_lift_CPPFLAGS = $(fault_cppflags)
-tests_t_lift_LDADD = $(fault_ldadd)
+tests_t_lifted_CPPFLAGS = $(fault_cppflags)
+tests_t_lifted_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h
 
 # A call of every public function, made from the headers.

@@ -7,31 +7,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "support/guarded-device.h"
+#include "support/two-devices.h"
 
 #include "core/graph.h"
 #include "instances/instance.h"
 #include "run.h"
 #include "sample/random.h"
 #include "support/graph-text.h"
-
-static guarded_device device, second;
-
-static gemel_context *context_with_devices(void) {
-  gemel_context *context = context_new();
-  CT_CHECK(guarded_open(&device, "guarded") == 0 && guarded_open(&second, "second") == 0);
-  CT_EQ_INT(gemel_register_device(context, 1, &device.record, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_register_device(context, 2, &second.record, &error), GEMEL_OK);
-  return context;
-}
-
-static void leave(gemel_context *context) {
-  gemel_context_unref(context);
-  CT_EQ_UINT(device.live, 0);
-  CT_EQ_UINT(second.live, 0);
-  guarded_close(&device);
-  guarded_close(&second);
-}
 
 /* ---- The catalogue ---- */
 

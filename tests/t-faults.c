@@ -77,7 +77,7 @@ static const struct {
 #undef HOME
 };
 
-/* 1 for a fault that only lifted graphs meet: tests/t-lift.c has those. */
+/* 1 for a fault that only lifted graphs meet: tests/t-lifted.c has those. */
 static int is_of_lift(int id) {
   static const int ids[] = {
 #define FAULT(name, what)
