@@ -69,30 +69,42 @@ static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context,
 
 static gemel_status prepare(gemel__call *call, const gemel__bench *b, gemel_context *context,
                             const gemel_graph *graph, int rewrite) {
-  gemel_options options = {.size = sizeof options, .threads = b->threads, .as_written = !rewrite};
-  size_t k;
+  gemel_options options = {.size = sizeof options,
+                           .threads = b->threads,
+                           .as_written = !rewrite,
+                           .states = call->states};
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_value input = gemel_graph_input(graph, k);
+    gemel_tensor *operand =
+        make_operand(b, context, gemel_value_type(input), b->seed + k, &call->error);
+    if (operand == NULL) {
+      return call->error.status;
+    }
+    if (gemel_is_state(input)) {
+      call->states[call->n_states] = gemel_shared_new(operand, &call->error);
+      gemel_tensor_unref(operand);
+      if (call->states[call->n_states++] == NULL) {
+        return call->error.status;
+      }
+    } else {
+      call->inputs[call->n_inputs++] = operand;
+    }
+  }
+  options.n_states = call->n_states;
   call->function = gemel_compile(graph, &options, &call->error);
   if (call->function == NULL) {
     return call->error.status;
-  }
-  call->n_inputs = gemel_graph_input_count(graph);
-  for (k = 0; k < call->n_inputs; k++) {
-    call->inputs[k] = make_operand(b, context, gemel_value_type(gemel_graph_input(graph, k)),
-                                   b->seed + k, &call->error);
-    if (call->inputs[k] == NULL) {
-      return call->error.status;
-    }
   }
   return gemel_call(call->function, call->inputs, &call->output, &call->error);
 }
 
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
-                     const char *name, const char *text) {
+                     const char *name, const char *text, int rewrite) {
   gemel_graph *graph;
   memset(call, 0, sizeof *call);
   call->repeat = 1;
   graph = gemel_parse(context, text, strlen(text), name, NULL, &call->error);
-  call->status = graph != NULL ? prepare(call, b, context, graph, 0) : call->error.status;
+  call->status = graph != NULL ? prepare(call, b, context, graph, rewrite) : call->error.status;
   gemel_graph_unref(graph);
   return gemel__call_check(call, name);
 }
@@ -114,6 +126,9 @@ void gemel__call_clear(gemel__call *call) {
   gemel_function_free(call->function);
   for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_tensor_unref(call->inputs[k]);
+  }
+  for (size_t k = 0; k < call->n_states; k++) {
+    gemel_shared_unref(call->states[k]);
   }
   gemel_tensor_unref(call->output);
 }

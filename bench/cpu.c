@@ -95,32 +95,35 @@ static const struct {
   const raw_product *raw;
 } products[] = {
     {"dot f32", "graph f(a: f32[S, S], b: f32[S, S]) { c = dot(a, b) return c }", raw_f32},
-    {"dot f64", "graph f(a: f64[S, S], b: f64[S, S]) { c = dot(a, b) return c }", raw_f64}};
+    {"dot f64", "graph f(a: f64[S, S], b: f64[S, S]) { c = dot(a, b) return c }", raw_f64},
+    {"affine passed f32",
+     "graph f(m: f32[S, S], x: f32[S, S], b: f32[S, S]) { return y = dot(m, x) + b }", raw_f32},
+    {"affine shared f32",
+     "graph f(state m: f32[S, S], x: f32[S, S], state b: f32[S, S]) { return y = dot(m, x) + b }",
+     raw_f32},
+    {"affine update f32",
+     "graph f(state m: f32[S, S], state x: f32[S, S], state b: f32[S, S]) { update b = dot(m, x) + "
+     "b }",
+     raw_f32}};
 
 static const gemel__bench_target product_target = {GEMEL__BENCH_AT_LEAST, 0.97},
                                  memory_target = {GEMEL__BENCH_AT_LEAST, 0.9},
                                  call_target = {GEMEL__BENCH_AT_MOST, 1e-6},
                                  node_target = {GEMEL__BENCH_AT_MOST, 20e-9};
 
-/* The call and each raw routine write results of their own. */
-static int race_product(gemel__bench *b, gemel__call *call, const char *name,
+/* The call and each raw routine have operands and results of their own. */
+static int race_product(gemel__bench *b, gemel__call *call, gemel__call *operands, const char *name,
                         const raw_product *raw) {
   gemel__bench_contender race[4] = {{gemel__call_run, call, 0, 0}};
-  gemel_view view = gemel_tensor_view(call->output);
-  gemel_tensor *result = gemel_tensor_new(view.dtype, 2, view.shape, &call->error);
-  product p = {(int)b->matrix, gemel_tensor_data(call->inputs[0]),
-               gemel_tensor_data(call->inputs[1]), result ? gemel_tensor_data(result) : NULL};
+  product p = {(int)b->matrix, gemel_tensor_data(operands->inputs[0]),
+               gemel_tensor_data(operands->inputs[1]), gemel_tensor_data(operands->output)};
   double flops = 2.0 * p.n * p.n * p.n * 1e-9;
   size_t n = 1, k;
-  if (result == NULL) {
-    return gemel__complain_error(name, &call->error);
-  }
   for (; raw[n - 1].name != NULL; n++) {
     race[n].run = raw[n - 1].run;
     race[n].state = &p;
   }
   gemel__bench_race(race, n, 2 * seconds_of(b));
-  gemel_tensor_unref(result);
   gemel__bench_report(b, name, "gemel", flops / race[0].best, "GF/s", NULL);
   for (k = 1; k < n; k++) {
     gemel__bench_report(b, name, raw[k - 1].name, flops / race[k].best, "GF/s", NULL);
@@ -135,16 +138,19 @@ static int race_product(gemel__bench *b, gemel__call *call, const char *name,
 static int run_products(gemel__bench *b, gemel_context *context) {
   int status = GEMEL__GOOD;
   for (size_t k = 0; k < sizeof products / sizeof *products && status == GEMEL__GOOD; k++) {
-    gemel__call call;
+    gemel__call call, operands;
     if (!gemel__bench_wanted(b, products[k].name)) {
       continue;
     }
     gemel__progress("gemel bench: cpu, %s", products[k].name);
-    status = gemel__call_open(&call, b, context, products[k].name, products[k].text);
+    status = gemel__call_open(&call, b, context, products[k].name, products[k].text, 1);
+    status |= gemel__call_open(&operands, b, context, products[k].name,
+                               products[products[k].raw == raw_f64].text, 1);
     if (status == GEMEL__GOOD) {
-      status = race_product(b, &call, products[k].name, products[k].raw);
+      status = race_product(b, &call, &operands, products[k].name, products[k].raw);
     }
     gemel__call_clear(&call);
+    gemel__call_clear(&operands);
   }
   return status;
 }
@@ -208,7 +214,7 @@ static int race_memory(gemel__bench *b, gemel__call *call, const char *name, int
 static int run_memory_case(gemel__bench *b, gemel_context *context, const struct memory_case *c) {
   gemel__call call;
   gemel_tensor *to = NULL;
-  int status = gemel__call_open(&call, b, context, c->name, c->text);
+  int status = gemel__call_open(&call, b, context, c->name, c->text, 0);
   if (status == GEMEL__GOOD && c->pass == COPY) {
     gemel_view view = gemel_tensor_view(call.inputs[0]);
     to = gemel_tensor_copy(&view, &call.error);
@@ -248,7 +254,7 @@ static int run_random_case(gemel__bench *b, gemel_context *context, const char *
   snprintf(text, sizeof text,
            "graph f(key: u64[2]) { y, next = %s(key, shape = [%zu], dtype = %s) return y }", c[0],
            (size_t)b->elements, c[1]);
-  int status = gemel__call_open(&call, b, context, name, text);
+  int status = gemel__call_open(&call, b, context, name, text, 0);
   if (status == GEMEL__GOOD) {
     gemel__bench_race(&alone, 1, seconds_of(b));
     gemel__bench_report(b, name, "a number", 1e9 * alone.best / (double)b->elements, "ns", NULL);
@@ -349,7 +355,7 @@ static int run_chain(gemel__bench *b, gemel_context *context, const struct chain
   for (; n < LENGTHS && status == GEMEL__GOOD; n++) {
     char *text = chain_text(c, 1 << n);
     gemel__bench_contender contender = {gemel__call_run, &calls[n], 0, 0};
-    status = gemel__call_open(&calls[n], b, context, c->name, text);
+    status = gemel__call_open(&calls[n], b, context, c->name, text, 0);
     calls[n].repeat = CALLS;
     race[n] = contender;
     free(text);

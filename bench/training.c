@@ -249,7 +249,7 @@ gemel__work gemel__work_of(gemel_graph *graph) {
     work.operations +=
         needed[k] && strcmp(operation, "input") != 0 && strcmp(operation, "constant") != 0;
     work.views += needed[k] && is_view(graph, operation);
-    if (needed[k] && strcmp(operation, "dot") == 0) {
+    if (needed[k] && (strcmp(operation, "dot") == 0 || strcmp(operation, "dot_add") == 0)) {
       work.flops += flops_of(value);
     }
   }

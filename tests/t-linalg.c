@@ -1,6 +1,6 @@
 /*
- * dot: which axes meet, every dtype, strides and sizes that go through a library and that don't,
- * special values, and independence of the number of threads.
+ * dot and dot_add: which axes meet, every dtype, strides and sizes that go through a library and
+ * that don't, special values, and independence of the number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,6 +57,37 @@ static const op_case cases[] = {
     OK_CASE("nan_times_zero", "dot(x, y)", "f32[1, 2] nan nan", "f32[1, 2] 0 1",
             "f32[2, 2] nan inf 1 1"),
     OK_CASE("inf", "dot(x, y)", "f32[1, 2] inf nan", "f32[1, 2] inf 1", "f32[2, 2] 1 0 1 1"),
+
+    OK_CASE("add/matrix", "dot_add(x, y, z)", "f32[2, 2] 59 66 142 158", X23, Y32,
+            "f32[2, 2] 1 2 3 4"),
+    OK_CASE("add/vector", "dot_add(x, y, z)", "f64[2] 15 30", "f64[2, 3] 1 2 3 4 5 6",
+            "f64[3] 1 2 3", "f64[2] 1 -2"),
+    OK_CASE("add/scalar", "dot_add(x, y, z)", "f32[] 10", "f32[3] 1 2 3", "f32[3] 1 2 3",
+            "f32[] -4"),
+    OK_CASE("add/batch", "dot_add(x, y, z)", "f32[2, 1, 1] 111 239", "f32[2, 1, 2] 1 2 3 4",
+            "f32[2, 2, 1] 3 4 5 6", "f32[2, 1, 1] 100 200"),
+    OK_CASE("add/axes", "dot_add(x, y, z, contract_x = [0], contract_y = [0])",
+            "f32[3, 2] 14 20 20 28 26 36", X23, "f32[2, 2] 1 2 3 4", "f32[3, 2] 1 2 3 4 5 6"),
+    OK_CASE("add/symbols", "dot_add(x, y, z)", "f32[2, 2] 59 66 142 158",
+            "f32[N=2, K=3] 1 2 3 4 5 6", "f32[L=3, M=2] 7 8 9 10 11 12", "f32[P=2, Q=2] 1 2 3 4"),
+    OK_CASE("add/i8", "dot_add(x, y, z)", "i8[1, 1] 99", "i8[1, 2] 100 100", "i8[2, 1] 100 -3",
+            "i8[1, 1] 127"),
+    OK_CASE("add/bool", "dot_add(x, y, z)", "bool[2, 2] 1 1 1 1", "bool[2, 2] 1 0 1 1",
+            "bool[2, 2] 1 0 0 1", "bool[2, 2] 0 1 0 0"),
+    OK_CASE("add/f16_rounded_once", "dot_add(x, y, z)", "f16[] 2050", "f16[2] 2048 1", "f16[2] 1 1",
+            "f16[] 1"),
+    OK_CASE("add/empty", "dot_add(x, y, z)", "f32[2, 2] 1 2 3 4", "f32[2, 0]", "f32[0, 2]",
+            "f32[2, 2] 1 2 3 4"),
+    OK_CASE("add/nan", "dot_add(x, y, z)", "f32[1, 2] nan inf", "f32[1, 1] 0", "f32[1, 2] 1 1",
+            "f32[1, 2] nan inf"),
+    BAD_CASE("add/rank", "dot_add(x, y, z)", GEMEL_BAD_SHAPE,
+             "the product has rank 2, and z has rank 1", X23, Y32, "f32[2] 1 2"),
+    BAD_CASE("add/size", "dot_add(x, y, z)", GEMEL_BAD_SHAPE, "axis 1 of z has another size", X23,
+             Y32, "f32[2, 1] 1 2"),
+    BAD_CASE("add/size_at_run_time", "dot_add(x, y, z)", GEMEL_BAD_SHAPE,
+             "axis 0 of z has another size", X23, Y32, "f32[N=1, 2] 1 2"),
+    BAD_CASE("add/dtype", "dot_add(x, y, z)", GEMEL_BAD_TYPE, "dtypes f32 and f64 differ", X23, Y32,
+             "f64[2, 2] 1 2 3 4"),
 
     BAD_CASE("size", "dot(x, y)", GEMEL_BAD_SHAPE,
              "contracted axis 1 of x has size 3, axis 0 of y has 2; inputs f32[2, 3], f32[2, 2]",
@@ -121,19 +152,22 @@ static double at(const gemel_tensor *t, int64_t row, int64_t column) {
   return gemel__dtype_load(v.dtype, (char *)v.data + row * v.strides[0] + column * v.strides[1]);
 }
 
-static gemel_tensor *multiply(gemel_tensor *x, gemel_tensor *y, const gemel_options *options) {
+/* x y, or x y + z. */
+static gemel_tensor *multiply(gemel_tensor *x, gemel_tensor *y, gemel_tensor *z,
+                              const gemel_options *options) {
   gemel_error error = {0};
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graph = gemel_graph_new(context, &error);
-  gemel_tensor *in[2] = {x, y}, *out = NULL;
-  gemel_value v[2];
+  static const char *const names[] = {"x", "y", "z"};
+  gemel_tensor *in[3] = {x, y, z}, *out = NULL;
+  gemel_value v[3];
   gemel_function *function;
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 2 + (z != NULL); k++) {
     v[k] = gemel_input(
-        graph, k == 0 ? "x" : "y",
+        graph, names[k],
         gemel_type_of_shape(context, gemel_tensor_dtype(in[k]), 2, gemel_tensor_shape(in[k])));
   }
-  gemel_output(gemel_dot(v[0], v[1]), "z");
+  gemel_output(z != NULL ? gemel_dot_add(v[0], v[1], v[2]) : gemel_dot(v[0], v[1]), "product");
   function = gemel_compile(graph, options, &error);
   CT_CHECK(function != NULL);
   CT_EQ_INT(gemel_call(function, in, &out, &error), GEMEL_OK);
@@ -146,18 +180,20 @@ static gemel_tensor *multiply(gemel_tensor *x, gemel_tensor *y, const gemel_opti
 static void exact(const void *data) {
   const product *p = data;
   gemel_tensor *x = integers(p->dtype, p->m, p->k, 5), *y = integers(p->dtype, p->k, p->n, 3);
-  for (int mode = 0; mode < 3; mode++) {
+  gemel_tensor *added = integers(p->dtype, p->m, p->n, 2);
+  for (int mode = 0; mode < 6; mode++) {
     gemel_options options = {.size = sizeof options,
                              .threads = 2,
-                             .plain = mode == 1,
-                             .deterministic = mode == 2,
+                             .plain = mode % 3 == 1,
+                             .deterministic = mode % 3 == 2,
                              .as_written = 1};
     gemel_tensor *a = opt_lay(x, p->layout_x), *b = opt_lay(y, p->layout_y);
-    gemel_tensor *z = multiply(a, b, &options);
+    gemel_tensor *c = mode < 3 ? NULL : opt_lay(added, p->layout_x);
+    gemel_tensor *z = multiply(a, b, c, &options);
     int64_t wrong = 0;
     for (int64_t i = 0; i < p->m && z != NULL; i++) {
       for (int64_t j = 0; j < p->n; j++) {
-        double sum = 0;
+        double sum = mode < 3 ? 0 : at(added, i, j);
         for (int64_t k = 0; k < p->k; k++) {
           sum += at(x, i, k) * at(y, k, j);
         }
@@ -168,9 +204,11 @@ static void exact(const void *data) {
     gemel_tensor_unref(z);
     gemel_tensor_unref(a);
     gemel_tensor_unref(b);
+    gemel_tensor_unref(c);
   }
   gemel_tensor_unref(x);
   gemel_tensor_unref(y);
+  gemel_tensor_unref(added);
 }
 
 static const product products[] = {
@@ -213,7 +251,7 @@ static void one_thread_or_more(const void *data) {
   for (int run = 0; run < 4; run++) {
     gemel_options options = {
         .size = sizeof options, .threads = run + 1, .deterministic = 1, .as_written = 1};
-    z[run] = multiply(x, y, &options);
+    z[run] = multiply(x, y, NULL, &options);
     CT_REQUIRE(z[run] != NULL);
     CT_EQ_MEM(gemel_tensor_data(z[run]), gemel_tensor_data(z[0]),
               (size_t)(p->m * p->n) * gemel_dtype_size(p->dtype));

@@ -202,10 +202,11 @@ static const siblings sibling_cases[] = {
      "{ a = dot(x, u) b = dot(x, v * a) c = dot(u * b, a) d = dot(v, a) return r = b + c + d }", 4},
 };
 
+/* Products, those that add among them. */
 static size_t dots_of(const gemel_graph *graph) {
   char *text = gemel_print_string(graph, "g", NULL);
   size_t count = 0;
-  for (const char *at = text; (at = strstr(at, "dot(")) != NULL; at++) {
+  for (const char *at = text; (at = strstr(at, " = dot")) != NULL; at++) {
     count++;
   }
   gemel_text_free(text);

@@ -23,6 +23,8 @@ static const update_case cases[] = {
     {"elementwise", "update a = a + x update b = b * 2", "11"},
     {"not_read", "update a = x * 2 update b = neg(x)", "11"},
     {"kernel", "update a = dot(x, m) update b = sum(m, axes = [0])", "11"},
+    {"product_that_adds", "update a = dot_add(x, m, a) update b = dot_add(m, a, b)", "11"},
+    {"product_of_itself", "update a = dot_add(a, m, a) update b = dot_add(x, m, x)", "01"},
     {"kernel_reads", "update a = dot(a, m) update b = neg(b)", "01"},
     {"kernel_reads_view", "update a = dot(reverse(a, axes = [0]), m) update b = max(m, axes = [1])",
      "01"},

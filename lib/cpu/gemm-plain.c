@@ -52,7 +52,7 @@ static tile_function tile_for(gemel_dtype dtype) {
     for (int64_t i = 0; i < p->m; i++) {                                                           \
       for (int64_t j = 0; j < p->n; j++) {                                                         \
         const T *x = (const T *)a + i * p->a_row, *y = (const T *)b + j * p->b_col;                \
-        T sum = 0;                                                                                 \
+        T sum = p->accumulate ? ((T *)c)[i * p->n + j] : 0;                                        \
         for (int64_t q = 0; q < p->k; q++) {                                                       \
           sum += x[q * p->a_col] * y[q * p->b_row];                                                \
         }                                                                                          \

@@ -19,7 +19,8 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
       int64_t height = row_end - i0 < PANEL ? row_end - i0 : PANEL;
       for (int64_t r = 0; r < height; r++) {
         for (int64_t j = 0; j < width; j++) {
-          sum[r][j] = 0;
+          T before = p->accumulate ? c[(i0 + r) * p->n + j0 + j] : 0;
+          sum[r][j] = GET(before);
         }
       }
       for (int64_t q = 0; q < p->k - (GEMEL__FAULT(dot_lost_term) && p->k > 3); q++) {

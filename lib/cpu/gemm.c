@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include "core/alloc.h"
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -108,19 +109,21 @@ static enum CBLAS_TRANSPOSE cblas_trans(int transposed) {
   return transposed ? CblasTrans : CblasNoTrans;
 }
 
-/* y = X v, where X is taken transposed if TRANS. Some versions of the routine scale y by 0 instead
- * of ignoring it, which keeps a NaN: so y is zeroed first. */
+/* y = X v, or y += X v if ADD, where X is taken transposed if TRANS. Some versions of the routine
+ * scale y by 0 instead of ignoring it, which keeps a NaN: so y is zeroed first. */
 static void cblas_vector(gemel_dtype dtype, const matrix *x, int trans, const void *v, int step,
-                         void *y) {
+                         int add, void *y) {
   int rows = (int)(x->transposed ? x->columns : x->rows);
   int columns = (int)(x->transposed ? x->rows : x->columns);
   enum CBLAS_TRANSPOSE t = cblas_trans(trans != x->transposed);
   int64_t n = trans ? x->columns : x->rows;
-  memset(y, 0, (size_t)n * gemel_dtype_size(dtype));
+  if (!add) {
+    memset(y, 0, (size_t)n * gemel_dtype_size(dtype));
+  }
   if (dtype == GEMEL_F32) {
-    cblas_sgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, 0, y, 1);
+    cblas_sgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, (float)add, y, 1);
   } else {
-    cblas_dgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, 0, y, 1);
+    cblas_dgemv(CblasRowMajor, t, rows, columns, 1, x->data, (int)x->ld, v, step, add, y, 1);
   }
 }
 
@@ -130,30 +133,33 @@ static int step_of(const matrix *v) {
                                    : (int)(v->transposed ? 1 : v->ld);
 }
 
-static void cblas_product(gemel_dtype dtype, const matrix *a, const matrix *b, void *c) {
+static void cblas_product(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
+  gemel_dtype dtype = p->dtype;
   int m = (int)a->rows, n = (int)b->columns, k = (int)a->columns;
   if (m == 1 && n == 1 && dtype == GEMEL_F32) {
-    *(float *)c = cblas_sdot(k, a->data, step_of(a), b->data, step_of(b));
+    *(float *)c =
+        (p->accumulate ? *(float *)c : 0) + cblas_sdot(k, a->data, step_of(a), b->data, step_of(b));
   } else if (m == 1 && n == 1) {
-    *(double *)c = cblas_ddot(k, a->data, step_of(a), b->data, step_of(b));
+    *(double *)c = (p->accumulate ? *(double *)c : 0) +
+                   cblas_ddot(k, a->data, step_of(a), b->data, step_of(b));
   } else if (n == 1) {
-    cblas_vector(dtype, a, 0, b->data, step_of(b), c);
+    cblas_vector(dtype, a, 0, b->data, step_of(b), p->accumulate, c);
   } else if (m == 1) {
-    cblas_vector(dtype, b, 1, a->data, step_of(a), c);
+    cblas_vector(dtype, b, 1, a->data, step_of(a), p->accumulate, c);
   } else if (dtype == GEMEL_F32) {
     cblas_sgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
-                a->data, (int)a->ld, b->data, (int)b->ld, 0, c, n);
+                a->data, (int)a->ld, b->data, (int)b->ld, (float)p->accumulate, c, n);
   } else {
     cblas_dgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
-                a->data, (int)a->ld, b->data, (int)b->ld, 0, c, n);
+                a->data, (int)a->ld, b->data, (int)b->ld, p->accumulate, c, n);
   }
 }
 #endif
 
 #ifdef HAVE_DNNL
-static void dnnl_product(const matrix *a, const matrix *b, void *c, int64_t ldc) {
+static void dnnl_product(const matrix *a, const matrix *b, int add, void *c, int64_t ldc) {
   dnnl_sgemm(a->transposed ? 'T' : 'N', b->transposed ? 'T' : 'N', a->rows, b->columns, a->columns,
-             1, a->data, a->ld, b->data, b->ld, 0, c, ldc);
+             1, a->data, a->ld, b->data, b->ld, (float)add, c, ldc);
 }
 #endif
 
@@ -194,7 +200,7 @@ static double seconds(void) {
 static double time_one(int which, const matrix *a, const matrix *b, float *c, int64_t n) {
   double start = seconds();
   if (which == ONEDNN) {
-    dnnl_product(a, b, c, n);
+    dnnl_product(a, b, 0, c, n);
   } else {
     cblas_sgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), (int)a->rows,
                 (int)b->columns, (int)a->columns, 1, a->data, (int)a->ld, b->data, (int)b->ld, 0, c,
@@ -203,23 +209,29 @@ static double time_one(int which, const matrix *a, const matrix *b, float *c, in
   return seconds() - start;
 }
 
-/* Races both on a corner of the product, at most TRIAL a side; who is faster in most rounds wins,
- * for a machine that others use is slow at times. The first round, in which kernels are compiled
- * and threads started, doesn't count. */
-static int faster(matrix a, matrix b, float *c) {
-  int64_t n = b.columns;
+/* Races both on a corner of the product, at most TRIAL a side, in memory of its own; who is faster
+ * in most rounds wins, for a machine that others use is slow at times. The first round, in which
+ * kernels are compiled and threads started, doesn't count. UNDECIDED when memory is out. */
+static int faster(matrix a, matrix b) {
   int won = 0;
   a.rows = a.rows < TRIAL ? a.rows : TRIAL;
   b.columns = b.columns < TRIAL ? b.columns : TRIAL;
   a.columns = b.rows = a.columns < TRIAL ? a.columns : TRIAL;
+  int64_t n = b.columns;
+  size_t bytes = (size_t)(a.rows * n) * sizeof(float);
+  float *c = gemel__alloc(bytes);
+  if (c == NULL) {
+    return UNDECIDED;
+  }
   for (int round = 0; round <= ROUNDS; round++) {
     double onednn = time_one(ONEDNN, &a, &b, c, n), cblas = time_one(CBLAS, &a, &b, c, n);
     won += round > 0 && onednn < cblas;
   }
+  gemel__free(c, bytes);
   return won > ROUNDS / 2 ? ONEDNN : CBLAS;
 }
 
-static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
+static int choose(const gemel__gemm *p, const matrix *a, const matrix *b) {
   double work = (double)p->m * (double)p->n * (double)p->k;
   int now = UNDECIDED;
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
@@ -227,7 +239,7 @@ static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *
   }
   atomic_int *choice = choice_of(work, p->threads);
   if (work >= BIG && atomic_compare_exchange_strong(choice, &now, DECIDING)) {
-    atomic_store(choice, faster(*a, *b, c));
+    atomic_store(choice, faster(*a, *b));
   }
   now = atomic_load(choice);
   return now == CBLAS ? CBLAS : ONEDNN;
@@ -235,23 +247,23 @@ static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *
 
 #else
 
-static int choose(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
-  (void)p, (void)a, (void)b, (void)c;
+static int choose(const gemel__gemm *p, const matrix *a, const matrix *b) {
+  (void)p, (void)a, (void)b;
   return gemel__gemm_has_library(GEMEL_F64) ? CBLAS : ONEDNN;
 }
 
 #endif
 
 static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
-  int which = p->dtype == GEMEL_F32 ? choose(p, a, b, c) : CBLAS;
+  int which = p->dtype == GEMEL_F32 ? choose(p, a, b) : CBLAS;
 #ifdef HAVE_DNNL
   if (which == ONEDNN) {
-    dnnl_product(a, b, c, p->n);
+    dnnl_product(a, b, p->accumulate, c, p->n);
     return;
   }
 #endif
 #ifdef HAVE_CBLAS
-  cblas_product(p->dtype, a, b, c);
+  cblas_product(p, a, b, c);
 #endif
   (void)which;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products: C = A B with A of m × k and B of k × n elements of any strides, C row-major. Two
- * ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), and our own plain loops, which
- * take every dtype and stride.
+ * Matrix products: C = A B or C += A B with A of m × k and B of k × n elements of any strides, C
+ * row-major. Two ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), and our own
+ * plain loops, which take every dtype and stride.
  *
  * Which library is faster differs by machine (a factor of two either way), by size and by the
  * number of threads, so for f32, where both are there, the process's first big product of each
@@ -24,18 +24,19 @@ typedef struct gemel__gemm {
   int64_t m, n, k;
   int64_t a_row, a_col; /* strides in elements */
   int64_t b_row, b_col;
+  int accumulate; /* 1: the product is added to what C holds; 0: that is not read */
 } gemel__gemm;
 
 /* 1 if a library takes elements of this dtype / a matrix of these strides as it lies. */
 int gemel__gemm_has_library(gemel_dtype dtype);
 int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride);
 
-/* C = A B by a library that takes dtype and both matrices; m, n, k > 0. What C holds before is not
- * read. Thread-safe; but an OpenBLAS has one number of threads for the whole process, so calls that
- * ask for different numbers at one time may get each other's. */
+/* The product by a library that takes dtype and both matrices; m, n, k > 0. Thread-safe; but an
+ * OpenBLAS has one number of threads for the whole process, so calls that ask for different numbers
+ * at one time may get each other's. */
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c);
 
-/* C = A B by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
+/* The product by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
 void gemel__gemm_plain(const gemel__gemm *p, const void *a, const void *b, void *c);
 
 #endif

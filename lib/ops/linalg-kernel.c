@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Computing dot: a batch of matrix products. Each group of axes of an operand is merged into one
- * axis where its strides allow it; then the operand is a matrix (for each batch index) as it lies,
- * with a stride for rows and one for columns, and goes to the product without a copy. An operand
- * whose groups don't merge, or whose strides the chosen product can't take, is first copied to
- * scratch memory, batch × rows × columns in row-major order.
+ * Computing dot and dot_add: a batch of matrix products. dot_add puts z where the result goes, if
+ * it doesn't lie there, and adds the products to it. Each group of axes of an operand is merged
+ * into one axis where its strides allow it; then the operand is a matrix (for each batch index) as
+ * it lies, with a stride for rows and one for columns, and goes to the product without a copy. An
+ * operand whose groups don't merge, or whose strides the chosen product can't take, is first copied
+ * to scratch memory, batch × rows × columns in row-major order.
  */
 #include <limits.h>
 #include <string.h>
@@ -164,9 +165,17 @@ static void make_plan(gemel_kernel_call *call, int library) {
     merge_batch(call, &axes, &p);
   }
   place_packed(call, &p);
-  p.gemm = (gemel__gemm){
-      x->dtype,          call->threads,  call->deterministic, p.m, p.n, p.k, p.x.row / item,
-      p.x.column / item, p.y.row / item, p.y.column / item};
+  p.gemm = (gemel__gemm){x->dtype,
+                         call->threads,
+                         call->deterministic,
+                         p.m,
+                         p.n,
+                         p.k,
+                         p.x.row / item,
+                         p.x.column / item,
+                         p.y.row / item,
+                         p.y.column / item,
+                         call->n_inputs > 2};
   memcpy(call->state, &p, sizeof p);
 }
 
@@ -236,7 +245,15 @@ static gemel_status run_dot(const gemel_kernel_call *call) {
   const char *x = call->inputs[0].data, *y = call->inputs[1].data;
   char *out = call->outputs[0].data;
   int64_t bytes = p->m * p->n * gemel__view_item(&call->outputs[0]);
-  if (bytes == 0 || p->k == 0) {
+  if (p->gemm.accumulate && call->inputs[2].data != call->outputs[0].data) {
+    gemel__copy_parallel(call->threads, (size_t)gemel__view_item(&call->outputs[0]),
+                         call->outputs[0].rank, call->outputs[0].shape, out,
+                         call->outputs[0].strides, call->inputs[2].data, call->inputs[2].strides);
+  }
+  if (bytes == 0 || (p->k == 0 && p->gemm.accumulate)) {
+    return GEMEL_OK;
+  }
+  if (p->k == 0) {
     memset(out, 0, (size_t)(bytes * p->batch[0] * p->batch[1]));
     return GEMEL_OK;
   }
@@ -266,5 +283,5 @@ void gemel__dot_cost(const gemel_kernel_call *call, double *flops, double *bytes
            (double)group_size(x, axes.n_contract, axes.contract[0]);
   *bytes = (double)gemel__view_item(out) *
            ((double)gemel__view_elements(x) + (double)gemel__view_elements(y) +
-            (double)gemel__view_elements(out));
+            (double)gemel__view_elements(out) * (call->n_inputs > 2 ? 2 : 1));
 }

@@ -2,8 +2,8 @@
  *
  * dot: sums of products over contracted axes for each index of the batch axes. The axes of each
  * operand fall into three groups, batch, free and contracted; the result's are batch, free of x,
- * free of y. Its gradients are dots again, with the axes put back in order. How it is computed is
- * in linalg-kernel.c.
+ * free of y. Its gradients are dots again, with the axes put back in order. dot_add is the same
+ * with a third operand, of the product's type, added. How both are computed is in linalg-kernel.c.
  */
 #include "ops/linalg.h"
 
@@ -142,12 +142,13 @@ static gemel_status check_sizes(const gemel_infer *call, const gemel__dot_axes *
   return status;
 }
 
-static gemel_status infer_dot(gemel_infer *call) {
-  int rank[2], count = 0;
+/* The shape of the product: COUNT dims in RESULT, room for 2 * GEMEL_MAX_RANK. */
+static gemel_status infer_product(gemel_infer *call, int *count, gemel_dim *result) {
+  int rank[2];
   const gemel_dim *dims[2] = {gemel__infer_dims(call, 0, &rank[0]),
                               gemel__infer_dims(call, 1, &rank[1])};
-  gemel_dim result[2 * GEMEL_MAX_RANK];
   gemel__dot_axes axes;
+  *count = 0;
   gemel_status status = gemel__rule_same_dtype(call, 0, 1);
   if (status == GEMEL_OK) {
     status = explicit_axes(call->attrs) ? check_lists(call, rank) : check_matmul(call, rank);
@@ -161,14 +162,44 @@ static gemel_status infer_dot(gemel_infer *call) {
     return status;
   }
   for (int k = 0; k < axes.n_batch; k++) {
-    result[count++] = dims[0][axes.batch[0][k]];
+    result[(*count)++] = dims[0][axes.batch[0][k]];
   }
   for (int side = 0; side < 2; side++) {
     for (int k = 0; k < axes.n_free[side]; k++) {
-      result[count++] = dims[side][axes.free[side][k]];
+      result[(*count)++] = dims[side][axes.free[side][k]];
     }
   }
-  return gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result);
+  return GEMEL_OK;
+}
+
+static gemel_status infer_dot(gemel_infer *call) {
+  gemel_dim result[2 * GEMEL_MAX_RANK];
+  int count;
+  gemel_status status = infer_product(call, &count, result);
+  return status == GEMEL_OK ? gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result)
+                            : status;
+}
+
+static gemel_status infer_dot_add(gemel_infer *call) {
+  gemel_dim result[2 * GEMEL_MAX_RANK];
+  int count, rank;
+  const gemel_dim *z = gemel__infer_dims(call, 2, &rank);
+  gemel_status status = infer_product(call, &count, result);
+  if (status == GEMEL_OK) {
+    status = gemel__rule_same_dtype(call, 0, 2);
+  }
+  if (status == GEMEL_OK && rank != count) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "the product has rank %d, and z has rank %d",
+                            count, rank);
+  }
+  for (int k = 0; k < count && status == GEMEL_OK; k++) {
+    if (gemel__dim_compare(call->context, z[k], result[k]) == GEMEL__DIFFERENT) {
+      return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
+                              "axis %d of z has another size than the product's", k);
+    }
+  }
+  return status == GEMEL_OK ? gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result)
+                            : status;
 }
 
 /* ---- Derivatives ---- */
@@ -269,6 +300,12 @@ static gemel_status grad_dot(gemel_derive *call) {
   return gemel__grad_done(call);
 }
 
+static gemel_status grad_dot_add(gemel_derive *call) {
+  gemel_status status = grad_dot(call);
+  call->d_inputs[2] = call->wanted[2] ? call->d_outputs[0] : null_value;
+  return status;
+}
+
 static gemel_value same_dot(const gemel_derive *call, gemel_value x, gemel_value y) {
   gemel_value inputs[2] = {x, y};
   gemel_attr given[4];
@@ -292,6 +329,12 @@ static gemel_status jvp_dot(gemel_derive *call) {
   }
   call->d_outputs[0] = gemel__add_or(left, right, call->where);
   return gemel__jvp_done(call);
+}
+
+static gemel_status jvp_dot_add(gemel_derive *call) {
+  gemel_status status = jvp_dot(call);
+  call->d_outputs[0] = gemel__add_or(call->d_outputs[0], call->d_inputs[2], call->where);
+  return status == GEMEL_OK ? gemel__jvp_done(call) : status;
 }
 
 /* ---- Samples ---- */
@@ -410,6 +453,42 @@ static gemel_status sample_dot(gemel_sample *sample) {
              : sample_general(sample);
 }
 
+/* Attributes as a node has them: in the order of the schema. */
+static void schema_attrs(const gemel_sample *sample, gemel_attr *attrs) {
+  static const char *const names[4] = {"contract_x", "contract_y", "batch_x", "batch_y"};
+  for (size_t k = 0; k < 4; k++) {
+    attrs[k] = (gemel_attr){.name = names[k], .kind = GEMEL_ATTR_NONE};
+    for (size_t j = 0; j < sample->n_attrs; j++) {
+      attrs[k] = strcmp(sample->attrs[j].name, names[k]) == 0 ? sample->attrs[j] : attrs[k];
+    }
+  }
+}
+
+static gemel_status sample_dot_add(gemel_sample *sample) {
+  gemel_status status = sample_dot(sample);
+  gemel_attr attrs[4];
+  gemel__dot_axes axes;
+  int64_t shape[2 * GEMEL_MAX_RANK];
+  int count = 0;
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  schema_attrs(sample, attrs);
+  gemel__dot_axes_of(attrs, gemel_type_rank(sample->context, sample->inputs[0]),
+                     gemel_type_rank(sample->context, sample->inputs[1]), &axes);
+  for (int side = 0; side < 2; side++) {
+    const gemel_dim *dims = gemel_type_dims(sample->context, sample->inputs[side]);
+    for (int k = 0; side == 0 && k < axes.n_batch; k++) {
+      gemel_dim_is_constant(sample->context, dims[axes.batch[0][k]], &shape[count++]);
+    }
+    for (int k = 0; k < axes.n_free[side]; k++) {
+      gemel_dim_is_constant(sample->context, dims[axes.free[side][k]], &shape[count++]);
+    }
+  }
+  gemel__sample_input(sample, sample->dtype, count, shape, GEMEL_ANY);
+  return gemel__sample_status(sample);
+}
+
 /* ---- Normal form ---- */
 
 static void spell_out(gemel_normalize *call, size_t k, int count, const int *axes) {
@@ -449,3 +528,11 @@ const gemel__hooks gemel__hooks_dot = {.infer = infer_dot,
                                        .kernels = gemel__dot_kernels,
                                        .cost = gemel__dot_cost,
                                        .normalize = normalize_dot};
+const gemel__hooks gemel__hooks_dot_add = {.infer = infer_dot_add,
+                                           .grad = grad_dot_add,
+                                           .jvp = jvp_dot_add,
+                                           .sample = sample_dot_add,
+                                           .kernels = gemel__dot_kernels,
+                                           .overwrites = 3,
+                                           .cost = gemel__dot_cost,
+                                           .normalize = normalize_dot};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the rule and the kernels of dot share.
+ * What the rules and the kernels of dot and dot_add share.
  */
 #ifndef GEMEL__OPS_LINALG_H
 #define GEMEL__OPS_LINALG_H
@@ -20,6 +20,7 @@ void gemel__dot_axes_of(const gemel_attr *attrs, int x_rank, int y_rank, gemel__
 
 extern const gemel_kernel gemel__dot_kernels[];
 
+/* Of both: z, which is as big as the product, is read where it is given. */
 void gemel__dot_cost(const gemel_kernel_call *call, double *flops, double *bytes);
 
 #endif

@@ -234,8 +234,8 @@ static cell contract(const world *w, const tensor *x, const tensor *y, const sid
   return w->model == MODEL_FLOAT && is_float(x->dtype) ? number_unknown() : sum;
 }
 
-static int run_dot(world *w, call *c) {
-  const tensor *x = c->in[0], *y = c->n_in == 2 ? c->in[1] : NULL;
+/* The product of X and Y with Z, unless it is NULL, added. */
+static int run_product(world *w, call *c, const tensor *x, const tensor *y, const tensor *z) {
   sides a, b;
   int64_t shape[MAX_RANK], index[MAX_RANK] = {0}, at_x[MAX_RANK] = {0}, at_y[MAX_RANK] = {0};
   int rank = 0;
@@ -258,6 +258,9 @@ static int run_dot(world *w, call *c) {
   if ((c->out[0] = tensor_new(w, x->dtype, rank, shape)) == NULL) {
     return -1;
   }
+  if (z != NULL && (z->dtype != x->dtype || z->count != c->out[0]->count)) {
+    return bad(w, "dot: its operands");
+  }
   for (size_t i = 0; i < c->out[0]->count; i++) {
     for (int k = 0; k < a.n_batch; k++) {
       at_x[a.batch[k]] = at_y[b.batch[k]] = index[k];
@@ -269,9 +272,21 @@ static int run_dot(world *w, call *c) {
       at_y[b.free[k]] = index[a.n_batch + a.n_free + k];
     }
     c->out[0]->at[i] = contract(w, x, y, &a, &b, at_x, at_y, terms);
+    if (z != NULL) {
+      c->out[0]->at[i] = number_add(w, x->dtype, c->out[0]->at[i], z->at[i]);
+    }
     next_index(rank, shape, index);
   }
   return 1;
+}
+
+static int run_dot(world *w, call *c) {
+  return run_product(w, c, c->in[0], c->n_in == 2 ? c->in[1] : NULL, NULL);
+}
+
+static int run_dot_add(world *w, call *c) {
+  return run_product(w, c, c->in[0], c->n_in == 3 ? c->in[1] : NULL,
+                     c->n_in == 3 ? c->in[2] : NULL);
 }
 
 /* ---- Softmax ---- */
@@ -347,6 +362,7 @@ const operation_row reducing_operations[] = {{"sum", run_sum},
                                              {"max", run_max},
                                              {"argmax", run_argmax},
                                              {"dot", run_dot},
+                                             {"dot_add", run_dot_add},
                                              {"softmax", run_softmax},
                                              {"cross_entropy", run_cross_entropy},
                                              {NULL, NULL}};

@@ -2,8 +2,10 @@
  *
  * Reference of dot: for each index of the batch axes, the free axes of x and the free axes of y,
  * the sum over the contracted axes of products of elements. Each product is rounded to the dtype
- * computed in (f32 for half types), their sum as the sum reference does it.
+ * computed in (f32 for half types), their sum as the sum reference does it. dot_add has the element
+ * of z as one more addend.
  */
+#include <string.h>
 #include "reference/common.h"
 #include "reference/twin.h"
 
@@ -20,6 +22,7 @@ typedef struct product {
   int64_t shape[GEMEL_MAX_RANK];
   int64_t inner[GEMEL_MAX_RANK]; /* sizes of the contracted axes */
   size_t terms;
+  const gemel__rtensor *z; /* added; NULL: nothing */
 } product;
 
 static gemel_status refuse(const gemel__rcall *call, const char *what) {
@@ -180,7 +183,10 @@ static void one_element(const product *p, workspace *space, const int64_t *index
     space->pointers[i] = term;
     gemel__index_next(p->x.n_contracted, p->inner, inner);
   }
-  gemel__store_sum(&space->w, e, dtype, p->terms, space->pointers);
+  if (p->z != NULL) {
+    space->pointers[p->terms] = gemel__rtensor_index(p->z, index);
+  }
+  gemel__store_sum(&space->w, e, dtype, p->terms + (p->z != NULL), space->pointers);
 }
 
 static gemel_status fill_product(gemel__rcall *call, const product *p) {
@@ -192,7 +198,7 @@ static gemel_status fill_product(gemel__rcall *call, const product *p) {
     return status;
   }
   space.products = gemel__elements_new(call->domain, p->terms);
-  space.pointers = gemel__alloc_array(p->terms, sizeof *space.pointers);
+  space.pointers = gemel__alloc_array(p->terms + 1, sizeof *space.pointers);
   if (!space.products || !space.pointers) {
     status = gemel__no_memory(call->error, "a product's terms");
   }
@@ -200,7 +206,7 @@ static gemel_status fill_product(gemel__rcall *call, const product *p) {
     one_element(p, &space, index, gemel__rtensor_at(out, i), out->dtype);
     gemel__index_next(out->rank, out->shape, index);
   }
-  gemel__free(space.pointers, p->terms * sizeof *space.pointers);
+  gemel__free(space.pointers, (p->terms + 1) * sizeof *space.pointers);
   if (space.products) {
     gemel__elements_free(call->domain, space.products, p->terms);
   }
@@ -208,8 +214,9 @@ static gemel_status fill_product(gemel__rcall *call, const product *p) {
   return status;
 }
 
-static gemel_status reference_dot(gemel__rcall *call) {
+static gemel_status reference_product(gemel__rcall *call, const gemel__rtensor *z) {
   product p;
+  p.z = z;
   p.x.tensor = call->inputs[0];
   p.y.tensor = call->inputs[1];
   if (p.x.tensor->dtype != p.y.tensor->dtype) {
@@ -220,9 +227,26 @@ static gemel_status reference_dot(gemel__rcall *call) {
       (status = gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape)) != GEMEL_OK) {
     return status;
   }
-  return fill_product(call, &p);
+  if (z != NULL &&
+      (z->rank != p.rank || memcmp(z->shape, p.shape, (size_t)p.rank * sizeof *p.shape) != 0)) {
+    return refuse(call, "z has another shape than the product");
+  }
+  return z != NULL && z->dtype != p.x.tensor->dtype
+             ? gemel__fail(call->error, GEMEL_BAD_TYPE, "operands of different dtypes")
+             : fill_product(call, &p);
+}
+
+static gemel_status reference_dot(gemel__rcall *call) {
+  return reference_product(call, NULL);
+}
+
+static gemel_status reference_dot_add(gemel__rcall *call) {
+  return reference_product(call, call->inputs[2]);
 }
 
 const gemel__twin gemel__twin_dot = {.reference = reference_dot,
                                      .propose = gemel__propose_dot,
                                      .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};
+const gemel__twin gemel__twin_dot_add = {.reference = reference_dot_add,
+                                         .propose = gemel__propose_dot_add,
+                                         .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};

@@ -119,6 +119,7 @@ gemel_status gemel__propose_argmax(gemel__draft *d);
 gemel_status gemel__propose_softmax(gemel__draft *d);
 gemel_status gemel__propose_cross_entropy(gemel__draft *d);
 gemel_status gemel__propose_dot(gemel__draft *d);
+gemel_status gemel__propose_dot_add(gemel__draft *d);
 gemel_status gemel__propose_size(gemel__draft *d);
 gemel_status gemel__propose_arange(gemel__draft *d);
 gemel_status gemel__propose_random_bits(gemel__draft *d);

@@ -4,6 +4,9 @@
  * operand leads: its axes get their roles, by a familiar form (product of matrices, of a batch of
  * them, matrix and vector, outer product, several contracted axes) or at random, and the other one
  * follows with sizes that fit. If both are known, axes of equal size are paired.
+ *
+ * dot_add has a third operand of the product's shape. Where that is known, all ways in which the
+ * axes of a known operand can play their roles in such a product are gone through.
  */
 #include <string.h>
 #include "sample/draft.h"
@@ -274,20 +277,263 @@ static void leave_out(struct dot *p) {
   }
 }
 
-gemel_status gemel__propose_dot(gemel__draft *d) {
+static gemel_status propose_product(struct dot *p) {
+  gemel__draft *d = p->d;
+  leave_out(p);
+  if (d->in[0].known && d->in[1].known) {
+    return pair_both(p);
+  }
+  int leader = d->in[0].known ? 0 : d->in[1].known ? 1 : (int)gemel__draw(d, 0, 1);
+  return lead_and_follow(p, leader);
+}
+
+static struct dot start(gemel__draft *d) {
   struct dot p = {.d = d,
                   .form = (int)gemel__draw(d, -1, FORMS - 1),
                   .ordered = !gemel__one_in(d, 4),
                   .from_end = {!gemel__one_in(d, 4), gemel__one_in(d, 4)},
                   .list = {{&d->attrs[0], &d->attrs[2]}, {&d->attrs[1], &d->attrs[3]}}};
-  if (d->n_inputs != 2) {
-    return GEMEL_DECLINED;
-  }
   p.form = p.form < 0 ? MATRICES : p.form; /* the commonest */
-  leave_out(&p);
-  if (d->in[0].known && d->in[1].known) {
-    return pair_both(&p);
+  return p;
+}
+
+gemel_status gemel__propose_dot(gemel__draft *d) {
+  struct dot p = start(d);
+  return d->n_inputs == 2 ? propose_product(&p) : GEMEL_DECLINED;
+}
+
+/* ---- A product of known shape ---- */
+
+/* The axes of an operand by role; FREE is behind CONTRACT and BATCH. */
+enum { FREE = 2, ROLES };
+
+struct roles {
+  int n[ROLES];
+  int64_t at[ROLES][GEMEL_MAX_RANK];
+};
+
+/* Roles number CODE of 3^rank for the axes of SIDE; 0 if the known lists say otherwise. */
+static int numbered_roles(const struct dot *p, int side, int code, struct roles *r) {
+  memset(r, 0, sizeof *r);
+  for (int axis = 0; axis < p->d->in[side].rank; axis++, code /= ROLES) {
+    r->at[code % ROLES][r->n[code % ROLES]++] = axis;
   }
-  int leader = d->in[0].known ? 0 : d->in[1].known ? 1 : (int)gemel__draw(d, 0, 1);
-  return lead_and_follow(&p, leader);
+  for (int role = 0; role < FREE; role++) {
+    const gemel__list *list = p->list[side][role];
+    unsigned mine = 0, theirs = 0;
+    for (int k = 0; k < r->n[role]; k++) {
+      mine |= 1u << r->at[role][k];
+    }
+    for (int k = 0; list->known && k < list->count; k++) {
+      theirs |= 1u << (list->at[k] & 31);
+      r->at[role][k % GEMEL_MAX_RANK] = list->at[k];
+    }
+    if (list->known && (list->count != r->n[role] || mine != theirs)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* The axes of SIDE that have a role once all lists are filled in. */
+static unsigned paired_axes(const struct dot *p, int side) {
+  unsigned paired = 0;
+  for (int role = 0; role < FREE; role++) {
+    for (int k = 0; k < p->list[side][role]->count; k++) {
+      paired |= 1u << (p->list[side][role]->at[k] & 31);
+    }
+  }
+  return paired;
+}
+
+/* Roles for a new operand with N axes of each. */
+static int new_roles(struct dot *p, int side, const int *n, struct roles *r) {
+  int rank = n[CONTRACT] + n[BATCH] + n[FREE];
+  memcpy(p->n, n, sizeof p->n);
+  p->d->in[side].rank = rank;
+  if (rank > GEMEL_MAX_RANK || !choose_roles(p, side, rank)) {
+    return 0;
+  }
+  memset(r, 0, sizeof *r);
+  for (int role = 0; role < FREE; role++) {
+    r->n[role] = p->list[side][role]->count;
+    memcpy(r->at[role], p->list[side][role]->at, (size_t)r->n[role] * sizeof *r->at[role]);
+  }
+  for (int axis = 0; axis < rank; axis++) {
+    if ((paired_axes(p, side) >> axis & 1u) == 0) {
+      r->at[FREE][r->n[FREE]++] = axis;
+    }
+  }
+  return r->n[FREE] == n[FREE];
+}
+
+/* Compares sizes of SIDE with those of the result, or (WRITE) sets them. */
+static int meets_result(struct dot *p, int side, const struct roles *r, int write) {
+  const gemel__shape *z = &p->d->in[2];
+  gemel__shape *own = &p->d->in[side];
+  int first = side == 0 ? r->n[BATCH] : z->rank - r->n[FREE], same = 1;
+  for (int role = BATCH; role <= FREE; role++) {
+    for (int k = 0; k < r->n[role]; k++) {
+      int64_t size = z->dims[role == BATCH ? k : first + k];
+      int64_t *mine = &own->dims[r->at[role][k]];
+      *mine = write ? size : *mine;
+      same &= *mine == size;
+    }
+  }
+  return same;
+}
+
+/* The same for the contracted axes of SIDE and of the other one, of which pairs may be crossed. */
+static int meets_other(struct dot *p, int side, struct roles *r, const struct roles *other,
+                       int write) {
+  int same = 1, n = r->n[CONTRACT], crossed = 0;
+  for (int turn = 0; turn < 2; turn++, crossed = !p->list[side][CONTRACT]->known) {
+    same = 1;
+    for (int k = 0; k < n; k++) {
+      int64_t size = p->d->in[!side].dims[other->at[CONTRACT][crossed ? n - 1 - k : k]];
+      int64_t *mine = &p->d->in[side].dims[r->at[CONTRACT][k]];
+      *mine = write ? size : *mine;
+      same &= *mine == size;
+    }
+    if (same) {
+      break;
+    }
+  }
+  for (int k = 0; crossed && k < n / 2; k++) {
+    int64_t axis = r->at[CONTRACT][k];
+    r->at[CONTRACT][k] = r->at[CONTRACT][n - 1 - k];
+    r->at[CONTRACT][n - 1 - k] = axis;
+  }
+  return same;
+}
+
+static void write_lists(struct dot *p, int side, const struct roles *r) {
+  for (int role = 0; role < FREE; role++) {
+    p->list[side][role]->count = r->n[role];
+    memcpy(p->list[side][role]->at, r->at[role], (size_t)r->n[role] * sizeof *r->at[role]);
+  }
+}
+
+static int ways_of(const struct dot *p, int side) {
+  int ways = 1;
+  for (int k = 0; p->d->in[side].known && k < p->d->in[side].rank; k++) {
+    ways *= ROLES;
+  }
+  return ways;
+}
+
+/* The operand behind LEADER, whose roles are LED; 0 if none fits. */
+static int follow_result(struct dot *p, int leader, const struct roles *led) {
+  int side = !leader, ways = ways_of(p, side);
+  int n[ROLES] = {led->n[CONTRACT], led->n[BATCH], p->d->in[2].rank - led->n[BATCH] - led->n[FREE]};
+  struct roles r;
+  if (!p->d->in[side].known) {
+    p->d->in[side].dtype = p->d->in[2].dtype;
+    return new_roles(p, side, n, &r) && meets_result(p, side, &r, 1) &&
+           meets_other(p, side, &r, led, 1);
+  }
+  for (int code = 0; code < ways; code++) {
+    if (numbered_roles(p, side, code, &r) && memcmp(r.n, n, sizeof n) == 0 &&
+        meets_result(p, side, &r, 0) && meets_other(p, side, &r, led, 0)) {
+      write_lists(p, side, &r);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* A new operand that leads: numbers of axes as known lists have them, or drawn. */
+static int lead_result(struct dot *p, struct roles *r) {
+  gemel__shape *x = &p->d->in[0];
+  int rank = p->d->in[2].rank, n[ROLES], least, most;
+  choose_counts(p, rank);
+  memcpy(n, p->n, sizeof p->n);
+  least = least_rank(p, 0) - n[BATCH] - n[CONTRACT];
+  most = rank + n[CONTRACT] - least_rank(p, 1);
+  n[FREE] = (int)gemel__draw(p->d, least, most < rank - n[BATCH] ? most : rank - n[BATCH]);
+  if (n[BATCH] + n[FREE] > rank) {
+    return 0;
+  }
+  x->dtype = p->d->in[2].dtype;
+  gemel__draw_shape_of(p->d, x, n[0] + n[1] + n[2] < GEMEL_MAX_RANK ? n[0] + n[1] + n[2] : 0);
+  return new_roles(p, 0, n, r) && meets_result(p, 0, r, 1);
+}
+
+static gemel_status propose_result(struct dot *p) {
+  int leader = !p->d->in[0].known && p->d->in[1].known, ways = ways_of(p, leader);
+  int from = (int)gemel__draw(p->d, 0, ways - 1);
+  struct roles r;
+  if (!p->d->in[leader].known) {
+    return lead_result(p, &r) && follow_result(p, 0, &r) ? GEMEL_OK : GEMEL_DECLINED;
+  }
+  for (int k = 0; k < ways; k++) {
+    if (numbered_roles(p, leader, (from + k) % ways, &r) &&
+        r.n[BATCH] + r.n[FREE] <= p->d->in[2].rank && meets_result(p, leader, &r, 0) &&
+        follow_result(p, leader, &r)) {
+      write_lists(p, leader, &r);
+      return GEMEL_OK;
+    }
+  }
+  return GEMEL_DECLINED;
+}
+
+/* The shape of the product of what was proposed. */
+static void take_result(struct dot *p) {
+  gemel__shape *z = &p->d->in[2];
+  z->rank = 0;
+  z->dtype = p->d->in[0].dtype;
+  for (int k = 0; k < p->list[0][BATCH]->count; k++) {
+    z->dims[z->rank++] = p->d->in[0].dims[p->list[0][BATCH]->at[k]];
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int axis = 0; axis < p->d->in[side].rank; axis++) {
+      if ((paired_axes(p, side) >> axis & 1u) == 0 && z->rank < GEMEL_MAX_RANK) {
+        z->dims[z->rank++] = p->d->in[side].dims[axis];
+      }
+    }
+  }
+}
+
+/* Both operands and a list known: roles that agree with it and give a result that isn't too large.
+ */
+static gemel_status pair_all(struct dot *p) {
+  int ways[2] = {ways_of(p, 0), ways_of(p, 1)}, from = (int)gemel__draw(p->d, 0, ways[0] - 1);
+  struct roles r[2];
+  for (int k = 0; k < ways[0]; k++) {
+    if (!numbered_roles(p, 0, (from + k) % ways[0], &r[0])) {
+      continue;
+    }
+    for (int code = 0; code < ways[1]; code++) {
+      if (numbered_roles(p, 1, code, &r[1]) && r[0].n[BATCH] == r[1].n[BATCH] &&
+          r[0].n[CONTRACT] == r[1].n[CONTRACT] && meets_other(p, 1, &r[1], &r[0], 0)) {
+        write_lists(p, 0, &r[0]);
+        write_lists(p, 1, &r[1]);
+        take_result(p);
+        if (meets_result(p, 1, &r[1], 0) &&
+            gemel__shape_elements(&p->d->in[2]) <= p->d->max_elements) {
+          return GEMEL_OK;
+        }
+      }
+    }
+  }
+  return GEMEL_DECLINED;
+}
+
+gemel_status gemel__propose_dot_add(gemel__draft *d) {
+  struct dot p = start(d);
+  gemel_status status = d->n_inputs == 3 ? GEMEL_OK : GEMEL_DECLINED;
+  int lists = d->attrs[0].known + d->attrs[1].known + d->attrs[2].known + d->attrs[3].known;
+  if (status == GEMEL_OK && d->in[2].known) {
+    return propose_result(&p);
+  }
+  if (status == GEMEL_OK && d->in[0].known && d->in[1].known && lists > 0) {
+    return pair_all(&p);
+  }
+  if (status == GEMEL_OK) {
+    status = propose_product(&p);
+  }
+  if (status == GEMEL_OK) {
+    take_result(&p);
+  }
+  return status;
 }
