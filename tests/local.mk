@@ -96,6 +96,17 @@ fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS)
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
 
+# What runs kernels on the sim (gpu/sim). Each also takes the lines
+# tests_t_NAME_CPPFLAGS = $(gpu_sim_cppflags), tests_t_NAME_LDFLAGS = $(gpu_sim_ldflags) and its LDADD,
+# with the objects of its kernels.
+sim_tests =
+sim_tests += %reldir%/t-sim
+tests_t_sim_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_sim_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_sim_LDADD = %reldir%/kernels/crimes.sim.$(OBJEXT) %reldir%/kernels/legal.sim.$(OBJEXT) \
+	%reldir%/kernels/planted.sim.$(OBJEXT) $(gpu_sim_ldadd)
+
+EXTRA_DIST += %reldir%/kernels
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h
@@ -115,6 +126,9 @@ EXTRA_DIST += %reldir%/terms.def
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 check_PROGRAMS += $(library_tests)
+if GPU_SIM
+check_PROGRAMS += $(sim_tests)
+endif
 if VERIFY
 check_LIBRARIES += libgemel-faults.a
 check_PROGRAMS += $(verify_tests) $(fault_tests)

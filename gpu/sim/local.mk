@@ -1,5 +1,45 @@
 # The sim: CUDA's entry points and device language on a CPU. For tests only, never installed.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+if GPU_SIM
+check_LIBRARIES += libgemel-gpu-sim.a
+endif
+gpu_sim_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include
+gpu_sim_ldflags = $(AM_LDFLAGS) -rdynamic
+gpu_sim_ldadd = libgemel-gpu-sim.a $(LDADD) -ldl
+libgemel_gpu_sim_a_CPPFLAGS = $(gpu_sim_cppflags)
+libgemel_gpu_sim_a_SOURCES =
+libgemel_gpu_sim_a_SOURCES += %reldir%/block.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/calls.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/check.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/events.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/extent.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/fault.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/graph.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/hooks.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/inside.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/launch.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/memory.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/pinned.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/random.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/report.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/runtime.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/shared.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/shared.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/sim.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/stream.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/task.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/warp.c
 EXTRA_DIST += %reldir%/README.md
-EXTRA_DIST += %reldir%/extent.h
+EXTRA_DIST += %reldir%/include
+
+# A kernel file for the sim: X.cu becomes X.sim.o.
+%.sim.$(OBJEXT): %.cu
+	$(AM_V_CXX)$(MKDIR_P) $(@D) && $(CXX) $(GPU_SIM_CXXFLAGS) \
+	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -MD -MP -MF $@.d -x c++ -c -o $@ $<
+-include $(wildcard gpu/kernels/*.sim.*.d tests/kernels/*.sim.*.d)
+clean-local: clean-gpu-sim
+clean-gpu-sim:
+	rm -f gpu/kernels/*.sim.* tests/kernels/*.sim.*
+.PHONY: clean-gpu-sim

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The CUDA runtime by its own names: the device, errors, memory, copies. Streams and events are in
+ * events.c, launches in launch.c, graphs in graph.c. Every function holds one lock, looks whether
+ * the device is broken, and may be refused by a test.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "sim/inside.h"
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cudaError_t last_error;
+static long refuse_after = -1;
+static bool refused;
+
+static void make_lock(void) {
+  pthread_mutexattr_t recursive; /* a function that a stream calls may ask for reports */
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&lock, &recursive);
+  pthread_mutexattr_destroy(&recursive);
+}
+
+cudaError_t gemel__sim_enter(bool fallible) {
+  pthread_once(&once, make_lock);
+  pthread_mutex_lock(&lock);
+  gemel__sim_fault_start();
+  if (gemel__sim_memory_start() != cudaSuccess)
+    return cudaErrorMemoryAllocation;
+  if (!fallible)
+    return cudaSuccess;
+  if (refuse_after >= 0 && refuse_after-- == 0) {
+    refused = true;
+    return cudaErrorMemoryAllocation;
+  }
+  return gemel__sim_broken;
+}
+
+cudaError_t gemel__sim_leave(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady)
+    last_error = error;
+  pthread_mutex_unlock(&lock);
+  return error;
+}
+
+bool gemel__sim_refuse(long count) {
+  bool was = refused;
+  refuse_after = count;
+  refused = false;
+  return was;
+}
+
+cudaError_t gemel__sim_enter_stream(cudaStream_t *stream) {
+  cudaError_t error = gemel__sim_enter(true);
+  *stream = gemel__sim_stream(*stream);
+  if (error != cudaSuccess)
+    return error;
+  if (*stream == NULL)
+    return cudaErrorInvalidResourceHandle;
+  if ((*stream)->number == 0 && gemel__sim_capturing())
+    return cudaErrorStreamCaptureImplicit;
+  return cudaSuccess;
+}
+
+cudaError_t gemel__sim_wait(cudaStream_t stream, uint32_t position) {
+  gemel__sim_count.waits++;
+  gemel__sim_run_until(stream, position);
+  if (position == stream->queued)
+    gemel__sim_host_knows(&stream->clock);
+  return gemel__sim_broken;
+}
+
+gemel__sim_counts gemel__sim_counted(void) {
+  return gemel__sim_count;
+}
+
+void gemel__sim_count_from_here(void) {
+  gemel__sim_count = (gemel__sim_counts){0};
+}
+
+gemel__sim_alive gemel__sim_living(void) {
+  return gemel__sim_here;
+}
+
+/* Errors. */
+
+cudaError_t cudaPeekAtLastError(void) {
+  return gemel__sim_broken != cudaSuccess ? gemel__sim_broken : last_error;
+}
+
+cudaError_t cudaGetLastError(void) {
+  cudaError_t error = cudaPeekAtLastError();
+  last_error = cudaSuccess;
+  return error;
+}
+
+#define NAME_CASE(name, value, text)                                                               \
+  case name:                                                                                       \
+    return #name;
+#define TEXT_CASE(name, value, text)                                                               \
+  case name:                                                                                       \
+    return text;
+
+const char *cudaGetErrorName(cudaError_t error) {
+  switch (error) { GEMEL__SIM_ERRORS(NAME_CASE) }
+  return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+  switch (error) { GEMEL__SIM_ERRORS(TEXT_CASE) }
+  return "unrecognized error code";
+}
+
+/* The device: one, which says that it is an sm_80. */
+
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  cudaError_t error = gemel__sim_enter(false);
+  return gemel__sim_leave(error == cudaSuccess && device != 0 ? cudaErrorInvalidDevice : error);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  *version = 12080; /* the oldest that declares all that is declared here */
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version) {
+  return cudaRuntimeGetVersion(version);
+}
+
+static void fill_properties(struct cudaDeviceProp *p) {
+  size_t left;
+  memset(p, 0, sizeof *p);
+  snprintf(p->name, sizeof p->name, "gemel's sim");
+  gemel__sim_memory_left(&left, &p->totalGlobalMem);
+  p->sharedMemPerBlock = 48 << 10;
+  p->sharedMemPerBlockOptin = 163 << 10;
+  p->sharedMemPerMultiprocessor = 164 << 10;
+  p->regsPerBlock = 65536;
+  p->warpSize = 32;
+  p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = GEMEL__SIM_THREADS;
+  p->maxThreadsDim[2] = 64;
+  p->maxGridSize[0] = 2147483647;
+  p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+  p->totalConstMem = 64 << 10;
+  p->major = 8;
+  p->multiProcessorCount = 4; /* few, so that grids which depend on it stay small */
+  p->maxThreadsPerMultiProcessor = 2048;
+  p->concurrentKernels = p->unifiedAddressing = 1;
+  p->l2CacheSize = 1 << 20;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
+  cudaError_t error = gemel__sim_enter(false);
+  if (properties == NULL || device != 0)
+    error = properties == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+  else
+    fill_properties(properties);
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+  struct cudaDeviceProp properties;
+  cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error != cudaSuccess)
+    return error;
+  switch (attribute) {
+  case cudaDevAttrMaxThreadsPerBlock:
+    *value = properties.maxThreadsPerBlock;
+    return cudaSuccess;
+  case cudaDevAttrMultiProcessorCount:
+    *value = properties.multiProcessorCount;
+    return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMajor:
+    *value = properties.major;
+    return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMinor:
+    *value = properties.minor;
+    return cudaSuccess;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    *value = (int)properties.sharedMemPerBlockOptin;
+    return cudaSuccess;
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+  cudaError_t error = gemel__sim_enter(true);
+  if (error == cudaSuccess && gemel__sim_unsafe())
+    error = cudaErrorStreamCaptureUnsupported;
+  if (error == cudaSuccess) {
+    gemel__sim_count.waits++;
+    gemel__sim_run_all();
+    error = gemel__sim_broken;
+  }
+  return gemel__sim_leave(error);
+}
+
+/* Memory. */
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes) {
+  cudaError_t error = gemel__sim_enter(true);
+  if (error == cudaSuccess && pointer == NULL)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess && gemel__sim_unsafe())
+    error = cudaErrorStreamCaptureUnsupported;
+  if (error == cudaSuccess) {
+    gemel__sim_drift();
+    gemel__sim_count.mallocs++;
+    *pointer = NULL;
+    error = bytes == 0 ? cudaSuccess : gemel__sim_allocate(bytes, pointer);
+  }
+  return gemel__sim_leave(error);
+}
+
+/* Waits for the device, as CUDA's does. */
+cudaError_t cudaFree(void *pointer) {
+  cudaError_t error = gemel__sim_enter(false);
+  if (error == cudaSuccess && pointer != NULL && gemel__sim_unsafe())
+    error = cudaErrorStreamCaptureUnsupported;
+  if (error == cudaSuccess && pointer != NULL) {
+    gemel__sim_run_all();
+    error = gemel__sim_release(pointer);
+    error = error == cudaSuccess ? gemel__sim_broken : error;
+  }
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
+  cudaError_t error = gemel__sim_enter(true);
+  if (error == cudaSuccess && (pointer == NULL || flags > 7))
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess && gemel__sim_unsafe())
+    error = cudaErrorStreamCaptureUnsupported;
+  if (error == cudaSuccess) {
+    *pointer = NULL;
+    error = bytes == 0 ? cudaSuccess : gemel__sim_pin(bytes, pointer);
+  }
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *pointer) {
+  cudaError_t error = gemel__sim_enter(false);
+  if (error == cudaSuccess && pointer != NULL) {
+    gemel__sim_run_all();
+    error = gemel__sim_unpin(pointer);
+    error = error == cudaSuccess ? gemel__sim_broken : error;
+  }
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
+  cudaError_t error = gemel__sim_enter(false);
+  gemel__sim_memory_left(left, total);
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                     const void *pointer) {
+  cudaError_t error = gemel__sim_enter(false);
+  *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
+                                               .device = -2, /* cudaInvalidDeviceId */
+                                               .hostPointer = (void *)(uintptr_t)pointer};
+  if (gemel__sim_is_device(pointer))
+    *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeDevice,
+                                                 .devicePointer = (void *)(uintptr_t)pointer};
+  else if (gemel__sim_pinned_at(pointer) != NULL)
+    *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeHost,
+                                                 .devicePointer = (void *)(uintptr_t)pointer,
+                                                 .hostPointer = (void *)(uintptr_t)pointer};
+  return gemel__sim_leave(error);
+}
+
+/* Copies. */
+
+static cudaError_t check_kind(const void *to, const void *from, enum cudaMemcpyKind kind) {
+  bool from_device = gemel__sim_is_device(from), to_device = gemel__sim_is_device(to);
+  bool says_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  bool says_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  if ((unsigned)kind > cudaMemcpyDefault)
+    return cudaErrorInvalidMemcpyDirection;
+  if (!from_device && !to_device && (kind == cudaMemcpyHostToHost || kind == cudaMemcpyDefault))
+    return cudaErrorNotSupported;
+  if (kind == cudaMemcpyDefault || (from_device == says_from && to_device == says_to))
+    return cudaSuccess;
+  gemel__sim_say(GEMEL__SIM_PARAMETER, (gemel__sim_place){NULL, NULL, 0},
+                 "cudaMemcpy of kind %d to the %s from the %s", (int)kind,
+                 to_device ? "device" : "host", from_device ? "device" : "host");
+  return cudaErrorInvalidValue;
+}
+
+/* Pageable memory is read at the call, and written before the call returns. */
+static cudaError_t copy(void *to, const void *from, size_t bytes, cudaStream_t stream, bool wait) {
+  bool out = gemel__sim_is_device(from), in = gemel__sim_is_device(to);
+  bool pageable = !(out && in) && gemel__sim_pinned_at(out ? to : from) == NULL;
+  bool capturing = stream->capture != NULL;
+  uint32_t position = 0;
+  gemel__sim_task *task = gemel__sim_copy_task(to, from, bytes, !out && pageable && !capturing);
+  cudaError_t error = gemel__sim_queue(stream, task, &position);
+  if (error != cudaSuccess || capturing)
+    return error;
+  if (wait || (out && pageable))
+    return gemel__sim_wait(stream, position);
+  gemel__sim_drift();
+  return cudaSuccess;
+}
+
+static cudaError_t begin_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                              cudaStream_t stream, bool wait) {
+  cudaError_t error = gemel__sim_enter_stream(&stream);
+  if (error == cudaSuccess && bytes > 0)
+    error = check_kind(to, from, kind);
+  if (error == cudaSuccess && bytes > 0)
+    error = copy(to, from, bytes, stream, wait);
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return begin_copy(to, from, bytes, kind, stream, false);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
+  return begin_copy(to, from, bytes, kind, NULL, true);
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
+  cudaError_t error = gemel__sim_enter_stream(&stream);
+  if (error == cudaSuccess && bytes > 0) {
+    error = gemel__sim_queue(stream, gemel__sim_set_task(to, value, bytes), NULL);
+    gemel__sim_drift();
+  }
+  return gemel__sim_leave(error);
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, NULL);
+}
+
+/* What a pool tells (extent.h). In this file, which whoever calls CUDA is linked with, since a weak
+   reference alone takes nothing out of an archive. */
+
+int gemel__sim_extent_begin(void *pointer, size_t bytes, cudaStream_t stream);
+int gemel__sim_extent_end(void *pointer, cudaStream_t stream);
+size_t gemel__sim_extent_gap(void);
+
+int gemel__sim_extent_begin(void *pointer, size_t bytes, cudaStream_t stream) {
+  cudaError_t error = gemel__sim_enter_stream(&stream);
+  if (error == cudaSuccess && bytes == 0)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    error = gemel__sim_queue(stream, gemel__sim_extent_task(pointer, bytes, true), NULL);
+  return gemel__sim_leave(error);
+}
+
+int gemel__sim_extent_end(void *pointer, cudaStream_t stream) {
+  cudaError_t error = gemel__sim_enter(false);
+  cudaStream_t found = gemel__sim_stream(stream);
+  if (found == NULL)
+    error = cudaErrorInvalidResourceHandle;
+  else
+    error = gemel__sim_queue(found, gemel__sim_extent_task(pointer, 0, false), NULL);
+  return gemel__sim_leave(error);
+}
+
+size_t gemel__sim_extent_gap(void) {
+  return 256;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a test may ask of the sim. Nothing here exists on a GPU.
+ *
+ * What the sim finds is a report: a kind and a text with file, line, thread and allocation. Reports
+ * are printed to stderr as they come, unless gemel__sim_quiet(1), and kept. The same mistake at the
+ * same line of the same kernel is one report. A kernel that leaves its memory, diverges or fails an
+ * assertion ends there, as on a GPU. After a report (but of kind "parameter", where the call itself
+ * fails) the device is broken: calls that use it return an error until the test takes the reports
+ * by gemel__sim_forget(). A process that exits with reports that nobody took exits with status 97.
+ *
+ * All may be called from any thread.
+ */
+#ifndef GEMEL__SIM_SIM_H
+#define GEMEL__SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  GEMEL__SIM_RACE,          /* "race" */
+  GEMEL__SIM_BOUNDS,        /* "bounds" */
+  GEMEL__SIM_UNINITIALISED, /* "uninitialised" */
+  GEMEL__SIM_DIVERGENCE,    /* "divergence" */
+  GEMEL__SIM_WARP,          /* "warp" */
+  GEMEL__SIM_UNDEFINED,     /* "undefined": division by zero, a shift by too much, assert() */
+  GEMEL__SIM_HOST_MEMORY,   /* "host memory" */
+  GEMEL__SIM_DEVICE_MEMORY, /* "device memory" */
+  GEMEL__SIM_MISSING_WAIT,  /* "missing wait" */
+  GEMEL__SIM_PARAMETER,     /* "parameter" */
+  GEMEL__SIM_KINDS
+} gemel__sim_kind;
+const char *gemel__sim_kind_name(gemel__sim_kind kind);
+
+/* How many different reports there are, of all kinds and of one. */
+int gemel__sim_reports(void);
+int gemel__sim_reports_of(gemel__sim_kind kind);
+/* The text of report INDEX, in the order in which they came: "kind: file:line: ...". Belongs to the
+   sim, until the reports are forgotten. NULL if there is none. */
+const char *gemel__sim_report(int index);
+/* Whether a report of this kind holds PART in its text. */
+bool gemel__sim_reported(gemel__sim_kind kind, const char *part);
+/* Drops the reports, and the device works again. Returns how many there were. */
+int gemel__sim_forget(void);
+/* Whether reports are only kept, not printed. */
+void gemel__sim_quiet(bool quiet);
+
+/* Chooses the order of everything anew: blocks, threads, streams. Without it the seed is that of
+   the environment variable GEMEL_SIM_SEED, or 0. */
+void gemel__sim_seed(uint64_t seed);
+
+/* Runs FN(DATA). If it touches memory of the device that the host may not touch, it is left where
+   it is, by a jump; there is a report, and the result is true. Without this a program ends at such
+   an access. FN should call nothing that must not be left. */
+bool gemel__sim_caught(void (*fn)(void *data), void *data);
+
+/* What has been done since the start or gemel__sim_count_from_here(). */
+typedef struct {
+  long kernels;
+  long copies_in;  /* from the host to the device */
+  long copies_out; /* from the device to the host */
+  long copies_on;  /* on the device */
+  long memsets;
+  long products; /* calls of cuBLAS */
+  long waits;    /* of the host for the device */
+  long mallocs;
+  long graphs; /* launches */
+} gemel__sim_counts;
+gemel__sim_counts gemel__sim_counted(void);
+void gemel__sim_count_from_here(void);
+
+/* What is there now and has not been freed: to find leaks. */
+typedef struct {
+  long allocations, bytes, pinned, streams, events, graphs, libraries, handles, programs;
+} gemel__sim_alive;
+gemel__sim_alive gemel__sim_living(void);
+
+/* How many bytes cudaMalloc has to give, 1 GiB at first. */
+void gemel__sim_memory(size_t bytes);
+
+/* Refuses, from here on, the COUNTth call of CUDA, cuBLAS or NVRTC that may fail for want of memory
+   (0 is the next one), once; a negative COUNT: none. Returns whether the last one that was asked
+   for was refused. For tests: for (k = 0; ; k++) { refuse(k); run; if (!refuse(-1)) break; } */
+bool gemel__sim_refuse(long count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+# The GPU. The sim (gpu/sim), which runs kernels on a CPU in tests, brings headers of its own and needs
+# a C++17 compiler that has -fsanitize=thread, which is used as a flag to compile kernels with and
+# never to link. CUDA's toolkit is optional: with its headers the sim's are compared with them,
+# with nvcc the kernels are compiled for GPUs. SPDX-License-Identifier: MIT
+
+AC_DEFUN([GEMEL_GPU], [
+  AC_ARG_WITH([cuda],
+    [AS_HELP_STRING([--with-cuda=DIR],
+      [where CUDA's toolkit is @<:@/usr/local/cuda, /usr@:>@; --without-cuda: nowhere])],
+    [], [with_cuda=maybe])
+
+  # Kernels for the sim. Clang and gcc know the same flags.
+  gemel_have_gpu_sim=no
+  GPU_SIM_CXXFLAGS="-std=c++17 -O1 -g -fsanitize=thread -ffp-contract=off"
+  AC_LANG_PUSH([C++])
+  # Clang's "bounds" has a part that only traps; gcc doesn't know the other part by its name.
+  gemel_bounds=
+  GEMEL_ADD_FLAG([gemel_bounds], [-fsanitize=array-bounds])
+  AS_IF([test "x$gemel_bounds" = x], [gemel_bounds=-fsanitize=bounds])
+  AS_IF([test "x$enable_sanitizers" = xno],
+    [GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS $gemel_bounds -fsanitize=alignment,shift-exponent,integer-divide-by-zero"])
+  gemel_save_cxxflags=$CXXFLAGS
+  CXXFLAGS=$GPU_SIM_CXXFLAGS
+  AC_MSG_CHECKING([whether kernels can run on the sim])
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#include <link.h>
+#include <utility>
+template <auto value> struct holder { static constexpr auto held = value; };
+static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
+    [gemel_have_gpu_sim=yes])
+  CXXFLAGS=$gemel_save_cxxflags
+  AC_LANG_POP([C++])
+  AS_CASE([$enable_sanitizers], [*thread*], [gemel_have_gpu_sim=no]) # it defines the same functions
+  AC_MSG_RESULT([$gemel_have_gpu_sim])
+  GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS -Wall -Wextra"
+  AS_IF([test "x$enable_werror" = xyes], [GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS -Werror"])
+
+  # The toolkit.
+  gemel_have_cuda=no CUDA_CPPFLAGS= NVCC=
+  AS_CASE([$with_cuda], [no], [gemel_places=], [yes|maybe], [gemel_places="/usr/local/cuda /usr"],
+    [gemel_places=$with_cuda])
+  for gemel_place in $gemel_places; do
+    AS_IF([test -z "$CUDA_CPPFLAGS" && test -e "$gemel_place/include/cuda_runtime_api.h" &&
+        test -e "$gemel_place/include/cublas_v2.h" && test -e "$gemel_place/include/nvrtc.h"],
+      [CUDA_CPPFLAGS="-isystem $gemel_place/include" gemel_have_cuda="headers in $gemel_place/include"
+       CUDA_HOME=$gemel_place
+       AS_IF([test -x "$gemel_place/bin/nvcc"],
+         [NVCC=$gemel_place/bin/nvcc gemel_have_cuda="$gemel_have_cuda, nvcc"])])
+  done
+  AS_IF([test "$gemel_have_cuda" = no && test "x$with_cuda" != xmaybe && test "x$with_cuda" != xno],
+    [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h are not all in $gemel_places])])
+  AS_IF([test "$gemel_have_cuda" = no],
+    [AC_MSG_NOTICE([no CUDA toolkit: the GPU's code is built for the sim alone, and tested there])])
+
+  AM_CONDITIONAL([GPU_SIM], [test "$gemel_have_gpu_sim" = yes])
+  AM_CONDITIONAL([CUDA_HEADERS], [test "$gemel_have_cuda" != no])
+  AM_CONDITIONAL([NVCC], [test -n "$NVCC"])
+  AC_SUBST([GPU_SIM_CXXFLAGS])
+  AC_SUBST([CUDA_CPPFLAGS])
+  AC_SUBST([CUDA_HOME])
+  AC_SUBST([NVCC])])

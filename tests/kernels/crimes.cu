@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels with one mistake each, which the sim must report whatever the seed; tests/t-sim.c says
+ * how.
+ */
+#include "kernels/kernel.h"
+
+__global__ void exit_before_barrier(int *out) {
+  if (threadIdx.x >= 20)
+    return;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+GEMEL_KERNEL(crime_exit, exit_before_barrier)
+
+__global__ void two_barriers(int *out) {
+  if (threadIdx.x < 16)
+    __syncthreads();
+  else
+    __syncthreads();
+  out[threadIdx.x] = 1;
+}
+GEMEL_KERNEL(crime_two_barriers, two_barriers)
+
+__global__ void unwritten_shared(int *out) {
+  __shared__ int s[64];
+  if (threadIdx.x)
+    s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+}
+GEMEL_KERNEL(crime_unwritten_shared, unwritten_shared)
+
+/* The compiler doesn't know that P is an array. (No 64 numbers: without red zones the next array
+   may follow at once.) */
+__global__ void past_shared(int *out) {
+  __shared__ int s[63];
+  int *p = s;
+  p[threadIdx.x + 1] = 1;
+  __syncthreads();
+  out[threadIdx.x] = p[threadIdx.x];
+}
+GEMEL_KERNEL(crime_past_shared, past_shared)
+
+__global__ void past_guarded(int *out) {
+  GEMEL_SHARED(int, s, [64]);
+  int *p = s;
+  p[threadIdx.x + 1] = 1;
+  __syncthreads();
+  out[threadIdx.x] = p[threadIdx.x];
+}
+GEMEL_KERNEL(crime_past_guarded, past_guarded)
+
+__global__ void past_dynamic(int *out) {
+  GEMEL_DYNAMIC_SHARED(int, s);
+  s[threadIdx.x + 1] = 1;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+GEMEL_KERNEL(crime_past_dynamic, past_dynamic)
+
+/* As the last-block pattern, without its fences. */
+__global__ void no_fence(int *out, int *part, unsigned *count) {
+  if (threadIdx.x)
+    return;
+  part[blockIdx.x] = 1;
+  if (atomicAdd(count, 1u) == gridDim.x - 1)
+    *out = part[0] + part[1];
+}
+GEMEL_KERNEL(crime_no_fence, no_fence)
+
+__global__ void misaligned(int *out) {
+  const float4 *v = reinterpret_cast<const float4 *>(out + 1) + threadIdx.x;
+  out[threadIdx.x] = (int)(v->x + v->w);
+}
+GEMEL_KERNEL(crime_misaligned, misaligned)
+
+__global__ void others_local(int *out, int **where) {
+  int mine = 1;
+  if (threadIdx.x == 0)
+    *where = &mine;
+  __syncthreads();
+  out[threadIdx.x] = **where + mine;
+  __syncthreads();
+}
+GEMEL_KERNEL(crime_others_local, others_local)
+
+__global__ void shuffle_of_different(int *out) {
+  int v = 1;
+  if (threadIdx.x < 16)
+    v = __shfl_sync(0xffffffffu, v, 0);
+  out[threadIdx.x] = v;
+  if (threadIdx.x >= 16)
+    __syncwarp();
+}
+GEMEL_KERNEL(crime_shuffle_of_different, shuffle_of_different)
+
+/* The lanes that others would take a value from have ended. */
+__global__ void shuffle_from_ended(int *out) {
+  if (threadIdx.x >= 16)
+    return;
+  out[threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 16);
+}
+GEMEL_KERNEL(crime_shuffle_from_ended, shuffle_from_ended)
+
+__global__ void missing_syncwarp(int *out) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 1;
+  out[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+GEMEL_KERNEL(crime_missing_syncwarp, missing_syncwarp)
+
+/* Two blocks write the same value to the same place: still a race. */
+__global__ void same_value(int *out) {
+  if (threadIdx.x == 0)
+    out[0] = 7;
+}
+GEMEL_KERNEL(crime_same_value, same_value)
+
+/* An atomic and a plain read of another thread. */
+__global__ void read_of_atomic(int *out) {
+  if (threadIdx.x == 0)
+    out[0] = 0;
+  __syncthreads();
+  if (threadIdx.x % 2)
+    atomicAdd(out, 1);
+  else
+    out[threadIdx.x + 1] = out[0];
+}
+GEMEL_KERNEL(crime_read_of_atomic, read_of_atomic)
+
+__global__ void failed_assert(int *out) {
+  assert(threadIdx.x < 40);
+  out[threadIdx.x] = 1;
+}
+GEMEL_KERNEL(crime_assert, failed_assert)
+
+__global__ void division(int *out) {
+  out[threadIdx.x] = 100 / ((int)threadIdx.x - 5);
+}
+GEMEL_KERNEL(crime_division, division)
+
+__global__ void shift(int *out) {
+  out[threadIdx.x] = 1 << (threadIdx.x + 1);
+}
+GEMEL_KERNEL(crime_shift, shift)
+
+__global__ void index_of_array(int *out) {
+  __shared__ int s[4][4];
+  if (threadIdx.x < 8)
+    s[threadIdx.x / 4][threadIdx.x % 4 + 1] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[0][1];
+}
+GEMEL_KERNEL(crime_index, index_of_array)
+
+__global__ void deep(int *out) {
+  volatile char room[100000];
+  room[threadIdx.x] = 1;
+  out[threadIdx.x] = room[threadIdx.x];
+}
+GEMEL_KERNEL(crime_stack, deep)
+
+/* The bytes of a neighbour, by memcpy. */
+__global__ void copied_bytes(int *out) {
+  if (threadIdx.x == 0)
+    memset(out, 0, 256);
+  __syncthreads();
+  memcpy(&out[threadIdx.x], &out[(threadIdx.x + 1) % 64], sizeof(int));
+}
+GEMEL_KERNEL(crime_memcpy, copied_bytes)
