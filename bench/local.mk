@@ -26,6 +26,7 @@ gemel_SOURCES += %reldir%/verify.c
 endif
 EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
+EXTRA_DIST += %reldir%/peers/affine.py
 EXTRA_DIST += %reldir%/peers/digits.py
 EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/optimizer.py

@@ -330,6 +330,28 @@ FORM(ones, gemel_add(x, gemel_ones(g, GEMEL_F32, 2, 3)))
 FORM(negative_size, gemel_ones(g, GEMEL_F32, 2, -3))
 FORM(vector, gemel_add(x, gemel_vector(g, GEMEL_F32, 1, 2.5, 3)))
 FORM(vector_unfit, gemel_vector(g, GEMEL_U8, 1, 256))
+/* What DROPOUT leaves, or (NEXT) the key that it gives. */
+static gemel_value dropped(gemel_value x, gemel_value key, double rate, int next) {
+  gemel_value after, left = gemel_dropout(x, key, rate, &after);
+  return next ? after : left;
+}
+/* With the key {0, 0} the uniform numbers are 0.399, 0.881, 0.736, 0.606: the
+ * published vector of Philox, in t-random. */
+FORM(dropout, dropped(x, y, 0.5, 0))
+FORM(dropout_key, gemel_add(dropped(x, y, 0.5, 1), gemel_scalar_like(y, 0)))
+FORM(dropout_none, dropped(x, y, 0, 0))
+FORM(dropout_none_key, dropped(x, y, 0, 1))
+FORM(dropout_all, dropped(x, y, 1, 0))
+FORM(dropout_negative, dropped(x, y, -0.1, 0))
+FORM(dropout_nan, dropped(x, y, NAN, 0))
+FORM(dropout_quarter, gemel_mul(dropped(x, y, 0.25, 0), gemel_scalar_like(x, 0.75)))
+/* Of 10,000 a fifth, to four standard deviations, is dropped. */
+FORM(dropout_share,
+     gemel_le(gemel_abs(gemel_sub(
+                  gemel_sum(gemel_cast(
+                      gemel_eq(dropped(gemel_ones(g, GEMEL_F32, 10000), y, 0.2, 0), x), GEMEL_F64)),
+                  z)),
+              gemel_scalar_like(z, 160)))
 FORM(squared, gemel_mean_squared_error(x, y))
 FORM(absolute, gemel_mean_absolute_error(x, y))
 FORM(bce, gemel_binary_cross_entropy(x, y))
@@ -348,6 +370,25 @@ static const op_case others[] = {
     BAD_FORM(negative_size, "", GEMEL_BAD_SHAPE, "t-composite.c:", X23),
     OK_FORM(vector, "", "f32[3] 2 4.5 6", "f32[3] 1 2 3"),
     BAD_FORM(vector_unfit, "", GEMEL_BAD_VALUE, "u8 can't hold 256", X23),
+    OK_FORM(dropout, "value", "f32[4] 2 0 0 0", "f32[4] 1 2 3 4", "u64[2] 0 0"),
+    OK_FORM(dropout, "symbols", "f64[2, 2] 2 0 0 0", "f64[N=2, M=2] 1 2 3 4", "u64[2] 0 0"),
+    OK_FORM(dropout, "bf16", "bf16[4] 2 0 0 0", "bf16[4] 1 2 3 4", "u64[2] 0 0"),
+    OK_FORM(dropout, "nan_and_inf", "f32[4] inf 0 0 0", "f32[4] inf nan inf nan", "u64[2] 0 0"),
+    GRAD_FORM(dropout, "gradient", "f32[4] 2 0 0 0", "f32[4] 5 6 7 8", "f32[4] 10 0 0 0", NULL,
+              "f32[4] 1 2 3 4", "u64[2] 0 0"),
+    OK_FORM(dropout_key, "", "u64[2] 7 4", "f32[3] 1 2 3", "u64[2] 7 3"),
+    OK_FORM(dropout_none, "", "f32[2] nan 2", "f32[2] nan 2", "u64[2] 0 0"),
+    OK_FORM(dropout_none_key, "", "u64[2] 7 3", "f32[3] 1 2 3", "u64[2] 7 3"),
+    OK_FORM(dropout_all, "", "f32[2] 0 0", "f32[2] nan 2", "u64[2] 0 0"),
+    OK_FORM(dropout_quarter, "", "f64[4] 3 0 27 81", "f64[4] 3 9 27 81", "u64[2] 0 0"),
+    OK_FORM(dropout_share, "dropped", "bool[] 1", "f32[] 0", "u64[2] 1 0", "f64[] 2000"),
+    OK_FORM(dropout_share, "kept", "bool[] 1", "f32[] 1.25", "u64[2] 1 0", "f64[] 8000"),
+    BAD_FORM(dropout, "integer", GEMEL_BAD_TYPE, "dropout: i32 is no float", "i32[1] 1",
+             "u64[2] 0 0"),
+    BAD_FORM(dropout, "no_key", GEMEL_BAD_TYPE, "a key is u64[2]", "f32[1] 1", "f32[2] 0 0"),
+    BAD_FORM(dropout_negative, "", GEMEL_BAD_VALUE, "dropout: a rate of -0.1 is outside 0..1",
+             "f32[1] 1", "u64[2] 0 0"),
+    BAD_FORM(dropout_nan, "", GEMEL_BAD_VALUE, "outside 0..1", "f32[1] 1", "u64[2] 0 0"),
     OK_FORM(squared, "value", "f64[] 2.5", "f64[2] 1 2", "f64[2] 2 4"),
     OK_FORM(squared, "broadcast", "f64[] 0.5", "f64[2] 1 2", "f64[] 1"),
     GRAD_FORM(squared, "gradient", "f64[] 2.5", "f64[] 1", "f64[N=2] -1 -2", "f64[N=2] 1 2",
@@ -411,6 +452,7 @@ static void places(const void *data) {
   FAILS_HERE(gemel_index(x, 0, 9));
   FAILS_HERE(gemel_full(graph, GEMEL_U8, -1, 2));
   FAILS_HERE(gemel_full_like(made_up, 1));
+  FAILS_HERE(gemel_dropout(x, y, 0.5, NULL));
   FAILS_HERE(gemel_mean_squared_error(x, y));
   FAILS_HERE(gemel_mean_absolute_error(x, y));
   FAILS_HERE(gemel_binary_cross_entropy(x, y));
@@ -504,6 +546,7 @@ static void memory_spaces(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = gemel_graph_new(context, NULL);
   gemel_value x = gemel_declare(graph, "x: f16[2, N]@1"), i = gemel_declare(graph, "i: i32[2]@1");
+  gemel_value key = gemel_declare(graph, "key: u64[2]@1");
   (void)data;
   gemel_value made[] = {gemel_matmul(x, gemel_transpose(x)),
                         gemel_mean(x),
@@ -518,6 +561,7 @@ static void memory_spaces(const void *data) {
                         gemel_slice(x, 1, -1, GEMEL_TO_END),
                         gemel_stack(0, i, i),
                         gemel_mean_squared_error(x, x),
+                        gemel_dropout(x, key, 0.5, NULL),
                         gemel_binary_cross_entropy(x, x)};
   for (size_t k = 0; k < CT_COUNT(made); k++) {
     ct_context("value %zu", k);

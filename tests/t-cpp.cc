@@ -81,6 +81,9 @@ static void numbers_have_dtypes(const void *) {
   CT_EQ_STR((h * 0.5).type().c_str(), "f16[2]");
   CT_EQ_STR((h + 1).type().c_str(), "f16[2]");
   CT_EQ_STR((b + 2).type().c_str(), "i64[]");
+  auto [left, next] = gemel::dropout(h, g.input("key: u64[2]"), 0.5);
+  CT_EQ_STR(left.type().c_str(), "f16[2]");
+  CT_EQ_STR(next.type().c_str(), "u64[2]");
   CT_EQ_STR(gemel::where(b, 2, 3).type().c_str(), "i64[]");
   CT_EQ_STR(gemel::where(b, 2, h).type().c_str(), "f16[2]");
   CT_EQ_STR(gemel::where(b, i, 1).type().c_str(), "i32[2]");

@@ -158,6 +158,20 @@ gemel_value gemel_full_at(gemel_graph *graph, gemel_dtype dtype, double value, s
 gemel_value gemel_vector_at(gemel_graph *graph, gemel_dtype dtype, size_t n_values,
                             const double *values, gemel_location where);
 
+/* ---- Random ---- */
+
+/* For training: each element of x, a float, is 0 with probability RATE, independently of the
+ * others, and else x / (1 - RATE), so that its mean stays what it was; a gradient passes the same
+ * way. KEY is a random key, u64[2], in x's memory space, and *NEXT, which may be NULL, becomes the
+ * key for what is drawn next: gemel_dropout(x, key, 0.2, &next), then gemel_update(key, next).
+ * Which elements go depends on KEY alone. At RATE 0 and 1 nothing is drawn, and *NEXT is KEY. Where
+ * nothing is to be dropped, as when a network is judged, leave it out. *NEXT is null where the
+ * result is. Errors: GEMEL_BAD_VALUE (RATE outside 0..1), GEMEL_BAD_TYPE (x is no float, no key).
+ */
+gemel_value gemel_dropout_at(gemel_value x, gemel_value key, double rate, gemel_value *next,
+                             gemel_location where);
+#define gemel_dropout(...) gemel_dropout_at(__VA_ARGS__, GEMEL_HERE)
+
 /* ---- Losses: scalars of a float dtype ---- */
 
 /* Mean of squares of x - y, and of their absolute values. */

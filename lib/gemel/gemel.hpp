@@ -361,6 +361,12 @@ inline value argmax(const operand &x, int64_t axis) {
 inline value argmin(const operand &x, int64_t axis) {
   return checked(gemel_argmin_at(x.v, axis, x.where), x.v.graph, x.where);
 }
+/* What is left of x, and the next key. */
+inline std::pair<value, value> dropout(const operand &x, const operand &key, double rate) {
+  gemel_value next = {nullptr, 0, 0};
+  value left = checked(gemel_dropout_at(x.v, key.v, rate, &next, x.where), x.v.graph, x.where);
+  return {left, checked(next, x.v.graph, x.where)};
+}
 inline value reshape(const operand &x, const std::vector<int64_t> &shape) {
   return checked(gemel_reshape_to_at(x.v, shape.size(), shape.data(), x.where), x.v.graph, x.where);
 }

@@ -664,6 +664,46 @@ gemel_value gemel_vector_at(gemel_graph *graph, gemel_dtype dtype, size_t n_valu
   return value;
 }
 
+/* ---- Random ---- */
+
+/* The uniform numbers are of f32 whatever x is: 24 bits of the rate count. */
+static gemel_value drop(const operand *x, gemel_value key, double rate, gemel_value *next,
+                        gemel_location where) {
+  gemel_value zero = gemel_scalar_like_at(x->value, 0, where);
+  gemel_value scaled =
+      gemel_mul_at(x->value, gemel_scalar_like_at(x->value, 1 / (1 - rate), where), where);
+  gemel_value drawn = gemel_random_uniform_at(key, (size_t)x->rank, x->dims, NULL, where);
+  gemel_value kept = gemel_lt_at(drawn, gemel_scalar_like_at(drawn, 1 - rate, where), where);
+  *next = gemel_value_output(drawn, 1);
+  return gemel_where_at(kept, scaled, zero, where);
+}
+
+gemel_value gemel_dropout_at(gemel_value value, gemel_value key, double rate, gemel_value *next,
+                             gemel_location where) {
+  gemel_value other, result;
+  operand x;
+  next = next != NULL ? next : &other;
+  *next = null_value;
+  if (!look(&x, value, "dropout", where) || gemel_is_null(key)) {
+    return null_value;
+  }
+  if (gemel_dtype_kind(x.dtype) != GEMEL_KIND_FLOAT) {
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_TYPE, "dropout: %s is no float",
+                                gemel_dtype_name(x.dtype));
+  }
+  if (!(rate >= 0 && rate <= 1)) {
+    return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_VALUE,
+                                "dropout: a rate of %g is outside 0..1", rate);
+  }
+  if (rate == 0 || rate == 1) {
+    *next = key;
+    return rate == 0 ? value : gemel_full_like_at(value, 0, where);
+  }
+  result = drop(&x, key, rate, next, where);
+  *next = gemel_is_null(result) ? null_value : *next;
+  return result;
+}
+
 /* ---- Losses ---- */
 
 gemel_value gemel_mean_squared_error_at(gemel_value x, gemel_value y, gemel_location where) {
