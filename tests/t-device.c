@@ -9,155 +9,11 @@
  */
 #include "support/two-devices.h"
 
-#include "core/graph.h"
-#include "instances/instance.h"
 #include "run.h"
-#include "sample/random.h"
 #include "support/graph-text.h"
+#include "support/on-device.h"
 
 /* ---- The catalogue ---- */
-
-enum { MOST_NODES = 16, MOST_VALUES = 8 };
-
-/* VALUE's node on the device: the same operation and attributes on transferred operands. */
-static gemel_value apply_there(gemel_graph *graph, gemel_value value, size_t n,
-                               const gemel_value *in) {
-  const gemel_operation *record =
-      gemel_find_operation(gemel_graph_context(graph), gemel_value_operation(value));
-  gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS];
-  size_t count = 0;
-  for (; record->attrs != NULL && record->attrs[count].name != NULL; count++) {
-    CT_EQ_INT(gemel_value_attr(value, record->attrs[count].name, &attrs[count]), GEMEL_OK);
-  }
-  return gemel_apply(graph, record->name, n, in, count, attrs);
-}
-
-/* 1 if operand K of VALUE's node is a run-time size, which stays on the host: it stands behind the
- * operation's own operands in a node whose attributes name such. */
-static int is_size(gemel_value value, size_t k) {
-  const gemel__node *node = gemel__node_at(value.graph, value.node);
-  const gemel_operation *record = &gemel__node_op(value.graph, value.node)->record;
-  return gemel__attrs_at(value.graph->context, node->attrs)->has_runtime &&
-         k >= (size_t)record->min_inputs;
-}
-
-/* GRAPH, of one operation, with all of its work on the device. */
-static gemel_graph *moved(gemel_context *context, const gemel_graph *graph) {
-  gemel_graph *made = gemel_graph_new(context, NULL);
-  gemel_value there[MOST_NODES];
-  size_t n = gemel_graph_input_count(graph), outputs = gemel_graph_output_count(graph), k;
-  gemel_value node = gemel_graph_output(graph, 0);
-  CT_CHECK(n < MOST_NODES);
-  for (k = 0; k < n; k++) {
-    gemel_value input = gemel_input(made, gemel_graph_input_name(graph, k),
-                                    gemel_value_type(gemel_graph_input(graph, k)));
-    there[k] = is_size(node, k) ? input : gemel_transfer(input, 1);
-  }
-  node = apply_there(made, node, n, there);
-  for (k = 0; k < outputs; k++) {
-    char name[24];
-    snprintf(name, sizeof name, "out%zu", k);
-    gemel_value output = {made, node.node, gemel_graph_output(graph, k).output};
-    gemel_output(gemel_transfer(output, 0), name);
-  }
-  ct_context("%s", gemel_graph_error(made)->text);
-  CT_EQ_INT(gemel_graph_error(made)->status, GEMEL_OK);
-  return made;
-}
-
-static int is_one_operation(const gemel_graph *graph) {
-  gemel_value first = gemel_graph_output(graph, 0);
-  size_t n = gemel_graph_input_count(graph), k;
-  if (gemel_value_input_count(first) != n) {
-    return 0;
-  }
-  for (k = 0; k < n; k++) {
-    gemel_value operand = gemel_value_input(first, k);
-    if (operand.node != gemel_graph_input(graph, k).node) {
-      return 0;
-    }
-  }
-  for (k = 0; k < gemel_graph_output_count(graph); k++) {
-    if (gemel_graph_output(graph, k).node != first.node) {
-      return 0;
-    }
-  }
-  return n > 0;
-}
-
-/* Numbers of either sign. */
-static gemel_tensor *matrix_of(int64_t rows, int64_t columns) {
-  const int64_t shape[2] = {rows, columns};
-  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 2, shape, &error);
-  CT_CHECK(t != NULL);
-  for (int64_t k = 0; k < rows * columns; k++) {
-    ((float *)gemel_tensor_data(t))[k] = (float)((k * 7) % 11) / 3 - 1.5f;
-  }
-  return t;
-}
-
-static void compare(const char *name, gemel_tensor *const *a, gemel_tensor *const *b, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    size_t bytes = (size_t)gemel_tensor_elements(a[k]) * gemel_dtype_size(gemel_tensor_dtype(a[k]));
-    ct_context("%s, output %zu", name, k);
-    CT_EQ_INT(gemel_tensor_elements(b[k]), gemel_tensor_elements(a[k]));
-    CT_CHECK(memcmp(gemel_tensor_data(a[k]), gemel_tensor_data(b[k]), bytes) == 0);
-  }
-}
-
-static gemel_status call(const gemel_graph *graph, int plain, gemel_tensor *const *in,
-                         gemel_tensor **out) {
-  gemel_options options = {.size = sizeof options, .threads = 1, .plain = plain};
-  gemel_function *f = gemel_compile(graph, &options, &error);
-  gemel_status status = f != NULL ? gemel_call(f, in, out, &error) : error.status;
-  gemel_function_free(f);
-  return status;
-}
-
-/* One instance, on the host and on the device; returns 1 if it was compared. */
-static int both(gemel_context *context, const gemel_operation *record,
-                const gemel__instance *instance, gemel__random *random) {
-  gemel_tensor *here[MOST_VALUES] = {NULL}, *there[MOST_VALUES] = {NULL}, **values;
-  size_t outputs = gemel_graph_output_count(instance->graph);
-  if (!is_one_operation(instance->graph) || outputs > MOST_VALUES) {
-    return 0;
-  }
-  CT_EQ_INT(gemel__values_draw(instance, GEMEL__FILL_FULL, random, &values, &error), GEMEL_OK);
-  gemel_graph *graph = moved(context, instance->graph);
-  int plain = (int)gemel__random_below(random, 2);
-  gemel_status wanted = call(instance->graph, 1, values, here);
-  gemel_status got = call(graph, plain, values, there);
-  ct_context("%s: %s", record->name, error.text);
-  CT_EQ_INT(got, wanted);
-  if (got == GEMEL_OK && wanted == GEMEL_OK) {
-    compare(record->name, here, there, outputs);
-  }
-  for (size_t k = 0; k < outputs; k++) {
-    gemel_tensor_unref(here[k]);
-    gemel_tensor_unref(there[k]);
-  }
-  gemel_graph_unref(graph);
-  gemel__values_free(instance, values);
-  return wanted == GEMEL_OK;
-}
-
-/* How many instances of RECORD were compared. */
-static int compare_operation(gemel_context *context, const gemel_operation *record) {
-  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F16, GEMEL_BOOL, GEMEL_U32};
-  enum { DRAWS = 5 };
-  gemel__random random;
-  int compared = 0;
-  gemel__random_seed(&random, 7);
-  for (size_t k = 0; k < DRAWS * CT_COUNT(dtypes); k++) {
-    gemel__instance instance;
-    if (gemel__instance_draw(&instance, context, record, dtypes[k % CT_COUNT(dtypes)], 60, &random,
-                             &error) == GEMEL_OK) {
-      compared += both(context, record, &instance, &random);
-      gemel__instance_clear(&instance);
-    }
-  }
-  return compared;
-}
 
 /* Operations without operands have nothing to lie on a device. */
 static void catalogue(const void *data) {
@@ -169,7 +25,7 @@ static void catalogue(const void *data) {
     if (record->max_inputs == 0 || record->min_inputs == 0 || strcmp(record->name, "argmax") == 0) {
       continue; /* argmax has no kernel there, see missing_kernel */
     }
-    int compared = compare_operation(context, record);
+    int compared = compare_operation(context, record, GEMEL__FILL_FULL);
     ct_context("%s", record->name);
     CT_CHECK(compared >= 3 || valgrind());
   }
@@ -219,6 +75,17 @@ static void steady(const void *data) {
   leave(context);
 }
 
+/* Numbers of either sign. */
+static gemel_tensor *matrix_of(int64_t rows, int64_t columns) {
+  const int64_t shape[2] = {rows, columns};
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 2, shape, &error);
+  CT_CHECK(t != NULL);
+  for (int64_t k = 0; k < rows * columns; k++) {
+    ((float *)gemel_tensor_data(t))[k] = (float)((k * 7) % 11) / 3 - 1.5f;
+  }
+  return t;
+}
+
 /* Elementwise nodes of one shape are one kernel there: broadcast, transposed and reversed operands,
  * halves that are rounded at each step, results inside, and memory taken over from operands. */
 static void clusters(const void *data) {
@@ -246,7 +113,7 @@ static void clusters(const void *data) {
     gemel_graph_unref(graph);
   }
   CT_EQ_UINT(device.clusters, 2);
-  compare("cluster", out[0], out[1], 3);
+  same_bits("cluster", out[0], out[1], 3);
   for (int k = 0; k < 3; k++) {
     gemel_tensor_unref(in[k]);
     gemel_tensor_unref(out[0][k]);

@@ -37,7 +37,7 @@ EXTRA_DIST += %reldir%/include
 # A kernel file for the sim: X.cu becomes X.sim.o.
 %.sim.$(OBJEXT): %.cu
 	$(AM_V_CXX)$(MKDIR_P) $(@D) && $(CXX) $(GPU_SIM_CXXFLAGS) \
-	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -MD -MP -MF $@.d -x c++ -c -o $@ $<
+	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++ -c -o $@ $<
 -include $(wildcard gpu/kernels/*.sim.*.d tests/kernels/*.sim.*.d)
 clean-local: clean-gpu-sim
 clean-gpu-sim:

@@ -8,13 +8,13 @@
  */
 #define F(name) GEMEL__PASTE2(TAG, name)
 
-static inline T F(from_bits)(WORD bits) {
+GEMEL__FUNCTION T F(from_bits)(WORD bits) {
   T value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-static inline WORD F(bits)(T value) {
+GEMEL__FUNCTION WORD F(bits)(T value) {
   WORD bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
@@ -24,39 +24,39 @@ static inline WORD F(bits)(T value) {
  * keeps +0 and `or` -0; where there is a NaN, the sum is one. (`x == y` would be the same, but of
  * the compare that compilers make of it, "equal or unordered", Valgrind 3.19 forgets "unordered".)
  */
-static inline T F(max)(T x, T y) {
+GEMEL__FUNCTION T F(max)(T x, T y) {
   T same = F(from_bits)(F(bits)(x) & F(bits)(y));
   T lost = GEMEL__FAULT(maximum_loses_nan) ? (x == x ? x : y) : x + y;
   return x > y ? x : y > x ? y : isunordered(x, y) ? lost : same;
 }
 
-static inline T F(min)(T x, T y) {
+GEMEL__FUNCTION T F(min)(T x, T y) {
   T same = F(from_bits)(F(bits)(x) | F(bits)(y));
   return x < y ? x : y < x ? y : isunordered(x, y) ? x + y : same;
 }
 
 /* fmod is exact, so the result is rounded once; a zero takes the sign of y. */
-static inline T F(mod)(T x, T y) {
+GEMEL__FUNCTION T F(mod)(T x, T y) {
   T r = SUFFIX(fmod)(x, y);
   if (GEMEL__FAULT(mod_sign_of_dividend)) {
     return r;
   }
-  return r == 0 ? SUFFIX(copysign)(0, y) : (r < 0) != (y < 0) ? r + y : r;
+  return r == 0 ? SUFFIX(copysign)((T)0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 
-static inline T F(fabs)(T x) {
+GEMEL__FUNCTION T F(fabs)(T x) {
   return SUFFIX(fabs)(x);
 }
 
-static inline T F(copysign)(T x, T y) {
+GEMEL__FUNCTION T F(copysign)(T x, T y) {
   return SUFFIX(copysign)(x, y);
 }
 
-static inline T F(sqrt)(T x) {
+GEMEL__FUNCTION T F(sqrt)(T x) {
   return SUFFIX(sqrt)(x);
 }
 
-static inline T F(pow)(T x, T y) {
+GEMEL__FUNCTION T F(pow)(T x, T y) {
   return SUFFIX(pow)(x, y);
 }
 
@@ -65,12 +65,12 @@ static inline T F(pow)(T x, T y) {
 #define MAGIC ((T)(3ull << (MANTISSA - 1)))
 
 /* 2^n for an integer N, given as N + MAGIC. */
-static inline T F(power_of_two)(T n_magic) {
+GEMEL__FUNCTION T F(power_of_two)(T n_magic) {
   return F(from_bits)((F(bits)(n_magic) << MANTISSA) + ONE_BITS);
 }
 
 /* x = n ln 2 + r + rest, |r| <= ln 2 / 2: exp(x) = 2^n (1 + r + tail). */
-static inline T F(reduce)(T x, T n, T *tail) {
+GEMEL__FUNCTION T F(reduce)(T x, T n, T *tail) {
   T high = x - n * LN2_HIGH, low = n * LN2_LOW;
   T r = high - low;
   T rest = (high - r) - low;
@@ -78,13 +78,13 @@ static inline T F(reduce)(T x, T n, T *tail) {
   return r;
 }
 
-static inline T F(clamp)(T x, T low) {
+GEMEL__FUNCTION T F(clamp)(T x, T low) {
   T y = x > EXP_HIGH ? EXP_HIGH : x;
   return y < low ? low : y;
 }
 
 /* The power of two is applied in two steps, so that results may be subnormal or reach the top. */
-static inline T F(exp)(T x) {
+GEMEL__FUNCTION T F(exp)(T x) {
   T clamped = F(clamp)(x, EXP_LOW);
   T n = (clamped * LOG2_E + MAGIC) - MAGIC;
   T half = (n * (T)0.5 + MAGIC) - MAGIC;
@@ -95,7 +95,7 @@ static inline T F(exp)(T x) {
 }
 
 /* 2^n (1 + r + tail) - 1, halved until the end, for 2^n itself may overflow. */
-static inline T F(expm1)(T x) {
+GEMEL__FUNCTION T F(expm1)(T x) {
   T clamped = F(clamp)(x, EXPM1_LOW);
   T n = (clamped * LOG2_E + MAGIC) - MAGIC;
   T tail, r = F(reduce)(clamped, n, &tail);
@@ -105,21 +105,21 @@ static inline T F(expm1)(T x) {
 }
 
 /* log(2^k (1 + f)) + rest. */
-static inline T F(log_of)(T k, T f, T rest) {
+GEMEL__FUNCTION T F(log_of)(T k, T f, T rest) {
   T s = f / (2 + f), z = s * s, half = (T)0.5 * f * f;
   T series = z * LOG_POLYNOMIAL(z);
   return k * LN2_HIGH - ((half - (s * (half + series) + (k * LN2_LOW + rest))) - f);
 }
 
 /* x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x. */
-static inline T F(split)(T x, T *k) {
+GEMEL__FUNCTION T F(split)(T x, T *k) {
   WORD shifted = F(bits)(x) + (ONE_BITS - ROOT_HALF_BITS);
   T two = F(from_bits)((ONE_BITS + ((WORD)MANTISSA << MANTISSA))); /* 2^MANTISSA */
   *k = (F(from_bits)(F(bits)(two) | shifted >> MANTISSA) - two) - (T)(ONE_BITS >> MANTISSA);
   return F(from_bits)((shifted & (((WORD)1 << MANTISSA) - 1)) + ROOT_HALF_BITS);
 }
 
-static inline T F(log)(T x) {
+GEMEL__FUNCTION T F(log)(T x) {
   T scale = (T)(1ull << MANTISSA), k, m;
   T normal = x < LEAST_NORMAL ? x * scale : x;
   T y;
@@ -132,7 +132,7 @@ static inline T F(log)(T x) {
 
 /* u = 1 + x is rounded; what was lost, relative to u, is added to the logarithm. Near 0 the
  * fraction is x itself. */
-static inline T F(log1p)(T x) {
+GEMEL__FUNCTION T F(log1p)(T x) {
   T u = 1 + x, k, y;
   T m = F(split)(u, &k);
   T lost = (k > 1 ? 1 - (u - x) : x - (u - 1)) / u;
@@ -143,7 +143,7 @@ static inline T F(log1p)(T x) {
   return x > -1 ? y : x == -1 ? -(T)INFINITY : (T)NAN;
 }
 
-static inline T F(tanh)(T x) {
+GEMEL__FUNCTION T F(tanh)(T x) {
   T size = F(fabs)(x), z = x * x;
   T small = x + x * (z * TANH_POLYNOMIAL(z));
   T large = 1 - 2 / (F(exp)(2 * size) + 1);

@@ -10,11 +10,14 @@
 #ifndef GEMEL__OPS_ELEMENTWISE_MATH_H
 #define GEMEL__OPS_ELEMENTWISE_MATH_H
 
+#ifndef GEMEL__FUNCTION /* what device code declares functions by, which also has the rest */
+#define GEMEL__FUNCTION static inline
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include "core/fault.h"
 #include "ops/isa.h"
+#endif
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
  * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2. */

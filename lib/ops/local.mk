@@ -29,6 +29,7 @@ libgemel_a_SOURCES += %reldir%/linalg.c
 libgemel_a_SOURCES += %reldir%/linalg.h
 libgemel_a_SOURCES += %reldir%/ops.def
 libgemel_a_SOURCES += %reldir%/ops.h
+libgemel_a_SOURCES += %reldir%/random-function.h
 libgemel_a_SOURCES += %reldir%/random-kernels.c
 libgemel_a_SOURCES += %reldir%/random-loops.h
 libgemel_a_SOURCES += %reldir%/random.c

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the device "cuda". All of its work goes to one stream, so what is asked for is done in
+ * that order, whatever the thread; a thread that records has a stream of its own meanwhile. The
+ * pool keeps what was allocated; kernels live in gpu/kernels, and gpu/lower.def says which
+ * operation has which.
+ */
+#ifndef GEMEL__CUDA_CUDA_H
+#define GEMEL__CUDA_CUDA_H
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <gemel/cuda.h>
+#include <pthread.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GEMEL__CUDA_CLASSES = 256, GEMEL__CUDA_BLAS_BYTES = 8 << 20 };
+
+typedef struct gemel__cuda_idle gemel__cuda_idle;
+typedef struct gemel__cuda_fused gemel__cuda_fused;
+
+struct gemel_cuda {
+  gemel_device record;
+  int ordinal;
+  int architecture;   /* 80: compute capability 8.0 */
+  int blocks_at_once; /* that fill the GPU */
+  cudaStream_t stream;
+  cublasHandle_t blas;
+  void *blas_workspace;
+  int *problem;              /* on the GPU: kernels set it where a value is wrong */
+  int *problem_seen;         /* on the host, to read it */
+  int may_fail;              /* atomic: such a kernel was asked for since it was read */
+  pthread_mutex_t blas_lock; /* of the handle: each call sets its stream */
+  pthread_mutex_t problem_lock;
+  pthread_mutex_t pool_lock;
+  gemel__cuda_idle *idle[GEMEL__CUDA_CLASSES]; /* memory that nobody uses, by class of size */
+  pthread_mutex_t fused_lock;
+  gemel__cuda_fused *fused; /* kernels that were made at run time */
+  gemel_cuda_counts counts; /* changed atomically */
+};
+
+/* ---- Errors ---- */
+
+/* GEMEL_OK if RESULT is success; else GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED or GEMEL_INTERNAL, and
+ * ERROR says what CUDA says of WHAT. */
+gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what);
+gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what);
+
+/* Fills in ERROR as printf does, and returns STATUS. */
+gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- The queue (queue.c) ---- */
+
+/* The stream that this thread's work goes to. */
+cudaStream_t gemel__cuda_stream(const gemel_cuda *cuda);
+
+/* Counts one more of *COUNT, which is in CUDA's counts; what is recorded counts when it is
+ * replayed. */
+void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count);
+
+/* Says that what is asked for next may set CUDA's problem. */
+void gemel__cuda_may_fail(gemel_cuda *cuda);
+
+/* Waits for all that was asked for; GEMEL_BAD_VALUE if a kernel set the problem. */
+gemel_status gemel__cuda_synchronize(void *state, gemel_error *error);
+
+gemel_status gemel__cuda_begin(void *state, gemel_error *error);
+gemel_status gemel__cuda_end(void *state, void **recording, gemel_error *error);
+gemel_status gemel__cuda_replay(void *state, void *recording, gemel_error *error);
+void gemel__cuda_forget(void *state, void *recording);
+
+/* ---- The pool (pool.c) ---- */
+
+gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_error *error);
+void gemel__cuda_release(void *state, void *data, size_t bytes);
+
+/* Gives back to CUDA all that nobody uses. */
+void gemel__cuda_pool_clear(gemel_cuda *cuda);
+
+/* ---- Kernels ---- */
+
+/* The device of a call. */
+static inline gemel_cuda *gemel__cuda_of(const gemel_kernel_call *call) {
+  return (gemel_cuda *)call->device->state;
+}
+
+/* Asks for KERNEL, what gemel__kernel_<id>() gives, on BLOCKS blocks of THREADS threads with
+ * DYNAMIC bytes of shared memory; ARGUMENTS point at its arguments. */
+gemel_status gemel__cuda_launch(gemel_cuda *cuda, const void *kernel, size_t blocks,
+                                unsigned threads, size_t dynamic, void **arguments,
+                                gemel_error *error);
+
+/* The kernels of OPERATION (lower.def); NULL: it has none. */
+const gemel_kernel *gemel__cuda_kernels(void *state, const gemel_operation *operation);
+
+/* Elements of one shape from one layout to another, and one value to all of a layout (move.cu). */
+gemel_status gemel__cuda_copy(gemel_cuda *cuda, const gemel_view *to, const gemel_view *from,
+                              gemel_error *error);
+
+/* COUNT products of matrices stored by columns: c = op(a) op(b), of M × K and K × N, or c += that.
+ * LEADING and BATCH, of a, b and c, count elements. */
+typedef struct gemel__cuda_product {
+  cudaDataType dtype;
+  cublasOperation_t operation[2];
+  int m, n, k;
+  int leading[3];
+  long long batch[3];
+  int count, adds;
+} gemel__cuda_product;
+
+gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *product,
+                                  const void *a, const void *b, void *c, gemel_error *error);
+
+/* Kernels for clusters (fuse.c), and what frees those that were made. */
+extern const gemel_kernel gemel__cuda_clusters[];
+void gemel__cuda_fused_clear(gemel_cuda *cuda);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The record of the device "cuda": how it is opened and closed, and the copies.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cuda/cuda.h"
+
+/* ---- Errors ---- */
+
+gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const char *format, ...) {
+  va_list arguments;
+  if (error != NULL) {
+    error->status = status;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}
+
+gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what) {
+  gemel_status status = result == cudaErrorMemoryAllocation ? GEMEL_NO_MEMORY
+                        : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
+                                result == cudaErrorInvalidDevice
+                            ? GEMEL_UNSUPPORTED
+                            : GEMEL_INTERNAL;
+  return result == cudaSuccess ? GEMEL_OK
+                               : gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)", what,
+                                                  cudaGetErrorString(result), (int)result);
+}
+
+gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what) {
+  return result == CUBLAS_STATUS_SUCCESS
+             ? GEMEL_OK
+             : gemel__cuda_fail(
+                   error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_INTERNAL,
+                   "%s: cuBLAS says %s (%d)", what, cublasGetStatusString(result), (int)result);
+}
+
+/* ---- Copies ---- */
+
+static gemel_status allocate_staging(void *state, size_t bytes, void **data, gemel_error *error) {
+  (void)state;
+  return gemel__cuda_check(error, cudaHostAlloc(data, bytes, cudaHostAllocDefault),
+                           "staging memory");
+}
+
+static void release_staging(void *state, void *data, size_t bytes) {
+  (void)state, (void)bytes;
+  cudaFreeHost(data);
+}
+
+static gemel_status upload(void *state, void *to, const void *from, size_t bytes,
+                           gemel_error *error) {
+  gemel_cuda *cuda = state;
+  gemel__cuda_count_one(cuda, &cuda->counts.uploads);
+  return gemel__cuda_check(
+      error, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gemel__cuda_stream(cuda)),
+      "a copy to the GPU");
+}
+
+static gemel_status download(void *state, void *to, const void *from, size_t bytes,
+                             gemel_error *error) {
+  gemel_cuda *cuda = state;
+  gemel__cuda_count_one(cuda, &cuda->counts.downloads);
+  return gemel__cuda_check(
+      error, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gemel__cuda_stream(cuda)),
+      "a copy from the GPU");
+}
+
+static gemel_status fill(void *state, void *data, int byte, size_t bytes, gemel_error *error) {
+  return gemel__cuda_check(error, cudaMemsetAsync(data, byte, bytes, gemel__cuda_stream(state)),
+                           "a fill");
+}
+
+static gemel_status copy(void *state, const gemel_view *to, const gemel_view *from, int threads,
+                         gemel_error *error) {
+  (void)threads;
+  return gemel__cuda_copy(state, to, from, error);
+}
+
+/* ---- Life ---- */
+
+static const gemel_device record = {.size = sizeof(gemel_device),
+                                    .name = "cuda",
+                                    .allocate = gemel__cuda_allocate,
+                                    .release = gemel__cuda_release,
+                                    .allocate_staging = allocate_staging,
+                                    .release_staging = release_staging,
+                                    .upload = upload,
+                                    .download = download,
+                                    .fill = fill,
+                                    .copy = copy,
+                                    .synchronize = gemel__cuda_synchronize,
+                                    .kernels = gemel__cuda_kernels,
+                                    .clusters = gemel__cuda_clusters,
+                                    .begin = gemel__cuda_begin,
+                                    .end = gemel__cuda_end,
+                                    .replay = gemel__cuda_replay,
+                                    .forget = gemel__cuda_forget};
+
+static gemel_status open_blas(gemel_cuda *cuda, gemel_error *error) {
+  gemel_status status = gemel__cuda_check_blas(error, cublasCreate(&cuda->blas), "opening cuBLAS");
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(error, cudaMalloc(&cuda->blas_workspace, GEMEL__CUDA_BLAS_BYTES),
+                               "memory for cuBLAS");
+  }
+  return status;
+}
+
+static gemel_status open_problem(gemel_cuda *cuda, gemel_error *error) {
+  cudaError_t result = cudaMalloc((void **)&cuda->problem, sizeof *cuda->problem);
+  if (result == cudaSuccess) {
+    result = cudaHostAlloc((void **)&cuda->problem_seen, sizeof *cuda->problem_seen,
+                           cudaHostAllocDefault);
+  }
+  if (result == cudaSuccess) {
+    result = cudaMemsetAsync(cuda->problem, 0, sizeof *cuda->problem, cuda->stream);
+  }
+  return gemel__cuda_check(error, result, "memory of the GPU");
+}
+
+static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
+  int major = 0, minor = 0, processors = 0, ordinal = cuda->ordinal;
+  gemel_status status = gemel__cuda_check(error, cudaSetDevice(ordinal), "opening the GPU");
+  if (status == GEMEL_OK) {
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal);
+    cuda->architecture = 10 * major + minor;
+    cuda->blocks_at_once = 8 * processors;
+    status = gemel__cuda_check(
+        error, cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "a stream");
+  }
+  if (status == GEMEL_OK) {
+    status = open_problem(cuda, error);
+  }
+  return status == GEMEL_OK ? open_blas(cuda, error) : status;
+}
+
+gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
+  gemel_cuda *cuda = calloc(1, sizeof *cuda);
+  if (cuda == NULL) {
+    gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a device");
+    return NULL;
+  }
+  cuda->record = record;
+  cuda->record.state = cuda;
+  cuda->ordinal = ordinal;
+  pthread_mutex_init(&cuda->blas_lock, NULL);
+  pthread_mutex_init(&cuda->problem_lock, NULL);
+  pthread_mutex_init(&cuda->pool_lock, NULL);
+  pthread_mutex_init(&cuda->fused_lock, NULL);
+  if (open_device(cuda, error) != GEMEL_OK) {
+    gemel_cuda_close(cuda);
+    return NULL;
+  }
+  return cuda;
+}
+
+const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
+  return cuda != NULL ? &cuda->record : NULL;
+}
+
+void gemel_cuda_close(gemel_cuda *cuda) {
+  if (cuda == NULL) {
+    return;
+  }
+  if (cuda->stream != NULL) {
+    cudaStreamSynchronize(cuda->stream);
+  }
+  gemel__cuda_fused_clear(cuda);
+  gemel__cuda_pool_clear(cuda);
+  if (cuda->blas != NULL) {
+    cublasDestroy(cuda->blas);
+  }
+  cudaFree(cuda->blas_workspace);
+  cudaFree(cuda->problem);
+  cudaFreeHost(cuda->problem_seen);
+  if (cuda->stream != NULL) {
+    cudaStreamDestroy(cuda->stream);
+  }
+  pthread_mutex_destroy(&cuda->blas_lock);
+  pthread_mutex_destroy(&cuda->problem_lock);
+  pthread_mutex_destroy(&cuda->pool_lock);
+  pthread_mutex_destroy(&cuda->fused_lock);
+  free(cuda);
+}
+
+gemel_status gemel_cuda_count(gemel_cuda *cuda, gemel_cuda_counts *counts) {
+  if (cuda == NULL || counts == NULL || counts->size < sizeof *counts) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  counts->uploads = __atomic_load_n(&cuda->counts.uploads, __ATOMIC_RELAXED);
+  counts->downloads = __atomic_load_n(&cuda->counts.downloads, __ATOMIC_RELAXED);
+  counts->kernels = __atomic_load_n(&cuda->counts.kernels, __ATOMIC_RELAXED);
+  counts->graphs = __atomic_load_n(&cuda->counts.graphs, __ATOMIC_RELAXED);
+  counts->allocations = __atomic_load_n(&cuda->counts.allocations, __ATOMIC_RELAXED);
+  counts->bytes = __atomic_load_n(&cuda->counts.bytes, __ATOMIC_RELAXED);
+  return GEMEL_OK;
+}
+
+/* ---- Launching ---- */
+
+enum { MOST_BLOCKS = 1 << 30 };
+
+gemel_status gemel__cuda_launch(gemel_cuda *cuda, const void *kernel, size_t blocks,
+                                unsigned threads, size_t dynamic, void **arguments,
+                                gemel_error *error) {
+  dim3 grid = {(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 1, 1};
+  dim3 block = {threads, 1, 1};
+  gemel__cuda_count_one(cuda, &cuda->counts.kernels);
+  return gemel__cuda_check(
+      error, cudaLaunchKernel(kernel, grid, block, arguments, dynamic, gemel__cuda_stream(cuda)),
+      "a kernel");
+}

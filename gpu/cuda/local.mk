@@ -1,0 +1,40 @@
+# The device "cuda": calls of CUDA's runtime, cuBLAS and NVRTC. Built for GPUs where there is nvcc, and
+# always for the sim. One file a line, sorted. SPDX-License-Identifier: MIT
+
+gpu_sources =
+gpu_sources += %reldir%/blas.c
+gpu_sources += %reldir%/compile.c
+gpu_sources += %reldir%/compile.h
+gpu_sources += %reldir%/cuda.h
+gpu_sources += %reldir%/device.c
+gpu_sources += %reldir%/fuse.c
+gpu_sources += %reldir%/lower.c
+gpu_sources += %reldir%/pool.c
+gpu_sources += %reldir%/queue.c
+gpu_sources += %reldir%/text.h
+EXTRA_DIST += %reldir%/embed.awk
+
+# What generated kernels include.
+kernel_headers =
+kernel_headers += gpu/kernels/kernel.h
+kernel_headers += gpu/kernels/scalar-rows.h
+kernel_headers += gpu/kernels/scalar.h
+kernel_headers += gpu/kernels/types.h
+kernel_headers += lib/ops/elementwise-function.h
+kernel_headers += lib/ops/elementwise-math.h
+kernel_headers += lib/ops/scalar.def
+CLEANFILES += gpu/cuda/headers.c
+gpu/cuda/headers.c: $(kernel_headers) %reldir%/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) gpu/cuda && \
+	  $(AWK) -f $(srcdir)/%reldir%/embed.awk `for f in $(kernel_headers); do echo $(srcdir)/$$f; done` >$@.tmp && \
+	  mv $@.tmp $@
+
+if GPU_SIM
+check_LIBRARIES += libgemel-gpu-on-sim.a
+endif
+libgemel_gpu_on_sim_a_CPPFLAGS = $(gpu_sim_cppflags)
+libgemel_gpu_on_sim_a_CFLAGS = $(AM_CFLAGS) -Wno-overlength-strings
+libgemel_gpu_on_sim_a_SOURCES = $(gpu_sources)
+nodist_libgemel_gpu_on_sim_a_SOURCES = gpu/cuda/headers.c
+libgemel_gpu_on_sim_a_LIBADD = $(kernel_sources:.cu=.sim.$(OBJEXT))
+libgemel_gpu_on_sim_a_DEPENDENCIES = $(libgemel_gpu_on_sim_a_LIBADD)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of the GPU. cudaMalloc and cudaFree wait for the GPU and take long, so what is released is
+ * kept and given out again: sizes are rounded up to classes, four to a power of two, and each class
+ * has a list. Work in the one stream may still use what is released; who gets it next asks for work
+ * behind that. Only when CUDA has no more memory is what nobody uses given back to it.
+ */
+#include <stdlib.h>
+#include "cuda/cuda.h"
+#include "sim/extent.h"
+
+/* A piece of memory that nobody uses. */
+struct gemel__cuda_idle {
+  gemel__cuda_idle *next;
+  void *data;
+};
+
+enum { LEAST = 512 };
+
+/* The class of BYTES, and in *ROUNDED how many bytes its pieces have. */
+static int class_of(size_t bytes, size_t *rounded) {
+  size_t step = LEAST / 4, size = LEAST;
+  int k = 0;
+  for (; size < bytes && k < GEMEL__CUDA_CLASSES - 1; k++) {
+    size += step;
+    step = size >= 8 * step ? 2 * step : step;
+  }
+  *rounded = size < bytes ? bytes : size;
+  return k;
+}
+
+static void *take(gemel_cuda *cuda, int k) {
+  gemel__cuda_idle *idle;
+  void *data = NULL;
+  pthread_mutex_lock(&cuda->pool_lock);
+  idle = cuda->idle[k];
+  if (idle != NULL) {
+    cuda->idle[k] = idle->next;
+    data = idle->data;
+  }
+  pthread_mutex_unlock(&cuda->pool_lock);
+  free(idle);
+  return data;
+}
+
+static void give_back(gemel_cuda *cuda, void *data, size_t rounded) {
+  cudaFree(data);
+  __atomic_fetch_sub(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&cuda->counts.bytes, rounded, __ATOMIC_RELAXED);
+}
+
+/* The bytes of class K. */
+static size_t bytes_of(int k) {
+  size_t step = LEAST / 4, size = LEAST;
+  for (; k > 0; k--) {
+    size += step;
+    step = size >= 8 * step ? 2 * step : step;
+  }
+  return size;
+}
+
+void gemel__cuda_pool_clear(gemel_cuda *cuda) {
+  for (int k = 0; k < GEMEL__CUDA_CLASSES; k++) {
+    void *data;
+    while ((data = take(cuda, k)) != NULL) {
+      give_back(cuda, data, bytes_of(k));
+    }
+  }
+}
+
+static gemel_status allocate_new(gemel_cuda *cuda, size_t bytes, void **data, gemel_error *error) {
+  cudaError_t result = cudaMalloc(data, bytes + gemel__extent_gap());
+  if (result == cudaErrorMemoryAllocation) {
+    cudaGetLastError(); /* or else the next call of CUDA would say it again */
+    gemel__cuda_pool_clear(cuda);
+    result = cudaMalloc(data, bytes + gemel__extent_gap());
+  }
+  if (result != cudaSuccess) {
+    cudaGetLastError();
+    return gemel__cuda_check(error, result, "memory of the GPU");
+  }
+  __atomic_fetch_add(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&cuda->counts.bytes, bytes, __ATOMIC_RELAXED);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_error *error) {
+  gemel_cuda *cuda = state;
+  size_t rounded;
+  int k = class_of(bytes, &rounded);
+  gemel_status status = GEMEL_OK;
+  *data = take(cuda, k);
+  if (*data == NULL) {
+    status = allocate_new(cuda, rounded, data, error);
+  }
+  return status == GEMEL_OK
+             ? gemel__cuda_check(error, gemel__extent_begin(*data, bytes, cuda->stream), "a tensor")
+             : status;
+}
+
+void gemel__cuda_release(void *state, void *data, size_t bytes) {
+  gemel_cuda *cuda = state;
+  gemel__cuda_idle *idle = malloc(sizeof *idle);
+  size_t rounded;
+  int k = class_of(bytes, &rounded);
+  gemel__extent_end(data, cuda->stream);
+  if (idle == NULL) {
+    give_back(cuda, data, rounded);
+    return;
+  }
+  idle->data = data;
+  pthread_mutex_lock(&cuda->pool_lock);
+  idle->next = cuda->idle[k];
+  cuda->idle[k] = idle;
+  pthread_mutex_unlock(&cuda->pool_lock);
+}

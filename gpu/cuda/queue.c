@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stream, and recordings of what is asked for. A recording is a CUDA graph: while a thread
+ * records, its work goes to a stream of its own that captures it, so other threads' work is not
+ * disturbed; replaying launches the graph in the one stream, in its turn.
+ */
+#include <stdlib.h>
+#include "cuda/cuda.h"
+
+typedef struct recording {
+  cudaGraphExec_t graph;
+  cudaStream_t stream; /* while it is made */
+  gemel_cuda_counts counts;
+  int may_fail;
+} recording;
+
+/* What this thread records, and for whom. */
+static _Thread_local struct {
+  const gemel_cuda *cuda;
+  recording *made;
+} current;
+
+cudaStream_t gemel__cuda_stream(const gemel_cuda *cuda) {
+  return current.cuda == cuda ? current.made->stream : cuda->stream;
+}
+
+void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count) {
+  if (current.cuda == cuda) {
+    size_t offset = (size_t)((char *)count - (char *)&cuda->counts);
+    ++*(size_t *)((char *)&current.made->counts + offset);
+  } else {
+    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* ---- Waiting ---- */
+
+void gemel__cuda_may_fail(gemel_cuda *cuda) {
+  if (current.cuda == cuda) {
+    current.made->may_fail = 1;
+  } else {
+    __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
+  }
+}
+
+/* Reads the problem, and puts it back to none. */
+static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
+  cudaError_t result = cudaMemcpyAsync(cuda->problem_seen, cuda->problem, sizeof *problem,
+                                       cudaMemcpyDeviceToHost, cuda->stream);
+  if (result == cudaSuccess) {
+    result = cudaStreamSynchronize(cuda->stream);
+  }
+  *problem = result == cudaSuccess ? *cuda->problem_seen : 0;
+  if (*problem != 0) {
+    result = cudaMemsetAsync(cuda->problem, 0, sizeof *problem, cuda->stream);
+  }
+  return result;
+}
+
+gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
+  gemel_cuda *cuda = state;
+  int problem = 0;
+  cudaError_t result;
+  if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED)) {
+    pthread_mutex_lock(&cuda->problem_lock);
+    result = read_problem(cuda, &problem);
+    pthread_mutex_unlock(&cuda->problem_lock);
+  } else {
+    result = cudaStreamSynchronize(cuda->stream);
+  }
+  return problem ? gemel__cuda_fail(error, GEMEL_BAD_VALUE,
+                                    "a target of cross_entropy is outside its classes")
+                 : gemel__cuda_check(error, result, "waiting for the GPU");
+}
+
+/* ---- Recordings ---- */
+
+static void discard(recording *r) {
+  if (r->graph != NULL) {
+    cudaGraphExecDestroy(r->graph);
+  }
+  if (r->stream != NULL) {
+    cudaStreamDestroy(r->stream);
+  }
+  free(r);
+}
+
+gemel_status gemel__cuda_begin(void *state, gemel_error *error) {
+  gemel_cuda *cuda = state;
+  recording *r = calloc(1, sizeof *r);
+  cudaError_t result;
+  if (r == NULL) {
+    return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a recording");
+  }
+  result = cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking);
+  if (result == cudaSuccess) {
+    result = cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal);
+  }
+  if (result != cudaSuccess) {
+    discard(r);
+    return gemel__cuda_check(error, result, "a recording");
+  }
+  current.cuda = cuda;
+  current.made = r;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__cuda_end(void *state, void **made, gemel_error *error) {
+  recording *r = current.made;
+  cudaGraph_t graph = NULL;
+  cudaError_t result = cudaStreamEndCapture(r->stream, &graph);
+  (void)state;
+  current.cuda = NULL;
+  current.made = NULL;
+  if (result == cudaSuccess) {
+    result = cudaGraphInstantiate(&r->graph, graph, 0);
+  }
+  if (graph != NULL) {
+    cudaGraphDestroy(graph);
+  }
+  if (result != cudaSuccess) {
+    discard(r);
+    return gemel__cuda_check(error, result, "a recording");
+  }
+  cudaStreamDestroy(r->stream);
+  r->stream = NULL;
+  *made = r;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
+  gemel_cuda *cuda = state;
+  const recording *r = made;
+  if (r->may_fail) {
+    gemel__cuda_may_fail(cuda);
+  }
+  __atomic_fetch_add(&cuda->counts.graphs, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&cuda->counts.uploads, r->counts.uploads, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&cuda->counts.downloads, r->counts.downloads, __ATOMIC_RELAXED);
+  return gemel__cuda_check(error, cudaGraphLaunch(r->graph, cuda->stream), "a recording");
+}
+
+void gemel__cuda_forget(void *state, void *made) {
+  gemel_cuda *cuda = state;
+  cudaStreamSynchronize(cuda->stream);
+  discard(made);
+}

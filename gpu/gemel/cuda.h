@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An NVIDIA GPU as a device of gemel: <gemel/device.h> says what a device is. All work goes to one
+ * stream; kernels are gemel's own, cuBLAS's for matrix products, and for clusters of elementwise
+ * operations made when they are first met, by NVRTC. What a function asks for in a row is a CUDA
+ * graph from the second call with the same addresses on.
+ */
+#ifndef GEMEL_CUDA_H
+#define GEMEL_CUDA_H
+
+#include <stddef.h>
+#include <gemel/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gemel_cuda gemel_cuda;
+
+/* The GPU of number ORDINAL (from 0, as CUDA counts), to be closed by the caller. NULL on failure:
+ * GEMEL_UNSUPPORTED (no such GPU, no driver, a library of CUDA refuses), GEMEL_NO_MEMORY.
+ * Thread-safe. */
+gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
+
+/* Its record, for gemel_register_device; it lives as long as CUDA does. */
+const gemel_device *gemel_cuda_device(const gemel_cuda *cuda);
+
+/* Waits for its work and gives all back. No context may use it any more, and no tensor may lie on
+ * it. NULL is fine. */
+void gemel_cuda_close(gemel_cuda *cuda);
+
+/* What the device was asked for since it was opened. Copies and launches that are part of a graph
+ * count each time that it is launched. */
+typedef struct gemel_cuda_counts {
+  size_t size; /* sizeof(gemel_cuda_counts), set by the caller */
+  size_t uploads, downloads;
+  size_t kernels;            /* launched one by one, library calls among them */
+  size_t graphs;             /* launched */
+  size_t allocations, bytes; /* of CUDA: blocks, and their bytes, that are held now */
+} gemel_cuda_counts;
+
+/* GEMEL_BAD_ARGUMENT: SIZE is too small. Thread-safe. */
+gemel_status gemel_cuda_count(gemel_cuda *cuda, gemel_cuda_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the host's half of a kernel file uses: walks made from views, launches over elements, tables
+ * of kernels by dtype.
+ */
+#ifndef GEMEL__KERNELS_HOST_H
+#define GEMEL__KERNELS_HOST_H
+
+#include "cuda/cuda.h"
+#include "kernels/strided.h"
+
+extern "C" int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step);
+
+/* The walk over VIEWS, of one shape. */
+template <int N> static inline strided_walk<N> walk_over(const gemel_view *const (&views)[N]) {
+  strided_walk<N> walk;
+  int64_t sizes[GEMEL_MAX_RANK], strides[N][GEMEL_MAX_RANK];
+  int rank = views[0]->rank;
+  walk.elements = 1;
+  for (int axis = 0; axis < rank; axis++) {
+    sizes[axis] = views[0]->shape[axis];
+    walk.elements *= sizes[axis];
+    for (int k = 0; k < N; k++) {
+      strides[k][axis] = views[k]->strides[axis];
+    }
+  }
+  walk.axes =
+      walk.elements == 0 ? 0 : gemel__collapse(rank, sizes, N, &strides[0][0], GEMEL_MAX_RANK);
+  for (int axis = 0; axis < walk.axes; axis++) {
+    walk.sizes[axis] = sizes[axis];
+    for (int k = 0; k < N; k++) {
+      walk.strides[k][axis] = strides[k][axis];
+    }
+  }
+  return walk;
+}
+
+/* Launches KERNEL with a thread for each of COUNT items, or for several where they are many. */
+static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, long long count,
+                                       void **arguments, gemel_error *error) {
+  unsigned threads = count >= 256 ? 256 : ((unsigned)count + 31) / 32 * 32;
+  long long blocks = threads == 0 ? 0 : (count + threads - 1) / threads;
+  long long most = 4ll * cuda->blocks_at_once;
+  return count == 0 ? GEMEL_OK
+                    : gemel__cuda_launch(cuda, kernel, (size_t)(blocks < most ? blocks : most),
+                                         threads, 0, arguments, error);
+}
+
+/* A view with no axes, of one element at DATA. */
+static inline const void *at_offset(const void *data, int64_t offset) {
+  return (const char *)data + offset;
+}
+
+#endif
