@@ -4,10 +4,13 @@
  * are built, differentiated, rewritten and compiled on one thread with a stack of 256 KiB; times
  * are the processor time of that thread, the best of several runs, each in a context of its own
  * whose rules have been loaded before. The ratio of the times a node at the largest and the
- * smallest size says whether a step is linear.
+ * smallest size says whether a step is linear. What was rewritten is also lifted, by each strategy,
+ * to a device that can do everything: the host's own record in another memory space.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <gemel/device.h>
+#include <gemel/lift.h>
 #include <gemel/rewrite.h>
 #include "bench.h"
 #include "training.h"
@@ -34,6 +37,10 @@ static const gemel__bench_target ratio_target = {GEMEL__BENCH_AT_MOST, 2};
 /* Rewriting with `certify` against without, from so many nodes on: below, tables weigh. */
 static const gemel__bench_target certified_target = {GEMEL__BENCH_AT_MOST, 2};
 enum { CERTIFIED_NODES = 100000 };
+/* Milliseconds to rewrite and lift what has at most so many nodes: the size of a graph with which
+ * Theano's GraphToGPU was measured, at 20 s. */
+static const gemel__bench_target lifted_target = {GEMEL__BENCH_AT_MOST, 150};
+enum { LIFTED_NODES = 24938 };
 
 /* One run: a model of SIZE units, and what a step makes and the next one takes. */
 typedef struct run_state {
@@ -154,6 +161,8 @@ typedef struct figures {
   double seconds[STEP_COUNT];
   double certified; /* rewriting with every application checked */
   size_t kernels;   /* that a call runs */
+  double lift_seconds[GEMEL_LIFT_STRATEGY_COUNT];
+  gemel_lift_counts lifts[GEMEL_LIFT_STRATEGY_COUNT];
   gemel__work before, after;
 } figures;
 
@@ -179,6 +188,39 @@ static gemel_status time_certified(run_state *r, figures *f) {
 #endif
 }
 
+/* Lifts what was rewritten. Parameters lie on the device, data, loss and gradients on the host. */
+static gemel_status time_lift(run_state *r, gemel_lift_strategy strategy, figures *f) {
+  gemel_lift_report *report = gemel_lift_report_new();
+  gemel_lift_options options = {
+      .size = sizeof options, .space = 1, .strategy = strategy, .inputs = "*[0-9]"};
+  double start = gemel__bench_thread_seconds(), seconds;
+  gemel_graph *lifted = gemel_lift(r->rewritten, &options, &r->error);
+  seconds = gemel__bench_thread_seconds() - start;
+  f->lift_seconds[strategy] =
+      seconds < f->lift_seconds[strategy] ? seconds : f->lift_seconds[strategy];
+  gemel_graph_unref(lifted);
+  options.report = report;
+  lifted = lifted != NULL && report != NULL ? gemel_lift(r->rewritten, &options, &r->error) : NULL;
+  f->lifts[strategy] = report != NULL ? *gemel_lift_report_counts(report) : f->lifts[strategy];
+  gemel_lift_report_free(report);
+  gemel_graph_unref(lifted);
+  return lifted != NULL ? GEMEL_OK : r->error.status;
+}
+
+static gemel_status time_lifts(run_state *r, figures *f) {
+  static gemel_device stand_in;
+  gemel_status status = GEMEL_OK;
+  if (gemel_device_of_space(r->context, 1) == NULL) {
+    stand_in = *gemel_host();
+    stand_in.name = "stand-in";
+    status = gemel_register_device(r->context, 1, &stand_in, &r->error);
+  }
+  for (int k = 0; k < GEMEL_LIFT_STRATEGY_COUNT && status == GEMEL_OK; k++) {
+    status = time_lift(r, (gemel_lift_strategy)k, f);
+  }
+  return status;
+}
+
 static gemel_status run_steps(run_state *r, figures *f) {
   double callable = 0, plan = 0;
   gemel_status status;
@@ -196,6 +238,7 @@ static gemel_status run_steps(run_state *r, figures *f) {
   f->before = gemel__work_of(r->graph);
   f->after = gemel__work_of(r->rewritten);
   status = time_certified(r, f);
+  status = status == GEMEL_OK ? time_lifts(r, f) : status;
   status = status == GEMEL_OK ? time_plan(r, &plan, &f->kernels) : status;
   if (status == GEMEL_OK) {
     keep_best(f, PLAN, plan);
@@ -229,6 +272,9 @@ static figures no_figures(void) {
   f.certified = 1e30;
   for (int k = 0; k < STEP_COUNT; k++) {
     f.seconds[k] = 1e30;
+  }
+  for (int k = 0; k < GEMEL_LIFT_STRATEGY_COUNT; k++) {
+    f.lift_seconds[k] = 1e30;
   }
   return f;
 }
@@ -299,6 +345,33 @@ static void report_work(gemel__bench *b, const char *name, const char *when,
   gemel__bench_report(b, name, metric, work->flops, "flops", NULL);
 }
 
+/* What lifting came to, of a graph of about WANTED nodes. */
+static void report_lifts(gemel__bench *b, const char *name, uint64_t wanted, const figures *f) {
+  for (int k = 0; k < GEMEL_LIFT_STRATEGY_COUNT; k++) {
+    const char *strategy = gemel_lift_strategy_name((gemel_lift_strategy)k);
+    const gemel_lift_counts *counts = &f->lifts[k];
+    const struct {
+      const char *what;
+      double value;
+    } rows[] = {{"lifted", (double)counts->lifted},
+                {"stayed", (double)counts->stayed},
+                {"uploads", (double)counts->uploads},
+                {"downloads", (double)counts->downloads},
+                {"once", (double)counts->once}};
+    char metric[48];
+    for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+      snprintf(metric, sizeof metric, "%s %s", strategy, rows[j].what);
+      gemel__bench_report(b, name, metric, rows[j].value, "nodes", NULL);
+    }
+    snprintf(metric, sizeof metric, "%s lift", strategy);
+    gemel__bench_report(b, name, metric, 1e6 * f->lift_seconds[k] / (double)f->before.nodes,
+                        "us/node", NULL);
+    snprintf(metric, sizeof metric, "rewrite and %s lift", strategy);
+    gemel__bench_report(b, name, metric, 1e3 * (f->seconds[REWRITE] + f->lift_seconds[k]), "ms",
+                        wanted <= LIFTED_NODES ? &lifted_target : NULL);
+  }
+}
+
 /* JUDGED: the figures have targets. */
 static void report_size(gemel__bench *b, const run_state *r, uint64_t wanted, const figures *f,
                         int judged) {
@@ -314,6 +387,7 @@ static void report_size(gemel__bench *b, const run_state *r, uint64_t wanted, co
     gemel__bench_report(b, name, steps[k].name, 1e6 * f->seconds[k] / nodes, "us/node",
                         judged ? &steps[k].target : NULL);
   }
+  report_lifts(b, name, wanted, f);
   if (f->certified < 1e30) {
     gemel__bench_report(b, name, "certified / plain", f->certified / f->seconds[REWRITE], "ratio",
                         wanted >= CERTIFIED_NODES ? &certified_target : NULL);

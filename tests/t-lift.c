@@ -10,17 +10,6 @@
 #include "run.h"
 #include "support/graph-text.h"
 
-static gemel_graph *lift_with(const gemel_graph *graph, gemel_lift_options options) {
-  options.size = sizeof options;
-  options.space = options.space != 0 ? options.space : 1;
-  gemel_graph *lifted = gemel_lift(graph, &options, &error);
-  ct_context("%s", lifted != NULL ? "" : error.text);
-  CT_CHECK(lifted != NULL);
-  return lifted;
-}
-
-#define LIFT(graph, ...) lift_with(graph, (gemel_lift_options){__VA_ARGS__})
-
 /* How many nodes of OPERATION GRAPH has whose result lies in SPACE. */
 static size_t count_in(const gemel_graph *graph, const char *operation, int space) {
   size_t n = 0;

@@ -82,7 +82,8 @@ typedef struct gemel_lift_options {
  * transferred when a call is planned, and not by each. Run-time sizes are read on the host. Bodies
  * stay as they are. The same graph and options give the same graph, node for node; a lifted graph
  * that is lifted again by the same options is the same. Time linear in the size of GRAPH, but for
- * CHEAPEST, which looks for a minimum cut: linear on graphs as programs have them, and bounded.
+ * CHEAPEST, which looks for a minimum cut: linear on graphs as programs have them, and bounded, by
+ * taking what is nearly the least where need be.
  *
  * NULL on failure: GEMEL_BAD_ARGUMENT (no options, SIZE is 0, a space that is none of a device's,
  * no such strategy), GEMEL_NOT_FOUND (a word of a list names nothing), GEMEL_NO_MEMORY, the graph's
@@ -105,8 +106,8 @@ typedef struct gemel_lift_counts {
   uint64_t downloads; /* values transferred from it */
   uint64_t once;      /* values transferred to it when a call is planned */
   double seconds;     /* that a call takes by the model of CHEAPEST; 0: AGGRESSIVE */
-  int bounded;        /* 1: CHEAPEST took the better of all and nothing lifted: the search for the
-                         minimum took too long */
+  double excess;      /* how much of that may be more than the least, where looking for the least
+                         takes too long; 0: it is the least */
 } gemel_lift_counts;
 
 /* Of REPORT's last lift; NULL for NULL. */

@@ -20,8 +20,9 @@ gemel_status gemel__cut_start(gemel__cut *cut, uint32_t n, gemel_error *error) {
   cut->arc = gemel__alloc_array(n, sizeof *cut->arc);
   cut->way = gemel__alloc_array(n, sizeof *cut->way);
   cut->queue = gemel__alloc_array(n, sizeof *cut->queue);
+  cut->room = gemel__alloc_array((size_t)n + 1, sizeof *cut->room);
   return cut->first != NULL && cut->level != NULL && cut->arc != NULL && cut->way != NULL &&
-                 cut->queue != NULL
+                 cut->queue != NULL && cut->room != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "a lift");
 }
@@ -32,6 +33,7 @@ void gemel__cut_clear(gemel__cut *cut) {
   gemel__free(cut->arc, cut->n_points * sizeof *cut->arc);
   gemel__free(cut->way, cut->n_points * sizeof *cut->way);
   gemel__free(cut->queue, cut->n_points * sizeof *cut->queue);
+  gemel__free(cut->room, ((size_t)cut->n_points + 1) * sizeof *cut->room);
   gemel__free(cut->edges, cut->capacity * sizeof *cut->edges);
 }
 
@@ -112,12 +114,37 @@ static void block(gemel__cut *cut) {
   }
 }
 
-int gemel__cut_find(gemel__cut *cut, int phases) {
+/* The room from each distance to the next goes to ROOM[distance]. */
+static void add_rooms(const gemel__cut *cut, int64_t *room) {
+  for (size_t e = 0; e < cut->n_edges; e++) {
+    uint32_t from = cut->level[cut->edges[e ^ 1].to], to = cut->level[cut->edges[e].to];
+    if (from != 0 && to == from + 1 && cut->edges[e].room > 0) {
+      room[from] += room[from] < GEMEL__CUT_NEVER ? cut->edges[e].room : 0;
+    }
+  }
+}
+
+/* Has the source's side end where there is least room; how much that is. */
+static int64_t give_up(gemel__cut *cut) {
+  uint32_t last = cut->level[GEMEL__CUT_SINK], best = 1;
+  int64_t *room = cut->room;
+  memset(room, 0, (cut->n_points + 1) * sizeof *room);
+  add_rooms(cut, room);
+  for (uint32_t level = 1; level < last; level++) {
+    best = room[level] < room[best] ? level : best;
+  }
+  for (uint32_t k = 0; k < cut->n_points; k++) {
+    cut->level[k] = cut->level[k] <= best ? cut->level[k] : 0;
+  }
+  return room[best];
+}
+
+int64_t gemel__cut_find(gemel__cut *cut, int phases) {
   while (find_levels(cut)) {
     if (phases-- == 0) {
-      return 0;
+      return give_up(cut);
     }
     block(cut);
   }
-  return 1;
+  return 0;
 }

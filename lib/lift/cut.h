@@ -28,6 +28,7 @@ typedef struct gemel__cut {
   uint32_t *arc; /* by point: the edge, + 1, that is tried next */
   uint32_t *way; /* edges from the source to the point that is looked at */
   uint32_t *queue;
+  int64_t *room;          /* by distance: see give_up */
   gemel__cut_edge *edges; /* one and its opposite, in turn */
   size_t n_edges, capacity;
 } gemel__cut;
@@ -40,11 +41,11 @@ void gemel__cut_clear(gemel__cut *cut);
 gemel_status gemel__cut_add(gemel__cut *cut, uint32_t a, uint32_t b, int64_t forward, int64_t back,
                             gemel_error *error);
 
-/* Finds a cut that costs least, in at most PHASES walks over all edges. 1, or 0 if that isn't
- * enough. */
-int gemel__cut_find(gemel__cut *cut, int phases);
+/* Finds a cut, in at most PHASES walks over all edges. What comes back is how much more than the
+ * least it may cost; 0: it is the least. */
+int64_t gemel__cut_find(gemel__cut *cut, int phases);
 
-/* 1 if POINT is on the source's side; of cuts that cost the same it is the one with the fewest. */
+/* 1 if POINT is on the source's side; of least cuts it is the one with the fewest there. */
 static inline int gemel__cut_has(const gemel__cut *cut, uint32_t point) {
   return cut->level[point] != 0;
 }

@@ -7,6 +7,7 @@
 #define GEMEL_TESTS_TWO_DEVICES_H
 
 #include "../ct.h"
+#include <gemel/lift.h>
 #include "guarded-device.h"
 
 static guarded_device device, second;
@@ -28,5 +29,18 @@ static inline void leave(gemel_context *context) {
   guarded_close(&device);
   guarded_close(&second);
 }
+
+/* GRAPH lifted to memory space 1 by the other options. */
+static inline gemel_graph *lift_with(const gemel_graph *graph, gemel_lift_options options) {
+  options.size = sizeof options;
+  options.space = options.space != 0 ? options.space : 1;
+  gemel_error error = {0};
+  gemel_graph *lifted = gemel_lift(graph, &options, &error);
+  ct_context("%s", lifted != NULL ? "" : error.text);
+  CT_CHECK(lifted != NULL);
+  return lifted;
+}
+
+#define LIFT(graph, ...) lift_with(graph, (gemel_lift_options){__VA_ARGS__})
 
 #endif
