@@ -80,10 +80,10 @@ typedef struct gemel_lift_options {
  *
  * Constants, and what is made of attributes alone, are made on either side, or both; they are
  * transferred when a call is planned, and not by each. Run-time sizes are read on the host. Bodies
- * stay as they are. The same graph and options give the same graph, node for node; a lifted graph
- * that is lifted again by the same options is the same. Time linear in the size of GRAPH, but for
- * CHEAPEST, which looks for a minimum cut: linear on graphs as programs have them, and bounded, by
- * taking what is nearly the least where need be.
+ * stay as they are. The same graph and options give the same graph, node for node; what was
+ * lifted from a graph without transfers stays the same when it is lifted again. Time linear in the
+ * size of GRAPH, but for CHEAPEST, which looks for a minimum cut: linear on graphs as programs have
+ * them, and bounded, by taking what is nearly the least where need be.
  *
  * NULL on failure: GEMEL_BAD_ARGUMENT (no options, SIZE is 0, a space that is none of a device's,
  * no such strategy), GEMEL_NOT_FOUND (a word of a list names nothing), GEMEL_NO_MEMORY, the graph's

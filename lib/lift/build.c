@@ -133,6 +133,7 @@ static gemel_status transfer(lift_build *b, uint32_t node, uint32_t value, int s
   int space =
       (side == DEVICE) != GEMEL__FAULT(lift_wrong_way) ? b->l->options.space : GEMEL_SPACE_HOST;
   gemel_value crossed = gemel__value(b->to, copies[!side]);
+  size_t before = b->to->n_nodes; /* what was apart only by transfers is one node now */
   gemel_location where = gemel__node_where(b->from, node);
   if (GEMEL__FAULT(lift_left_out) && side == HOST) {
     copies[side] = copies[!side];
@@ -147,9 +148,11 @@ static gemel_status transfer(lift_build *b, uint32_t node, uint32_t value, int s
     return failed(b);
   }
   copies[side] = (gemel__ref){crossed.node, crossed.output};
-  b->counts.once += place_of(b, node) == GEMEL__LIFT_BOTH;
-  b->counts.uploads += place_of(b, node) != GEMEL__LIFT_BOTH && side == DEVICE;
-  b->counts.downloads += side == HOST;
+  if (crossed.node >= before) {
+    b->counts.once += place_of(b, node) == GEMEL__LIFT_BOTH;
+    b->counts.uploads += place_of(b, node) != GEMEL__LIFT_BOTH && side == DEVICE;
+    b->counts.downloads += side == HOST;
+  }
   return GEMEL_OK;
 }
 
