@@ -32,17 +32,16 @@ static gemel_status release_loads(gemel__planner *planner, gemel__cluster *clust
  * once, in place, in the order of the iteration, and none comes after member MEMBER. */
 static int may_overwrite(const gemel__cluster *cluster, const gemel__cluster_load *load,
                          uint32_t member, const gemel__plan_layout *result) {
-  uint32_t k, readers = 0;
-  if (load->buffer->remaining != load->uses ||
-      (load->last > member && !GEMEL__FAULT(fused_overwrite)) || !load->layout->dense ||
-      !same_shape(load->layout, result) || load->layout->offset != 0 ||
-      load->layout->bytes != result->bytes) {
-    return 0;
-  }
+  uint32_t k, readers = 0, uses = 0;
   for (k = 0; k < cluster->n_loads; k++) {
     readers += cluster->loads[k].buffer == load->buffer;
+    uses += cluster->loads[k].buffer == load->buffer ? cluster->loads[k].uses : 0;
   }
-  return readers == 1;
+  return load->buffer->remaining == uses &&
+         (readers == 1 || GEMEL__FAULT(fused_overwrite_crosswise)) &&
+         (load->last <= member || GEMEL__FAULT(fused_overwrite)) && load->layout->dense &&
+         same_shape(load->layout, result) && load->layout->offset == 0 &&
+         load->layout->bytes == result->bytes;
 }
 
 static gemel__run_buffer *take_over(gemel__planner *planner, gemel__cluster *cluster,

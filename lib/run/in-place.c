@@ -10,6 +10,7 @@
  * It is the call that puts such an update there, since whether anybody else holds the value is
  * known only then; so one plan serves for both.
  */
+#include "core/fault.h"
 #include "ops/ids.h"
 #include "run/planner.h"
 
@@ -34,7 +35,7 @@ const gemel__run_buffer *gemel__state_buffer(const gemel__planner *planner, uint
 void gemel__update_placed(gemel__planner *planner, uint32_t output,
                           const gemel__plan_layout *layout, uint32_t reads) {
   const gemel__run_buffer *state = gemel__state_buffer(planner, output, layout);
-  if (state != NULL && state->remaining == reads) {
+  if (state != NULL && (state->remaining == reads || GEMEL__FAULT(update_while_read))) {
     planner->updates[output] = planner->segment->n_instrs + 1;
   }
 }

@@ -151,7 +151,7 @@ static int64_t lay_out(gemel__run_memory *m) {
   int64_t end = 0;
   size_t k;
   for (k = 0; k < m->n_slots; k++) {
-    m->slots[k].offset = end;
+    m->slots[k].offset = end - (GEMEL__FAULT(places_overlap) && k > 0 ? UNIT : 0);
     if (m->slots[k].bytes > GEMEL__MAX_BYTES - end) {
       return -1;
     }

@@ -186,8 +186,9 @@ static gemel_status fix_views(gemel__planner *planner, uint32_t node,
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   for (k = 0; k < count; k++) {
     const gemel__plan_place *place = &planner->places[in[k]];
-    if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer, place->layout->offset) !=
-        0) {
+    int forgotten = GEMEL__FAULT(kernel_view_offset) && place->layout->dense;
+    if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer,
+                   forgotten ? 0 : place->layout->offset) != 0) {
       return out_of_memory(planner);
     }
   }
@@ -252,6 +253,21 @@ static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t 
          gemel__run_program_output(p, value) == p->n_outputs;
 }
 
+/* A planted fault: the memory of an input of the function, or of a view of one, is taken. */
+static gemel__run_buffer *take_input(gemel__planner *planner, uint32_t value, uint32_t made) {
+  const gemel__plan_place *from = &planner->places[value];
+  const gemel__plan_layout *l = from->layout;
+  gemel__run_buffer *buffer = from->buffer;
+  if (buffer->kind != GEMEL__B_PORT || buffer->port >= planner->f->program.n_inputs ||
+      planner->f->plain || !l->dense || l->offset != 0 ||
+      !(planner->inputs[buffer->port] == from ? GEMEL__FAULT(overwrites_input)
+                                              : GEMEL__FAULT(overwrites_view))) {
+    return NULL;
+  }
+  buffer->remaining += planner->f->program.uses[made];
+  return buffer;
+}
+
 /* Where output 0 of NODE lies if it takes over an input's memory; else NULL. */
 static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, gemel_status *status) {
   const gemel__run_program *p = &planner->f->program;
@@ -265,6 +281,8 @@ static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, geme
       buffer =
           gemel__buffer_over(planner, planner->places[in[k]].buffer, p->uses[p->nodes[node].value]);
       *status = buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+    } else if (GEMEL__FAULT(overwrites_input) || GEMEL__FAULT(overwrites_view)) {
+      buffer = take_input(planner, in[k], p->nodes[node].value);
     }
   }
   return buffer;
@@ -281,7 +299,7 @@ static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_
   uint32_t k = (uint32_t)p->ops[p->nodes[node].op].op->record.overwrites - 1;
   uint32_t reads = state != NULL ? reads_of(planner, node, state) : 0;
   if (state == NULL || reads > 1 ||
-      (reads == 1 &&
+      (reads == 1 && !GEMEL__FAULT(update_reads_otherwise) &&
        (value != p->nodes[node].value || k >= count || planner->places[in[k]].buffer != state ||
         planner->places[in[k]].layout->offset != 0 || !planner->places[in[k]].layout->dense))) {
     return GEMEL_OK;
@@ -291,6 +309,16 @@ static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_
   return status;
 }
 
+/* A planted fault: output VALUE, if nobody reads it, is where the output before it is. */
+static gemel__run_buffer *share_output(const gemel__planner *planner, uint32_t value) {
+  const gemel__plan_place *place = &planner->places[value];
+  gemel__run_buffer *before = planner->places[value - 1].buffer;
+  return planner->f->program.uses[value] == 0 && before->kind == GEMEL__B_ARENA &&
+                 before->bytes >= place->layout->bytes && !planner->f->plain
+             ? before
+             : NULL;
+}
+
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t k;
@@ -298,7 +326,9 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
     uint32_t value = p->nodes[node].value + k;
     gemel__plan_place *place = &planner->places[value];
-    place->buffer = k == 0 ? take_over(planner, node, &status) : NULL;
+    place->buffer = k == 0                               ? take_over(planner, node, &status)
+                    : GEMEL__FAULT(unread_output_shares) ? share_output(planner, value)
+                                                         : NULL;
     if (status == GEMEL_OK && place->buffer != NULL) {
       continue;
     }
@@ -315,7 +345,7 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
   return status;
 }
 
-/* Drops the uses that NODE has of its inputs, and outputs that nobody reads. */
+/* Drops the uses that NODE has of its inputs. */
 static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   gemel_status status = GEMEL_OK;
@@ -324,7 +354,14 @@ static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
   for (k = 0; k < count && status == GEMEL_OK; k++) {
     status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
   }
-  for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+  return status;
+}
+
+/* Drops the outputs of NODE that nobody reads. */
+static gemel_status release_outputs(gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
     uint32_t value = p->nodes[node].value + k;
     if (p->uses[value] == 0) {
       status = gemel__buffer_use(planner, planner->places[value].buffer, 0);
@@ -365,13 +402,23 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
 /* Emits a copy of MADE. */
 static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
                                 const gemel__invocation *made) {
+  const int released_first = GEMEL__FAULT(operands_freed_first) ||
+                             (GEMEL__FAULT(scratch_over_operand) && made->call.scratch_bytes > 0);
   const gemel__run_program *p = &planner->f->program;
   uint8_t device = gemel__value_device(p, p->nodes[node].value);
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
   gemel__run_buffer *scratch = NULL;
   gemel_status status;
   gemel__note_release(planner, made, inv);
-  status = inv != NULL ? place_outputs(planner, node) : out_of_memory(planner);
+  status = inv == NULL                          ? out_of_memory(planner)
+           : GEMEL__FAULT(operands_freed_first) ? release_operands(planner, node)
+                                                : GEMEL_OK;
+  if (status == GEMEL_OK) {
+    status = place_outputs(planner, node);
+  }
+  if (status == GEMEL_OK && GEMEL__FAULT(scratch_over_operand) && released_first) {
+    status = release_operands(planner, node);
+  }
   if (status == GEMEL_OK) {
     status = gemel__place_scratch(planner, device, &inv->call, &scratch);
   }
@@ -389,7 +436,10 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   if (status == GEMEL_OK && scratch != NULL) {
     status = gemel__buffer_use(planner, scratch, 1);
   }
-  return status == GEMEL_OK ? release_operands(planner, node) : status;
+  if (status == GEMEL_OK && !released_first) {
+    status = release_operands(planner, node);
+  }
+  return status == GEMEL_OK ? release_outputs(planner, node) : status;
 }
 
 /* ---- Views ---- */
@@ -417,7 +467,7 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
   if (place->layout == NULL) {
     return out_of_memory(planner);
   }
-  source->buffer->remaining += p->uses[value];
+  source->buffer->remaining += GEMEL__FAULT(view_not_counted) ? 0 : p->uses[value];
   for (k = 0; k < count && status == GEMEL_OK; k++) {
     status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
   }
@@ -608,7 +658,9 @@ static gemel_status plan_results(gemel__planner *planner) {
     move->device = p->devices[place->buffer->device];
     move->layout = place->layout;
     move->output = k;
-    if (gemel__fix(planner, &move->from, place->buffer, place->layout->offset) != 0 ||
+    int forgotten = GEMEL__FAULT(result_view_offset) && place->layout->dense;
+    if (gemel__fix(planner, &move->from, place->buffer, forgotten ? 0 : place->layout->offset) !=
+            0 ||
         gemel__emit(planner, &gemel__instr_result, p->n_nodes, place->buffer->device, move) != 0 ||
         add_result(planner, k, place->layout) != 0) {
       return out_of_memory(planner);

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "run/planner.h"
 
 static void patch(gemel__execution *e, const gemel__segment *s) {
@@ -138,7 +139,8 @@ static gemel_status run_dynamic(gemel__execution *e, void *body) {
   const gemel_kernel *k = inv->candidates;
   gemel_status status = GEMEL_OK;
   size_t i;
-  for (i = 0; i < inv->n_runtime && status == GEMEL_OK; i++) {
+  for (i = GEMEL__FAULT(size_of_first_call) && inv->chosen != NULL ? inv->n_runtime : 0;
+       i < inv->n_runtime && status == GEMEL_OK; i++) {
     status = gemel__dim_evaluate(e->f->program.context, inv->runtime[i].dim, look_up_runtime, &l,
                                  inv->runtime[i].target, &e->error);
   }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "device/device.h"
 #include "run/function.h"
 
@@ -207,13 +208,14 @@ static int held_elsewhere(const gemel_tensor *tensor) {
  * else the spare one where it fits, if nobody else holds it; NULL: a new one. */
 static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
   const gemel_tensor *value = shared->value, *spare = shared->spare;
-  if (in_place && !held_elsewhere(value)) {
+  if (in_place && (!held_elsewhere(value) || GEMEL__FAULT(update_over_value))) {
     gemel_tensor_unref(shared->spare);
     shared->spare = NULL;
     return shared->value;
   }
-  if (spare != NULL && !held_elsewhere(spare) && spare->device == value->device &&
-      spare->dtype == value->dtype && spare->rank == value->rank &&
+  if (spare != NULL && (!held_elsewhere(spare) || GEMEL__FAULT(update_over_spare)) &&
+      spare->device == value->device && spare->dtype == value->dtype &&
+      spare->rank == value->rank &&
       memcmp(spare->shape, value->shape, (size_t)value->rank * sizeof *value->shape) == 0) {
     return shared->spare;
   }
@@ -278,7 +280,10 @@ gemel_status gemel__states_enter(gemel__execution *e, gemel_tensor *const *input
     return status;
   }
   for (uint32_t k = 0; k < f->program.n_inputs; k++) {
-    e->all_inputs[k] = f->states[k] != NULL ? f->states[k]->value : inputs[next++];
+    int stale = GEMEL__FAULT(stale_state) && f->states[k] != NULL && f->states[k]->spare != NULL;
+    e->all_inputs[k] = stale                  ? f->states[k]->spare
+                       : f->states[k] != NULL ? f->states[k]->value
+                                              : inputs[next++];
   }
   next = 0;
   for (uint32_t k = 0; k < f->program.n_outputs; k++) {

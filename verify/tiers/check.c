@@ -10,7 +10,7 @@
  * rounded) the element isn't compared, but counted as inexact.
  *
  * Besides, in every tier: variants that do the same arithmetic in the same order must agree in
- * every bit, rounding included. That is so for graphs of elementwise and moving operations in all
+ * every bit, rounding included. That is so for outputs of elementwise and moving operations in all
  * variants, and for others but matrix products whatever the number of threads.
  *
  * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
@@ -32,15 +32,19 @@
 
 /* ---- Every variant against one judge ---- */
 
+/* Which variants must give the same bits: none, those that differ in the number of threads, all. */
+enum agreement { AGREE_NOT, AGREE_THREADS, AGREE_ALL };
+
 struct judge {
   const gemel__instance *instance;
   size_t n_outputs;
   gemel__rtensor *reference; /* in the tier's domain */
   gemel__rtensor *bounds; /* tier integer: in domain B too; tier special of a program's own: in O */
   gemel__domain *domain, *bound_domain;
-  enum { AGREE_NOT, AGREE_THREADS, AGREE_ALL } agree; /* which variants must give the same bits */
-  gemel_tensor **first;                               /* results of the first variant, for that */
-  int exact_copies; /* tier special: the operation moves elements and computes nothing */
+  unsigned char *agree; /* of each output of the graph: which variants must give the same bits */
+  int agrees;           /* some must */
+  gemel_tensor **first; /* results of the first variant, for that */
+  int exact_copies;     /* tier special: the operation moves elements and computes nothing */
   gemel_tensor *const *values;
   int exhausted; /* memory ran out in the middle of a judgement */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
@@ -132,35 +136,70 @@ static void judge_result(struct judge *j, size_t output, const gemel_tensor *ten
 
 /* ---- Agreement ---- */
 
-static int agreement_of(const gemel_graph *graph) {
-  size_t n = gemel_graph_node_count(graph), k;
-  int agree = AGREE_ALL;
-  for (k = 0; k < n; k++) {
-    const struct gemel__row *row = gemel__node_op(graph, (uint32_t)k)->row;
-    if (row == NULL) {
-      return AGREE_NOT;
-    }
-    switch (row->family) {
-    case GEMEL__FAMILY_elementwise:
-    case GEMEL__FAMILY_shape:
-    case GEMEL__FAMILY_index:
-    case GEMEL__FAMILY_random:
-    case GEMEL__FAMILY_source:
-      break;
-    case GEMEL__FAMILY_reduce:
-    case GEMEL__FAMILY_softmax:
-      agree = AGREE_THREADS;
-      break;
-    default:
-      return AGREE_NOT;
-    }
+/* What a node of OP does to the agreement of what it reads. */
+static enum agreement agreement_of(const gemel__op *op) {
+  if (op->row == NULL) {
+    return AGREE_NOT;
   }
-  return agree;
+  switch (op->row->family) {
+  case GEMEL__FAMILY_elementwise:
+  case GEMEL__FAMILY_shape:
+  case GEMEL__FAMILY_index:
+  case GEMEL__FAMILY_random:
+  case GEMEL__FAMILY_source:
+    return AGREE_ALL;
+  case GEMEL__FAMILY_reduce:
+  case GEMEL__FAMILY_softmax:
+    return AGREE_THREADS;
+  default:
+    return AGREE_NOT;
+  }
 }
 
-/* Which variants compute in the same order: the first one and V. */
-static int must_agree(const struct judge *j, const gemel__variant *v) {
-  return j->agree == AGREE_ALL || (j->agree == AGREE_THREADS && !v->plain && !v->scattered);
+/* Each node of GRAPH agrees no better than what it reads, a state no better than its update. */
+static void spread_agreement(const gemel_graph *graph, unsigned char *agree) {
+  for (uint32_t node = 0, count; node < graph->n_nodes; node++) {
+    const gemel__ref *in = gemel__node_inputs(graph, node, &count);
+    for (uint32_t k = 0; k < count; k++) {
+      agree[node] = agree[in[k].node] < agree[node] ? agree[in[k].node] : agree[node];
+    }
+  }
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    long state = gemel__state_called(graph, graph->output_names[k]);
+    if (state >= 0 && agree[graph->outputs[k].node] < agree[graph->inputs[state].node]) {
+      agree[graph->inputs[state].node] = agree[graph->outputs[k].node];
+    }
+  }
+}
+
+/* Fills in J->agree. */
+static gemel_status find_agreement(struct judge *j, gemel_error *error) {
+  const gemel_graph *graph = j->instance->graph;
+  size_t n = graph->n_nodes, k;
+  unsigned char *agree = gemel__alloc_array(n, 1);
+  j->agree = gemel__alloc_array(graph->n_outputs, 1);
+  if (agree == NULL || j->agree == NULL) {
+    gemel__free(agree, n);
+    return gemel__no_memory(error, "results");
+  }
+  for (k = 0; k < n; k++) {
+    agree[k] = (unsigned char)agreement_of(gemel__node_op(graph, (uint32_t)k));
+  }
+  for (k = 0; k < 1 + j->instance->calls; k++) {
+    spread_agreement(graph, agree);
+  }
+  for (k = 0; k < graph->n_outputs; k++) {
+    j->agree[k] = agree[graph->outputs[k].node];
+    j->agrees |= j->agree[k] != AGREE_NOT;
+  }
+  gemel__free(agree, n);
+  return GEMEL_OK;
+}
+
+/* Which variants compute OUTPUT in the same order: the first one and V. */
+static int must_agree(const struct judge *j, size_t output, const gemel__variant *v) {
+  int agree = j->agree[output % j->instance->graph->n_outputs];
+  return agree == AGREE_ALL || (agree == AGREE_THREADS && !v->plain && !v->scattered);
 }
 
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
@@ -201,7 +240,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
     return judge_failure(status, variant->name, &problem, outcome, error);
   }
   for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
-    int judged = j->first[k] != NULL && must_agree(j, variant);
+    int judged = j->first[k] != NULL && must_agree(j, k, variant);
     if (judged) {
       hold_together(j, k, outputs[k], variant->name, outcome);
     }
@@ -244,22 +283,26 @@ static void judge_kernel(struct judge *j, const gemel__trial *trial,
   }
 }
 
-static gemel_status judge_variants(struct judge *j, gemel_tensor *const *values,
+/* ALONE: nothing but the agreement is looked at, so some must agree. */
+static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
   const gemel__variant *variant = gemel__variants;
   gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
-  gemel_status status = GEMEL_OK;
+  gemel_status status = outputs != NULL ? find_agreement(j, error) : GEMEL_NO_MEMORY;
   if (outputs == NULL) {
     return gemel__no_memory(error, "results");
   }
-  j->agree = agreement_of(j->instance->graph);
+  if (status == GEMEL_OK && alone && !j->agrees) {
+    status = GEMEL_DECLINED;
+  }
   j->first = outputs + j->n_outputs;
   for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
     status = judge_run(j, variant, values, trial, outputs, outcome, error);
   }
   gemel__tensors_release(2 * j->n_outputs, outputs);
   gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
+  gemel__free(j->agree, gemel_graph_output_count(j->instance->graph));
   return status == GEMEL_OK && j->exhausted ? gemel__no_memory(error, "an element") : status;
 }
 
@@ -270,10 +313,7 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
   memset(&j, 0, sizeof j);
   j.instance = instance;
   j.n_outputs = gemel__instance_results(instance);
-  if (agreement_of(instance->graph) == AGREE_NOT) {
-    return GEMEL_DECLINED;
-  }
-  return judge_variants(&j, values, trial, outcome, error);
+  return judge_variants(&j, 1, values, trial, outcome, error);
 }
 
 /* Evaluates the reference on the judge's domain(s), judges, cleans up. RAN is what a program's
@@ -299,7 +339,7 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
     judge_kernel(j, trial, ran, outcome);
     status = j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
   } else if (status == GEMEL_OK) {
-    status = judge_variants(j, values, trial, outcome, error);
+    status = judge_variants(j, 0, values, trial, outcome, error);
   }
   gemel__rtensors_clear(2 * n, room);
   gemel__free(room, 2 * n * sizeof *room);

@@ -198,10 +198,11 @@ struct session {
   gemel__random *random;
   gemel_function *function;
   int borrowed; /* the function is the instance's */
-  size_t n_in, n_out, n_states;
-  gemel_shared **states;          /* in the order of the inputs */
-  gemel_tensor **inputs;          /* of a call */
-  gemel_tensor **outputs;         /* of a call */
+  size_t n_in, n_out, n_states, n_calls;
+  gemel_shared **states;  /* in the order of the inputs */
+  gemel_tensor **inputs;  /* of a call; those of earlier ones are kept, spoilt */
+  gemel_tensor **outputs; /* of a call */
+  gemel_tensor **all_inputs;
   gemel_tensor **guarded;         /* those that were given */
   const gemel_tensor *spoilt;     /* the input that a result overlaps */
   gemel_tensor *held, *as_it_was; /* a state's value before the first call, and a copy */
@@ -266,11 +267,12 @@ static gemel_status open_session(struct session *s, gemel_tensor *const *values,
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   s->states = gemel__alloc_array(s->n_in, sizeof *s->states);
-  s->inputs = gemel__alloc_array(s->n_in + 2 * s->n_out, sizeof *s->inputs);
-  if (s->states == NULL || s->inputs == NULL) {
+  s->outputs = gemel__alloc_array(2 * s->n_out, sizeof *s->outputs);
+  s->all_inputs = gemel__alloc_array(s->n_calls * s->n_in, sizeof *s->all_inputs);
+  if (s->states == NULL || s->outputs == NULL || s->all_inputs == NULL) {
     return gemel__no_memory(error, "a run");
   }
-  s->outputs = s->inputs + s->n_in;
+  s->inputs = s->all_inputs;
   s->guarded = s->outputs + s->n_out;
   status = make_states(s, values, error);
   if (status == GEMEL_OK) {
@@ -292,8 +294,10 @@ static void close_session(struct session *s) {
   }
   gemel_tensor_unref(s->held);
   gemel_tensor_unref(s->as_it_was);
+  gemel__tensors_release(s->all_inputs != NULL ? s->n_calls * s->n_in : 0, s->all_inputs);
   gemel__free(s->states, s->n_in * sizeof *s->states);
-  gemel__free(s->inputs, (s->n_in + 2 * s->n_out) * sizeof *s->inputs);
+  gemel__free(s->outputs, 2 * s->n_out * sizeof *s->outputs);
+  gemel__free(s->all_inputs, s->n_calls * s->n_in * sizeof *s->all_inputs);
 }
 
 /* ---- One call ---- */
@@ -405,6 +409,18 @@ static gemel_status take_results(struct session *s, gemel_tensor **results, geme
   return status;
 }
 
+/* Who still reads the inputs of an earlier call finds other values there. */
+static void spoil_inputs(struct session *s) {
+  for (size_t k = 0; k < s->n_in && s->inputs[k] != NULL; k++) {
+    gemel_tensor *t = s->inputs[k];
+    if (!s->variant->scattered && t != s->spoilt) {
+      memset(gemel_tensor_data(t), 0xff,
+             (size_t)gemel_tensor_elements(t) * gemel_dtype_size(gemel_tensor_dtype(t)));
+    }
+  }
+  s->inputs += s->n_in;
+}
+
 static gemel_status call_once(struct session *s, gemel_tensor *const *values,
                               gemel_tensor **results, gemel_error *error) {
   gemel_status status = s->variant->overlaps ? overlap_some(s, values, error) : GEMEL_OK;
@@ -423,8 +439,8 @@ static gemel_status call_once(struct session *s, gemel_tensor *const *values,
   if (status == GEMEL_OK) {
     status = take_results(s, results, error);
   }
-  gemel__tensors_release(s->n_in, s->inputs);
   gemel__tensors_release(s->n_out, s->outputs);
+  spoil_inputs(s);
   memset(s->guarded, 0, s->n_out * sizeof *s->guarded);
   s->spoilt = NULL;
   return status;
@@ -437,6 +453,7 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   size_t n = gemel__instance_results(instance);
   s.n_in = instance->n_leaves;
   s.n_out = gemel_graph_output_count(instance->graph);
+  s.n_calls = instance->calls > 0 ? instance->calls : 1;
   memset(outputs, 0, n * sizeof *outputs);
   gemel_status status = open_session(&s, values, error);
   for (size_t k = 0; k < n && status == GEMEL_OK; k += s.n_out) {
