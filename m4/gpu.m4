@@ -36,7 +36,7 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AS_IF([test "x$enable_werror" = xyes], [GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS -Werror"])
 
   # The toolkit.
-  gemel_have_cuda=no CUDA_CPPFLAGS= NVCC=
+  gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=
   AS_CASE([$with_cuda], [no], [gemel_places=], [yes|maybe], [gemel_places="/usr/local/cuda /usr"],
     [gemel_places=$with_cuda])
   for gemel_place in $gemel_places; do
@@ -44,6 +44,11 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
         test -e "$gemel_place/include/cublas_v2.h" && test -e "$gemel_place/include/nvrtc.h"],
       [CUDA_CPPFLAGS="-isystem $gemel_place/include" gemel_have_cuda="headers in $gemel_place/include"
        CUDA_HOME=$gemel_place
+       CUDA_LIBS="-lcublas -lnvrtc -lcudart"
+       for gemel_folder in lib64 lib lib/x86_64-linux-gnu; do
+         AS_IF([test -e "$gemel_place/$gemel_folder/libcudart.so"],
+           [CUDA_LIBS="-L$gemel_place/$gemel_folder $CUDA_LIBS"; break])
+       done
        AS_IF([test -x "$gemel_place/bin/nvcc"],
          [NVCC=$gemel_place/bin/nvcc gemel_have_cuda="$gemel_have_cuda, nvcc"])])
   done
@@ -58,4 +63,5 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AC_SUBST([GPU_SIM_CXXFLAGS])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_HOME])
+  AC_SUBST([CUDA_LIBS])
   AC_SUBST([NVCC])])

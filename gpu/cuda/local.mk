@@ -38,3 +38,33 @@ libgemel_gpu_on_sim_a_SOURCES = $(gpu_sources)
 nodist_libgemel_gpu_on_sim_a_SOURCES = gpu/cuda/headers.c
 libgemel_gpu_on_sim_a_LIBADD = $(kernel_sources:.cu=.sim.$(OBJEXT))
 libgemel_gpu_on_sim_a_DEPENDENCIES = $(libgemel_gpu_on_sim_a_LIBADD)
+
+# For GPUs: what a program links besides libgemel.a. CUDA's libraries are the program's own to link,
+# as gemel-gpu.pc says.
+if NVCC
+lib_LIBRARIES += libgemel-gpu.a
+pkgconfig_DATA += gpu/gemel-gpu.pc
+gemelinclude_HEADERS += gpu/gemel/cuda.h
+endif
+libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS)
+libgemel_gpu_a_CFLAGS = $(AM_CFLAGS) -Wno-overlength-strings
+libgemel_gpu_a_SOURCES = $(gpu_sources)
+nodist_libgemel_gpu_a_SOURCES = gpu/cuda/headers.c
+libgemel_gpu_a_LIBADD = $(kernel_sources:.cu=.gpu.$(OBJEXT))
+libgemel_gpu_a_DEPENDENCIES = $(libgemel_gpu_a_LIBADD)
+
+# A kernel file for GPUs: X.cu becomes X.gpu.o, with code for these architectures and, for later
+# ones, what the driver makes of the last one's PTX.
+GPU_ARCHITECTURES = 75 80 90 100
+gpu_last = $(lastword $(GPU_ARCHITECTURES))
+nvcc_flags = -std=c++17 -O2 -fmad=false -Werror all-warnings -Xcompiler -fPIC \
+	$(foreach a,$(GPU_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
+	-gencode arch=compute_$(gpu_last),code=compute_$(gpu_last)
+%.gpu.$(OBJEXT): %.cu
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) $(nvcc_flags) -I$(srcdir)/gpu -I$(builddir)/lib -I$(srcdir)/lib \
+	  -MD -MF $@.d -c -o $@ $<
+-include $(wildcard gpu/kernels/*.gpu.*.d)
+clean-local: clean-gpu
+clean-gpu:
+	rm -f gpu/kernels/*.gpu.*
+.PHONY: clean-gpu
