@@ -261,6 +261,34 @@ static void ports(const void *data) {
   leave(context);
 }
 
+/* Constants, ranges and sizes go to the device when a call is planned, and not by each call. */
+static void once(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[n]) {\n"
+                        "  k = arange(n = n, dtype = f32)\n"
+                        "  return y = x * k + cast(size(value = n), dtype = f32) + 0.5,\n"
+                        "    z = x - arange(n = n + 0 * n, dtype = f32)\n"
+                        "}\n");
+  gemel_graph *lifted = LIFT(graph, .space = 1);
+  gemel_function *f = compile(lifted, 1, 0);
+  gemel_tensor *x = vector_of(GEMEL_F32, 5, 1), *out[2] = {NULL, NULL};
+  (void)data;
+  for (int k = 0; k < 3; k++) {
+    size_t before = device.uploads;
+    CT_EQ_INT(gemel_call(f, &x, out, &error), GEMEL_OK);
+    CT_EQ_UINT(device.uploads - before, k == 0 ? 1 + 3 : 1);
+    CT_CHECK(float_at(out[0], 4) == 5.0f * 4 + 5 + 0.5f && float_at(out[1], 3) == 1);
+  }
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+  gemel_function_free(f);
+  gemel_graph_unref(lifted);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
 /* ---- States ---- */
 
 static const char counting[] = "(state w: f32[4], x: f32[4]) {\n"
@@ -414,8 +442,9 @@ void ct_register(void) {
       CT_TEST("crossing", crossing, NULL),     CT_TEST("cancelled", cancelled, NULL),
       CT_TEST("both_sides", both_sides, NULL), CT_TEST("sizes", sizes, NULL),
       CT_TEST("reasons", reasons, NULL),       CT_TEST("errors", errors, NULL),
-      CT_TEST("ports", ports, NULL),           CT_TEST("states", states, NULL),
-      CT_TEST("turns", turns, NULL),           CT_TEST("refused", refused, NULL),
+      CT_TEST("ports", ports, NULL),           CT_TEST("once", once, NULL),
+      CT_TEST("states", states, NULL),         CT_TEST("turns", turns, NULL),
+      CT_TEST("refused", refused, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));
 }

@@ -81,6 +81,7 @@ typedef struct gemel__run_program {
   uint32_t *pool;        /* values that nodes read */
   uint32_t *value_types; /* index in types */
   uint32_t *uses;        /* of each value, by nodes and outputs */
+  uint8_t *read_here;    /* of each value: 1: something else than a transfer uses it */
   uint64_t *original;    /* id in the graph << 32 | node, sorted: for sizes that nodes produce */
   gemel__ptype *types;
   gemel__pop *ops;

@@ -139,6 +139,7 @@ static gemel_status allocate(copier *c) {
   p->pool = gemel__alloc_array(p->n_pool, sizeof *p->pool);
   p->value_types = gemel__alloc_array(p->n_values, sizeof *p->value_types);
   p->uses = gemel__alloc_array(p->n_values, sizeof *p->uses);
+  p->read_here = gemel__alloc_array(p->n_values, sizeof *p->read_here);
   p->types = gemel__alloc_array(p->n_types, sizeof *p->types);
   p->ops = gemel__alloc_array(p->n_ops, sizeof *p->ops);
   p->files = gemel__alloc_array(p->n_files, sizeof *p->files);
@@ -147,8 +148,8 @@ static gemel_status allocate(copier *c) {
   p->direct = gemel__alloc_array(p->n_outputs, sizeof *p->direct);
   p->original = gemel__alloc_array(p->n_nodes, sizeof *p->original);
   if (p->nodes == NULL || p->pool == NULL || p->value_types == NULL || p->uses == NULL ||
-      p->types == NULL || p->ops == NULL || p->files == NULL || p->inputs == NULL ||
-      p->outputs == NULL || p->direct == NULL || p->original == NULL) {
+      p->read_here == NULL || p->types == NULL || p->ops == NULL || p->files == NULL ||
+      p->inputs == NULL || p->outputs == NULL || p->direct == NULL || p->original == NULL) {
     return gemel__no_memory(c->error, "a function");
   }
   return GEMEL_OK;
@@ -202,6 +203,7 @@ static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used
     uint32_t value = c->first_value[in[k].node] + in[k].output;
     p->pool[(*pool_used)++] = value;
     p->uses[value]++;
+    p->read_here[value] |= p->ops[made->op].kind != GEMEL__P_TRANSFER;
   }
   for (k = 0; k < n->n_outputs; k++) {
     gemel_type type = gemel__node_type(c->graph, node, k);
@@ -237,6 +239,7 @@ static void copy_ports(copier *c) {
     p->outputs[k].value = c->first_value[ref.node] + ref.output;
     p->outputs[k].device = p->devices[gemel__value_device(p, p->outputs[k].value)];
     p->uses[p->outputs[k].value]++;
+    p->read_here[p->outputs[k].value] = 1;
     p->direct[k] = (uint64_t)p->outputs[k].value << 32 | k;
   }
   qsort(p->direct, p->n_outputs, sizeof *p->direct, by_value);
@@ -297,6 +300,7 @@ void gemel__run_program_release(gemel__run_program *p) {
   gemel__free(p->pool, p->n_pool * sizeof *p->pool);
   gemel__free(p->value_types, p->n_values * sizeof *p->value_types);
   gemel__free(p->uses, p->n_values * sizeof *p->uses);
+  gemel__free(p->read_here, p->n_values * sizeof *p->read_here);
   gemel__free(p->types, p->n_types * sizeof *p->types);
   gemel__free(p->ops, p->n_ops * sizeof *p->ops);
   gemel__free(p->files, p->n_files * sizeof *p->files);
