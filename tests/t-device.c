@@ -9,6 +9,8 @@
  */
 #include "support/two-devices.h"
 
+#include "core/graph.h"
+#include "instances/instance.h"
 #include "run.h"
 #include "support/graph-text.h"
 #include "support/on-device.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/cuda.h"
+#include "sim/extent.h"
 
 /* ---- Errors ---- */
 
@@ -82,6 +83,14 @@ static gemel_status copy(void *state, const gemel_view *to, const gemel_view *fr
   return gemel__cuda_copy(state, to, from, error);
 }
 
+/* The sim, if that is what CUDA is here, is told which bytes are whose. */
+static gemel_status note(void *state, void *data, size_t bytes, gemel_error *error) {
+  cudaStream_t stream = gemel__cuda_stream(state);
+  return gemel__cuda_check(
+      error, bytes > 0 ? gemel__extent_begin(data, bytes, stream) : gemel__extent_end(data, stream),
+      "a value's memory");
+}
+
 /* ---- Life ---- */
 
 static const gemel_device record = {.size = sizeof(gemel_device),
@@ -149,6 +158,8 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
   }
   cuda->record = record;
   cuda->record.state = cuda;
+  cuda->record.note = gemel__sim_extent_begin != NULL ? note : NULL;
+  cuda->record.gap = gemel__extent_gap();
   cuda->ordinal = ordinal;
   pthread_mutex_init(&cuda->blas_lock, NULL);
   pthread_mutex_init(&cuda->problem_lock, NULL);

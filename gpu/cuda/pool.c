@@ -7,7 +7,6 @@
  */
 #include <stdlib.h>
 #include "cuda/cuda.h"
-#include "sim/extent.h"
 
 /* A piece of memory that nobody uses. */
 struct gemel__cuda_idle {
@@ -69,11 +68,11 @@ void gemel__cuda_pool_clear(gemel_cuda *cuda) {
 }
 
 static gemel_status allocate_new(gemel_cuda *cuda, size_t bytes, void **data, gemel_error *error) {
-  cudaError_t result = cudaMalloc(data, bytes + gemel__extent_gap());
+  cudaError_t result = cudaMalloc(data, bytes);
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError(); /* or else the next call of CUDA would say it again */
     gemel__cuda_pool_clear(cuda);
-    result = cudaMalloc(data, bytes + gemel__extent_gap());
+    result = cudaMalloc(data, bytes);
   }
   if (result != cudaSuccess) {
     cudaGetLastError();
@@ -88,14 +87,8 @@ gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_
   gemel_cuda *cuda = state;
   size_t rounded;
   int k = class_of(bytes, &rounded);
-  gemel_status status = GEMEL_OK;
   *data = take(cuda, k);
-  if (*data == NULL) {
-    status = allocate_new(cuda, rounded, data, error);
-  }
-  return status == GEMEL_OK
-             ? gemel__cuda_check(error, gemel__extent_begin(*data, bytes, cuda->stream), "a tensor")
-             : status;
+  return *data != NULL ? GEMEL_OK : allocate_new(cuda, rounded, data, error);
 }
 
 void gemel__cuda_release(void *state, void *data, size_t bytes) {
@@ -103,7 +96,6 @@ void gemel__cuda_release(void *state, void *data, size_t bytes) {
   gemel__cuda_idle *idle = malloc(sizeof *idle);
   size_t rounded;
   int k = class_of(bytes, &rounded);
-  gemel__extent_end(data, cuda->stream);
   if (idle == NULL) {
     give_back(cuda, data, rounded);
     return;

@@ -256,7 +256,7 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
     tensor->release(tensor->state);
   }
   if (tensor->device_bytes > 0) {
-    tensor->device->release(tensor->device->state, tensor->data, tensor->device_bytes);
+    gemel__value_memory_free(tensor->device, tensor->data, tensor->device_bytes);
   }
   gemel__free(tensor, tensor->block_bytes);
 }

@@ -62,6 +62,11 @@ struct gemel_device {
   gemel_status (*end)(void *state, void **recording, gemel_error *error);
   gemel_status (*replay)(void *state, void *recording, gemel_error *error);
   void (*forget)(void *state, void *recording);
+  /* For devices that look for mistakes; NULL: this one doesn't. As part of the work, the BYTES
+   * bytes at DATA, of allocated memory, become those of a value that isn't written yet; with BYTES
+   * 0 it isn't needed any more. Memory that values are given is GAP bytes apart. */
+  gemel_status (*note)(void *state, void *data, size_t bytes, gemel_error *error);
+  size_t gap;
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

@@ -86,8 +86,10 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
   }
   for (size_t k = 0; k < s->n_blocks; k++) {
     const gemel__device_block *block = &s->blocks[k];
-    if (block->staging) {
+    if (block->kind == GEMEL__BLOCK_STAGING) {
       gemel__staging_free(block->device, block->data, block->bytes);
+    } else if (block->kind == GEMEL__BLOCK_VALUE) {
+      gemel__value_memory_free(block->device, block->data, block->bytes);
     } else {
       block->device->release(block->device->state, block->data, block->bytes);
     }

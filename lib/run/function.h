@@ -184,7 +184,8 @@ extern const gemel__instr_kind gemel__instr_loop, /* gemel__fused */
     gemel__instr_upload, gemel__instr_download,
     gemel__instr_fetch,  /* gemel__move of bytes out of staging memory, once they are there */
     gemel__instr_result, /* gemel__move, into the tensor of an output */
-    gemel__instr_poison; /* gemel__move: fills memory that must not be read before it is written */
+    gemel__instr_poison, /* gemel__move: fills memory that must not be read before it is written */
+    gemel__instr_note;   /* gemel__move: tells a device that looks for mistakes of a value's life */
 
 /* Each device has its queue, in which its instructions are asked for in order; the host's are done
  * at once. Those of two queues may change places (queues.c) but for what AFTER and ALONE say. */
@@ -280,7 +281,11 @@ typedef struct gemel__device_block {
   const gemel_device *device;
   void *data;
   size_t bytes;
-  int staging; /* of the host, to copy from and to */
+  enum {
+    GEMEL__BLOCK_ARENA,
+    GEMEL__BLOCK_VALUE,  /* of one value */
+    GEMEL__BLOCK_STAGING /* of the host, to copy from and to */
+  } kind;
 } gemel__device_block;
 
 typedef struct gemel__segment {

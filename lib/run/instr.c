@@ -16,7 +16,7 @@ int gemel__instr_moves(const gemel__instr *instr) {
   const gemel__instr_kind *kind = instr->kind;
   return kind == &gemel__instr_copy || kind == &gemel__instr_upload ||
          kind == &gemel__instr_download || kind == &gemel__instr_fetch ||
-         kind == &gemel__instr_result || kind == &gemel__instr_poison;
+         kind == &gemel__instr_result || kind == &gemel__instr_poison || kind == &gemel__instr_note;
 }
 
 const gemel__cluster_record *gemel__instr_cluster_of(const gemel__instr *instr) {

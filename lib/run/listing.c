@@ -95,7 +95,7 @@ static void say_place(plan_lister *l, const void *where, const char *data) {
       say(l, ", in place of %%%u", l->p->inputs[l->p->outputs[output].pair].value);
     }
   } else if (block != NULL) {
-    say(l, " -> %s %s + %zu", device, block->staging ? "staging" : "arena",
+    say(l, " -> %s %s + %zu", device, block->kind == GEMEL__BLOCK_STAGING ? "staging" : "arena",
         (size_t)(data - (const char *)block->data));
   }
 }

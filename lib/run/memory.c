@@ -103,12 +103,13 @@ static gemel__run_buffer *in_arena(gemel__planner *planner, uint8_t device, int6
 gemel__run_buffer *gemel__buffer_new(gemel__planner *planner, uint8_t device, int64_t bytes,
                                      uint32_t remaining) {
   gemel__run_buffer *buffer = in_arena(planner, device, bytes, remaining);
-  uint32_t place = buffer != NULL ? find_place(&planner->memories[device], round_up(bytes)) : 0;
+  int64_t room = round_up(bytes + (int64_t)planner->f->program.devices[device]->gap);
+  uint32_t place = buffer != NULL ? find_place(&planner->memories[device], room) : 0;
   if (place == 0) {
     return NULL;
   }
   buffer->slot = place - 1;
-  return buffer;
+  return gemel__plan_note(planner, buffer, bytes) == GEMEL_OK ? buffer : NULL;
 }
 
 gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer *dying,
@@ -129,9 +130,10 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
     return GEMEL_OK;
   }
   put_free(&planner->memories[buffer->device], buffer->slot);
-  return planner->f->poison
-             ? gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, POISON)
-             : GEMEL_OK;
+  gemel_status status =
+      planner->f->poison ? gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, POISON)
+                         : GEMEL_OK;
+  return status == GEMEL_OK ? gemel__plan_note(planner, buffer, 0) : status;
 }
 
 int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
@@ -202,7 +204,8 @@ static void *keep_block(gemel__segment *s, const gemel__device_block *block) {
 }
 
 void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes) {
-  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes, 0};
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes,
+                               GEMEL__BLOCK_ARENA};
   if (reserve_block(planner) != GEMEL_OK ||
       block.device->allocate(block.device->state, bytes, &block.data, planner->error) != GEMEL_OK) {
     return NULL;
@@ -210,8 +213,19 @@ void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t byte
   return keep_block(planner->segment, &block);
 }
 
+void *gemel__segment_value(gemel__planner *planner, uint8_t device, size_t bytes) {
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes,
+                               GEMEL__BLOCK_VALUE};
+  if (reserve_block(planner) != GEMEL_OK ||
+      gemel__value_memory(block.device, bytes, &block.data, planner->error) != GEMEL_OK) {
+    return NULL;
+  }
+  return keep_block(planner->segment, &block);
+}
+
 void *gemel__segment_staging(gemel__planner *planner, uint8_t device, size_t bytes) {
-  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes, 1};
+  gemel__device_block block = {planner->f->program.devices[device], NULL, bytes,
+                               GEMEL__BLOCK_STAGING};
   if (reserve_block(planner) != GEMEL_OK ||
       gemel__staging_new(block.device, bytes, &block.data, planner->error) != GEMEL_OK) {
     return NULL;

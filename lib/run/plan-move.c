@@ -38,6 +38,24 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
              : out_of_memory(planner);
 }
 
+gemel_status gemel__plan_note(gemel__planner *planner, const gemel__run_buffer *buffer,
+                              int64_t bytes) {
+  const gemel_device *device = planner->f->program.devices[buffer->device];
+  gemel__move *move;
+  if (device->note == NULL || buffer->bytes == 0 || !planner->notes) {
+    return GEMEL_OK;
+  }
+  move = new_move(planner, buffer);
+  if (move == NULL) {
+    return out_of_memory(planner);
+  }
+  move->bytes = bytes;
+  return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
+                 gemel__emit(planner, &gemel__instr_note, planner->node, buffer->device, move) == 0
+             ? GEMEL_OK
+             : out_of_memory(planner);
+}
+
 gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
                               const gemel__plan_layout *layout, gemel__run_buffer *from,
                               const int64_t *to_strides, gemel__run_buffer *to) {
@@ -149,7 +167,7 @@ static gemel_status transfer_constant(gemel__planner *planner, const gemel__plan
                                       uint8_t device, gemel__plan_place *to) {
   const gemel__run_program *p = &planner->f->program;
   size_t bytes = (size_t)from->layout->bytes;
-  char *data = bytes > 0 ? gemel__segment_memory(planner, device, bytes) : NULL;
+  char *data = bytes > 0 ? gemel__segment_value(planner, device, bytes) : NULL;
   gemel_status status = bytes > 0 && data == NULL ? planner->error->status : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__device_move(p->devices[device], data, p->devices[0],

@@ -856,6 +856,16 @@ static void drop_places(gemel__execution *e, const gemel__segment *segment) {
   }
 }
 
+/* Sizes that are known at a call only split the plan, and values may live on in the next part; in
+ * plain functions none ends. */
+static int tells_devices(const gemel_function *f) {
+  int tells = !f->plain;
+  for (uint32_t k = 0; k < f->program.n_types; k++) {
+    tells &= !f->program.types[k].has_runtime;
+  }
+  return tells;
+}
+
 gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made) {
   uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
@@ -884,6 +894,7 @@ gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__
     planner->plan = plan;
     planner->segment = s;
     planner->places = e->places;
+    planner->notes = tells_devices(e->f);
     planner->error = &e->error;
     status = plan_all(planner);
   }

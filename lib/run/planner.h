@@ -85,6 +85,7 @@ typedef struct gemel__planner {
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
   uint32_t missing; /* value whose size is needed and not known yet */
+  int notes;        /* values end in the segment in which they begin, so devices may be told */
   int dynamic;      /* evaluating at a call: sizes of inputs are read, not looked up */
 } gemel__planner;
 
@@ -133,7 +134,9 @@ gemel__run_buffer *gemel__buffer_at(gemel__planner *planner, gemel__buffer_kind 
 /* BYTES bytes of DEVICE's memory that live as long as the segment; NULL, and the error. */
 void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t bytes);
 
-/* The same of staging memory of the host, for DEVICE to copy from and to. */
+/* The same of memory for one value, and of staging memory of the host, for DEVICE to copy from and
+ * to. */
+void *gemel__segment_value(gemel__planner *planner, uint8_t device, size_t bytes);
 void *gemel__segment_staging(gemel__planner *planner, uint8_t device, size_t bytes);
 
 /* COUNT uses of BUFFER have been scheduled. */
@@ -172,6 +175,11 @@ gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
 
 /* NODE, whose input lies on another device than its result. */
 gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node);
+
+/* Tells BUFFER's device, if it wants to know, that a value of BYTES bytes lies there from here on,
+ * or with 0 that it isn't needed any more. */
+gemel_status gemel__plan_note(gemel__planner *planner, const gemel__run_buffer *buffer,
+                              int64_t bytes);
 
 /* Has BUFFER filled with what shows when it is read before it is written. */
 gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,

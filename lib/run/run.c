@@ -77,6 +77,11 @@ static gemel_status run_poison(gemel__execution *e, void *body) {
                                                (size_t)move->bytes, &e->error);
 }
 
+static gemel_status run_note(gemel__execution *e, void *body) {
+  const gemel__move *move = body;
+  return gemel__device_note(move->device, move->to, (size_t)move->bytes, &e->error);
+}
+
 /* ---- Attributes with run-time sizes ---- */
 
 typedef struct runtime_lookup {
@@ -190,6 +195,7 @@ const gemel__instr_kind gemel__instr_download = {"download", run_download, 1};
 const gemel__instr_kind gemel__instr_fetch = {"fetch", run_fetch, 1};
 const gemel__instr_kind gemel__instr_result = {"result", run_result, 1};
 const gemel__instr_kind gemel__instr_poison = {"poison", run_poison, 0};
+const gemel__instr_kind gemel__instr_note = {"note", run_note, 0};
 
 gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status) {
   if (e->error.status != status) {
