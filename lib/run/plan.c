@@ -526,40 +526,6 @@ static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__
   return status == GEMEL_OK ? emit_kernel(planner, node, inv) : status;
 }
 
-/* 1 if NODE has no operands, and only transfers read its result. */
-static int is_made_once(const gemel__planner *planner, uint32_t node) {
-  const gemel__run_program *p = &planner->f->program;
-  uint32_t count, value = p->nodes[node].value;
-  gemel__pnode_inputs(p, node, &count);
-  return count == 0 && p->nodes[node].n_outputs == 1 && gemel__value_device(p, value) == 0 &&
-         !p->read_here[value];
-}
-
-/* Computes NODE now: its result is a constant of the plan, which transfers take across once. */
-static gemel_status make_now(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
-  gemel__plan_place *place = &planner->places[planner->f->program.nodes[node].value];
-  size_t bytes = (size_t)place->layout->bytes;
-  void *data = bytes > 0 ? gemel__segment_memory(planner, 0, bytes) : NULL;
-  gemel_status status = bytes > 0 && data == NULL ? planner->error->status : GEMEL_OK;
-  place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, 0, 0, data, 0);
-  inv->call.scratch = gemel__alloc(inv->call.scratch_bytes);
-  if (status == GEMEL_OK && (place->buffer == NULL || inv->call.scratch == NULL)) {
-    status = out_of_memory(planner);
-  }
-  if (status == GEMEL_OK && bytes > 0) {
-    ((gemel_view *)inv->call.outputs)[0].data = data;
-    status = inv->run(&inv->call);
-  }
-  if (inv->call.release != NULL) {
-    inv->call.release(inv->call.state);
-  }
-  gemel__free(inv->call.scratch, inv->call.scratch_bytes);
-  if (status == GEMEL_OK) {
-    place->buffer->constant = 1;
-  }
-  return status;
-}
-
 static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
   const gemel__run_program *p = &planner->f->program;
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
@@ -597,8 +563,8 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
   if (status != GEMEL_OK) {
     return status;
   }
-  return is_made_once(planner, node) ? make_now(planner, node, inv)
-                                     : emit_kernel(planner, node, inv);
+  return gemel__is_made_once(planner, node) ? gemel__make_now(planner, node, inv)
+                                            : emit_kernel(planner, node, inv);
 }
 
 static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {

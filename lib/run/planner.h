@@ -165,6 +165,15 @@ void gemel__update_placed(gemel__planner *planner, uint32_t output,
 /* Settles which updates are made in place, when all instructions are there. */
 void gemel__updates_settle(gemel__planner *planner);
 
+/* ---- plan-once.c ---- */
+
+/* 1 if NODE has no operands, and only transfers read its result. */
+int gemel__is_made_once(const gemel__planner *planner, uint32_t node);
+
+/* Computes NODE now, whose kernel was chosen and which is laid out: its result is a constant of the
+ * plan. */
+gemel_status gemel__make_now(gemel__planner *planner, uint32_t node, gemel__invocation *inv);
+
 /* ---- plan-move.c ---- */
 
 /* Emits a copy of what LAYOUT describes in FROM to TO, whose strides are TO_STRIDES; both lie on
