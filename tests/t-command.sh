@@ -441,7 +441,8 @@ done
 
 deep() { (ulimit -s 256 && exec "$gemel" "$@"); }
 for arguments in "show long.gmt" "show --format debug long.gmt" "show --format dot long.gmt" \
-  "convert long.gmt long.gemel" "show long.gemel" "run long.gmt --in x=$w"; do
+  "convert long.gmt long.gemel" "show long.gemel" "run long.gmt --in x=$w --dump long.dump" "run long.dump" \
+  "run long.gmt --in x=$w"; do
   run deep $arguments
   [ "$status" = 0 ] && good "deep/$arguments" || wrong "deep/$arguments" "exit status $status"
 done

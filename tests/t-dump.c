@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/watched-memory.h"
 
 /* NAME in the folder of scratch files. */
 static const char *scratch(const char *name) {
@@ -312,52 +313,146 @@ static void refused(const void *data) {
   release(in, 5);
 }
 
-/* ---- Depth ---- */
+/* ---- Large graphs ---- */
 
-/* Runs on a stack of 256 KiB. */
-static void *dump_deep(void *data) {
-  int n = *(int *)data;
-  const char *folder = scratch("deep");
-  gemel_context *context = context_new();
-  gemel_graph *g = gemel_graph_new(context, &error);
-  gemel_value x = f32_input(g, "x", NULL, 3), y = x;
-  for (int k = 0; k < n; k++)
-    y = k % 3 ? gemel_neg(y) : gemel_sub(y, x);
+/* A graph of N nodes, more or less, with a state w: f32[3]. */
+typedef struct large {
+  void (*build)(gemel_graph *graph, gemel_value w, int n);
+  int n;
+} large;
+
+/* Each node reads the one before, and no rewrite makes fewer of them. */
+static void deep(gemel_graph *graph, gemel_value w, int n) {
+  gemel_value x = f32_input(graph, "x", NULL, 3), y = x;
+  for (int k = 0; k < n; k += 2)
+    y = gemel_sqrt(gemel_add(y, x));
+  gemel_update(w, gemel_add(w, y));
   gemel_output(y, "y");
-  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
-  gemel_function *f = gemel_compile(g, &options, &error);
-  gemel_tensor *in = vector_of(GEMEL_F32, 3, 1), *out = NULL, *again = NULL;
-  CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
+}
+
+/* One node reads N others, which have an input each and are outputs. */
+static void wide(gemel_graph *graph, gemel_value w, int n) {
+  gemel_value *all = malloc((size_t)n * sizeof *all);
+  char name[16];
+  for (int k = 0; k < n; k++) {
+    snprintf(name, sizeof name, "x%d", k);
+    all[k] = gemel_sqrt(gemel_add(f32_input(graph, name, NULL, 3), w));
+    name[0] = 'y';
+    gemel_output(all[k], name);
+  }
+  gemel_update(w, gemel_add(w, all[n - 1]));
+  gemel_output(gemel_sum(gemel_apply(graph, "join", (size_t)n, all, 0, NULL)), "total");
+  free(all);
+}
+
+/* N tensors like w, for the state and inputs; states come first. */
+static gemel_tensor **values_for(size_t n) {
+  gemel_tensor **values = calloc(n, sizeof *values);
+  for (size_t k = 0; k < n; k++)
+    values[k] = vector_of(GEMEL_F32, 3, (double)(k % 50) + 1);
+  return values;
+}
+
+/* Called again and again with the same tensors, F allocates nothing. */
+static void allocates_nothing(gemel_function *f, gemel_tensor **in, gemel_tensor **out) {
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  long before = atomic_load(&watched.asked);
+  for (int k = 0; k < 3; k++)
+    CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(atomic_load(&watched.asked), before);
+}
+
+/* With a shared variable, all but the state and its update are given. */
+static void calls(const gemel_graph *graph, gemel_tensor **in, gemel_tensor *const *wanted) {
+  size_t n_out = gemel_graph_output_count(graph);
+  gemel_tensor **out = calloc(n_out, sizeof *out), *w;
+  gemel_shared *shared = gemel_shared_new(in[0], &error);
+  gemel_options options = {.size = sizeof options, .threads = 1, .states = &shared, .n_states = 1};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  size_t k = 0;
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, in + 1, out, &error), GEMEL_OK);
+  while (gemel_is_null(gemel_graph_updated_state(graph, k)))
+    same_bits(out[k], wanted[k]), k++;
+  w = gemel_shared_get(shared);
+  same_bits(w, wanted[k]);
+  gemel_tensor_unref(w);
+  while (++k < n_out)
+    same_bits(out[k - 1], wanted[k]);
+  allocates_nothing(f, in + 1, out);
   gemel_function_free(f);
-  CT_EQ_INT(gemel_dump(g, &options, &in, &out, folder, &error), GEMEL_OK);
-  gemel_graph_unref(g);
+  gemel_shared_unref(shared);
+  release(out, (int)n_out - 1);
+  free(out);
+}
+
+/* The folder that was dumped, loaded and called. */
+static void replay(const char *folder, const gemel_graph *graph, gemel_tensor *const *wanted) {
+  size_t n_out = gemel_graph_output_count(graph);
+  gemel_tensor **again = calloc(n_out, sizeof *again);
+  gemel_context *context = context_new();
   gemel_dumped *d = gemel_dump_load(context, folder, &error);
   if (CT_CHECK(d != NULL)) {
-    f = gemel_compile(d->graph, &d->options, &error);
-    CT_EQ_INT(gemel_call(f, d->inputs, &again, &error), GEMEL_OK);
-    same_bits(d->outputs[0], again);
+    gemel_function *f = gemel_compile(d->graph, &d->options, &error);
+    CT_EQ_UINT(gemel_graph_node_count(d->graph), gemel_graph_node_count(graph));
+    CT_EQ_INT(gemel_call(f, d->inputs, again, &error), GEMEL_OK);
+    for (size_t k = 0; k < n_out; k++) {
+      same_bits(wanted[k], again[k]);
+      same_bits(wanted[k], d->outputs[k]);
+    }
     gemel_function_free(f);
   }
+  release(again, (int)n_out);
+  free(again);
   gemel_dump_free(d);
-  remove_folder(folder);
-  gemel_tensor_unref(in);
-  gemel_tensor_unref(out);
-  gemel_tensor_unref(again);
   gemel_context_unref(context);
+}
+
+/* Runs on a stack of 256 KiB: compiled with all rewrites, called, dumped and called from there. */
+static void *large_on_thread(void *data) {
+  const large *l = data;
+  const char *folder = scratch("large");
+  watch_memory(0);
+  gemel_context *context = context_new();
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  const int64_t three = 3;
+  l->build(graph, gemel_state(graph, "w", gemel_type_of_shape(context, GEMEL_F32, 1, &three)),
+           l->n);
+  CT_EQ_INT(gemel_graph_error(graph)->status, GEMEL_OK);
+  size_t n_in = gemel_graph_input_count(graph), n_out = gemel_graph_output_count(graph);
+  gemel_tensor **in = values_for(n_in), **out = calloc(n_out, sizeof *out);
+  gemel_options options = {.size = sizeof options, .threads = 1};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_CHECK(gemel_function_kernels(f) > (size_t)l->n / 150); /* no rewrite made it short */
+  gemel_function_free(f);
+  calls(graph, in, out);
+  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_OK);
+  replay(folder, graph, out);
+  remove_folder(folder);
+  release(in, (int)n_in);
+  release(out, (int)n_out);
+  free(in);
+  free(out);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  unwatch_memory();
   return NULL;
 }
 
-static void deep(const void *data) {
-  int n = sanitized || valgrind() ? 50000 : 1000000;
-  (void)data;
-  on_small_stack(dump_deep, &n);
+static void large_graph(const void *data) {
+  large l = *(const large *)data;
+  l.n = sanitized || valgrind() ? l.n / 20 : l.n;
+  on_small_stack(large_on_thread, &l);
 }
 
+static const large larges[] = {{deep, 1000000}, {wide, 100000}};
+
 static const ct_test tests[] = {
-    CT_TEST("round_trip", round_trip, NULL),
-    CT_TEST("bound", bound, NULL),
-    CT_TEST("refused", refused, NULL),
-    CT_TEST("deep", deep, NULL),
+    CT_TEST("round_trip", round_trip, NULL),  CT_TEST("bound", bound, NULL),
+    CT_TEST("refused", refused, NULL),        CT_TEST("deep", large_graph, &larges[0]),
+    CT_TEST("wide", large_graph, &larges[1]),
 };
 
 void ct_register(void) {
