@@ -51,6 +51,7 @@ verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-certify-wrong
 verify_tests += %reldir%/t-device
 verify_tests += %reldir%/t-domain
+verify_tests += %reldir%/t-embed
 verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
