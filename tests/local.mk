@@ -106,6 +106,13 @@ tests_t_sim_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_sim_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_LDADD = %reldir%/kernels/crimes.sim.$(OBJEXT) %reldir%/kernels/legal.sim.$(OBJEXT) \
 	%reldir%/kernels/planted.sim.$(OBJEXT) $(gpu_sim_ldadd)
+if VERIFY
+sim_tests += %reldir%/t-cuda
+endif
+tests_t_cuda_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
+	$(gemel_LIBS) $(VERIFY_LIBS) $(GTEST_LIBS) $(STDCXX_LIBS) -ldl
 
 EXTRA_DIST += %reldir%/kernels
 EXTRA_DIST += %reldir%/corpus

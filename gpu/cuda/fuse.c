@@ -292,9 +292,13 @@ static gemel_status make_plan(cluster_writer *w, gemel_kernel_call *call) {
   return status;
 }
 
+/* One operation alone has a kernel already. */
 static gemel_status prepare_cluster(gemel_kernel_call *call) {
   cluster_writer w = {.call = call};
   gemel_status status;
+  if (call->n_steps < 2) {
+    return GEMEL_DECLINED;
+  }
   w.strides = malloc((call->n_inputs + 1) * GEMEL_MAX_RANK * sizeof *w.strides);
   w.kinds = malloc(call->n_inputs + 1);
   status = w.strides != NULL && w.kinds != NULL

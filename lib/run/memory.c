@@ -240,12 +240,16 @@ static gemel_status allocate_places(gemel__planner *planner, uint8_t device, cha
   if (bytes < 0) {
     return gemel__no_memory(planner->error, "intermediate results");
   }
-  *base = bytes > 0 ? gemel__segment_memory(planner, device, (size_t)bytes) : NULL;
+  const gemel_device *d = planner->f->program.devices[device];
+  int told = planner->notes && d->note != NULL; /* else all of it is one value to a device */
+  if (bytes > 0) {
+    *base = told ? gemel__segment_memory(planner, device, (size_t)bytes)
+                 : gemel__segment_value(planner, device, (size_t)bytes);
+  }
   if (bytes > 0 && *base == NULL) {
     return planner->error->status;
   }
-  const gemel_device *d = planner->f->program.devices[device];
-  return bytes > 0 && planner->f->poison
+  return bytes > 0 && planner->f->poison && !told
              ? d->fill(d->state, *base, POISON, (size_t)bytes, planner->error)
              : GEMEL_OK;
 }

@@ -126,12 +126,12 @@ static gemel_status run_prepared(gemel_kernel_call *call,
   const gemel_device *device = call->device;
   size_t bytes = call->scratch_bytes;
   gemel_status status =
-      bytes > 0 ? device->allocate(device->state, bytes, &call->scratch, call->error) : GEMEL_OK;
+      bytes > 0 ? gemel__value_memory(device, bytes, &call->scratch, call->error) : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = run(call);
   }
   if (bytes > 0 && call->scratch != NULL) {
-    device->release(device->state, call->scratch, bytes);
+    gemel__value_memory_free(device, call->scratch, bytes);
   }
   call->scratch = NULL;
   return status;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The device "cuda" on the sim: the whole catalogue gives what the host gives, bit for bit on small
+ * integers; what a program does with a device works, and each call asks for as few transfers as it
+ * needs. The sim reports whatever its kernels and calls do wrong.
+ */
+#include <gemel/cuda.h>
+#include <gemel/lift.h>
+#include <stdlib.h>
+#include "core/graph.h"
+#include "instances/instance.h"
+#include "run.h"
+#include "sim/sim.h"
+#include "support/graph-text.h"
+#include "support/on-device.h"
+
+static gemel_cuda *cuda;
+
+static gemel_context *context_with_cuda(void) {
+  gemel_context *context = gemel_context_new(&error);
+  cuda = gemel_cuda_open(0, &error);
+  ct_context("%s", error.text);
+  CT_CHECK(context != NULL && cuda != NULL);
+  CT_EQ_INT(gemel_register_device(context, 1, gemel_cuda_device(cuda), &error), GEMEL_OK);
+  return context;
+}
+
+/* Nothing may be left behind, and nothing have been done wrong. */
+static void leave(gemel_context *context) {
+  gemel_context_unref(context);
+  gemel_cuda_close(cuda);
+  gemel__sim_alive alive = gemel__sim_living();
+  CT_EQ_INT(gemel__sim_reports(), 0);
+  CT_EQ_INT(alive.allocations, 0);
+  CT_EQ_INT(alive.pinned + alive.streams + alive.events + alive.graphs, 0);
+  CT_EQ_INT(alive.libraries + alive.handles + alive.programs, 0);
+  gemel__sim_forget();
+}
+
+/* ---- The catalogue ---- */
+
+static void catalogue(const void *data) {
+  gemel_context *context = context_with_cuda();
+  const char *name = data;
+  const gemel_operation *record = gemel_find_operation(context, name);
+  int compared = compare_operation(context, record, GEMEL__FILL_INTEGERS);
+  ct_context("%s", name);
+  CT_CHECK(compared >= 3);
+  leave(context);
+}
+
+static gemel_context *names;
+
+void ct_register(void) {
+  static ct_test tests[200];
+  static char titles[200][60];
+  size_t n = 0;
+  names = gemel_context_new(&error);
+  for (size_t k = 0; k < gemel_operation_count(names); k++) {
+    const gemel_operation *record = gemel_operation_at(names, k);
+    if (record->max_inputs != 0 && record->min_inputs != 0 && strcmp(record->name, "invoke") != 0) {
+      snprintf(titles[n], sizeof titles[n], "catalogue/%s", record->name);
+      tests[n] = (ct_test)CT_TEST(titles[n], catalogue, record->name);
+      n++;
+    }
+  }
+  ct_suite("cuda", tests, n);
+}
