@@ -360,6 +360,44 @@ static void states(const void *data) {
   leave(context);
 }
 
+/* gemel_compile lifts what it has rewritten; an error of the lift is its own. */
+static void compiled(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, counting);
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0), *out = NULL;
+  gemel_shared *shared = gemel_shared_new(x, &error);
+  gemel_lift_report *report = gemel_lift_report_new();
+  gemel_lift_options lift = {.size = sizeof lift, .space = 2, .states = 1, .report = report};
+  gemel_options options = {.size = sizeof options,
+                           .threads = 1,
+                           .states = &shared,
+                           .n_states = 1,
+                           .profile = GEMEL_PROFILE_TIMES,
+                           .lift = &lift};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  (void)data;
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+  CT_CHECK(float_at(out, 3) == 3 && element_of(shared) == 6);
+  gemel_tensor *value = gemel_shared_get(shared);
+  CT_CHECK(gemel_tensor_device(value) == &second.record);
+  CT_EQ_UINT(gemel_lift_report_counts(report)->lifted, 1); /* w * 1 is w */
+  gemel_call_profile *profile = gemel_function_profile(f, &error);
+  CT_CHECK(gemel_call_profile_summary(profile)->lifting > 0);
+  lift.space = 3;
+  CT_CHECK(gemel_compile(graph, &options, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  gemel_call_profile_free(profile);
+  gemel_tensor_unref(value);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(x);
+  gemel_function_free(f);
+  gemel_shared_unref(shared);
+  gemel_lift_report_free(report);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
 enum { TURNS = 200 };
 
 static void *take_turns(void *function) {
@@ -444,7 +482,7 @@ void ct_register(void) {
       CT_TEST("reasons", reasons, NULL),       CT_TEST("errors", errors, NULL),
       CT_TEST("ports", ports, NULL),           CT_TEST("once", once, NULL),
       CT_TEST("states", states, NULL),         CT_TEST("turns", turns, NULL),
-      CT_TEST("refused", refused, NULL),
+      CT_TEST("compiled", compiled, NULL),     CT_TEST("refused", refused, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));
 }

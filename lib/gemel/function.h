@@ -8,6 +8,7 @@
 #define GEMEL_FUNCTION_H
 
 #include <gemel/graph.h>
+#include <gemel/lift.h>
 #include <gemel/rewrite.h>
 #include <gemel/shared.h>
 #include <gemel/text.h>
@@ -53,12 +54,15 @@ typedef struct gemel_options {
   int poison; /* 1: memory of intermediate values is overwritten, with NaN where they are floats,
                  before it is written first and as soon as nothing reads it any more; so what reads
                  it too early or too late shows. Takes about as long as writing it once more */
+  const gemel_lift_options *lift; /* to which device the graph is taken, once it is rewritten or as
+                                     it is written; NULL: none. Its tensors then lie where the
+                                     lift's options say. Borrowed for the time of gemel_compile */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
  * NULL. The function copies what it needs: the graph may be freed or grow afterwards. NULL on
  * failure (GEMEL_UNSUPPORTED: an operation has no kernel, a value lies in a memory space that has
- * no device; GEMEL_NO_MEMORY; what gemel_rewrite says; GEMEL_BAD_ARGUMENT). */
+ * no device; GEMEL_NO_MEMORY; what gemel_rewrite and gemel_lift say; GEMEL_BAD_ARGUMENT). */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 

@@ -45,6 +45,7 @@ typedef struct gemel_call_summary {
   double in_instructions;
   double rewriting;                 /* seconds of gemel_compile, and of planning in calls */
   double phases[GEMEL_PHASE_COUNT]; /* of REWRITING, in seconds of processor time */
+  double lifting;                   /* to a device; of gemel_compile, as is the next */
   double program;
   double planning;
   uint64_t plans;

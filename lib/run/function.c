@@ -82,13 +82,29 @@ static gemel_graph *rewrite_timed(gemel__recorder *r, const gemel_graph *graph,
 }
 
 /* A reference to GRAPH, rewritten if OPTIONS say so. */
-static gemel_graph *prepare(gemel_function *f, const gemel_graph *graph,
-                            const gemel_options *options, gemel_error *error) {
+static gemel_graph *rewritten(gemel_function *f, const gemel_graph *graph,
+                              const gemel_options *options, gemel_error *error) {
   if (options->as_written || options->plain) {
     return gemel_graph_ref((gemel_graph *)graph);
   }
   return f->recorder != NULL ? rewrite_timed(f->recorder, graph, options->rewrite, error)
                              : gemel_rewrite(graph, options->rewrite, error);
+}
+
+/* A reference to GRAPH, rewritten and lifted if OPTIONS say so. */
+static gemel_graph *prepare(gemel_function *f, const gemel_graph *graph,
+                            const gemel_options *options, gemel_error *error) {
+  gemel_graph *result = rewritten(f, graph, options, error);
+  if (result == NULL || options->lift == NULL) {
+    return result;
+  }
+  double began = gemel__seconds();
+  gemel_graph *lifted = gemel_lift(result, options->lift, error);
+  if (f->recorder != NULL) {
+    f->recorder->summary.lifting = gemel__seconds() - began;
+  }
+  gemel_graph_unref(result);
+  return lifted;
 }
 
 /* What is observed of F's calls. */

@@ -57,7 +57,11 @@ static void print_compiling(const gemel_call_summary *s, gemel__writer *out) {
     say(out, "%s%s %.3f", k == 0 ? " (" : ", ", gemel_phase_name((gemel_phase)k),
         s->phases[k] * 1e3);
   }
-  say(out, "), %.3f ms for the program, %.3f ms for %llu plan%s\n", s->program * 1e3,
+  say(out, ")");
+  if (s->lifting > 0) {
+    say(out, ", %.3f ms of lifting", s->lifting * 1e3);
+  }
+  say(out, ", %.3f ms for the program, %.3f ms for %llu plan%s\n", s->program * 1e3,
       s->planning * 1e3, (unsigned long long)s->plans, s->plans == 1 ? "" : "s");
 }
 
@@ -249,12 +253,13 @@ static void put_summary(const gemel_call_summary *s, gemel__writer *out) {
     say(out, "%s\"%s\": %.9f", k > 0 ? ", " : "", gemel_phase_name((gemel_phase)k), s->phases[k]);
   }
   say(out,
-      "}, \"program\": %.9f, \"planning\": %.9f, \"plans\": %llu, \"bytes\": %zu, "
+      "}, \"lifting\": %.9f, \"program\": %.9f, \"planning\": %.9f, \"plans\": %llu, \"bytes\": "
+      "%zu, "
       "\"unshared_bytes\": %zu, \"threads\": %d, \"copy_speed\": %.0f, \"f32_speed\": %.0f, "
       "\"f64_speed\": %.0f, \"events\": %llu, \"lost_events\": %llu}\n",
-      s->program, s->planning, (unsigned long long)s->plans, s->bytes, s->unshared_bytes,
-      s->threads, s->copy_speed, s->f32_speed, s->f64_speed, (unsigned long long)s->events,
-      (unsigned long long)s->lost_events);
+      s->lifting, s->program, s->planning, (unsigned long long)s->plans, s->bytes,
+      s->unshared_bytes, s->threads, s->copy_speed, s->f32_speed, s->f64_speed,
+      (unsigned long long)s->events, (unsigned long long)s->lost_events);
 }
 
 static void put_places(const gemel_call_row *row, gemel__writer *out) {

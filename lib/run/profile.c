@@ -183,7 +183,9 @@ gemel_status gemel_function_profile_reset(gemel_function *f, gemel_error *error)
   }
   gemel__recorder *r = f->recorder;
   pthread_mutex_lock(&r->lock);
-  gemel_call_summary kept = {.rewriting = r->summary.rewriting, .program = r->summary.program};
+  gemel_call_summary kept = {.rewriting = r->summary.rewriting,
+                             .lifting = r->summary.lifting,
+                             .program = r->summary.program};
   memcpy(kept.phases, r->summary.phases, sizeof kept.phases);
   r->summary = kept;
   r->n_events = 0;
