@@ -28,6 +28,7 @@ EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
 EXTRA_DIST += %reldir%/peers/affine.py
 EXTRA_DIST += %reldir%/peers/digits.py
+EXTRA_DIST += %reldir%/peers/lstm.py
 EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/optimizer.py
 EXTRA_DIST += %reldir%/peers/random_numbers.py
