@@ -27,6 +27,8 @@ endif
 EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
 EXTRA_DIST += %reldir%/peers/affine.py
+EXTRA_DIST += %reldir%/peers/calls.py
+EXTRA_DIST += %reldir%/peers/chains.py
 EXTRA_DIST += %reldir%/peers/digits.py
 EXTRA_DIST += %reldir%/peers/lstm.py
 EXTRA_DIST += %reldir%/peers/ops.py
