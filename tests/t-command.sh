@@ -303,6 +303,10 @@ gives run/plain-as-written 0 '^\[0. 0.\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny
 gives run/exclude 0 '^\[0. 0.\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy -x 'log*'
 refuses run/mode "no mode 'slow'" run opt.gmt --mode slow
 refuses opt/mode-name "no mode 'slow'" opt --mode slow opt.gmt
+refuses opt/device "no device 'abacus': this program knows host" opt --device abacus opt.gmt
+refuses run/device "no device 'abacus'" run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device abacus
+refuses opt/lift "neither aggressive nor cheapest" opt --lift backward opt.gmt
+gives opt/host 0 '= mul(n4, n0)$' opt --mode none --device host --lift aggressive opt.gmt
 refuses opt/word "'speed'" opt --fastmath speed opt.gmt
 refuses opt/unknown 'called frob' opt --exclude frob opt.gmt
 refuses opt/mistake '1:33: there is no operation called sigmod; did you mean sigmoid?' opt --rules bad.rules opt.gmt

@@ -6,6 +6,7 @@ gemel_SOURCES += %reldir%/args.c
 gemel_SOURCES += %reldir%/attrs.c
 gemel_SOURCES += %reldir%/convert.c
 gemel_SOURCES += %reldir%/debug.c
+gemel_SOURCES += %reldir%/device.c
 gemel_SOURCES += %reldir%/dot.c
 gemel_SOURCES += %reldir%/files.c
 gemel_SOURCES += %reldir%/flags.c

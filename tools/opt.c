@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel opt: a graph file, rewritten, as a graph file; and what the rewriting did.
+ * gemel opt: a graph file, rewritten and lifted, as a graph file; and what that did.
  */
 #include <string.h>
 #include "tool.h"
 
 static const gemel__option options[] = {
     GEMEL__REWRITE_OPTIONS('i'),
+    GEMEL__DEVICE_OPTIONS,
     {"profile", 'p', NULL, "print what each phase and rule did, and in what time, to stderr"},
     {"json", 'j', "F", "write the profile to F, one JSON object a line; '-' is stdout"},
     {"out", 'o', "F", "write to F, binary if it ends in .gemel (default: text to stdout)"},
@@ -59,11 +60,23 @@ static int write_profile(const gemel_profile *profile, const char *path) {
 
 /* ---- The command ---- */
 
-static int rewrite(gemel_graph *graph, const gemel__args *args, const char *name,
-                   const gemel_rewrite_options *o) {
+/* GRAPH rewritten, and lifted if LIFT says so; NULL with *ERROR. */
+static gemel_graph *rewrite(const gemel_graph *graph, const gemel_rewrite_options *o,
+                            const gemel_lift_options *lift, gemel_error *error) {
+  gemel_graph *rewritten = gemel_rewrite(graph, o, error);
+  if (rewritten == NULL || lift->space == GEMEL_SPACE_HOST) {
+    return rewritten;
+  }
+  gemel_graph *lifted = gemel_lift(rewritten, lift, error);
+  gemel_graph_unref(rewritten);
+  return lifted;
+}
+
+static int write_result(gemel_graph *graph, const gemel__args *args, const char *name,
+                        const gemel_rewrite_options *o, const gemel_lift_options *lift) {
   const char *out = gemel__arg(args, "out"), *json = gemel__arg(args, "json");
   gemel_error error;
-  gemel_graph *result = gemel_rewrite(graph, o, &error);
+  gemel_graph *result = rewrite(graph, o, lift, &error);
   int status;
   if (result == NULL) {
     return gemel__complain_error(args->operands[0], &error);
@@ -71,6 +84,9 @@ static int rewrite(gemel_graph *graph, const gemel__args *args, const char *name
   status = gemel__graph_write(result, name, out != NULL ? out : "-");
   if (status == GEMEL__GOOD && gemel__arg_set(args, "profile")) {
     print_profile(o->profile);
+    if (lift->space != GEMEL_SPACE_HOST) {
+      gemel__lift_print(lift->report);
+    }
   }
   if (status == GEMEL__GOOD && json != NULL) {
     status = write_profile(o->profile, json);
@@ -81,23 +97,29 @@ static int rewrite(gemel_graph *graph, const gemel__args *args, const char *name
 
 static int run_with(gemel_context *context, const gemel__args *args) {
   gemel__rewriting r;
+  gemel_lift_options lift = {0};
   char *name = NULL;
   gemel_graph *graph = NULL;
   int status = gemel__rewriting_read(&r, context, args);
+  if (status == GEMEL__GOOD) {
+    status = gemel__device_read(&lift, context, args, &r.options);
+  }
   if (status == GEMEL__GOOD) {
     graph = gemel__graph_read(context, args->operands[0], &name);
     status = graph != NULL ? GEMEL__GOOD : GEMEL__BAD;
   }
   if (gemel__arg_set(args, "profile") || gemel__arg(args, "json") != NULL) {
     r.options.profile = gemel_profile_new();
+    lift.report = gemel_lift_report_new();
   }
   if (status == GEMEL__GOOD) {
-    status = rewrite(graph, args, name, &r.options);
+    status = write_result(graph, args, name, &r.options, &lift);
   }
   if (status == GEMEL__GOOD) {
     gemel__rewriting_report(&r, context);
   }
   gemel_profile_free(r.options.profile);
+  gemel_lift_report_free(lift.report);
   gemel__rewriting_clear(&r);
   gemel_text_free(name);
   gemel_graph_unref(graph);

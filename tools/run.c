@@ -29,6 +29,7 @@ static const gemel__option options[] = {
      "again"},
     GEMEL__OBSERVE_OPTIONS,
     GEMEL__REWRITE_OPTIONS(0),
+    GEMEL__DEVICE_OPTIONS,
     {NULL, 0, NULL, NULL}};
 
 /* A graph and what is bound to its inputs. */
@@ -330,12 +331,40 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   return status;
 }
 
+/* Reads how the graph is rewritten and lifted, and runs it. */
+static int run_file(gemel_context *context, const gemel__args *args, gemel_options *settings) {
+  gemel__rewriting r;
+  gemel_lift_options lift = {0};
+  gemel_graph *graph = NULL;
+  int status = gemel__rewriting_read(&r, context, args);
+  if (status == GEMEL__GOOD) {
+    status = gemel__device_read(&lift, context, args, &r.options);
+  }
+  if (settings->profile != 0) {
+    lift.report = gemel_lift_report_new();
+  }
+  settings->rewrite = &r.options;
+  settings->lift = lift.space != GEMEL_SPACE_HOST ? &lift : NULL;
+  if (status == GEMEL__GOOD) {
+    graph = gemel__graph_read(context, args->operands[0], NULL);
+    status = graph != NULL ? with_graph(graph, args, settings) : GEMEL__BAD;
+  }
+  if (status == GEMEL__GOOD) {
+    gemel__rewriting_report(&r, context);
+    if (settings->lift != NULL && gemel__arg_set(args, "profile")) {
+      gemel__lift_print(lift.report);
+    }
+  }
+  gemel_lift_report_free(lift.report);
+  gemel__rewriting_clear(&r);
+  gemel_graph_unref(graph);
+  return status;
+}
+
 static int run(const gemel__args *args) {
   gemel_options settings = {.size = sizeof settings};
   uint64_t threads = 0;
-  gemel__rewriting r;
-  gemel_graph *graph = NULL;
-  int status = GEMEL__BAD;
+  int status;
   struct stat about;
   if (stat(args->operands[0], &about) == 0 && S_ISDIR(about.st_mode)) {
     return gemel__replay(args);
@@ -346,7 +375,6 @@ static int run(const gemel__args *args) {
   settings.threads = (int)threads;
   settings.deterministic = gemel__arg_set(args, "deterministic");
   settings.plain = gemel__arg_set(args, "plain");
-  settings.rewrite = &r.options;
   if (gemel__observe_read(args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -354,15 +382,7 @@ static int run(const gemel__args *args) {
   if (context == NULL) {
     return GEMEL__BAD;
   }
-  if (gemel__rewriting_read(&r, context, args) == GEMEL__GOOD &&
-      (graph = gemel__graph_read(context, args->operands[0], NULL)) != NULL) {
-    status = with_graph(graph, args, &settings);
-  }
-  if (status == GEMEL__GOOD) {
-    gemel__rewriting_report(&r, context);
-  }
-  gemel__rewriting_clear(&r);
-  gemel_graph_unref(graph);
+  status = run_file(context, args, &settings);
   gemel_context_unref(context);
   return status;
 }

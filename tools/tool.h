@@ -22,11 +22,13 @@ enum {
 #define GEMEL__FLAG_TABLE(X)                                                                       \
   X(certify, "1: every rewrite that is applied is checked")                                        \
   X(deterministic, "1: results that don't depend on the number of threads")                        \
+  X(device, "where graphs are computed: the name of a device")                                     \
   X(exclude, "rewrites that are left out, with : between them")                                    \
   X(fastmath, "what rewriting may give up: none, default, all or words with : between them")       \
   X(guard, "nan, inf or all: a call ends where the first one is made")                             \
   X(include, "rewrites that are used, with : between them; no others are")                         \
   X(instances, "random instances for each operation and tier")                                     \
+  X(lift, "what goes to the device: aggressive, cheapest")                                         \
   X(mode, "how much is rewritten: none, fast_compile, fast_run")                                   \
   X(profile, "1: where the time of rewriting or of a call went is printed")                        \
   X(seed, "of everything random: a number, or the word random")                                    \
@@ -139,6 +141,25 @@ int gemel__certify_enable(gemel_context *context);
 /* If rewriting was certified: how much was asked, a line on stderr. */
 void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context);
 void gemel__rewriting_clear(gemel__rewriting *r);
+
+/* ---- Devices (device.c) ---- */
+
+#define GEMEL__DEVICE_OPTIONS                                                                      \
+  {"device", 'D', "NAME", "lift the graph, once it is rewritten, to this device (default: host)"}, \
+  {                                                                                                \
+    "lift", 'L', "STRATEGY",                                                                       \
+        "aggressive (all that the device can do) or cheapest (what makes a call faster); "         \
+        "default: "                                                                                \
+        "cheapest for fast_run, else aggressive"                                                   \
+  }
+
+/* Opens the device that ARGS or GEMEL_FLAGS name, in CONTEXT, and fills in LIFT, of which the space
+ * is the host's if there is none. GEMEL__BAD (said). */
+int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const gemel__args *args,
+                       const gemel_rewrite_options *rewrite);
+
+/* Prints what a lift did to stderr. */
+void gemel__lift_print(const gemel_lift_report *report);
 
 /* ---- How a call ran (observe.c) ---- */
 

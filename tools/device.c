@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The devices that the command knows, by name, and graphs that are lifted to them. A device is a
+ * line of the table: it is opened when it is asked for, as memory space 1.
+ */
+#include <string.h>
+#include "tool.h"
+
+enum { SPACE = 1 };
+
+/* OPEN gives the device's record; NULL with *ERROR. */
+static const struct {
+  const char *name;
+  const gemel_device *(*open)(gemel_error *error);
+} devices[] = {
+    {"host", NULL} /* where graphs are in any case */
+};
+enum { N_DEVICES = sizeof devices / sizeof *devices };
+
+static int open_device(size_t k, gemel_context *context) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  const gemel_device *device = devices[k].open(&error);
+  return device != NULL && gemel_register_device(context, SPACE, device, &error) == GEMEL_OK
+             ? GEMEL__GOOD
+             : gemel__complain_error(devices[k].name, &error);
+}
+
+/* There is no device called NAME. */
+static int complain_of(const char *name) {
+  char known[200] = "";
+  size_t used = 0;
+  for (size_t k = 0; k < N_DEVICES && used < sizeof known; k++) {
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k > 0 ? ", " : "",
+                             devices[k].name);
+  }
+  return gemel__complain("--device: there is no device '%s': this program knows %s", name, known);
+}
+
+static int read_strategy(const char *text, gemel_lift_strategy *strategy) {
+  int k = 0;
+  while (k < GEMEL_LIFT_STRATEGY_COUNT &&
+         strcmp(text, gemel_lift_strategy_name((gemel_lift_strategy)k)) != 0) {
+    k++;
+  }
+  if (k == GEMEL_LIFT_STRATEGY_COUNT) {
+    return gemel__complain("--lift: '%s' is neither aggressive nor cheapest", text);
+  }
+  *strategy = (gemel_lift_strategy)k;
+  return GEMEL__GOOD;
+}
+
+int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const gemel__args *args,
+                       const gemel_rewrite_options *rewrite) {
+  const char *name = gemel__arg(args, "device"), *strategy = gemel__arg(args, "lift");
+  int fast_run = !rewrite->has_mode || rewrite->mode == GEMEL_MODE_FAST_RUN;
+  size_t k = 0;
+  *lift = (gemel_lift_options){.size = sizeof *lift,
+                               .strategy = fast_run ? GEMEL_LIFT_CHEAPEST : GEMEL_LIFT_AGGRESSIVE};
+  if (strategy != NULL && read_strategy(strategy, &lift->strategy) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  if (name == NULL) {
+    return GEMEL__GOOD;
+  }
+  while (k < N_DEVICES && strcmp(devices[k].name, name) != 0) {
+    k++;
+  }
+  if (k == N_DEVICES) {
+    return complain_of(name);
+  }
+  lift->space = devices[k].open != NULL ? SPACE : GEMEL_SPACE_HOST;
+  return lift->space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, context);
+}
+
+/* ---- What a lift did ---- */
+
+static void print_counts(const gemel_lift_counts *c) {
+  fprintf(stderr,
+          "lifted %llu nodes, %llu stay on the host; a call transfers %llu values to the device "
+          "and %llu from it, its plan %llu\n",
+          (unsigned long long)c->lifted, (unsigned long long)c->stayed,
+          (unsigned long long)c->uploads, (unsigned long long)c->downloads,
+          (unsigned long long)c->once);
+}
+
+void gemel__lift_print(const gemel_lift_report *report) {
+  fprintf(stderr, "%-14s %-32s %9s %9s %9s %9s\n", "lift", "operation", "ms", "applied", "",
+          "created");
+  for (size_t k = 0; k < gemel_lift_report_row_count(report); k++) {
+    const gemel_lift_row *row = gemel_lift_report_row_at(report, k);
+    fprintf(stderr, "%-14s %-32s %9.3f %9llu %9s %9llu\n", "lift", row->operation,
+            row->seconds * 1e3, (unsigned long long)row->applied, "",
+            (unsigned long long)row->created);
+  }
+  for (size_t k = 0; k < gemel_lift_report_stay_count(report); k++) {
+    const gemel_lift_stay *stay = gemel_lift_report_stay_at(report, k);
+    fprintf(stderr, "%s:%d: %s stays on the host: %s\n", stay->where.file, stay->where.line,
+            stay->operation, gemel_lift_reason_meaning(stay->reason));
+  }
+  print_counts(gemel_lift_report_counts(report));
+}
