@@ -11,6 +11,7 @@
 
 #include "core/graph.h"
 #include "instances/instance.h"
+#include <gemel/verify.h>
 #include "run.h"
 #include "support/graph-text.h"
 #include "support/on-device.h"
@@ -31,6 +32,33 @@ static void catalogue(const void *data) {
     ct_context("%s", record->name);
     CT_CHECK(compared >= 3 || valgrind());
   }
+  leave(context);
+}
+
+/* ---- The harness ---- */
+
+static void keep_worst(void *user, const gemel_record *record) {
+  gemel_record *worst = user;
+  if (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(worst->verdict)) {
+    *worst = *record;
+  }
+}
+
+/* The harness tries the device of space 1: a kernel there that is wrong is refuted, and by that
+ * variant. */
+static void harness(const void *data) {
+  const int *wrong = data;
+  gemel_context *context = context_with_devices();
+  gemel_record worst = {.verdict = GEMEL_PASSED};
+  gemel_verify_options options = {.size = sizeof options,
+                                  .ops = "sub",
+                                  .tiers = 1u << GEMEL_TIER_INTEGER,
+                                  .sink = keep_worst,
+                                  .user = &worst};
+  device.exchanges = *wrong;
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+  CT_EQ_INT(worst.verdict, *wrong ? GEMEL_REFUTED : GEMEL_PASSED);
+  CT_CHECK(device.clusters > 0);
   leave(context);
 }
 
@@ -383,11 +411,13 @@ static void refused(const void *data) {
   leave(context);
 }
 
-static const int plain = 1, optimized = 0;
+static const int plain = 1, optimized = 0, right = 0, wrong = 1;
 
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("catalogue", catalogue, NULL),
+      CT_TEST("harness", harness, &right),
+      CT_TEST("harness/wrong", harness, &wrong),
       CT_TEST("steady", steady, NULL),
       CT_TEST("clusters", clusters, NULL),
       CT_TEST("constants", constants, NULL),

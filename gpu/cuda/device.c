@@ -8,6 +8,12 @@
 #include <string.h>
 #include "cuda/cuda.h"
 #include "sim/extent.h"
+#include "sim/sim.h"
+
+/* With NVIDIA's libraries there are none of these. */
+extern __typeof__(gemel__sim_reports) gemel__sim_reports __attribute__((weak));
+extern __typeof__(gemel__sim_report) gemel__sim_report __attribute__((weak));
+extern __typeof__(gemel__sim_forget) gemel__sim_forget __attribute__((weak));
 
 /* ---- Errors ---- */
 
@@ -91,6 +97,15 @@ static gemel_status note(void *state, void *data, size_t bytes, gemel_error *err
       "a value's memory");
 }
 
+static int mistakes(void *state, char *text, size_t bytes) {
+  gemel_cuda *cuda = state;
+  cudaStreamSynchronize(cuda->stream);
+  if (gemel__sim_reports() > 0 && bytes > 0) {
+    snprintf(text, bytes, "%s", gemel__sim_report(0));
+  }
+  return gemel__sim_forget();
+}
+
 /* ---- Life ---- */
 
 static const gemel_device record = {.size = sizeof(gemel_device),
@@ -160,6 +175,7 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
   cuda->record.state = cuda;
   cuda->record.note = gemel__sim_extent_begin != NULL ? note : NULL;
   cuda->record.gap = gemel__extent_gap();
+  cuda->record.mistakes = gemel__sim_forget != NULL ? mistakes : NULL;
   cuda->ordinal = ordinal;
   pthread_mutex_init(&cuda->blas_lock, NULL);
   pthread_mutex_init(&cuda->problem_lock, NULL);

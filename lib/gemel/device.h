@@ -67,6 +67,9 @@ struct gemel_device {
    * 0 it isn't needed any more. Memory that values are given is GAP bytes apart. */
   gemel_status (*note)(void *state, void *data, size_t bytes, gemel_error *error);
   size_t gap;
+  /* How many mistakes it has found since it was asked last; the first of them as TEXT, of BYTES
+   * bytes at most. It works again then, whatever they were. NULL: it doesn't look. */
+  int (*mistakes)(void *state, char *text, size_t bytes);
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

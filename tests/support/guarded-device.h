@@ -23,6 +23,7 @@ typedef struct guarded_device {
   size_t used, live; /* bytes given out so far; blocks that are in use */
   size_t uploads, downloads, allocations;
   size_t clusters; /* that ran */
+  int exchanges;   /* a fault: operands of clusters' steps change places */
   size_t refuse;   /* the allocation that fails, counted from 1; 0: none */
 } guarded_device;
 
@@ -172,10 +173,12 @@ static gemel_status guarded_run_cluster(const gemel_kernel_call *call) {
     int64_t strides[4][GEMEL_MAX_RANK];
     gemel_view in[3], out = guarded_result(call, k, strides[3]);
     for (int i = 0; i < step->n_in; i++) {
-      if (step->in[i] >= 0) {
-        in[i] = guarded_result(call, (size_t)step->in[i], strides[i]);
+      int wrong = ((guarded_device *)call->device->state)->exchanges;
+      int from = step->in[wrong ? step->n_in - 1 - i : i];
+      if (from >= 0) {
+        in[i] = guarded_result(call, (size_t)from, strides[i]);
       } else {
-        in[i] = call->inputs[-1 - step->in[i]];
+        in[i] = call->inputs[-1 - from];
         in[i].data = guarded_reach(call->device->state, in[i].data);
       }
     }

@@ -127,9 +127,10 @@ typedef struct gemel_verify_summary {
 } gemel_verify_summary;
 
 /* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
- * derivatives, in every tier. Verdicts go to the sink; the return value is about the run itself:
- * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. With OPTIONS->jobs, what
- * a program registered is called on several threads. Thread-safe for different contexts. */
+ * derivatives, in every tier; where CONTEXT has a device in memory space 1, on the host and there.
+ * Verdicts go to the sink; the return value is about the run itself: GEMEL_NOT_FOUND (nothing
+ * matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. With OPTIONS->jobs, what a program registered is
+ * called on several threads. Thread-safe for different contexts. */
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error);
 

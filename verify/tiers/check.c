@@ -199,7 +199,7 @@ static gemel_status find_agreement(struct judge *j, gemel_error *error) {
 /* Which variants compute OUTPUT in the same order: the first one and V. */
 static int must_agree(const struct judge *j, size_t output, const gemel__variant *v) {
   int agree = j->agree[output % j->instance->graph->n_outputs];
-  return agree == AGREE_ALL || (agree == AGREE_THREADS && !v->plain && !v->scattered);
+  return agree == AGREE_ALL || (agree == AGREE_THREADS && !v->plain && !v->scattered && !v->lifted);
 }
 
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
@@ -298,7 +298,9 @@ static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *con
   }
   j->first = outputs + j->n_outputs;
   for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
-    status = judge_run(j, variant, values, trial, outputs, outcome, error);
+    if (gemel__variant_can_run(gemel_graph_context(j->instance->graph), variant)) {
+      status = judge_run(j, variant, values, trial, outputs, outcome, error);
+    }
   }
   gemel__tensors_release(2 * j->n_outputs, outputs);
   gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);

@@ -22,7 +22,15 @@ const gemel__variant gemel__variants[] = {
     {.name = "plain", .threads = 1, .plain = 1},
     {.name = "one thread", .threads = 1, .overlaps = 1},
     {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
+    {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE},
+    {.name = "device, plain", .threads = 1, .plain = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE},
     {.name = NULL}};
+
+enum { SPACE = 1 }; /* of the device on which lifted variants run */
+
+int gemel__variant_can_run(gemel_context *context, const gemel__variant *variant) {
+  return !variant->lifted || gemel_device_of_space(context, SPACE) != NULL;
+}
 
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   gemel_view v = gemel_tensor_view(tensor);
@@ -233,6 +241,11 @@ static gemel_function *compile(const struct session *s, gemel_error *error) {
                            .as_written = 1,
                            .states = s->n_states > 0 ? s->states : NULL,
                            .n_states = s->n_states};
+  gemel_lift_options lift = {.size = sizeof lift,
+                             .space = SPACE,
+                             .strategy = (gemel_lift_strategy)(s->variant->lifted - 1),
+                             .states = 1};
+  options.lift = s->variant->lifted ? &lift : NULL;
   return gemel_compile(s->instance->graph, &options, error);
 }
 
@@ -401,7 +414,7 @@ static gemel_status take_results(struct session *s, gemel_tensor **results, geme
       s->outputs[next++] = NULL;
     } else {
       gemel_tensor *value = gemel_shared_get(s->states[state]);
-      results[k] = gemel__tensor_clone(value, error);
+      results[k] = gemel_tensor_transfer(value, gemel_host(), error);
       gemel_tensor_unref(value);
       status = results[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
     }
@@ -446,6 +459,17 @@ static gemel_status call_once(struct session *s, gemel_tensor *const *values,
   return status;
 }
 
+/* A device that looks for mistakes tells of those that were made since the last run. */
+static gemel_status ask_for_mistakes(const gemel__instance *instance, gemel_status status,
+                                     gemel_error *error) {
+  gemel_context *context = gemel_graph_context(instance->graph);
+  const gemel_device *device = gemel_device_of_space(context, SPACE);
+  char text[300] = "";
+  return device->mistakes != NULL && device->mistakes(device->state, text, sizeof text) > 0
+             ? gemel__fail(error, GEMEL_INTERNAL, "%s", text)
+             : status;
+}
+
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
@@ -459,9 +483,12 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   for (size_t k = 0; k < n && status == GEMEL_OK; k += s.n_out) {
     status = call_once(&s, values, outputs + k, error);
   }
+  close_session(&s);
+  if (variant->lifted) {
+    status = ask_for_mistakes(instance, status, error);
+  }
   if (status != GEMEL_OK) {
     gemel__tensors_release(n, outputs);
   }
-  close_session(&s);
   return status;
 }

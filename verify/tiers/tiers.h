@@ -80,10 +80,14 @@ typedef struct gemel__variant {
   int poison;    /* memory that nothing reads any more is overwritten */
   int scattered; /* inputs and results in odd layouts */
   int overlaps;  /* a result may overlap an input */
+  int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
 } gemel__variant;
 
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
+
+/* 1 if CONTEXT has what VARIANT runs on. */
+int gemel__variant_can_run(gemel_context *context, const gemel__variant *variant);
 
 /* Makes an instance that will be run at many values ready for the first variant, once for all of
  * them. No error: what can't be compiled says so when it is run. */
