@@ -135,6 +135,13 @@ static void same_options(const gemel_dumped *d) {
   }
 }
 
+/* Both were made by the same line of a program. */
+static void same_place(gemel_value a, gemel_value b) {
+  gemel_location x = gemel_value_where(a), y = gemel_value_where(b);
+  CT_EQ_STR(x.file, y.file);
+  CT_EQ_INT(x.line, y.line);
+}
+
 /* The call, as it was dumped and as it is read, gives the same; its parts are the same. */
 static void round_trip(const void *data) {
   float memory[24];
@@ -172,6 +179,10 @@ static void round_trip(const void *data) {
     same_texts(printed, gemel_print_string(d->graph, "g", &error));
     same_options(d);
     CT_CHECK(d->n_inputs == 5 && d->n_outputs == 4);
+    for (size_t k = 0; k < 4; k++)
+      same_place(gemel_graph_output(graph, k), gemel_graph_output(d->graph, k));
+    for (size_t k = 0; k < 5; k++)
+      same_place(gemel_graph_input(graph, k), gemel_graph_input(d->graph, k));
     for (int k = 0; k < 5; k++)
       same_bits(in[k], d->inputs[k]);
     same_strides(in[0], d->inputs[0]);
@@ -252,6 +263,10 @@ static const changed changes[] = {
     {"graph.gmt", "graph f(x: f32[3], z: f32[3]) { return y = z + x }",
      "1 tensors for the graph's 2"},
     {"graph.gmt", "graph f(x: f32[3]@7) { return y = x }", "memory space 7"},
+    {"lines", "file a.c\n3\n4 x 0\n", "/lines:3: neither a file nor a line"},
+    {"lines", "file a.c\n3 x\n", "/lines:2: neither a file nor a line"},
+    {"lines", "-1\n2\n", "/lines:1: neither a file nor a line"},
+    {"lines", "99999999999999999999\n2\n", "/lines:1: neither a file nor a line"},
     {"inputs.npz", "not a zip", "inputs.npz"},
     {"outputs.npz", "not a zip", "outputs.npz"},
 };
@@ -268,6 +283,45 @@ static void is_refused(const void *data) {
   CT_HAS_STR(error.text, c->wanted);
   remove_folder(folder);
   gemel_tensor_unref(in);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* Nodes come from the lines of the program; with other lines for as many nodes, from those; with
+ * lines of another number of nodes, from the text. */
+static void lines(const void *data) {
+  static const struct {
+    const char *text, *file;
+    int line;
+  } cases[] = {{NULL, "t-dump.c", 0},
+               {"file other.c\n1 x 2\n7\n", "other.c", 7},
+               {"1\n5\nfile other.c\n8\n", "other.c", 8},
+               {"file other.c\n7\n", "graph.gmt", 2},
+               {"9 x 4000000000\n", "graph.gmt", 2}};
+  gemel_context *context = context_new();
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_value x = f32_input(graph, "x", NULL, 3), z = f32_input(graph, "z", NULL, 3);
+  gemel_value y = gemel_mul(x, z);
+  gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), vector_of(GEMEL_F32, 3, 2)};
+  (void)data;
+  gemel_output(y, "y");
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    const char *folder = scratch("lines");
+    CT_EQ_INT(gemel_dump(graph, NULL, in, NULL, folder, &error), GEMEL_OK);
+    if (cases[k].text != NULL)
+      write_text(folder, "lines", cases[k].text);
+    gemel_dumped *d = gemel_dump_load(context, folder, &error);
+    if (CT_CHECK(d != NULL)) {
+      gemel_location where = gemel_value_where(gemel_graph_output(d->graph, 0));
+      int wanted = cases[k].text != NULL ? cases[k].line : gemel_value_where(y).line;
+      CT_HAS_STR(where.file, cases[k].file);
+      CT_EQ_INT(where.line, wanted);
+      CT_EQ_INT(gemel_graph_check(d->graph, &error), GEMEL_OK);
+    }
+    gemel_dump_free(d);
+    remove_folder(folder);
+  }
+  release(in, 2);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
@@ -451,8 +505,8 @@ static const large larges[] = {{deep, 1000000}, {wide, 100000}};
 
 static const ct_test tests[] = {
     CT_TEST("round_trip", round_trip, NULL),  CT_TEST("bound", bound, NULL),
-    CT_TEST("refused", refused, NULL),        CT_TEST("deep", large_graph, &larges[0]),
-    CT_TEST("wide", large_graph, &larges[1]),
+    CT_TEST("refused", refused, NULL),        CT_TEST("lines", lines, NULL),
+    CT_TEST("deep", large_graph, &larges[0]), CT_TEST("wide", large_graph, &larges[1]),
 };
 
 void ct_register(void) {

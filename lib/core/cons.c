@@ -166,8 +166,7 @@ static int is_last_file(const gemel_graph *graph, const char *file) {
   return file == last || (file != NULL && strcmp(last, file) == 0);
 }
 
-/* Number of the file in the graph's list, or -1 when memory is out. */
-static long file_index(gemel_graph *graph, const char *file) {
+long gemel__graph_file(gemel_graph *graph, const char *file) {
   if (file == NULL || is_last_file(graph, file)) {
     return file == NULL ? 0 : (long)graph->last_file;
   }
@@ -276,7 +275,7 @@ gemel_status gemel__cons_append(gemel_graph *graph, uint32_t op, uint32_t attrs,
   if (status != GEMEL_OK) {
     return status;
   }
-  if ((file = file_index(graph, where.file)) < 0) {
+  if ((file = gemel__graph_file(graph, where.file)) < 0) {
     return GEMEL_NO_MEMORY;
   }
   if (place->n_nodes != graph->n_nodes) { /* a type rule has made nodes */

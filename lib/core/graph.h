@@ -74,6 +74,10 @@ struct gemel_graph {
 /* Beside the facts among an input's marks: the input is a state. */
 #define GEMEL__STATE 0x80u
 
+/* Number of FILE, which is added if need be, among those that nodes come from; NULL: of none. -1
+ * when memory is out. */
+long gemel__graph_file(gemel_graph *graph, const char *file);
+
 /* The marks of input K, GEMEL_FACT_… and GEMEL__STATE; the facts alone. Adding marks: 0, or -1 when
  * memory is out. */
 unsigned gemel__input_marks(const gemel_graph *graph, size_t k);

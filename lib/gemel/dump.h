@@ -4,11 +4,14 @@
  * `gemel run FOLDER` does the call again and compares bit for bit; so such a folder is a bug
  * report. It holds
  *
- *   graph.gmt     the graph as text, before rewriting
- *   options       gemel_options and gemel_rewrite_options, a line each; strides of inputs that
- * don't lie in row-major order rules-K.rules a set of rules, of those beside gemel's own inputs.npz
- * the inputs' values under their names, states as they were before the call outputs.npz   the
- * results, updates among them; may be missing
+ * - graph.gmt: the graph as text, before rewriting;
+ * - lines: the files and lines of the program that made its nodes, in their order; it may be
+ *   missing, and doesn't count where the graph has been edited;
+ * - options: gemel_options and gemel_rewrite_options, a line each; strides of inputs that don't lie
+ *   in row-major order;
+ * - rules-K.rules: a set of rules, of those beside gemel's own;
+ * - inputs.npz: the inputs' values under their names, states as they were before the call;
+ * - outputs.npz: the results, updates among them; may be missing.
  *
  * bf16, for which NPY has no name, is stored as its bits, u16. What a program registers
  * (operations, devices, passes) is not in it: to read such a folder, a program registers the same

@@ -346,6 +346,13 @@ static gemel_status read_all(dump_reader *r) {
   }
   d->n_inputs = gemel_graph_input_count(d->graph);
   d->n_outputs = gemel_graph_output_count(d->graph);
+  status = gemel__dump_path(r->folder, GEMEL__DUMP_LINES, path, r->error);
+  if (status == GEMEL_OK) {
+    status = gemel__dump_read_lines(d->graph, path, r->error);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
   status = read_tensors(r, GEMEL__DUMP_INPUTS, 1, d->n_inputs, &d->inputs);
   if (status == GEMEL_OK) {
     status = read_options(r);

@@ -205,11 +205,18 @@ static gemel_status write_tensors(const dump_writer *w, const char *file, size_t
 
 /* ---- The folder ---- */
 
+static gemel_status put_lines(const dump_writer *w, gemel__writer *out) {
+  return gemel__dump_put_lines(w->graph, out, w->error);
+}
+
 static gemel_status write_all(dump_writer *w) {
   char path[GEMEL__DUMP_PATH];
   gemel_status status = gemel__dump_path(w->folder, GEMEL__DUMP_GRAPH, path, w->error);
   if (status == GEMEL_OK) {
     status = gemel_save(w->graph, "dumped", path, w->error);
+  }
+  if (status == GEMEL_OK) {
+    status = write_file(w, GEMEL__DUMP_LINES, put_lines);
   }
   if (status == GEMEL_OK) {
     status = write_file(w, GEMEL__DUMP_OPTIONS, put_options);
@@ -237,8 +244,8 @@ static void remove_file(const dump_writer *w, const char *name) {
 
 /* Removes the folder aside and what may be in it. */
 static void take_back(const dump_writer *w) {
-  static const char *const names[] = {GEMEL__DUMP_GRAPH, GEMEL__DUMP_OPTIONS, GEMEL__DUMP_INPUTS,
-                                      GEMEL__DUMP_OUTPUTS};
+  static const char *const names[] = {GEMEL__DUMP_GRAPH, GEMEL__DUMP_LINES, GEMEL__DUMP_OPTIONS,
+                                      GEMEL__DUMP_INPUTS, GEMEL__DUMP_OUTPUTS};
   char name[64];
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     remove_file(w, names[k]);

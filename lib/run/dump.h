@@ -7,9 +7,11 @@
 
 #include <gemel/dump.h>
 #include <stddef.h>
+#include "text/write.h"
 
 #define GEMEL__DUMP_GRAPH "graph.gmt"
 #define GEMEL__DUMP_OPTIONS "options"
+#define GEMEL__DUMP_LINES "lines"
 #define GEMEL__DUMP_INPUTS "inputs.npz"
 #define GEMEL__DUMP_OUTPUTS "outputs.npz"
 #define GEMEL__DUMP_RULES "rules-%zu.rules"
@@ -31,5 +33,16 @@ enum { GEMEL__DUMP_PATH = 4096 };
 /* PATH = FOLDER/NAME. GEMEL_IO if that is too long. */
 gemel_status gemel__dump_path(const char *folder, const char *name, char path[GEMEL__DUMP_PATH],
                               gemel_error *error);
+
+/* ---- Lines of the program (dump-lines.c) ---- */
+
+/* Where the nodes of GRAPH come from, as text. */
+gemel_status gemel__dump_put_lines(const gemel_graph *graph, gemel__writer *out,
+                                   gemel_error *error);
+
+/* Has the nodes of GRAPH, read from the dumped text, come from where the file PATH says. OK if
+ * there is no such file, or it doesn't fit. GEMEL_BAD_FILE (with its line), GEMEL_IO,
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__dump_read_lines(gemel_graph *graph, const char *path, gemel_error *error);
 
 #endif
