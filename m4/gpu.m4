@@ -16,6 +16,9 @@ AC_DEFUN([GEMEL_GPU], [
   # Clang's "bounds" has a part that only traps; gcc doesn't know the other part by its name.
   gemel_bounds=
   GEMEL_ADD_FLAG([gemel_bounds], [-fsanitize=array-bounds])
+  # gcc lets a template's static member be one for all libraries of a process.
+  GPU_SIM_UNIQUE=
+  GEMEL_ADD_FLAG([GPU_SIM_UNIQUE], [-fno-gnu-unique])
   AS_IF([test "x$gemel_bounds" = x], [gemel_bounds=-fsanitize=bounds])
   AS_IF([test "x$enable_sanitizers" = xno],
     [GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS $gemel_bounds -fsanitize=alignment,shift-exponent,integer-divide-by-zero"])
@@ -61,6 +64,7 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AM_CONDITIONAL([CUDA_HEADERS], [test "$gemel_have_cuda" != no])
   AM_CONDITIONAL([NVCC], [test -n "$NVCC"])
   AC_SUBST([GPU_SIM_CXXFLAGS])
+  AC_SUBST([GPU_SIM_UNIQUE])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_HOME])
   AC_SUBST([CUDA_LIBS])

@@ -158,10 +158,7 @@ inline constexpr bool gemel__sim_one_of = (std::is_same_v<T, Types> || ...);
     *pointer = static_cast<T>(result);                                                             \
     return old;                                                                                    \
   }
-struct __half;
-struct __nv_bfloat16;
-GEMEL__SIM_ATOMIC(atomicAdd, old + value, int, unsigned, unsigned long long, float, double, __half,
-                  __nv_bfloat16)
+GEMEL__SIM_ATOMIC(atomicAdd, old + value, int, unsigned, unsigned long long, float, double)
 GEMEL__SIM_ATOMIC(atomicSub, old - value, int, unsigned)
 GEMEL__SIM_ATOMIC(atomicExch, value, int, unsigned, unsigned long long, float)
 GEMEL__SIM_ATOMIC(atomicMin, old < value ? old : value, int, unsigned, long long,

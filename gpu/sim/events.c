@@ -60,7 +60,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     error = not_captured(stream);
   if (error == cudaSuccess) {
     gemel__sim_drift();
-    error = gemel__sim_broken;
+    error = gemel__sim_verdict();
     if (error == cudaSuccess && stream->done < stream->queued)
       error = cudaErrorNotReady;
     else
@@ -179,7 +179,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
       gemel__sim_run_until(gemel__sim_stream_number(event->stream), event->position);
       gemel__sim_host_knows(&event->clock);
     }
-    error = gemel__sim_broken;
+    error = gemel__sim_verdict();
   }
   return gemel__sim_leave(error);
 }
@@ -188,7 +188,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   cudaError_t error = enter_event(event);
   if (error == cudaSuccess && event->stream >= 0) {
     gemel__sim_drift();
-    error = gemel__sim_broken;
+    error = gemel__sim_verdict();
     if (error == cudaSuccess && gemel__sim_stream_number(event->stream)->done < event->position)
       error = cudaErrorNotReady;
     else

@@ -40,8 +40,11 @@ typedef struct {
 
 void gemel__sim_say(gemel__sim_kind kind, gemel__sim_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The error that the device is in, after a report or because a kernel failed. */
+/* The error that the device is in, because a kernel had to be ended or memory ran out: nothing runs
+   any more. */
 extern cudaError_t gemel__sim_broken;
+/* That, or what calls that wait return after reports which didn't stop anything. */
+cudaError_t gemel__sim_verdict(void);
 
 /* random.c */
 uint64_t gemel__sim_random(void);

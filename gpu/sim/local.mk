@@ -7,8 +7,15 @@ endif
 gpu_sim_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include
 gpu_sim_ldflags = $(AM_LDFLAGS) -rdynamic
 gpu_sim_ldadd = libgemel-gpu-sim.a $(LDADD) -ldl
-libgemel_gpu_sim_a_CPPFLAGS = $(gpu_sim_cppflags)
+# What nvrtc.c compiles texts with, at run time.
+libgemel_gpu_sim_a_CPPFLAGS = $(gpu_sim_cppflags) -DGEMEL__SIM_CXX='"$(CXX)"' \
+	-DGEMEL__SIM_CXXFLAGS='"$(GPU_SIM_CXXFLAGS)"' -DGEMEL__SIM_UNIQUE='"$(GPU_SIM_UNIQUE)"' \
+	-DGEMEL__SIM_FOLDER='"$(abs_srcdir)/gpu"' -DGEMEL__SIM_PCH='"$(abs_builddir)/%reldir%/pch"' $(gpu_sim_home)
+if CUDA_HEADERS
+gpu_sim_home = -DGEMEL__CUDA_HOME='"$(CUDA_HOME)"'
+endif
 libgemel_gpu_sim_a_SOURCES =
+libgemel_gpu_sim_a_SOURCES += %reldir%/blas.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/block.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/calls.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/check.c
@@ -16,13 +23,20 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/events.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/extent.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/fault.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/gemm.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/gemm.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/graph.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/hooks.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/image.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/inside.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/launch.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/library.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/memory.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/nvrtc.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/pinned.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/random.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/real-nvrtc.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/real-nvrtc.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/report.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/runtime.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/shared.c
@@ -42,4 +56,15 @@ EXTRA_DIST += %reldir%/include
 clean-local: clean-gpu-sim
 clean-gpu-sim:
 	rm -f gpu/kernels/*.sim.* tests/kernels/*.sim.*
+	rm -rf %reldir%/pch
+
+# The device language, read once for all texts that nvrtc.c compiles; where it is missing or the compiler
+# doesn't take it, they only take longer. The flags must be the same.
+gpu_sim_pch = %reldir%/pch/sim/device.h.gch
+$(gpu_sim_pch): %reldir%/device.h %reldir%/calls.h
+	$(AM_V_GEN)$(MKDIR_P) %reldir%/pch/sim && $(CXX) $(GPU_SIM_CXXFLAGS) -w -fPIC -fvisibility=hidden \
+	  $(GPU_SIM_UNIQUE) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -x c++-header -o $@ $(srcdir)/%reldir%/device.h
+if GPU_SIM
+check_DATA = $(gpu_sim_pch)
+endif
 .PHONY: clean-gpu-sim

@@ -25,6 +25,7 @@ static kept_report reports[MOST];
 static int count;
 static bool quiet;
 cudaError_t gemel__sim_broken;
+static bool suspect;
 
 const char *gemel__sim_kind_name(gemel__sim_kind kind) {
   static const char *const names[] = {"race",         "bounds",    "uninitialised", "divergence",
@@ -52,13 +53,16 @@ static bool read_place(FILE *lines, char *text, size_t room) {
 static void place_of_pc(const void *pc, char *text, size_t room) {
   Dl_info info;
   void *extra = NULL;
-  char command[PLACE + 300], program[40];
+  char command[PLACE + 300], program[60];
   if (dladdr1(pc, &info, &extra, RTLD_DL_LINKMAP) == 0 || extra == NULL)
     return;
   const struct link_map *map = extra;
-  snprintf(program, sizeof program, "/proc/%ld/exe", (long)getpid());
-  snprintf(command, sizeof command, "addr2line -s -i -e '%.250s' %#lx 2>/dev/null",
-           map->l_name[0] != '\0' ? map->l_name : program,
+  const char *own = "/proc/self/", *file = map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe";
+  if (strncmp(file, own, strlen(own)) == 0) { /* of us, not of addr2line */
+    snprintf(program, sizeof program, "/proc/%ld/%.20s", (long)getpid(), file + strlen(own));
+    file = program;
+  }
+  snprintf(command, sizeof command, "addr2line -s -i -e '%.250s' %#lx 2>/dev/null", file,
            (unsigned long)((uintptr_t)pc - map->l_addr - 1)); /* -1: within the call */
   FILE *lines = popen(command, "r");
   bool found = lines != NULL && read_place(lines, text, room);
@@ -117,13 +121,19 @@ static void keep(gemel__sim_kind kind, gemel__sim_place place, const void *kerne
     fprintf(stderr, "sim: %s\n", text);
 }
 
+/* What a GPU would stop at, stops; whoever ends a kernel for another reason gives its error. */
 static void break_device(gemel__sim_kind kind) {
-  if (kind == GEMEL__SIM_PARAMETER || kind == GEMEL__SIM_DEVICE_MEMORY ||
-      gemel__sim_broken != cudaSuccess)
-    return;
-  gemel__sim_broken = kind == GEMEL__SIM_BOUNDS || kind == GEMEL__SIM_HOST_MEMORY
-                          ? cudaErrorIllegalAddress
-                          : cudaErrorLaunchFailure;
+  bool stops = kind == GEMEL__SIM_BOUNDS || kind == GEMEL__SIM_HOST_MEMORY;
+  if (stops && gemel__sim_broken == cudaSuccess)
+    gemel__sim_broken = cudaErrorIllegalAddress;
+  if (kind != GEMEL__SIM_PARAMETER && kind != GEMEL__SIM_DEVICE_MEMORY)
+    suspect = true;
+}
+
+cudaError_t gemel__sim_verdict(void) {
+  if (gemel__sim_broken != cudaSuccess)
+    return gemel__sim_broken;
+  return suspect ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
 void gemel__sim_say(gemel__sim_kind kind, gemel__sim_place place, const char *format, ...) {
@@ -177,6 +187,7 @@ int gemel__sim_forget(void) {
     free(reports[i].text);
   count = 0;
   gemel__sim_broken = cudaSuccess;
+  suspect = false;
   return were;
 }
 

@@ -69,7 +69,7 @@ cudaError_t gemel__sim_wait(cudaStream_t stream, uint32_t position) {
   gemel__sim_run_until(stream, position);
   if (position == stream->queued)
     gemel__sim_host_knows(&stream->clock);
-  return gemel__sim_broken;
+  return gemel__sim_verdict();
 }
 
 gemel__sim_counts gemel__sim_counted(void) {
@@ -202,7 +202,7 @@ cudaError_t cudaDeviceSynchronize(void) {
   if (error == cudaSuccess) {
     gemel__sim_count.waits++;
     gemel__sim_run_all();
-    error = gemel__sim_broken;
+    error = gemel__sim_verdict();
   }
   return gemel__sim_leave(error);
 }
@@ -232,7 +232,7 @@ cudaError_t cudaFree(void *pointer) {
   if (error == cudaSuccess && pointer != NULL) {
     gemel__sim_run_all();
     error = gemel__sim_release(pointer);
-    error = error == cudaSuccess ? gemel__sim_broken : error;
+    error = error == cudaSuccess ? gemel__sim_verdict() : error;
   }
   return gemel__sim_leave(error);
 }
@@ -259,7 +259,7 @@ cudaError_t cudaFreeHost(void *pointer) {
   if (error == cudaSuccess && pointer != NULL) {
     gemel__sim_run_all();
     error = gemel__sim_unpin(pointer);
-    error = error == cudaSuccess ? gemel__sim_broken : error;
+    error = error == cudaSuccess ? gemel__sim_verdict() : error;
   }
   return gemel__sim_leave(error);
 }

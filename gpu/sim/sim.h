@@ -4,10 +4,13 @@
  *
  * What the sim finds is a report: a kind and a text with file, line, thread and allocation. Reports
  * are printed to stderr as they come, unless gemel__sim_quiet(1), and kept. The same mistake at the
- * same line of the same kernel is one report. A kernel that leaves its memory, diverges or fails an
- * assertion ends there, as on a GPU. After a report (but of kind "parameter", where the call itself
- * fails) the device is broken: calls that use it return an error until the test takes the reports
- * by gemel__sim_forget(). A process that exits with reports that nobody took exits with status 97.
+ * same line of the same kernel is one report.
+ *
+ * A kernel that leaves its memory, diverges or fails an assertion ends there, as on a GPU, and then
+ * every call returns the error. After other reports ("race", "uninitialised", "missing wait", some
+ * of "warp") everything goes on, but calls that wait for the device return cudaErrorLaunchFailure.
+ * This lasts until a test takes the reports by gemel__sim_forget(). For "parameter" the call itself
+ * fails. A process that exits with reports that nobody took exits with status 97.
  *
  * All may be called from any thread.
  */

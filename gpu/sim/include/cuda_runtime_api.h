@@ -28,6 +28,8 @@ extern "C" {
   X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                  \
   X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                         \
   X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                            \
+  X(cudaErrorNoKernelImageForDevice, 209,                                                          \
+    "no kernel image is available for execution on the device")                                    \
   X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                \
   X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                        \
   X(cudaErrorNotReady, 600, "device not ready")                                                    \

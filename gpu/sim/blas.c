@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cuBLAS by its own names, strict: every parameter is checked as the documentation states it, and
+ * when the product runs, which is when its stream gets to it, every byte that a matrix spans: that
+ * it is device memory, written where it is read, and waited for. What the documentation leaves to
+ * luck, such as results that overlap, is refused.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include "sim/gemm.h"
+#include "sim/inside.h"
+
+struct cublasContext {
+  cudaStream_t stream;
+  cublasPointerMode_t mode;
+  void *workspace;
+  cublasHandle_t next;
+};
+
+enum { WORKSPACE_ALIGNMENT = 256 };
+
+static cublasHandle_t handles;
+
+/* Statuses. */
+
+#define STATUSES(X)                                                                                \
+  X(CUBLAS_STATUS_SUCCESS, "success")                                                              \
+  X(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized")                              \
+  X(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")                                  \
+  X(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function")   \
+  X(CUBLAS_STATUS_ARCH_MISMATCH, "the function requires a feature that the device lacks")          \
+  X(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU")                    \
+  X(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed")                                  \
+  X(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality is not supported")
+
+#define NAME_CASE(name, text)                                                                      \
+  case name:                                                                                       \
+    return #name;
+#define TEXT_CASE(name, text)                                                                      \
+  case name:                                                                                       \
+    return text;
+
+const char *cublasGetStatusName(cublasStatus_t status) {
+  switch (status) { STATUSES(NAME_CASE) }
+  return "CUBLAS_STATUS_UNKNOWN";
+}
+
+const char *cublasGetStatusString(cublasStatus_t status) {
+  switch (status) { STATUSES(TEXT_CASE) }
+  return "unknown status";
+}
+
+static cublasStatus_t status_of(cudaError_t error) {
+  return error == cudaSuccess                 ? CUBLAS_STATUS_SUCCESS
+         : error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED
+                                              : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+static cublasStatus_t leave(cublasStatus_t status) {
+  gemel__sim_leave(cudaSuccess);
+  return status;
+}
+
+static cublasStatus_t refuse(cublasStatus_t status, const char *what, long long got) {
+  gemel__sim_say(GEMEL__SIM_PARAMETER, (gemel__sim_place){NULL, NULL, 0}, "cuBLAS: %s: %lld", what,
+                 got);
+  return status;
+}
+
+/* Handles. */
+
+static bool exists(cublasHandle_t handle) {
+  for (cublasHandle_t h = handles; h != NULL; h = h->next)
+    if (h == handle)
+      return true;
+  return false;
+}
+
+/* Locks, and says whether the handle is one. */
+static cublasStatus_t enter(cublasHandle_t handle) {
+  cudaError_t error = gemel__sim_enter(false);
+  if (error != cudaSuccess)
+    return status_of(error);
+  return exists(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle) {
+  cublasStatus_t status = status_of(gemel__sim_enter(true));
+  cublasHandle_t made = status == CUBLAS_STATUS_SUCCESS ? calloc(1, sizeof *made) : NULL;
+  if (status == CUBLAS_STATUS_SUCCESS && made == NULL)
+    status = CUBLAS_STATUS_ALLOC_FAILED;
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    made->next = handles;
+    handles = *handle = made;
+    gemel__sim_here.handles++;
+  }
+  return leave(status);
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  cublasStatus_t status = enter(handle);
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    cublasHandle_t *link = &handles;
+    while (*link != handle)
+      link = &(*link)->next;
+    *link = handle->next;
+    free(handle);
+    gemel__sim_here.handles--;
+  }
+  return leave(status);
+}
+
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version) {
+  cublasStatus_t status = enter(handle);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    *version = 120800;
+  return leave(status);
+}
+
+/* The workspace that the user gave is for the stream that there was. */
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  cublasStatus_t status = enter(handle);
+  if (status == CUBLAS_STATUS_SUCCESS && gemel__sim_stream(stream) == NULL)
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "not a stream", (long long)(intptr_t)stream);
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    handle->stream = stream;
+    handle->workspace = NULL;
+  }
+  return leave(status);
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes) {
+  cublasStatus_t status = enter(handle);
+  if (status == CUBLAS_STATUS_SUCCESS && bytes > 0 && !gemel__sim_is_device(workspace))
+    status =
+        refuse(CUBLAS_STATUS_INVALID_VALUE, "the workspace is no device memory", (long long)bytes);
+  if (status == CUBLAS_STATUS_SUCCESS && (uintptr_t)workspace % WORKSPACE_ALIGNMENT != 0)
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "the workspace is no multiple of 256",
+                    (long long)(intptr_t)workspace);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    handle->workspace = bytes >= WORKSPACE_ALIGNMENT ? workspace : NULL;
+  return leave(status);
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  cublasStatus_t status = enter(handle);
+  if (status == CUBLAS_STATUS_SUCCESS && (unsigned)mode > CUBLAS_POINTER_MODE_DEVICE)
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "pointer mode", mode);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    handle->mode = mode;
+  return leave(status);
+}
+
+/* All modes give the same here: sums are never taken in less than f32. */
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  cublasStatus_t status = enter(handle);
+  unsigned kind = (unsigned)mode & 15u, rest = (unsigned)mode & ~15u;
+  if (status == CUBLAS_STATUS_SUCCESS &&
+      (kind == 1 || kind > CUBLAS_TF32_TENSOR_OP_MATH ||
+       (rest & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) != 0))
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "math mode", mode);
+  return leave(status);
+}
+
+/* Products. */
+
+typedef struct {
+  gemel__sim_task task;
+  gemel__sim_product product;
+  cudaDataType scale;
+  const void *alpha, *beta; /* on the device, or NULL */
+  void *workspace;
+} product_task;
+
+/* Column by column: what lies between two is nobody's. */
+static bool check_matrix(const gemel__sim_matrix *m, int count, bool write) {
+  size_t size = gemel__sim_size_of(m->type);
+  for (int batch = 0; batch < count; batch++) {
+    if (batch > 0 && m->stride == 0)
+      break; /* the same matrix again */
+    for (int64_t column = 0; column < m->columns; column++) {
+      int64_t offset = (batch * m->stride + column * m->leading) * (int64_t)size;
+      if (!gemel__sim_check_range((char *)m->at + offset, (size_t)m->rows * size, write))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* C is read first, and written before A and B are read: so these may not overlap it. */
+static bool check_memory(const product_task *t) {
+  const gemel__sim_product *p = &t->product;
+  if (t->workspace != NULL && !gemel__sim_check_range(t->workspace, WORKSPACE_ALIGNMENT, true))
+    return false;
+  if (p->beta != 0 && !check_matrix(&p->c, p->count, false))
+    return false;
+  if (!check_matrix(&p->c, p->count, true))
+    return false;
+  return p->k == 0 || p->alpha == 0 ||
+         (check_matrix(&p->a, p->count, false) && check_matrix(&p->b, p->count, false));
+}
+
+static void run_product(gemel__sim_task *task) {
+  product_task *t = (product_task *)task;
+  size_t size = gemel__sim_size_of(t->scale);
+  if (gemel__sim_broken != cudaSuccess)
+    return;
+  gemel__sim_count.products++;
+  if (t->alpha != NULL) {
+    if (!gemel__sim_check_range(t->alpha, size, false) ||
+        !gemel__sim_check_range(t->beta, size, false))
+      return;
+    t->product.alpha = gemel__sim_load(t->alpha, t->scale, 0);
+    t->product.beta = gemel__sim_load(t->beta, t->scale, 0);
+  }
+  if (check_memory(t))
+    gemel__sim_multiply(&t->product);
+}
+
+static bool types_fit(cublasComputeType_t compute, cudaDataType a, cudaDataType b, cudaDataType c) {
+  if (a != b || gemel__sim_size_of(a) == 0 || gemel__sim_size_of(c) == 0)
+    return false;
+  switch (compute) {
+  case CUBLAS_COMPUTE_64F:
+  case CUBLAS_COMPUTE_64F_PEDANTIC:
+    return a == CUDA_R_64F && c == CUDA_R_64F;
+  case CUBLAS_COMPUTE_32F_FAST_TF32:
+    return a == CUDA_R_32F && c == CUDA_R_32F;
+  case CUBLAS_COMPUTE_32F:
+  case CUBLAS_COMPUTE_32F_PEDANTIC:
+    return a != CUDA_R_64F && (c == CUDA_R_32F || c == a);
+  case CUBLAS_COMPUTE_16F:
+  case CUBLAS_COMPUTE_16F_PEDANTIC:
+    return a == CUDA_R_16F && c == CUDA_R_16F;
+  }
+  return false;
+}
+
+static cudaDataType scale_of(cublasComputeType_t compute) {
+  switch (compute) {
+  case CUBLAS_COMPUTE_64F:
+  case CUBLAS_COMPUTE_64F_PEDANTIC:
+    return CUDA_R_64F;
+  case CUBLAS_COMPUTE_16F:
+  case CUBLAS_COMPUTE_16F_PEDANTIC:
+    return CUDA_R_16F;
+  default:
+    return CUDA_R_32F;
+  }
+}
+
+static cublasStatus_t check_leading(const gemel__sim_matrix *m, const char *what) {
+  if (m->leading < 1 || m->leading < m->rows)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, what, m->leading);
+  if ((uintptr_t)m->at % gemel__sim_size_of(m->type) != 0)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a matrix that is not aligned to its elements",
+                  (long long)(uintptr_t)m->at);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t check_shapes(const gemel__sim_product *p) {
+  cublasStatus_t status = check_leading(&p->a, "lda is less than the rows of A");
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = check_leading(&p->b, "ldb is less than the rows of B");
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = check_leading(&p->c, "ldc is less than the rows of C");
+  if (status == CUBLAS_STATUS_SUCCESS && p->count > 1 && p->c.columns > 0 &&
+      p->c.stride < p->c.leading * (p->c.columns - 1) + p->c.rows)
+    status =
+        refuse(CUBLAS_STATUS_INVALID_VALUE, "results overlap, the stride of C is", p->c.stride);
+  return status;
+}
+
+static cublasStatus_t read_scalars(cublasHandle_t handle, product_task *t, const void *alpha,
+                                   const void *beta) {
+  bool device = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  if (alpha == NULL || beta == NULL)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "alpha or beta is NULL", 0);
+  if (gemel__sim_is_device(alpha) != device || gemel__sim_is_device(beta) != device)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "alpha or beta is not where the pointer mode says",
+                  handle->mode);
+  if (device) {
+    t->alpha = alpha;
+    t->beta = beta;
+  } else {
+    t->product.alpha = gemel__sim_load(alpha, t->scale, 0);
+    t->product.beta = gemel__sim_load(beta, t->scale, 0);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t queue_product(cublasHandle_t handle, const product_task *t) {
+  cudaStream_t stream = gemel__sim_stream(handle->stream);
+  if (stream == NULL)
+    return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "the stream of the handle is no more", 0);
+  if (t->product.c.rows == 0 || t->product.c.columns == 0 || t->product.count == 0)
+    return CUBLAS_STATUS_SUCCESS;
+  product_task *made = malloc(sizeof *made);
+  if (made == NULL)
+    return CUBLAS_STATUS_ALLOC_FAILED;
+  *made = *t;
+  cudaError_t error = gemel__sim_queue(stream, &made->task, NULL);
+  gemel__sim_drift();
+  return status_of(error);
+}
+
+static gemel__sim_matrix stored(const void *at, cudaDataType type, cublasOperation_t operation,
+                                int rows, int columns, int leading, long long stride) {
+  bool transposed = operation != CUBLAS_OP_N;
+  return (gemel__sim_matrix){.at = (void *)(uintptr_t)at,
+                             .type = type,
+                             .transposed = transposed,
+                             .rows = transposed ? columns : rows,
+                             .columns = transposed ? rows : columns,
+                             .leading = leading,
+                             .stride = stride};
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                          cublasOperation_t transb, int m, int n, int k,
+                                          const void *alpha, const void *A, cudaDataType Atype,
+                                          int lda, long long strideA, const void *B,
+                                          cudaDataType Btype, int ldb, long long strideB,
+                                          const void *beta, void *C, cudaDataType Ctype, int ldc,
+                                          long long strideC, int batch, cublasComputeType_t compute,
+                                          cublasGemmAlgo_t algorithm) {
+  cublasStatus_t status = enter(handle);
+  product_task t = {.task = {.references = 1, .what = "a product of cuBLAS", .run = run_product},
+                    .scale = scale_of(compute)};
+  if (status != CUBLAS_STATUS_SUCCESS)
+    return leave(status);
+  if (gemel__sim_broken != cudaSuccess)
+    return leave(CUBLAS_STATUS_EXECUTION_FAILED);
+  if (m < 0 || n < 0 || k < 0 || batch < 0)
+    return leave(refuse(CUBLAS_STATUS_INVALID_VALUE, "a size is negative", -1));
+  if ((unsigned)transa > CUBLAS_OP_C || (unsigned)transb > CUBLAS_OP_C)
+    return leave(refuse(CUBLAS_STATUS_INVALID_VALUE, "an operation", transa));
+  if (algorithm != CUBLAS_GEMM_DEFAULT)
+    return leave(refuse(CUBLAS_STATUS_NOT_SUPPORTED, "an algorithm", algorithm));
+  if (!types_fit(compute, Atype, Btype, Ctype))
+    return leave(refuse(CUBLAS_STATUS_NOT_SUPPORTED, "these types with compute type", compute));
+  t.product = (gemel__sim_product){.a = stored(A, Atype, transa, m, k, lda, strideA),
+                                   .b = stored(B, Btype, transb, k, n, ldb, strideB),
+                                   .c = stored(C, Ctype, CUBLAS_OP_N, m, n, ldc, strideC),
+                                   .k = k,
+                                   .count = batch};
+  t.workspace = handle->workspace;
+  status = check_shapes(&t.product);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = read_scalars(handle, &t, alpha, beta);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = queue_product(handle, &t);
+  return leave(status);
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                            cublasOperation_t transb, int m, int n, int k, const void *alpha,
+                            const void *A, cudaDataType Atype, int lda, const void *B,
+                            cudaDataType Btype, int ldb, const void *beta, void *C,
+                            cudaDataType Ctype, int ldc, cublasComputeType_t compute,
+                            cublasGemmAlgo_t algorithm) {
+  return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B,
+                                    Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, compute, algorithm);
+}
