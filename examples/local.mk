@@ -3,6 +3,7 @@
 
 dist_examples_DATA += %reldir%/affine.c
 dist_examples_DATA += %reldir%/affine.gmt
+dist_examples_DATA += %reldir%/affine_gpu.c
 dist_examples_DATA += %reldir%/characters.c
 dist_examples_DATA += %reldir%/digits.c
 dist_examples_DATA += %reldir%/digits.npz

@@ -106,6 +106,10 @@ tests_t_sim_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_sim_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_LDADD = %reldir%/kernels/crimes.sim.$(OBJEXT) %reldir%/kernels/legal.sim.$(OBJEXT) \
 	%reldir%/kernels/planted.sim.$(OBJEXT) $(gpu_sim_ldadd)
+sim_tests += %reldir%/t-gpu-examples
+tests_t_gpu_examples_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_gpu_examples_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_gpu_examples_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a $(LDADD) -ldl
 if VERIFY
 sim_tests += %reldir%/t-cuda
 endif
