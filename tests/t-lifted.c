@@ -215,6 +215,62 @@ static void gradients(const void *data) {
   CT_EQ_INT(wrong, 0);
 }
 
+/* ---- States ---- */
+
+/* A recurrence of two states, each of which the other's update reads. */
+static const char recurrence[] = "(state w: f32[4], state v: f32[4], x: f32[4]) {\n"
+                                 "  update w = w + v * x\n"
+                                 "  update v = v - w\n"
+                                 "  return s = sum(w * v)\n"
+                                 "}\n";
+
+/* Calls of the recurrence, of which every third is by the host's function and the others by one
+ * that is lifted: how many give something else than the host alone. */
+static int wrong_states(char *what, size_t bytes) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = graph_of(context, recurrence);
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0.25), *out[2] = {NULL, NULL};
+  gemel_shared *mine[2] = {gemel_shared_new(x, &error), gemel_shared_new(x, &error)};
+  gemel_shared *hosts[2] = {gemel_shared_new(x, &error), gemel_shared_new(x, &error)};
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1, .states = 1};
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .plain = 1, .states = hosts, .n_states = 2};
+  gemel_function *alone = gemel_compile(graph, &options, &error), *here, *there;
+  int wrong = 0;
+  options.states = mine;
+  here = gemel_compile(graph, &options, &error);
+  options.lift = &lift;
+  there = gemel_compile(graph, &options, &error);
+  snprintf(what, bytes, "states: %s", error.text);
+  wrong += there == NULL;
+  for (int k = 0; k < 9 && wrong == 0; k++) {
+    wrong += gemel_call(alone, &x, &out[0], &error) != GEMEL_OK;
+    wrong += gemel_call(k % 3 == 2 ? here : there, &x, &out[1], &error) != GEMEL_OK;
+    snprintf(what, bytes, "states, call %d: %s", k, error.text);
+    wrong = wrong || differ(&out[0], &out[1], 1);
+  }
+  for (int k = 0; k < 2; k++) {
+    gemel_shared_unref(mine[k]);
+    gemel_shared_unref(hosts[k]);
+    gemel_tensor_unref(out[k]);
+  }
+  gemel_tensor_unref(x);
+  gemel_function_free(alone);
+  gemel_function_free(here);
+  gemel_function_free(there);
+  gemel_graph_unref(graph);
+  leave(context);
+  return wrong;
+}
+
+static void states(const void *data) {
+  char what[1200];
+  (void)data;
+  int wrong = wrong_states(what, sizeof what);
+  ct_context("%s", what);
+  CT_EQ_INT(wrong, 0);
+}
+
 /* ---- Random graphs ---- */
 
 static size_t count_of(const gemel_graph *graph, const char *operation) {
@@ -260,7 +316,7 @@ static int is_wrong_lifted(const gemel_graph *graph, int strategy, gemel_tensor 
   if (wrong) {
     snprintf(what, bytes, "lifted again is another:\n%.500s\n%.500s", a, b != NULL ? b : "");
   }
-  wrong |= crosses_too_often(lifted);
+  wrong |= crosses_too_often(lifted) || gemel_graph_check(lifted, &error) != GEMEL_OK;
   wrong |= is_misplaced(lifted, &given);
   if (!wrong) {
     int plain = adds_up(graph) || gemel__random_chance(random, 1, 2);
@@ -645,6 +701,9 @@ static void refutes(const void *data) {
   gemel__fault_active = id;
   wrong = wrong_bodies(what, sizeof what);
   if (wrong == 0) {
+    wrong = wrong_states(what, sizeof what);
+  }
+  if (wrong == 0) {
     random_graphs(100, &wrong, what, sizeof what);
   }
   if (wrong == 0) {
@@ -667,9 +726,9 @@ static const int lift_faults[] = {
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("gradients", gradients, NULL),   CT_TEST("random", random_lifts, NULL),
-      CT_TEST("least", least, NULL),           CT_TEST("cuts", cuts, NULL),
-      CT_TEST("long_chain", long_chain, NULL),
+      CT_TEST("gradients", gradients, NULL), CT_TEST("states", states, NULL),
+      CT_TEST("random", random_lifts, NULL), CT_TEST("least", least, NULL),
+      CT_TEST("cuts", cuts, NULL),           CT_TEST("long_chain", long_chain, NULL),
   };
   ct_suite("lifted", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(lift_faults); k++) {

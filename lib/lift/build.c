@@ -132,7 +132,8 @@ static gemel_status transfer(lift_build *b, uint32_t node, uint32_t value, int s
   gemel__ref *copies = &b->copies[SIDES * value];
   int space =
       (side == DEVICE) != GEMEL__FAULT(lift_wrong_way) ? b->l->options.space : GEMEL_SPACE_HOST;
-  gemel_value crossed = gemel__value(b->to, copies[!side]);
+  uint32_t from = GEMEL__FAULT(lift_first_output) ? b->first[node] : value;
+  gemel_value crossed = gemel__value(b->to, b->copies[SIDES * from + !side]);
   size_t before = b->to->n_nodes; /* what was apart only by transfers is one node now */
   gemel_location where = gemel__node_where(b->from, node);
   if (GEMEL__FAULT(lift_left_out) && side == HOST) {

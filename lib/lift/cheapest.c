@@ -170,8 +170,9 @@ static uint32_t number_points(cheapest *c) {
     c->points[node] = place_of(c, node) == GEMEL__LIFT_FREE ? n++ : 0;
   }
   for (size_t k = 0; k < c->n_values; k++) {
-    c->values[k].point = c->values[k].free > 1 ? n : 0;
-    n += c->values[k].free > 1 ? 2 : 0;
+    int shared = c->values[k].free > 1 && !GEMEL__FAULT(lift_each_reader);
+    c->values[k].point = shared ? n : 0;
+    n += shared ? 2 : 0;
   }
   return n;
 }
@@ -199,7 +200,7 @@ static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v
     status = pay(c, v->point, maker, price);
   }
   if (status == GEMEL_OK && v->point != 0 && !(v->fixed & ON_HOST)) {
-    status = pay(c, maker, v->point + 1, price);
+    status = pay(c, maker, v->point + 1, GEMEL__FAULT(lift_free_download) ? 0 : price);
   }
   return status;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/fault.h"
 #include "lift/lift.h"
 
 /* ---- Lists of names ---- */
@@ -48,7 +49,9 @@ static void follow_states(gemel__lifting *l, unsigned char *inputs) {
   }
   for (size_t k = 0; k < l->from->n_outputs; k++) {
     long state = gemel__state_called(l->from, l->from->output_names[k]);
-    l->outputs_there[k] = state >= 0 ? inputs[state] : l->outputs_there[k];
+    if (state >= 0 && !GEMEL__FAULT(lift_update_stays)) {
+      l->outputs_there[k] = inputs[state];
+    }
   }
 }
 

@@ -226,7 +226,8 @@ static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
 
 /* The value of SHARED, which is locked for writing, goes to DEVICE. */
 static gemel_status move_to(gemel_shared *shared, const gemel_device *device, gemel_error *error) {
-  gemel_tensor *there = gemel_tensor_transfer(shared->value, device, error);
+  int lost = GEMEL__FAULT(lift_moved_lost) && shared->spare != NULL;
+  gemel_tensor *there = gemel_tensor_transfer(lost ? shared->spare : shared->value, device, error);
   if (there == NULL) {
     return error->status;
   }
