@@ -599,7 +599,7 @@ static int not_least(int n, int *split) {
 }
 
 static void least(const void *data) {
-  int split, n = valgrind() ? 20 : 500, wrong = not_least(n, &split);
+  int split, n = valgrind() ? 100 : 500, wrong = not_least(n, &split);
   (void)data;
   CT_EQ_INT(wrong, 0);
   printf("  %d of %d graphs have nodes on both sides\n", split, n);
