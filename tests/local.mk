@@ -112,7 +112,11 @@ tests_t_gpu_examples_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_examples_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a $(LDADD) -ldl
 if VERIFY
 sim_tests += %reldir%/t-cuda
+sim_tests += %reldir%/t-cuda-lifted
 endif
+tests_t_cuda_lifted_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_cuda_lifted_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_cuda_lifted_LDADD = $(tests_t_cuda_LDADD)
 tests_t_cuda_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
