@@ -213,7 +213,7 @@ refuses run/dump-there 'bug: is there already' run f.gmt -i "x=$x" -i "w=$w" --d
 refuses run/dump-nowhere 'none/bug' run f.gmt -i "x=$x" -i "w=$w" --dump none/bug --out folder
 run "$gemel" run nan.gmt -i "x=$x" --guard nan --dump stopped
 [ "$status" = 2 ] && [ ! -e stopped/outputs.npz ] && [ -d stopped ] && good run/dump-stopped || wrong run/dump-stopped "no folder without outputs"
-refuses run/replay-stopped 'stopped/graph.gmt:4: log(f32' run stopped
+refuses run/replay-stopped 'stopped: nan.gmt:3: log(f32' run stopped
 refuses run/replay-option '--mode: the folder bug says that by itself' run bug --mode none
 refuses run/replay-folder 'folder/graph.gmt' run folder
 rm -rf bug bug2 stopped

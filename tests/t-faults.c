@@ -19,6 +19,15 @@ enum {
   FEW = 8 /* instances where no fault is on: t-verify runs the same code with all of them */
 };
 
+#ifdef GEMEL_SANITIZED
+/* Kernels copy from where they write, with some faults; that shows in what comes of it. */
+const char *__asan_default_suppressions(void);
+
+const char *__asan_default_suppressions(void) {
+  return "interceptor_via_fun:gemel__copy_row\ninterceptor_via_fun:run_*\n";
+}
+#endif
+
 /* Where to look for each fault: a hint about time, not about the answer. What is drawn for an
  * operation depends on the seed, its name and the tier alone, so a run over everything holds the
  * very instances that the run over one operation does. */

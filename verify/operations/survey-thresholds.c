@@ -130,9 +130,12 @@ static gemel_status add_around(struct prober *p, const struct bracket *b, gemel_
     status = add_at(p, at, b->held, error);
   }
   for (k = 0; k < 2 * FAR && status == GEMEL_OK; k++) {
-    int64_t by = (int64_t)1 << gemel__random_below(p->s->random, (uint64_t)digits);
+    int64_t by = (int64_t)1 << gemel__random_below(p->s->random, (uint64_t)digits), at;
     by += (int64_t)gemel__random_below(p->s->random, (uint64_t)by);
-    status = add_at(p, k % 2 ? b->high + by : b->low - by, b->held, error);
+    if (!(k % 2 ? __builtin_add_overflow(b->high, by, &at)
+                : __builtin_sub_overflow(b->low, by, &at))) {
+      status = add_at(p, at, b->held, error);
+    }
   }
   return status;
 }
