@@ -9,6 +9,7 @@
 
 #include "run.h"
 #include "support/graph-text.h"
+#include "support/small-stack.h"
 
 /* How many nodes of OPERATION GRAPH has whose result lies in SPACE. */
 static size_t count_in(const gemel_graph *graph, const char *operation, int space) {
@@ -436,6 +437,52 @@ static void turns(const void *data) {
   leave(context);
 }
 
+/* ---- Big graphs ---- */
+
+enum { DEEP = 100000, JOINED = 20000 };
+
+/* A chain, a value that all of it reads, as many outputs, and one node with all of them as
+ * operands, on a stack of 256 KiB. */
+static gemel_graph *big_graph(gemel_context *context) {
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_value x = f32_input(graph, "x", NULL, 1000), y = x;
+  gemel_value *all = malloc(DEEP * sizeof *all);
+  char name[24];
+  for (int k = 0; k < DEEP; k++) {
+    y = all[k] = gemel_add(gemel_exp(y), x);
+    if (k % 3 == 0) {
+      snprintf(name, sizeof name, "y%d", k);
+      gemel_output(y, name);
+    }
+  }
+  gemel_output(gemel_join(JOINED, all), "all");
+  free(all);
+  CT_EQ_INT(gemel_graph_error(graph)->status, GEMEL_OK);
+  return graph;
+}
+
+static void *lift_big(void *graph) {
+  gemel_lift_report *report = gemel_lift_report_new();
+  for (int s = 0; s < GEMEL_LIFT_STRATEGY_COUNT; s++) {
+    gemel_graph *lifted = LIFT(graph, .strategy = (gemel_lift_strategy)s, .report = report);
+    const gemel_lift_counts *counts = gemel_lift_report_counts(report);
+    CT_EQ_UINT(counts->lifted + counts->stayed, 2 * DEEP + 1);
+    CT_EQ_INT(gemel_graph_check(lifted, &error), GEMEL_OK);
+    gemel_graph_unref(lifted);
+  }
+  gemel_lift_report_free(report);
+  return NULL;
+}
+
+static void big(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph = big_graph(context);
+  (void)data;
+  on_small_stack(lift_big, graph);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
 /* ---- Refused memory ---- */
 
 static int lift_refused(void *data) {
@@ -477,12 +524,19 @@ static void refused(const void *data) {
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("crossing", crossing, NULL),     CT_TEST("cancelled", cancelled, NULL),
-      CT_TEST("both_sides", both_sides, NULL), CT_TEST("sizes", sizes, NULL),
-      CT_TEST("reasons", reasons, NULL),       CT_TEST("errors", errors, NULL),
-      CT_TEST("ports", ports, NULL),           CT_TEST("once", once, NULL),
-      CT_TEST("states", states, NULL),         CT_TEST("turns", turns, NULL),
-      CT_TEST("compiled", compiled, NULL),     CT_TEST("refused", refused, NULL),
+      CT_TEST("crossing", crossing, NULL),
+      CT_TEST("cancelled", cancelled, NULL),
+      CT_TEST("both_sides", both_sides, NULL),
+      CT_TEST("sizes", sizes, NULL),
+      CT_TEST("reasons", reasons, NULL),
+      CT_TEST("errors", errors, NULL),
+      CT_TEST("ports", ports, NULL),
+      CT_TEST("once", once, NULL),
+      CT_TEST("states", states, NULL),
+      CT_TEST("turns", turns, NULL),
+      CT_TEST("compiled", compiled, NULL),
+      CT_TEST("refused", refused, NULL),
+      CT_TEST("big", big, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));
 }
