@@ -248,6 +248,80 @@ static void turned(const void *data) {
   ct_context(NULL);
 }
 
+/* ---- Much ---- */
+
+enum { MUCH = 18 << 20 }; /* bytes: more than what is kept in a cache */
+
+/* How SIZES in the target's order lie in a source that is PERMUTED, with axis BACKWARDS (-1: none)
+ * turned round and every STEP-th element of the innermost axis taken. */
+typedef struct much {
+  int64_t sizes[3];
+  int permuted[3]; /* source axes, outermost first */
+  int backwards, step;
+} much;
+
+static const much much_cases[] = {
+    {{40, 50, 0}, {0, 1, 2}, -1, 1}, {{40, 50, 0}, {0, 2, 1}, -1, 1},
+    {{40, 50, 0}, {1, 0, 2}, -1, 1}, {{40, 50, 0}, {1, 2, 0}, -1, 1},
+    {{40, 50, 0}, {2, 0, 1}, -1, 1}, {{40, 50, 0}, {2, 1, 0}, -1, 1},
+    {{0, 50, 41}, {2, 1, 0}, 1, 1},  {{0, 3, 700}, {2, 1, 0}, -1, 1},
+    {{9, 0, 3}, {2, 0, 1}, -1, 1},   {{9, 2, 0}, {2, 0, 1}, 0, 1},
+    {{40, 0, 515}, {0, 1, 2}, 2, 1}, {{40, 0, 1030}, {0, 1, 2}, 2, 1},
+    {{40, 0, 515}, {0, 1, 2}, 1, 2}, {{40, 0, 1030}, {1, 0, 2}, -1, 2},
+    {{0, 7, 259}, {1, 0, 2}, 0, 1},  {{40, 0, 1030}, {1, 0, 2}, 1, 3}};
+
+static int copies_rightly(const much *c, size_t bytes, int threads) {
+  int64_t shape[3], from_strides[3], to_strides[3], step = (int64_t)bytes * c->step, begin = 0;
+  int64_t room = 1, n = 1, wrong = 0;
+  for (int k = 0; k < 3; k++) {
+    room *= c->sizes[k] > 0 ? c->sizes[k] : 1;
+  }
+  for (int k = 0; k < 3; k++) {
+    shape[k] = c->sizes[k] > 0 ? c->sizes[k] : MUCH / (int64_t)bytes / room + 1;
+    n *= shape[k];
+  }
+  for (int k = 3; k-- > 0; step *= shape[c->permuted[k]]) {
+    from_strides[c->permuted[k]] = step;
+  }
+  for (int64_t k = 3, at = (int64_t)bytes; k-- > 0; at *= shape[k]) {
+    to_strides[k] = at;
+  }
+  unsigned char *from = malloc((size_t)step), *to = malloc((size_t)n * bytes + 1);
+  for (int64_t k = 0; k < step; k++) {
+    from[k] = (unsigned char)((uint64_t)(k / (int64_t)bytes * 2654435761) >> (8 * (k % 4)));
+  }
+  if (c->backwards >= 0) {
+    begin = (shape[c->backwards] - 1) * from_strides[c->backwards];
+    from_strides[c->backwards] *= -1;
+  }
+  to[n * (int64_t)bytes] = 77;
+  gemel__copy_parallel(threads, bytes, 3, shape, to, to_strides, from + begin, from_strides);
+  for (int64_t i = 0, k = 0; i < shape[0]; i++) {
+    for (int64_t j = 0; j < shape[1]; j++) {
+      const unsigned char *row = from + begin + i * from_strides[0] + j * from_strides[1];
+      for (int64_t x = 0; x < shape[2]; x++, k++) {
+        wrong += memcmp(to + k * (int64_t)bytes, row + x * from_strides[2], bytes) != 0;
+      }
+    }
+  }
+  wrong += to[n * (int64_t)bytes] != 77;
+  free(from);
+  free(to);
+  return wrong == 0;
+}
+
+/* Every order of axes, thin planes, rows backwards and with steps, of arrays that no cache holds.
+ */
+static void copied_much(const void *data) {
+  size_t bytes = *(const size_t *)data;
+  for (size_t k = 0; k < CT_COUNT(much_cases) && getenv("GEMEL_VALGRIND") == NULL;
+       k += bytes < 4 ? 3 : 1) {
+    ct_context("case %d", (int)k);
+    CT_CHECK(copies_rightly(&much_cases[k], bytes, 1 + (int)k % 2));
+  }
+  ct_context(NULL);
+}
+
 static int tensors_in_little_memory(void *data) {
   int64_t shape[2] = {3, 4};
   gemel_error error;
@@ -276,6 +350,8 @@ static const ct_test tests[] = {
     CT_TEST("new/bad_shapes", bad_shapes, NULL),   CT_TEST("wrap", wrapping, NULL),
     CT_TEST("copy/1", copies, &sizes[0]),          CT_TEST("copy/2", copies, &sizes[1]),
     CT_TEST("copy/4", copies, &sizes[2]),          CT_TEST("copy/8", copies, &sizes[3]),
+    CT_TEST("much/1", copied_much, &sizes[0]),     CT_TEST("much/2", copied_much, &sizes[1]),
+    CT_TEST("much/4", copied_much, &sizes[2]),     CT_TEST("much/8", copied_much, &sizes[3]),
     CT_TEST("turned/1", turned, &sizes[0]),        CT_TEST("turned/2", turned, &sizes[1]),
     CT_TEST("turned/4", turned, &sizes[2]),        CT_TEST("turned/8", turned, &sizes[3]),
     CT_TEST("out_of_memory", out_of_memory, NULL),

@@ -2,9 +2,9 @@
  *
  * Copies of strided elements. The two layouts are collapsed together, axes are put in the order of
  * the target's strides, so that it is written in sequence, and rows are walked with an odometer. A
- * transposition (the source's unit stride on another axis than the target's) is done in square
- * blocks, so that each cache line is used whole while it is there, and a block in small squares
- * that are turned in registers.
+ * transposition (the source's smallest stride on another axis than the target's) is done in planes
+ * of these two axes, a plane in square blocks, so that each cache line is used whole while it is
+ * there, and a block in small squares that are turned in registers.
  */
 #define GEMEL__KERNELS
 #include "ops/isa.h" /* first: what follows is optimised for loops */
@@ -21,11 +21,50 @@
   }                                                                                                \
   break
 
+/* Elements that lie one before the other, and those that lie two apart: with steps that are
+ * constants vectors can take them. */
+#define COPY_STEPS(T, step)                                                                        \
+  static void copy_##T##_##step(int64_t n, char *to, const char *from) {                           \
+    typedef T element __attribute__((aligned(1), may_alias));                                      \
+    element *restrict t = (element *)to;                                                           \
+    const element *restrict f = (const element *)from;                                             \
+    for (int64_t k = 0; k < n; k++) {                                                              \
+      t[k] = f[step_##step(k)];                                                                    \
+    }                                                                                              \
+  }
+#define step_backwards(k) (-(k))
+#define step_double(k) (2 * (k))
+COPY_STEPS(uint8_t, backwards)
+COPY_STEPS(uint16_t, backwards)
+COPY_STEPS(uint32_t, backwards)
+COPY_STEPS(uint64_t, backwards)
+COPY_STEPS(uint8_t, double)
+COPY_STEPS(uint16_t, double)
+COPY_STEPS(uint32_t, double)
+COPY_STEPS(uint64_t, double)
+
+/* The row to contiguous memory by such a loop; 0 if there is none for this step. */
+static int copy_by_steps(size_t bytes, int64_t n, char *to, const char *from, int64_t step) {
+  static void (*const loops[2][4])(int64_t n, char *to, const char *from) = {
+      {copy_uint8_t_backwards, copy_uint16_t_backwards, copy_uint32_t_backwards,
+       copy_uint64_t_backwards},
+      {copy_uint8_t_double, copy_uint16_t_double, copy_uint32_t_double, copy_uint64_t_double}};
+  int size = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+  if (step != -(int64_t)bytes && step != 2 * (int64_t)bytes) {
+    return 0;
+  }
+  loops[step > 0][size](n, to, from);
+  return 1;
+}
+
 void gemel__copy_row(size_t bytes, int64_t n, char *to, int64_t to_step, const char *from,
                      int64_t from_step) {
   int64_t k;
   if (to_step == (int64_t)bytes && from_step == (int64_t)bytes) {
     memcpy(to, from, (size_t)n * bytes);
+    return;
+  }
+  if (to_step == (int64_t)bytes && copy_by_steps(bytes, n, to, from, from_step)) {
     return;
   }
   switch (bytes) {
@@ -71,13 +110,23 @@ int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step)
   return kept;
 }
 
-enum { TO, FROM, BLOCK = 32, BLOCK_BYTES = 16 * BLOCK * BLOCK, PARALLEL_BYTES = 512 << 10 };
+enum {
+  TO,
+  FROM,
+  BLOCK = 32,
+  BLOCK_BYTES = 16 * BLOCK * BLOCK,
+  PARALLEL_BYTES = 512 << 10,
+  THIN = 8,
+  STRETCH = 512,
+  LONG_ROW = 1024,
+  FETCHED = 4096
+};
 
 typedef struct copy_layout {
   int rank;
   int64_t sizes[GEMEL_MAX_RANK];
   int64_t strides[2][GEMEL_MAX_RANK];
-  gemel__stream stream; /* for a turned copy that no cache holds, else NULL */
+  gemel__stream stream; /* for a copy that no cache holds, else NULL */
 } copy_layout;
 
 static int64_t magnitude(int64_t x) {
@@ -101,6 +150,19 @@ static void sort_axes(copy_layout *l) {
     for (int j = k; j > 0 && magnitude(l->strides[TO][j - 1]) < magnitude(l->strides[TO][j]); j--) {
       swap_axes(l, j - 1, j);
     }
+  }
+}
+
+/* Puts the axis along which the source lies closest, if that isn't the innermost one, next to it:
+ * the two are copied as a plane, and both sides are read and written a cache line at a time. */
+static void choose_plane(copy_layout *l) {
+  int last = l->rank - 1, closest = last;
+  for (int k = last - 1; k >= 0; k--) {
+    int64_t stride = magnitude(l->strides[FROM][k]);
+    closest = stride > 0 && stride < magnitude(l->strides[FROM][closest]) ? k : closest;
+  }
+  for (; closest < last - 1; closest++) {
+    swap_axes(l, closest, closest + 1);
   }
 }
 
@@ -247,6 +309,22 @@ static void put_row(size_t bytes, int64_t n, char *to, int64_t step, const char 
   }
 }
 
+/* A plane that is only a few elements wide one way: the rows, or columns, that there are, a stretch
+ * at a time, which the nearest cache keeps for the next. */
+static void copy_thin(size_t bytes, const copy_layout *l, int outer, char *to, const char *from) {
+  int along = l->sizes[outer] < l->sizes[outer + 1] ? outer + 1 : outer;
+  int across = along == outer ? outer + 1 : outer;
+  const int64_t *to_strides = l->strides[TO], *from_strides = l->strides[FROM];
+  for (int64_t i = 0; i < l->sizes[along]; i += STRETCH) {
+    int64_t left = l->sizes[along] - i, n = left < STRETCH ? left : STRETCH;
+    for (int64_t j = 0; j < l->sizes[across]; j++) {
+      gemel__copy_row(bytes, n, to + i * to_strides[along] + j * to_strides[across],
+                      to_strides[along], from + i * from_strides[along] + j * from_strides[across],
+                      from_strides[along]);
+    }
+  }
+}
+
 /* The two innermost axes, from axis OUTER on, in blocks. */
 static void copy_plane(size_t bytes, const copy_layout *l, int outer, char *to, const char *from) {
   _Alignas(64) char buffer[BLOCK_BYTES];
@@ -284,6 +362,49 @@ static int advance(const copy_layout *l, int outer, int64_t *index, char **to, c
   return 0;
 }
 
+/* Asks for the row after the next, which lies elsewhere: processors' own prefetching begins anew
+ * with each row. */
+static void fetch_line(const copy_layout *l, int64_t bytes, const char *from) {
+  if (l->rank > 1 && bytes <= FETCHED) {
+    uintptr_t next = (uintptr_t)from + (uintptr_t)(2 * l->strides[FROM][l->rank - 2]);
+    for (int64_t k = 0; k < bytes; k += 64) { /* behind the last row there may be no memory */
+      __builtin_prefetch((const void *)(next + (uintptr_t)k), 0, 2);
+    }
+  }
+}
+
+/* 1 if rows of BYTES bytes are long enough to be written past the caches: shorter ones are if the
+ * source goes on where a row ends, so that its lines are read whole. */
+static int is_long(const copy_layout *l, int64_t bytes) {
+  return bytes >= LONG_ROW ||
+         (2 * bytes >= LONG_ROW && l->rank > 1 && l->strides[FROM][l->rank - 2] == bytes);
+}
+
+/* The innermost axis alone. Long rows that no cache holds go past it, those that don't lie together
+ * by way of a buffer. */
+static void copy_line(size_t bytes, const copy_layout *l, char *to, const char *from) {
+  _Alignas(64) char buffer[LONG_ROW];
+  int64_t item = (int64_t)bytes, n = l->sizes[l->rank - 1], step = l->strides[FROM][l->rank - 1];
+  int64_t some = LONG_ROW / item;
+  if (l->stream == NULL || l->strides[TO][l->rank - 1] != item || !is_long(l, n * item)) {
+    gemel__copy_row(bytes, n, to, l->strides[TO][l->rank - 1], from, step);
+    return;
+  }
+  if (step == item) {
+    fetch_line(l, n * item, from);
+    l->stream(to, from, (size_t)(n * item));
+    return;
+  }
+  if (step == -item) {
+    fetch_line(l, n * item, from - (n - 1) * item);
+  }
+  for (; n > 0; n -= some, to += some * item, from += some * step) {
+    some = n < some ? n : some;
+    gemel__copy_row(bytes, some, buffer, item, from, step);
+    l->stream(to, buffer, (size_t)(some * item));
+  }
+}
+
 static void copy_rows(size_t bytes, const copy_layout *l, char *to, const char *from) {
   int64_t index[GEMEL_MAX_RANK] = {0};
   int last = l->rank - 1;
@@ -291,11 +412,12 @@ static void copy_rows(size_t bytes, const copy_layout *l, char *to, const char *
       l->rank > 1 && magnitude(l->strides[FROM][last - 1]) < magnitude(l->strides[FROM][last]);
   int outer = plane ? last - 1 : last;
   do {
-    if (plane) {
+    if (plane && (l->sizes[outer] < THIN || l->sizes[last] < THIN)) {
+      copy_thin(bytes, l, outer, to, from);
+    } else if (plane) {
       copy_plane(bytes, l, outer, to, from);
     } else {
-      gemel__copy_row(bytes, l->sizes[last], to, l->strides[TO][last], from,
-                      l->strides[FROM][last]);
+      copy_line(bytes, l, to, from);
     }
   } while (advance(l, outer, index, &to, &from));
   if (l->stream != NULL) {
@@ -326,6 +448,7 @@ static int make_layout(copy_layout *l, size_t bytes, int rank, const int64_t *sh
   l->rank = gemel__collapse(rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
   sort_axes(l);
   l->rank = gemel__collapse(l->rank, l->sizes, 2, &l->strides[0][0], GEMEL_MAX_RANK);
+  choose_plane(l);
   l->stream = count(l) * (int64_t)bytes > gemel__stream_bytes() ? gemel__stream_best() : NULL;
   return 0;
 }
