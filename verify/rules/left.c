@@ -665,7 +665,10 @@ static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
   for (size_t k = 0; k < l->numbers.count; k++) {
     double c = l->numbers.at[k];
-    for (int64_t n = (int64_t)c - 1; c >= 0 && c <= LARGEST && n <= (int64_t)c + 1; n++) {
+    if (!(c >= 0 && c <= LARGEST)) {
+      continue; /* it may not even be an integer's */
+    }
+    for (int64_t n = (int64_t)c - 1; n <= (int64_t)c + 1; n++) {
       if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {
         l->sizes[l->n_sizes++] = n;
         l->max_elements = 2 * n > l->max_elements ? 2 * n : l->max_elements;
