@@ -437,6 +437,64 @@ static void turns(const void *data) {
   leave(context);
 }
 
+/* ---- Dumped ---- */
+
+/* A lifted call in a folder says how it was lifted: done again, it gives the same bits. Without its
+ * device it can't be done. */
+static void dumped(const void *data) {
+  gemel_context *context = context_with_devices(), *poor = gemel_context_new(&error);
+  gemel_graph *graph = graph_of(context, "(state w: f32[4], x: f32[4], v: f32[4]) {\n"
+                                         "  update w = w + x * v\n"
+                                         "  return y = exp(w) - v, k = argmax(w, axis = 0)\n"
+                                         "}\n");
+  gemel_lift_options lift = {.size = sizeof lift,
+                             .space = 2,
+                             .strategy = GEMEL_LIFT_CHEAPEST,
+                             .inputs = "v",
+                             .outputs = "y",
+                             .states = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .lift = &lift};
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0.5), *out[3] = {NULL, NULL, NULL};
+  gemel_tensor *again[3] = {NULL, NULL, NULL};
+  gemel_tensor *there = gemel_tensor_transfer(x, &second.record, &error);
+  gemel_tensor *in[3] = {there, x, there};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  char folder[400];
+  (void)data;
+  snprintf(folder, sizeof folder, "%s/lifted", ct_scratch());
+  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_OK);
+  gemel_dumped *d = gemel_dump_load(context, folder, &error);
+  CT_REQUIRE(d != NULL);
+  CT_CHECK(d->options.lift == &d->lift && d->lift.space == 2 && d->lift.states == 1);
+  CT_EQ_INT(d->lift.strategy, GEMEL_LIFT_CHEAPEST);
+  CT_EQ_STR(d->lift.inputs, "v");
+  CT_EQ_STR(d->lift.outputs, "y");
+  gemel_function *g = gemel_compile(d->graph, &d->options, &error);
+  CT_EQ_INT(gemel_call(g, d->inputs, again, &error), GEMEL_OK);
+  for (int k = 0; k < 3; k++) {
+    gemel_tensor *a = gemel_tensor_transfer(out[k], gemel_host(), &error);
+    gemel_tensor *b = gemel_tensor_transfer(again[k], gemel_host(), &error);
+    CT_CHECK(gemel_tensor_device(out[k]) == gemel_tensor_device(again[k]));
+    CT_EQ_MEM(gemel_tensor_data(b), gemel_tensor_data(a), k == 2 ? 8 : 16);
+    gemel_tensor_unref(a);
+    gemel_tensor_unref(b);
+    gemel_tensor_unref(out[k]);
+    gemel_tensor_unref(again[k]);
+  }
+  CT_CHECK(gemel_dump_load(poor, folder, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
+  CT_CHECK(strstr(error.text, "memory space 2") != NULL);
+  gemel_dump_free(d);
+  gemel_function_free(f);
+  gemel_function_free(g);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(there);
+  gemel_graph_unref(graph);
+  gemel_context_unref(poor);
+  leave(context);
+}
+
 /* ---- Big graphs ---- */
 
 enum { DEEP = 100000, JOINED = 20000 };
@@ -537,6 +595,7 @@ void ct_register(void) {
       CT_TEST("compiled", compiled, NULL),
       CT_TEST("refused", refused, NULL),
       CT_TEST("big", big, NULL),
+      CT_TEST("dumped", dumped, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));
 }

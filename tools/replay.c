@@ -11,7 +11,7 @@
 
 /* What may be asked of a call that says all else itself. */
 static const char *const allowed[] = {"threads", "deterministic", "plain", "calls", "profile",
-                                      "json",    "trace",         "list",  "guard"};
+                                      "json",    "trace",         "list",  "guard", "device"};
 
 static int check_options(const gemel__args *args) {
   for (int k = 0; k < args->n_given; k++) {
@@ -85,12 +85,14 @@ static int compare_all(const gemel_dumped *d, gemel_tensor *const *outputs) {
       gemel__print_named(name, outputs[k]);
       continue;
     }
-    gemel_view view = gemel_tensor_view(d->outputs[k]);
-    gemel_tensor *stored = gemel_tensor_copy(&view, &error);
+    gemel_tensor *stored = gemel_tensor_transfer(d->outputs[k], gemel_host(), &error);
+    gemel_tensor *computed =
+        stored != NULL ? gemel_tensor_transfer(outputs[k], gemel_host(), &error) : NULL;
     int result =
-        stored != NULL ? compare(name, stored, outputs[k]) : gemel__complain_error(name, &error);
+        computed != NULL ? compare(name, stored, computed) : gemel__complain_error(name, &error);
     status = result != GEMEL__GOOD ? result : status;
     gemel_tensor_unref(stored);
+    gemel_tensor_unref(computed);
   }
   return status;
 }
@@ -139,13 +141,19 @@ static int add_options(gemel_dumped *d, gemel_context *context, const gemel__arg
 
 int gemel__replay(const gemel__args *args) {
   gemel_error error;
+  gemel_rewrite_options rewrite = {.size = sizeof rewrite};
+  gemel_lift_options lift; /* the folder says how; the device that is named is opened */
+  gemel_dumped *d = NULL;
   gemel_context *context = check_options(args) == GEMEL__GOOD ? gemel__context_need() : NULL;
   if (context == NULL) {
     return GEMEL__BAD;
   }
-  gemel_dumped *d = gemel_dump_load(context, args->operands[0], &error);
-  int status =
-      d != NULL ? add_options(d, context, args) : gemel__complain_error(args->operands[0], &error);
+  int status = gemel__device_read(&lift, context, args, &rewrite);
+  if (status == GEMEL__GOOD) {
+    d = gemel_dump_load(context, args->operands[0], &error);
+    status = d != NULL ? add_options(d, context, args)
+                       : gemel__complain_error(args->operands[0], &error);
+  }
   if (status == GEMEL__GOOD) {
     status = call(d, args);
   }

@@ -7,15 +7,16 @@
  * - graph.gmt: the graph as text, before rewriting;
  * - lines: the files and lines of the program that made its nodes, in their order; it may be
  *   missing, and doesn't count where the graph has been edited;
- * - options: gemel_options and gemel_rewrite_options, a line each; strides of inputs that don't lie
- *   in row-major order;
+ * - options: gemel_options, gemel_rewrite_options and gemel_lift_options, a line each; strides of
+ *   inputs that don't lie in row-major order;
  * - rules-K.rules: a set of rules, of those beside gemel's own;
  * - inputs.npz: the inputs' values under their names, states as they were before the call;
  * - outputs.npz: the results, updates among them; may be missing.
  *
  * bf16, for which NPY has no name, is stored as its bits, u16. What a program registers
  * (operations, devices, passes) is not in it: to read such a folder, a program registers the same
- * in the context first, and gemel run can't do the call.
+ * in the context first, and gemel run can't do the call, unless all that it lacks is the device
+ * that `gemel run --device` names.
  */
 #ifndef GEMEL_DUMP_H
 #define GEMEL_DUMP_H
@@ -40,17 +41,19 @@ gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options,
 /* What a folder holds. All belongs to the struct; it may be changed, but for the arrays. */
 typedef struct gemel_dumped {
   gemel_graph *graph;
-  gemel_options options; /* REWRITE points at the member below; states are inputs as all others */
+  gemel_options options; /* REWRITE points at the member below, and LIFT at the other one if the
+                            call was lifted; states are inputs as all others */
   gemel_rewrite_options rewrite;
   size_t n_inputs;
-  gemel_tensor **inputs; /* for gemel_call; strides as they were */
+  gemel_tensor **inputs; /* for gemel_call; strides as they were, of what lies on the host */
   size_t n_outputs;
-  gemel_tensor **outputs; /* as they came; NULL: not stored */
+  gemel_tensor **outputs; /* as they came, where the graph has them; NULL: not stored */
+  gemel_lift_options lift;
 } gemel_dumped;
 
 /* Reads FOLDER into CONTEXT. NULL on failure: GEMEL_IO (a file can't be read), GEMEL_BAD_FILE,
- * GEMEL_BAD_TEXT (what is wrong, in which file), what the graph's operations say, GEMEL_NO_MEMORY.
- * Thread-safe. */
+ * GEMEL_BAD_TEXT (what is wrong, in which file), what the graph's operations say, GEMEL_UNSUPPORTED
+ * (a memory space that has no device in CONTEXT), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_dumped *gemel_dump_load(gemel_context *context, const char *folder, gemel_error *error);
 
 /* Frees what gemel_dump_load returned; NULL is ignored. */

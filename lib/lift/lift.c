@@ -42,15 +42,16 @@ static gemel_status choose(const char *list, const char *what, const char *const
 }
 
 /* An update lies where its state does. */
-static void follow_states(gemel__lifting *l, unsigned char *inputs) {
-  for (size_t k = 0; k < l->from->n_inputs; k++) {
-    int state = (gemel__input_marks(l->from, k) & GEMEL__STATE) != 0;
-    inputs[k] |= (unsigned char)(state && l->options.states);
+static void follow_states(const gemel_graph *graph, int states, unsigned char *inputs,
+                          unsigned char *outputs) {
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    int is_state = (gemel__input_marks(graph, k) & GEMEL__STATE) != 0;
+    inputs[k] |= (unsigned char)(is_state && states);
   }
-  for (size_t k = 0; k < l->from->n_outputs; k++) {
-    long state = gemel__state_called(l->from, l->from->output_names[k]);
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    long state = gemel__state_called(graph, graph->output_names[k]);
     if (state >= 0 && !GEMEL__FAULT(lift_update_stays)) {
-      l->outputs_there[k] = inputs[state];
+      outputs[k] = inputs[state];
     }
   }
 }
@@ -61,27 +62,33 @@ static int is_hosts(const gemel_graph *graph, gemel__ref value) {
          GEMEL_SPACE_HOST;
 }
 
-/* Places of inputs, and which outputs are to lie on the device. */
-static gemel_status place_ports(gemel__lifting *l, unsigned char *inputs) {
-  const gemel_graph *g = l->from;
+gemel_status gemel__lift_ports(const gemel_graph *graph, const gemel_lift_options *options,
+                               unsigned char *inputs, unsigned char *outputs, gemel_error *error) {
   gemel_status status =
-      choose(l->options.inputs, "input", g->input_names, g->n_inputs, inputs, l->error);
+      choose(options->inputs, "input", graph->input_names, graph->n_inputs, inputs, error);
   status = status ? status
-                  : choose(l->options.outputs, "output", g->output_names, g->n_outputs,
-                           l->outputs_there, l->error);
-  follow_states(l, inputs);
+                  : choose(options->outputs, "output", graph->output_names, graph->n_outputs,
+                           outputs, error);
+  follow_states(graph, options->states, inputs, outputs);
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    inputs[k] &= (unsigned char)is_hosts(graph, graph->inputs[k]);
+  }
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    outputs[k] &= (unsigned char)is_hosts(graph, graph->outputs[k]);
+  }
+  return status;
+}
+
+/* Places of inputs. MOVED: those that go to the device. */
+static void place_inputs(gemel__lifting *l, const unsigned char *moved) {
+  const gemel_graph *g = l->from;
   for (size_t k = 0; k < g->n_inputs; k++) {
     uint32_t node = g->inputs[k].node;
     int space = gemel_type_space(g->context, gemel__node_type(g, node, 0));
-    l->places[node] = (is_hosts(g, g->inputs[k]) && inputs[k]) || space == l->options.space
-                          ? GEMEL__LIFT_DEVICE
-                      : is_hosts(g, g->inputs[k]) ? GEMEL__LIFT_HOST
-                                                  : GEMEL__LIFT_OTHER;
+    l->places[node] = moved[k] || space == l->options.space ? GEMEL__LIFT_DEVICE
+                      : space == GEMEL_SPACE_HOST           ? GEMEL__LIFT_HOST
+                                                            : GEMEL__LIFT_OTHER;
   }
-  for (size_t k = 0; k < g->n_outputs; k++) {
-    l->outputs_there[k] &= (unsigned char)is_hosts(g, g->outputs[k]);
-  }
-  return status;
 }
 
 /* ---- Steps ---- */
@@ -96,7 +103,8 @@ static gemel_status find_places(gemel__lifting *l) {
   for (size_t k = 0; k < l->from->n_nodes; k++) {
     l->places[k] = l->places[k] ? GEMEL__LIFT_FREE : GEMEL__LIFT_UNUSED;
   }
-  gemel_status status = place_ports(l, inputs);
+  gemel_status status = gemel__lift_ports(l->from, &l->options, inputs, l->outputs_there, l->error);
+  place_inputs(l, inputs);
   gemel__free(inputs, n);
   status = status ? status : gemel__lift_find_places(l);
   return status                                       ? status

@@ -58,6 +58,11 @@ static inline uint32_t gemel__lift_operands(const gemel_graph *graph, uint32_t n
   return gemel__attrs_at(graph->context, record->attrs)->has_runtime && own < count ? own : count;
 }
 
+/* INPUTS[k], OUTPUTS[k], zeroed: 1 for those that are the host's in GRAPH and that OPTIONS take to
+ * the device. GEMEL_NOT_FOUND: a word of a list names nothing. */
+gemel_status gemel__lift_ports(const gemel_graph *graph, const gemel_lift_options *options,
+                               unsigned char *inputs, unsigned char *outputs, gemel_error *error);
+
 /* Fills PLACES and REASONS, which are zeroed, but for inputs: those are there already, as are dead
  * nodes' places. Nodes that may be on either side are GEMEL__LIFT_FREE. */
 gemel_status gemel__lift_find_places(gemel__lifting *l);

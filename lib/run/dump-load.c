@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "device/device.h"
+#include "lift/lift.h"
 #include "run/dump.h"
 #include "text/file.h"
 
@@ -58,6 +59,16 @@ static gemel_status read_mode(dump_reader *r, const char *text) {
     }
   }
   return bad_line(r, "no mode", text);
+}
+
+static gemel_status read_strategy(dump_reader *r, const char *text) {
+  for (int k = 0; k < GEMEL_LIFT_STRATEGY_COUNT; k++) {
+    if (strcmp(gemel_lift_strategy_name((gemel_lift_strategy)k), text) == 0) {
+      r->dumped.lift.strategy = (gemel_lift_strategy)k;
+      return GEMEL_OK;
+    }
+  }
+  return bad_line(r, "no strategy", text);
 }
 
 static gemel_status read_allow(dump_reader *r, char *text) {
@@ -189,6 +200,7 @@ static gemel_status read_option(dump_reader *r, const char *name, char *value) {
     return read_integer(r, value, &r->dumped.member);                                              \
   }
   GEMEL__DUMP_INTEGERS(READ_INTEGER)
+  GEMEL__DUMP_LIFT_INTEGERS(READ_INTEGER)
 #undef READ_INTEGER
   if (strcmp(name, "mode") == 0) {
     return read_mode(r, value);
@@ -198,6 +210,13 @@ static gemel_status read_option(dump_reader *r, const char *name, char *value) {
   }
   if (strcmp(name, "include") == 0 || strcmp(name, "exclude") == 0) {
     return read_text(r, value, name[0] == 'i' ? &o->include : &o->exclude);
+  }
+  if (strcmp(name, "lift") == 0) {
+    return read_strategy(r, value);
+  }
+  if (strcmp(name, "lift_inputs") == 0 || strcmp(name, "lift_outputs") == 0) {
+    gemel_lift_options *lift = &r->dumped.lift;
+    return read_text(r, value, name[5] == 'i' ? &lift->inputs : &lift->outputs);
   }
   if (strcmp(name, "rules") == 0) {
     return read_rules(r, value);
@@ -243,10 +262,17 @@ static gemel_status read_options(dump_reader *r) {
   d->rewrite.size = sizeof d->rewrite;
   d->rewrite.rules = (const gemel_rules *const *)r->rules;
   d->rewrite.n_rules = r->n_rules;
+  d->lift.size = sizeof d->lift;
+  d->options.lift = d->lift.space != GEMEL_SPACE_HOST ? &d->lift : NULL;
   return status;
 }
 
 /* ---- Tensors ---- */
+
+static gemel_status no_device(dump_reader *r, const char *what, int space) {
+  return gemel__fail(r->error, GEMEL_UNSUPPORTED, "%s: %s memory space %d, which has no device",
+                     r->folder, what, space);
+}
 
 /* STORED as a value of TYPE: bf16 from its bits, on the device that the type says. */
 static gemel_tensor *revive(dump_reader *r, gemel_tensor *stored, gemel_type type) {
@@ -263,9 +289,7 @@ static gemel_tensor *revive(dump_reader *r, gemel_tensor *stored, gemel_type typ
     }
   }
   if (device == NULL) {
-    gemel__fail(r->error, GEMEL_UNSUPPORTED,
-                "%s: a value lies in memory space %d, which has no device", r->folder,
-                gemel_type_space(r->context, type));
+    no_device(r, "a value lies in", gemel_type_space(r->context, type));
     gemel_tensor_unref(host);
     return NULL;
   }
@@ -320,6 +344,32 @@ static gemel_status read_tensors(dump_reader *r, const char *file, int inputs, s
   return status;
 }
 
+/* ---- Lifted calls ---- */
+
+/* Moves the inputs of a lifted call that it wants on the device there. */
+static gemel_status move_inputs(dump_reader *r) {
+  gemel_dumped *d = &r->dumped;
+  const gemel_device *device = gemel_device_of_space(r->context, d->lift.space);
+  unsigned char *inputs = gemel__alloc_array(d->n_inputs, 1);
+  unsigned char *outputs = gemel__alloc_array(d->n_outputs, 1);
+  gemel_status status = inputs != NULL && outputs != NULL
+                            ? gemel__lift_ports(d->graph, &d->lift, inputs, outputs, r->error)
+                            : gemel__no_memory(r->error, "a dumped call");
+  status = status == GEMEL_OK && device == NULL ? no_device(r, "it was lifted to", d->lift.space)
+                                                : status;
+  for (size_t k = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
+    gemel_tensor *there = inputs[k] ? gemel_tensor_transfer(d->inputs[k], device, r->error) : NULL;
+    status = inputs[k] && there == NULL ? r->error->status : GEMEL_OK;
+    if (there != NULL) {
+      gemel_tensor_unref(d->inputs[k]);
+      d->inputs[k] = there;
+    }
+  }
+  gemel__free(inputs, d->n_inputs);
+  gemel__free(outputs, d->n_outputs);
+  return status;
+}
+
 /* ---- Calls ---- */
 
 static int has_outputs(dump_reader *r) {
@@ -356,6 +406,9 @@ static gemel_status read_all(dump_reader *r) {
   status = read_tensors(r, GEMEL__DUMP_INPUTS, 1, d->n_inputs, &d->inputs);
   if (status == GEMEL_OK) {
     status = read_options(r);
+  }
+  if (status == GEMEL_OK && d->options.lift != NULL) {
+    status = move_inputs(r);
   }
   return status == GEMEL_OK && has_outputs(r)
              ? read_tensors(r, GEMEL__DUMP_OUTPUTS, 0, d->n_outputs, &d->outputs)

@@ -101,12 +101,25 @@ static void put_strides(const dump_writer *w, gemel__writer *out) {
   }
 }
 
+static gemel_status put_lift(const gemel_dumped *d, gemel__writer *out, gemel_error *error) {
+  if (d->lift.space == GEMEL_SPACE_HOST) {
+    return GEMEL_OK;
+  }
+#define PUT_INTEGER(name, member) put_integer(out, name, (int)d->member);
+  GEMEL__DUMP_LIFT_INTEGERS(PUT_INTEGER)
+#undef PUT_INTEGER
+  gemel_status status = put_list(out, "lift", gemel_lift_strategy_name(d->lift.strategy), error);
+  status = status ? status : put_list(out, "lift_inputs", d->lift.inputs, error);
+  return status ? status : put_list(out, "lift_outputs", d->lift.outputs, error);
+}
+
 static gemel_status put_options(const dump_writer *w, gemel__writer *out) {
   const gemel_dumped *d = &w->what;
 #define PUT_INTEGER(name, member) put_integer(out, name, (int)d->member);
   GEMEL__DUMP_INTEGERS(PUT_INTEGER)
 #undef PUT_INTEGER
   gemel_status status = put_rewrite(out, &d->rewrite, w->error);
+  status = status == GEMEL_OK ? put_lift(d, out, w->error) : status;
   for (size_t k = 0; k < d->rewrite.n_rules && status == GEMEL_OK; k++) {
     const gemel_rule_info *first = gemel_rule_describe(gemel_rules_at(d->rewrite.rules[k], 0));
     status = put_list(out, "rules", first != NULL ? first->file : "", w->error);
@@ -329,6 +342,10 @@ static gemel_status read_options(dump_writer *w, const gemel_options *given) {
     size_t size =
         o->rewrite->size < sizeof w->what.rewrite ? o->rewrite->size : sizeof w->what.rewrite;
     memcpy(&w->what.rewrite, o->rewrite, size);
+  }
+  if (status == GEMEL_OK && o->lift != NULL) {
+    status = gemel__take_options(&w->what.lift, sizeof w->what.lift, o->lift, "gemel_lift_options",
+                                 w->error);
   }
   o->threads = gemel__thread_count(o->threads);
   return status;

@@ -28,6 +28,12 @@
   X("without_builtin", rewrite.without_builtin)                                                    \
   X("certify", rewrite.certify)
 
+/* The same of a call that was lifted, beside its strategy (a word) and the lists of inputs and
+ * outputs. */
+#define GEMEL__DUMP_LIFT_INTEGERS(X)                                                               \
+  X("lift_space", lift.space)                                                                      \
+  X("lift_states", lift.states)
+
 enum { GEMEL__DUMP_PATH = 4096 };
 
 /* PATH = FOLDER/NAME. GEMEL_IO if that is too long. */
