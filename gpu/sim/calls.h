@@ -23,6 +23,7 @@ struct gemel__sim_kernel {
   const size_t *sizes;            /* of each */
   size_t shared_limit;            /* bytes of dynamic shared memory that a launch may ask for */
   struct gemel__sim_kernel *next;
+  const void *library; /* that it was loaded with, or NULL */
 };
 void gemel__sim_register(struct gemel__sim_kernel *kernel);
 

@@ -64,8 +64,8 @@ template <class... Types, void (*kernel)(Types...)> struct gemel__sim_entry<kern
   GEMEL__SIM_UNSEEN static void call(void **arguments) {
     apply(arguments, std::index_sequence_for<Types...>());
   }
-  static inline struct gemel__sim_kernel made = {nullptr, call,     sizeof...(Types),
-                                                 sizes,   48 << 10, nullptr};
+  static inline struct gemel__sim_kernel made = {nullptr,  call,    sizeof...(Types), sizes,
+                                                 48 << 10, nullptr, nullptr};
   static struct gemel__sim_kernel *make(const char *name) {
     made.name = name;
     gemel__sim_register(&made);

@@ -18,7 +18,6 @@ struct CUlib_st {
   int file; /* stays open: its path is the object's name */
   int module;
   void *object;
-  struct gemel__sim_kernel *kernels, *end; /* part of the list of all */
   cudaLibrary_t next;
 };
 
@@ -38,10 +37,10 @@ static bool write_all(int file, const char *data, size_t bytes) {
 typedef struct {
   const char *name;
   size_t module;
-} search;
+} module_search;
 
 static int find_module(struct dl_phdr_info *info, size_t size, void *data) {
-  search *wanted = data;
+  module_search *wanted = data;
   (void)size;
   if (strcmp(info->dlpi_name, wanted->name) != 0)
     return 0;
@@ -51,10 +50,11 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *data) {
 
 /* Kernels make themselves known while the object is loaded. */
 static cudaError_t open_object(cudaLibrary_t library, const char *path) {
-  search wanted = {path, 0};
-  library->end = gemel__sim_kernels;
+  module_search wanted = {path, 0};
+  const struct gemel__sim_kernel *before = gemel__sim_kernels;
   library->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  library->kernels = gemel__sim_kernels;
+  for (struct gemel__sim_kernel *k = gemel__sim_kernels; k != before; k = k->next)
+    k->library = library;
   if (library->object == NULL) {
     gemel__sim_say(GEMEL__SIM_PARAMETER, (gemel__sim_place){NULL, NULL, 0},
                    "a library of kernels: %s", dlerror());
@@ -69,14 +69,11 @@ static cudaError_t open_object(cudaLibrary_t library, const char *path) {
 
 static void close_object(cudaLibrary_t library) {
   struct gemel__sim_kernel **link = &gemel__sim_kernels;
-  while (*link != library->kernels && *link != NULL)
-    link = &(*link)->next;
-  if (library->object != NULL && library->kernels != library->end) {
-    struct gemel__sim_kernel *last = library->kernels;
-    while (last->next != library->end)
-      last = last->next;
-    *link = last->next;
-  }
+  while (*link != NULL)
+    if ((*link)->library == library)
+      *link = (*link)->next;
+    else
+      link = &(*link)->next;
   if (library->module != 0)
     gemel__sim_shared_forget(library->module);
   gemel__sim_forget_names();
@@ -122,7 +119,6 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
   if (error == cudaSuccess && (made = calloc(1, sizeof *made)) == NULL)
     error = cudaErrorMemoryAllocation;
   if (error == cudaSuccess) {
-    made->kernels = made->end = gemel__sim_kernels;
     error = load(code, made);
     if (error != cudaSuccess)
       close_object(made);
@@ -159,11 +155,11 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, co
   if (error == cudaSuccess && library == NULL)
     error = cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess) {
-    struct gemel__sim_kernel *k = library->kernels;
-    while (k != library->end && strcmp(k->name, name) != 0)
+    struct gemel__sim_kernel *k = gemel__sim_kernels;
+    while (k != NULL && (k->library != library || strcmp(k->name, name) != 0))
       k = k->next;
-    *kernel = k != library->end ? (cudaKernel_t)k : NULL;
-    error = k != library->end ? cudaSuccess : cudaErrorSymbolNotFound;
+    *kernel = (cudaKernel_t)k;
+    error = k != NULL ? cudaSuccess : cudaErrorSymbolNotFound;
   }
   return gemel__sim_leave(error);
 }
