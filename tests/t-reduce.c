@@ -351,9 +351,47 @@ static void threads(const void *data) {
   free(out[1]);
 }
 
+/* Lines of rows that lie apart, those of other results between them: exact on small integers, and
+ * the same to the last bit on any number of threads. */
+static void slabs(const void *data) {
+  static const int64_t shapes[][3] = {{5, 700, 37}, {9, 3, 65},   {40, 2100, 2},
+                                      {3, 2, 5000}, {300, 1, 40}, {2, 9, 15}};
+  static const int64_t axes[2] = {0, 2};
+  const char *op = data;
+  for (size_t s = 0; s < CT_COUNT(shapes); s++) {
+    const int64_t *n = shapes[s], strides[3] = {n[1] * n[2] * 4, n[2] * 4, 4};
+    size_t count = (size_t)(n[0] * n[1] * n[2]);
+    float *x = malloc(count * sizeof *x), *out[2] = {malloc(4 * 2100), malloc(4 * 2100)};
+    gemel_view view = {GEMEL_F32, 3, n, strides, x};
+    gemel_error error;
+    for (int exact = 1; exact >= 0; exact--) {
+      for (size_t k = 0; k < count; k++) {
+        x[k] = exact ? (float)(bits64() % 7) : 1 + (float)(bits64() >> 40) * 0x1p-30f;
+      }
+      CT_EQ_INT(reduce(op, &view, 2, axes, out[0], 1, &error), GEMEL_OK);
+      for (int64_t j = 0; exact && strcmp(op, "prod") != 0 && j < n[1]; j++) {
+        double all = 0;
+        for (int64_t i = 0; i < n[0] * n[2]; i++) {
+          double it = x[(i / n[2] * n[1] + j) * n[2] + i % n[2]];
+          all = strcmp(op, "sum") == 0 ? all + it : it > all ? it : all;
+        }
+        CT_EQ_INT((int64_t)out[0][j], (int64_t)all);
+      }
+      for (int threads = 2; threads <= 4; threads++) {
+        ct_context("%s of shape %zu by %d threads", op, s, threads);
+        CT_EQ_INT(reduce(op, &view, 2, axes, out[1], threads, &error), GEMEL_OK);
+        CT_EQ_MEM(out[1], out[0], (size_t)n[1] * 4);
+      }
+    }
+    free(x);
+    free(out[0]);
+    free(out[1]);
+  }
+}
+
 static void same_for_isa(gemel__reduction what, gemel_dtype dtype, size_t n, const double *data,
                          size_t rows) {
-  gemel__acc acc[2][65];
+  gemel__acc acc[2][65], lines[2][4] = {{{0}}};
   int isa;
   for (isa = 0; isa <= (int)gemel__isa_best(); isa++) {
     const gemel__reducer *r = gemel__reducer_for(what, dtype, (gemel__isa)isa);
@@ -366,6 +404,8 @@ static void same_for_isa(gemel__reduction what, gemel_dtype dtype, size_t n, con
     r->rows(rows, (int64_t)(width * gemel_dtype_size(dtype)), width, data,
             (char *)a + r->acc_bytes);
     CT_EQ_MEM(acc[isa > 0], acc[0], sizeof acc[0]);
+    r->lines(n > 4 ? 4 : n, 8, n > 4 ? n - 3 : 1, data, lines[isa > 0]);
+    CT_EQ_MEM(lines[isa > 0], lines[0], sizeof lines[0]);
   }
 }
 
@@ -764,6 +804,9 @@ static const ct_test tests[] = {
     CT_TEST("strides/prod", any_strides, "prod"),
     CT_TEST("strides/max", any_strides, "max"),
     CT_TEST("strides/argmax", any_strides, "argmax"),
+    CT_TEST("slabs/sum", slabs, "sum"),
+    CT_TEST("slabs/max", slabs, "max"),
+    CT_TEST("slabs/prod", slabs, "prod"),
     CT_TEST("threads/sum", threads, "sum"),
     CT_TEST("threads/prod", threads, "prod"),
     CT_TEST("threads/max", threads, "max"),

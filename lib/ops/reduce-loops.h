@@ -148,6 +148,27 @@
     *(A *)acc = r;                                                                                 \
   }
 
+/* Short lines, which the way to a block would take longer than. */
+#define DEFINE_LINES(tag, T, A, IDENTITY, JOIN, VALUE)                                             \
+  static void NAME(lines, tag)(size_t count, int64_t stride, size_t n, const void *data,           \
+                               void *acc) {                                                        \
+    A *const a = acc;                                                                              \
+    const char *from = data;                                                                       \
+    for (size_t k = 0; k < count; k++, from += stride) {                                           \
+      const T *const x = (const T *)from;                                                          \
+      A r = IDENTITY;                                                                              \
+      if (n >= 16) {                                                                               \
+        NAME(block, tag)(n, x, &a[k]);                                                             \
+        continue;                                                                                  \
+      }                                                                                            \
+      for (size_t j = 0; j < n; j++) {                                                             \
+        const A value = VALUE(x[j]);                                                               \
+        r = JOIN(r, value);                                                                        \
+      }                                                                                            \
+      a[k] = r;                                                                                    \
+    }                                                                                              \
+  }
+
 /* Rows one at a time; the first of equal elements stays. */
 #define DEFINE_PLACES(tag, T, A, VALUE)                                                            \
   static void NAME(places, tag)(size_t rows, int64_t stride, size_t n, const void *data,           \
@@ -178,10 +199,12 @@
 
 #define FLOATS(tag, T, V, IDENTITY, JOIN)                                                          \
   DEFINE_LANES(tag, T, V, IDENTITY, JOIN)                                                          \
+  DEFINE_LINES(tag, T, T, IDENTITY, JOIN, SELF)                                                    \
   DEFINE_ROWS(tag, T, T, JOIN, SELF)                                                               \
   DEFINE_ENDS(tag, T, T, IDENTITY, SELF)
 #define OTHERS(tag, T, A, R, IDENTITY, JOIN, VALUE, RESULT)                                        \
   DEFINE_PLAIN(tag, T, A, IDENTITY, JOIN, VALUE)                                                   \
+  DEFINE_LINES(tag, T, A, IDENTITY, JOIN, VALUE)                                                   \
   DEFINE_ROWS(tag, T, A, JOIN, VALUE)                                                              \
   DEFINE_ENDS(tag, A, R, IDENTITY, RESULT)
 
@@ -216,8 +239,8 @@ DEFINE_PLACES(argmax_f64, double, int64_t, zero_key_of_f64)
 
 #define ENTRY(tag, A, abreast, places, first)                                                      \
   {                                                                                                \
-    sizeof(A), NAME(init, tag), NAME(block, tag), abreast, NAME(rows, tag), NAME(merge, tag),      \
-        NAME(finish, tag), places, first                                                           \
+    sizeof(A), NAME(init, tag), NAME(block, tag), abreast, NAME(lines, tag), NAME(rows, tag),      \
+        NAME(merge, tag), NAME(finish, tag), places, first                                         \
   }
 #define SUM_ENTRY(tag) ENTRY(tag, uint64_t, NULL, NULL, NULL)
 #define FLOAT_ENTRY(tag, A) ENTRY(tag, A, NAME(abreast, tag), NULL, NULL)

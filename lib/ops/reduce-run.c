@@ -13,6 +13,9 @@
  * lines    (reduced elements lie together, or nothing does) one result at a time; elements that
  *          don't lie together are gathered first;
  * columns  (kept elements lie together) a strip of many results at a time, row after row.
+ *
+ * Where the reduced elements of one result are rows that lie apart, with rows of others between
+ * them (a slab), each row is a block, and many results are taken at a time.
  */
 #include <string.h>
 #include "core/dtype.h"
@@ -30,7 +33,7 @@ enum {
   STRIP = 1024, /* columns in a strip, at most */
   LEVELS = 48,  /* of a tree: more than log2 of any number of blocks */
   PARTS = 64,   /* runs of blocks that a tree may be cut into */
-  SOME = 4,     /* lines that a thread takes at once */
+  SOME = 4,     /* lines that a thread takes at once, where there are few */
   NARROW = 2    /* fewer columns than this go by lines */
 };
 
@@ -126,6 +129,10 @@ static int push_abreast(const gemel__reduce_plan *p, const char *base, int64_t f
   return 1;
 }
 
+static int64_t line_blocks(const gemel__reduce_plan *p) {
+  return (p->length + BLOCK - 1) / BLOCK;
+}
+
 /* Blocks FIRST to LAST of the line at BASE. */
 static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64_t first,
                             int64_t last) {
@@ -175,7 +182,7 @@ static int64_t run_length(int64_t blocks) {
 /* One line by all threads. */
 static void long_line(const gemel__reduce_plan *p, int64_t line) {
   const char *base = p->in + gemel__reduce_offset(p->kept, p->n_kept, line);
-  int64_t blocks = (p->length + BLOCK - 1) / BLOCK, run = run_length(blocks), part;
+  int64_t blocks = line_blocks(p), run = run_length(blocks), part;
   int64_t parts = (blocks + run - 1) / run;
   gemel__acc results[PARTS], stack[LEVELS];
   tree t = {p->reducer, 1, (char *)stack, 0, 0};
@@ -192,8 +199,31 @@ static void long_line(const gemel__reduce_plan *p, int64_t line) {
   store(p, line, 1, tree_result(&t));
 }
 
+/* 1 if lines are of one block each, which lies as the reducer takes it. */
+static int are_short(const gemel__reduce_plan *p) {
+  return p->length <= BLOCK && !p->half && p->n_kept > 0 && p->n_reduced == 1 &&
+         p->reduced->stride == (int64_t)p->bytes;
+}
+
+static void short_lines(const gemel__reduce_plan *p, int64_t line, int64_t last) {
+  const gemel__reduce_axis *inner = &p->kept[p->n_kept - 1];
+  gemel__acc results[STRIP];
+  while (line < last) {
+    int64_t left = inner->size - line % inner->size, n = left < last - line ? left : last - line;
+    n = n < STRIP ? n : STRIP;
+    p->reducer->lines((size_t)n, inner->stride, (size_t)p->length - lost_term(p),
+                      p->in + gemel__reduce_offset(p->kept, p->n_kept, line), results);
+    store(p, line, (size_t)n, results);
+    line += n;
+  }
+}
+
 static void some_lines(const gemel__reduce_plan *p, int64_t line, int64_t last) {
-  int64_t blocks = (p->length + BLOCK - 1) / BLOCK;
+  int64_t blocks = line_blocks(p);
+  if (are_short(p)) {
+    short_lines(p, line, last);
+    return;
+  }
   for (; line < last; line++) {
     const char *base = p->in + gemel__reduce_offset(p->kept, p->n_kept, line);
     gemel__acc result = line_part(p, base, 0, blocks);
@@ -202,7 +232,8 @@ static void some_lines(const gemel__reduce_plan *p, int64_t line, int64_t last) 
 }
 
 static void run_lines(const gemel__reduce_plan *p, void *scratch) {
-  int64_t blocks = (p->length + BLOCK - 1) / BLOCK, line;
+  int64_t blocks = line_blocks(p), line;
+  int64_t some = p->lines / p->threads < STRIP ? SOME : STRIP;
   (void)scratch;
   if (p->threads <= 1) {
     some_lines(p, 0, p->lines);
@@ -215,8 +246,8 @@ static void run_lines(const gemel__reduce_plan *p, void *scratch) {
     return;
   }
 #pragma omp parallel for num_threads(p->threads) schedule(static)
-  for (line = 0; line < p->lines; line += SOME) {
-    some_lines(p, line, line + SOME < p->lines ? line + SOME : p->lines);
+  for (line = 0; line < p->lines; line += some) {
+    some_lines(p, line, line + some < p->lines ? line + some : p->lines);
   }
 }
 
@@ -280,14 +311,17 @@ static int64_t column_blocks(const gemel__reduce_plan *p) {
   return (p->length + ROWS - 1) / ROWS;
 }
 
-/* Accumulators of the tree of one strip. */
-static size_t stack_bytes(const gemel__reduce_plan *p) {
-  int64_t blocks = column_blocks(p);
+/* Bytes of the tree of one strip over BLOCKS blocks. */
+static size_t stack_of(const gemel__reduce_plan *p, int64_t blocks) {
   size_t levels = 2;
   for (; blocks > 1; blocks /= 2) {
     levels++;
   }
   return (levels * (size_t)p->strip * p->reducer->acc_bytes + 63) / 64 * 64;
+}
+
+static size_t stack_bytes(const gemel__reduce_plan *p) {
+  return stack_of(p, column_blocks(p));
 }
 
 /* Few strips, many rows: threads take runs of blocks of one strip. */
@@ -345,6 +379,53 @@ static void run_columns(const gemel__reduce_plan *p, void *scratch) {
   }
 }
 
+/* ---- Slabs ---- */
+
+/* 1 if the line of a result is of rows that lie apart, with those of other results between: then
+ * what lies together, a row of each of many results, is taken at once. */
+static int has_slabs(const gemel__reduce_plan *p) {
+  const gemel__reduce_axis *inner = &p->reduced[p->n_reduced - 1];
+  return p->n_reduced > 1 && p->n_kept > 0 && !p->half && inner->stride == (int64_t)p->bytes &&
+         inner->size <= BLOCK && p->kept[p->n_kept - 1].size > 1;
+}
+
+static int64_t slab_rows(const gemel__reduce_plan *p) {
+  return p->length / p->reduced[p->n_reduced - 1].size;
+}
+
+/* Strips of results, as wide as leaves something for each thread. A result is the same in any. */
+static void cut_slabs(gemel__reduce_plan *p) {
+  int64_t size = p->kept[p->n_kept - 1].size;
+  p->outer = p->lines / size;
+  p->strip = size < STRIP ? size : STRIP;
+  while (p->strip > SOME && p->outer * (size / p->strip) < 2 * (int64_t)p->threads) {
+    p->strip = (p->strip + 1) / 2;
+  }
+  p->strips = (size + p->strip - 1) / p->strip;
+}
+
+static size_t slab_bytes(const gemel__reduce_plan *p) {
+  return stack_of(p, slab_rows(p));
+}
+
+static void run_slabs(const gemel__reduce_plan *p, void *scratch) {
+  int64_t index, total = p->outer * p->strips, rows = slab_rows(p);
+  const gemel__reduce_axis *inner = &p->reduced[p->n_reduced - 1];
+  size_t bytes = slab_bytes(p);
+#pragma omp parallel for num_threads(p->threads) schedule(static) if (p->threads > 1)
+  for (index = 0; index < total; index++) {
+    gemel__reduce_strip s = gemel__reduce_strip_at(p, index);
+    tree t = {p->reducer, s.width, (char *)scratch + (size_t)thread_number() * bytes, 0, 0};
+    for (int64_t row = 0; row < rows; row++) {
+      p->reducer->lines(s.width, p->kept[p->n_kept - 1].stride, (size_t)inner->size - lost_term(p),
+                        s.base + gemel__reduce_offset(p->reduced, p->n_reduced - 1, row),
+                        tree_at(&t, t.count));
+      tree_push(&t);
+    }
+    store(p, s.first, s.width, tree_result(&t));
+  }
+}
+
 /* ---- The kernel ---- */
 
 /* Results of nothing at all: 0 or 1. */
@@ -369,6 +450,10 @@ static gemel_status prepare(gemel_kernel_call *call, gemel__reduction what) {
   } else if (gemel__reduce_cut_strips(p, NARROW, STRIP)) {
     p->run = run_columns;
     call->scratch_bytes = column_scratch(p);
+  } else if (has_slabs(p)) {
+    p->run = run_slabs;
+    cut_slabs(p);
+    call->scratch_bytes = slab_bytes(p) * (size_t)p->threads;
   } else {
     p->run = is_one_block(p) ? run_one_block : run_lines;
   }

@@ -44,6 +44,9 @@ typedef struct gemel__reducer {
    * accumulators; several places of memory are read in turns, which is faster where no cache holds
    * them. NULL: not for this dtype. */
   void (*abreast)(const void *data, void *acc);
+  /* COUNT accumulators, each as BLOCK makes it of N contiguous elements, STRIDE bytes from one's
+   * first to the next's. */
+  void (*lines)(size_t count, int64_t stride, size_t n, const void *data, void *acc);
   /* N accumulators take ROWS rows of N contiguous elements, STRIDE bytes from row to row. */
   void (*rows)(size_t rows, int64_t stride, size_t n, const void *data, void *acc);
   /* A[k] joined with B[k]. */
