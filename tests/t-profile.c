@@ -567,6 +567,16 @@ static const guarded guards[] = {
      {1, -1, 2},
      GEMEL_GUARD_NAN,
      "test:2: log(f32[3, 2]): %3, f32[3, 2], has a NaN at [1, 0]"},
+    {"graph b(z: f32[N]) {\n  return y = sqr(sqrt(z))\n}\n"
+     "graph f(x: f32[3]) {\n  return y = invoke(x, body = b)\n}\n",
+     {1, 2, -1},
+     GEMEL_GUARD_NAN,
+     "test:5: invoke(f32[3]): test:2: sqrt(f32[N]): %1, f32[3], has a NaN at [2]"},
+    {"graph b(z: f32[N]) {\n  return y = where(z > 0, sqrt(z), 0)\n}\n"
+     "graph f(x: f32[3]) {\n  return y = invoke(x, body = b)\n}\n",
+     {1, 2, -1},
+     GEMEL_GUARD_NAN,
+     "sqrt(f32[N])"}, /* which doesn't get out of the body */
     {"graph f(x: f32[3]) { c = reshape(cast(arange(n = 2), dtype = f32), shape = [2, 1])\n"
      " return y = log(x * c) }",
      {1, 2, -1},

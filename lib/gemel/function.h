@@ -49,8 +49,8 @@ typedef struct gemel_options {
   unsigned guard; /* bits GEMEL_GUARD_…: the first node that makes a NaN, or an infinity, while
                      none of its operands has one ends the call with GEMEL_BAD_VALUE, which names
                      the node, its line, its shapes and the element. Nodes are then computed one by
-                     one, with the same bits. Bodies that are invoked are looked at from outside;
-                     values on other devices are not looked at */
+                     one, with the same bits, in bodies that are invoked too; values on other
+                     devices are not looked at */
   int poison; /* 1: memory of intermediate values is overwritten, with NaN where they are floats,
                  before it is written first and as soon as nothing reads it any more; so what reads
                  it too early or too late shows. Takes about as long as writing it once more */

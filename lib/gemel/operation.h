@@ -124,6 +124,9 @@ typedef struct gemel_kernel_call {
    * of an input that lies like it and that no step after the output's reads. */
   const gemel_step *steps;
   size_t n_steps;
+  /* As in the function's gemel_options, for kernels that compile functions of their own. */
+  unsigned guard;
+  int poison;
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

@@ -461,6 +461,8 @@ static gemel_status prepare_invoke(gemel_kernel_call *call) {
   gemel_options options = {.size = sizeof options,
                            .threads = call->threads,
                            .deterministic = call->deterministic,
+                           .guard = call->guard,
+                           .poison = call->poison,
                            .as_written = 1};
   gemel_status checked = check_nesting(call->attrs[0].u.graph, call->error);
   if (checked != GEMEL_OK) {

@@ -172,6 +172,8 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->outputs = outputs;
   call->threads = planner->f->threads;
   call->deterministic = planner->f->deterministic;
+  call->guard = planner->f->guard;
+  call->poison = planner->f->poison;
   call->operation = &p->ops[p->nodes[node].op].op->record;
   call->data = call->operation->data;
   call->device = device_of(planner, node);

@@ -302,6 +302,8 @@ static gemel_status prepare(gemel_kernel_call *call) {
   options.size = sizeof options;
   options.threads = call->threads;
   options.deterministic = call->deterministic;
+  options.guard = call->guard;
+  options.poison = call->poison;
   options.as_written = 1;
   if (graph != NULL) {
     function = gemel_compile(graph, &options, call->error);
