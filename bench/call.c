@@ -16,6 +16,14 @@ static int64_t columns(const gemel__bench *b) {
   return c;
 }
 
+static int64_t cube(const gemel__bench *b) {
+  int64_t t = 1;
+  while (8 * t * t * t <= (int64_t)b->elements) {
+    t *= 2;
+  }
+  return t;
+}
+
 /* The size that DIM, a constant or one of the letters of call.h, stands for; -1 for others. */
 static int64_t size_of(const gemel__bench *b, gemel_context *context, gemel_dim dim) {
   char text[32];
@@ -29,6 +37,7 @@ static int64_t size_of(const gemel__bench *b, gemel_context *context, gemel_dim 
          : text[0] == 'C' ? columns(b)
          : text[0] == 'R' ? (int64_t)b->elements / columns(b)
          : text[0] == 'S' ? (int64_t)b->matrix
+         : text[0] == 'T' ? cube(b)
                           : -1;
 }
 

@@ -23,7 +23,8 @@ typedef struct gemel__call {
 /* Compiles the graph in TEXT, as it is written or (REWRITE) rewritten first, for b->threads. It has
  * one output beside the updates of its states, which are shared variables, or none. Sizes: E
  * elements of a big vector, which as a matrix has R rows of C (a power of two near the root of E),
- * S rows of a square matrix. Inputs are filled with random numbers in [0.5, 1). Calls it once,
+ * S rows of a square matrix, T (a power of two) along each of three axes of that many elements.
+ * Inputs are filled with random numbers in [0.5, 1). Calls it once,
  * which makes the plan and the output. GEMEL__BAD (said under NAME). Release with gemel__call_clear
  * in any case. */
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,

@@ -183,7 +183,44 @@ static const struct memory_case {
     {"softmax f32", COPY, 0, "graph f(x: f32[R, C]) { y = softmax(x) return y }"},
     {"softmax columns f32", COPY, 0, "graph f(x: f32[R, C]) { y = softmax(x, axis = 0) return y }"},
     {"transposed f32", COPY, 0,
-     "graph f(x: f32[R, C]) { y = neg(dimshuffle(x, order = [1, 0])) return y }"}};
+     "graph f(x: f32[R, C]) { y = neg(dimshuffle(x, order = [1, 0])) return y }"},
+    {"axes: sum [0]", READ, 0, "graph f(x: f32[T, T, T]) { y = sum(x, axes = [0]) return y }"},
+    {"axes: sum [1]", READ, 0, "graph f(x: f32[T, T, T]) { y = sum(x, axes = [1]) return y }"},
+    {"axes: sum [2]", READ, 0, "graph f(x: f32[T, T, T]) { y = sum(x, axes = [2]) return y }"},
+    {"axes: sum [0, 1]", READ, 0,
+     "graph f(x: f32[T, T, T]) { y = sum(x, axes = [0, 1]) return y }"},
+    {"axes: sum [0, 2]", READ, 0,
+     "graph f(x: f32[T, T, T]) { y = sum(x, axes = [0, 2]) return y }"},
+    {"axes: sum [1, 2]", READ, 0,
+     "graph f(x: f32[T, T, T]) { y = sum(x, axes = [1, 2]) return y }"},
+    {"axes: order [0, 2, 1]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = dimshuffle(x, order = [0, 2, 1]) return y }"},
+    {"axes: order [1, 0, 2]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = dimshuffle(x, order = [1, 0, 2]) return y }"},
+    {"axes: order [1, 2, 0]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = dimshuffle(x, order = [1, 2, 0]) return y }"},
+    {"axes: order [2, 0, 1]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = dimshuffle(x, order = [2, 0, 1]) return y }"},
+    {"axes: order [2, 1, 0]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = dimshuffle(x, order = [2, 1, 0]) return y }"},
+    {"axes: reverse [0]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = reverse(x, axes = [0]) return y }"},
+    {"axes: reverse [1]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = reverse(x, axes = [1]) return y }"},
+    {"axes: reverse [2]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { y = reverse(x, axes = [2]) return y }"},
+    {"axes: halves swapped [0]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { a = subtensor(x, start = [0, 0, 0], size = [T // 2, T, T]) "
+     "b = subtensor(x, start = [T // 2, 0, 0], size = [T // 2, T, T]) return y = join(b, a, axis = "
+     "0) }"},
+    {"axes: halves swapped [1]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { a = subtensor(x, start = [0, 0, 0], size = [T, T // 2, T]) "
+     "b = subtensor(x, start = [0, T // 2, 0], size = [T, T // 2, T]) return y = join(b, a, axis = "
+     "1) }"},
+    {"axes: halves swapped [2]", COPY, 0,
+     "graph f(x: f32[T, T, T]) { a = subtensor(x, start = [0, 0, 0], size = [T, T, T // 2]) "
+     "b = subtensor(x, start = [0, 0, T // 2], size = [T, T, T // 2]) return y = join(b, a, axis = "
+     "2) }"}};
 
 static size_t bytes_of(const gemel_tensor *tensor) {
   return (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(gemel_tensor_dtype(tensor));
