@@ -348,15 +348,15 @@ static gemel_status sample_join(gemel_sample *sample) {
 }
 
 /* Copies the block of PART's shape between PART and the place OFFSET along AXIS of WHOLE. */
-static void copy_part(const gemel_view *whole, const gemel_view *part, int axis, int64_t offset,
-                      int to_part) {
+static void copy_part(const gemel_kernel_call *call, const gemel_view *whole,
+                      const gemel_view *part, int axis, int64_t offset, int to_part) {
   char *place = (char *)whole->data + offset * whole->strides[axis];
   if (to_part) {
-    gemel__copy_strided((size_t)gemel__view_item(part), part->rank, part->shape, part->data,
-                        part->strides, place, whole->strides);
+    gemel__copy_parallel(call->threads, (size_t)gemel__view_item(part), part->rank, part->shape,
+                         part->data, part->strides, place, whole->strides);
   } else {
-    gemel__copy_strided((size_t)gemel__view_item(part), part->rank, part->shape, place,
-                        whole->strides, part->data, part->strides);
+    gemel__copy_parallel(call->threads, (size_t)gemel__view_item(part), part->rank, part->shape,
+                         place, whole->strides, part->data, part->strides);
   }
 }
 
@@ -365,7 +365,7 @@ static gemel_status run_join(const gemel_kernel_call *call) {
   int axis = gemel__axis(call->attrs[0].u.i, out->rank);
   int64_t offset = 0;
   for (size_t k = 0; k < call->n_inputs; k++) {
-    copy_part(out, &call->inputs[k], axis, offset, 0);
+    copy_part(call, out, &call->inputs[k], axis, offset, 0);
     offset += call->inputs[k].shape[axis];
   }
   return GEMEL_OK;
@@ -503,7 +503,7 @@ static gemel_status run_split(const gemel_kernel_call *call) {
   int axis = gemel__axis(call->attrs[1].u.i, x->rank);
   int64_t offset = 0;
   for (size_t k = 0; k < call->n_outputs; k++) {
-    copy_part(x, &call->outputs[k], axis, offset, 1);
+    copy_part(call, x, &call->outputs[k], axis, offset, 1);
     offset += call->outputs[k].shape[axis];
   }
   return GEMEL_OK;
