@@ -55,8 +55,18 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
        AS_IF([test -x "$gemel_place/bin/nvcc"],
          [NVCC=$gemel_place/bin/nvcc gemel_have_cuda="$gemel_have_cuda, nvcc"])])
   done
+  gemel_save_cppflags=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+  AS_IF([test "$gemel_have_cuda" != no], [AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#include <cuda_runtime_api.h>
+#if CUDART_VERSION < 12080
+#error older than what gemel calls
+#endif]])], [],
+    [AC_MSG_NOTICE([the CUDA toolkit in $CUDA_HOME is older than 12.8 and left out])
+     gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=])])
+  CPPFLAGS=$gemel_save_cppflags
   AS_IF([test "$gemel_have_cuda" = no && test "x$with_cuda" != xmaybe && test "x$with_cuda" != xno],
-    [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h are not all in $gemel_places])])
+    [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h of CUDA 12.8 or later are not in $gemel_places])])
   AS_IF([test "$gemel_have_cuda" = no],
     [AC_MSG_NOTICE([no CUDA toolkit: the GPU's code is built for the sim alone, and tested there])])
 

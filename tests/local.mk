@@ -175,6 +175,7 @@ EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
+EXTRA_DIST += %reldir%/t-simcc.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
 TESTS += %reldir%/t-command.sh
@@ -182,6 +183,9 @@ TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-refuted.sh
+if GPU_SIM
+TESTS += %reldir%/t-simcc.sh
+endif
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h

@@ -67,9 +67,16 @@ template <class... Types, void (*kernel)(Types...)> struct gemel__sim_entry<kern
   static inline struct gemel__sim_kernel made = {nullptr,  call,    sizeof...(Types), sizes,
                                                  48 << 10, nullptr, nullptr};
   static struct gemel__sim_kernel *make(const char *name) {
-    made.name = name;
-    gemel__sim_register(&made);
+    if (made.name == nullptr) {
+      made.name = name;
+      gemel__sim_register(&made);
+    }
     return &made;
+  }
+  static cudaError_t launch(const char *name, dim3 grid, dim3 block, size_t shared,
+                            cudaStream_t stream, Types... values) {
+    void *arguments[] = {&values..., nullptr};
+    return cudaLaunchKernel(make(name), grid, block, arguments, shared, stream);
   }
 };
 
@@ -80,6 +87,21 @@ template <class... Types, void (*kernel)(Types...)> struct gemel__sim_entry<kern
   extern "C" const void *gemel__kernel_##id(void) {                                                \
     return gemel__made_##id;                                                                       \
   }
+
+/* What gpu/sim/simcc makes of kernel<<<grid, block, shared, stream>>>(values). */
+struct gemel__sim_geometry {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+  gemel__sim_geometry(dim3 grid_, dim3 block_, size_t shared_ = 0, cudaStream_t stream_ = nullptr)
+      : grid(grid_), block(block_), shared(shared_), stream(stream_) {
+  }
+  template <auto kernel, class... Values> void launch(const char *name, Values... values) const {
+    gemel__sim_entry<kernel>::launch(name, grid, block, shared, stream, values...);
+  }
+};
+#define GEMEL__SIM_LAUNCH(name, kernel, geometry, ...)                                             \
+  gemel__sim_geometry geometry.launch<kernel>(name, ##__VA_ARGS__)
 
 /* Barriers and warps. */
 

@@ -46,7 +46,9 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/stream.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/task.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/warp.c
 EXTRA_DIST += %reldir%/README.md
+EXTRA_DIST += %reldir%/alike.awk
 EXTRA_DIST += %reldir%/include
+EXTRA_DIST += %reldir%/simcc
 
 # A kernel file for the sim: X.cu becomes X.sim.o.
 %.sim.$(OBJEXT): %.cu
@@ -64,7 +66,19 @@ gpu_sim_pch = %reldir%/pch/sim/device.h.gch
 $(gpu_sim_pch): %reldir%/device.h %reldir%/calls.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/pch/sim && $(CXX) $(GPU_SIM_CXXFLAGS) -w -fPIC -fvisibility=hidden \
 	  $(GPU_SIM_UNIQUE) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -x c++-header -o $@ $(srcdir)/%reldir%/device.h
+check_DATA =
 if GPU_SIM
-check_DATA = $(gpu_sim_pch)
+check_DATA += $(gpu_sim_pch)
+endif
+
+# The sim's headers say what NVIDIA's say.
+CLEANFILES += %reldir%/alike.c %reldir%/alike.ok
+gpu_sim_headers = cublas_v2.h cuda_runtime_api.h nvrtc.h vector_types.h
+%reldir%/alike.ok: %reldir%/alike.awk $(gpu_sim_headers:%=gpu/sim/include/%)
+	$(AM_V_GEN)$(MKDIR_P) %reldir% && \
+	  $(AWK) -f $(srcdir)/%reldir%/alike.awk $(gpu_sim_headers:%=$(srcdir)/gpu/sim/include/%) >%reldir%/alike.c && \
+	  $(CC) -std=gnu11 -Wno-deprecated-declarations $(CUDA_CPPFLAGS) -fsyntax-only %reldir%/alike.c && touch $@
+if CUDA_HEADERS
+check_DATA += %reldir%/alike.ok
 endif
 .PHONY: clean-gpu-sim
