@@ -126,6 +126,35 @@ static void both_sides(const void *data) {
   leave(context);
 }
 
+/* What is read on both sides in several ways crosses once, and as it was before it was broadcast.
+ */
+static void views(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[2, 3], s: f32[]) {\n"
+                        "  a = exp(x)\n"
+                        "  t = dimshuffle(a, order = [1, 0])\n"
+                        "  return t = t, k = argmax(reshape(a, shape = [6]), axis = 0),\n"
+                        "    d = dot(a, t) + broadcast_to(s, shape = [2, 2])\n"
+                        "}\n");
+  gemel_graph *lifted = LIFT(graph, .space = 1);
+  (void)data;
+  becomes(lifted, "(x: f32[2, 3], s: f32[]) {\n"
+                  "  x1 = transfer(x, space = 1)\n"
+                  "  s1 = transfer(s, space = 1)\n"
+                  "  a = exp(x1)\n"
+                  "  here = transfer(a, space = 0)\n"
+                  "  t = dimshuffle(here, order = [1, 0])\n"
+                  "  there = dimshuffle(a, order = [1, 0])\n"
+                  "  k = argmax(reshape(here, shape = [6]), axis = 0)\n"
+                  "  d = dot(a, there) + broadcast_to(s1, shape = [2, 2])\n"
+                  "  return t = t, k = k, d = transfer(d, space = 0)\n"
+                  "}\n");
+  gemel_graph_unref(lifted);
+  gemel_graph_unref(graph);
+  leave(context);
+}
+
 static int stays_for(const gemel_lift_report *report, const char *operation,
                      gemel_lift_reason reason) {
   int found = 0;
@@ -585,6 +614,7 @@ void ct_register(void) {
       CT_TEST("crossing", crossing, NULL),
       CT_TEST("cancelled", cancelled, NULL),
       CT_TEST("both_sides", both_sides, NULL),
+      CT_TEST("views", views, NULL),
       CT_TEST("sizes", sizes, NULL),
       CT_TEST("reasons", reasons, NULL),
       CT_TEST("errors", errors, NULL),

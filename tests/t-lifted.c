@@ -359,6 +359,10 @@ static int is_op(const gemel_graph *graph, uint32_t node, const char *name) {
   return strcmp(gemel_value_operation((gemel_value){(gemel_graph *)graph, node, 0}), name) == 0;
 }
 
+static int is_view(const gemel_graph *graph, uint32_t node) {
+  return (gemel__node_op(graph, node)->record.flags & GEMEL_OP_VIEW) != 0;
+}
+
 /* What is needed of a graph to try all places. */
 typedef struct trial {
   const gemel_graph *graph;
@@ -378,7 +382,7 @@ static void trial_of(trial *t, const gemel_graph *graph, const gemel_lift_option
     if (t->live[k] && !input && !constant) {
       CT_EQ_INT(gemel__lift_node_cost(&meter, graph, k, &t->cost[k], &error), GEMEL_OK);
     }
-    if (t->live[k] && !input && !constant && !is_op(graph, k, "argmax")) {
+    if (t->live[k] && !input && !constant && !is_op(graph, k, "argmax") && !is_view(graph, k)) {
       t->free[t->n_free++] = k;
     }
   }
@@ -389,13 +393,16 @@ static void trial_of(trial *t, const gemel_graph *graph, const gemel_lift_option
   gemel__lift_meter_clear(&meter);
 }
 
-/* 1 if NODE is read on side SIDE. */
+/* 1 if NODE is read on side SIDE, maybe through views, which are made where they are read. */
 static int read_on(const trial *t, uint32_t node, int side, const gemel_lift_options *options) {
+  unsigned char shows[200] = {0}; /* by node: NODE, in another way */
+  shows[node] = 1;
   for (uint32_t k = node + 1; k < t->graph->n_nodes; k++) {
     uint32_t count;
     const gemel__ref *in = gemel__node_inputs(t->graph, k, &count);
-    for (uint32_t j = 0; j < count; j++) {
-      if (t->live[k] && in[j].node == node && t->there[k] == side) {
+    for (uint32_t j = 0; j < count && t->live[k]; j++) {
+      shows[k] |= is_view(t->graph, k) && shows[in[j].node];
+      if (!is_view(t->graph, k) && shows[in[j].node] && t->there[k] == side) {
         return 1;
       }
     }
@@ -403,7 +410,7 @@ static int read_on(const trial *t, uint32_t node, int side, const gemel_lift_opt
   for (size_t k = 0; k < t->graph->n_outputs; k++) {
     int there =
         options->outputs != NULL && fnmatch(options->outputs, t->graph->output_names[k], 0) == 0;
-    if (t->graph->outputs[k].node == node && there == side) {
+    if (shows[t->graph->outputs[k].node] && there == side) {
       return 1;
     }
   }
@@ -415,7 +422,7 @@ static int64_t cost_of(const trial *t, const gemel_lift_options *options, uint64
   int64_t total = 0;
   *crossings = 0;
   for (uint32_t k = 0; k < t->graph->n_nodes; k++) {
-    if (t->live[k] && !is_op(t->graph, k, "constant")) {
+    if (t->live[k] && !is_op(t->graph, k, "constant") && !is_view(t->graph, k)) {
       int crosses = read_on(t, k, !t->there[k], options);
       total += t->there[k] ? t->cost[k].device : t->cost[k].host;
       total += crosses

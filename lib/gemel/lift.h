@@ -78,12 +78,14 @@ typedef struct gemel_lift_options {
  * where OPTIONS say so. What GRAPH has on a device already stays there, transfers between the host
  * and this device are put in anew; other devices' nodes stay as they are.
  *
- * Constants, and what is made of attributes alone, are made on either side, or both; they are
- * transferred when a call is planned, and not by each. Run-time sizes are read on the host. Bodies
- * stay as they are. The same graph and options give the same graph, node for node; what was
- * lifted from a graph without transfers stays the same when it is lifted again. Time linear in the
- * size of GRAPH, but for CHEAPEST, which looks for a minimum cut: linear on graphs as programs have
- * them, and bounded, by taking what is nearly the least where need be.
+ * Constants, what is made of attributes alone, and views that show a whole are made where they are
+ * read, on both sides if need be: so what crosses is the value that a view shows, once for all of
+ * its views. Constants and the like cross when a call is planned, and not by each call. Run-time
+ * sizes are read on the host. Bodies stay as they are. The same graph and options give the same
+ * graph, node for node; what was lifted from a graph without transfers stays the same when it is
+ * lifted again. Time linear in the size of GRAPH, but for CHEAPEST, which looks for a minimum cut:
+ * linear on graphs as programs have them, and bounded, by taking what is nearly the least where
+ * need be.
  *
  * NULL on failure: GEMEL_BAD_ARGUMENT (no options, SIZE is 0, a space that is none of a device's,
  * no such strategy), GEMEL_NOT_FOUND (a word of a list names nothing), GEMEL_NO_MEMORY, the graph's
@@ -97,8 +99,8 @@ gemel_graph *gemel_lift(const gemel_graph *graph, const gemel_lift_options *opti
 gemel_lift_report *gemel_lift_report_new(void);
 void gemel_lift_report_free(gemel_lift_report *report);
 
-/* What came of a lift. Of nodes those count that an output needs, but for inputs, constants and
- * what is made of attributes alone. */
+/* What came of a lift. Of nodes those count that an output needs, but for inputs, and for what is
+ * made where it is read. */
 typedef struct gemel_lift_counts {
   uint64_t lifted;    /* nodes on the device */
   uint64_t stayed;    /* nodes on the host */

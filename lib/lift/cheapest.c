@@ -31,7 +31,8 @@ typedef struct cheapest {
   gemel__lifting *l;
   const gemel_graph *from;
   uint32_t *first;  /* by node: its first value */
-  gemel__ref *root; /* by node: of a transfer that is put in anew what it stands for, else itself */
+  gemel__ref *root; /* by node: of transfers that are put in anew, and of views, what they stand
+                      for, else itself */
   lift_value *values;
   size_t n_values;
   uint32_t *points;        /* by node that is free */
@@ -51,10 +52,11 @@ static gemel__lift_place place_of(const cheapest *c, uint32_t node) {
   return (gemel__lift_place)c->l->places[node];
 }
 
-/* What REF stands for; NULL if its crossing costs nothing, or it can't. */
+/* What REF stands for, itself if its node isn't looked through; NULL if its crossing costs nothing,
+ * or it can't. */
 static lift_value *value_of(const cheapest *c, gemel__ref ref, gemel__ref *root) {
   *root = c->root[ref.node];
-  root->output = place_of(c, ref.node) == GEMEL__LIFT_SAME ? root->output : ref.output;
+  root->output = root->node == ref.node ? ref.output : root->output;
   return is_on_a_side(place_of(c, root->node)) ? &c->values[c->first[root->node] + root->output]
                                                : NULL;
 }
@@ -67,7 +69,8 @@ static void find_roots(cheapest *c) {
   for (uint32_t node = 0; node < c->from->n_nodes; node++) {
     uint32_t count;
     const gemel__ref *in = gemel__node_inputs(c->from, node, &count);
-    int same = place_of(c, node) == GEMEL__LIFT_SAME;
+    int same = place_of(c, node) == GEMEL__LIFT_SAME ||
+               (place_of(c, node) == GEMEL__LIFT_BOTH && count > 0);
     c->root[node] = (gemel__ref){node, 0};
     if (same) {
       gemel__ref root;

@@ -159,11 +159,13 @@ gemel_graph *gemel_lift(const gemel_graph *graph, const gemel_lift_options *opti
   }
   gemel__lift_report_reset(l.options.report);
   l.places = gemel__alloc_array(graph->n_nodes, 1);
+  l.alone = gemel__alloc_array(graph->n_nodes, 1);
   l.reasons = gemel__alloc_array(graph->n_nodes, 1);
   l.outputs_there = gemel__alloc_array(graph->n_outputs, 1);
-  gemel_status status = l.places != NULL && l.reasons != NULL && l.outputs_there != NULL
-                            ? find_places(&l)
-                            : gemel__no_memory(l.error, "a lift");
+  gemel_status status =
+      l.places != NULL && l.alone != NULL && l.reasons != NULL && l.outputs_there != NULL
+          ? find_places(&l)
+          : gemel__no_memory(l.error, "a lift");
   if (status == GEMEL_OK) {
     count(&l);
     made = gemel__lift_build(&l, l.options.report);
@@ -174,6 +176,7 @@ gemel_graph *gemel_lift(const gemel_graph *graph, const gemel_lift_options *opti
     made = NULL;
   }
   gemel__free(l.places, graph->n_nodes);
+  gemel__free(l.alone, graph->n_nodes);
   gemel__free(l.reasons, graph->n_nodes);
   gemel__free(l.outputs_there, graph->n_outputs);
   return made;

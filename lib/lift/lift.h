@@ -18,8 +18,7 @@ typedef enum gemel__lift_place {
   GEMEL__LIFT_UNUSED, /* nowhere: no output needs it */
   GEMEL__LIFT_HOST,
   GEMEL__LIFT_DEVICE,
-  GEMEL__LIFT_BOTH,  /* where it is read: a constant, what is made of attributes alone, a view of
-                        such */
+  GEMEL__LIFT_BOTH,  /* where it is read: what is made of attributes alone, and views */
   GEMEL__LIFT_SAME,  /* a transfer between the two, which is put in anew: its input stands for it */
   GEMEL__LIFT_OTHER, /* on another device, as GRAPH has it */
   GEMEL__LIFT_FREE   /* not decided yet: on the host or the device */
@@ -30,6 +29,7 @@ typedef struct gemel__lifting {
   gemel_lift_options options;
   const gemel_device *device;
   unsigned char *places;        /* by node: gemel__lift_place */
+  unsigned char *alone;         /* by node: 1: it is made of attributes alone */
   unsigned char *reasons;       /* by node that stays on the host: gemel_lift_reason */
   unsigned char *outputs_there; /* by output: 1: it is to lie on the device */
   gemel_lift_counts counts;

@@ -2,8 +2,8 @@
  *
  * Where nodes can be computed: one walk in the order of ids. What the program has put on a device
  * stays there; what the device has no kernel for, what runs a body and what reads run-time sizes as
- * operands is the host's; what is made of attributes alone, and views of that, is at home on both
- * sides; all else is free.
+ * operands is the host's; what is made of attributes alone, and views of a whole, are at home on
+ * both sides; all else is free.
  */
 #include "core/alloc.h"
 #include "lift/lift.h"
@@ -41,14 +41,20 @@ static int reads_size(const gemel_graph *graph, const gemel__ref *in, uint32_t n
   return 0;
 }
 
-/* 1 if NODE looks at what is at home on both sides in another way. */
-static int is_view_of_both(const gemel__lifting *l, uint32_t node, const gemel__ref *in,
-                           uint32_t n) {
-  int both = (gemel__node_op(l->from, node)->record.flags & GEMEL_OP_VIEW) != 0;
-  for (uint32_t k = 0; k < n; k++) {
-    both &= l->places[in[k].node] == GEMEL__LIFT_BOTH;
+/* 1 if NODE, N of whose inputs IN are operands, looks at its operand's memory in another way and is
+ * at home where it is read: what crosses then is the operand, which is no larger, and serves its
+ * other readers too. A part of something that isn't made of attributes alone may be worth a
+ * transfer of its own. */
+static int is_free_view(const gemel__lifting *l, uint32_t node, const gemel__ref *in, uint32_t n) {
+  const gemel_graph *g = l->from;
+  const gemel_operation *op = &gemel__node_op(g, node)->record;
+  if ((op->flags & GEMEL_OP_VIEW) == 0 || n != 1 || op->min_inputs != 1 ||
+      gemel__attrs_at(g->context, gemel__node_at(g, node)->attrs)->has_runtime) {
+    return 0;
   }
-  return both;
+  return l->alone[in[0].node] ||
+         gemel__lift_transfer_cost(g->context, gemel__node_type(g, node, 0)) >=
+             gemel__lift_transfer_cost(g->context, gemel__node_type(g, in[0].node, in[0].output));
 }
 
 /* Where a node goes that the host computes in the graph as it is; *REASON: why it stays. */
@@ -69,8 +75,7 @@ static gemel__lift_place place_of_hosts(const gemel__lifting *l, uint32_t node,
   } else if (n == 0 || (attrs->has_runtime && reads_size(l->from, in, n))) {
     *reason = GEMEL_LIFT_READS_SIZE;
   } else {
-    return !attrs->has_runtime && is_view_of_both(l, node, in, n) ? GEMEL__LIFT_BOTH
-                                                                  : GEMEL__LIFT_FREE;
+    return is_free_view(l, node, in, n) ? GEMEL__LIFT_BOTH : GEMEL__LIFT_FREE;
   }
   return GEMEL__LIFT_HOST;
 }
@@ -90,7 +95,18 @@ static gemel__lift_place place_of(const gemel__lifting *l, uint32_t node, unsign
            : space == GEMEL_SPACE_HOST                          ? GEMEL__LIFT_HOST
                                                                 : GEMEL__LIFT_DEVICE;
   }
-  return space != GEMEL_SPACE_HOST ? GEMEL__LIFT_DEVICE : place_of_hosts(l, node, known, reason);
+  if (space == GEMEL_SPACE_HOST) {
+    return place_of_hosts(l, node, known, reason);
+  }
+  return is_free_view(l, node, in, gemel__lift_operands(l->from, node)) ? GEMEL__LIFT_BOTH
+                                                                        : GEMEL__LIFT_DEVICE;
+}
+
+/* 1 if NODE, which has its place, is made of attributes alone. */
+static unsigned char is_alone(const gemel__lifting *l, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(l->from, node, &count);
+  return l->places[node] == GEMEL__LIFT_BOTH && (count == 0 || l->alone[in[0].node]);
 }
 
 gemel_status gemel__lift_find_places(gemel__lifting *l) {
@@ -102,6 +118,7 @@ gemel_status gemel__lift_find_places(gemel__lifting *l) {
   for (uint32_t node = 0; node < l->from->n_nodes; node++) {
     if (l->places[node] == GEMEL__LIFT_FREE) {
       l->places[node] = (unsigned char)place_of(l, node, known, &l->reasons[node]);
+      l->alone[node] = is_alone(l, node);
     }
   }
   gemel__free(known, n_ops);
@@ -141,7 +158,7 @@ gemel_status gemel__lift_aggressively(gemel__lifting *l) {
       l->places[node] = sizes ? GEMEL__LIFT_HOST : GEMEL__LIFT_DEVICE;
       l->reasons[node] = sizes ? GEMEL_LIFT_MAKES_SIZE : l->reasons[node];
       read[node] = !sizes;
-    } else if (l->places[node] != GEMEL__LIFT_SAME) {
+    } else if (l->places[node] != GEMEL__LIFT_SAME && l->places[node] != GEMEL__LIFT_BOTH) {
       read[node] = l->places[node] != GEMEL__LIFT_UNUSED;
     }
     for (uint32_t k = 0; k < n; k++) {
