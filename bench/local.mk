@@ -1,7 +1,7 @@
 # Benchmarks, compiled into the gemel command (gemel bench). They call oneDNN and CBLAS directly, to
 # compare. One file a line, sorted. SPDX-License-Identifier: MIT
 
-gemel_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS)
+gemel_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu $(device_cppflags)
 gemel_SOURCES += %reldir%/bench.c
 gemel_SOURCES += %reldir%/bench.h
 gemel_SOURCES += %reldir%/call.c

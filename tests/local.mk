@@ -193,7 +193,7 @@ libgemel_faults_a_CPPFLAGS = $(libgemel_a_CPPFLAGS) -DGEMEL_FAULTS=1
 libgemel_faults_a_SOURCES = $(libgemel_a_SOURCES)
 nodist_libgemel_faults_a_SOURCES = $(nodist_libgemel_a_SOURCES)
 
-LDADD = %reldir%/libct.a $(gemel_LDADD) $(GTEST_LIBS) $(STDCXX_LIBS)
+LDADD = %reldir%/libct.a $(libraries) $(GTEST_LIBS) $(STDCXX_LIBS)
 
 # Programs run side by side, so idle threads must not spin.
 AM_TESTS_ENVIRONMENT = \

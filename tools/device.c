@@ -3,17 +3,32 @@
  * The devices that the command knows, by name, and graphs that are lifted to them. A device is a
  * line of the table: it is opened when it is asked for, as memory space 1.
  */
+#include <gemel/cuda.h>
 #include <string.h>
+#include <unistd.h>
 #include "tool.h"
 
 enum { SPACE = 1 };
+
+/* CUDA is the sim's in gemel, and NVIDIA's in gemel-cuda. */
+#if GEMEL__SIM || GEMEL__CUDA
+static const gemel_device *open_cuda(gemel_error *error) {
+  return gemel_cuda_device(gemel_cuda_open(0, error));
+}
+#endif
 
 /* OPEN gives the device's record; NULL with *ERROR. */
 static const struct {
   const char *name;
   const gemel_device *(*open)(gemel_error *error);
 } devices[] = {
-    {"host", NULL} /* where graphs are in any case */
+    {"host", NULL}, /* where graphs are in any case */
+#if GEMEL__CUDA
+    {"cuda", open_cuda}, /* the first GPU */
+#endif
+#if GEMEL__SIM
+    {"sim", open_cuda}, /* CUDA on this machine's CPU, with every access checked */
+#endif
 };
 enum { N_DEVICES = sizeof devices / sizeof *devices };
 
@@ -23,6 +38,22 @@ static int open_device(size_t k, gemel_context *context) {
   return device != NULL && gemel_register_device(context, SPACE, device, &error) == GEMEL_OK
              ? GEMEL__GOOD
              : gemel__complain_error(devices[k].name, &error);
+}
+
+/* The program gemel-NAME beside this one knows that device: it starts in this one's place, with the
+ * same arguments. Returns if there is none. */
+static void hand_over(const char *name) {
+  char path[4096];
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n <= 0) {
+    return;
+  }
+  path[n] = '\0';
+  char *slash = strrchr(path, '/');
+  size_t left = sizeof path - (size_t)(slash + 1 - path);
+  if ((size_t)snprintf(slash + 1, left, "gemel-%s", name) < left) {
+    execv(path, gemel__arguments);
+  }
 }
 
 /* There is no device called NAME. */
@@ -53,12 +84,17 @@ int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const g
                        const gemel_rewrite_options *rewrite) {
   const char *name = gemel__arg(args, "device"), *strategy = gemel__arg(args, "lift");
   int fast_run = !rewrite->has_mode || rewrite->mode == GEMEL_MODE_FAST_RUN;
-  size_t k = 0;
   *lift = (gemel_lift_options){.size = sizeof *lift,
                                .strategy = fast_run ? GEMEL_LIFT_CHEAPEST : GEMEL_LIFT_AGGRESSIVE};
   if (strategy != NULL && read_strategy(strategy, &lift->strategy) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
+  return gemel__device_open(context, name, &lift->space);
+}
+
+int gemel__device_open(gemel_context *context, const char *name, int *space) {
+  size_t k = 0;
+  *space = GEMEL_SPACE_HOST;
   if (name == NULL) {
     return GEMEL__GOOD;
   }
@@ -66,10 +102,13 @@ int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const g
     k++;
   }
   if (k == N_DEVICES) {
+    if (strcmp(name, "cuda") == 0) {
+      hand_over(name);
+    }
     return complain_of(name);
   }
-  lift->space = devices[k].open != NULL ? SPACE : GEMEL_SPACE_HOST;
-  return lift->space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, context);
+  *space = devices[k].open != NULL ? SPACE : GEMEL_SPACE_HOST;
+  return *space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, context);
 }
 
 /* ---- What a lift did ---- */
@@ -81,9 +120,6 @@ static void print_counts(const gemel_lift_counts *c) {
           (unsigned long long)c->lifted, (unsigned long long)c->stayed,
           (unsigned long long)c->uploads, (unsigned long long)c->downloads,
           (unsigned long long)c->once);
-  if (c->seconds > 0) {
-    fprintf(stderr, "by the model of the cheapest places a call takes %.3f us\n", c->seconds * 1e6);
-  }
 }
 
 void gemel__lift_print(const gemel_lift_report *report) {

@@ -85,7 +85,10 @@ static int dispatch(int argc, char **argv) {
   return run_command(command, argc - 1, argv + 1);
 }
 
+char **gemel__arguments;
+
 int main(int argc, char **argv) {
+  gemel__arguments = argv;
   int status = dispatch(argc, argv);
   /* What stdout could not take is an error like any other. */
   if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -144,6 +144,9 @@ void gemel__rewriting_clear(gemel__rewriting *r);
 
 /* ---- Devices (device.c) ---- */
 
+/* What the program was started with, its own name first. */
+extern char **gemel__arguments;
+
 #define GEMEL__DEVICE_OPTIONS                                                                      \
   {"device", 'D', "NAME", "lift the graph, once it is rewritten, to this device (default: host)"}, \
   {                                                                                                \
@@ -157,6 +160,10 @@ void gemel__rewriting_clear(gemel__rewriting *r);
  * is the host's if there is none. GEMEL__BAD (said). */
 int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const gemel__args *args,
                        const gemel_rewrite_options *rewrite);
+
+/* Opens the device called NAME in CONTEXT, in memory space *SPACE; NULL, and "host": the host.
+ * GEMEL__BAD (said). */
+int gemel__device_open(gemel_context *context, const char *name, int *space);
 
 /* Prints what a lift did to stderr. */
 void gemel__lift_print(const gemel_lift_report *report);

@@ -20,6 +20,7 @@ static const gemel__option options[] = {
     {"certificates", 'c', "F",
      "write a certificate of each rule that passes to F, for gemel-recheck"},
     {"html", 'H', "F", "write a report with the evidence and plots to F"},
+    {"device", 'D', "NAME", "operations on this device, too (default: on the host alone)"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FILE",
      "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
@@ -112,13 +113,14 @@ static int write_reports(const gemel__records *records, const reports *files, ui
   return status;
 }
 
-static int verify(gemel__records *records, const char *replay, const char *rules,
-                  const reports *files, const gemel_verify_options *settings) {
+static int verify(gemel__records *records, const char *device, const char *replay,
+                  const char *rules, const reports *files, const gemel_verify_options *settings) {
   gemel_error error;
   gemel_status status;
   gemel_context *context = gemel__context_need();
-  int closed;
-  if (context == NULL) {
+  int closed, space;
+  if (context == NULL || gemel__device_open(context, device, &space) != GEMEL__GOOD) {
+    gemel_context_unref(context);
     return GEMEL__BAD;
   }
   status = run_harness(context, replay, rules, settings, &error);
@@ -162,7 +164,8 @@ static int run(const gemel__args *args) {
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
   records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
-  int status = verify(&records, replay, records.rules, &files, &settings);
+  int status =
+      verify(&records, gemel__arg(args, "device"), replay, records.rules, &files, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;

@@ -178,7 +178,8 @@ static gemel_status compile_text(const gemel_cuda *cuda, const char *text, machi
   if (result != NVRTC_SUCCESS) {
     free(code->data);
     code->data = NULL;
-    status = refused(program, result, error);
+    status = result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? GEMEL_DECLINED
+                                                             : refused(program, result, error);
   }
   nvrtcDestroyProgram(&program);
   return status;

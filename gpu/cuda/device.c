@@ -109,7 +109,6 @@ static int mistakes(void *state, char *text, size_t bytes) {
 /* ---- Life ---- */
 
 static const gemel_device record = {.size = sizeof(gemel_device),
-                                    .name = "cuda",
                                     .allocate = gemel__cuda_allocate,
                                     .release = gemel__cuda_release,
                                     .allocate_staging = allocate_staging,
@@ -175,6 +174,7 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
   cuda->record.state = cuda;
   cuda->record.note = gemel__sim_extent_begin != NULL ? note : NULL;
   cuda->record.gap = gemel__extent_gap();
+  cuda->record.name = gemel__sim_forget != NULL ? "sim" : "cuda";
   cuda->record.mistakes = gemel__sim_forget != NULL ? mistakes : NULL;
   cuda->ordinal = ordinal;
   pthread_mutex_init(&cuda->blas_lock, NULL);

@@ -46,6 +46,15 @@ lib_LIBRARIES += libgemel-gpu.a
 pkgconfig_DATA += gpu/gemel-gpu.pc
 gemelinclude_HEADERS += gpu/gemel/cuda.h
 endif
+
+# The gemel command once more, for GPUs: `gemel --device cuda` starts it, so that gemel itself needs
+# none of CUDA's libraries, which take long to load.
+if NVCC
+bin_PROGRAMS += gemel-cuda
+endif
+gemel_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu -DGEMEL__CUDA=1
+gemel_cuda_SOURCES = $(gemel_SOURCES)
+gemel_cuda_LDADD = libgemel-gpu.a $(libraries) $(CUDA_LIBS) $(STDCXX_LIBS)
 libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS)
 libgemel_gpu_a_CFLAGS = $(AM_CFLAGS) -Wno-overlength-strings
 libgemel_gpu_a_SOURCES = $(gpu_sources)

@@ -20,6 +20,7 @@ enum { GUARD = 1 << 20, SPREAD = 4096 };
 
 gemel__sim_block gemel__sim_block_now;
 gemel__sim_thread *gemel__sim_self;
+pthread_t gemel__sim_worker;
 static gemel__sim_block *const now = &gemel__sim_block_now;
 static gemel__sim_thread scheduler;
 static gemel__sim_thread threads[GEMEL__SIM_THREADS];
@@ -270,6 +271,7 @@ bool gemel__sim_run_grid(const struct gemel__sim_kernel *kernel, dim3 grid, dim3
   uint32_t count = grid.x * grid.y * grid.z;
   uint32_t *order = shuffled(count);
   gemel__sim_hooks();
+  gemel__sim_worker = pthread_self();
   now->kernel = kernel;
   now->arguments = arguments;
   now->grid = grid;

@@ -20,11 +20,11 @@ static struct sigaction before_segv, before_bus;
 static bool say(uintptr_t address) {
   const void *pointer = (const void *)address;
   const gemel__sim_place nowhere = {NULL, NULL, 0};
-  if (gemel__sim_self != NULL && gemel__sim_owner_of_stack(address) == gemel__sim_self) {
+  if (gemel__sim_me() != NULL && gemel__sim_owner_of_stack(address) == gemel__sim_self) {
     gemel__sim_say(GEMEL__SIM_BOUNDS, nowhere,
                    "thread %d of block %u overflows its stack of %d KiB", gemel__sim_self->id,
                    gemel__sim_block_now.number, GEMEL__SIM_STACK_BYTES >> 10);
-  } else if (gemel__sim_self != NULL) {
+  } else if (gemel__sim_me() != NULL) {
     gemel__sim_say(GEMEL__SIM_BOUNDS, nowhere, "thread %d of block %u touches %p, where nothing is",
                    gemel__sim_self->id, gemel__sim_block_now.number, pointer);
   } else if (gemel__sim_is_device(pointer)) {
@@ -46,7 +46,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     sigaction(SIGBUS, &before_bus, NULL);
     return;
   }
-  if (gemel__sim_self != NULL)
+  if (gemel__sim_me() != NULL)
     gemel__sim_end_kernel(cudaErrorIllegalAddress);
   if (catcher != NULL)
     siglongjmp(*catcher, signal);

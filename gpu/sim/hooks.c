@@ -115,7 +115,7 @@ static void foreign(uintptr_t address, size_t bytes, gemel__sim_how how) {
 
 static void touched(const void *pointer, size_t bytes, bool aligned, gemel__sim_how how) {
   uintptr_t address = (uintptr_t)pointer;
-  if (gemel__sim_self == NULL || bytes == 0 ||
+  if (gemel__sim_me() == NULL || bytes == 0 ||
       address - (uintptr_t)gemel__sim_self->stack < GEMEL__SIM_STACK_BYTES)
     return;
   if (aligned && address % bytes != 0) {
@@ -145,7 +145,7 @@ void gemel__sim_writes(void *pointer, size_t bytes, const char *file, int line) 
 void gemel__sim_updates(void *pointer, size_t bytes, const char *file, int line) {
   touched(pointer, bytes, true,
           (gemel__sim_how){((gemel__sim_place){NULL, file, line}), true, true});
-  if (gemel__sim_self != NULL)
+  if (gemel__sim_me() != NULL)
     gemel__sim_check_update((uintptr_t)pointer);
 }
 
@@ -252,7 +252,7 @@ static void wrong(gemel__sim_kind kind, const ubsan_place *place, const char *wh
                  "thread %d of block %u: %s (%#lx)",
                  gemel__sim_self != NULL ? gemel__sim_self->id : -1, gemel__sim_block_now.number,
                  what, (unsigned long)value);
-  if (gemel__sim_self != NULL)
+  if (gemel__sim_me() != NULL)
     gemel__sim_end_kernel(error);
 }
 

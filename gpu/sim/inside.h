@@ -16,6 +16,7 @@
 #ifndef GEMEL__SIM_INSIDE_H
 #define GEMEL__SIM_INSIDE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -250,6 +251,14 @@ typedef struct {
 
 extern gemel__sim_block gemel__sim_block_now;
 extern gemel__sim_thread *gemel__sim_self; /* NULL outside kernels */
+extern pthread_t gemel__sim_worker;        /* the host's thread that runs the kernel */
+
+/* The thread of a kernel that runs on the calling thread of the host; NULL: none does. The host's
+   functions of a kernel file have the hooks too. */
+static inline gemel__sim_thread *gemel__sim_me(void) {
+  gemel__sim_thread *me = gemel__sim_self;
+  return me != NULL && pthread_equal(pthread_self(), gemel__sim_worker) ? me : NULL;
+}
 
 /* Runs all blocks. False if memory ran out. Whether the kernel failed is in gemel__sim_broken. */
 bool gemel__sim_run_grid(const struct gemel__sim_kernel *kernel, dim3 grid, dim3 size,

@@ -82,3 +82,23 @@ if CUDA_HEADERS
 check_DATA += %reldir%/alike.ok
 endif
 .PHONY: clean-gpu-sim
+
+# For the gemel command, which has the device "cuda" on the sim, as "sim". What generated kernels
+# include is installed.
+if GPU_SIM
+noinst_LIBRARIES = libgemel-sim-for-command.a
+device_libraries += libgemel-gpu-on-sim.a libgemel-sim-for-command.a
+device_LIBS += $(STDCXX_LIBS) -ldl
+device_cppflags += -DGEMEL__SIM=1
+gemel_LDFLAGS += -rdynamic
+simdir = $(pkgdatadir)/gpu/sim
+dist_sim_DATA = %reldir%/device.h %reldir%/calls.h
+siminclude_DATA = $(sim_includes)
+simincludedir = $(simdir)/include
+endif
+sim_includes = %reldir%/include/cuda_runtime.h %reldir%/include/cuda_runtime_api.h %reldir%/include/vector_types.h
+libgemel_sim_for_command_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include \
+	-DGEMEL__SIM_CXX='"$(CXX)"' -DGEMEL__SIM_CXXFLAGS='"$(GPU_SIM_CXXFLAGS)"' \
+	-DGEMEL__SIM_UNIQUE='"$(GPU_SIM_UNIQUE)"' -DGEMEL__SIM_FOLDER='"$(pkgdatadir)/gpu"' \
+	-DGEMEL__SIM_PCH='"$(pkgdatadir)/gpu"' $(gpu_sim_home)
+libgemel_sim_for_command_a_SOURCES = $(libgemel_gpu_sim_a_SOURCES)

@@ -7,6 +7,7 @@
  * known.
  *
  *   GEMEL_SIM_CXX        another C++ compiler
+ *   GEMEL_SIM_HOME       another folder with the device language, sim/device.h
  *   GEMEL_SIM_NVRTC=no   without NVIDIA's
  */
 #include <ctype.h>
@@ -48,6 +49,8 @@ const char *nvrtcGetErrorString(nvrtcResult result) {
     return "NVRTC_ERROR_INVALID_OPTION";
   case NVRTC_ERROR_COMPILATION:
     return "NVRTC_ERROR_COMPILATION";
+  case NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
+    return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE";
   case NVRTC_ERROR_INTERNAL_ERROR:
     return "NVRTC_ERROR_INTERNAL_ERROR";
   }
@@ -58,6 +61,26 @@ nvrtcResult nvrtcVersion(int *major, int *minor) {
   *major = 12;
   *minor = 8;
   return NVRTC_SUCCESS;
+}
+
+static bool is_plain(const char *option) {
+  return option[strcspn(option, "'\n")] == '\0';
+}
+
+static bool format_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool format_path(char *path, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(path, PATH, format, arguments);
+  va_end(arguments);
+  return length > 0 && length < PATH;
+}
+
+/* Where the device language is: in the source tree for tests, where it is installed for programs
+   that are. */
+static const char *home(void) {
+  const char *own = getenv("GEMEL_SIM_HOME");
+  return own != NULL && own[0] == '/' && is_plain(own) ? own : GEMEL__SIM_FOLDER;
 }
 
 /* Texts. */
@@ -108,8 +131,7 @@ static char *read_file(const char *path, size_t before, size_t *bytes) {
 }
 
 uint64_t gemel__sim_stamp(void) {
-  static const char *const files[] = {GEMEL__SIM_FOLDER "/sim/device.h",
-                                      GEMEL__SIM_FOLDER "/sim/calls.h"};
+  static const char *const files[] = {"device.h", "calls.h"};
   static uint64_t stamp;
   if (stamp != 0)
     return stamp;
@@ -117,8 +139,10 @@ uint64_t gemel__sim_stamp(void) {
   for (const char *c = GEMEL__SIM_CXX GEMEL__SIM_CXXFLAGS; *c != '\0'; c++)
     stamp = (stamp ^ (unsigned char)*c) * 0x100000001b3u;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char path[PATH], *text = NULL;
     size_t bytes = 0;
-    char *text = read_file(files[i], 0, &bytes);
+    if (format_path(path, "%s/sim/%s", home(), files[i]))
+      text = read_file(path, 0, &bytes);
     for (size_t j = 0; text != NULL && j < bytes; j++)
       stamp = (stamp ^ (unsigned char)text[j]) * 0x100000001b3u;
     free(text);
@@ -226,10 +250,6 @@ static bool has_no_effect(const char *option) {
   return false;
 }
 
-static bool is_plain(const char *option) {
-  return option[strcspn(option, "'\n")] == '\0';
-}
-
 /* FLAGS: what the C++ compiler is to be given. */
 static bool read_options(nvrtcProgram program, int options, const char *const *texts, char *flags,
                          size_t room) {
@@ -297,15 +317,6 @@ static bool write_source(const char *path, nvrtcProgram program) {
 
 /* Compiling, in a folder that is removed then. */
 
-static bool format_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool format_path(char *path, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(path, PATH, format, arguments);
-  va_end(arguments);
-  return length > 0 && length < PATH;
-}
-
 /* A header may be called "folder/name". */
 static bool write_header(const char *folder, const char *name, const char *text) {
   char path[PATH];
@@ -331,19 +342,29 @@ static bool write_files(nvrtcProgram program, const char *folder) {
   return format_path(path, "%s/program.cu", folder) && write_source(path, program);
 }
 
+/* Where there is no device language or no compiler nothing can be compiled, whatever the text. */
+static bool can_compile(const char *cxx) {
+  char path[PATH], command[COMMAND];
+  int length = snprintf(command, sizeof command, "%s --version >/dev/null 2>&1", cxx);
+  return format_path(path, "%s/sim/device.h", home()) && access(path, R_OK) == 0 && length > 0 &&
+         length < (int)sizeof command && system(command) == 0;
+}
+
 static nvrtcResult run_compiler(const char *folder, const char *flags) {
   char command[COMMAND];
   const char *own = getenv("GEMEL_SIM_CXX"), *cxx = own != NULL ? own : GEMEL__SIM_CXX;
   int length =
       snprintf(command, sizeof command,
                "cd '%s' && { %s %s -w -fPIC -fvisibility=hidden " GEMEL__SIM_UNIQUE
-               " %s -I. -I'" GEMEL__SIM_PCH "' -I'" GEMEL__SIM_FOLDER "' -I'" GEMEL__SIM_FOLDER
-               "/sim/include' -include sim/device.h -x c++ -c program.cu -o program.o && "
+               " %s -I. -I'" GEMEL__SIM_PCH "' -I'%s' -I'%s/sim/include' -include sim/device.h "
+               "-x c++ -c program.cu -o program.o && "
                "%s -shared program.o -o program.so; } >log 2>&1 </dev/null",
-               folder, cxx, GEMEL__SIM_CXXFLAGS, flags, cxx);
+               folder, cxx, GEMEL__SIM_CXXFLAGS, flags, home(), home(), cxx);
   if (length < 0 || length >= (int)sizeof command)
     return NVRTC_ERROR_INVALID_INPUT;
-  return system(command) == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+  if (system(command) == 0)
+    return NVRTC_SUCCESS;
+  return can_compile(cxx) ? NVRTC_ERROR_COMPILATION : NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
 }
 
 static nvrtcResult take_image(nvrtcProgram program, const char *folder) {

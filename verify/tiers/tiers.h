@@ -81,13 +81,15 @@ typedef struct gemel__variant {
   int scattered; /* inputs and results in odd layouts */
   int overlaps;  /* a result may overlap an input */
   int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
+  int one_in;    /* only so many instances are run like that, drawn at random */
 } gemel__variant;
 
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
 
-/* 1 if CONTEXT has what VARIANT runs on. */
-int gemel__variant_can_run(gemel_context *context, const gemel__variant *variant);
+/* 1 if an instance is run as VARIANT: CONTEXT has what that runs on, and it is drawn. */
+int gemel__variant_runs(gemel_context *context, const gemel__variant *variant,
+                        gemel__random *random);
 
 /* Makes an instance that will be run at many values ready for the first variant, once for all of
  * them. No error: what can't be compiled says so when it is run. */
