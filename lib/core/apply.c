@@ -14,7 +14,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "core/lift.h"
+#include "core/sizes.h"
 #include "ops/ops.h"
 
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_INPUTS = 3, LOCAL = 16 };
@@ -434,7 +434,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
     return gemel__apply(graph, op, 0, n_inputs, inputs, where);
   }
   if (gemel__runtime_sizes(n_attrs, attrs, graph->context)) {
-    return gemel__apply_lifted(graph, op, n_inputs, inputs, n_attrs, attrs, where);
+    return gemel__apply_sized(graph, op, n_inputs, inputs, n_attrs, attrs, where);
   }
   status = gemel__attrs_intern(graph->context, gemel__op_at(graph->context, op), n_attrs, attrs,
                                &id, &error);

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/intern.h"
-#include "core/lift.h"
+#include "core/sizes.h"
 
 uint64_t gemel__graph_hash(const gemel_graph *graph) {
   uint64_t hash = gemel__mix(graph->n_nodes ^ (uint64_t)graph->n_inputs << 40);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "core/lift.h"
+#include "core/sizes.h"
 #include "ops/ops.h"
 
 /* ---- Attributes ---- */
@@ -152,7 +152,7 @@ static gemel_value apply(gemel_graph *graph, const gemel__op *op,
   gemel_error error;
   uint32_t id = 0;
   if (gemel__runtime_sizes(attrs->count, attrs->attrs, graph->context)) {
-    return gemel__apply_lifted(graph, op->id, count, operands, attrs->count, attrs->attrs, where);
+    return gemel__apply_sized(graph, op->id, count, operands, attrs->count, attrs->attrs, where);
   }
   if (op->n_attrs > 0 && gemel__attrs_intern(graph->context, op, attrs->count, attrs->attrs, &id,
                                              &error) != GEMEL_OK) {

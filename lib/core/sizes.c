@@ -6,14 +6,14 @@
  * Types need no such care, since a VALUE atom gets into a type only through an input that carries
  * it.
  */
-#include "core/lift.h"
+#include "core/sizes.h"
 
 #include <string.h>
 #include "core/error.h"
 #include "ops/ids.h"
 #include "ops/ops.h"
 
-enum { MAX_LIFTED_INPUTS = 64, MAX_LIFTED_DIMS = 256, MAX_ATTRS = 32 };
+enum { MAX_SIZED_INPUTS = 64, MAX_SIZED_DIMS = 256, MAX_ATTRS = 32 };
 
 gemel_dim gemel_dim_of(gemel_value value) {
   if (!gemel__is_value(value)) {
@@ -36,33 +36,33 @@ gemel_dim gemel_dim_of(gemel_value value) {
   return dim;
 }
 
-struct lifting {
+struct size_inputs {
   gemel_graph *graph;
   size_t n_inputs;
-  gemel_value inputs[MAX_LIFTED_INPUTS];
+  gemel_value inputs[MAX_SIZED_INPUTS];
 };
 
 /* INPUT(k) for the value that the atom names, appended to the inputs when it is new. Atoms that are
  * INPUT already keep their meaning: they count from the front. */
-static gemel_dim lift_atom(void *user, const gemel__atom *atom, gemel_dim self) {
-  struct lifting *l = user;
+static gemel_dim take_atom(void *user, const gemel__atom *atom, gemel_dim self) {
+  struct size_inputs *s = user;
   if (atom->kind != GEMEL__ATOM_VALUE) {
     return self;
   }
   size_t k;
-  for (k = 0; k < l->n_inputs; k++) {
-    if (l->inputs[k].node == atom->a && l->inputs[k].output == atom->b) {
-      return gemel__dim_input(l->graph->context, (uint32_t)k);
+  for (k = 0; k < s->n_inputs; k++) {
+    if (s->inputs[k].node == atom->a && s->inputs[k].output == atom->b) {
+      return gemel__dim_input(s->graph->context, (uint32_t)k);
     }
   }
-  if (l->n_inputs == MAX_LIFTED_INPUTS || atom->a >= l->graph->n_nodes) {
+  if (s->n_inputs == MAX_SIZED_INPUTS || atom->a >= s->graph->n_nodes) {
     return GEMEL_DIM_NONE;
   }
-  l->inputs[k].graph = l->graph;
-  l->inputs[k].node = atom->a;
-  l->inputs[k].output = atom->b;
-  l->n_inputs++;
-  return gemel__dim_input(l->graph->context, (uint32_t)k);
+  s->inputs[k].graph = s->graph;
+  s->inputs[k].node = atom->a;
+  s->inputs[k].output = atom->b;
+  s->n_inputs++;
+  return gemel__dim_input(s->graph->context, (uint32_t)k);
 }
 
 static const gemel_dim *attr_dims(const gemel_attr *a, size_t *count) {
@@ -93,20 +93,20 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
 
 /* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none or there are
  * too many, or -2 when memory is out. */
-static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t n_room) {
+static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room, size_t n_room) {
   size_t count, j;
   const gemel_dim *dims = attr_dims(a, &count);
-  unsigned failures = gemel__dim_memory_failures(l->graph->context);
+  unsigned failures = gemel__dim_memory_failures(s->graph->context);
   if (count > n_room || (count > 0 && dims == NULL)) {
     return -1;
   }
   for (j = 0; j < count; j++) {
-    if (!gemel__dim_exists(l->graph->context, dims[j])) {
+    if (!gemel__dim_exists(s->graph->context, dims[j])) {
       return -1;
     }
-    room[j] = gemel__dim_substitute(l->graph->context, dims[j], lift_atom, l);
+    room[j] = gemel__dim_substitute(s->graph->context, dims[j], take_atom, s);
     if (room[j] == GEMEL_DIM_NONE) {
-      return gemel__dim_memory_failures(l->graph->context) == failures ? -1 : -2;
+      return gemel__dim_memory_failures(s->graph->context) == failures ? -1 : -2;
     }
   }
   if (count > 0) {
@@ -119,30 +119,30 @@ static long lift_attr(struct lifting *l, gemel_attr *a, gemel_dim *room, size_t 
   return (long)count;
 }
 
-gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs,
-                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
-                                gemel_location where) {
-  struct lifting l;
-  gemel_attr lifted[MAX_ATTRS];
-  gemel_dim room[MAX_LIFTED_DIMS];
+gemel_value gemel__apply_sized(gemel_graph *graph, uint32_t op, size_t n_inputs,
+                               const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                               gemel_location where) {
+  struct size_inputs s;
+  gemel_attr taken[MAX_ATTRS];
+  gemel_dim room[MAX_SIZED_DIMS];
   size_t used = 0, k;
   uint32_t id;
   gemel_error error;
   const gemel__op *record = gemel__op_at(graph->context, op);
-  if (n_inputs > MAX_LIFTED_INPUTS / 2 || n_attrs > MAX_ATTRS) {
+  if (n_inputs > MAX_SIZED_INPUTS / 2 || n_attrs > MAX_ATTRS) {
     return gemel__graph_fail_at(graph, where, GEMEL_UNSUPPORTED,
                                 "%s with a size known at run time takes at most %d inputs",
-                                record->record.name, MAX_LIFTED_INPUTS / 2);
+                                record->record.name, MAX_SIZED_INPUTS / 2);
   }
-  l.graph = graph;
-  l.n_inputs = n_inputs;
+  s.graph = graph;
+  s.n_inputs = n_inputs;
   if (n_inputs > 0) {
-    memcpy(l.inputs, inputs, n_inputs * sizeof *inputs);
+    memcpy(s.inputs, inputs, n_inputs * sizeof *inputs);
   }
   for (k = 0; k < n_attrs; k++) {
     long n;
-    lifted[k] = attrs[k];
-    n = lift_attr(&l, &lifted[k], room + used, MAX_LIFTED_DIMS - used);
+    taken[k] = attrs[k];
+    n = take_attr(&s, &taken[k], room + used, MAX_SIZED_DIMS - used);
     if (n == -2) {
       return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a size");
     }
@@ -153,11 +153,11 @@ gemel_value gemel__apply_lifted(gemel_graph *graph, uint32_t op, size_t n_inputs
     }
     used += (size_t)n;
   }
-  if (gemel__attrs_intern(graph->context, record, n_attrs, lifted, &id, &error) != GEMEL_OK) {
+  if (gemel__attrs_intern(graph->context, record, n_attrs, taken, &id, &error) != GEMEL_OK) {
     gemel__error_place(&error, where);
     return gemel__graph_take_error(graph, &error);
   }
-  return gemel__apply(graph, op, id, l.n_inputs, l.inputs, where);
+  return gemel__apply(graph, op, id, s.n_inputs, s.inputs, where);
 }
 
 /* ---- During inference ---- */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sizes known only at run time, as explicit inputs (sizes.c).
+ */
+#ifndef GEMEL__CORE_SIZES_H
+#define GEMEL__CORE_SIZES_H
+
+#include "core/graph.h"
+
+/* 1 if a dim among ATTRS holds a VALUE atom. */
+int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context *context);
+
+/* Applies OP with each VALUE atom in ATTRS turned into INPUT(k), and the value that produces it
+ * appended as input k. */
+gemel_value gemel__apply_sized(gemel_graph *graph, uint32_t op, size_t n_inputs,
+                               const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                               gemel_location where);
+
+#endif
