@@ -1,7 +1,8 @@
 /*
  * Checking a CUDA kernel of your own on a machine without a GPU. It sums an array: each block adds
- * up its part in shared memory, halving the number of threads at work. The program is plain CUDA and
- * knows nothing of gemel; nvcc compiles it for a GPU, and for a CPU, in the build folder of gemel:
+ * up its part in shared memory, halving the number of threads at work. The program is plain CUDA
+ * and knows nothing of gemel; nvcc compiles it for a GPU, and for a CPU, in the build folder of
+ * gemel:
  *
  *     make libgemel-gpu-sim.a
  *     ../gpu/sim/simcc -o my_kernel ../examples/my_kernel.cu && ./my_kernel
