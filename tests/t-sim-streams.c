@@ -19,6 +19,11 @@ const void *gemel__kernel_stream_scale(void);
 
 #define OK(call) CT_EQ_INT((call), cudaSuccess)
 
+/* Under Valgrind a seed takes a hundred times as long. */
+static int seeds(int usual) {
+  return getenv("GEMEL_VALGRIND") != NULL ? 2 : usual;
+}
+
 static const dim3 grid = {4, 1, 1}, block = {64, 1, 1};
 
 typedef enum {
@@ -147,7 +152,7 @@ static void run_program(void *data) {
 static void right_program(const void *data) {
   (void)data;
   gemel__sim_quiet(true);
-  for (int seed = 0; seed < RIGHT_SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(RIGHT_SEEDS); seed++) {
     program p = {.bug = RIGHT};
     gemel__sim_seed((uint64_t)seed);
     open_program(&p);
@@ -165,7 +170,7 @@ static void right_program(const void *data) {
 static void wrong_program(const void *data) {
   const expected *e = data;
   gemel__sim_quiet(true);
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
     program p = {.bug = (bug)(e - expectations)};
     gemel__sim_seed((uint64_t)seed);
     open_program(&p);
@@ -201,7 +206,7 @@ static void counts(const void *data) {
 /* Streams that wait for each other by turns, with an event that is recorded again. */
 static void turns(const void *data) {
   (void)data;
-  for (int seed = 0; seed < RIGHT_SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(RIGHT_SEEDS); seed++) {
     cudaStream_t s[3];
     cudaEvent_t event;
     float *x, back[N], two = 2;
@@ -307,7 +312,7 @@ static void close_graph_test(graph_test *t) {
 
 static void graphs_run(const void *data) {
   const graph_shape *shape = data;
-  for (int seed = 0; seed < RIGHT_SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(RIGHT_SEEDS); seed++) {
     graph_test t;
     float back[N];
     open_graph_test(&t, seed);
@@ -331,7 +336,7 @@ static void graphs_run(const void *data) {
 
 static void graph_conflict(const void *data) {
   (void)data;
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
     graph_test t;
     open_graph_test(&t, seed);
     OK(capture(&t, CONFLICT));
@@ -346,7 +351,7 @@ static void graph_conflict(const void *data) {
 /* A graph whose memory has been freed. */
 static void graph_stale(const void *data) {
   (void)data;
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
     graph_test t;
     open_graph_test(&t, seed);
     OK(capture(&t, ONE_STREAM));
@@ -427,7 +432,7 @@ static void pool(const void *data) {
    of another tensor then, and aren't written yet. */
 static void pool_reuse(const void *data) {
   (void)data;
-  for (int seed = 0; seed < SEEDS; seed++)
+  for (int seed = 0; seed < seeds(SEEDS); seed++)
     for (int waits = 0; waits < 2; waits++) {
       char *room, word[4];
       cudaStream_t a, b;

@@ -24,6 +24,11 @@ const void *gemel__kernel_planted_patches(void);
 
 static cudaStream_t stream;
 
+/* Under Valgrind a seed takes a hundred times as long. */
+static int seeds(int usual) {
+  return getenv("GEMEL_VALGRIND") != NULL ? 2 : usual;
+}
+
 static void begin(int seed) {
   gemel__sim_quiet(true);
   gemel__sim_seed((uint64_t)seed);
@@ -136,7 +141,7 @@ typedef struct {
 static void planted_right(const void *data) {
   const planted_case *c = data;
   fill();
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
     begin(seed);
     CT_EQ_INT(c->run(NO_BUG), 0);
     no_reports(c->name, seed);
@@ -146,7 +151,7 @@ static void planted_right(const void *data) {
 static void planted_wrong(const void *data) {
   const planted_case *c = data;
   fill();
-  for (int seed = 0; seed < CRIME_SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(CRIME_SEEDS); seed++) {
     begin(seed);
     c->run(c->bug);
     ct_context("%s, seed %d, reported: %s", c->name, seed,
@@ -211,7 +216,7 @@ static void launch(const kernel_case *c) {
 
 static void legal(const void *data) {
   const kernel_case *c = data;
-  for (int seed = 0; seed < SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
     begin(seed);
     launch(c);
     no_reports(c->name, seed);
@@ -220,7 +225,7 @@ static void legal(const void *data) {
 
 static void crime(const void *data) {
   const kernel_case *c = data;
-  for (int seed = 0; seed < CRIME_SEEDS; seed++) {
+  for (int seed = 0; seed < seeds(CRIME_SEEDS); seed++) {
     begin(seed);
     launch(c);
     ct_context("%s, seed %d, reported: %s", c->name, seed,

@@ -4,6 +4,7 @@
  * source, which addr2line finds for an address. What a test doesn't take is an error at exit.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,19 +51,29 @@ static bool read_place(FILE *lines, char *text, size_t room) {
   return found;
 }
 
+/* A name of the file for another process: /proc/self would be that one's. */
+static void name_file(const struct link_map *map, char *text, size_t room) {
+  static const char own[] = "/proc/self/";
+  static int program = -1; /* open for good */
+  if (map->l_name[0] == '\0') {
+    if (program < 0)
+      program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    snprintf(text, room, "/proc/%ld/fd/%d", (long)getpid(), program);
+  } else if (strncmp(map->l_name, own, strlen(own)) == 0)
+    snprintf(text, room, "/proc/%ld/%s", (long)getpid(), map->l_name + strlen(own));
+  else
+    snprintf(text, room, "%s", map->l_name);
+}
+
 static void place_of_pc(const void *pc, char *text, size_t room) {
   Dl_info info;
   void *extra = NULL;
-  char command[PLACE + 300], program[60];
+  char file[PLACE], command[2 * PLACE];
   if (dladdr1(pc, &info, &extra, RTLD_DL_LINKMAP) == 0 || extra == NULL)
     return;
   const struct link_map *map = extra;
-  const char *own = "/proc/self/", *file = map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe";
-  if (strncmp(file, own, strlen(own)) == 0) { /* of us, not of addr2line */
-    snprintf(program, sizeof program, "/proc/%ld/%.20s", (long)getpid(), file + strlen(own));
-    file = program;
-  }
-  snprintf(command, sizeof command, "addr2line -s -i -e '%.250s' %#lx 2>/dev/null", file,
+  name_file(map, file, sizeof file);
+  snprintf(command, sizeof command, "addr2line -s -i -e '%s' %#lx 2>/dev/null", file,
            (unsigned long)((uintptr_t)pc - map->l_addr - 1)); /* -1: within the call */
   FILE *lines = popen(command, "r");
   bool found = lines != NULL && read_place(lines, text, room);
