@@ -14,6 +14,25 @@
 #include "support/graph-text.h"
 #include "support/on-device.h"
 
+/* Each row of lower.def is a name here; an operation of ops.def that has none isn't there to be
+ * named below. */
+enum {
+#define LOWER(operation, kernels) HAS_ROW_##operation,
+#define HOST(operation, why) HAS_ROW_##operation,
+#define LOWER_SCALARS(kernels)
+#include "lower.def"
+#undef LOWER
+#undef HOST
+#undef LOWER_SCALARS
+  ROWS
+};
+#define OP(name, ...) HAS_ROW_##name,
+static const unsigned char operations[] = {
+#include "ops/ops.def"
+};
+#undef OP
+_Static_assert(sizeof operations == ROWS, "lower.def has one row for each operation");
+
 static gemel_cuda *cuda;
 
 static gemel_context *context_with_cuda(void) {
@@ -41,6 +60,7 @@ static void leave(gemel_context *context) {
 
 static void catalogue(const void *data) {
   gemel_context *context = context_with_cuda();
+  (void)operations;
   const char *name = data;
   const gemel_operation *record = gemel_find_operation(context, name);
   int compared = compare_operation(context, record, GEMEL__FILL_INTEGERS);
