@@ -41,7 +41,7 @@ for case in chain tree dag "near dag"; do
   done
 done
 run_suite optimizer --nodes 2000
-for case in residual bidirectional; do
+for case in residual gated bidirectional; do
   for metric in build gradient rewrite compile callable plan nodes 'nodes left' 'operations left' \
     'views left' 'flops left' 'cheapest lift' 'aggressive uploads' 'rewrite and aggressive lift'; do
     grep -q "\"case\": \"$case of 2000\", \"metric\": \"$metric\"" "$scratch/optimizer.json" ||

@@ -120,6 +120,9 @@ static void print_counts(const gemel_lift_counts *c) {
           (unsigned long long)c->lifted, (unsigned long long)c->stayed,
           (unsigned long long)c->uploads, (unsigned long long)c->downloads,
           (unsigned long long)c->once);
+  if (c->seconds > 0) {
+    fprintf(stderr, "by the model of the cheapest places a call takes %.3f us\n", c->seconds * 1e6);
+  }
 }
 
 void gemel__lift_print(const gemel_lift_report *report) {

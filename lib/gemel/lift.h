@@ -89,13 +89,14 @@ typedef struct gemel_lift_options {
  *
  * NULL on failure: GEMEL_BAD_ARGUMENT (no options, SIZE is 0, a space that is none of a device's,
  * no such strategy), GEMEL_NOT_FOUND (a word of a list names nothing), GEMEL_NO_MEMORY, the graph's
- * own error if it has one. */
+ * own error if it has one. Thread-safe: GRAPH isn't changed. */
 gemel_graph *gemel_lift(const gemel_graph *graph, const gemel_lift_options *options,
                         gemel_error *error);
 
 /* ---- Report ---- */
 
-/* An empty report, freed with gemel_lift_report_free (NULL is ignored); NULL: no memory. */
+/* An empty report, freed with gemel_lift_report_free (NULL is ignored); NULL: no memory. It is one
+ * thread's at a time. */
 gemel_lift_report *gemel_lift_report_new(void);
 void gemel_lift_report_free(gemel_lift_report *report);
 
