@@ -106,7 +106,10 @@ enum { M = 5, N = 4, K = 3, BATCH = 2, PAD = 2, ROOM = 200 };
 typedef struct {
   const type_case *types;
   int trans_a, trans_b, beta;
-  char a[ROOM * 8], b[ROOM * 8], c[ROOM * 8], got[ROOM * 8];
+  _Alignas(double) char a[ROOM * 8];
+  _Alignas(double) char b[ROOM * 8];
+  _Alignas(double) char c[ROOM * 8];
+  _Alignas(double) char got[ROOM * 8];
 } product;
 
 static int lead_a(const product *p) {

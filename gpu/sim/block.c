@@ -15,6 +15,9 @@
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 enum { GUARD = 1 << 20, SPREAD = 4096 };
 
@@ -113,9 +116,14 @@ static bool give_stack(gemel__sim_thread *thread) {
   return true;
 }
 
+/* What is left on the stack of a kernel in error is nobody's. */
 static void take_stack(gemel__sim_thread *thread) {
-  if (thread->stack != NULL)
-    stacks[stack_count++] = thread->stack;
+  if (thread->stack == NULL)
+    return;
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(thread->stack, GEMEL__SIM_STACK_BYTES);
+#endif
+  stacks[stack_count++] = thread->stack;
   thread->stack = NULL;
 }
 

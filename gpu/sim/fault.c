@@ -15,7 +15,7 @@
 enum { STACK = 64 << 10, STATUS = 97 };
 
 static _Thread_local sigjmp_buf *catcher;
-static struct sigaction before_segv, before_bus;
+static struct sigaction before_segv, before_bus, before_fpe;
 
 static bool say(uintptr_t address) {
   const void *pointer = (const void *)address;
@@ -54,6 +54,19 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
   _exit(STATUS);
 }
 
+/* Where the compiler's check of divisors is off. */
+static void on_division(int signal, siginfo_t *info, void *context) {
+  (void)signal, (void)context;
+  if (gemel__sim_self == NULL) {
+    sigaction(SIGFPE, &before_fpe, NULL);
+    return;
+  }
+  gemel__sim_say(GEMEL__SIM_UNDEFINED, (gemel__sim_place){info->si_addr, NULL, 0},
+                 "thread %d of block %u: division by zero, or overflow", gemel__sim_self->id,
+                 gemel__sim_block_now.number);
+  gemel__sim_end_kernel(cudaErrorLaunchFailure);
+}
+
 /* Each CPU thread that runs kernels needs a stack for the handler, as theirs may be full. */
 static void give_stack(void) {
   static _Thread_local bool given;
@@ -73,6 +86,8 @@ void gemel__sim_fault_start(void) {
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
   sigaction(SIGSEGV, &action, &before_segv);
   sigaction(SIGBUS, &action, &before_bus);
+  action.sa_sigaction = on_division;
+  sigaction(SIGFPE, &action, &before_fpe);
   done = true;
 }
 

@@ -13,6 +13,13 @@
 #define GEMEL__CUDA_HOME "/usr/local/cuda"
 #endif
 
+/* The sanitizers can't have symbols of theirs shadowed. */
+#ifdef GEMEL_SANITIZED
+static const int can_load = 0;
+#else
+static const int can_load = 1;
+#endif
+
 static struct {
   nvrtcResult (*create)(nvrtcProgram *program, const char *source, const char *name, int headers,
                         const char *const *header_texts, const char *const *header_names);
@@ -30,10 +37,8 @@ static void *open_library(void) {
   void *library = NULL;
   if (wanted != NULL && strcmp(wanted, "no") == 0)
     return NULL;
-#ifndef GEMEL_SANITIZED /* which can't have symbols of its own shadowed */
-  for (size_t i = 0; library == NULL && i < sizeof names / sizeof *names; i++)
+  for (size_t i = 0; can_load && library == NULL && i < sizeof names / sizeof *names; i++)
     library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-#endif
   return library;
 }
 
