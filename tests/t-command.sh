@@ -307,6 +307,16 @@ refuses opt/device "no device 'abacus': this program knows host" opt --device ab
 refuses run/device "no device 'abacus'" run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device abacus
 refuses opt/lift "neither aggressive nor cheapest" opt --lift backward opt.gmt
 gives opt/host 0 '= mul(n4, n0)$' opt --mode none --device host --lift aggressive opt.gmt
+if "$gemel" opt --device abacus opt.gmt 2>&1 | grep -q 'knows.* sim'; then
+  gives opt/sim 0 'transfer(x, space = 1)$' opt --mode none --device sim --lift aggressive opt.gmt
+  gives run/sim 0 '^\[1e-08 1e-08\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device sim --lift aggressive \
+    --dump lifted
+  gives replay/sim 0 'is the same, bit for bit$' run lifted --device sim
+  refuses replay/no-device 'memory space 1, which has no device' run lifted
+  rm -r lifted
+else
+  skip opt/sim
+fi
 refuses opt/word "'speed'" opt --fastmath speed opt.gmt
 refuses opt/unknown 'called frob' opt --exclude frob opt.gmt
 refuses opt/mistake '1:33: there is no operation called sigmod; did you mean sigmoid?' opt --rules bad.rules opt.gmt
