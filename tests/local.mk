@@ -122,7 +122,7 @@ tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
 	$(gemel_LIBS) $(VERIFY_LIBS) $(GTEST_LIBS) $(STDCXX_LIBS) -ldl
 sim_tests += %reldir%/t-sim-libraries
-tests_t_sim_libraries_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_sim_libraries_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
 tests_t_sim_libraries_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_libraries_LDADD = $(gpu_sim_ldadd)
 sim_tests += %reldir%/t-sim-streams

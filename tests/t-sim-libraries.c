@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -561,12 +562,68 @@ static void images_refused(const void *data) {
   gemel__sim_forget();
 }
 
+/* What NVIDIA's libraries say without a GPU, where they are: names and texts of errors. */
+
+#if defined GEMEL__CUDA_HOME && !defined GEMEL_SANITIZED
+static void *find(const char *library, const char *function) {
+  static const char *const folders[] = {"lib64", "lib", "lib/x86_64-linux-gnu"};
+  char path[500];
+  void *found = NULL;
+  for (size_t i = 0; found == NULL && i < CT_COUNT(folders); i++) {
+    snprintf(path, sizeof path, GEMEL__CUDA_HOME "/%s/%s", folders[i], library);
+    found = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  }
+  return found == NULL ? NULL : dlsym(found, function);
+}
+
+/* Calls FUNCTION as both of its texts are called: they take an enumeration. */
+static const char *say(void *function, int code) {
+  const char *(*call)(int);
+  memcpy(&call, &function, sizeof call);
+  return call(code);
+}
+
+static void errors_alike(const void *data) {
+  void *name = find("libcudart.so", "cudaGetErrorName");
+  void *text = find("libcudart.so", "cudaGetErrorString");
+  void *blas_name = find("libcublas.so", "cublasGetStatusName");
+  void *blas_text = find("libcublas.so", "cublasGetStatusString");
+  void *nvrtc_text = find("libnvrtc.so", "nvrtcGetErrorString");
+  int compared = 0;
+  (void)data;
+  if (name == NULL || text == NULL || blas_name == NULL || blas_text == NULL || nvrtc_text == NULL)
+    CT_SKIP("NVIDIA's libraries are not all in " GEMEL__CUDA_HOME);
+  for (int code = 0; code < 1000; code++) {
+    if (strncmp(cudaGetErrorName((cudaError_t)code), "cuda", 4) == 0) {
+      CT_EQ_STR(cudaGetErrorName((cudaError_t)code), say(name, code));
+      CT_EQ_STR(cudaGetErrorString((cudaError_t)code), say(text, code));
+      compared++;
+    }
+    if (strcmp(cublasGetStatusName((cublasStatus_t)code), "CUBLAS_STATUS_UNKNOWN") != 0) {
+      CT_EQ_STR(cublasGetStatusName((cublasStatus_t)code), say(blas_name, code));
+      CT_EQ_STR(cublasGetStatusString((cublasStatus_t)code), say(blas_text, code));
+      compared++;
+    }
+    if (strchr(nvrtcGetErrorString((nvrtcResult)code), ' ') == NULL) {
+      CT_EQ_STR(nvrtcGetErrorString((nvrtcResult)code), say(nvrtc_text, code));
+      compared++;
+    }
+  }
+  CT_CHECK(compared > 40);
+}
+#else
+static void errors_alike(const void *data) {
+  (void)data;
+  CT_SKIP("NVIDIA's libraries are not here, or sanitizers are");
+}
+#endif
+
 static const cudaDataType f16 = CUDA_R_16F, bf16 = CUDA_R_16BF;
 static const ct_test tests[] = {
     CT_TEST("rounding/f16", rounding, &f16),         CT_TEST("rounding/bf16", rounding, &bf16),
     CT_TEST("device-scalars", device_scalars, NULL), CT_TEST("handles", handles, NULL),
-    CT_TEST("texts/run", texts_run, NULL),           CT_TEST("texts/checked", texts_checked, NULL),
-    CT_TEST("texts/images", images_refused, NULL),
+    CT_TEST("errors-alike", errors_alike, NULL),     CT_TEST("texts/run", texts_run, NULL),
+    CT_TEST("texts/checked", texts_checked, NULL),   CT_TEST("texts/images", images_refused, NULL),
 };
 
 void ct_register(void) {

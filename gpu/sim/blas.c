@@ -28,10 +28,11 @@ static cublasHandle_t handles;
   X(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized")                              \
   X(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")                                  \
   X(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function")   \
-  X(CUBLAS_STATUS_ARCH_MISMATCH, "the function requires a feature that the device lacks")          \
+  X(CUBLAS_STATUS_ARCH_MISMATCH,                                                                   \
+    "the function requires an architectural feature absent from the device")                       \
   X(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU")                    \
   X(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed")                                  \
-  X(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality is not supported")
+  X(CUBLAS_STATUS_NOT_SUPPORTED, "the requested functionality is not supported")
 
 #define NAME_CASE(name, text)                                                                      \
   case name:                                                                                       \

@@ -23,7 +23,8 @@ extern "C" {
   X(cudaErrorMemoryAllocation, 2, "out of memory")                                                 \
   X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                            \
   X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                      \
-  X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient")                        \
+  X(cudaErrorInsufficientDriver, 35,                                                               \
+    "CUDA driver version is insufficient for CUDA runtime version")                                \
   X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                 \
   X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                  \
   X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                         \
@@ -41,13 +42,14 @@ extern "C" {
   X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")    \
   X(cudaErrorStreamCaptureInvalidated, 901,                                                        \
     "operation failed due to a previous error during capture")                                     \
-  X(cudaErrorStreamCaptureMerge, 902, "operation would result in a merge of separate captures")    \
-  X(cudaErrorStreamCaptureUnmatched, 903, "capture was not ended in the stream that began it")     \
+  X(cudaErrorStreamCaptureMerge, 902,                                                              \
+    "operation would result in a merge of separate capture sequences")                             \
+  X(cudaErrorStreamCaptureUnmatched, 903, "capture was not ended in the same stream as it began")  \
   X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work")                     \
   X(cudaErrorStreamCaptureIsolation, 905,                                                          \
     "dependency created on uncaptured work in another stream")                                     \
   X(cudaErrorStreamCaptureImplicit, 906,                                                           \
-    "operation would make the legacy stream depend on a capture")                                  \
+    "operation would make the legacy stream depend on a capturing blocking stream")                \
   X(cudaErrorCapturedEvent, 907,                                                                   \
     "operation not permitted on an event last recorded in a capturing stream")                     \
   X(cudaErrorUnknown, 999, "unknown error")
