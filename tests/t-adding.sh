@@ -19,7 +19,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 copy=$scratch/source
 tree=$scratch/build
-patches="scalar function tensor rule pass"
+patches="scalar function tensor rule pass gpu"
 passed=0 failed=0
 : >"$scratch/cases"
 
@@ -72,6 +72,7 @@ check function/files "it takes more than three files" test "$(files_of function)
 check tensor/files "it takes more than three files" test "$(files_of tensor)" = 3
 check rule/files "it takes more than a file" test "$(files_of rule)" = 1
 check pass/files "it takes more than three files" test "$(files_of pass)" = 3
+check gpu/files "it takes more than two files" test "$(files_of gpu)" = 2
 
 # ---- A copy of the sources, patched and built ----
 
@@ -96,7 +97,7 @@ done
 from_makefile() { sed -n "s/^$1 = //p" "$build/Makefile" | head -1; }
 make_gemel() { (cd "$tree" && make lib/gemel/ops.h && make -j2 gemel) >"$scratch/log" 2>&1; }
 cd "$tree" || exit 99
-if ! "$copy/configure" --without-dnnl --without-blas CC="$(from_makefile CC)" CFLAGS=-O0 \
+if ! "$copy/configure" --without-cuda --without-dnnl --without-blas CC="$(from_makefile CC)" CFLAGS=-O0 \
   CPPFLAGS="$(from_makefile CPPFLAGS)" LDFLAGS="$(from_makefile LDFLAGS)" >"$scratch/log" 2>&1 ||
   ! make_gemel; then
   wrong builds "the patched sources do not build" "$scratch/log"
@@ -138,6 +139,11 @@ verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
 }
 verify_rewrite sum_of_bounds rule
 verify_rewrite repeated_maxima pass
+# The kernel for GPUs, on the sim: of a build that has it.
+if grep -q '^GPU_SIM_TRUE = *$' "$tree/Makefile"; then
+  "$tree/gemel" verify --ops cumsum --device sim --tier integer,special >"$scratch/out" 2>&1
+  check cumsum/gpu "not passed on the sim" test $? = 0
+fi
 # The pass fires, and only where an operand comes again.
 printf 'graph g(x: f32, y: f32) { return r = maximum(maximum(maximum(x, y), exp(y)), x), s = maximum(y, exp(x)) }' >"$scratch/max.gmt"
 "$tree/gemel" opt --include repeated_maxima -o "$scratch/max.out.gmt" "$scratch/max.gmt" >"$scratch/out" 2>&1
@@ -169,6 +175,13 @@ if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, AD
   check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
   check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules
   check repeated_maxima/wrong "a wrong pass passes" refuted repeated_maxima --rules
+  if grep -q '^GPU_SIM_TRUE = *$' "$tree/Makefile" &&
+    plant verify/reference/reduce.c '(size_t)index[axis],' '(size_t)index[axis] + 1,' &&
+    plant gpu/kernels/reduce.cu 'k * r.out_step, FINISH(sum))' '(r.length - 1 - k) * r.out_step, FINISH(sum))' &&
+    make_gemel; then
+    "$tree/gemel" verify --ops cumsum --device sim --tier integer >"$scratch/out" 2>&1
+    check cumsum/wrong-kernel "a wrong kernel for GPUs passes" test $? = 1
+  fi
 else
   wrong wrong-twins "could not be planted" "$scratch/log"
 fi
