@@ -58,7 +58,7 @@ static unsigned reading_side(const lift_build *b, uint32_t node) {
     return ON_DEVICE;
   case GEMEL__LIFT_OTHER:
     return ANYWHERE;
-  case GEMEL__LIFT_BOTH: /* a view of such, too; one that a transfer to another device reads */
+  case GEMEL__LIFT_BOTH: /* a view */
   case GEMEL__LIFT_SAME:
     return wanted_of(b, node);
   default:

@@ -5,8 +5,8 @@
  * the source's side, that on the device when it is. A value that several nodes read crosses once
  * each way: so it has two points more, "it is on the device", on the source's side as soon as one
  * reader is, which costs a transfer if the node that makes it isn't; and likewise "it is on the
- * host". (The seeds' backward strategy, a sweep from the outputs that pulls in islands whose move
- * pays, looks for the same and can miss it where several islands pay only together.)
+ * host". (A backward sweep, from the outputs, that pulls in islands whose move pays, looks for the
+ * same and can miss it where several islands pay only together.)
  */
 #include "core/alloc.h"
 #include "core/fault.h"
@@ -16,6 +16,9 @@
 /* Of a cut. Graphs of training steps take up to 14, of a thousand nodes as of a million (`gemel
  * bench optimizer`, for batches of 16 to 256 rows and layers of 32 to 1024 columns). */
 enum { MOST_PHASES = 64 };
+
+/* In picoseconds: a day. */
+#define MOST_SAVED INT64_C(86400000000000000)
 
 enum { ON_HOST = 1, ON_DEVICE = 2 }; /* where readers that aren't free read a value */
 
@@ -151,14 +154,16 @@ static void find_reads(cheapest *c) {
 }
 
 /* What a call takes, when all is placed. */
-static int64_t total(cheapest *c) {
-  int64_t sum = 0;
+static double total(cheapest *c) {
+  double sum = 0;
   find_reads(c);
   for (uint32_t node = 0; node < c->from->n_nodes; node++) {
     unsigned side = side_of(place_of(c, node));
-    sum += side == ON_DEVICE ? c->costs[node].device : c->costs[node].host;
+    sum += (double)(side == ON_DEVICE ? c->costs[node].device : c->costs[node].host);
     for (uint32_t k = c->first[node]; k < c->first[node + 1] && side != 0; k++) {
-      sum += c->values[k].last & ~side ? crossing_of(c, (gemel__ref){node, k - c->first[node]}) : 0;
+      sum += c->values[k].last & ~side
+                 ? (double)crossing_of(c, (gemel__ref){node, k - c->first[node]})
+                 : 0;
     }
   }
   return sum;
@@ -185,6 +190,12 @@ static gemel_status pay(cheapest *c, uint32_t point, uint32_t other, int64_t pri
   return gemel__cut_add(&c->cut, point, other, price, 0, c->l->error);
 }
 
+/* AMOUNT more is saved if NODE is on the device; a day at most, so that nothing overflows. */
+static void save(cheapest *c, uint32_t node, int64_t amount) {
+  int64_t sum = c->saved[node] + amount;
+  c->saved[node] = sum > MOST_SAVED ? MOST_SAVED : sum < -MOST_SAVED ? -MOST_SAVED : sum;
+}
+
 /* What it costs that VALUE crosses, apart from who reads it. Readers that aren't free are where
  * they are: then it depends on the node that makes it alone. */
 static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v) {
@@ -197,8 +208,8 @@ static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v
     return GEMEL_OK;
   }
   int64_t price = GEMEL__FAULT(lift_free_crossing) ? 0 : crossing_of(c, value);
-  c->saved[value.node] += v->fixed & ON_DEVICE ? price : 0;
-  c->saved[value.node] -= v->fixed & ON_HOST ? price : 0;
+  save(c, value.node, v->fixed & ON_DEVICE ? price : 0);
+  save(c, value.node, v->fixed & ON_HOST ? -price : 0);
   if (v->point != 0 && !(v->fixed & ON_DEVICE)) {
     status = pay(c, v->point, maker, price);
   }
@@ -228,8 +239,8 @@ static gemel_status add_reader(cheapest *c, uint32_t node, gemel__ref ref) {
                              : gemel__cut_add(&c->cut, reader, c->points[root.node], up ? price : 0,
                                               down ? price : 0, c->l->error);
   }
-  c->saved[node] -= place == GEMEL__LIFT_HOST && up ? price : 0;
-  c->saved[node] += place == GEMEL__LIFT_DEVICE && down ? price : 0;
+  save(c, node, place == GEMEL__LIFT_HOST && up ? -price : 0);
+  save(c, node, place == GEMEL__LIFT_DEVICE && down ? price : 0);
   return GEMEL_OK;
 }
 
@@ -251,7 +262,8 @@ static gemel_status add_operands(cheapest *c, uint32_t node) {
 
 /* Edges of NODE's cost on the one side and the other, as far as they differ. */
 static gemel_status add_ends(cheapest *c, uint32_t node) {
-  int64_t saved = c->saved[node] + c->costs[node].host - c->costs[node].device;
+  save(c, node, c->costs[node].host - c->costs[node].device);
+  int64_t saved = c->saved[node];
   return saved > 0   ? pay(c, GEMEL__CUT_SOURCE, c->points[node], saved)
          : saved < 0 ? pay(c, c->points[node], GEMEL__CUT_SINK, -saved)
                      : GEMEL_OK;
@@ -326,7 +338,7 @@ static gemel_status place_all(cheapest *c) {
   if (status == GEMEL_OK) {
     c->l->counts.excess = 1e-12 * (double)gemel__cut_find(&c->cut, MOST_PHASES);
     settle(c);
-    c->l->counts.seconds = 1e-12 * (double)total(c);
+    c->l->counts.seconds = 1e-12 * total(c);
   }
   return status;
 }
