@@ -287,7 +287,12 @@ static void crime(const void *data) {
   CRIME(shift, 1, 64, 0, "o", GEMEL__SIM_UNDEFINED, "shift by too much")                           \
   CRIME(index, 1, 64, 0, "o", GEMEL__SIM_BOUNDS, "outside its array")                              \
   CRIME(stack, 1, 64, 0, "o", GEMEL__SIM_BOUNDS, "its stack")                                      \
-  CRIME(memcpy, 1, 64, 0, "o", GEMEL__SIM_RACE, "of allocation")
+  CRIME(memcpy, 1, 64, 0, "o", GEMEL__SIM_RACE, "of allocation")                                   \
+  CRIME(read_by_lanes, 1, 32, 0, "o", GEMEL__SIM_RACE, "of s, which")                              \
+  CRIME(read_by_warps, 1, 64, 0, "o", GEMEL__SIM_RACE, "of s, which")                              \
+  CRIME(read_by_blocks, 2, 1, 0, "oz", GEMEL__SIM_RACE, "byte 0 of allocation")                    \
+  CRIME(no_release, 2, 1, 0, "ooz", GEMEL__SIM_RACE, "of block")                                   \
+  CRIME(no_acquire, 2, 1, 0, "ooz", GEMEL__SIM_RACE, "of block")
 KERNELS
 
 #undef LEGAL

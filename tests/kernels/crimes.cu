@@ -169,3 +169,58 @@ __global__ void copied_bytes(int *out) {
   memcpy(&out[threadIdx.x], &out[(threadIdx.x + 1) % 64], sizeof(int));
 }
 GEMEL_KERNEL(crime_memcpy, copied_bytes)
+
+/* Several have read what one, who has read it last, writes: lanes of its warp, whom a shuffle
+   orders in time but whose memory it doesn't order, */
+__global__ void read_by_lanes(int *out) {
+  __shared__ int s;
+  if (threadIdx.x == 0)
+    s = 1;
+  __syncthreads();
+  int v = s;
+  v += __shfl_sync(0xffffffffu, v, 0);
+  if (threadIdx.x == 5)
+    s += v;
+  out[threadIdx.x] = v;
+}
+GEMEL_KERNEL(crime_read_by_lanes, read_by_lanes)
+
+/* another warp, */
+__global__ void read_by_warps(int *out) {
+  __shared__ int s;
+  if (threadIdx.x == 0)
+    s = 1;
+  __syncthreads();
+  int v = threadIdx.x == 37 || threadIdx.x == 5 ? s : 0;
+  if (threadIdx.x == 5)
+    s += v;
+  out[threadIdx.x] = v;
+}
+GEMEL_KERNEL(crime_read_by_warps, read_by_warps)
+
+/* another block. */
+__global__ void read_by_blocks(int *out, int *x) {
+  int v = x[0];
+  if (blockIdx.x == 1)
+    x[0] = v + 1;
+  out[blockIdx.x] = v;
+}
+GEMEL_KERNEL(crime_read_by_blocks, read_by_blocks)
+
+/* The last-block pattern with one of its two fences. */
+__global__ void no_release(int *out, int *part, unsigned *count) {
+  part[blockIdx.x] = 1;
+  if (atomicAdd(count, 1u) == gridDim.x - 1) {
+    __threadfence();
+    *out = part[0] + part[1];
+  }
+}
+GEMEL_KERNEL(crime_no_release, no_release)
+
+__global__ void no_acquire(int *out, int *part, unsigned *count) {
+  part[blockIdx.x] = 1;
+  __threadfence();
+  if (atomicAdd(count, 1u) == gridDim.x - 1)
+    *out = part[0] + part[1];
+}
+GEMEL_KERNEL(crime_no_acquire, no_acquire)
