@@ -468,6 +468,32 @@ static void pool_reuse(const void *data) {
     }
 }
 
+/* A kernel uses a tensor, and the next one uses it once more, after it has been given back. */
+static void pool_ended(const void *data) {
+  (void)data;
+  for (int seed = 0; seed < seeds(SEEDS); seed++) {
+    float *room, by = 2;
+    int n = 1;
+    cudaStream_t stream;
+    gemel__sim_seed((uint64_t)seed);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaMalloc((void **)&room, 4096));
+    OK(gemel__extent_begin(room, 4, stream));
+    OK(cudaMemsetAsync(room, 0, 4, stream));
+    for (int i = 0; i < 2; i++) {
+      cudaLaunchKernel(gemel__kernel_stream_scale(), grid, block, (void *[]){&room, &by, &n}, 0,
+                       stream);
+      gemel__extent_end(room, stream);
+      CT_EQ_INT(cudaStreamSynchronize(stream), i == 0 ? cudaSuccess : cudaErrorIllegalAddress);
+    }
+    CT_CHECK(gemel__sim_reported(GEMEL__SIM_BOUNDS, "in no tensor"));
+    gemel__sim_forget();
+    OK(cudaFree(room));
+    OK(cudaStreamDestroy(stream));
+    gemel__sim_forget();
+  }
+}
+
 /* Memory that is freed twice, is not there, is not enough. */
 static void memory(const void *data) {
   void *p = NULL;
@@ -619,6 +645,7 @@ static const ct_test tests[] = {
     CT_TEST("graph/stale", graph_stale, NULL),
     CT_TEST("graph/refused", graph_refused, NULL),
     CT_TEST("pool/reuse", pool_reuse, NULL),
+    CT_TEST("pool/ended", pool_ended, NULL),
     CT_TEST("memory", memory, NULL),
     CT_TEST("refused", refused, NULL),
     CT_TEST("broken", broken, NULL),

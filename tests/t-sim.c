@@ -264,6 +264,7 @@ static void crime(const void *data) {
   LEGAL(two_arrays, 1, 64, 64 * 12, "id2")                                                         \
   LEGAL(vectors, 1, 32, 0, "io1")                                                                  \
   LEGAL(constants, 1, 64, 0, "o")                                                                  \
+  LEGAL(constants_by_pointer, 1, 64, 0, "o")                                                       \
   LEGAL(histogram, 3, 64, 0, "io6")                                                                \
   LEGAL(last_block, 5, 32, 0, "iozo6")                                                             \
   LEGAL(scan, 1, 64, 0, "io")                                                                      \

@@ -245,9 +245,11 @@ static gemel__sim_array *find_in_room(uintptr_t address, gemel__sim_array **near
   for (int i = 0; i < room_count; i++)
     if (address - in_room[i].at < in_room[i].bytes)
       return &in_room[i];
-  for (int i = 0; i < room_count; i++)
-    if (address + RED >= in_room[i].at && address < in_room[i].at + in_room[i].bytes + RED)
+  for (int i = 0; i < room_count; i++) { /* past one rather than before the next */
+    bool past = address - in_room[i].at < in_room[i].bytes + RED;
+    if (past || (*near == NULL && in_room[i].at - address <= RED))
       *near = &in_room[i];
+  }
   if (*near == NULL)
     *near = &in_room[0];
   return NULL;

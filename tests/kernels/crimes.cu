@@ -44,10 +44,12 @@ GEMEL_KERNEL(crime_past_shared, past_shared)
 
 __global__ void past_guarded(int *out) {
   GEMEL_SHARED(int, s, [64]);
+  GEMEL_SHARED(int, next, [64]);
   int *p = s;
+  next[threadIdx.x] = 1;
   p[threadIdx.x + 1] = 1;
   __syncthreads();
-  out[threadIdx.x] = p[threadIdx.x];
+  out[threadIdx.x] = p[threadIdx.x] + next[threadIdx.x];
 }
 GEMEL_KERNEL(crime_past_guarded, past_guarded)
 

@@ -68,6 +68,13 @@ __global__ void constants(float *y) {
 }
 GEMEL_KERNEL(legal_constants, constants)
 
+/* The compiler doesn't know that these are constants. */
+__global__ void constants_by_pointer(float *y) {
+  const float *volatile where = table;
+  y[threadIdx.x] = where[threadIdx.x % 4];
+}
+GEMEL_KERNEL(legal_constants_by_pointer, constants_by_pointer)
+
 /* Atomics on shared, then on global memory. */
 __global__ void histogram(const int *x, int *h, int n) {
   __shared__ int s[8];
