@@ -27,7 +27,7 @@
   extern __shared__ __align__(16) unsigned char gemel__dynamic_shared[];                           \
   type *name = reinterpret_cast<type *>(gemel__dynamic_shared)
 
-#else
+#elif !defined GEMEL__SIM_DEVICE_H /* which may be there already, precompiled */
 #include "sim/device.h"
 #endif
 

@@ -30,7 +30,9 @@ struct gemel__sim_capture {
   long number;
   nodes nodes;
   cudaStream_t lanes[LANES];
-  bool spoiled, relaxed;
+  bool spoiled;
+  enum cudaStreamCaptureMode mode;
+  pthread_t owner; /* the thread that began it */
 };
 
 struct CUgraph_st {
@@ -151,10 +153,17 @@ bool gemel__sim_capturing(void) {
   return false;
 }
 
+/* Whether CAPTURE minds an unsafe call of this thread: a global one minds those of all threads. */
+static bool minds(const struct gemel__sim_capture *capture) {
+  return capture->mode == cudaStreamCaptureModeGlobal ||
+         (capture->mode == cudaStreamCaptureModeThreadLocal &&
+          pthread_equal(capture->owner, pthread_self()));
+}
+
 bool gemel__sim_unsafe(void) {
   bool any = false;
   for (int i = 0; i < GEMEL__SIM_STREAMS; i++)
-    if (current[i] != NULL && !current[i]->relaxed)
+    if (current[i] != NULL && minds(current[i]))
       any = current[i]->spoiled = true;
   return any;
 }
@@ -196,7 +205,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
   }
   if (error == cudaSuccess) {
     capture->number = ++captures;
-    capture->relaxed = mode == cudaStreamCaptureModeRelaxed;
+    capture->mode = mode;
+    capture->owner = pthread_self();
     *slot = capture;
     join_capture(origin, capture);
   }

@@ -203,8 +203,8 @@ void gemel__sim_host_knows(const gemel__sim_clock *clock);
 void gemel__sim_join(gemel__sim_clock *clock, const gemel__sim_clock *other);
 
 /* graph.c */
-/* For calls that no capture may see, unless it is relaxed: spoils those, and says whether there are
-   any. */
+/* For calls that no capture of the thread, nor a global one of any, may see: spoils those, and says
+   whether there are any. */
 bool gemel__sim_unsafe(void);
 bool gemel__sim_capturing(void);
 cudaError_t gemel__sim_capture_task(cudaStream_t stream, gemel__sim_task *task);
