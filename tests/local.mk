@@ -130,7 +130,11 @@ tests_t_sim_streams_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_sim_streams_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_streams_LDADD = %reldir%/kernels/stream.sim.$(OBJEXT) $(gpu_sim_ldadd)
 
-EXTRA_DIST += %reldir%/kernels
+EXTRA_DIST += %reldir%/kernels/crimes.cu
+EXTRA_DIST += %reldir%/kernels/legal.cu
+EXTRA_DIST += %reldir%/kernels/planted.cu
+EXTRA_DIST += %reldir%/kernels/planted.h
+EXTRA_DIST += %reldir%/kernels/stream.cu
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h
