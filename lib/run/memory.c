@@ -136,6 +136,17 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
   return status == GEMEL_OK ? gemel__plan_note(planner, buffer, 0) : status;
 }
 
+gemel_status gemel__notes_end(gemel__planner *planner) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < planner->n_buffers && status == GEMEL_OK; k++) {
+    const gemel__run_buffer *buffer = planner->buffers[k];
+    if (buffer->kind == GEMEL__B_ARENA && buffer->remaining > 0) {
+      status = gemel__plan_note(planner, buffer, 0);
+    }
+  }
+  return status;
+}
+
 int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
                int64_t offset) {
   if (gemel__grow(&planner->fixups, &planner->fixup_capacity, planner->n_fixups + 1,

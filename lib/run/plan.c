@@ -672,7 +672,7 @@ static gemel_status plan_results(gemel__planner *planner) {
       return out_of_memory(planner);
     }
   }
-  return GEMEL_OK;
+  return gemel__notes_end(planner);
 }
 
 /* Has the segment end with reading the size that VALUE holds. */

@@ -142,6 +142,10 @@ void *gemel__segment_staging(gemel__planner *planner, uint8_t device, size_t byt
 /* COUNT uses of BUFFER have been scheduled. */
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count);
 
+/* Tells devices, behind the copies that are made for results, that the values end which those
+ * show. */
+gemel_status gemel__notes_end(gemel__planner *planner);
+
 /* Has *WHERE point OFFSET bytes into BUFFER. 0, or -1 when memory is out. */
 int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,
                int64_t offset);
