@@ -113,6 +113,8 @@ tests_t_gpu_examples_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a $(LDADD) -
 if VERIFY
 sim_tests += %reldir%/t-cuda
 sim_tests += %reldir%/t-cuda-lifted
+sim_tests += %reldir%/t-gpu-faults
+check_LIBRARIES += libgemel-gpu-faults-on-sim.a
 endif
 tests_t_cuda_lifted_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_lifted_LDFLAGS = $(gpu_sim_ldflags)
@@ -135,6 +137,18 @@ EXTRA_DIST += %reldir%/kernels/legal.cu
 EXTRA_DIST += %reldir%/kernels/planted.cu
 EXTRA_DIST += %reldir%/kernels/planted.h
 EXTRA_DIST += %reldir%/kernels/stream.cu
+# The device "cuda" and its kernels once more, with -DGEMEL_FAULTS=1.
+libgemel_gpu_faults_on_sim_a_CPPFLAGS = $(libgemel_gpu_on_sim_a_CPPFLAGS) -DGEMEL_FAULTS=1
+libgemel_gpu_faults_on_sim_a_CFLAGS = $(libgemel_gpu_on_sim_a_CFLAGS)
+libgemel_gpu_faults_on_sim_a_SOURCES = $(gpu_sources)
+nodist_libgemel_gpu_faults_on_sim_a_SOURCES = gpu/cuda/headers.c
+libgemel_gpu_faults_on_sim_a_LIBADD = $(kernel_sources:.cu=.faults.sim.$(OBJEXT))
+libgemel_gpu_faults_on_sim_a_DEPENDENCIES = $(libgemel_gpu_faults_on_sim_a_LIBADD)
+tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) -DGEMEL_FAULTS=1
+tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl
+
+EXTRA_DIST += %reldir%/kernels
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h

@@ -63,9 +63,15 @@ static void catalogue(const void *data) {
   (void)operations;
   const char *name = data;
   const gemel_operation *record = gemel_find_operation(context, name);
-  int compared = compare_operation(context, record, GEMEL__FILL_INTEGERS);
-  ct_context("%s", name);
+  int wrong, compared = compare_operation(context, record, GEMEL__FILL_INTEGERS, 7, &wrong);
+  ct_context("%s: %s", name, error.text);
+  CT_EQ_INT(wrong, 0);
   CT_CHECK(compared >= 3);
+  if ((record->flags & GEMEL_OP_INEXACT) == 0) {
+    compare_operation(context, record, GEMEL__FILL_SPECIAL, 7, &wrong);
+    ct_context("%s of special values: %s", name, error.text);
+    CT_EQ_INT(wrong, 0);
+  }
   leave(context);
 }
 

@@ -28,8 +28,9 @@ static void catalogue(const void *data) {
     if (record->max_inputs == 0 || record->min_inputs == 0 || strcmp(record->name, "argmax") == 0) {
       continue; /* argmax has no kernel there, see missing_kernel */
     }
-    int compared = compare_operation(context, record, GEMEL__FILL_FULL);
-    ct_context("%s", record->name);
+    int wrong, compared = compare_operation(context, record, GEMEL__FILL_FULL, 7, &wrong);
+    ct_context("%s: %s", record->name, error.text);
+    CT_EQ_INT(wrong, 0);
     CT_CHECK(compared >= 3 || valgrind());
   }
   leave(context);
@@ -143,7 +144,7 @@ static void clusters(const void *data) {
     gemel_graph_unref(graph);
   }
   CT_EQ_UINT(device.clusters, 2);
-  same_bits("cluster", out[0], out[1], 3);
+  CT_EQ_INT(different_bits(out[0], out[1], 3), 0);
   for (int k = 0; k < 3; k++) {
     gemel_tensor_unref(in[k]);
     gemel_tensor_unref(out[0][k]);

@@ -113,11 +113,13 @@ static const struct {
 #undef HOME
 };
 
-/* 1 for a fault that only lifted graphs meet: tests/t-lifted.c has those. */
-static int is_of_lift(int id) {
+/* 1 for a fault that only lifted graphs or devices meet: tests/t-lifted.c and tests/t-gpu-faults.c
+ * have those. */
+static int is_elsewhere(int id) {
   static const int ids[] = {
 #define FAULT(name, what)
 #define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
+#define GPU_FAULT LIFT_FAULT
 #include "core/fault.def"
 #undef FAULT
   };
@@ -295,7 +297,7 @@ static void without_hints(const void *data) {
     CT_SKIP("takes minutes; set GEMEL_FAULTS_WHOLE=1");
   }
   for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
-    if (is_of_lift(id)) {
+    if (is_elsewhere(id)) {
       continue;
     }
     found f = run(id, NULL, 0, 1);
@@ -327,7 +329,7 @@ void ct_register(void) {
   int id;
   ct_suite("faults", first_tests, CT_COUNT(first_tests));
   for (id = 1; id < GEMEL__FAULT_COUNT; id++) {
-    if (!is_of_lift(id)) {
+    if (!is_elsewhere(id)) {
       CT_ADD("faults", gemel__fault_name(id), refutes, (const void *)(intptr_t)id);
     }
   }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/fault.h"
 #include "cuda/cuda.h"
 #include "sim/extent.h"
 #include "sim/sim.h"
@@ -65,7 +66,9 @@ static gemel_status upload(void *state, void *to, const void *from, size_t bytes
   gemel_cuda *cuda = state;
   gemel__cuda_count_one(cuda, &cuda->counts.uploads);
   return gemel__cuda_check(
-      error, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gemel__cuda_stream(cuda)),
+      error,
+      cudaMemcpyAsync(to, from, bytes - GEMEL__FAULT(gpu_upload_short), cudaMemcpyHostToDevice,
+                      GEMEL__FAULT(gpu_upload_stream) ? NULL : gemel__cuda_stream(cuda)),
       "a copy to the GPU");
 }
 
@@ -74,12 +77,16 @@ static gemel_status download(void *state, void *to, const void *from, size_t byt
   gemel_cuda *cuda = state;
   gemel__cuda_count_one(cuda, &cuda->counts.downloads);
   return gemel__cuda_check(
-      error, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gemel__cuda_stream(cuda)),
+      error,
+      cudaMemcpyAsync(to, from, bytes - GEMEL__FAULT(gpu_download_short), cudaMemcpyDeviceToHost,
+                      GEMEL__FAULT(gpu_download_stream) ? NULL : gemel__cuda_stream(cuda)),
       "a copy from the GPU");
 }
 
 static gemel_status fill(void *state, void *data, int byte, size_t bytes, gemel_error *error) {
-  return gemel__cuda_check(error, cudaMemsetAsync(data, byte, bytes, gemel__cuda_stream(state)),
+  return gemel__cuda_check(error,
+                           cudaMemsetAsync(data, GEMEL__FAULT(gpu_fill_byte) ? 1 : byte, bytes,
+                                           gemel__cuda_stream(state)),
                            "a fill");
 }
 

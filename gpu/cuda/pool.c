@@ -6,6 +6,7 @@
  * behind that. Only when CUDA has no more memory is what nobody uses given back to it.
  */
 #include <stdlib.h>
+#include "core/fault.h"
 #include "cuda/cuda.h"
 
 /* A piece of memory that nobody uses. */
@@ -24,7 +25,9 @@ static int class_of(size_t bytes, size_t *rounded) {
     size += step;
     step = size >= 8 * step ? 2 * step : step;
   }
-  *rounded = size < bytes ? bytes : size;
+  *rounded = size < bytes                                   ? bytes
+             : GEMEL__FAULT(gpu_pool_small) && size > LEAST ? size - step
+                                                            : size;
   return k;
 }
 
@@ -59,7 +62,7 @@ static size_t bytes_of(int k) {
 }
 
 void gemel__cuda_pool_clear(gemel_cuda *cuda) {
-  for (int k = 0; k < GEMEL__CUDA_CLASSES; k++) {
+  for (int k = GEMEL__FAULT(gpu_pool_leak); k < GEMEL__CUDA_CLASSES; k++) {
     void *data;
     while ((data = take(cuda, k)) != NULL) {
       give_back(cuda, data, bytes_of(k));
@@ -95,14 +98,20 @@ void gemel__cuda_release(void *state, void *data, size_t bytes) {
   gemel_cuda *cuda = state;
   gemel__cuda_idle *idle = malloc(sizeof *idle);
   size_t rounded;
-  int k = class_of(bytes, &rounded);
+  int k = class_of(bytes, &rounded) + GEMEL__FAULT(gpu_pool_other_class);
   if (idle == NULL) {
     give_back(cuda, data, rounded);
     return;
+  }
+  if (GEMEL__FAULT(gpu_pool_frees)) {
+    cudaFree(data);
   }
   idle->data = data;
   pthread_mutex_lock(&cuda->pool_lock);
   idle->next = cuda->idle[k];
   cuda->idle[k] = idle;
   pthread_mutex_unlock(&cuda->pool_lock);
+  if (GEMEL__FAULT(gpu_pool_double) && idle->next == NULL) {
+    gemel__cuda_release(state, data, bytes);
+  }
 }

@@ -5,6 +5,7 @@
  * disturbed; replaying launches the graph in the one stream, in its turn.
  */
 #include <stdlib.h>
+#include "core/fault.h"
 #include "cuda/cuda.h"
 
 typedef struct recording {
@@ -21,7 +22,8 @@ static _Thread_local struct {
 } current;
 
 cudaStream_t gemel__cuda_stream(const gemel_cuda *cuda) {
-  return current.cuda == cuda ? current.made->stream : cuda->stream;
+  return current.cuda == cuda && !GEMEL__FAULT(gpu_recording_other_stream) ? current.made->stream
+                                                                           : cuda->stream;
 }
 
 void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count) {
@@ -37,7 +39,7 @@ void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count) {
 
 void gemel__cuda_may_fail(gemel_cuda *cuda) {
   if (current.cuda == cuda) {
-    current.made->may_fail = 1;
+    current.made->may_fail = !GEMEL__FAULT(gpu_problem_recorded);
   } else {
     __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
   }
@@ -47,11 +49,11 @@ void gemel__cuda_may_fail(gemel_cuda *cuda) {
 static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
   cudaError_t result = cudaMemcpyAsync(cuda->problem_seen, cuda->problem, sizeof *problem,
                                        cudaMemcpyDeviceToHost, cuda->stream);
-  if (result == cudaSuccess) {
+  if (result == cudaSuccess && !GEMEL__FAULT(gpu_problem_no_wait)) {
     result = cudaStreamSynchronize(cuda->stream);
   }
   *problem = result == cudaSuccess ? *cuda->problem_seen : 0;
-  if (*problem != 0) {
+  if (*problem != 0 && !GEMEL__FAULT(gpu_problem_kept)) {
     result = cudaMemsetAsync(cuda->problem, 0, sizeof *problem, cuda->stream);
   }
   return result;
@@ -66,7 +68,7 @@ gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
     result = read_problem(cuda, &problem);
     pthread_mutex_unlock(&cuda->problem_lock);
   } else {
-    result = cudaStreamSynchronize(cuda->stream);
+    result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
   }
   return problem ? gemel__cuda_fail(error, GEMEL_BAD_VALUE,
                                     "a target of cross_entropy is outside its classes")
@@ -76,7 +78,7 @@ gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
 /* ---- Recordings ---- */
 
 static void discard(recording *r) {
-  if (r->graph != NULL) {
+  if (r->graph != NULL && !GEMEL__FAULT(gpu_recording_leak)) {
     cudaGraphExecDestroy(r->graph);
   }
   if (r->stream != NULL) {
@@ -137,11 +139,16 @@ gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
   __atomic_fetch_add(&cuda->counts.graphs, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&cuda->counts.uploads, r->counts.uploads, __ATOMIC_RELAXED);
   __atomic_fetch_add(&cuda->counts.downloads, r->counts.downloads, __ATOMIC_RELAXED);
-  return gemel__cuda_check(error, cudaGraphLaunch(r->graph, cuda->stream), "a recording");
+  return gemel__cuda_check(
+      error, cudaGraphLaunch(r->graph, GEMEL__FAULT(gpu_recording_stream) ? NULL : cuda->stream),
+      "a recording");
 }
 
 void gemel__cuda_forget(void *state, void *made) {
   gemel_cuda *cuda = state;
   cudaStreamSynchronize(cuda->stream);
+  if (GEMEL__FAULT(gpu_recording_twice)) {
+    cudaGraphExecDestroy(((recording *)made)->graph);
+  }
   discard(made);
 }

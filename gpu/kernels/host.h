@@ -39,7 +39,8 @@ template <int N> static inline strided_walk<N> walk_over(const gemel_view *const
 static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, long long count,
                                        void **arguments, gemel_error *error) {
   unsigned threads = count >= 256 ? 256 : ((unsigned)count + 31) / 32 * 32;
-  long long blocks = threads == 0 ? 0 : (count + threads - 1) / threads;
+  long long blocks =
+      threads == 0 ? 0 : (count + (GEMEL__FAULT(gpu_launch_no_tail) ? 0 : threads - 1)) / threads;
   long long most = 4ll * cuda->blocks_at_once;
   return count == 0 ? GEMEL_OK
                     : gemel__cuda_launch(cuda, kernel, (size_t)(blocks < most ? blocks : most),

@@ -5,6 +5,7 @@
  * elements, several blocks share one: their parts go to scratch memory and are reduced in the same
  * way. So the order of operations depends on the shape alone, never on which block comes first.
  */
+#include <type_traits>
 #include "kernels/host.h"
 #include "kernels/scalar.h"
 
@@ -23,15 +24,22 @@ struct reduction {
 template <class Kind> static __device__ typename Kind::acc join_threads(typename Kind::acc own) {
   GEMEL_SHARED(typename Kind::acc, shared, [THREADS]);
   shared[threadIdx.x] = own;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+  if (!GEMEL__FAULT(gpu_reduce_first_barrier)) {
+    __syncthreads();
+  }
+  for (unsigned half = blockDim.x / (GEMEL__FAULT(gpu_reduce_lost_half) ? 4 : 2); half > 0;
+       half /= 2) {
     if (threadIdx.x < half) {
       shared[threadIdx.x] = Kind::join(shared[threadIdx.x], shared[threadIdx.x + half]);
     }
-    __syncthreads();
+    if (!GEMEL__FAULT(gpu_reduce_barrier)) {
+      __syncthreads();
+    }
   }
   typename Kind::acc all = shared[0];
-  __syncthreads();
+  if (!GEMEL__FAULT(gpu_reduce_last_barrier)) {
+    __syncthreads();
+  }
   return all;
 }
 
@@ -40,9 +48,12 @@ template <class Kind>
 static __device__ typename Kind::acc reduce_part(const reduction &r, const char *x,
                                                  long long part) {
   typename Kind::acc own = Kind::nothing();
-  long long length = (r.reduced.elements + r.parts - 1) / r.parts, end = (part + 1) * length;
-  end = end < r.reduced.elements ? end : r.reduced.elements;
-  for (long long k = part * length + threadIdx.x; k < end; k += blockDim.x) {
+  long long length = (r.reduced.elements + (GEMEL__FAULT(gpu_reduce_parts_cut) ? 0 : r.parts - 1)) /
+                     r.parts,
+            end = (part + 1) * length;
+  end = end < r.reduced.elements ? end : r.reduced.elements - GEMEL__FAULT(gpu_reduce_tail);
+  for (long long k = part * length + threadIdx.x - (GEMEL__FAULT(gpu_reduce_overlap) && part > 0);
+       k < end; k += blockDim.x) {
     long long offset[1];
     find_offsets(r.reduced, k, offset);
     own = Kind::join(own, Kind::load(x + offset[0], k));
@@ -53,13 +64,15 @@ static __device__ typename Kind::acc reduce_part(const reduction &r, const char 
 /* To the results, or with PARTS where there are several for each. */
 template <class Kind>
 static __global__ void reduce(reduction r, char *out, typename Kind::acc *parts, const char *x) {
-  for (long long job = blockIdx.x; job < r.kept.elements * r.parts; job += gridDim.x) {
+  for (long long job = blockIdx.x; job < r.kept.elements * r.parts;
+       job += gridDim.x + GEMEL__FAULT(gpu_reduce_job_step)) {
     long long number = job / r.parts, offsets[2];
     find_offsets(r.kept, number, offsets);
-    typename Kind::acc all = reduce_part<Kind>(r, x + offsets[1], job % r.parts);
+    typename Kind::acc all =
+        reduce_part<Kind>(r, x + (GEMEL__FAULT(gpu_reduce_offset) ? 0 : offsets[1]), job % r.parts);
     if (threadIdx.x == 0 && r.parts == 1) {
       Kind::store(out + offsets[0], all);
-    } else if (threadIdx.x == 0) {
+    } else if (threadIdx.x == 0 || (r.parts > 1 && GEMEL__FAULT(gpu_reduce_all_store))) {
       parts[job] = all;
     }
   }
@@ -70,8 +83,10 @@ template <class Kind>
 static __global__ void reduce_parts(reduction r, char *out, const typename Kind::acc *parts) {
   for (long long number = blockIdx.x; number < r.kept.elements; number += gridDim.x) {
     typename Kind::acc own = Kind::nothing();
-    for (long long k = threadIdx.x; k < r.parts; k += blockDim.x) {
-      own = Kind::join(own, parts[number * r.parts + k]);
+    for (long long k = threadIdx.x; k < r.parts - GEMEL__FAULT(gpu_reduce_last_part);
+         k += blockDim.x) {
+      own = Kind::join(
+          own, parts[GEMEL__FAULT(gpu_reduce_parts_stride) ? number + k : number * r.parts + k]);
     }
     own = join_threads<Kind>(own);
     long long offsets[2];
@@ -121,7 +136,8 @@ SUM_AND_PROD(bf16, bf16, float, round_bf16)
 SUM_AND_PROD(f32, f32, float, SAME)
 SUM_AND_PROD(f64, f64, double, SAME)
 
-#define MAX(T, Acc, START, JOIN) KIND(max, T, T, Acc, START, JOIN, SAME)
+#define MAX(T, Acc, START, JOIN)                                                                   \
+  KIND(max, T, T, Acc, GEMEL__FAULT(gpu_max_identity) ? (Acc)0 : (Acc)START, JOIN, SAME)
 MAX(bool, uint8_t, 0, a > b ? a : b)
 MAX(i8, int8_t, INT8_MIN, a > b ? a : b)
 MAX(i16, int16_t, INT16_MIN, a > b ? a : b)
@@ -133,10 +149,17 @@ MAX(u32, uint32_t, 0, a > b ? a : b)
 MAX(u64, uint64_t, 0, a > b ? a : b)
 MAX(f16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX(bf16, float, -INFINITY, maximum_f32(a, b, 0))
-MAX(f32, float, -INFINITY, maximum_f32(a, b, 0))
+MAX(f32, float, -INFINITY, GEMEL__FAULT(gpu_max_loses_nan) ? (b > a ? b : a) : maximum_f32(a, b, 0))
 MAX(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
 
-/* The largest element so far and its place; PLACE < 0: there is none. */
+/* A type of 8 bytes for the values of T. */
+template <class T>
+using of_eight_bytes =
+    std::conditional_t<std::is_floating_point_v<T>, double,
+                       std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+
+/* The largest element so far and its place; PLACE < 0: there is none. T has 8 bytes, so that no
+ * byte between is left unwritten where parts go to scratch memory. */
 template <class T> struct placed {
   T value;
   long long place;
@@ -149,18 +172,20 @@ template <class T> static __device__ placed<T> better(placed<T> a, placed<T> b) 
   }
   bool a_nan = a.value != a.value, b_nan = b.value != b.value;
   bool equal = (a_nan && b_nan) || a.value == b.value;
-  bool b_larger = b_nan ? !a_nan : b.value > a.value;
-  return equal ? (a.place < b.place ? a : b) : b_larger ? b : a;
+  bool b_larger = b_nan && !GEMEL__FAULT(gpu_argmax_nan) ? !a_nan : b.value > a.value;
+  return equal      ? ((a.place < b.place) != GEMEL__FAULT(gpu_argmax_last_tie) ? a : b)
+         : b_larger ? b
+                    : a;
 }
 
 #define ARGMAX(T, stored, Value)                                                                   \
   struct argmax_##T {                                                                              \
-    typedef placed<Value> acc;                                                                     \
+    typedef placed<of_eight_bytes<Value>> acc;                                                     \
     static __device__ acc nothing() {                                                              \
       return {0, -1};                                                                              \
     }                                                                                              \
     static __device__ acc load(const char *x, long long k) {                                       \
-      return {load_##T(x), k};                                                                     \
+      return {(of_eight_bytes<Value>)load_##T(x), k};                                              \
     }                                                                                              \
     static __device__ acc join(acc a, acc b) {                                                     \
       return better(a, b);                                                                         \
@@ -243,7 +268,8 @@ static reduction make_reduction(const gemel_kernel_call *call) {
   gemel_view lines = some_axes(x, reduced, true, shape[1], strides[1]);
   gemel_view out = kept;
   int64_t step = (int64_t)gemel_dtype_size(call->outputs[0].dtype);
-  for (int axis = kept.rank - 1; axis >= 0; axis--) {
+  for (int n = kept.rank - 1; n >= 0; n--) {
+    int axis = GEMEL__FAULT(gpu_reduce_result_order) ? kept.rank - 1 - n : n;
     strides[2][axis] = step;
     step *= kept.shape[axis];
   }
@@ -267,7 +293,9 @@ static void cut(const gemel_cuda *cuda, reduction *r) {
 static gemel_status prepare_reduction(gemel_kernel_call *call) {
   reduction r = make_reduction(call);
   cut(gemel__cuda_of(call), &r);
-  call->scratch_bytes = r.parts > 1 ? (size_t)(r.parts * r.kept.elements) * ACC_BYTES : 0;
+  call->scratch_bytes = r.parts > 1 ? (size_t)(r.parts * r.kept.elements) * ACC_BYTES /
+                                          (GEMEL__FAULT(gpu_reduce_scratch) ? 4 : 1)
+                                    : 0;
   return GEMEL_OK;
 }
 
@@ -275,7 +303,7 @@ static gemel_status prepare_reduction(gemel_kernel_call *call) {
 static unsigned threads_for(long long length) {
   unsigned threads = 32;
   while (threads < THREADS && threads < length) {
-    threads *= 2;
+    threads = GEMEL__FAULT(gpu_reduce_threads) ? threads + 32 : 2 * threads;
   }
   return threads;
 }

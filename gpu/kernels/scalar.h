@@ -11,7 +11,6 @@
 #include "kernels/types.h"
 
 #define GEMEL__FUNCTION DEVICE
-#define GEMEL__FAULT(name) 0
 #define GEMEL__PASTE2(a, b) GEMEL__PASTE2_(a, b)
 #define GEMEL__PASTE2_(a, b) a##_##b
 #ifndef isunordered
@@ -36,7 +35,7 @@ DEVICE uint64_t wrapping_power(uint64_t x, uint64_t y) {
 #define SIGNED_FUNCTIONS(name)                                                                     \
   DEVICE value_##name name##_mod(value_##name x, value_##name y) {                                 \
     value_##name r = y == 0 || y == -1 ? 0 : (value_##name)(x % y);                                \
-    return (value_##name)(r != 0 && (r ^ y) < 0 ? r + y : r);                                      \
+    return (value_##name)(r != 0 && (r ^ y) < 0 && !GEMEL__FAULT(gpu_mod_sign) ? r + y : r);       \
   }                                                                                                \
   DEVICE value_##name name##_pow(value_##name x, value_##name y) {                                 \
     return y < 0 ? (value_##name)(x == 1    ? 1                                                    \

@@ -50,10 +50,13 @@ EXTRA_DIST += %reldir%/alike.awk
 EXTRA_DIST += %reldir%/include
 EXTRA_DIST += %reldir%/simcc
 
-# A kernel file for the sim: X.cu becomes X.sim.o.
+# A kernel file for the sim: X.cu becomes X.sim.o, and X.faults.sim.o with the planted faults.
+sim_compile = $(MKDIR_P) $(@D) && $(CXX) $(GPU_SIM_CXXFLAGS) \
+	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++
 %.sim.$(OBJEXT): %.cu
-	$(AM_V_CXX)$(MKDIR_P) $(@D) && $(CXX) $(GPU_SIM_CXXFLAGS) \
-	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++ -c -o $@ $<
+	$(AM_V_CXX)$(sim_compile) -c -o $@ $<
+%.faults.sim.$(OBJEXT): %.cu
+	$(AM_V_CXX)$(sim_compile) -DGEMEL_FAULTS=1 -c -o $@ $<
 -include $(wildcard gpu/kernels/*.sim.*.d tests/kernels/*.sim.*.d)
 clean-local: clean-gpu-sim
 clean-gpu-sim:

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 #include "core/error.h"
+#include "core/fault.h"
 #include "run/planner.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
@@ -108,7 +109,7 @@ static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
                                 int64_t bytes) {
   gemel_status status =
       emit_bytes(planner, &gemel__instr_upload, node, to->device, room, 0, to, bytes);
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && !GEMEL__FAULT(gpu_upload_early)) {
     gemel__emitted_after(planner);
   }
   return status;
@@ -122,6 +123,9 @@ static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
   gemel_status status = room != NULL ? gemel__plan_copy(planner, node, source->layout,
                                                         source->buffer, dense->strides, room)
                                      : planner->error->status;
+  if (GEMEL__FAULT(gpu_upload_left_out) && dense->bytes <= 8) {
+    return status;
+  }
   return status == GEMEL_OK ? emit_upload(planner, node, room, to, dense->bytes) : status;
 }
 
@@ -133,9 +137,9 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
   uint8_t device = source->buffer->device;
   gemel__run_buffer *from = source->buffer, *room = staging(planner, device, dense->bytes);
   gemel__run_buffer *end = to;
-  int64_t offset = source->layout->offset;
+  int64_t offset = GEMEL__FAULT(gpu_download_offset) ? 0 : source->layout->offset;
   gemel_status status = room != NULL ? GEMEL_OK : planner->error->status;
-  if (status == GEMEL_OK && !source->layout->dense) {
+  if (status == GEMEL_OK && !source->layout->dense && !GEMEL__FAULT(gpu_download_strided)) {
     from = gemel__buffer_new(planner, device, dense->bytes, 1);
     offset = 0;
     status = from != NULL ? gemel__plan_copy(planner, node, source->layout, source->buffer,
@@ -156,7 +160,9 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__emitted_after(planner);
+  if (!GEMEL__FAULT(gpu_fetch_early)) {
+    gemel__emitted_after(planner);
+  }
   status = from != source->buffer ? gemel__buffer_use(planner, from, 1) : GEMEL_OK;
   return status == GEMEL_OK && end != to ? emit_upload(planner, node, end, to, dense->bytes)
                                          : status;
@@ -171,7 +177,9 @@ static gemel_status transfer_constant(gemel__planner *planner, const gemel__plan
   gemel_status status = bytes > 0 && data == NULL ? planner->error->status : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__device_move(p->devices[device], data, p->devices[0],
-                                from->buffer->data + from->layout->offset, bytes, planner->error);
+                                from->buffer->data +
+                                    (GEMEL__FAULT(gpu_constant_offset) ? 0 : from->layout->offset),
+                                bytes, planner->error);
   }
   to->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, device, 0, data, 0);
   return status == GEMEL_OK && to->buffer == NULL ? out_of_memory(planner) : status;

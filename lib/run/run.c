@@ -63,7 +63,9 @@ static gemel_status run_download(gemel__execution *e, void *body) {
 
 static gemel_status run_fetch(gemel__execution *e, void *body) {
   const gemel__move *move = body;
-  gemel_status status = move->device->synchronize(move->device->state, &e->error);
+  gemel_status status = GEMEL__FAULT(gpu_fetch_no_wait)
+                            ? GEMEL_OK
+                            : move->device->synchronize(move->device->state, &e->error);
   if (status == GEMEL_OK) {
     memcpy(move->to, move->from, (size_t)move->bytes);
   }
@@ -233,7 +235,7 @@ gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   gemel_status status = GEMEL_OK;
   patch(e, s);
   e->error.status = GEMEL_OK;
-  if (e->asked && s->uploads > 0) {
+  if (e->asked && s->uploads > 0 && !GEMEL__FAULT(gpu_staging_reused)) {
     status = gemel__synchronize(e); /* the last call's uploads may still read staging memory */
   }
   return status != GEMEL_OK ? status

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sim and a comparison with the host find planted faults of the device "cuda": in its kernels,
+ * its library calls, its queue, its pool, the texts that it writes, and in what asks devices for
+ * work. Each fault is switched on in a process of its own, since some end it. There an operation of
+ * the catalogue, or one of the graphs below, is computed on the host and on the device: a wrong
+ * result, an error, a report of the sim, something left behind or an end of the process refutes.
+ * Without a fault nothing may.
+ */
+#include <errno.h>
+#include <gemel/cuda.h>
+#include <gemel/lift.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "core/fault.h"
+#include "core/graph.h"
+#include "instances/instance.h"
+#include "run.h"
+#include "sim/sim.h"
+#include "support/graph-text.h"
+#include "support/on-device.h"
+
+enum { SEEDS = 5, NEEDED = 4, SECONDS = 60 };
+
+/* ---- Graphs ---- */
+
+/* A graph that is lifted and called often. */
+typedef struct scenario {
+  const char *name, *text;
+  const char *there; /* with its transfers; NULL: TEXT lifted */
+  gemel__fill fill;
+  int classes;   /* not 0: integers are numbers of so many classes, and in one call wrong */
+  int no_nvrtc;  /* there is no compiler at run time */
+  int from_host; /* only with inputs and outputs on the host */
+  int once;      /* so, and called twice */
+} scenario;
+
+static const scenario scenarios[] = {
+    {.name = "long",
+     .text = "(x: i32[9001], y: f16[3, 9001]) {\n"
+             "  return a = sum(x), b = argmax(x, axis = 0), c = sum(y, axes = [1]),\n"
+             "    d = argmax(y, axis = 1)\n}",
+     .once = 1},
+    {.name = "rows",
+     .text = "(x: i32[140, 2]) {\n"
+             "  return a = sum(x, axes = [1])\n}",
+     .once = 1},
+    {.name = "kept",
+     .text = "(x: i32[4, 5, 6], y: i32[2, 70]) {\n  return a = sum(x, axes = [1]), b = sum(y, axes "
+             "= [1])\n}"},
+    {.name = "large",
+     .text = "(x: i8[33000], y: i8[33000]) {\n"
+             "  return a = x + y\n}",
+     .once = 1},
+    {.name = "wide",
+     .text = "(x: f64[9, 7], y: i64[33]) {\n"
+             "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0])\n}"},
+    {.name = "casts",
+     .text =
+         "(x: f32[60], y: f64[60], z: i32[60]) {\n"
+         "  return a = cast(x, dtype = i8), b = cast(y, dtype = u16), c = cast(x, dtype = i32),\n"
+         "    d = cast(z, dtype = bool), e = cast(y, dtype = f16), f = cast(x, dtype = f16),\n"
+         "    g = cast(y, dtype = bf16)\n}",
+     .fill = GEMEL__FILL_SPECIAL},
+    {.name = "halves",
+     .text = "(x: f64[60]) {\n  return a = cast(x, dtype = f16), b = cast(x, dtype = bf16)\n}",
+     .fill = GEMEL__FILL_FULL},
+    {.name = "integers",
+     .text = "(x: i16[40], y: i16[40], z: i32[40], w: i32[40]) {\n"
+             "  return a = x < y, b = z % w, c = maximum(x, y)\n}"},
+    {.name = "products",
+     .text =
+         "(x: f32[7, 6], y: f32[6, 5], z: f32[4, 5], w: f32[3, 4, 6], v: f32[3, 6, 5], u: f32[5, "
+         "6],\n"
+         "  e: f32[4, 0], f: f32[0, 5], h: f16[4, 4], p: f32[30, 3, 3], q: f32[3, 3, 5]) {\n"
+         "  s = subtensor(x, start = [1, 0], size = [4, 6])\n"
+         "  o = subtensor(v, start = [0, 1, 1], size = [3, 4, 4])\n"
+         "  return a = dot(s, y), b = dot_add(s, y, z), c = dot(s, u, contract_x = [1], contract_y "
+         "= "
+         "[1]),\n"
+         "    d = dot(w, v, contract_x = [2], contract_y = [1], batch_x = [0], batch_y = [0]),\n"
+         "    g = dot(e, f), i = dot(h, h), j = dot(x, s, contract_x = [1], contract_y = [1]),\n"
+         "    k = dot(o, o, contract_x = [2], contract_y = [1], batch_x = [0], batch_y = [0]),\n"
+         "    l = dot(p, q, contract_x = [2, 1], contract_y = [1, 0]),\n"
+         "    m = dot(p, q, contract_x = [1, 2], contract_y = [1, 0])\n}"},
+    {.name = "integer products",
+     .text = "(x: i32[4, 6], y: i32[6, 5], z: i32[4, 5]) {\n"
+             "  return a = dot(x, y), b = dot_add(x, y, z)\n}"},
+    {.name = "targets",
+     .text = "(x: f32[9, 5], t: i64[9]) {\n  return a = cross_entropy(x, t, axis = 1)\n}",
+     .classes = 5,
+     .from_host = 1},
+    {.name = "views",
+     .text = "(x: f32[6, 8]) {\n"
+             "  return a = subtensor(x, start = [2, 0], size = [3, 8]),\n"
+             "    b = subtensor(x, start = [1, 3], size = [4, 2], step = [1, 2]),\n"
+             "    c = softmax(dimshuffle(x, order = [1, 0]), axis = 1)\n}"},
+    {.name = "fused",
+     .text = "(x: f32[6, 9], y: f32[9, 6], v: f32[6], c: bool[9, 6], k: f32[]) {\n"
+             "  t = dimshuffle(x, order = [1, 0])\n"
+             "  s = t - y * k\n"
+             "  u = where(c, s, v - t)\n"
+             "  return a = s, b = u * y - s\n}"},
+    {.name = "fused words",
+     .text = "(x: f64[50], y: i8[50], h: f16[50], g: f16[50]) {\n"
+             "  a = cast(x - x * 300:f64, dtype = i8)\n"
+             "  return b = a - y, c = (h / (g * g + 1:f16)) / 3:f16 + h\n}"},
+    {.name = "fused casts",
+     .text = "(x: f64[50], y: f64[50]) {\n"
+             "  return b = cast(maximum(x, y), dtype = i8) - cast(x, dtype = i8)\n}",
+     .fill = GEMEL__FILL_SPECIAL},
+    {.name = "fused texts",
+     .text = "(x: f32[9], y: f32[9], z: f32[8], w: f32[8]) {\n"
+             "  return a = (x + y) * y, b = (z * w) - w, c = (z - w) * z\n}"},
+    {.name = "steps",
+     .text = "(x: f32[6, 9], y: f32[6, 9], c: bool[6, 9]) {\n"
+             "  s = x - y\n  t = s * s\n  u = where(c, t, s)\n  return a = u + x * t\n}",
+     .no_nvrtc = 1},
+    {.name = "mixed",
+     .text = "(x: f32[40, 3], y: f32[3, 40], w: f32[40], k: f32[]) {\n"
+             "  d = dot(x, y)\n"
+             "  s = sum(d, axes = [1])\n"
+             "  u = softmax(d * 0:f32 + k, axis = 1)\n"
+             "  m = set_subtensor(s, w * k, start = [0])\n"
+             "  return a = s - w, b = dot(d, x), c = m + s, e = u\n}"},
+    {.name = "random",
+     .text = "(key: u64[4]) {\n"
+             "  k = subtensor(key, start = [0], size = [2], step = [2])\n"
+             "  b, n = random_bits(k, shape = [9], dtype = u32)\n"
+             "  return b, n\n}"},
+    {.name = "sizes",
+     .text = "(a: f32[100], b: f32[130], c: f32[160], d: f32[190], e: f32[220], f: f32[250]) {\n"
+             "  return u = a + a, v = b + b, w = c + c, x = d + d, y = e + e, z = f + f\n}"},
+    {.name = "islands",
+     .text = "(x: f32[9], y: f32[9]) {\n"
+             "  a = x * y\n"
+             "  b = invoke(a, body = graph (p: f32[9]) { return r = p - 1:f32 })\n"
+             "  return c = b * y\n}"},
+    {.name = "constants",
+     .text =
+         "(x: f32[3]) {\n"
+         "  c = tensor(f32[2, 3], [1, 2, 3, 4, 5, 6])\n"
+         "  return a = x * reshape(subtensor(c, start = [1, 0], size = [1, 3]), shape = [3])\n}",
+     .there = "(x: f32[3]) {\n"
+              "  c = tensor(f32[2, 3], [1, 2, 3, 4, 5, 6])\n"
+              "  d = transfer(subtensor(c, start = [1, 0], size = [1, 3]), space = 1)\n"
+              "  y = transfer(x, space = 1) * reshape(d, shape = [3])\n"
+              "  return a = transfer(y, space = 0)\n}",
+     .from_host = 1},
+};
+
+/* Where to look for each fault: an operation of the catalogue, or one of the graphs. */
+static const struct {
+  int id;
+  const char *home;
+} homes[] = {
+#define HOME(name, home)                                                                           \
+  { GEMEL__FAULT_gpu_##name, home }
+    HOME(walk_sizes, "wide"),
+    HOME(walk_stride, "add"),
+    HOME(step_short, "large"),
+    HOME(step_long, "large"),
+    HOME(launch_no_tail, "add"),
+    HOME(copy_tail, "dimshuffle"),
+    HOME(copy_short, "dimshuffle"),
+    HOME(copy_word, "wide"),
+    HOME(view_offset, "subtensor"),
+    HOME(fill_stride, "fill"),
+    HOME(pad_interior, "pad"),
+    HOME(pad_cropped, "pad"),
+    HOME(join_offset, "join"),
+    HOME(split_offset, "split"),
+    HOME(increment_overwrites, "inc_subtensor"),
+    HOME(window_step, "inc_subtensor"),
+    HOME(window_offset, "set_subtensor"),
+    HOME(window_not_copied, "set_subtensor"),
+    HOME(philox_round, "random_bits"),
+    HOME(random_word_order, "random_bits"),
+    HOME(random_next_key, "random_uniform"),
+    HOME(random_tail, "random_uniform"),
+    HOME(random_key_stride, "random"),
+    HOME(reduce_barrier, "sum"),
+    HOME(reduce_first_barrier, "sum"),
+    HOME(reduce_last_barrier, "rows"),
+    HOME(reduce_lost_half, "sum"),
+    HOME(reduce_parts_cut, "long"),
+    HOME(reduce_tail, "sum"),
+    HOME(reduce_overlap, "long"),
+    HOME(reduce_job_step, "rows"),
+    HOME(reduce_offset, "max"),
+    HOME(reduce_last_part, "long"),
+    HOME(reduce_parts_stride, "long"),
+    HOME(reduce_all_store, "long"),
+    HOME(max_identity, "max"),
+    HOME(max_loses_nan, "max"),
+    HOME(argmax_last_tie, "argmax"),
+    HOME(argmax_nan, "argmax"),
+    HOME(reduce_scratch, "long"),
+    HOME(reduce_threads, "kept"),
+    HOME(reduce_result_order, "kept"),
+    HOME(softmax_no_max, "softmax"),
+    HOME(softmax_barrier, "softmax"),
+    HOME(softmax_step, "views"),
+    HOME(softmax_tail, "softmax"),
+    HOME(target_negative, "targets"),
+    HOME(target_unseen, "targets"),
+    HOME(target_no_atomic, "targets"),
+    HOME(target_kernel, "targets"),
+    HOME(broadcast_stride, "add"),
+    HOME(wrong_kernel, "integers"),
+    HOME(where_swapped, "where"),
+    HOME(steps_scratch, "steps"),
+    HOME(steps_place, "steps"),
+    HOME(half_rounds_off, "halves"),
+    HOME(half_subnormal, "maximum"),
+    HOME(cast_saturates, "casts"),
+    HOME(cast_bool, "casts"),
+    HOME(mod_sign, "integers"),
+    HOME(dot_lost_term, "dot"),
+    HOME(dot_adds, "dot_add"),
+    HOME(dot_row, "dot"),
+    HOME(dot_packed_small, "products"),
+    HOME(dot_packed_order, "products"),
+    HOME(dot_packed_place, "products"),
+    HOME(dot_add_not_copied, "dot_add"),
+    HOME(dot_empty, "products"),
+    HOME(blas_leading, "products"),
+    HOME(blas_transposition, "products"),
+    HOME(blas_batch, "products"),
+    HOME(blas_result_batch, "products"),
+    HOME(blas_sizes, "products"),
+    HOME(blas_beta, "dot_add"),
+    HOME(blas_count, "products"),
+    HOME(blas_stream, "products"),
+    HOME(blas_dtype, "products"),
+    HOME(fuse_order, "fused"),
+    HOME(fuse_index_order, "fused"),
+    HOME(fuse_fixed, "fused"),
+    HOME(fuse_in_order, "fused"),
+    HOME(fuse_item, "fused words"),
+    HOME(fuse_bound, "fused"),
+    HOME(fuse_cast, "fused casts"),
+    HOME(fuse_where, "fused"),
+    HOME(fuse_unrounded, "fused words"),
+    HOME(fuse_output, "fused"),
+    HOME(fuse_strides, "fused"),
+    HOME(fuse_addresses, "fused"),
+    HOME(text_hash, "fused texts"),
+    HOME(text_leak, "fused"),
+    HOME(no_wait, "mixed"),
+    HOME(problem_kept, "targets"),
+    HOME(problem_no_wait, "targets"),
+    HOME(problem_recorded, "targets"),
+    HOME(recording_leak, "mixed"),
+    HOME(recording_stream, "mixed"),
+    HOME(recording_other_stream, "mixed"),
+    HOME(recording_twice, "mixed"),
+    HOME(pool_small, "sizes"),
+    HOME(pool_other_class, "sizes"),
+    HOME(pool_leak, "mixed"),
+    HOME(pool_frees, "mixed"),
+    HOME(pool_double, "mixed"),
+    HOME(upload_short, "mixed"),
+    HOME(upload_stream, "mixed"),
+    HOME(download_stream, "mixed"),
+    HOME(download_short, "mixed"),
+    HOME(fill_byte, "products"),
+    HOME(order_lost, "mixed"),
+    HOME(recording_inputs, "mixed"),
+    HOME(recording_outputs, "mixed"),
+    HOME(recording_kept, "mixed"),
+    HOME(recording_replaced, "mixed"),
+    HOME(recording_asked, "mixed"),
+    HOME(upload_early, "islands"),
+    HOME(fetch_early, "mixed"),
+    HOME(download_offset, "views"),
+    HOME(download_strided, "views"),
+    HOME(upload_left_out, "mixed"),
+    HOME(constant_offset, "constants"),
+    HOME(fetch_no_wait, "mixed"),
+    HOME(staging_reused, "mixed"),
+#undef HOME
+};
+
+static const char *home_of(int id) {
+  for (size_t k = 0; k < CT_COUNT(homes); k++) {
+    if (homes[k].id == id) {
+      return homes[k].home;
+    }
+  }
+  return NULL;
+}
+
+/* ---- One process ---- */
+
+/* What was found first. */
+static char found[1200];
+
+static int find(const char *format, const char *what) {
+  if (found[0] == '\0') {
+    snprintf(found, sizeof found, format, what);
+  }
+  return 1;
+}
+
+/* ---- Calls of a graph ---- */
+
+enum { SETS = 6, MOST = 16 };
+
+typedef struct trial {
+  const scenario *s;
+  const gemel_device *device;
+  gemel_graph *graph;
+  gemel__instance instance;
+  gemel_tensor **values[SETS];
+  gemel_tensor *wanted[SETS][MOST];
+  gemel_status status[SETS];
+  size_t n_in, n_out;
+} trial;
+
+/* In set 1 all classes are wrong: too large, or negative; in set 3 only their upper words are. */
+static void set_classes(const trial *t, int set, uint64_t seed) {
+  for (size_t k = 0; k < t->n_in && t->s->classes > 0; k++) {
+    gemel_tensor *x = t->values[set][k];
+    if (gemel_tensor_dtype(x) == GEMEL_I64) {
+      int64_t *data = gemel_tensor_data(x);
+      for (int64_t e = 0; e < gemel_tensor_elements(x); e++) {
+        int64_t wrong = e % 2 != 0 ? t->s->classes : -1;
+        int64_t right = (int64_t)(((uint64_t)e * 3 + seed) % (uint64_t)t->s->classes);
+        data[e] = set == 1 ? wrong : set == 3 ? right + (1ll << 32) : right;
+      }
+    }
+  }
+}
+
+/* The values of all sets, and what the host makes of them. */
+static void begin_trial(trial *t, gemel_context *context, uint64_t seed) {
+  gemel__random random;
+  gemel__random_seed(&random, seed);
+  t->graph = graph_of(context, t->s->text);
+  t->n_in = gemel_graph_input_count(t->graph);
+  t->n_out = gemel_graph_output_count(t->graph);
+  gemel__instance_of_graph(&t->instance, t->graph, NULL, &error);
+  for (int set = 0; set < SETS; set++) {
+    gemel__values_draw(&t->instance, t->s->fill, &random, &t->values[set], &error);
+    set_classes(t, set, seed);
+    t->status[set] = call(t->graph, 1, t->values[set], t->wanted[set]);
+  }
+}
+
+static void end_trial(trial *t) {
+  for (int set = 0; set < SETS; set++) {
+    for (size_t k = 0; k < t->n_out; k++) {
+      gemel_tensor_unref(t->wanted[set][k]);
+    }
+    gemel__values_free(&t->instance, t->values[set]);
+  }
+  gemel__instance_clear(&t->instance);
+  gemel_graph_unref(t->graph);
+}
+
+/* 1 if RESULTS, wherever they lie, aren't those of SET. */
+static int is_wrong(const trial *t, int set, gemel_tensor *const *results) {
+  gemel_tensor *here[MOST] = {NULL};
+  int wrong = 0, missing = 0;
+  for (size_t k = 0; k < t->n_out; k++) {
+    here[k] = gemel_tensor_transfer(results[k], gemel_host(), &error);
+    missing |= here[k] == NULL;
+  }
+  if (missing) {
+    wrong = find("a result can't be read: %s", error.text);
+  } else {
+    wrong = different_bits(t->wanted[set], here, t->n_out) > 0 && find("a wrong result%s", "");
+  }
+  for (size_t k = 0; k < t->n_out; k++) {
+    gemel_tensor_unref(here[k]);
+  }
+  return wrong;
+}
+
+typedef struct step {
+  int set, slot;
+} step;
+
+/* Two calls, and then their results are looked at: between the calls nobody waits. */
+static int call_twice(const trial *t, gemel_function *f, const step *steps,
+                      gemel_tensor *(*in)[MOST], gemel_tensor *(*out)[MOST]) {
+  int ran[2], wrong = 0;
+  for (int k = 0; k < 2 && !wrong; k++) {
+    gemel_status status = gemel_call(f, in[steps[k].set], out[steps[k].slot], &error);
+    ran[k] = status == GEMEL_OK;
+    wrong = status != t->status[steps[k].set] && find("an error: %s", error.text);
+  }
+  for (int k = 0; k < 2 && !wrong; k++) {
+    wrong = ran[k] && is_wrong(t, steps[k].set, out[steps[k].slot]);
+  }
+  return wrong;
+}
+
+/* Calls with the same tensors, which are replayed, then with others, more than are kept. */
+static int call_often(const trial *t, gemel_function *f, gemel_tensor *(*in)[MOST]) {
+  static const step order[][2] = {
+      {{0, 0}, {1, 1}}, {{0, 0}, {1, 1}}, {{0, 0}, {1, 1}}, {{1, 0}, {0, 1}}, {{1, 0}, {0, 1}},
+      {{2, 2}, {3, 3}}, {{4, 4}, {5, 5}}, {{4, 4}, {5, 5}}, {{0, 0}, {2, 1}}, {{0, 0}, {2, 1}}};
+  gemel_tensor *out[SETS][MOST] = {{NULL}};
+  int wrong = 0;
+  for (size_t k = 0; k < (t->s->once ? 1 : CT_COUNT(order)) && !wrong; k++) {
+    wrong = call_twice(t, f, order[k], in, out);
+  }
+  for (int set = 0; set < SETS; set++) {
+    for (size_t k = 0; k < t->n_out; k++) {
+      gemel_tensor_unref(out[set][k]);
+    }
+  }
+  return wrong;
+}
+
+/* The graph with its inputs, its outputs, both or none on the device. */
+static int try_places(const trial *t, int inputs, int outputs) {
+  gemel_lift_options lift = {.size = sizeof lift,
+                             .space = 1,
+                             .strategy = GEMEL_LIFT_AGGRESSIVE,
+                             .inputs = inputs ? "*" : NULL,
+                             .outputs = outputs ? "*" : NULL};
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_graph *lifted = t->s->there != NULL ? graph_of(gemel_graph_context(t->graph), t->s->there)
+                                            : gemel_lift(t->graph, &lift, &error);
+  gemel_function *f = lifted != NULL ? gemel_compile(lifted, &options, &error) : NULL;
+  gemel_tensor *in[SETS][MOST] = {{NULL}};
+  int wrong = f == NULL && find("no function: %s", error.text);
+  for (int set = 0; set < SETS; set++) {
+    for (size_t k = 0; k < t->n_in; k++) {
+      in[set][k] =
+          gemel_tensor_transfer(t->values[set][k], inputs ? t->device : gemel_host(), &error);
+      wrong |= in[set][k] == NULL && find("an input isn't transferred: %s", error.text);
+    }
+  }
+  wrong = wrong || call_often(t, f, in);
+  for (int set = 0; set < SETS; set++) {
+    for (size_t k = 0; k < t->n_in; k++) {
+      gemel_tensor_unref(in[set][k]);
+    }
+  }
+  gemel_function_free(f);
+  gemel_graph_unref(lifted);
+  return wrong;
+}
+
+static int try_graph(gemel_context *context, const scenario *s, uint64_t seed) {
+  trial t = {.s = s, .device = gemel_device_of_space(context, 1)};
+  int wrong = 0;
+  if (s->no_nvrtc) {
+    setenv("GEMEL_SIM_CXX", "/nonexistent", 1);
+  }
+  begin_trial(&t, context, seed);
+  for (int places = 0; places < (s->from_host || s->once ? 1 : 4) && !wrong; places++) {
+    wrong = try_places(&t, places & 1, places >> 1);
+  }
+  end_trial(&t);
+  return wrong;
+}
+
+/* ---- What a process finds ---- */
+
+static int try_operation(gemel_context *context, const char *name, uint64_t seed) {
+  const gemel_operation *record = gemel_find_operation(context, name);
+  int wrong = 0, compared = compare_operation(context, record, GEMEL__FILL_INTEGERS, seed, &wrong);
+  if (wrong == 0 && compared > 0 && (record->flags & GEMEL_OP_INEXACT) == 0) {
+    compare_operation(context, record, GEMEL__FILL_SPECIAL, seed, &wrong);
+  }
+  return (wrong > 0 && find("a wrong result or error: %s", error.text)) ||
+         (compared == 0 && find("nothing was compared%s", ""));
+}
+
+static const scenario *scenario_of(const char *home) {
+  for (size_t k = 0; k < CT_COUNT(scenarios); k++) {
+    if (strcmp(scenarios[k].name, home) == 0) {
+      return &scenarios[k];
+    }
+  }
+  return NULL;
+}
+
+static int left_behind(void) {
+  gemel__sim_alive a = gemel__sim_living();
+  return a.allocations + a.pinned + a.streams + a.events + a.graphs + a.libraries + a.handles +
+             a.programs >
+         0;
+}
+
+/* 1 if anything refutes; FOUND says what. */
+static int look(const char *home, uint64_t seed) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel_cuda *cuda = gemel_cuda_open(0, &error);
+  const scenario *s = scenario_of(home);
+  int wrong = context == NULL || cuda == NULL ||
+              gemel_register_device(context, 1, gemel_cuda_device(cuda), &error) != GEMEL_OK;
+  if (wrong) {
+    return find("the device can't be opened: %s", error.text);
+  }
+  gemel__sim_seed(seed);
+  wrong = s != NULL ? try_graph(context, s, seed) : try_operation(context, home, seed);
+  gemel_context_unref(context);
+  gemel_cuda_close(cuda);
+  if (gemel__sim_reports() > 0) {
+    found[0] = '\0'; /* errors follow from it */
+    wrong = find("%s", gemel__sim_report(0));
+  }
+  gemel__sim_forget();
+  return wrong || (left_behind() && find("something is left behind%s", ""));
+}
+
+/* The same in a process of its own with fault ID; 1 if something refutes, which WHAT says. */
+static int look_apart(int id, const char *home, uint64_t seed, char *what, size_t bytes) {
+  int ends[2], status = 0;
+  CT_CHECK(pipe(ends) == 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(SECONDS);
+    gemel__sim_quiet(1);
+    gemel__fault_active = id;
+    int wrong = look(home, seed);
+    ssize_t written = write(ends[1], found, strlen(found));
+    _exit(wrong ? 1 : written > 0);
+  }
+  close(ends[1]);
+  ssize_t n = read(ends[0], what, bytes - 1);
+  what[n > 0 ? n : 0] = '\0';
+  close(ends[0]);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0 && n <= 0) {
+    snprintf(what, bytes, "the process ends, %s %d", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  }
+  return status != 0;
+}
+
+/* ---- Tests ---- */
+
+/* How many seeds; GEMEL_FAULT_SEEDS asks for others. */
+static uint64_t seeds(void) {
+  const char *text = getenv("GEMEL_FAULT_SEEDS");
+  return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
+}
+
+static size_t tried, refuted;
+
+/* All seeds but one of five must refute. */
+static void refutes(const void *data) {
+  int id = (int)(intptr_t)data;
+  const char *home = home_of(id);
+  uint64_t n = seeds(), seen = 0;
+  char what[1200], first[1200] = "nothing";
+  ct_context("%s has no home", gemel__fault_name(id));
+  CT_REQUIRE(home != NULL);
+  for (uint64_t seed = 1; seed <= n; seed++) {
+    int wrong = look_apart(id, home, seed, what, sizeof what);
+    if (wrong && seen++ == 0) {
+      memcpy(first, what, sizeof first);
+    }
+  }
+  ct_context("%s (%s): %s", gemel__fault_name(id), gemel__fault_what(id), home);
+  int enough = CT_CHECK(seen * SEEDS >= n * NEEDED);
+  printf("  %s, %llu of %llu: %s\n", gemel__fault_name(id), (unsigned long long)seen,
+         (unsigned long long)n, first);
+  tried++;
+  refuted += (size_t)enough;
+}
+
+/* Without a fault nothing refutes. */
+static void none_is_good(const void *data) {
+  const char *home = data;
+  char what[1200];
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    int wrong = look_apart(GEMEL__FAULT_NONE, home, seed, what, sizeof what);
+    ct_context("%s, seed %llu: %s", home, (unsigned long long)seed, what);
+    CT_EQ_INT(wrong, 0);
+  }
+}
+
+static void summary(const void *data) {
+  (void)data;
+  printf("%zu of %zu planted faults refuted\n", refuted, tried);
+  CT_EQ_UINT(refuted, tried);
+}
+
+static const int faults[] = {
+#define FAULT(name, what)
+#define GPU_FAULT(name, what) GEMEL__FAULT_##name,
+#include "core/fault.def"
+#undef FAULT
+};
+
+void ct_register(void) {
+  static const ct_test last[] = {CT_TEST("summary", summary, NULL)};
+  setenv("GEMEL_CACHE", ct_scratch(), 1);
+  for (size_t k = 0; k < CT_COUNT(homes); k++) {
+    size_t j = 0;
+    while (strcmp(homes[j].home, homes[k].home) != 0) {
+      j++;
+    }
+    if (j == k) {
+      CT_ADD_TO("gpu_faults", "none/", homes[k].home, none_is_good, homes[k].home);
+    }
+  }
+  for (size_t k = 0; k < CT_COUNT(faults); k++) {
+    CT_ADD("gpu_faults", gemel__fault_name(faults[k]), refutes, (const void *)(intptr_t)faults[k]);
+  }
+  ct_suite("gpu_faults", last, CT_COUNT(last));
+}
