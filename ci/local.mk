@@ -9,6 +9,7 @@ EXTRA_DIST += %reldir%/common.sh
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/count-tests
 EXTRA_DIST += %reldir%/documented
+EXTRA_DIST += %reldir%/gpu-mutants
 EXTRA_DIST += %reldir%/headers
 EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
