@@ -127,6 +127,12 @@ static int both(gemel_context *context, const gemel__instance *instance, gemel__
   return wanted == GEMEL_OK;
 }
 
+/* 1 if special values too give the same bits on all devices: nothing rounds, and no sum may begin
+ * with a zero of its own, which is positive. */
+static inline int is_exact(const gemel_operation *record) {
+  return (record->flags & GEMEL_OP_INEXACT) == 0 && strncmp(record->name, "dot", 3) != 0;
+}
+
 /* How many instances of RECORD, with values of kind FILL, were compared; *WRONG: how many differ.
  */
 static int compare_operation(gemel_context *context, const gemel_operation *record,
