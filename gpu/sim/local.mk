@@ -52,6 +52,7 @@ EXTRA_DIST += %reldir%/simcc
 
 # A kernel file for the sim: X.cu becomes X.sim.o, and X.faults.sim.o with the planted faults.
 sim_compile = $(MKDIR_P) $(@D) && $(CXX) $(GPU_SIM_CXXFLAGS) \
+	  -ffile-prefix-map=$(srcdir)/= -ffile-prefix-map=$(abs_builddir)=. \
 	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++
 %.sim.$(OBJEXT): %.cu
 	$(AM_V_CXX)$(sim_compile) -c -o $@ $<
