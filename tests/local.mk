@@ -148,7 +148,6 @@ tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) -DGEMEL_FAULTS=1
 tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl
 
-EXTRA_DIST += %reldir%/kernels
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h
