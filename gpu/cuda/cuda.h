@@ -97,7 +97,7 @@ gemel_status gemel__cuda_launch(gemel_cuda *cuda, const void *kernel, size_t blo
 /* The kernels of OPERATION (lower.def); NULL: it has none. */
 const gemel_kernel *gemel__cuda_kernels(void *state, const gemel_operation *operation);
 
-/* Elements of one shape from one layout to another, and one value to all of a layout (move.cu). */
+/* Elements of one shape from one layout to another (kernels/shape.cu). */
 gemel_status gemel__cuda_copy(gemel_cuda *cuda, const gemel_view *to, const gemel_view *from,
                               gemel_error *error);
 

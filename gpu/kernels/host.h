@@ -47,9 +47,4 @@ static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, lon
                                          threads, 0, arguments, error);
 }
 
-/* A view with no axes, of one element at DATA. */
-static inline const void *at_offset(const void *data, int64_t offset) {
-  return (const char *)data + offset;
-}
-
 #endif

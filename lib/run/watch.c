@@ -111,22 +111,13 @@ static gemel_status check_results(gemel__execution *e, const gemel__instr *instr
 /* ---- Running ---- */
 
 /* Work on other devices is done when it has been waited for. */
-static gemel_status wait_for_devices(gemel__execution *e) {
-  const gemel__run_program *p = &e->f->program;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 1; k < p->n_devices && status == GEMEL_OK; k++) {
-    status = p->devices[k]->synchronize(p->devices[k]->state, &e->error);
-  }
-  return status;
-}
-
 static gemel_status run_one(gemel__execution *e, const gemel__instr *instr, double *times) {
   unsigned guard = e->f->guard;
   unsigned before = guard != 0 ? operand_kinds(guarded_call(instr), guard) : 0;
   double start = times != NULL ? gemel__seconds() : 0;
   gemel_status status = instr->kind->run(e, instr->body);
   if (times != NULL) {
-    status = status == GEMEL_OK ? wait_for_devices(e) : status;
+    status = status == GEMEL_OK ? gemel__synchronize(e) : status;
     times[0] = start;
     times[1] = gemel__seconds();
   }
