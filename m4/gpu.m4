@@ -73,6 +73,8 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AM_CONDITIONAL([GPU_SIM], [test "$gemel_have_gpu_sim" = yes])
   AM_CONDITIONAL([CUDA_HEADERS], [test "$gemel_have_cuda" != no])
   AM_CONDITIONAL([NVCC], [test -n "$NVCC"])
+  AM_CONDITIONAL([GPU_CHECK],
+    [test -n "$NVCC" && test "$gemel_have_gtest" = yes && test "$gemel_have_verify" = yes])
   AC_SUBST([GPU_SIM_CXXFLAGS])
   AC_SUBST([GPU_SIM_UNIQUE])
   AC_SUBST([CUDA_CPPFLAGS])

@@ -132,6 +132,37 @@ tests_t_sim_streams_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_sim_streams_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_streams_LDADD = %reldir%/kernels/stream.sim.$(OBJEXT) $(gpu_sim_ldadd)
 
+# The same programs on a GPU, linked with NVIDIA's libraries, for `make gpu-check`. One line in
+# gpu_tests, and SOURCES, CPPFLAGS and LDADD.
+gpu_tests =
+if GPU_CHECK
+gpu_tests += %reldir%/t-cuda-on-gpu
+gpu_tests += %reldir%/t-cuda-lifted-on-gpu
+gpu_tests += %reldir%/t-gpu-examples-on-gpu
+endif
+EXTRA_PROGRAMS = $(gpu_tests)
+CLEANFILES += $(gpu_tests)
+on_gpu_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -DGEMEL_ON_GPU=1
+on_gpu_ldadd = libgemel-gpu.a $(LDADD) $(CUDA_LIBS)
+tests_t_cuda_on_gpu_SOURCES = %reldir%/t-cuda.c
+tests_t_cuda_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
+tests_t_cuda_on_gpu_LDADD = $(on_gpu_ldadd)
+tests_t_cuda_lifted_on_gpu_SOURCES = %reldir%/t-cuda-lifted.c
+tests_t_cuda_lifted_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
+tests_t_cuda_lifted_on_gpu_LDADD = $(on_gpu_ldadd)
+tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
+tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
+tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)
+EXTRA_DIST += %reldir%/gpu-check
+if GPU_CHECK
+gpu-check: gemel gemel-cuda $(gpu_tests)
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%reldir%/gpu-check $(gpu_tests)
+else
+gpu-check:
+	@echo "gpu-check: configure found no CUDA toolkit with nvcc, no GoogleTest or no harness" >&2; exit 77
+endif
+.PHONY: gpu-check
+
 EXTRA_DIST += %reldir%/kernels/crimes.cu
 EXTRA_DIST += %reldir%/kernels/legal.cu
 EXTRA_DIST += %reldir%/kernels/planted.cu

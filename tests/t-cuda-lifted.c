@@ -9,8 +9,8 @@
 #include "fuzz/random-graph.h"
 #include "instances/instance.h"
 #include "run.h"
-#include "sim/sim.h"
 #include "support/lifted.h"
+#include "support/on-gpu.h"
 
 /* 1 if results of GRAPH may round: then the host's and the device's may differ. */
 static int rounds(const gemel_graph *graph) {
@@ -38,7 +38,7 @@ static int is_wrong_lifted(const gemel_graph *graph, int strategy, int there,
   snprintf(what + used, bytes - used, "\n%s", text != NULL ? text : "");
   gemel_text_free(text);
   gemel_graph_unref(lifted);
-  return wrong || gemel__sim_reports() != 0;
+  return wrong || sim_reports() != 0;
 }
 
 /* How many of the lifts of random graphs were tried; *EXACT: of which bits were compared. */
@@ -87,11 +87,12 @@ static void random_lifts(const void *data) {
   CT_CHECK(tried > n && exact > n / 4);
   gemel_context_unref(context);
   gemel_cuda_close(cuda);
-  CT_EQ_INT(gemel__sim_reports(), 0);
-  gemel__sim_forget();
+  CT_EQ_INT(sim_reports(), 0);
+  sim_forget();
 }
 
 void ct_register(void) {
   static const ct_test tests[] = {CT_TEST("random", random_lifts, NULL)};
+  need_gpu();
   ct_suite("cuda_lifted", tests, CT_COUNT(tests));
 }

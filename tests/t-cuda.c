@@ -10,9 +10,9 @@
 #include "core/graph.h"
 #include "instances/instance.h"
 #include "run.h"
-#include "sim/sim.h"
 #include "support/graph-text.h"
 #include "support/on-device.h"
+#include "support/on-gpu.h"
 
 /* Each row of lower.def is a name here; an operation of ops.def that has none isn't there to be
  * named below. */
@@ -48,12 +48,12 @@ static gemel_context *context_with_cuda(void) {
 static void leave(gemel_context *context) {
   gemel_context_unref(context);
   gemel_cuda_close(cuda);
-  gemel__sim_alive alive = gemel__sim_living();
-  CT_EQ_INT(gemel__sim_reports(), 0);
+  gemel__sim_alive alive = sim_living();
+  CT_EQ_INT(sim_reports(), 0);
   CT_EQ_INT(alive.allocations, 0);
   CT_EQ_INT(alive.pinned + alive.streams + alive.events + alive.graphs, 0);
   CT_EQ_INT(alive.libraries + alive.handles + alive.programs, 0);
-  gemel__sim_forget();
+  sim_forget();
 }
 
 /* ---- The catalogue ---- */
@@ -82,6 +82,7 @@ void ct_register(void) {
   static ct_test tests[200];
   static char titles[200][60];
   size_t n = 0;
+  need_gpu();
   names = gemel_context_new(&error);
   for (size_t k = 0; k < gemel_operation_count(names); k++) {
     const gemel_operation *record = gemel_operation_at(names, k);

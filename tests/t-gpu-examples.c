@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "ct.h"
-#include "sim/sim.h"
+#include "support/on-gpu.h"
 
 int example_main(int argc, char **argv);
 #define main example_main
@@ -39,10 +39,11 @@ static void affine(const void *data) {
             "passed     1500 transfers to the GPU, 500 from it, 500 graphs and 0 kernels launched\n"
             "two shared 500 transfers to the GPU, 500 from it, 500 graphs and 0 kernels launched\n"
             "all shared 0 transfers to the GPU, 1 from it, 500 graphs and 0 kernels launched\n");
-  CT_EQ_INT(gemel__sim_reports(), 0);
+  CT_EQ_INT(sim_reports(), 0);
 }
 
 void ct_register(void) {
   static const ct_test tests[] = {CT_TEST("affine", affine, NULL)};
+  need_gpu();
   ct_suite("gpu_examples", tests, CT_COUNT(tests));
 }
