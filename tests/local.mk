@@ -112,10 +112,14 @@ tests_t_gpu_examples_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_examples_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a $(LDADD) -ldl
 if VERIFY
 sim_tests += %reldir%/t-cuda
+sim_tests += %reldir%/t-cuda-calls
 sim_tests += %reldir%/t-cuda-lifted
 sim_tests += %reldir%/t-gpu-faults
 check_LIBRARIES += libgemel-gpu-faults-on-sim.a
 endif
+tests_t_cuda_calls_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_cuda_calls_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_cuda_calls_LDADD = $(tests_t_cuda_LDADD)
 tests_t_cuda_lifted_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_lifted_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_lifted_LDADD = $(tests_t_cuda_LDADD)

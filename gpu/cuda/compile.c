@@ -197,6 +197,10 @@ static gemel_status load(gemel__cuda_fused *made, const char *name, const machin
       cudaLibraryLoadData(&made->library, code->data, NULL, NULL, 0, NULL, NULL, 0);
   if (result == cudaSuccess) {
     result = cudaLibraryGetKernel(&made->kernel, made->library, name);
+    if (result != cudaSuccess) {
+      cudaLibraryUnload(made->library);
+      made->library = NULL;
+    }
   }
   return gemel__cuda_check(error, result, "a generated kernel");
 }

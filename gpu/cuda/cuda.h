@@ -33,6 +33,7 @@ struct gemel_cuda {
   int *problem;              /* on the GPU: kernels set it where a value is wrong */
   int *problem_seen;         /* on the host, to read it */
   int may_fail;              /* atomic: such a kernel was asked for since it was read */
+  size_t problems;           /* atomic: how many were read */
   pthread_mutex_t blas_lock; /* of the handle: each call sets its stream */
   pthread_mutex_t problem_lock;
   pthread_mutex_t pool_lock;

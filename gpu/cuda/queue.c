@@ -37,12 +37,23 @@ void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count) {
 
 /* ---- Waiting ---- */
 
+/* What this thread has asked for and not waited for may fail: whose it is, and how many problems
+ * had been read before. */
+static _Thread_local struct {
+  const gemel_cuda *cuda;
+  size_t problems;
+} pending;
+
 void gemel__cuda_may_fail(gemel_cuda *cuda) {
   if (current.cuda == cuda) {
     current.made->may_fail = !GEMEL__FAULT(gpu_problem_recorded);
-  } else {
-    __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
+    return;
   }
+  if (pending.cuda != cuda) {
+    pending.cuda = cuda;
+    pending.problems = __atomic_load_n(&cuda->problems, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
 }
 
 /* Reads the problem, and puts it back to none. */
@@ -59,14 +70,28 @@ static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
   return result;
 }
 
+/* Waits, and says whether there is a problem that concerns this thread: what it asked for may have
+ * been the cause of any that was read since, by whichever thread. */
+static cudaError_t look_for_problem(gemel_cuda *cuda, int *problem) {
+  pthread_mutex_lock(&cuda->problem_lock);
+  cudaError_t result = read_problem(cuda, problem);
+  __atomic_fetch_add(&cuda->problems, *problem != 0, __ATOMIC_RELAXED);
+  *problem |= pending.cuda == cuda && cuda->problems > pending.problems;
+  pthread_mutex_unlock(&cuda->problem_lock);
+  if (result != cudaSuccess) { /* it may still be there */
+    __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
+  } else if (pending.cuda == cuda) {
+    pending.cuda = NULL;
+  }
+  return result;
+}
+
 gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
   gemel_cuda *cuda = state;
   int problem = 0;
   cudaError_t result;
-  if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED)) {
-    pthread_mutex_lock(&cuda->problem_lock);
-    result = read_problem(cuda, &problem);
-    pthread_mutex_unlock(&cuda->problem_lock);
+  if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED) || pending.cuda == cuda) {
+    result = look_for_problem(cuda, &problem);
   } else {
     result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
   }

@@ -152,6 +152,7 @@ typedef struct gemel__run_buffer {
   uint32_t remaining; /* uses of it and its views that are not scheduled yet */
   int64_t bytes;
   char *data;
+  struct gemel__move *begun; /* what told a device of its value; NULL: nothing did */
 } gemel__run_buffer;
 
 /* Where a value is. A value inside a cluster of elementwise nodes that is not closed yet has no
@@ -261,6 +262,8 @@ typedef struct gemel__move {
   uint32_t output;
   int64_t bytes; /* of poison, and of what goes from device to device */
   int pattern;
+  struct gemel__move *begun; /* of a note: the one that began the value; of that: itself */
+  int open; /* of a note that begins a value, once a run has failed: it hasn't ended */
 } gemel__move;
 
 /* *WHERE = pointer of port PORT + OFFSET. */
@@ -386,6 +389,7 @@ struct gemel__execution {
   size_t unshared_bytes;
   size_t kernels;      /* that it ran */
   uint64_t calls;      /* so far */
+  size_t done;         /* instructions of the segment that runs which were done or asked for */
   int asked;           /* 1: devices may still read staging memory */
   double plan_seconds; /* since the last call that was recorded */
   uint32_t plans_made;
@@ -501,6 +505,10 @@ gemel_status gemel__synchronize(gemel__execution *e);
 
 /* As gemel__segment_run, for functions that are profiled or guarded (watch.c). */
 gemel_status gemel__segment_watch(gemel__execution *e, gemel__segment *segment);
+
+/* Does the instructions BEGIN to END of SEGMENT one by one. */
+gemel_status gemel__instrs_run(gemel__execution *e, const gemel__segment *segment, size_t begin,
+                               size_t end);
 
 /* Completes E's error after NODE failed with STATUS, which it returns. */
 gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status);

@@ -117,6 +117,7 @@ gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer
   gemel__run_buffer *buffer = in_arena(planner, dying->device, dying->bytes, remaining);
   if (buffer != NULL) {
     buffer->slot = dying->slot;
+    buffer->begun = dying->begun;
     dying->kind = GEMEL__B_FIXED; /* its place is no longer its own: nothing frees it again */
     dying->slot = buffer->slot;
   }
@@ -139,7 +140,7 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
 gemel_status gemel__notes_end(gemel__planner *planner) {
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 0; k < planner->n_buffers && status == GEMEL_OK; k++) {
-    const gemel__run_buffer *buffer = planner->buffers[k];
+    gemel__run_buffer *buffer = planner->buffers[k];
     if (buffer->kind == GEMEL__B_ARENA && buffer->remaining > 0) {
       status = gemel__plan_note(planner, buffer, 0);
     }

@@ -39,8 +39,7 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
              : out_of_memory(planner);
 }
 
-gemel_status gemel__plan_note(gemel__planner *planner, const gemel__run_buffer *buffer,
-                              int64_t bytes) {
+gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer, int64_t bytes) {
   const gemel_device *device = planner->f->program.devices[buffer->device];
   gemel__move *move;
   if (device->note == NULL || buffer->bytes == 0 || !planner->notes) {
@@ -51,6 +50,8 @@ gemel_status gemel__plan_note(gemel__planner *planner, const gemel__run_buffer *
     return out_of_memory(planner);
   }
   move->bytes = bytes;
+  buffer->begun = bytes > 0 ? move : buffer->begun;
+  move->begun = buffer->begun;
   return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
                  gemel__emit(planner, &gemel__instr_note, planner->node, buffer->device, move) == 0
              ? GEMEL_OK

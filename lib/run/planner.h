@@ -191,8 +191,7 @@ gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node);
 
 /* Tells BUFFER's device, if it wants to know, that a value of BYTES bytes lies there from here on,
  * or with 0 that it isn't needed any more. */
-gemel_status gemel__plan_note(gemel__planner *planner, const gemel__run_buffer *buffer,
-                              int64_t bytes);
+gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer, int64_t bytes);
 
 /* Has BUFFER filled with what shows when it is read before it is written. */
 gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,

@@ -157,16 +157,6 @@ void gemel__stretches_free(const gemel__run_program *p, gemel__segment *s) {
 
 /* ---- Running ---- */
 
-static gemel_status ask(gemel__execution *e, const gemel__segment *s, const gemel__stretch *t) {
-  for (size_t k = t->begin; k < t->end; k++) {
-    gemel_status status = s->instrs[k].kind->run(e, s->instrs[k].body);
-    if (status != GEMEL_OK) {
-      return gemel__instr_failed(e, s->instrs[k].node, status);
-    }
-  }
-  return GEMEL_OK;
-}
-
 static const gemel_device *port_device(const gemel__run_program *p, uint32_t k) {
   return k < p->n_inputs ? p->inputs[k].device : p->outputs[k - p->n_inputs].device;
 }
@@ -225,7 +215,8 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
   if (status != GEMEL_OK) {
     return status;
   }
-  status = ask(e, s, t);
+  status = gemel__instrs_run(e, s, t->begin, t->end);
+  e->done = t->begin; /* put down, and not done */
   first = e->error;
   ended = device->end(device->state, recording, &e->error);
   if (status != GEMEL_OK) {
@@ -244,13 +235,16 @@ gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, ge
   int k = find_kept(e, t);
   if (k < 0) {
     keep_ports(e, t);
-    return ask(e, s, t);
+    return gemel__instrs_run(e, s, t->begin, t->end);
   }
   if (t->kept[k].recording == NULL) {
     status = record(e, s, t, &t->kept[k].recording);
   }
   t->kept[k].used = e->calls;
   e->asked |= s->uploads + s->downloads > 0 && !GEMEL__FAULT(gpu_recording_asked);
-  return status == GEMEL_OK ? device->replay(device->state, t->kept[k].recording, &e->error)
-                            : status;
+  if (status == GEMEL_OK) {
+    status = device->replay(device->state, t->kept[k].recording, &e->error);
+  }
+  e->done = status == GEMEL_OK ? t->end : e->done;
+  return status;
 }

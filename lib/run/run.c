@@ -207,14 +207,14 @@ gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_statu
   return status;
 }
 
-/* Instructions BEGIN to END, none of them in a stretch. */
-static gemel_status run_each(gemel__execution *e, const gemel__instr *begin,
-                             const gemel__instr *end) {
-  for (const gemel__instr *instr = begin; instr < end; instr++) {
-    gemel_status status = instr->kind->run(e, instr->body);
+gemel_status gemel__instrs_run(gemel__execution *e, const gemel__segment *s, size_t begin,
+                               size_t end) {
+  for (size_t k = begin; k < end; k++) {
+    gemel_status status = s->instrs[k].kind->run(e, s->instrs[k].body);
     if (status != GEMEL_OK) {
-      return gemel__instr_failed(e, instr->node, status);
+      return gemel__instr_failed(e, s->instrs[k].node, status);
     }
+    e->done = k + 1;
   }
   return GEMEL_OK;
 }
@@ -224,21 +224,44 @@ static gemel_status run_stretches(gemel__execution *e, gemel__segment *s) {
   size_t at = 0;
   for (size_t k = 0; k < s->n_stretches && status == GEMEL_OK; k++) {
     gemel__stretch *stretch = &s->stretches[k];
-    status = run_each(e, s->instrs + at, s->instrs + stretch->begin);
+    status = gemel__instrs_run(e, s, at, stretch->begin);
     status = status == GEMEL_OK ? gemel__stretch_run(e, s, stretch) : status;
     at = stretch->end;
   }
-  return status == GEMEL_OK ? run_each(e, s->instrs + at, s->instrs + s->n_instrs) : status;
+  return status == GEMEL_OK ? gemel__instrs_run(e, s, at, s->n_instrs) : status;
+}
+
+/* A run failed when E->DONE of the instructions of S were done: the values that they began, and
+ * whose end didn't come, end here. */
+static void end_values(const gemel__execution *e, const gemel__segment *s) {
+  for (size_t k = 0; k < e->done; k++) {
+    gemel__move *move = s->instrs[k].body;
+    if (s->instrs[k].kind == &gemel__instr_note) {
+      move->begun->open = move->bytes > 0;
+    }
+  }
+  for (size_t k = 0; k < e->done; k++) {
+    gemel__move *move = s->instrs[k].body;
+    if (s->instrs[k].kind == &gemel__instr_note && move->open) {
+      gemel__device_note(move->device, move->to, 0, NULL);
+      move->open = 0;
+    }
+  }
 }
 
 gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   gemel_status status = GEMEL_OK;
   patch(e, s);
   e->error.status = GEMEL_OK;
+  e->done = 0;
   if (e->asked && s->uploads > 0 && !GEMEL__FAULT(gpu_staging_reused)) {
     status = gemel__synchronize(e); /* the last call's uploads may still read staging memory */
   }
-  return status != GEMEL_OK ? status
-         : e->f->watched    ? gemel__segment_watch(e, s)
-                            : run_stretches(e, s);
+  if (status == GEMEL_OK) {
+    status = e->f->watched ? gemel__segment_watch(e, s) : run_stretches(e, s);
+  }
+  if (status != GEMEL_OK) {
+    end_values(e, s);
+  }
+  return status;
 }

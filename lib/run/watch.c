@@ -116,6 +116,7 @@ static gemel_status run_one(gemel__execution *e, const gemel__instr *instr, doub
   unsigned before = guard != 0 ? operand_kinds(guarded_call(instr), guard) : 0;
   double start = times != NULL ? gemel__seconds() : 0;
   gemel_status status = instr->kind->run(e, instr->body);
+  e->done += status == GEMEL_OK;
   if (times != NULL) {
     status = status == GEMEL_OK ? gemel__synchronize(e) : status;
     times[0] = start;

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls on the device "cuda", run by the sim, that fail midway: for an index that is out of range,
+ * for a target that is no class, and because memory is refused, at each call of CUDA and at each
+ * allocation of the host in turn. Such a call changes no shared variable and leaves the device as
+ * it was: what comes behind it is right, whether it is planned, recorded or replayed, nothing is
+ * left behind, and the sim has nothing to report.
+ */
+#include <gemel/cuda.h>
+#include <gemel/lift.h>
+#include <stdlib.h>
+#include "run.h"
+#include "sim/sim.h"
+#include "support/graph-text.h"
+#include "support/watched-memory.h"
+
+/* A step of training, with a product, a cluster, an index that is read at run time and targets. */
+static const char *const step_text =
+    "graph g(state w: f32[6, 5], x: f32[4, 6], t: i64[4], k: i64[]) {\n"
+    "  h = dot(x, w)\n"
+    "  e = sum(cross_entropy(h, t, axis = 1))\n"
+    "  part = subtensor(h * 3 - h, start = [k, 0], size = [2, 5])\n"
+    "  update w = w + minimum(max(part), 2)\n"
+    "  return loss = e, part = part\n"
+    "}\n";
+
+enum { CALLS = 6, INPUTS = 3, RESULTS = 2, CLASSES = 5, STARTS = 2 };
+
+/* What is wrong with a call's operands. */
+typedef enum { RIGHT, INDEX, TARGET } flaw;
+
+/* The graph as a function, with its shared variable, on the host or lifted. */
+typedef struct step {
+  gemel_function *f;
+  gemel_shared *w;
+  gemel_tensor *in[INPUTS];
+} step;
+
+static gemel_tensor *filled(gemel_dtype dtype, int rank, const int64_t *shape, int64_t below) {
+  gemel_tensor *t = gemel_tensor_new(dtype, rank, shape, &error);
+  for (int64_t k = 0; t != NULL && k < gemel_tensor_elements(t); k++) {
+    if (dtype == GEMEL_F32) {
+      ((float *)gemel_tensor_data(t))[k] = (float)(k * 5 % below - below / 2);
+    } else {
+      ((int64_t *)gemel_tensor_data(t))[k] = k % below;
+    }
+  }
+  return t;
+}
+
+static void close_step(step *s) {
+  for (int k = 0; k < INPUTS; k++) {
+    gemel_tensor_unref(s->in[k]);
+  }
+  gemel_function_free(s->f);
+  gemel_shared_unref(s->w);
+}
+
+static gemel_status open_step(step *s, const gemel_graph *graph, int lifted) {
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1, .states = 1};
+  gemel_options options = {.size = sizeof options,
+                           .threads = 1,
+                           .lift = lifted ? &lift : NULL,
+                           .states = &s->w,
+                           .n_states = 1};
+  const int64_t w_shape[] = {6, 5}, x_shape[] = {4, 6}, t_shape = 4;
+  gemel_tensor *w = filled(GEMEL_F32, 2, w_shape, 7);
+  *s = (step){.w = w != NULL ? gemel_shared_new(w, &error) : NULL};
+  gemel_tensor_unref(w);
+  s->in[0] = filled(GEMEL_F32, 2, x_shape, 5);
+  s->in[1] = filled(GEMEL_I64, 1, &t_shape, CLASSES);
+  s->in[2] = filled(GEMEL_I64, 0, NULL, 1);
+  if (s->w != NULL && s->in[0] != NULL && s->in[1] != NULL && s->in[2] != NULL) {
+    s->f = gemel_compile(graph, &options, &error);
+  }
+  return s->f != NULL ? GEMEL_OK : error.status;
+}
+
+/* Call NUMBER of S: each has another index and other targets. */
+static gemel_status call_step(step *s, int number, flaw what, gemel_tensor **out) {
+  int64_t *targets = gemel_tensor_data(s->in[1]);
+  *(int64_t *)gemel_tensor_data(s->in[2]) = what == INDEX ? STARTS + 1 : number % (STARTS + 1);
+  for (int k = 0; k < 4; k++) {
+    targets[k] = (k + number) % CLASSES;
+  }
+  targets[2] = what == TARGET ? CLASSES : targets[2];
+  return gemel_call(s->f, s->in, out, &error);
+}
+
+/* ---- What is right ---- */
+
+static float wanted_w[CALLS + 1][30], wanted_part[CALLS][10], wanted_loss[CALLS];
+
+/* The elements of a tensor, wherever it is; 1 if memory was out. */
+static int read_tensor(const gemel_tensor *t, float *data) {
+  gemel_tensor *here = gemel_tensor_transfer(t, gemel_host(), &error);
+  if (here != NULL) {
+    memcpy(data, gemel_tensor_data(here), (size_t)gemel_tensor_elements(here) * sizeof *data);
+  }
+  gemel_tensor_unref(here);
+  return here == NULL;
+}
+
+static int read_w(const step *s, float *data) {
+  gemel_tensor *w = gemel_shared_get(s->w);
+  int failed = read_tensor(w, data);
+  gemel_tensor_unref(w);
+  return failed;
+}
+
+/* What the host makes of all calls. */
+static void find_wanted(const gemel_graph *graph) {
+  step s;
+  CT_EQ_INT(open_step(&s, graph, 0), GEMEL_OK);
+  CT_EQ_INT(read_w(&s, wanted_w[0]), 0);
+  for (int k = 0; k < CALLS; k++) {
+    gemel_tensor *out[RESULTS] = {NULL};
+    CT_EQ_INT(call_step(&s, k, RIGHT, out), GEMEL_OK);
+    read_tensor(out[0], &wanted_loss[k]);
+    read_tensor(out[1], wanted_part[k]);
+    read_w(&s, wanted_w[k + 1]);
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  close_step(&s);
+}
+
+/* The state behind call NUMBER - 1. Reading it may be refused, too, once. */
+static void check_state(const step *s, int number) {
+  float w[30] = {0};
+  if (read_w(s, w) != 0) {
+    CT_EQ_INT(error.status, GEMEL_NO_MEMORY);
+    CT_EQ_INT(read_w(s, w), 0);
+  }
+  CT_EQ_MEM(w, wanted_w[number], sizeof w);
+}
+
+static void check_call(const step *s, int number, gemel_tensor **out) {
+  CT_EQ_MEM(gemel_tensor_data(out[1]), wanted_part[number], sizeof wanted_part[number]);
+  CT_CHECK(fabsf(float_at(out[0], 0) - wanted_loss[number]) < 1e-4f * (1 + wanted_loss[number]));
+  check_state(s, number + 1);
+}
+
+/* ---- The device ---- */
+
+typedef struct bench {
+  gemel_context *context;
+  gemel_cuda *cuda;
+  gemel_graph *graph;
+} bench;
+
+static void close_bench(bench *b) {
+  gemel_graph_unref(b->graph);
+  gemel_context_unref(b->context);
+  gemel_cuda_close(b->cuda);
+}
+
+static gemel_status open_bench(bench *b) {
+  gemel_status status;
+  *b = (bench){gemel_context_new(&error), gemel_cuda_open(0, &error), NULL};
+  status = b->context != NULL && b->cuda != NULL
+               ? gemel_register_device(b->context, 1, gemel_cuda_device(b->cuda), &error)
+               : error.status;
+  if (status == GEMEL_OK) {
+    b->graph = gemel_parse(b->context, step_text, strlen(step_text), "test", NULL, &error);
+  }
+  return status != GEMEL_OK ? status : b->graph != NULL ? GEMEL_OK : error.status;
+}
+
+static void nothing_left(void) {
+  gemel__sim_alive a = gemel__sim_living();
+  if (gemel__sim_reports() > 0) {
+    CT_FAIL("%s", gemel__sim_report(0));
+  }
+  CT_EQ_INT(a.allocations + a.pinned + a.streams + a.events + a.graphs, 0);
+  CT_EQ_INT(a.libraries + a.handles + a.programs, 0);
+  gemel__sim_forget();
+}
+
+/* ---- Operands that are wrong ---- */
+
+/* Call AT of all fails for WHAT, and the same call then works. */
+static void fails_once(int at, flaw what) {
+  bench b;
+  step s;
+  CT_EQ_INT(open_bench(&b), GEMEL_OK);
+  CT_EQ_INT(open_step(&s, b.graph, 1), GEMEL_OK);
+  for (int k = 0; k < CALLS; k++) {
+    gemel_tensor *out[RESULTS] = {NULL};
+    ct_context("call %d of which %d fails: %s", k, at, error.text);
+    if (k == at) {
+      CT_EQ_INT(call_step(&s, k, what, out), GEMEL_BAD_VALUE);
+      CT_CHECK(out[0] == NULL && out[1] == NULL);
+      check_state(&s, k);
+    }
+    if (CT_EQ_INT(call_step(&s, k, RIGHT, out), GEMEL_OK)) {
+      check_call(&s, k, out);
+    }
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  close_step(&s);
+  close_bench(&b);
+  nothing_left();
+}
+
+static void wrong_operands(const void *data) {
+  const flaw *what = data;
+  for (int at = 0; at < CALLS; at++) {
+    gemel__sim_seed((uint64_t)at);
+    fails_once(at, *what);
+  }
+}
+
+/* ---- Memory that is refused ---- */
+
+/* All calls, each once more if memory is refused to it. */
+static gemel_status call_all(const bench *b) {
+  step s;
+  gemel_status status = open_step(&s, b->graph, 1);
+  for (int k = 0; k < CALLS && status == GEMEL_OK; k++) {
+    gemel_tensor *out[RESULTS] = {NULL};
+    status = call_step(&s, k, RIGHT, out);
+    if (status == GEMEL_NO_MEMORY) {
+      CT_CHECK(out[0] == NULL && out[1] == NULL);
+      check_state(&s, k);
+      status = call_step(&s, k, RIGHT, out);
+    }
+    if (CT_EQ_INT(status, GEMEL_OK)) {
+      check_call(&s, k, out);
+    }
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+  }
+  close_step(&s);
+  return status;
+}
+
+static gemel_status whole_program(void) {
+  bench b;
+  gemel_status status = open_bench(&b);
+  status = status == GEMEL_OK ? call_all(&b) : status;
+  close_bench(&b);
+  return status;
+}
+
+/* The texts of kernels are compiled once, before anything is refused. */
+static void refused_by_cuda(const void *data) {
+  long refused = 0;
+  (void)data;
+  CT_EQ_INT(whole_program(), GEMEL_OK);
+  for (int was = 1; was; refused += was) {
+    gemel__sim_seed((uint64_t)refused);
+    gemel__sim_refuse(refused);
+    gemel_status status = whole_program();
+    was = gemel__sim_refuse(-1);
+    ct_context("call %ld of CUDA is refused: %s", refused, error.text);
+    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
+    nothing_left();
+  }
+  printf("  each of %ld calls of CUDA refused\n", refused);
+  CT_CHECK(refused > 100);
+}
+
+/* The calls of which one fails for its targets, and memory is refused as well: whatever that call
+ * says, the next one is right. */
+static void refused_with_target(const void *data) {
+  bench b;
+  long refused = 0;
+  (void)data;
+  CT_EQ_INT(open_bench(&b), GEMEL_OK);
+  for (int was = 1; was; refused += was) {
+    step s;
+    gemel_tensor *out[RESULTS] = {NULL};
+    CT_EQ_INT(open_step(&s, b.graph, 1), GEMEL_OK);
+    gemel__sim_refuse(refused);
+    gemel_status status = call_step(&s, 0, TARGET, out);
+    was = gemel__sim_refuse(-1);
+    ct_context("call %ld of CUDA is refused: %s", refused, error.text);
+    CT_CHECK(status == GEMEL_BAD_VALUE || (was && status == GEMEL_NO_MEMORY));
+    if (CT_EQ_INT(call_step(&s, 0, RIGHT, out), GEMEL_OK)) {
+      check_call(&s, 0, out);
+    }
+    gemel_tensor_unref(out[0]);
+    gemel_tensor_unref(out[1]);
+    close_step(&s);
+  }
+  close_bench(&b);
+  nothing_left();
+  CT_CHECK(refused > 20);
+}
+
+/* Of some two thousand allocations one in STEP, not the same of each kind: a prime. */
+static void refused_by_host(const void *data) {
+  enum { STEP = 13 };
+  long refused = 0;
+  (void)data;
+  CT_EQ_INT(whole_program(), GEMEL_OK);
+  for (int was = 1; was; refused += was) {
+    watch_memory(1 + STEP * refused);
+    gemel_status status = whole_program();
+    was = unwatch_memory();
+    ct_context("allocation %ld of the host is refused: %s", 1 + STEP * refused, error.text);
+    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
+    nothing_left();
+  }
+  printf("  %ld allocations refused\n", refused);
+  CT_CHECK(refused > 100);
+}
+
+static void prepare(const void *data) {
+  bench b;
+  (void)data;
+  CT_EQ_INT(open_bench(&b), GEMEL_OK);
+  find_wanted(b.graph);
+  close_bench(&b);
+}
+
+static const flaw index_flaw = INDEX, target_flaw = TARGET;
+
+void ct_register(void) {
+  static const ct_test tests[] = {
+      CT_TEST("prepare", prepare, NULL),
+      CT_TEST("wrong/index", wrong_operands, &index_flaw),
+      CT_TEST("wrong/target", wrong_operands, &target_flaw),
+      CT_TEST("refused/cuda", refused_by_cuda, NULL),
+      CT_TEST("refused/target", refused_with_target, NULL),
+      CT_TEST("refused/host", refused_by_host, NULL),
+  };
+  setenv("GEMEL_CACHE", ct_scratch(), 1);
+  ct_suite("cuda_calls", tests, CT_COUNT(tests));
+}
