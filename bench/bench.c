@@ -17,10 +17,13 @@ static const gemel__option options[] = {
     {"case", 'c', "GLOB", "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
     {"nodes", 'n', "N",
      "nodes of a big graph (default 10000000, of optimizer 1000000; a small one has N / 1000)"},
-    {"size", 's', "N", "elements of a big vector (default 16777216, which are 64 MiB of f32)"},
-    {"matrix", 'm', "N", "rows and columns of a square matrix (default 1000)"},
+    {"size", 's', "N",
+     "elements of a big vector (default 16777216, which are 64 MiB of f32; on the sim 4096)"},
+    {"matrix", 'm', "N",
+     "rows and columns of a square matrix (default 1000; of gpu 4096, on the sim 16)"},
     {"time", 't', "MS", "spend at least so many milliseconds on each comparison (default 1500)"},
     {"threads", 0, "N", "threads of a call and of what it is compared with (default: OpenMP's)"},
+    {"device", 'D', "NAME", "of gpu: cuda, or sim, which only counts (default: cuda)"},
     {NULL, 0, NULL, NULL}};
 
 static const struct {
@@ -32,6 +35,11 @@ static const struct {
 #undef SUITE_ROW
 };
 enum { SUITE_COUNT = sizeof suites / sizeof *suites };
+
+/* 1 if suite WHICH needs a device. */
+static int on_device(int which) {
+  return which >= 0 && which < SUITE_COUNT && suites[which].run == gemel__bench_gpu;
+}
 
 /* The number of the suite called NAME; SUITE_COUNT for "all"; -1 if there is none. */
 static int find_suite(const char *name) {
@@ -50,7 +58,7 @@ static int run_suites(gemel__bench *b, int which) {
   int k, status = GEMEL__GOOD;
   gemel__bench_head(b);
   for (k = 0; k < SUITE_COUNT && status == GEMEL__GOOD; k++) {
-    if (which == k || which == SUITE_COUNT) {
+    if (which == k || (which == SUITE_COUNT && !on_device(k))) {
       b->suite = suites[k].name;
       gemel__progress("gemel bench: suite %s", b->suite);
       status = suites[k].run(b);
@@ -87,11 +95,13 @@ static int default_threads(void) {
 #endif
 }
 
-static int read_settings(gemel__bench *b, const gemel__args *args) {
+static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
   uint64_t threads = (uint64_t)default_threads();
+  const char *device = gemel__arg(args, "device");
+  int sim = gpu && device != NULL && strcmp(device, "sim") == 0;
   memset(b, 0, sizeof *b);
-  b->elements = (uint64_t)1 << 24;
-  b->matrix = 1000;
+  b->elements = sim ? 4096 : (uint64_t)1 << 24;
+  b->matrix = sim ? 16 : gpu ? 4096 : 1000;
   b->time_ms = 1500;
   b->seed = 1;
   b->only = gemel__arg(args, "case");
@@ -104,6 +114,24 @@ static int read_settings(gemel__bench *b, const gemel__args *args) {
   }
   b->threads = (int)threads;
   return GEMEL__GOOD;
+}
+
+/* Opens the device of a suite that needs one; this may start another program in this one's place.
+ */
+static int open_device(gemel__bench *b, const gemel__args *args, int gpu) {
+  const char *name = gemel__arg(args, "device");
+  if (!gpu) {
+    return name == gemel__flag("device")
+               ? GEMEL__GOOD
+               : gemel__complain("bench: --device is for gpu, the other suites use the host");
+  }
+  b->context = gemel__context_need();
+  int status = b->context != NULL
+                   ? gemel__device_open(b->context, name != NULL ? name : "cuda", &b->space)
+                   : GEMEL__BAD;
+  return status == GEMEL__GOOD && b->space == GEMEL_SPACE_HOST
+             ? gemel__complain("bench: gpu needs a device, which the host isn't")
+             : status;
 }
 
 /* Opens the JSON file, if one is asked for. */
@@ -120,17 +148,20 @@ static int open_output(gemel__bench *b, const gemel__args *args) {
 static int run(const gemel__args *args) {
   gemel__bench b;
   const char *what = args->operands[0];
-  int which = find_suite(what), status;
+  int which = find_suite(what), gpu = on_device(which), status;
   if (which < 0 && !is_path(what)) {
     return gemel__complain("bench: there is no suite '%s'; see gemel bench --help", what);
   }
-  if (read_settings(&b, args) != GEMEL__GOOD || open_output(&b, args) != GEMEL__GOOD) {
+  if (read_settings(&b, args, gpu) != GEMEL__GOOD || open_device(&b, args, gpu) != GEMEL__GOOD ||
+      open_output(&b, args) != GEMEL__GOOD) {
+    gemel_context_unref(b.context);
     return GEMEL__BAD;
   }
 #ifdef _OPENMP
   omp_set_num_threads(b.threads);
 #endif
   status = which < 0 ? run_file(&b, what) : run_suites(&b, which);
+  gemel_context_unref(b.context);
   if (status == GEMEL__GOOD && b.measured == 0) {
     status = gemel__complain("bench: no case matches '%s'", b.only);
   }
@@ -148,7 +179,7 @@ const gemel__command gemel__command_bench = {
     "In FILE, a path with a dot or a slash, sizes may be E, the elements of a big vector, R and C, "
     "rows and "
     "columns of as many, and S, the rows of a square matrix. SUITE is one of these, or "
-    "all:\n" GEMEL__BENCH_TABLE(
+    "all, which is all but gpu:\n" GEMEL__BENCH_TABLE(
         SUITE_HELP) "Exit status 0 if every target is met, 1 if one is missed, 2 for usage and for "
                     "what can't be "
                     "done. Figures are only as good as the machine is idle.",

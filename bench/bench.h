@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include "../tools/tool.h"
 
-/* The suites, in the order in which `all` runs them. */
+/* The suites, in the order in which `all` runs them, but for gpu, which needs a device. */
 #ifdef HAVE_VERIFY
 #define GEMEL__BENCH_HARNESS(X) X(verify, "the time of gemel verify over all operations")
 #else
@@ -21,6 +21,7 @@
 #define GEMEL__BENCH_TABLE(X)                                                                      \
   X(graph, "building, differentiating, printing, ... of big graphs")                               \
   X(cpu, "functions on the CPU against raw library calls and copies, and the cost of a call")      \
+  X(gpu, "functions on a GPU against cuBLAS, copies and launches, and what a call asks for")       \
   X(optimizer, "rewriting and compiling the graphs of training steps")                             \
   GEMEL__BENCH_HARNESS(X)
 
@@ -32,6 +33,9 @@ typedef struct gemel__bench {
   uint64_t seed;
   const char *only; /* a glob over cases; NULL: all */
   int threads;
+  gemel_context *context; /* of gpu, in which memory space SPACE is the device; else NULL and 0 */
+  int space;
+  int on_host; /* inputs and outputs of calls on the device */
   const char *suite;
   FILE *table; /* where text for people goes: stdout, or stderr if JSON takes that */
   int has_json;

@@ -47,6 +47,7 @@ static void fill(gemel_tensor *tensor, uint64_t seed) {
   int64_t n = gemel_tensor_elements(tensor), k;
   float *f = gemel_tensor_data(tensor);
   double *d = gemel_tensor_data(tensor);
+  uint16_t *h = gemel_tensor_data(tensor);
   for (k = 0; k < n; k++) {
     double u;
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -55,7 +56,11 @@ static void fill(gemel_tensor *tensor, uint64_t seed) {
       f[k] = (float)u;
     } else if (gemel_tensor_dtype(tensor) == GEMEL_F64) {
       d[k] = u;
-    } /* others stay 0 */
+    } else if (gemel_tensor_dtype(tensor) == GEMEL_F16) {
+      h[k] = (uint16_t)(0x3800 | seed >> 54); /* the exponent of [0.5, 1), ten random digits */
+    } else if (gemel_tensor_dtype(tensor) == GEMEL_BF16) {
+      h[k] = (uint16_t)(0x3f00 | seed >> 57); /* and seven */
+    }                                         /* others stay 0 */
   }
 }
 
@@ -76,28 +81,53 @@ static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context,
 
 /* ---- The call ---- */
 
-static gemel_status prepare(gemel__call *call, const gemel__bench *b, gemel_context *context,
-                            const gemel_graph *graph, int rewrite) {
+/* Binds OPERAND, which it takes, to INPUT: as a shared variable, which moves to the device by
+ * itself, or as an argument. */
+static gemel_status bind(gemel__call *call, gemel_value input, gemel_tensor *operand, int there) {
+  if (gemel_is_state(input)) {
+    gemel_shared *state = gemel_shared_new(operand, &call->error);
+    gemel_tensor_unref(operand);
+    call->states[call->n_states++] = state;
+    return state != NULL ? GEMEL_OK : call->error.status;
+  }
+  if (there) {
+    gemel_tensor *moved = gemel_tensor_transfer(operand, call->device, &call->error);
+    gemel_tensor_unref(operand);
+    operand = moved;
+  }
+  call->inputs[call->n_inputs++] = operand;
+  return operand != NULL ? GEMEL_OK : call->error.status;
+}
+
+static gemel_status bind_all(gemel__call *call, const gemel__bench *b, const gemel_graph *graph,
+                             int there) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < gemel_graph_input_count(graph) && status == GEMEL_OK; k++) {
+    gemel_value input = gemel_graph_input(graph, k);
+    gemel_tensor *operand = make_operand(b, gemel_graph_context(graph), gemel_value_type(input),
+                                         b->seed + k, &call->error);
+    status = operand != NULL ? bind(call, input, operand, there) : call->error.status;
+  }
+  return status;
+}
+
+static gemel_status prepare(gemel__call *call, const gemel__bench *b, const gemel_graph *graph,
+                            int rewrite) {
+  int lifted = b->space != GEMEL_SPACE_HOST, there = lifted && !b->on_host;
+  gemel_lift_options lift = {.size = sizeof lift,
+                             .space = b->space,
+                             .states = 1,
+                             .inputs = there ? "*" : NULL,
+                             .outputs = there ? "*" : NULL};
   gemel_options options = {.size = sizeof options,
                            .threads = b->threads,
                            .as_written = !rewrite,
-                           .states = call->states};
-  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    gemel_value input = gemel_graph_input(graph, k);
-    gemel_tensor *operand =
-        make_operand(b, context, gemel_value_type(input), b->seed + k, &call->error);
-    if (operand == NULL) {
-      return call->error.status;
-    }
-    if (gemel_is_state(input)) {
-      call->states[call->n_states] = gemel_shared_new(operand, &call->error);
-      gemel_tensor_unref(operand);
-      if (call->states[call->n_states++] == NULL) {
-        return call->error.status;
-      }
-    } else {
-      call->inputs[call->n_inputs++] = operand;
-    }
+                           .states = call->states,
+                           .lift = lifted ? &lift : NULL};
+  call->device = gemel_device_of_space(gemel_graph_context(graph), b->space);
+  gemel_status status = bind_all(call, b, graph, there);
+  if (status != GEMEL_OK) {
+    return status;
   }
   options.n_states = call->n_states;
   call->function = gemel_compile(graph, &options, &call->error);
@@ -113,7 +143,7 @@ int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *co
   memset(call, 0, sizeof *call);
   call->repeat = 1;
   graph = gemel_parse(context, text, strlen(text), name, NULL, &call->error);
-  call->status = graph != NULL ? prepare(call, b, context, graph, rewrite) : call->error.status;
+  call->status = graph != NULL ? prepare(call, b, graph, rewrite) : call->error.status;
   gemel_graph_unref(graph);
   return gemel__call_check(call, name);
 }
@@ -122,9 +152,8 @@ int gemel__call_open_graph(gemel__call *call, const gemel__bench *b, const gemel
                            const char *name) {
   memset(call, 0, sizeof *call);
   call->repeat = 1;
-  call->status = gemel_graph_input_count(graph) > GEMEL__CALL_INPUTS
-                     ? GEMEL_UNSUPPORTED
-                     : prepare(call, b, gemel_graph_context(graph), graph, 1);
+  call->status = gemel_graph_input_count(graph) > GEMEL__CALL_INPUTS ? GEMEL_UNSUPPORTED
+                                                                     : prepare(call, b, graph, 1);
   if (call->status == GEMEL_UNSUPPORTED && call->error.text[0] == '\0') {
     snprintf(call->error.text, sizeof call->error.text, "more than %d inputs", GEMEL__CALL_INPUTS);
   }

@@ -1,5 +1,5 @@
-# Benchmarks, compiled into the gemel command (gemel bench). They call oneDNN and CBLAS directly, to
-# compare. One file a line, sorted. SPDX-License-Identifier: MIT
+# Benchmarks, compiled into the gemel command (gemel bench). They call oneDNN, CBLAS and CUDA directly,
+# to compare. One file a line, sorted. SPDX-License-Identifier: MIT
 
 gemel_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu $(device_cppflags)
 gemel_SOURCES += %reldir%/bench.c
@@ -8,6 +8,7 @@ gemel_SOURCES += %reldir%/call.c
 gemel_SOURCES += %reldir%/call.h
 gemel_SOURCES += %reldir%/cpu.c
 gemel_SOURCES += %reldir%/file.c
+gemel_SOURCES += %reldir%/gpu.c
 gemel_SOURCES += %reldir%/graph.c
 gemel_SOURCES += %reldir%/memory.c
 gemel_SOURCES += %reldir%/memory.h
@@ -30,6 +31,7 @@ EXTRA_DIST += %reldir%/peers/affine.py
 EXTRA_DIST += %reldir%/peers/calls.py
 EXTRA_DIST += %reldir%/peers/chains.py
 EXTRA_DIST += %reldir%/peers/digits.py
+EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
 EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/optimizer.py

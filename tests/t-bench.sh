@@ -52,6 +52,31 @@ for case in residual gated bidirectional; do
 done
 [ -z "$(find "$scratch" -name 'gemel-bench.*')" ] || fail "graph: scratch files are left"
 
+# On the sim the suite gpu only counts, and each case has a target for what a call asks for: without
+# recordings the eight sums would be eight launches, and a chain that isn't fused eight kernels.
+counts='allocations intermediate kernels launches transfers'
+if "$gemel" bench gpu --device sim --case 'no such' 2>&1 | grep -q 'no device'; then
+  echo "gpu: this build has no sim"
+else
+  GEMEL_CACHE=$scratch/cache GEMEL_SIM_HOME=${GEMEL_SRCDIR:-.}/gpu run_suite gpu --device sim
+  ! grep '"ok": false' "$scratch/gpu.json" || fail "gpu: the targets above are missed"
+  cases=$(grep -c '"launches"' "$scratch/gpu.json")
+  [ "$cases" -ge 30 ] || fail "gpu: only $cases cases"
+  [ "$(grep -c '"launches", "value": 1, "unit": "a call", "target": 1' "$scratch/gpu.json")" -eq "$cases" ] ||
+    fail "gpu: not every call is one launch"
+  metrics=$(sed 's/.*"metric": "\([^"]*\)".*/\1/' "$scratch/gpu.json" | sort -u | tr '\n' ' ')
+  [ "$metrics" = "$counts " ] || fail "gpu: $metrics are measured on the sim, not $counts"
+  grep -q '"there and back f32", "metric": "transfers", "value": 2,' "$scratch/gpu.json" ||
+    fail "gpu: there and back aren't two transfers"
+  grep -q '"call: 8 sums", "metric": "kernels", "value": 8,' "$scratch/gpu.json" ||
+    fail "gpu: eight sums aren't eight kernels"
+  grep -q '"neg f32", "metric": "intermediate", "value": 0,' "$scratch/gpu.json" ||
+    fail "gpu: one operation takes memory beside its result"
+  while read -r case; do
+    grep -qF "\"$case\"" "${GEMEL_SRCDIR:-.}/bench/peers/gpu.py" || fail "gpu.py doesn't know $case"
+  done < <(sed -n 's/.*"case": "\([^"]*\)", "metric": "launches".*/\1/p' "$scratch/gpu.json")
+fi
+
 "$gemel" bench cpu --case 'dot*' --size 1000 --matrix 5 --time 1 --json - 2>/dev/null >"$scratch/out"
 check_json "$scratch/out" cpu
 ! grep -v '"case": "dot' "$scratch/out" || fail "--case lets others through"
@@ -70,6 +95,9 @@ refused graph --nodes -5
 refused graph --nodes 12x
 refused cpu --threads 0
 refused cpu --nosuch
+refused cpu --device sim
+refused gpu --device host
+refused gpu --device nosuch
 refused cpu --case nosuch
 # A graph in a file; one that isn't there, and one with too many inputs.
 printf 'graph f(x: f32[E], y: f64[R, C], n: i32[3]) { return z = sum(x) }\n' >"$scratch/one.gmt"

@@ -52,7 +52,7 @@ endif
 if NVCC
 bin_PROGRAMS += gemel-cuda
 endif
-gemel_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu -DGEMEL__CUDA=1
+gemel_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) -DGEMEL__CUDA=1
 gemel_cuda_SOURCES = $(gemel_SOURCES)
 gemel_cuda_LDADD = libgemel-gpu.a $(libraries) $(CUDA_LIBS) $(STDCXX_LIBS)
 libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS)

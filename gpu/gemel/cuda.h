@@ -22,7 +22,7 @@ typedef struct gemel_cuda gemel_cuda;
  * Thread-safe. */
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 
-/* Its record, for gemel_register_device; it lives as long as CUDA does. */
+/* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. */
 const gemel_device *gemel_cuda_device(const gemel_cuda *cuda);
 
 /* Waits for its work and gives all back. No context may use it any more, and no tensor may lie on

@@ -254,8 +254,18 @@ static long long elements_of(const gemel_view *view) {
   return n;
 }
 
+/* How many of the first N steps leave their results in scratch memory. */
+static size_t inner_steps(const gemel_kernel_call *call, size_t n) {
+  size_t count = 0;
+  for (size_t k = 0; k < n; k++) {
+    count += call->steps[k].output < 0;
+  }
+  return count;
+}
+
 extern "C" gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call) {
-  call->scratch_bytes = call->n_steps * (GEMEL__FAULT(gpu_steps_scratch) ? 1 : 8) *
+  call->scratch_bytes = inner_steps(call, call->n_steps) *
+                        (GEMEL__FAULT(gpu_steps_scratch) ? 1 : 8) *
                         (size_t)elements_of(&call->outputs[0]);
   return GEMEL_OK;
 }
@@ -272,8 +282,10 @@ static gemel_view result_of(const gemel_kernel_call *call, size_t k, int64_t *st
     }
     view.dtype = step->dtype;
     view.strides = strides;
-    view.data = (char *)call->scratch + (GEMEL__FAULT(gpu_steps_place) && k == 1 ? 0 : k) *
-                                            (call->scratch_bytes / call->n_steps);
+    size_t place = inner_steps(call, k);
+    view.data =
+        (char *)call->scratch + (GEMEL__FAULT(gpu_steps_place) && place == 1 ? 0 : place) *
+                                    (call->scratch_bytes / inner_steps(call, call->n_steps));
   }
   return view;
 }
