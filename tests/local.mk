@@ -7,6 +7,7 @@ library_tests += %reldir%/t-assume
 library_tests += %reldir%/t-binary
 library_tests += %reldir%/t-check
 library_tests += %reldir%/t-composite
+library_tests += %reldir%/t-conv
 library_tests += %reldir%/t-cpp
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims

@@ -17,7 +17,8 @@ function type_of(parameter,    t) {
   gsub(/\*/, " p ", t)
   t = trim(t)
   gsub(/[ \t]+/, "_", t)
-  return t
+  # options of generated builders, which none of them needs
+  return FILENAME ~ /ops\.h$/ && t ~ /_options_p$/ ? "builder_options_p" : t
 }
 
 function is_pointer(type) { return type ~ /_p$/ || type == "gemel_write" }

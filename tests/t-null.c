@@ -101,23 +101,7 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_kernel_p gemel_find_operation(context, "exp")->kernels
 #define VALID_const_gemel_operation_p &own
 #define VALID_const_gemel_options_p &options
-/* of builders: none of them is needed */
-#define VALID_const_gemel_arange_options_p NULL
-#define VALID_const_gemel_cross_entropy_options_p NULL
-#define VALID_const_gemel_dot_options_p NULL
-#define VALID_const_gemel_inc_subtensor_options_p NULL
-#define VALID_const_gemel_join_options_p NULL
-#define VALID_const_gemel_max_options_p NULL
-#define VALID_const_gemel_pad_options_p NULL
-#define VALID_const_gemel_prod_options_p NULL
-#define VALID_const_gemel_random_bits_options_p NULL
-#define VALID_const_gemel_random_normal_options_p NULL
-#define VALID_const_gemel_random_uniform_options_p NULL
-#define VALID_const_gemel_set_subtensor_options_p NULL
-#define VALID_const_gemel_softmax_options_p NULL
-#define VALID_const_gemel_split_options_p NULL
-#define VALID_const_gemel_subtensor_options_p NULL
-#define VALID_const_gemel_sum_options_p NULL
+#define VALID_builder_options_p NULL
 #define VALID_const_gemel_pass_p &pass
 #define VALID_const_gemel_profile_p profile
 #define VALID_const_gemel_lift_options_p &lift
@@ -128,7 +112,6 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_shared_p shared
 #define VALID_const_gemel_tensor_p tensor
 #define VALID_const_double_p &a_double
-#define VALID_const_gemel_var_options_p NULL
 #define VALID_const_gemel_value_p &value
 #define VALID_const_gemel_view_p &a_view
 #define VALID_const_int64_t_p numbers

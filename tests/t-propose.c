@@ -155,7 +155,7 @@ static void every_operation(const void *data) {
   }
 }
 
-/* Operand K comes from elsewhere: any shape with an axis and elements. */
+/* Operand K comes from elsewhere: any shape with an axis and elements, for a convolution three. */
 static int from_elsewhere(gemel_context *context, const gemel_operation *op, size_t k,
                           uint64_t seed) {
   gemel__random random;
@@ -164,7 +164,7 @@ static int from_elsewhere(gemel_context *context, const gemel_operation *op, siz
   gemel__proposal p = blank(context, op->name, GEMEL_F32, &random);
   int64_t size;
   CT_EQ_INT(gemel__propose(&x, &error), GEMEL_OK);
-  int usable = gemel_type_rank(context, x.inputs[0]) > 0;
+  int usable = gemel_type_rank(context, x.inputs[0]) >= (strncmp(op->name, "corr", 4) == 0 ? 3 : 1);
   for (int axis = 0; axis < gemel_type_rank(context, x.inputs[0]); axis++) {
     gemel_dim_is_constant(context, gemel_type_dims(context, x.inputs[0])[axis], &size);
     usable &= size > 0;

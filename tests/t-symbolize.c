@@ -57,7 +57,8 @@ static void many(const void *data) {
 
 /* Results of these have sizes that are sums or the like of their operands'. */
 static int computes_sizes(const char *name) {
-  static const char *const computing[] = {"join", "pad"};
+  static const char *const computing[] = {"join", "pad", "corr", "corr_grad_weights",
+                                          "corr_grad_inputs"};
   for (size_t k = 0; k < CT_COUNT(computing); k++) {
     if (strcmp(computing[k], name) == 0) {
       return 1;

@@ -153,7 +153,7 @@ typedef enum gemel_domain {
 } gemel_domain;
 
 #define GEMEL_SAMPLE_MAX_INPUTS 8
-#define GEMEL_SAMPLE_MAX_ATTRS 8
+#define GEMEL_SAMPLE_MAX_ATTRS 16
 
 /* What a sampler fills in: a random instance of the operation. RANDOM(state) gives 64 fresh bits.
  * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS

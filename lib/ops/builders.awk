@@ -30,14 +30,15 @@ function read_attr(text) {
 function declared(type, name) { return type (type ~ /\*$/ ? "" : " ") name }
 
 # The statements that fill in one attribute from COUNT, VALUES (of a list) or VALUE.
-function fill_in(count, value,    k, member, s) {
+# GIVEN says when a scalar is.
+function fill_in(count, value, given,    k, member, s) {
   k = toupper(KIND)
   member = LIST ? (KIND == "string" ? "text" : KIND) "s" : KIND == "int" ? "i" : KIND == "float" ? "f" : KIND == "string" ? "text" : KIND
   s = "  attrs[n_attrs].name = \"" AN "\";\n"
   s = s "  attrs[n_attrs].kind = " (LIST ? "GEMEL_ATTR_LIST | " : "") "GEMEL_ATTR_" k ";\n"
   s = s "  attrs[n_attrs].count = " (LIST ? count : "0") ";\n"
   s = s "  attrs[n_attrs].u." member " = " value ";\n"
-  return s "  n_attrs += " (LIST ? value " != NULL" : OPTIONAL ? "options != NULL" : "1") ";\n"
+  return s "  n_attrs += " (LIST ? value " != NULL" : given) ";\n"
 }
 
 # OPERANDS and PARAMS are the builder's parameters so far, ARGS their names.
@@ -60,9 +61,9 @@ function add_operands(inputs,    n, i, p, part) {
 function add_param(params, args) { PARAMS = PARAMS SEP params; ARGS = ARGS SEP args; SEP = ", " }
 
 # Required attributes are parameters, optional ones members of a struct.
-function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, scalars) {
+function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, several) {
   add_operands(inputs)
-  m = 0; body = ""; members = ""; scalars = 0
+  m = 0; body = ""; members = ""; several = gsub(/=/, "=", attrs) > 1
   n = split(attrs, q, ",")
   for (i = 1; i <= n; i++) {
     if (trim(q[i]) == "") continue
@@ -72,20 +73,15 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, scalar
       body = body fill_in("n_" AN, AN)
     } else if (!OPTIONAL) {
       add_param(declared(c_type(KIND), AN), AN)
-      body = body fill_in("", AN)
+      body = body fill_in("", AN, "1")
     } else if (LIST) {
       members = members "  gemel_" KIND "s " AN ";\n"
       body = body fill_in("options != NULL ? options->" AN ".count : 0", "options != NULL ? options->" AN ".values : NULL")
       sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
-      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0")
-      scalars += FALLBACK != "0"
+      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0", several && FALLBACK != "0" ? "options != NULL && options->" AN " != 0" : "options != NULL")
     }
-  }
-  if (members ~ /\n.*\n/ && scalars) {
-    print "builders.awk: " name ": of several optional attributes, a scalar one must fall back to 0" > "/dev/stderr"
-    exit FAILED = 1
   }
   if (OPERANDS == 0 && VARIADIC == "") { PARAMS = "gemel_graph *graph" SEP PARAMS; ARGS = "graph" SEP ARGS }
   write(name, inputs, attrs, summary, m, body, members)
@@ -146,9 +142,10 @@ BEGIN {
   print " *"
   print " * Attributes that an operation needs are arguments (lists are a count and an array), those that it can"
   print " * do without are options: a list that isn't named is absent; where options are given, a scalar that"
-  print " * isn't named is 0. Sizes known only at run time are dims made by gemel_dim_of. All builders return the"
-  print " * null value when an input is null or the graph refuses, with the first error on the graph; none is"
-  print " * thread-safe against another call on the same graph.\n */"
+  print " * isn't named is 0, which stands for what the operation falls back to if it has several. Sizes known only"
+  print " * at run time are dims made by gemel_dim_of. All builders return the null value when an input is null or"
+  print " * the graph refuses, with the first error on the graph; none is thread-safe against another call on the"
+  print " * same graph.\n */"
   print "#ifndef GEMEL_OPS_H\n#define GEMEL_OPS_H\n"
   print "#include <gemel/graph.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
   print "/* The graph of the first value that has one. */"

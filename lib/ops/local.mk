@@ -2,6 +2,10 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/composite.c
+libgemel_a_SOURCES += %reldir%/conv-plain.c
+libgemel_a_SOURCES += %reldir%/conv-sample.c
+libgemel_a_SOURCES += %reldir%/conv.c
+libgemel_a_SOURCES += %reldir%/conv.h
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c
 libgemel_a_SOURCES += %reldir%/elementwise-facts.c

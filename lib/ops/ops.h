@@ -35,6 +35,7 @@ typedef struct gemel__hooks {
 
 /* Families: the files that hold an operation's code are called after its family. */
 #define GEMEL__FAMILY_TABLE(X)                                                                     \
+  X(conv)                                                                                          \
   X(elementwise)                                                                                   \
   X(index) X(invoke) X(linalg) X(random) X(reduce) X(shape) X(softmax) X(source) X(transfer)
 

@@ -3,6 +3,7 @@
 
 libgemel_verify_a_SOURCES += %reldir%/common.c
 libgemel_verify_a_SOURCES += %reldir%/common.h
+libgemel_verify_a_SOURCES += %reldir%/conv.c
 libgemel_verify_a_SOURCES += %reldir%/element.c
 libgemel_verify_a_SOURCES += %reldir%/graph.c
 libgemel_verify_a_SOURCES += %reldir%/index.c

@@ -102,6 +102,9 @@ void gemel__list_fill(gemel__list *list, int count, int64_t value);
 
 /* ---- The proposers ---- */
 
+gemel_status gemel__propose_corr(gemel__draft *d);
+gemel_status gemel__propose_corr_grad_weights(gemel__draft *d);
+gemel_status gemel__propose_corr_grad_inputs(gemel__draft *d);
 gemel_status gemel__propose_elementwise(gemel__draft *d);
 gemel_status gemel__propose_dimshuffle(gemel__draft *d);
 gemel_status gemel__propose_reshape(gemel__draft *d);

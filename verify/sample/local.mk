@@ -13,6 +13,7 @@ libgemel_verify_a_SOURCES += %reldir%/points-bisect.c
 libgemel_verify_a_SOURCES += %reldir%/points.c
 libgemel_verify_a_SOURCES += %reldir%/points.h
 libgemel_verify_a_SOURCES += %reldir%/propose-blocks.c
+libgemel_verify_a_SOURCES += %reldir%/propose-conv.c
 libgemel_verify_a_SOURCES += %reldir%/propose-dot.c
 libgemel_verify_a_SOURCES += %reldir%/propose-elementwise.c
 libgemel_verify_a_SOURCES += %reldir%/propose-index.c

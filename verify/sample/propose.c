@@ -11,6 +11,7 @@
 #include "core/apply.h"
 #include "core/attrs.h"
 #include "core/error.h"
+#include "core/schema.h"
 #include "reference/twin.h"
 
 enum { DEFAULT_ELEMENTS = 256 };
@@ -41,6 +42,9 @@ static int entry_of(gemel_context *context, const gemel_attr *attr, size_t k, in
     return gemel_dim_is_constant(context, list ? attr->u.dims[k] : attr->u.dim, value);
   case GEMEL_ATTR_DTYPE:
     *value = attr->u.dtype;
+    return !list;
+  case GEMEL_ATTR_STRING: /* nothing is drawn for it, nor goes by it */
+    *value = 0;
     return !list;
   default:
     return 0;
@@ -129,6 +133,9 @@ static gemel_status fill_attr(gemel__draft *d, const gemel_attr_spec *spec, geme
   case GEMEL_ATTR_LIST | GEMEL_ATTR_DIM:
     attr->u.dims = dims;
     return GEMEL_OK;
+  case GEMEL_ATTR_STRING:
+    return spec->fallback != NULL && gemel__schema_fallback(spec, attr) == 0 ? GEMEL_OK
+                                                                             : GEMEL_DECLINED;
   default:
     return GEMEL_DECLINED;
   }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random instances of the three convolutions: one geometry is drawn, and each operation takes the
+ * two operands of it that it needs. All kinds of padding, strides that don't divide the image,
+ * kernels larger than it, groups down to single channels, and sizes 0 and 1 come up.
+ */
+#include <string.h>
+#include "ops/conv.h"
+#include "ops/sampling.h"
+
+typedef struct drawn {
+  int axes, unshared;
+  const char *padding; /* NULL: low and high */
+  int64_t batch, groups, channels, filters;
+  int64_t image[GEMEL__CONV_AXES], kernel[GEMEL__CONV_AXES], out[GEMEL__CONV_AXES];
+  int64_t stride[GEMEL__CONV_AXES], dilation[GEMEL__CONV_AXES];
+  int64_t low[GEMEL__CONV_AXES], high[GEMEL__CONV_AXES];
+} drawn;
+
+/* Mostly 1, else up to MOST. */
+static int64_t step(gemel_sample *sample, int64_t most) {
+  return gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 1, most);
+}
+
+static void draw_axis(gemel_sample *sample, drawn *d, int k, int64_t most) {
+  int64_t span;
+  d->image[k] = gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
+  d->kernel[k] = gemel__sample_int(sample, 1, most < 4 ? most : 4);
+  d->stride[k] = step(sample, 3);
+  d->dilation[k] = step(sample, 3);
+  d->low[k] = d->high[k] = 0;
+  span = (d->kernel[k] - 1) * d->dilation[k] + 1;
+  if (d->padding == NULL) {
+    d->low[k] = gemel__sample_int(sample, 0, 3);
+    d->high[k] = gemel__sample_int(sample, 0, 3);
+  } else if (strcmp(d->padding, "valid") != 0) {
+    d->low[k] = d->high[k] = strcmp(d->padding, "full") == 0 ? span - 1 : span / 2;
+  }
+  if (d->image[k] + d->low[k] + d->high[k] < span) {
+    d->image[k] = span;
+  }
+  d->out[k] = (d->image[k] + d->low[k] + d->high[k] - span) / d->stride[k] + 1;
+}
+
+static int64_t product(int axes, const int64_t *sizes) {
+  int64_t elements = 1;
+  for (int k = 0; k < axes; k++) {
+    elements *= sizes[k];
+  }
+  return elements;
+}
+
+/* A number of channels, filters or images. */
+static int64_t draw_count(gemel_sample *sample, int64_t most) {
+  int64_t pick = gemel__sample_int(sample, 0, 15);
+  return pick == 0 ? 0 : pick < 5 ? 1 : gemel__sample_int(sample, 1, most);
+}
+
+/* The largest operand. */
+static int64_t elements_of(const drawn *d) {
+  int64_t x = d->batch * d->channels * d->groups * product(d->axes, d->image);
+  int64_t y = d->batch * d->filters * d->groups * product(d->axes, d->out);
+  int64_t w = d->filters * d->groups * d->channels * product(d->axes, d->kernel);
+  w *= d->unshared ? product(d->axes, d->out) : 1;
+  return x > y ? (x > w ? x : w) : y > w ? y : w;
+}
+
+/* Makes counts smaller until all operands have at most as many elements as are wanted. */
+static void limit(gemel_sample *sample, drawn *d) {
+  int64_t *counts[] = {&d->batch, &d->channels, &d->filters, &d->groups};
+  for (int k = 0; elements_of(d) > sample->max_elements && k < 32; k++) {
+    *counts[k % 4] = *counts[k % 4] > 2 ? *counts[k % 4] / 2 : *counts[k % 4] > 0;
+  }
+}
+
+/* Where there is room, channels enough for the kernels of libraries, or larger images. */
+static void draw(gemel_sample *sample, drawn *d) {
+  static const char *const paddings[] = {"valid", "full", "half", NULL, NULL};
+  int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
+  int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
+  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__CONV_AXES ? sample->rank : 0;
+  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__CONV_AXES);
+  most = d->axes == 3 && most > 5 ? 5 : most;
+  d->unshared = gemel__sample_chance(sample, 4);
+  d->padding = paddings[gemel__sample_int(sample, 0, 4)];
+  for (int k = 0; k < d->axes; k++) {
+    draw_axis(sample, d, k, most);
+  }
+  d->groups = gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 2, large ? 8 : 3);
+  d->batch = draw_count(sample, 3);
+  d->channels = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
+  d->filters = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
+  limit(sample, d);
+}
+
+/* ---- Operands ---- */
+
+static void add_spatial(gemel_sample *sample, const drawn *d, int64_t channels,
+                        const int64_t *sizes) {
+  int64_t shape[2 + GEMEL__CONV_AXES] = {d->batch, channels * d->groups};
+  memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
+  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
+}
+
+static void add_weights(gemel_sample *sample, const drawn *d) {
+  int64_t shape[2 + 2 * GEMEL__CONV_AXES] = {d->filters * d->groups};
+  int rank = 1;
+  if (d->unshared) {
+    memcpy(shape + rank, d->out, (size_t)d->axes * sizeof *shape);
+    rank += d->axes;
+  }
+  shape[rank++] = d->channels;
+  memcpy(shape + rank, d->kernel, (size_t)d->axes * sizeof *shape);
+  gemel__sample_input(sample, sample->dtype, rank + d->axes, shape, GEMEL_ANY);
+}
+
+static void add_attrs(gemel_sample *sample, const drawn *d) {
+  size_t axes = (size_t)d->axes;
+  gemel__sample_ints(sample, "stride", axes, d->stride);
+  gemel__sample_ints(sample, "dilation", axes, d->dilation);
+  if (d->padding == NULL) {
+    gemel__sample_ints(sample, "low", axes, d->low);
+    gemel__sample_ints(sample, "high", axes, d->high);
+  } else {
+    gemel__sample_attr(sample, gemel_attr_string("padding", d->padding));
+  }
+  gemel__sample_attr(sample, gemel_attr_int("groups", d->groups));
+  gemel__sample_attr(sample, gemel_attr_int("flip", gemel__sample_chance(sample, 2)));
+  gemel__sample_attr(sample, gemel_attr_int("unshared", d->unshared));
+}
+
+/* The sizes that a gradient is given; now and then one is known only at run time. */
+static void add_sizes(gemel_sample *sample, const drawn *d, const char *name,
+                      const int64_t *sizes) {
+  gemel_dim dims[GEMEL__CONV_AXES];
+  for (int k = 0; k < d->axes; k++) {
+    dims[k] = gemel__sample_chance(sample, 8) ? gemel__sample_size(sample, sizes[k], sizes[k] + 1)
+                                              : gemel_dim_constant(sample->context, sizes[k]);
+  }
+  gemel__sample_dims(sample, name, (size_t)d->axes, dims);
+}
+
+gemel_status gemel__sample_corr(gemel_sample *sample) {
+  drawn d;
+  draw(sample, &d);
+  add_spatial(sample, &d, d.channels, d.image);
+  add_weights(sample, &d);
+  add_attrs(sample, &d);
+  return gemel__sample_status(sample);
+}
+
+gemel_status gemel__sample_corr_grad_weights(gemel_sample *sample) {
+  drawn d;
+  draw(sample, &d);
+  add_spatial(sample, &d, d.channels, d.image);
+  add_spatial(sample, &d, d.filters, d.out);
+  add_attrs(sample, &d);
+  add_sizes(sample, &d, "kernel", d.kernel);
+  return gemel__sample_status(sample);
+}
+
+gemel_status gemel__sample_corr_grad_inputs(gemel_sample *sample) {
+  drawn d;
+  draw(sample, &d);
+  add_weights(sample, &d);
+  add_spatial(sample, &d, d.filters, d.out);
+  add_attrs(sample, &d);
+  add_sizes(sample, &d, "image", d.image);
+  return gemel__sample_status(sample);
+}
