@@ -137,8 +137,8 @@ tests_t_sim_streams_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_sim_streams_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_sim_streams_LDADD = %reldir%/kernels/stream.sim.$(OBJEXT) $(gpu_sim_ldadd)
 
-# The same programs on a GPU, linked with NVIDIA's libraries, for `make gpu-check`. One line in
-# gpu_tests, and SOURCES, CPPFLAGS and LDADD.
+# The same programs on a GPU, linked with NVIDIA's libraries, for `make gpu-check`; `make check` builds
+# them. One line in gpu_tests, and SOURCES, CPPFLAGS and LDADD.
 gpu_tests =
 if GPU_CHECK
 gpu_tests += %reldir%/t-cuda-on-gpu
@@ -147,6 +147,7 @@ gpu_tests += %reldir%/t-gpu-examples-on-gpu
 endif
 EXTRA_PROGRAMS = $(gpu_tests)
 CLEANFILES += $(gpu_tests)
+check_DATA += $(gpu_tests)
 on_gpu_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -DGEMEL_ON_GPU=1
 on_gpu_ldadd = libgemel-gpu.a $(LDADD) $(CUDA_LIBS)
 tests_t_cuda_on_gpu_SOURCES = %reldir%/t-cuda.c
