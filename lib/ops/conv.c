@@ -19,7 +19,7 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Attributes ---- */
 
-typedef enum padding_kind { VALID, FULL, HALF, PADDINGS } padding;
+typedef enum padding_kind { VALID, FULL, HALF, PADDINGS } padding_kind;
 
 static const char *const padding_names[PADDINGS] = {"valid", "full", "half"};
 

@@ -15,16 +15,16 @@ typedef struct number {
   int64_t is;
 } number;
 
-typedef struct axis {
+typedef struct conv_axis {
   number stride, dilation, low, high, image, kernel, place;
-} axis;
+} conv_axis;
 
 /* The operands of y = corr(x, w); the one that is the result is NULL. */
 typedef struct conv_draft {
   gemel__shape *x, *w, *y;
   int axes, unshared;
   number batch, channels, group_channels, filters, groups;
-  axis along[MOST_AXES];
+  conv_axis along[MOST_AXES];
 } conv_draft;
 
 static void choose(number *n, int64_t value) {
@@ -49,31 +49,45 @@ static int weights_rank(const conv_draft *c) {
   return 2 + c->axes * (1 + c->unshared);
 }
 
+/* How many entries the known lists have; 0: none is known. */
+static int listed_axes(const gemel__draft *d) {
+  int count = 0;
+  for (int k = 0; (size_t)k < d->op->n_attrs; k++) {
+    if ((k <= HIGH || k == SIZES) && d->attrs[k].known) {
+      count = d->attrs[k].count;
+    }
+  }
+  return count;
+}
+
+/* How many spatial axes there are by the image or the result (0: neither is known), by the known
+ * lists, or any number. */
+static int draw_axes(gemel__draft *d, int by_image) {
+  int listed = listed_axes(d), most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
+  int drawn = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
+  return by_image != 0 ? by_image : listed != 0 ? listed : drawn;
+}
+
 /* How many spatial axes there are, and whether weights are shared. */
 static gemel_status find_axes(gemel__draft *d, conv_draft *c) {
   const gemel__list *unshared = &d->attrs[UNSHARED];
-  const gemel__shape *image = c->x != NULL && c->x->known   ? c->x
-                              : c->y != NULL && c->y->known ? c->y
-                                                            : NULL;
-  int most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
-  c->unshared = unshared->known ? unshared->at[0] != 0 : unshared->absent ? 0 : gemel__one_in(d, 6);
-  c->axes = image != NULL ? image->rank - 2 : (int)gemel__draw(d, 1, most < 1 ? 1 : most);
-  for (int k = 0; k <= SIZES && (size_t)k < d->op->n_attrs && image == NULL; k++) {
-    if ((k <= HIGH || k == SIZES) && d->attrs[k].known && !d->attrs[k].absent) {
-      c->axes = d->attrs[k].count;
-    }
+  int free = !unshared->known && !unshared->absent, known = c->w != NULL && c->w->known;
+  int by_image = c->x != NULL && c->x->known   ? c->x->rank - 2
+                 : c->y != NULL && c->y->known ? c->y->rank - 2
+                                               : 0;
+  c->axes = draw_axes(d, by_image);
+  c->unshared = unshared->known && unshared->at[0] != 0;
+  if (known && free) {
+    c->unshared = by_image != 0 ? c->w->rank != 2 + c->axes : c->w->rank > 2 + MOST_AXES;
+  } else if (free) {
+    c->unshared = gemel__one_in(d, 6);
   }
-  if (c->w != NULL && c->w->known) {
-    if (!unshared->known && !unshared->absent) {
-      c->unshared = image != NULL ? c->w->rank != 2 + c->axes : c->w->rank > 2 + MOST_AXES;
-    }
-    c->axes = image != NULL ? c->axes : (c->w->rank - 2) / (1 + c->unshared);
+  if (known && by_image == 0) {
+    c->axes = (c->w->rank - 2) / (1 + c->unshared);
   }
-  if (c->axes < 1 || c->axes > MOST_AXES ||
-      (c->w != NULL && c->w->known && c->w->rank != weights_rank(c))) {
-    return GEMEL_DECLINED;
-  }
-  return GEMEL_OK;
+  return c->axes < 1 || c->axes > MOST_AXES || (known && c->w->rank != weights_rank(c))
+             ? GEMEL_DECLINED
+             : GEMEL_OK;
 }
 
 static void learn_shapes(conv_draft *c) {
@@ -92,7 +106,7 @@ static void learn_shapes(conv_draft *c) {
 }
 
 static void learn_axis(const gemel__draft *d, conv_draft *c, int k) {
-  axis *a = &c->along[k];
+  conv_axis *a = &c->along[k];
   number *listed[] = {&a->stride, &a->dilation, &a->low, &a->high};
   for (int i = STRIDE; i <= HIGH; i++) {
     learn(listed[i], d->attrs[i].absent, i <= DILATION);
@@ -112,12 +126,12 @@ static void learn_axis(const gemel__draft *d, conv_draft *c, int k) {
 
 /* ---- One axis ---- */
 
-static int64_t span_of(const axis *a) {
+static int64_t span_of(const conv_axis *a) {
   return (a->kernel.is - 1) * a->dilation.is + 1;
 }
 
 /* Draws padding of at least LEAST elements. */
-static void draw_padding(gemel__draft *d, axis *a, int64_t least) {
+static void draw_padding(gemel__draft *d, conv_axis *a, int64_t least) {
   int64_t most = gemel__one_in(d, 2) ? 0 : 2;
   choose(&a->low, a->high.known ? not_below(least - a->high.is, gemel__draw(d, 0, most))
                                 : gemel__draw(d, 0, not_below(least, most)));
@@ -125,7 +139,7 @@ static void draw_padding(gemel__draft *d, axis *a, int64_t least) {
 }
 
 /* Image and places are there: padding and kernel that go with them. */
-static gemel_status fit(gemel__draft *d, axis *a) {
+static gemel_status fit(gemel__draft *d, conv_axis *a) {
   int64_t reach, room;
   choose(&a->stride, a->place.is > 1 ? 1 : gemel__draw(d, 1, 2));
   choose(&a->dilation, a->kernel.known && gemel__one_in(d, 2) ? 2 : 1);
@@ -145,7 +159,7 @@ static gemel_status fit(gemel__draft *d, axis *a) {
   return room < 0 || room % a->dilation.is >= a->stride.is ? GEMEL_DECLINED : GEMEL_OK;
 }
 
-static gemel_status solve_axis(gemel__draft *d, const conv_draft *c, axis *a) {
+static gemel_status solve_axis(gemel__draft *d, const conv_draft *c, conv_axis *a) {
   int64_t most = c->axes == 3 || c->unshared ? 3 : 6, padding;
   if (a->place.known && a->place.is < 1) {
     return GEMEL_DECLINED;
@@ -203,7 +217,7 @@ static int64_t largest(const conv_draft *c) {
   int64_t x = c->batch.is * c->channels.is, y = c->batch.is * c->filters.is;
   int64_t w = c->group_channels.is * c->filters.is, most;
   for (int k = 0; k < c->axes; k++) {
-    const axis *a = &c->along[k];
+    const conv_axis *a = &c->along[k];
     x *= a->image.is;
     y *= a->place.is;
     w *= a->kernel.is * (c->unshared ? a->place.is : 1);
@@ -259,7 +273,7 @@ static void set_weights(gemel__shape *to, const conv_draft *c) {
 static void set_attrs(gemel__draft *d, const conv_draft *c) {
   gemel__list *sizes = &d->attrs[SIZES];
   for (int k = 0; k < c->axes; k++) {
-    const axis *a = &c->along[k];
+    const conv_axis *a = &c->along[k];
     const number *listed[] = {&a->stride, &a->dilation, &a->low, &a->high};
     for (int i = STRIDE; i <= HIGH; i++) {
       if (!d->attrs[i].known || d->attrs[i].absent) {
