@@ -552,7 +552,7 @@ if [ "$harness" != 0 ]; then
   refuses mutate/zero "'0'" mutate --instances 0
   # random graphs, and one in a file, with a rule that goes in circles
   printf 'rule around in stabilize:\n    sigmoid(x) => sqr(sigmoid(-x))\n' >around.rules
-  gives fuzz 0 '^gemel fuzz: .* findings: fails 0, unsettled 0, order 0, differs 0 (seed 1, ' fuzz --graphs 50 --evaluate 25
+  gives fuzz 0 '^gemel fuzz: .* findings: fails 0, unsettled 0, order 0, differs 0, lifted 0 (seed 1, ' fuzz --graphs 50 --evaluate 25
   mkdir found
   gives fuzz/finds 1 '^Again: gemel fuzz --rules around.rules found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | head -1)

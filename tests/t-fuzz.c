@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/verify.h>
-#include "ct.h"
+#include "support/two-devices.h"
 
 /* What was found, last. */
 typedef struct found {
@@ -254,6 +254,29 @@ static void refusals(const void *data) {
   CT_EQ_INT(gemel_fuzz_graph(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
 }
 
+/* Random graphs are computed on a device, too, and one whose clusters are wrong is found out. */
+static void lifted(const void *data) {
+  const int *wrong = data;
+  gemel_context *context = context_with_devices();
+  found f = {.count = 0};
+  gemel_fuzz_options options = {
+      .size = sizeof options, .seed = 1, .graphs = 100, .sink = keep, .user = &f};
+  gemel_fuzz_summary summary = {.size = sizeof summary};
+  device.exchanges = *wrong;
+  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
+  ct_context("%s\n%s", f.graph, f.detail);
+  CT_EQ_UINT(summary.evaluated, summary.graphs);
+  CT_CHECK(summary.inconclusive * 5 < summary.graphs);
+  CT_EQ_INT(summary.findings[GEMEL_FUZZ_LIFTED] > 0, *wrong);
+  CT_EQ_UINT(f.count, summary.findings[GEMEL_FUZZ_LIFTED]);
+  CT_CHECK(f.count == 0 || (f.kind == GEMEL_FUZZ_LIFTED && lines_of(f.graph) <= 5));
+  CT_CHECK(f.count == 0 || strstr(f.detail, "variant device") != NULL);
+  device.exchanges = 0;
+  leave(context);
+}
+
+static const int right = 0, wrong = 1;
+
 static const ct_test tests[] = {
     CT_TEST("shipped", shipped, NULL),
     CT_TEST("numbered", numbered, NULL),
@@ -262,6 +285,8 @@ static const ct_test tests[] = {
     CT_TEST("ordered", ordered, NULL),
     CT_TEST("refusals", refusals, NULL),
     CT_TEST("much_unused", much_unused, NULL),
+    CT_TEST("lifted", lifted, &right),
+    CT_TEST("lifted/wrong", lifted, &wrong),
 };
 
 void ct_register(void) {

@@ -32,9 +32,14 @@ static const struct {
 };
 enum { N_DEVICES = sizeof devices / sizeof *devices };
 
+/* Opened once, and in use until the command ends. */
 static int open_device(size_t k, gemel_context *context) {
+  static const gemel_device *opened[N_DEVICES];
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  const gemel_device *device = devices[k].open(&error);
+  if (opened[k] == NULL) {
+    opened[k] = devices[k].open(&error);
+  }
+  const gemel_device *device = opened[k];
   return device != NULL && gemel_register_device(context, SPACE, device, &error) == GEMEL_OK
              ? GEMEL__GOOD
              : gemel__complain_error(devices[k].name, &error);

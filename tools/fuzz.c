@@ -16,6 +16,8 @@ static const gemel__option options[] = {
     {"evaluate", 'e', "N",
      "compare the results of every Nth graph before and after (default 100; 0: of none; of a file "
      "always)"},
+    {"device", 'D', "NAME",
+     "lift every graph to this device, too, and compare what is computed there (default: none)"},
     {"rules", 'r', "F", "rules from F, beside gemel's own; may be given more than once"},
     {"replay-dir", 0, "DIR",
      "write the graph of each finding to a file in DIR, which is made if it isn't there"},
@@ -41,8 +43,11 @@ static uint64_t findings_of(const gemel_fuzz_summary *s) {
   return n;
 }
 
-/* " --rules F" for each file that was given. */
-static void print_rules(const fuzz_session *s) {
+/* " --device NAME" and " --rules F" as they were given. */
+static void print_options(const fuzz_session *s) {
+  if (gemel__arg(s->args, "device") != NULL) {
+    printf(" --device %s", gemel__arg(s->args, "device"));
+  }
   for (int k = 0; k < s->args->n_given; k++) {
     if (strcmp(s->args->given[k].option->name, "rules") == 0) {
       printf(" --rules %s", s->args->given[k].value);
@@ -71,7 +76,7 @@ static void sink(void *user, const gemel_fuzz_finding *f) {
   s->unwritten |= s->folder != NULL && path == NULL;
   gemel__progress(NULL);
   printf("%s: %s\n%s\nAgain: gemel fuzz", gemel_fuzz_kind_name(f->kind), f->detail, f->graph);
-  print_rules(s);
+  print_options(s);
   if (s->args->n_operands > 0) {
     printf(" %s\n\n", s->args->operands[0]);
   } else if (path != NULL) {
@@ -101,8 +106,10 @@ static void print_summary(const fuzz_session *s) {
 static int with_rules(fuzz_session *s, int (*work)(fuzz_session *s, gemel_context *context)) {
   gemel_context *context = gemel__context_need();
   gemel__rewriting rewriting;
-  int status = GEMEL__BAD;
-  if (context == NULL) {
+  int status = GEMEL__BAD, space;
+  if (context == NULL ||
+      gemel__device_open(context, gemel__arg(s->args, "device"), &space) != GEMEL__GOOD) {
+    gemel_context_unref(context);
     return GEMEL__BAD;
   }
   if (gemel__rewriting_read(&rewriting, context, s->args) == GEMEL__GOOD) {
@@ -188,7 +195,8 @@ const gemel__command gemel__command_fuzz = {
     "in circles. unsettled: what came out is changed when it is rewritten once more. order: the "
     "files of rules in another order give another graph. differs: an application of a rule doesn't "
     "hold, as gemel opt --certify would find, or the results before and after differ where "
-    "everything is exact.\n"
+    "everything is exact. lifted: with --device, the graph or what it became, lifted by either "
+    "strategy, gives a wrong result there, or the device finds a mistake.\n"
     "A finding is printed with the smallest graph found that shows the same, and the command that "
     "does so again. Exit status 0 if nothing was found, else 1; 2 for usage and for what can't be "
     "read or written.",

@@ -230,6 +230,10 @@ gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph
       (asked >> GEMEL_FUZZ_DIFFERS & 1)) {
     status = check_results(fuzz, graph, once, seed, fault, error);
   }
+  if (status == GEMEL_OK && fault->kind == GEMEL_FUZZ_KIND_COUNT &&
+      (asked >> GEMEL_FUZZ_LIFTED & 1)) {
+    status = gemel__fuzz_lifted(seed % 2 != 0 ? once : graph, seed, fault, error);
+  }
   gemel_graph_unref(once);
   return status;
 }
@@ -312,14 +316,16 @@ static gemel_status ask(const gemel__fuzz *fuzz, const gemel_graph *graph, uint6
                         uint64_t number, gemel_fuzz_summary *counts, gemel_error *error) {
   uint64_t evaluate = fuzz->options.evaluate;
   int evaluated = evaluate != 0 && number % evaluate == 0;
+  int there = gemel_device_of_space(fuzz->context, GEMEL__FUZZ_SPACE) != NULL;
   unsigned asked = 1u << GEMEL_FUZZ_UNSETTLED | 1u << GEMEL_FUZZ_ORDER |
-                   (evaluated ? 1u << GEMEL_FUZZ_DIFFERS : 0);
+                   (evaluated ? 1u << GEMEL_FUZZ_DIFFERS : 0) |
+                   (there ? 1u << GEMEL_FUZZ_LIFTED : 0);
   gemel__fault fault;
   gemel_status status = gemel__fuzz_check(fuzz, graph, asked, seed, &fault, error);
   counts->graphs++;
   counts->nodes += graph->n_nodes;
   counts->left += fault.left;
-  counts->evaluated += evaluated;
+  counts->evaluated += evaluated || there;
   counts->inconclusive += status == GEMEL_UNSUPPORTED;
   status = status == GEMEL_UNSUPPORTED ? GEMEL_OK : status;
   if (status == GEMEL_OK && fault.kind != GEMEL_FUZZ_KIND_COUNT) {

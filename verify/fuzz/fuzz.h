@@ -8,7 +8,7 @@
 #include <gemel/verify.h>
 #include "sample/random.h"
 
-enum { GEMEL__FUZZ_SETS = 64 };
+enum { GEMEL__FUZZ_SETS = 64, GEMEL__FUZZ_SPACE = 1 /* of the device that graphs are lifted to */ };
 
 /* The rules, in two guises: for gemel_rewrite's options as a program has them, and as one set a
  * file, to be put in any order. */
@@ -30,6 +30,11 @@ typedef struct gemel__fault {
  * gives the same answer. GEMEL_NO_MEMORY. */
 gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph, unsigned asked,
                                uint64_t seed, gemel__fault *fault, gemel_error *error);
+
+/* Computes GRAPH, lifted by each strategy, on the device: FAULT says what is wrong there
+ * (lifted.c). GEMEL_NO_MEMORY; GEMEL_UNSUPPORTED: nothing can be said. */
+gemel_status gemel__fuzz_lifted(const gemel_graph *graph, uint64_t seed, gemel__fault *fault,
+                                gemel_error *error);
 
 /* A graph as small as one was found in which the same question as FAULT's finds something; FAULT
  * becomes that. NULL: GEMEL_NO_MEMORY. */

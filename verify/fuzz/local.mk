@@ -3,6 +3,7 @@
 
 libgemel_verify_a_SOURCES += %reldir%/fuzz.c
 libgemel_verify_a_SOURCES += %reldir%/fuzz.h
+libgemel_verify_a_SOURCES += %reldir%/lifted.c
 libgemel_verify_a_SOURCES += %reldir%/random-graph.c
 libgemel_verify_a_SOURCES += %reldir%/random-graph.h
 libgemel_verify_a_SOURCES += %reldir%/shrink.c

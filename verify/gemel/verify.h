@@ -305,7 +305,8 @@ size_t gemel_mutant_json(const gemel_mutant *mutant, char *text, size_t bytes);
   X(FAILS, "fails", "the rewriting ends with an error, or with a graph that isn't well-formed")    \
   X(UNSETTLED, "unsettled", "what was rewritten is changed when it is rewritten once more")        \
   X(ORDER, "order", "another order of the files of rules gives another graph")                     \
-  X(DIFFERS, "differs", "a rewrite doesn't hold, or exact results aren't the same")
+  X(DIFFERS, "differs", "a rewrite doesn't hold, or exact results aren't the same")                \
+  X(LIFTED, "lifted", "lifted to a device, it gives a wrong result there, or a mistake is found")
 
 typedef enum gemel_fuzz_kind {
 #define GEMEL_FUZZ_ENUM(E, name, meaning) GEMEL_FUZZ_##E,
@@ -357,9 +358,12 @@ typedef struct gemel_fuzz_summary {
  * is when it is rewritten again; the files of rules in another order must give the same graph, node
  * for node; and, where OPTIONS->evaluate says so, every application must be certified
  * (gemel_certify_enable is called for CONTEXT) and the results must be the same where everything is
- * exact. What is found goes to the sink, shrunk; the
- * return value is about the run itself: GEMEL_NO_MEMORY, GEMEL_BAD_ARGUMENT. SUMMARY (may be NULL;
- * SIZE set) is added to. Thread-safe for different contexts. */
+ * exact. Where CONTEXT has a device in memory space 1, every graph is lifted to it by each
+ * strategy, as it is or as it was rewritten, and computed there: the results must be what
+ * references say, exactly or within the bounds that they give, and where both do the same
+ * arithmetic in the same order what the host has, bit for bit. What is found goes to the sink,
+ * shrunk; the return value is about the run itself: GEMEL_NO_MEMORY, GEMEL_BAD_ARGUMENT. SUMMARY
+ * (may be NULL; SIZE set) is added to. Thread-safe for different contexts. */
 gemel_status gemel_fuzz_graphs(gemel_context *context, const gemel_fuzz_options *options,
                                gemel_fuzz_summary *summary, gemel_error *error);
 

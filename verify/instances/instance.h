@@ -32,6 +32,7 @@ typedef struct gemel__instance {
   gemel_function *compiled; /* NULL, or GRAPH made ready to be run often; see tiers/tiers.h */
   size_t calls; /* 0: one, of which states are inputs as all others. Else GRAPH is called so often,
                    and what a call makes of the states the next one reads */
+  const struct gemel__variant *variants; /* how it is run; NULL: as all are (tiers/tiers.h) */
 } gemel__instance;
 
 /* How values are drawn. */

@@ -254,9 +254,11 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
       judge_result(j, k, outputs[k], variant->name, outcome);
     }
   }
-  for (k = 0; k < j->n_outputs && variant == gemel__variants; k++) {
-    j->first[k] = outputs[k];
-    outputs[k] = NULL;
+  for (k = 0; k < j->n_outputs; k++) {
+    if (j->first[k] == NULL) {
+      j->first[k] = outputs[k];
+      outputs[k] = NULL;
+    }
   }
   gemel__tensors_release(j->n_outputs, outputs);
   return GEMEL_OK;
@@ -287,7 +289,8 @@ static void judge_kernel(struct judge *j, const gemel__trial *trial,
 static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
-  const gemel__variant *variant = gemel__variants;
+  const gemel__variant *variant =
+      j->instance->variants != NULL ? j->instance->variants : gemel__variants;
   gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
   gemel_status status = outputs != NULL ? find_agreement(j, error) : GEMEL_NO_MEMORY;
   if (outputs == NULL) {

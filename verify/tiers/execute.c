@@ -31,6 +31,23 @@ const gemel__variant gemel__variants[] = {
      .one_in = 2},
     {.name = NULL}};
 
+/* The cheapest place of what is small is the host, but for what lies on the device. */
+const gemel__variant gemel__lifted_variants[] = {
+    {.name = "fused", .threads = 1},
+    {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE, .one_in = 1},
+    {.name = "device, cheapest",
+     .threads = 1,
+     .lifted = 1 + GEMEL_LIFT_CHEAPEST,
+     .there = 1,
+     .one_in = 1},
+    {.name = "device, plain",
+     .threads = 1,
+     .plain = 1,
+     .lifted = 1 + GEMEL_LIFT_AGGRESSIVE,
+     .there = 1,
+     .one_in = 2},
+    {.name = NULL}};
+
 enum { SPACE = 1 }; /* of the device on which lifted variants run */
 
 int gemel__variant_runs(gemel_context *context, const gemel__variant *variant,
@@ -251,6 +268,7 @@ static gemel_function *compile(const struct session *s, gemel_error *error) {
   gemel_lift_options lift = {.size = sizeof lift,
                              .space = SPACE,
                              .strategy = (gemel_lift_strategy)(s->variant->lifted - 1),
+                             .inputs = s->variant->there ? "*" : NULL,
                              .states = 1};
   options.lift = s->variant->lifted ? &lift : NULL;
   return gemel_compile(s->instance->graph, &options, error);
@@ -344,6 +362,17 @@ static gemel_status overlap_some(struct session *s, gemel_tensor *const *values,
   return status;
 }
 
+/* A copy of VALUE for the function to read. */
+static gemel_tensor *input_for(const struct session *s, const gemel_tensor *value,
+                               gemel_error *error) {
+  if (s->variant->there) {
+    gemel_context *context = gemel_graph_context(s->instance->graph);
+    return gemel_tensor_transfer(value, gemel_device_of_space(context, SPACE), error);
+  }
+  return s->variant->scattered ? gemel__tensor_scattered(value, s->random, error)
+                               : gemel__tensor_clone(value, error);
+}
+
 static gemel_status give_inputs(struct session *s, gemel_tensor *const *values,
                                 gemel_error *error) {
   for (size_t k = 0, next = 0; k < s->n_in; k++) {
@@ -351,8 +380,7 @@ static gemel_status give_inputs(struct session *s, gemel_tensor *const *values,
       continue;
     }
     if (s->inputs[next] == NULL) {
-      s->inputs[next] = s->variant->scattered ? gemel__tensor_scattered(values[k], s->random, error)
-                                              : gemel__tensor_clone(values[k], error);
+      s->inputs[next] = input_for(s, values[k], error);
     }
     if (s->inputs[next++] == NULL) {
       return GEMEL_NO_MEMORY;
@@ -382,12 +410,20 @@ static gemel_status give_outputs(struct session *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static int same_elements(const gemel_tensor *a, const gemel_tensor *b) {
+/* Wherever they lie; 0 if B can't be read. */
+static int same_elements(const gemel_tensor *a, const gemel_tensor *given) {
+  gemel_tensor *b = gemel_tensor_device(given) == gemel_host()
+                        ? gemel_tensor_ref((gemel_tensor *)given)
+                        : gemel_tensor_transfer(given, gemel_host(), NULL);
+  if (b == NULL) {
+    return 0;
+  }
   size_t n = (size_t)gemel_tensor_elements(a), size = gemel_dtype_size(gemel_tensor_dtype(a)),
          i = 0;
   while (i < n && memcmp(gemel__tensor_element(a, i), gemel__tensor_element(b, i), size) == 0) {
     i++;
   }
+  gemel_tensor_unref(b);
   return i == n;
 }
 
@@ -433,7 +469,7 @@ static gemel_status take_results(struct session *s, gemel_tensor **results, geme
 static void spoil_inputs(struct session *s) {
   for (size_t k = 0; k < s->n_in && s->inputs[k] != NULL; k++) {
     gemel_tensor *t = s->inputs[k];
-    if (!s->variant->scattered && t != s->spoilt) {
+    if (!s->variant->scattered && !s->variant->there && t != s->spoilt) {
       memset(gemel_tensor_data(t), 0xff,
              (size_t)gemel_tensor_elements(t) * gemel_dtype_size(gemel_tensor_dtype(t)));
     }

@@ -81,11 +81,15 @@ typedef struct gemel__variant {
   int scattered; /* inputs and results in odd layouts */
   int overlaps;  /* a result may overlap an input */
   int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
+  int there;     /* inputs lie there, too */
   int one_in;    /* only so many instances are run like that, drawn at random */
 } gemel__variant;
 
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
+
+/* Those of an instance that is to try the device: the first one, and lifted by each strategy. */
+extern const gemel__variant gemel__lifted_variants[];
 
 /* 1 if an instance is run as VARIANT: CONTEXT has what that runs on, and it is drawn. */
 int gemel__variant_runs(gemel_context *context, const gemel__variant *variant,
