@@ -268,7 +268,7 @@ static gemel_function *compile(const struct session *s, gemel_error *error) {
   gemel_lift_options lift = {.size = sizeof lift,
                              .space = SPACE,
                              .strategy = (gemel_lift_strategy)(s->variant->lifted - 1),
-                             .inputs = s->variant->there ? "*" : NULL,
+                             .inputs = s->variant->there && s->n_in > s->n_states ? "*" : NULL,
                              .states = 1};
   options.lift = s->variant->lifted ? &lift : NULL;
   return gemel_compile(s->instance->graph, &options, error);
