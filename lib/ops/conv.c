@@ -32,33 +32,11 @@ static padding_kind padding_of(const gemel_attr *attrs) {
   return p;
 }
 
-static int64_t list_at(const gemel_attr *attr, int axis, int64_t fallback) {
-  return attr->kind == GEMEL_ATTR_NONE ? fallback : attr->u.ints[axis];
-}
-
-static gemel_status check_list(const gemel_infer *call, int which, int axes, int64_t least) {
-  const gemel_attr *attr = &call->attrs[which];
-  if (attr->kind == GEMEL_ATTR_NONE) {
-    return GEMEL_OK;
-  }
-  if (attr->count != (size_t)axes) {
-    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s has %zu entries for %d spatial axes",
-                            attr->name, attr->count, axes);
-  }
-  for (int k = 0; k < axes; k++) {
-    if (attr->u.ints[k] < least) {
-      return gemel__rule_fail(call, GEMEL_BAD_VALUE, "%s %lld along spatial axis %d is below %lld",
-                              attr->name, (long long)attr->u.ints[k], k, (long long)least);
-    }
-  }
-  return GEMEL_OK;
-}
-
 static gemel_status check_attrs(const gemel_infer *call, int axes) {
   const gemel_attr *attrs = call->attrs;
   gemel_status status = GEMEL_OK;
   for (int k = GEMEL__CONV_STRIDE; k <= GEMEL__CONV_HIGH && status == GEMEL_OK; k++) {
-    status = check_list(call, k, axes, k <= GEMEL__CONV_DILATION);
+    status = gemel__window_list(call, k, axes, k <= GEMEL__CONV_DILATION);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -93,14 +71,6 @@ static gemel_dim constant(const gemel_infer *call, int64_t value) {
   return gemel_dim_constant(call->context, value);
 }
 
-/* How many elements of the image a kernel spans, of which DIM elements lie DILATION apart. */
-static gemel_dim span_of(const gemel_infer *call, gemel_dim dim, int axis) {
-  int64_t dilation = list_at(&call->attrs[GEMEL__CONV_DILATION], axis, 1);
-  gemel_dim steps = gemel_dim_sub(call->context, dim, constant(call, 1));
-  steps = gemel_dim_mul(call->context, steps, constant(call, dilation));
-  return gemel_dim_add(call->context, steps, constant(call, 1));
-}
-
 /* The image's size with its padding. */
 static gemel_dim padded_size(const gemel_infer *call, gemel_dim image, gemel_dim span, int axis) {
   gemel_context *context = call->context;
@@ -114,52 +84,24 @@ static gemel_dim padded_size(const gemel_infer *call, gemel_dim image, gemel_dim
     both = gemel_dim_mul(context, both, constant(call, 2));
     break;
   default:
-    both = gemel_dim_add(context, constant(call, list_at(&call->attrs[GEMEL__CONV_LOW], axis, 0)),
-                         constant(call, list_at(&call->attrs[GEMEL__CONV_HIGH], axis, 0)));
+    both = gemel_dim_add(
+        context, constant(call, gemel__window_entry(&call->attrs[GEMEL__CONV_LOW], axis, 0)),
+        constant(call, gemel__window_entry(&call->attrs[GEMEL__CONV_HIGH], axis, 0)));
   }
   return gemel_dim_add(context, image, both);
 }
 
 /* Sets OUT, the number of places along AXIS. */
 static gemel_status place_axis(const gemel_infer *call, conv_dims *o, int axis, gemel_dim *out) {
-  gemel_context *context = call->context;
-  int64_t stride = list_at(&call->attrs[GEMEL__CONV_STRIDE], axis, 1), size;
-  gemel_dim span = span_of(call, o->kernel[axis], axis);
-  gemel_dim padded = padded_size(call, o->image[axis], span, axis);
-  gemel_dim room = gemel_dim_sub(context, padded, span);
-  if (gemel_dim_is_constant(context, o->kernel[axis], &size) && size < 1) {
+  int64_t stride = gemel__window_entry(&call->attrs[GEMEL__CONV_STRIDE], axis, 1), size;
+  int64_t dilation = gemel__window_entry(&call->attrs[GEMEL__CONV_DILATION], axis, 1);
+  gemel_dim span = gemel__window_span(call, o->kernel[axis], dilation);
+  if (gemel_dim_is_constant(call->context, o->kernel[axis], &size) && size < 1) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "the kernel is empty along spatial axis %d",
                             axis);
   }
-  if (gemel_dim_is_constant(context, room, &size) && size < 0) {
-    char wide[96], of[96];
-    gemel_dim_format(context, span, wide, sizeof wide);
-    gemel_dim_format(context, padded, of, sizeof of);
-    return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
-                            "along spatial axis %d the kernel spans %s elements, and the padded "
-                            "image has %s",
-                            axis, wide, of);
-  }
-  *out = gemel_dim_add(context, gemel_dim_floordiv(context, room, constant(call, stride)),
-                       constant(call, 1));
-  return *out == GEMEL_DIM_NONE
-             ? gemel__no_memory(call->error, "the size of an axis (or it exceeds 64 bits)")
-             : GEMEL_OK;
-}
-
-static gemel_status must_equal(const gemel_infer *call, gemel_dim a, gemel_dim b, const char *what,
-                               int axis) {
-  char given[96], wanted[96];
-  if (gemel__dim_compare(call->context, a, b) != GEMEL__DIFFERENT) {
-    return GEMEL_OK;
-  }
-  gemel_dim_format(call->context, a, given, sizeof given);
-  gemel_dim_format(call->context, b, wanted, sizeof wanted);
-  return axis < 0 ? gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s is %s and should be %s", what,
-                                     given, wanted)
-                  : gemel__rule_fail(call, GEMEL_BAD_SHAPE,
-                                     "%s along spatial axis %d is %s and should be %s", what, axis,
-                                     given, wanted);
+  return gemel__window_places(call, "kernel", axis, span,
+                              padded_size(call, o->image[axis], span, axis), stride, out);
 }
 
 static gemel_status must_divide(const gemel_infer *call, gemel_dim dim, const char *what) {
@@ -171,16 +113,10 @@ static gemel_status must_divide(const gemel_infer *call, gemel_dim dim, const ch
   return GEMEL_OK;
 }
 
-/* Checks the rank of input K, an image or a result: two axes and the spatial ones. */
+/* Checks input K, an image or a result, and the attributes. */
 static gemel_status spatial_axes(const gemel_infer *call, size_t k, int *axes) {
-  *axes = gemel_type_rank(call->context, call->inputs[k]) - 2;
-  if (*axes < 1 || *axes > GEMEL__CONV_AXES) {
-    return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
-                            "operand %zu has rank %d; batch, channels and 1 to %d spatial axes are "
-                            "wanted",
-                            k, *axes + 2, (int)GEMEL__CONV_AXES);
-  }
-  return check_attrs(call, *axes);
+  gemel_status status = gemel__window_axes(call, k, axes);
+  return status == GEMEL_OK ? check_attrs(call, *axes) : status;
 }
 
 /* Reads the weights, input K. Places of weights that aren't shared go to PLACES. */
@@ -220,7 +156,7 @@ static gemel_status place(const gemel_infer *call, conv_dims *o, const gemel_dim
     gemel_dim out = GEMEL_DIM_NONE;
     status = place_axis(call, o, k, &out);
     if (status == GEMEL_OK && given != NULL) {
-      status = must_equal(call, given[k], out, what, k);
+      status = gemel__window_equal(call, given[k], out, what, k);
     }
     o->out[k] = given != NULL ? given[k] : out;
   }
@@ -254,7 +190,7 @@ static gemel_status infer_corr(gemel_infer *call) {
     return status;
   }
   memcpy(o.image, x + 2, (size_t)o.axes * sizeof *x);
-  status = must_equal(call, x[1], all_channels(call, &o), "the number of channels", -1);
+  status = gemel__window_equal(call, x[1], all_channels(call, &o), "the number of channels", -1);
   if (status == GEMEL_OK) {
     status = place(call, &o, places, "the number of places of the weights");
   }
@@ -275,7 +211,7 @@ static gemel_status infer_grad_weights(gemel_infer *call) {
   }
   memcpy(o.image, x + 2, (size_t)o.axes * sizeof *x);
   if ((status = read_sizes(call, &o, o.kernel)) != GEMEL_OK ||
-      (status = must_equal(call, y[0], x[0], "the batch", -1)) != GEMEL_OK ||
+      (status = gemel__window_equal(call, y[0], x[0], "the batch", -1)) != GEMEL_OK ||
       (status = must_divide(call, x[1], "channels")) != GEMEL_OK ||
       (status = must_divide(call, y[1], "filters")) != GEMEL_OK ||
       (status = place(call, &o, y + 2, "the number of places")) != GEMEL_OK) {
@@ -294,12 +230,14 @@ static gemel_status infer_grad_inputs(gemel_infer *call) {
   if (status != GEMEL_OK || (status = spatial_axes(call, 1, &o.axes)) != GEMEL_OK ||
       (status = read_weights(call, 0, &o, &places)) != GEMEL_OK ||
       (status = read_sizes(call, &o, o.image)) != GEMEL_OK ||
-      (status = must_equal(call, y[1], o.filters, "the number of filters", -1)) != GEMEL_OK ||
+      (status = gemel__window_equal(call, y[1], o.filters, "the number of filters", -1)) !=
+          GEMEL_OK ||
       (status = place(call, &o, y + 2, "the number of places")) != GEMEL_OK) {
     return status;
   }
   for (int k = 0; places != NULL && k < o.axes; k++) {
-    status = must_equal(call, places[k], o.out[k], "the number of places of the weights", k);
+    status =
+        gemel__window_equal(call, places[k], o.out[k], "the number of places of the weights", k);
     if (status != GEMEL_OK) {
       return status;
     }
@@ -412,16 +350,6 @@ static int kernel_sizes(const gemel_normalize *call, gemel__conv_kind kind, int 
   return 1;
 }
 
-static void fill(gemel_normalize *call, int which, int axes, int64_t value) {
-  int64_t *values;
-  if (call->attrs[which].kind == GEMEL_ATTR_NONE &&
-      (values = gemel__normal_ints(call, (size_t)which, (size_t)axes)) != NULL) {
-    for (int k = 0; k < axes; k++) {
-      values[k] = value;
-    }
-  }
-}
-
 /* Full and half padding in numbers. */
 static void spell_padding(gemel_normalize *call, gemel__conv_kind kind, int axes) {
   padding_kind p = padding_of(call->attrs);
@@ -456,12 +384,12 @@ static gemel_status normalize_of(gemel_normalize *call, gemel__conv_kind kind) {
   if (axes < 1 || axes > GEMEL__CONV_AXES) {
     return GEMEL_OK;
   }
-  fill(call, GEMEL__CONV_STRIDE, axes, 1);
-  fill(call, GEMEL__CONV_DILATION, axes, 1);
+  gemel__window_spell(call, GEMEL__CONV_STRIDE, axes, 1);
+  gemel__window_spell(call, GEMEL__CONV_DILATION, axes, 1);
   spell_padding(call, kind, axes);
   if (padding_of(attrs) == VALID) {
-    fill(call, GEMEL__CONV_LOW, axes, 0);
-    fill(call, GEMEL__CONV_HIGH, axes, 0);
+    gemel__window_spell(call, GEMEL__CONV_LOW, axes, 0);
+    gemel__window_spell(call, GEMEL__CONV_HIGH, axes, 0);
   }
   attrs[GEMEL__CONV_FLIP].u.i = attrs[GEMEL__CONV_FLIP].u.i != 0;
   attrs[GEMEL__CONV_UNSHARED].u.i = attrs[GEMEL__CONV_UNSHARED].u.i != 0;
@@ -482,11 +410,13 @@ static gemel_status normalize_grad_inputs(gemel_normalize *call) {
 
 static void axis_of(const gemel_attr *attrs, int from, gemel__conv *g, int to) {
   int64_t span;
-  g->stride[to] = list_at(&attrs[GEMEL__CONV_STRIDE], from, 1);
-  g->dilation[to] = list_at(&attrs[GEMEL__CONV_DILATION], from, 1);
+  g->stride[to] = gemel__window_entry(&attrs[GEMEL__CONV_STRIDE], from, 1);
+  g->dilation[to] = gemel__window_entry(&attrs[GEMEL__CONV_DILATION], from, 1);
   span = (g->kernel[to] - 1) * g->dilation[to] + 1;
-  g->low[to] = list_at(&attrs[GEMEL__CONV_LOW], from, padding_before(padding_of(attrs), span));
-  g->high[to] = list_at(&attrs[GEMEL__CONV_HIGH], from, padding_before(padding_of(attrs), span));
+  g->low[to] =
+      gemel__window_entry(&attrs[GEMEL__CONV_LOW], from, padding_before(padding_of(attrs), span));
+  g->high[to] =
+      gemel__window_entry(&attrs[GEMEL__CONV_HIGH], from, padding_before(padding_of(attrs), span));
 }
 
 void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel__conv *g,

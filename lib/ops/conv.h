@@ -5,9 +5,9 @@
 #ifndef GEMEL__OPS_CONV_H
 #define GEMEL__OPS_CONV_H
 
-#include "ops/ops.h"
+#include "ops/window.h"
 
-enum { GEMEL__CONV_AXES = 3 }; /* spatial axes at most */
+enum { GEMEL__CONV_AXES = GEMEL__SPATIAL_AXES };
 
 /* The attributes of all three operations, in the order of their schemas. SIZES is that of the
  * gradients alone: kernel or image. */

@@ -61,3 +61,5 @@ libgemel_a_SOURCES += %reldir%/softmax.h
 libgemel_a_SOURCES += %reldir%/source.c
 libgemel_a_SOURCES += %reldir%/table.c
 libgemel_a_SOURCES += %reldir%/transfer.c
+libgemel_a_SOURCES += %reldir%/window.c
+libgemel_a_SOURCES += %reldir%/window.h
