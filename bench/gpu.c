@@ -236,7 +236,9 @@ static void open_memory(rival *r, const gemel__call *call) {
   }
   if (r->error == cudaSuccess && r->kind == CROSSING) {
     r->error = cudaHostAlloc(&r->pinned, r->bytes, cudaHostAllocDefault);
-    memset(r->pinned, 0, r->error == cudaSuccess ? r->bytes : 0);
+    if (r->error == cudaSuccess) {
+      memset(r->pinned, 0, r->bytes);
+    }
   }
   r->a = a;
 }
