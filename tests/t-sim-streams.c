@@ -37,6 +37,7 @@ typedef enum {
   NO_COPY,         /* y is never written */
   HOST_READS,      /* the host reads device memory */
   HOST_WRITES,     /* and writes it */
+  CALL_READS,      /* so does a function of the host that a stream calls */
   WRONG_KIND,      /* a copy in the wrong direction */
   TOO_LONG,        /* a copy of more than there is */
   MEMSET_UNWAITED, /* a memset on another stream, while the sum is computed */
@@ -59,6 +60,7 @@ static const expected expectations[BUGS] = {
     [NO_COPY] = {"no-copy", GEMEL__SIM_UNINITIALISED, "which nothing has written"},
     [HOST_READS] = {"host-reads", GEMEL__SIM_DEVICE_MEMORY, "byte 40 of allocation"},
     [HOST_WRITES] = {"host-writes", GEMEL__SIM_DEVICE_MEMORY, "byte 40 of allocation"},
+    [CALL_READS] = {"call-reads", GEMEL__SIM_DEVICE_MEMORY, "byte 40 of allocation"},
     [WRONG_KIND] = {"wrong-kind", GEMEL__SIM_PARAMETER, "cudaMemcpy of kind 1"},
     [TOO_LONG] = {"too-long", GEMEL__SIM_BOUNDS, "reads 2004 bytes at byte 0"},
     [MEMSET_UNWAITED] = {"memset-unwaited", GEMEL__SIM_MISSING_WAIT, "does not wait for"},
@@ -122,6 +124,15 @@ static void add(program *p) {
     cudaMemsetAsync(p->x, 0, BYTES, p->copies);
 }
 
+static void read_one(void *data) {
+  volatile float seen = ((program *)data)->x[10];
+  (void)seen;
+}
+
+static void read_caught(void *data) {
+  gemel__sim_caught(read_one, data);
+}
+
 static void copy_out(program *p) {
   float plain[N + 1];
   size_t bytes = p->bug == TOO_LONG ? BYTES + 4 : BYTES;
@@ -144,6 +155,8 @@ static void run_program(void *data) {
   add(p);
   if (p->bug == HOST_READS)
     seen = p->x[10];
+  if (p->bug == CALL_READS)
+    cudaLaunchHostFunc(p->sums, read_caught, p);
   if (p->bug == HOST_WRITES)
     p->x[10] = seen;
   copy_out(p);

@@ -207,6 +207,7 @@ static void run_product(gemel__sim_task *task) {
   if (gemel__sim_broken != cudaSuccess)
     return;
   gemel__sim_count.products++;
+  gemel__sim_open();
   if (t->alpha != NULL) {
     if (!gemel__sim_check_range(t->alpha, size, false) ||
         !gemel__sim_check_range(t->beta, size, false))

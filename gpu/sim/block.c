@@ -155,7 +155,8 @@ int gemel__sim_barrier(int predicate, const char *file, int line) {
   gemel__sim_thread *me = gemel__sim_self;
   const gemel__sim_thread *other = &threads[now->at_barrier];
   me->place = (gemel__sim_place){NULL, file, line};
-  if (now->waiting > 0 && (other->place.line != line || strcmp(other->place.file, file) != 0)) {
+  if (now->waiting > 0 && (other->place.line != line ||
+                           (other->place.file != file && strcmp(other->place.file, file) != 0))) {
     gemel__sim_say(GEMEL__SIM_DIVERGENCE, me->place,
                    "thread %d of block %u waits here while thread %d waits at line %d", me->id,
                    now->number, other->id, other->place.line);

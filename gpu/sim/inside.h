@@ -75,7 +75,8 @@ typedef struct {
   size_t offset, bytes;
   long number;
 } gemel__sim_extent;
-typedef struct {
+typedef struct gemel__sim_allocation gemel__sim_allocation;
+struct gemel__sim_allocation {
   uintptr_t at;
   size_t bytes, room; /* room: with whole pages */
   long number;
@@ -83,7 +84,8 @@ typedef struct {
   gemel__sim_cell *cells;     /* one a byte */
   gemel__sim_extent *extents; /* sorted */
   size_t count, capacity;
-} gemel__sim_allocation;
+  gemel__sim_allocation *next, **link; /* among those that are in use; link NULL: it isn't */
+};
 
 bool gemel__sim_is_device(const void *pointer);
 /* The allocation that holds the address or, if none does, the last one before it. */
@@ -99,7 +101,7 @@ cudaError_t gemel__sim_allocate(size_t bytes, void **pointer);
 cudaError_t gemel__sim_release(void *pointer);
 bool gemel__sim_extent_add(uintptr_t address, size_t bytes);
 bool gemel__sim_extent_drop(uintptr_t address);
-/* Device memory is open to the CPU between these two, which nest. */
+/* What touches device memory opens it first; it is closed when the call of CUDA ends. */
 void gemel__sim_open(void);
 void gemel__sim_close(void);
 /* Changes whenever an allocation or extent does. */

@@ -16,7 +16,9 @@ enum { PAGE = 4096 };
 static uintptr_t region, region_end, next;
 static gemel__sim_allocation **allocations; /* sorted; freed ones too, until addresses run out */
 static size_t count, capacity;
-static long numbers, opened;
+static long numbers;
+static gemel__sim_allocation *in_use; /* those that kernels and copies may touch */
+static bool open;
 static size_t limit = (size_t)1 << 30, used;
 long gemel__sim_generation;
 
@@ -46,21 +48,49 @@ bool gemel__sim_is_device(const void *pointer) {
   return (uintptr_t)pointer - region < region_end - region;
 }
 
-/* Opening and closing. */
+/* Opening and closing: a pool's memory in which no tensor is stays closed, since it may be a large
+   part and the system takes a while for each page. */
 
-static void protect(int protection) {
-  if (next > region)
-    mprotect((void *)region, next - region, protection);
+static void protect(const gemel__sim_allocation *allocation, int protection) {
+  mprotect((void *)allocation->at, allocation->room, protection);
+}
+
+static void protect_all(int protection) {
+  for (const gemel__sim_allocation *a = in_use; a != NULL; a = a->next)
+    protect(a, protection);
 }
 
 void gemel__sim_open(void) {
-  if (opened++ == 0)
-    protect(PROT_READ | PROT_WRITE);
+  if (!open)
+    protect_all(PROT_READ | PROT_WRITE);
+  open = true;
 }
 
 void gemel__sim_close(void) {
-  if (--opened == 0)
-    protect(PROT_NONE);
+  if (open)
+    protect_all(PROT_NONE);
+  open = false;
+}
+
+static void begin_use(gemel__sim_allocation *allocation) {
+  allocation->next = in_use;
+  allocation->link = &in_use;
+  if (in_use != NULL)
+    in_use->link = &allocation->next;
+  in_use = allocation;
+  if (open)
+    protect(allocation, PROT_READ | PROT_WRITE);
+}
+
+static void end_use(gemel__sim_allocation *allocation) {
+  if (allocation->link == NULL)
+    return;
+  *allocation->link = allocation->next;
+  if (allocation->next != NULL)
+    allocation->next->link = allocation->link;
+  allocation->link = NULL;
+  if (open)
+    protect(allocation, PROT_NONE);
 }
 
 /* Allocations. */
@@ -134,7 +164,6 @@ static void poison(uintptr_t address, size_t bytes) {
   gemel__sim_open();
   for (size_t i = 0; i < bytes; i += sizeof nan)
     memcpy((char *)address + i, &nan, bytes - i < sizeof nan ? bytes - i : sizeof nan);
-  gemel__sim_close();
 }
 
 cudaError_t gemel__sim_allocate(size_t bytes, void **pointer) {
@@ -155,8 +184,7 @@ cudaError_t gemel__sim_allocate(size_t bytes, void **pointer) {
   gemel__sim_generation++;
   gemel__sim_here.allocations++;
   gemel__sim_here.bytes += (long)bytes;
-  if (opened > 0)
-    protect(PROT_READ | PROT_WRITE);
+  begin_use(allocation);
   poison(at, bytes);
   *pointer = (void *)at;
   return cudaSuccess;
@@ -175,6 +203,7 @@ cudaError_t gemel__sim_release(void *pointer) {
                    pointer, twice ? "has been freed before" : "is not what cudaMalloc gave");
     return cudaErrorInvalidValue;
   }
+  end_use(allocation);
   used -= allocation->bytes;
   gemel__sim_here.allocations--;
   gemel__sim_here.bytes -= (long)allocation->bytes;
@@ -241,6 +270,8 @@ bool gemel__sim_extent_add(uintptr_t address, size_t bytes) {
   extents[after] = (gemel__sim_extent){offset, bytes, ++numbers};
   allocation->count++;
   allocation->pool = true;
+  if (allocation->link == NULL)
+    begin_use(allocation);
   gemel__sim_generation++;
   for (size_t i = 0; i < bytes; i++) /* what used the bytes before stays known */
     allocation->cells[offset + i].write.set = 0;
@@ -257,7 +288,8 @@ bool gemel__sim_extent_drop(uintptr_t address) {
     return wrong_extent(address, 0, "was not begun, or has ended before");
   memmove(&allocation->extents[after - 1], &allocation->extents[after],
           (allocation->count - after) * sizeof *allocation->extents);
-  allocation->count--;
+  if (--allocation->count == 0)
+    end_use(allocation);
   gemel__sim_generation++;
   return true;
 }

@@ -41,6 +41,7 @@ cudaError_t gemel__sim_enter(bool fallible) {
 cudaError_t gemel__sim_leave(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady)
     last_error = error;
+  gemel__sim_close();
   pthread_mutex_unlock(&lock);
   return error;
 }

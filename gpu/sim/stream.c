@@ -166,17 +166,13 @@ static bool run_any(void) {
 
 /* What a stream waits for was queued before, so something can always run. */
 void gemel__sim_run_until(cudaStream_t stream, uint32_t position) {
-  gemel__sim_open();
   while (stream->done < position && run_any())
     continue;
-  gemel__sim_close();
 }
 
 void gemel__sim_run_all(void) {
-  gemel__sim_open();
   while (run_any())
     continue;
-  gemel__sim_close();
   for (int i = 0; i < GEMEL__SIM_STREAMS; i++)
     gemel__sim_host.at[i] = streams[i].queued;
   gemel__sim_pinned_back();
@@ -185,10 +181,8 @@ void gemel__sim_run_all(void) {
 void gemel__sim_drift(void) {
   if (gemel__sim_below(gemel__sim_policy() > 0 ? 8 : 2) != 0)
     return;
-  gemel__sim_open();
   while (gemel__sim_below(4) != 0 && run_any())
     continue;
-  gemel__sim_close();
 }
 
 /* Queueing. */

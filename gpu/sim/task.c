@@ -41,6 +41,7 @@ static void run_launch(gemel__sim_task *task) {
   if (broken())
     return;
   gemel__sim_count.kernels++;
+  gemel__sim_open();
   if (!gemel__sim_run_grid(l->kernel, l->grid, l->block, l->arguments, l->shared))
     out_of_memory();
 }
@@ -100,6 +101,7 @@ static void run_copy(gemel__sim_task *task) {
   if ((to && !gemel__sim_check_range(c->to, c->bytes, true)) ||
       (from && !gemel__sim_check_range(c->from, c->bytes, false)))
     return;
+  gemel__sim_open();
   gemel__sim_pinned_open(pinned);
   memmove(c->to, c->kept != NULL ? c->kept : c->from, c->bytes);
   gemel__sim_pinned_close(pinned);
@@ -153,6 +155,7 @@ static void run_set(gemel__sim_task *task) {
   if (broken())
     return;
   gemel__sim_count.memsets++;
+  gemel__sim_open();
   if (gemel__sim_check_range(s->to, s->bytes, true))
     memset(s->to, s->value, s->bytes);
 }
@@ -178,6 +181,7 @@ typedef struct {
 
 static void run_call(gemel__sim_task *task) {
   host_call *c = (host_call *)task;
+  gemel__sim_close();
   c->function(c->data);
 }
 
