@@ -239,6 +239,32 @@ static void free_fused(gemel__cuda_fused *fused) {
   free(fused);
 }
 
+static const gemel__cuda_fused *find_fused(const gemel_cuda *cuda, const char *text) {
+  const gemel__cuda_fused *f = cuda->fused;
+  uint64_t hash = hash_of_text(text);
+  while (f != NULL &&
+         (f->hash != hash || (strcmp(f->text, text) != 0 && !GEMEL__FAULT(gpu_text_hash)))) {
+    f = f->next;
+  }
+  return f;
+}
+
+/* The kernel of MADE, unless another thread has made one of the same text meanwhile. */
+static const void *add_fused(gemel_cuda *cuda, gemel__cuda_fused *made) {
+  const gemel__cuda_fused *known;
+  pthread_mutex_lock(&cuda->fused_lock);
+  known = find_fused(cuda, made->text);
+  if (known == NULL) {
+    made->next = cuda->fused;
+    known = cuda->fused = made;
+  }
+  pthread_mutex_unlock(&cuda->fused_lock);
+  if (known != made) {
+    free_fused(made);
+  }
+  return known->kernel;
+}
+
 static gemel_status add_kernel(gemel_cuda *cuda, const char *text, const char *name,
                                const void **kernel, gemel_error *error) {
   gemel__cuda_fused *made = calloc(1, sizeof *made);
@@ -250,9 +276,7 @@ static gemel_status add_kernel(gemel_cuda *cuda, const char *text, const char *n
     gemel__cuda_fail(error, status, "out of memory for a kernel");
   }
   if (status == GEMEL_OK) {
-    made->next = cuda->fused;
-    cuda->fused = made;
-    *kernel = made->kernel;
+    *kernel = add_fused(cuda, made);
   } else if (made != NULL) {
     free_fused(made);
   }
@@ -261,22 +285,15 @@ static gemel_status add_kernel(gemel_cuda *cuda, const char *text, const char *n
 
 gemel_status gemel__cuda_compile(gemel_cuda *cuda, const char *text, const char *name,
                                  const void **kernel, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  uint64_t hash = hash_of_text(text);
-  gemel__cuda_fused *f;
+  const gemel__cuda_fused *known;
   pthread_mutex_lock(&cuda->fused_lock);
-  f = cuda->fused;
-  while (f != NULL &&
-         (f->hash != hash || (strcmp(f->text, text) != 0 && !GEMEL__FAULT(gpu_text_hash)))) {
-    f = f->next;
-  }
-  if (f != NULL) {
-    *kernel = f->kernel;
-  } else {
-    status = add_kernel(cuda, text, name, kernel, error);
-  }
+  known = find_fused(cuda, text);
   pthread_mutex_unlock(&cuda->fused_lock);
-  return status;
+  if (known == NULL) {
+    return add_kernel(cuda, text, name, kernel, error);
+  }
+  *kernel = known->kernel;
+  return GEMEL_OK;
 }
 
 void gemel__cuda_fused_clear(gemel_cuda *cuda) {

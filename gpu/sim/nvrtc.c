@@ -427,14 +427,18 @@ static nvrtcResult compile(nvrtcProgram program, int options, const char *const 
   return result;
 }
 
+/* Other threads may use the device meanwhile; what they share is made first. */
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *texts) {
   if (program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
   if (gemel__sim_enter(true) == cudaErrorMemoryAllocation)
     return leave(NVRTC_ERROR_OUT_OF_MEMORY);
+  gemel__sim_stamp();
+  gemel__sim_has_nvrtc();
+  leave(NVRTC_SUCCESS);
   free(program->log);
   program->log = NULL;
-  return leave(compile(program, options, texts));
+  return compile(program, options, texts);
 }
 
 /* Results. Machine code is there for sm_XX, PTX for both. */
