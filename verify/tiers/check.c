@@ -301,7 +301,7 @@ static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *con
   }
   j->first = outputs + j->n_outputs;
   for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
-    if (gemel__variant_runs(gemel_graph_context(j->instance->graph), variant, trial->random)) {
+    if (gemel__variant_runs(j->instance, variant, trial->random)) {
       status = judge_run(j, variant, values, trial, outputs, outcome, error);
     }
   }

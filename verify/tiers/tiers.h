@@ -82,7 +82,7 @@ typedef struct gemel__variant {
   int overlaps;  /* a result may overlap an input */
   int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
   int there;     /* inputs lie there, too */
-  int one_in;    /* only so many instances are run like that, drawn at random */
+  int one_in;    /* so many instances are run like that, drawn at random; of large ones fewer */
 } gemel__variant;
 
 /* The variants, ending with a NULL name. */
@@ -91,8 +91,8 @@ extern const gemel__variant gemel__variants[];
 /* Those of an instance that is to try the device: the first one, and lifted by each strategy. */
 extern const gemel__variant gemel__lifted_variants[];
 
-/* 1 if an instance is run as VARIANT: CONTEXT has what that runs on, and it is drawn. */
-int gemel__variant_runs(gemel_context *context, const gemel__variant *variant,
+/* 1 if INSTANCE is run as VARIANT: its context has what that runs on, and it is drawn. */
+int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *variant,
                         gemel__random *random);
 
 /* Makes an instance that will be run at many values ready for the first variant, once for all of
