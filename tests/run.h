@@ -36,7 +36,7 @@ static inline int64_t pick(int64_t n) {
   return (int64_t)((state >> 33) % (uint64_t)n);
 }
 
-static gemel_error error;
+static _Thread_local gemel_error error;
 
 static inline gemel_context *context_new(void) {
   gemel_context *context = gemel_context_new(&error);

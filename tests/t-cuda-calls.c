@@ -4,7 +4,8 @@
  * for a target that is no class, and because memory is refused, at each call of CUDA and at each
  * allocation of the host in turn. Such a call changes no shared variable and leaves the device as
  * it was: what comes behind it is right, whether it is planned, recorded or replayed, nothing is
- * left behind, and the sim has nothing to report.
+ * left behind, and the sim has nothing to report. Threads that call on one device
+ * don't disturb each other.
  */
 #include <gemel/cuda.h>
 #include <gemel/lift.h>
@@ -308,6 +309,105 @@ static void refused_by_host(const void *data) {
   CT_CHECK(refused > 100);
 }
 
+/* ---- Threads ---- */
+
+enum { THREADS = 4, ROUNDS = 8, SUM_INPUTS = 2, MISTAKES = 5, TRIES = 1000 };
+
+/* A thread: it trains a model of its own, with wrong targets now and then if it is
+ * CARELESS, and
+ * calls a function that all threads call. */
+typedef struct worker {
+  const bench *b;
+  gemel_function *sum; /* of a product, less its first operand */
+  int number, careless;
+  int wrong; /* line of the first thing that went wrong; 0: none */
+} worker;
+
+#define MUST(condition)                                                                            \
+  do {                                                                                             \
+    if (!(condition) && w->wrong == 0) {                                                           \
+      w->wrong = __LINE__;                                                                         \
+    }                                                                                              \
+  } while (0)
+
+/* While another thread's targets are wrong, the call may fail for these. */
+static void train(worker *w, step *s, int k) {
+  gemel_tensor *out[RESULTS] = {NULL};
+  float now[30];
+  for (int again = 0; w->careless && again < MISTAKES; again++) {
+    MUST(call_step(s, k, TARGET, out) == GEMEL_BAD_VALUE && out[0] == NULL);
+  }
+  gemel_status status = GEMEL_BAD_VALUE;
+  for (int tries = 0; status == GEMEL_BAD_VALUE && tries < TRIES; tries++) {
+    status = call_step(s, k, RIGHT, out);
+  }
+  MUST(status == GEMEL_OK);
+  MUST(status != GEMEL_OK ||
+       memcmp(gemel_tensor_data(out[1]), wanted_part[k], sizeof wanted_part[k]) == 0);
+  MUST(read_w(s, now) == 0 && memcmp(now, wanted_w[k + 1], sizeof now) == 0);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+}
+
+/* The function that is everybody's, on numbers of this thread's. */
+static void add_up(worker *w, int k) {
+  gemel_tensor *in[SUM_INPUTS] = {vector_of(GEMEL_F32, 40, w->number), vector_of(GEMEL_F32, 40, k)};
+  gemel_tensor *out = NULL;
+  gemel_status status = GEMEL_BAD_VALUE;
+  float wanted = 0;
+  for (int tries = 0; status == GEMEL_BAD_VALUE && tries < TRIES; tries++) {
+    status = gemel_call(w->sum, in, &out, &error);
+  }
+  for (int i = 0; i < 40; i++) {
+    wanted += (float)(w->number + i) * (float)(k + i) - (float)(w->number + i);
+  }
+  MUST(status == GEMEL_OK && float_at(out, 0) == wanted);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_tensor_unref(out);
+}
+
+static void *work(void *user) {
+  worker *w = user;
+  step s;
+  MUST(open_step(&s, w->b->graph, 1) == GEMEL_OK);
+  for (int k = 0; k < ROUNDS && s.f != NULL; k++) {
+    if (k < CALLS) {
+      train(w, &s, k);
+    }
+    add_up(w, k);
+  }
+  close_step(&s);
+  return NULL;
+}
+
+static void threads(const void *data) {
+  const int *careless = data;
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .lift = &lift};
+  worker workers[THREADS];
+  pthread_t running[THREADS];
+  bench b;
+  CT_EQ_INT(open_bench(&b), GEMEL_OK);
+  gemel_graph *graph =
+      graph_of(b.context, "(x: f32[40], y: f32[40]) { return z = sum(x * y - x) }");
+  gemel_function *sum = gemel_compile(graph, &options, &error);
+  CT_REQUIRE(sum != NULL);
+  for (int k = 0; k < THREADS; k++) {
+    workers[k] = (worker){&b, sum, k, *careless, 0};
+    CT_EQ_INT(pthread_create(&running[k], NULL, work, &workers[k]), 0);
+  }
+  for (int k = 0; k < THREADS; k++) {
+    pthread_join(running[k], NULL);
+    ct_context("thread %d", k);
+    CT_EQ_INT(workers[k].wrong, 0);
+  }
+  gemel_function_free(sum);
+  gemel_graph_unref(graph);
+  close_bench(&b);
+  nothing_left();
+}
+
 static void prepare(const void *data) {
   bench b;
   (void)data;
@@ -317,6 +417,7 @@ static void prepare(const void *data) {
 }
 
 static const flaw index_flaw = INDEX, target_flaw = TARGET;
+static const int careful = 0, careless = 1;
 
 void ct_register(void) {
   static const ct_test tests[] = {
@@ -325,6 +426,8 @@ void ct_register(void) {
       CT_TEST("wrong/target", wrong_operands, &target_flaw),
       CT_TEST("refused/cuda", refused_by_cuda, NULL),
       CT_TEST("refused/target", refused_with_target, NULL),
+      CT_TEST("threads/right", threads, &careful),
+      CT_TEST("threads/wrong", threads, &careless),
       CT_TEST("refused/host", refused_by_host, NULL),
   };
   setenv("GEMEL_CACHE", ct_scratch(), 1);
