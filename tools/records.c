@@ -94,7 +94,7 @@ int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs)
   uint64_t n = (uint64_t)omp_get_max_threads();
 #else
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  n = cores > 0 ? (uint64_t)cores : 1;
+  uint64_t n = cores > 0 ? (uint64_t)cores : 1;
 #endif
   if (gemel__arg_number(args, name, 1, 256, &n) != GEMEL__GOOD) {
     return GEMEL__BAD;
