@@ -138,7 +138,6 @@ DEVICE bool factors(const conv_shape &s, const conv_index &i, long long step, lo
 #define OR_OF_ANDS(sum, u, v) (uint8_t)(sum | (u & v))
 #define WRAPPING(sum, u, v) (sum + (uint64_t)u * (uint64_t)v)
 #define ROUNDED(sum, u, v) (sum + u * v)
-#define SAME(x) (x)
 CONV_KERNEL(bool, uint8_t, OR_OF_ANDS, SAME)
 CONV_KERNEL(i8, uint64_t, WRAPPING, (int8_t))
 CONV_KERNEL(i16, uint64_t, WRAPPING, (int16_t))
@@ -154,8 +153,6 @@ CONV_KERNEL(f32, float, ROUNDED, SAME)
 CONV_KERNEL(f64, double, ROUNDED, SAME)
 
 /* ---- Host ---- */
-
-typedef const void *(*kernel_getter)(void);
 
 static const kernel_getter kernels[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_conv_##name,

@@ -43,7 +43,6 @@ typedef strided_walk<4> operand_walk; /* the result, and three operands */
   }                                                                                                \
   }                                                                                                \
   GEMEL_KERNEL(elementwise_##T, elementwise_##T)
-#define SAME(x) (x)
 
 #define ROW_CASE(T, F, ROUND, kind, name, code)                                                    \
   FOR_##code##_##kind(case ROW_##name : RESULT_##code(T, F, ROUND, name) break;, )
@@ -155,8 +154,6 @@ enum cast_target {
 ALL_TYPES(CAST_KERNEL)
 
 /* ---- Host ---- */
-
-typedef const void *(*kernel_getter)(void);
 
 static const kernel_getter by_dtype[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_elementwise_##name,

@@ -11,6 +11,9 @@
 
 extern "C" int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step);
 
+/* gemel__kernel_<id>, in a table by dtype. */
+typedef const void *(*kernel_getter)(void);
+
 /* The walk over VIEWS, of one shape. */
 template <int N> static inline strided_walk<N> walk_over(const gemel_view *const (&views)[N]) {
   strided_walk<N> walk;
@@ -45,6 +48,21 @@ static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, lon
   return count == 0 ? GEMEL_OK
                     : gemel__cuda_launch(cuda, kernel, (size_t)(blocks < most ? blocks : most),
                                          threads, 0, arguments, error);
+}
+
+/* Launches KERNEL with a block for each of JOBS, or for several where they are many, of a power of
+ * two of threads: as many as a job has ITEMS, from 32 to MOST_JOB_THREADS. */
+enum { MOST_JOB_THREADS = 256 };
+static inline gemel_status launch_jobs(gemel_cuda *cuda, const void *kernel, long long jobs,
+                                       long long items, void **arguments, gemel_error *error) {
+  long long most = 4ll * cuda->blocks_at_once;
+  unsigned threads = 32;
+  while (threads < MOST_JOB_THREADS && threads < items) {
+    threads = GEMEL__FAULT(gpu_reduce_threads) ? threads + 32 : 2 * threads;
+  }
+  return jobs == 0 ? GEMEL_OK
+                   : gemel__cuda_launch(cuda, kernel, (size_t)(jobs < most ? jobs : most), threads,
+                                        0, arguments, error);
 }
 
 #endif

@@ -20,7 +20,6 @@
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(increment_##T, increment_##T)
-#define SAME(x) (x)
 ADD_KERNEL(bool, bool, SAME)
 ADD_KERNEL(i8, i8, SAME)
 ADD_KERNEL(i16, i16, SAME)
@@ -36,8 +35,6 @@ ADD_KERNEL(f32, f32, SAME)
 ADD_KERNEL(f64, f64, SAME)
 
 /* ---- Host ---- */
-
-typedef const void *(*kernel_getter)(void);
 
 static const kernel_getter increments[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_increment_##name,

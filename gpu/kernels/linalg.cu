@@ -45,7 +45,6 @@ struct plain_product {
 #define OR_OF_ANDS(sum, u, v) (uint8_t)(sum | (u & v))
 #define WRAPPING(sum, u, v) (sum + (uint64_t)u * (uint64_t)v)
 #define ROUNDED(sum, u, v) (sum + u * v)
-#define SAME(x) (x)
 DOT_KERNEL(bool, uint8_t, 0, OR_OF_ANDS, SAME)
 DOT_KERNEL(i8, uint64_t, 0, WRAPPING, (int8_t))
 DOT_KERNEL(i16, uint64_t, 0, WRAPPING, (int16_t))
@@ -288,8 +287,6 @@ static gemel_status run_blas(const gemel_kernel_call *call) {
   return gemel__cuda_multiply(gemel__cuda_of(call), &product, y, x, call->outputs[0].data,
                               call->error);
 }
-
-typedef const void *(*kernel_getter)(void);
 
 static const kernel_getter plain_kernels[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_dot_##name,

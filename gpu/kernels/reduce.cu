@@ -9,7 +9,7 @@
 #include "kernels/host.h"
 #include "kernels/scalar.h"
 
-enum { THREADS = 256, ELEMENTS_A_THREAD = 16 };
+enum { ELEMENTS_A_THREAD = 16 };
 
 /* ---- Device ---- */
 
@@ -22,7 +22,7 @@ struct reduction {
 
 /* Joins the values of all threads; thread 0 has the outcome. */
 template <class Kind> static __device__ typename Kind::acc join_threads(typename Kind::acc own) {
-  GEMEL_SHARED(typename Kind::acc, shared, [THREADS]);
+  GEMEL_SHARED(typename Kind::acc, shared, [MOST_JOB_THREADS]);
   shared[threadIdx.x] = own;
   if (!GEMEL__FAULT(gpu_reduce_first_barrier)) {
     __syncthreads();
@@ -116,7 +116,6 @@ static __global__ void reduce_parts(reduction r, char *out, const typename Kind:
   };                                                                                               \
   GEMEL_KERNEL(what##_##T, reduce<what##_##T>)                                                     \
   GEMEL_KERNEL(what##_parts_##T, reduce_parts<what##_##T>)
-#define SAME(x) (x)
 
 /* Integers wrap; those of all widths have the same sum and product modulo 2^64. */
 #define SUM_AND_PROD(T, R, Acc, FINISH)                                                            \
@@ -200,8 +199,6 @@ ALL_TYPES(ARGMAX)
 
 /* ---- Host ---- */
 
-typedef const void *(*kernel_getter)(void);
-
 enum what { SUM, PROD, MAXIMUM, ARGMAXIMUM };
 
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_sum_##name,
@@ -284,7 +281,7 @@ static reduction make_reduction(const gemel_kernel_call *call) {
 
 /* As many parts as it takes to fill the GPU, none too short. */
 static void cut(const gemel_cuda *cuda, reduction *r) {
-  long long most = r->reduced.elements / (THREADS * ELEMENTS_A_THREAD);
+  long long most = r->reduced.elements / (MOST_JOB_THREADS * ELEMENTS_A_THREAD);
   long long wanted = r->kept.elements == 0 ? 1 : cuda->blocks_at_once / r->kept.elements;
   wanted = wanted < most ? wanted : most;
   r->parts = wanted > 1 ? wanted : 1;
@@ -299,36 +296,18 @@ static gemel_status prepare_reduction(gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
-/* Threads for lines of LENGTH elements: a power of two. */
-static unsigned threads_for(long long length) {
-  unsigned threads = 32;
-  while (threads < THREADS && threads < length) {
-    threads = GEMEL__FAULT(gpu_reduce_threads) ? threads + 32 : 2 * threads;
-  }
-  return threads;
-}
-
-static size_t blocks_for(const gemel_cuda *cuda, long long jobs) {
-  long long most = 4ll * cuda->blocks_at_once;
-  return (size_t)(jobs < most ? jobs : most);
-}
-
 static gemel_status run_reduction(const gemel_kernel_call *call, what w) {
   gemel_cuda *cuda = gemel__cuda_of(call);
   gemel_dtype dtype = call->inputs[0].dtype;
   reduction r = make_reduction(call);
   void *x = call->inputs[0].data, *out = call->outputs[0].data, *parts = call->scratch;
   void *arguments[] = {&r, &out, &parts, &x};
-  gemel_status status = GEMEL_OK;
   cut(cuda, &r);
-  if (r.kept.elements > 0) {
-    status =
-        gemel__cuda_launch(cuda, kernels[w][dtype](), blocks_for(cuda, r.kept.elements * r.parts),
-                           threads_for(r.reduced.elements / r.parts), 0, arguments, call->error);
-  }
+  gemel_status status = launch_jobs(cuda, kernels[w][dtype](), r.kept.elements * r.parts,
+                                    r.reduced.elements / r.parts, arguments, call->error);
   if (status == GEMEL_OK && r.parts > 1) {
-    status = gemel__cuda_launch(cuda, parts_kernels[w][dtype](), blocks_for(cuda, r.kept.elements),
-                                threads_for(r.parts), 0, arguments, call->error);
+    status = launch_jobs(cuda, parts_kernels[w][dtype](), r.kept.elements, r.parts, arguments,
+                         call->error);
   }
   return status;
 }

@@ -6,8 +6,6 @@
 #include "kernels/host.h"
 #include "kernels/scalar.h"
 
-enum { THREADS = 256 };
-
 /* ---- Device ---- */
 
 /* OUTER leads to the first element of each lane, of operands x, other and result; the lane itself
@@ -18,7 +16,7 @@ struct lanes {
 };
 
 static __device__ double sum_of_threads(double own) {
-  GEMEL_SHARED(double, shared, [THREADS]);
+  GEMEL_SHARED(double, shared, [MOST_JOB_THREADS]);
   shared[threadIdx.x] = own;
   __syncthreads();
   for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
@@ -50,7 +48,7 @@ template <> __device__ double power<double>(double x) {
 }
 
 template <class T> static __device__ T largest_of_threads(T own) {
-  GEMEL_SHARED(T, shared, [THREADS]);
+  GEMEL_SHARED(T, shared, [MOST_JOB_THREADS]);
   shared[threadIdx.x] = own;
   __syncthreads();
   for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
@@ -75,7 +73,6 @@ template <class T> static __device__ T largest_of_threads(T own) {
       store_##T(x, ROUND(v));                                                                      \
     }                                                                                              \
   };
-#define SAME(x) (x)
 ELEMENT(f16, round_f16)
 ELEMENT(bf16, round_bf16)
 ELEMENT(f32, SAME)
@@ -240,18 +237,6 @@ static lanes make_lanes(const gemel_view *x, const gemel_view *other, const geme
   return l;
 }
 
-static gemel_status launch_lanes(gemel_cuda *cuda, const void *kernel, const lanes *l,
-                                 void **arguments, gemel_error *error) {
-  unsigned threads = 32;
-  long long most = 4ll * cuda->blocks_at_once, blocks = l->outer.elements;
-  while (threads < THREADS && threads < l->n) {
-    threads *= 2;
-  }
-  return blocks == 0 ? GEMEL_OK
-                     : gemel__cuda_launch(cuda, kernel, (size_t)(blocks < most ? blocks : most),
-                                          threads, 0, arguments, error);
-}
-
 static int axis_of(const gemel_kernel_call *call) {
   int64_t axis = call->attrs[0].u.i;
   return (int)(axis < 0 ? axis + call->inputs[0].rank : axis);
@@ -261,8 +246,8 @@ static gemel_status run_softmax(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
   lanes l = make_lanes(x, out, out, axis_of(call));
   void *from = x->data, *to = out->data, *arguments[] = {&l, &from, &from, &to};
-  return launch_lanes(gemel__cuda_of(call), BY_FLOAT(softmax, x->dtype, ), &l, arguments,
-                      call->error);
+  return launch_jobs(gemel__cuda_of(call), BY_FLOAT(softmax, x->dtype, ), l.outer.elements, l.n,
+                     arguments, call->error);
 }
 
 static gemel_status run_cross_entropy(const gemel_kernel_call *call) {
@@ -275,9 +260,9 @@ static gemel_status run_cross_entropy(const gemel_kernel_call *call) {
   if (by_index) {
     gemel__cuda_may_fail(cuda);
   }
-  return launch_lanes(
-      cuda, by_index ? index_kernel(x->dtype, targets->dtype) : BY_FLOAT(loss, x->dtype, ), &l,
-      arguments, call->error);
+  return launch_jobs(cuda,
+                     by_index ? index_kernel(x->dtype, targets->dtype) : BY_FLOAT(loss, x->dtype, ),
+                     l.outer.elements, l.n, arguments, call->error);
 }
 
 extern "C" const gemel_kernel gemel__cuda_softmax[] = {{"lanes", NULL, run_softmax},

@@ -105,6 +105,9 @@ DEVICE uint16_t narrow_bf16(float x) {
   return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : bits >> 16);
 }
 
+/* For tables: a result is rounded by a function of its dtype, or stays as it is. */
+#define SAME(x) (x)
+
 /* ---- Dtypes ---- */
 
 /* X(name, stored, value) */
