@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { GEMEL__CUDA_CLASSES = 256, GEMEL__CUDA_BLAS_BYTES = 8 << 20 };
+enum { GEMEL__CUDA_CLASSES = 200, GEMEL__CUDA_BLAS_BYTES = 8 << 20 };
 
 typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;

@@ -17,17 +17,20 @@ struct gemel__cuda_idle {
 
 enum { LEAST = 512 };
 
+/* The bytes of pieces of class K: 4, 5, 6 and 7 quarters of each power of two. */
+static size_t bytes_of(int k) {
+  return ((size_t)LEAST / 4 << k / 4) * (size_t)(4 + k % 4);
+}
+
 /* The class of BYTES, and in *ROUNDED how many bytes its pieces have. */
 static int class_of(size_t bytes, size_t *rounded) {
-  size_t step = LEAST / 4, size = LEAST;
   int k = 0;
-  for (; size < bytes && k < GEMEL__CUDA_CLASSES - 1; k++) {
-    size += step;
-    step = size >= 8 * step ? 2 * step : step;
+  while (bytes_of(k) < bytes && k < GEMEL__CUDA_CLASSES - 1) {
+    k++;
   }
-  *rounded = size < bytes                                   ? bytes
-             : GEMEL__FAULT(gpu_pool_small) && size > LEAST ? size - step
-                                                            : size;
+  *rounded = bytes_of(k) < bytes                     ? bytes
+             : GEMEL__FAULT(gpu_pool_small) && k > 0 ? bytes_of(k - 1)
+                                                     : bytes_of(k);
   return k;
 }
 
@@ -49,16 +52,6 @@ static void give_back(gemel_cuda *cuda, void *data, size_t rounded) {
   cudaFree(data);
   __atomic_fetch_sub(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&cuda->counts.bytes, rounded, __ATOMIC_RELAXED);
-}
-
-/* The bytes of class K. */
-static size_t bytes_of(int k) {
-  size_t step = LEAST / 4, size = LEAST;
-  for (; k > 0; k--) {
-    size += step;
-    step = size >= 8 * step ? 2 * step : step;
-  }
-  return size;
 }
 
 void gemel__cuda_pool_clear(gemel_cuda *cuda) {
