@@ -18,11 +18,6 @@ static cublasStatus_t prepare(const gemel_cuda *cuda) {
   if (result == CUBLAS_STATUS_SUCCESS) {
     result = cublasSetWorkspace(cuda->blas, cuda->blas_workspace, GEMEL__CUDA_BLAS_BYTES);
   }
-  if (result == CUBLAS_STATUS_SUCCESS) {
-    result = cublasSetMathMode(
-        cuda->blas,
-        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
-  }
   return result;
 }
 

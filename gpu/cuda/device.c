@@ -133,7 +133,13 @@ static const gemel_device record = {.size = sizeof(gemel_device),
                                     .forget = gemel__cuda_forget};
 
 static gemel_status open_blas(gemel_cuda *cuda, gemel_error *error) {
-  gemel_status status = gemel__cuda_check_blas(error, cublasCreate(&cuda->blas), "opening cuBLAS");
+  cublasStatus_t result = cublasCreate(&cuda->blas);
+  if (result == CUBLAS_STATUS_SUCCESS) {
+    result = cublasSetMathMode(
+        cuda->blas,
+        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+  }
+  gemel_status status = gemel__cuda_check_blas(error, result, "opening cuBLAS");
   if (status == GEMEL_OK) {
     status = gemel__cuda_check(error, cudaMalloc(&cuda->blas_workspace, GEMEL__CUDA_BLAS_BYTES),
                                "memory for cuBLAS");
