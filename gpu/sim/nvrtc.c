@@ -130,21 +130,26 @@ static char *read_file(const char *path, size_t before, size_t *bytes) {
   return text;
 }
 
+static uint64_t hash_bytes(uint64_t hash, const char *data, size_t bytes) {
+  for (size_t k = 0; k < bytes; k++)
+    hash = (hash ^ (unsigned char)data[k]) * 0x100000001b3u; /* FNV-1a */
+  return hash;
+}
+
 uint64_t gemel__sim_stamp(void) {
+  static const char made_by[] = GEMEL__SIM_CXX GEMEL__SIM_CXXFLAGS;
   static const char *const files[] = {"device.h", "calls.h"};
   static uint64_t stamp;
   if (stamp != 0)
     return stamp;
-  stamp = 0xcbf29ce484222325u; /* FNV-1a */
-  for (const char *c = GEMEL__SIM_CXX GEMEL__SIM_CXXFLAGS; *c != '\0'; c++)
-    stamp = (stamp ^ (unsigned char)*c) * 0x100000001b3u;
+  stamp = hash_bytes(0xcbf29ce484222325u, made_by, sizeof made_by - 1);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char path[PATH], *text = NULL;
     size_t bytes = 0;
     if (format_path(path, "%s/sim/%s", home(), files[i]))
       text = read_file(path, 0, &bytes);
-    for (size_t j = 0; text != NULL && j < bytes; j++)
-      stamp = (stamp ^ (unsigned char)text[j]) * 0x100000001b3u;
+    if (text != NULL)
+      stamp = hash_bytes(stamp, text, bytes);
     free(text);
   }
   return stamp;
