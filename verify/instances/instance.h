@@ -114,6 +114,16 @@ void gemel__store_real(gemel_dtype dtype, double x, void *data);
 gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
                                       gemel_error *error);
 
+/* Stores the elements of FROM, row-major, at TO, with other strides. */
+void gemel__put_elements(const gemel_view *from, char *to, const int64_t *strides);
+
+/* The same instance, called once, on operands that are views of larger inputs: permuted, with gaps,
+ * backwards, at an offset, broadcast where elements of VALUES are alike. STORED are the values of
+ * these inputs, as many; release them with gemel__values_free. */
+gemel_status gemel__instance_in_views(gemel__instance *made, const gemel__instance *base,
+                                      gemel_tensor *const *values, gemel__random *random,
+                                      gemel_tensor ***stored, gemel_error *error);
+
 /* Evaluates the instance's graph by references on D at VALUES; OUTPUTS gets its results.
  * The second asks EXTRA first, as gemel__reference_graph does. */
 gemel_status gemel__instance_reference(const gemel__instance *instance, gemel__domain *d,

@@ -9,3 +9,4 @@ libgemel_verify_a_SOURCES += %reldir%/instance.h
 libgemel_verify_a_SOURCES += %reldir%/rebuild.c
 libgemel_verify_a_SOURCES += %reldir%/rebuild.h
 libgemel_verify_a_SOURCES += %reldir%/values.c
+libgemel_verify_a_SOURCES += %reldir%/views.c

@@ -263,7 +263,7 @@ static size_t odd_strides(const gemel_view *view, gemel__random *random, int64_t
   return *offset + span + 4 * size;
 }
 
-static void copy_scattered(const gemel_view *from, char *to, const int64_t *strides) {
+void gemel__put_elements(const gemel_view *from, char *to, const int64_t *strides) {
   int64_t index[GEMEL_MAX_RANK] = {0};
   size_t size = gemel_dtype_size(from->dtype);
   const char *source = from->data;
@@ -305,7 +305,7 @@ gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random 
     return NULL;
   }
   memset(s->block, 0xff, s->bytes); /* NaN in every float dtype, so a stray read shows */
-  copy_scattered(&view, (char *)s->block + offset, strides);
+  gemel__put_elements(&view, (char *)s->block + offset, strides);
   result = gemel_tensor_wrap(view.dtype, view.rank, view.shape, strides, (char *)s->block + offset,
                              release_scattered, s, error);
   if (result == NULL) {

@@ -305,7 +305,8 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   gemel_tensor **values;
   gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
-  if (status == GEMEL_OK && s->kernel != NULL && gemel__random_chance(random, 1, 4)) {
+  if (status == GEMEL_OK && (s->kernel != NULL || gemel__has_device(s->run->context)) &&
+      gemel__random_chance(random, 1, 4)) {
     gemel__kernel_repeat(instance, random, values);
   }
   if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {

@@ -28,7 +28,12 @@ const gemel__variant gemel__variants[] = {
      .threads = 1,
      .plain = 1,
      .lifted = 1 + GEMEL_LIFT_AGGRESSIVE,
-     .one_in = 2},
+     .one_in = 4},
+    {.name = "device, odd layout",
+     .threads = 1,
+     .lifted = 1 + GEMEL_LIFT_AGGRESSIVE,
+     .in_views = 1,
+     .one_in = 1},
     {.name = NULL}};
 
 /* The cheapest place of what is small is the host, but for what lies on the device. */
@@ -52,7 +57,7 @@ enum { SPACE = 1 }; /* of the device on which lifted variants run */
 
 /* A device that looks for mistakes takes a microsecond and more for each element: of instances with
  * that many elements one in so many of the others' runs. */
-enum { MANY_ELEMENTS = 10000, OF_MANY = 4 };
+enum { MANY_ELEMENTS = 10000, OF_MANY = 8 };
 
 static int has_many(const gemel__instance *instance) {
   size_t k = 0;
@@ -62,12 +67,28 @@ static int has_many(const gemel__instance *instance) {
   return k < instance->n_leaves;
 }
 
+/* 1 if at most one node of GRAPH computes anything: of several, kernels would have to be compiled.
+ */
+static int is_one_operation(const gemel_graph *graph) {
+  size_t computing = 0;
+  for (uint32_t node = 0; node < graph->n_nodes; node++) {
+    const gemel_operation *op = &gemel__node_op(graph, node)->record;
+    computing += op->max_inputs != 0 && !(op->flags & GEMEL_OP_VIEW);
+  }
+  return computing <= 1;
+}
+
+int gemel__has_device(gemel_context *context) {
+  return gemel_device_of_space(context, SPACE) != NULL;
+}
+
 int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *variant,
                         gemel__random *random) {
   int one_in = variant->one_in * (has_many(instance) ? OF_MANY : 1);
   gemel_context *context = gemel_graph_context(instance->graph);
-  return !variant->lifted || (gemel_device_of_space(context, SPACE) != NULL &&
-                              gemel__random_chance(random, 1, (uint64_t)one_in));
+  return !variant->lifted ||
+         (gemel__has_device(context) && (!variant->in_views || is_one_operation(instance->graph)) &&
+          gemel__random_chance(random, 1, (uint64_t)one_in));
 }
 
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
@@ -527,7 +548,7 @@ static gemel_status ask_for_mistakes(const gemel__instance *instance, gemel_stat
              : status;
 }
 
-gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+static gemel_status execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
   struct session s = {.instance = instance, .variant = variant, .random = random};
@@ -546,6 +567,23 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   }
   if (status != GEMEL_OK) {
     gemel__tensors_release(n, outputs);
+  }
+  return status;
+}
+
+gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
+                            gemel_tensor *const *values, gemel__random *random,
+                            gemel_tensor **outputs, gemel_error *error) {
+  gemel__instance viewed;
+  gemel_tensor **stored;
+  if (!variant->in_views || instance->calls > 0) {
+    return execute(instance, variant, values, random, outputs, error);
+  }
+  gemel_status status = gemel__instance_in_views(&viewed, instance, values, random, &stored, error);
+  if (status == GEMEL_OK) {
+    status = execute(&viewed, variant, stored, random, outputs, error);
+    gemel__values_free(&viewed, stored);
+    gemel__instance_clear(&viewed);
   }
   return status;
 }

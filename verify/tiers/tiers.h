@@ -82,6 +82,7 @@ typedef struct gemel__variant {
   int overlaps;  /* a result may overlap an input */
   int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
   int there;     /* inputs lie there, too */
+  int in_views;  /* operands are views of larger inputs; one operation alone */
   int one_in;    /* so many instances are run like that, drawn at random; of large ones fewer */
 } gemel__variant;
 
@@ -90,6 +91,9 @@ extern const gemel__variant gemel__variants[];
 
 /* Those of an instance that is to try the device: the first one, and lifted by each strategy. */
 extern const gemel__variant gemel__lifted_variants[];
+
+/* 1 if there is a device for lifted variants. */
+int gemel__has_device(gemel_context *context);
 
 /* 1 if INSTANCE is run as VARIANT: its context has what that runs on, and it is drawn. */
 int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *variant,
