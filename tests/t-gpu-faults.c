@@ -65,6 +65,15 @@ static const scenario scenarios[] = {
          "    d = cast(z, dtype = bool), e = cast(y, dtype = f16), f = cast(x, dtype = f16),\n"
          "    g = cast(y, dtype = bf16)\n}",
      .fill = GEMEL__FILL_SPECIAL},
+    {.name = "limits",
+     .text = "(x: f64[6]) {\n  z = x * 0:f64\n"
+             "  return a = cast(z + 128:f64, dtype = i8), b = cast(z + 32768:f64, dtype = i16),\n"
+             "    c = cast(z + 2147483648:f64, dtype = i32),\n"
+             "    d = cast(z + 9223372036854775808:f64, dtype = i64),\n"
+             "    e = cast(z + 256:f64, dtype = u8), f = cast(z + 65536:f64, dtype = u16),\n"
+             "    g = cast(z + 4294967296:f64, dtype = u32),\n"
+             "    h = cast(z + 18446744073709551616:f64, dtype = u64)\n}",
+     .no_nvrtc = 1},
     {.name = "halves",
      .text = "(x: f64[60]) {\n  return a = cast(x, dtype = f16), b = cast(x, dtype = bf16)\n}",
      .fill = GEMEL__FILL_FULL},
@@ -92,9 +101,13 @@ static const scenario scenarios[] = {
      .text = "(x: i32[4, 6], y: i32[6, 5], z: i32[4, 5]) {\n"
              "  return a = dot(x, y), b = dot_add(x, y, z)\n}"},
     {.name = "targets",
-     .text = "(x: f32[9, 5], t: i64[9]) {\n  return a = cross_entropy(x, t, axis = 1)\n}",
+     .text = "(x: f32[140, 5], t: i64[140]) {\n  return a = cross_entropy(x, t, axis = 1)\n}",
      .classes = 5,
      .from_host = 1},
+    {.name = "lanes",
+     .text = "(x: f32[140, 3], y: f32[140, 3]) {\n"
+             "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
+     .once = 1},
     {.name = "views",
      .text = "(x: f32[6, 8]) {\n"
              "  return a = subtensor(x, start = [2, 0], size = [3, 8]),\n"
