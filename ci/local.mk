@@ -10,6 +10,7 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/count-tests
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/gpu-mutants
+EXTRA_DIST += %reldir%/gpu-threads
 EXTRA_DIST += %reldir%/headers
 EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
