@@ -58,6 +58,8 @@ const char *nvrtcGetErrorString(nvrtcResult result) {
 }
 
 nvrtcResult nvrtcVersion(int *major, int *minor) {
+  if (major == NULL || minor == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
   *major = 12;
   *minor = 8;
   return NVRTC_SUCCESS;
@@ -192,7 +194,10 @@ static bool copy_headers(nvrtcProgram program, int headers, const char *const *t
 nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name,
                                int headers, const char *const *header_texts,
                                const char *const *header_names) {
-  if (program == NULL || source == NULL || headers < 0)
+  if (program == NULL)
+    return NVRTC_ERROR_INVALID_PROGRAM;
+  if (source == NULL || headers < 0 ||
+      (headers > 0 && (header_texts == NULL || header_names == NULL)))
     return NVRTC_ERROR_INVALID_INPUT;
   if (gemel__sim_enter(true) == cudaErrorMemoryAllocation)
     return leave(NVRTC_ERROR_OUT_OF_MEMORY);
@@ -436,6 +441,8 @@ static nvrtcResult compile(nvrtcProgram program, int options, const char *const 
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *const *texts) {
   if (program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
+  if (options < 0 || (options > 0 && texts == NULL))
+    return options < 0 ? NVRTC_ERROR_INVALID_INPUT : NVRTC_ERROR_INVALID_OPTION;
   if (gemel__sim_enter(true) == cudaErrorMemoryAllocation)
     return leave(NVRTC_ERROR_OUT_OF_MEMORY);
   gemel__sim_stamp();
@@ -446,23 +453,26 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *c
   return compile(program, options, texts);
 }
 
-/* Results. Machine code is there for sm_XX, PTX for both. */
+/* Results. Machine code is there for sm_XX, PTX for both. What isn't there is no bytes, or of PTX,
+   a text, the 0 at its end. */
 
 static nvrtcResult get(nvrtcProgram program, bool portable, size_t *bytes, char *to) {
   if (program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
-  if (program->image == NULL || (!portable && program->portable))
-    return NVRTC_ERROR_INVALID_PROGRAM;
-  size_t all = sizeof *program->image + (size_t)program->image->bytes;
+  if (bytes == NULL && to == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
+  bool there = program->image != NULL && (portable || !program->portable);
+  size_t all = there ? sizeof *program->image + (size_t)program->image->bytes : portable;
   if (bytes != NULL)
     *bytes = all;
-  if (to != NULL) {
+  if (to != NULL && there) {
     gemel__sim_image head = *program->image;
     head.portable = portable;
     memcpy(to, program->image, all);
     memcpy(to, &head, sizeof head);
-  }
-  return bytes == NULL && to == NULL ? NVRTC_ERROR_INVALID_INPUT : NVRTC_SUCCESS;
+  } else if (to != NULL && portable)
+    to[0] = '\0';
+  return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {
@@ -484,6 +494,8 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
   if (program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
+  if (bytes == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
   *bytes = program->log != NULL ? strlen(program->log) + 1 : 1;
   return NVRTC_SUCCESS;
 }
@@ -491,6 +503,8 @@ nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes) {
 nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
   if (program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
+  if (log == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
   strcpy(log, program->log != NULL ? program->log : "");
   return NVRTC_SUCCESS;
 }

@@ -132,6 +132,8 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version) {
+  if (version == NULL)
+    return cudaErrorInvalidValue;
   *version = 12080; /* the oldest that declares all that is declared here */
   return cudaSuccess;
 }
