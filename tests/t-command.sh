@@ -570,6 +570,7 @@ if [ "$harness" != 0 ]; then
   refuses fuzz/folder 'No such file' fuzz --graphs 60 --rules around.rules --replay-dir nowhere/found
   refuses fuzz/no-folder 'f.gmt: is no folder' fuzz --graphs 60 --replay-dir f.gmt
   refuses fuzz/zero "'0'" fuzz --graphs 0
+  refuses fuzz/device "no device 'tpu'" fuzz --graphs 1 --device tpu
   refuses fuzz/no-file 'No such file' fuzz nothing.gmt
   refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
   refuses equal/names 'loss' equal f.gmt renamed.gmt

@@ -615,6 +615,37 @@ static void errors_alike(const void *data) {
   CT_CHECK(compared > 40);
 }
 
+/* What functions say to missing parameters, in the sim and in NVIDIA's libraries. */
+static void missing_alike(const void *data) {
+  int version;
+  const struct {
+    const char *library, *name;
+    void *own;
+    void *first, *second;
+  } calls[] = {
+      {"libcublas.so", "cublasCreate_v2", (void *)cublasCreate, NULL, NULL},
+      {"libcublas.so", "cublasDestroy_v2", (void *)cublasDestroy, NULL, NULL},
+      {"libcublas.so", "cublasGetVersion_v2", (void *)cublasGetVersion, NULL, &version},
+      {"libcublas.so", "cublasGetVersion_v2", (void *)cublasGetVersion, NULL, NULL},
+      {"libcublas.so", "cublasSetStream_v2", (void *)cublasSetStream, NULL, NULL},
+      {"libcublas.so", "cublasSetWorkspace_v2", (void *)cublasSetWorkspace, NULL, NULL},
+      {"libcublas.so", "cublasSetPointerMode_v2", (void *)cublasSetPointerMode, NULL, NULL},
+      {"libcublas.so", "cublasSetMathMode", (void *)cublasSetMathMode, NULL, NULL},
+      {"libcudart.so", "cudaRuntimeGetVersion", (void *)cudaRuntimeGetVersion, NULL, NULL},
+      {"libcudart.so", "cudaDriverGetVersion", (void *)cudaDriverGetVersion, NULL, NULL}};
+  (void)data;
+  for (size_t i = 0; i < CT_COUNT(calls); i++) {
+    int (*own)(void *, void *, size_t), (*real)(void *, void *, size_t);
+    void *found = find(calls[i].library, calls[i].name);
+    if (found == NULL)
+      CT_SKIP("NVIDIA's libraries are not all in " GEMEL__CUDA_HOME);
+    memcpy(&own, &calls[i].own, sizeof own);
+    memcpy(&real, &found, sizeof real);
+    ct_context("%s", calls[i].name);
+    CT_EQ_INT(own(calls[i].first, calls[i].second, 0), real(calls[i].first, calls[i].second, 0));
+  }
+}
+
 /* NVRTC's functions, the sim's or NVIDIA's. */
 typedef struct {
   nvrtcResult (*version)(int *major, int *minor);
@@ -702,6 +733,10 @@ static void nvrtc_alike(const void *data) {
   }
 }
 #else
+static void missing_alike(const void *data) {
+  (void)data;
+  CT_SKIP("NVIDIA's libraries are not here, or sanitizers are");
+}
 static void nvrtc_alike(const void *data) {
   (void)data;
   CT_SKIP("NVIDIA's libraries are not here, or sanitizers are");
@@ -716,9 +751,9 @@ static const cudaDataType f16 = CUDA_R_16F, bf16 = CUDA_R_16BF;
 static const ct_test tests[] = {
     CT_TEST("rounding/f16", rounding, &f16),         CT_TEST("rounding/bf16", rounding, &bf16),
     CT_TEST("device-scalars", device_scalars, NULL), CT_TEST("handles", handles, NULL),
-    CT_TEST("nvrtc-alike", nvrtc_alike, NULL),       CT_TEST("errors-alike", errors_alike, NULL),
-    CT_TEST("texts/run", texts_run, NULL),           CT_TEST("texts/checked", texts_checked, NULL),
-    CT_TEST("texts/images", images_refused, NULL),
+    CT_TEST("nvrtc-alike", nvrtc_alike, NULL),       CT_TEST("missing-alike", missing_alike, NULL),
+    CT_TEST("errors-alike", errors_alike, NULL),     CT_TEST("texts/run", texts_run, NULL),
+    CT_TEST("texts/checked", texts_checked, NULL),   CT_TEST("texts/images", images_refused, NULL),
 };
 
 void ct_register(void) {

@@ -86,6 +86,8 @@ static cublasStatus_t enter(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
+  if (handle == NULL)
+    return CUBLAS_STATUS_INVALID_VALUE;
   cublasStatus_t status = status_of(gemel__sim_enter(true));
   cublasHandle_t made = status == CUBLAS_STATUS_SUCCESS ? calloc(1, sizeof *made) : NULL;
   if (status == CUBLAS_STATUS_SUCCESS && made == NULL)
@@ -112,10 +114,11 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version) {
-  cublasStatus_t status = enter(handle);
-  if (status == CUBLAS_STATUS_SUCCESS)
-    *version = 120800;
-  return leave(status);
+  (void)handle; /* it needs none */
+  if (version == NULL)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *version = 120800;
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 /* The workspace that the user gave is for the stream that there was. */
