@@ -82,6 +82,7 @@ verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-special
 verify_tests += %reldir%/t-stop
 verify_tests += %reldir%/t-chain
+verify_tests += %reldir%/t-conv-grid
 verify_tests += %reldir%/t-dual
 verify_tests += %reldir%/t-field
 verify_tests += %reldir%/t-normal

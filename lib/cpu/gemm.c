@@ -103,6 +103,10 @@ static void set_threads(thread_counts from, thread_counts to) {
 #endif
 }
 
+static int64_t row_of(const gemel__gemm *p) {
+  return p->c_row > 0 ? p->c_row : p->n;
+}
+
 #ifdef HAVE_CBLAS
 
 static enum CBLAS_TRANSPOSE cblas_trans(int transposed) {
@@ -135,23 +139,23 @@ static int step_of(const matrix *v) {
 
 static void cblas_product(const gemel__gemm *p, const matrix *a, const matrix *b, void *c) {
   gemel_dtype dtype = p->dtype;
-  int m = (int)a->rows, n = (int)b->columns, k = (int)a->columns;
+  int m = (int)a->rows, n = (int)b->columns, k = (int)a->columns, ldc = (int)row_of(p);
   if (m == 1 && n == 1 && dtype == GEMEL_F32) {
     *(float *)c =
         (p->accumulate ? *(float *)c : 0) + cblas_sdot(k, a->data, step_of(a), b->data, step_of(b));
   } else if (m == 1 && n == 1) {
     *(double *)c = (p->accumulate ? *(double *)c : 0) +
                    cblas_ddot(k, a->data, step_of(a), b->data, step_of(b));
-  } else if (n == 1) {
+  } else if (n == 1 && ldc == 1) {
     cblas_vector(dtype, a, 0, b->data, step_of(b), p->accumulate, c);
   } else if (m == 1) {
     cblas_vector(dtype, b, 1, a->data, step_of(a), p->accumulate, c);
   } else if (dtype == GEMEL_F32) {
     cblas_sgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
-                a->data, (int)a->ld, b->data, (int)b->ld, (float)p->accumulate, c, n);
+                a->data, (int)a->ld, b->data, (int)b->ld, (float)p->accumulate, c, ldc);
   } else {
     cblas_dgemm(CblasRowMajor, cblas_trans(a->transposed), cblas_trans(b->transposed), m, n, k, 1,
-                a->data, (int)a->ld, b->data, (int)b->ld, p->accumulate, c, n);
+                a->data, (int)a->ld, b->data, (int)b->ld, p->accumulate, c, ldc);
   }
 }
 #endif
@@ -258,7 +262,7 @@ static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void
   int which = p->dtype == GEMEL_F32 ? choose(p, a, b) : CBLAS;
 #ifdef HAVE_DNNL
   if (which == ONEDNN) {
-    dnnl_product(a, b, p->accumulate, c, p->n);
+    dnnl_product(a, b, p->accumulate, c, row_of(p));
     return;
   }
 #endif

@@ -25,6 +25,7 @@ typedef struct gemel__gemm {
   int64_t a_row, a_col; /* strides in elements */
   int64_t b_row, b_col;
   int accumulate; /* 1: the product is added to what C holds; 0: that is not read */
+  int64_t c_row;  /* elements from row to row of C; 0: n. By libraries only */
 } gemel__gemm;
 
 /* 1 if a library takes elements of this dtype / a matrix of these strides as it lies. */

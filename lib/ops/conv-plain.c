@@ -233,8 +233,9 @@ static void inputs_of(const convolution *c, int64_t i, int64_t j) {
 
 /* ---- The call ---- */
 
-static gemel_status run(const gemel_kernel_call *call, gemel__conv_kind kind,
-                        void (*part)(const convolution *c, int64_t i, int64_t j)) {
+gemel_status gemel__conv_plain_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  static void (*const parts[])(const convolution *c, int64_t i,
+                               int64_t j) = {outputs_of, weights_of, inputs_of};
   const gemel_view *operands[3];
   convolution c;
   gemel__conv_of(call, kind, &c.g, operands);
@@ -256,23 +257,12 @@ static gemel_status run(const gemel_kernel_call *call, gemel__conv_kind kind,
   (void)threads;
 #endif
   for (int64_t i = 0; i < rows * columns; i++) {
-    part(&c, i / columns, i % columns);
+    parts[kind](&c, i / columns, i % columns);
   }
   return GEMEL_OK;
 }
 
-static gemel_status run_corr(const gemel_kernel_call *call) {
-  return run(call, GEMEL__CONV_FORWARD, outputs_of);
+gemel_status gemel__conv_plain_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_OK;
 }
-static gemel_status run_grad_weights(const gemel_kernel_call *call) {
-  return run(call, GEMEL__CONV_WEIGHTS, weights_of);
-}
-static gemel_status run_grad_inputs(const gemel_kernel_call *call) {
-  return run(call, GEMEL__CONV_INPUTS, inputs_of);
-}
-
-const gemel_kernel gemel__corr_kernels[] = {{"plain", NULL, run_corr}, {NULL, NULL, NULL}};
-const gemel_kernel gemel__corr_grad_weights_kernels[] = {{"plain", NULL, run_grad_weights},
-                                                         {NULL, NULL, NULL}};
-const gemel_kernel gemel__corr_grad_inputs_kernels[] = {{"plain", NULL, run_grad_inputs},
-                                                        {NULL, NULL, NULL}};

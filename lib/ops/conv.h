@@ -50,6 +50,13 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
 /* Multiplications that the definition asks for, those with padding included. */
 double gemel__conv_work(const gemel__conv *geometry);
 
+/* The algorithms. */
+#define ALGORITHM(name, least)                                                                     \
+  gemel_status gemel__conv_##name##_prepare(gemel_kernel_call *call, gemel__conv_kind kind);       \
+  gemel_status gemel__conv_##name##_run(const gemel_kernel_call *call, gemel__conv_kind kind);
+#include "ops/conv.def"
+#undef ALGORITHM
+
 extern const gemel_kernel gemel__corr_kernels[];
 extern const gemel_kernel gemel__corr_grad_weights_kernels[];
 extern const gemel_kernel gemel__corr_grad_inputs_kernels[];

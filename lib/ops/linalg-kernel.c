@@ -175,7 +175,8 @@ static void make_plan(gemel_kernel_call *call, int library) {
                          p.x.column / item,
                          p.y.row / item,
                          p.y.column / item,
-                         call->n_inputs > 2};
+                         call->n_inputs > 2,
+                         0};
   memcpy(call->state, &p, sizeof p);
 }
 

@@ -2,9 +2,13 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/composite.c
+libgemel_a_SOURCES += %reldir%/conv-gemm.c
+libgemel_a_SOURCES += %reldir%/conv-kernels.c
+libgemel_a_SOURCES += %reldir%/conv-onednn.c
 libgemel_a_SOURCES += %reldir%/conv-plain.c
 libgemel_a_SOURCES += %reldir%/conv-sample.c
 libgemel_a_SOURCES += %reldir%/conv.c
+libgemel_a_SOURCES += %reldir%/conv.def
 libgemel_a_SOURCES += %reldir%/conv.h
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c

@@ -21,6 +21,8 @@ typedef struct conv {
   int axes;
   int64_t batch, channels, filters, groups; /* channels and filters of a group */
   int64_t image[MOST_AXES], kernel[MOST_AXES], place[MOST_AXES];
+  int64_t stride[MOST_AXES], dilation[MOST_AXES], low[MOST_AXES];
+  int flip;
   /* The terms of the element that is being computed. */
   gemel__decider space;
   gemel_dtype dtype;
@@ -40,16 +42,16 @@ static int64_t number(const gemel__rcall *call, int attr, int axis, int64_t othe
   return gemel__reference_absent(call, (size_t)attr) ? otherwise : call->attrs[attr].u.ints[axis];
 }
 
-static int64_t span(const gemel__rcall *call, const conv *c, int axis) {
-  return (c->kernel[axis] - 1) * number(call, DILATION, axis, 1) + 1;
+static int64_t span(const conv *c, int axis) {
+  return (c->kernel[axis] - 1) * c->dilation[axis] + 1;
 }
 
 static int64_t padding(const gemel__rcall *call, const conv *c, int attr, int axis) {
   const char *kind = call->attrs[PADDING].u.text;
   if (strcmp(kind, "full") == 0) {
-    return span(call, c, axis) - 1;
+    return span(c, axis) - 1;
   }
-  return strcmp(kind, "half") == 0 ? span(call, c, axis) / 2 : number(call, attr, axis, 0);
+  return strcmp(kind, "half") == 0 ? span(c, axis) / 2 : number(call, attr, axis, 0);
 }
 
 static int unshared(const gemel__rcall *call) {
@@ -58,11 +60,14 @@ static int unshared(const gemel__rcall *call) {
 
 /* Counts the places that a kernel can be put at, by putting it there. */
 static gemel_status count_places(const gemel__rcall *call, conv *c) {
+  c->flip = call->attrs[FLIP].u.i != 0;
   for (int k = 0; k < c->axes; k++) {
-    int64_t stride = number(call, STRIDE, k, 1), from = -padding(call, c, LOW, k);
-    int64_t end = c->image[k] + padding(call, c, HIGH, k);
+    c->stride[k] = number(call, STRIDE, k, 1);
+    c->dilation[k] = number(call, DILATION, k, 1);
+    c->low[k] = padding(call, c, LOW, k);
     c->place[k] = 0;
-    for (; from + span(call, c, k) <= end; from += stride) {
+    int64_t end = c->image[k] + padding(call, c, HIGH, k);
+    for (int64_t from = -c->low[k]; from + span(c, k) <= end; from += c->stride[k]) {
       c->place[k]++;
     }
     if (c->kernel[k] < 1 || c->place[k] == 0) {
@@ -107,13 +112,11 @@ static gemel_status begin(const gemel__rcall *call, conv *c) {
 /* ---- Terms ---- */
 
 /* Where K meets PLACE; 0 if that is outside the image. */
-static int meets(const gemel__rcall *call, const conv *c, const int64_t *place, const int64_t *k,
-                 int64_t *image) {
+static int meets(const conv *c, const int64_t *place, const int64_t *k, int64_t *image) {
   int inside = 1;
   for (int axis = 0; axis < c->axes; axis++) {
-    int64_t along = call->attrs[FLIP].u.i ? c->kernel[axis] - 1 - k[axis] : k[axis];
-    image[axis] = place[axis] * number(call, STRIDE, axis, 1) +
-                  along * number(call, DILATION, axis, 1) - padding(call, c, LOW, axis);
+    int64_t along = c->flip ? c->kernel[axis] - 1 - k[axis] : k[axis];
+    image[axis] = place[axis] * c->stride[axis] + along * c->dilation[axis] - c->low[axis];
     inside &= image[axis] >= 0 && image[axis] < c->image[axis];
   }
   return inside;
@@ -163,7 +166,7 @@ static void output_terms(const gemel__rcall *call, conv *c, const int64_t *index
   const int64_t n = index[0], f = index[1], *place = index + 2;
   int64_t k[MOST_AXES] = {0}, image[MOST_AXES];
   do {
-    int inside = meets(call, c, place, k, image);
+    int inside = meets(c, place, k, image);
     for (int64_t channel = 0; channel < c->channels; channel++) {
       int64_t from = f / c->filters * c->channels + channel;
       term(c, inside ? spatial(c, c->x, n, from, image) : NULL,
@@ -180,7 +183,7 @@ static void weight_terms(const gemel__rcall *call, conv *c, const int64_t *index
   int64_t place[MOST_AXES] = {0}, image[MOST_AXES];
   do {
     const int64_t *at = fixed != NULL ? fixed : place;
-    int inside = meets(call, c, at, k, image);
+    int inside = meets(c, at, k, image);
     for (int64_t n = 0; n < c->batch; n++) {
       int64_t from = f / c->filters * c->channels + channel;
       term(c, inside ? spatial(c, c->x, n, from, image) : NULL, spatial(c, c->y, n, f, at));
@@ -196,7 +199,7 @@ static void input_terms(const gemel__rcall *call, conv *c, const int64_t *index)
   size_t bytes = (size_t)c->axes * sizeof *image;
   do {
     do {
-      if (meets(call, c, place, k, image) && memcmp(image, where, bytes) == 0) {
+      if (meets(c, place, k, image) && memcmp(image, where, bytes) == 0) {
         for (int64_t filter = 0; filter < c->filters; filter++) {
           int64_t f = channel / c->channels * c->filters + filter;
           term(c, spatial(c, c->y, n, f, place),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels of the three convolutions, made from the rows of conv.def.
+ */
+#include "ops/conv.h"
+
+/* 1 if a call asks for at least so many multiplications. */
+static int asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double least) {
+  const gemel_view *operands[3];
+  gemel__conv g;
+  gemel__conv_of(call, kind, &g, operands);
+  return gemel__conv_work(&g) >= least;
+}
+
+#define KERNEL(name, least, operation, kind)                                                       \
+  static gemel_status prepare_##operation##_by_##name(gemel_kernel_call *call) {                   \
+    return asks_for(call, kind, least) ? gemel__conv_##name##_prepare(call, kind)                  \
+                                       : GEMEL_DECLINED;                                           \
+  }                                                                                                \
+  static gemel_status run_##operation##_by_##name(const gemel_kernel_call *call) {                 \
+    return gemel__conv_##name##_run(call, kind);                                                   \
+  }
+#define ALGORITHM(name, least)                                                                     \
+  KERNEL(name, least, corr, GEMEL__CONV_FORWARD)                                                   \
+  KERNEL(name, least, corr_grad_weights, GEMEL__CONV_WEIGHTS)                                      \
+  KERNEL(name, least, corr_grad_inputs, GEMEL__CONV_INPUTS)
+#include "ops/conv.def"
+#undef ALGORITHM
+
+#define ALGORITHM(name, least) {#name, prepare_corr_by_##name, run_corr_by_##name},
+const gemel_kernel gemel__corr_kernels[] = {
+#include "ops/conv.def"
+    {NULL, NULL, NULL}};
+#undef ALGORITHM
+
+#define ALGORITHM(name, least)                                                                     \
+  {#name, prepare_corr_grad_weights_by_##name, run_corr_grad_weights_by_##name},
+const gemel_kernel gemel__corr_grad_weights_kernels[] = {
+#include "ops/conv.def"
+    {NULL, NULL, NULL}};
+#undef ALGORITHM
+
+#define ALGORITHM(name, least)                                                                     \
+  {#name, prepare_corr_grad_inputs_by_##name, run_corr_grad_inputs_by_##name},
+const gemel_kernel gemel__corr_grad_inputs_kernels[] = {
+#include "ops/conv.def"
+    {NULL, NULL, NULL}};
+#undef ALGORITHM

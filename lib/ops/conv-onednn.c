@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The three convolutions of f32 by oneDNN. A plan keeps the primitive, in the layouts that oneDNN
+ * likes best, and reorders of the operands that lie otherwise. What oneDNN can't address (strides
+ * that aren't positive, flipped weights) is first copied to row-major order, and a result from
+ * there. All memory is the call's scratch memory; what is made when a plan is has the plan's number
+ * of threads, which is that of the calls.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include "cpu/copy.h"
+#include "cpu/walk.h"
+#include "ops/conv.h"
+#include "ops/rule.h"
+
+#ifndef HAVE_DNNL
+
+/* oneDNN 2.6.3 gives wrong gradients by the weights of three axes where the padding in front along
+ * the first is more than the stride, and no multiple of it (found by tests/t-conv-grid). */
+static int goes_wrong(const gemel__conv *g) {
+  return g->kind == GEMEL__CONV_WEIGHTS && g->axes == 3 && g->low[0] > g->stride[0] &&
+         g->low[0] % g->stride[0] != 0;
+}
+
+gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_DECLINED;
+}
+gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_DECLINED;
+}
+
+#else
+
+#include <dnnl.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum { OPERANDS = 3, X = 0, W = 1, Y = 2, NOWHERE = -1 };
+
+/* One operand: as the caller has it (or a packed copy), and as the primitive wants it. */
+typedef struct onednn_operand {
+  dnnl_memory_t given, wanted; /* the same where no reorder is needed */
+  dnnl_primitive_t reorder;
+  int64_t packed_at, wanted_at; /* in scratch memory; NOWHERE: not there */
+} onednn_operand;
+
+typedef struct onednn_plan {
+  dnnl_primitive_t primitive;
+  dnnl_stream_t stream;
+  dnnl_memory_t workspace;
+  int64_t workspace_at;
+  onednn_operand operands[OPERANDS];
+} onednn_plan;
+
+_Static_assert(sizeof(onednn_plan) <= GEMEL_KERNEL_STATE_BYTES,
+               "the plan must fit the kernel's state");
+
+/* ---- Threads ---- */
+
+/* oneDNN shares work among as many threads as OpenMP would start. Returns how many that was. */
+static int use_threads(int threads) {
+#ifdef _OPENMP
+  int before = omp_get_max_threads();
+  if (before != threads) {
+    omp_set_num_threads(threads);
+  }
+  return before;
+#else
+  return threads;
+#endif
+}
+
+static int threads_of(const gemel_kernel_call *call) {
+  return call->deterministic || call->threads < 1 ? 1 : call->threads;
+}
+
+/* The process's engine: never freed, shared by all plans. NULL if there is none. */
+static dnnl_engine_t engine(void) {
+  static _Atomic(dnnl_engine_t) shared;
+  dnnl_engine_t now = atomic_load(&shared), made = NULL;
+  if (now == NULL && dnnl_engine_create(&made, dnnl_cpu, 0) == dnnl_success) {
+    if (atomic_compare_exchange_strong(&shared, &now, made)) {
+      return made;
+    }
+    dnnl_engine_destroy(made);
+  }
+  return now;
+}
+
+/* ---- Layouts ---- */
+
+/* The dims of an operand as oneDNN counts them: weights of several groups have an axis for them. */
+static int dims_of(const gemel__conv *g, const gemel_view *view, int which, dnnl_dims_t dims) {
+  int rank = 0;
+  if (which == W && g->groups > 1) {
+    dims[rank++] = g->groups;
+    dims[rank++] = g->filters;
+  } else {
+    dims[rank++] = view->shape[0];
+  }
+  for (int k = 1; k < view->rank; k++) {
+    dims[rank++] = view->shape[k];
+  }
+  return rank;
+}
+
+static int addressable(const gemel__conv *g, const gemel_view *view, int which) {
+  int64_t item = gemel__view_item(view);
+  if (which == W && g->flip) {
+    return 0;
+  }
+  for (int k = 0; k < view->rank; k++) {
+    if (view->shape[k] > 1 && (view->strides[k] <= 0 || view->strides[k] % item != 0)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* The layout that VIEW has, or its row-major copy if it is PACKED. */
+static dnnl_status_t given_layout(const gemel__conv *g, const gemel_view *view, int which,
+                                  int packed, dnnl_memory_desc_t *md) {
+  int64_t item = gemel__view_item(view), packed_strides[GEMEL_MAX_RANK];
+  const int64_t *bytes = view->strides;
+  dnnl_dims_t dims, strides;
+  int rank = dims_of(g, view, which, dims), at = 0;
+  if (packed) {
+    gemel__packed_strides(item, view->rank, view->shape, packed_strides);
+    bytes = packed_strides;
+  }
+  if (rank > view->rank) {
+    strides[at++] = bytes[0] / item * g->filters;
+  }
+  for (int k = 0; k < view->rank; k++) {
+    /* an axis of size 1 may have any stride, which oneDNN might take for an overlap */
+    strides[at++] = view->shape[k] > 1 ? bytes[k] / item : 1;
+  }
+  for (int k = rank - 1; k >= 0; k--) {
+    if (dims[k] == 1) {
+      strides[k] = k + 1 < rank ? strides[k + 1] * dims[k + 1] : 1;
+    }
+  }
+  return dnnl_memory_desc_init_by_strides(md, rank, dims, dnnl_f32, strides);
+}
+
+static dnnl_status_t any_layout(const gemel__conv *g, const gemel_view *view, int which,
+                                dnnl_memory_desc_t *md) {
+  dnnl_dims_t dims;
+  int rank = dims_of(g, view, which, dims);
+  return dnnl_memory_desc_init_by_tag(md, rank, dims, dnnl_f32, dnnl_format_tag_any);
+}
+
+/* ---- The primitive ---- */
+
+typedef struct spatial_dims {
+  dnnl_dims_t stride, dilation, low, high;
+} spatial_dims;
+
+static spatial_dims spatial_of(const gemel__conv *g) {
+  spatial_dims s;
+  for (int k = 0; k < g->axes; k++) {
+    int from = GEMEL__CONV_AXES - g->axes + k;
+    s.stride[k] = g->stride[from];
+    s.dilation[k] = g->dilation[from] - 1;
+    s.low[k] = g->low[from];
+    /* what is beyond the last place isn't read */
+    s.high[k] = (g->out[from] - 1) * g->stride[from] + (g->kernel[from] - 1) * g->dilation[from] +
+                1 - g->image[from] - g->low[from];
+  }
+  return s;
+}
+
+/* The description of the primitive of KIND, which can choose layouts as it likes. */
+static dnnl_status_t describe(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
+                              gemel__conv_kind kind, dnnl_primitive_desc_t *made) {
+  dnnl_memory_desc_t md[OPERANDS];
+  dnnl_convolution_desc_t forward, desc;
+  dnnl_primitive_desc_t hint = NULL;
+  dnnl_primitive_attr_t attr = NULL;
+  spatial_dims s = spatial_of(g);
+  dnnl_status_t status = dnnl_success;
+  for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
+    status = any_layout(g, operands[k], k, &md[k]);
+  }
+  if (status != dnnl_success ||
+      (status = dnnl_dilated_convolution_forward_desc_init(
+           &forward, kind == GEMEL__CONV_FORWARD ? dnnl_forward_inference : dnnl_forward_training,
+           dnnl_convolution_direct, &md[X], &md[W], NULL, &md[Y], s.stride, s.dilation, s.low,
+           s.high)) != dnnl_success ||
+      (status = dnnl_primitive_attr_create(&attr)) != dnnl_success) {
+    return status;
+  }
+  desc = forward;
+  status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+  if (status == dnnl_success && kind != GEMEL__CONV_FORWARD) {
+    status = dnnl_primitive_desc_create(&hint, &forward, attr, engine(), NULL);
+  }
+  if (status == dnnl_success && kind == GEMEL__CONV_WEIGHTS) {
+    status = dnnl_dilated_convolution_backward_weights_desc_init(
+        &desc, dnnl_convolution_direct, &md[X], &md[W], NULL, &md[Y], s.stride, s.dilation, s.low,
+        s.high);
+  } else if (status == dnnl_success && kind == GEMEL__CONV_INPUTS) {
+    status = dnnl_dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct,
+                                                              &md[X], &md[W], &md[Y], s.stride,
+                                                              s.dilation, s.low, s.high);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_primitive_desc_create(made, &desc, attr, engine(), hint);
+  }
+  dnnl_primitive_desc_destroy(hint);
+  dnnl_primitive_attr_destroy(attr);
+  return status;
+}
+
+/* What oneDNN calls the operands of each kind, as arguments and in queries. */
+static int argument_of(gemel__conv_kind kind, int which) {
+  static const int arguments[][OPERANDS] = {
+      {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+      {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+      {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}};
+  return arguments[kind][which];
+}
+
+static int result_of(gemel__conv_kind kind) {
+  return kind == GEMEL__CONV_FORWARD ? Y : kind == GEMEL__CONV_WEIGHTS ? W : X;
+}
+
+/* ---- The plan ---- */
+
+static void destroy(onednn_plan *plan) {
+  for (int k = 0; k < OPERANDS; k++) {
+    onednn_operand *o = &plan->operands[k];
+    dnnl_primitive_destroy(o->reorder);
+    if (o->wanted != o->given) {
+      dnnl_memory_destroy(o->wanted);
+    }
+    dnnl_memory_destroy(o->given);
+  }
+  dnnl_memory_destroy(plan->workspace);
+  dnnl_primitive_destroy(plan->primitive);
+  dnnl_stream_destroy(plan->stream);
+}
+
+static void release(void *state) {
+  onednn_plan plan;
+  memcpy(&plan, state, sizeof plan);
+  destroy(&plan);
+}
+
+static int64_t place(gemel_kernel_call *call, size_t bytes) {
+  int64_t at = (int64_t)call->scratch_bytes;
+  call->scratch_bytes += (bytes + 63) / 64 * 64;
+  return at;
+}
+
+static dnnl_status_t make_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+                                  dnnl_primitive_t *made) {
+  dnnl_primitive_desc_t pd = NULL;
+  dnnl_status_t status =
+      dnnl_reorder_primitive_desc_create(&pd, from, engine(), to, engine(), NULL);
+  if (status == dnnl_success) {
+    status = dnnl_primitive_create(made, pd);
+  }
+  dnnl_primitive_desc_destroy(pd);
+  return status;
+}
+
+/* Makes the memories of operand WHICH and the reorder between them. */
+static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
+                                  const gemel_view *view, int which, int is_result,
+                                  const dnnl_memory_desc_t *wanted, onednn_operand *o) {
+  dnnl_memory_desc_t given;
+  int packed = !addressable(g, view, which);
+  dnnl_status_t status = given_layout(g, view, which, packed, &given);
+  o->packed_at = o->wanted_at = NOWHERE;
+  if (packed) {
+    o->packed_at = place(call, (size_t)(gemel__view_elements(view) * gemel__view_item(view)));
+  }
+  if (status == dnnl_success) {
+    status = dnnl_memory_create(&o->given, &given, engine(), DNNL_MEMORY_NONE);
+  }
+  o->wanted = o->given;
+  if (status == dnnl_success && !dnnl_memory_desc_equal(&given, wanted)) {
+    o->wanted = NULL;
+    o->wanted_at = place(call, dnnl_memory_desc_get_size(wanted));
+    status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
+    if (status == dnnl_success) {
+      status = make_reorder(is_result ? wanted : &given, is_result ? &given : wanted, &o->reorder);
+    }
+  }
+  return status;
+}
+
+static dnnl_status_t make_plan(gemel_kernel_call *call, const gemel__conv *g,
+                               const gemel_view *const operands[OPERANDS], gemel__conv_kind kind,
+                               dnnl_primitive_desc_t pd, onednn_plan *plan) {
+  const dnnl_memory_desc_t *workspace =
+      dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+  dnnl_status_t status = dnnl_primitive_create(&plan->primitive, pd);
+  plan->workspace_at = place(call, dnnl_memory_desc_get_size(workspace));
+  if (status == dnnl_success) {
+    status = dnnl_memory_create(&plan->workspace, workspace, engine(), DNNL_MEMORY_NONE);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_stream_create(&plan->stream, engine(), dnnl_stream_default_flags);
+  }
+  for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
+    const dnnl_memory_desc_t *wanted =
+        dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument_of(kind, k));
+    status =
+        make_operand(call, g, operands[k], k, k == result_of(kind), wanted, &plan->operands[k]);
+  }
+  return status;
+}
+
+/* oneDNN's reference implementations are slower than our own loops. */
+static int is_reference(dnnl_primitive_desc_t pd) {
+  const char *name = "";
+  dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name);
+  return strncmp(name, "ref", 3) == 0;
+}
+
+/* oneDNN 2.6.3 gives wrong gradients by the weights of three axes where the padding in front along
+ * the first is more than the stride, and no multiple of it (found by tests/t-conv-grid). */
+static int goes_wrong(const gemel__conv *g) {
+  return g->kind == GEMEL__CONV_WEIGHTS && g->axes == 3 && g->low[0] > g->stride[0] &&
+         g->low[0] % g->stride[0] != 0;
+}
+
+gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  const gemel_view *operands[OPERANDS];
+  gemel__conv g;
+  onednn_plan plan;
+  dnnl_primitive_desc_t pd = NULL;
+  gemel__conv_of(call, kind, &g, operands);
+  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) ||
+      gemel__view_elements(operands[X]) == 0 || engine() == NULL) {
+    return GEMEL_DECLINED;
+  }
+  memset(&plan, 0, sizeof plan);
+  int before = use_threads(threads_of(call));
+  dnnl_status_t status = describe(&g, operands, kind, &pd);
+  if (status == dnnl_success && is_reference(pd)) {
+    status = dnnl_unimplemented;
+  }
+  if (status == dnnl_success) {
+    status = make_plan(call, &g, operands, kind, pd, &plan);
+  }
+  dnnl_primitive_desc_destroy(pd);
+  use_threads(before);
+  if (status != dnnl_success) {
+    destroy(&plan);
+    call->scratch_bytes = 0;
+    return GEMEL_DECLINED;
+  }
+  memcpy(call->state, &plan, sizeof plan);
+  call->release = release;
+  return GEMEL_OK;
+}
+
+/* ---- Running ---- */
+
+/* Copies between VIEW, read backwards along the kernel if flipped, and its row-major copy. */
+static void copy_packed(const gemel__conv *g, const gemel_view *view, int which, char *packed,
+                        int to_packed) {
+  int64_t strides[GEMEL_MAX_RANK], own[GEMEL_MAX_RANK], item = gemel__view_item(view);
+  char *data = view->data;
+  gemel__packed_strides(item, view->rank, view->shape, strides);
+  memcpy(own, view->strides, (size_t)view->rank * sizeof *own);
+  for (int k = view->rank - g->axes; which == W && g->flip && k < view->rank; k++) {
+    data += (view->shape[k] - 1) * own[k];
+    own[k] = -own[k];
+  }
+  if (to_packed) {
+    gemel__copy_strided((size_t)item, view->rank, view->shape, packed, strides, data, own);
+  } else {
+    gemel__copy_strided((size_t)item, view->rank, view->shape, data, own, packed, strides);
+  }
+}
+
+static dnnl_status_t run_reorder(const onednn_plan *plan, const onednn_operand *o, int is_result) {
+  dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, is_result ? o->wanted : o->given},
+                                 {DNNL_ARG_TO, is_result ? o->given : o->wanted}};
+  return dnnl_primitive_execute(o->reorder, plan->stream, 2, arguments);
+}
+
+/* Tells the memories where they are, and brings operands to where the primitive wants them. */
+static dnnl_status_t bring(const gemel_kernel_call *call, const onednn_plan *plan,
+                           const gemel__conv *g, const gemel_view *view, int which, int is_result) {
+  const onednn_operand *o = &plan->operands[which];
+  char *packed = o->packed_at < 0 ? NULL : (char *)call->scratch + o->packed_at;
+  dnnl_status_t status =
+      dnnl_memory_set_data_handle(o->given, packed != NULL ? packed : view->data);
+  if (packed != NULL && !is_result) {
+    copy_packed(g, view, which, packed, 1);
+  }
+  if (status == dnnl_success && o->wanted_at >= 0) {
+    status = dnnl_memory_set_data_handle(o->wanted, (char *)call->scratch + o->wanted_at);
+  }
+  return status == dnnl_success && o->reorder != NULL && !is_result ? run_reorder(plan, o, 0)
+                                                                    : status;
+}
+
+static dnnl_status_t execute(const gemel_kernel_call *call, const onednn_plan *plan,
+                             const gemel__conv *g, const gemel_view *const operands[OPERANDS],
+                             gemel__conv_kind kind) {
+  dnnl_exec_arg_t arguments[OPERANDS + 1];
+  int result = result_of(kind);
+  dnnl_status_t status =
+      dnnl_memory_set_data_handle(plan->workspace, (char *)call->scratch + plan->workspace_at);
+  for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
+    status = bring(call, plan, g, operands[k], k, k == result);
+    arguments[k] = (dnnl_exec_arg_t){argument_of(kind, k), plan->operands[k].wanted};
+  }
+  arguments[OPERANDS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, plan->workspace};
+  if (status == dnnl_success) {
+    status = dnnl_primitive_execute(plan->primitive, plan->stream, OPERANDS + 1, arguments);
+  }
+  if (status == dnnl_success && plan->operands[result].reorder != NULL) {
+    status = run_reorder(plan, &plan->operands[result], 1);
+  }
+  return status == dnnl_success ? dnnl_stream_wait(plan->stream) : status;
+}
+
+gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  const gemel_view *operands[OPERANDS];
+  gemel__conv g;
+  onednn_plan plan;
+  memcpy(&plan, call->state, sizeof plan);
+  gemel__conv_of(call, kind, &g, operands);
+  int before = use_threads(threads_of(call)), result = result_of(kind);
+  dnnl_status_t status = execute(call, &plan, &g, operands, kind);
+  use_threads(before);
+  if (status != dnnl_success) {
+    return gemel__fail(call->error, GEMEL_INTERNAL, "oneDNN fails with status %d", (int)status);
+  }
+  if (plan.operands[result].packed_at >= 0) {
+    copy_packed(&g, operands[result], result,
+                (char *)call->scratch + plan.operands[result].packed_at, 0);
+  }
+  return GEMEL_OK;
+}
+
+#endif
