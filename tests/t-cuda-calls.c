@@ -263,6 +263,47 @@ static void refused_by_cuda(const void *data) {
   CT_CHECK(refused > 100);
 }
 
+/* One call of a function whose cluster is compiled for it. */
+static gemel_status compile_and_call(void) {
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .lift = &lift};
+  gemel_tensor *in[2] = {vector_of(GEMEL_F32, 3, 1), vector_of(GEMEL_F32, 3, 2)}, *out = NULL;
+  bench b;
+  gemel_status status = open_bench(&b);
+  if (status == GEMEL_OK) {
+    gemel_graph *graph = graph_of(b.context, "(x: f32[3], y: f32[3]) { return z = x * y - x }");
+    gemel_function *f = gemel_compile(graph, &options, &error);
+    CT_CHECK(f != NULL);
+    status = gemel_call(f, in, &out, &error);
+    CT_CHECK(status == GEMEL_OK || out == NULL);
+    CT_CHECK(status != GEMEL_OK || float_at(out, 1) == 2 * 3 - 2);
+    gemel_function_free(f);
+    gemel_graph_unref(graph);
+  }
+  close_bench(&b);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_tensor_unref(out);
+  return status;
+}
+
+/* The same where kernels are compiled and not kept. */
+static void refused_by_compiler(const void *data) {
+  long refused = 0;
+  (void)data;
+  setenv("GEMEL_CACHE", "/proc/no-such-folder", 1);
+  for (int was = 1; was; refused += was) {
+    gemel__sim_refuse(refused);
+    gemel_status status = compile_and_call();
+    was = gemel__sim_refuse(-1);
+    ct_context("call %ld is refused: %s", refused, error.text);
+    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY)); /* closing can't fail */
+    nothing_left();
+  }
+  setenv("GEMEL_CACHE", ct_scratch(), 1);
+  CT_CHECK(refused > 20);
+}
+
 /* The calls of which one fails for its targets, and memory is refused as well: whatever that call
  * says, the next one is right. */
 static void refused_with_target(const void *data) {
@@ -425,6 +466,7 @@ void ct_register(void) {
       CT_TEST("wrong/index", wrong_operands, &index_flaw),
       CT_TEST("wrong/target", wrong_operands, &target_flaw),
       CT_TEST("refused/cuda", refused_by_cuda, NULL),
+      CT_TEST("refused/compiler", refused_by_compiler, NULL),
       CT_TEST("refused/target", refused_with_target, NULL),
       CT_TEST("threads/right", threads, &careful),
       CT_TEST("threads/wrong", threads, &careless),

@@ -130,6 +130,10 @@ static void keep(const char *path, const char *text, const machine_code *code) {
 
 /* ---- Compiling ---- */
 
+static gemel_status status_of(nvrtcResult result) {
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ? GEMEL_NO_MEMORY : GEMEL_INTERNAL;
+}
+
 static gemel_status refused(nvrtcProgram program, nvrtcResult result, gemel_error *error) {
   size_t bytes = 0;
   char *log = NULL;
@@ -139,10 +143,10 @@ static gemel_status refused(nvrtcProgram program, nvrtcResult result, gemel_erro
   if (log != NULL) {
     nvrtcGetProgramLog(program, log);
   }
-  gemel__cuda_fail(error, GEMEL_INTERNAL, "a generated kernel: NVRTC says %s: %.300s",
+  gemel__cuda_fail(error, status_of(result), "a generated kernel: NVRTC says %s: %.300s",
                    nvrtcGetErrorString(result), log != NULL ? log : "");
   free(log);
-  return GEMEL_INTERNAL;
+  return status_of(result);
 }
 
 static nvrtcResult run_compiler(const gemel_cuda *cuda, nvrtcProgram program, machine_code *code) {
@@ -176,7 +180,7 @@ static gemel_status compile_text(const gemel_cuda *cuda, const char *text, machi
   }
   result = nvrtcCreateProgram(&program, text, "cluster.cu", n, texts, names);
   if (result != NVRTC_SUCCESS) {
-    return gemel__cuda_fail(error, GEMEL_INTERNAL, "NVRTC says %s", nvrtcGetErrorString(result));
+    return gemel__cuda_fail(error, status_of(result), "NVRTC says %s", nvrtcGetErrorString(result));
   }
   result = run_compiler(cuda, program, code);
   if (result != NVRTC_SUCCESS) {
