@@ -23,6 +23,7 @@ library_tests += %reldir%/t-lift
 library_tests += %reldir%/t-linalg
 library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-passes
+library_tests += %reldir%/t-pool
 library_tests += %reldir%/t-profile
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run

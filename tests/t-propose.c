@@ -155,7 +155,12 @@ static void every_operation(const void *data) {
   }
 }
 
-/* Operand K comes from elsewhere: any shape with an axis and elements, for a convolution three. */
+/* Operands of convolutions and pooling have a batch, channels and spatial axes. */
+static int is_spatial(const gemel_operation *op) {
+  return strncmp(op->name, "corr", 4) == 0 || strstr(op->name, "_pool") != NULL;
+}
+
+/* Operand K comes from elsewhere: any shape with an axis and elements, for an image three. */
 static int from_elsewhere(gemel_context *context, const gemel_operation *op, size_t k,
                           uint64_t seed) {
   gemel__random random;
@@ -164,7 +169,7 @@ static int from_elsewhere(gemel_context *context, const gemel_operation *op, siz
   gemel__proposal p = blank(context, op->name, GEMEL_F32, &random);
   int64_t size;
   CT_EQ_INT(gemel__propose(&x, &error), GEMEL_OK);
-  int usable = gemel_type_rank(context, x.inputs[0]) >= (strncmp(op->name, "corr", 4) == 0 ? 3 : 1);
+  int usable = gemel_type_rank(context, x.inputs[0]) >= (is_spatial(op) ? 3 : 1);
   for (int axis = 0; axis < gemel_type_rank(context, x.inputs[0]); axis++) {
     gemel_dim_is_constant(context, gemel_type_dims(context, x.inputs[0])[axis], &size);
     usable &= size > 0;

@@ -57,8 +57,9 @@ static void many(const void *data) {
 
 /* Results of these have sizes that are sums or the like of their operands'. */
 static int computes_sizes(const char *name) {
-  static const char *const computing[] = {"join", "pad", "corr", "corr_grad_weights",
-                                          "corr_grad_inputs"};
+  static const char *const computing[] = {
+      "join",     "pad",           "corr",          "corr_grad_weights", "corr_grad_inputs",
+      "max_pool", "max_pool_grad", "max_pool_pick", "avg_pool",          "avg_pool_grad"};
   for (size_t k = 0; k < CT_COUNT(computing); k++) {
     if (strcmp(computing[k], name) == 0) {
       return 1;

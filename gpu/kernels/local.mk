@@ -6,6 +6,7 @@ kernel_sources += gpu/kernels/conv.cu
 kernel_sources += gpu/kernels/elementwise.cu
 kernel_sources += gpu/kernels/index.cu
 kernel_sources += gpu/kernels/linalg.cu
+kernel_sources += gpu/kernels/pool.cu
 kernel_sources += gpu/kernels/random.cu
 kernel_sources += gpu/kernels/reduce.cu
 kernel_sources += gpu/kernels/shape.cu

@@ -184,6 +184,30 @@ void gemel__larger(gemel__decider *w, void *e, const void *a, const void *b) {
   }
 }
 
+void gemel__store_largest(gemel__decider *w, void *e, size_t n, const void *const *members,
+                          const void **tied, void *best) {
+  gemel__domain *d = w->domain;
+  size_t n_tied = 1;
+  tied[0] = members[0];
+  for (size_t k = 1; k < n; k++) {
+    int order = gemel__compare(w, members[k], tied[0]);
+    if (order == 1) {
+      n_tied = 1;
+      tied[0] = members[k];
+    } else if (order == 0) {
+      tied[n_tied++] = members[k];
+    } else if (order == GEMEL__UNORDERED && d->ieee) {
+      d->add(d, e, members[k], tied[0]);
+      return;
+    } else if (order == GEMEL__UNORDERED) {
+      gemel__cover(d, best, w->difference, GEMEL__IF_POSITIVE, members[k], tied[0]);
+      n_tied = 1;
+      tied[0] = best;
+    }
+  }
+  gemel__tied(w, e, n_tied, tied);
+}
+
 /* ---- Rounding ---- */
 
 void gemel__store(gemel__decider *w, void *e, gemel_dtype dtype, double ulps) {

@@ -105,6 +105,12 @@ void gemel__larger(gemel__decider *w, void *e, const void *a, const void *b);
 /* e = the element chosen from N equal ones. */
 void gemel__tied(gemel__decider *w, void *e, size_t n, const void *const *tied);
 
+/* e = the largest of N ≥ 1 MEMBERS, of those that are equal the tied one; NaN if any is. What can't
+ * be decided is covered. TIED has room for N, BEST is one more element; E is none of the members.
+ */
+void gemel__store_largest(gemel__decider *w, void *e, size_t n, const void *const *members,
+                          const void **tied, void *best);
+
 /* ---- Rounding ---- */
 
 /* The dtype in which values of DTYPE are computed: f32 for the half types. */

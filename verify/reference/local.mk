@@ -11,6 +11,7 @@ libgemel_verify_a_SOURCES += %reldir%/invoke.c
 libgemel_verify_a_SOURCES += %reldir%/linalg.c
 libgemel_verify_a_SOURCES += %reldir%/own.c
 libgemel_verify_a_SOURCES += %reldir%/own.h
+libgemel_verify_a_SOURCES += %reldir%/pool.c
 libgemel_verify_a_SOURCES += %reldir%/random.c
 libgemel_verify_a_SOURCES += %reldir%/reduce.c
 libgemel_verify_a_SOURCES += %reldir%/reference.h

@@ -110,31 +110,6 @@ const gemel__twin gemel__twin_prod = {.reference = reference_prod,
 
 /* ---- max ---- */
 
-/* e = the largest of a group. Elements equal to it are tied; what can't be decided is covered. */
-static void largest(reduction *r, void *e) {
-  gemel__domain *d = r->call->domain;
-  void *const *members = r->groups.members;
-  size_t n_tied = 1;
-  r->tied[0] = members[0];
-  for (size_t k = 1; k < r->groups.size; k++) {
-    int order = gemel__compare(&r->w, members[k], r->tied[0]);
-    if (order == 1) {
-      n_tied = 1;
-      r->tied[0] = members[k];
-    } else if (order == 0) {
-      r->tied[n_tied++] = members[k];
-    } else if (order == GEMEL__UNORDERED && d->ieee) {
-      d->add(d, e, members[k], r->tied[0]);
-      return;
-    } else if (order == GEMEL__UNORDERED) {
-      gemel__cover(d, r->best, r->w.difference, GEMEL__IF_POSITIVE, members[k], r->tied[0]);
-      n_tied = 1;
-      r->tied[0] = r->best;
-    }
-  }
-  gemel__tied(&r->w, e, n_tied, r->tied);
-}
-
 static gemel_status refuse_empty(const gemel__rcall *call, const gemel__groups *groups) {
   return groups->size > 0 ? GEMEL_OK
                           : gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
@@ -152,7 +127,8 @@ static gemel_status reference_max(gemel__rcall *call) {
                             : gemel__no_memory(call->error, "a reduction");
   for (size_t i = 0; status == GEMEL_OK && i < r.groups.count; i++) {
     gemel__groups_next(&r.groups);
-    largest(&r, gemel__rtensor_at(&call->outputs[0], i));
+    gemel__store_largest(&r.w, gemel__rtensor_at(&call->outputs[0], i), r.groups.size,
+                         (const void *const *)r.groups.members, r.tied, r.best);
   }
   if (r.best) {
     gemel__elements_free(call->domain, r.best, 1);

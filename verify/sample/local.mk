@@ -18,6 +18,7 @@ libgemel_verify_a_SOURCES += %reldir%/propose-dot.c
 libgemel_verify_a_SOURCES += %reldir%/propose-elementwise.c
 libgemel_verify_a_SOURCES += %reldir%/propose-index.c
 libgemel_verify_a_SOURCES += %reldir%/propose-random.c
+libgemel_verify_a_SOURCES += %reldir%/propose-pool.c
 libgemel_verify_a_SOURCES += %reldir%/propose-reduce.c
 libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
 libgemel_verify_a_SOURCES += %reldir%/propose.c

@@ -148,6 +148,7 @@ static enum agreement agreement_of(const gemel__op *op) {
   case GEMEL__FAMILY_random:
   case GEMEL__FAMILY_source:
     return AGREE_ALL;
+  case GEMEL__FAMILY_pool:
   case GEMEL__FAMILY_reduce:
   case GEMEL__FAMILY_softmax:
     return AGREE_THREADS;

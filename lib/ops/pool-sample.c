@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random instances of pooling: one geometry is drawn_pool, and each operation takes the operands of
+ * it that it needs. Padding on one side and on both, strides that don't divide the image, windows
+ * as large as the padded image, single elements and no images or channels come up.
+ */
+#include <string.h>
+#include "ops/pool.h"
+#include "ops/sampling.h"
+
+typedef struct drawn_pool {
+  int axes;
+  int64_t batch, channels;
+  int64_t image[GEMEL__POOL_AXES], out[GEMEL__POOL_AXES];
+  int64_t lists[GEMEL__POOL_HIGH + 1][GEMEL__POOL_AXES]; /* the attributes */
+} drawn_pool;
+
+/* Mostly 1, else up to MOST. */
+static int64_t step(gemel_sample *sample, int64_t most) {
+  return gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 1, most);
+}
+
+static int64_t draw_padding(gemel_sample *sample, int64_t reach) {
+  return gemel__sample_chance(sample, 2) ? 0 : gemel__sample_int(sample, 0, reach < 3 ? reach : 3);
+}
+
+static void draw_axis(gemel_sample *sample, drawn_pool *d, int k, int64_t most) {
+  int64_t size = gemel__sample_int(sample, 1, most < 4 ? most : 4), dilation = step(sample, 3);
+  int64_t stride = step(sample, 3), reach = (size - 1) * dilation, room;
+  int64_t low = draw_padding(sample, reach), high = draw_padding(sample, reach);
+  int64_t image = gemel__sample_int(sample, 1, most);
+  if (low + high > 0 && image < dilation) {
+    image = dilation;
+  }
+  if (image + low + high <= reach) {
+    image = reach + 1 - low - high > dilation ? reach + 1 - low - high : dilation;
+  }
+  room = image + low + high - reach - 1;
+  d->image[k] = image;
+  d->out[k] = room / stride + 1;
+  d->lists[GEMEL__POOL_SIZE][k] = size;
+  d->lists[GEMEL__POOL_STRIDE][k] = stride;
+  d->lists[GEMEL__POOL_DILATION][k] = dilation;
+  d->lists[GEMEL__POOL_LOW][k] = low;
+  d->lists[GEMEL__POOL_HIGH][k] = high;
+}
+
+static int64_t elements_of(const drawn_pool *d) {
+  int64_t image = d->batch * d->channels, out = image;
+  for (int k = 0; k < d->axes; k++) {
+    image *= d->image[k];
+    out *= d->out[k];
+  }
+  return image > out ? image : out;
+}
+
+static int64_t draw_count(gemel_sample *sample, int64_t most) {
+  return gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
+}
+
+/* Where there is room, larger images. */
+static void draw(gemel_sample *sample, drawn_pool *d) {
+  int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
+  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__POOL_AXES ? sample->rank : 0;
+  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__POOL_AXES);
+  for (int k = 0; k < d->axes; k++) {
+    draw_axis(sample, d, k, !large ? 6 : d->axes == 3 ? 9 : 24);
+  }
+  d->batch = draw_count(sample, 3);
+  d->channels = draw_count(sample, large ? 8 : 3);
+  while (elements_of(d) > sample->max_elements && d->batch * d->channels > 1) {
+    d->batch -= d->batch > 1;
+    d->channels -= d->channels > 1;
+  }
+}
+
+/* An operand of a dtype that the operation takes. */
+static void add_operand(gemel_sample *sample, const drawn_pool *d, const int64_t *sizes) {
+  int64_t shape[2 + GEMEL__POOL_AXES] = {d->batch, d->channels};
+  memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
+  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
+}
+
+static void add_attrs(gemel_sample *sample, const drawn_pool *d) {
+  static const char *const names[] = {"size", "stride", "dilation", "low", "high"};
+  for (int k = 0; k <= GEMEL__POOL_HIGH; k++) {
+    gemel__sample_ints(sample, names[k], (size_t)d->axes, d->lists[k]);
+  }
+}
+
+/* The image's sizes; now and then one is known only at run time. */
+static void add_sizes(gemel_sample *sample, const drawn_pool *d) {
+  gemel_dim dims[GEMEL__POOL_AXES];
+  for (int k = 0; k < d->axes; k++) {
+    dims[k] = gemel__sample_chance(sample, 8)
+                  ? gemel__sample_size(sample, d->image[k], d->image[k] + 1)
+                  : gemel_dim_constant(sample->context, d->image[k]);
+  }
+  gemel__sample_dims(sample, "image", (size_t)d->axes, dims);
+}
+
+static gemel_status sample_kind(gemel_sample *sample, gemel__pool_kind kind) {
+  drawn_pool d;
+  if (kind != GEMEL__POOL_MAX && gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
+    return GEMEL_DECLINED;
+  }
+  draw(sample, &d);
+  add_operand(sample, &d, kind == GEMEL__POOL_AVG_GRAD ? d.out : d.image);
+  if (kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_MAX_PICK) {
+    add_operand(sample, &d, kind == GEMEL__POOL_MAX_GRAD ? d.out : d.image);
+  }
+  add_attrs(sample, &d);
+  if (kind >= GEMEL__POOL_AVG) {
+    gemel__sample_attr(sample, gemel_attr_int("count_padding", gemel__sample_chance(sample, 2)));
+  }
+  if (kind == GEMEL__POOL_AVG_GRAD) {
+    add_sizes(sample, &d);
+  }
+  return gemel__sample_status(sample);
+}
+
+gemel_status gemel__sample_max_pool(gemel_sample *sample) {
+  return sample_kind(sample, GEMEL__POOL_MAX);
+}
+gemel_status gemel__sample_max_pool_grad(gemel_sample *sample) {
+  return sample_kind(sample, GEMEL__POOL_MAX_GRAD);
+}
+gemel_status gemel__sample_max_pool_pick(gemel_sample *sample) {
+  return sample_kind(sample, GEMEL__POOL_MAX_PICK);
+}
+gemel_status gemel__sample_avg_pool(gemel_sample *sample) {
+  return sample_kind(sample, GEMEL__POOL_AVG);
+}
+gemel_status gemel__sample_avg_pool_grad(gemel_sample *sample) {
+  return sample_kind(sample, GEMEL__POOL_AVG_GRAD);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of pooling, by membership: an element of the image belongs to the window at a place if
+ * it lies, along each axis, a multiple of the dilation, and fewer multiples than the size, behind
+ * where the window begins. So what is outside the image never comes up. All elements of the image
+ * are asked at each place.
+ *
+ * The largest elements of a window are those that none is larger than; NaN is larger than nothing
+ * and nothing than it, so of a window that has one no element is the largest. Where it can't be
+ * decided which is larger, all that may be the largest are candidates: what is picked is one of
+ * theirs, and what each of them is given lies between nothing and all.
+ */
+#include <string.h>
+#include "reference/common.h"
+#include "reference/twin.h"
+
+enum { MOST_AXES = 3, SIZE = 0, STRIDE, DILATION, LOW, HIGH, COUNT_PADDING, IMAGE };
+
+/* What is added to an element of an image. */
+typedef struct addend {
+  size_t to; /* among the elements of one image and channel */
+  void *value;
+} addend;
+
+typedef struct pool_windows {
+  gemel__rcall *call;
+  gemel_dtype dtype;
+  int axes;
+  int64_t leading[2]; /* images and channels */
+  int64_t image[MOST_AXES], place[MOST_AXES];
+  size_t elements, places; /* of one image and channel */
+  gemel__decider w;
+  /* The window that was found last: its elements, by number, and its candidates by their places
+   * among these. */
+  size_t *members, n, *candidates, n_candidates;
+  int undecided;
+  const void **pointers, **tied; /* room for as many */
+  void *values;                  /* of the addends */
+  addend *addends;
+  size_t n_addends, room;
+  void *cause, *spare; /* elements */
+} pool_windows;
+
+static gemel_status refuse(const gemel__rcall *call, const char *what) {
+  return gemel__fail(call->error, GEMEL_BAD_SHAPE, "%s", what);
+}
+
+/* ---- Shapes ---- */
+
+static int64_t number(const gemel__rcall *call, int attr, int axis) {
+  return gemel__reference_absent(call, (size_t)attr) ? attr <= DILATION
+                                                     : call->attrs[attr].u.ints[axis];
+}
+
+/* Counts the places of a window by putting it there; it must always cover some of the image. */
+static gemel_status count_places(pool_windows *p) {
+  for (int k = 0; k < p->axes; k++) {
+    int64_t from = -number(p->call, LOW, k), end = p->image[k] + number(p->call, HIGH, k);
+    int64_t reach = (number(p->call, SIZE, k) - 1) * number(p->call, DILATION, k);
+    p->place[k] = 0;
+    for (; from + reach < end; from += number(p->call, STRIDE, k)) {
+      p->place[k]++;
+    }
+    if (p->place[k] == 0) {
+      return refuse(p->call, "the window doesn't fit into the padded image");
+    }
+  }
+  return GEMEL_OK;
+}
+
+static size_t volume(const pool_windows *p, const int64_t *sizes) {
+  size_t elements = 1;
+  for (int k = 0; k < p->axes; k++) {
+    elements *= (size_t)sizes[k];
+  }
+  return elements;
+}
+
+/* ---- Windows ---- */
+
+static void index_of(const pool_windows *p, const int64_t *sizes, size_t number, int64_t *index) {
+  for (int k = p->axes - 1; k >= 0; k--) {
+    index[k] = (int64_t)(number % (size_t)sizes[k]);
+    number /= (size_t)sizes[k];
+  }
+}
+
+static int belongs(const pool_windows *p, const int64_t *element, const int64_t *place) {
+  int inside = 1;
+  for (int k = 0; k < p->axes; k++) {
+    int64_t dilation = number(p->call, DILATION, k);
+    int64_t behind = element[k] + number(p->call, LOW, k) - place[k] * number(p->call, STRIDE, k);
+    inside &= behind >= 0 && behind % dilation == 0 && behind / dilation < number(p->call, SIZE, k);
+  }
+  return inside;
+}
+
+static gemel_status find_window(pool_windows *p, size_t at) {
+  int64_t place[MOST_AXES], element[MOST_AXES];
+  index_of(p, p->place, at, place);
+  p->n = 0;
+  for (size_t e = 0; e < p->elements; e++) {
+    index_of(p, p->image, e, element);
+    if (belongs(p, element, place)) {
+      p->members[p->n++] = e;
+    }
+  }
+  return p->n > 0 ? GEMEL_OK : refuse(p->call, "a window without elements");
+}
+
+/* Element K of image and channel number LANE. */
+static const void *of_image(const pool_windows *p, const gemel__rtensor *t, size_t lane, size_t k) {
+  return gemel__rtensor_at(t, lane * p->elements + k);
+}
+
+static const void *of_places(const pool_windows *p, const gemel__rtensor *t, size_t lane,
+                             size_t k) {
+  return gemel__rtensor_at(t, lane * p->places + k);
+}
+
+static int is_nan(gemel__domain *d, const void *e) {
+  return d->ieee && d->sign(d, e) == GEMEL__UNORDERED;
+}
+
+/* One more member, number K of them, among the candidates: those that it is larger than are none
+ * any more, and it is none if one of them is larger. */
+static void consider(pool_windows *p, size_t lane, size_t k) {
+  gemel__domain *d = p->call->domain;
+  const void *x = of_image(p, p->call->inputs[0], lane, p->members[k]);
+  size_t kept = 0;
+  int smaller = 0;
+  for (size_t i = 0; i < p->n_candidates; i++) {
+    size_t other = p->candidates[i];
+    int order = gemel__compare(&p->w, x, of_image(p, p->call->inputs[0], lane, p->members[other]));
+    smaller |= order == -1;
+    if (order == GEMEL__UNORDERED) {
+      p->undecided = 1;
+      d->set(d, p->cause, p->w.difference);
+    }
+    if (order != 1) {
+      p->candidates[kept++] = other;
+    }
+  }
+  p->n_candidates = kept;
+  if (!smaller) {
+    p->candidates[p->n_candidates++] = k;
+  }
+  p->undecided &= p->n_candidates > 1;
+}
+
+static void find_largest(pool_windows *p, size_t lane) {
+  gemel__domain *d = p->call->domain;
+  p->n_candidates = 0;
+  p->undecided = 0;
+  for (size_t k = 0; k < p->n; k++) {
+    if (is_nan(d, of_image(p, p->call->inputs[0], lane, p->members[k]))) {
+      p->n_candidates = 0;
+      return;
+    }
+    consider(p, lane, k);
+  }
+}
+
+/* e = SUM / COUNT, as it is stored in a result. */
+static void store_mean(pool_windows *p, void *e, int64_t count, gemel_dtype dtype) {
+  gemel__domain *d = p->call->domain;
+  d->from_integer(d, p->spare, count);
+  d->div(d, e, e, p->spare);
+  gemel__store(&p->w, e, dtype, 0.5);
+}
+
+/* ---- What is made of a window ---- */
+
+typedef void (*window_function)(pool_windows *p, size_t lane, size_t at);
+
+static void window_max(pool_windows *p, size_t lane, size_t at) {
+  void *e = gemel__rtensor_at(&p->call->outputs[0], lane * p->places + at);
+  for (size_t k = 0; k < p->n; k++) {
+    p->pointers[k] = of_image(p, p->call->inputs[0], lane, p->members[k]);
+  }
+  gemel__store_largest(&p->w, e, p->n, p->pointers, p->tied, p->spare);
+}
+
+static void window_pick(pool_windows *p, size_t lane, size_t at) {
+  gemel__domain *d = p->call->domain;
+  void *e = gemel__rtensor_at(&p->call->outputs[0], lane * p->places + at);
+  find_largest(p, lane);
+  for (size_t k = 0; k < p->n_candidates; k++) {
+    p->pointers[k] = of_image(p, p->call->inputs[1], lane, p->members[p->candidates[k]]);
+  }
+  if (p->n_candidates == 0) {
+    d->from_integer(d, e, 0);
+  } else if (p->undecided) {
+    d->set(d, e, p->pointers[0]);
+    for (size_t k = 1; k < p->n_candidates; k++) {
+      gemel__cover(d, e, p->cause, GEMEL__IF_POSITIVE, e, p->pointers[k]);
+    }
+    gemel__store(&p->w, e, p->dtype, 0.5);
+  } else {
+    d->sum(d, e, p->n_candidates, p->pointers);
+    store_mean(p, e, (int64_t)p->n_candidates, p->dtype);
+  }
+}
+
+static int64_t divisor(const pool_windows *p) {
+  int64_t elements = 1;
+  for (int k = 0; k < p->axes; k++) {
+    elements *= number(p->call, SIZE, k);
+  }
+  return p->call->attrs[COUNT_PADDING].u.i != 0 ? elements : (int64_t)p->n;
+}
+
+static void window_avg(pool_windows *p, size_t lane, size_t at) {
+  void *e = gemel__rtensor_at(&p->call->outputs[0], lane * p->places + at);
+  for (size_t k = 0; k < p->n; k++) {
+    p->pointers[k] = of_image(p, p->call->inputs[0], lane, p->members[k]);
+  }
+  p->call->domain->sum(p->call->domain, e, p->n, p->pointers);
+  store_mean(p, e, divisor(p), p->dtype);
+}
+
+/* A share of Y, one of COUNT, for element TO of the image. */
+static void *add_share(pool_windows *p, size_t to, const void *y, int64_t count) {
+  gemel__domain *d = p->call->domain;
+  addend *a = &p->addends[p->n_addends];
+  a->to = to;
+  a->value = gemel__element(d, p->values, p->n_addends++);
+  d->set(d, a->value, y);
+  store_mean(p, a->value, count, gemel__compute_dtype(p->dtype));
+  return a->value;
+}
+
+static void window_max_grad(pool_windows *p, size_t lane, size_t at) {
+  const void *y = of_places(p, p->call->inputs[1], lane, at);
+  find_largest(p, lane);
+  for (size_t k = 0; k < p->n_candidates; k++) {
+    int64_t count = p->undecided ? 1 : (int64_t)p->n_candidates;
+    void *share = add_share(p, p->members[p->candidates[k]], y, count);
+    if (p->undecided) {
+      gemel__cover(p->call->domain, share, p->cause, GEMEL__IF_POSITIVE, p->w.zero, share);
+    }
+  }
+}
+
+static void window_avg_grad(pool_windows *p, size_t lane, size_t at) {
+  for (size_t k = 0; k < p->n; k++) {
+    add_share(p, p->members[k], of_places(p, p->call->inputs[0], lane, at), divisor(p));
+  }
+}
+
+/* ---- Images ---- */
+
+/* Adds up what the windows of image and channel LANE gave to its elements. */
+static void add_up(pool_windows *p, size_t lane) {
+  for (size_t e = 0; e < p->elements; e++) {
+    size_t n = 0;
+    for (size_t k = 0; k < p->n_addends; k++) {
+      if (p->addends[k].to == e) {
+        p->pointers[n++] = p->addends[k].value;
+      }
+    }
+    gemel__store_sum(&p->w, gemel__rtensor_at(&p->call->outputs[0], lane * p->elements + e),
+                     p->dtype, n, p->pointers);
+  }
+}
+
+static gemel_status fill(pool_windows *p, window_function window, int gives) {
+  size_t lanes = (size_t)(p->leading[0] * p->leading[1]);
+  gemel_status status = GEMEL_OK;
+  for (size_t lane = 0; lane < lanes && status == GEMEL_OK; lane++) {
+    p->n_addends = 0;
+    for (size_t at = 0; at < p->places && status == GEMEL_OK; at++) {
+      status = find_window(p, at);
+      if (status == GEMEL_OK) {
+        window(p, lane, at);
+      }
+    }
+    if (gives && status == GEMEL_OK) {
+      add_up(p, lane);
+    }
+  }
+  return status;
+}
+
+/* An element of the image may be in all windows, and an image in one. */
+static size_t pointer_room(const pool_windows *p) {
+  return p->elements > p->places ? p->elements : p->places;
+}
+
+static gemel_status allocate(pool_windows *p, int gives) {
+  gemel__domain *d = p->call->domain;
+  size_t window = 1;
+  gemel_status status = gemel__decider_init(&p->w, d, p->call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  for (int k = 0; k < p->axes; k++) {
+    window *= (size_t)number(p->call, SIZE, k);
+  }
+  p->room = gives ? (window < p->elements ? window : p->elements) * p->places + 1 : 1;
+  p->members = gemel__alloc_array(p->elements, sizeof *p->members);
+  p->candidates = gemel__alloc_array(p->elements, sizeof *p->candidates);
+  p->pointers = gemel__alloc_array(pointer_room(p), sizeof *p->pointers);
+  p->tied = gemel__alloc_array(p->elements, sizeof *p->tied);
+  p->addends = gemel__alloc_array(p->room, sizeof *p->addends);
+  p->values = gemel__elements_new(d, p->room);
+  p->cause = gemel__elements_new(d, 2);
+  p->spare = p->cause != NULL ? gemel__element(d, p->cause, 1) : NULL;
+  return p->members && p->candidates && p->pointers && p->tied && p->addends && p->values &&
+                 p->cause
+             ? GEMEL_OK
+             : gemel__no_memory(p->call->error, "windows");
+}
+
+static void release(pool_windows *p) {
+  gemel__domain *d = p->call->domain;
+  gemel__free(p->members, p->elements * sizeof *p->members);
+  gemel__free(p->candidates, p->elements * sizeof *p->candidates);
+  gemel__free(p->pointers, pointer_room(p) * sizeof *p->pointers);
+  gemel__free(p->tied, p->elements * sizeof *p->tied);
+  gemel__free(p->addends, p->room * sizeof *p->addends);
+  if (p->values) {
+    gemel__elements_free(d, p->values, p->room);
+  }
+  if (p->cause) {
+    gemel__elements_free(d, p->cause, 2);
+  }
+  gemel__decider_clear(&p->w);
+}
+
+/* Result 0 has the image's sizes if windows give to it, else a number for each place. */
+static gemel_status evaluate(pool_windows *p, window_function window, int gives) {
+  int64_t shape[2 + MOST_AXES];
+  size_t bytes = (size_t)p->axes * sizeof *shape;
+  memcpy(shape, p->leading, sizeof p->leading);
+  memcpy(shape + 2, gives ? p->image : p->place, bytes);
+  p->elements = volume(p, p->image);
+  p->places = volume(p, p->place);
+  gemel_status status = gemel__reference_output(p->call, 0, p->dtype, 2 + p->axes, shape);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = allocate(p, gives);
+  if (status == GEMEL_OK) {
+    status = fill(p, window, gives);
+  }
+  if (p->w.block != NULL) {
+    release(p);
+  }
+  return status;
+}
+
+static gemel_status begin(pool_windows *p, gemel__rcall *call) {
+  const gemel__rtensor *first = call->inputs[0];
+  memset(p, 0, sizeof *p);
+  p->call = call;
+  p->dtype = first->dtype;
+  p->axes = first->rank - 2;
+  if (p->axes < 1 || p->axes > MOST_AXES) {
+    return refuse(call, "no image");
+  }
+  memcpy(p->leading, first->shape, sizeof p->leading);
+  memcpy(p->image, first->shape + 2, (size_t)p->axes * sizeof *p->image);
+  return GEMEL_OK;
+}
+
+static int same_shape(const pool_windows *p, const gemel__rtensor *t, const int64_t *sizes) {
+  return t->dtype == p->dtype && t->rank == 2 + p->axes &&
+         memcmp(t->shape, p->leading, sizeof p->leading) == 0 &&
+         memcmp(t->shape + 2, sizes, (size_t)p->axes * sizeof *sizes) == 0;
+}
+
+/* The operations whose first operand is an image. */
+static gemel_status of_an_image(gemel__rcall *call, window_function window, int gives) {
+  pool_windows p;
+  gemel_status status = begin(&p, call);
+  if (status != GEMEL_OK || (status = count_places(&p)) != GEMEL_OK) {
+    return status;
+  }
+  if (call->n_inputs > 1 && !same_shape(&p, call->inputs[1], gives ? p.place : p.image)) {
+    return refuse(call, "operands that don't go together");
+  }
+  return evaluate(&p, window, gives);
+}
+
+static gemel_status reference_max_pool(gemel__rcall *call) {
+  return of_an_image(call, window_max, 0);
+}
+
+static gemel_status reference_max_pool_grad(gemel__rcall *call) {
+  return of_an_image(call, window_max_grad, 1);
+}
+
+static gemel_status reference_max_pool_pick(gemel__rcall *call) {
+  return of_an_image(call, window_pick, 0);
+}
+
+static gemel_status reference_avg_pool(gemel__rcall *call) {
+  return of_an_image(call, window_avg, 0);
+}
+
+static gemel_status reference_avg_pool_grad(gemel__rcall *call) {
+  pool_windows p;
+  gemel_status status = begin(&p, call);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  memcpy(p.image, call->attrs[IMAGE].u.ints, (size_t)p.axes * sizeof *p.image);
+  status = count_places(&p);
+  if (status == GEMEL_OK && !same_shape(&p, call->inputs[0], p.place)) {
+    return refuse(call, "another number of places");
+  }
+  return status == GEMEL_OK ? evaluate(&p, window_avg_grad, 1) : status;
+}
+
+const gemel__twin gemel__twin_max_pool = {.reference = reference_max_pool,
+                                          .propose = gemel__propose_max_pool,
+                                          .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_max_pool_grad = {.reference = reference_max_pool_grad,
+                                               .propose = gemel__propose_max_pool_grad,
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+const gemel__twin gemel__twin_max_pool_pick = {.reference = reference_max_pool_pick,
+                                               .propose = gemel__propose_max_pool_pick,
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+const gemel__twin gemel__twin_avg_pool = {.reference = reference_avg_pool,
+                                          .propose = gemel__propose_avg_pool,
+                                          .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+const gemel__twin gemel__twin_avg_pool_grad = {.reference = reference_avg_pool_grad,
+                                               .propose = gemel__propose_avg_pool_grad,
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
