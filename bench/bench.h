@@ -21,6 +21,7 @@
 #define GEMEL__BENCH_TABLE(X)                                                                      \
   X(graph, "building, differentiating, printing, ... of big graphs")                               \
   X(cpu, "functions on the CPU against raw library calls and copies, and the cost of a call")      \
+  X(conv, "convolutions against oneDNN called by hand")                                            \
   X(gpu, "functions on a GPU against cuBLAS, copies and launches, and what a call asks for")       \
   X(optimizer, "rewriting and compiling the graphs of training steps")                             \
   GEMEL__BENCH_HARNESS(X)

@@ -15,13 +15,6 @@
 
 #ifndef HAVE_DNNL
 
-/* oneDNN 2.6.3 gives wrong gradients by the weights of three axes where the padding in front along
- * the first is more than the stride, and no multiple of it (found by tests/t-conv-grid). */
-static int goes_wrong(const gemel__conv *g) {
-  return g->kind == GEMEL__CONV_WEIGHTS && g->axes == 3 && g->low[0] > g->stride[0] &&
-         g->low[0] % g->stride[0] != 0;
-}
-
 gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   (void)call, (void)kind;
   return GEMEL_DECLINED;
@@ -330,13 +323,23 @@ static int goes_wrong(const gemel__conv *g) {
          g->low[0] % g->stride[0] != 0;
 }
 
+/* 1 if oneDNN would fill up the few channels of an image to a whole vector's, and matrix products
+ * are faster. */
+static int is_wasteful(const gemel__conv *g) {
+  enum { LANES = 16 };
+  int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
+  int depthwise = g->groups > 1 && g->channels == 1;
+  return g->kind == GEMEL__CONV_INPUTS && !depthwise && g->filters > 1 &&
+         2 * filled > 3 * g->channels;
+}
+
 gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   const gemel_view *operands[OPERANDS];
   gemel__conv g;
   onednn_plan plan;
   dnnl_primitive_desc_t pd = NULL;
   gemel__conv_of(call, kind, &g, operands);
-  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) ||
+  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) || is_wasteful(&g) ||
       gemel__view_elements(operands[X]) == 0 || engine() == NULL) {
     return GEMEL_DECLINED;
   }

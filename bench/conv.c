@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Suite conv: the five layers by which convolutions have been compared since 2014, forward and both
+ * gradients, against oneDNN called by hand: once with operands in the layouts that it chooses,
+ * which somebody else must have brought there, and once with all of them row-major. gemel's
+ * operands and results are row-major.
+ */
+#include <stdio.h>
+#include <string.h>
+#ifdef HAVE_DNNL
+#include <dnnl.h>
+#endif
+#include "call.h"
+
+typedef struct layer {
+  const char *name;
+  int channels, filters, kernel, image;
+} layer;
+
+static const layer layers[] = {{"L1", 3, 96, 11, 128},
+                               {"L2", 64, 128, 9, 64},
+                               {"L3", 128, 128, 9, 32},
+                               {"L4", 128, 128, 7, 16},
+                               {"L5", 384, 384, 3, 13}};
+
+typedef enum conv_pass { FORWARD, WEIGHTS, INPUTS, PASSES } conv_pass;
+
+static const char *const pass_names[PASSES] = {"forward", "grad weights", "grad inputs"};
+
+static const gemel__bench_target target = {GEMEL__BENCH_AT_LEAST, 0.9},
+                                 choice_target = {GEMEL__BENCH_AT_LEAST, 1 / 1.15};
+
+enum { BATCH = 16 };
+
+static int places(const layer *l) {
+  return l->image - l->kernel + 1;
+}
+
+/* The graph of one pass. */
+static void write_graph(const layer *l, conv_pass pass, char *text, size_t bytes) {
+  char x[64], w[64], y[64];
+  snprintf(x, sizeof x, "f32[%d, %d, %d, %d]", BATCH, l->channels, l->image, l->image);
+  snprintf(w, sizeof w, "f32[%d, %d, %d, %d]", l->filters, l->channels, l->kernel, l->kernel);
+  snprintf(y, sizeof y, "f32[%d, %d, %d, %d]", BATCH, l->filters, places(l), places(l));
+  if (pass == FORWARD) {
+    snprintf(text, bytes, "graph f(x: %s, w: %s) { return y = corr(x, w) }", x, w);
+  } else if (pass == WEIGHTS) {
+    snprintf(text, bytes,
+             "graph f(x: %s, y: %s) { return w = corr_grad_weights(x, y, kernel = [%d, %d]) }", x,
+             y, l->kernel, l->kernel);
+  } else {
+    snprintf(text, bytes,
+             "graph f(w: %s, y: %s) { return x = corr_grad_inputs(w, y, image = [%d, %d]) }", w, y,
+             l->image, l->image);
+  }
+}
+
+/* ---- oneDNN by hand ---- */
+
+#ifdef HAVE_DNNL
+
+enum { X, W, Y, OPERANDS };
+
+typedef struct bare {
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  dnnl_primitive_t primitive;
+  dnnl_memory_t memories[OPERANDS];
+  dnnl_exec_arg_t arguments[OPERANDS];
+} bare;
+
+static void bare_run(void *state) {
+  bare *p = state;
+  dnnl_primitive_execute(p->primitive, p->stream, OPERANDS, p->arguments);
+  dnnl_stream_wait(p->stream);
+}
+
+static void bare_close(bare *p) {
+  for (int k = 0; k < OPERANDS; k++) {
+    dnnl_memory_destroy(p->memories[k]);
+  }
+  dnnl_primitive_destroy(p->primitive);
+  dnnl_stream_destroy(p->stream);
+  dnnl_engine_destroy(p->engine);
+}
+
+/* Describes a pass whose operands lie as TAGS say. */
+static dnnl_status_t bare_describe(const bare *p, const layer *l, conv_pass pass,
+                                   const dnnl_format_tag_t *tags, dnnl_primitive_desc_t *made) {
+  dnnl_dims_t dims[OPERANDS] = {{BATCH, l->channels, l->image, l->image},
+                                {l->filters, l->channels, l->kernel, l->kernel},
+                                {BATCH, l->filters, places(l), places(l)}};
+  dnnl_dims_t one = {1, 1}, none = {0, 0};
+  dnnl_memory_desc_t md[OPERANDS];
+  dnnl_convolution_desc_t forward, desc;
+  dnnl_primitive_desc_t hint = NULL;
+  dnnl_status_t status = dnnl_success;
+  for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
+    status = dnnl_memory_desc_init_by_tag(&md[k], 4, dims[k], dnnl_f32, tags[k]);
+  }
+  if (status != dnnl_success) {
+    return status;
+  }
+  status =
+      dnnl_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct,
+                                         &md[X], &md[W], NULL, &md[Y], one, none, none);
+  if (status != dnnl_success || pass == FORWARD) {
+    return status != dnnl_success
+               ? status
+               : dnnl_primitive_desc_create(made, &forward, NULL, p->engine, NULL);
+  }
+  status = dnnl_primitive_desc_create(&hint, &forward, NULL, p->engine, NULL);
+  if (status == dnnl_success) {
+    status =
+        pass == WEIGHTS
+            ? dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &md[X],
+                                                          &md[W], NULL, &md[Y], one, none, none)
+            : dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &md[X],
+                                                       &md[W], &md[Y], one, none, none);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_primitive_desc_create(made, &desc, NULL, p->engine, hint);
+  }
+  dnnl_primitive_desc_destroy(hint);
+  return status;
+}
+
+static dnnl_status_t bare_fill(bare *p, conv_pass pass, dnnl_primitive_desc_t pd) {
+  static const int arguments[PASSES][OPERANDS] = {
+      {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+      {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST},
+      {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}};
+  dnnl_status_t status = dnnl_primitive_create(&p->primitive, pd);
+  for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
+    int argument = arguments[pass][k];
+    const dnnl_memory_desc_t *md =
+        dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument);
+    void *data;
+    status = dnnl_memory_create(&p->memories[k], md, p->engine, DNNL_MEMORY_ALLOCATE);
+    p->arguments[k] = (dnnl_exec_arg_t){argument, p->memories[k]};
+    if (status == dnnl_success &&
+        (status = dnnl_memory_get_data_handle(p->memories[k], &data)) == dnnl_success) {
+      memset(data, 0, dnnl_memory_desc_get_size(md));
+    }
+  }
+  return status;
+}
+
+/* Sets up oneDNN for a pass; 0 if it refuses. */
+static int bare_open(bare *p, const layer *l, conv_pass pass, int row_major) {
+  static const dnnl_format_tag_t own[] = {dnnl_format_tag_any, dnnl_format_tag_any,
+                                          dnnl_format_tag_any};
+  static const dnnl_format_tag_t plain[] = {dnnl_nchw, dnnl_oihw, dnnl_nchw};
+  dnnl_primitive_desc_t pd = NULL;
+  memset(p, 0, sizeof *p);
+  dnnl_status_t status = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
+  if (status == dnnl_success) {
+    status = dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags);
+  }
+  if (status == dnnl_success) {
+    status = bare_describe(p, l, pass, row_major ? plain : own, &pd);
+  }
+  if (status == dnnl_success) {
+    status = bare_fill(p, pass, pd);
+  }
+  dnnl_primitive_desc_destroy(pd);
+  return status == dnnl_success;
+}
+#endif
+
+/* ---- Races ---- */
+
+static void race_pass(gemel__bench *b, gemel__call *call, const layer *l, conv_pass pass,
+                      const char *name) {
+  gemel__bench_contender race[3] = {{gemel__call_run, call, 0, 0}};
+  static const char *const metrics[] = {"gemel", "oneDNN, its layouts", "oneDNN, row-major"};
+  double work =
+      2e-9 * BATCH * l->channels * l->filters * l->kernel * l->kernel * places(l) * places(l);
+  size_t n = 1;
+#ifdef HAVE_DNNL
+  bare others[2];
+  for (int k = 0; k < 2; k++) {
+    if (bare_open(&others[k], l, pass, k)) {
+      race[n] = (gemel__bench_contender){bare_run, &others[k], 0, 0};
+      n++;
+    }
+  }
+#endif
+  gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
+  double least = 1e30;
+  for (size_t k = 0; k < n; k++) {
+    gemel__bench_report(b, name, metrics[k], work / race[k].best, "GF/s", NULL);
+    least = k > 0 && race[k].relative < least ? race[k].relative : least;
+  }
+  if (n > 1) {
+    gemel__bench_report(b, name, "of the faster", least, "ratio", &target);
+  }
+#ifdef HAVE_DNNL
+  for (int k = 0; k < 2; k++) {
+    bare_close(&others[k]);
+  }
+#endif
+}
+
+/* ---- Algorithms ---- */
+
+/* One of the kernels of the operation, on the operands of a call. */
+typedef struct by_kernel {
+  const gemel_kernel *kernel;
+  gemel_kernel_call call;
+  gemel_view inputs[2], output;
+  gemel_attr attrs[9];
+  char state[GEMEL_KERNEL_STATE_BYTES];
+  gemel_tensor *scratch;
+} by_kernel;
+
+static void kernel_run(void *state) {
+  by_kernel *k = state;
+  k->kernel->run(&k->call);
+}
+
+static void set_attrs(by_kernel *k, const layer *l, conv_pass pass) {
+  static const int64_t zeros[] = {0, 0}, ones[] = {1, 1};
+  static int64_t sizes[2];
+  sizes[0] = sizes[1] = pass == WEIGHTS ? l->kernel : l->image;
+  k->attrs[0] = gemel_attr_ints("stride", 2, ones);
+  k->attrs[1] = gemel_attr_ints("dilation", 2, ones);
+  k->attrs[2] = gemel_attr_ints("low", 2, zeros);
+  k->attrs[3] = gemel_attr_ints("high", 2, zeros);
+  k->attrs[4] = gemel_attr_string("padding", "valid");
+  k->attrs[5] = gemel_attr_int("groups", 1);
+  k->attrs[6] = gemel_attr_int("flip", 0);
+  k->attrs[7] = gemel_attr_int("unshared", 0);
+  k->attrs[8] = gemel_attr_ints("sizes", 2, sizes);
+}
+
+/* 0 if the kernel declines, or memory is out. */
+static int kernel_open(by_kernel *k, const gemel_kernel *kernel, const gemel__bench *b,
+                       const gemel__call *call, const layer *l, conv_pass pass) {
+  memset(k, 0, sizeof *k);
+  k->kernel = kernel;
+  k->inputs[0] = gemel_tensor_view(call->inputs[0]);
+  k->inputs[1] = gemel_tensor_view(call->inputs[1]);
+  k->output = gemel_tensor_view(call->output);
+  set_attrs(k, l, pass);
+  k->call = (gemel_kernel_call){.size = sizeof k->call,
+                                .n_inputs = 2,
+                                .inputs = k->inputs,
+                                .n_outputs = 1,
+                                .outputs = &k->output,
+                                .attrs = k->attrs,
+                                .threads = b->threads,
+                                .state = k->state};
+  if (kernel->prepare != NULL && kernel->prepare(&k->call) != GEMEL_OK) {
+    return 0;
+  }
+  int64_t bytes = (int64_t)k->call.scratch_bytes + 1;
+  k->scratch = gemel_tensor_new(GEMEL_U8, 1, &bytes, NULL);
+  k->call.scratch = k->scratch != NULL ? gemel_tensor_data(k->scratch) : NULL;
+  return k->scratch != NULL;
+}
+
+static void kernel_close(by_kernel *k) {
+  if (k->call.release != NULL) {
+    k->call.release(k->state);
+  }
+  gemel_tensor_unref(k->scratch);
+}
+
+/* What the call takes against each kernel that it might have chosen. */
+static void race_kernels(gemel__bench *b, gemel__call *call, gemel_context *context, const layer *l,
+                         conv_pass pass, const char *name) {
+  static const char *const operations[] = {"corr", "corr_grad_weights", "corr_grad_inputs"};
+  const gemel_kernel *kernel = gemel_find_operation(context, operations[pass])->kernels;
+  gemel__bench_contender race[8] = {{gemel__call_run, call, 0, 0}};
+  by_kernel candidates[7];
+  size_t n = 1;
+  double least = 1e30;
+  for (; kernel[1].name != NULL && n < 8; kernel++) { /* the last is the plain one */
+    if (kernel_open(&candidates[n - 1], kernel, b, call, l, pass)) {
+      race[n] = (gemel__bench_contender){kernel_run, &candidates[n - 1], 0, 0};
+      n++;
+    } else {
+      kernel_close(&candidates[n - 1]);
+    }
+  }
+  if (n > 1) {
+    gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
+  }
+  for (size_t k = 1; k < n; k++) {
+    char metric[64];
+    snprintf(metric, sizeof metric, "of %s alone", candidates[k - 1].kernel->name);
+    gemel__bench_report(b, name, metric, race[k].relative, "ratio", NULL);
+    least = race[k].relative < least ? race[k].relative : least;
+    kernel_close(&candidates[k - 1]);
+  }
+  if (n > 2) {
+    gemel__bench_report(b, name, "of the fastest alone", least, "ratio", &choice_target);
+  }
+}
+
+int gemel__bench_conv(gemel__bench *b) {
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  int status = context == NULL ? gemel__complain_error("conv", &error) : GEMEL__GOOD;
+  for (size_t k = 0; k < PASSES * sizeof layers / sizeof *layers && status == GEMEL__GOOD; k++) {
+    const layer *l = &layers[k / PASSES];
+    conv_pass pass = (conv_pass)(k % PASSES);
+    char name[64], text[400];
+    gemel__call call;
+    snprintf(name, sizeof name, "%s %s", l->name, pass_names[pass]);
+    if (!gemel__bench_wanted(b, name)) {
+      continue;
+    }
+    gemel__progress("gemel bench: conv, %s", name);
+    write_graph(l, pass, text, sizeof text);
+    status = gemel__call_open(&call, b, context, name, text, 1);
+    if (status == GEMEL__GOOD) {
+      race_pass(b, &call, l, pass, name);
+      race_kernels(b, &call, context, l, pass, name);
+      status = gemel__call_check(&call, name);
+    }
+    gemel__call_clear(&call);
+  }
+  gemel_context_unref(context);
+  return status;
+}
