@@ -35,7 +35,7 @@ typedef union pool_number {
 } pool_number;
 
 /* What the loops of a dtype do at N places; a step is in bytes, but that of an image in scratch
- * memory (to_step) in numbers. */
+ * memory (give's) in numbers. */
 typedef struct loops {
   size_t number_bytes;
   void (*begin)(int64_t n, void *best);
@@ -47,9 +47,9 @@ typedef struct loops {
   void (*add)(int64_t n, const char *x, int64_t x_step, void *sums);
   void (*divide)(int64_t n, void *sums, const void *counts);
   void (*share)(int64_t n, const char *y, int64_t y_step, const void *counts, void *shares);
-  void (*give_largest)(int64_t n, const char *x, int64_t x_step, const void *best,
-                       const void *shares, void *to, int64_t to_step);
-  void (*give)(int64_t n, const void *shares, void *to, int64_t to_step);
+  void (*keep)(int64_t n, const char *x, int64_t x_step, const void *best, const void *shares,
+               void *kept);
+  void (*give)(int64_t n, const void *shares, char *to, int64_t to_step);
   void (*set_divisors)(int64_t n, const int64_t *counts, void *divisors);
 } loops;
 
@@ -70,6 +70,12 @@ typedef struct loops {
     b[i] = LARGER(b[i], v);                                                                        \
   }
 
+#define PUT_LOOP(STEP, T, PUT)                                                                     \
+  GEMEL__INDEPENDENT                                                                               \
+  for (int64_t i = 0; i < n; i++) {                                                                \
+    *(T *)(void *)(to + i * (STEP)) = (T)PUT(from[i]);                                             \
+  }
+
 /* What max_pool needs: T lies in memory, N is computed with. */
 #define ORDER(name, T, N, LEAST, GET, PUT, LARGER)                                                 \
   static void begin_##name(int64_t n, void *best) {                                                \
@@ -83,9 +89,7 @@ typedef struct loops {
   }                                                                                                \
   static void put_##name(int64_t n, const void *given, char *to, int64_t step) {                   \
     const N *from = given;                                                                         \
-    for (int64_t i = 0; i < n; i++) {                                                              \
-      *(T *)(void *)(to + i * step) = (T)PUT(from[i]);                                             \
-    }                                                                                              \
+    BY_STEP(T, step, PUT_LOOP, T, PUT)                                                             \
   }
 
 #define COUNT_LOOP(STEP, T, N, GET)                                                                \
@@ -101,11 +105,20 @@ typedef struct loops {
     s[i] += (N)GET(*(const T *)(const void *)(x + i * (STEP)));                                    \
   }
 
-#define GIVE_LOOP(STEP, T, N, GET)                                                                 \
+/* A share is read whether it is kept or not: or else compilers make a branch of it, which is
+ * mispredicted often. */
+#define KEEP_LOOP(STEP, T, N, GET)                                                                 \
   GEMEL__INDEPENDENT                                                                               \
   for (int64_t i = 0; i < n; i++) {                                                                \
     N v = (N)GET(*(const T *)(const void *)(x + i * (STEP)));                                      \
-    t[i * to_step] += v == b[i] ? s[i] : (N)0;                                                     \
+    N share = s[i];                                                                                \
+    k[i] = v == b[i] ? share : (N)0;                                                               \
+  }
+
+#define GIVE_LOOP(STEP)                                                                            \
+  GEMEL__INDEPENDENT                                                                               \
+  for (int64_t i = 0; i < n; i++) {                                                                \
+    t[i * (STEP)] = (GEMEL__FAULT(pool_grad_overwrites) ? 0 : t[i * (STEP)]) + s[i];               \
   }
 
 /* What the others need, of floats alone. */
@@ -146,18 +159,19 @@ typedef struct loops {
       s[i] = (N)GET(*(const T *)(const void *)(y + i * step)) / c[i];                              \
     }                                                                                              \
   }                                                                                                \
-  static void give_largest_##name(int64_t n, const char *x, int64_t step, const void *best,        \
-                                  const void *shares, void *to, int64_t to_step) {                 \
+  static void keep_##name(int64_t n, const char *x, int64_t step, const void *best,                \
+                          const void *shares, void *kept) {                                        \
     const N *b = best, *s = shares;                                                                \
-    N *t = to;                                                                                     \
-    BY_STEP(T, step, GIVE_LOOP, T, N, GET)                                                         \
+    N *k = kept;                                                                                   \
+    BY_STEP(T, step, KEEP_LOOP, T, N, GET)                                                         \
   }                                                                                                \
-  static void give_##name(int64_t n, const void *shares, void *to, int64_t step) {                 \
+  static void give_##name(int64_t n, const void *shares, char *to, int64_t step) {                 \
     const N *s = shares;                                                                           \
-    N *t = to;                                                                                     \
-    GEMEL__INDEPENDENT                                                                             \
-    for (int64_t i = 0; i < n; i++) {                                                              \
-      t[i * step] = (GEMEL__FAULT(pool_grad_overwrites) ? 0 : t[i * step]) + s[i];                 \
+    N *t = (N *)(void *)to;                                                                        \
+    if (step == 1) {                                                                               \
+      GIVE_LOOP(1)                                                                                 \
+    } else {                                                                                       \
+      GIVE_LOOP(step)                                                                              \
     }                                                                                              \
   }                                                                                                \
   static void set_divisors_##name(int64_t n, const int64_t *counts, void *divisors) {              \
@@ -209,9 +223,8 @@ FLOAT(f64, double, double, SAME, SAME, larger_of_64)
 #define FLOAT_LOOPS(name, N)                                                                       \
   {                                                                                                \
     ORDER_LOOPS(name, N), .count = count_##name, .pick = pick_##name, .add = add_##name,           \
-                          .divide = divide_##name, .share = share_##name,                          \
-                          .give_largest = give_largest_##name, .give = give_##name,                \
-                          .set_divisors = set_divisors_##name                                      \
+                          .divide = divide_##name, .share = share_##name, .keep = keep_##name,     \
+                          .give = give_##name, .set_divisors = set_divisors_##name                 \
   }
 static const loops loops_of[GEMEL_DTYPE_COUNT] = {
     [GEMEL_BOOL] = INTEGER_LOOPS(u8),        [GEMEL_I8] = INTEGER_LOOPS(i8),
@@ -249,7 +262,7 @@ typedef struct pool_chunk {
   const pooling *p;
   int64_t i, j, place[AXES], n;
   char *sums; /* an image, to which shares are given */
-  pool_number best[CHUNK], counts[CHUNK], values[CHUNK];
+  pool_number best[CHUNK], counts[CHUNK], values[CHUNK], kept[CHUNK];
 } pool_chunk;
 
 static char *at(const pool_operand *o, const pool_chunk *c, const int64_t *index) {
@@ -341,16 +354,20 @@ static void visit_add(pool_chunk *c, int64_t from, int64_t n, const int64_t *ima
                   number_at(c->values, c, from));
 }
 
+static void give(pool_chunk *c, int64_t n, const void *shares, const int64_t *image) {
+  c->p->loops.give(n, shares, sum_at(c, image),
+                   GEMEL__FAULT(pool_grad_stride) ? 1 : c->p->g.stride[2]);
+}
+
 static void visit_give_largest(pool_chunk *c, int64_t from, int64_t n, const int64_t *image) {
   const pool_operand *x = &c->p->image;
-  int64_t s = c->p->g.stride[2];
-  c->p->loops.give_largest(n, at(x, c, image), x->axis[2] * s, number_at(c->best, c, from),
-                           number_at(c->values, c, from), sum_at(c, image), s);
+  c->p->loops.keep(n, at(x, c, image), x->axis[2] * c->p->g.stride[2], number_at(c->best, c, from),
+                   number_at(c->values, c, from), c->kept);
+  give(c, n, c->kept, image);
 }
 
 static void visit_give(pool_chunk *c, int64_t from, int64_t n, const int64_t *image) {
-  c->p->loops.give(n, number_at(c->values, c, from), sum_at(c, image),
-                   GEMEL__FAULT(pool_grad_stride) ? 1 : c->p->g.stride[2]);
+  give(c, n, number_at(c->values, c, from), image);
 }
 
 /* ---- Chunks ---- */
