@@ -188,7 +188,7 @@ typedef struct loops {
  * Written without a branch, or else compilers make one that vectors can't take. */
 #define LARGER_FLOAT(F, I, bits)                                                                   \
   static inline F larger_of_##bits(F a, F b) {                                                     \
-    F most = (b > a) | (b != b) ? b : a;                                                           \
+    F most = ((b > a) | (b != b)) ? b : a;                                                         \
     I most_bits, b_bits, keep = -(I)(a != b);                                                      \
     memcpy(&most_bits, &most, sizeof most);                                                        \
     memcpy(&b_bits, &b, sizeof b);                                                                 \
