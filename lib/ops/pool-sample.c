@@ -81,10 +81,21 @@ static void add_operand(gemel_sample *sample, const drawn_pool *d, const int64_t
   gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
 }
 
+static int is_default(const drawn_pool *d, int which) {
+  int same = which != GEMEL__POOL_SIZE;
+  for (int k = 0; k < d->axes; k++) {
+    same &= d->lists[which][k] == (which <= GEMEL__POOL_DILATION);
+  }
+  return same;
+}
+
+/* Lists that can be left out are, half of the time. */
 static void add_attrs(gemel_sample *sample, const drawn_pool *d) {
   static const char *const names[] = {"size", "stride", "dilation", "low", "high"};
   for (int k = 0; k <= GEMEL__POOL_HIGH; k++) {
-    gemel__sample_ints(sample, names[k], (size_t)d->axes, d->lists[k]);
+    if (!is_default(d, k) || gemel__sample_chance(sample, 2)) {
+      gemel__sample_ints(sample, names[k], (size_t)d->axes, d->lists[k]);
+    }
   }
 }
 
