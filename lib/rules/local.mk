@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 rule_files =
+rule_files += %reldir%/conv.rules
 rule_files += %reldir%/elementwise.rules
 rule_files += %reldir%/index.rules
 rule_files += %reldir%/linalg.rules
