@@ -116,16 +116,47 @@ static const struct {
     HOME(random_piece, "random_uniform"),
     HOME(random_uniform_grid, "random_uniform"),
     HOME(random_normal_interval, "random_normal"),
+    HOME(conv_grad_flip, "corr"),
+    HOME(conv_jvp_lost_term, "corr"),
+    HOME(conv_half_even, "corr"),
+    HOME(conv_low_is_high, "corr"),
+    HOME(conv_plain_flip, "corr"),
+    HOME(conv_plain_dilation, "corr"),
+    HOME(conv_plain_last, "corr"),
+    HOME(conv_plain_divides, "corr_grad_inputs"),
+    HOME(conv_plain_group_channel, "corr"),
+    HOME(conv_plain_group_filter, "corr_grad_inputs"),
+    HOME(conv_plain_batch, "corr_grad_weights"),
+    HOME(conv_plain_places, "corr"),
+    HOME(conv_gemm_flip, "corr*"),
+    HOME(conv_gemm_tail, "corr*"),
+    HOME(conv_gemm_meeting, "corr*"),
+    HOME(conv_gemm_pointwise, "corr*"),
+    HOME(conv_gemm_group, "corr*"),
+    HOME(conv_gemm_group_weights, "corr*"),
+    HOME(conv_gemm_overwrites, "corr*"),
+    HOME(conv_gemm_not_zeroed, "corr*"),
+    HOME(conv_gemm_scatter, "corr*"),
+    HOME(conv_onednn_dilation, "corr*"),
+    HOME(conv_onednn_low, "corr*"),
+    HOME(conv_onednn_flip, "corr*"),
+    HOME(conv_onednn_reorder, "corr*"),
 #undef HOME
 };
 
-/* 1 for a fault that only lifted graphs or devices meet: tests/t-lifted.c and tests/t-gpu-faults.c
- * have those. */
+/* 1 for a fault that only lifted graphs or devices meet (tests/t-lifted.c and tests/t-gpu-faults.c
+ * have those), or of a library that this build has not. */
 static int is_elsewhere(int id) {
   static const int ids[] = {
 #define FAULT(name, what)
 #define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
 #define GPU_FAULT LIFT_FAULT
+#ifndef HAVE_CBLAS
+#define CBLAS_FAULT LIFT_FAULT
+#endif
+#ifndef HAVE_DNNL
+#define ONEDNN_FAULT LIFT_FAULT
+#endif
 #include "core/fault.def"
 #undef FAULT
   };

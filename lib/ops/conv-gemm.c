@@ -74,7 +74,8 @@ static int lies_well(const gemel_view *view, int first, int64_t rows, int64_t co
 static int is_pointwise(const gemel__conv *g) {
   int simple = 1;
   for (int k = 0; k < AXES; k++) {
-    simple &= g->kernel[k] == 1 && g->stride[k] == 1 && g->low[k] == 0 && g->high[k] == 0;
+    simple &= g->kernel[k] == 1 && (g->stride[k] == 1 || GEMEL__FAULT(conv_gemm_pointwise)) &&
+              g->low[k] == 0 && g->high[k] == 0;
   }
   return simple;
 }
@@ -122,13 +123,14 @@ static void shape_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemm_
 static void meeting(const gemel__conv *g, int64_t reach, int64_t *begin, int64_t *end) {
   int64_t from = g->low[2] - reach, to = g->image[2] + from, stride = g->stride[2];
   *begin = from > 0 ? (from + stride - 1) / stride : 0;
-  *end = to > 0 ? (to + stride - 1) / stride : 0;
+  *end = to > 0 ? (to + (GEMEL__FAULT(conv_gemm_meeting) ? 0 : stride - 1)) / stride : 0;
   *end = *end < g->out[2] ? *end : g->out[2];
   *begin = *begin < *end ? *begin : *end;
 }
 
 static int64_t reach(const gemel__conv *g, int axis, int64_t kernel) {
-  return (g->flip ? g->kernel[axis] - 1 - kernel : kernel) * g->dilation[axis];
+  return (g->flip && !GEMEL__FAULT(conv_gemm_flip) ? g->kernel[axis] - 1 - kernel : kernel) *
+         g->dilation[axis];
 }
 
 /* The element of the image that kernel element KERNEL meets at the beginning of line LINE; NULL if
@@ -170,7 +172,8 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
                       from + (low * g->stride[2] + offset) * c->x_axis[2],
                       g->stride[2] * c->x_axis[2]);
     }
-    memset(to + high * item, 0, (size_t)((c->line - high) * item));
+    memset(to + high * item, 0,
+           GEMEL__FAULT(conv_gemm_tail) ? 0 : (size_t)((c->line - high) * item));
     to += c->line * item;
   }
 }
@@ -178,7 +181,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
 #define ADD_ROW(name, T)                                                                           \
   static void add_##name(int64_t n, char *to, int64_t step, const char *from) {                    \
     const T *x = (const T *)from;                                                                  \
-    if (step == sizeof(T)) {                                                                       \
+    if (step == sizeof(T) && !GEMEL__FAULT(conv_gemm_scatter)) {                                   \
       T *y = (T *)to;                                                                              \
       GEMEL__INDEPENDENT                                                                           \
       for (int64_t i = 0; i < n; i++) {                                                            \
@@ -187,7 +190,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
       return;                                                                                      \
     }                                                                                              \
     for (int64_t i = 0; i < n; i++, to += step) {                                                  \
-      *(T *)to += x[i];                                                                            \
+      *(T *)to = (GEMEL__FAULT(conv_gemm_scatter) ? 0 : *(T *)to) + x[i];                          \
     }                                                                                              \
   }
 ADD_ROW(f32, float)
@@ -240,7 +243,9 @@ typedef struct conv_matrix {
 /* The weights of group G, filters by rows of the columns. */
 static conv_matrix weights_of(const gemm_conv *c, int64_t g) {
   if (c->weights != NULL) {
-    return (conv_matrix){c->weights + g * c->g.filters * c->rows * c->item, c->rows, 1};
+    return (conv_matrix){c->weights + (GEMEL__FAULT(conv_gemm_group_weights) ? 0 : g) *
+                                          c->g.filters * c->rows * c->item,
+                         c->rows, 1};
   }
   return (conv_matrix){(char *)c->w->data + g * c->g.filters * c->w->strides[0],
                        c->w->strides[0] / c->item, one_stride(c->w, 1)};
@@ -322,7 +327,8 @@ static void grad_weights(const gemm_conv *c, char *image, int64_t n, int64_t g, 
     move_columns(c, image, first, count, gather_row);
   }
   multiply(c, c->g.filters, c->rows, count, result_of(c, n, g, first),
-           transposed(columns_of(c, image, first, count)), weights_of(c, g), n > 0 || first > 0);
+           transposed(columns_of(c, image, first, count)), weights_of(c, g),
+           (n > 0 && !GEMEL__FAULT(conv_gemm_overwrites)) || first > 0);
 }
 
 static void grad_inputs(const gemm_conv *c, char *image, int64_t n, int64_t g, int64_t first,
@@ -342,8 +348,8 @@ typedef void (*conv_block)(const gemm_conv *c, char *image, int64_t n, int64_t g
 static void run_blocks(const gemm_conv *c, conv_block block) {
   for (int64_t n = 0; n < c->g.batch; n++) {
     for (int64_t g = 0; g < c->g.groups; g++) {
-      char *image =
-          (char *)c->x->data + n * c->x->strides[0] + g * c->g.channels * c->x->strides[1];
+      char *image = (char *)c->x->data + n * c->x->strides[0] +
+                    (GEMEL__FAULT(conv_gemm_group) ? 0 : g) * c->g.channels * c->x->strides[1];
       if (c->result != NULL) {
         int64_t shape[GEMEL_MAX_RANK];
         gemel_view part = part_of_result(c, n, g, shape);
@@ -367,7 +373,7 @@ gemel_status gemel__conv_gemm_run(const gemel_kernel_call *call, gemel__conv_kin
   if (c.weights != NULL && kind != GEMEL__CONV_WEIGHTS) {
     pack(c.w, c.weights, 1);
   }
-  if (kind == GEMEL__CONV_INPUTS && !c.pointwise) {
+  if (kind == GEMEL__CONV_INPUTS && !c.pointwise && !GEMEL__FAULT(conv_gemm_not_zeroed)) {
     memset(c.x->data, 0, (size_t)(gemel__view_elements(c.x) * c.item));
   }
   run_blocks(&c, blocks[kind]);

@@ -8,6 +8,7 @@
  */
 #include <stdatomic.h>
 #include <string.h>
+#include "core/fault.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
@@ -156,12 +157,13 @@ static spatial_dims spatial_of(const gemel__conv *g) {
   spatial_dims s;
   for (int k = 0; k < g->axes; k++) {
     int from = GEMEL__CONV_AXES - g->axes + k;
+    int64_t low = GEMEL__FAULT(conv_onednn_low) ? g->high[from] : g->low[from];
     s.stride[k] = g->stride[from];
-    s.dilation[k] = g->dilation[from] - 1;
-    s.low[k] = g->low[from];
+    s.dilation[k] = g->dilation[from] - !GEMEL__FAULT(conv_onednn_dilation);
+    s.low[k] = low;
     /* what is beyond the last place isn't read */
-    s.high[k] = (g->out[from] - 1) * g->stride[from] + (g->kernel[from] - 1) * g->dilation[from] +
-                1 - g->image[from] - g->low[from];
+    s.high[k] = (g->out[from] - 1) * g->stride[from] + (g->kernel[from] - 1) * (s.dilation[k] + 1) +
+                1 - g->image[from] - low;
   }
   return s;
 }
@@ -373,7 +375,9 @@ static void copy_packed(const gemel__conv *g, const gemel_view *view, int which,
   char *data = view->data;
   gemel__packed_strides(item, view->rank, view->shape, strides);
   memcpy(own, view->strides, (size_t)view->rank * sizeof *own);
-  for (int k = view->rank - g->axes; which == W && g->flip && k < view->rank; k++) {
+  for (int k = view->rank - g->axes;
+       which == W && g->flip && (to_packed || !GEMEL__FAULT(conv_onednn_flip)) && k < view->rank;
+       k++) {
     data += (view->shape[k] - 1) * own[k];
     own[k] = -own[k];
   }
@@ -403,8 +407,8 @@ static dnnl_status_t bring(const gemel_kernel_call *call, const onednn_plan *pla
   if (status == dnnl_success && o->wanted_at >= 0) {
     status = dnnl_memory_set_data_handle(o->wanted, (char *)call->scratch + o->wanted_at);
   }
-  return status == dnnl_success && o->reorder != NULL && !is_result ? run_reorder(plan, o, 0)
-                                                                    : status;
+  int moves = o->reorder != NULL && !is_result && !GEMEL__FAULT(conv_onednn_reorder);
+  return status == dnnl_success && moves ? run_reorder(plan, o, 0) : status;
 }
 
 static dnnl_status_t execute(const gemel_kernel_call *call, const onednn_plan *plan,

@@ -2,14 +2,18 @@
  *
  * Random instances of the three convolutions: one geometry is drawn, and each operation takes the
  * two operands of it that it needs. All kinds of padding, strides that don't divide the image,
- * kernels larger than it, groups down to single channels, and sizes 0 and 1 come up.
+ * kernels larger than it, groups down to single channels, and sizes 0 and 1 come up. Where
+ * there is room for the kernels of libraries, kernels of one element, for which these have code of
+ * their own, are drawn more often.
  */
 #include <string.h>
 #include "ops/conv.h"
 #include "ops/sampling.h"
 
+enum { LARGE = 1024 }; /* elements of an operand, where there is room for libraries */
+
 typedef struct drawn {
-  int axes, unshared;
+  int axes, unshared, pointwise;
   const char *padding; /* NULL: low and high */
   int64_t batch, groups, channels, filters;
   int64_t image[GEMEL__CONV_AXES], kernel[GEMEL__CONV_AXES], out[GEMEL__CONV_AXES];
@@ -25,8 +29,8 @@ static int64_t step(gemel_sample *sample, int64_t most) {
 static void draw_axis(gemel_sample *sample, drawn *d, int k, int64_t most) {
   int64_t span;
   d->image[k] = gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
-  d->kernel[k] = gemel__sample_int(sample, 1, most < 4 ? most : 4);
-  d->stride[k] = step(sample, 3);
+  d->kernel[k] = d->pointwise ? 1 : gemel__sample_int(sample, 1, most < 4 ? most : 4);
+  d->stride[k] = d->pointwise ? gemel__sample_int(sample, 1, 3) : step(sample, 3);
   d->dilation[k] = step(sample, 3);
   d->low[k] = d->high[k] = 0;
   span = (d->kernel[k] - 1) * d->dilation[k] + 1;
@@ -73,23 +77,33 @@ static void limit(gemel_sample *sample, drawn *d) {
   }
 }
 
+static void draw_counts(gemel_sample *sample, drawn *d, int large) {
+  d->groups = gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 2, large ? 4 : 3);
+  d->batch = draw_count(sample, 3);
+  d->channels = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
+  d->filters = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
+  if (d->pointwise) {
+    d->groups = d->batch = 1;
+    d->channels = gemel__sample_int(sample, 12, 24);
+    d->filters = gemel__sample_int(sample, 12, 24);
+  }
+}
+
 /* Where there is room, channels enough for the kernels of libraries, or larger images. */
 static void draw(gemel_sample *sample, drawn *d) {
   static const char *const paddings[] = {"valid", "full", "half", NULL, NULL};
-  int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
+  int large = sample->max_elements > LARGE && !gemel__sample_chance(sample, 4);
   int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
   int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__CONV_AXES ? sample->rank : 0;
   d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__CONV_AXES);
   most = d->axes == 3 && most > 5 ? 5 : most;
-  d->unshared = gemel__sample_chance(sample, 4);
-  d->padding = paddings[gemel__sample_int(sample, 0, 4)];
+  d->unshared = gemel__sample_chance(sample, large ? 8 : 4);
+  d->pointwise = large && gemel__sample_chance(sample, 6);
+  d->padding = paddings[gemel__sample_int(sample, 0, d->pointwise ? 3 : 4)];
   for (int k = 0; k < d->axes; k++) {
     draw_axis(sample, d, k, most);
   }
-  d->groups = gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 2, large ? 8 : 3);
-  d->batch = draw_count(sample, 3);
-  d->channels = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
-  d->filters = large ? gemel__sample_int(sample, 1, 20) : draw_count(sample, 3);
+  draw_counts(sample, d, large);
   limit(sample, d);
 }
 
