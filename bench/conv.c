@@ -14,14 +14,14 @@
 
 typedef struct layer {
   const char *name;
-  int channels, filters, kernel, image;
+  int batch, channels, filters, kernel, image, stride, padding;
 } layer;
 
-static const layer layers[] = {{"L1", 3, 96, 11, 128},
-                               {"L2", 64, 128, 9, 64},
-                               {"L3", 128, 128, 9, 32},
-                               {"L4", 128, 128, 7, 16},
-                               {"L5", 384, 384, 3, 13}};
+static const layer layers[] = {{"L1", 16, 3, 96, 11, 128, 1, 0},
+                               {"L2", 16, 64, 128, 9, 64, 1, 0},
+                               {"L3", 16, 128, 128, 9, 32, 1, 0},
+                               {"L4", 16, 128, 128, 7, 16, 1, 0},
+                               {"L5", 16, 384, 384, 3, 13, 1, 0}};
 
 typedef enum conv_pass { FORWARD, WEIGHTS, INPUTS, PASSES } conv_pass;
 
@@ -30,28 +30,32 @@ static const char *const pass_names[PASSES] = {"forward", "grad weights", "grad 
 static const gemel__bench_target target = {GEMEL__BENCH_AT_LEAST, 0.9},
                                  choice_target = {GEMEL__BENCH_AT_LEAST, 1 / 1.15};
 
-enum { BATCH = 16 };
-
 static int places(const layer *l) {
-  return l->image - l->kernel + 1;
+  return (l->image + 2 * l->padding - l->kernel) / l->stride + 1;
+}
+
+static double work_of(const layer *l) {
+  return 2.0 * l->batch * l->channels * l->filters * l->kernel * l->kernel * places(l) * places(l);
 }
 
 /* The graph of one pass. */
 static void write_graph(const layer *l, conv_pass pass, char *text, size_t bytes) {
-  char x[64], w[64], y[64];
-  snprintf(x, sizeof x, "f32[%d, %d, %d, %d]", BATCH, l->channels, l->image, l->image);
+  char x[64], w[64], y[64], how[128];
+  snprintf(x, sizeof x, "f32[%d, %d, %d, %d]", l->batch, l->channels, l->image, l->image);
   snprintf(w, sizeof w, "f32[%d, %d, %d, %d]", l->filters, l->channels, l->kernel, l->kernel);
-  snprintf(y, sizeof y, "f32[%d, %d, %d, %d]", BATCH, l->filters, places(l), places(l));
+  snprintf(y, sizeof y, "f32[%d, %d, %d, %d]", l->batch, l->filters, places(l), places(l));
+  snprintf(how, sizeof how, "stride = [%d, %d], low = [%d, %d], high = [%d, %d]", l->stride,
+           l->stride, l->padding, l->padding, l->padding, l->padding);
   if (pass == FORWARD) {
-    snprintf(text, bytes, "graph f(x: %s, w: %s) { return y = corr(x, w) }", x, w);
+    snprintf(text, bytes, "graph f(x: %s, w: %s) { return y = corr(x, w, %s) }", x, w, how);
   } else if (pass == WEIGHTS) {
     snprintf(text, bytes,
-             "graph f(x: %s, y: %s) { return w = corr_grad_weights(x, y, kernel = [%d, %d]) }", x,
-             y, l->kernel, l->kernel);
+             "graph f(x: %s, y: %s) { return w = corr_grad_weights(x, y, kernel = [%d, %d], %s) }",
+             x, y, l->kernel, l->kernel, how);
   } else {
     snprintf(text, bytes,
-             "graph f(w: %s, y: %s) { return x = corr_grad_inputs(w, y, image = [%d, %d]) }", w, y,
-             l->image, l->image);
+             "graph f(w: %s, y: %s) { return x = corr_grad_inputs(w, y, image = [%d, %d], %s) }", w,
+             y, l->image, l->image, how);
   }
 }
 
@@ -87,9 +91,9 @@ static void bare_close(bare *p) {
 /* Describes a pass whose operands lie as TAGS say. */
 static dnnl_status_t bare_describe(const bare *p, const layer *l, conv_pass pass,
                                    const dnnl_format_tag_t *tags, dnnl_primitive_desc_t *made) {
-  dnnl_dims_t dims[OPERANDS] = {{BATCH, l->channels, l->image, l->image},
+  dnnl_dims_t dims[OPERANDS] = {{l->batch, l->channels, l->image, l->image},
                                 {l->filters, l->channels, l->kernel, l->kernel},
-                                {BATCH, l->filters, places(l), places(l)}};
+                                {l->batch, l->filters, places(l), places(l)}};
   dnnl_dims_t one = {1, 1}, none = {0, 0};
   dnnl_memory_desc_t md[OPERANDS];
   dnnl_convolution_desc_t forward, desc;
@@ -174,8 +178,7 @@ static void race_pass(gemel__bench *b, gemel__call *call, const layer *l, conv_p
                       const char *name) {
   gemel__bench_contender race[3] = {{gemel__call_run, call, 0, 0}};
   static const char *const metrics[] = {"gemel", "oneDNN, its layouts", "oneDNN, row-major"};
-  double work =
-      2e-9 * BATCH * l->channels * l->filters * l->kernel * l->kernel * places(l) * places(l);
+  double work = 1e-9 * work_of(l);
   size_t n = 1;
 #ifdef HAVE_DNNL
   bare others[2];
@@ -210,6 +213,7 @@ typedef struct by_kernel {
   gemel_kernel_call call;
   gemel_view inputs[2], output;
   gemel_attr attrs[9];
+  int64_t stride[2], padding[2], sizes[2];
   char state[GEMEL_KERNEL_STATE_BYTES];
   gemel_tensor *scratch;
 } by_kernel;
@@ -220,18 +224,21 @@ static void kernel_run(void *state) {
 }
 
 static void set_attrs(by_kernel *k, const layer *l, conv_pass pass) {
-  static const int64_t zeros[] = {0, 0}, ones[] = {1, 1};
-  static int64_t sizes[2];
-  sizes[0] = sizes[1] = pass == WEIGHTS ? l->kernel : l->image;
-  k->attrs[0] = gemel_attr_ints("stride", 2, ones);
+  static const int64_t ones[] = {1, 1};
+  for (int axis = 0; axis < 2; axis++) {
+    k->stride[axis] = l->stride;
+    k->padding[axis] = l->padding;
+    k->sizes[axis] = pass == WEIGHTS ? l->kernel : l->image;
+  }
+  k->attrs[0] = gemel_attr_ints("stride", 2, k->stride);
   k->attrs[1] = gemel_attr_ints("dilation", 2, ones);
-  k->attrs[2] = gemel_attr_ints("low", 2, zeros);
-  k->attrs[3] = gemel_attr_ints("high", 2, zeros);
+  k->attrs[2] = gemel_attr_ints("low", 2, k->padding);
+  k->attrs[3] = gemel_attr_ints("high", 2, k->padding);
   k->attrs[4] = gemel_attr_string("padding", "valid");
   k->attrs[5] = gemel_attr_int("groups", 1);
   k->attrs[6] = gemel_attr_int("flip", 0);
   k->attrs[7] = gemel_attr_int("unshared", 0);
-  k->attrs[8] = gemel_attr_ints("sizes", 2, sizes);
+  k->attrs[8] = gemel_attr_ints("sizes", 2, k->sizes);
 }
 
 /* 0 if the kernel declines, or memory is out. */
@@ -299,28 +306,72 @@ static void race_kernels(gemel__bench *b, gemel__call *call, gemel_context *cont
   }
 }
 
+/* ---- The suite ---- */
+
+enum { GRID = 67 }; /* 201 cases with their gradients */
+
+/* Layer K of the grid, on which algorithms are chosen well or not. */
+static layer grid_layer(int k) {
+  static const int batches[] = {1, 8, 16, 64}, channels[] = {1, 3, 16, 32, 64, 128};
+  static const int filters[] = {8, 16, 32, 64, 128}, kernels[] = {1, 3, 5, 7};
+  static const int images[] = {8, 14, 28, 56};
+  const double most = 1e9;
+  uint64_t random = (uint64_t)k + 1;
+  layer l;
+  do {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    uint64_t digits = random >> 20;
+    l = (layer){"grid",
+                batches[digits % 4],
+                channels[digits / 4 % 6],
+                filters[digits / 24 % 5],
+                kernels[digits / 120 % 4],
+                images[digits / 480 % 4],
+                1 + (int)(digits / 1920 % 2),
+                0};
+    l.padding = l.kernel / 2;
+  } while (work_of(&l) > most);
+  return l;
+}
+
+static void write_name(const layer *l, conv_pass pass, char *name, size_t bytes) {
+  if (strcmp(l->name, "grid") != 0) {
+    snprintf(name, bytes, "%s %s", l->name, pass_names[pass]);
+  } else {
+    snprintf(name, bytes, "grid %d*%d*%d %d*%d/%d %s", l->batch, l->channels, l->image, l->filters,
+             l->kernel, l->stride, pass_names[pass]);
+  }
+}
+
+static int bench_pass(gemel__bench *b, gemel_context *context, const layer *l, conv_pass pass) {
+  char name[64], text[400];
+  gemel__call call;
+  write_name(l, pass, name, sizeof name);
+  if (!gemel__bench_wanted(b, name)) {
+    return GEMEL__GOOD;
+  }
+  gemel__progress("gemel bench: conv, %s", name);
+  write_graph(l, pass, text, sizeof text);
+  int status = gemel__call_open(&call, b, context, name, text, 1);
+  if (status == GEMEL__GOOD) {
+    if (strcmp(l->name, "grid") != 0) {
+      race_pass(b, &call, l, pass, name);
+    }
+    race_kernels(b, &call, context, l, pass, name);
+    status = gemel__call_check(&call, name);
+  }
+  gemel__call_clear(&call);
+  return status;
+}
+
 int gemel__bench_conv(gemel__bench *b) {
+  enum { LAYERS = sizeof layers / sizeof *layers };
   gemel_error error = {0};
   gemel_context *context = gemel_context_new(&error);
   int status = context == NULL ? gemel__complain_error("conv", &error) : GEMEL__GOOD;
-  for (size_t k = 0; k < PASSES * sizeof layers / sizeof *layers && status == GEMEL__GOOD; k++) {
-    const layer *l = &layers[k / PASSES];
-    conv_pass pass = (conv_pass)(k % PASSES);
-    char name[64], text[400];
-    gemel__call call;
-    snprintf(name, sizeof name, "%s %s", l->name, pass_names[pass]);
-    if (!gemel__bench_wanted(b, name)) {
-      continue;
-    }
-    gemel__progress("gemel bench: conv, %s", name);
-    write_graph(l, pass, text, sizeof text);
-    status = gemel__call_open(&call, b, context, name, text, 1);
-    if (status == GEMEL__GOOD) {
-      race_pass(b, &call, l, pass, name);
-      race_kernels(b, &call, context, l, pass, name);
-      status = gemel__call_check(&call, name);
-    }
-    gemel__call_clear(&call);
+  for (int k = 0; k < PASSES * (LAYERS + GRID) && status == GEMEL__GOOD; k++) {
+    layer l = k / PASSES < LAYERS ? layers[k / PASSES] : grid_layer(k / PASSES - LAYERS);
+    status = bench_pass(b, context, &l, (conv_pass)(k % PASSES));
   }
   gemel_context_unref(context);
   return status;

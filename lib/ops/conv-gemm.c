@@ -71,15 +71,6 @@ static int lies_well(const gemel_view *view, int first, int64_t rows, int64_t co
   return stride != 0 && row % item == 0 && gemel__gemm_takes(rows, columns, row / item, stride);
 }
 
-static int is_pointwise(const gemel__conv *g) {
-  int simple = 1;
-  for (int k = 0; k < AXES; k++) {
-    simple &= g->kernel[k] == 1 && (g->stride[k] == 1 || GEMEL__FAULT(conv_gemm_pointwise)) &&
-              g->low[k] == 0 && g->high[k] == 0;
-  }
-  return simple;
-}
-
 static size_t rounded(int64_t bytes) {
   return ((size_t)bytes + 63) / 64 * 64;
 }
@@ -96,7 +87,7 @@ static void shape_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemm_
   c->rows = c->g.channels * volume(c->g.kernel);
   c->places = volume(c->g.out);
   c->line = c->g.out[2];
-  c->pointwise = is_pointwise(&c->g) && lies_well(c->x, 2, c->g.channels, c->places);
+  c->pointwise = gemel__conv_pointwise(&c->g) && lies_well(c->x, 2, c->g.channels, c->places);
   c->threads = call->threads;
   int64_t most = BLOCK_BYTES / (c->item * (c->rows > 0 ? c->rows : 1));
   most = most < LEAST_PLACES ? LEAST_PLACES : most;

@@ -32,7 +32,7 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
 #include <omp.h>
 #endif
 
-enum { OPERANDS = 3, X = 0, W = 1, Y = 2, NOWHERE = -1 };
+enum { OPERANDS = 3, X = 0, W = 1, Y = 2, NOWHERE = -1, WORTH_THREADS = 1 << 20 };
 
 /* One operand: as the caller has it (or a packed copy), and as the primitive wants it. */
 typedef struct onednn_operand {
@@ -67,8 +67,10 @@ static int use_threads(int threads) {
 #endif
 }
 
-static int threads_of(const gemel_kernel_call *call) {
-  return call->deterministic || call->threads < 1 ? 1 : call->threads;
+/* Below WORTH_THREADS multiplications starting threads costs more than they save. */
+static int threads_of(const gemel_kernel_call *call, const gemel__conv *g) {
+  int alone = call->deterministic || gemel__conv_work(g) < WORTH_THREADS;
+  return alone || call->threads < 1 ? 1 : call->threads;
 }
 
 /* The process's engine: never freed, shared by all plans. NULL if there is none. */
@@ -325,12 +327,15 @@ static int goes_wrong(const gemel__conv *g) {
          g->low[0] % g->stride[0] != 0;
 }
 
-/* 1 if oneDNN would fill up the few channels of an image to a whole vector's, and matrix products
- * are faster. */
+/* 1 if matrix products are faster: the convolution is one, or oneDNN would fill up the few channels
+ * of an image to a whole vector's. */
 static int is_wasteful(const gemel__conv *g) {
   enum { LANES = 16 };
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
   int depthwise = g->groups > 1 && g->channels == 1;
+  if (gemel__conv_pointwise(g) && g->channels > 1 && g->filters > 1) {
+    return 1;
+  }
   return g->kind == GEMEL__CONV_INPUTS && !depthwise && g->filters > 1 &&
          2 * filled > 3 * g->channels;
 }
@@ -346,7 +351,7 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
     return GEMEL_DECLINED;
   }
   memset(&plan, 0, sizeof plan);
-  int before = use_threads(threads_of(call));
+  int before = use_threads(threads_of(call, &g));
   dnnl_status_t status = describe(&g, operands, kind, &pd);
   if (status == dnnl_success && is_reference(pd)) {
     status = dnnl_unimplemented;
@@ -438,7 +443,7 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
   onednn_plan plan;
   memcpy(&plan, call->state, sizeof plan);
   gemel__conv_of(call, kind, &g, operands);
-  int before = use_threads(threads_of(call)), result = result_of(kind);
+  int before = use_threads(threads_of(call, &g)), result = result_of(kind);
   dnnl_status_t status = execute(call, &plan, &g, operands, kind);
   use_threads(before);
   if (status != dnnl_success) {

@@ -454,6 +454,15 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
   operands[0] = x, operands[1] = w, operands[2] = y;
 }
 
+int gemel__conv_pointwise(const gemel__conv *g) {
+  int simple = 1;
+  for (int k = 0; k < GEMEL__CONV_AXES; k++) {
+    simple &= g->kernel[k] == 1 && (g->stride[k] == 1 || GEMEL__FAULT(conv_gemm_pointwise)) &&
+              g->low[k] == 0 && g->high[k] == 0;
+  }
+  return simple;
+}
+
 double gemel__conv_work(const gemel__conv *g) {
   double work = (double)g->batch * (double)g->groups * (double)g->channels * (double)g->filters;
   for (int k = 0; k < GEMEL__CONV_AXES; k++) {

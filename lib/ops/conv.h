@@ -47,6 +47,10 @@ typedef struct gemel__conv {
 void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel__conv *geometry,
                     const gemel_view *operands[3]);
 
+/* 1 if each place meets one element of the image, the one that stands there: then the convolution
+ * is a matrix product. */
+int gemel__conv_pointwise(const gemel__conv *geometry);
+
 /* Multiplications that the definition asks for, those with padding included. */
 double gemel__conv_work(const gemel__conv *geometry);
 
