@@ -101,6 +101,16 @@ static const scenario scenarios[] = {
     {.name = "integer products",
      .text = "(x: i32[4, 6], y: i32[6, 5], z: i32[4, 5]) {\n"
              "  return a = dot(x, y), b = dot_add(x, y, z)\n}"},
+    {.name = "convolutions",
+     .text =
+         "(x: f32[2, 4, 9, 8], w: f32[6, 2, 3, 2], v: f16[2, 4, 40], u: f16[8, 4, 3],\n"
+         "  g: f32[2, 6, 5, 8]) {\n"
+         "  return a = corr(x, w, groups = 2, stride = [2, 1], padding = \"half\", flip = 1),\n"
+         "    b = corr_grad_weights(x, corr(x, w, groups = 2), groups = 2, kernel = [3, 2]),\n"
+         "    c = corr(v, u, low = [1], high = [0]),\n"
+         "    d = corr_grad_inputs(w, subtensor(g, start = [0, 0, 0, 0], size = [2, 6, 4, 8]),\n"
+         "      groups = 2, stride = [2, 1], image = [9, 9])\n}",
+     .once = 1},
     {.name = "targets",
      .text = "(x: f32[140, 5], t: i64[140]) {\n  return a = cross_entropy(x, t, axis = 1)\n}",
      .classes = 5,
@@ -298,6 +308,15 @@ static const struct {
     HOME(constant_offset, "constants"),
     HOME(fetch_no_wait, "mixed"),
     HOME(staging_reused, "mixed"),
+    HOME(conv_flip, "convolutions"),
+    HOME(conv_divides, "convolutions"),
+    HOME(conv_padding, "convolutions"),
+    HOME(conv_lost_term, "convolutions"),
+    HOME(conv_narrow_tail, "convolutions"),
+    HOME(conv_columns, "convolutions"),
+    HOME(conv_group, "convolutions"),
+    HOME(conv_group_weights, "convolutions"),
+    HOME(conv_adds, "convolutions"),
 #undef HOME
 };
 

@@ -4,12 +4,9 @@
  * over all elements of the kernel or all places that meet it, of sums over channels, filters or
  * images. Any dtype and any strides; padding is never read.
  */
+#include "kernels/conv.h"
 #include "kernels/host.h"
 #include "kernels/types.h"
-
-extern "C" {
-#include "ops/conv.h"
-}
 
 /* ---- Device ---- */
 
@@ -235,8 +232,32 @@ static gemel_status run_grad_inputs(const gemel_kernel_call *call) {
   return run_conv(call, GEMEL__CONV_INPUTS);
 }
 
-extern "C" const gemel_kernel gemel__cuda_corr[] = {{"direct", NULL, run_corr}, {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_corr_grad_weights[] = {{"direct", NULL, run_grad_weights},
-                                                                 {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_corr_grad_inputs[] = {{"direct", NULL, run_grad_inputs},
-                                                                {NULL, NULL, NULL}};
+static gemel_status prepare_corr(gemel_kernel_call *call) {
+  return gemel__cuda_conv_prepare(call, GEMEL__CONV_FORWARD);
+}
+static gemel_status prepare_grad_weights(gemel_kernel_call *call) {
+  return gemel__cuda_conv_prepare(call, GEMEL__CONV_WEIGHTS);
+}
+static gemel_status prepare_grad_inputs(gemel_kernel_call *call) {
+  return gemel__cuda_conv_prepare(call, GEMEL__CONV_INPUTS);
+}
+static gemel_status multiply_corr(const gemel_kernel_call *call) {
+  return gemel__cuda_conv_run(call, GEMEL__CONV_FORWARD);
+}
+static gemel_status multiply_grad_weights(const gemel_kernel_call *call) {
+  return gemel__cuda_conv_run(call, GEMEL__CONV_WEIGHTS);
+}
+static gemel_status multiply_grad_inputs(const gemel_kernel_call *call) {
+  return gemel__cuda_conv_run(call, GEMEL__CONV_INPUTS);
+}
+
+extern "C" const gemel_kernel gemel__cuda_corr[] = {
+    {"gemm", prepare_corr, multiply_corr}, {"direct", NULL, run_corr}, {NULL, NULL, NULL}};
+extern "C" const gemel_kernel gemel__cuda_corr_grad_weights[] = {
+    {"gemm", prepare_grad_weights, multiply_grad_weights},
+    {"direct", NULL, run_grad_weights},
+    {NULL, NULL, NULL}};
+extern "C" const gemel_kernel gemel__cuda_corr_grad_inputs[] = {
+    {"gemm", prepare_grad_inputs, multiply_grad_inputs},
+    {"direct", NULL, run_grad_inputs},
+    {NULL, NULL, NULL}};

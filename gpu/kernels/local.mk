@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 kernel_sources =
+kernel_sources += gpu/kernels/conv-gemm.cu
 kernel_sources += gpu/kernels/conv.cu
 kernel_sources += gpu/kernels/elementwise.cu
 kernel_sources += gpu/kernels/index.cu
@@ -12,6 +13,7 @@ kernel_sources += gpu/kernels/reduce.cu
 kernel_sources += gpu/kernels/shape.cu
 kernel_sources += gpu/kernels/softmax.cu
 EXTRA_DIST += $(kernel_sources)
+EXTRA_DIST += %reldir%/conv.h
 EXTRA_DIST += %reldir%/host.h
 EXTRA_DIST += %reldir%/kernel.h
 EXTRA_DIST += %reldir%/scalar-rows.h

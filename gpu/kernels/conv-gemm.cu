@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The three convolutions of floats as matrix products by cuBLAS. For one image and group, what
+ * kernel elements meet at places is a matrix, the columns: a row for each channel and kernel
+ * element, a column for each place. Images are taken one by one, so one matrix of columns is enough
+ * memory, and gradients by the weights are added up in the order of the images. An image is made of
+ * columns by a thread for each of its elements, which adds up what belongs there: no two threads
+ * write to one place, and the order is fixed. Halves are widened to f32 first, and what is made of
+ * them is rounded once, at the end.
+ */
+#include "kernels/conv.h"
+#include "kernels/host.h"
+#include "kernels/types.h"
+
+/* ---- Device ---- */
+
+enum { AXES = GEMEL__CONV_AXES };
+
+/* The geometry of one image and group; strides of the image in bytes. */
+struct columns_shape {
+  int flip;
+  long long channels, places, kernel_elements;
+  long long image[AXES], kernel[AXES], out[AXES], stride[AXES], dilation[AXES], low[AXES];
+  long long channel_step, step[AXES];
+};
+
+DEVICE long long split(long long number, const long long *sizes, long long *index) {
+  for (int k = AXES - 1; k >= 0; k--) {
+    index[k] = number % sizes[k];
+    number /= sizes[k];
+  }
+  return number;
+}
+
+DEVICE long long reach(const columns_shape &s, int k, long long kernel) {
+  return (s.flip && !GEMEL__FAULT(gpu_conv_flip) ? s.kernel[k] - 1 - kernel : kernel) *
+         s.dilation[k];
+}
+
+/* Where in the image lies what kernel element KERNEL meets at OUT, if that isn't padding (*MET). */
+DEVICE long long find_met(const columns_shape &s, const long long *kernel, const long long *out,
+                          bool *met) {
+  long long at = 0;
+  *met = true;
+  for (int k = 0; k < AXES; k++) {
+    long long where = out[k] * s.stride[k] + reach(s, k, kernel[k]) - s.low[k];
+    *met = *met && where >= 0 && where < s.image[k];
+    at += where * s.step[k];
+  }
+  return at;
+}
+
+/* The place at which KERNEL meets IMAGE; negative if there is none. */
+DEVICE long long find_place(const columns_shape &s, const long long *kernel,
+                            const long long *image) {
+  long long place = 0;
+  for (int k = 0; k < AXES; k++) {
+    long long from = image[k] + s.low[k] - reach(s, k, kernel[k]), out = from / s.stride[k];
+    if (from < 0 || (from % s.stride[k] != 0 && !GEMEL__FAULT(gpu_conv_divides)) ||
+        out >= s.out[k]) {
+      return -1;
+    }
+    place = place * s.out[k] + out;
+  }
+  return place;
+}
+
+#define COLUMN_KERNELS(T, V, FINISH)                                                               \
+  static __global__ void gather_##T(columns_shape s, V *columns, const char *image) {              \
+    const long long elements = s.channels * s.kernel_elements * s.places;                          \
+    for (long long e = first_element(); e < elements; e += element_step()) {                       \
+      long long kernel[AXES], out[AXES];                                                           \
+      long long row = split(e, s.out, out), channel = split(row, s.kernel, kernel);                \
+      bool met;                                                                                    \
+      long long at = find_met(s, kernel, out, &met);                                               \
+      if (met || !GEMEL__FAULT(gpu_conv_padding)) {                                                \
+        columns[e] = met ? (V)load_##T(image + channel * s.channel_step + at) : (V)0;              \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+  GEMEL_KERNEL(conv_gather_##T, gather_##T)                                                        \
+  static __global__ void add_up_##T(columns_shape s, char *image, const V *columns) {              \
+    const long long elements = s.channels * s.image[0] * s.image[1] * s.image[2];                  \
+    for (long long e = first_element(); e < elements; e += element_step()) {                       \
+      long long kernel[AXES], where[AXES], at = 0;                                                 \
+      long long channel = split(e, s.image, where);                                                \
+      V sum = 0;                                                                                   \
+      for (long long k = GEMEL__FAULT(gpu_conv_lost_term); k < s.kernel_elements; k++) {           \
+        split(k, s.kernel, kernel);                                                                \
+        long long place = find_place(s, kernel, where);                                            \
+        if (place >= 0) {                                                                          \
+          sum += columns[(channel * s.kernel_elements + k) * s.places + place];                    \
+        }                                                                                          \
+      }                                                                                            \
+      for (int k = 0; k < AXES; k++) {                                                             \
+        at += where[k] * s.step[k];                                                                \
+      }                                                                                            \
+      store_##T(image + channel * s.channel_step + at, FINISH(sum));                               \
+    }                                                                                              \
+  }                                                                                                \
+  GEMEL_KERNEL(conv_add_up_##T, add_up_##T)                                                        \
+  static __global__ void pack_##T(strided_walk<1> walk, V *to, const char *from) {                 \
+    for (long long e = first_element(); e < walk.elements; e += element_step()) {                  \
+      long long offsets[1];                                                                        \
+      find_offsets(walk, e, offsets);                                                              \
+      to[e] = (V)load_##T(from + offsets[0]);                                                      \
+    }                                                                                              \
+  }                                                                                                \
+  GEMEL_KERNEL(conv_pack_##T, pack_##T)                                                            \
+  static __global__ void unpack_##T(long long elements, char *to, const V *from) {                 \
+    for (long long e = first_element(); e < elements - GEMEL__FAULT(gpu_conv_narrow_tail);         \
+         e += element_step()) {                                                                    \
+      store_##T(to + e * (long long)sizeof(stored_##T), FINISH(from[e]));                          \
+    }                                                                                              \
+  }                                                                                                \
+  GEMEL_KERNEL(conv_unpack_##T, unpack_##T)
+COLUMN_KERNELS(f16, float, round_f16)
+COLUMN_KERNELS(bf16, float, round_bf16)
+COLUMN_KERNELS(f32, float, SAME)
+COLUMN_KERNELS(f64, double, SAME)
+
+/* ---- The plan ---- */
+
+enum { LEAST_WORK = 4096 };                    /* multiplications */
+static const int64_t most_columns = 1ll << 28; /* elements */
+
+struct column_kernels {
+  kernel_getter gather, add_up, widen, narrow;
+};
+
+#define COLUMN_ROW(T)                                                                              \
+  {                                                                                                \
+    gemel__kernel_conv_gather_##T, gemel__kernel_conv_add_up_##T, gemel__kernel_conv_pack_##T,     \
+        gemel__kernel_conv_unpack_##T                                                              \
+  }
+static const column_kernels *kernels_of(gemel_dtype dtype) {
+  static const column_kernels f16 = COLUMN_ROW(f16), bf16 = COLUMN_ROW(bf16), f32 = COLUMN_ROW(f32),
+                              f64 = COLUMN_ROW(f64);
+  return dtype == GEMEL_F16 ? &f16 : dtype == GEMEL_BF16 ? &bf16 : dtype == GEMEL_F32 ? &f32 : &f64;
+}
+
+/* A call: X lies as it lies, W and Y densely in the dtype WIDE of the products, where they are
+ * not in scratch memory. */
+struct gemm_conv {
+  gemel__conv g;
+  const gemel_view *x, *w, *y;
+  const column_kernels *kernels;
+  int64_t item, rows, places; /* ITEM: bytes of WIDE */
+  cudaDataType wide;
+  bool w_apart, y_apart; /* in scratch memory */
+  size_t w_at, y_at, scratch_bytes;
+};
+
+static int64_t volume(const int64_t *sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
+
+static int64_t elements_of(const gemel_view *view) {
+  int64_t elements = 1;
+  for (int k = 0; k < view->rank; k++) {
+    elements *= view->shape[k];
+  }
+  return elements;
+}
+
+static bool is_dense(const gemel_view *view) {
+  int64_t step = (int64_t)gemel_dtype_size(view->dtype);
+  for (int k = view->rank - 1; k >= 0; k--) {
+    if (view->shape[k] != 1 && view->strides[k] != step) {
+      return false;
+    }
+    step *= view->shape[k];
+  }
+  return true;
+}
+
+static size_t rounded(int64_t bytes) {
+  return ((size_t)bytes + 255) / 256 * 256;
+}
+
+static gemm_conv plan_of(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  gemm_conv c = {};
+  const gemel_view *operands[3];
+  gemel__conv_of(call, kind, &c.g, operands);
+  c.x = operands[0];
+  c.w = operands[1];
+  c.y = operands[2];
+  gemel_dtype dtype = c.x->dtype;
+  bool half = dtype == GEMEL_F16 || dtype == GEMEL_BF16;
+  c.kernels = kernels_of(dtype);
+  c.wide = dtype == GEMEL_F64 ? CUDA_R_64F : CUDA_R_32F;
+  c.item = dtype == GEMEL_F64 ? 8 : 4;
+  c.rows = c.g.channels * volume(c.g.kernel);
+  c.places = volume(c.g.out);
+  c.w_apart = half || !is_dense(c.w);
+  c.y_apart = half || !is_dense(c.y);
+  c.w_at = rounded(c.rows * c.places * c.item / (GEMEL__FAULT(gpu_conv_columns) ? 2 : 1));
+  c.y_at = c.w_at + (c.w_apart ? rounded(elements_of(c.w) * c.item) : 0);
+  c.scratch_bytes = c.y_at + (c.y_apart ? rounded(elements_of(c.y) * c.item) : 0);
+  return c;
+}
+
+gemel_status gemel__cuda_conv_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  if (gemel_dtype_kind(call->outputs[0].dtype) != GEMEL_KIND_FLOAT) {
+    return GEMEL_DECLINED;
+  }
+  gemm_conv c = plan_of(call, kind);
+  bool depthwise = c.g.filters < 2 || (c.g.channels < 2 && c.g.groups > 1);
+  if (c.g.unshared || depthwise || gemel__conv_work(&c.g) < LEAST_WORK || volume(c.g.image) == 0 ||
+      c.rows > most_columns / c.places || c.g.filters > INT32_MAX) {
+    return GEMEL_DECLINED;
+  }
+  call->scratch_bytes = c.scratch_bytes;
+  return GEMEL_OK;
+}
+
+/* ---- Running ---- */
+
+static columns_shape shape_of(const gemm_conv &c) {
+  columns_shape s = {};
+  s.flip = c.g.flip;
+  s.channels = c.g.channels;
+  s.places = c.places;
+  s.kernel_elements = volume(c.g.kernel);
+  s.channel_step = c.x->strides[1];
+  for (int k = 0; k < AXES; k++) {
+    s.image[k] = c.g.image[k];
+    s.kernel[k] = c.g.kernel[k];
+    s.out[k] = c.g.out[k];
+    s.stride[k] = c.g.stride[k];
+    s.dilation[k] = c.g.dilation[k];
+    s.low[k] = c.g.low[k];
+  }
+  for (int k = 0; k < c.g.axes; k++) {
+    s.step[AXES - c.g.axes + k] = c.x->strides[2 + k];
+  }
+  return s;
+}
+
+/* Brings VIEW to scratch memory, row-major and wide. */
+static gemel_status widen(const gemel_kernel_call *call, const gemm_conv &c, const gemel_view *view,
+                          char *to) {
+  const gemel_view *const views[] = {view};
+  strided_walk<1> walk = walk_over(views);
+  void *from = view->data, *target = to;
+  void *arguments[] = {&walk, &target, &from};
+  return launch_over(gemel__cuda_of(call), c.kernels->widen(), walk.elements, arguments,
+                     call->error);
+}
+
+static gemel_status narrow(const gemel_kernel_call *call, const gemm_conv &c,
+                           const gemel_view *view, char *from) {
+  long long elements = elements_of(view);
+  void *to = view->data, *source = from;
+  void *arguments[] = {&elements, &to, &source};
+  return launch_over(gemel__cuda_of(call), c.kernels->narrow(), elements, arguments, call->error);
+}
+
+static gemel_status move_columns(const gemel_kernel_call *call, const gemm_conv &c,
+                                 const columns_shape &shape, char *image, gemel__conv_kind kind) {
+  columns_shape s = shape;
+  void *columns = call->scratch, *data = image;
+  void *to_columns[] = {&s, &columns, &data}, *to_image[] = {&s, &data, &columns};
+  bool back = kind == GEMEL__CONV_INPUTS;
+  return launch_over(gemel__cuda_of(call), (back ? c.kernels->add_up : c.kernels->gather)(),
+                     back ? s.channels * volume(c.g.image) : c.rows * c.places,
+                     back ? to_image : to_columns, call->error);
+}
+
+/* The product of one image and group. To cuBLAS, matrices that are stored by rows are their
+ * transposes. */
+static gemel_status multiply(const gemel_kernel_call *call, const gemm_conv &c, char *w, char *y,
+                             int adds, gemel__conv_kind kind) {
+  int rows = (int)c.rows, places = (int)c.places, filters = (int)c.g.filters;
+  gemel__cuda_product p = {};
+  void *columns = call->scratch;
+  const void *a = columns, *b = w;
+  void *result = y;
+  p.dtype = c.wide;
+  p.count = 1;
+  p.adds = adds;
+  p.operation[0] = p.operation[1] = CUBLAS_OP_N;
+  p.m = places, p.n = filters, p.k = rows;
+  p.leading[0] = places, p.leading[1] = rows, p.leading[2] = places;
+  if (kind == GEMEL__CONV_WEIGHTS) {
+    b = y, result = w;
+    p.operation[0] = CUBLAS_OP_T;
+    p.m = rows, p.n = filters, p.k = places;
+    p.leading[1] = places, p.leading[2] = rows;
+  } else if (kind == GEMEL__CONV_INPUTS) {
+    a = y, result = columns;
+    p.operation[1] = CUBLAS_OP_T;
+    p.m = places, p.n = rows, p.k = filters;
+  }
+  return gemel__cuda_multiply(gemel__cuda_of(call), &p, a, b, result, call->error);
+}
+
+static gemel_status run_images(const gemel_kernel_call *call, const gemm_conv &c, char *w, char *y,
+                               gemel__conv_kind kind) {
+  gemel_status status = GEMEL_OK;
+  columns_shape s = shape_of(c);
+  bool back = kind == GEMEL__CONV_INPUTS;
+  int64_t of_w = c.g.filters * c.rows * c.item, of_y = c.g.filters * c.places * c.item;
+  for (int64_t k = 0; k < c.g.batch * c.g.groups && status == GEMEL_OK; k++) {
+    int64_t n = k / c.g.groups, g = k % c.g.groups;
+    char *image = (char *)c.x->data + n * c.x->strides[0] +
+                  (GEMEL__FAULT(gpu_conv_group) ? 0 : g) * c.g.channels * c.x->strides[1];
+    char *weights = w + (GEMEL__FAULT(gpu_conv_group_weights) ? 0 : g) * of_w;
+    if (!back) {
+      status = move_columns(call, c, s, image, kind);
+    }
+    if (status == GEMEL_OK) {
+      status = multiply(call, c, weights, y + k * of_y,
+                        kind == GEMEL__CONV_WEIGHTS && n > 0 && !GEMEL__FAULT(gpu_conv_adds), kind);
+    }
+    if (back && status == GEMEL_OK) {
+      status = move_columns(call, c, s, image, kind);
+    }
+  }
+  return status;
+}
+
+gemel_status gemel__cuda_conv_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  gemm_conv c = plan_of(call, kind);
+  char *w = c.w_apart ? (char *)call->scratch + c.w_at : (char *)c.w->data;
+  char *y = c.y_apart ? (char *)call->scratch + c.y_at : (char *)c.y->data;
+  gemel_status status = GEMEL_OK;
+  if (c.w_apart && kind != GEMEL__CONV_WEIGHTS) {
+    status = widen(call, c, c.w, w);
+  }
+  if (c.y_apart && kind != GEMEL__CONV_FORWARD && status == GEMEL_OK) {
+    status = widen(call, c, c.y, y);
+  }
+  if (status == GEMEL_OK) {
+    status = run_images(call, c, w, y, kind);
+  }
+  if (c.w_apart && kind == GEMEL__CONV_WEIGHTS && status == GEMEL_OK) {
+    status = narrow(call, c, c.w, w);
+  }
+  if (c.y_apart && kind == GEMEL__CONV_FORWARD && status == GEMEL_OK) {
+    status = narrow(call, c, c.y, y);
+  }
+  return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The algorithms for convolutions on a GPU; each row of kernels in conv.cu is made of them.
+ */
+#ifndef GEMEL__KERNELS_CONV_H
+#define GEMEL__KERNELS_CONV_H
+
+extern "C" {
+#include "ops/conv.h"
+}
+
+/* As matrix products (conv-gemm.cu); declines dtypes that aren't floats, weights that aren't
+ * shared, depthwise convolutions and small ones. */
+gemel_status gemel__cuda_conv_prepare(gemel_kernel_call *call, gemel__conv_kind kind);
+gemel_status gemel__cuda_conv_run(const gemel_kernel_call *call, gemel__conv_kind kind);
+
+#endif
