@@ -322,10 +322,68 @@ static void part_of_grid(const void *data) {
   CT_CHECK(compared >= 3 * cases);
 }
 
+/* ---- Several blocks of columns ---- */
+
+/* Images so large that their columns are made in several blocks, and the plain loops, which the
+ * grid has held to the reference. */
+static void several_blocks(const void *data) {
+  static grid_operand x, w, y, out, plain;
+  const gemel_dtype dtype = *(const gemel_dtype *)data;
+  grid_case c = {.axes = 2,
+                 .batch = 2,
+                 .channels = 12,
+                 .filters = 3,
+                 .groups = 1,
+                 .image = {40, 41},
+                 .kernel = {7, 6},
+                 .stride = {1, 1},
+                 .dilation = {1, 1},
+                 .padding = 3};
+  uint64_t random = 5;
+  CT_REQUIRE(complete(&c));
+  shape_operand(&x, dtype, 2, c.batch, c.channels, c.image);
+  shape_operand(&w, dtype, 2, c.filters, c.channels, c.kernel);
+  shape_operand(&y, dtype, 2, c.batch, c.filters, c.out);
+  fill(&x, &random);
+  fill(&w, &random);
+  fill(&y, &random);
+  for (int kind = 0; kind < 3; kind++) {
+    const grid_operand *like[] = {&y, &w, &x};
+    gemel_attr attrs[GEMEL__CONV_SIZES + 1];
+    gemel_view inputs[2] = {kind == GEMEL__CONV_INPUTS ? w.view : x.view,
+                            kind == GEMEL__CONV_FORWARD ? w.view : y.view};
+    gemel_kernel_call call = {.size = sizeof call,
+                              .n_inputs = 2,
+                              .inputs = inputs,
+                              .n_outputs = 1,
+                              .attrs = attrs,
+                              .threads = 2,
+                              .error = &error};
+    attributes(&c, (gemel__conv_kind)kind, attrs);
+    shape_operand(&out, dtype, 2, like[kind]->shape[0], like[kind]->shape[1],
+                  like[kind]->shape + 2);
+    plain = out;
+    plain.view.data = plain.numbers;
+    call.outputs = &plain.view;
+    CT_CHECK(run(&algorithms[CT_COUNT(algorithms) - 1], &call, (gemel__conv_kind)kind));
+    call.outputs = &out.view;
+    for (size_t k = 0; k + 1 < CT_COUNT(algorithms); k++) {
+      ct_context("%s, kind %d", algorithms[k].name, kind);
+      if (run(&algorithms[k], &call, (gemel__conv_kind)kind)) {
+        CT_CHECK(memcmp(out.numbers, plain.numbers,
+                        (size_t)elements(&out) * gemel_dtype_size(dtype)) == 0);
+      }
+    }
+  }
+}
+
 void ct_register(void) {
+  static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_F64};
   static const int parts[PARTS] = {0, 1, 2, 3};
   static const char *const names[PARTS] = {"grid/1", "grid/2", "grid/3", "grid/4"};
   for (int k = 0; k < PARTS; k++) {
     CT_ADD("conv", names[k], part_of_grid, &parts[k]);
   }
+  CT_ADD("conv", "blocks/f32", several_blocks, &dtypes[0]);
+  CT_ADD("conv", "blocks/f64", several_blocks, &dtypes[1]);
 }
