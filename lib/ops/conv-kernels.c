@@ -4,18 +4,20 @@
  */
 #include "ops/conv.h"
 
-/* 1 if a call asks for at least so many multiplications. */
-static int asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double least) {
+/* 1 if a call asks for at least so many multiplications, and SUITS. */
+static int asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double least,
+                    int (*suits)(const gemel__conv *g)) {
   const gemel_view *operands[3];
   gemel__conv g;
   gemel__conv_of(call, kind, &g, operands);
-  return gemel__conv_work(&g) >= least;
+  return gemel__conv_work(&g) >= least && suits(&g);
 }
 
 #define KERNEL(name, least, operation, kind)                                                       \
   static gemel_status prepare_##operation##_by_##name(gemel_kernel_call *call) {                   \
-    return asks_for(call, kind, least) ? gemel__conv_##name##_prepare(call, kind)                  \
-                                       : GEMEL_DECLINED;                                           \
+    return asks_for(call, kind, least, gemel__conv_##name##_suits)                                 \
+               ? gemel__conv_##name##_prepare(call, kind)                                          \
+               : GEMEL_DECLINED;                                                                   \
   }                                                                                                \
   static gemel_status run_##operation##_by_##name(const gemel_kernel_call *call) {                 \
     return gemel__conv_##name##_run(call, kind);                                                   \

@@ -14,6 +14,16 @@
 #include "ops/conv.h"
 #include "ops/rule.h"
 
+/* oneDNN fills up the few channels of an image to a whole vector's, and reorders operands that a
+ * matrix product takes as they lie. */
+int gemel__conv_onednn_suits(const gemel__conv *g) {
+  enum { LANES = 16 };
+  int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
+  int wasteful = g->kind == GEMEL__CONV_INPUTS && 2 * filled > 3 * g->channels;
+  int vectors = g->channels == 1 && (g->groups > 1 || gemel__conv_pointwise(g));
+  return g->filters == 1 || vectors || (!wasteful && !gemel__conv_pointwise(g));
+}
+
 #ifndef HAVE_DNNL
 
 gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
@@ -327,26 +337,13 @@ static int goes_wrong(const gemel__conv *g) {
          g->low[0] % g->stride[0] != 0;
 }
 
-/* 1 if matrix products are faster: the convolution is one, or oneDNN would fill up the few channels
- * of an image to a whole vector's. */
-static int is_wasteful(const gemel__conv *g) {
-  enum { LANES = 16 };
-  int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
-  int depthwise = g->groups > 1 && g->channels == 1;
-  if (gemel__conv_pointwise(g) && g->channels > 1 && g->filters > 1) {
-    return 1;
-  }
-  return g->kind == GEMEL__CONV_INPUTS && !depthwise && g->filters > 1 &&
-         2 * filled > 3 * g->channels;
-}
-
 gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   const gemel_view *operands[OPERANDS];
   gemel__conv g;
   onednn_plan plan;
   dnnl_primitive_desc_t pd = NULL;
   gemel__conv_of(call, kind, &g, operands);
-  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) || is_wasteful(&g) ||
+  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) ||
       gemel__view_elements(operands[X]) == 0 || engine() == NULL) {
     return GEMEL_DECLINED;
   }

@@ -269,3 +269,8 @@ gemel_status gemel__conv_plain_prepare(gemel_kernel_call *call, gemel__conv_kind
   (void)call, (void)kind;
   return GEMEL_OK;
 }
+
+int gemel__conv_plain_suits(const gemel__conv *g) {
+  (void)g;
+  return 1;
+}

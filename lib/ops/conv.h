@@ -54,8 +54,9 @@ int gemel__conv_pointwise(const gemel__conv *geometry);
 /* Multiplications that the definition asks for, those with padding included. */
 double gemel__conv_work(const gemel__conv *geometry);
 
-/* The algorithms. */
+/* The algorithms. SUITS: 1 if it is to be preferred to those behind it. */
 #define ALGORITHM(name, least)                                                                     \
+  int gemel__conv_##name##_suits(const gemel__conv *geometry);                                     \
   gemel_status gemel__conv_##name##_prepare(gemel_kernel_call *call, gemel__conv_kind kind);       \
   gemel_status gemel__conv_##name##_run(const gemel_kernel_call *call, gemel__conv_kind kind);
 #include "ops/conv.def"
