@@ -15,13 +15,15 @@
 #include "ops/rule.h"
 
 /* oneDNN fills up the few channels of an image to a whole vector's, and reorders operands that a
- * matrix product takes as they lie. */
+ * matrix product takes as they lie. What would be products with vectors, conv-gemm.c doesn't take,
+ * so it is done here. */
 int gemel__conv_onednn_suits(const gemel__conv *g) {
   enum { LANES = 16 };
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
+  int pointwise = gemel__conv_pointwise(g);
   int wasteful = g->kind == GEMEL__CONV_INPUTS && 2 * filled > 3 * g->channels;
-  int vectors = g->channels == 1 && (g->groups > 1 || gemel__conv_pointwise(g));
-  return g->filters == 1 || vectors || (!wasteful && !gemel__conv_pointwise(g));
+  int by_vector = g->filters == 1 || (g->channels == 1 && (g->groups > 1 || pointwise));
+  return by_vector || !(wasteful || pointwise);
 }
 
 #ifndef HAVE_DNNL
