@@ -24,14 +24,6 @@ struct columns_shape {
   long long channel_step, step[AXES];
 };
 
-DEVICE long long split(long long number, const long long *sizes, long long *index) {
-  for (int k = AXES - 1; k >= 0; k--) {
-    index[k] = number % sizes[k];
-    number /= sizes[k];
-  }
-  return number;
-}
-
 DEVICE long long reach(const columns_shape &s, int k, long long kernel) {
   return (s.flip && !GEMEL__FAULT(gpu_conv_flip) ? s.kernel[k] - 1 - kernel : kernel) *
          s.dilation[k];
@@ -70,7 +62,7 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
     const long long elements = s.channels * s.kernel_elements * s.places;                          \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
       long long kernel[AXES], out[AXES];                                                           \
-      long long row = split(e, s.out, out), channel = split(row, s.kernel, kernel);                \
+      long long row = split_index(e, s.out, out), channel = split_index(row, s.kernel, kernel);    \
       bool met;                                                                                    \
       long long at = find_met(s, kernel, out, &met);                                               \
       if (met || !GEMEL__FAULT(gpu_conv_padding)) {                                                \
@@ -83,10 +75,10 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
     const long long elements = s.channels * s.image[0] * s.image[1] * s.image[2];                  \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
       long long kernel[AXES], where[AXES], at = 0;                                                 \
-      long long channel = split(e, s.image, where);                                                \
+      long long channel = split_index(e, s.image, where);                                          \
       V sum = 0;                                                                                   \
       for (long long k = GEMEL__FAULT(gpu_conv_lost_term); k < s.kernel_elements; k++) {           \
-        split(k, s.kernel, kernel);                                                                \
+        split_index(k, s.kernel, kernel);                                                          \
         long long place = find_place(s, kernel, where);                                            \
         if (place >= 0) {                                                                          \
           sum += columns[(channel * s.kernel_elements + k) * s.places + place];                    \

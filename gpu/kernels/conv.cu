@@ -34,18 +34,10 @@ struct conv_index {
   long long first, second, axis[AXES], place[AXES];
 };
 
-DEVICE long long digits(long long number, const long long *sizes, long long *index) {
-  for (int k = AXES - 1; k >= 0; k--) {
-    index[k] = number % sizes[k];
-    number /= sizes[k];
-  }
-  return number;
-}
-
 DEVICE conv_index index_of(const conv_shape &s, long long number) {
   conv_index i;
-  number = digits(number, s.axis, i.axis);
-  number = digits(number, s.places, i.place);
+  number = split_index(number, s.axis, i.axis);
+  number = split_index(number, s.places, i.place);
   i.second = number % s.seconds;
   i.first = number / s.seconds;
   return i;
@@ -86,7 +78,7 @@ DEVICE bool meet(const conv_shape &s, const long long *kernel, long long *out, l
 DEVICE bool factors(const conv_shape &s, const conv_index &i, long long step, long long *a,
                     long long *b) {
   long long t[AXES], image[AXES], out[AXES], none[AXES] = {0, 0, 0};
-  digits(step, s.box, t);
+  split_index(step, s.box, t);
   bool weights = s.kind == GEMEL__CONV_WEIGHTS, inputs = s.kind == GEMEL__CONV_INPUTS;
   for (int k = 0; k < AXES; k++) {
     image[k] = i.axis[k];
@@ -132,9 +124,6 @@ DEVICE bool factors(const conv_shape &s, const conv_index &i, long long step, lo
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(conv_##T, conv_##T)
-#define OR_OF_ANDS(sum, u, v) (uint8_t)(sum | (u & v))
-#define WRAPPING(sum, u, v) (sum + (uint64_t)u * (uint64_t)v)
-#define ROUNDED(sum, u, v) (sum + u * v)
 CONV_KERNEL(bool, uint8_t, OR_OF_ANDS, SAME)
 CONV_KERNEL(i8, uint64_t, WRAPPING, (int8_t))
 CONV_KERNEL(i16, uint64_t, WRAPPING, (int16_t))

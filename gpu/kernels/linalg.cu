@@ -42,9 +42,6 @@ struct plain_product {
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(dot_##T, dot_##T)
-#define OR_OF_ANDS(sum, u, v) (uint8_t)(sum | (u & v))
-#define WRAPPING(sum, u, v) (sum + (uint64_t)u * (uint64_t)v)
-#define ROUNDED(sum, u, v) (sum + u * v)
 DOT_KERNEL(bool, uint8_t, 0, OR_OF_ANDS, SAME)
 DOT_KERNEL(i8, uint64_t, 0, WRAPPING, (int8_t))
 DOT_KERNEL(i16, uint64_t, 0, WRAPPING, (int16_t))

@@ -108,6 +108,11 @@ DEVICE uint16_t narrow_bf16(float x) {
 /* For tables: a result is rounded by a function of its dtype, or stays as it is. */
 #define SAME(x) (x)
 
+/* A sum and one more product: of bools, of integers as words of 64 bits, of floats. */
+#define OR_OF_ANDS(sum, u, v) (uint8_t)(sum | (u & v))
+#define WRAPPING(sum, u, v) (sum + (uint64_t)u * (uint64_t)v)
+#define ROUNDED(sum, u, v) (sum + u * v)
+
 /* ---- Dtypes ---- */
 
 /* X(name, stored, value) */
