@@ -95,6 +95,7 @@ verify_tests += %reldir%/t-symbolize
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
 fault_tests += %reldir%/t-faults
+fault_tests += %reldir%/t-channels-last
 fault_tests += %reldir%/t-lifted
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
@@ -271,6 +272,8 @@ $(tests_t_cpp_OBJECTS): lib/gemel/ops.h
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)
+tests_t_channels_last_CPPFLAGS = $(fault_cppflags)
+tests_t_channels_last_LDADD = $(fault_ldadd)
 tests_t_lifted_CPPFLAGS = $(fault_cppflags)
 tests_t_lifted_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h

@@ -27,7 +27,8 @@ typedef struct algorithm {
 } algorithm;
 
 static algorithm algorithms[] = {
-#define ALGORITHM(name, least) {#name, gemel__conv_##name##_prepare, gemel__conv_##name##_run, {0}},
+#define ALGORITHM(name, least, channels_last)                                                      \
+  {#name, gemel__conv_##name##_prepare, gemel__conv_##name##_run, {0}},
 #include "ops/conv.def"
 #undef ALGORITHM
 };

@@ -144,13 +144,15 @@ static const struct {
 #undef HOME
 };
 
-/* 1 for a fault that only lifted graphs or devices meet (tests/t-lifted.c and tests/t-gpu-faults.c
- * have those), or of a library that this build has not. */
+/* 1 for a fault that only lifted graphs, devices or images with channels last meet
+ * (tests/t-lifted.c, tests/t-gpu-faults.c and tests/t-channels-last.c have those), or of a library
+ * that this build has not. */
 static int is_elsewhere(int id) {
   static const int ids[] = {
 #define FAULT(name, what)
 #define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
 #define GPU_FAULT LIFT_FAULT
+#define LAYOUT_FAULT LIFT_FAULT
 #ifndef HAVE_CBLAS
 #define CBLAS_FAULT LIFT_FAULT
 #endif

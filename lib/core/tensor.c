@@ -106,6 +106,32 @@ int gemel__is_row_major(size_t element_bytes, int rank, const int64_t *shape,
   return good;
 }
 
+void gemel__channels_last_strides(size_t element_bytes, int rank, const int64_t *shape,
+                                  int64_t *strides) {
+  int64_t step = (int64_t)element_bytes;
+  strides[1] = step;
+  step *= shape[1];
+  for (int axis = rank - 1; axis > 1; axis--) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  strides[0] = step;
+}
+
+int gemel__is_channels_last(size_t element_bytes, int rank, const int64_t *shape,
+                            const int64_t *strides) {
+  int64_t wanted[GEMEL_MAX_RANK];
+  int axis = 0;
+  if (rank < 3 || gemel__is_row_major(element_bytes, rank, shape, strides)) {
+    return 0;
+  }
+  gemel__channels_last_strides(element_bytes, rank, shape, wanted);
+  while (axis < rank && (shape[axis] == 1 || strides[axis] == wanted[axis])) {
+    axis++;
+  }
+  return axis == rank;
+}
+
 /* The struct with room for RANK sizes and strides and BYTES of aligned data behind (none: -1). */
 static gemel_tensor *allocate(gemel_dtype dtype, int rank, int64_t bytes, gemel_error *error) {
   size_t head = sizeof(gemel_tensor) + 2 * (size_t)rank * sizeof(int64_t);

@@ -38,6 +38,15 @@ gemel_status gemel__row_major(gemel_dtype dtype, int rank, const int64_t *shape,
 int gemel__is_row_major(size_t element_bytes, int rank, const int64_t *shape,
                         const int64_t *strides);
 
+/* The strides in bytes of images [batch, channels, spatial axes...] without gaps and with their
+ * channels last. Three axes or more. */
+void gemel__channels_last_strides(size_t element_bytes, int rank, const int64_t *shape,
+                                  int64_t *strides);
+
+/* 1 if the elements lie so, and not row-major too. Strides of axes of size 1 don't count. */
+int gemel__is_channels_last(size_t element_bytes, int rank, const int64_t *shape,
+                            const int64_t *strides);
+
 /* As gemel_tensor_new, with the elements left uninitialised. */
 gemel_tensor *gemel__tensor_raw(gemel_dtype dtype, int rank, const int64_t *shape,
                                 gemel_error *error);

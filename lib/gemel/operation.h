@@ -96,11 +96,12 @@ typedef struct gemel_step {
 } gemel_step;
 
 /* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
- * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major, uninitialised, and
- * don't overlap the inputs. PREPARE runs once a shape signature and may return GEMEL_DECLINED (then
- * the next candidate is tried), ask for SCRATCH_BYTES of scratch memory for each call and keep up
- * to 256 bytes in STATE; the data pointers are not valid yet. RUN runs at each call. THREADS is how
- * many threads the call may use; DETERMINISTIC asks for results that don't depend on it. */
+ * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major (but for what
+ * CHANNELS_LAST of the record says), uninitialised, and don't overlap the inputs. PREPARE runs once
+ * a shape signature and may return GEMEL_DECLINED (then the next candidate is tried), ask for
+ * SCRATCH_BYTES of scratch memory for each call and keep up to 256 bytes in STATE; the data
+ * pointers are not valid yet. RUN runs at each call. THREADS is how many threads the call may use;
+ * DETERMINISTIC asks for results that don't depend on it. */
 typedef struct gemel_kernel_call {
   size_t size;
   size_t n_inputs;
@@ -235,6 +236,11 @@ typedef struct gemel_operation {
    * input has the output's type and nothing else reads it any more, a kernel, whichever is chosen,
    * may find both views with the same data and strides; no other input overlaps them. */
   int overwrites;
+  /* 1 if output 0 of CALL, images [batch, channels, spatial axes...], had better lie with its
+   * channels last: axis 1 with the smallest stride, the others row-major around it. Asked on the
+   * host, before PREPARE, with the strides that the inputs have. The kernels must then write such
+   * an output too, though not every one that is asked for becomes one. NULL: always row-major. */
+  int (*channels_last)(const gemel_kernel_call *call);
 } gemel_operation;
 
 /* Registers an operation with CONTEXT; the record and what it points at are copied where gemel

@@ -6,11 +6,11 @@
 
 /* 1 if a call asks for at least so many multiplications, and SUITS. */
 static int asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double least,
-                    int (*suits)(const gemel__conv *g)) {
+                    int (*suits)(const gemel__conv *g, const gemel_view *const operands[3])) {
   const gemel_view *operands[3];
   gemel__conv g;
   gemel__conv_of(call, kind, &g, operands);
-  return gemel__conv_work(&g) >= least && suits(&g);
+  return gemel__conv_work(&g) >= least && suits(&g, operands);
 }
 
 #define KERNEL(name, least, operation, kind)                                                       \
@@ -22,29 +22,46 @@ static int asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double
   static gemel_status run_##operation##_by_##name(const gemel_kernel_call *call) {                 \
     return gemel__conv_##name##_run(call, kind);                                                   \
   }
-#define ALGORITHM(name, least)                                                                     \
+#define ALGORITHM(name, least, channels_last)                                                      \
   KERNEL(name, least, corr, GEMEL__CONV_FORWARD)                                                   \
   KERNEL(name, least, corr_grad_weights, GEMEL__CONV_WEIGHTS)                                      \
   KERNEL(name, least, corr_grad_inputs, GEMEL__CONV_INPUTS)
 #include "ops/conv.def"
 #undef ALGORITHM
 
-#define ALGORITHM(name, least) {#name, prepare_corr_by_##name, run_corr_by_##name},
+#define ALGORITHM(name, least, channels_last) {#name, prepare_corr_by_##name, run_corr_by_##name},
 const gemel_kernel gemel__corr_kernels[] = {
 #include "ops/conv.def"
     {NULL, NULL, NULL}};
 #undef ALGORITHM
 
-#define ALGORITHM(name, least)                                                                     \
+#define ALGORITHM(name, least, channels_last)                                                      \
   {#name, prepare_corr_grad_weights_by_##name, run_corr_grad_weights_by_##name},
 const gemel_kernel gemel__corr_grad_weights_kernels[] = {
 #include "ops/conv.def"
     {NULL, NULL, NULL}};
 #undef ALGORITHM
 
-#define ALGORITHM(name, least)                                                                     \
+#define ALGORITHM(name, least, channels_last)                                                      \
   {#name, prepare_corr_grad_inputs_by_##name, run_corr_grad_inputs_by_##name},
 const gemel_kernel gemel__corr_grad_inputs_kernels[] = {
 #include "ops/conv.def"
     {NULL, NULL, NULL}};
 #undef ALGORITHM
+
+static int prefers_channels_last(const gemel_kernel_call *call, gemel__conv_kind kind) {
+#define ALGORITHM(name, least, channels_last)                                                      \
+  if (asks_for(call, kind, least, gemel__conv_##name##_suits)) {                                   \
+    return channels_last;                                                                          \
+  }
+#include "ops/conv.def"
+#undef ALGORITHM
+  return 0;
+}
+
+int gemel__corr_channels_last(const gemel_kernel_call *call) {
+  return prefers_channels_last(call, GEMEL__CONV_FORWARD);
+}
+int gemel__corr_grad_inputs_channels_last(const gemel_kernel_call *call) {
+  return prefers_channels_last(call, GEMEL__CONV_INPUTS);
+}

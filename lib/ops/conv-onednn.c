@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The three convolutions of f32 by oneDNN. A plan keeps the primitive, in the layouts that oneDNN
- * likes best, and reorders of the operands that lie otherwise. What oneDNN can't address (strides
+ * likes best, and reorders of the operands that lie otherwise; images that lie with their channels
+ * last stay so. What oneDNN can't address (strides
  * that aren't positive, flipped weights) is first copied to row-major order, and a result from
  * there. All memory is the call's scratch memory; what is made when a plan is has the plan's number
  * of threads, which is that of the calls.
@@ -9,21 +10,31 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "core/fault.h"
+#include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
 #include "ops/rule.h"
 
-/* oneDNN fills up the few channels of an image to a whole vector's, and reorders operands that a
- * matrix product takes as they lie. What would be products with vectors, conv-gemm.c doesn't take,
- * so it is done here. */
-int gemel__conv_onednn_suits(const gemel__conv *g) {
+enum { OPERANDS = 3, X = 0, W = 1, Y = 2 };
+
+static int channels_last(const gemel_view *view) {
+  return gemel__is_channels_last((size_t)gemel__view_item(view), view->rank, view->shape,
+                                 view->strides);
+}
+
+/* oneDNN fills up the few channels of an image to a whole vector's, and reorders row-major operands
+ * that a matrix product takes as they lie. What would be products with vectors, conv-gemm.c doesn't
+ * take, so it is done here. */
+int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
   enum { LANES = 16 };
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
   int pointwise = gemel__conv_pointwise(g);
+  int reordered = !channels_last(operands[X]) && !channels_last(operands[Y]);
   int wasteful = g->kind == GEMEL__CONV_INPUTS && 2 * filled > 3 * g->channels;
   int by_vector = g->filters == 1 || (g->channels == 1 && (g->groups > 1 || pointwise));
-  return by_vector || !(wasteful || pointwise);
+  return operands[X]->dtype == GEMEL_F32 && !g->unshared &&
+         (by_vector || !(wasteful || (pointwise && reordered)));
 }
 
 #ifndef HAVE_DNNL
@@ -44,7 +55,7 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
 #include <omp.h>
 #endif
 
-enum { OPERANDS = 3, X = 0, W = 1, Y = 2, NOWHERE = -1, WORTH_THREADS = 1 << 20 };
+enum { NOWHERE = -1, WORTH_THREADS = 1 << 20 };
 
 /* One operand: as the caller has it (or a packed copy), and as the primitive wants it. */
 typedef struct onednn_operand {
@@ -154,11 +165,28 @@ static dnnl_status_t given_layout(const gemel__conv *g, const gemel_view *view, 
   return dnnl_memory_desc_init_by_strides(md, rank, dims, dnnl_f32, strides);
 }
 
-static dnnl_status_t any_layout(const gemel__conv *g, const gemel_view *view, int which,
-                                dnnl_memory_desc_t *md) {
+/* The layout in which the primitive is to have an operand: oneDNN's choice, unless these are images
+ * with channels last and TAKES them so. */
+static dnnl_status_t asked_layout(const gemel__conv *g, const gemel_view *view, int which,
+                                  int takes, dnnl_memory_desc_t *md) {
+  static const dnnl_format_tag_t last[] = {dnnl_nwc, dnnl_nhwc, dnnl_ndhwc};
   dnnl_dims_t dims;
   int rank = dims_of(g, view, which, dims);
-  return dnnl_memory_desc_init_by_tag(md, rank, dims, dnnl_f32, dnnl_format_tag_any);
+  int stays = takes && which != W && channels_last(view);
+  return dnnl_memory_desc_init_by_tag(md, rank, dims, dnnl_f32,
+                                      stays ? last[g->axes - 1] : dnnl_format_tag_any);
+}
+
+/* 1 if A and B, of the same dims, mean the same places. oneDNN's own comparison minds the strides
+ * of axes of size 1. */
+static int same_places(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b) {
+  const dnnl_blocking_desc_t *x = &a->format_desc.blocking, *y = &b->format_desc.blocking;
+  int same = a->format_kind == dnnl_blocked && b->format_kind == dnnl_blocked &&
+             x->inner_nblks == 0 && y->inner_nblks == 0;
+  for (int k = 0; k < a->ndims; k++) {
+    same &= a->dims[k] == 1 || x->strides[k] == y->strides[k];
+  }
+  return same || dnnl_memory_desc_equal(a, b);
 }
 
 /* ---- The primitive ---- */
@@ -182,9 +210,11 @@ static spatial_dims spatial_of(const gemel__conv *g) {
   return s;
 }
 
-/* The description of the primitive of KIND, which can choose layouts as it likes. */
+/* The description of the primitive of KIND. CHANNELS_LAST: it takes images so where they lie so;
+ * else it chooses layouts as it likes. */
 static dnnl_status_t describe(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
-                              gemel__conv_kind kind, dnnl_primitive_desc_t *made) {
+                              gemel__conv_kind kind, int channels_last,
+                              dnnl_primitive_desc_t *made) {
   dnnl_memory_desc_t md[OPERANDS];
   dnnl_convolution_desc_t forward, desc;
   dnnl_primitive_desc_t hint = NULL;
@@ -192,7 +222,7 @@ static dnnl_status_t describe(const gemel__conv *g, const gemel_view *const oper
   spatial_dims s = spatial_of(g);
   dnnl_status_t status = dnnl_success;
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
-    status = any_layout(g, operands[k], k, &md[k]);
+    status = asked_layout(g, operands[k], k, channels_last, &md[k]);
   }
   if (status != dnnl_success ||
       (status = dnnl_dilated_convolution_forward_desc_init(
@@ -292,7 +322,7 @@ static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
     status = dnnl_memory_create(&o->given, &given, engine(), DNNL_MEMORY_NONE);
   }
   o->wanted = o->given;
-  if (status == dnnl_success && !dnnl_memory_desc_equal(&given, wanted)) {
+  if (status == dnnl_success && !same_places(&given, wanted)) {
     o->wanted = NULL;
     o->wanted_at = place(call, dnnl_memory_desc_get_size(wanted));
     status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
@@ -332,6 +362,21 @@ static int is_reference(dnnl_primitive_desc_t pd) {
   return strncmp(name, "ref", 3) == 0;
 }
 
+/* The first of the two ways that is none of them. */
+static dnnl_status_t describe_fast(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
+                                   gemel__conv_kind kind, dnnl_primitive_desc_t *pd) {
+  dnnl_status_t status = dnnl_unimplemented;
+  for (int last = 1; last >= 0 && status != dnnl_success; last--) {
+    status = describe(g, operands, kind, last, pd);
+    if (status == dnnl_success && is_reference(*pd)) {
+      dnnl_primitive_desc_destroy(*pd);
+      *pd = NULL;
+      status = dnnl_unimplemented;
+    }
+  }
+  return status;
+}
+
 /* oneDNN 2.6.3 gives wrong gradients by the weights of three axes where the padding in front along
  * the first is more than the stride, and no multiple of it (found by tests/t-conv-grid). */
 static int goes_wrong(const gemel__conv *g) {
@@ -351,10 +396,7 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
   }
   memset(&plan, 0, sizeof plan);
   int before = use_threads(threads_of(call, &g));
-  dnnl_status_t status = describe(&g, operands, kind, &pd);
-  if (status == dnnl_success && is_reference(pd)) {
-    status = dnnl_unimplemented;
-  }
+  dnnl_status_t status = describe_fast(&g, operands, kind, &pd);
   if (status == dnnl_success) {
     status = make_plan(call, &g, operands, kind, pd, &plan);
   }

@@ -499,7 +499,8 @@ const gemel__hooks gemel__hooks_corr = {.infer = infer_corr,
                                         .sample = gemel__sample_corr,
                                         .kernels = gemel__corr_kernels,
                                         .cost = cost_corr,
-                                        .normalize = normalize_corr};
+                                        .normalize = normalize_corr,
+                                        .channels_last = gemel__corr_channels_last};
 const gemel__hooks gemel__hooks_corr_grad_weights = {.infer = infer_grad_weights,
                                                      .grad = grad_grad_weights,
                                                      .jvp = jvp_grad_weights,
@@ -513,4 +514,6 @@ const gemel__hooks gemel__hooks_corr_grad_inputs = {.infer = infer_grad_inputs,
                                                     .sample = gemel__sample_corr_grad_inputs,
                                                     .kernels = gemel__corr_grad_inputs_kernels,
                                                     .cost = cost_grad_inputs,
-                                                    .normalize = normalize_grad_inputs};
+                                                    .normalize = normalize_grad_inputs,
+                                                    .channels_last =
+                                                        gemel__corr_grad_inputs_channels_last};

@@ -54,13 +54,20 @@ int gemel__conv_pointwise(const gemel__conv *geometry);
 /* Multiplications that the definition asks for, those with padding included. */
 double gemel__conv_work(const gemel__conv *geometry);
 
-/* The algorithms. SUITS: 1 if it is to be preferred to those behind it. */
-#define ALGORITHM(name, least)                                                                     \
-  int gemel__conv_##name##_suits(const gemel__conv *geometry);                                     \
+/* The algorithms. SUITS: 1 if it is to be preferred to those behind it, for operands as in
+ * gemel__conv_of. */
+#define ALGORITHM(name, least, channels_last)                                                      \
+  int gemel__conv_##name##_suits(const gemel__conv *geometry,                                      \
+                                 const gemel_view *const operands[3]);                             \
   gemel_status gemel__conv_##name##_prepare(gemel_kernel_call *call, gemel__conv_kind kind);       \
   gemel_status gemel__conv_##name##_run(const gemel_kernel_call *call, gemel__conv_kind kind);
 #include "ops/conv.def"
 #undef ALGORITHM
+
+/* 1 if the algorithm that is the first to suit makes images with channels last: the hooks
+ * CHANNELS_LAST of corr and corr_grad_inputs. */
+int gemel__corr_channels_last(const gemel_kernel_call *call);
+int gemel__corr_grad_inputs_channels_last(const gemel_kernel_call *call);
 
 extern const gemel_kernel gemel__corr_kernels[];
 extern const gemel_kernel gemel__corr_grad_weights_kernels[];

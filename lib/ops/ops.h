@@ -28,7 +28,8 @@ typedef struct gemel__hooks {
                        int64_t *offset);
   void (*cost)(const gemel_kernel_call *call, double *flops, double *bytes);
   gemel_status (*normalize)(gemel_normalize *call);
-  int overwrites;         /* as in gemel_operation */
+  int overwrites;                                      /* as in gemel_operation */
+  int (*channels_last)(const gemel_kernel_call *call); /* as in gemel_operation */
   gemel__fact_rule facts; /* what holds of every element of the result; NULL: nothing is known */
   int moves; /* 1 + the operand whose elements the results' are, in other places; 0: none is */
 } gemel__hooks;

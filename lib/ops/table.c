@@ -160,7 +160,8 @@ static gemel_status register_row(gemel_context *context, const struct gemel__row
                             .cost = row->hooks->cost,
                             .data = data,
                             .normalize = row->hooks->normalize,
-                            .overwrites = row->hooks->overwrites};
+                            .overwrites = row->hooks->overwrites,
+                            .channels_last = row->hooks->channels_last};
   if (strlen(row->attrs) >= sizeof text) {
     return gemel__fail(error, GEMEL_INTERNAL, "%s: attribute column too long", row->name);
   }

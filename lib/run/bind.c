@@ -268,7 +268,21 @@ gemel__plan_layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype
   }
   l->bytes = l->elements * (int64_t)gemel_dtype_size(dtype);
   l->dense = gemel__is_row_major(gemel_dtype_size(dtype), rank, shape, strides);
+  /* of three axes, this might as well be transposed matrices */
+  l->channels_last =
+      rank > 3 && gemel__is_channels_last(gemel_dtype_size(dtype), rank, shape, strides);
   return l;
+}
+
+gemel__plan_layout *gemel__layout_channels_last(gemel__segment *segment,
+                                                const gemel__plan_layout *l) {
+  int64_t strides[GEMEL_MAX_RANK];
+  gemel__channels_last_strides(gemel_dtype_size(l->dtype), l->rank, l->shape, strides);
+  gemel__plan_layout *made = gemel__layout_new(segment, l->dtype, l->rank, l->shape, strides, 0);
+  if (made != NULL) {
+    made->channels_last = !made->dense;
+  }
+  return made;
 }
 
 gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,

@@ -148,27 +148,26 @@ static cluster_operand *operand_of(cluster_builder *b, uint16_t ref) {
 
 /* ---- Loads ---- */
 
-/* The layout of a load over the axes of the iteration: 0 where it is broadcast. */
+/* The layout of a load over the axes of the iteration, in their order: 0 where it is broadcast. */
 static void spread(const gemel__plan_layout *shape, const gemel__plan_layout *l, int64_t *strides) {
-  int shift = shape->rank - l->rank, axis;
-  for (axis = 0; axis < shape->rank; axis++) {
+  int shift = shape->rank - l->rank;
+  for (int k = 0; k < shape->rank; k++) {
+    int axis = GEMEL__FAULT(fused_order_lost) ? k : gemel__layout_axis(shape, k);
     int absent = axis < shift || (shift > 0 && GEMEL__FAULT(fused_broadcast_row)) ||
                  (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
-    strides[axis] = absent ? 0 : l->strides[axis - shift];
+    strides[k] = absent ? 0 : l->strides[axis - shift];
   }
 }
 
 static void collapse(cluster_builder *b) {
   const gemel__plan_layout *shape = b->cluster->shape;
   int64_t step = 1;
-  uint32_t k;
-  int axis;
-  for (axis = shape->rank - 1; axis >= 0; axis--) {
-    b->sizes[axis] = shape->shape[axis];
-    b->strides[0][axis] = step;
-    step *= shape->shape[axis];
+  for (int k = shape->rank - 1; k >= 0; k--) {
+    b->sizes[k] = shape->shape[gemel__layout_axis(shape, k)];
+    b->strides[0][k] = step;
+    step *= b->sizes[k];
   }
-  for (k = 0; k < b->cluster->n_loads; k++) {
+  for (uint32_t k = 0; k < b->cluster->n_loads; k++) {
     spread(shape, b->cluster->loads[k].layout, b->strides[k + 1]);
   }
   b->loop->rank = gemel__collapse(shape->rank, b->sizes, (int)b->cluster->n_loads + 1,

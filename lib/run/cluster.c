@@ -39,7 +39,10 @@ static int may_overwrite(const gemel__cluster *cluster, const gemel__cluster_loa
   }
   return load->buffer->remaining == uses &&
          (readers == 1 || GEMEL__FAULT(fused_overwrite_crosswise)) &&
-         (load->last <= member || GEMEL__FAULT(fused_overwrite)) && load->layout->dense &&
+         (load->last <= member || GEMEL__FAULT(fused_overwrite)) &&
+         (load->layout->dense || load->layout->channels_last) &&
+         (load->layout->channels_last == result->channels_last ||
+          GEMEL__FAULT(fused_order_overwrites)) &&
          same_shape(load->layout, result) && load->layout->offset == 0 &&
          load->layout->bytes == result->bytes;
 }
@@ -112,17 +115,18 @@ static gemel_status place_members(gemel__planner *planner, gemel__cluster *clust
 
 enum { BIG_OPERAND = 256 << 10, FAR_APART = 64 };
 
-/* 1 if rows of a big operand lie across the iteration's: each of its cache lines would be brought
- * for one element at a time. */
-static int lies_across(const gemel__plan_layout *l) {
+/* 1 if rows of a big operand lie across the iteration's, which is that of SHAPE: each of its cache
+ * lines would be brought for one element at a time. */
+static int lies_across(const gemel__plan_layout *shape, const gemel__plan_layout *l) {
   int64_t inner = 0, least = INT64_MAX;
   int k;
   if (l->bytes < BIG_OPERAND) {
     return 0;
   }
   for (k = 0; k < l->rank; k++) {
-    int64_t stride = l->strides[k] < 0 ? -l->strides[k] : l->strides[k];
-    if (l->shape[k] > 1 && stride > 0) {
+    int axis = l->rank == shape->rank ? gemel__layout_axis(shape, k) : k;
+    int64_t stride = l->strides[axis] < 0 ? -l->strides[axis] : l->strides[axis];
+    if (l->shape[axis] > 1 && stride > 0) {
       least = stride < least ? stride : least;
       inner = stride;
     }
@@ -142,7 +146,9 @@ static gemel_status straighten(gemel__planner *planner, gemel__cluster *cluster,
   if (status != GEMEL_OK) {
     return status;
   }
-  straight = gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
+  straight = cluster->shape->channels_last && l->rank == cluster->shape->rank
+                 ? gemel__layout_channels_last(planner->segment, l)
+                 : gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
   if (buffer == NULL || straight == NULL) {
     return gemel__no_memory(planner->error, "a plan");
   }
@@ -156,16 +162,59 @@ static gemel_status straighten_loads(gemel__planner *planner, gemel__cluster *cl
   gemel_status status = GEMEL_OK;
   uint32_t k;
   for (k = 0; k < cluster->n_loads && status == GEMEL_OK; k++) {
-    if (lies_across(cluster->loads[k].layout)) {
+    if (lies_across(cluster->shape, cluster->loads[k].layout)) {
       status = straighten(planner, cluster, &cluster->loads[k]);
     }
   }
   return status;
 }
 
+/* ---- Channels last ---- */
+
+/* 1 if at least half of what the cluster reads in its own shape has channels last, and it makes no
+ * output of the function, which is row-major. */
+static int wants_channels_last(const gemel__planner *planner, const gemel__cluster *cluster) {
+  const gemel__run_program *p = &planner->f->program;
+  int64_t last = 0, other = 0;
+  for (uint32_t k = 0; k < cluster->n_loads; k++) {
+    const gemel__plan_layout *l = cluster->loads[k].layout;
+    if (same_shape(l, cluster->shape)) {
+      *(l->channels_last ? &last : &other) += l->bytes;
+    }
+  }
+  if (last == 0 || last < other) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < cluster->n_members; k++) {
+    if (gemel__run_program_output(p, cluster->members[k].value) < p->n_outputs) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Chooses the order of the iteration, in which all results lie. */
+static gemel_status choose_order(gemel__planner *planner, gemel__cluster *cluster) {
+  if (!wants_channels_last(planner, cluster)) {
+    return GEMEL_OK;
+  }
+  for (uint32_t k = 0; k < cluster->n_members; k++) {
+    gemel__plan_place *place = &planner->places[cluster->members[k].value];
+    place->layout = gemel__layout_channels_last(planner->segment, place->layout);
+    if (place->layout == NULL) {
+      return gemel__no_memory(planner->error, "a plan");
+    }
+    cluster->shape = place->layout;
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status close_cluster(gemel__planner *planner, gemel__cluster *cluster) {
   int on_host = cluster->device == 0;
-  gemel_status status = on_host ? straighten_loads(planner, cluster) : GEMEL_OK;
+  gemel_status status = on_host ? choose_order(planner, cluster) : GEMEL_OK;
+  if (status == GEMEL_OK && on_host) {
+    status = straighten_loads(planner, cluster);
+  }
   if (status == GEMEL_OK) {
     status = place_members(planner, cluster);
   }

@@ -127,7 +127,8 @@ void gemel__blame(const gemel__run_program *program, uint32_t node, gemel_error 
 typedef struct gemel__plan_layout {
   gemel_dtype dtype;
   int rank;
-  int dense; /* row-major without gaps */
+  int dense;         /* row-major without gaps */
+  int channels_last; /* images without gaps and with channels last (core/tensor.h) */
   int64_t elements;
   int64_t bytes; /* elements × their size */
   int64_t offset;

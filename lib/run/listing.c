@@ -168,9 +168,12 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
   format_application(l, instr->node, text, sizeof text);
   for (uint32_t k = 0; k < n->n_outputs; k++) {
     const gemel_view *v = &inv->call.outputs[k];
-    say(l, "       %%%u = %s%s: %s%s", n->value + k, k == 0 ? text : "output ",
+    say(l, "       %%%u = %s%s: %s%s%s", n->value + k, k == 0 ? text : "output ",
         k == 0 ? "" : "of the same", gemel_dtype_name(v->dtype),
-        gemel__format_shape(v->rank, v->shape, shape, sizeof shape));
+        gemel__format_shape(v->rank, v->shape, shape, sizeof shape),
+        gemel__is_channels_last(gemel_dtype_size(v->dtype), v->rank, v->shape, v->strides)
+            ? " channels last"
+            : "");
     say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
     end_line(l, instr->node);
   }
@@ -202,8 +205,9 @@ static void list_loop(plan_lister *l, const gemel__instr *instr) {
   const gemel__plan_layout *s = fused->cluster.shape;
   char shape[300];
   gemel__format_shape(s->rank, s->shape, shape, sizeof shape);
-  say(l, "%4zu loop of %u over %s, %d thread%s\n", l->number, fused->cluster.n_members, shape,
-      fused->loop.threads, fused->loop.threads == 1 ? "" : "s");
+  say(l, "%4zu loop of %u over %s%s, %d thread%s\n", l->number, fused->cluster.n_members, shape,
+      s->channels_last ? " channels last" : "", fused->loop.threads,
+      fused->loop.threads == 1 ? "" : "s");
   list_members(l, instr, &fused->cluster);
 }
 

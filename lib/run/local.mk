@@ -23,6 +23,7 @@ libgemel_a_SOURCES += %reldir%/order.h
 libgemel_a_SOURCES += %reldir%/overlap.c
 libgemel_a_SOURCES += %reldir%/plan-move.c
 libgemel_a_SOURCES += %reldir%/plan-once.c
+libgemel_a_SOURCES += %reldir%/plan-segment.c
 libgemel_a_SOURCES += %reldir%/plan.c
 libgemel_a_SOURCES += %reldir%/planner.h
 libgemel_a_SOURCES += %reldir%/profile-print.c

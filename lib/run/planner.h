@@ -89,6 +89,12 @@ typedef struct gemel__planner {
   int dynamic;      /* evaluating at a call: sizes of inputs are read, not looked up */
 } gemel__planner;
 
+/* ---- plan.c ---- */
+
+/* Plans the segment's nodes until one needs a size that is not known, or all are planned, and what
+ * follows for the whole segment: results, updates, queues, memory. */
+gemel_status gemel__plan_nodes(gemel__planner *planner);
+
 /* ---- bind.c ---- */
 
 /* Evaluates DIM. GEMEL_DECLINED with MISSING set if it needs a size that is not known yet. */
@@ -101,6 +107,15 @@ gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
 /* A layout with these parts, copied. NULL when memory is out. */
 gemel__plan_layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype, int rank,
                                       const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* Images laid out as L is, but with channels last. NULL when memory is out. */
+gemel__plan_layout *gemel__layout_channels_last(gemel__segment *segment,
+                                                const gemel__plan_layout *l);
+
+/* The axis of L that comes K-th in memory, from the outermost on. */
+static inline int gemel__layout_axis(const gemel__plan_layout *l, int k) {
+  return !l->channels_last || k == 0 ? k : k == l->rank - 1 ? 1 : k + 1;
+}
 
 /* The type with the layout's constant dims; GEMEL_TYPE_NONE when memory is out. */
 gemel_type gemel__layout_type(gemel__planner *planner, gemel__plan_layout *layout);

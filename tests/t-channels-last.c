@@ -1,0 +1,282 @@
+/*
+ * Images with channels last: functions in which a plan lays values out so give, bit for bit, what
+ * the plain functions give, in which all is row-major. Operands are small integers, so every order
+ * of summation gives the same.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "run.h"
+
+#include <gemel/text.h>
+#include "core/fault.h"
+
+enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4 };
+
+typedef struct network {
+  const char *name;
+  const char *text;
+  int marked; /* how many values have channels last, as the listing says */
+} network;
+
+#define IMAGES "x: f32[2, 16, 12, 10], w: f32[32, 16, 3, 3]"
+#define TWO_LAYERS IMAGES ", v: f32[32, 32, 3, 3]"
+
+static const network networks[] = {
+#ifdef HAVE_DNNL
+    {"result_of_the_function", "graph f(" IMAGES ") { return y = corr(x, w) }", 0},
+    {"sum", "graph f(" IMAGES ") { return s = sum(corr(x, w) + 1, axes = [0, 2, 3]) }", 2},
+    {"bias",
+     "graph f(" TWO_LAYERS ", b: f32[32]) {"
+     "  h = relu(corr(x, w) + dimshuffle(b, order = [0, -1, -1]))"
+     "  return y = corr(h, v) }",
+     2},
+    {"residual",
+     "graph f(" TWO_LAYERS ") {"
+     "  h = corr(x, w, padding = \"half\")"
+     "  y = corr(relu(h), v, padding = \"half\") + h"
+     "  return s = sum(y, axes = [1]), t = y * 2 }",
+     4},
+    {"row_major_operand",
+     "graph f(" TWO_LAYERS ", z: f32[2, 32, 10, 8]) {"
+     "  h = corr(x, w)"
+     "  return y = corr(h * z + z, v) }",
+     2},
+    {"most_row_major",
+     "graph f(" TWO_LAYERS ", z: f32[2, 32, 10, 8], u: f32[2, 32, 10, 8]) {"
+     "  h = corr(x, w)"
+     "  return y = corr(h * z + u, v) }",
+     1},
+    {"gradients",
+     "graph f(" TWO_LAYERS ", y: f32[2, 32, 8, 6]) {"
+     "  h = relu(corr(x, w))"
+     "  gh = corr_grad_inputs(v, y, image = [10, 8]) * h"
+     "  return gv = corr_grad_weights(h, y, kernel = [3, 3]),"
+     "         gw = corr_grad_weights(x, gh, kernel = [3, 3]),"
+     "         gx = corr_grad_inputs(w, gh, image = [12, 10]) }",
+     3},
+    {"views",
+     "graph f(" IMAGES ", a: f32[7680, 2]) {"
+     "  h = corr(x, w, low = [1, 1], high = [1, 1])"
+     "  turned = dimshuffle(h, order = [0, 2, 3, 1])"
+     "  cut = subtensor(h, start = [0, 1, 2, 3], size = [2, 30, 5, 4], step = [1, 1, 2, 1])"
+     "  return y = turned * 2, z = cut + 1, k = dot(reshape(h, shape = [2, 3840]),"
+     "         subtensor(a, start = [0, 0], size = [3840, 2])) }",
+     1},
+    {"line",
+     "graph f(x: f32[4, 16, 40], w: f32[32, 16, 3], v: f32[16, 32, 5]) {"
+     "  return y = corr(relu(corr(x, w)), v) }",
+     2},
+    {"volume",
+     "graph f(x: f32[2, 16, 5, 6, 7], w: f32[16, 16, 3, 3, 3]) {"
+     "  return y = corr(corr(x, w, padding = \"half\") - 1, w, padding = \"half\") }",
+     2},
+    {"cast",
+     "graph f(" IMAGES ") {"
+     "  h = cast(corr(x, w), dtype = i32)"
+     "  return y = sum(h * h, axes = [0, 2]), z = max(cast(h, dtype = f32), axes = [1]) }",
+     3},
+    {"one_channel",
+     "graph f(" IMAGES ", v: f32[1, 32, 3, 3]) {"
+     "  return y = sum(corr(relu(corr(x, w)), v) * 2, axes = [0]) }",
+     2},
+    {"pooled",
+     "graph f(" TWO_LAYERS ") {"
+     "  p = max_pool(relu(corr(x, w)), size = [2, 2], stride = [2, 2])"
+     "  return y = corr(p, v), z = avg_pool(p, size = [1, 1]) }",
+     2},
+#else
+    {"result_of_the_function", "graph f(" IMAGES ") { return y = corr(x, w) }", 0},
+#endif
+};
+
+/* ---- Calls ---- */
+
+static gemel_tensor *integers(gemel_graph *graph, size_t k) {
+  gemel_context *c = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+  int64_t shape[GEMEL_MAX_RANK], n = 1;
+  int rank = gemel_type_rank(c, type);
+  for (int axis = 0; axis < rank; axis++) {
+    gemel_dim_is_constant(c, gemel_type_dims(c, type)[axis], &shape[axis]);
+    n *= shape[axis];
+  }
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, rank, shape, &error);
+  for (int64_t i = 0; t != NULL && i < n; i++) {
+    ((float *)gemel_tensor_data(t))[i] = (float)(pick(7) - 3);
+  }
+  return t;
+}
+
+static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
+  gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
+  size_t bytes = (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype);
+  return x.dtype == y.dtype && gemel_tensor_elements(a) == gemel_tensor_elements(b) &&
+         memcmp(x.data, y.data, bytes) == 0;
+}
+
+typedef struct counted {
+  char text[20000];
+  size_t used;
+} counted;
+
+static int keep_text(void *user, const void *data, size_t bytes) {
+  counted *c = user;
+  if (c->used + bytes >= sizeof c->text) {
+    return -1;
+  }
+  memcpy(c->text + c->used, data, bytes);
+  c->used += bytes;
+  return 0;
+}
+
+/* How often FUNCTION's listing says "channels last". */
+static int marks(const gemel_function *function) {
+  static const char words[] = "channels last";
+  counted *c = calloc(1, sizeof *c);
+  int count = 0;
+  CT_EQ_INT(gemel_function_print(function, keep_text, c, &error), GEMEL_OK);
+  for (const char *at = c->text; (at = strstr(at, words)) != NULL; at += sizeof words - 1) {
+    count++;
+  }
+  free(c);
+  return count;
+}
+
+typedef struct call {
+  gemel_context *context;
+  gemel_graph *graph;
+  gemel_tensor *inputs[MAX_INPUTS], *wanted[MAX_OUTPUTS];
+} call;
+
+static int run_graph(call *c, int threads, int plain, gemel_tensor **outputs, int *marked) {
+  gemel_function *f = compile(c->graph, threads, plain);
+  memset(outputs, 0, MAX_OUTPUTS * sizeof *outputs);
+  int good = f != NULL && CT_EQ_INT(gemel_call(f, c->inputs, outputs, &error), GEMEL_OK);
+  if (good && marked != NULL) {
+    *marked = marks(f);
+  }
+  gemel_function_free(f);
+  return good;
+}
+
+static void drop(gemel_tensor **tensors, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    gemel_tensor_unref(tensors[k]);
+  }
+}
+
+static int open_call(call *c, const network *n) {
+  memset(c, 0, sizeof *c);
+  c->context = context_new();
+  c->graph = gemel_parse(c->context, n->text, strlen(n->text), n->name, NULL, &error);
+  if (c->graph == NULL) {
+    CT_FAIL("%s: %s", n->name, error.text);
+    gemel_context_unref(c->context);
+    return 0;
+  }
+  for (size_t k = 0; k < gemel_graph_input_count(c->graph); k++) {
+    c->inputs[k] = integers(c->graph, k);
+  }
+  return run_graph(c, 1, 1, c->wanted, NULL);
+}
+
+static void close_call(call *c) {
+  drop(c->inputs, MAX_INPUTS);
+  drop(c->wanted, MAX_OUTPUTS);
+  gemel_graph_unref(c->graph);
+  gemel_context_unref(c->context);
+}
+
+/* How many outputs of a call on THREADS threads are other than the plain function's. */
+static size_t wrong(call *c, int threads, int *marked) {
+  gemel_tensor *outputs[MAX_OUTPUTS];
+  size_t bad = 0;
+  if (run_graph(c, threads, 0, outputs, marked)) {
+    for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
+      bad += !same_tensor(outputs[k], c->wanted[k]);
+    }
+  }
+  drop(outputs, MAX_OUTPUTS);
+  return bad;
+}
+
+/* ---- Tests ---- */
+
+static void as_plain(const void *data) {
+  const network *n = data;
+  call c;
+  if (open_call(&c, n)) {
+    for (int threads = 1; threads <= 2; threads++) {
+      int marked = 0;
+      CT_EQ_UINT(wrong(&c, threads, &marked), 0);
+      CT_EQ_INT(marked, n->marked);
+    }
+    close_call(&c);
+  }
+}
+
+/* Each fault of layouts shows in some network. */
+static void shows(const void *data) {
+  int id = *(const int *)data;
+  size_t bad = 0;
+  for (size_t k = 0; k < CT_COUNT(networks); k++) {
+    call c;
+    if (open_call(&c, &networks[k])) {
+      gemel__fault_active = id;
+      bad += wrong(&c, 2, NULL);
+      gemel__fault_active = GEMEL__FAULT_NONE;
+      close_call(&c);
+    }
+  }
+  CT_CHECK(bad > 0);
+}
+
+static int compile_and_call(const network *n, call *c) {
+  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL};
+  gemel_options options = {.size = sizeof options, .threads = 2, .as_written = 1};
+  gemel_function *f = NULL;
+  error.status = GEMEL_OK;
+  c->graph = gemel_parse(c->context, n->text, strlen(n->text), n->name, NULL, &error);
+  for (size_t k = 0; c->graph != NULL && k < gemel_graph_input_count(c->graph); k++) {
+    c->inputs[k] = integers(c->graph, k);
+    if (c->inputs[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  f = c->graph != NULL ? gemel_compile(c->graph, &options, &error) : NULL;
+  gemel_status status = f != NULL ? gemel_call(f, c->inputs, outputs, &error) : GEMEL_NO_MEMORY;
+  gemel_function_free(f);
+  drop(outputs, MAX_OUTPUTS);
+  return status;
+}
+
+static int call_once(void *data) {
+  call c = {.context = gemel_context_new(&error)};
+  gemel_status status = c.context != NULL ? compile_and_call(data, &c) : GEMEL_NO_MEMORY;
+  close_call(&c);
+  return (int)status;
+}
+
+static void without_memory(const void *data) {
+  (void)data;
+  ct_oom(call_once, (void *)(uintptr_t)&networks[3 % CT_COUNT(networks)]);
+}
+
+void ct_register(void) {
+#define FAULT(name, what)
+#undef LAYOUT_FAULT
+#define LAYOUT_FAULT(name, what) GEMEL__FAULT_##name,
+  static const int ids[] = {
+#include "core/fault.def"
+#undef FAULT
+  };
+  for (size_t k = 0; k < CT_COUNT(networks); k++) {
+    CT_ADD("channels_last", networks[k].name, as_plain, &networks[k]);
+  }
+#ifdef HAVE_DNNL
+  for (size_t k = 0; k < CT_COUNT(ids); k++) {
+    CT_ADD("layout_faults", gemel__fault_name(ids[k]), shows, &ids[k]);
+  }
+#endif
+  CT_ADD("channels_last", "without_memory", without_memory, NULL);
+}
