@@ -134,7 +134,7 @@ static gemel_status prepare(gemel__call *call, const gemel__bench *b, const geme
   if (call->function == NULL) {
     return call->error.status;
   }
-  return gemel_call(call->function, call->inputs, &call->output, &call->error);
+  return gemel_call(call->function, call->inputs, call->outputs, &call->error);
 }
 
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
@@ -152,10 +152,12 @@ int gemel__call_open_graph(gemel__call *call, const gemel__bench *b, const gemel
                            const char *name) {
   memset(call, 0, sizeof *call);
   call->repeat = 1;
-  call->status = gemel_graph_input_count(graph) > GEMEL__CALL_INPUTS ? GEMEL_UNSUPPORTED
-                                                                     : prepare(call, b, graph, 1);
-  if (call->status == GEMEL_UNSUPPORTED && call->error.text[0] == '\0') {
-    snprintf(call->error.text, sizeof call->error.text, "more than %d inputs", GEMEL__CALL_INPUTS);
+  int fits = gemel_graph_input_count(graph) <= GEMEL__CALL_INPUTS &&
+             gemel_graph_output_count(graph) <= GEMEL__CALL_OUTPUTS;
+  call->status = fits ? prepare(call, b, graph, 1) : GEMEL_UNSUPPORTED;
+  if (!fits) {
+    snprintf(call->error.text, sizeof call->error.text, "more than %d inputs or outputs",
+             GEMEL__CALL_INPUTS);
   }
   return gemel__call_check(call, name);
 }
@@ -168,13 +170,15 @@ void gemel__call_clear(gemel__call *call) {
   for (size_t k = 0; k < call->n_states; k++) {
     gemel_shared_unref(call->states[k]);
   }
-  gemel_tensor_unref(call->output);
+  for (size_t k = 0; k < GEMEL__CALL_OUTPUTS; k++) {
+    gemel_tensor_unref(call->outputs[k]);
+  }
 }
 
 void gemel__call_run(void *state) {
   gemel__call *call = state;
   for (int k = 0; k < call->repeat && call->status == GEMEL_OK; k++) {
-    call->status = gemel_call(call->function, call->inputs, &call->output, &call->error);
+    call->status = gemel_call(call->function, call->inputs, call->outputs, &call->error);
   }
 }
 

@@ -7,13 +7,13 @@
 
 #include "bench.h"
 
-enum { GEMEL__CALL_INPUTS = 4 };
+enum { GEMEL__CALL_INPUTS = 256, GEMEL__CALL_OUTPUTS = GEMEL__CALL_INPUTS };
 
 typedef struct gemel__call {
   gemel_function *function;
   gemel_tensor *inputs[GEMEL__CALL_INPUTS];
   gemel_shared *states[GEMEL__CALL_INPUTS];
-  gemel_tensor *output;
+  gemel_tensor *outputs[GEMEL__CALL_OUTPUTS];
   size_t n_inputs, n_states;  /* the inputs that are no states, and these */
   int repeat;                 /* calls that gemel__call_run makes */
   const gemel_device *device; /* of b->space, for which calls don't wait */
@@ -21,17 +21,18 @@ typedef struct gemel__call {
   gemel_error error;
 } gemel__call;
 
-/* Compiles the graph in TEXT, as it is written or (REWRITE) rewritten first, for b->threads. It has
- * one output beside the updates of its states, which are shared variables, or none. Sizes: E
+/* Compiles the graph in TEXT, as it is written or (REWRITE) rewritten first, for b->threads. States
+ * are shared variables. Sizes: E
  * elements of a big vector, which as a matrix has R rows of C (a power of two near the root of E),
  * S rows of a square matrix, T (a power of two) along each of three axes of that many elements.
  * Inputs are filled with random numbers in [0.5, 1); others than floats are zeros. With b->space a
- * device's, all is done there, and inputs and the output lie there too unless b->on_host. Calls it
- * once, which makes the plan and the output. GEMEL__BAD (said under NAME). Release with
+ * device's, all is done there, and inputs and outputs lie there too unless b->on_host. Calls it
+ * once, which makes the plan and the outputs. GEMEL__BAD (said under NAME). Release with
  * gemel__call_clear in any case. */
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
                      const char *name, const char *text, int rewrite);
-/* The same of GRAPH, with at most GEMEL__CALL_INPUTS inputs, rewritten first. */
+/* The same of GRAPH, with at most GEMEL__CALL_INPUTS inputs and as many outputs, rewritten first.
+ */
 int gemel__call_open_graph(gemel__call *call, const gemel__bench *b, const gemel_graph *graph,
                            const char *name);
 

@@ -248,7 +248,7 @@ static int kernel_open(by_kernel *k, const gemel_kernel *kernel, const gemel__be
   k->kernel = kernel;
   k->inputs[0] = gemel_tensor_view(call->inputs[0]);
   k->inputs[1] = gemel_tensor_view(call->inputs[1]);
-  k->output = gemel_tensor_view(call->output);
+  k->output = gemel_tensor_view(call->outputs[0]);
   set_attrs(k, l, pass);
   k->call = (gemel_kernel_call){.size = sizeof k->call,
                                 .n_inputs = 2,

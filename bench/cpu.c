@@ -116,7 +116,7 @@ static int race_product(gemel__bench *b, gemel__call *call, gemel__call *operand
                         const raw_product *raw) {
   gemel__bench_contender race[4] = {{gemel__call_run, call, 0, 0}};
   product p = {(int)b->matrix, gemel_tensor_data(operands->inputs[0]),
-               gemel_tensor_data(operands->inputs[1]), gemel_tensor_data(operands->output)};
+               gemel_tensor_data(operands->inputs[1]), gemel_tensor_data(operands->outputs[0])};
   double flops = 2.0 * p.n * p.n * p.n * 1e-9;
   size_t n = 1, k;
   for (; raw[n - 1].name != NULL; n++) {

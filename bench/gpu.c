@@ -199,7 +199,7 @@ static size_t bytes_of(const gemel_tensor *tensor) {
 
 /* The largest of CALL's operands and its result. */
 static size_t most_bytes(const gemel__call *call) {
-  size_t most = bytes_of(call->output);
+  size_t most = bytes_of(call->outputs[0]);
   for (size_t k = 0; k < call->n_inputs; k++) {
     size_t bytes = bytes_of(call->inputs[k]);
     most = bytes > most ? bytes : most;
@@ -219,10 +219,10 @@ static void open_product(rival *r, const gpu_case *c, const gemel__bench *b,
                          const gemel__call *operands) {
   r->products = (int)c->amount;
   r->n = (int)b->matrix;
-  r->dtype = type_of(gemel_tensor_dtype(operands->output));
+  r->dtype = type_of(gemel_tensor_dtype(operands->outputs[0]));
   r->a = gemel_tensor_data(operands->inputs[0]);
   r->b = gemel_tensor_data(operands->inputs[1]);
-  r->c = gemel_tensor_data(operands->output);
+  r->c = gemel_tensor_data(operands->outputs[0]);
   r->blas_error = cublasCreate(&r->blas);
 }
 
