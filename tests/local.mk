@@ -117,6 +117,7 @@ tests_t_gpu_examples_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a $(LDADD) -
 if VERIFY
 sim_tests += %reldir%/t-cuda
 sim_tests += %reldir%/t-cuda-calls
+sim_tests += %reldir%/t-cuda-conv
 sim_tests += %reldir%/t-cuda-lifted
 sim_tests += %reldir%/t-gpu-faults
 check_LIBRARIES += libgemel-gpu-faults-on-sim.a
@@ -124,6 +125,9 @@ endif
 tests_t_cuda_calls_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_calls_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_calls_LDADD = $(tests_t_cuda_LDADD)
+tests_t_cuda_conv_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_cuda_conv_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_cuda_conv_LDADD = $(tests_t_cuda_LDADD)
 tests_t_cuda_lifted_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_lifted_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_lifted_LDADD = $(tests_t_cuda_LDADD)
@@ -145,6 +149,7 @@ tests_t_sim_streams_LDADD = %reldir%/kernels/stream.sim.$(OBJEXT) $(gpu_sim_ldad
 gpu_tests =
 if GPU_CHECK
 gpu_tests += %reldir%/t-cuda-on-gpu
+gpu_tests += %reldir%/t-cuda-conv-on-gpu
 gpu_tests += %reldir%/t-cuda-lifted-on-gpu
 gpu_tests += %reldir%/t-gpu-examples-on-gpu
 endif
@@ -156,6 +161,9 @@ on_gpu_ldadd = libgemel-gpu.a $(LDADD) $(CUDA_LIBS)
 tests_t_cuda_on_gpu_SOURCES = %reldir%/t-cuda.c
 tests_t_cuda_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_cuda_on_gpu_LDADD = $(on_gpu_ldadd)
+tests_t_cuda_conv_on_gpu_SOURCES = %reldir%/t-cuda-conv.c
+tests_t_cuda_conv_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
+tests_t_cuda_conv_on_gpu_LDADD = $(on_gpu_ldadd)
 tests_t_cuda_lifted_on_gpu_SOURCES = %reldir%/t-cuda-lifted.c
 tests_t_cuda_lifted_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_cuda_lifted_on_gpu_LDADD = $(on_gpu_ldadd)

@@ -113,7 +113,6 @@ COLUMN_KERNELS(f64, double, SAME)
 
 /* ---- The plan ---- */
 
-enum { LEAST_WORK = 4096 };                    /* multiplications */
 static const int64_t most_columns = 1ll << 28; /* elements */
 
 struct column_kernels {
@@ -192,13 +191,18 @@ static gemm_conv plan_of(const gemel_kernel_call *call, gemel__conv_kind kind) {
   return c;
 }
 
-gemel_status gemel__cuda_conv_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+/* Where a group has one channel or one filter, the matrix products are those of vectors. */
+int gemel__cuda_conv_gemm_suits(const gemel__conv *g) {
+  return g->filters > 1 && (g->channels > 1 || g->groups == 1);
+}
+
+/* Declines dtypes that aren't floats, weights that aren't shared, and what has a size of 0. */
+gemel_status gemel__cuda_conv_gemm_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   if (gemel_dtype_kind(call->outputs[0].dtype) != GEMEL_KIND_FLOAT) {
     return GEMEL_DECLINED;
   }
   gemm_conv c = plan_of(call, kind);
-  bool depthwise = c.g.filters < 2 || (c.g.channels < 2 && c.g.groups > 1);
-  if (c.g.unshared || depthwise || gemel__conv_work(&c.g) < LEAST_WORK || volume(c.g.image) == 0 ||
+  if (c.g.unshared || gemel__conv_work(&c.g) < 1 || volume(c.g.image) == 0 ||
       c.rows > most_columns / c.places || c.g.filters > INT32_MAX) {
     return GEMEL_DECLINED;
   }
@@ -312,7 +316,7 @@ static gemel_status run_images(const gemel_kernel_call *call, const gemm_conv &c
   return status;
 }
 
-gemel_status gemel__cuda_conv_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+gemel_status gemel__cuda_conv_gemm_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
   gemm_conv c = plan_of(call, kind);
   char *w = c.w_apart ? (char *)call->scratch + c.w_at : (char *)c.w->data;
   char *y = c.y_apart ? (char *)call->scratch + c.y_at : (char *)c.y->data;

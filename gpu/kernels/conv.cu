@@ -2,7 +2,8 @@
  *
  * The three convolutions by their definition: a thread computes an element of the result as a sum,
  * over all elements of the kernel or all places that meet it, of sums over channels, filters or
- * images. Any dtype and any strides; padding is never read.
+ * images. Any dtype and any strides; padding is never read. Behind that, the kernels of the three
+ * operations are made from the rows of conv.def.
  */
 #include "kernels/conv.h"
 #include "kernels/host.h"
@@ -180,7 +181,17 @@ static void set_result(conv_shape *s, const gemel__conv *g) {
   s->b_step = weights ? s->y.first : forward ? s->w.second : s->w.first;
 }
 
-static gemel_status run_conv(const gemel_kernel_call *call, gemel__conv_kind kind) {
+int gemel__cuda_conv_direct_suits(const gemel__conv *g) {
+  (void)g;
+  return 1;
+}
+
+gemel_status gemel__cuda_conv_direct_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_OK;
+}
+
+gemel_status gemel__cuda_conv_direct_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
   const gemel_view *operands[3];
   gemel__conv g;
   conv_shape s;
@@ -211,42 +222,49 @@ static gemel_status run_conv(const gemel_kernel_call *call, gemel__conv_kind kin
                      call->error);
 }
 
-static gemel_status run_corr(const gemel_kernel_call *call) {
-  return run_conv(call, GEMEL__CONV_FORWARD);
-}
-static gemel_status run_grad_weights(const gemel_kernel_call *call) {
-  return run_conv(call, GEMEL__CONV_WEIGHTS);
-}
-static gemel_status run_grad_inputs(const gemel_kernel_call *call) {
-  return run_conv(call, GEMEL__CONV_INPUTS);
+/* ---- The rows of conv.def ---- */
+
+/* 1 if a call asks for at least so many multiplications, and SUITS. */
+static bool asks_for(const gemel_kernel_call *call, gemel__conv_kind kind, double least,
+                     int (*suits)(const gemel__conv *g)) {
+  const gemel_view *operands[3];
+  gemel__conv g;
+  gemel__conv_of(call, kind, &g, operands);
+  return gemel__conv_work(&g) >= least && suits(&g);
 }
 
-static gemel_status prepare_corr(gemel_kernel_call *call) {
-  return gemel__cuda_conv_prepare(call, GEMEL__CONV_FORWARD);
-}
-static gemel_status prepare_grad_weights(gemel_kernel_call *call) {
-  return gemel__cuda_conv_prepare(call, GEMEL__CONV_WEIGHTS);
-}
-static gemel_status prepare_grad_inputs(gemel_kernel_call *call) {
-  return gemel__cuda_conv_prepare(call, GEMEL__CONV_INPUTS);
-}
-static gemel_status multiply_corr(const gemel_kernel_call *call) {
-  return gemel__cuda_conv_run(call, GEMEL__CONV_FORWARD);
-}
-static gemel_status multiply_grad_weights(const gemel_kernel_call *call) {
-  return gemel__cuda_conv_run(call, GEMEL__CONV_WEIGHTS);
-}
-static gemel_status multiply_grad_inputs(const gemel_kernel_call *call) {
-  return gemel__cuda_conv_run(call, GEMEL__CONV_INPUTS);
-}
+#define KERNEL(name, least, operation, kind)                                                       \
+  static gemel_status prepare_##operation##_by_##name(gemel_kernel_call *call) {                   \
+    return asks_for(call, kind, least, gemel__cuda_conv_##name##_suits)                            \
+               ? gemel__cuda_conv_##name##_prepare(call, kind)                                     \
+               : GEMEL_DECLINED;                                                                   \
+  }                                                                                                \
+  static gemel_status run_##operation##_by_##name(const gemel_kernel_call *call) {                 \
+    return gemel__cuda_conv_##name##_run(call, kind);                                              \
+  }
+#define ALGORITHM(name, least)                                                                     \
+  KERNEL(name, least, corr, GEMEL__CONV_FORWARD)                                                   \
+  KERNEL(name, least, corr_grad_weights, GEMEL__CONV_WEIGHTS)                                      \
+  KERNEL(name, least, corr_grad_inputs, GEMEL__CONV_INPUTS)
+#include "kernels/conv.def"
+#undef ALGORITHM
 
+#define ALGORITHM(name, least) {#name, prepare_corr_by_##name, run_corr_by_##name},
 extern "C" const gemel_kernel gemel__cuda_corr[] = {
-    {"gemm", prepare_corr, multiply_corr}, {"direct", NULL, run_corr}, {NULL, NULL, NULL}};
+#include "kernels/conv.def"
+    {NULL, NULL, NULL}};
+#undef ALGORITHM
+
+#define ALGORITHM(name, least)                                                                     \
+  {#name, prepare_corr_grad_weights_by_##name, run_corr_grad_weights_by_##name},
 extern "C" const gemel_kernel gemel__cuda_corr_grad_weights[] = {
-    {"gemm", prepare_grad_weights, multiply_grad_weights},
-    {"direct", NULL, run_grad_weights},
+#include "kernels/conv.def"
     {NULL, NULL, NULL}};
+#undef ALGORITHM
+
+#define ALGORITHM(name, least)                                                                     \
+  {#name, prepare_corr_grad_inputs_by_##name, run_corr_grad_inputs_by_##name},
 extern "C" const gemel_kernel gemel__cuda_corr_grad_inputs[] = {
-    {"gemm", prepare_grad_inputs, multiply_grad_inputs},
-    {"direct", NULL, run_grad_inputs},
+#include "kernels/conv.def"
     {NULL, NULL, NULL}};
+#undef ALGORITHM

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The algorithms for convolutions on a GPU; each row of kernels in conv.cu is made of them.
+ * What the kernels of convolutions share.
  */
 #ifndef GEMEL__KERNELS_CONV_H
 #define GEMEL__KERNELS_CONV_H
@@ -10,6 +10,7 @@
 extern "C" {
 #include "ops/conv.h"
 }
+#include "kernels/conv-algorithms.h"
 
 /* The digits of NUMBER by SIZES, the last one the fastest; returns what is left. */
 DEVICE long long split_index(long long number, const long long *sizes, long long *index) {
@@ -19,10 +20,5 @@ DEVICE long long split_index(long long number, const long long *sizes, long long
   }
   return number;
 }
-
-/* As matrix products (conv-gemm.cu); declines dtypes that aren't floats, weights that aren't
- * shared, depthwise convolutions and small ones. */
-gemel_status gemel__cuda_conv_prepare(gemel_kernel_call *call, gemel__conv_kind kind);
-gemel_status gemel__cuda_conv_run(const gemel_kernel_call *call, gemel__conv_kind kind);
 
 #endif
