@@ -83,7 +83,7 @@ static const network networks[] = {
      "graph f(" TWO_LAYERS ") {"
      "  p = max_pool(relu(corr(x, w)), size = [2, 2], stride = [2, 2])"
      "  return y = corr(p, v), z = avg_pool(p, size = [1, 1]) }",
-     2},
+     3},
 #else
     {"result_of_the_function", "graph f(" IMAGES ") { return y = corr(x, w) }", 0},
 #endif

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "ops/pool.h"
 #include "optable.h"
 
 #define X44 "f32[1, 1, 4, 4] 1 5 2 0 3 5 7 1 0 2 7 7 9 1 4 6"
@@ -217,8 +218,167 @@ static void long_rows(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Kernels, wherever the channels of operands and results lie ---- */
+
+/* Instances of one geometry: images and what has a number for each place. */
+typedef struct geometry {
+  gemel_dtype dtype;
+  int64_t item, image[4], places[4], lists[5][2]; /* the attributes up to HIGH */
+  gemel_attr attrs[GEMEL__POOL_IMAGE + 1];
+  uint64_t state;
+} geometry;
+
+enum { MOST = 4 * 40 * 12 * 12 };
+
+static const gemel_kernel *const kernels[GEMEL__POOL_KINDS] = {
+    [GEMEL__POOL_MAX] = gemel__max_pool_kernels,
+    [GEMEL__POOL_MAX_GRAD] = gemel__max_pool_grad_kernels,
+    [GEMEL__POOL_MAX_PICK] = gemel__max_pool_pick_kernels,
+    [GEMEL__POOL_AVG] = gemel__avg_pool_kernels,
+    [GEMEL__POOL_AVG_GRAD] = gemel__avg_pool_grad_kernels};
+
+static int64_t below(geometry *g, int64_t n) {
+  g->state = g->state * 6364136223846793005u + 1442695040888963407u;
+  return (int64_t)((g->state >> 33) % (uint64_t)n);
+}
+
+static void draw_geometry(geometry *g, int number) {
+  static const char *const names[] = {"size", "stride", "dilation", "low", "high"};
+  g->state = (uint64_t)number;
+  g->dtype = below(g, 2) ? GEMEL_F64 : GEMEL_F32;
+  g->item = (int64_t)gemel_dtype_size(g->dtype);
+  g->image[0] = g->places[0] = 1 + below(g, 4);
+  g->image[1] = g->places[1] = 1 + below(g, 40);
+  for (int k = 0; k < 2; k++) {
+    int64_t size = 1 + below(g, 4), dilation = 1 + below(g, 2), reach = (size - 1) * dilation;
+    int64_t stride = below(g, 2) ? size : 1 + below(g, 3);
+    int64_t low = below(g, 2) ? 0 : below(g, reach + 1), high = below(g, 2) ? 0 : low;
+    const int64_t list[] = {size, stride, dilation, low, high};
+    g->image[2 + k] = reach + 1 + below(g, 12 - reach);
+    g->places[2 + k] = (g->image[2 + k] + low + high - reach - 1) / stride + 1;
+    for (int j = 0; j < 5; j++) {
+      g->lists[j][k] = list[j];
+    }
+  }
+  for (int j = 0; j < 5; j++) {
+    g->attrs[j] = gemel_attr_ints(names[j], 2, g->lists[j]);
+  }
+  g->attrs[GEMEL__POOL_COUNT_PADDING] = gemel_attr_int("count_padding", below(g, 2));
+  g->attrs[GEMEL__POOL_IMAGE] = gemel_attr_ints("image", 2, g->image + 2);
+}
+
+/* Row-major, with channels last, or with gaps and the batch last. */
+static void lay(const geometry *g, int layout, const int64_t *sizes, int64_t *strides) {
+  static const int orders[3][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+  int64_t step = g->item * (layout == 2 ? 2 : 1);
+  for (int k = 0; k < 4; k++) {
+    strides[orders[layout][k]] = step;
+    step *= sizes[orders[layout][k]];
+  }
+}
+
+/* A few numbers only, so that there are ties, with zeros of both signs, NaNs and infinities. */
+static void fill(geometry *g, void *data) {
+  static const double numbers[] = {-2, -1, -0.0, 0, 1, 2, 0.1, 3};
+  for (int k = 0; k < 2 * MOST; k++) {
+    int64_t odd = below(g, 400);
+    double x = odd == 0 ? NAN : odd == 1 ? INFINITY : odd == 2 ? -INFINITY : numbers[below(g, 8)];
+    if (g->dtype == GEMEL_F64) {
+      ((double *)data)[k] = x;
+    } else {
+      ((float *)data)[k] = (float)x;
+    }
+  }
+}
+
+static int same(const geometry *g, const void *a, const void *b) {
+  int equal = 1;
+  for (int k = 0; k < 2 * MOST; k++) {
+    const char *x = (const char *)a + k * g->item, *y = (const char *)b + k * g->item;
+    double u = g->dtype == GEMEL_F64 ? *(const double *)(const void *)x
+                                     : (double)*(const float *)(const void *)x;
+    double v = g->dtype == GEMEL_F64 ? *(const double *)(const void *)y
+                                     : (double)*(const float *)(const void *)y;
+    equal &= (u != u && v != v) || memcmp(x, y, (size_t)g->item) == 0;
+  }
+  return equal;
+}
+
+/* What the plain kernel (ISA < 0), or that of lanes for a machine with ISA, makes of the operands,
+ * in OUT, where nothing else may change. 0 if it declines. */
+static int call_kernel(gemel__pool_kind kind, int isa, gemel_kernel_call *call, int threads,
+                       void *out) {
+  _Alignas(16) char state[GEMEL_KERNEL_STATE_BYTES] = {0};
+  gemel_view result = call->outputs[0];
+  gemel_status status;
+  result.data = out;
+  call->outputs = &result;
+  call->threads = threads;
+  call->state = state;
+  call->scratch_bytes = 0;
+  memset(out, 0x55, 2 * MOST * sizeof(double));
+  status = isa < 0 ? kernels[kind][1].prepare(call)
+                   : gemel__pool_lanes_prepare(call, kind, (gemel__isa)isa);
+  if (status == GEMEL_OK) {
+    call->scratch = malloc(call->scratch_bytes + 1);
+    memset(call->scratch, 0x55, call->scratch_bytes);
+    CT_EQ_INT(isa < 0 ? kernels[kind][1].run(call)
+                      : gemel__pool_lanes_run(call, kind, (gemel__isa)isa),
+              GEMEL_OK);
+    free(call->scratch);
+  } else {
+    CT_EQ_INT(status, GEMEL_DECLINED);
+  }
+  return status == GEMEL_OK;
+}
+
+/* The kernel that takes channels together gives the same bits as the plain one, whichever way each
+ * operand and the result lie. */
+static void lanes(const void *data) {
+  static double memory[5][2 * MOST];
+  int taken = 0;
+  (void)data;
+  for (int number = 0; number < 400; number++) {
+    geometry g;
+    int isa = number % ((int)gemel__isa_best() + 1);
+    draw_geometry(&g, number);
+    for (int k = 0; k < 3; k++) {
+      fill(&g, memory[k]);
+    }
+    for (int kind = 0; kind < GEMEL__POOL_KINDS; kind++) {
+      int gives = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_AVG_GRAD;
+      int common = (int)below(&g, 2), alike = below(&g, 2) != 0;
+      int64_t strides[4][4];
+      gemel_view views[4];
+      for (int k = 0; k < 4; k++) { /* image, places, another image, result */
+        int64_t *sizes = k == 1 || (k == 3 && !gives) ? g.places : g.image;
+        lay(&g, alike ? common : (int)below(&g, 3), sizes, strides[k]);
+        views[k] = (gemel_view){g.dtype, 4, sizes, strides[k], memory[k]};
+      }
+      const gemel_view in[2] = {views[kind == GEMEL__POOL_AVG_GRAD],
+                                views[kind == GEMEL__POOL_MAX_GRAD ? 1 : 2]};
+      gemel_kernel_call call = {
+          .size = sizeof call,
+          .n_inputs = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_MAX_PICK ? 2 : 1,
+          .inputs = in,
+          .n_outputs = 1,
+          .outputs = &views[3],
+          .attrs = g.attrs};
+      gemel_kernel_call plain = call;
+      ct_context("geometry %d, operation %d", number, kind);
+      if (call_kernel((gemel__pool_kind)kind, isa, &call, 1 + number % 3, memory[3])) {
+        CT_CHECK(call_kernel((gemel__pool_kind)kind, -1, &plain, 1, memory[4]));
+        CT_CHECK(same(&g, memory[3], memory[4]));
+        taken++;
+      }
+    }
+  }
+  CT_CHECK(taken > 1800);
+}
+
 void ct_register(void) {
-  static const ct_test others[] = {CT_TEST("long_rows", long_rows, NULL)};
+  static const ct_test others[] = {CT_TEST("long_rows", long_rows, NULL),
+                                   CT_TEST("lanes", lanes, NULL)};
   OPT_SUITE("pool", cases);
   OPT_SUITE("pool_gradient", gradients);
   ct_suite("pool_others", others, CT_COUNT(others));

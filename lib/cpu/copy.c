@@ -13,6 +13,7 @@
 #include <string.h>
 #include <gemel/context.h>
 #include "cpu/stream.h"
+#include "cpu/turn.h"
 
 /* The loop for one size of element; memcpy's of constant size become plain moves. */
 #define COPY_LOOP(bytes)                                                                           \
@@ -198,49 +199,28 @@ static void turn_plainly(size_t bytes, int64_t rows, int64_t columns, char *buff
 
 #if defined(__GNUC__)
 
-/* Squares of N x N elements, a line to a register. Pairing each line of the first half with one of
- * the second, element by element, log2 N times over, turns the square. */
-#define LOW_1 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH_1 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define LOW_2 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH_2 4, 12, 5, 13, 6, 14, 7, 15
-#define LOW_4 0, 4, 1, 5
-#define HIGH_4 2, 6, 3, 7
-#define LOW_8 0, 2
-#define HIGH_8 1, 3
-#ifdef __clang__
-#define SHUFFLE(T, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(T, a, b, ...) __builtin_shuffle(a, b, (T){__VA_ARGS__})
-#endif
-
-#define TURN_SQUARES(bytes, N, rounds, T)                                                          \
+/* Whole squares of N x N elements. */
+#define TURN_SQUARES(bytes, N, T)                                                                  \
   typedef T square_##bytes __attribute__((vector_size(16), aligned(1), may_alias));                \
   static void turn_squares_##bytes(int64_t rows, int64_t columns, char *buffer, int64_t side,      \
                                    const char *from, int64_t line) {                               \
     for (int64_t j = 0; j + N <= columns; j += N) {                                                \
       for (int64_t i = 0; i + N <= rows; i += N) {                                                 \
-        square_##bytes a[N], b[N];                                                                 \
+        square_##bytes a[N];                                                                       \
         for (int k = 0; k < N; k++) {                                                              \
           a[k] = *(const square_##bytes *)(from + (j + k) * line + i * bytes);                     \
         }                                                                                          \
-        for (int round = 0; round < rounds; round++) {                                             \
-          for (int k = 0; k < N / 2; k++) {                                                        \
-            b[2 * k] = SHUFFLE(square_##bytes, a[k], a[k + N / 2], LOW_##bytes);                   \
-            b[2 * k + 1] = SHUFFLE(square_##bytes, a[k], a[k + N / 2], HIGH_##bytes);              \
-          }                                                                                        \
-          memcpy(a, b, sizeof a);                                                                  \
-        }                                                                                          \
+        GEMEL__TURN(square_##bytes, N, a)                                                          \
         for (int k = 0; k < N; k++) {                                                              \
           *(square_##bytes *)(buffer + ((i + k) * side + j) * bytes) = a[k];                       \
         }                                                                                          \
       }                                                                                            \
     }                                                                                              \
   }
-TURN_SQUARES(1, 16, 4, uint8_t)
-TURN_SQUARES(2, 8, 3, uint16_t)
-TURN_SQUARES(4, 4, 2, uint32_t)
-TURN_SQUARES(8, 2, 1, uint64_t)
+TURN_SQUARES(1, 16, uint8_t)
+TURN_SQUARES(2, 8, uint16_t)
+TURN_SQUARES(4, 4, uint32_t)
+TURN_SQUARES(8, 2, uint64_t)
 
 /* Whole squares by registers; returns their side. */
 static int64_t turn_squares(size_t bytes, int64_t rows, int64_t columns, char *buffer, int64_t side,

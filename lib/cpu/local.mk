@@ -15,6 +15,7 @@ libgemel_a_SOURCES += %reldir%/gemm.c
 libgemel_a_SOURCES += %reldir%/gemm.h
 libgemel_a_SOURCES += %reldir%/stream.c
 libgemel_a_SOURCES += %reldir%/stream.h
+libgemel_a_SOURCES += %reldir%/turn.h
 libgemel_a_SOURCES += %reldir%/waits.c
 libgemel_a_SOURCES += %reldir%/waits.h
 libgemel_a_SOURCES += %reldir%/walk.c

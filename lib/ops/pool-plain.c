@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling for every dtype and any strides. The places of a row of results are taken together, up to
- * CHUNK of them: for each element of a window in turn, those of its meetings with the row that are
- * no padding are a run of places and, a stride apart, of elements of an image's row, and one loop
- * does what is to be done at them. Loops over elements that lie together, or with one between them,
- * are compiled for that, so that compilers can make them vectors.
+ * The tables of kernels, and the plain one: pooling for every dtype and any strides. The places of
+ * a row of results are taken together, up to CHUNK of them: for each element of a window in turn,
+ * those of its meetings with the row that are no padding are a run of places and, a stride apart,
+ * of elements of an image's row, and one loop does what is to be done at them. Loops over elements
+ * that lie together, or with one between them, are compiled for that, so that compilers can make
+ * them vectors.
  *
  * What a derivative puts into an image is added up in scratch memory, in the dtype that is computed
  * in (f32 for half types). A thread has a whole image of one channel, so each sum is one thread's,
@@ -529,8 +530,16 @@ static gemel_status run(const gemel_kernel_call *call, gemel__pool_kind kind) {
   static gemel_status run_##name(const gemel_kernel_call *call) {                                  \
     return run(call, GEMEL__POOL_##KIND);                                                          \
   }                                                                                                \
-  const gemel_kernel gemel__##name##_kernels[] = {{"plain", prepare_##name, run_##name},           \
-                                                  {NULL, NULL, NULL}};
+  static gemel_status prepare_lanes_##name(gemel_kernel_call *call) {                              \
+    return gemel__pool_lanes_prepare(call, GEMEL__POOL_##KIND, gemel__isa_best());                 \
+  }                                                                                                \
+  static gemel_status run_lanes_##name(const gemel_kernel_call *call) {                            \
+    return gemel__pool_lanes_run(call, GEMEL__POOL_##KIND, gemel__isa_best());                     \
+  }                                                                                                \
+  const gemel_kernel gemel__##name##_kernels[] = {                                                 \
+      {"lanes", prepare_lanes_##name, run_lanes_##name},                                           \
+      {"plain", prepare_##name, run_##name},                                                       \
+      {NULL, NULL, NULL}};
 DEFINE_KERNEL(max_pool, MAX)
 DEFINE_KERNEL(max_pool_grad, MAX_GRAD)
 DEFINE_KERNEL(max_pool_pick, MAX_PICK)

@@ -5,6 +5,7 @@
 #ifndef GEMEL__OPS_POOL_H
 #define GEMEL__OPS_POOL_H
 
+#include "ops/isa.h"
 #include "ops/window.h"
 
 enum { GEMEL__POOL_AXES = GEMEL__SPATIAL_AXES };
@@ -45,6 +46,12 @@ gemel__pooling gemel__pool_of(const gemel_kernel_call *call, gemel__pool_kind ki
 
 /* Elements of all windows. */
 double gemel__pool_work(const gemel__pooling *geometry);
+
+/* The kernel of pool-lanes.c, for a machine that has ISA; all give the same bits. */
+gemel_status gemel__pool_lanes_prepare(gemel_kernel_call *call, gemel__pool_kind kind,
+                                       gemel__isa isa);
+gemel_status gemel__pool_lanes_run(const gemel_kernel_call *call, gemel__pool_kind kind,
+                                   gemel__isa isa);
 
 extern const gemel_kernel gemel__max_pool_kernels[];
 extern const gemel_kernel gemel__max_pool_grad_kernels[];
