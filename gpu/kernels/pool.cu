@@ -79,7 +79,8 @@ DEVICE bool place_of(const pool_shape &s, const pool_index &image, long long ste
     long long from = image.axis[k] + s.low[k] - step % s.size[k] * s.dilation[k];
     step /= s.size[k];
     place->axis[k] = from / s.stride[k];
-    if (from < 0 || from % s.stride[k] != 0 || place->axis[k] >= s.out[k]) {
+    if (from < 0 || (from % s.stride[k] != 0 && !GEMEL__FAULT(gpu_pooling_divides)) ||
+        place->axis[k] >= s.out[k] + GEMEL__FAULT(gpu_pooling_places)) {
       return false;
     }
   }
@@ -91,7 +92,8 @@ DEVICE long long divisor(const pool_shape &s, const pool_index &place) {
   long long count = 0;
   pool_index image;
   for (long long step = 0; step < volume(s.size); step++) {
-    count += s.count_padding || element_of(s, place, step, &image);
+    count +=
+        s.count_padding || element_of(s, place, step, &image) || GEMEL__FAULT(gpu_pooling_divisor);
   }
   return count;
 }
@@ -145,7 +147,8 @@ MAX_POOL(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
       N sum = 0, own = load_##T(x + offset(s.x, image));                                           \
       for (long long step = volume(s.size) - 1; step >= 0; step--) {                               \
         if (place_of(s, image, step, &place) && own == largest_##T(s, x, place)) {                 \
-          sum += load_##T(y + offset(s.other, place)) / (N)ties_##T(s, x, place, own);             \
+          long long ties = GEMEL__FAULT(gpu_pooling_ties) ? 1 : ties_##T(s, x, place, own);        \
+          sum += load_##T(y + offset(s.other, place)) / (N)ties;                                   \
         }                                                                                          \
       }                                                                                            \
       store_##T(to + offset(s.result, image), ROUND(sum));                                         \
