@@ -3,7 +3,8 @@
  * Suite conv: the five layers by which convolutions have been compared since 2014, forward and both
  * gradients, against oneDNN called by hand: once with operands in the layouts that it chooses,
  * which somebody else must have brought there, and once with all of them row-major. gemel's
- * operands and results are row-major.
+ * are row-major, in a call, and have channels last, as inside of a network, for the kernel alone
+ * that a plan would take. Weights are row-major in both.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <dnnl.h>
 #endif
 #include "call.h"
+#include "core/tensor.h"
 
 typedef struct layer {
   const char *name;
@@ -172,46 +174,14 @@ static int bare_open(bare *p, const layer *l, conv_pass pass, int row_major) {
 }
 #endif
 
-/* ---- Races ---- */
-
-static void race_pass(gemel__bench *b, gemel__call *call, const layer *l, conv_pass pass,
-                      const char *name) {
-  gemel__bench_contender race[3] = {{gemel__call_run, call, 0, 0}};
-  static const char *const metrics[] = {"gemel", "oneDNN, its layouts", "oneDNN, row-major"};
-  double work = 1e-9 * work_of(l);
-  size_t n = 1;
-#ifdef HAVE_DNNL
-  bare others[2];
-  for (int k = 0; k < 2; k++) {
-    if (bare_open(&others[k], l, pass, k)) {
-      race[n] = (gemel__bench_contender){bare_run, &others[k], 0, 0};
-      n++;
-    }
-  }
-#endif
-  gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
-  double least = 1e30;
-  for (size_t k = 0; k < n; k++) {
-    gemel__bench_report(b, name, metrics[k], work / race[k].best, "GF/s", NULL);
-    least = k > 0 && race[k].relative < least ? race[k].relative : least;
-  }
-  if (n > 1) {
-    gemel__bench_report(b, name, "of the faster", least, "ratio", &target);
-  }
-#ifdef HAVE_DNNL
-  for (int k = 0; k < 2; k++) {
-    bare_close(&others[k]);
-  }
-#endif
-}
-
-/* ---- Algorithms ---- */
+/* ---- Kernels ---- */
 
 /* One of the kernels of the operation, on the operands of a call. */
 typedef struct by_kernel {
   const gemel_kernel *kernel;
   gemel_kernel_call call;
   gemel_view inputs[2], output;
+  int64_t strides[2][4]; /* of images with channels last */
   gemel_attr attrs[9];
   int64_t stride[2], padding[2], sizes[2];
   char state[GEMEL_KERNEL_STATE_BYTES];
@@ -221,6 +191,11 @@ typedef struct by_kernel {
 static void kernel_run(void *state) {
   by_kernel *k = state;
   k->kernel->run(&k->call);
+}
+
+static const gemel_kernel *kernels_of(gemel_context *context, conv_pass pass) {
+  static const char *const operations[] = {"corr", "corr_grad_weights", "corr_grad_inputs"};
+  return gemel_find_operation(context, operations[pass])->kernels;
 }
 
 static void set_attrs(by_kernel *k, const layer *l, conv_pass pass) {
@@ -241,14 +216,29 @@ static void set_attrs(by_kernel *k, const layer *l, conv_pass pass) {
   k->attrs[8] = gemel_attr_ints("sizes", 2, k->sizes);
 }
 
-/* 0 if the kernel declines, or memory is out. */
+/* Views the images among the operands, which are row-major, as if they had channels last: of what
+ * stands in them nothing depends. */
+static void put_channels_last(by_kernel *k, conv_pass pass) {
+  gemel_view *images[2] = {pass == INPUTS ? &k->output : &k->inputs[0],
+                           pass == FORWARD ? &k->output : &k->inputs[1]};
+  for (int i = 0; i < 2; i++) {
+    gemel__channels_last_strides(sizeof(float), images[i]->rank, images[i]->shape, k->strides[i]);
+    images[i]->strides = k->strides[i];
+  }
+}
+
+/* Kernel KERNEL on the call's operands, which lie so or, LAST, with channels last. 0 if it
+ * declines, or memory is out. */
 static int kernel_open(by_kernel *k, const gemel_kernel *kernel, const gemel__bench *b,
-                       const gemel__call *call, const layer *l, conv_pass pass) {
+                       const gemel__call *call, const layer *l, conv_pass pass, int last) {
   memset(k, 0, sizeof *k);
   k->kernel = kernel;
   k->inputs[0] = gemel_tensor_view(call->inputs[0]);
   k->inputs[1] = gemel_tensor_view(call->inputs[1]);
   k->output = gemel_tensor_view(call->outputs[0]);
+  if (last) {
+    put_channels_last(k, pass);
+  }
   set_attrs(k, l, pass);
   k->call = (gemel_kernel_call){.size = sizeof k->call,
                                 .n_inputs = 2,
@@ -274,17 +264,69 @@ static void kernel_close(by_kernel *k) {
   gemel_tensor_unref(k->scratch);
 }
 
+/* ---- Races ---- */
+
+/* The kernel that a plan takes for a pass whose images have channels last. */
+static int last_open(by_kernel *k, const gemel_kernel *kernels, const gemel__bench *b,
+                     const gemel__call *call, const layer *l, conv_pass pass) {
+  for (; kernels->name != NULL; kernels++) {
+    if (kernel_open(k, kernels, b, call, l, pass, 1)) {
+      return 1;
+    }
+    kernel_close(k);
+  }
+  return 0;
+}
+
+static void race_pass(gemel__bench *b, gemel__call *call, gemel_context *context, const layer *l,
+                      conv_pass pass, const char *name) {
+  gemel__bench_contender race[4] = {{gemel__call_run, call, 0, 0}};
+  const char *metrics[4] = {"gemel, row-major"};
+  double work = 1e-9 * work_of(l), least[2] = {1e30, 1e30};
+  by_kernel last;
+  size_t n = 1, ours;
+  if (last_open(&last, kernels_of(context, pass), b, call, l, pass)) {
+    race[n] = (gemel__bench_contender){kernel_run, &last, 0, 0};
+    metrics[n++] = "gemel, channels last";
+  }
+  ours = n;
+#ifdef HAVE_DNNL
+  bare others[2];
+  for (int k = 0; k < 2; k++) {
+    if (bare_open(&others[k], l, pass, k)) {
+      race[n] = (gemel__bench_contender){bare_run, &others[k], 0, 0};
+      metrics[n++] = k == 0 ? "oneDNN, its layouts" : "oneDNN, row-major";
+    }
+  }
+#endif
+  gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
+  for (size_t k = 0; k < n; k++) {
+    gemel__bench_report(b, name, metrics[k], work / race[k].best, "GF/s", NULL);
+    least[k >= ours] = race[k].best < least[k >= ours] ? race[k].best : least[k >= ours];
+  }
+  if (n > ours) {
+    gemel__bench_report(b, name, "of oneDNN", least[1] / least[0], "ratio", &target);
+  }
+  kernel_close(&last);
+#ifdef HAVE_DNNL
+  for (int k = 0; k < 2; k++) {
+    bare_close(&others[k]);
+  }
+#endif
+}
+
+/* ---- Algorithms ---- */
+
 /* What the call takes against each kernel that it might have chosen. */
 static void race_kernels(gemel__bench *b, gemel__call *call, gemel_context *context, const layer *l,
                          conv_pass pass, const char *name) {
-  static const char *const operations[] = {"corr", "corr_grad_weights", "corr_grad_inputs"};
-  const gemel_kernel *kernel = gemel_find_operation(context, operations[pass])->kernels;
+  const gemel_kernel *kernel = kernels_of(context, pass);
   gemel__bench_contender race[8] = {{gemel__call_run, call, 0, 0}};
   by_kernel candidates[7];
   size_t n = 1;
   double least = 1e30;
   for (; kernel[1].name != NULL && n < 8; kernel++) { /* the last is the plain one */
-    if (kernel_open(&candidates[n - 1], kernel, b, call, l, pass)) {
+    if (kernel_open(&candidates[n - 1], kernel, b, call, l, pass, 0)) {
       race[n] = (gemel__bench_contender){kernel_run, &candidates[n - 1], 0, 0};
       n++;
     } else {
@@ -355,7 +397,7 @@ static int bench_pass(gemel__bench *b, gemel_context *context, const layer *l, c
   int status = gemel__call_open(&call, b, context, name, text, 1);
   if (status == GEMEL__GOOD) {
     if (strcmp(l->name, "grid") != 0) {
-      race_pass(b, &call, l, pass, name);
+      race_pass(b, &call, context, l, pass, name);
     }
     race_kernels(b, &call, context, l, pass, name);
     status = gemel__call_check(&call, name);
