@@ -1,7 +1,8 @@
 /*
  * Images with channels last: functions in which a plan lays values out so give, bit for bit, what
  * the plain functions give, in which all is row-major. Operands are small integers, so every order
- * of summation gives the same.
+ * of summation gives the same. Weights that stay from call to call are brought to
+ * another layout once, and anew when their variable has changed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -215,7 +216,82 @@ static void as_plain(const void *data) {
   }
 }
 
-/* Each fault of layouts shows in some network. */
+/* ---- Weights that are kept ---- */
+
+static const char reads[] =
+    "graph f(x: f32[2, 16, 12, 10], y: f32[2, 32, 10, 8], state w: f32[32, 16, 3, 3]) {"
+    "  return forward = corr(x, w), flipped = corr(x, w, flip = 1),"
+    "         back = corr_grad_inputs(w, y, image = [12, 10]) }";
+static const char doubles[] = "graph f(state w: f32[32, 16, 3, 3]) { update w = w + w }";
+static const char as_inputs[] =
+    "graph f(x: f32[2, 16, 12, 10], y: f32[2, 32, 10, 8], w: f32[32, 16, 3, 3]) {"
+    "  return forward = corr(x, w), flipped = corr(x, w, flip = 1),"
+    "         back = corr_grad_inputs(w, y, image = [12, 10]) }";
+
+static gemel_function *bound(gemel_context *context, const char *text, gemel_shared *w) {
+  gemel_options options = {.size = sizeof options, .threads = 1, .states = &w, .n_states = 1};
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "kept", NULL, &error);
+  gemel_function *f = graph != NULL ? gemel_compile(graph, &options, &error) : NULL;
+  if (f == NULL) {
+    CT_FAIL("%s", error.text);
+  }
+  gemel_graph_unref(graph);
+  return f;
+}
+
+/* How many results of READER are other than those of C, whose weights are an input, given the value
+ * of W. */
+static size_t wrong_now(gemel_function *reader, call *c, gemel_shared *w) {
+  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL}, *wanted[MAX_OUTPUTS];
+  gemel_tensor *all[MAX_INPUTS] = {c->inputs[0], c->inputs[1], gemel_shared_get(w)};
+  call plain = *c;
+  size_t bad = 0;
+  memcpy(plain.inputs, all, sizeof all);
+  CT_EQ_INT(gemel_call(reader, all, outputs, &error), GEMEL_OK);
+  run_graph(&plain, 1, 1, wanted, NULL);
+  for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
+    bad += !same_tensor(outputs[k], wanted[k]);
+  }
+  gemel_tensor_unref(all[2]);
+  drop(outputs, MAX_OUTPUTS);
+  drop(wanted, MAX_OUTPUTS);
+  return bad;
+}
+
+/* The same over calls between which the variable stays, is set, and is updated by another function.
+ */
+static size_t stale_results(void) {
+  const network n = {"kept", as_inputs, 0};
+  call c;
+  size_t bad = 0;
+  if (!open_call(&c, &n)) {
+    return 0;
+  }
+  gemel_shared *w = gemel_shared_new(c.inputs[2], &error);
+  gemel_function *reader = bound(c.context, reads, w), *writer = bound(c.context, doubles, w);
+  gemel_tensor *other = integers(c.graph, 2);
+  for (int k = 0; k < 6 && reader != NULL && writer != NULL; k++) {
+    bad += wrong_now(reader, &c, w);
+    if (k == 1) {
+      CT_EQ_INT(gemel_shared_set(w, other, &error), GEMEL_OK);
+    } else if (k > 2) {
+      CT_EQ_INT(gemel_call(writer, NULL, NULL, &error), GEMEL_OK);
+    }
+  }
+  gemel_tensor_unref(other);
+  gemel_function_free(reader);
+  gemel_function_free(writer);
+  gemel_shared_unref(w);
+  close_call(&c);
+  return bad;
+}
+
+static void kept_weights(const void *data) {
+  (void)data;
+  CT_EQ_UINT(stale_results(), 0);
+}
+
+/* Each fault of layouts shows in some network, or in weights that are kept. */
 static void shows(const void *data) {
   int id = *(const int *)data;
   size_t bad = 0;
@@ -228,6 +304,9 @@ static void shows(const void *data) {
       close_call(&c);
     }
   }
+  gemel__fault_active = id;
+  bad += stale_results();
+  gemel__fault_active = GEMEL__FAULT_NONE;
   CT_CHECK(bad > 0);
 }
 
@@ -278,5 +357,6 @@ void ct_register(void) {
     CT_ADD("layout_faults", gemel__fault_name(ids[k]), shows, &ids[k]);
   }
 #endif
+  CT_ADD("channels_last", "kept_weights", kept_weights, NULL);
   CT_ADD("channels_last", "without_memory", without_memory, NULL);
 }

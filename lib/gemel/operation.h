@@ -128,6 +128,11 @@ typedef struct gemel_kernel_call {
   /* As in the function's gemel_options, for kernels that compile functions of their own. */
   unsigned guard;
   int poison;
+  /* Of each input: where a number stands that changes whenever the input's contents do, from one
+   * call to the next; NULL: these may be others at each call. So RUN can keep in STATE what it has
+   * made of a constant, or of a shared variable that changes seldom. It is never 0. VERSIONS itself
+   * is NULL if there is none. */
+  const uint64_t *const *versions;
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

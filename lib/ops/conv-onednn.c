@@ -4,11 +4,14 @@
  * likes best, and reorders of the operands that lie otherwise; images that lie with their channels
  * last stay so. What oneDNN can't address (strides
  * that aren't positive, flipped weights) is first copied to row-major order, and a result from
- * there. All memory is the call's scratch memory; what is made when a plan is has the plan's number
- * of threads, which is that of the calls.
+ * there. Memory is the call's scratch memory, but for weights that stay from call to call: these
+ * are brought to oneDNN's layout when they are new, and kept with the plan. What is made when a
+ * plan is has the plan's number of threads, which is that of the calls.
  */
 #include <stdatomic.h>
 #include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/tensor.h"
 #include "cpu/copy.h"
@@ -62,6 +65,9 @@ typedef struct onednn_operand {
   dnnl_memory_t given, wanted; /* the same where no reorder is needed */
   dnnl_primitive_t reorder;
   int64_t packed_at, wanted_at; /* in scratch memory; NOWHERE: not there */
+  void *kept; /* what is wanted, of the contents of VERSION (0: not yet); NULL: in scratch memory */
+  size_t kept_bytes;
+  uint64_t version;
 } onednn_operand;
 
 typedef struct onednn_plan {
@@ -273,6 +279,7 @@ static void destroy(onednn_plan *plan) {
   for (int k = 0; k < OPERANDS; k++) {
     onednn_operand *o = &plan->operands[k];
     dnnl_primitive_destroy(o->reorder);
+    gemel__free(o->kept, o->kept_bytes);
     if (o->wanted != o->given) {
       dnnl_memory_destroy(o->wanted);
     }
@@ -307,10 +314,28 @@ static dnnl_status_t make_reorder(const dnnl_memory_desc_t *from, const dnnl_mem
   return status;
 }
 
+/* Where the version of operand WHICH stands, if weights are an input that has one; else NULL. */
+static const uint64_t *version_of(const gemel_kernel_call *call, gemel__conv_kind kind, int which) {
+  int weights = which == W && kind != GEMEL__CONV_WEIGHTS;
+  return weights && call->versions != NULL ? call->versions[kind == GEMEL__CONV_FORWARD] : NULL;
+}
+
+/* Room for the wanted layout of O: KEPT with the plan, or scratch memory. */
+static dnnl_status_t make_room(gemel_kernel_call *call, int kept, size_t bytes, onednn_operand *o) {
+  if (!kept) {
+    o->wanted_at = place(call, bytes);
+    return dnnl_success;
+  }
+  o->kept = gemel__alloc(bytes);
+  o->kept_bytes = bytes;
+  return o->kept != NULL ? dnnl_success : dnnl_out_of_memory;
+}
+
 /* Makes the memories of operand WHICH and the reorder between them. */
 static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
-                                  const gemel_view *view, int which, int is_result,
+                                  const gemel_view *view, int which,
                                   const dnnl_memory_desc_t *wanted, onednn_operand *o) {
+  int is_result = which == result_of(g->kind);
   dnnl_memory_desc_t given;
   int packed = !addressable(g, view, which);
   dnnl_status_t status = given_layout(g, view, which, packed, &given);
@@ -324,8 +349,11 @@ static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
   o->wanted = o->given;
   if (status == dnnl_success && !same_places(&given, wanted)) {
     o->wanted = NULL;
-    o->wanted_at = place(call, dnnl_memory_desc_get_size(wanted));
-    status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
+    status = make_room(call, version_of(call, g->kind, which) != NULL,
+                       dnnl_memory_desc_get_size(wanted), o);
+    if (status == dnnl_success) {
+      status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
+    }
     if (status == dnnl_success) {
       status = make_reorder(is_result ? wanted : &given, is_result ? &given : wanted, &o->reorder);
     }
@@ -349,8 +377,7 @@ static dnnl_status_t make_plan(gemel_kernel_call *call, const gemel__conv *g,
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
     const dnnl_memory_desc_t *wanted =
         dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument_of(kind, k));
-    status =
-        make_operand(call, g, operands[k], k, k == result_of(kind), wanted, &plan->operands[k]);
+    status = make_operand(call, g, operands[k], k, wanted, &plan->operands[k]);
   }
   return status;
 }
@@ -405,7 +432,9 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
   if (status != dnnl_success) {
     destroy(&plan);
     call->scratch_bytes = 0;
-    return GEMEL_DECLINED;
+    return status == dnnl_out_of_memory
+               ? gemel__no_memory(call->error, "weights as oneDNN has them")
+               : GEMEL_DECLINED;
   }
   memcpy(call->state, &plan, sizeof plan);
   call->release = release;
@@ -440,32 +469,48 @@ static dnnl_status_t run_reorder(const onednn_plan *plan, const onednn_operand *
   return dnnl_primitive_execute(o->reorder, plan->stream, 2, arguments);
 }
 
-/* Tells the memories where they are, and brings operands to where the primitive wants them. */
-static dnnl_status_t bring(const gemel_kernel_call *call, const onednn_plan *plan,
-                           const gemel__conv *g, const gemel_view *view, int which, int is_result) {
+/* Brings operand WHICH to where the primitive wants it. */
+static dnnl_status_t bring(const onednn_plan *plan, const gemel__conv *g, const gemel_view *view,
+                           int which, char *packed) {
   const onednn_operand *o = &plan->operands[which];
-  char *packed = o->packed_at < 0 ? NULL : (char *)call->scratch + o->packed_at;
-  dnnl_status_t status =
-      dnnl_memory_set_data_handle(o->given, packed != NULL ? packed : view->data);
-  if (packed != NULL && !is_result) {
+  if (packed != NULL) {
     copy_packed(g, view, which, packed, 1);
   }
-  if (status == dnnl_success && o->wanted_at >= 0) {
-    status = dnnl_memory_set_data_handle(o->wanted, (char *)call->scratch + o->wanted_at);
-  }
-  int moves = o->reorder != NULL && !is_result && !GEMEL__FAULT(conv_onednn_reorder);
-  return status == dnnl_success && moves ? run_reorder(plan, o, 0) : status;
+  return o->reorder != NULL && !GEMEL__FAULT(conv_onednn_reorder) ? run_reorder(plan, o, 0)
+                                                                  : dnnl_success;
 }
 
-static dnnl_status_t execute(const gemel_kernel_call *call, const onednn_plan *plan,
-                             const gemel__conv *g, const gemel_view *const operands[OPERANDS],
-                             gemel__conv_kind kind) {
+/* Tells the memories of operand WHICH where they are, and brings it there if it isn't kept. */
+static dnnl_status_t set_operand(const gemel_kernel_call *call, onednn_plan *plan,
+                                 const gemel__conv *g, const gemel_view *view, int which) {
+  onednn_operand *o = &plan->operands[which];
+  const uint64_t *version = o->kept != NULL ? version_of(call, g->kind, which) : NULL;
+  char *packed = o->packed_at < 0 ? NULL : (char *)call->scratch + o->packed_at;
+  char *wanted = o->kept != NULL    ? o->kept
+                 : o->wanted_at < 0 ? NULL
+                                    : (char *)call->scratch + o->wanted_at;
+  dnnl_status_t status =
+      dnnl_memory_set_data_handle(o->given, packed != NULL ? packed : view->data);
+  if (status == dnnl_success && wanted != NULL) {
+    status = dnnl_memory_set_data_handle(o->wanted, wanted);
+  }
+  int there = version != NULL &&
+              (o->version == *version || (o->version != 0 && GEMEL__FAULT(conv_onednn_stale)));
+  if (status == dnnl_success && which != result_of(g->kind) && !there) {
+    status = bring(plan, g, view, which, packed);
+    o->version = version != NULL && status == dnnl_success ? *version : 0;
+  }
+  return status;
+}
+
+static dnnl_status_t execute(const gemel_kernel_call *call, onednn_plan *plan, const gemel__conv *g,
+                             const gemel_view *const operands[OPERANDS], gemel__conv_kind kind) {
   dnnl_exec_arg_t arguments[OPERANDS + 1];
   int result = result_of(kind);
   dnnl_status_t status =
       dnnl_memory_set_data_handle(plan->workspace, (char *)call->scratch + plan->workspace_at);
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
-    status = bring(call, plan, g, operands[k], k, k == result);
+    status = set_operand(call, plan, g, operands[k], k);
     arguments[k] = (dnnl_exec_arg_t){argument_of(kind, k), plan->operands[k].wanted};
   }
   arguments[OPERANDS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, plan->workspace};
@@ -487,6 +532,7 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
   int before = use_threads(threads_of(call, &g)), result = result_of(kind);
   dnnl_status_t status = execute(call, &plan, &g, operands, kind);
   use_threads(before);
+  memcpy(call->state, &plan, sizeof plan); /* the versions of what it keeps */
   if (status != dnnl_success) {
     return gemel__fail(call->error, GEMEL_INTERNAL, "oneDNN fails with status %d", (int)status);
   }

@@ -475,6 +475,10 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
                                 gemel_shared *const *variables, gemel_error *error);
 void gemel__states_release(gemel_function *f);
 
+/* Where the version of the shared variable stands that INPUT is a state of; NULL if it is no state,
+ * or F changes it. */
+const uint64_t *gemel__state_version(const gemel_function *f, uint32_t input);
+
 /* Locks the states that E's call reads and changes, moves those that lie on another device than it
  * wants them on, and completes its INPUTS and OUTPUTS in E's own arrays, but for the places of
  * updates. On failure (what devices say, in E's error) nothing is locked. */

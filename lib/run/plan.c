@@ -147,6 +147,38 @@ static gemel_view view_of(const gemel__plan_layout *l) {
   return view;
 }
 
+/* Where the version of what is at PLACE stands; NULL if that may be new at each call. */
+static const uint64_t *version_of(const gemel__planner *planner, const gemel__plan_place *place) {
+  static const uint64_t never_changes = 1;
+  const gemel__run_buffer *b = place->buffer;
+  if (b->constant) {
+    return &never_changes;
+  }
+  return b->kind == GEMEL__B_PORT && b->port < planner->f->program.n_inputs
+             ? gemel__state_version(planner->f, b->port)
+             : NULL;
+}
+
+static gemel_status set_versions(gemel__planner *planner, const uint32_t *in,
+                                 gemel_kernel_call *call) {
+  const uint64_t **versions = NULL;
+  for (size_t k = 0; k < call->n_inputs && !planner->f->plain; k++) {
+    const uint64_t *version = version_of(planner, &planner->places[in[k]]);
+    if (version != NULL && versions == NULL) {
+      versions = gemel__arena_alloc(&planner->segment->meta, call->n_inputs * sizeof *versions);
+      if (versions == NULL) {
+        return out_of_memory(planner);
+      }
+      memset(versions, 0, call->n_inputs * sizeof *versions);
+    }
+    if (version != NULL) {
+      versions[k] = version;
+    }
+  }
+  call->versions = versions;
+  return GEMEL_OK;
+}
+
 /* Views of the operands: arrays in the segment's memory, data pointers to be fixed. */
 static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
   const gemel__run_program *p = &planner->f->program;
@@ -178,7 +210,7 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->data = call->operation->data;
   call->device = device_of(planner, node);
   call->error = &planner->execution->error;
-  return GEMEL_OK;
+  return set_versions(planner, in, call);
 }
 
 static gemel_status fix_views(gemel__planner *planner, uint32_t node,

@@ -26,6 +26,7 @@ struct gemel_shared {
   gemel_tensor *value;
   gemel_tensor *spare;   /* of an earlier value, or NULL */
   pthread_rwlock_t lock; /* of value and spare */
+  uint64_t version;      /* as in gemel_kernel_call; changed while the lock is held for writing */
   int bound;             /* while a function is bound: a state of it has this variable already */
 };
 
@@ -85,6 +86,7 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   pthread_rwlock_wrlock(&shared->lock);
   gemel_tensor *before = shared->value;
   shared->value = copy;
+  shared->version++;
   pthread_rwlock_unlock(&shared->lock);
   gemel_tensor_unref(before);
   return GEMEL_OK;
@@ -198,6 +200,12 @@ void gemel__states_release(gemel_function *f) {
   gemel__free(f->holds, f->n_states * sizeof *f->holds);
 }
 
+const uint64_t *gemel__state_version(const gemel_function *f, uint32_t input) {
+  int changes = f->program.inputs[input].pair != GEMEL__NO_VALUE;
+  return f->states != NULL && f->states[input] != NULL && !changes ? &f->states[input]->version
+                                                                   : NULL;
+}
+
 /* ---- Calls ---- */
 
 static int held_elsewhere(const gemel_tensor *tensor) {
@@ -308,7 +316,10 @@ static void exchange(gemel__execution *e, gemel_tensor **outputs) {
     gemel_shared *shared = e->f->updates[k];
     if (shared == NULL) {
       outputs[next++] = e->all_outputs[k];
-    } else if (e->all_outputs[k] != shared->value) {
+      continue;
+    }
+    shared->version++;
+    if (e->all_outputs[k] != shared->value) {
       shared->spare = shared->value;
       shared->value = e->all_outputs[k];
     }
