@@ -65,6 +65,25 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
     [AC_MSG_NOTICE([the CUDA toolkit in $CUDA_HOME is older than 12.8 and left out])
      gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=])])
   CPPFLAGS=$gemel_save_cppflags
+  # cuDNN, for convolutions, in the toolkit or where the compiler looks.
+  AC_ARG_WITH([cudnn],
+    [AS_HELP_STRING([--without-cudnn], [convolutions on GPUs by cuBLAS alone])], [], [with_cudnn=maybe])
+  gemel_have_cudnn=no CUDNN_CPPFLAGS=
+  gemel_save_libs=$LIBS
+  CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+  LIBS="$CUDA_LIBS -lcudnn $LIBS"
+  AS_IF([test "$gemel_have_cuda" != no && test "x$with_cudnn" != xno],
+    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+#include <cudnn.h>
+#if CUDNN_VERSION < 90000
+#error older than what gemel calls
+#endif]], [[cudnnHandle_t handle; return cudnnCreate(&handle);]])],
+      [gemel_have_cudnn=yes CUDNN_CPPFLAGS=-DGEMEL__CUDNN=1 CUDA_LIBS="$CUDA_LIBS -lcudnn"
+       gemel_have_cuda="$gemel_have_cuda, cuDNN"])])
+  CPPFLAGS=$gemel_save_cppflags
+  LIBS=$gemel_save_libs
+  AS_IF([test "x$with_cudnn" = xyes && test "$gemel_have_cudnn" = no],
+    [AC_MSG_ERROR([--with-cudnn: cuDNN 9 or later is not beside the CUDA toolkit])])
   AS_IF([test "$gemel_have_cuda" = no && test "x$with_cuda" != xmaybe && test "x$with_cuda" != xno],
     [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h of CUDA 12.8 or later are not in $gemel_places])])
   AS_IF([test "$gemel_have_cuda" = no],
@@ -72,6 +91,7 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
 
   AM_CONDITIONAL([GPU_SIM], [test "$gemel_have_gpu_sim" = yes])
   AM_CONDITIONAL([CUDA_HEADERS], [test "$gemel_have_cuda" != no])
+  AM_CONDITIONAL([CUDNN_HEADERS], [test "$gemel_have_cudnn" = yes])
   AM_CONDITIONAL([NVCC], [test -n "$NVCC"])
   AM_CONDITIONAL([GPU_CHECK],
     [test -n "$NVCC" && test "$gemel_have_gtest" = yes && test "$gemel_have_verify" = yes])
@@ -79,5 +99,6 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AC_SUBST([GPU_SIM_UNIQUE])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_HOME])
+  AC_SUBST([CUDNN_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
   AC_SUBST([NVCC])])

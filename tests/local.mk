@@ -156,7 +156,7 @@ endif
 EXTRA_PROGRAMS = $(gpu_tests)
 CLEANFILES += $(gpu_tests)
 check_DATA += $(gpu_tests)
-on_gpu_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -DGEMEL_ON_GPU=1
+on_gpu_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDNN_CPPFLAGS) -DGEMEL_ON_GPU=1
 on_gpu_ldadd = libgemel-gpu.a $(LDADD) $(CUDA_LIBS)
 tests_t_cuda_on_gpu_SOURCES = %reldir%/t-cuda.c
 tests_t_cuda_on_gpu_CPPFLAGS = $(on_gpu_cppflags)

@@ -189,12 +189,19 @@ static uint64_t next(uint64_t *random) {
   return *random >> 20;
 }
 
+#ifdef GEMEL__CUDNN
+static const int has_cudnn = 1;
+#else
+static const int has_cudnn = 0;
+#endif
+
 /* An algorithm that declines everything would agree with the reference, too. */
 static void all_ran(void) {
   for (size_t k = 0; k < CT_COUNT(algorithms); k++) {
     for (int kind = 0; kind < 3; kind++) {
       ct_context("%s by %s", conv_names[kind], algorithms[k].name);
-      CT_CHECK(algorithms[k].ran[kind] > 0);
+      CT_CHECK(algorithms[k].ran[kind] > 0 ||
+               (!has_cudnn && strcmp(algorithms[k].name, "cudnn") == 0));
     }
     printf("%s: %zu, %zu, %zu\n", algorithms[k].name, algorithms[k].ran[0], algorithms[k].ran[1],
            algorithms[k].ran[2]);

@@ -76,6 +76,32 @@ static void catalogue(const void *data) {
   leave(context);
 }
 
+#ifndef GEMEL_ON_GPU
+/* ---- Convolutions by cuDNN ---- */
+
+/* cuDNN computes those that it can; where it can't be opened, others compute all. */
+static void by_cudnn(const void *data) {
+  enum { LEAST = 10, ROUNDS = 10 };
+  for (int without = 0; without < 2; without++) {
+    setenv("GEMEL_SIM_CUDNN", without ? "no" : "yes", 1);
+    gemel_context *context = context_with_cuda();
+    int wrong = 0;
+    gemel__sim_count_from_here();
+    for (uint64_t round = 0; round < ROUNDS && wrong == 0; round++) {
+      compare_operation(context, gemel_find_operation(context, data), GEMEL__FILL_INTEGERS, round,
+                        &wrong);
+    }
+    long convolutions = gemel__sim_counted().convolutions;
+    ct_context("%s, %s cuDNN: %ld convolutions by it; %s", (const char *)data,
+               without ? "without" : "with", convolutions, error.text);
+    CT_EQ_INT(wrong, 0);
+    CT_CHECK(without ? convolutions == 0 : convolutions >= LEAST);
+    leave(context);
+  }
+  unsetenv("GEMEL_SIM_CUDNN");
+}
+#endif
+
 static gemel_context *names;
 
 void ct_register(void) {
@@ -92,5 +118,10 @@ void ct_register(void) {
       n++;
     }
   }
+#ifndef GEMEL_ON_GPU
+  tests[n++] = (ct_test)CT_TEST("cudnn/corr", by_cudnn, "corr");
+  tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_weights", by_cudnn, "corr_grad_weights");
+  tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_inputs", by_cudnn, "corr_grad_inputs");
+#endif
   ct_suite("cuda", tests, n);
 }

@@ -34,6 +34,7 @@ typedef struct scenario {
   gemel__fill fill;
   int classes;   /* not 0: integers are numbers of so many classes, and in one call wrong */
   int no_nvrtc;  /* there is no compiler at run time */
+  int no_cudnn;  /* there is no cuDNN */
   int from_host; /* only with inputs and outputs on the host */
   int once;      /* so, and called twice */
 } scenario;
@@ -110,7 +111,21 @@ static const scenario scenarios[] = {
          "    c = corr(v, u, low = [1], high = [0]),\n"
          "    d = corr_grad_inputs(w, subtensor(g, start = [0, 0, 0, 0], size = [2, 6, 4, 8]),\n"
          "      groups = 2, stride = [2, 1], image = [9, 9])\n}",
+     .no_cudnn = 1,
      .once = 1},
+    {.name = "convolutions by cuDNN",
+     .text =
+         "(x: f32[2, 4, 9, 8], w: f32[6, 2, 3, 2], v: f16[2, 4, 41], u: f16[8, 4, 3],\n"
+         "  g: f32[2, 6, 5, 8]) {\n"
+         "  z = x * 4099\n"
+         "  return a = corr(z, w, groups = 2, stride = [2, 1], dilation = [1, 2], low = [2, 0],\n"
+         "      high = [0, 1], flip = 1),\n"
+         "    b = corr_grad_weights(x, corr(x, w, groups = 2), groups = 2, kernel = [3, 2]),\n"
+         "    c = corr(subtensor(v, start = [0, 0, 1], size = [2, 4, 40]), u, low = [1], high = "
+         "[0]),\n"
+         "    d = corr_grad_inputs(w, subtensor(g, start = [0, 0, 0, 0], size = [2, 6, 4, 8]),\n"
+         "      groups = 2, stride = [2, 1], image = [9, 9]),\n"
+         "    e = corr(reverse(z, axes = [3]), w, groups = 2)\n}"},
     {.name = "targets",
      .text = "(x: f32[140, 5], t: i64[140]) {\n  return a = cross_entropy(x, t, axis = 1)\n}",
      .classes = 5,
@@ -321,6 +336,14 @@ static const struct {
     HOME(conv_group, "convolutions"),
     HOME(conv_group_weights, "convolutions"),
     HOME(conv_adds, "convolutions"),
+    HOME(cudnn_padding, "convolutions by cuDNN"),
+    HOME(cudnn_stride, "convolutions by cuDNN"),
+    HOME(cudnn_groups, "convolutions by cuDNN"),
+    HOME(cudnn_workspace, "convolutions by cuDNN"),
+    HOME(cudnn_alignment, "convolutions by cuDNN"),
+    HOME(cudnn_notes, "convolutions by cuDNN"),
+    HOME(cudnn_stream, "convolutions by cuDNN"),
+    HOME(cudnn_leak, "convolutions by cuDNN"),
 #undef HOME
 };
 
@@ -493,6 +516,9 @@ static int try_graph(gemel_context *context, const scenario *s, uint64_t seed) {
   int wrong = 0;
   if (s->no_nvrtc) {
     setenv("GEMEL_SIM_CXX", "/nonexistent", 1);
+  }
+  if (s->no_cudnn) {
+    setenv("GEMEL_SIM_CUDNN", "no", 1);
   }
   begin_trial(&t, context, seed);
   for (int places = 0; places < (s->from_host || s->once ? 1 : 4) && !wrong; places++) {

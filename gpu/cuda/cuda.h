@@ -30,11 +30,14 @@ struct gemel_cuda {
   cudaStream_t stream;
   cublasHandle_t blas;
   void *blas_workspace;
+  void *cudnn;               /* its handle; NULL: none was wanted yet */
+  int no_cudnn;              /* it can't be opened */
   int *problem;              /* on the GPU: kernels set it where a value is wrong */
   int *problem_seen;         /* on the host, to read it */
   int may_fail;              /* atomic: such a kernel was asked for since it was read */
   size_t problems;           /* atomic: how many were read */
   pthread_mutex_t blas_lock; /* of the handle: each call sets its stream */
+  pthread_mutex_t cudnn_lock;
   pthread_mutex_t problem_lock;
   pthread_mutex_t pool_lock;
   gemel__cuda_idle *idle[GEMEL__CUDA_CLASSES]; /* memory that nobody uses, by class of size */
@@ -115,6 +118,9 @@ typedef struct gemel__cuda_product {
 
 gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *product,
                                   const void *a, const void *b, void *c, gemel_error *error);
+
+/* Closes cuDNN if a convolution has opened it (conv-cudnn.c). */
+void gemel__cuda_cudnn_close(gemel_cuda *cuda);
 
 /* Kernels for clusters (fuse.c), and what frees those that were made. */
 extern const gemel_kernel gemel__cuda_clusters[];

@@ -191,6 +191,7 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
   cuda->record.mistakes = gemel__sim_forget != NULL ? mistakes : NULL;
   cuda->ordinal = ordinal;
   pthread_mutex_init(&cuda->blas_lock, NULL);
+  pthread_mutex_init(&cuda->cudnn_lock, NULL);
   pthread_mutex_init(&cuda->problem_lock, NULL);
   pthread_mutex_init(&cuda->pool_lock, NULL);
   pthread_mutex_init(&cuda->fused_lock, NULL);
@@ -214,6 +215,7 @@ void gemel_cuda_close(gemel_cuda *cuda) {
   }
   gemel__cuda_fused_clear(cuda);
   gemel__cuda_pool_clear(cuda);
+  gemel__cuda_cudnn_close(cuda);
   if (cuda->blas != NULL) {
     cublasDestroy(cuda->blas);
   }
@@ -224,6 +226,7 @@ void gemel_cuda_close(gemel_cuda *cuda) {
     cudaStreamDestroy(cuda->stream);
   }
   pthread_mutex_destroy(&cuda->blas_lock);
+  pthread_mutex_destroy(&cuda->cudnn_lock);
   pthread_mutex_destroy(&cuda->problem_lock);
   pthread_mutex_destroy(&cuda->pool_lock);
   pthread_mutex_destroy(&cuda->fused_lock);

@@ -1,10 +1,11 @@
-# The device "cuda": calls of CUDA's runtime, cuBLAS and NVRTC. Built for GPUs where there is nvcc, and
+# The device "cuda": calls of CUDA's runtime, cuBLAS, cuDNN and NVRTC. Built for GPUs where there is nvcc, and
 # always for the sim. One file a line, sorted. SPDX-License-Identifier: MIT
 
 gpu_sources =
 gpu_sources += %reldir%/blas.c
 gpu_sources += %reldir%/compile.c
 gpu_sources += %reldir%/compile.h
+gpu_sources += %reldir%/conv-cudnn.c
 gpu_sources += %reldir%/cuda.h
 gpu_sources += %reldir%/device.c
 gpu_sources += %reldir%/fuse.c
@@ -55,7 +56,7 @@ endif
 gemel_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) -DGEMEL__CUDA=1
 gemel_cuda_SOURCES = $(gemel_SOURCES)
 gemel_cuda_LDADD = libgemel-gpu.a $(libraries) $(CUDA_LIBS) $(STDCXX_LIBS)
-libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS)
+libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) $(CUDNN_CPPFLAGS)
 libgemel_gpu_a_CFLAGS = $(AM_CFLAGS) -Wno-overlength-strings
 libgemel_gpu_a_SOURCES = $(gpu_sources)
 nodist_libgemel_gpu_a_SOURCES = gpu/cuda/headers.c

@@ -6,6 +6,7 @@
 BEGIN {
   print "/* Made by alike.awk from gpu/sim/include. */"
   print "#include <cuda_runtime_api.h>\n#include <cublas_v2.h>\n#include <nvrtc.h>"
+  print "#ifdef GEMEL__CUDNN\n#include <cudnn.h>\n#endif"
 }
 function same(name, value) { print "_Static_assert(" name " == " value ", \"" name "\");"; count++ }
 

@@ -73,7 +73,7 @@ double gemel__sim_load(const void *at, cudaDataType type, int64_t index) {
   return NAN;
 }
 
-static void store(void *at, cudaDataType type, int64_t index, double x) {
+void gemel__sim_store(void *at, cudaDataType type, int64_t index, double x) {
   switch (type) {
   case CUDA_R_64F:
     ((double *)at)[index] = x;
@@ -125,6 +125,6 @@ void gemel__sim_multiply(const gemel__sim_product *p) {
       for (int64_t i = 0; i < p->c.rows; i++) {
         int64_t at = place(&p->c, batch, i, j);
         double old = p->beta != 0 ? gemel__sim_load(p->c.at, p->c.type, at) : 0;
-        store(p->c.at, p->c.type, at, combined(p, dot(p, batch, i, j, backwards), old));
+        gemel__sim_store(p->c.at, p->c.type, at, combined(p, dot(p, batch, i, j, backwards), old));
       }
 }

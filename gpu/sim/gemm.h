@@ -31,5 +31,7 @@ void gemel__sim_multiply(const gemel__sim_product *product);
 /* Of an element, in bytes; 0 for types that no product has. */
 size_t gemel__sim_size_of(cudaDataType type);
 double gemel__sim_load(const void *at, cudaDataType type, int64_t index);
+/* Rounds X to the type. */
+void gemel__sim_store(void *at, cudaDataType type, int64_t index, double x);
 
 #endif

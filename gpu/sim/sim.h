@@ -69,8 +69,9 @@ typedef struct {
   long copies_out; /* from the device to the host */
   long copies_on;  /* on the device */
   long memsets;
-  long products; /* calls of cuBLAS */
-  long waits;    /* of the host for the device */
+  long products;     /* calls of cuBLAS */
+  long convolutions; /* of cuDNN */
+  long waits;        /* of the host for the device */
   long mallocs;
   long graphs; /* launches */
 } gemel__sim_counts;
