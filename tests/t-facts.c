@@ -145,7 +145,8 @@ static void hold(const char *text, unsigned facts, const gemel_tensor *tensor) {
     ct_context("%s: element %d is %g", text, (int)k, v);
     if (!CT_CHECK(!((facts & GEMEL__NONNEGATIVE) && v < 0)) ||
         !CT_CHECK(!((facts & GEMEL__NONZERO) && v == 0)) ||
-        !CT_CHECK(!((facts & GEMEL__NOT_NAN) && v != v))) {
+        !CT_CHECK(!((facts & GEMEL__NOT_NAN) && v != v)) ||
+        !CT_CHECK(!((facts & GEMEL__FINITE) && !isfinite(v)))) {
       return;
     }
   }
@@ -154,7 +155,7 @@ static void hold(const char *text, unsigned facts, const gemel_tensor *tensor) {
 /* What the dtype says by itself is no merit of a rule. */
 static unsigned free_facts(gemel_dtype dtype) {
   gemel_kind kind = gemel_dtype_kind(dtype);
-  return (kind != GEMEL_KIND_FLOAT ? GEMEL__NOT_NAN : 0u) |
+  return (kind != GEMEL_KIND_FLOAT ? GEMEL__NOT_NAN | GEMEL__FINITE : 0u) |
          (kind == GEMEL_KIND_BOOL || kind == GEMEL_KIND_UNSIGNED ? GEMEL__NONNEGATIVE : 0u);
 }
 

@@ -1,7 +1,7 @@
 /*
- * What the rules of shape.rules and index.rules come to together: graphs as programs write them,
- * and what is left of them. Sizes are symbols where that matters: what can't be decided of them
- * must leave the graph as it is. A second rewrite changes nothing.
+ * What the rules of shape.rules, index.rules and conv.rules come to together: graphs as programs
+ * write them, and what is left of them. Sizes are symbols where that matters: what can't be decided
+ * of them must leave the graph as it is. A second rewrite changes nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -99,12 +99,40 @@ static const rewritten cases[] = {
     {"(n: i64, x: f32[3]) { r = reverse(broadcast_to(x, shape = [n, 3]), axes = [0, 1]) return r }",
      "(n: i64, x: f32[3]) { y = reverse(x, axes = [0]) r = broadcast_to(y, shape = [n, 3]) "
      "return r }"},
+    /* normalization by known statistics is the weights' and the bias's */
+    {"(x: f32[N, 2, 9]) { y = corr(x, tensor(f32[2, 2, 1], [1, 2, 3, 4])) "
+     "r = relu((y + tensor(f32[2, 1], [-1, -2])) * tensor(f32[2, 1], [2, 4]) + tensor(f32[2, 1], "
+     "[5, 6])) return r }",
+     "(x: f32[N, 2, 9]) { y = corr(x, tensor(f32[2, 2, 1], [2, 4, 12, 16]), stride = [1], "
+     "dilation = [1], low = [0], high = [0]) r = relu(y + tensor(f32[2, 1], [-2, -8]) + "
+     "tensor(f32[2, 1], [5, 6])) return r }"},
+    /* but an infinite factor isn't: times 0 it is NaN */
+    {"(x: f32[N, 2, 9]) { r = corr(x, tensor(f32[2, 2, 1], [1, 2, 3, 4])) * tensor(f32[2, 1], [2, "
+     "inf]) return r }",
+     "(x: f32[N, 2, 9]) { r = corr(x, tensor(f32[2, 2, 1], [1, 2, 3, 4]), stride = [1], "
+     "dilation = [1], low = [0], high = [0]) * tensor(f32[2, 1], [2, inf]) return r }"},
+    /* what isn't wanted of a convolution isn't computed */
+    {"(x: f32[N, 2, 9], w: f32[4, 2, 3]) { r = subtensor(corr(x, w, low = [1], high = [1]), "
+     "start = [0, 0, 0], size = [N, 4, 5], step = [1, 1, 2]) return r }",
+     "(x: f32[N, 2, 9], w: f32[4, 2, 3]) { r = corr(x, w, stride = [2], dilation = [1], low = [1], "
+     "high = [1]) return r }"},
+    {"(x: f32[7, 2, 9], w: f32[4, 2, 3]) { r = subtensor(corr(x, w), start = [2, 1, 0], "
+     "size = [3, 2, 7]) return r }",
+     "(x: f32[7, 2, 9], w: f32[4, 2, 3]) { a = subtensor(x, start = [2, 0, 0], size = [3, 2, 9], "
+     "step = [1, 1, 1]) b = subtensor(w, start = [1, 0, 0], size = [2, 2, 3], step = [1, 1, 1]) "
+     "r = corr(a, b, stride = [1], dilation = [1], low = [0], high = [0]) return r }"},
+    /* of constants a number is left */
+    {"(z: f32[1, 1, 2]) { x = tensor(f32[1, 1, 3], [1, 2, 3]) g = tensor(f32[1, 1, 2], [4, 5]) "
+     "r = z + corr(x, g) s = z * corr_grad_weights(x, g, kernel = [2]) "
+     "t = z * corr_grad_inputs(tensor(f32[1, 1, 1], [3]), g, image = [2]) return r, s, t }",
+     "(z: f32[1, 1, 2]) { c = tensor(f32[1, 1, 2], [14, 23]) r = z + c s = z * c "
+     "t = z * tensor(f32[1, 1, 2], [12, 15]) return r, s, t }"},
 };
 
 static gemel_graph *rewrite(const gemel_graph *graph) {
   gemel_rewrite_options options = {.size = sizeof options};
   gemel_error error = {0};
-  options.include = "shape,index";
+  options.include = "shape,index,conv";
   gemel_graph *result = graph != NULL ? gemel_rewrite(graph, &options, &error) : NULL;
   CT_EQ_STR(error.text, "");
   return result;

@@ -16,6 +16,7 @@ enum {
   GEMEL__NONNEGATIVE = 1 << 0, /* no element < 0 (NaN and -0 may be among them) */
   GEMEL__NONZERO = 1 << 1,     /* no element == 0 (NaN may be) */
   GEMEL__NOT_NAN = 1 << 2,     /* no element is NaN */
+  GEMEL__FINITE = 1 << 3,      /* no element is NaN or infinite; comes with NOT_NAN */
   /* no element <= 0 (NaN may be) */
   GEMEL__POSITIVE = GEMEL__NONNEGATIVE | GEMEL__NONZERO
 };

@@ -5,6 +5,7 @@
  */
 #include "rules/facts.h"
 
+#include <math.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/tensor.h"
@@ -12,7 +13,9 @@
 #include "rules/term.h"
 
 enum { MAX_DEPTH = 6, MAX_NODES = 64, MAX_UNIFORM = 64, MAX_STEPS = 16 };
-enum { N = GEMEL__NONNEGATIVE, Z = GEMEL__NONZERO, M = GEMEL__NOT_NAN, EVERY = N | Z | M };
+static const int64_t max_elements = 4096; /* of all constants that one search looks at */
+enum { N = GEMEL__NONNEGATIVE, Z = GEMEL__NONZERO, M = GEMEL__NOT_NAN, F = GEMEL__FINITE };
+enum { EVERY = N | Z | M | F };
 
 /* ---- Constants ---- */
 
@@ -58,25 +61,30 @@ int gemel__uniform_constant(const gemel_graph *graph, gemel__ref value,
   return 0;
 }
 
-/* The facts that all elements of a constant share. */
-static unsigned constant_facts(const gemel_tensor *tensor) {
-  gemel_dtype dtype = gemel_tensor_dtype(tensor);
-  int64_t count = gemel_tensor_elements(tensor);
-  const char *data = gemel_tensor_data(tensor);
-  unsigned facts = count <= MAX_UNIFORM ? EVERY : 0;
-  for (int64_t k = 0; k < count && facts != 0; k++) {
-    double x = gemel__dtype_load(dtype, data + (size_t)k * gemel_dtype_size(dtype));
-    facts &= (x < 0 ? 0u : N) | (x == 0 ? 0u : Z) | (x != x ? 0u : M);
-  }
-  return facts;
-}
-
 /* ---- Looking ---- */
 
 typedef struct facts_search {
   const gemel_graph *graph;
-  int nodes; /* looked at so far */
+  int nodes;        /* looked at so far */
+  int64_t elements; /* of constants */
 } facts_search;
+
+/* The facts that all elements of a constant share. */
+static unsigned constant_facts(facts_search *s, const gemel_tensor *tensor) {
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  int64_t count = gemel_tensor_elements(tensor);
+  const char *data = gemel_tensor_data(tensor);
+  if (count > max_elements - s->elements) {
+    return 0;
+  }
+  unsigned facts = EVERY;
+  for (int64_t k = 0; k < count && facts != 0; k++) {
+    double x = gemel__dtype_load(dtype, data + (size_t)k * gemel_dtype_size(dtype));
+    facts &= (x < 0 ? 0u : N) | (x == 0 ? 0u : Z) | (x != x ? 0u : M) | (isfinite(x) ? F : 0u);
+  }
+  s->elements += count;
+  return facts;
+}
 
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
   gemel_type type = gemel__node_type(graph, value.node, value.output);
@@ -86,7 +94,7 @@ static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
 /* What DTYPE says by itself. */
 static unsigned dtype_facts(gemel_dtype dtype) {
   gemel_kind kind = gemel_dtype_kind(dtype);
-  return gemel__facts_if(kind != GEMEL_KIND_FLOAT, M) |
+  return gemel__facts_if(kind != GEMEL_KIND_FLOAT, M | F) |
          gemel__facts_if(kind == GEMEL_KIND_BOOL || kind == GEMEL_KIND_UNSIGNED, N);
 }
 
@@ -125,7 +133,7 @@ static unsigned look(facts_search *s, gemel__ref value, int depth) {
   gemel__fact_call f = {.to = dtype, .is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT};
   uint32_t n;
   if (tensor != NULL) {
-    return facts | constant_facts(tensor);
+    return facts | constant_facts(s, tensor);
   }
   if (s->graph->input_mark_capacity > 0) {
     facts |= gemel_assumed(gemel__value(s->graph, value)) & EVERY;
@@ -144,6 +152,6 @@ static unsigned look(facts_search *s, gemel__ref value, int depth) {
 }
 
 unsigned gemel__facts(const gemel_graph *graph, gemel__ref value) {
-  facts_search s = {graph, 0};
+  facts_search s = {graph, 0, 0};
   return look(&s, value, 0);
 }

@@ -75,6 +75,8 @@ static unsigned facts_of(uint32_t function) {
     return GEMEL_FACT_NONZERO;
   case GEMEL__FUNCTION_not_nan:
     return GEMEL_FACT_NOT_NAN;
+  case GEMEL__FUNCTION_finite:
+    return GEMEL_FACT_FINITE;
   default:
     return 0;
   }
