@@ -85,6 +85,18 @@ static const network networks[] = {
      "  p = max_pool(relu(corr(x, w)), size = [2, 2], stride = [2, 2])"
      "  return y = corr(p, v), z = avg_pool(p, size = [1, 1]) }",
      3},
+    {"joined",
+     "graph f(" TWO_LAYERS ", z: f32[2, 4, 10, 8], u: f32[16, 36, 3, 3]) {"
+     "  h = corr(x, w)"
+     "  j = join(h, z, axis = 1)"
+     "  a, b = split(j, sizes = [20, 16], axis = 1)"
+     "  p = pad(relu(j), 0, low = [0, 0, 1, 0], high = [0, 0, 1, 0])"
+     "  return y = corr(p, u), s = sum(a * a, axes = [1]), t = sum(b + 1, axes = [2]) }",
+     8},
+    {"mostly_row_major_join",
+     "graph f(" TWO_LAYERS ", z: f32[2, 40, 10, 8], u: f32[16, 72, 3, 3]) {"
+     "  return y = corr(join(corr(x, w), z, axis = 1), u) }",
+     1},
 #else
     {"result_of_the_function", "graph f(" IMAGES ") { return y = corr(x, w) }", 0},
 #endif

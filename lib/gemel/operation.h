@@ -241,10 +241,10 @@ typedef struct gemel_operation {
    * input has the output's type and nothing else reads it any more, a kernel, whichever is chosen,
    * may find both views with the same data and strides; no other input overlaps them. */
   int overwrites;
-  /* 1 if output 0 of CALL, images [batch, channels, spatial axes...], had better lie with its
+  /* 1 if the outputs of CALL, images [batch, channels, spatial axes...], had better lie with their
    * channels last: axis 1 with the smallest stride, the others row-major around it. Asked on the
    * host, before PREPARE, with the strides that the inputs have. The kernels must then write such
-   * an output too, though not every one that is asked for becomes one. NULL: always row-major. */
+   * outputs too, though not every one that is asked for becomes one. NULL: always row-major. */
   int (*channels_last)(const gemel_kernel_call *call);
 } gemel_operation;
 

@@ -13,18 +13,12 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
 #include "ops/rule.h"
 
 enum { OPERANDS = 3, X = 0, W = 1, Y = 2 };
-
-static int channels_last(const gemel_view *view) {
-  return gemel__is_channels_last((size_t)gemel__view_item(view), view->rank, view->shape,
-                                 view->strides);
-}
 
 /* oneDNN fills up the few channels of an image to a whole vector's, and reorders row-major operands
  * that a matrix product takes as they lie. What would be products with vectors, conv-gemm.c doesn't
@@ -33,7 +27,8 @@ int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const opera
   enum { LANES = 16 };
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
   int pointwise = gemel__conv_pointwise(g);
-  int reordered = !channels_last(operands[X]) && !channels_last(operands[Y]);
+  int reordered =
+      !gemel__view_channels_last(operands[X]) && !gemel__view_channels_last(operands[Y]);
   int wasteful = g->kind == GEMEL__CONV_INPUTS && 2 * filled > 3 * g->channels;
   int by_vector = g->filters == 1 || (g->channels == 1 && (g->groups > 1 || pointwise));
   return operands[X]->dtype == GEMEL_F32 && !g->unshared &&
@@ -178,7 +173,7 @@ static dnnl_status_t asked_layout(const gemel__conv *g, const gemel_view *view, 
   static const dnnl_format_tag_t last[] = {dnnl_nwc, dnnl_nhwc, dnnl_ndhwc};
   dnnl_dims_t dims;
   int rank = dims_of(g, view, which, dims);
-  int stays = takes && which != W && channels_last(view);
+  int stays = takes && which != W && gemel__view_channels_last(view);
   return dnnl_memory_desc_init_by_tag(md, rank, dims, dnnl_f32,
                                       stays ? last[g->axes - 1] : dnnl_format_tag_any);
 }

@@ -359,12 +359,6 @@ static void cost_of(const gemel_kernel_call *call, gemel__pool_kind kind, double
   }
 }
 
-/* As the first image that there is, which the others then lie like too. */
-static int channels_last(const gemel_kernel_call *call) {
-  const gemel_view *x = &call->inputs[0];
-  return gemel__is_channels_last((size_t)gemel__view_item(x), x->rank, x->shape, x->strides);
-}
-
 #define HOOKS(name, KIND, form, facts_hook)                                                        \
   static void cost_##name(const gemel_kernel_call *call, double *flops, double *bytes) {           \
     cost_of(call, GEMEL__POOL_##KIND, flops, bytes);                                               \
@@ -377,7 +371,7 @@ static int channels_last(const gemel_kernel_call *call) {
                                             .cost = cost_##name,                                   \
                                             .normalize = normalize_##form,                         \
                                             .facts = facts_hook,                                   \
-                                            .channels_last = channels_last};
+                                            .channels_last = gemel__first_channels_last};
 HOOKS(max_pool, MAX, max, facts_max_pool)
 HOOKS(max_pool_grad, MAX_GRAD, max, facts_second)
 HOOKS(max_pool_pick, MAX_PICK, max, facts_second)

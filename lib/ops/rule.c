@@ -256,6 +256,15 @@ int64_t gemel__view_elements(const gemel_view *view) {
   return count;
 }
 
+int gemel__view_channels_last(const gemel_view *view) {
+  return gemel__is_channels_last((size_t)gemel__view_item(view), view->rank, view->shape,
+                                 view->strides);
+}
+
+int gemel__first_channels_last(const gemel_kernel_call *call) {
+  return gemel__view_channels_last(&call->inputs[0]);
+}
+
 void gemel__cost_move(const gemel_kernel_call *call, double *flops, double *bytes) {
   double moved = 0;
   for (size_t k = 0; k < call->n_outputs; k++) {

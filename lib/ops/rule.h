@@ -97,6 +97,12 @@ static inline int64_t gemel__view_item(const gemel_view *view) {
   return (int64_t)gemel_dtype_size(view->dtype);
 }
 
+/* 1 if images VIEW lie with their channels last (core/tensor.h). */
+int gemel__view_channels_last(const gemel_view *view);
+
+/* A hook CHANNELS_LAST: outputs lie as input 0 does. */
+int gemel__first_channels_last(const gemel_kernel_call *call);
+
 /* The cost of operations that only move elements: no flops, each output byte read and written. */
 void gemel__cost_move(const gemel_kernel_call *call, double *flops, double *bytes);
 

@@ -222,7 +222,8 @@ const gemel__hooks gemel__hooks_pad = {.infer = infer_pad,
                                        .kernels = pad_kernels,
                                        .cost = gemel__cost_move,
                                        .normalize = normalize_pad,
-                                       .facts = gemel__facts_first_two};
+                                       .facts = gemel__facts_first_two,
+                                       .channels_last = gemel__first_channels_last};
 
 /* ---- join ---- */
 
@@ -371,6 +372,17 @@ static gemel_status run_join(const gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
+/* As at least half of the elements lie. */
+static int join_channels_last(const gemel_kernel_call *call) {
+  int64_t last = 0, all = 0;
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    int64_t elements = gemel__view_elements(&call->inputs[k]);
+    last += gemel__view_channels_last(&call->inputs[k]) ? elements : 0;
+    all += elements;
+  }
+  return last > 0 && 2 * last >= all;
+}
+
 static const gemel_kernel join_kernels[] = {{"plain", NULL, run_join}, {NULL, NULL, NULL}};
 
 static gemel_status normalize_join(gemel_normalize *call) {
@@ -389,7 +401,8 @@ const gemel__hooks gemel__hooks_join = {.infer = infer_join,
                                         .kernels = join_kernels,
                                         .cost = gemel__cost_move,
                                         .normalize = normalize_join,
-                                        .facts = join_facts};
+                                        .facts = join_facts,
+                                        .channels_last = join_channels_last};
 
 /* ---- split ---- */
 
@@ -523,4 +536,5 @@ const gemel__hooks gemel__hooks_split = {.infer = infer_split,
                                          .kernels = split_kernels,
                                          .cost = gemel__cost_move,
                                          .normalize = normalize_split,
-                                         .moves = 1};
+                                         .moves = 1,
+                                         .channels_last = gemel__first_channels_last};

@@ -235,23 +235,32 @@ static gemel_status fix_views(gemel__planner *planner, uint32_t node,
   return GEMEL_OK;
 }
 
-/* Lays output 0 of NODE out with channels last if its operation asks for it. What the function
- * returns is always row-major. */
+/* 1 if VALUE may have channels last. What the function returns is always row-major. */
+static int may_have_channels_last(const gemel__planner *planner, uint32_t value) {
+  const gemel__run_program *p = &planner->f->program;
+  return gemel__value_device(p, value) == 0 && planner->places[value].layout->rank > 2 &&
+         gemel__run_program_output(p, value) == p->n_outputs;
+}
+
+/* Lays the outputs of NODE out with channels last if its operation asks for it. */
 static gemel_status follow_channels(gemel__planner *planner, uint32_t node,
                                     gemel_kernel_call *call) {
-  const gemel__run_program *p = &planner->f->program;
-  gemel__plan_place *place = &planner->places[p->nodes[node].value];
+  uint32_t first = planner->f->program.nodes[node].value;
   if (planner->f->plain || call->operation->channels_last == NULL ||
-      gemel__value_device(p, p->nodes[node].value) != 0 || place->layout->rank < 3 ||
-      gemel__run_program_output(p, p->nodes[node].value) < p->n_outputs ||
-      !call->operation->channels_last(call)) {
+      !may_have_channels_last(planner, first) || !call->operation->channels_last(call)) {
     return GEMEL_OK;
   }
-  place->layout = gemel__layout_channels_last(planner->segment, place->layout);
-  if (place->layout == NULL) {
-    return out_of_memory(planner);
+  for (uint32_t k = 0; k < call->n_outputs; k++) {
+    gemel__plan_place *place = &planner->places[first + k];
+    if (!may_have_channels_last(planner, first + k)) {
+      continue;
+    }
+    place->layout = gemel__layout_channels_last(planner->segment, place->layout);
+    if (place->layout == NULL) {
+      return out_of_memory(planner);
+    }
+    ((gemel_view *)call->outputs)[k] = view_of(place->layout);
   }
-  ((gemel_view *)call->outputs)[0] = view_of(place->layout);
   return GEMEL_OK;
 }
 
