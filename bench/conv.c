@@ -13,6 +13,7 @@
 #endif
 #include "call.h"
 #include "core/tensor.h"
+#include "ops/conv.h"
 
 typedef struct layer {
   const char *name;
@@ -176,9 +177,25 @@ static int bare_open(bare *p, const layer *l, conv_pass pass, int row_major) {
 
 /* ---- Kernels ---- */
 
-/* One of the kernels of the operation, on the operands of a call. */
+typedef struct algorithm {
+  const char *name;
+  gemel_status (*prepare)(gemel_kernel_call *call, gemel__conv_kind kind);
+  gemel_status (*run)(const gemel_kernel_call *call, gemel__conv_kind kind);
+} algorithm;
+
+static const algorithm algorithms[] = {
+#define ALGORITHM(name, least, channels_last)                                                      \
+  {#name, gemel__conv_##name##_prepare, gemel__conv_##name##_run},
+#include "ops/conv.def"
+#undef ALGORITHM
+};
+
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms, MOST_FOR_PLAIN = 1 << 22 };
+
+/* One of them, on the operands of a call. */
 typedef struct by_kernel {
-  const gemel_kernel *kernel;
+  const algorithm *algorithm;
+  gemel__conv_kind kind;
   gemel_kernel_call call;
   gemel_view inputs[2], output;
   int64_t strides[2][4]; /* of images with channels last */
@@ -190,7 +207,7 @@ typedef struct by_kernel {
 
 static void kernel_run(void *state) {
   by_kernel *k = state;
-  k->kernel->run(&k->call);
+  k->algorithm->run(&k->call, k->kind);
 }
 
 static const gemel_kernel *kernels_of(gemel_context *context, conv_pass pass) {
@@ -227,12 +244,14 @@ static void put_channels_last(by_kernel *k, conv_pass pass) {
   }
 }
 
-/* Kernel KERNEL on the call's operands, which lie so or, LAST, with channels last. 0 if it
- * declines, or memory is out. */
-static int kernel_open(by_kernel *k, const gemel_kernel *kernel, const gemel__bench *b,
-                       const gemel__call *call, const layer *l, conv_pass pass, int last) {
+/* Algorithm A on the call's operands, which lie so or, LAST, with channels last. */
+static void kernel_describe(by_kernel *k, const algorithm *a, const gemel__bench *b,
+                            const gemel__call *call, const layer *l, conv_pass pass, int last) {
+  static const gemel__conv_kind kinds[] = {GEMEL__CONV_FORWARD, GEMEL__CONV_WEIGHTS,
+                                           GEMEL__CONV_INPUTS};
   memset(k, 0, sizeof *k);
-  k->kernel = kernel;
+  k->algorithm = a;
+  k->kind = kinds[pass];
   k->inputs[0] = gemel_tensor_view(call->inputs[0]);
   k->inputs[1] = gemel_tensor_view(call->inputs[1]);
   k->output = gemel_tensor_view(call->outputs[0]);
@@ -248,7 +267,13 @@ static int kernel_open(by_kernel *k, const gemel_kernel *kernel, const gemel__be
                                 .attrs = k->attrs,
                                 .threads = b->threads,
                                 .state = k->state};
-  if (kernel->prepare != NULL && kernel->prepare(&k->call) != GEMEL_OK) {
+}
+
+/* The same, ready to run; 0 if it can't do that, or memory is out. */
+static int kernel_open(by_kernel *k, const algorithm *a, const gemel__bench *b,
+                       const gemel__call *call, const layer *l, conv_pass pass, int last) {
+  kernel_describe(k, a, b, call, l, pass, last);
+  if (a->prepare(&k->call, k->kind) != GEMEL_OK) {
     return 0;
   }
   int64_t bytes = (int64_t)k->call.scratch_bytes + 1;
@@ -266,16 +291,21 @@ static void kernel_close(by_kernel *k) {
 
 /* ---- Races ---- */
 
-/* The kernel that a plan takes for a pass whose images have channels last. */
-static int last_open(by_kernel *k, const gemel_kernel *kernels, const gemel__bench *b,
-                     const gemel__call *call, const layer *l, conv_pass pass) {
-  for (; kernels->name != NULL; kernels++) {
-    if (kernel_open(k, kernels, b, call, l, pass, 1)) {
-      return 1;
+/* The algorithm that a plan takes: that of the operation's first kernel that doesn't decline. */
+static const algorithm *chosen_for(gemel_context *context, const gemel__bench *b,
+                                   const gemel__call *call, const layer *l, conv_pass pass,
+                                   int last) {
+  const gemel_kernel *kernel = kernels_of(context, pass);
+  const algorithm *found = algorithms;
+  by_kernel k;
+  for (; kernel[1].name != NULL; kernel++, found++) {
+    kernel_describe(&k, found, b, call, l, pass, last);
+    if (kernel->prepare(&k.call) == GEMEL_OK) {
+      kernel_close(&k);
+      break;
     }
-    kernel_close(k);
   }
-  return 0;
+  return found;
 }
 
 static void race_pass(gemel__bench *b, gemel__call *call, gemel_context *context, const layer *l,
@@ -285,7 +315,7 @@ static void race_pass(gemel__bench *b, gemel__call *call, gemel_context *context
   double work = 1e-9 * work_of(l), least[2] = {1e30, 1e30};
   by_kernel last;
   size_t n = 1, ours;
-  if (last_open(&last, kernels_of(context, pass), b, call, l, pass)) {
+  if (kernel_open(&last, chosen_for(context, b, call, l, pass, 1), b, call, l, pass, 1)) {
     race[n] = (gemel__bench_contender){kernel_run, &last, 0, 0};
     metrics[n++] = "gemel, channels last";
   }
@@ -317,34 +347,34 @@ static void race_pass(gemel__bench *b, gemel__call *call, gemel_context *context
 
 /* ---- Algorithms ---- */
 
-/* What the call takes against each kernel that it might have chosen. */
-static void race_kernels(gemel__bench *b, gemel__call *call, gemel_context *context, const layer *l,
-                         conv_pass pass, const char *name) {
-  const gemel_kernel *kernel = kernels_of(context, pass);
-  gemel__bench_contender race[8] = {{gemel__call_run, call, 0, 0}};
-  by_kernel candidates[7];
-  size_t n = 1;
+/* The algorithm that a plan chooses against each of the others that can do it. The plain loops are
+ * only asked for little: they would never end. */
+static void race_algorithms(gemel__bench *b, gemel__call *call, gemel_context *context,
+                            const layer *l, conv_pass pass, const char *name) {
+  const algorithm *chosen = chosen_for(context, b, call, l, pass, 0);
+  int asked = ALGORITHMS - (work_of(l) > MOST_FOR_PLAIN);
+  gemel__bench_contender race[ALGORITHMS];
+  by_kernel candidates[ALGORITHMS];
+  size_t n = 0;
   double least = 1e30;
-  for (; kernel[1].name != NULL && n < 8; kernel++) { /* the last is the plain one */
-    if (kernel_open(&candidates[n - 1], kernel, b, call, l, pass, 0)) {
-      race[n] = (gemel__bench_contender){kernel_run, &candidates[n - 1], 0, 0};
+  for (int k = 0; k < ALGORITHMS; k++) {
+    const algorithm *a = k == 0 ? chosen : &algorithms[k - (&algorithms[k] <= chosen)];
+    if (a < algorithms + asked && kernel_open(&candidates[n], a, b, call, l, pass, 0)) {
+      race[n] = (gemel__bench_contender){kernel_run, &candidates[n], 0, 0};
       n++;
-    } else {
-      kernel_close(&candidates[n - 1]);
     }
   }
-  if (n > 1) {
-    gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
-  }
-  for (size_t k = 1; k < n; k++) {
+  gemel__bench_race(race, n, 1e-3 * (double)b->time_ms);
+  for (size_t k = 0; k < n; k++) {
     char metric[64];
-    snprintf(metric, sizeof metric, "of %s alone", candidates[k - 1].kernel->name);
-    gemel__bench_report(b, name, metric, race[k].relative, "ratio", NULL);
-    least = race[k].relative < least ? race[k].relative : least;
-    kernel_close(&candidates[k - 1]);
+    snprintf(metric, sizeof metric, k == 0 ? "%s" : "of %s", candidates[k].algorithm->name);
+    gemel__bench_report(b, name, metric, k == 0 ? race[k].best : race[k].relative,
+                        k == 0 ? "s" : "ratio", NULL);
+    least = k > 0 && race[k].relative < least ? race[k].relative : least;
+    kernel_close(&candidates[k]);
   }
-  if (n > 2) {
-    gemel__bench_report(b, name, "of the fastest alone", least, "ratio", &choice_target);
+  if (n > 1) {
+    gemel__bench_report(b, name, "of the fastest other", least, "ratio", &choice_target);
   }
 }
 
@@ -399,7 +429,7 @@ static int bench_pass(gemel__bench *b, gemel_context *context, const layer *l, c
     if (strcmp(l->name, "grid") != 0) {
       race_pass(b, &call, context, l, pass, name);
     }
-    race_kernels(b, &call, context, l, pass, name);
+    race_algorithms(b, &call, context, l, pass, name);
     status = gemel__call_check(&call, name);
   }
   gemel__call_clear(&call);

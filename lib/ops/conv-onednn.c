@@ -20,19 +20,50 @@
 
 enum { OPERANDS = 3, X = 0, W = 1, Y = 2 };
 
-/* oneDNN fills up the few channels of an image to a whole vector's, and reorders row-major operands
- * that a matrix product takes as they lie. What would be products with vectors, conv-gemm.c doesn't
- * take, so it is done here. */
-int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
-  enum { LANES = 16 };
+static int64_t product(const int64_t *sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
+
+static int is_strided(const gemel__conv *g) {
+  return product(g->stride) > 1;
+}
+
+/* 1 if a product of columns (conv-gemm.c) is faster. oneDNN reorders row-major operands, which a
+ * product takes as they lie where each place meets one element, and it fills up the few channels of
+ * a gradient by inputs to a whole vector's. The limits are those between which the cases of `gemel
+ * bench conv` lie. */
+static int product_is_faster(const gemel__conv *g, int row_major) {
+  enum {
+    LANES = 16,
+    FEW_TAPS = 9,
+    FEW_TERMS = 27,
+    MANY_FILTERS = 32,
+    SOME_PLACES = 196,
+    MANY_PLACES = 512
+  };
+  int64_t taps = product(g->kernel), places = product(g->out);
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
   int pointwise = gemel__conv_pointwise(g);
-  int reordered =
+  switch (g->kind) {
+  case GEMEL__CONV_FORWARD:
+    return row_major && (pointwise || (taps == 1 && places >= SOME_PLACES) ||
+                         (taps <= FEW_TAPS && g->channels * taps <= FEW_TERMS &&
+                          g->filters >= MANY_FILTERS && !is_strided(g)));
+  case GEMEL__CONV_WEIGHTS:
+    return row_major && pointwise && (g->filters > LANES || places < MANY_PLACES);
+  default:
+    return 2 * filled > 3 * g->channels || (pointwise && row_major);
+  }
+}
+
+/* What would be products with vectors, conv-gemm.c doesn't take, so it is done here. */
+int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
+  int by_vector =
+      g->filters == 1 || (g->channels == 1 && (g->groups > 1 || product(g->kernel) == 1));
+  int row_major =
       !gemel__view_channels_last(operands[X]) && !gemel__view_channels_last(operands[Y]);
-  int wasteful = g->kind == GEMEL__CONV_INPUTS && 2 * filled > 3 * g->channels;
-  int by_vector = g->filters == 1 || (g->channels == 1 && (g->groups > 1 || pointwise));
   return operands[X]->dtype == GEMEL_F32 && !g->unshared &&
-         (by_vector || !(wasteful || (pointwise && reordered)));
+         (by_vector || !product_is_faster(g, row_major));
 }
 
 #ifndef HAVE_DNNL

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/ops.h>
+#include "core/tensor.h"
 #include "ops/facts.h"
 
 /* ---- Type rules ---- */
