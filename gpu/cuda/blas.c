@@ -16,7 +16,7 @@ static cublasStatus_t prepare(const gemel_cuda *cuda) {
   cublasStatus_t result = cublasSetStream(
       cuda->blas, GEMEL__FAULT(gpu_blas_stream) ? cuda->stream : gemel__cuda_stream(cuda));
   if (result == CUBLAS_STATUS_SUCCESS) {
-    result = cublasSetWorkspace(cuda->blas, cuda->blas_workspace, GEMEL__CUDA_BLAS_BYTES);
+    result = cublasSetWorkspace(cuda->blas, cuda->blas_workspace, cuda->blas_bytes);
   }
   return result;
 }

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { GEMEL__CUDA_CLASSES = 200, GEMEL__CUDA_BLAS_BYTES = 8 << 20 };
+enum { GEMEL__CUDA_CLASSES = 200 };
 
 typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;
@@ -30,6 +30,7 @@ struct gemel_cuda {
   cudaStream_t stream;
   cublasHandle_t blas;
   void *blas_workspace;
+  size_t blas_bytes;         /* of the workspace */
   void *cudnn;               /* its handle; NULL: none was wanted yet */
   int no_cudnn;              /* it can't be opened */
   int *problem;              /* on the GPU: kernels set it where a value is wrong */

@@ -140,8 +140,10 @@ static gemel_status open_blas(gemel_cuda *cuda, gemel_error *error) {
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   }
   gemel_status status = gemel__cuda_check_blas(error, result, "opening cuBLAS");
+  /* The sim uses none of it, and takes a while for each page of memory, whenever work begins. */
+  cuda->blas_bytes = gemel__sim_extent_begin != NULL ? 64 << 10 : 8 << 20;
   if (status == GEMEL_OK) {
-    status = gemel__cuda_check(error, cudaMalloc(&cuda->blas_workspace, GEMEL__CUDA_BLAS_BYTES),
+    status = gemel__cuda_check(error, cudaMalloc(&cuda->blas_workspace, cuda->blas_bytes),
                                "memory for cuBLAS");
   }
   return status;
