@@ -110,30 +110,31 @@ static const lane_loops *loops_for(gemel_dtype dtype, gemel__isa isa) {
 /* ---- Operands ---- */
 
 /* An image, or a number for each place; strides in bytes. */
-typedef struct lane_operand {
+typedef struct pool_lanes_operand {
   char *data;
   int64_t first, second, axis[AXES];
   const int64_t *sizes;
   int64_t elements; /* of an image */
   int flat;         /* these lie together */
-} lane_operand;
+} pool_lanes_operand;
 
-typedef struct pooling {
+typedef struct lane_pooling {
   gemel__pooling g;
   const lane_loops *loops;
-  lane_operand x, y, d; /* as in place_row; without data where there is none */
+  pool_lanes_operand x, y, d; /* as in place_row; without data where there is none */
   int threads;
   int64_t wide;  /* blocks that an image has where channels lie together; 0: lanes are gathered */
   int64_t parts; /* tasks */
   int overwrites;
-} pooling;
+} lane_pooling;
 
 static int gives(const gemel__pooling *g) {
   return g->kind == GEMEL__POOL_MAX_GRAD || g->kind == GEMEL__POOL_AVG_GRAD;
 }
 
-static lane_operand operand_of(const pooling *p, const gemel_view *view, const int64_t *sizes) {
-  lane_operand o = {view->data, view->strides[0], view->strides[1], {0}, sizes, 1, 1};
+static pool_lanes_operand operand_of(const lane_pooling *p, const gemel_view *view,
+                                     const int64_t *sizes) {
+  pool_lanes_operand o = {view->data, view->strides[0], view->strides[1], {0}, sizes, 1, 1};
   int axes = view->rank - 2;
   memcpy(o.axis + AXES - axes, view->strides + 2, (size_t)axes * sizeof *o.axis);
   for (int k = AXES - 1; k >= 0; k--) {
@@ -143,7 +144,7 @@ static lane_operand operand_of(const pooling *p, const gemel_view *view, const i
   return o;
 }
 
-static int is_wide(const pooling *p, const lane_operand *o) {
+static int is_wide(const lane_pooling *p, const pool_lanes_operand *o) {
   return o->sizes == NULL || o->second == p->loops->item;
 }
 
@@ -157,13 +158,15 @@ static int is_tiled(const gemel__pooling *g) {
   return tiled;
 }
 
-static pooling pooling_of(const gemel_kernel_call *call, gemel__pool_kind kind, gemel__isa isa) {
-  pooling p = {.g = gemel__pool_of(call, kind), .loops = loops_for(call->outputs[0].dtype, isa)};
+static lane_pooling pooling_of(const gemel_kernel_call *call, gemel__pool_kind kind,
+                               gemel__isa isa) {
+  lane_pooling p = {.g = gemel__pool_of(call, kind),
+                    .loops = loops_for(call->outputs[0].dtype, isa)};
   return p;
 }
 
 /* P->g stays where it is: operands point to its sizes. */
-static void set_operands(pooling *p, const gemel_kernel_call *call) {
+static void set_operands(lane_pooling *p, const gemel_kernel_call *call) {
   const gemel_view *in = call->inputs, *out = call->outputs;
   gemel__pool_kind kind = p->g.kind;
   int64_t lanes = p->g.batch * p->g.channels, count = p->loops->lanes;
@@ -193,14 +196,14 @@ typedef struct lane_place {
 
 /* COUNT lanes, the first of them number FIRST, or BLOCKS registers full of them. */
 typedef struct lane_task {
-  const pooling *p;
+  const lane_pooling *p;
   int64_t first, blocks;
   int count;
   lane_place x, y, d;
 } lane_task;
 
 /* Where lanes begin; there are always enough, the last one standing for more. */
-static void lanes_of(const lane_task *t, const lane_operand *o, char **lanes) {
+static void lanes_of(const lane_task *t, const pool_lanes_operand *o, char **lanes) {
   for (int64_t k = 0; k < t->p->loops->lanes; k++) {
     int64_t lane = t->first + (k < t->count ? k : t->count - 1), channels = t->p->g.channels;
     lanes[k] = o->data + lane / channels * o->first + lane % channels * o->second;
@@ -224,8 +227,8 @@ static void move(int64_t item, char *to, const char *from) {
 }
 
 /* Elements of any strides one by one, TO where lanes are gathered or, BACK, from there. */
-static void move_elements(const lane_task *t, const lane_operand *o, char *const *lanes, char *to,
-                          int back) {
+static void move_elements(const lane_task *t, const pool_lanes_operand *o, char *const *lanes,
+                          char *to, int back) {
   int64_t i[AXES], item = t->p->loops->item, n = back ? t->count : t->p->loops->lanes;
   for (i[0] = 0; i[0] < o->sizes[0]; i[0]++) {
     for (i[1] = 0; i[1] < o->sizes[1]; i[1]++) {
@@ -239,12 +242,13 @@ static void move_elements(const lane_task *t, const lane_operand *o, char *const
   }
 }
 
-static int in_squares(const lane_task *t, const lane_operand *o) {
+static int in_squares(const lane_task *t, const pool_lanes_operand *o) {
   return o->flat && o->elements >= t->p->loops->lanes;
 }
 
 /* Finds the lanes of O, or gathers them in *SCRATCH, which goes on behind them. */
-static lane_place enter(const lane_task *t, const lane_operand *o, int reads, char **scratch) {
+static lane_place enter(const lane_task *t, const pool_lanes_operand *o, int reads,
+                        char **scratch) {
   char *lanes[LANES_MOST];
   lane_place made = {NULL, {0}};
   if (o->sizes == NULL) {
@@ -270,7 +274,7 @@ static lane_place enter(const lane_task *t, const lane_operand *o, int reads, ch
 }
 
 /* Puts a result that was made in scratch memory where it belongs. */
-static void leave(const lane_task *t, const lane_operand *o, const lane_place *made) {
+static void leave(const lane_task *t, const pool_lanes_operand *o, const lane_place *made) {
   char *lanes[LANES_MOST];
   lanes_of(t, o, lanes);
   if (GEMEL__FAULT(pool_lanes_crossed) && t->count > 1) {
@@ -369,7 +373,7 @@ static int64_t last_row(const gemel__pooling *g, const int64_t *place) {
 
 static void run_task(const lane_task *given, char *scratch) {
   lane_task t = *given;
-  const pooling *p = t.p;
+  const lane_pooling *p = t.p;
   const gemel__pooling *g = &p->g;
   int64_t place[AXES], zeroed = 0;
   int zeroes = gives(g) && !p->overwrites;
@@ -394,7 +398,7 @@ static void run_task(const lane_task *given, char *scratch) {
 
 /* Task number INDEX: where channels lie together an image's full registers, or what is left of it.
  */
-static lane_task task_of(const pooling *p, int64_t index) {
+static lane_task task_of(const lane_pooling *p, int64_t index) {
   int64_t lanes = p->loops->lanes, channels = p->g.channels, left;
   lane_task t = {.p = p, .first = index * lanes, .blocks = 1, .count = (int)lanes};
   if (p->wide > 0) {
@@ -409,13 +413,13 @@ static lane_task task_of(const pooling *p, int64_t index) {
   return t;
 }
 
-static int64_t gathered_bytes(const pooling *p, const lane_operand *o) {
+static int64_t gathered_bytes(const lane_pooling *p, const pool_lanes_operand *o) {
   return o->elements * p->loops->lanes * p->loops->item;
 }
 
 /* Of a thread; in which no channel is left over where they lie together, there is nothing to
  * gather. */
-static int64_t scratch_of(const pooling *p) {
+static int64_t scratch_of(const lane_pooling *p) {
   return p->wide > 0 && p->g.channels % p->loops->lanes == 0
              ? 64
              : gathered_bytes(p, &p->x) + gathered_bytes(p, &p->y) + gathered_bytes(p, &p->d) + 64;
@@ -424,7 +428,7 @@ static int64_t scratch_of(const pooling *p) {
 gemel_status gemel__pool_lanes_prepare(gemel_kernel_call *call, gemel__pool_kind kind,
                                        gemel__isa isa) {
   gemel_dtype dtype = call->outputs[0].dtype;
-  pooling p = pooling_of(call, kind, isa);
+  lane_pooling p = pooling_of(call, kind, isa);
   double window = 1;
   for (int k = 0; k < AXES; k++) {
     window *= (double)p.g.size[k];
@@ -443,7 +447,7 @@ gemel_status gemel__pool_lanes_prepare(gemel_kernel_call *call, gemel__pool_kind
 
 gemel_status gemel__pool_lanes_run(const gemel_kernel_call *call, gemel__pool_kind kind,
                                    gemel__isa isa) {
-  pooling p = pooling_of(call, kind, isa);
+  lane_pooling p = pooling_of(call, kind, isa);
   set_operands(&p, call);
   uintptr_t scratch = ((uintptr_t)call->scratch + 63) / 64 * 64;
 #ifdef _OPENMP
