@@ -261,20 +261,27 @@ static conv_matrix columns_of(const gemm_conv *c, char *image, int64_t first, in
   return (conv_matrix){c->columns, count, 1};
 }
 
-/* C = A B, or C += A B. */
+static conv_matrix transposed(conv_matrix a) {
+  return (conv_matrix){a.data, a.column, a.row};
+}
+
+/* C = A B, or C += A B. Where the columns of C lie together (images with channels last), it is its
+ * transpose that a library can write. */
 static void multiply(const gemm_conv *c, int64_t m, int64_t n, int64_t k, conv_matrix a,
                      conv_matrix b, conv_matrix to, int accumulate) {
   gemel__gemm gemm = c->gemm;
+  if (to.column != 1) {
+    conv_matrix left = transposed(b);
+    int64_t rows = n;
+    n = m, m = rows;
+    b = transposed(a), a = left, to = transposed(to);
+  }
   gemm.m = m, gemm.n = n, gemm.k = k;
   gemm.a_row = a.row, gemm.a_col = a.column;
   gemm.b_row = b.row, gemm.b_col = b.column;
   gemm.c_row = to.row;
   gemm.accumulate = accumulate;
   gemel__gemm_library(&gemm, a.data, b.data, to.data);
-}
-
-static conv_matrix transposed(conv_matrix a) {
-  return (conv_matrix){a.data, a.column, a.row};
 }
 
 /* Copies between VIEW and PACKED, which is row-major. */
