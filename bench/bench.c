@@ -23,6 +23,7 @@ static const gemel__option options[] = {
      "rows and columns of a square matrix (default 1000; of gpu 4096, on the sim 16)"},
     {"time", 't', "MS", "spend at least so many milliseconds on each comparison (default 1500)"},
     {"threads", 0, "N", "threads of a call and of what it is compared with (default: OpenMP's)"},
+    {"autotune", 0, NULL, "choose among gemel's kernels by timing them, as gemel run does"},
     {"device", 'D', "NAME", "of gpu: cuda, or sim, which only counts (default: cuda)"},
     {NULL, 0, NULL, NULL}};
 
@@ -113,6 +114,7 @@ static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
     return GEMEL__BAD;
   }
   b->threads = (int)threads;
+  b->autotune = gemel__arg_set(args, "autotune");
   return GEMEL__GOOD;
 }
 

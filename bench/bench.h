@@ -34,6 +34,7 @@ typedef struct gemel__bench {
   uint64_t seed;
   const char *only; /* a glob over cases; NULL: all */
   int threads;
+  int autotune;           /* kernels of graphs are chosen by timing them */
   gemel_context *context; /* of gpu, in which memory space SPACE is the device; else NULL and 0 */
   int space;
   int on_host; /* inputs and outputs of calls on the device */

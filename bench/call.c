@@ -122,6 +122,7 @@ static gemel_status prepare(gemel__call *call, const gemel__bench *b, const geme
   gemel_options options = {.size = sizeof options,
                            .threads = b->threads,
                            .as_written = !rewrite,
+                           .autotune = b->autotune,
                            .states = call->states,
                            .lift = lifted ? &lift : NULL};
   call->device = gemel_device_of_space(gemel_graph_context(graph), b->space);

@@ -4,6 +4,7 @@
 
 library_tests =
 library_tests += %reldir%/t-assume
+library_tests += %reldir%/t-autotune
 library_tests += %reldir%/t-binary
 library_tests += %reldir%/t-check
 library_tests += %reldir%/t-composite

@@ -184,6 +184,12 @@ gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
 gives run/list 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --list
 grep -q -e '-> output y  # f.gmt:2$' "$scratch/err" && good run/listing ||
   wrong run/listing "no line says where output y is stored"
+GEMEL_CACHE=$scratch/kept && export GEMEL_CACHE
+echo 'graph p(x: f32[N, 3]) { return y = max_pool(broadcast_to(x, shape = [4, N, 3]), size = [2]) }' >pool.gmt
+gives run/autotune 0 '^y: f32' run pool.gmt -i "x=$x" --autotune --list
+grep -q 'chosen by timing' "$scratch/err" && grep -q '^max_pool ' "$GEMEL_CACHE/autotune" && good run/autotune-kept ||
+  wrong run/autotune-kept "no kernel was chosen by timing, or it isn't kept"
+unset GEMEL_CACHE
 gives run/profile 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --profile --calls 5 --json p.json --trace t.json
 grep -q '^calls  *5$' "$scratch/err" && grep -q ' -> %[0-9]* .*# f.gmt:2' "$scratch/err" && good run/profile-table ||
   wrong run/profile-table "no five calls, or no line of the file"

@@ -10,8 +10,9 @@
 #include "tool.h"
 
 /* What may be asked of a call that says all else itself. */
-static const char *const allowed[] = {"threads", "deterministic", "plain", "calls", "profile",
-                                      "json",    "trace",         "list",  "guard", "device"};
+static const char *const allowed[] = {"threads", "deterministic", "autotune", "plain",
+                                      "calls",   "profile",       "json",     "trace",
+                                      "list",    "guard",         "device"};
 
 static int check_options(const gemel__args *args) {
   for (int k = 0; k < args->n_given; k++) {
@@ -135,6 +136,7 @@ static int add_options(gemel_dumped *d, gemel_context *context, const gemel__arg
   }
   d->options.threads = (int)threads;
   d->options.deterministic |= gemel__arg_set(args, "deterministic");
+  d->options.autotune |= gemel__arg_set(args, "autotune");
   d->options.plain |= gemel__arg_set(args, "plain");
   return gemel__observe_read(args, &d->options);
 }

@@ -22,6 +22,8 @@ static const gemel__option options[] = {
      "of them, when all has been computed; updates are then no outputs"},
     {"threads", 't', "N", "how many threads to use (default: as OpenMP would choose)"},
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
+    {"autotune", 0, NULL,
+     "choose among kernels by timing them; what was found is kept, for other runs too"},
     {"plain", 'p', NULL,
      "no rewriting, no fusion, no reuse of memory, the plain kernel of each operation"},
     {"dump", 'd', "DIR",
@@ -374,6 +376,7 @@ static int run(const gemel__args *args) {
   }
   settings.threads = (int)threads;
   settings.deterministic = gemel__arg_set(args, "deterministic");
+  settings.autotune = gemel__arg_set(args, "autotune");
   settings.plain = gemel__arg_set(args, "plain");
   if (gemel__observe_read(args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;

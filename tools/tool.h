@@ -20,6 +20,7 @@ enum {
 /* Defaults that the environment variable GEMEL_FLAGS may set. X(name, summary). An option of the
  * same name takes its default from there. */
 #define GEMEL__FLAG_TABLE(X)                                                                       \
+  X(autotune, "1: kernels are chosen by timing them")                                              \
   X(certify, "1: every rewrite that is applied is checked")                                        \
   X(deterministic, "1: results that don't depend on the number of threads")                        \
   X(device, "where graphs are computed: the name of a device")                                     \

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Kernels that are made at run time, by NVRTC: looked for among those that the device has met, then
- * on disk, then compiled. On disk they lie in GEMEL_CACHE, or gemel/ in the user's folder for such
- * things ($XDG_CACHE_HOME, or ~/.cache), each in a file that is called after a hash of the text, of
- * what it includes, of the architecture and of NVRTC's version, and begins with the text, so that
- * another text with the same hash isn't taken for it. What can't be kept there is compiled again.
+ * on disk (core/cache.h), then compiled. On disk each is in a file that is called after a hash of
+ * the text, of what it includes, of the architecture and of NVRTC's version, and begins with the
+ * text, so that another text with the same hash isn't taken for it. What can't be kept there is
+ * compiled again.
  */
-#include <errno.h>
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include "core/cache.h"
 #include "core/fault.h"
 #include "cuda/compile.h"
 #include "cuda/cuda.h"
@@ -62,17 +61,9 @@ static uint64_t hash_of_code(const gemel_cuda *cuda, uint64_t hash) {
 
 /* The file of HASH in PATH; 0 if there is no such folder and none can be made. */
 static int find_path(uint64_t hash, char *path, size_t bytes) {
-  const char *own = getenv("GEMEL_CACHE"), *shared = getenv("XDG_CACHE_HOME");
-  const char *home = getenv("HOME");
-  int n = own != NULL && own[0] == '/'         ? snprintf(path, bytes, "%s", own)
-          : shared != NULL && shared[0] == '/' ? snprintf(path, bytes, "%s/gemel", shared)
-          : home != NULL && home[0] == '/'     ? snprintf(path, bytes, "%s/.cache/gemel", home)
-                                               : -1;
-  if (n < 0 || (size_t)n + 30 > bytes || (mkdir(path, 0700) != 0 && errno != EEXIST)) {
-    return 0;
-  }
-  snprintf(path + n, bytes - (size_t)n, "/%016llx.kernel", (unsigned long long)hash);
-  return 1;
+  char name[30];
+  snprintf(name, sizeof name, "%016llx.kernel", (unsigned long long)hash);
+  return gemel__cache_path(name, path, bytes);
 }
 
 /* All of FILE, closed by this; no data if it can't be read. */

@@ -25,6 +25,7 @@
   X("as_written", options.as_written)                                                              \
   X("guard", options.guard)                                                                        \
   X("poison", options.poison)                                                                      \
+  X("autotune", options.autotune)                                                                  \
   X("without_builtin", rewrite.without_builtin)                                                    \
   X("certify", rewrite.certify)
 

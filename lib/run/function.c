@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "cpu/waits.h"
+#include "run/autotune.h"
 
 /* ---- Making and freeing ---- */
 
@@ -107,6 +108,13 @@ static gemel_graph *prepare(gemel_function *f, const gemel_graph *graph,
   return lifted;
 }
 
+/* Whether F's kernels are chosen by timing. */
+static gemel_status set_tuner(gemel_function *f, const gemel_options *options, gemel_error *error) {
+  int tunes = options->autotune && !options->deterministic && !options->plain;
+  f->tuner = tunes ? gemel__tuner_new(options->autotune_file) : NULL;
+  return !tunes || f->tuner != NULL ? GEMEL_OK : gemel__no_memory(error, "a function");
+}
+
 /* What is observed of F's calls. */
 static gemel_status set_watch(gemel_function *f, const gemel_options *options, gemel_error *error) {
   if (options->profile != 0) {
@@ -159,7 +167,8 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
     return NULL;
   }
   pthread_mutex_init(&f->lock, NULL);
-  if (set_watch(f, &o, error) != GEMEL_OK || start(f, graph, &o, error) != GEMEL_OK) {
+  if (set_tuner(f, &o, error) != GEMEL_OK || set_watch(f, &o, error) != GEMEL_OK ||
+      start(f, graph, &o, error) != GEMEL_OK) {
     gemel_function_free(f);
     return NULL;
   }
@@ -188,6 +197,7 @@ void gemel_function_free(gemel_function *f) {
   }
   gemel__states_release(f);
   gemel__recorder_free(f->recorder);
+  gemel__tuner_free(f->tuner);
   gemel__run_program_release(&f->program);
   pthread_mutex_destroy(&f->lock);
   gemel__free(f, sizeof *f);

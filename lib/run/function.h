@@ -242,6 +242,7 @@ typedef struct gemel__invocation {
   gemel_status (*run)(const gemel_kernel_call *call);
   const gemel_kernel *candidates; /* in their order */
   const gemel_kernel *chosen;     /* the one that RUN is of; of a dynamic one the last call's */
+  int timed;                      /* it was chosen by timing (autotune.h) */
   gemel__runtime_attribute *runtime;
   size_t n_runtime;
   struct gemel__invocation *next_to_release;
@@ -402,9 +403,10 @@ struct gemel__execution {
 struct gemel_function {
   gemel__run_program program;
   int threads, deterministic, plain, poison;
-  unsigned guard;            /* bits GEMEL_GUARD_… */
-  gemel__recorder *recorder; /* NULL: calls are not profiled */
-  int watched;               /* one of the two */
+  struct gemel__tuner *tuner; /* NULL: kernels aren't timed */
+  unsigned guard;             /* bits GEMEL_GUARD_… */
+  gemel__recorder *recorder;  /* NULL: calls are not profiled */
+  int watched;                /* one of the two */
   uint32_t n_states, n_updates;
   gemel_shared **states;  /* of each input, NULL if it is none; NULL if there are none bound */
   gemel_shared **updates; /* of each output: the state that it is the next value of */

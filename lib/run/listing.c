@@ -148,9 +148,13 @@ static void say_kernel(plan_lister *l, const gemel__instr *instr) {
   const gemel__invocation *inv = instr->body;
   const gemel_kernel *k = inv->candidates;
   say(l, "%4zu kernel %s", l->number, gemel__instr_kernel_name(instr));
-  for (const char *sep = "; declined: "; !l->plain && k != NULL && k < inv->chosen; k++) {
+  int declined = !l->plain && !inv->timed && k != NULL;
+  for (const char *sep = "; declined: "; declined && k < inv->chosen; k++) {
     say(l, "%s%s", sep, k->name);
     sep = ", ";
+  }
+  if (inv->timed) {
+    say(l, "; chosen by timing");
   }
   if (inv->call.scratch_bytes > 0) {
     say(l, "; %zu bytes of scratch", inv->call.scratch_bytes);

@@ -1,6 +1,8 @@
 # Schedule, memory plan, compiled functions, shared variables, profiles.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/autotune.c
+libgemel_a_SOURCES += %reldir%/autotune.h
 libgemel_a_SOURCES += %reldir%/bind.c
 libgemel_a_SOURCES += %reldir%/ceiling.c
 libgemel_a_SOURCES += %reldir%/cluster-build.c

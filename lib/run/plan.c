@@ -13,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "run/autotune.h"
 #include "run/record.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
@@ -276,6 +277,14 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
   }
   while (planner->f->plain && k[1].name != NULL) {
     k++;
+  }
+  if (planner->f->tuner != NULL && call->device == planner->f->program.devices[0]) {
+    const gemel_kernel *tuned;
+    if (gemel__tune(planner->f->tuner, candidates, call, &tuned) != GEMEL_OK) {
+      return out_of_memory(planner);
+    }
+    inv->timed = tuned != NULL;
+    k = inv->timed ? tuned : k;
   }
   for (; k->name != NULL && status == GEMEL_DECLINED; k++) {
     memset(call->state, 0, GEMEL_KERNEL_STATE_BYTES);
