@@ -49,7 +49,11 @@ const gemel_kernel gemel__corr_grad_inputs_kernels[] = {
     {NULL, NULL, NULL}};
 #undef ALGORITHM
 
+/* Half types are brought to f32 in row-major order. */
 static int prefers_channels_last(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  if (call->outputs[0].dtype == GEMEL_F16 || call->outputs[0].dtype == GEMEL_BF16) {
+    return 0;
+  }
 #define ALGORITHM(name, least, channels_last)                                                      \
   if (asks_for(call, kind, least, gemel__conv_##name##_suits)) {                                   \
     return channels_last;                                                                          \

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three convolutions of f32 by oneDNN. A plan keeps the primitive, in the layouts that oneDNN
- * likes best, and reorders of the operands that lie otherwise; images that lie with their channels
- * last stay so. What oneDNN can't address (strides
- * that aren't positive, flipped weights) is first copied to row-major order, and a result from
- * there. Memory is the call's scratch memory, but for weights that stay from call to call: these
- * are brought to oneDNN's layout when they are new, and kept with the plan. What is made when a
- * plan is has the plan's number of threads, which is that of the calls.
+ * The three convolutions of f32, f16 and bf16 by oneDNN, in f32. A plan keeps the primitive, in the
+ * layouts that oneDNN likes best, and reorders of the operands that lie otherwise; images that lie
+ * with their channels last stay so. What oneDNN can't address (strides that aren't positive,
+ * flipped weights, half types) is first copied to row-major order in f32, and a result from there.
+ * Memory is the call's scratch memory, but for weights that stay from call to call: these are
+ * brought to oneDNN's layout when they are new, and kept with the plan. What is made when a plan is
+ * has the plan's number of threads, which is that of the calls.
  */
 #include <stdatomic.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
 #include "cpu/copy.h"
@@ -56,14 +57,19 @@ static int product_is_faster(const gemel__conv *g, int row_major) {
   }
 }
 
-/* What would be products with vectors, conv-gemm.c doesn't take, so it is done here. */
+static int is_half(const gemel_view *view) {
+  return view->dtype == GEMEL_F16 || view->dtype == GEMEL_BF16;
+}
+
+/* conv-gemm.c takes neither half types nor what would be products with vectors. */
 int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
   int by_vector =
       g->filters == 1 || (g->channels == 1 && (g->groups > 1 || product(g->kernel) == 1));
   int row_major =
       !gemel__view_channels_last(operands[X]) && !gemel__view_channels_last(operands[Y]);
-  return operands[X]->dtype == GEMEL_F32 && !g->unshared &&
-         (by_vector || !product_is_faster(g, row_major));
+  return !g->unshared &&
+         (is_half(operands[X]) ||
+          (operands[X]->dtype == GEMEL_F32 && (by_vector || !product_is_faster(g, row_major))));
 }
 
 #ifndef HAVE_DNNL
@@ -160,7 +166,7 @@ static int dims_of(const gemel__conv *g, const gemel_view *view, int which, dnnl
 
 static int addressable(const gemel__conv *g, const gemel_view *view, int which) {
   int64_t item = gemel__view_item(view);
-  if (which == W && g->flip) {
+  if ((which == W && g->flip) || is_half(view)) {
     return 0;
   }
   for (int k = 0; k < view->rank; k++) {
@@ -171,10 +177,10 @@ static int addressable(const gemel__conv *g, const gemel_view *view, int which) 
   return 1;
 }
 
-/* The layout that VIEW has, or its row-major copy if it is PACKED. */
+/* The layout that VIEW has, or its row-major copy in f32 if it is PACKED. */
 static dnnl_status_t given_layout(const gemel__conv *g, const gemel_view *view, int which,
                                   int packed, dnnl_memory_desc_t *md) {
-  int64_t item = gemel__view_item(view), packed_strides[GEMEL_MAX_RANK];
+  int64_t item = sizeof(float), packed_strides[GEMEL_MAX_RANK];
   const int64_t *bytes = view->strides;
   dnnl_dims_t dims, strides;
   int rank = dims_of(g, view, which, dims), at = 0;
@@ -367,7 +373,8 @@ static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
   dnnl_status_t status = given_layout(g, view, which, packed, &given);
   o->packed_at = o->wanted_at = NOWHERE;
   if (packed) {
-    o->packed_at = place(call, (size_t)(gemel__view_elements(view) * gemel__view_item(view)));
+    size_t bytes = sizeof(float) + (is_half(view) ? sizeof(uint16_t) : 0);
+    o->packed_at = place(call, (size_t)gemel__view_elements(view) * bytes);
   }
   if (status == dnnl_success) {
     status = dnnl_memory_create(&o->given, &given, engine(), DNNL_MEMORY_NONE);
@@ -443,7 +450,7 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
   onednn_plan plan;
   dnnl_primitive_desc_t pd = NULL;
   gemel__conv_of(call, kind, &g, operands);
-  if (operands[X]->dtype != GEMEL_F32 || g.unshared || goes_wrong(&g) ||
+  if ((operands[X]->dtype != GEMEL_F32 && !is_half(operands[X])) || g.unshared || goes_wrong(&g) ||
       gemel__view_elements(operands[X]) == 0 || engine() == NULL) {
     return GEMEL_DECLINED;
   }
@@ -469,23 +476,39 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
 
 /* ---- Running ---- */
 
-/* Copies between VIEW, read backwards along the kernel if flipped, and its row-major copy. */
-static void copy_packed(const gemel__conv *g, const gemel_view *view, int which, char *packed,
-                        int to_packed) {
+/* Copies between VIEW, read backwards along the kernel if flipped, and COPY, row-major. */
+static void copy_row_major(const gemel__conv *g, const gemel_view *view, int which, void *copy,
+                           int to_copy) {
   int64_t strides[GEMEL_MAX_RANK], own[GEMEL_MAX_RANK], item = gemel__view_item(view);
   char *data = view->data;
   gemel__packed_strides(item, view->rank, view->shape, strides);
   memcpy(own, view->strides, (size_t)view->rank * sizeof *own);
   for (int k = view->rank - g->axes;
-       which == W && g->flip && (to_packed || !GEMEL__FAULT(conv_onednn_flip)) && k < view->rank;
+       which == W && g->flip && (to_copy || !GEMEL__FAULT(conv_onednn_flip)) && k < view->rank;
        k++) {
     data += (view->shape[k] - 1) * own[k];
     own[k] = -own[k];
   }
-  if (to_packed) {
-    gemel__copy_strided((size_t)item, view->rank, view->shape, packed, strides, data, own);
+  if (to_copy) {
+    gemel__copy_strided((size_t)item, view->rank, view->shape, copy, strides, data, own);
   } else {
-    gemel__copy_strided((size_t)item, view->rank, view->shape, data, own, packed, strides);
+    gemel__copy_strided((size_t)item, view->rank, view->shape, data, own, copy, strides);
+  }
+}
+
+/* The same with PACKED, elements in f32; half types go by a row-major copy that stands behind. */
+static void copy_packed(const gemel__conv *g, const gemel_view *view, int which, float *packed,
+                        int to_packed) {
+  size_t n = (size_t)gemel__view_elements(view);
+  void *copy = packed + n;
+  if (!is_half(view)) {
+    copy_row_major(g, view, which, packed, to_packed);
+  } else if (to_packed) {
+    copy_row_major(g, view, which, copy, 1);
+    gemel__half_to_f32(view->dtype, n, packed, copy);
+  } else {
+    gemel__half_from_f32(view->dtype, n, copy, packed);
+    copy_row_major(g, view, which, copy, 0);
   }
 }
 
@@ -497,7 +520,7 @@ static dnnl_status_t run_reorder(const onednn_plan *plan, const onednn_operand *
 
 /* Brings operand WHICH to where the primitive wants it. */
 static dnnl_status_t bring(const onednn_plan *plan, const gemel__conv *g, const gemel_view *view,
-                           int which, char *packed) {
+                           int which, float *packed) {
   const onednn_operand *o = &plan->operands[which];
   if (packed != NULL) {
     copy_packed(g, view, which, packed, 1);
@@ -511,7 +534,7 @@ static dnnl_status_t set_operand(const gemel_kernel_call *call, onednn_plan *pla
                                  const gemel__conv *g, const gemel_view *view, int which) {
   onednn_operand *o = &plan->operands[which];
   const uint64_t *version = o->kept != NULL ? version_of(call, g->kind, which) : NULL;
-  char *packed = o->packed_at < 0 ? NULL : (char *)call->scratch + o->packed_at;
+  float *packed = o->packed_at < 0 ? NULL : (float *)(void *)((char *)call->scratch + o->packed_at);
   char *wanted = o->kept != NULL    ? o->kept
                  : o->wanted_at < 0 ? NULL
                                     : (char *)call->scratch + o->wanted_at;
@@ -563,8 +586,8 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
     return gemel__fail(call->error, GEMEL_INTERNAL, "oneDNN fails with status %d", (int)status);
   }
   if (plan.operands[result].packed_at >= 0) {
-    copy_packed(&g, operands[result], result,
-                (char *)call->scratch + plan.operands[result].packed_at, 0);
+    void *packed = (char *)call->scratch + plan.operands[result].packed_at;
+    copy_packed(&g, operands[result], result, packed, 0);
   }
   return GEMEL_OK;
 }
