@@ -136,6 +136,10 @@ tests_t_cuda_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
 	$(gemel_LIBS) $(VERIFY_LIBS) $(GTEST_LIBS) $(STDCXX_LIBS) -ldl
+# Not with -rdynamic: NVIDIA's library, which it loads, must not find the sim's functions.
+sim_tests += %reldir%/t-sim-cudnn
+tests_t_sim_cudnn_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
+tests_t_sim_cudnn_LDADD = $(gpu_sim_ldadd)
 sim_tests += %reldir%/t-sim-libraries
 tests_t_sim_libraries_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
 tests_t_sim_libraries_LDFLAGS = $(gpu_sim_ldflags)

@@ -132,9 +132,18 @@ static void destroy_graph(graph_plan *g) {
 
 /* ---- Layouts ---- */
 
-/* Whether cuDNN can address VIEW: no two elements in one place, none before the first. */
-static int addressable(const gemel_view *view) {
-  int64_t item = (int64_t)gemel_dtype_size(view->dtype), reach = 0;
+static int64_t bytes_of(const gemel_view *view) {
+  int64_t bytes = (int64_t)gemel_dtype_size(view->dtype);
+  for (int k = 0; k < view->rank; k++) {
+    bytes *= view->shape[k];
+  }
+  return bytes;
+}
+
+/* Whether cuDNN can address VIEW: going by strides, each axis steps over all of the one before, and
+ * between weights there are no gaps. */
+static int addressable(const gemel_view *view, int is_weights) {
+  int64_t item = (int64_t)gemel_dtype_size(view->dtype), reach = item;
   unsigned done = 0;
   for (int n = 0; n < view->rank; n++) {
     int least = -1;
@@ -145,13 +154,13 @@ static int addressable(const gemel_view *view) {
     }
     done |= 1u << least;
     if (view->shape[least] > 1) {
-      if (view->strides[least] % item != 0 || view->strides[least] <= reach) {
+      if (view->strides[least] % item != 0 || view->strides[least] < reach) {
         return 0;
       }
-      reach += (view->shape[least] - 1) * view->strides[least];
+      reach = view->shape[least] * view->strides[least];
     }
   }
-  return 1;
+  return !is_weights || reach == bytes_of(view);
 }
 
 /* Dimensions and strides, in elements, of an operand with one more axis of size 1 where it has a
@@ -373,14 +382,6 @@ static void release(void *state) {
   }
 }
 
-static int64_t bytes_of(const gemel_view *view) {
-  int64_t bytes = (int64_t)gemel_dtype_size(view->dtype);
-  for (int k = 0; k < view->rank; k++) {
-    bytes *= view->shape[k];
-  }
-  return bytes;
-}
-
 /* PLACEs of scratch memory for BYTES, behind those that the call has. */
 static int32_t place(gemel_kernel_call *call, int64_t bytes) {
   int32_t at = (int32_t)(call->scratch_bytes / PLACE);
@@ -397,7 +398,7 @@ static int suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS
                  gemel__conv_kind kind) {
   gemel_dtype dtype = operands[X]->dtype;
   if ((dtype != GEMEL_F16 && dtype != GEMEL_BF16 && dtype != GEMEL_F32) || g->unshared ||
-      !addressable(operands[result_of(kind)])) {
+      !addressable(operands[result_of(kind)], result_of(kind) == W)) {
     return 0;
   }
   for (int k = 0; k < OPERANDS; k++) {
@@ -449,7 +450,8 @@ gemel_status gemel__cuda_conv_cudnn_prepare(gemel_kernel_call *call, gemel__conv
     return status;
   }
   for (int k = 0; k < OPERANDS; k++) {
-    plan.packed_at[k] = addressable(operands[k]) ? NOWHERE : place(call, bytes_of(operands[k]));
+    plan.packed_at[k] =
+        addressable(operands[k], k == W) ? NOWHERE : place(call, bytes_of(operands[k]));
   }
   make_graphs(&result, call, &g, operands, &plan);
   plan.workspace_at = place(call, workspace_of(&plan));

@@ -55,7 +55,7 @@ static descriptor *descriptors;
 const char *cudnnGetErrorString(cudnnStatus_t status) {
 #define TEXT(name)                                                                                 \
   case CUDNN_STATUS_##name:                                                                        \
-    return "CUDNN_" #name;
+    return "CUDNN_STATUS_" #name;
   switch (status) {
     TEXT(SUCCESS)
     TEXT(NOT_INITIALIZED)
@@ -185,15 +185,15 @@ static const attribute_row rows[] = {
     ROW(CONVOLUTION, CONVOLUTION_PRE_PADDINGS, INT64, MOST_VALUES, BAD_TYPE, BAD_PARAM, BAD_PARAM),
     ROW(CONVOLUTION, CONVOLUTION_POST_PADDINGS, INT64, MOST_VALUES, BAD_TYPE, BAD_PARAM, BAD_PARAM),
 /* X, W and Y, the convolution, alpha and beta. */
-#define OPERATION(kind, prefix, x, w, y, other, few, scalar_type)                                  \
+#define OPERATION(kind, prefix, x, w, y, x_type, x_few, scalar_type)                               \
   ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_##x, BACKEND_DESCRIPTOR, 1,   \
-      other, few, NOT_SUPPORTED),                                                                  \
+      x_type, x_few, NOT_SUPPORTED),                                                               \
       ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_##w, BACKEND_DESCRIPTOR,  \
-          1, other, few, NOT_SUPPORTED),                                                           \
+          1, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED),                                                 \
       ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_##y, BACKEND_DESCRIPTOR,  \
-          1, other, few, NOT_SUPPORTED),                                                           \
+          1, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED),                                                 \
       ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_CONV_DESC,                \
-          BACKEND_DESCRIPTOR, 1, BAD_PARAM, few, NOT_SUPPORTED),                                   \
+          BACKEND_DESCRIPTOR, 1, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED),                             \
       ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_ALPHA, DOUBLE, 1,         \
           scalar_type, BAD_PARAM, BAD_PARAM),                                                      \
       ROW(OPERATION_CONVOLUTION_##kind, OPERATION_CONVOLUTION_##prefix##_BETA, DOUBLE, 1,          \
@@ -202,7 +202,7 @@ static const attribute_row rows[] = {
     OPERATION(BACKWARD_FILTER, BWD_FILTER, X, DW, DY, BAD_TYPE, NOT_SUPPORTED, BAD_PARAM),
     OPERATION(BACKWARD_DATA, BWD_DATA, DX, W, DY, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED),
 #undef OPERATION
-    ROW(OPERATIONGRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, 1, BAD_TYPE, BAD_PARAM,
+    ROW(OPERATIONGRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, 1, BAD_TYPE, SUCCESS,
         NOT_SUPPORTED),
     ROW(OPERATIONGRAPH, OPERATIONGRAPH_HANDLE, HANDLE, 1, NOT_INITIALIZED, BAD_PARAM, BAD_PARAM),
     ROW(ENGINEHEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR, 1, BAD_TYPE, BAD_PARAM,
@@ -467,8 +467,8 @@ static int64_t entry(const descriptor *convolution, int place, int k) {
   return k < a->count ? a->values[k].number : 0;
 }
 
-/* Whether two elements lie in one place: going by strides, an axis must step over all before. A
- * stride of 0 isn't looked at. */
+/* Whether elements may lie in one place: going by strides, an axis must step over all of the one
+ * before. Strides of 0, and those of axes of size 1, don't count. */
 static bool overlaps(const gemel__sim_tensor *t) {
   int64_t reach = 0;
   bool done[GEMEL__SIM_DIMS] = {false};
@@ -479,13 +479,23 @@ static bool overlaps(const gemel__sim_tensor *t) {
                        (t->strides[k] == t->strides[least] && t->dims[k] < t->dims[least])))
         least = k;
     done[least] = true;
-    if (t->dims[least] > 1 && t->strides[least] > 0) {
-      if (t->strides[least] <= reach)
-        return true;
-      reach += (t->dims[least] - 1) * t->strides[least];
-    }
+    if (t->dims[least] < 2 || t->strides[least] == 0)
+      continue;
+    if (t->strides[least] < reach)
+      return true;
+    reach = t->strides[least] * t->dims[least];
   }
   return false;
+}
+
+/* Whether elements lie one behind the other, in any order of the axes. */
+static bool is_dense(const gemel__sim_tensor *t) {
+  int64_t last = 0, count = 1;
+  for (int k = 0; k < t->rank; k++) {
+    last += (t->dims[k] - 1) * t->strides[k];
+    count *= t->dims[k];
+  }
+  return last + 1 == count;
 }
 
 /* The axes of x, w and y beside each other. */
@@ -506,7 +516,7 @@ static cudnnStatus_t check_shapes(const descriptor *d, const gemel__sim_tensor *
   for (int k = 0; k < axes; k++) {
     int64_t room = x->dims[2 + k] + entry(c, LOW, k) + entry(c, HIGH, k) -
                    (w->dims[2 + k] - 1) * entry(c, DILATIONS, k) - 1;
-    if (room < 0 || y->dims[2 + k] != room / entry(c, STEPS, k) + 1)
+    if (x->dims[2 + k] < 1 || room < 0 || y->dims[2 + k] != room / entry(c, STEPS, k) + 1)
       return bad("y is not of the size that x, w and the convolution give", y->dims[2 + k]);
   }
   return CUDNN_STATUS_SUCCESS;
@@ -520,11 +530,9 @@ static cudnnStatus_t finish_operation(const descriptor *d) {
   for (int k = 0; k < OPERANDS; k++)
     operands[k] = tensor_of(get(d, k));
   cudnnStatus_t status = check_shapes(d, &operands[X], &operands[W], &operands[Y]);
-  int result = d->kind == KIND(OPERATION_CONVOLUTION_FORWARD)           ? Y
-               : d->kind == KIND(OPERATION_CONVOLUTION_BACKWARD_FILTER) ? W
-                                                                        : X;
-  if (status == CUDNN_STATUS_SUCCESS && overlaps(&operands[result]))
-    status = bad("elements of the result overlap; operand", result);
+  for (int k = X; k <= Y && status == CUDNN_STATUS_SUCCESS; k++)
+    if (k == W ? !is_dense(&operands[k]) : overlaps(&operands[k]))
+      status = bad("elements overlap, or there are gaps between weights; operand", k);
   return status;
 }
 
@@ -585,7 +593,7 @@ static bool is_offered(int engine, const descriptor *operation) {
     if (number(get(operation, k), TYPE, CUDNN_DATA_FLOAT) != type || overlaps(&t))
       return false;
     for (int axis = 0; axis < t.rank; axis++)
-      if (t.dims[axis] == 0 || (t.dims[axis] > 1 && t.strides[axis] == 0))
+      if (t.dims[axis] == 0 || t.strides[axis] == 0)
         return false;
   }
   return half ? engines[engine].for_halves : type == CUDNN_DATA_FLOAT && engines[engine].for_f32;
