@@ -120,6 +120,7 @@ sim_tests += %reldir%/t-cuda
 sim_tests += %reldir%/t-cuda-calls
 sim_tests += %reldir%/t-cuda-conv
 sim_tests += %reldir%/t-cuda-lifted
+sim_tests += %reldir%/t-cudnn-plans
 sim_tests += %reldir%/t-gpu-faults
 check_LIBRARIES += libgemel-gpu-faults-on-sim.a
 endif
@@ -129,6 +130,9 @@ tests_t_cuda_calls_LDADD = $(tests_t_cuda_LDADD)
 tests_t_cuda_conv_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_conv_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_conv_LDADD = $(tests_t_cuda_LDADD)
+# Not with -rdynamic, nor t-sim-cudnn: NVIDIA's library, which they load, must not find their functions.
+tests_t_cudnn_plans_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
+tests_t_cudnn_plans_LDADD = $(tests_t_cuda_LDADD)
 tests_t_cuda_lifted_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_lifted_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_lifted_LDADD = $(tests_t_cuda_LDADD)
@@ -136,7 +140,6 @@ tests_t_cuda_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
 	$(gemel_LIBS) $(VERIFY_LIBS) $(GTEST_LIBS) $(STDCXX_LIBS) -ldl
-# Not with -rdynamic: NVIDIA's library, which it loads, must not find the sim's functions.
 sim_tests += %reldir%/t-sim-cudnn
 tests_t_sim_cudnn_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
 tests_t_sim_cudnn_LDADD = $(gpu_sim_ldadd)

@@ -172,8 +172,8 @@ static gemel_status refer(gemel__domain *d, gemel__conv_kind kind, const gemel_a
   return status;
 }
 
-static int64_t differences(gemel__domain *d, void *e, const gemel__rtensor *expected,
-                           const grid_operand *out) {
+static inline int64_t differences(gemel__domain *d, void *e, const gemel__rtensor *expected,
+                                  const grid_operand *out) {
   int64_t wrong = expected->count != (size_t)elements(out);
   for (int64_t i = 0; i < elements(out) && wrong == 0; i++) {
     double x = gemel__dtype_load(
@@ -227,7 +227,7 @@ static void draw_operands(grid_problem *p, gemel_dtype dtype, uint64_t *random) 
 }
 
 /* What each kind should compute, until forget_problem. */
-static void expect_results(grid_problem *p) {
+static inline void expect_results(grid_problem *p) {
   gemel_attr attrs[GEMEL__CONV_SIZES + 1];
   for (int kind = 0; kind < 3; kind++) {
     const gemel__conv_kind *of = operands_of[kind];
@@ -238,7 +238,7 @@ static void expect_results(grid_problem *p) {
   }
 }
 
-static void forget_problem(grid_problem *p) {
+static inline void forget_problem(grid_problem *p) {
   gemel__rtensors_clear(3, p->expected);
 }
 
@@ -253,7 +253,7 @@ static int draw_case(uint64_t number, grid_case *c) {
   return complete(c);
 }
 
-static gemel_dtype dtype_of_case(uint64_t number) {
+static inline gemel_dtype dtype_of_case(uint64_t number) {
   return number % 3 == 0 ? GEMEL_F64 : GEMEL_F32;
 }
 
