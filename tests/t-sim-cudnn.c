@@ -89,7 +89,7 @@ static bool finish(session *s, cudnnBackendDescriptor_t d, const char *what) {
 }
 
 typedef struct {
-  int kind, axes; /* kind: 0 forward, 1 weights, 2 inputs */
+  int kind, axes, mode; /* kind: 0 forward, 1 weights, 2 inputs */
   cudnnDataType_t type;
   int64_t dims[OPERANDS][MOST], strides[OPERANDS][MOST], alignment;
   int64_t stride[MOST], dilation[MOST], low[MOST], high[MOST];
@@ -111,6 +111,7 @@ static void draw(problem *p, int flaws) {
   memset(p, 0, sizeof *p);
   p->kind = below(3);
   p->axes = 2 + (below(4) == 0);
+  p->mode = below(2);
   p->type = types[below(3)];
   p->alignment = below(2) == 0 ? 16 : p->type == CUDNN_DATA_FLOAT ? 4 : 2;
   rank = p->axes + 2;
@@ -156,7 +157,7 @@ static cudnnBackendDescriptor_t tensor(session *s, const problem *p, int which) 
 
 static cudnnBackendDescriptor_t convolution(session *s, const problem *p) {
   int64_t axes[2] = {p->axes, 0};
-  int types[2] = {CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT}, modes[2] = {below(2), 0};
+  int types[2] = {CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT}, modes[2] = {p->mode, 0};
   cudnnBackendDescriptor_t d = make(s, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   set(s, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, axes);
   set(s, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, types);
@@ -304,6 +305,179 @@ static bool try_graph(const cudnn_library *l, uint64_t seed, int flaws, char *te
   return g != NULL;
 }
 
+/* ---- Runs, on the sim ---- */
+
+/* What is done wrong, and what the report says. */
+typedef enum {
+  NOTHING,
+  MISALIGNED,
+  UNKNOWN_ID,
+  NO_WORKSPACE,
+  MISALIGNED_WORKSPACE,
+  SMALL_WORKSPACE,
+  ON_THE_HOST,
+  UNWRITTEN,
+  SMALL_RESULT,
+  UNFINISHED_PACK,
+  NO_GRAPH,
+  CRIMES
+} crime;
+
+static const struct {
+  const char *name;
+  crime crime;
+  gemel__sim_kind kind;
+  const char *text;
+} crimes[CRIMES] = {
+    {"nothing", NOTHING, GEMEL__SIM_KINDS, NULL},
+    {"misaligned", MISALIGNED, GEMEL__SIM_PARAMETER, "not aligned as its tensor says"},
+    {"unknown-id", UNKNOWN_ID, GEMEL__SIM_PARAMETER, "unique identifier"},
+    {"no-workspace", NO_WORKSPACE, GEMEL__SIM_PARAMETER, "workspace is no device memory"},
+    {"misaligned-workspace", MISALIGNED_WORKSPACE, GEMEL__SIM_PARAMETER,
+     "workspace is not aligned"},
+    {"small-workspace", SMALL_WORKSPACE, GEMEL__SIM_BOUNDS, "a convolution of cuDNN writes"},
+    {"on-the-host", ON_THE_HOST, GEMEL__SIM_HOST_MEMORY, "a convolution of cuDNN"},
+    {"unwritten", UNWRITTEN, GEMEL__SIM_UNINITIALISED, "a convolution of cuDNN reads"},
+    {"small-result", SMALL_RESULT, GEMEL__SIM_BOUNDS, "a convolution of cuDNN writes"},
+    {"unfinished-pack", UNFINISHED_PACK, GEMEL__SIM_PARAMETER, "isn't finalized"},
+    {"no-graph", NO_GRAPH, GEMEL__SIM_PARAMETER, "graph or operation was destroyed"},
+};
+
+enum { PLACES = 3 };
+
+/* Neighbours are multiplied by 1 and 10 and added. */
+static const problem small = {
+    .axes = 2,
+    .mode = CUDNN_CROSS_CORRELATION,
+    .type = CUDNN_DATA_FLOAT,
+    .dims = {{1, 1, 1, PLACES + 1}, {1, 1, 1, 2}, {1, 1, 1, PLACES}},
+    .strides = {{4, 4, 4, 1}, {2, 2, 2, 1}, {3, 3, 3, 1}},
+    .alignment = 16,
+    .stride = {1, 1},
+    .dilation = {1, 1},
+};
+
+/* A plan of the small problem that computes plainly and has a workspace, of *BYTES. */
+static cudnnBackendDescriptor_t plan_of_small(session *s, cudnnBackendDescriptor_t g,
+                                              int64_t *bytes) {
+  cudnnBackendDescriptor_t h = make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), plan;
+  int mode = CUDNN_HEUR_MODE_A;
+  int64_t count = 0, one = 0;
+  cudnnBackendDescriptor_t configs[CONFIGS];
+  CT_EQ_INT(
+      s->l->set(h, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g), 0);
+  CT_EQ_INT(s->l->set(h, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode), 0);
+  CT_EQ_INT(s->l->finish(h), 0);
+  for (int k = 0; k < CONFIGS; k++)
+    configs[k] = make(s, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  CT_EQ_INT(s->l->get(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, CONFIGS,
+                      &count, configs),
+            0);
+  for (int64_t k = 0; k < count; k++) {
+    plan = make(s, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    s->l->set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+              &configs[k]);
+    s->l->set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &s->l->handle);
+    if (is_plain(s, configs[k], small.type) && s->l->finish(plan) == CUDNN_STATUS_SUCCESS &&
+        s->l->get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
+                  bytes) == CUDNN_STATUS_SUCCESS &&
+        *bytes > 0)
+      return plan;
+  }
+  return NULL;
+}
+
+static void *device_copy(const float *from, size_t count) {
+  void *to = NULL;
+  CT_EQ_INT(cudaMalloc(&to, count * sizeof *from + 16), cudaSuccess);
+  if (from != NULL)
+    CT_EQ_INT(cudaMemcpy(to, from, count * sizeof *from, cudaMemcpyHostToDevice), cudaSuccess);
+  return to;
+}
+
+static const float small_x[PLACES + 1] = {1, 2, 3, 4}, small_w[] = {1, 10};
+
+typedef struct {
+  session s;
+  cudnnBackendDescriptor_t graph, plan, pack;
+  void *there[OPERANDS], *workspace;
+} run;
+
+static void open_run(run *r, crime which) {
+  int64_t bytes = 0;
+  begin();
+  r->graph = graph(&r->s, &small);
+  r->plan = plan_of_small(&r->s, r->graph, &bytes);
+  CT_REQUIRE(r->plan != NULL);
+  r->pack = make(&r->s, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  r->there[0] = device_copy(which == UNWRITTEN ? NULL : small_x, PLACES + 1);
+  r->there[1] = device_copy(small_w, 2);
+  CT_EQ_INT(cudaMalloc(&r->there[2], (PLACES - (which == SMALL_RESULT)) * sizeof(float)),
+            cudaSuccess);
+  CT_EQ_INT(cudaMalloc(&r->workspace, (size_t)(which == SMALL_WORKSPACE ? bytes - 1 : bytes + 16)),
+            cudaSuccess);
+}
+
+static void hand_over(run *r, crime which) {
+  int64_t ids[OPERANDS] = {1, 2, which == UNKNOWN_ID ? 4 : 3};
+  void *used[OPERANDS] = {r->there[0], r->there[1], r->there[2]};
+  void *workspace = which == NO_WORKSPACE           ? NULL
+                    : which == MISALIGNED_WORKSPACE ? (char *)r->workspace + 16
+                                                    : r->workspace;
+  if (which == MISALIGNED)
+    used[0] = (char *)r->there[0] + 4;
+  if (which == ON_THE_HOST)
+    used[0] = (void *)(uintptr_t)&small;
+  cudnnBackendSetAttribute(r->pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, OPERANDS,
+                           ids);
+  cudnnBackendSetAttribute(r->pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                           OPERANDS, used);
+  cudnnBackendSetAttribute(r->pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                           &workspace);
+  if (which != UNFINISHED_PACK)
+    CT_EQ_INT(cudnnBackendFinalize(r->pack), CUDNN_STATUS_SUCCESS);
+}
+
+static void close_run(run *r) {
+  gemel__sim_forget();
+  while (r->s.count > 0)
+    cudnnBackendDestroyDescriptor(r->s.made[--r->s.count]);
+  for (int k = 0; k < OPERANDS; k++)
+    cudaFree(r->there[k]);
+  cudaFree(r->workspace);
+}
+
+static void forget_graph(run *r) {
+  for (int k = 0; k < r->s.count; k++)
+    if (r->s.made[k] == r->graph)
+      r->s.made[k] = r->s.made[--r->s.count];
+  cudnnBackendDestroyDescriptor(r->graph);
+}
+
+static void commit(const void *data) {
+  const crime which = *(const crime *)data;
+  static char text[ROOM];
+  run r = {.s = {.l = &sims, .text = text, .end = text + ROOM}};
+  float y[PLACES] = {0};
+  open_run(&r, which);
+  hand_over(&r, which);
+  if (which == NO_GRAPH)
+    forget_graph(&r);
+  bool ran = cudnnBackendExecute(sims.handle, r.plan, r.pack) == CUDNN_STATUS_SUCCESS;
+  cudaDeviceSynchronize();
+  ct_context("%s", gemel__sim_reports() > 0 ? gemel__sim_report(0) : "no report");
+  CT_EQ_INT(ran, crimes[which].kind != GEMEL__SIM_PARAMETER);
+  if (which == NOTHING) {
+    CT_EQ_INT(gemel__sim_reports(), 0);
+    CT_EQ_INT(cudaMemcpy(y, r.there[2], sizeof y, cudaMemcpyDeviceToHost), cudaSuccess);
+    for (int k = 0; k < PLACES; k++)
+      CT_CHECK(y[k] == small_x[k] + 10 * small_x[k + 1]);
+  } else {
+    CT_CHECK(gemel__sim_reported(crimes[which].kind, crimes[which].text));
+  }
+  close_run(&r);
+}
+
 /* ---- Beside each other ---- */
 
 /* One attribute in so many is set wrongly. */
@@ -357,4 +531,6 @@ static const ct_test tests[] = {
 
 void ct_register(void) {
   ct_suite("sim-cudnn", tests, CT_COUNT(tests));
+  for (int k = 0; k < CRIMES; k++)
+    CT_ADD_TO("sim-cudnn", "run", crimes[k].name, commit, &crimes[k].crime);
 }
