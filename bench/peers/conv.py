@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 
-BATCH = 16
 LAYERS = {"L1": (3, 96, 11, 128), "L2": (64, 128, 9, 64), "L3": (128, 128, 9, 32), "L4": (128, 128, 7, 16),
           "L5": (384, 384, 3, 13)}
 PASSES = ("forward", "grad weights", "grad inputs")
@@ -42,16 +41,16 @@ def pass_of(torch, x, w, y, which):
     return lambda: torch.ops.aten.convolution_backward(y, x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, mask)
 
 
-def by_torch(torch, layer, which, seconds):
+def by_torch(torch, layer, batch, which, seconds):
     """GF/s row-major and with channels last."""
     channels, filters, kernel, image = layer
     places = image - kernel + 1
-    flops = 2 * BATCH * channels * filters * kernel**2 * places**2
+    flops = 2 * batch * channels * filters * kernel**2 * places**2
     rates = []
     for layout in (torch.contiguous_format, torch.channels_last):
-        x = torch.rand(BATCH, channels, image, image).to(memory_format=layout)
+        x = torch.rand(batch, channels, image, image).to(memory_format=layout)
         w = torch.rand(filters, channels, kernel, kernel).to(memory_format=layout)
-        y = torch.rand(BATCH, filters, places, places).to(memory_format=layout)
+        y = torch.rand(batch, filters, places, places).to(memory_format=layout)
         with torch.no_grad():
             rates.append(flops / best(pass_of(torch, x, w, y, which), seconds) * 1e-9)
     return rates
@@ -191,6 +190,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gemel", default="./gemel", help="the command (default ./gemel)")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--batch", type=int, choices=(16, 128), default=16, help="images of the layers")
     parser.add_argument("--networks", action="store_true", help="only the networks")
     parser.add_argument("--time", type=int, default=1000, metavar="MS", help="for each measurement")
     arguments = parser.parse_args()
@@ -208,9 +208,9 @@ def layers(torch, arguments):
     print(f"{'':16}{'gemel':>8}{'last':>8}{'oneDNN':>8}{'torch':>8}{'last':>8}{'gemel ÷ torch':>16}")
     for layer, sizes in LAYERS.items():
         for which in PASSES:
-            name = f"{layer} {which}"
+            name = f"{layer} {which}" if arguments.batch == 16 else f"{layer} of 128 {which}"
             ours = by_gemel(arguments.gemel, name, arguments.threads, arguments.time)
-            plain, last = by_torch(torch, sizes, which, arguments.time * 1e-3)
+            plain, last = by_torch(torch, sizes, arguments.batch, which, arguments.time * 1e-3)
             rate = max(ours["gemel, row-major"], ours.get("gemel, channels last", 0))
             print(f"{name:16}{ours['gemel, row-major']:8.0f}{ours.get('gemel, channels last', float('nan')):8.0f}{ours.get('oneDNN, its layouts', float('nan')):8.0f}{plain:8.0f}{last:8.0f}"
                   f"{rate / max(plain, last):16.2f}", flush=True)
