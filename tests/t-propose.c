@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "sample/propose.h"
+#include "support/attributes.h"
 
 static gemel_error error;
 
@@ -155,11 +156,6 @@ static void every_operation(const void *data) {
   }
 }
 
-/* Operands of convolutions and pooling have a batch, channels and spatial axes. */
-static int is_spatial(const gemel_operation *op) {
-  return strncmp(op->name, "corr", 4) == 0 || strstr(op->name, "_pool") != NULL;
-}
-
 /* Operand K comes from elsewhere: any shape with an axis and elements, for an image three. */
 static int from_elsewhere(gemel_context *context, const gemel_operation *op, size_t k,
                           uint64_t seed) {
@@ -169,7 +165,8 @@ static int from_elsewhere(gemel_context *context, const gemel_operation *op, siz
   gemel__proposal p = blank(context, op->name, GEMEL_F32, &random);
   int64_t size;
   CT_EQ_INT(gemel__propose(&x, &error), GEMEL_OK);
-  int usable = gemel_type_rank(context, x.inputs[0]) >= (is_spatial(op) ? 3 : 1);
+  /* What moves over an image by strides has operands with a batch, channels and spatial axes. */
+  int usable = gemel_type_rank(context, x.inputs[0]) >= (has_attribute(op, "stride") ? 3 : 1);
   for (int axis = 0; axis < gemel_type_rank(context, x.inputs[0]); axis++) {
     gemel_dim_is_constant(context, gemel_type_dims(context, x.inputs[0])[axis], &size);
     usable &= size > 0;

@@ -13,6 +13,7 @@
 #include "core/apply.h"
 #include "sample/propose.h"
 #include "sample/symbolize.h"
+#include "support/attributes.h"
 
 static gemel_error error;
 
@@ -55,17 +56,10 @@ static void many(const void *data) {
   gemel_context_unref(context);
 }
 
-/* Results of these have sizes that are sums or the like of their operands'. */
-static int computes_sizes(const char *name) {
-  static const char *const computing[] = {
-      "join",     "pad",           "corr",          "corr_grad_weights", "corr_grad_inputs",
-      "max_pool", "max_pool_grad", "max_pool_pick", "avg_pool",          "avg_pool_grad"};
-  for (size_t k = 0; k < CT_COUNT(computing); k++) {
-    if (strcmp(computing[k], name) == 0) {
-      return 1;
-    }
-  }
-  return 0;
+/* Results of joins, and of what pads (`low`), have sizes that are sums or the like of their
+ * operands'. */
+static int computes_sizes(const gemel_operation *op) {
+  return strcmp(op->name, "join") == 0 || has_attribute(op, "low");
 }
 
 /* A next key is u64[2], whatever its key's size is called. */
@@ -86,7 +80,7 @@ static int try_proposal(const gemel__proposal *p) {
                          GEMEL__PROPOSAL_OUTPUTS, &n_outputs, outputs, &error),
             GEMEL_OK);
   CT_EQ_UINT(n_outputs, p->n_outputs);
-  for (size_t k = 0; k < p->n_outputs && !computes_sizes(p->op->record.name); k++) {
+  for (size_t k = 0; k < p->n_outputs && !computes_sizes(&p->op->record); k++) {
     CT_EQ_UINT(outputs[k], is_next_key(p->op->record.name, k)
                                ? p->outputs[k]
                                : gemel__symbolized(p->context, p->outputs[k], &symbols));
