@@ -341,6 +341,8 @@ static void report_work(gemel__bench *b, const char *name, const char *when,
   gemel__bench_report(b, name, metric, (double)work->operations, "nodes", NULL);
   snprintf(metric, sizeof metric, "views%s", when);
   gemel__bench_report(b, name, metric, (double)work->views, "nodes", NULL);
+  snprintf(metric, sizeof metric, "convolutions%s", when);
+  gemel__bench_report(b, name, metric, (double)work->convolutions, "nodes", NULL);
   snprintf(metric, sizeof metric, "flops%s", when);
   gemel__bench_report(b, name, metric, work->flops, "flops", NULL);
 }

@@ -37,10 +37,10 @@ gemel_status gemel__training_outputs(gemel_value loss, const gemel__parameters *
 void gemel__parameters_free(gemel__parameters *p);
 
 /* How much work a graph is: the nodes that an output needs, those among them that are neither
- * inputs nor constants, those among these that are views, and 2 × the multiplications in their
- * matrix products (all sizes must be numbers). */
+ * inputs nor constants, those among these that are views and that are convolutions, and 2 × the
+ * multiplications in their matrix products and convolutions (all sizes must be numbers). */
 typedef struct gemel__work {
-  uint64_t nodes, operations, views;
+  uint64_t nodes, operations, views, convolutions;
   double flops;
 } gemel__work;
 gemel__work gemel__work_of(gemel_graph *graph);

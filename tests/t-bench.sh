@@ -41,14 +41,26 @@ for case in chain tree dag "near dag"; do
   done
 done
 run_suite optimizer --nodes 2000
-for case in residual gated bidirectional; do
+# value_of CASE METRIC: at 2000 nodes.
+value_of() {
+  sed -n "s/.*\"$1 of 2000\", \"metric\": \"$2\", \"value\": \([0-9]*\),.*/\1/p" "$scratch/optimizer.json"
+}
+for case in residual gated convolutional bidirectional; do
   for metric in build gradient rewrite compile callable plan nodes 'nodes left' 'operations left' \
     'views left' 'flops left' 'cheapest lift' 'aggressive uploads' 'rewrite and aggressive lift'; do
     grep -q "\"case\": \"$case of 2000\", \"metric\": \"$metric\"" "$scratch/optimizer.json" ||
       fail "optimizer: no $metric of $case"
   done
-  nodes=$(sed -n "s/.*\"$case of 2000\", \"metric\": \"nodes\", \"value\": \([0-9]*\),.*/\1/p" "$scratch/optimizer.json")
+done
+for case in residual gated bidirectional; do
+  nodes=$(value_of $case nodes)
   [ "$nodes" -ge 1940 ] && [ "$nodes" -le 2060 ] || fail "optimizer: $case has $nodes nodes, not about 2000"
+done
+# Five convolutions and three a block, each with two gradients, but for the first images'.
+blocks=$(value_of convolutional blocks)
+wanted=$((3 * (5 + 3 * blocks) - 1))
+for metric in convolutions 'convolutions left'; do
+  [ "$(value_of convolutional "$metric")" -eq $wanted ] || fail "optimizer: $metric are not $wanted in $blocks blocks"
 done
 [ -z "$(find "$scratch" -name 'gemel-bench.*')" ] || fail "graph: scratch files are left"
 
@@ -103,8 +115,12 @@ refused cpu --case nosuch
 printf 'graph f(x: f32[E], y: f64[R, C], n: i32[3]) { return z = sum(x) }\n' >"$scratch/one.gmt"
 "$gemel" bench "$scratch/one.gmt" --size 1000 --time 1 --json - 2>/dev/null | grep -qE '^{"suite": "file", "case": ".*one.gmt", "metric": "call", "value": [0-9.e-]+, "unit": "s"}$' ||
   fail "file: no time of a call"
-printf 'graph f(a: f32[3], b: f32[3], c: f32[3], d: f32[3], e: f32[3]) { return z = a + b + c + d + e }\n' >"$scratch/many.gmt"
-"$gemel" bench "$scratch/many.gmt" 2>&1 | grep -q 'more than 4 inputs' || fail "file: five inputs"
+{
+  printf 'graph f(a: f32[3]'
+  printf ', x%s: f32[3]' $(seq 256)
+  printf ') { return z = a }\n'
+} >"$scratch/many.gmt"
+"$gemel" bench "$scratch/many.gmt" 2>&1 | grep -q 'more than 256 inputs' || fail "file: 257 inputs"
 "$gemel" bench "$scratch/none.gmt" >/dev/null 2>"$scratch/none.err"
 [ $? -eq 2 ] && grep -q 'none.gmt' "$scratch/none.err" || fail "file: none"
 
