@@ -238,9 +238,11 @@ static const gemel_kernel *named(const gemel_kernel *candidates, const char *nam
 static const gemel_kernel *look_up(const gemel__tuner *tuner, const tuner_key *key,
                                    const gemel_kernel *candidates) {
   uint32_t found = gemel__map_find(&tuner->lines, hash_of(key->text, key->used));
+  if (found == 0 || found + key->used > tuner->used) {
+    return NULL;
+  }
   const char *line = tuner->text + found - 1;
-  if (found == 0 || found + key->used > tuner->used || memcmp(line, key->text, key->used) != 0 ||
-      line[key->used] != '\t') {
+  if (memcmp(line, key->text, key->used) != 0 || line[key->used] != '\t') {
     return NULL;
   }
   const char *name = line + key->used + 1;
