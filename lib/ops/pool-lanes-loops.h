@@ -19,116 +19,140 @@ typedef BITS lane_square
 #define CHOOSE(condition, a, b)                                                                    \
   (lane_vec)(((lane_bits)(condition) & (lane_bits)(a)) | (~(lane_bits)(condition) & (lane_bits)(b)))
 
-/* A body for each place and each block of it: N elements of a window, X, Y and D where they lie. */
-#define EACH_PLACE(BODY)                                                                           \
-  for (int64_t place = 0; place < r->places; place++) {                                            \
-    for (int64_t block = 0; block < r->blocks; block++) {                                          \
-      int64_t behind = block * (int64_t)sizeof(lane_vec);                                          \
-      char *x = r->x + place * r->x_step + behind, *y = r->y + place * r->y_step + behind;         \
-      char *d = r->d + place * r->d_step + behind;                                                 \
-      (void)x, (void)y, (void)d;                                                                   \
-      BODY                                                                                         \
-    }                                                                                              \
-  }
+/* Each place of row R and each block of it, and what lies there: Y, and element E of its window in
+ * the image and in the other image. */
+#define EACH_PLACE                                                                                 \
+  for (int64_t place = 0; place < r.places; place++)                                               \
+    for (int64_t behind = 0; behind < r.blocks * (int64_t)sizeof(lane_vec);                        \
+         behind += (int64_t)sizeof(lane_vec))
+#define X(e) AT(r.x, place *r.x_step + behind + r.x_at[e])
+#define D(e) AT(r.d, place *r.d_step + behind + r.d_at[e])
+#define Y AT(r.y, place *r.y_step + behind)
+
+/* How many elements of a window are kept in registers. */
+enum { NAME(KEPT) = LANES * sizeof(T) >= 32 ? 9 : 4 };
 
 /* The loop for any windows, and for those of 2 x 2 and 3 x 3 elements, which are taken apart. */
 #define BY_SIZE(name)                                                                              \
   static void NAME(name)(const place_row *r) {                                                     \
     if (r->n == 4) {                                                                               \
-      NAME(name##_of)(r, 4);                                                                       \
+      NAME(name##_of)(*r, 4, 1);                                                                   \
     } else if (r->n == 9) {                                                                        \
-      NAME(name##_of)(r, 9);                                                                       \
+      NAME(name##_of)(*r, 9, NAME(KEPT) >= 9);                                                     \
     } else {                                                                                       \
-      NAME(name##_of)(r, r->n);                                                                    \
+      NAME(name##_of)(*r, r->n, 0);                                                                \
     }                                                                                              \
   }
-#define BODY_OF(name)                                                                              \
-  static inline __attribute__((always_inline)) void NAME(name##_of)(const place_row *r, int64_t n)
+#define INLINE static inline __attribute__((always_inline))
 
-/* As larger_of in pool-plain.c: NaN if either is, and of zeros the positive one. */
-BODY_OF(max){EACH_PLACE({
-  lane_vec best = (lane_vec){0} - (T)__builtin_inff();
-  for (int64_t e = 0; e < n; e++) {
-    lane_vec v = AT(x, r->x_at[e]);
-    lane_vec most = CHOOSE((v > best) | (v != v), v, best);
-    best = (lane_vec)((lane_bits)most & ((lane_bits)v | (lane_bits)(best != v)));
+/* The larger of A and B; NaN if either is. */
+INLINE lane_vec NAME(larger)(lane_vec a, lane_vec b) {
+  return CHOOSE((b > a) | (b != b), b, a);
+}
+
+/* And of zeros the positive one, as larger_of in pool-plain.c. */
+INLINE lane_vec NAME(largest)(lane_vec a, lane_vec b) {
+  lane_vec most = NAME(larger)(a, b);
+  return (lane_vec)((lane_bits)most & ((lane_bits)b | (lane_bits)(a != b)));
+}
+
+/* Every second element is compared with those before it that were, so that no instruction waits for
+ * all of them. */
+INLINE void NAME(max_of)(place_row r, int64_t n, int small) {
+  (void)small;
+  EACH_PLACE {
+    lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;
+    int64_t last = n / 2 * 2;
+    for (int64_t e = 0; e < last; e += 2) {
+      best = NAME(largest)(best, X(e));
+      other = NAME(largest)(other, X(e + 1));
+    }
+    best = last < n ? NAME(largest)(best, X(last)) : best;
+    Y = NAME(largest)(best, other);
   }
-  AT(y, 0) = best;
-})} BY_SIZE(max)
+}
+BY_SIZE(max)
 
-    BODY_OF(avg) {
-  const T divisor = (T)r->divisor;
-  EACH_PLACE({
+INLINE void NAME(avg_of)(place_row r, int64_t n, int small) {
+  (void)small;
+  const T divisor = (T)r.divisor;
+  EACH_PLACE {
     lane_vec sum = {0};
     for (int64_t e = 0; e < n; e++) {
-      sum += AT(x, r->x_at[e]);
+      sum += X(e);
     }
-    AT(y, 0) = sum / divisor;
-  })
+    Y = sum / divisor;
+  }
 }
 BY_SIZE(avg)
 
-/* A window that has a NaN has no largest elements: BEST is NaN then, or is made one, which nothing
- * equals. Those of small windows are kept in registers. */
-enum { NAME(KEPT) = LANES * sizeof(T) >= 32 ? 9 : 4 };
-#define ELEMENT(e) (n <= NAME(KEPT) ? kept[e] : AT(x, r->x_at[e]))
+/* BEST and how many elements are equal to it: none where it is NaN. */
+#define ELEMENT(e) (small ? kept[e] : X(e))
 #define FIND_LARGEST                                                                               \
   const lane_vec one = (lane_vec){0} + (T)1;                                                       \
-  lane_vec kept[NAME(KEPT)];                                                                       \
-  lane_vec best = (lane_vec){0} - (T)__builtin_inff(), count = {0};                                \
-  for (int64_t e = 0; e < n; e++) {                                                                \
-    lane_vec v = AT(x, r->x_at[e]);                                                                \
-    if (n <= NAME(KEPT)) {                                                                         \
-      kept[e] = v;                                                                                 \
-    }                                                                                              \
-    best = CHOOSE((v > best) | (v != v), v, best);                                                 \
+  lane_vec kept[NAME(KEPT)], count = {0}, fellows = {0};                                           \
+  lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;                               \
+  int64_t last = n / 2 * 2;                                                                        \
+  for (int64_t e = 0; small && e < n; e++) {                                                       \
+    kept[e] = X(e);                                                                                \
   }                                                                                                \
-  for (int64_t e = 0; e < n; e++) {                                                                \
+  for (int64_t e = 0; e < last; e += 2) {                                                          \
+    best = NAME(larger)(best, ELEMENT(e));                                                         \
+    other = NAME(larger)(other, ELEMENT(e + 1));                                                   \
+  }                                                                                                \
+  best = last < n ? NAME(larger)(best, ELEMENT(last)) : best;                                      \
+  best = NAME(larger)(best, other);                                                                \
+  for (int64_t e = 0; e < last; e += 2) {                                                          \
     count += WHERE(ELEMENT(e) == best, one);                                                       \
-  }
+    fellows += WHERE(ELEMENT(e + 1) == best, one);                                                 \
+  }                                                                                                \
+  count += last < n ? WHERE(ELEMENT(last) == best, one) : (lane_vec){0};                           \
+  count += fellows;
 
-BODY_OF(max_grad) {
-  const int overwrites = r->overwrites;
-  EACH_PLACE({
+INLINE void NAME(max_grad_of)(place_row r, int64_t n, int small) {
+  EACH_PLACE {
     FIND_LARGEST
-    lane_vec share = AT(y, 0) / count;
-    if (overwrites) {
+    lane_vec share = Y / count;
+    if (r.overwrites) {
       for (int64_t e = 0; e < n; e++) {
-        AT(d, r->d_at[e]) = WHERE(ELEMENT(e) == best, share) + (T)0;
+        D(e) = WHERE(ELEMENT(e) == best, share) + (T)0;
       }
     } else {
       for (int64_t e = 0; e < n; e++) {
-        AT(d, r->d_at[e]) += WHERE(ELEMENT(e) == best, share);
+        D(e) += WHERE(ELEMENT(e) == best, share);
       }
     }
-  })
+  }
 }
 BY_SIZE(max_grad)
 
-BODY_OF(max_pick){EACH_PLACE({
-  FIND_LARGEST
-  lane_vec sum = {0};
-  for (int64_t e = 0; e < n; e++) {
-    sum += WHERE(ELEMENT(e) == best, AT(d, r->d_at[e]));
+INLINE void NAME(max_pick_of)(place_row r, int64_t n, int small) {
+  EACH_PLACE {
+    FIND_LARGEST
+    lane_vec sum = {0};
+    for (int64_t e = 0; e < n; e++) {
+      sum += WHERE(ELEMENT(e) == best, D(e));
+    }
+    Y = sum / CHOOSE(count > (lane_vec){0}, count, one);
   }
-  AT(y, 0) = sum / CHOOSE(count > (lane_vec){0}, count, one);
-})} BY_SIZE(max_pick)
+}
+BY_SIZE(max_pick)
 
-    BODY_OF(avg_grad) {
-  const T divisor = (T)r->divisor;
-  const int overwrites = r->overwrites;
-  EACH_PLACE({
-    lane_vec share = AT(y, 0) / divisor;
-    if (overwrites) {
+INLINE void NAME(avg_grad_of)(place_row r, int64_t n, int small) {
+  (void)small;
+  const T divisor = (T)r.divisor;
+  EACH_PLACE {
+    lane_vec share = Y / divisor;
+    if (r.overwrites) {
       for (int64_t e = 0; e < n; e++) {
-        AT(d, r->d_at[e]) = share + (T)0;
+        D(e) = share + (T)0;
       }
     } else {
       for (int64_t e = 0; e < n; e++) {
-        AT(d, r->d_at[e]) += share;
+        D(e) += share;
       }
     }
-  })
+  }
 }
 BY_SIZE(avg_grad)
 
@@ -172,8 +196,11 @@ static const lane_loops NAME(loops) = {
 #undef WHERE
 #undef CHOOSE
 #undef EACH_PLACE
+#undef X
+#undef D
+#undef Y
 #undef BY_SIZE
-#undef BODY_OF
+#undef INLINE
 #undef ELEMENT
 #undef FIND_LARGEST
 #undef TURN
