@@ -113,6 +113,13 @@ static const scenario scenarios[] = {
          "      groups = 2, stride = [2, 1], image = [9, 9])\n}",
      .no_cudnn = 1,
      .once = 1},
+    {.name = "convolutions in blocks",
+     .text = "(x: f32[3, 4, 64, 64], w: f32[2, 4, 5, 5]) {\n"
+             "  y = corr(x, w)\n"
+             "  return a = y, b = corr_grad_weights(x, y, kernel = [5, 5]),\n"
+             "    c = corr_grad_inputs(w, y, image = [64, 64])\n}",
+     .no_cudnn = 1,
+     .once = 1},
     {.name = "convolutions by cuDNN",
      .text =
          "(x: f32[2, 4, 9, 8], w: f32[6, 2, 3, 2], v: f16[2, 4, 41], u: f16[8, 4, 3],\n"
@@ -336,6 +343,8 @@ static const struct {
     HOME(conv_group, "convolutions"),
     HOME(conv_group_weights, "convolutions"),
     HOME(conv_adds, "convolutions"),
+    HOME(conv_image, "convolutions"),
+    HOME(conv_block, "convolutions in blocks"),
     HOME(cudnn_padding, "convolutions by cuDNN"),
     HOME(cudnn_stride, "convolutions by cuDNN"),
     HOME(cudnn_groups, "convolutions by cuDNN"),

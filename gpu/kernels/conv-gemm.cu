@@ -2,8 +2,9 @@
  *
  * The three convolutions of floats as matrix products by cuBLAS. For one image and group, what
  * kernel elements meet at places is a matrix, the columns: a row for each channel and kernel
- * element, a column for each place. Images are taken one by one, so one matrix of columns is enough
- * memory, and gradients by the weights are added up in the order of the images. An image is made of
+ * element, a column for each place. A block of images is taken at a time, as many as have columns
+ * that stay in a GPU's cache, or one; gradients by the weights are added up in the order of the
+ * images. An image is made of
  * columns by a thread for each of its elements, which adds up what belongs there: no two threads
  * write to one place, and the order is fixed. Halves are widened to f32 first, and what is made of
  * them is rounded once, at the end.
@@ -16,13 +17,18 @@
 
 enum { AXES = GEMEL__CONV_AXES };
 
-/* The geometry of one image and group; strides of the image in bytes. */
+/* The geometry of a block of images and one group; strides of the images in bytes. */
 struct columns_shape {
   int flip;
   long long channels, places, kernel_elements;
   long long image[AXES], kernel[AXES], out[AXES], stride[AXES], dilation[AXES], low[AXES];
-  long long channel_step, step[AXES];
+  long long images, image_step, channel_step, step[AXES];
 };
+
+/* Where a channel of an image lies; LAYER counts the channels of all images. */
+DEVICE long long find_layer(const columns_shape &s, long long layer) {
+  return layer / s.channels * s.image_step + layer % s.channels * s.channel_step;
+}
 
 DEVICE long long reach(const columns_shape &s, int k, long long kernel) {
   return (s.flip && !GEMEL__FAULT(gpu_conv_flip) ? s.kernel[k] - 1 - kernel : kernel) *
@@ -59,35 +65,35 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
 
 #define COLUMN_KERNELS(T, V, FINISH)                                                               \
   static __global__ void gather_##T(columns_shape s, V *columns, const char *image) {              \
-    const long long elements = s.channels * s.kernel_elements * s.places;                          \
+    const long long elements = s.images * s.channels * s.kernel_elements * s.places;               \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
       long long kernel[AXES], out[AXES];                                                           \
-      long long row = split_index(e, s.out, out), channel = split_index(row, s.kernel, kernel);    \
+      long long row = split_index(e, s.out, out), layer = split_index(row, s.kernel, kernel);      \
       bool met;                                                                                    \
       long long at = find_met(s, kernel, out, &met);                                               \
       if (met || !GEMEL__FAULT(gpu_conv_padding)) {                                                \
-        columns[e] = met ? (V)load_##T(image + channel * s.channel_step + at) : (V)0;              \
+        columns[e] = met ? (V)load_##T(image + find_layer(s, layer) + at) : (V)0;                  \
       }                                                                                            \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(conv_gather_##T, gather_##T)                                                        \
   static __global__ void add_up_##T(columns_shape s, char *image, const V *columns) {              \
-    const long long elements = s.channels * s.image[0] * s.image[1] * s.image[2];                  \
+    const long long elements = s.images * s.channels * s.image[0] * s.image[1] * s.image[2];       \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
       long long kernel[AXES], where[AXES], at = 0;                                                 \
-      long long channel = split_index(e, s.image, where);                                          \
+      long long layer = split_index(e, s.image, where);                                            \
       V sum = 0;                                                                                   \
       for (long long k = GEMEL__FAULT(gpu_conv_lost_term); k < s.kernel_elements; k++) {           \
         split_index(k, s.kernel, kernel);                                                          \
         long long place = find_place(s, kernel, where);                                            \
         if (place >= 0) {                                                                          \
-          sum += columns[(channel * s.kernel_elements + k) * s.places + place];                    \
+          sum += columns[(layer * s.kernel_elements + k) * s.places + place];                      \
         }                                                                                          \
       }                                                                                            \
       for (int k = 0; k < AXES; k++) {                                                             \
         at += where[k] * s.step[k];                                                                \
       }                                                                                            \
-      store_##T(image + channel * s.channel_step + at, FINISH(sum));                               \
+      store_##T(image + find_layer(s, layer) + at, FINISH(sum));                                   \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(conv_add_up_##T, add_up_##T)                                                        \
@@ -113,7 +119,8 @@ COLUMN_KERNELS(f64, double, SAME)
 
 /* ---- The plan ---- */
 
-static const int64_t most_columns = 1ll << 28; /* elements */
+static const int64_t most_columns = 1ll << 28;  /* elements */
+static const int64_t block_columns = 1ll << 20; /* of a block of several images */
 
 struct column_kernels {
   kernel_getter gather, add_up, widen, narrow;
@@ -137,6 +144,7 @@ struct gemm_conv {
   const gemel_view *x, *w, *y;
   const column_kernels *kernels;
   int64_t item, rows, places; /* ITEM: bytes of WIDE */
+  int64_t block;              /* images at a time */
   cudaDataType wide;
   bool w_apart, y_apart; /* in scratch memory */
   size_t w_at, y_at, scratch_bytes;
@@ -185,7 +193,9 @@ static gemm_conv plan_of(const gemel_kernel_call *call, gemel__conv_kind kind) {
   c.places = volume(c.g.out);
   c.w_apart = half || !is_dense(c.w);
   c.y_apart = half || !is_dense(c.y);
-  c.w_at = rounded(c.rows * c.places * c.item / (GEMEL__FAULT(gpu_conv_columns) ? 2 : 1));
+  int64_t most = c.rows * c.places > 0 ? block_columns / (c.rows * c.places) : 1;
+  c.block = most < 1 ? 1 : most < c.g.batch ? most : c.g.batch;
+  c.w_at = rounded(c.block * c.rows * c.places * c.item / (GEMEL__FAULT(gpu_conv_columns) ? 2 : 1));
   c.y_at = c.w_at + (c.w_apart ? rounded(elements_of(c.w) * c.item) : 0);
   c.scratch_bytes = c.y_at + (c.y_apart ? rounded(elements_of(c.y) * c.item) : 0);
   return c;
@@ -218,6 +228,7 @@ static columns_shape shape_of(const gemm_conv &c) {
   s.channels = c.g.channels;
   s.places = c.places;
   s.kernel_elements = volume(c.g.kernel);
+  s.image_step = GEMEL__FAULT(gpu_conv_image) ? 0 : c.x->strides[0];
   s.channel_step = c.x->strides[1];
   for (int k = 0; k < AXES; k++) {
     s.image[k] = c.g.image[k];
@@ -259,25 +270,26 @@ static gemel_status move_columns(const gemel_kernel_call *call, const gemm_conv 
   void *to_columns[] = {&s, &columns, &data}, *to_image[] = {&s, &data, &columns};
   bool back = kind == GEMEL__CONV_INPUTS;
   return launch_over(gemel__cuda_of(call), (back ? c.kernels->add_up : c.kernels->gather)(),
-                     back ? s.channels * volume(c.g.image) : c.rows * c.places,
+                     s.images * (back ? s.channels * volume(c.g.image) : c.rows * c.places),
                      back ? to_image : to_columns, call->error);
 }
 
-/* The product of one image and group. To cuBLAS, matrices that are stored by rows are their
- * transposes. */
-static gemel_status multiply(const gemel_kernel_call *call, const gemm_conv &c, char *w, char *y,
-                             int adds, gemel__conv_kind kind) {
+/* The products of COUNT images and one group; gradients by the weights are those of one image. To
+ * cuBLAS, matrices that are stored by rows are their transposes. */
+static gemel_status multiply(const gemel_kernel_call *call, const gemm_conv &c, int64_t count,
+                             char *columns, char *w, char *y, int adds, gemel__conv_kind kind) {
   int rows = (int)c.rows, places = (int)c.places, filters = (int)c.g.filters;
+  long long of_columns = c.rows * c.places, of_y = c.g.groups * c.g.filters * c.places;
   gemel__cuda_product p = {};
-  void *columns = call->scratch;
   const void *a = columns, *b = w;
   void *result = y;
   p.dtype = c.wide;
-  p.count = 1;
+  p.count = (int)count;
   p.adds = adds;
   p.operation[0] = p.operation[1] = CUBLAS_OP_N;
   p.m = places, p.n = filters, p.k = rows;
   p.leading[0] = places, p.leading[1] = rows, p.leading[2] = places;
+  p.batch[0] = of_columns, p.batch[2] = of_y;
   if (kind == GEMEL__CONV_WEIGHTS) {
     b = y, result = w;
     p.operation[0] = CUBLAS_OP_T;
@@ -287,30 +299,51 @@ static gemel_status multiply(const gemel_kernel_call *call, const gemm_conv &c, 
     a = y, result = columns;
     p.operation[1] = CUBLAS_OP_T;
     p.m = places, p.n = rows, p.k = filters;
+    p.batch[0] = of_y, p.batch[2] = of_columns;
   }
   return gemel__cuda_multiply(gemel__cuda_of(call), &p, a, b, result, call->error);
+}
+
+/* Adds up the gradients by W of the images from FIRST on whose columns there are. */
+static gemel_status add_gradients(const gemel_kernel_call *call, const gemm_conv &c, int64_t first,
+                                  int64_t images, char *w, char *y) {
+  gemel_status status = GEMEL_OK;
+  for (int64_t n = 0; n < images && status == GEMEL_OK; n++) {
+    status = multiply(call, c, 1, (char *)call->scratch + n * c.rows * c.places * c.item, w,
+                      y + n * c.g.groups * c.g.filters * c.places * c.item,
+                      first + n > 0 && !GEMEL__FAULT(gpu_conv_adds), GEMEL__CONV_WEIGHTS);
+  }
+  return status;
+}
+
+/* Group G of a block of images from FIRST on. */
+static gemel_status run_block(const gemel_kernel_call *call, const gemm_conv &c, int64_t first,
+                              int64_t g, char *w, char *y, gemel__conv_kind kind) {
+  columns_shape s = shape_of(c);
+  int64_t left = c.g.batch - first;
+  s.images = left < c.block && !GEMEL__FAULT(gpu_conv_block) ? left : c.block;
+  char *image = (char *)c.x->data + first * c.x->strides[0] +
+                (GEMEL__FAULT(gpu_conv_group) ? 0 : g) * c.g.channels * c.x->strides[1];
+  char *weights =
+      w + (GEMEL__FAULT(gpu_conv_group_weights) ? 0 : g) * c.g.filters * c.rows * c.item;
+  char *results = y + (first * c.g.groups + g) * c.g.filters * c.places * c.item;
+  char *columns = (char *)call->scratch;
+  bool back = kind == GEMEL__CONV_INPUTS;
+  gemel_status status = back ? GEMEL_OK : move_columns(call, c, s, image, kind);
+  if (status == GEMEL_OK) {
+    status = kind == GEMEL__CONV_WEIGHTS
+                 ? add_gradients(call, c, first, s.images, weights, results)
+                 : multiply(call, c, s.images, columns, weights, results, 0, kind);
+  }
+  return back && status == GEMEL_OK ? move_columns(call, c, s, image, kind) : status;
 }
 
 static gemel_status run_images(const gemel_kernel_call *call, const gemm_conv &c, char *w, char *y,
                                gemel__conv_kind kind) {
   gemel_status status = GEMEL_OK;
-  columns_shape s = shape_of(c);
-  bool back = kind == GEMEL__CONV_INPUTS;
-  int64_t of_w = c.g.filters * c.rows * c.item, of_y = c.g.filters * c.places * c.item;
-  for (int64_t k = 0; k < c.g.batch * c.g.groups && status == GEMEL_OK; k++) {
-    int64_t n = k / c.g.groups, g = k % c.g.groups;
-    char *image = (char *)c.x->data + n * c.x->strides[0] +
-                  (GEMEL__FAULT(gpu_conv_group) ? 0 : g) * c.g.channels * c.x->strides[1];
-    char *weights = w + (GEMEL__FAULT(gpu_conv_group_weights) ? 0 : g) * of_w;
-    if (!back) {
-      status = move_columns(call, c, s, image, kind);
-    }
-    if (status == GEMEL_OK) {
-      status = multiply(call, c, weights, y + k * of_y,
-                        kind == GEMEL__CONV_WEIGHTS && n > 0 && !GEMEL__FAULT(gpu_conv_adds), kind);
-    }
-    if (back && status == GEMEL_OK) {
-      status = move_columns(call, c, s, image, kind);
+  for (int64_t n = 0; n < c.g.batch && status == GEMEL_OK; n += c.block) {
+    for (int64_t g = 0; g < c.g.groups && status == GEMEL_OK; g++) {
+      status = run_block(call, c, n, g, w, y, kind);
     }
   }
   return status;
