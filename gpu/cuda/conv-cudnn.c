@@ -37,7 +37,7 @@ void gemel__cuda_cudnn_close(gemel_cuda *cuda) {
 
 #include <cudnn.h>
 
-enum { X, W, Y, OPERANDS, ALIGNMENTS = 2, MOST_AXES = GEMEL__CONV_AXES, MOST_CONFIGS = 64 };
+enum { X, W, Y, OPERANDS, ALIGNMENTS = 2, MOST_AXES = GEMEL__SPATIAL_AXES, MOST_CONFIGS = 64 };
 enum { NOWHERE = -1, LEAST_AXES = 2, AT_ONCE = 16, PLACE = 256 };
 static const int64_t most_workspace = 1ll << 30; /* bytes */
 

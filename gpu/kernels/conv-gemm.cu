@@ -15,7 +15,7 @@
 
 /* ---- Device ---- */
 
-enum { AXES = GEMEL__CONV_AXES };
+enum { AXES = GEMEL__SPATIAL_AXES };
 
 /* The geometry of a block of images and one group; strides of the images in bytes. */
 struct columns_shape {

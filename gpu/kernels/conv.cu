@@ -11,7 +11,7 @@
 
 /* ---- Device ---- */
 
-enum { AXES = GEMEL__CONV_AXES };
+enum { AXES = GEMEL__SPATIAL_AXES };
 
 /* Strides in bytes; `place` is that of weights that aren't shared, else 0. */
 struct conv_operand {

@@ -14,7 +14,7 @@ extern "C" {
 
 /* The digits of NUMBER by SIZES, the last one the fastest; returns what is left. */
 DEVICE long long split_index(long long number, const long long *sizes, long long *index) {
-  for (int k = GEMEL__CONV_AXES - 1; k >= 0; k--) {
+  for (int k = GEMEL__SPATIAL_AXES - 1; k >= 0; k--) {
     index[k] = number % sizes[k];
     number /= sizes[k];
   }

@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- Device ---- */
 
-enum { AXES = GEMEL__POOL_AXES };
+enum { AXES = GEMEL__SPATIAL_AXES };
 
 /* Strides in bytes. */
 struct pool_operand {

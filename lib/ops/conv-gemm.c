@@ -26,7 +26,7 @@
 #include "ops/rule.h"
 
 enum {
-  AXES = GEMEL__CONV_AXES,
+  AXES = GEMEL__SPATIAL_AXES,
   BLOCK_BYTES = 1 << 20,  /* of columns */
   LEAST_PLACES = 256,     /* in a block, or products become too narrow */
   WORTH_THREADS = 1 << 14 /* elements that are moved */

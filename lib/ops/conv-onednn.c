@@ -239,7 +239,7 @@ typedef struct spatial_dims {
 static spatial_dims spatial_of(const gemel__conv *g) {
   spatial_dims s;
   for (int k = 0; k < g->axes; k++) {
-    int from = GEMEL__CONV_AXES - g->axes + k;
+    int from = GEMEL__SPATIAL_AXES - g->axes + k;
     int64_t low = GEMEL__FAULT(conv_onednn_low) ? g->high[from] : g->low[from];
     s.stride[k] = g->stride[from];
     s.dilation[k] = g->dilation[from] - !GEMEL__FAULT(conv_onednn_dilation);

@@ -13,7 +13,7 @@
 #include "ops/isa.h"
 #include "ops/rule.h"
 
-enum { AXES = GEMEL__CONV_AXES, WORTH_THREADS = 1 << 16 };
+enum { AXES = GEMEL__SPATIAL_AXES, WORTH_THREADS = 1 << 16 };
 
 /* ---- Sums ---- */
 

@@ -16,9 +16,9 @@ typedef struct drawn {
   int axes, unshared, pointwise;
   const char *padding; /* NULL: low and high */
   int64_t batch, groups, channels, filters;
-  int64_t image[GEMEL__CONV_AXES], kernel[GEMEL__CONV_AXES], out[GEMEL__CONV_AXES];
-  int64_t stride[GEMEL__CONV_AXES], dilation[GEMEL__CONV_AXES];
-  int64_t low[GEMEL__CONV_AXES], high[GEMEL__CONV_AXES];
+  int64_t image[GEMEL__SPATIAL_AXES], kernel[GEMEL__SPATIAL_AXES], out[GEMEL__SPATIAL_AXES];
+  int64_t stride[GEMEL__SPATIAL_AXES], dilation[GEMEL__SPATIAL_AXES];
+  int64_t low[GEMEL__SPATIAL_AXES], high[GEMEL__SPATIAL_AXES];
 } drawn;
 
 /* Mostly 1, else up to MOST. */
@@ -94,8 +94,8 @@ static void draw(gemel_sample *sample, drawn *d) {
   static const char *const paddings[] = {"valid", "full", "half", NULL, NULL};
   int large = sample->max_elements > LARGE && !gemel__sample_chance(sample, 4);
   int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
-  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__CONV_AXES ? sample->rank : 0;
-  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__CONV_AXES);
+  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
+  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
   most = d->axes == 3 && most > 5 ? 5 : most;
   d->unshared = gemel__sample_chance(sample, large ? 8 : 4);
   d->pointwise = large && gemel__sample_chance(sample, 6);
@@ -111,13 +111,13 @@ static void draw(gemel_sample *sample, drawn *d) {
 
 static void add_spatial(gemel_sample *sample, const drawn *d, int64_t channels,
                         const int64_t *sizes) {
-  int64_t shape[2 + GEMEL__CONV_AXES] = {d->batch, channels * d->groups};
+  int64_t shape[2 + GEMEL__SPATIAL_AXES] = {d->batch, channels * d->groups};
   memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
   gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
 }
 
 static void add_weights(gemel_sample *sample, const drawn *d) {
-  int64_t shape[2 + 2 * GEMEL__CONV_AXES] = {d->filters * d->groups};
+  int64_t shape[2 + 2 * GEMEL__SPATIAL_AXES] = {d->filters * d->groups};
   int rank = 1;
   if (d->unshared) {
     memcpy(shape + rank, d->out, (size_t)d->axes * sizeof *shape);
@@ -146,7 +146,7 @@ static void add_attrs(gemel_sample *sample, const drawn *d) {
 /* The sizes that a gradient is given; now and then one is known only at run time. */
 static void add_sizes(gemel_sample *sample, const drawn *d, const char *name,
                       const int64_t *sizes) {
-  gemel_dim dims[GEMEL__CONV_AXES];
+  gemel_dim dims[GEMEL__SPATIAL_AXES];
   for (int k = 0; k < d->axes; k++) {
     dims[k] = gemel__sample_chance(sample, 8) ? gemel__sample_size(sample, sizes[k], sizes[k] + 1)
                                               : gemel_dim_constant(sample->context, sizes[k]);

@@ -165,7 +165,7 @@ static gemel_status place(const gemel_infer *call, conv_dims *o, const gemel_dim
 
 static gemel_status join_dims(gemel_infer *call, gemel_dim first, gemel_dim second, int n_middle,
                               const gemel_dim *middle, int n_last, const gemel_dim *last) {
-  gemel_dim dims[2 + 2 * GEMEL__CONV_AXES];
+  gemel_dim dims[2 + 2 * GEMEL__SPATIAL_AXES];
   int rank = 0;
   dims[rank++] = first;
   memcpy(dims + rank, middle, (size_t)n_middle * sizeof *dims);
@@ -386,7 +386,7 @@ static gemel_status normalize_of(gemel_normalize *call, gemel__conv_kind kind) {
   gemel_type image = call->inputs[kind == GEMEL__CONV_INPUTS];
   int axes = gemel_type_rank(call->context, image) - 2;
   gemel_attr *attrs = call->attrs;
-  if (axes < 1 || axes > GEMEL__CONV_AXES) {
+  if (axes < 1 || axes > GEMEL__SPATIAL_AXES) {
     return GEMEL_OK;
   }
   gemel__window_spell(call, GEMEL__CONV_STRIDE, axes, 1);
@@ -432,7 +432,7 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
                         : kind == GEMEL__CONV_WEIGHTS ? &call->outputs[0]
                                                       : &call->inputs[0];
   const gemel_view *y = kind == GEMEL__CONV_FORWARD ? &call->outputs[0] : &call->inputs[1];
-  int empty = GEMEL__CONV_AXES - (x->rank - 2);
+  int empty = GEMEL__SPATIAL_AXES - (x->rank - 2);
   g->kind = kind;
   g->axes = x->rank - 2;
   g->flip = call->attrs[GEMEL__CONV_FLIP].u.i != 0;
@@ -441,7 +441,7 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
   g->groups = call->attrs[GEMEL__CONV_GROUPS].u.i;
   g->channels = x->shape[1] / g->groups;
   g->filters = y->shape[1] / g->groups;
-  for (int k = 0; k < GEMEL__CONV_AXES; k++) {
+  for (int k = 0; k < GEMEL__SPATIAL_AXES; k++) {
     g->image[k] = g->kernel[k] = g->out[k] = g->stride[k] = g->dilation[k] = 1;
     g->low[k] = g->high[k] = 0;
   }
@@ -456,7 +456,7 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
 
 int gemel__conv_pointwise(const gemel__conv *g) {
   int simple = 1;
-  for (int k = 0; k < GEMEL__CONV_AXES; k++) {
+  for (int k = 0; k < GEMEL__SPATIAL_AXES; k++) {
     simple &= g->kernel[k] == 1 && (g->stride[k] == 1 || GEMEL__FAULT(conv_gemm_pointwise)) &&
               g->low[k] == 0 && g->high[k] == 0;
   }
@@ -465,7 +465,7 @@ int gemel__conv_pointwise(const gemel__conv *g) {
 
 double gemel__conv_work(const gemel__conv *g) {
   double work = (double)g->batch * (double)g->groups * (double)g->channels * (double)g->filters;
-  for (int k = 0; k < GEMEL__CONV_AXES; k++) {
+  for (int k = 0; k < GEMEL__SPATIAL_AXES; k++) {
     work *= (double)g->kernel[k] * (double)g->out[k];
   }
   return work;

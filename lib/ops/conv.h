@@ -7,8 +7,6 @@
 
 #include "ops/window.h"
 
-enum { GEMEL__CONV_AXES = GEMEL__SPATIAL_AXES };
-
 /* The attributes of all three operations, in the order of their schemas. SIZES is that of the
  * gradients alone: kernel or image. */
 enum {
@@ -37,9 +35,9 @@ typedef struct gemel__conv {
   gemel__conv_kind kind;
   int axes, flip, unshared;
   int64_t batch, groups, channels, filters;
-  int64_t image[GEMEL__CONV_AXES], kernel[GEMEL__CONV_AXES], out[GEMEL__CONV_AXES];
-  int64_t stride[GEMEL__CONV_AXES], dilation[GEMEL__CONV_AXES];
-  int64_t low[GEMEL__CONV_AXES], high[GEMEL__CONV_AXES];
+  int64_t image[GEMEL__SPATIAL_AXES], kernel[GEMEL__SPATIAL_AXES], out[GEMEL__SPATIAL_AXES];
+  int64_t stride[GEMEL__SPATIAL_AXES], dilation[GEMEL__SPATIAL_AXES];
+  int64_t low[GEMEL__SPATIAL_AXES], high[GEMEL__SPATIAL_AXES];
 } gemel__conv;
 
 /* The geometry of a kernel's call, whose shapes the type rule has accepted, and where x, w and y

@@ -21,7 +21,7 @@
 #endif
 
 enum {
-  AXES = GEMEL__POOL_AXES,
+  AXES = GEMEL__SPATIAL_AXES,
   LANES_MOST = 16,
   WINDOW_MOST = 256, /* elements */
   LANES_LEAST = 4,   /* with fewer lanes most of a register would go to waste */

@@ -23,7 +23,7 @@
 #include <omp.h>
 #endif
 
-enum { AXES = GEMEL__POOL_AXES, CHUNK = 256, WORTH_THREADS = 1 << 14 };
+enum { AXES = GEMEL__SPATIAL_AXES, CHUNK = 256, WORTH_THREADS = 1 << 14 };
 
 /* ---- Loops ---- */
 

@@ -11,8 +11,8 @@
 typedef struct drawn_pool {
   int axes;
   int64_t batch, channels;
-  int64_t image[GEMEL__POOL_AXES], out[GEMEL__POOL_AXES];
-  int64_t lists[GEMEL__POOL_HIGH + 1][GEMEL__POOL_AXES]; /* the attributes */
+  int64_t image[GEMEL__SPATIAL_AXES], out[GEMEL__SPATIAL_AXES];
+  int64_t lists[GEMEL__POOL_HIGH + 1][GEMEL__SPATIAL_AXES]; /* the attributes */
 } drawn_pool;
 
 /* Mostly 1, else up to MOST. */
@@ -61,8 +61,8 @@ static int64_t draw_count(gemel_sample *sample, int64_t most) {
 /* Where there is room, larger images. */
 static void draw(gemel_sample *sample, drawn_pool *d) {
   int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
-  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__POOL_AXES ? sample->rank : 0;
-  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__POOL_AXES);
+  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
+  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
   for (int k = 0; k < d->axes; k++) {
     draw_axis(sample, d, k, !large ? 6 : d->axes == 3 ? 9 : 24);
   }
@@ -76,7 +76,7 @@ static void draw(gemel_sample *sample, drawn_pool *d) {
 
 /* An operand of a dtype that the operation takes. */
 static void add_operand(gemel_sample *sample, const drawn_pool *d, const int64_t *sizes) {
-  int64_t shape[2 + GEMEL__POOL_AXES] = {d->batch, d->channels};
+  int64_t shape[2 + GEMEL__SPATIAL_AXES] = {d->batch, d->channels};
   memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
   gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
 }
@@ -101,7 +101,7 @@ static void add_attrs(gemel_sample *sample, const drawn_pool *d) {
 
 /* The image's sizes; now and then one is known only at run time. */
 static void add_sizes(gemel_sample *sample, const drawn_pool *d) {
-  gemel_dim dims[GEMEL__POOL_AXES];
+  gemel_dim dims[GEMEL__SPATIAL_AXES];
   for (int k = 0; k < d->axes; k++) {
     dims[k] = gemel__sample_chance(sample, 8)
                   ? gemel__sample_size(sample, d->image[k], d->image[k] + 1)

@@ -87,7 +87,7 @@ static gemel_status place(const gemel_infer *call, int axes, const gemel_dim *im
 
 static gemel_status result(gemel_infer *call, int axes, const gemel_dim *like,
                            const gemel_dim *spatial) {
-  gemel_dim dims[2 + GEMEL__POOL_AXES] = {like[0], like[1]};
+  gemel_dim dims[2 + GEMEL__SPATIAL_AXES] = {like[0], like[1]};
   memcpy(dims + 2, spatial, (size_t)axes * sizeof *dims);
   return gemel__rule_result(call, gemel__rule_dtype(call, 0), 2 + axes, dims);
 }
@@ -105,7 +105,7 @@ static gemel_status begin(const gemel_infer *call, int floats, int *axes) {
 static gemel_status infer_forward(gemel_infer *call, int floats) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank);
-  gemel_dim places[GEMEL__POOL_AXES];
+  gemel_dim places[GEMEL__SPATIAL_AXES];
   gemel_status status = begin(call, floats, &axes);
   if (status == GEMEL_OK) {
     status = place(call, axes, x + 2, NULL, places);
@@ -140,7 +140,7 @@ static gemel_status begin_two(const gemel_infer *call, int *axes) {
 static gemel_status infer_max_pool_grad(gemel_infer *call) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank), *y = gemel__infer_dims(call, 1, &rank);
-  gemel_dim places[GEMEL__POOL_AXES];
+  gemel_dim places[GEMEL__SPATIAL_AXES];
   gemel_status status = begin_two(call, &axes);
   if (status == GEMEL_OK) {
     status = place(call, axes, x + 2, y + 2, places);
@@ -151,7 +151,7 @@ static gemel_status infer_max_pool_grad(gemel_infer *call) {
 static gemel_status infer_max_pool_pick(gemel_infer *call) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank), *t = gemel__infer_dims(call, 1, &rank);
-  gemel_dim places[GEMEL__POOL_AXES];
+  gemel_dim places[GEMEL__SPATIAL_AXES];
   gemel_status status = begin_two(call, &axes);
   for (int k = 0; status == GEMEL_OK && k < axes; k++) {
     status = gemel__window_equal(call, t[2 + k], x[2 + k], "the second operand's size", k);
@@ -166,7 +166,7 @@ static gemel_status infer_avg_pool_grad(gemel_infer *call) {
   const gemel_attr *image = &call->attrs[GEMEL__POOL_IMAGE];
   int axes, rank;
   const gemel_dim *y = gemel__infer_dims(call, 0, &rank);
-  gemel_dim places[GEMEL__POOL_AXES], sizes[GEMEL_MAX_RANK];
+  gemel_dim places[GEMEL__SPATIAL_AXES], sizes[GEMEL_MAX_RANK];
   gemel_status status = begin(call, 1, &axes);
   if (status != GEMEL_OK) {
     return status;
@@ -285,7 +285,7 @@ static gemel_status jvp_avg_pool_grad(gemel_derive *call) {
 static gemel_status normalize_max(gemel_normalize *call) {
   int axes = gemel_type_rank(call->context, call->inputs[0]) - 2;
   for (int k = GEMEL__POOL_STRIDE; k <= GEMEL__POOL_HIGH; k++) {
-    if (axes >= 1 && axes <= GEMEL__POOL_AXES) {
+    if (axes >= 1 && axes <= GEMEL__SPATIAL_AXES) {
       gemel__window_spell(call, k, axes, k <= GEMEL__POOL_DILATION);
     }
   }
@@ -327,8 +327,8 @@ gemel__pooling gemel__pool_of(const gemel_kernel_call *call, gemel__pool_kind ki
                       .count_padding = average && call->attrs[GEMEL__POOL_COUNT_PADDING].u.i != 0,
                       .batch = image->shape[0],
                       .channels = image->shape[1]};
-  for (int to = 0; to < GEMEL__POOL_AXES; to++) {
-    int from = to - (GEMEL__POOL_AXES - g.axes), is = from >= 0;
+  for (int to = 0; to < GEMEL__SPATIAL_AXES; to++) {
+    int from = to - (GEMEL__SPATIAL_AXES - g.axes), is = from >= 0;
     g.image[to] = is ? image->shape[2 + from] : 1;
     g.out[to] = is ? places->shape[2 + from] : 1;
     g.size[to] = is ? entry(call->attrs, GEMEL__POOL_SIZE, from) : 1;
@@ -341,7 +341,7 @@ gemel__pooling gemel__pool_of(const gemel_kernel_call *call, gemel__pool_kind ki
 
 double gemel__pool_work(const gemel__pooling *g) {
   double work = (double)g->batch * (double)g->channels;
-  for (int k = 0; k < GEMEL__POOL_AXES; k++) {
+  for (int k = 0; k < GEMEL__SPATIAL_AXES; k++) {
     work *= (double)g->size[k] * (double)g->out[k];
   }
   return work;

@@ -8,8 +8,6 @@
 #include "ops/isa.h"
 #include "ops/window.h"
 
-enum { GEMEL__POOL_AXES = GEMEL__SPATIAL_AXES };
-
 /* The attributes of all operations, in the order of their schemas. Averages alone have
  * COUNT_PADDING, and avg_pool_grad has IMAGE. */
 enum {
@@ -37,8 +35,8 @@ typedef struct gemel__pooling {
   gemel__pool_kind kind;
   int axes, count_padding;
   int64_t batch, channels;
-  int64_t image[GEMEL__POOL_AXES], size[GEMEL__POOL_AXES], out[GEMEL__POOL_AXES];
-  int64_t stride[GEMEL__POOL_AXES], dilation[GEMEL__POOL_AXES], low[GEMEL__POOL_AXES];
+  int64_t image[GEMEL__SPATIAL_AXES], size[GEMEL__SPATIAL_AXES], out[GEMEL__SPATIAL_AXES];
+  int64_t stride[GEMEL__SPATIAL_AXES], dilation[GEMEL__SPATIAL_AXES], low[GEMEL__SPATIAL_AXES];
 } gemel__pooling;
 
 /* The geometry of a kernel's call, whose shapes the type rule has accepted. */
