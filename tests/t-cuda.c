@@ -100,6 +100,52 @@ static void by_cudnn(const void *data) {
   }
   unsetenv("GEMEL_SIM_CUDNN");
 }
+
+/* A tensor of small numbers, of four axes. */
+static gemel_tensor *small_numbers(const int64_t *shape) {
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 4, shape, &error);
+  for (int64_t k = 0; k < gemel_tensor_elements(t); k++) {
+    ((float *)gemel_tensor_data(t))[k] = (float)(k * 5 % 7 - 3);
+  }
+  return t;
+}
+
+/* The convolution with the Nth call of CUDA or cuDNN that wants memory refused: the call fails for
+ * that or is right, and leaves nothing behind. Returns whether there was such a call. */
+static int refused_call(long n) {
+  gemel_context *context = context_with_cuda();
+  gemel_graph *graph =
+      graph_returning(context, "x: f32[2, 4, 6, 5], w: f32[6, 2, 3, 2]", "corr(x, w, groups = 2)");
+  gemel_graph *there = moved(context, graph);
+  const int64_t x[] = {2, 4, 6, 5}, w[] = {6, 2, 3, 2};
+  gemel_tensor *in[] = {small_numbers(x), small_numbers(w)};
+  gemel_tensor *wanted[1] = {NULL}, *got[1] = {NULL};
+  CT_EQ_INT(call(graph, 1, in, wanted), GEMEL_OK);
+  gemel__sim_refuse(n);
+  gemel_status status = call(there, 0, in, got);
+  int was = gemel__sim_refuse(-1);
+  ct_context("call %ld refused: %s", n, error.text);
+  CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
+  CT_CHECK(status != GEMEL_OK || different_bits(wanted, got, 1) == 0);
+  gemel_tensor_unref(wanted[0]);
+  gemel_tensor_unref(got[0]);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_graph_unref(there);
+  gemel_graph_unref(graph);
+  leave(context);
+  return was;
+}
+
+static void refused_memory(const void *data) {
+  long n = 0;
+  (void)data;
+  while (refused_call(n)) {
+    n++;
+  }
+  printf("  each of %ld calls refused\n", n);
+  CT_CHECK(n > 100);
+}
 #endif
 
 static gemel_context *names;
@@ -122,6 +168,7 @@ void ct_register(void) {
   tests[n++] = (ct_test)CT_TEST("cudnn/corr", by_cudnn, "corr");
   tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_weights", by_cudnn, "corr_grad_weights");
   tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_inputs", by_cudnn, "corr_grad_inputs");
+  tests[n++] = (ct_test)CT_TEST("cudnn/refused", refused_memory, NULL);
 #endif
   ct_suite("cuda", tests, n);
 }

@@ -453,7 +453,9 @@ gemel_status gemel__cuda_conv_cudnn_prepare(gemel_kernel_call *call, gemel__conv
     plan.packed_at[k] =
         addressable(operands[k], k == W) ? NOWHERE : place(call, bytes_of(operands[k]));
   }
+  pthread_mutex_lock(&gemel__cuda_of(call)->cudnn_lock); /* threads may not share a handle */
   make_graphs(&result, call, &g, operands, &plan);
+  pthread_mutex_unlock(&gemel__cuda_of(call)->cudnn_lock);
   plan.workspace_at = place(call, workspace_of(&plan));
   if (result == CUDNN_STATUS_SUCCESS) {
     memcpy(call->state, &plan, sizeof plan);

@@ -30,15 +30,15 @@ struct gemel_cuda {
   cudaStream_t stream;
   cublasHandle_t blas;
   void *blas_workspace;
-  size_t blas_bytes;         /* of the workspace */
-  void *cudnn;               /* its handle; NULL: none was wanted yet */
-  int no_cudnn;              /* it can't be opened */
-  int *problem;              /* on the GPU: kernels set it where a value is wrong */
-  int *problem_seen;         /* on the host, to read it */
-  int may_fail;              /* atomic: such a kernel was asked for since it was read */
-  size_t problems;           /* atomic: how many were read */
-  pthread_mutex_t blas_lock; /* of the handle: each call sets its stream */
-  pthread_mutex_t cudnn_lock;
+  size_t blas_bytes;          /* of the workspace */
+  void *cudnn;                /* its handle; NULL: none was wanted yet */
+  int no_cudnn;               /* it can't be opened */
+  int *problem;               /* on the GPU: kernels set it where a value is wrong */
+  int *problem_seen;          /* on the host, to read it */
+  int may_fail;               /* atomic: such a kernel was asked for since it was read */
+  size_t problems;            /* atomic: how many were read */
+  pthread_mutex_t blas_lock;  /* of the handle: each call sets its stream */
+  pthread_mutex_t cudnn_lock; /* the same */
   pthread_mutex_t problem_lock;
   pthread_mutex_t pool_lock;
   gemel__cuda_idle *idle[GEMEL__CUDA_CLASSES]; /* memory that nobody uses, by class of size */
