@@ -389,6 +389,26 @@ static void chain_edges(const void *data) {
   ct_context(NULL);
 }
 
+/* A step both of whose operands are what the step before it made. */
+static void chain_of_itself(const void *data) {
+  static const char *const steps[] = {"add", "sub", "mul", "div", "maximum", "minimum"};
+  (void)data;
+  for (size_t k = 0; k < 2 * CT_COUNT(steps); k++) {
+    gemel_tensor *wanted[MAX_OUTPUTS] = {NULL};
+    random_graph r;
+    ct_context("step %zu", k);
+    gemel_value x = chain_operand(&r, k % 2 ? GEMEL_F64 : GEMEL_F32, 1151);
+    gemel_value y = gemel_neg(x), both[] = {y, y};
+    gemel_output(gemel_apply(r.graph, steps[k / 2], 2, both, 0, NULL), "y");
+    r.n_outputs = 1;
+    run_and_compare(&r, 1, 1, 0, wanted);
+    run_and_compare(&r, 1, 0, 0, wanted);
+    free_outputs(wanted);
+    random_graph_free(&r);
+  }
+  ct_context(NULL);
+}
+
 static void chain_graph_make(random_graph *r, gemel_dtype dtype, int64_t n, int n_nodes) {
   gemel_value x = chain_operand(r, dtype, n), y = x, s[CHAIN_SCALARS];
   int k;
@@ -850,6 +870,7 @@ static const ct_test tests[] = {
     CT_TEST("random/120x300", random_graphs, &shapes[4]),
     CT_TEST("chains", chains, &no),
     CT_TEST("chains/edges", chain_edges, NULL),
+    CT_TEST("chains/itself", chain_of_itself, NULL),
     CT_TEST("chains/past_the_cache", chains, &four_million),
     CT_TEST("memory/reused", memory_is_reused, NULL),
     CT_TEST("memory/steady_state", steady_state, NULL),

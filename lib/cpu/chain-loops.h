@@ -102,6 +102,7 @@ static void NAME(stream)(PARAMETERS) {
 #define DIV_RIGHT(a, x) a = x / a;
 #define DIV_BOTH(a, x) a = a / a;
 #define NEGATE(a, x) a = -a;
+#define KEEP(a, x)
 /* -0 has the sign bit alone; a comparison gives all bits or none. */
 #define CLEAR_SIGN(a, x) a = (vec)((bits)a & ~(bits) - (vec){0});
 #define KEEP_POSITIVE(a, x) a = (vec)((bits)a & ((a > (vec){0}) | (a != a)));
@@ -129,6 +130,7 @@ FIXED_LINK(div_right_fixed, DIV_RIGHT)
 LINK(maximum, MAXIMUM)
 EXTREME_LINK(maximum_fixed, MAXIMUM_FIXED, POSITIVE_ZERO)
 LINK(minimum, MINIMUM)
+LINK(extreme_both, KEEP)
 EXTREME_LINK(minimum_fixed, MINIMUM_FIXED, NEGATIVE_ZERO)
 LINK(neg, NEGATE)
 LINK(abs, CLEAR_SIGN)
@@ -139,7 +141,7 @@ LINK(relu, KEEP_POSITIVE)
 #define ALL(name)                                                                                  \
   { F(name##_left), F(name##_right), F(name##_both), F(name##_left_fixed), F(name##_right_fixed) }
 #define EITHER(name)                                                                               \
-  { F(name), F(name), F(name), F(name##_fixed), F(name##_fixed) }
+  { F(name), F(name), F(extreme_both), F(name##_fixed), F(name##_fixed) }
 #define ONE(name)                                                                                  \
   { F(name) }
 
@@ -191,6 +193,7 @@ static const family NAME(family) = {NAME(links), F(load), F(store), F(stream), N
 #undef DIV_RIGHT
 #undef DIV_BOTH
 #undef NEGATE
+#undef KEEP
 #undef CLEAR_SIGN
 #undef KEEP_POSITIVE
 #undef bits
