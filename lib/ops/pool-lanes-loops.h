@@ -2,7 +2,8 @@
  *
  * The loops of pool-lanes.c for one element type and one instruction set. The includer defines T,
  * TAG, BITS (an unsigned integer as wide as T), ISA and LANES, how many elements a vector register
- * has, as a plain number. NAME(loops) is what it gets. No include guard: included many times.
+ * has, as a plain number; for AVX-512 how intrinsics are named, MM_..._SUFFIX, the type MASK of its
+ * masks and COMPARE(a, b, how). NAME(loops) is what it gets. No include guard: included many times.
  */
 #define NAME(name) GEMEL__PASTE3(name, TAG, ISA)
 #define lane_vec NAME(lane_vec)
@@ -15,7 +16,6 @@ typedef BITS lane_square
     __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 
 #define AT(data, offset) (*(lane_vec *)(void *)((data) + (offset)))
-#define WHERE(condition, value) (lane_vec)((lane_bits)(condition) & (lane_bits)(value))
 #define CHOOSE(condition, a, b)                                                                    \
   (lane_vec)(((lane_bits)(condition) & (lane_bits)(a)) | (~(lane_bits)(condition) & (lane_bits)(b)))
 
@@ -45,30 +45,62 @@ enum { NAME(KEPT) = LANES * sizeof(T) >= 32 ? 9 : 4 };
   }
 #define INLINE static inline __attribute__((always_inline))
 
-/* The larger of A and B; NaN if either is. */
-INLINE lane_vec NAME(larger)(lane_vec a, lane_vec b) {
-  return CHOOSE((b > a) | (b != b), b, a);
-}
+/* Masks, one for each element: a register's bits, or what AVX-512 has for them. HIGHER is the
+ * larger of two or, where NAN_PAIR finds a NaN among them, anything; SPOIL makes that NaN in the
+ * end. Of zeros of different signs HIGHER is the second, so that both ways round have the positive
+ * one's bits in common. Without AVX-512 it is a NaN itself, and the positive one. */
+#ifdef MM
+#define lane_mask MASK
+#define HIGHER(a, b) (lane_vec) GEMEL__PASTE3(MM, max, SUFFIX)(a, b)
+#define HIGHEST(a, b) (lane_vec)((lane_bits)HIGHER(a, b) & (lane_bits)HIGHER(b, a))
+#define NAN_PAIR(a, b) COMPARE(a, b, _CMP_UNORD_Q)
+#define SPOIL(mask, a)                                                                             \
+  (lane_vec) GEMEL__PASTE3(MM, mask_mov, SUFFIX)(a, mask, (a) * (T)__builtin_nanf(""))
+#define EQUAL(a, b) COMPARE(a, b, _CMP_EQ_OQ)
+#define ADD_WHERE(mask, a, b) (lane_vec) GEMEL__PASTE3(MM, mask_add, SUFFIX)(a, mask, a, b)
+#else
+#define lane_mask lane_bits
+#define HIGHER(a, b) CHOOSE(((b) > (a)) | ((b) != (b)), b, a)
+#define HIGHEST(a, b) NAME(highest)(a, b)
+#define NAN_PAIR(a, b)                                                                             \
+  (lane_bits) {                                                                                    \
+    0                                                                                              \
+  }
+#define SPOIL(mask, a) ((void)(mask), (a))
+#define EQUAL(a, b) (lane_bits)((a) == (b))
+#define ADD_WHERE(mask, a, b) ((a) + (lane_vec)((mask) & (lane_bits)(b)))
 
-/* And of zeros the positive one, as larger_of in pool-plain.c. */
-INLINE lane_vec NAME(largest)(lane_vec a, lane_vec b) {
-  lane_vec most = NAME(larger)(a, b);
+INLINE lane_vec NAME(highest)(lane_vec a, lane_vec b) {
+  lane_vec most = HIGHER(a, b);
   return (lane_vec)((lane_bits)most & ((lane_bits)b | (lane_bits)(a != b)));
 }
+#endif
 
-/* Every second element is compared with those before it that were, so that no instruction waits for
- * all of them. */
+/* BEST = the largest that WHICH finds of elements E of a window. Every second element is compared
+ * with those before it that were, so that no instruction waits for all of them. */
+#define FIND(E, WHICH)                                                                             \
+  lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;                               \
+  lane_mask spoilt = {0};                                                                          \
+  int64_t last = n / 2 * 2;                                                                        \
+  for (int64_t e = 0; e < last; e += 2) {                                                          \
+    lane_vec u = E(e), v = E(e + 1);                                                               \
+    best = WHICH(best, u);                                                                         \
+    other = WHICH(other, v);                                                                       \
+    spoilt |= NAN_PAIR(u, v);                                                                      \
+  }                                                                                                \
+  if (last < n) {                                                                                  \
+    lane_vec v = E(last);                                                                          \
+    best = WHICH(best, v);                                                                         \
+    spoilt |= NAN_PAIR(v, v);                                                                      \
+  }                                                                                                \
+  best = WHICH(best, other);                                                                       \
+  best = SPOIL(spoilt, best);
+
 INLINE void NAME(max_of)(place_row r, int64_t n, int small) {
   (void)small;
   EACH_PLACE {
-    lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;
-    int64_t last = n / 2 * 2;
-    for (int64_t e = 0; e < last; e += 2) {
-      best = NAME(largest)(best, X(e));
-      other = NAME(largest)(other, X(e + 1));
-    }
-    best = last < n ? NAME(largest)(best, X(last)) : best;
-    Y = NAME(largest)(best, other);
+    FIND(X, HIGHEST)
+    Y = best;
   }
 }
 BY_SIZE(max)
@@ -86,40 +118,41 @@ INLINE void NAME(avg_of)(place_row r, int64_t n, int small) {
 }
 BY_SIZE(avg)
 
-/* BEST and how many elements are equal to it: none where it is NaN. */
+/* BEST, and how many elements are equal to it: none where it is NaN. Small windows are kept in
+ * registers, and then which elements those are. */
 #define ELEMENT(e) (small ? kept[e] : X(e))
+#define IS_LARGEST(e) (small ? largest[e] : EQUAL(X(e), best))
 #define FIND_LARGEST                                                                               \
   const lane_vec one = (lane_vec){0} + (T)1;                                                       \
   lane_vec kept[NAME(KEPT)], count = {0}, fellows = {0};                                           \
-  lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;                               \
-  int64_t last = n / 2 * 2;                                                                        \
+  lane_mask largest[NAME(KEPT)];                                                                   \
   for (int64_t e = 0; small && e < n; e++) {                                                       \
     kept[e] = X(e);                                                                                \
   }                                                                                                \
-  for (int64_t e = 0; e < last; e += 2) {                                                          \
-    best = NAME(larger)(best, ELEMENT(e));                                                         \
-    other = NAME(larger)(other, ELEMENT(e + 1));                                                   \
+  FIND(ELEMENT, HIGHER)                                                                            \
+  for (int64_t e = 0; small && e < n; e++) {                                                       \
+    largest[e] = EQUAL(kept[e], best);                                                             \
   }                                                                                                \
-  best = last < n ? NAME(larger)(best, ELEMENT(last)) : best;                                      \
-  best = NAME(larger)(best, other);                                                                \
   for (int64_t e = 0; e < last; e += 2) {                                                          \
-    count += WHERE(ELEMENT(e) == best, one);                                                       \
-    fellows += WHERE(ELEMENT(e + 1) == best, one);                                                 \
+    count = ADD_WHERE(IS_LARGEST(e), count, one);                                                  \
+    fellows = ADD_WHERE(IS_LARGEST(e + 1), fellows, one);                                          \
   }                                                                                                \
-  count += last < n ? WHERE(ELEMENT(last) == best, one) : (lane_vec){0};                           \
+  if (last < n) {                                                                                  \
+    count = ADD_WHERE(IS_LARGEST(last), count, one);                                               \
+  }                                                                                                \
   count += fellows;
 
 INLINE void NAME(max_grad_of)(place_row r, int64_t n, int small) {
   EACH_PLACE {
     FIND_LARGEST
-    lane_vec share = Y / count;
+    lane_vec share = Y / count, zero = {0};
     if (r.overwrites) {
       for (int64_t e = 0; e < n; e++) {
-        D(e) = WHERE(ELEMENT(e) == best, share) + (T)0;
+        D(e) = ADD_WHERE(IS_LARGEST(e), zero, share);
       }
     } else {
       for (int64_t e = 0; e < n; e++) {
-        D(e) += WHERE(ELEMENT(e) == best, share);
+        D(e) = ADD_WHERE(IS_LARGEST(e), D(e), share);
       }
     }
   }
@@ -131,7 +164,7 @@ INLINE void NAME(max_pick_of)(place_row r, int64_t n, int small) {
     FIND_LARGEST
     lane_vec sum = {0};
     for (int64_t e = 0; e < n; e++) {
-      sum += WHERE(ELEMENT(e) == best, D(e));
+      sum = ADD_WHERE(IS_LARGEST(e), sum, D(e));
     }
     Y = sum / CHOOSE(count > (lane_vec){0}, count, one);
   }
@@ -193,7 +226,6 @@ static const lane_loops NAME(loops) = {
     NAME(scatter)};
 
 #undef AT
-#undef WHERE
 #undef CHOOSE
 #undef EACH_PLACE
 #undef X
@@ -203,6 +235,20 @@ static const lane_loops NAME(loops) = {
 #undef INLINE
 #undef ELEMENT
 #undef FIND_LARGEST
+#undef FIND
+#undef IS_LARGEST
+#undef lane_mask
+#undef HIGHER
+#undef HIGHEST
+#undef NAN_PAIR
+#undef SPOIL
+#undef EQUAL
+#undef ADD_WHERE
+#ifdef MM
+#undef SUFFIX
+#undef MASK
+#undef COMPARE
+#endif
 #undef TURN
 #undef lane_square
 #undef lane_bits

@@ -12,6 +12,9 @@
 #define GEMEL__KERNELS
 #include "ops/isa.h" /* first: what follows is inlined into loops */
 #include <string.h>
+#if GEMEL__X86
+#include <immintrin.h>
+#endif
 #include "core/fault.h"
 #include "cpu/turn.h"
 #include "ops/pool.h"
@@ -80,16 +83,24 @@ GEMEL__BEGIN_AVX2
 GEMEL__END_VARIANT
 GEMEL__BEGIN_AVX512
 #define ISA avx512
+#define MM _mm512
 #define T float
 #define BITS uint32_t
 #define TAG f32
 #define LANES 16
+#define SUFFIX ps
+#define MASK __mmask16
+#define COMPARE(a, b, how) _mm512_cmp_ps_mask(a, b, how)
 #include "ops/pool-lanes-loops.h"
 #define T double
 #define BITS uint64_t
 #define TAG f64
 #define LANES 8
+#define SUFFIX pd
+#define MASK __mmask8
+#define COMPARE(a, b, how) _mm512_cmp_pd_mask(a, b, how)
 #include "ops/pool-lanes-loops.h"
+#undef MM
 #undef ISA
 GEMEL__END_VARIANT
 #else
