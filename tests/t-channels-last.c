@@ -355,7 +355,6 @@ static void without_memory(const void *data) {
 
 void ct_register(void) {
 #define FAULT(name, what)
-#undef LAYOUT_FAULT
 #define LAYOUT_FAULT(name, what) GEMEL__FAULT_##name,
   static const int ids[] = {
 #include "core/fault.def"

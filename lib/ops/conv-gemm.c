@@ -384,7 +384,7 @@ gemel_status gemel__conv_gemm_run(const gemel_kernel_call *call, gemel__conv_kin
 gemel_status gemel__conv_gemm_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   gemm_conv c;
   shape_of(call, kind, &c, &call->scratch_bytes);
-  int depthwise = c.g.filters < 2 || c.rows < 2;
+  int depthwise = c.g.groups > 1 && (c.g.filters < 2 || c.rows < 2);
   return !gemel__gemm_has_library(c.dtype) || c.g.unshared || depthwise || volume(c.g.image) == 0 ||
                  c.rows > INT_MAX || c.places > INT_MAX || c.g.filters > INT_MAX
              ? GEMEL_DECLINED

@@ -50,11 +50,13 @@ static int product_is_faster(const gemel__conv *g, int row_major) {
   int pointwise = gemel__conv_pointwise(g);
   switch (g->kind) {
   case GEMEL__CONV_FORWARD:
-    return row_major && (pointwise || (taps == 1 && places >= SOME_PLACES) ||
+    return row_major && (pointwise || g->filters == 1 || (taps == 1 && places >= SOME_PLACES) ||
                          (taps <= FEW_TAPS && g->channels * taps <= FEW_TERMS &&
                           g->filters >= MANY_FILTERS && !is_strided(g)));
   case GEMEL__CONV_WEIGHTS:
-    return row_major && pointwise && (g->filters > LANES || places < MANY_PLACES);
+    return row_major &&
+           ((taps == 1 && g->channels == 1) ||
+            (pointwise && (g->filters > LANES || g->filters <= LANES / 2 || places < MANY_PLACES)));
   default:
     return 2 * filled > 3 * g->channels || (pointwise && row_major);
   }
@@ -64,10 +66,10 @@ static int is_half(const gemel_view *view) {
   return view->dtype == GEMEL_F16 || view->dtype == GEMEL_BF16;
 }
 
-/* conv-gemm.c takes neither half types nor what would be products with vectors. */
+/* conv-gemm.c takes neither half types nor groups that would be products with vectors. */
 int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
   int by_vector =
-      g->filters == 1 || (g->channels == 1 && (g->groups > 1 || product(g->kernel) == 1));
+      g->groups > 1 && (g->filters == 1 || (g->channels == 1 && product(g->kernel) == 1));
   int row_major =
       !gemel__view_channels_last(operands[X]) && !gemel__view_channels_last(operands[Y]);
   return !g->unshared &&
@@ -425,11 +427,18 @@ static int is_reference(dnnl_primitive_desc_t pd) {
   return strncmp(name, "ref", 3) == 0;
 }
 
+/* 1 if gradients by inputs of so many terms that in oneDNN's own layout they gain more than
+ * bringing images there and back costs. */
+static int worth_reordering(const gemel__conv *g) {
+  enum { MANY_TERMS = 3000 };
+  return g->kind == GEMEL__CONV_INPUTS && product(g->kernel) * g->filters >= MANY_TERMS;
+}
+
 /* The first of the two ways that is none of them. */
 static dnnl_status_t describe_fast(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
                                    gemel__conv_kind kind, dnnl_primitive_desc_t *pd) {
   dnnl_status_t status = dnnl_unimplemented;
-  for (int last = 1; last >= 0 && status != dnnl_success; last--) {
+  for (int last = !worth_reordering(g); last >= 0 && status != dnnl_success; last--) {
     status = describe(g, operands, kind, last, pd);
     if (status == dnnl_success && is_reference(*pd)) {
       dnnl_primitive_desc_destroy(*pd);
