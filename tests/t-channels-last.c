@@ -100,7 +100,62 @@ static const network networks[] = {
 #else
     {"result_of_the_function", "graph f(" IMAGES ") { return y = corr(x, w) }", 0},
 #endif
+    {"own_operation",
+     "graph f(x: f32[2, 16, 12, 10]) {"
+     "  h = doubled(x + 1)"
+     "  return s = sum(doubled(h), axes = [1]), t = doubled(h + x) }",
+     3},
 };
+
+/* ---- A program's operation ---- */
+
+static gemel_status infer(gemel_infer *call) {
+  call->outputs[0] = call->inputs[0];
+  call->n_outputs = 1;
+  return GEMEL_OK;
+}
+
+static float *element(const gemel_view *view, int64_t i) {
+  char *at = view->data;
+  for (int axis = view->rank - 1; axis >= 0; axis--) {
+    at += i % view->shape[axis] * view->strides[axis];
+    i /= view->shape[axis];
+  }
+  return (float *)(void *)at;
+}
+
+static gemel_status double_elements(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  int64_t n = 1;
+  for (int axis = 0; axis < x->rank; axis++) {
+    n *= x->shape[axis];
+  }
+  for (int64_t i = 0; i < n; i++) {
+    *element(&call->outputs[0], i) = 2 * *element(x, i);
+  }
+  return GEMEL_OK;
+}
+
+static int always(const gemel_kernel_call *call) {
+  (void)call;
+  return 1;
+}
+
+/* 2 x, in the memory of x where that may be, and with channels last. */
+static void register_doubled(gemel_context *context) {
+  static const gemel_kernel kernels[] = {{"plain", NULL, double_elements}, {NULL, NULL, NULL}};
+  gemel_operation record = {.size = sizeof record,
+                            .name = "doubled",
+                            .summary = "2 x",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .version = 1,
+                            .infer = infer,
+                            .kernels = kernels,
+                            .overwrites = 1,
+                            .channels_last = always};
+  CT_EQ_INT(gemel_register_operation(context, &record, &error), GEMEL_OK);
+}
 
 /* ---- Calls ---- */
 
@@ -181,6 +236,7 @@ static void drop(gemel_tensor **tensors, size_t n) {
 static int open_call(call *c, const network *n) {
   memset(c, 0, sizeof *c);
   c->context = context_new();
+  register_doubled(c->context);
   c->graph = gemel_parse(c->context, n->text, strlen(n->text), n->name, NULL, &error);
   if (c->graph == NULL) {
     CT_FAIL("%s: %s", n->name, error.text);

@@ -320,7 +320,7 @@ static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t 
   return !planner->f->plain && from->buffer->kind == GEMEL__B_ARENA &&
          reads_of(planner, node, from->buffer) == 1 &&
          (from->buffer->remaining == 1 || GEMEL__FAULT(overwrites_while_read)) &&
-         from->layout->dense && from->layout->offset == 0 && p->uses[value] > 0 &&
+         from->layout->dense && made->dense && from->layout->offset == 0 && p->uses[value] > 0 &&
          p->value_types[in[k]] == p->value_types[value] && from->buffer->bytes == made->bytes &&
          gemel__run_program_output(p, value) == p->n_outputs;
 }
