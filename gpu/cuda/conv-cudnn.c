@@ -38,7 +38,7 @@ void gemel__cuda_cudnn_close(gemel_cuda *cuda) {
 #include <cudnn.h>
 
 enum { X, W, Y, OPERANDS, ALIGNMENTS = 2, MOST_AXES = GEMEL__SPATIAL_AXES, MOST_CONFIGS = 64 };
-enum { NOWHERE = -1, LEAST_AXES = 2, AT_ONCE = 16, PLACE = 256 };
+enum { NOWHERE = -1, LEAST_AXES = 2, LOAD_BYTES = 16, PLACE = 256 };
 static const int64_t most_workspace = 1ll << 30; /* bytes */
 
 /* What a plan of cuDNN's refers to, all of it kept until the end. */
@@ -419,7 +419,7 @@ static void make_graphs(cudnnStatus_t *result, const gemel_kernel_call *call, co
   const gemel_cuda *cuda = gemel__cuda_of(call);
   for (int k = 0; k < ALIGNMENTS; k++) {
     graph_plan *made = &plan->graphs[k];
-    int64_t alignment = k == 0 ? AT_ONCE : (int64_t)gemel_dtype_size(operands[X]->dtype);
+    int64_t alignment = k == 0 ? LOAD_BYTES : (int64_t)gemel_dtype_size(operands[X]->dtype);
     for (int i = 0; i < OPERANDS; i++) {
       describe_tensor(result, operands[i], plan->packed_at[i] != NOWHERE, i, alignment,
                       &made->tensors[i]);
@@ -528,7 +528,7 @@ gemel_status gemel__cuda_conv_cudnn_run(const gemel_kernel_call *call, gemel__co
       data[k] = scratch + (int64_t)plan.packed_at[k] * PLACE;
       status = pack(call, operands[k], data[k]);
     }
-    aligned &= (uintptr_t)data[k] % AT_ONCE == 0;
+    aligned &= (uintptr_t)data[k] % LOAD_BYTES == 0;
   }
   /* cuDNN wants what cudaMalloc gives */
   uintptr_t workspace = (uintptr_t)(scratch + (int64_t)plan.workspace_at * PLACE);
