@@ -133,6 +133,9 @@ typedef struct gemel_kernel_call {
    * made of a constant, or of a shared variable that changes seldom. It is never 0. VERSIONS itself
    * is NULL if there is none. */
   const uint64_t *const *versions;
+  /* 1: kernels are chosen by timing (gemel_options.autotune), so PREPARE declines what RUN can't
+   * do, and not what another kernel is thought to do faster. */
+  int timed;
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

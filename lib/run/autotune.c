@@ -31,7 +31,7 @@
 
 enum { KEY = 4096, PATTERN = 1024, ROUNDS = 20, CANDIDATES = 16, CPU = 128 };
 enum { MOST_BYTES = 64 << 20 }; /* of the file that are read */
-static const double ENOUGH_SECONDS = 0.03;
+static const double ENOUGH_SECONDS = 0.03, MOST_FOR_PLAIN = 1e7;
 
 struct gemel__tuner {
   pthread_mutex_t lock;
@@ -342,6 +342,7 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
   t->call.outputs = t->views + call->n_inputs;
   t->call.state = t->state;
   t->call.error = &t->error;
+  t->call.timed = 1;
   return status;
 }
 
@@ -407,6 +408,15 @@ static gemel_status find_takers(tuner_trial *t, const gemel_kernel *candidates, 
   return status;
 }
 
+/* 1 if KERNEL is the plain one and the call asks for so much that running it would take seconds. */
+static int never_ends(const tuner_trial *t, const gemel_kernel *kernel) {
+  double flops = 0, bytes = 0;
+  if (kernel[1].name == NULL && t->call.operation->cost != NULL) {
+    t->call.operation->cost(&t->call, &flops, &bytes);
+  }
+  return flops > MOST_FOR_PLAIN;
+}
+
 static gemel_status find_fastest(tuner_trial *t, const gemel_kernel *candidates,
                                  const gemel_kernel **chosen) {
   int takers[CANDIDATES], n;
@@ -414,6 +424,9 @@ static gemel_status find_fastest(tuner_trial *t, const gemel_kernel *candidates,
   gemel_status status = find_takers(t, candidates, takers, &n);
   for (int k = 0; k < n && n > 1 && status == GEMEL_OK; k++) {
     const gemel_kernel *kernel = &candidates[takers[k]];
+    if (*chosen != NULL && never_ends(t, kernel)) {
+      continue;
+    }
     status = time_kernel(t, kernel, &seconds);
     if (status == GEMEL_OK && (*chosen == NULL || seconds < best)) {
       *chosen = kernel;

@@ -242,7 +242,6 @@ typedef struct gemel__invocation {
   gemel_status (*run)(const gemel_kernel_call *call);
   const gemel_kernel *candidates; /* in their order */
   const gemel_kernel *chosen;     /* the one that RUN is of; of a dynamic one the last call's */
-  int timed;                      /* it was chosen by timing (autotune.h) */
   gemel__runtime_attribute *runtime;
   size_t n_runtime;
   struct gemel__invocation *next_to_release;

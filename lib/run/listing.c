@@ -148,12 +148,12 @@ static void say_kernel(plan_lister *l, const gemel__instr *instr) {
   const gemel__invocation *inv = instr->body;
   const gemel_kernel *k = inv->candidates;
   say(l, "%4zu kernel %s", l->number, gemel__instr_kernel_name(instr));
-  int declined = !l->plain && !inv->timed && k != NULL;
+  int declined = !l->plain && !inv->call.timed && k != NULL;
   for (const char *sep = "; declined: "; declined && k < inv->chosen; k++) {
     say(l, "%s%s", sep, k->name);
     sep = ", ";
   }
-  if (inv->timed) {
+  if (inv->call.timed) {
     say(l, "; chosen by timing");
   }
   if (inv->call.scratch_bytes > 0) {

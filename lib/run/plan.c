@@ -283,8 +283,8 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
     if (gemel__tune(planner->f->tuner, candidates, call, &tuned) != GEMEL_OK) {
       return out_of_memory(planner);
     }
-    inv->timed = tuned != NULL;
-    k = inv->timed ? tuned : k;
+    call->timed = tuned != NULL;
+    k = tuned != NULL ? tuned : k;
   }
   for (; k->name != NULL && status == GEMEL_DECLINED; k++) {
     memset(call->state, 0, GEMEL_KERNEL_STATE_BYTES);
