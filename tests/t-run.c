@@ -730,9 +730,14 @@ static gemel_status run_twice(const gemel_kernel_call *call) {
 static void own_operation(const void *data) {
   static const gemel_kernel kernels[] = {
       {"picky", decline, never}, {"good", prepare_twice, run_twice}, {NULL, NULL, NULL}};
-  gemel_operation record = {sizeof record, "twice",     "2 x", 1,    1,    0,       1,
-                            NULL,          infer_twice, NULL,  NULL, NULL, kernels, NULL,
-                            NULL,          NULL,        NULL,  0};
+  gemel_operation record = {.size = sizeof record,
+                            .name = "twice",
+                            .summary = "2 x",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .version = 1,
+                            .infer = infer_twice,
+                            .kernels = kernels};
   gemel_context *c = context_new();
   gemel_graph *g;
   gemel_value x, y;
