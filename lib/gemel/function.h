@@ -59,9 +59,10 @@ typedef struct gemel_options {
                                      lift's options say. Borrowed for the time of gemel_compile */
   int autotune; /* 1: where several kernels of the host take a node, each is timed when a call is
                    planned, on operands of its own, and the fastest is kept: the first call of a
-                   shape takes longer, and the same program may give other bits where kernels
-                   round differently. Has no effect where `deterministic` or `plain` is 1, and on
-                   nodes whose attributes are known at a call only */
+                   shape takes longer and needs memory for those, and the same program may give
+                   other bits where kernels round differently. A plain kernel that would take
+                   seconds is not among them. Has no effect where `deterministic` or `plain` is 1,
+                   and on nodes whose attributes are known at a call only */
   const char *autotune_file; /* where choices are kept for later functions, and found; copied. NULL:
                                 the file autotune in GEMEL_CACHE, or gemel/ in $XDG_CACHE_HOME or
                                 ~/.cache. Where it can't be written, each function times anew */
