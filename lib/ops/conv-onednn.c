@@ -41,22 +41,21 @@ static int product_is_faster(const gemel__conv *g, int row_major) {
     LANES = 16,
     FEW_TAPS = 9,
     FEW_TERMS = 27,
+    FEW_FILTERS = 8,
     MANY_FILTERS = 32,
-    SOME_PLACES = 196,
-    MANY_PLACES = 512
+    MANY_PLACES = 196
   };
   int64_t taps = product(g->kernel), places = product(g->out);
   int64_t filled = (g->channels + LANES - 1) / LANES * LANES;
   int pointwise = gemel__conv_pointwise(g);
   switch (g->kind) {
   case GEMEL__CONV_FORWARD:
-    return row_major && (pointwise || g->filters == 1 || (taps == 1 && places >= SOME_PLACES) ||
+    return row_major && (pointwise || g->filters == 1 || (taps == 1 && places >= MANY_PLACES) ||
                          (taps <= FEW_TAPS && g->channels * taps <= FEW_TERMS &&
                           g->filters >= MANY_FILTERS && !is_strided(g)));
   case GEMEL__CONV_WEIGHTS:
     return row_major &&
-           ((taps == 1 && g->channels == 1) ||
-            (pointwise && (g->filters > LANES || g->filters <= LANES / 2 || places < MANY_PLACES)));
+           ((taps == 1 && g->channels == 1) || (pointwise && g->filters <= FEW_FILTERS));
   default:
     return 2 * filled > 3 * g->channels || (pointwise && row_major);
   }
