@@ -349,7 +349,7 @@ static void race_pass(gemel__bench *b, gemel__call *call, gemel_context *context
 /* ---- Algorithms ---- */
 
 /* The algorithm that a plan chooses against each of the others that can do it, by the best times:
- * what a turn takes beside them is waking threads that another library's kept from sleeping. The
+ * each library has threads of its own, and a turn's other times are those of waking them. The
  * plain loops are only asked for little: they would never end. */
 static void race_algorithms(gemel__bench *b, gemel__call *call, gemel_context *context,
                             const layer *l, conv_pass pass, const char *name) {

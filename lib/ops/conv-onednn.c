@@ -24,6 +24,30 @@
 
 enum { OPERANDS = 3, X = 0, W = 1, Y = 2 };
 
+#ifndef HAVE_DNNL
+
+int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS]) {
+  (void)g, (void)operands;
+  return 0;
+}
+gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_DECLINED;
+}
+gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
+  (void)call, (void)kind;
+  return GEMEL_DECLINED;
+}
+
+#else
+
+#include <dnnl.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* ---- What suits ---- */
+
 static int64_t product(const int64_t *sizes) {
   return sizes[0] * sizes[1] * sizes[2];
 }
@@ -76,23 +100,7 @@ int gemel__conv_onednn_suits(const gemel__conv *g, const gemel_view *const opera
           (operands[X]->dtype == GEMEL_F32 && (by_vector || !product_is_faster(g, row_major))));
 }
 
-#ifndef HAVE_DNNL
-
-gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
-  (void)call, (void)kind;
-  return GEMEL_DECLINED;
-}
-gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_kind kind) {
-  (void)call, (void)kind;
-  return GEMEL_DECLINED;
-}
-
-#else
-
-#include <dnnl.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+/* ---- State ---- */
 
 enum { NOWHERE = -1, WORTH_THREADS = 1 << 20 };
 
