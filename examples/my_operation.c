@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Your own operations, with references, judged by the harness in all five tiers, derivatives too:
- * gelu, whose reference is its formula as a graph, and layer normalisation, whose reference is a C
- * function over elements. Then the same with mistakes: gelu by an approximation that isn't its
- * formula, and a layer normalisation with epsilon in the wrong place. The first two must pass and
- * the others be refuted; the program succeeds if that is what happened.
+ * gelu and leaky relu, whose references are their formulas as graphs, and layer normalisation,
+ * whose reference is a C function over elements. Then the same with mistakes: gelu by an
+ * approximation that isn't its formula, and a layer normalisation with epsilon in the wrong place.
+ * The first three must pass and the others be refuted; the program succeeds if that is what
+ * happened.
  *
  *   cc -std=c11 my_operation.c $(pkg-config --cflags --libs gemel-verify gemel) && ./a.out
  */
@@ -124,6 +125,41 @@ static gemel_status gelu_grad(gemel_derive *call) {
 
 static gemel_status gelu_jvp(gemel_derive *call) {
   call->d_outputs[0] = gemel_mul(call->d_inputs[0], gelu_slope(call->inputs[0]));
+  return gemel_graph_error(call->graph)->status;
+}
+
+/* ---- leaky(x) = x where x > 0, x/8 elsewhere ---- */
+
+static gemel_value positive(gemel_value x) {
+  return gemel_gt(x, number(x, 0));
+}
+
+/* A reference that decides: which way an element went is looked at as well. */
+static gemel_status leaky_formula(gemel_reference_build *call) {
+  gemel_value x = call->inputs[0];
+  call->outputs[0] = gemel_where(positive(x), x, gemel_mul(x, number(x, 0.125)));
+  return GEMEL_OK;
+}
+
+static gemel_status leaky_kernel(const gemel_kernel_call *call) {
+  for (int64_t i = 0; i < count(&call->outputs[0]); i++) {
+    double x = load(&call->inputs[0], i);
+    store(&call->outputs[0], i, x > 0 ? x : 0.125 * x);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_value leaky_slope(gemel_value x) {
+  return gemel_where(positive(x), number(x, 1), number(x, 0.125));
+}
+
+static gemel_status leaky_grad(gemel_derive *call) {
+  call->d_inputs[0] = gemel_mul(call->d_outputs[0], leaky_slope(call->inputs[0]));
+  return gemel_graph_error(call->graph)->status;
+}
+
+static gemel_status leaky_jvp(gemel_derive *call) {
+  call->d_outputs[0] = gemel_mul(call->d_inputs[0], leaky_slope(call->inputs[0]));
   return gemel_graph_error(call->graph)->status;
 }
 
@@ -268,11 +304,13 @@ static int judge(gemel_context *context, const gemel_operation *operation,
 
 int main(void) {
   static const gemel_kernel gelu[] = {{"gelu", NULL, gelu_kernel}, {0}};
+  static const gemel_kernel leaky[] = {{"leaky", NULL, leaky_kernel}, {0}};
   static const gemel_kernel other[] = {{"erf", NULL, gelu_other}, {0}};
   static const gemel_kernel layer_norm[] = {{"norm", NULL, norm_kernel}, {0}};
   static const gemel_kernel outside[] = {{"outside", NULL, norm_outside}, {0}};
   gemel_context *context = gemel_context_new(NULL);
   gemel_reference formula = {.size = sizeof formula, .build = gelu_formula};
+  gemel_reference decision = {.size = sizeof decision, .build = leaky_formula};
   gemel_reference function = {.size = sizeof function, .function = norm_function};
   gemel_operation op = {.size = sizeof op,
                         .name = "gelu",
@@ -289,6 +327,11 @@ int main(void) {
   op.name = "gelu_erf";
   op.kernels = other;
   good &= judge(context, &op, &formula, 0);
+  op.name = "leaky";
+  op.kernels = leaky;
+  op.grad = leaky_grad;
+  op.jvp = leaky_jvp;
+  good &= judge(context, &op, &decision, 1);
   op.name = "layer_norm";
   op.flags = 0;
   op.kernels = layer_norm;

@@ -256,6 +256,19 @@ static gemel_value swish_slope(gemel_value x, gemel_value y) {
   return gemel_add(s, gemel_mul(gemel_mul(x, s), gemel_sub(number(x, 1), s)));
 }
 
+static double leaky(double x, double y) {
+  (void)y;
+  return x > 0 ? x : 0.125 * x;
+}
+static gemel_value leaky_formula(gemel_value x, gemel_value y) {
+  (void)y;
+  return gemel_where(gemel_gt(x, number(x, 0)), x, times(x, 0.125));
+}
+static gemel_value leaky_slope(gemel_value x, gemel_value y) {
+  (void)y;
+  return gemel_where(gemel_gt(x, number(x, 0)), number(x, 1), number(x, 0.125));
+}
+
 static double hard_swish(double x, double y) {
   double gate = x + 3;
   (void)y;
@@ -510,6 +523,7 @@ static const own right[] = {
      GEMEL_ANY},
     {"cumulative", 0, NULL, cumulative, {NULL}, NULL, NULL, cumulative_function, GEMEL_ANY},
     {"attention", 0, NULL, attention, {NULL}, NULL, attention_formula, NULL, GEMEL_MODERATE},
+    {"leaky", 1, leaky, NULL, {leaky_slope}, NULL, leaky_formula, NULL, GEMEL_ANY},
 };
 
 /* ---- Asking ---- */

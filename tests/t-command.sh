@@ -626,6 +626,7 @@ END
   gives equal/no-inputs 1 '^no counterexample was written: ' equal third.gmt other-third.gmt --counterexample unwritten
   [ -e unwritten ] && wrong equal/nothing-written "a folder is there" || good equal/nothing-written
   gives equal/examples 0 'are the same function' equal "$source/examples/square1.gmt" "$source/examples/square2.gmt"
+  gives verify/leaky 0 ' 0 refuted ' verify --ops "$source/examples/leaky.gmt" --instances 12
 else
   skip harness
 fi

@@ -437,6 +437,87 @@ static void defined(const void *data) {
   gemel_context_unref(fresh);
 }
 
+/* Formulas that decide: in their last node, within, in an operation that a definition uses. */
+#define DECIDING_TEXT                                                                              \
+  "operation d_where(x) { return where(x > 0, x, 0.125 * x) }\n"                                   \
+  "operation d_relu(x) { return relu(x) }\n"                                                       \
+  "operation d_abs(x) { return abs(x) }\n"                                                         \
+  "operation d_max(x) { return max(x) }\n"                                                         \
+  "operation d_clip(x) { return 2 * clip(x, -1, 1) + x }\n"                                        \
+  "operation d_nested(x) { return d_relu(d_where(x) - 1) }\n"
+
+static void deciding(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_verify_options options = {.size = sizeof options, .instances = 24, .ops = "d_*"};
+  gemel_verify_summary summary = {.size = sizeof summary};
+  struct heard h = {0, 0, 0, 0, ""};
+  (void)data;
+  options.sink = take;
+  options.user = &h;
+  CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_operations(context, &options, &summary, &error), GEMEL_OK);
+  ct_context("%s %s", h.text, error.text);
+  CT_EQ_UINT(h.records, 12 * GEMEL_TIER_COUNT);
+  CT_EQ_UINT(h.good, h.records);
+  gemel_context_unref(context);
+}
+
+/* What is asked of graphs and rules that contain them. */
+static const struct deciding_case {
+  const char *a, *b;
+  gemel_verdict verdict;
+} deciding_cases[] = {
+    {"d_where(x)", "where(x <= 0, 0.125 * x, x)", GEMEL_PASSED},
+    {"d_nested(x)", "relu(where(x > 0, x, 0.125 * x) - 1)", GEMEL_PASSED},
+    {"d_relu(x) - d_relu(-x)", "x", GEMEL_PASSED},
+    {"d_max(x)", "max(abs(x))", GEMEL_REFUTED},
+    {"d_where(x)", "where(x > 0, x, 0.25 * x)", GEMEL_REFUTED},
+    {"d_nested(x)", "relu(x) - 1", GEMEL_REFUTED},
+};
+
+static void deciding_pair(const void *data) {
+  const struct deciding_case *c = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_verify_options options = {.size = sizeof options, .instances = 24};
+  gemel_pair_result result = {0};
+  gemel_graph *a, *b;
+  CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
+  a = make_side(context, "x: f64[N]", c->a);
+  b = make_side(context, "x: f64[N]", c->b);
+  CT_EQ_INT(gemel_verify_pair(a, b, "pair", GEMEL_NEEDS_ALL, &options, &result, &error), GEMEL_OK);
+  ct_context("%s and %s: %s", c->a, c->b, error.text);
+  CT_EQ_INT(result.verdict, c->verdict);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
+static void deciding_rules(const void *data) {
+  static const char *const rule[] = {
+      "rule right in canonicalize:\n    d_relu(d_where(x)) => d_relu(x)\n    where float(x)\n",
+      "rule wrong in canonicalize:\n    d_where(d_relu(x)) => d_where(x)\n    where float(x)\n"};
+  int k;
+  (void)data;
+  for (k = 0; k < 2; k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    gemel_verify_options options = {.size = sizeof options, .instances = 24};
+    gemel_verify_summary summary = {.size = sizeof summary};
+    const char *text = rule[k];
+    gemel_rules *rules;
+    CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
+    rules = gemel_rules_parse(context, text, strlen(text), "test", &error);
+    CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+    ct_context("%s: %s", text, error.text);
+    CT_EQ_INT(summary.verdicts[GEMEL_REFUTED] > 0, k == 1);
+    CT_CHECK(k == 1 || summary.verdicts[GEMEL_PASSED] > 0);
+    gemel_rules_unref(rules);
+    gemel_context_unref(context);
+  }
+}
+
 /* A definition is the reference of what the program registered under its name. */
 static void defined_reference(const void *data) {
   size_t k;
@@ -535,6 +616,8 @@ static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
                                 CT_TEST("defined/reference", defined_reference, NULL),
                                 CT_TEST("defined/wrongly", defined_wrongly, NULL),
                                 CT_TEST("defined/memory", defined_memory, NULL),
+                                CT_TEST("deciding", deciding, NULL),
+                                CT_TEST("deciding/rules", deciding_rules, NULL),
                                 CT_TEST("memory", memory, NULL)};
 
 void ct_register(void) {
@@ -544,5 +627,8 @@ void ct_register(void) {
     char name[20];
     snprintf(name, sizeof name, "%zu", k + 1);
     CT_ADD_TO("own", "pair", name, one_pair, &pairs[k]);
+  }
+  for (k = 0; k < CT_COUNT(deciding_cases); k++) {
+    CT_ADD_TO("own", "deciding/pair", deciding_cases[k].a, deciding_pair, &deciding_cases[k]);
   }
 }

@@ -249,6 +249,21 @@ static gemel_status evaluate_formula(gemel__rcall *call, const gemel_graph *grap
   return status;
 }
 
+/* Evaluates a formula that was made for this call. Whoever observes evaluations keeps the graph's
+ * address, and knows a node by it in the next one: so what is evaluated is the context's own copy,
+ * one for all graphs that are alike, as the body of an invoke is. */
+static gemel_status evaluate_made(gemel__rcall *call, gemel_graph *graph,
+                                  const gemel__evaluation *within) {
+  const gemel__op *invoke = gemel__op_at(call->context, gemel__op_find(call->context, "invoke"));
+  gemel_attr body = {.name = "body", .kind = GEMEL_ATTR_GRAPH, .u.graph = graph};
+  uint32_t id;
+  gemel_status status = gemel__attrs_intern(call->context, invoke, 1, &body, &id, call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  return evaluate_formula(call, gemel__attrs_at(call->context, id)->values[0].u.graph, within);
+}
+
 static gemel_status built(gemel__rcall *call, const gemel_reference *reference,
                           const gemel__evaluation *within) {
   gemel_graph *graph = gemel_graph_new(call->context, call->error);
@@ -257,7 +272,7 @@ static gemel_status built(gemel__rcall *call, const gemel_reference *reference,
     status = build(call, reference, graph);
   }
   if (status == GEMEL_OK) {
-    status = evaluate_formula(call, graph, within);
+    status = evaluate_made(call, graph, within);
   }
   gemel_graph_unref(graph);
   return status;
@@ -295,7 +310,7 @@ static gemel_status defined(gemel__rcall *call, const gemel__definition *definit
     }
   }
   if (graph != NULL) {
-    status = evaluate_formula(call, graph, within);
+    status = evaluate_made(call, graph, within);
   }
   gemel_graph_unref(graph);
   gemel__free(types, call->n_inputs * sizeof *types);
