@@ -3,13 +3,15 @@
  * Your own C function as one more implementation of an operation, judged by the harness: a softmax
  * that is right, one that forgets about its attribute and always works along the last axis, and one
  * that is off by a factor of 1 + 1e-6. The first must pass, the others must be refuted with a
- * counterexample; the program succeeds if that is what happened.
+ * counterexample. Then the right one is registered, and computes what the program's functions ask
+ * softmax for; the program succeeds if that is what happened.
  *
  *   cc -std=c11 my_kernel.c $(pkg-config --cflags --libs gemel-verify gemel) && ./a.out
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <gemel/gemel.h>
 #include <gemel/verify.h>
 
 /* ---- The kernels ---- */
@@ -71,7 +73,10 @@ static int axis_of(const gemel_kernel_call *call) {
   return (int)call->attrs[0].u.i;
 }
 
+static int right_runs;
+
 static gemel_status run_right(const gemel_kernel_call *call) {
+  right_runs++;
   return softmax(call, axis_of(call), 1);
 }
 
@@ -109,6 +114,26 @@ static int judge(gemel_context *context, const gemel_kernel *kernel, int right) 
                : summary.verdicts[GEMEL_REFUTED] > 0;
 }
 
+/* Has KERNEL compute softmax in this context, and computes one. 1 if it was KERNEL that ran. */
+static int install(gemel_context *context, const gemel_kernel *kernel) {
+  gemel_error error = {0};
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_output(gemel_softmax(gemel_declare(graph, "x: f64[2]")), "y");
+  double data[] = {0, 0};
+  gemel_tensor *y = NULL, *x = gemel_tensor_wrap(GEMEL_F64, GEMEL_LIST(int64_t, 2), NULL, data,
+                                                 NULL, NULL, &error);
+  int before = right_runs;
+  if (gemel_register_kernel(context, GEMEL_SPACE_HOST, "softmax", kernel, &error) != GEMEL_OK ||
+      gemel_evaluate(graph, &x, &y, &error) != GEMEL_OK) {
+    fprintf(stderr, "%s\n", error.text);
+  }
+  int ran = right_runs == before + 1 && y != NULL && *(double *)gemel_tensor_data(y) == 0.5;
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(y);
+  gemel_graph_unref(graph);
+  return ran;
+}
+
 int main(void) {
   static const gemel_kernel kernels[] = {
       {"right", prepare, run_right},
@@ -121,7 +146,8 @@ int main(void) {
   for (int k = 0; k < 3 && good; k++) {
     good = judge(context, &kernels[k], strcmp(kernels[k].name, "right") == 0);
   }
-  puts(good ? "\nthe right one passed, the wrong ones are refuted"
+  good = good && install(context, &kernels[0]);
+  puts(good ? "\nthe right one passed and is installed, the wrong ones are refuted"
             : "\nthe harness did not say what it should");
   gemel_context_unref(context);
   return !good;

@@ -68,6 +68,7 @@ verify_tests += %reldir%/t-infinity
 verify_tests += %reldir%/t-model
 verify_tests += %reldir%/t-mutate
 verify_tests += %reldir%/t-operation
+verify_tests += %reldir%/t-installed
 verify_tests += %reldir%/t-own
 verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor

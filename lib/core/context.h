@@ -97,6 +97,7 @@ typedef struct gemel__op {
   void *derived; /* what grad/ compiled from the row's derivative text; freed with the context */
 } gemel__op;
 
+struct gemel__kernel_list;
 struct gemel__dims; /* lib/core/dims.c */
 
 struct gemel_context {
@@ -123,8 +124,9 @@ struct gemel_context {
   struct gemel__passes *passes; /* what a program registered (passes/passes.c) */
   void (*release_passes)(void *passes);
   const struct gemel_device *devices[255]; /* of the spaces from 1 on; NULL: none */
-  struct gemel__definition *definitions;   /* of operations, by text (text/define.c) */
-  pthread_mutex_t defining;                /* held by whoever adds one; taken before LOCK */
+  struct gemel__kernel_list *kernels; /* what a program registered, the last one first (device/) */
+  struct gemel__definition *definitions; /* of operations, by text (text/define.c) */
+  pthread_mutex_t defining;              /* held by whoever adds one; taken before LOCK */
   void (*release_definitions)(struct gemel__definition *first);
   struct gemel__own_references *own_references; /* of a program's operations, for the harness */
   void (*release_own_references)(struct gemel__own_references *references);

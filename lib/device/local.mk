@@ -4,3 +4,5 @@
 libgemel_a_SOURCES += %reldir%/device.c
 libgemel_a_SOURCES += %reldir%/device.h
 libgemel_a_SOURCES += %reldir%/host.c
+libgemel_a_SOURCES += %reldir%/kernels.c
+libgemel_a_SOURCES += %reldir%/kernels.h

@@ -148,6 +148,22 @@ typedef struct gemel_kernel {
   gemel_status (*run)(const gemel_kernel_call *call);
 } gemel_kernel;
 
+/* Registers a copy of KERNEL for the operation called OPERATION (gemel's own, or one that was
+ * registered) on the device of memory space SPACE (GEMEL_SPACE_HOST: the host). From then on it is
+ * asked before all kernels that the operation has there, and one that was registered earlier; where
+ * it declines they are asked as before. It computes whatever is planned in CONTEXT: by functions
+ * (plans that are made already keep their kernels), as constants that are folded, in the harness
+ * (`gemel verify` then judges it in all ways that don't ask for plain kernels). An elementwise
+ * operation with such a kernel is a call of its own, never part of a fused loop. Its call gets what
+ * gemel_kernel_call promises; where the operation's record says `overwrites`, or channels_last, the
+ * kernel takes such views too. KERNEL's functions must stay valid as long as the context does.
+ * With gemel_options.autotune the fastest kernel is taken, whosever it is. Errors:
+ * GEMEL_BAD_ARGUMENT (a null argument; no name, or one that a kernel of the operation has there; no
+ * `run`; an operation that isn't computed: input, constant), GEMEL_NOT_FOUND (no such operation; no
+ * device in that space), GEMEL_NO_MEMORY. Thread-safe. */
+gemel_status gemel_register_kernel(gemel_context *context, int space, const char *operation,
+                                   const gemel_kernel *kernel, gemel_error *error);
+
 /* ---- Samples ---- */
 
 /* What values an input of a sampled instance may take. */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 #include "core/alloc.h"
+#include "device/kernels.h"
 #include "lift/lift.h"
 #include "passes/edit.h"
 
@@ -136,15 +137,11 @@ static void describe(gemel__lift_meter *m, const gemel_graph *graph, uint32_t no
     sizes += is_dims(&m->attrs[k]) ? read_dims(graph->context, &m->attrs[k], sizes) : 0;
   }
   const gemel_operation *op = &gemel__node_op(graph, node)->record;
-  *call = (gemel_kernel_call){.size = sizeof *call,
-                              .n_inputs = count,
-                              .inputs = m->views,
-                              .n_outputs = record->n_outputs,
-                              .outputs = m->views + count,
-                              .attrs = m->attrs,
-                              .threads = 1,
-                              .data = op->data,
-                              .operation = op};
+  gemel__kernel_call_init(call, op, &gemel__host_device, m->attrs, NULL);
+  call->n_inputs = count;
+  call->inputs = m->views;
+  call->n_outputs = record->n_outputs;
+  call->outputs = m->views + count;
 }
 
 /* What an operation without a hook takes: a flop for each element of a result, and all bytes. */

@@ -6,6 +6,7 @@
  * both sides; all else is free.
  */
 #include "core/alloc.h"
+#include "device/kernels.h"
 #include "lift/lift.h"
 #include "ops/ids.h"
 #include "ops/ops.h"
@@ -15,8 +16,8 @@ enum { CAN = 1, CANNOT = 2 };
 
 static int can_do(const gemel__lifting *l, unsigned char *known, const gemel__op *op) {
   if (known[op->id] == 0) {
-    const gemel_kernel *kernels = l->device->kernels(l->device->state, &op->record);
-    known[op->id] = kernels != NULL && kernels[0].name != NULL ? CAN : CANNOT;
+    known[op->id] =
+        gemel__kernels_of(l->from->context, l->device, &op->record) != NULL ? CAN : CANNOT;
   }
   return known[op->id] == CAN;
 }

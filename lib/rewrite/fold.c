@@ -9,6 +9,7 @@
 #include "core/attrs.h"
 #include "core/cons.h"
 #include "core/tensor.h"
+#include "device/kernels.h"
 #include "rewrite/engine.h"
 
 enum { LARGE = 4096 };
@@ -123,16 +124,12 @@ static gemel_status take_views(struct fold_call *v, const gemel_graph *graph, ui
     v->views[k] = gemel_tensor_view(constant_at(graph, inputs[k]));
   }
   v->views[count] = gemel_tensor_view(v->result);
-  v->call = (gemel_kernel_call){.size = sizeof v->call,
-                                .n_inputs = count,
-                                .inputs = v->views,
-                                .n_outputs = 1,
-                                .outputs = v->views + count,
-                                .attrs = v->attrs,
-                                .threads = 1,
-                                .state = v->state,
-                                .data = v->record->data,
-                                .error = error};
+  gemel__kernel_call_init(&v->call, v->record, &gemel__host_device, v->attrs, error);
+  v->call.n_inputs = count;
+  v->call.inputs = v->views;
+  v->call.n_outputs = 1;
+  v->call.outputs = v->views + count;
+  v->call.state = v->state;
   return GEMEL_OK;
 }
 
@@ -172,9 +169,9 @@ static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
   return status;
 }
 
-static gemel_status run(struct fold_call *v, gemel_error *error) {
+static gemel_status run(struct fold_call *v, gemel_context *context, gemel_error *error) {
   gemel_status status = run_view(v, error);
-  const gemel_kernel *kernel = v->record->kernels;
+  const gemel_kernel *kernel = gemel__kernels_of(context, &gemel__host_device, v->record);
   for (; status == GEMEL_DECLINED && kernel != NULL && kernel->name != NULL; kernel++) {
     status = run_kernel(v, kernel, error);
   }
@@ -191,7 +188,7 @@ static gemel_status compute(const gemel_graph *graph, uint32_t node, gemel_tenso
   gemel_status status = attrs->nesting > 0 || attrs->has_runtime ? GEMEL_DECLINED : GEMEL_OK;
   status = status ? status : take_attrs(&v, graph, node, &error);
   status = status ? status : take_views(&v, graph, node, &error);
-  status = status ? status : run(&v, &error);
+  status = status ? status : run(&v, graph->context, &error);
   if (status == GEMEL_OK) {
     *result = gemel_tensor_ref(v.result);
   }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "device/kernels.h"
 
 typedef struct device_builder {
   gemel__planner *planner;
@@ -101,11 +102,10 @@ static gemel_status begin(device_builder *b) {
   }
   memset(b->made, 0, sizeof *b->made);
   b->call = &b->made->invocation.call;
-  *b->call = (gemel_kernel_call){.size = sizeof *b->call,
-                                 .threads = f->threads,
-                                 .deterministic = f->deterministic,
-                                 .device = f->program.devices[b->cluster->device],
-                                 .error = &b->planner->execution->error};
+  gemel__kernel_call_init(b->call, NULL, f->program.devices[b->cluster->device], NULL,
+                          &b->planner->execution->error);
+  b->call->threads = f->threads;
+  b->call->deterministic = f->deterministic;
   return gemel__cluster_describe(b->planner, b->cluster, &b->made->cluster);
 }
 

@@ -13,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "device/kernels.h"
 #include "run/autotune.h"
 #include "run/record.h"
 
@@ -134,13 +135,14 @@ static const gemel_device *device_of(const gemel__planner *planner, uint32_t nod
   return p->devices[gemel__value_device(p, p->nodes[node].value)];
 }
 
+static const gemel_operation *record_of(const gemel__run_program *p, uint32_t node) {
+  return &p->ops[p->nodes[node].op].op->record;
+}
+
 /* What that device has for NODE's operation; NULL: nothing. */
 static const gemel_kernel *kernels_of(const gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
-  const gemel_device *device = device_of(planner, node);
-  const gemel_kernel *kernels =
-      device->kernels(device->state, &p->ops[p->nodes[node].op].op->record);
-  return kernels != NULL && kernels[0].name != NULL ? kernels : NULL;
+  return gemel__kernels_of(p->context, device_of(planner, node), record_of(p, node));
 }
 
 static gemel_view view_of(const gemel__plan_layout *l) {
@@ -198,7 +200,8 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   for (k = 0; k < n_outputs; k++) {
     outputs[k] = view_of(planner->places[out + k].layout);
   }
-  call->size = sizeof *call;
+  gemel__kernel_call_init(call, record_of(p, node), device_of(planner, node), call->attrs,
+                          &planner->execution->error);
   call->n_inputs = count;
   call->inputs = inputs;
   call->n_outputs = n_outputs;
@@ -207,10 +210,6 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->deterministic = planner->f->deterministic;
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
-  call->operation = &p->ops[p->nodes[node].op].op->record;
-  call->data = call->operation->data;
-  call->device = device_of(planner, node);
-  call->error = &planner->execution->error;
   return set_versions(planner, in, call);
 }
 
@@ -680,7 +679,10 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
 static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
-  gemel_status status = planner->f->plain || planner->f->guard != 0 ? GEMEL_DECLINED : GEMEL_OK;
+  int alone =
+      planner->f->plain || planner->f->guard != 0 ||
+      gemel__has_registered_kernel(p->context, device_of(planner, node), record_of(p, node));
+  gemel_status status = alone ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__check_node(planner, node, attrs->values);
   }

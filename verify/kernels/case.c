@@ -75,8 +75,8 @@ gemel_status gemel__kernel_case_init(gemel__kernel_case *c, const gemel__instanc
   size_t k;
   memset(c, 0, sizeof *c);
   c->kernel = kernel;
-  c->data = gemel__node_op(graph, node)->record.data;
-  c->operation = gemel__node_op(graph, node)->record.name;
+  c->record = &gemel__node_op(graph, node)->record;
+  c->operation = c->record->name;
   c->n_in = instance->n_leaves;
   c->n_out = gemel_graph_output_count(graph);
   if (c->n_in > GEMEL_SAMPLE_MAX_INPUTS || c->n_out > GEMEL_SAMPLE_MAX_INPUTS) {

@@ -22,8 +22,8 @@
 /* An operation's one application, as a kernel sees it. */
 typedef struct gemel__kernel_case {
   const gemel_kernel *kernel;
-  const void *data; /* the record's */
   const char *operation;
+  const gemel_operation *record;
   size_t n_in, n_out, n_attrs;
   gemel__leaf in[GEMEL_SAMPLE_MAX_INPUTS];
   const void *values[GEMEL_SAMPLE_MAX_INPUTS]; /* row-major; borrowed */

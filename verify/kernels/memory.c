@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "device/kernels.h"
 #include "kernels/kernel.h"
 
 enum { GUARD_BYTES = 1 << 18, LINE = 64, SCRATCH_ALIGNMENT = 16 };
@@ -152,18 +153,14 @@ static void show(gemel__kernel_prepared *p) {
 
 static void fill_call(gemel__kernel_prepared *p, gemel_kernel_call *call) {
   struct seen *s = seen_of(p);
-  memset(call, 0, sizeof *call);
-  call->size = sizeof *call;
+  gemel__kernel_call_init(call, p->c->record, &gemel__host_device, s->attrs, &p->error);
   call->n_inputs = p->c->n_in;
   call->inputs = s->in;
   call->n_outputs = p->c->n_out;
   call->outputs = s->out;
-  call->attrs = s->attrs;
   call->threads = p->v->threads;
   call->deterministic = p->v->deterministic;
   call->state = p->state.data;
-  call->data = p->c->data;
-  call->error = &p->error;
 }
 
 int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c,

@@ -22,6 +22,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "device/kernels.h"
 #include "domains/bound.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
@@ -136,9 +137,10 @@ static void judge_result(struct judge *j, size_t output, const gemel_tensor *ten
 
 /* ---- Agreement ---- */
 
-/* What a node of OP does to the agreement of what it reads. */
-static enum agreement agreement_of(const gemel__op *op) {
-  if (op->row == NULL) {
+/* What a node of OP does to the agreement of what it reads. A program's kernel may round elsewhere
+ * than gemel's plain one. */
+static enum agreement agreement_of(gemel_context *context, const gemel__op *op) {
+  if (op->row == NULL || gemel__has_registered_kernel(context, NULL, &op->record)) {
     return AGREE_NOT;
   }
   switch (op->row->family) {
@@ -184,7 +186,7 @@ static gemel_status find_agreement(struct judge *j, gemel_error *error) {
     return gemel__no_memory(error, "results");
   }
   for (k = 0; k < n; k++) {
-    agree[k] = (unsigned char)agreement_of(gemel__node_op(graph, (uint32_t)k));
+    agree[k] = (unsigned char)agreement_of(graph->context, gemel__node_op(graph, (uint32_t)k));
   }
   for (k = 0; k < 1 + j->instance->calls; k++) {
     spread_agreement(graph, agree);
