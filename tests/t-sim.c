@@ -261,6 +261,7 @@ static void crime(const void *data) {
   LEGAL(syncwarp, 1, 64, 0, "o")                                                                   \
   LEGAL(read_then_write, 1, 64, 0, "o")                                                            \
   LEGAL(early_exit, 1, 48, 0, "o2")                                                                \
+  LEGAL(shuffle_beyond, 1, 32, 0, "o")                                                             \
   LEGAL(two_arrays, 1, 64, 64 * 12, "id2")                                                         \
   LEGAL(vectors, 1, 32, 0, "io1")                                                                  \
   LEGAL(constants, 1, 64, 0, "o")                                                                  \
@@ -280,6 +281,9 @@ static void crime(const void *data) {
   CRIME(others_local, 1, 64, 0, "op", GEMEL__SIM_BOUNDS, "a local variable of thread 0")           \
   CRIME(shuffle_of_different, 1, 32, 0, "o", GEMEL__SIM_WARP, "crimes.cu")                         \
   CRIME(shuffle_from_ended, 1, 32, 0, "o", GEMEL__SIM_WARP, "which has ended")                     \
+  CRIME(shuffle_up_beyond, 1, 32, 0, "o4", GEMEL__SIM_WARP, "no lane of a warp")                   \
+  CRIME(shuffle_down_beyond, 1, 32, 0, "o4", GEMEL__SIM_WARP, "no lane of a warp")                 \
+  CRIME(shuffle_xor_beyond, 1, 32, 0, "o4", GEMEL__SIM_WARP, "no lane of a warp")                  \
   CRIME(missing_syncwarp, 1, 64, 0, "o", GEMEL__SIM_RACE, "of s, which thread")                    \
   CRIME(same_value, 2, 32, 0, "o", GEMEL__SIM_RACE, "writes byte 0 of allocation")                 \
   CRIME(read_of_atomic, 1, 32, 0, "o", GEMEL__SIM_RACE, "byte 0 of allocation")                    \

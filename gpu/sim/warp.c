@@ -26,21 +26,26 @@ static uint32_t arrived(const gemel__sim_thread *me) {
 }
 
 /* The lane that LANE takes its value from: LANE itself where the source would leave its group of
-   WIDTH lanes. */
+   WIDTH lanes. As PTX defines shfl.sync, the low five bits of the argument count. */
 static int source(const gemel__sim_thread *thread, int lane) {
-  int width = thread->width, base = lane & -width, by = thread->argument;
+  int width = thread->width, base = lane & -width, by = thread->argument & 31, from = lane;
   switch (thread->call) {
   case GEMEL__SIM_SHUFFLE:
-    return base + (by & (width - 1));
+    from = base + (by & (width - 1));
+    break;
   case GEMEL__SIM_SHUFFLE_UP:
-    return lane - by < base ? lane : lane - by;
+    from = lane - by >= base ? lane - by : lane;
+    break;
   case GEMEL__SIM_SHUFFLE_DOWN:
-    return lane + by >= base + width ? lane : lane + by;
+    from = lane + by;
+    break;
   case GEMEL__SIM_SHUFFLE_XOR:
-    return (lane ^ by) >= base + width ? lane : lane ^ by;
+    from = lane ^ by;
+    break;
   default:
-    return lane;
+    break;
   }
+  return from < base + width ? from : lane;
 }
 
 static uint64_t shuffled(const gemel__sim_thread *lanes, int lane, uint32_t members) {
@@ -93,6 +98,16 @@ static void refuse(const gemel__sim_thread *me, const char *what) {
   gemel__sim_end_kernel(cudaErrorLaunchFailure);
 }
 
+/* By 32 lanes or more: the programming guide gives a lane its own value, PTX that of another one
+   unless the low five bits are 0. (Of __shfl_sync both say the lane modulo the width.) */
+static void check_distance(const gemel__sim_thread *me) {
+  bool is_distance = me->call > GEMEL__SIM_SHUFFLE && me->call < GEMEL__SIM_BALLOT;
+  if (is_distance && (me->argument & ~31) != 0 && (me->argument & 31) != 0)
+    gemel__sim_say(GEMEL__SIM_WARP, me->place,
+                   "thread %d of block %u shuffles by %#x, which leads to no lane of a warp",
+                   me->id, gemel__sim_block_now.number, (unsigned)me->argument);
+}
+
 uint64_t gemel__sim_warp(gemel__sim_warp_call call, unsigned mask, uint64_t value, int argument,
                          int width, const char *file, int line) {
   gemel__sim_thread *me = gemel__sim_self;
@@ -107,6 +122,7 @@ uint64_t gemel__sim_warp(gemel__sim_warp_call call, unsigned mask, uint64_t valu
     refuse(me, "the mask does not name the caller");
   if (width < 1 || width > 32 || (width & (width - 1)) != 0)
     refuse(me, "the width is no power of two up to 32");
+  check_distance(me);
   gemel__sim_block_now.at_call[warp] |= 1u << lane;
   me->state = GEMEL__SIM_AT_WARP;
   uint32_t members = arrived(me);

@@ -105,6 +105,20 @@ __global__ void shuffle_from_ended(int *out) {
 }
 GEMEL_KERNEL(crime_shuffle_from_ended, shuffle_from_ended)
 
+/* By more lanes than a warp has. */
+__global__ void shuffle_up_beyond(int *out, int by) {
+  out[threadIdx.x] = __shfl_up_sync(0xffffffffu, (int)threadIdx.x, (unsigned)-(by + 1));
+}
+GEMEL_KERNEL(crime_shuffle_up_beyond, shuffle_up_beyond)
+__global__ void shuffle_down_beyond(int *out, int by) {
+  out[threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, (unsigned)by);
+}
+GEMEL_KERNEL(crime_shuffle_down_beyond, shuffle_down_beyond)
+__global__ void shuffle_xor_beyond(int *out, int by) {
+  out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, (int)threadIdx.x, -(by + 1));
+}
+GEMEL_KERNEL(crime_shuffle_xor_beyond, shuffle_xor_beyond)
+
 __global__ void missing_syncwarp(int *out) {
   __shared__ int s[64];
   s[threadIdx.x] = 1;

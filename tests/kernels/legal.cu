@@ -38,6 +38,29 @@ __global__ void early_exit(int *out, int n) {
 }
 GEMEL_KERNEL(legal_early_exit, early_exit)
 
+/* Shuffles of each width, as CUDA's programming guide words them, where the lane that is asked for
+   lies outside the group or the warp. (By a multiple of 32 nothing moves.) */
+__global__ void shuffle_beyond(int *out) {
+  const unsigned all = 0xffffffffu;
+  const int lanes[] = {0, 1, 17, 31, 32, 100, -1, -33, 0x7fffffff, (int)0x80000000u};
+  const unsigned steps[] = {0, 1, 7, 16, 31, 32, 64, 0x80000000u, 0xffffffe0u};
+  const int t = (int)threadIdx.x;
+  for (int width = 1; width <= 32; width *= 2) {
+    const int group = t / width * width, me = t % width;
+    for (int lane : lanes)
+      assert(__shfl_sync(all, t, lane, width) == group + (lane % width + width) % width);
+    for (unsigned step : steps) {
+      assert(__shfl_up_sync(all, t, step, width) == (step <= (unsigned)me ? t - (int)step : t));
+      assert(__shfl_down_sync(all, t, step, width) ==
+             (step < (unsigned)(width - me) ? t + (int)step : t));
+      int other = step < 32 ? t ^ (int)step : t;
+      assert(__shfl_xor_sync(all, t, (int)step, width) == (other < group + width ? other : t));
+    }
+  }
+  out[t] = t;
+}
+GEMEL_KERNEL(legal_shuffle_beyond, shuffle_beyond)
+
 /* Two arrays in dynamic shared memory. */
 __global__ void two_arrays(const float *x, double *d, int n) {
   GEMEL_DYNAMIC_SHARED(double, a);
