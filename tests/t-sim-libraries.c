@@ -460,6 +460,14 @@ static void run_fused(cudaLibrary_t library, float *got, size_t count) {
   cudaFree(dz);
 }
 
+/* Words that make no kernel. */
+static const char *const mentions =
+    "  __syncthreads(); // as __global__ void f(int *x) \\\n or GEMEL_KERNEL(f, f)\n"
+    "  /* \" __global__ void g(int *x) */\n"
+    "  const char *texts[] = {\"\\\"__global__ void h()\", R\"x(\" )\" __global__ void i())x\"};\n"
+    "  int my__global__ = 1'000, quote = '\"';\n"
+    "  (void)texts, (void)my__global__, (void)quote;\n";
+
 /* The same kernel in two libraries, of machine code and of PTX, that differ in a constant. */
 static void texts_run(const void *data) {
   nvrtcProgram one = NULL, two = NULL;
@@ -469,8 +477,7 @@ static void texts_run(const void *data) {
   (void)data;
   begin(1);
   CT_REQUIRE(CT_EQ_INT(compile("  __syncthreads();\n", "-arch=sm_80", "-DADDED=1", &one), 0));
-  CT_REQUIRE(CT_EQ_INT(
-      compile("  __syncthreads();\n", "--gpu-architecture=compute_75", "-DADDED=2", &two), 0));
+  CT_REQUIRE(CT_EQ_INT(compile(mentions, "--gpu-architecture=compute_75", "-DADDED=2", &two), 0));
   OK(load(one, false, &first));
   OK(load(two, true, &second));
   run_fused(first, got, 100);

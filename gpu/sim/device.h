@@ -45,6 +45,14 @@ static constexpr int warpSize = 32;
 
 #define GEMEL_DYNAMIC_SHARED(type, name)                                                           \
   type *name = static_cast<type *>(gemel__sim_dynamic_shared())
+/* What simcc makes of extern __shared__ type name[]: type (*name) = GEMEL__SIM_DYNAMIC_SHARED. */
+struct gemel__sim_anything {
+  void *pointer;
+  template <class T> operator T *() const {
+    return static_cast<T *>(pointer);
+  }
+};
+#define GEMEL__SIM_DYNAMIC_SHARED (gemel__sim_anything{gemel__sim_dynamic_shared()})
 #define GEMEL_SHARED(type, name, dims)                                                             \
   using gemel__type_##name = type dims;                                                            \
   static const char gemel__key_##name = 0;                                                         \
@@ -73,11 +81,16 @@ template <class... Types, void (*kernel)(Types...)> struct gemel__sim_entry<kern
     }
     return &made;
   }
-  static cudaError_t launch(const char *name, dim3 grid, dim3 block, size_t shared,
-                            cudaStream_t stream, Types... values) {
-    void *arguments[] = {&values..., nullptr};
-    return cudaLaunchKernel(make(name), grid, block, arguments, shared, stream);
-  }
+  struct call_on {
+    const char *name;
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+    void operator()(Types... values) const {
+      void *arguments[] = {&values..., nullptr};
+      cudaLaunchKernel(make(name), grid, block, arguments, shared, stream);
+    }
+  };
 };
 
 #define GEMEL_KERNEL(id, ...)                                                                      \
@@ -88,20 +101,15 @@ template <class... Types, void (*kernel)(Types...)> struct gemel__sim_entry<kern
     return gemel__made_##id;                                                                       \
   }
 
-/* What gpu/sim/simcc makes of kernel<<<grid, block, shared, stream>>>(values). */
-struct gemel__sim_geometry {
-  dim3 grid, block;
-  size_t shared;
-  cudaStream_t stream;
-  gemel__sim_geometry(dim3 grid_, dim3 block_, size_t shared_ = 0, cudaStream_t stream_ = nullptr)
-      : grid(grid_), block(block_), shared(shared_), stream(stream_) {
-  }
-  template <auto kernel, class... Values> void launch(const char *name, Values... values) const {
-    gemel__sim_entry<kernel>::launch(name, grid, block, shared, stream, values...);
+/* What gpu/sim/simcc makes of kernel<<<grid, block, shared, stream>>>(values):
+   GEMEL__SIM_LAUNCH(kernel)(grid, block, shared, stream)(values). */
+template <auto kernel> struct gemel__sim_launch {
+  const char *name;
+  auto operator()(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr) const {
+    return typename gemel__sim_entry<kernel>::call_on{name, grid, block, shared, stream};
   }
 };
-#define GEMEL__SIM_LAUNCH(name, kernel, geometry, ...)                                             \
-  gemel__sim_geometry geometry.launch<kernel>(name, ##__VA_ARGS__)
+#define GEMEL__SIM_LAUNCH(...) (gemel__sim_launch<__VA_ARGS__>{#__VA_ARGS__})
 
 /* Barriers and warps. */
 

@@ -52,6 +52,7 @@ EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/alike.awk
 EXTRA_DIST += %reldir%/include
 EXTRA_DIST += %reldir%/simcc
+EXTRA_DIST += %reldir%/simcc.awk
 
 # A kernel file for the sim: X.cu becomes X.sim.o, and X.faults.sim.o with the planted faults.
 sim_compile = $(MKDIR_P) $(@D) && from=`realpath --relative-to=. $(srcdir)` && $(CXX) $(GPU_SIM_CXXFLAGS) \

@@ -289,14 +289,60 @@ static const char *skip_space(const char *text) {
   return text;
 }
 
+static size_t word_length(const char *text) {
+  size_t length = 0;
+  while (isalnum((unsigned char)text[length]) || text[length] == '_' ||
+         (text[length] == '\'' && isdigit((unsigned char)*text))) /* 1'000 */
+    length++;
+  return length;
+}
+
+/* Behind the raw string whose quote TEXT begins with: "x(...)x". */
+static const char *skip_raw(const char *text) {
+  char close[20];
+  int delimiter = (int)strcspn(text + 1, "(");
+  snprintf(close, sizeof close, ")%.*s\"", delimiter, text + 1);
+  const char *end = strstr(text, close);
+  return end != NULL ? end + strlen(close) : text + strlen(text);
+}
+
+/* Behind a comment or literal, if TEXT begins with one. */
+static const char *skip_literal(const char *text) {
+  const char *end = text;
+  if (strncmp(text, "/*", 2) == 0) {
+    end = strstr(text + 2, "*/");
+    return end != NULL ? end + 2 : text + strlen(text);
+  }
+  bool is_comment = strncmp(text, "//", 2) == 0;
+  if (!is_comment && *text != '"' && *text != '\'')
+    return text;
+  for (end++; *end != '\0' && *end != '\n' && (is_comment || *end != *text); end++)
+    end += *end == '\\' && end[1] != '\0';
+  return end + (*end != '\0');
+}
+
+/* What comes next in TEXT: a literal, comment, word or another character. */
+static const char *skip_token(const char *text) {
+  size_t length = word_length(text);
+  if (length > 0 && text[length] == '"' && text[length - 1] == 'R')
+    return skip_raw(text + length);
+  const char *end = skip_literal(text);
+  return length > 0 ? text + length : end > text ? end : text + 1;
+}
+
+static const char *find_word(const char *text, const char *word) {
+  size_t length = strlen(word);
+  while (*text != '\0' && (word_length(text) != length || strncmp(text, word, length) != 0))
+    text = skip_token(text);
+  return *text != '\0' ? text : NULL;
+}
+
 /* From behind "__global__" to the kernel's name: the word in front of the first parentheses that
    don't belong to an attribute. */
 static const char *find_name(const char *text, size_t *length) {
   static const char bounds[] = "__launch_bounds__";
   while (*text != '\0' && *text != ';' && *text != '{') {
-    size_t word = 0;
-    while (isalnum((unsigned char)text[word]) || text[word] == '_')
-      word++;
+    size_t word = word_length(text);
     const char *after = skip_space(text + word);
     if (word == sizeof bounds - 1 && strncmp(text, bounds, word) == 0)
       text = after + strcspn(after, ")") + (*after == '(');
@@ -304,7 +350,7 @@ static const char *find_name(const char *text, size_t *length) {
       *length = word;
       return text;
     } else
-      text += word > 0 ? word : 1;
+      text = skip_token(text);
   }
   return NULL;
 }
@@ -314,8 +360,8 @@ static bool write_source(const char *path, nvrtcProgram program) {
   if (file == NULL)
     return false;
   fprintf(file, "#line 1 \"%s\"\n%s\n", program->name, program->source);
-  const char *at = strstr(program->source, "GEMEL_KERNEL") == NULL ? program->source : "";
-  while ((at = strstr(at, "__global__")) != NULL) {
+  const char *at = find_word(program->source, "GEMEL_KERNEL") == NULL ? program->source : "";
+  while ((at = find_word(at, "__global__")) != NULL) {
     size_t length = 0;
     at += strlen("__global__");
     const char *name = find_name(at, &length);
