@@ -233,7 +233,8 @@ static void verified(const void *data) {
   gemel_context_unref(bad);
 }
 
-/* What a kernel is shown when it is judged is complete too. */
+/* What a kernel is shown when it is judged is complete too; and the one that was judged is the one
+ * that runs once it is installed. */
 static void judged(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_verify_options options = {
@@ -245,6 +246,14 @@ static void judged(const void *data) {
   CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 0);
   CT_CHECK(runs > 0);
   CT_EQ_INT(incomplete, 0);
+  CT_EQ_INT(gemel_register_kernel(context, GEMEL_SPACE_HOST, "maximum", &right, NULL), GEMEL_OK);
+  gemel_graph *graph = chain(context);
+  gemel_function *f = compile(graph, 0);
+  begin();
+  check_call(f, 4, 12);
+  CT_EQ_INT(runs, 1);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
 

@@ -567,7 +567,7 @@ static const candidate wrong[] = {
 };
 
 typedef struct verdicts {
-  size_t refuted, passed, other;
+  size_t refuted, passed, not_run, other;
   char text[4000];
 } verdicts;
 
@@ -576,6 +576,7 @@ static void hear(void *user, const gemel_record *r) {
   size_t used = strlen(v->text);
   v->refuted += r->verdict == GEMEL_REFUTED;
   v->passed += r->verdict == GEMEL_PASSED;
+  v->not_run += r->verdict == GEMEL_NOT_RUN;
   v->other += r->verdict != GEMEL_REFUTED && r->verdict != GEMEL_PASSED &&
               r->verdict != GEMEL_NOT_APPLICABLE;
   snprintf(v->text + used, sizeof v->text - used, "%s %s %s %s\n", gemel_tier_name(r->tier),
@@ -586,7 +587,7 @@ static void hear(void *user, const gemel_record *r) {
 static verdicts judge(const candidate *c, uint64_t seed, size_t instances) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
-  verdicts v = {0, 0, 0, ""};
+  verdicts v = {0, 0, 0, 0, ""};
   gemel_verify_options options = {.size = sizeof options,
                                   .seed = seed,
                                   .instances = instances,
@@ -602,6 +603,62 @@ static verdicts judge(const candidate *c, uint64_t seed, size_t instances) {
   ct_context("%s, seed %llu: %s%s", c->name, (unsigned long long)seed, error.text, v.text);
   gemel_context_unref(context);
   return v;
+}
+
+/* ---- What was offered and declined ---- */
+
+static size_t prepared;
+
+static gemel_status decline(gemel_kernel_call *call) {
+  prepared++;
+  call->error->status = GEMEL_DECLINED;
+  snprintf(call->error->text, sizeof call->error->text, "no such machine");
+  return GEMEL_DECLINED;
+}
+
+/* In this process, so that its calls can be counted. */
+static void declines_all(const void *data) {
+  static const gemel_kernel kernel = {"none", decline, run_sqr};
+  gemel_context *context = gemel_context_new(NULL);
+  verdicts v = {0, 0, 0, 0, ""};
+  gemel_verify_options options = {
+      .size = sizeof options, .sink = hear, .user = &v, .in_process = 1};
+  (void)data;
+  prepared = 0;
+  CT_EQ_INT(gemel_verify_kernel(context, "sqr", &kernel, &options, NULL, NULL), GEMEL_OK);
+  ct_context("%zu calls of prepare: %s", prepared, v.text);
+  CT_EQ_UINT(v.not_run, 3);
+  CT_CHECK(prepared > 1000 && prepared < 30000);
+  CT_HAS_STR(v.text, "the kernel declined all ");
+  CT_HAS_STR(v.text, "f16, bf16, f32, f64 of ranks 0 to 16, each in up to ");
+  CT_HAS_STR(v.text, " times): no such machine");
+  gemel_context_unref(context);
+}
+
+/* Seldom is it offered what it takes. */
+static gemel_status prepare_picky(gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  if (x->rank != 3 || x->shape[0] != 2) {
+    snprintf(call->error->text, sizeof call->error->text, "two images, please");
+    return GEMEL_DECLINED;
+  }
+  return prepare_sqr(call);
+}
+
+static void says_what(const void *data) {
+  const candidate picky = {"picky", "sqr", NONE, I, {"picky", prepare_picky, run_sqr}, NULL};
+  (void)data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    verdicts v = judge(&picky, seed, 24);
+    CT_CHECK(v.refuted == 0 && v.other == 0 && v.passed == 1);
+    CT_HAS_STR(v.text, " calls: f64 of rank 3; the kernel declined ");
+    CT_HAS_STR(v.text, "never taken: bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, ");
+    CT_HAS_STR(v.text, ", rank 4, ");
+    CT_HAS_STR(v.text, " times): two images, please");
+  }
 }
 
 static uint64_t seeds(void) {
@@ -643,7 +700,13 @@ static void is_refuted(const void *data) {
   }
 }
 
+static const ct_test offers[] = {
+    CT_TEST("declines all", declines_all, NULL),
+    CT_TEST("says what it takes", says_what, NULL),
+};
+
 void ct_register(void) {
+  ct_suite("kernels", offers, CT_COUNT(offers));
   for (size_t k = 0; k < CT_COUNT(right); k++) {
     CT_ADD_TO("kernels", "right", right[k].name, passes, &right[k]);
   }

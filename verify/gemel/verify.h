@@ -136,8 +136,10 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
 
 /* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the
  * operation is under test): tiers integer, float and special. A kernel that declines an instance
- * isn't judged on it: others are drawn, and how many it declined is said, and which layouts it
- * never took. Verdicts as above, with kind "kernel".
+ * isn't judged on it: others are drawn. DETAIL says what it took, in how many calls, what it was
+ * offered and never took (dtypes, ranks, layouts), and the reason that it most often left in
+ * call->error when it declined. One that declines all that it is offered is GEMEL_NOT_RUN, soon.
+ * Verdicts as above, with kind "kernel".
  *
  * The kernel is held to all that gemel_kernel_call promises and asks for. Inputs come in any
  * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^16

@@ -48,6 +48,7 @@ struct tried {
   int skipped;         /* there is no such layout */
   int as;              /* an earlier variant with the same results; −1: none */
   char text[160];      /* of an error */
+  char reason[100];    /* why it was declined, in the kernel's words */
 };
 
 /* What both processes see. Rows of results follow. */
@@ -135,7 +136,9 @@ static void try_variant(const struct kernel_job *job, int v) {
     snprintf(t->text, sizeof t->text, "no memory is left");
   } else if (t->status == GEMEL_OK) {
     call_once(job, v, &p);
-  } else if (t->status != GEMEL_DECLINED) {
+  } else if (t->status == GEMEL_DECLINED) {
+    snprintf(t->reason, sizeof t->reason, "%.99s", p.error.text);
+  } else {
     snprintf(t->text, sizeof t->text, "prepare returned \"%s\"%s%.80s",
              gemel_status_text(t->status), p.error.text[0] != '\0' ? ": " : "", p.error.text);
   }
@@ -224,14 +227,18 @@ static void hold_together(const struct kernel_job *job, gemel__outcome *outcome)
 
 static gemel_status count(const struct kernel_job *job, gemel__kernel_trial *trial) {
   const struct tried *t = job->shared->tried;
+  gemel__kernel_offers *o = &trial->offers;
   int v, taken = 0;
   for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     if (!t[v].skipped) {
-      trial->asked[v]++;
-      trial->declined[v] += t[v].status == GEMEL_DECLINED;
+      o->asked[v]++;
+      o->declined[v] += t[v].status == GEMEL_DECLINED;
       taken |= t[v].status != GEMEL_DECLINED;
+      gemel__kernel_reason(o, t[v].reason);
     }
   }
+  o->calls += job->shared->report.runs;
+  gemel__kernel_offered(o, job->c, taken);
   return taken ? GEMEL_OK : GEMEL_DECLINED;
 }
 
@@ -383,17 +390,6 @@ void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random
     char *first = data + o * inner * (size_t)leaf->shape[axis];
     for (j = 1; j < (size_t)leaf->shape[axis]; j++) {
       memcpy(first + j * inner, first, inner);
-    }
-  }
-}
-
-void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes) {
-  size_t used = 0;
-  text[0] = '\0';
-  for (int v = 0; v < GEMEL__KERNEL_VARIANTS && used < bytes; v++) {
-    if (trial->asked[v] > 0 && trial->declined[v] == trial->asked[v]) {
-      used += (size_t)snprintf(text + used, bytes - used, "%s%s",
-                               used > 0 ? ", " : "never taken: ", gemel__kernel_variants[v].name);
     }
   }
 }

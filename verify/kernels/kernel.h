@@ -8,6 +8,7 @@
  *   memory.c   operands, results and scratch memory between guard pages, in any layout
  *   process.c  a function in a process of its own, with limits
  *   kernel.c   one instance in all variants
+ *   offers.c   what it was offered, and what it declined
  *   series.c   many calls on a few states, on two threads too, and leaks
  *
  * Which instances that is done with: operations/verify.c and operations/kernel-extent.c.
@@ -35,7 +36,8 @@ typedef struct gemel__kernel_case {
   size_t used;
 } gemel__kernel_case;
 
-/* Fills in *C; GEMEL_DECLINED if a size is known at run time only. */
+/* Fills in *C; GEMEL_DECLINED if a size is known at run time only. VALUES may be NULL, where the
+ * kernel isn't called. */
 gemel_status gemel__kernel_case_init(gemel__kernel_case *c, const gemel__instance *instance,
                                      const gemel_kernel *kernel, gemel_tensor *const *values);
 
@@ -154,6 +156,7 @@ int gemel__kernel_memory_explain(const gemel__kernel_prepared *p, const gemel__k
 /* What the process that calls the kernel says of itself, in memory that both see. */
 typedef struct gemel__report {
   volatile uint64_t calls; /* begun so far: the other process looks whether they go on */
+  volatile uint64_t runs;  /* of these, of the kernel's function run */
   volatile int doing;      /* which variant or phase; the kernel's business */
   volatile int finished;   /* BODY has come to its end */
   volatile int left;       /* exit() was called before that */
@@ -192,17 +195,37 @@ void gemel__process_at(gemel__report *report, const gemel__kernel_prepared *p,
 
 /* ---- The trial (kernel.c, series.c) ---- */
 
+enum { GEMEL__KERNEL_REASONS = 4 };
+
+/* Why it declined, in its own words. */
+typedef struct gemel__kernel_reasons {
+  char text[100];
+  size_t count;
+} gemel__kernel_reasons;
+
+/* What a kernel was offered in a tier, and took; by dtype and rank of its first operand. */
+typedef struct gemel__kernel_offers {
+  size_t calls; /* of run */
+  size_t offered[GEMEL_DTYPE_COUNT][GEMEL_MAX_RANK + 1],
+      taken[GEMEL_DTYPE_COUNT][GEMEL_MAX_RANK + 1];
+  size_t asked[GEMEL__KERNEL_VARIANTS], declined[GEMEL__KERNEL_VARIANTS];
+  size_t n_reasons;
+  gemel__kernel_reasons reasons[GEMEL__KERNEL_REASONS];
+} gemel__kernel_offers;
+
 typedef struct gemel__kernel_trial {
   const gemel_kernel *kernel;
   int in_process;
-  double seconds; /* of CPU time that a call may take */
-  int hung;       /* it took longer once: it isn't called again */
-  int slow;       /* an instance took so long that smaller ones aren't looked for */
-  int narrowing;  /* a counterexample is being made small */
-  size_t asked[GEMEL__KERNEL_VARIANTS], declined[GEMEL__KERNEL_VARIANTS];
-  int only;                   /* while a counterexample is made small: the variant; else −1 */
-  gemel_tensor *const *given; /* not NULL: results to be judged, in place of the kernel's */
-  const char *given_as;       /* what they are */
+  double seconds;              /* of CPU time that a call may take */
+  int hung;                    /* it took longer once: it isn't called again */
+  int slow;                    /* an instance took so long that smaller ones aren't looked for */
+  int narrowing;               /* a counterexample is being made small */
+  gemel__kernel_offers offers; /* in the tier at hand */
+  size_t patience;             /* instances that it may still decline before it takes one */
+  int fruitless;               /* the tier before this one had none that it takes */
+  int only;                    /* while a counterexample is made small: the variant; else −1 */
+  gemel_tensor *const *given;  /* not NULL: results to be judged, in place of the kernel's */
+  const char *given_as;        /* what they are */
 } gemel__kernel_trial;
 
 /* Results of an instance, in the order of variants. */
@@ -241,8 +264,26 @@ void gemel__kernel_widen(gemel__kernel_trial *trial);
 void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
                           gemel_tensor *const *values);
 
-/* "never taken: scattered, backwards": the variants that a kernel always declined; "" if none. */
-void gemel__kernel_refusals(const gemel__kernel_trial *trial, char *text, size_t bytes);
+/* ---- Offers (offers.c) ---- */
+
+/* Notes that an instance was offered, and taken or not; and a reason for declining, which may be
+ * "". */
+void gemel__kernel_offered(gemel__kernel_offers *offers, const gemel__kernel_case *c, int taken);
+void gemel__kernel_reason(gemel__kernel_offers *offers, const char *reason);
+
+/* How many instances were taken. */
+size_t gemel__kernel_taken(const gemel__kernel_offers *offers);
+
+/* What was offered, taken and declined, in words. */
+void gemel__kernel_offers_text(const gemel__kernel_offers *offers, char *text, size_t bytes);
+
+enum { GEMEL__KERNEL_PROBES = 64 };
+
+/* Asks the kernel of TRIAL, by `prepare` alone and in all variants, which of N cases (at most
+ * GEMEL__KERNEL_PROBES, values may be NULL) it takes: *FIRST is the first one, or one that it
+ * crashes on, else N. Those before it are noted in the offers. */
+gemel_status gemel__kernel_probe(gemel__kernel_trial *trial, const gemel__kernel_case *cases,
+                                 size_t n, uint64_t seed, size_t *first, gemel_error *error);
 
 /* ---- Many calls (series.c) ---- */
 

@@ -5,5 +5,6 @@ libgemel_verify_a_SOURCES += %reldir%/case.c
 libgemel_verify_a_SOURCES += %reldir%/kernel.c
 libgemel_verify_a_SOURCES += %reldir%/kernel.h
 libgemel_verify_a_SOURCES += %reldir%/memory.c
+libgemel_verify_a_SOURCES += %reldir%/offers.c
 libgemel_verify_a_SOURCES += %reldir%/process.c
 libgemel_verify_a_SOURCES += %reldir%/series.c

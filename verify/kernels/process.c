@@ -69,6 +69,7 @@ void gemel__process_at(gemel__report *report, const gemel__kernel_prepared *p,
   }
   report->stage = stage;
   report->calls += stage != GEMEL__STAGE_NONE;
+  report->runs += stage == GEMEL__STAGE_RUN;
 }
 
 static void leave(int status) {

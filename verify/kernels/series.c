@@ -531,6 +531,7 @@ gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gem
   if (status == GEMEL_OK) {
     status = gemel__process_run(all_phases, &s, &s.shared->report, trial->kernel->seconds,
                                 s.in_process, &ended, error);
+    trial->kernel->offers.calls += s.shared->report.runs;
   }
   if (status == GEMEL_OK) {
     status = judge(&s, cases, trial, check, &ended, guilty, set, outcome, error);

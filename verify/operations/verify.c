@@ -35,6 +35,8 @@ enum {
 enum { MORE_INSTANCES = 400 };  /* at most, while a branch of a derivative was never taken */
 enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
 enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
+/* How many instances a kernel is offered that takes none, in the first tier and in another. */
+enum { PATIENCE = 1000, SHORT_PATIENCE = 150 };
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
 static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
@@ -144,28 +146,25 @@ static const char *reason_without_instances(const struct tier_plan *plan, const 
                                           : "it takes no float dtype";
 }
 
-/* What a kernel didn't take, behind what DETAIL says already. */
+/* What a kernel took and what it didn't, or what the reference didn't take, behind what DETAIL says
+ * already. */
 static void say_declined(const struct subject *s, const gemel__evidence *e, char *detail,
                          size_t bytes) {
-  char refusals[300] = "";
   size_t used = strlen(detail);
+  if (s->kernel != NULL || e->declined > 0) {
+    used += (size_t)snprintf(detail + used, bytes - used, used > 0 ? "; " : "");
+  }
   if (s->kernel != NULL) {
-    gemel__kernel_refusals(s->kernel, refusals, sizeof refusals);
-  }
-  if (e->declined > 0) {
-    used += (size_t)snprintf(
-        detail + used, bytes - used, "%s%s %zu instances", used > 0 ? "; " : "",
-        s->kernel != NULL ? "the kernel declined" : "the reference doesn't take", e->declined);
-  }
-  if (refusals[0] != '\0') {
-    snprintf(detail + used, bytes - used, "%s%s", used > 0 ? "; " : "", refusals);
+    gemel__kernel_offers_text(&s->kernel->offers, detail + used, bytes - used);
+  } else if (e->declined > 0) {
+    snprintf(detail + used, bytes - used, "the reference doesn't take %zu instances", e->declined);
   }
 }
 
 /* ULPS: errors that were measured, or NULL. */
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
                      const gemel__evidence *e, const gemel__ulps *ulps) {
-  char detail[480] = "";
+  char detail[900] = "";
   const gemel__outcome *o = &e->outcome;
   record->instances = e->instances;
   record->elements = o->compared;
@@ -175,8 +174,11 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   if (e->instances == 0 && e->declined > 0) {
     record->verdict = GEMEL_NOT_RUN;
     record->how = "";
-    record->detail = s->kernel != NULL ? "the kernel declines every instance"
-                                       : "its reference takes no instance";
+    if (s->kernel != NULL) {
+      say_declined(s, e, detail, sizeof detail);
+    } else {
+      record->detail = "its reference takes no instance";
+    }
   } else if (e->instances == 0) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
@@ -339,34 +341,38 @@ static int kernel_rank(size_t k) {
              : 0;
 }
 
+/* Draws instance K, or what is tried in its place. */
+static gemel_status draw_numbered(struct subject *s, const struct tier_plan *plan, size_t k,
+                                  size_t attempt, int huge, gemel__random *random,
+                                  gemel__instance *instance, gemel_error *error) {
+  enum { APART = 1000003 };
+  int64_t most;
+  size_t first;
+  gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, random);
+  s->fill = fill_for(s, plan, k);
+  most = huge                                 ? HUGE_ELEMENTS
+         : gemel__random_chance(random, 1, 3) ? LARGE_ELEMENTS
+                                              : SMALL_ELEMENTS;
+  s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
+                gemel__random_chance(random, 1, 2);
+  s->stateful = s->embedded && gemel__random_chance(random, 1, 2);
+  s->rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
+  /* high ranks come in every dtype */
+  first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
+  return attempt > 0 && s->took
+             ? gemel__subject_draw(s, &s->taken, 1, 0, most, random, instance, error)
+             : gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, random, instance,
+                                   error);
+}
+
 /* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
 static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
                              size_t attempt, int huge, gemel_record *record, gemel__evidence *e,
                              int *done, gemel_error *error) {
-  enum { APART = 1000003 };
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status;
-  int64_t most;
-  size_t first;
-  gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, &random);
-  s->fill = fill_for(s, plan, k);
-  most = huge                                  ? HUGE_ELEMENTS
-         : gemel__random_chance(&random, 1, 3) ? LARGE_ELEMENTS
-                                               : SMALL_ELEMENTS;
-  s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
-                gemel__random_chance(&random, 1, 2);
-  s->stateful = s->embedded && gemel__random_chance(&random, 1, 2);
-  s->rank = s->kernel != NULL ? kernel_rank(k) : 0;
-  /* high ranks come in every dtype */
-  first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
-  if (attempt > 0 && s->took) {
-    status = gemel__subject_draw(s, &s->taken, 1, 0, most, &random, &instance, &problem);
-  } else {
-    status = gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, &random, &instance,
-                                 &problem);
-  }
+  gemel_status status = draw_numbered(s, plan, k, attempt, huge, &random, &instance, &problem);
   if (status != GEMEL_OK) {
     status = refuse(s, record, status, done, &problem);
     if (status != GEMEL_OK && error != NULL) {
@@ -386,18 +392,52 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   return status;
 }
 
-/* One instance; what a kernel declines is drawn again, of another dtype and shape: patiently, as
- * long as nothing is known that it takes. */
+/* Asks the kernel, without calling it, which of the instances that may stand for number K it takes,
+ * from attempt *ATTEMPT on: that becomes the first one, or 0 if there is none. Patiently, but once
+ * and for all: what has declined all of PATIENCE isn't asked for much in another tier. */
+static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, size_t k,
+                               size_t *attempt, gemel_error *error) {
+  gemel__kernel_case *cases = gemel__alloc_array(GEMEL__KERNEL_PROBES, sizeof *cases);
+  gemel_status status = cases != NULL ? GEMEL_OK : gemel__no_memory(error, "instances");
+  size_t n = 0, first = 0, numbers[GEMEL__KERNEL_PROBES];
+  while (status == GEMEL_OK && first == n && s->kernel->patience > 0) {
+    for (n = 0; n < GEMEL__KERNEL_PROBES && status == GEMEL_OK && s->kernel->patience > 0;
+         ++*attempt, s->kernel->patience--) {
+      gemel__random random;
+      gemel__instance instance;
+      status = draw_numbered(s, plan, k, *attempt, 0, &random, &instance, error);
+      if (status == GEMEL_OK) {
+        status = gemel__kernel_case_init(&cases[n], &instance, s->kernel->kernel, NULL);
+        gemel__instance_clear(&instance);
+      }
+      numbers[n] = *attempt;
+      n += status == GEMEL_OK;
+      status = status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+    }
+    if (status == GEMEL_OK) {
+      status = gemel__kernel_probe(s->kernel, cases, n, k, &first, error);
+    }
+  }
+  *attempt = status == GEMEL_OK && first < n ? numbers[first] : 0;
+  gemel__free(cases, GEMEL__KERNEL_PROBES * sizeof *cases);
+  return status;
+}
+
+/* One instance; what a kernel declines is drawn again, of another dtype and shape. */
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
                                  int huge, gemel_record *record, gemel__evidence *e, int *done,
                                  gemel_error *error) {
-  enum { REDRAWS = 12, FIRST_REDRAWS = 200 };
+  enum { REDRAWS = 12 };
   gemel_status status = try_draw(s, plan, k, 0, huge, record, e, done, error);
   size_t j;
-  for (j = 1;
-       s->kernel != NULL && status == GEMEL_DECLINED && j <= (s->took ? REDRAWS : FIRST_REDRAWS);
-       j++) {
+  for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
     e->declined++;
+    if (!s->took) {
+      status = find_taken(s, plan, k, &j, error);
+      if (status != GEMEL_OK || j == 0) {
+        return status;
+      }
+    }
     status = try_draw(s, plan, k, j, huge, record, e, done, error);
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
@@ -489,6 +529,16 @@ static gemel_status survey_and_conclude(struct subject *s, const struct tier_pla
   return status;
 }
 
+/* 1 as long as the kernel on trial has taken something, or may. */
+static int hopeful(const struct subject *s) {
+  return s->kernel == NULL || s->took || s->kernel->patience > 0;
+}
+
+static void begin_trial(gemel__kernel_trial *trial) {
+  trial->patience = trial->fruitless ? SHORT_PATIENCE : PATIENCE;
+  memset(&trial->offers, 0, sizeof trial->offers);
+}
+
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
   gemel_record record;
@@ -501,17 +551,21 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   int done = 0;
   memset(&e, 0, sizeof e);
   s->took = 0;
+  if (s->kernel != NULL) {
+    begin_trial(s->kernel);
+  }
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
   e.started = gemel__clock();
-  for (k = 0; k < n + huge && status == GEMEL_OK && !done; k++) {
+  for (k = 0; k < n + huge && status == GEMEL_OK && !done && hopeful(s); k++) {
     status = try_instance(s, plan, k, k >= n, &record, &e, &done, error);
   }
   if (s->kernel != NULL && status == GEMEL_OK && !done) {
+    s->kernel->fruitless = !s->took;
     status = gemel__subject_kernel(s, plan, &record, &e, &done, error);
   }
   record.seconds = gemel__clock() - e.started;
   if (status == GEMEL_OK && !done && plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
-      gemel__survey_applies(s->op, s->run->options.instances)) {
+      hopeful(s) && gemel__survey_applies(s->op, s->run->options.instances)) {
     return survey_and_conclude(s, plan, &record, &e, error);
   }
   if (status == GEMEL_OK && !done) {
