@@ -99,7 +99,7 @@ static int default_threads(void) {
 static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
   uint64_t threads = (uint64_t)default_threads();
   const char *device = gemel__arg(args, "device");
-  int sim = gpu && device != NULL && strcmp(device, "sim") == 0;
+  int sim = gpu && device != NULL && strncmp(device, "sim", 3) == 0;
   memset(b, 0, sizeof *b);
   b->elements = sim ? 4096 : (uint64_t)1 << 24;
   b->matrix = sim ? 16 : gpu ? 4096 : 1000;

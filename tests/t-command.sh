@@ -311,6 +311,9 @@ refuses run/mode "no mode 'slow'" run opt.gmt --mode slow
 refuses opt/mode-name "no mode 'slow'" opt --mode slow opt.gmt
 refuses opt/device "no device 'abacus': this program knows host" opt --device abacus opt.gmt
 refuses run/device "no device 'abacus'" run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device abacus
+for number in host:0 host: sim: sim:x sim:-1 sim:1x sim:99999999999; do
+  refuses "run/$number" "no device '$number'" run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device $number
+done
 refuses opt/lift "neither aggressive nor cheapest" opt --lift backward opt.gmt
 gives opt/host 0 '= mul(n4, n0)$' opt --mode none --device host --lift aggressive opt.gmt
 if "$gemel" opt --device abacus opt.gmt 2>&1 | grep -q 'knows.* sim'; then
@@ -318,6 +321,9 @@ if "$gemel" opt --device abacus opt.gmt 2>&1 | grep -q 'knows.* sim'; then
   gives run/sim 0 '^\[1e-08 1e-08\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device sim --lift aggressive \
     --dump lifted
   gives replay/sim 0 'is the same, bit for bit$' run lifted --device sim
+  gives replay/second 0 'is the same, bit for bit$' run lifted --device sim:1
+  refuses run/third "sim: choosing the GPU: CUDA says invalid device ordinal" run lifted --device sim:2
+  GEMEL_SIM_DEVICES=3 gives replay/third 0 'is the same, bit for bit$' run lifted --device sim:2
   refuses replay/no-device 'memory space 1, which has no device' run lifted
   rm -r lifted
 else

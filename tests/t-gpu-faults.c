@@ -7,6 +7,7 @@
  * result, an error, a report of the sim, something left behind or an end of the process refutes.
  * Without a fault nothing may.
  */
+#include <cuda_runtime_api.h>
 #include <errno.h>
 #include <gemel/cuda.h>
 #include <gemel/lift.h>
@@ -212,6 +213,8 @@ static const struct {
     HOME(step_short, "large"),
     HOME(step_long, "large"),
     HOME(launch_no_tail, "add"),
+    HOME(current_kept, "mixed"),
+    HOME(current_taken, "mixed"),
     HOME(copy_tail, "dimshuffle"),
     HOME(copy_short, "dimshuffle"),
     HOME(copy_word, "wide"),
@@ -569,7 +572,8 @@ static int left_behind(void) {
 /* 1 if anything refutes; FOUND says what. */
 static int look(const char *home, uint64_t seed) {
   gemel_context *context = gemel_context_new(&error);
-  gemel_cuda *cuda = gemel_cuda_open(0, &error);
+  int current = -1;
+  gemel_cuda *cuda = gemel_cuda_open(1, &error); /* while the application is on 0, then on 2 */
   const scenario *s = scenario_of(home);
   int wrong = context == NULL || cuda == NULL ||
               gemel_register_device(context, 1, gemel_cuda_device(cuda), &error) != GEMEL_OK;
@@ -577,6 +581,7 @@ static int look(const char *home, uint64_t seed) {
     return find("the device can't be opened: %s", error.text);
   }
   gemel__sim_seed(seed);
+  cudaSetDevice(2);
   wrong = s != NULL ? try_graph(context, s, seed) : try_operation(context, home, seed);
   gemel_context_unref(context);
   gemel_cuda_close(cuda);
@@ -585,6 +590,9 @@ static int look(const char *home, uint64_t seed) {
     wrong = find("%s", gemel__sim_report(0));
   }
   gemel__sim_forget();
+  if (cudaGetDevice(&current) != cudaSuccess || current != 2) {
+    wrong = find("another GPU is the current one%s", "");
+  }
   return wrong || (left_behind() && find("something is left behind%s", ""));
 }
 
@@ -674,6 +682,7 @@ static const int faults[] = {
 void ct_register(void) {
   static const ct_test last[] = {CT_TEST("summary", summary, NULL)};
   setenv("GEMEL_CACHE", ct_scratch(), 1);
+  gemel__sim_devices(3);
   for (size_t k = 0; k < CT_COUNT(scenarios); k++) {
     CT_ADD_TO("gpu_faults", "none/", scenarios[k].name, none_is_good, scenarios[k].name);
   }

@@ -624,7 +624,6 @@ static void parameters(const void *data) {
   OK(cudaLaunchKernel(kernel, grid, block, arguments, 49153, stream));
   CT_EQ_INT(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
             cudaErrorInvalidValue);
-  CT_EQ_INT(cudaSetDevice(1), cudaErrorInvalidDevice);
   OK(cudaStreamDestroy(stream));
   CT_EQ_INT(cudaStreamQuery(stream), cudaErrorInvalidResourceHandle);
   gemel__sim_forget();

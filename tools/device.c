@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The devices that the command knows, by name, and graphs that are lifted to them. A device is a
- * line of the table: it is opened when it is asked for, as memory space 1.
+ * line of the table: it is opened when it is asked for, as memory space 1. NAME:N is the one of
+ * number N, from 0, where there are several.
  */
 #include <gemel/cuda.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "tool.h"
@@ -12,19 +15,19 @@ enum { SPACE = 1 };
 
 /* CUDA is the sim's in gemel, and NVIDIA's in gemel-cuda. */
 #if GEMEL__SIM || GEMEL__CUDA
-static const gemel_device *open_cuda(gemel_error *error) {
-  return gemel_cuda_device(gemel_cuda_open(0, error));
+static const gemel_device *open_cuda(int number, gemel_error *error) {
+  return gemel_cuda_device(gemel_cuda_open(number, error));
 }
 #endif
 
-/* OPEN gives the device's record; NULL with *ERROR. */
+/* OPEN gives the record of the device of a number; NULL with *ERROR. */
 static const struct {
   const char *name;
-  const gemel_device *(*open)(gemel_error *error);
+  const gemel_device *(*open)(int number, gemel_error *error);
 } devices[] = {
     {"host", NULL}, /* where graphs are in any case */
 #if GEMEL__CUDA
-    {"cuda", open_cuda}, /* the first GPU */
+    {"cuda", open_cuda},
 #endif
 #if GEMEL__SIM
     {"sim", open_cuda}, /* CUDA on this machine's CPU, with every access checked */
@@ -32,17 +35,35 @@ static const struct {
 };
 enum { N_DEVICES = sizeof devices / sizeof *devices };
 
-/* Opened once, and in use until the command ends. */
-static int open_device(size_t k, gemel_context *context) {
-  static const gemel_device *opened[N_DEVICES];
+/* Row K's device of NUMBER, the only one that a command asks for: opened once, and in use until the
+ * command ends. */
+static int open_device(size_t k, int number, gemel_context *context) {
+  static const gemel_device *opened;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  if (opened[k] == NULL) {
-    opened[k] = devices[k].open(&error);
+  if (opened == NULL) {
+    opened = devices[k].open(number, &error);
   }
-  const gemel_device *device = opened[k];
-  return device != NULL && gemel_register_device(context, SPACE, device, &error) == GEMEL_OK
+  return opened != NULL && gemel_register_device(context, SPACE, opened, &error) == GEMEL_OK
              ? GEMEL__GOOD
              : gemel__complain_error(devices[k].name, &error);
+}
+
+/* The row of the device that TEXT names, and which of its kind it is; N_DEVICES if there is none.
+ * The host is one. */
+static size_t find_device(const char *text, int *number) {
+  size_t length = strcspn(text, ":"), k = 0;
+  const char *digits = text[length] == ':' ? text + length + 1 : "0";
+  char *end = NULL;
+  long n = digits[0] >= '0' && digits[0] <= '9' ? strtol(digits, &end, 10) : -1;
+  while (k < N_DEVICES &&
+         (strlen(devices[k].name) != length || strncmp(devices[k].name, text, length) != 0)) {
+    k++;
+  }
+  *number = n >= 0 && n <= INT_MAX ? (int)n : 0;
+  return n < 0 || n > INT_MAX || *end != '\0' ||
+                 (k < N_DEVICES && devices[k].open == NULL && text[length] != '\0')
+             ? N_DEVICES
+             : k;
 }
 
 /* The program gemel-NAME beside this one knows that device: it starts in this one's place, with the
@@ -98,22 +119,21 @@ int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const g
 }
 
 int gemel__device_open(gemel_context *context, const char *name, int *space) {
-  size_t k = 0;
+  int number;
+  size_t k;
   *space = GEMEL_SPACE_HOST;
   if (name == NULL) {
     return GEMEL__GOOD;
   }
-  while (k < N_DEVICES && strcmp(devices[k].name, name) != 0) {
-    k++;
-  }
+  k = find_device(name, &number);
   if (k == N_DEVICES) {
-    if (strcmp(name, "cuda") == 0) {
-      hand_over(name);
+    if (strncmp(name, "cuda", 4) == 0 && (name[4] == '\0' || name[4] == ':')) {
+      hand_over("cuda");
     }
     return complain_of(name);
   }
   *space = devices[k].open != NULL ? SPACE : GEMEL_SPACE_HOST;
-  return *space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, context);
+  return *space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, number, context);
 }
 
 /* ---- What a lift did ---- */

@@ -21,8 +21,8 @@ static cublasStatus_t prepare(const gemel_cuda *cuda) {
   return result;
 }
 
-gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p, const void *a,
-                                  const void *b, void *c, gemel_error *error) {
+static cublasStatus_t ask(gemel_cuda *cuda, const gemel__cuda_product *p, const void *a,
+                          const void *b, void *c) {
   const float one = 1, kept = p->adds && !GEMEL__FAULT(gpu_blas_beta) ? 1 : 0;
   const double one_wide = 1, kept_wide = p->adds && !GEMEL__FAULT(gpu_blas_beta) ? 1 : 0;
   int wide = p->dtype == CUDA_R_64F;
@@ -38,6 +38,17 @@ gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p
         CUBLAS_GEMM_DEFAULT);
   }
   pthread_mutex_unlock(&cuda->blas_lock);
+  return result;
+}
+
+gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p, const void *a,
+                                  const void *b, void *c, gemel_error *error) {
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check_blas(error, ask(cuda, p, a, b, c), "a product");
+  }
+  gemel__cuda_leave(cuda, before);
   gemel__cuda_count_one(cuda, &cuda->counts.kernels);
-  return gemel__cuda_check_blas(error, result, "a product");
+  return status;
 }

@@ -281,14 +281,19 @@ static gemel_status add_kernel(gemel_cuda *cuda, const char *text, const char *n
 gemel_status gemel__cuda_compile(gemel_cuda *cuda, const char *text, const char *name,
                                  const void **kernel, gemel_error *error) {
   const gemel__cuda_fused *known;
+  int before;
+  gemel_status status;
   pthread_mutex_lock(&cuda->fused_lock);
   known = find_fused(cuda, text);
   pthread_mutex_unlock(&cuda->fused_lock);
-  if (known == NULL) {
-    return add_kernel(cuda, text, name, kernel, error);
+  if (known != NULL) {
+    *kernel = known->kernel;
+    return GEMEL_OK;
   }
-  *kernel = known->kernel;
-  return GEMEL_OK;
+  status = gemel__cuda_enter(cuda, &before, error);
+  status = status == GEMEL_OK ? add_kernel(cuda, text, name, kernel, error) : status;
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 void gemel__cuda_fused_clear(gemel_cuda *cuda) {

@@ -48,6 +48,7 @@ typedef struct graph_plan {
 } graph_plan;
 
 typedef struct cudnn_plan {
+  const gemel_cuda *cuda;
   graph_plan graphs[ALIGNMENTS]; /* for operands that are aligned, and for any */
   int32_t packed_at[OPERANDS];   /* in scratch memory, in PLACEs; NOWHERE: the operand serves */
   int32_t workspace_at;
@@ -376,10 +377,13 @@ static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudn
 
 static void release(void *state) {
   cudnn_plan plan;
+  int before;
   memcpy(&plan, state, sizeof plan);
+  gemel__cuda_enter(plan.cuda, &before, NULL);
   for (int k = GEMEL__FAULT(gpu_cudnn_leak); k < ALIGNMENTS; k++) {
     destroy_graph(&plan.graphs[k]);
   }
+  gemel__cuda_leave(plan.cuda, before);
 }
 
 /* PLACEs of scratch memory for BYTES, behind those that the call has. */
@@ -437,10 +441,10 @@ static int64_t workspace_of(const cudnn_plan *plan) {
   return bytes / (GEMEL__FAULT(gpu_cudnn_workspace) ? 2 : 1) + PLACE;
 }
 
-gemel_status gemel__cuda_conv_cudnn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+static gemel_status prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   const gemel_view *operands[OPERANDS];
   gemel__conv g;
-  cudnn_plan plan = {.workspace_at = 0};
+  cudnn_plan plan = {.cuda = gemel__cuda_of(call)};
   cudnnStatus_t result = CUDNN_STATUS_SUCCESS;
   size_t scratch = call->scratch_bytes;
   gemel__conv_of(call, kind, &g, operands);
@@ -467,6 +471,15 @@ gemel_status gemel__cuda_conv_cudnn_prepare(gemel_kernel_call *call, gemel__conv
   return check(call->error, result);
 }
 
+gemel_status gemel__cuda_conv_cudnn_prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
+  const gemel_cuda *cuda = gemel__cuda_of(call);
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, call->error);
+  status = status == GEMEL_OK ? prepare(call, kind) : status;
+  gemel__cuda_leave(cuda, before);
+  return status;
+}
+
 /* ---- Running ---- */
 
 /* Copies an operand that cuDNN can't address to scratch memory, row-major. */
@@ -482,10 +495,9 @@ static gemel_status pack(const gemel_kernel_call *call, const gemel_view *view, 
   return gemel__cuda_copy(gemel__cuda_of(call), &packed, view, call->error);
 }
 
-static gemel_status execute(const gemel_kernel_call *call, const graph_plan *g, void **data,
-                            void *workspace) {
+static cudnnStatus_t execute_here(gemel_cuda *cuda, const graph_plan *g, void **data,
+                                  void *workspace) {
   static const int64_t ids[OPERANDS] = {1 + X, 1 + W, 1 + Y};
-  gemel_cuda *cuda = gemel__cuda_of(call);
   cudnnBackendDescriptor_t variants = NULL;
   cudnnStatus_t result = CUDNN_STATUS_SUCCESS;
   begin(&result, &variants, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -504,12 +516,25 @@ static gemel_status execute(const gemel_kernel_call *call, const graph_plan *g, 
     pthread_mutex_unlock(&cuda->cudnn_lock);
   }
   destroy(variants);
+  return result;
+}
+
+static gemel_status execute(const gemel_kernel_call *call, const graph_plan *g, void **data,
+                            void *workspace) {
+  gemel_cuda *cuda = gemel__cuda_of(call);
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, call->error);
   gemel__cuda_count_one(cuda, &cuda->counts.kernels);
-  gemel_status status = check(call->error, result);
-  return status != GEMEL_DECLINED
-             ? status
-             : gemel__cuda_fail(call->error, GEMEL_INTERNAL, "a convolution: cuDNN says %s (%d)",
+  if (status == GEMEL_OK) {
+    cudnnStatus_t result = execute_here(cuda, g, data, workspace);
+    status = check(call->error, result);
+    if (status == GEMEL_DECLINED) {
+      status = gemel__cuda_fail(call->error, GEMEL_INTERNAL, "a convolution: cuDNN says %s (%d)",
                                 cudnnGetErrorString(result), (int)result);
+    }
+  }
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 gemel_status gemel__cuda_conv_cudnn_run(const gemel_kernel_call *call, gemel__conv_kind kind) {

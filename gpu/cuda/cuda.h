@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside the device "cuda". All of its work goes to one stream, so what is asked for is done in
- * that order, whatever the thread; a thread that records has a stream of its own meanwhile. The
+ * that order, whatever the thread; a thread that records has a stream of its own meanwhile. Each
+ * call of CUDA is made while the device's GPU is the thread's current one, and no longer. The
  * pool keeps what was allocated; kernels live in gpu/kernels, and gpu/lower.def says which
  * operation has which.
  */
@@ -47,7 +48,12 @@ struct gemel_cuda {
   gemel_cuda_counts counts; /* changed atomically */
 };
 
-/* ---- Errors ---- */
+/* ---- The current GPU and errors (errors.c) ---- */
+
+/* What calls CUDA begins and ends with these: they make CUDA's GPU the thread's current one, and
+ * then *BEFORE again, the application's, also where the first has failed. They nest. */
+gemel_status gemel__cuda_enter(const gemel_cuda *cuda, int *before, gemel_error *error);
+void gemel__cuda_leave(const gemel_cuda *cuda, int before);
 
 /* GEMEL_OK if RESULT is success; else GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED or GEMEL_INTERNAL, and
  * ERROR says what CUDA says of WHAT. */

@@ -2,7 +2,6 @@
  *
  * The record of the device "cuda": how it is opened and closed, and the copies.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,78 +15,69 @@ extern __typeof__(gemel__sim_reports) gemel__sim_reports __attribute__((weak));
 extern __typeof__(gemel__sim_report) gemel__sim_report __attribute__((weak));
 extern __typeof__(gemel__sim_forget) gemel__sim_forget __attribute__((weak));
 
-/* ---- Errors ---- */
-
-gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const char *format, ...) {
-  va_list arguments;
-  if (error != NULL) {
-    error->status = status;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
-  }
-  return status;
-}
-
-gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what) {
-  gemel_status status = result == cudaErrorMemoryAllocation ? GEMEL_NO_MEMORY
-                        : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
-                                result == cudaErrorInvalidDevice
-                            ? GEMEL_UNSUPPORTED
-                            : GEMEL_INTERNAL;
-  return result == cudaSuccess ? GEMEL_OK
-                               : gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)", what,
-                                                  cudaGetErrorString(result), (int)result);
-}
-
-gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what) {
-  return result == CUBLAS_STATUS_SUCCESS
-             ? GEMEL_OK
-             : gemel__cuda_fail(
-                   error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_INTERNAL,
-                   "%s: cuBLAS says %s (%d)", what, cublasGetStatusString(result), (int)result);
-}
-
 /* ---- Copies ---- */
 
 static gemel_status allocate_staging(void *state, size_t bytes, void **data, gemel_error *error) {
-  (void)state;
-  return gemel__cuda_check(error, cudaHostAlloc(data, bytes, cudaHostAllocDefault),
-                           "staging memory");
+  int before;
+  gemel_status status = gemel__cuda_enter(state, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(error, cudaHostAlloc(data, bytes, cudaHostAllocDefault),
+                               "staging memory");
+  }
+  gemel__cuda_leave(state, before);
+  return status;
 }
 
 static void release_staging(void *state, void *data, size_t bytes) {
-  (void)state, (void)bytes;
+  int before;
+  (void)bytes;
+  gemel__cuda_enter(state, &before, NULL);
   cudaFreeHost(data);
+  gemel__cuda_leave(state, before);
+}
+
+static gemel_status copy_bytes(gemel_cuda *cuda, void *to, const void *from, size_t bytes,
+                               enum cudaMemcpyKind kind, cudaStream_t stream, const char *what,
+                               gemel_error *error) {
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(error, cudaMemcpyAsync(to, from, bytes, kind, stream), what);
+  }
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 static gemel_status upload(void *state, void *to, const void *from, size_t bytes,
                            gemel_error *error) {
   gemel_cuda *cuda = state;
   gemel__cuda_count_one(cuda, &cuda->counts.uploads);
-  return gemel__cuda_check(
-      error,
-      cudaMemcpyAsync(to, from, bytes - GEMEL__FAULT(gpu_upload_short), cudaMemcpyHostToDevice,
-                      GEMEL__FAULT(gpu_upload_stream) ? NULL : gemel__cuda_stream(cuda)),
-      "a copy to the GPU");
+  return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_upload_short), cudaMemcpyHostToDevice,
+                    GEMEL__FAULT(gpu_upload_stream) ? NULL : gemel__cuda_stream(cuda),
+                    "a copy to the GPU", error);
 }
 
 static gemel_status download(void *state, void *to, const void *from, size_t bytes,
                              gemel_error *error) {
   gemel_cuda *cuda = state;
   gemel__cuda_count_one(cuda, &cuda->counts.downloads);
-  return gemel__cuda_check(
-      error,
-      cudaMemcpyAsync(to, from, bytes - GEMEL__FAULT(gpu_download_short), cudaMemcpyDeviceToHost,
-                      GEMEL__FAULT(gpu_download_stream) ? NULL : gemel__cuda_stream(cuda)),
-      "a copy from the GPU");
+  return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_download_short),
+                    cudaMemcpyDeviceToHost,
+                    GEMEL__FAULT(gpu_download_stream) ? NULL : gemel__cuda_stream(cuda),
+                    "a copy from the GPU", error);
 }
 
 static gemel_status fill(void *state, void *data, int byte, size_t bytes, gemel_error *error) {
-  return gemel__cuda_check(error,
-                           cudaMemsetAsync(data, GEMEL__FAULT(gpu_fill_byte) ? 1 : byte, bytes,
-                                           gemel__cuda_stream(state)),
-                           "a fill");
+  int before;
+  gemel_status status = gemel__cuda_enter(state, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(error,
+                               cudaMemsetAsync(data, GEMEL__FAULT(gpu_fill_byte) ? 1 : byte, bytes,
+                                               gemel__cuda_stream(state)),
+                               "a fill");
+  }
+  gemel__cuda_leave(state, before);
+  return status;
 }
 
 static gemel_status copy(void *state, const gemel_view *to, const gemel_view *from, int threads,
@@ -162,8 +152,8 @@ static gemel_status open_problem(gemel_cuda *cuda, gemel_error *error) {
 }
 
 static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
-  int major = 0, minor = 0, processors = 0, ordinal = cuda->ordinal;
-  gemel_status status = gemel__cuda_check(error, cudaSetDevice(ordinal), "opening the GPU");
+  int major = 0, minor = 0, processors = 0, ordinal = cuda->ordinal, before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
   if (status == GEMEL_OK) {
     cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
@@ -176,7 +166,9 @@ static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
   if (status == GEMEL_OK) {
     status = open_problem(cuda, error);
   }
-  return status == GEMEL_OK ? open_blas(cuda, error) : status;
+  status = status == GEMEL_OK ? open_blas(cuda, error) : status;
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
@@ -208,10 +200,9 @@ const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
   return cuda != NULL ? &cuda->record : NULL;
 }
 
-void gemel_cuda_close(gemel_cuda *cuda) {
-  if (cuda == NULL) {
-    return;
-  }
+static void close_device(gemel_cuda *cuda) {
+  int before;
+  gemel__cuda_enter(cuda, &before, NULL);
   if (cuda->stream != NULL) {
     cudaStreamSynchronize(cuda->stream);
   }
@@ -227,6 +218,14 @@ void gemel_cuda_close(gemel_cuda *cuda) {
   if (cuda->stream != NULL) {
     cudaStreamDestroy(cuda->stream);
   }
+  gemel__cuda_leave(cuda, before);
+}
+
+void gemel_cuda_close(gemel_cuda *cuda) {
+  if (cuda == NULL) {
+    return;
+  }
+  close_device(cuda);
   pthread_mutex_destroy(&cuda->blas_lock);
   pthread_mutex_destroy(&cuda->cudnn_lock);
   pthread_mutex_destroy(&cuda->problem_lock);
@@ -257,8 +256,14 @@ gemel_status gemel__cuda_launch(gemel_cuda *cuda, const void *kernel, size_t blo
                                 gemel_error *error) {
   dim3 grid = {(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), 1, 1};
   dim3 block = {threads, 1, 1};
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
   gemel__cuda_count_one(cuda, &cuda->counts.kernels);
-  return gemel__cuda_check(
-      error, cudaLaunchKernel(kernel, grid, block, arguments, dynamic, gemel__cuda_stream(cuda)),
-      "a kernel");
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(
+        error, cudaLaunchKernel(kernel, grid, block, arguments, dynamic, gemel__cuda_stream(cuda)),
+        "a kernel");
+  }
+  gemel__cuda_leave(cuda, before);
+  return status;
 }

@@ -8,6 +8,7 @@ gpu_sources += %reldir%/compile.h
 gpu_sources += %reldir%/conv-cudnn.c
 gpu_sources += %reldir%/cuda.h
 gpu_sources += %reldir%/device.c
+gpu_sources += %reldir%/errors.c
 gpu_sources += %reldir%/fuse.c
 gpu_sources += %reldir%/lower.c
 gpu_sources += %reldir%/pool.c

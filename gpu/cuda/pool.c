@@ -49,7 +49,10 @@ static void *take(gemel_cuda *cuda, int k) {
 }
 
 static void give_back(gemel_cuda *cuda, void *data, size_t rounded) {
+  int before;
+  gemel__cuda_enter(cuda, &before, NULL);
   cudaFree(data);
+  gemel__cuda_leave(cuda, before);
   __atomic_fetch_sub(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&cuda->counts.bytes, rounded, __ATOMIC_RELAXED);
 }
@@ -83,8 +86,16 @@ gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_
   gemel_cuda *cuda = state;
   size_t rounded;
   int k = class_of(bytes, &rounded);
+  int before;
+  gemel_status status;
   *data = take(cuda, k);
-  return *data != NULL ? GEMEL_OK : allocate_new(cuda, rounded, data, error);
+  if (*data != NULL) {
+    return GEMEL_OK;
+  }
+  status = gemel__cuda_enter(cuda, &before, error);
+  status = status == GEMEL_OK ? allocate_new(cuda, rounded, data, error) : status;
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 void gemel__cuda_release(void *state, void *data, size_t bytes) {

@@ -88,13 +88,18 @@ static cudaError_t look_for_problem(gemel_cuda *cuda, int *problem) {
 
 gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
   gemel_cuda *cuda = state;
-  int problem = 0;
-  cudaError_t result;
+  int problem = 0, before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  cudaError_t result = cudaSuccess;
+  if (status != GEMEL_OK) {
+    return status;
+  }
   if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED) || pending.cuda == cuda) {
     result = look_for_problem(cuda, &problem);
   } else {
     result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
   }
+  gemel__cuda_leave(cuda, before);
   return problem ? gemel__cuda_fail(error, GEMEL_BAD_VALUE,
                                     "a target of cross_entropy is outside its classes")
                  : gemel__cuda_check(error, result, "waiting for the GPU");
@@ -112,14 +117,8 @@ static void discard(recording *r) {
   free(r);
 }
 
-gemel_status gemel__cuda_begin(void *state, gemel_error *error) {
-  gemel_cuda *cuda = state;
-  recording *r = calloc(1, sizeof *r);
-  cudaError_t result;
-  if (r == NULL) {
-    return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a recording");
-  }
-  result = cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking);
+static gemel_status begin(gemel_cuda *cuda, recording *r, gemel_error *error) {
+  cudaError_t result = cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking);
   if (result == cudaSuccess) {
     result = cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal);
   }
@@ -132,13 +131,26 @@ gemel_status gemel__cuda_begin(void *state, gemel_error *error) {
   return GEMEL_OK;
 }
 
-gemel_status gemel__cuda_end(void *state, void **made, gemel_error *error) {
-  recording *r = current.made;
+gemel_status gemel__cuda_begin(void *state, gemel_error *error) {
+  recording *r = calloc(1, sizeof *r);
+  int before;
+  gemel_status status;
+  if (r == NULL) {
+    return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a recording");
+  }
+  status = gemel__cuda_enter(state, &before, error);
+  if (status == GEMEL_OK) {
+    status = begin(state, r, error);
+  } else {
+    discard(r);
+  }
+  gemel__cuda_leave(state, before);
+  return status;
+}
+
+static gemel_status end(recording *r, gemel_error *error) {
   cudaGraph_t graph = NULL;
   cudaError_t result = cudaStreamEndCapture(r->stream, &graph);
-  (void)state;
-  current.cuda = NULL;
-  current.made = NULL;
   if (result == cudaSuccess) {
     result = cudaGraphInstantiate(&r->graph, graph, 0);
   }
@@ -151,8 +163,21 @@ gemel_status gemel__cuda_end(void *state, void **made, gemel_error *error) {
   }
   cudaStreamDestroy(r->stream);
   r->stream = NULL;
-  *made = r;
   return GEMEL_OK;
+}
+
+/* The capture ends also where the GPU can't be chosen: its stream is known. */
+gemel_status gemel__cuda_end(void *state, void **made, gemel_error *error) {
+  recording *r = current.made;
+  int before;
+  gemel_status status;
+  current.cuda = NULL;
+  current.made = NULL;
+  gemel__cuda_enter(state, &before, NULL);
+  status = end(r, error);
+  gemel__cuda_leave(state, before);
+  *made = status == GEMEL_OK ? r : NULL;
+  return status;
 }
 
 gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
@@ -164,16 +189,25 @@ gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
   __atomic_fetch_add(&cuda->counts.graphs, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&cuda->counts.uploads, r->counts.uploads, __ATOMIC_RELAXED);
   __atomic_fetch_add(&cuda->counts.downloads, r->counts.downloads, __ATOMIC_RELAXED);
-  return gemel__cuda_check(
-      error, cudaGraphLaunch(r->graph, GEMEL__FAULT(gpu_recording_stream) ? NULL : cuda->stream),
-      "a recording");
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check(
+        error, cudaGraphLaunch(r->graph, GEMEL__FAULT(gpu_recording_stream) ? NULL : cuda->stream),
+        "a recording");
+  }
+  gemel__cuda_leave(cuda, before);
+  return status;
 }
 
 void gemel__cuda_forget(void *state, void *made) {
   gemel_cuda *cuda = state;
+  int before;
+  gemel__cuda_enter(cuda, &before, NULL);
   cudaStreamSynchronize(cuda->stream);
   if (GEMEL__FAULT(gpu_recording_twice)) {
     cudaGraphExecDestroy(((recording *)made)->graph);
   }
   discard(made);
+  gemel__cuda_leave(cuda, before);
 }

@@ -11,6 +11,7 @@
 #include "sim/inside.h"
 
 struct cublasContext {
+  int device;
   cudaStream_t stream;
   cublasPointerMode_t mode;
   void *workspace;
@@ -77,12 +78,17 @@ static bool exists(cublasHandle_t handle) {
   return false;
 }
 
-/* Locks, and says whether the handle is one. */
+/* Locks, and says whether the handle is one, of the current device. */
 static cublasStatus_t enter(cublasHandle_t handle) {
   cudaError_t error = gemel__sim_enter(false);
   if (error != cudaSuccess)
     return status_of(error);
-  return exists(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!exists(handle))
+    return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (handle->device == gemel__sim_device)
+    return CUBLAS_STATUS_SUCCESS;
+  gemel__sim_elsewhere("cuBLAS: the handle", handle->device, gemel__sim_device);
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
@@ -93,6 +99,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle) {
   if (status == CUBLAS_STATUS_SUCCESS && made == NULL)
     status = CUBLAS_STATUS_ALLOC_FAILED;
   if (status == CUBLAS_STATUS_SUCCESS) {
+    made->device = gemel__sim_device;
     made->next = handles;
     handles = *handle = made;
     gemel__sim_here.handles++;
@@ -124,8 +131,9 @@ cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version) {
 /* The workspace that the user gave is for the stream that there was. */
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   cublasStatus_t status = enter(handle);
-  if (status == CUBLAS_STATUS_SUCCESS && gemel__sim_stream(stream) == NULL)
-    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "not a stream", (long long)(intptr_t)stream);
+  if (status == CUBLAS_STATUS_SUCCESS && !gemel__sim_is_here(stream))
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "not a stream of this device",
+                    (long long)(intptr_t)stream);
   if (status == CUBLAS_STATUS_SUCCESS) {
     handle->stream = stream;
     handle->workspace = NULL;

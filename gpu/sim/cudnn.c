@@ -18,6 +18,7 @@
 enum { MOST_VALUES = 9, ATTRIBUTES = 7, LEAST_ALIGNMENT = 256, OPERANDS = 3, AXES = 6 };
 
 struct cudnnContext {
+  int device;
   cudaStream_t stream;
   cudnnHandle_t next;
 };
@@ -97,10 +98,11 @@ static cudnnStatus_t bad(const char *what, long long got) {
 
 /* ---- Handles ---- */
 
+/* Of the current device. */
 static bool is_handle(cudnnHandle_t handle) {
   for (cudnnHandle_t h = handles; h != NULL; h = h->next)
     if (h == handle)
-      return true;
+      return h->device == gemel__sim_device;
   return false;
 }
 
@@ -116,6 +118,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
   if (status == CUDNN_STATUS_SUCCESS && made == NULL)
     status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
   if (status == CUDNN_STATUS_SUCCESS) {
+    made->device = gemel__sim_device;
     made->next = handles;
     handles = *handle = made;
     gemel__sim_here.handles++;
@@ -127,7 +130,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   cudnnHandle_t *link = &handles;
   cudnnStatus_t status = status_of(gemel__sim_enter(false));
   if (status == CUDNN_STATUS_SUCCESS && handle != NULL && !is_handle(handle))
-    status = bad("cudnnDestroy: no handle", (long long)(intptr_t)handle);
+    status = bad("cudnnDestroy: no handle of this device", (long long)(intptr_t)handle);
   if (status == CUDNN_STATUS_SUCCESS && handle != NULL) {
     while (*link != handle)
       link = &(*link)->next;
@@ -141,9 +144,9 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   cudnnStatus_t status = status_of(gemel__sim_enter(false));
   if (status == CUDNN_STATUS_SUCCESS && !is_handle(handle))
-    status = bad("cudnnSetStream: no handle", (long long)(intptr_t)handle);
-  if (status == CUDNN_STATUS_SUCCESS && gemel__sim_stream(stream) == NULL)
-    status = bad("cudnnSetStream: not a stream", (long long)(intptr_t)stream);
+    status = bad("cudnnSetStream: no handle of this device", (long long)(intptr_t)handle);
+  if (status == CUDNN_STATUS_SUCCESS && !gemel__sim_is_here(stream))
+    status = bad("cudnnSetStream: not a stream of this device", (long long)(intptr_t)stream);
   if (status == CUDNN_STATUS_SUCCESS)
     handle->stream = stream;
   return leave(status);
@@ -866,7 +869,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return leave(status);
   if (!is_handle(handle) || !is_descriptor(which) || !is_descriptor(variants) ||
       plan->kind != KIND(EXECUTION_PLAN) || pack->kind != KIND(VARIANT_PACK))
-    return leave(bad("no handle, plan or variant pack", 0));
+    return leave(bad("no handle of this device, plan or variant pack", 0));
   cudaStream_t stream = gemel__sim_stream(handle->stream);
   if (!plan->finished || !pack->finished)
     return leave(refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "a plan or pack isn't finalized", 0));

@@ -15,7 +15,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) 
   if (error == cudaSuccess && (stream == NULL || flags > cudaStreamNonBlocking))
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess) {
-    *stream = gemel__sim_stream_new(!(flags & cudaStreamNonBlocking), false);
+    *stream = gemel__sim_stream_new(gemel__sim_device, !(flags & cudaStreamNonBlocking), false);
     error = *stream == NULL ? cudaErrorMemoryAllocation : cudaSuccess;
     gemel__sim_here.streams += *stream != NULL;
   }
@@ -29,7 +29,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   cudaError_t error = gemel__sim_enter(false);
   cudaStream_t found = gemel__sim_stream(stream);
-  if (found == NULL || found->number == 0)
+  if (found == NULL || gemel__sim_is_legacy(found))
     error = cudaErrorInvalidResourceHandle;
   else {
     gemel__sim_stream_done(found);
@@ -90,6 +90,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
   if (error == cudaSuccess && made == NULL)
     error = cudaErrorMemoryAllocation;
   if (error == cudaSuccess) {
+    made->device = gemel__sim_device;
     made->stream = -1;
     made->time = flags & cudaEventDisableTiming ? -1 : 0;
     made->next = events;
@@ -120,6 +121,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 static cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
   uint32_t position = 0;
+  if (event->device != stream->device)
+    return gemel__sim_elsewhere("cudaEventRecord: the event", event->device, stream->device);
   if (stream->capture != NULL)
     return gemel__sim_capture_record(stream, event);
   cudaError_t error = gemel__sim_queue(stream, gemel__sim_event_task(), &position);
@@ -202,7 +205,7 @@ cudaError_t cudaEventElapsedTime(float *time, cudaEvent_t start, cudaEvent_t end
   cudaError_t error = enter_event(start);
   if (error == cudaSuccess && !exists(end))
     error = cudaErrorInvalidResourceHandle;
-  if (error == cudaSuccess && (start->time <= 0 || end->time <= 0))
+  if (error == cudaSuccess && (start->time <= 0 || end->time <= 0 || start->device != end->device))
     error = cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess)
     *time = (float)(end->time - start->time);

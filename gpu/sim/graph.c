@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   graph_node *nodes;
   size_t count, capacity;
-  int lanes, marks;
+  int lanes, marks, device;
 } nodes;
 
 struct gemel__sim_capture {
@@ -169,7 +169,7 @@ bool gemel__sim_unsafe(void) {
 }
 
 static cudaError_t join_capture(cudaStream_t stream, struct gemel__sim_capture *capture) {
-  if (capture->nodes.lanes == LANES)
+  if (capture->nodes.lanes == LANES || stream->device != capture->nodes.device)
     return cudaErrorNotSupported;
   stream->capture = capture;
   stream->capture_lane = capture->nodes.lanes;
@@ -197,7 +197,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
   cudaError_t error = gemel__sim_enter(true);
   cudaStream_t origin = gemel__sim_stream(stream);
   struct gemel__sim_capture *capture = NULL, **slot = slot_of(0);
-  if (error == cudaSuccess && (origin == NULL || origin->number == 0 || origin->capture != NULL))
+  if (error == cudaSuccess &&
+      (origin == NULL || gemel__sim_is_legacy(origin) || origin->capture != NULL))
     error = origin == NULL ? cudaErrorInvalidResourceHandle : cudaErrorStreamCaptureUnsupported;
   if (error == cudaSuccess) {
     capture = slot != NULL ? calloc(1, sizeof *capture) : NULL;
@@ -205,6 +206,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
   }
   if (error == cudaSuccess) {
     capture->number = ++captures;
+    capture->nodes.device = origin->device;
     capture->mode = mode;
     capture->owner = pthread_self();
     *slot = capture;
@@ -313,7 +315,7 @@ static cudaError_t fork_lanes(cudaGraphExec_t exec, cudaStream_t *lanes) {
     error = gemel__sim_queue_wait(lanes[0], exec->stream->number, exec->position, &exec->clock);
   mark start = {lanes[0]->queued, lanes[0]->clock};
   for (int i = 1; i < exec->nodes.lanes && error == cudaSuccess; i++) {
-    lanes[i] = gemel__sim_stream_new(false, true);
+    lanes[i] = gemel__sim_stream_new(exec->nodes.device, false, true);
     error = lanes[i] == NULL ? cudaErrorMemoryAllocation : wait_for(lanes[i], lanes[0], &start);
   }
   return error;
@@ -346,6 +348,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     error = cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess && found->capture != NULL)
     error = cudaErrorNotSupported; /* a graph within a graph */
+  if (error == cudaSuccess && exec->nodes.device != found->device)
+    error = gemel__sim_elsewhere("cudaGraphLaunch: the graph", exec->nodes.device, found->device);
   if (error == cudaSuccess) {
     gemel__sim_count.graphs++;
     error = replay(exec, found);

@@ -15,6 +15,7 @@ static struct {
   uintptr_t from, to;
   gemel__sim_cell *cells;
   long generation;
+  int device;
 } last;
 
 void gemel__sim_hooks(void) {
@@ -32,7 +33,7 @@ static void out_of_bounds(size_t bytes, const char *what, gemel__sim_how how) {
 
 static void device_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
   if (address < last.from || address + bytes > last.to ||
-      last.generation != gemel__sim_generation) {
+      last.generation != gemel__sim_generation || last.device != gemel__sim_now.device) {
     gemel__sim_allocation *found;
     uintptr_t from;
     char why[160];
@@ -42,6 +43,7 @@ static void device_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
     last.to = address + bytes; /* grows with what is found to be inside */
     last.cells = found->cells + (from - found->at);
     last.generation = gemel__sim_generation;
+    last.device = gemel__sim_now.device;
   }
   gemel__sim_check(&last.cells[address - last.from], bytes, address, false, how);
 }

@@ -4,6 +4,7 @@
  *
  *   report.c   reports; random.c the order of everything, from the seed
  *   memory.c   allocations, extents, pinned buffers; closed to the host by mprotect
+ *   devices.c  several of them, and which one is current
  *   stream.c   queues of tasks, events, vector clocks; graph.c captures and replays them
  *   task.c     the tasks: kernels, copies, memsets, calls of the host
  *   block.c    runs a grid: threads as coroutines; warp.c operations of warps; shared.c shared
@@ -24,6 +25,7 @@
 #include "sim/sim.h"
 
 enum {
+  GEMEL__SIM_DEVICES = 4,              /* at most */
   GEMEL__SIM_STREAMS = 128,            /* at a time, with those inside graphs that run */
   GEMEL__SIM_THREADS = 1024,           /* of a block */
   GEMEL__SIM_SHARED_BYTES = 227 << 10, /* of a block: sm_90's limit */
@@ -46,6 +48,11 @@ void gemel__sim_say(gemel__sim_kind kind, gemel__sim_place place, const char *fo
 extern cudaError_t gemel__sim_broken;
 /* That, or what calls that wait return after reports which didn't stop anything. */
 cudaError_t gemel__sim_verdict(void);
+
+/* devices.c: the current device of this thread. */
+extern _Thread_local int gemel__sim_device;
+/* Reports that WHAT, which is DEVICE's, is used where WANTED is the device: CUDA's error. */
+cudaError_t gemel__sim_elsewhere(const char *what, int device, int wanted);
 
 /* random.c */
 uint64_t gemel__sim_random(void);
@@ -80,6 +87,7 @@ struct gemel__sim_allocation {
   uintptr_t at;
   size_t bytes, room; /* room: with whole pages */
   long number;
+  int device;
   bool freed, pool;
   gemel__sim_cell *cells;     /* one a byte */
   gemel__sim_extent *extents; /* sorted */
@@ -88,15 +96,19 @@ struct gemel__sim_allocation {
 };
 
 bool gemel__sim_is_device(const void *pointer);
+/* The device whose memory it is; the current one if it is none's. */
+int gemel__sim_device_of(const void *pointer);
 /* The allocation that holds the address or, if none does, the last one before it. */
 gemel__sim_allocation *gemel__sim_find(uintptr_t address);
-/* Whether BYTES bytes at ADDRESS may be used. If not, WHY says what they are. FOUND is the
-   allocation, and *FROM what offsets are counted from: the start of the extent or allocation. */
+/* Whether the operation that runs may use BYTES bytes at ADDRESS. If not, WHY says what they are.
+   FOUND is the allocation, and *FROM what offsets are counted from: the start of the extent or
+   allocation. */
 bool gemel__sim_inside(uintptr_t address, size_t bytes, gemel__sim_allocation **found,
                        uintptr_t *from, char *why, size_t room);
 /* "byte 12 of allocation 3 (400 bytes)", or of a tensor in it. */
 void gemel__sim_describe(uintptr_t address, char *text, size_t room);
 cudaError_t gemel__sim_memory_start(void);
+/* On the current device. */
 cudaError_t gemel__sim_allocate(size_t bytes, void **pointer);
 cudaError_t gemel__sim_release(void *pointer);
 bool gemel__sim_extent_add(uintptr_t address, size_t bytes);
@@ -106,7 +118,7 @@ void gemel__sim_open(void);
 void gemel__sim_close(void);
 /* Changes whenever an allocation or extent does. */
 extern long gemel__sim_generation;
-void gemel__sim_memory_left(size_t *left, size_t *total);
+void gemel__sim_memory_left(int device, size_t *left, size_t *total);
 
 /* pinned.c */
 typedef struct gemel__sim_pinned gemel__sim_pinned;
@@ -153,7 +165,7 @@ typedef struct {
 
 typedef struct gemel__sim_work gemel__sim_work;
 struct CUstream_st {
-  int number;
+  int number, device;
   bool blocking, used, lane; /* lane: of a graph that runs */
   gemel__sim_work *first, **last;
   uint32_t queued, done;  /* positions */
@@ -162,6 +174,7 @@ struct CUstream_st {
   int capture_lane;
 };
 struct CUevent_st {
+  int device;
   int stream; /* -1: never recorded */
   uint32_t position;
   gemel__sim_clock clock;
@@ -173,7 +186,7 @@ struct CUevent_st {
 
 /* The operation that runs now. */
 typedef struct {
-  int stream;
+  int stream, device;
   uint32_t position;
   const char *what;
   gemel__sim_clock after;
@@ -186,10 +199,13 @@ extern gemel__sim_alive gemel__sim_here;
 /* The name of an operation, if it isn't too long ago. */
 const char *gemel__sim_name_of(int stream, uint32_t position);
 void gemel__sim_forget_names(void); /* those of kernels that are unloaded */
-/* NULL and cudaStreamLegacy are the legacy stream; NULL if STREAM is none. */
+/* NULL and cudaStreamLegacy are the current device's legacy stream; NULL if STREAM is none. */
 cudaStream_t gemel__sim_stream(cudaStream_t stream);
 cudaStream_t gemel__sim_stream_number(int number);
-cudaStream_t gemel__sim_stream_new(bool blocking, bool lane);
+/* Whether it is a stream of the current device. */
+bool gemel__sim_is_here(cudaStream_t stream);
+bool gemel__sim_is_legacy(const struct CUstream_st *stream);
+cudaStream_t gemel__sim_stream_new(int device, bool blocking, bool lane);
 void gemel__sim_stream_done(cudaStream_t stream);
 /* Queues TASK, whose reference is taken, in the stream or the graph that it captures. *POSITION,
    unless NULL, is its place. */
@@ -199,6 +215,7 @@ cudaError_t gemel__sim_queue_wait(cudaStream_t stream, int other, uint32_t posit
 /* Runs what is queued until STREAM has done POSITION. */
 void gemel__sim_run_until(cudaStream_t stream, uint32_t position);
 void gemel__sim_run_all(void);
+void gemel__sim_run_device(int device);
 /* The device may or may not have got on meanwhile. */
 void gemel__sim_drift(void);
 void gemel__sim_host_knows(const gemel__sim_clock *clock);

@@ -35,6 +35,8 @@ static cudaError_t launch(const struct gemel__sim_kernel *kernel, dim3 grid, dim
     return cudaErrorInvalidDeviceFunction;
   if (arguments == NULL && kernel->count > 0)
     return cudaErrorInvalidValue;
+  if (stream->device != gemel__sim_device)
+    return gemel__sim_elsewhere("a launch: the stream", stream->device, gemel__sim_device);
   if (!fits(grid, block) || shared > kernel->shared_limit) {
     gemel__sim_say(
         GEMEL__SIM_PARAMETER, (gemel__sim_place){NULL, NULL, 0},

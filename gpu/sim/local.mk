@@ -23,6 +23,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/conv.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/cudnn.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/devices.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/events.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/extent.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/fault.c

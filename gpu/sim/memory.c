@@ -19,15 +19,15 @@ static size_t count, capacity;
 static long numbers;
 static gemel__sim_allocation *in_use; /* those that kernels and copies may touch */
 static bool open;
-static size_t limit = (size_t)1 << 30, used;
+static size_t limit = (size_t)1 << 30, used[GEMEL__SIM_DEVICES]; /* the limit is each device's */
 long gemel__sim_generation;
 
 void gemel__sim_memory(size_t bytes) {
   limit = bytes;
 }
 
-void gemel__sim_memory_left(size_t *left, size_t *total) {
-  *left = limit > used ? limit - used : 0;
+void gemel__sim_memory_left(int device, size_t *left, size_t *total) {
+  *left = limit > used[device] ? limit - used[device] : 0;
   *total = limit;
 }
 
@@ -94,6 +94,11 @@ static void end_use(gemel__sim_allocation *allocation) {
 }
 
 /* Allocations. */
+
+int gemel__sim_device_of(const void *pointer) {
+  const gemel__sim_allocation *found = gemel__sim_find((uintptr_t)pointer);
+  return found != NULL && gemel__sim_is_device(pointer) ? found->device : gemel__sim_device;
+}
 
 static size_t first_after(uintptr_t address) {
   size_t low = 0, high = count;
@@ -168,18 +173,19 @@ static void poison(uintptr_t address, size_t bytes) {
 
 cudaError_t gemel__sim_allocate(size_t bytes, void **pointer) {
   size_t room = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
-  if (bytes > limit || used > limit - bytes)
+  int device = gemel__sim_device;
+  if (bytes > limit || used[device] > limit - bytes)
     return cudaErrorMemoryAllocation;
   gemel__sim_allocation *allocation = calloc(1, sizeof *allocation);
   uintptr_t at = find_room(room);
   if (allocation == NULL || at == 0)
     goto fail;
-  *allocation =
-      (gemel__sim_allocation){.at = at, .bytes = bytes, .room = room, .cells = map_cells(bytes)};
+  *allocation = (gemel__sim_allocation){.at = at, .bytes = bytes, .room = room, .device = device};
+  allocation->cells = map_cells(bytes);
   if (allocation->cells == NULL || !insert(allocation))
     goto fail;
   allocation->number = ++numbers;
-  used += bytes;
+  used[device] += bytes;
   next = at + room > next ? at + room : next;
   gemel__sim_generation++;
   gemel__sim_here.allocations++;
@@ -204,7 +210,7 @@ cudaError_t gemel__sim_release(void *pointer) {
     return cudaErrorInvalidValue;
   }
   end_use(allocation);
-  used -= allocation->bytes;
+  used[allocation->device] -= allocation->bytes;
   gemel__sim_here.allocations--;
   gemel__sim_here.bytes -= (long)allocation->bytes;
   gemel__sim_generation++;
@@ -257,6 +263,8 @@ bool gemel__sim_extent_add(uintptr_t address, size_t bytes) {
   if (allocation == NULL || allocation->freed || address - allocation->at > allocation->bytes ||
       bytes > allocation->bytes - (address - allocation->at))
     return wrong_extent(address, bytes, "is not inside an allocation");
+  if (allocation->device != gemel__sim_now.device)
+    return wrong_extent(address, bytes, "is begun by another device's stream");
   size_t offset = address - allocation->at, after = extent_after(allocation, offset);
   gemel__sim_extent *extents = allocation->extents;
   if ((after > 0 && extents[after - 1].offset + extents[after - 1].bytes > offset) ||
@@ -315,16 +323,23 @@ void gemel__sim_describe(uintptr_t address, char *text, size_t room) {
   else
     snprintf(text, room, "byte %zu of %sallocation %ld (%zu bytes)%s", offset,
              a->freed ? "the freed " : "", a->number, a->bytes, a->pool ? ", in no tensor" : "");
+  size_t length = strlen(text);
+  if (!a->freed && a->device != gemel__sim_now.device)
+    snprintf(text + length, room - length, ", on device %d", a->device);
 }
 
 bool gemel__sim_inside(uintptr_t address, size_t bytes, gemel__sim_allocation **found,
                        uintptr_t *from, char *why, size_t room) {
   gemel__sim_allocation *a = *found = gemel__sim_find(address);
-  if (a != NULL && !a->freed && !a->pool) {
+  if (a == NULL || a->freed || a->device != gemel__sim_now.device) {
+    gemel__sim_describe(address, why, room);
+    return false;
+  }
+  if (!a->pool) {
     *from = a->at;
     if (address - a->at <= a->bytes && bytes <= a->bytes - (address - a->at))
       return true;
-  } else if (a != NULL && !a->freed) {
+  } else {
     const gemel__sim_extent *extent = extent_at(a, address - a->at);
     if (extent != NULL) {
       size_t offset = address - a->at - extent->offset;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CUDA runtime by its own names: the device, errors, memory, copies. Streams and events are in
- * events.c, launches in launch.c, graphs in graph.c. Every function holds one lock, looks whether
- * the device is broken, and may be refused by a test.
+ * The CUDA runtime by its own names: errors, memory, copies. Devices are in devices.c, streams and
+ * events in events.c, launches in launch.c, graphs in graph.c. Every function holds one lock, looks
+ * whether the device is broken, and may be refused by a test.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include "sim/inside.h"
 
 static pthread_mutex_t lock;
@@ -60,7 +58,7 @@ cudaError_t gemel__sim_enter_stream(cudaStream_t *stream) {
     return error;
   if (*stream == NULL)
     return cudaErrorInvalidResourceHandle;
-  if ((*stream)->number == 0 && gemel__sim_capturing())
+  if (gemel__sim_is_legacy(*stream) && gemel__sim_capturing())
     return cudaErrorStreamCaptureImplicit;
   return cudaSuccess;
 }
@@ -114,89 +112,7 @@ const char *cudaGetErrorString(cudaError_t error) {
   return "unrecognized error code";
 }
 
-/* The device: one, which says that it is an sm_80. */
-
-cudaError_t cudaGetDeviceCount(int *count) {
-  *count = 1;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device) {
-  *device = 0;
-  return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device) {
-  cudaError_t error = gemel__sim_enter(false);
-  return gemel__sim_leave(error == cudaSuccess && device != 0 ? cudaErrorInvalidDevice : error);
-}
-
-cudaError_t cudaRuntimeGetVersion(int *version) {
-  if (version == NULL)
-    return cudaErrorInvalidValue;
-  *version = 12080; /* the oldest that declares all that is declared here */
-  return cudaSuccess;
-}
-
-cudaError_t cudaDriverGetVersion(int *version) {
-  return cudaRuntimeGetVersion(version);
-}
-
-static void fill_properties(struct cudaDeviceProp *p) {
-  size_t left;
-  memset(p, 0, sizeof *p);
-  snprintf(p->name, sizeof p->name, "gemel's sim");
-  gemel__sim_memory_left(&left, &p->totalGlobalMem);
-  p->sharedMemPerBlock = 48 << 10;
-  p->sharedMemPerBlockOptin = 163 << 10;
-  p->sharedMemPerMultiprocessor = 164 << 10;
-  p->regsPerBlock = 65536;
-  p->warpSize = 32;
-  p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = GEMEL__SIM_THREADS;
-  p->maxThreadsDim[2] = 64;
-  p->maxGridSize[0] = 2147483647;
-  p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-  p->totalConstMem = 64 << 10;
-  p->major = 8;
-  p->multiProcessorCount = 4; /* few, so that grids which depend on it stay small */
-  p->maxThreadsPerMultiProcessor = 2048;
-  p->concurrentKernels = p->unifiedAddressing = 1;
-  p->l2CacheSize = 1 << 20;
-}
-
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
-  cudaError_t error = gemel__sim_enter(false);
-  if (properties == NULL || device != 0)
-    error = properties == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
-  else
-    fill_properties(properties);
-  return gemel__sim_leave(error);
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
-  struct cudaDeviceProp properties;
-  cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  if (error != cudaSuccess)
-    return error;
-  switch (attribute) {
-  case cudaDevAttrMaxThreadsPerBlock:
-    *value = properties.maxThreadsPerBlock;
-    return cudaSuccess;
-  case cudaDevAttrMultiProcessorCount:
-    *value = properties.multiProcessorCount;
-    return cudaSuccess;
-  case cudaDevAttrComputeCapabilityMajor:
-    *value = properties.major;
-    return cudaSuccess;
-  case cudaDevAttrComputeCapabilityMinor:
-    *value = properties.minor;
-    return cudaSuccess;
-  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-    *value = (int)properties.sharedMemPerBlockOptin;
-    return cudaSuccess;
-  }
-  return cudaErrorInvalidValue;
-}
+/* The current device. */
 
 cudaError_t cudaDeviceSynchronize(void) {
   cudaError_t error = gemel__sim_enter(true);
@@ -204,7 +120,7 @@ cudaError_t cudaDeviceSynchronize(void) {
     error = cudaErrorStreamCaptureUnsupported;
   if (error == cudaSuccess) {
     gemel__sim_count.waits++;
-    gemel__sim_run_all();
+    gemel__sim_run_device(gemel__sim_device);
     error = gemel__sim_verdict();
   }
   return gemel__sim_leave(error);
@@ -227,13 +143,13 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   return gemel__sim_leave(error);
 }
 
-/* Waits for the device, as CUDA's does. */
+/* Waits for the device whose memory it is, as CUDA's does. */
 cudaError_t cudaFree(void *pointer) {
   cudaError_t error = gemel__sim_enter(false);
   if (error == cudaSuccess && pointer != NULL && gemel__sim_unsafe())
     error = cudaErrorStreamCaptureUnsupported;
   if (error == cudaSuccess && pointer != NULL) {
-    gemel__sim_run_all();
+    gemel__sim_run_device(gemel__sim_device_of(pointer));
     error = gemel__sim_release(pointer);
     error = error == cudaSuccess ? gemel__sim_verdict() : error;
   }
@@ -269,7 +185,7 @@ cudaError_t cudaFreeHost(void *pointer) {
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
   cudaError_t error = gemel__sim_enter(false);
-  gemel__sim_memory_left(left, total);
+  gemel__sim_memory_left(gemel__sim_device, left, total);
   return gemel__sim_leave(error);
 }
 
@@ -281,6 +197,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                .hostPointer = (void *)(uintptr_t)pointer};
   if (gemel__sim_is_device(pointer))
     *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeDevice,
+                                                 .device = gemel__sim_device_of(pointer),
                                                  .devicePointer = (void *)(uintptr_t)pointer};
   else if (gemel__sim_pinned_at(pointer) != NULL)
     *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeHost,

@@ -84,7 +84,12 @@ typedef struct {
 } gemel__sim_alive;
 gemel__sim_alive gemel__sim_living(void);
 
-/* How many bytes cudaMalloc has to give, 1 GiB at first. */
+/* How many devices there are, from 1 to 4; at first as many as GEMEL_SIM_DEVICES says, or 2. */
+void gemel__sim_devices(int count);
+/* How many multiprocessors DEVICE says that it has, 4 at first. */
+void gemel__sim_processors(int device, int count);
+
+/* How many bytes cudaMalloc has to give on each device, 1 GiB at first. */
 void gemel__sim_memory(size_t bytes);
 
 /* Refuses, from here on, the COUNTth call of CUDA, cuBLAS or NVRTC that may fail for want of memory

@@ -9,8 +9,8 @@
  * the host's waiting promise it. The clocks, not what happened to run first, tell check.c what is
  * unordered.
  *
- * The legacy stream, number 0, and streams made without cudaStreamNonBlocking wait for each other:
- * what comes before is run at once.
+ * A device's legacy stream, which has the device's number, and its streams made without
+ * cudaStreamNonBlocking wait for each other: what comes before is run at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,20 +72,29 @@ void gemel__sim_forget_names(void) {
 /* Streams. */
 
 static void start_legacy(void) {
-  if (streams[0].used)
-    return;
-  streams[0] = (struct CUstream_st){.blocking = true, .used = true};
-  streams[0].last = &streams[0].first;
+  for (int i = 0; i < GEMEL__SIM_DEVICES && !streams[i].used; i++) {
+    streams[i] = (struct CUstream_st){.number = i, .device = i, .blocking = true, .used = true};
+    streams[i].last = &streams[i].first;
+  }
+}
+
+bool gemel__sim_is_legacy(const struct CUstream_st *stream) {
+  return stream->number < GEMEL__SIM_DEVICES;
 }
 
 cudaStream_t gemel__sim_stream(cudaStream_t stream) {
   start_legacy();
   if (stream == NULL || stream == cudaStreamLegacy)
-    return &streams[0];
-  for (int i = 1; i < GEMEL__SIM_STREAMS; i++)
+    return &streams[gemel__sim_device];
+  for (int i = GEMEL__SIM_DEVICES; i < GEMEL__SIM_STREAMS; i++)
     if (stream == &streams[i])
       return streams[i].used && !streams[i].lane ? stream : NULL;
   return NULL;
+}
+
+bool gemel__sim_is_here(cudaStream_t stream) {
+  const struct CUstream_st *found = gemel__sim_stream(stream);
+  return found != NULL && found->device == gemel__sim_device;
 }
 
 cudaStream_t gemel__sim_stream_number(int number) {
@@ -93,13 +102,14 @@ cudaStream_t gemel__sim_stream_number(int number) {
 }
 
 /* A slot that is used again goes on counting positions, so that clocks stay true. */
-cudaStream_t gemel__sim_stream_new(bool blocking, bool lane) {
+cudaStream_t gemel__sim_stream_new(int device, bool blocking, bool lane) {
   start_legacy();
-  for (int i = 1; i < GEMEL__SIM_STREAMS; i++) {
+  for (int i = GEMEL__SIM_DEVICES; i < GEMEL__SIM_STREAMS; i++) {
     cudaStream_t stream = &streams[i];
     if (stream->used && !(stream->lane && stream->first == NULL))
       continue;
     *stream = (struct CUstream_st){.number = i,
+                                   .device = device,
                                    .blocking = blocking,
                                    .used = true,
                                    .lane = lane,
@@ -133,6 +143,7 @@ static void run_first(cudaStream_t stream) {
     stream->last = &stream->first;
   if (work->task != NULL) {
     gemel__sim_now = (gemel__sim_operation){.stream = stream->number,
+                                            .device = stream->device,
                                             .position = work->position,
                                             .what = work->task->what,
                                             .after = work->after};
@@ -178,6 +189,16 @@ void gemel__sim_run_all(void) {
   gemel__sim_pinned_back();
 }
 
+/* What the device has waited for on others the host knows then as well. */
+void gemel__sim_run_device(int device) {
+  for (int i = 0; i < GEMEL__SIM_STREAMS; i++)
+    if (streams[i].device == device) {
+      gemel__sim_run_until(&streams[i], streams[i].queued);
+      gemel__sim_join(&gemel__sim_host, &streams[i].clock);
+    }
+  gemel__sim_pinned_back();
+}
+
 void gemel__sim_drift(void) {
   if (gemel__sim_below(gemel__sim_policy() > 0 ? 8 : 2) != 0)
     return;
@@ -190,8 +211,9 @@ void gemel__sim_drift(void) {
 static void after_blocking(cudaStream_t stream) {
   for (int i = 0; i < GEMEL__SIM_STREAMS; i++) {
     cudaStream_t other = &streams[i];
-    bool waits = stream->number == 0 ? other->blocking : stream->blocking && i == 0;
-    if (!other->used || other == stream || !waits)
+    bool waits = gemel__sim_is_legacy(stream) ? other->blocking
+                                              : stream->blocking && gemel__sim_is_legacy(other);
+    if (!other->used || other == stream || !waits || other->device != stream->device)
       continue;
     gemel__sim_join(&stream->clock, &other->clock);
     gemel__sim_run_until(other, other->queued);
