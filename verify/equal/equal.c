@@ -440,7 +440,7 @@ static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *
 static void scale(gemel__equality *q, struct versions *v) {
   gemel__scaling scaling;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel__scaling_find(q->a, &scaling);
+  gemel__scaling_find(q->a, q->b, &scaling);
   if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, &error)) != NULL &&
       (v->b = gemel__graph_scaled(q->b, &scaling, &error)) != NULL &&
       (v->real_a = gemel__graph_scaled(q->real_a, &scaling, &error)) != NULL &&

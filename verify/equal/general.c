@@ -146,11 +146,11 @@ static void clear(struct general *g) {
   gemel_graph_unref(g->b);
 }
 
-/* Large sizes become small ones, where both graphs can be scaled. */
-static void scale(struct general *g) {
+/* Large sizes become small ones, where both graphs can be scaled; TEXT says which. */
+static void scale(struct general *g, char *text) {
   gemel__scaling scaling;
   gemel_graph *a = NULL, *b = NULL;
-  gemel__scaling_find(g->a, &scaling);
+  gemel__scaling_find(g->a, g->b, &scaling);
   if (scaling.n > 0 && (a = gemel__graph_scaled(g->a, &scaling, NULL)) != NULL &&
       (b = gemel__graph_scaled(g->b, &scaling, NULL)) != NULL &&
       gemel__pair_check(a, b, NULL) == GEMEL_OK) {
@@ -160,6 +160,7 @@ static void scale(struct general *g) {
     t = g->b;
     g->b = b;
     b = t;
+    gemel__scaling_text(&scaling, text, GEMEL__MOST_SCALED_TEXT);
   }
   gemel_graph_unref(a);
   gemel_graph_unref(b);
@@ -204,20 +205,20 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
 
 int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *a,
                           const gemel_graph *b, size_t points, gemel__answer *answer,
-                          size_t *instances, size_t *constants) {
+                          size_t *instances, char *scaled) {
   struct general g;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   memset(&g, 0, sizeof g);
   memset(answer, 0, sizeof *answer);
   answer->how = "";
+  scaled[0] = '\0';
   gemel__sites_init(&answer->sites);
   status = make(&g, a, b, &error);
   if (status == GEMEL_OK) {
-    scale(&g);
+    scale(&g, scaled);
     status = ask(run, name, &g, points, answer, instances, &error);
   }
-  *constants = g.n_leaves;
   clear(&g);
   return status == GEMEL_NO_MEMORY ? -1 : status == GEMEL_OK && answer->verdict == GEMEL_PASSED;
 }

@@ -40,7 +40,7 @@ static const int depths[] = {0, 1, 3};
 
 struct gathered {
   gemel_record record; /* its strings are those below */
-  char how[24], detail[400];
+  char how[24], detail[700];
   char *counterexample; /* NULL unless refuted */
   char *replay;         /* file that repeats it; NULL: none */
   int used;

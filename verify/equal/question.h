@@ -6,14 +6,16 @@
 #define GEMEL__EQUAL_QUESTION_H
 
 #include "equal/equal.h"
+#include "pairs/scale.h"
 #include "pairs/scout.h"
 
 typedef struct gemel__equality {
   gemel__run *run;
-  const gemel_graph *a, *b;           /* scaled, if SCALED says so */
-  const gemel_graph *real_a, *real_b; /* for tier real: constants may be unfolded */
-  size_t folded;                      /* so many are */
-  char scaled[200];                   /* which sizes; "" if none */
+  const gemel_graph *a, *b;             /* scaled, if SCALED says so */
+  const gemel_graph *real_a, *real_b;   /* for tier real: constants may be unfolded */
+  size_t folded;                        /* so many are */
+  char scaled[GEMEL__MOST_SCALED_TEXT]; /* which sizes; "" if none */
+  int64_t symbols_up_to; /* a size of an input at most, where some are symbols; 0: none */
   const char *name;
   unsigned allow;
   gemel_pair_result *result;

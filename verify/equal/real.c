@@ -166,22 +166,46 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   return GEMEL_OK;
 }
 
-/* Where sizes were scaled, and nothing could be run at those that were written, no formula says
- * that nothing else happens there: it was sampled. */
-static const char *weaker(const gemel__equality *q, const char *how) {
-  return q->scaled[0] != '\0' && q->scouted.runs == 0 && how[0] != '\0' ? "samples" : how;
+/* What was proved where sizes were scaled is a proof at those: at the graphs' own it was sampled.
+ */
+static const char *weaker(const char *scaled, const char *how) {
+  return scaled[0] != '\0' && how[0] != '\0' ? "samples" : how;
+}
+
+/* What carries the verdict where sizes were scaled, in front of its detail; "" if none were. */
+static size_t say_scaled(const char *scaled, const gemel__answer *total, char *text, size_t bytes) {
+  char wrong[60] = "";
+  if (scaled[0] == '\0') {
+    return 0;
+  }
+  size_t used = (size_t)snprintf(text, bytes, "sizes scaled: %s", scaled);
+  if (total->error_probability > 0) {
+    snprintf(wrong, sizeof wrong, " (wrong with probability %.0e)", total->error_probability);
+  }
+  if (total->how[0] != '\0' && strcmp(total->how, "samples") != 0 && used < bytes) {
+    used += (size_t)snprintf(text + used, bytes - used,
+                             ", by %s%s there, which is no proof at the graphs' own", total->how,
+                             wrong);
+  }
+  if (total->detail[0] != '\0' && used < bytes) {
+    used += (size_t)snprintf(text + used, bytes - used, "; ");
+  }
+  return used < bytes ? used : bytes - 1;
 }
 
 /* What all instantiations together say: the weakest of their evidence, and signs seen both ways if
  * any of them saw them so. */
-static void conclude_real(gemel__equality *q, gemel_record *record, gemel__answer *total) {
-  char detail[400];
+static void conclude_real(gemel__equality *q, const char *scaled, gemel_record *record,
+                          gemel__answer *total) {
+  char detail[700];
   gemel__answer_settle(total);
-  snprintf(detail, sizeof detail, "%s", total->detail);
-  size_t used = strlen(detail);
-  if (q->scaled[0] != '\0' && used < sizeof detail) {
-    used += (size_t)snprintf(detail + used, sizeof detail - used, "%ssizes scaled: %s",
-                             used > 0 ? "; " : "", q->scaled);
+  size_t used = say_scaled(scaled, total, detail, sizeof detail);
+  snprintf(detail + used, sizeof detail - used, "%s", total->detail);
+  used = strlen(detail);
+  if (q->symbols_up_to > 0 && used < sizeof detail) {
+    used += (size_t)snprintf(detail + used, sizeof detail - used,
+                             "%sonly at sizes of symbols up to %lld", used > 0 ? "; " : "",
+                             (long long)q->symbols_up_to);
   }
   if (q->folded > 0 && used < sizeof detail) {
     snprintf(detail + used, sizeof detail - used,
@@ -197,9 +221,9 @@ static void conclude_real(gemel__equality *q, gemel_record *record, gemel__answe
     }
   }
   record->verdict = total->verdict;
-  record->how = weaker(q, total->how);
+  record->how = weaker(scaled, total->how);
   record->elements = total->compared;
-  record->error_probability = total->error_probability;
+  record->error_probability = scaled[0] == '\0' ? total->error_probability : 0;
   record->detail = detail;
   gemel__equal_note(q, record->verdict);
   gemel__record_emit(q->run, record);
@@ -228,13 +252,13 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
 /* Folded constants, as any values that they may have: 1 if that settles it. */
 static int settle_general(gemel__equality *q, gemel_record *record, double started) {
   gemel__answer answer;
-  size_t constants = 0;
+  char scaled[GEMEL__MOST_SCALED_TEXT];
   int settled =
       gemel__general_decide(q->run, q->name, q->real_a, q->real_b, q->run->options.instances,
-                            &answer, &record->instances, &constants);
+                            &answer, &record->instances, scaled);
   if (settled == 1) {
     record->seconds = gemel__clock() - started;
-    conclude_real(q, record, &answer);
+    conclude_real(q, q->scaled[0] != '\0' ? q->scaled : scaled, record, &answer);
   }
   gemel__answer_clear(&answer);
   return settled;
@@ -257,6 +281,14 @@ struct rounds {
   atomic_size_t *refuted; /* the first of those that are refuted so far */
 };
 
+static int has_empty(const gemel__instance *instance) {
+  size_t k = 0;
+  while (k < instance->n_leaves && instance->leaves[k].count > 0) {
+    k++;
+  }
+  return k < instance->n_leaves;
+}
+
 static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const struct rounds *rounds = user;
   const gemel__equality *q = rounds->q;
@@ -274,11 +306,24 @@ static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel
     r->seed = gemel__random_bits(&random);
     r->status = ask(q, &r->pair, r->seed, run->ticker, &r->answer, &r->error);
   }
+  if (r->status == GEMEL_OK && has_empty(&r->pair.a)) {
+    r->answer.missing = 0; /* the mean of nothing has no value on either side: others have one */
+  }
   if (r->status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
     while (k < first && !atomic_compare_exchange_weak(rounds->refuted, &first, k)) {
     }
   }
   return GEMEL_OK; /* what became of it is looked at in order */
+}
+
+/* What symbols were at most. */
+static void note_symbols(gemel__equality *q, const gemel__pair *pair) {
+  for (size_t k = 0; k < pair->a.n_leaves && pair->symbols > 0; k++) {
+    for (int j = 0; j < pair->a.leaves[k].rank; j++) {
+      int64_t size = pair->a.leaves[k].shape[j];
+      q->symbols_up_to = size > q->symbols_up_to ? size : q->symbols_up_to;
+    }
+  }
 }
 
 /* What N rounds came to, in their order, until one is refuted. */
@@ -290,6 +335,7 @@ static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
   for (k = 0; k < n && status == GEMEL_OK && !*refuted; k++) {
     struct round *r = &all[k];
     status = r->status;
+    note_symbols(q, &r->pair);
     if (status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
       *refuted = 1;
       record->instances = k + 1;
@@ -359,7 +405,7 @@ gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *er
   if (status == GEMEL_OK && !*refuted && gemel__stopped(q->run->ticker)) {
     gemel__equal_stopped(q, GEMEL_TIER_REAL);
   } else if (status == GEMEL_OK && !*refuted) {
-    conclude_real(q, &record, &total);
+    conclude_real(q, q->scaled, &record, &total);
   }
   gemel__answer_clear(&total);
   return status;

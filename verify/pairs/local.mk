@@ -16,3 +16,5 @@ libgemel_verify_a_SOURCES += %reldir%/scale.c
 libgemel_verify_a_SOURCES += %reldir%/scale.h
 libgemel_verify_a_SOURCES += %reldir%/scout.c
 libgemel_verify_a_SOURCES += %reldir%/scout.h
+libgemel_verify_a_SOURCES += %reldir%/targets.c
+libgemel_verify_a_SOURCES += %reldir%/targets.h

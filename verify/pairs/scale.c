@@ -12,8 +12,11 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/graph.h"
+#include "pairs/pair.h"
 
 enum { LARGE = 12, MOST_SMALL = 64 };
+/* Elements of both graphs that need no smaller sizes, with symbols of about SYMBOL. */
+enum { FEW_ELEMENTS = 600, SYMBOL = 4 };
 
 /* ---- Which sizes ---- */
 
@@ -34,14 +37,17 @@ static void add_large(gemel__scaling *s, int64_t size) {
   s->n++;
 }
 
-void gemel__scaling_find(const gemel_graph *graph, gemel__scaling *scaling) {
-  gemel_context *context = gemel_graph_context(graph);
+void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
+  gemel_context *context = gemel_graph_context(a);
   unsigned char used[MOST_SMALL] = {0};
-  size_t n = gemel_graph_input_count(graph), k;
+  size_t n = gemel_graph_input_count(a), k;
   int64_t next = 2;
   memset(scaling, 0, sizeof *scaling);
+  if (gemel__graph_elements(a, SYMBOL) + gemel__graph_elements(b, SYMBOL) <= FEW_ELEMENTS) {
+    return;
+  }
   for (k = 0; k < n; k++) {
-    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    gemel_type type = gemel_value_type(gemel_graph_input(a, k));
     const gemel_dim *dims = gemel_type_dims(context, type);
     int rank = gemel_type_rank(context, type), j;
     for (j = 0; j < rank; j++) {

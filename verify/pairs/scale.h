@@ -7,7 +7,7 @@
 
 #include <gemel/graph.h>
 
-enum { GEMEL__MOST_SCALED = 16 };
+enum { GEMEL__MOST_SCALED = 16, GEMEL__MOST_SCALED_TEXT = 200 };
 
 /* What becomes of which size. N is 0 if nothing is large. */
 typedef struct gemel__scaling {
@@ -15,9 +15,10 @@ typedef struct gemel__scaling {
   int64_t from[GEMEL__MOST_SCALED], to[GEMEL__MOST_SCALED];
 } gemel__scaling;
 
-/* The large constant sizes of GRAPH's inputs, each with a small one that is its own: the order of
- * sizes stays, and no size that is small already is taken. */
-void gemel__scaling_find(const gemel_graph *graph, gemel__scaling *scaling);
+/* The large constant sizes of the inputs of A, which B has too, each with a small one that is its
+ * own: the order of sizes stays, and no size that is small already is taken. None if both graphs
+ * are small: what is proved at their own sizes is worth more. */
+void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling);
 
 /* The graph with those sizes in the types of inputs and in the attributes of nodes, or NULL if that
  * isn't a graph: GEMEL_DECLINED, or a shape rule's own error. */

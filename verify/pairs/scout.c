@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "pairs/targets.h"
 #include "tiers/tiers.h"
 
 enum {
@@ -28,12 +29,18 @@ enum {
   RUNS = 240,         /* choices of sizes */
   TRUE_RUNS = 8,      /* draws where all sizes are constants */
   MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
+  TARGET_RUNS = 64,   /* choices of sizes at which thresholds are aimed at */
   MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
 };
 /* Elements of all values: of one run, of all runs, and of all evaluations in domain O. */
 #define RUN_ELEMENTS 5e7
 #define ALL_ELEMENTS 4e8
 #define JUDGED_ELEMENTS 2e6
+/* And of aiming at thresholds, where there is one choice of sizes, or many; so many times fewer in
+ * domain O. */
+#define TARGET_ELEMENTS 1e8
+#define TARGET_ELEMENTS_EACH 2e6
+#define TARGET_JUDGED_SHARE 0.1
 
 /* ---- Numbers and sizes ---- */
 
@@ -151,6 +158,8 @@ struct scout {
   gemel__ticker *ticker;
   size_t judged;
   double spent, judged_elements;
+  double aiming; /* not 0: at ties, where rounding may decide, so domain O alone tells the graphs
+                    apart; it may see so many elements */
 };
 
 /* Takes the pair and the values as what was found. */
@@ -183,8 +192,9 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
                  ? gemel__dtype_format(gemel_tensor_dtype(both->left[output]))->digits / 2
                  : 0;
   memset(&outcome, 0, sizeof outcome);
-  if (s->judged_elements + gemel__pair_elements(pair) > JUDGED_ELEMENTS) {
-    if (gap->apart > ldexp(1, -half)) {
+  if (s->judged_elements + gemel__pair_elements(pair) >
+      (s->aiming > 0 ? s->aiming : JUDGED_ELEMENTS)) {
+    if (gap->apart > ldexp(1, -half) && s->aiming == 0) {
       s->found->found = GEMEL__SCOUT_APART;
       say(s, both, output, gap->element);
       take(s, pair, values, output, gap->element);
@@ -256,9 +266,45 @@ static void note_largest(struct scout *s, const gemel__pair *pair) {
   }
 }
 
-/* DRAWS runs at one choice of sizes, if it isn't too large. */
+/* ---- Thresholds ---- */
+
+struct targeted {
+  struct scout *s;
+  gemel__pair *pair;
+};
+
+static gemel_status try_target(void *user, gemel_tensor ***values, int *stop, gemel_error *error) {
+  struct targeted *t = user;
+  gemel__both both;
+  gemel_status status = gemel__both_run(t->pair, *values, t->s->random, &both, error);
+  if (status == GEMEL_OK) {
+    t->s->found->runs++;
+    status = compare(t->s, t->pair, values, &both, GEMEL__FILL_INTEGERS, error);
+    gemel__both_clear(&both);
+  }
+  *stop = t->s->found->found != GEMEL__SCOUT_NOTHING;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* an index out of range is no point */
+}
+
+static gemel_status run_targets(struct scout *s, gemel__pair *pair, double elements,
+                                gemel_error *error) {
+  struct targeted t = {s, pair};
+  gemel__targets how = {s->random, s->ticker, elements, try_target, &t};
+  struct scout before = *s;
+  s->judged = 0;
+  s->judged_elements = 0;
+  s->aiming = TARGET_JUDGED_SHARE * elements;
+  gemel_status status = gemel__targets_find(pair, &how, error);
+  s->judged = before.judged;
+  s->judged_elements = before.judged_elements;
+  s->aiming = 0;
+  return status;
+}
+
+/* DRAWS runs at one choice of sizes, if it isn't too large, and thresholds, for TARGETS elements.
+ */
 static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
-                           const int64_t *sizes, size_t draws, gemel_error *error) {
+                           const int64_t *sizes, size_t draws, double targets, gemel_error *error) {
   gemel__pair pair;
   double cost;
   size_t k;
@@ -281,6 +327,9 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
        k++) {
     status = run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, error);
   }
+  if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
+    status = run_targets(s, &pair, targets, error);
+  }
   gemel__pair_clear(&pair);
   return status;
 }
@@ -302,7 +351,7 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
       size_t at = j == k % n ? k / n % sizes.n : gemel__random_below(s->random, sizes.n);
       chosen[j] = small ? gemel__random_between(s->random, 1, 3) : sizes.of[at];
     }
-    status = run_at(s, n, names, chosen, 2, error);
+    status = run_at(s, n, names, chosen, 2, k < TARGET_RUNS ? TARGET_ELEMENTS_EACH : 0, error);
     refused += status != GEMEL_OK;
     if (status == GEMEL_NO_MEMORY) {
       return status;
@@ -318,7 +367,8 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__ran
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   memset(scouted, 0, sizeof *scouted);
   gemel__ticker_stage(ticker, "running both");
-  return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, error) : run_sizes(&s, n, names, error);
+  return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, TARGET_ELEMENTS, error)
+                : run_sizes(&s, n, names, error);
 }
 
 void gemel__scouted_clear(gemel__scouted *scouted) {

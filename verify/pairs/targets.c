@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Aiming at thresholds, see targets.h. That all of 64 truths hold, or exactly 40 numbers are above
+ * 0, no draw comes upon. But a comparison has a difference, and the shipped code computes it fast at
+ * any size. So both operands of each comparison become a result of a graph of its own, and the
+ * inputs are led from one end to another: LOW everywhere, HIGH everywhere, and on the way between
+ * them the first K elements HIGH and the rest LOW. Where a difference has another sign at the two
+ * ends, K is halved to where it changes, and then the one element that made it change. The pair is
+ * visited at both ends, where the sign changes, and one step beside it: just below, at, just above.
+ */
+#include "pairs/targets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "instances/assumed.h"
+#include "ops/ops.h"
+#include "tiers/tiers.h"
+
+enum {
+  MOST_WATCHED = 24,   /* comparisons of one graph */
+  MOST_ELEMENTS = 256, /* of one of them */
+  EACH = 3,            /* elements of one of them that are led to their tie, between two ends */
+  STYLES = 4,          /* of ends */
+  ALONE = 6,           /* inputs that are moved alone, beside all of them together */
+  MOST_SEARCHES = 48,  /* ties that are sought */
+  MOST_HALVINGS = 64
+};
+
+struct target_search {
+  const gemel__targets *how;
+  const gemel__leaf *leaves;
+  size_t n_leaves;
+  double cost, pair_cost, left; /* elements: of a look, of a visit, that may be computed yet */
+  gemel_function *function;     /* the differences that are watched */
+  size_t n_watched, searches;
+  gemel_tensor **low, **high, **at, **seen;
+  double *ends;            /* differences at both ends: MOST_ELEMENTS of each, LOW's then HIGH's */
+  size_t first, n_moved;   /* the leaves between whose ends the way leads */
+  size_t total;            /* elements of these */
+  int backwards, stopped, starved;
+  gemel_error *error;
+};
+
+/* ---- What is compared ---- */
+
+/* The operands that NODE makes a truth of, 1 or 2: a comparison, or a cast; else 0. */
+static uint32_t compared(const gemel_graph *graph, uint32_t node, gemel__ref *operands) {
+  uint32_t n, k;
+  const gemel__ref *in = gemel__node_inputs(graph, node, &n);
+  if (n == 0 || n > 2 || !gemel__has_output(graph, node, 0) ||
+      gemel__scalar_row_of(&gemel__node_op(graph, node)->record) == NULL ||
+      gemel_type_dtype(graph->context, gemel__node_type(graph, node, 0)) != GEMEL_BOOL) {
+    return 0;
+  }
+  for (k = 0; k < n; k++) {
+    gemel_type type = gemel__node_type(graph, in[k].node, in[k].output);
+    if (gemel_type_dtype(graph->context, type) == GEMEL_BOOL) {
+      return 0;
+    }
+    operands[k] = in[k];
+  }
+  return n;
+}
+
+static double elements_of(const gemel_graph *graph, uint32_t node) {
+  gemel_type type = gemel__node_type(graph, node, 0);
+  const gemel_dim *dims = gemel_type_dims(graph->context, type);
+  double count = 1;
+  for (int k = 0; k < gemel_type_rank(graph->context, type); k++) {
+    int64_t size = 1;
+    gemel_dim_is_constant(graph->context, dims[k], &size);
+    count *= (double)size;
+  }
+  return count;
+}
+
+/* Comparisons that depend on an input, those of the fewest elements first. */
+static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, size_t *n,
+                                  gemel_error *error) {
+  unsigned char *depends = gemel__alloc_zeroed(graph->n_nodes);
+  double sizes[MOST_WATCHED];
+  *n = 0;
+  if (depends == NULL) {
+    return gemel__no_memory(error, "what is compared");
+  }
+  for (uint32_t node = 0; node < graph->n_nodes; node++) {
+    gemel__ref operands[2];
+    uint32_t count, k;
+    const gemel__ref *in = gemel__node_inputs(graph, node, &count);
+    depends[node] = gemel__node_at(graph, node)->op == GEMEL__OP_input;
+    for (k = 0; k < count; k++) {
+      depends[node] |= depends[in[k].node];
+    }
+    if (!depends[node] || compared(graph, node, operands) == 0) {
+      continue;
+    }
+    double size = elements_of(graph, node);
+    size_t at = *n;
+    while (at > 0 && sizes[at - 1] > size) {
+      at--;
+    }
+    if (size > MOST_ELEMENTS || at == MOST_WATCHED) {
+      continue;
+    }
+    *n -= *n == MOST_WATCHED;
+    memmove(&sizes[at + 1], &sizes[at], (*n - at) * sizeof *sizes);
+    memmove(&nodes[at + 1], &nodes[at], (*n - at) * sizeof *nodes);
+    sizes[at] = size;
+    nodes[at] = node;
+    ++*n;
+  }
+  gemel__free(depends, graph->n_nodes);
+  return GEMEL_OK;
+}
+
+/* Adds the differences of the operands, in f64, as outputs. OPERANDS has two an output, of which
+ * the second may be null. */
+static gemel_status add_differences(size_t n, const gemel_value *operands) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    char label[32];
+    gemel_value difference = gemel_cast(operands[2 * k], GEMEL_F64);
+    if (!gemel_is_null(operands[2 * k + 1])) {
+      difference = gemel_sub(difference, gemel_cast(operands[2 * k + 1], GEMEL_F64));
+    }
+    snprintf(label, sizeof label, "difference%zu", k);
+    status = gemel_output(difference, label);
+  }
+  return status;
+}
+
+/* A graph of GRAPH's inputs whose results are the differences at NODES. GRAPH with other outputs is
+ * inlined into it. */
+static gemel_status differences_graph(const gemel_graph *graph, size_t n, const uint32_t *nodes,
+                                      gemel_graph *into, gemel_error *error) {
+  gemel_graph body = *graph;
+  gemel__ref refs[2 * MOST_WATCHED], operands[2];
+  gemel_value made[2 * MOST_WATCHED], pairs[2 * MOST_WATCHED] = {{0}};
+  size_t n_inputs = gemel_graph_input_count(graph), used = 0, next = 0, k;
+  gemel_value *inputs = gemel__alloc_array(n_inputs, sizeof *inputs);
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "what is compared");
+  }
+  for (k = 0; k < n_inputs; k++) {
+    gemel_value input = gemel_graph_input(graph, k);
+    inputs[k] = gemel_input(into, gemel_graph_input_name(graph, k), gemel_value_type(input));
+  }
+  for (k = 0; k < n; k++) {
+    uint32_t count = compared(graph, nodes[k], operands);
+    memcpy(&refs[used], operands, count * sizeof *refs);
+    used += count;
+  }
+  body.outputs = refs;
+  body.n_outputs = used;
+  gemel_status status = gemel__graph_inline(into, &body, inputs, made, error);
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    uint32_t count = compared(graph, nodes[k], operands);
+    memcpy(&pairs[2 * k], &made[next], count * sizeof *made);
+    next += count;
+  }
+  gemel__free(inputs, n_inputs * sizeof *inputs);
+  return status == GEMEL_OK ? add_differences(n, pairs) : status;
+}
+
+/* Makes ready what is watched of GRAPH. What can't be compiled isn't watched. */
+static gemel_status watch(struct target_search *s, const gemel_graph *graph, gemel_error *error) {
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  uint32_t nodes[MOST_WATCHED];
+  gemel_status status = find_compared(graph, nodes, &s->n_watched, error);
+  if (status != GEMEL_OK || s->n_watched == 0) {
+    return status;
+  }
+  gemel_graph *into = gemel_graph_new(gemel_graph_context(graph), error);
+  if (into == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  status = differences_graph(graph, s->n_watched, nodes, into, error);
+  if (status == GEMEL_OK) {
+    s->cost = gemel__graph_elements(into, 1);
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    s->function = gemel_compile(into, &options, &problem);
+    status = problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "what is compared") : status;
+  }
+  gemel_graph_unref(into);
+  s->n_watched = s->function != NULL ? s->n_watched : 0;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
+
+/* ---- Ends ---- */
+
+/* Ends of element I of LEAF. Numbers are short, so that sums are exact and ties can be met. */
+static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random, void *low,
+                      void *high) {
+  static const double reals[STYLES] = {1, 1, 16, 4096};
+  static const int64_t wholes[STYLES] = {1, 255, 16, 1 << 20};
+  gemel_kind kind = gemel_dtype_kind(leaf->dtype);
+  if (kind == GEMEL_KIND_FLOAT) {
+    double least = style == 0 ? 0 : -reals[style] / 8 * (double)gemel__random_between(random, 1, 8);
+    double most = style == 0 ? 1 : reals[style] / 8 * (double)gemel__random_between(random, 1, 8);
+    gemel__points_store(leaf->dtype, 1, &least, NULL, low);
+    gemel__points_store(leaf->dtype, 1, &most, NULL, high);
+    return;
+  }
+  int bits = kind == GEMEL_KIND_BOOL ? 1 : 8 * (int)gemel_dtype_size(leaf->dtype);
+  int is_signed = kind == GEMEL_KIND_SIGNED;
+  int64_t greatest = bits < 32 ? ((int64_t)1 << (bits - is_signed)) - 1 : INT32_MAX;
+  int64_t most = wholes[style] < greatest && style + 1 < STYLES ? wholes[style] : greatest;
+  int64_t least = is_signed && style > 0 ? -most : 0;
+  if (bits >= 32 && style + 1 == STYLES) {
+    most = wholes[style];
+    least = is_signed ? -most : 0;
+  }
+  if (leaf->domain == GEMEL_INDEX) {
+    least = leaf->low;
+    most = leaf->high - 1;
+  }
+  gemel__points_store(leaf->dtype, 1, NULL, &least, low);
+  gemel__points_store(leaf->dtype, 1, NULL, &most, high);
+}
+
+static void draw_way(struct target_search *s, int style) {
+  s->total = 0;
+  for (size_t k = s->first; k < s->first + s->n_moved; k++) {
+    const gemel__leaf *leaf = &s->leaves[k];
+    size_t bytes = gemel_dtype_size(leaf->dtype);
+    for (size_t i = 0; i < leaf->count; i++) {
+      draw_ends(leaf, style, s->how->random, (char *)gemel_tensor_data(s->low[k]) + i * bytes,
+                (char *)gemel_tensor_data(s->high[k]) + i * bytes);
+    }
+    gemel__leaf_settle(leaf, leaf->count, gemel_tensor_data(s->low[k]));
+    gemel__leaf_settle(leaf, leaf->count, gemel_tensor_data(s->high[k]));
+    s->total += leaf->count;
+  }
+}
+
+/* The point with K elements HIGH, the first ones or, backwards, the last ones. */
+static void go_to(struct target_search *s, size_t k) {
+  size_t passed = 0, high_from = s->backwards ? s->total - k : 0,
+         high_to = s->backwards ? s->total : k;
+  for (size_t leaf = s->first; leaf < s->first + s->n_moved; leaf++) {
+    size_t count = s->leaves[leaf].count, bytes = gemel_dtype_size(s->leaves[leaf].dtype);
+    size_t from = high_from > passed ? high_from - passed : 0;
+    size_t to = high_to > passed ? high_to - passed : 0;
+    char *at = gemel_tensor_data(s->at[leaf]);
+    to = to < count ? to : count;
+    memcpy(at, gemel_tensor_data(s->low[leaf]), count * bytes);
+    if (from < to) {
+      memcpy(at + from * bytes, (const char *)gemel_tensor_data(s->high[leaf]) + from * bytes,
+             (to - from) * bytes);
+    }
+    passed += count;
+  }
+}
+
+/* ---- Looking and visiting ---- */
+
+/* 1 if S is to go on after computing COST elements more. */
+static int affords(struct target_search *s, double cost) {
+  s->left -= cost;
+  s->stopped |= s->left < 0 || gemel__tick(s->how->ticker) != GEMEL_OK;
+  return !s->stopped;
+}
+
+/* The differences at the point, into seen. 0: there are none, as where an index is out of range. */
+static int look(struct target_search *s) {
+  gemel__tensors_release(s->n_watched, s->seen);
+  gemel_status status =
+      affords(s, s->cost) ? gemel_call(s->function, s->at, s->seen, NULL) : GEMEL_DECLINED;
+  s->starved |= status == GEMEL_NO_MEMORY;
+  s->stopped |= s->starved;
+  return status == GEMEL_OK;
+}
+
+static double seen_at(const struct target_search *s, size_t watched, size_t element) {
+  const gemel_tensor *t = s->seen[watched];
+  return t != NULL && element < (size_t)gemel_tensor_elements(t)
+             ? gemel__decode(GEMEL_F64, gemel__tensor_element(t, element))
+             : NAN;
+}
+
+static gemel_status visit(struct target_search *s) {
+  gemel_status status = GEMEL_OK;
+  if (!affords(s, s->pair_cost)) {
+    return GEMEL_OK;
+  }
+  gemel_tensor **values = gemel__alloc_array(s->n_leaves, sizeof *values);
+  if (values == NULL) {
+    return gemel__no_memory(s->error, "a point");
+  }
+  for (size_t k = 0; k < s->n_leaves && status == GEMEL_OK; k++) {
+    gemel_view view = gemel_tensor_view(s->at[k]);
+    values[k] = gemel_tensor_copy(&view, s->error);
+    status = values[k] == NULL ? GEMEL_NO_MEMORY : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    status = s->how->visit(s->how->user, &values, &s->stopped, s->error);
+  }
+  if (values != NULL) {
+    gemel__tensors_release(s->n_leaves, values);
+    gemel__free(values, s->n_leaves * sizeof *values);
+  }
+  return status;
+}
+
+static gemel_status visit_at(struct target_search *s, size_t k) {
+  if (k > s->total) {
+    return GEMEL_OK;
+  }
+  go_to(s, k);
+  return visit(s);
+}
+
+/* ---- One tie ---- */
+
+static int sign_of(double x) {
+  return (x > 0) - (x < 0);
+}
+
+/* One element of a leaf. */
+struct place {
+  const gemel__leaf *leaf;
+  void *at;
+  const void *low, *high;
+};
+
+/* The element by which the points with K − 1 and K elements HIGH differ. */
+static struct place place_of(const struct target_search *s, size_t k) {
+  size_t i = s->backwards ? s->total - k : k - 1, leaf = s->first;
+  while (i >= s->leaves[leaf].count) {
+    i -= s->leaves[leaf++].count;
+  }
+  size_t offset = i * gemel_dtype_size(s->leaves[leaf].dtype);
+  return (struct place){&s->leaves[leaf], (char *)gemel_tensor_data(s->at[leaf]) + offset,
+                        (const char *)gemel_tensor_data(s->low[leaf]) + offset,
+                        (const char *)gemel_tensor_data(s->high[leaf]) + offset};
+}
+
+/* Stores X as the leaf may have it; returns what it then is. */
+static double put(const struct place *p, double x) {
+  int64_t whole = (int64_t)x;
+  int is_float = gemel__is_float(p->leaf->dtype);
+  gemel__points_store(p->leaf->dtype, 1, is_float ? &x : NULL, is_float ? NULL : &whole, p->at);
+  gemel__leaf_settle(p->leaf, 1, p->at);
+  return gemel__decode(p->leaf->dtype, p->at);
+}
+
+static gemel_status visit_put(struct target_search *s, const struct place *p, double x) {
+  put(p, x);
+  return s->stopped ? GEMEL_OK : visit(s);
+}
+
+/* Between K − 1 and K the sign, BEFORE at first, changes without a tie: halves the one element. */
+static gemel_status halve_element(struct target_search *s, size_t watched, size_t element, size_t k,
+                                  int before) {
+  go_to(s, k);
+  struct place p = place_of(s, k);
+  double a = gemel__decode(p.leaf->dtype, p.low), b = gemel__decode(p.leaf->dtype, p.high);
+  gemel_status status = GEMEL_OK;
+  if (p.leaf->dtype == GEMEL_BOOL) {
+    return GEMEL_OK;
+  }
+  for (int n = 0; n < MOST_HALVINGS && !s->stopped; n++) {
+    double half = a / 2 + b / 2;
+    double x = put(&p, gemel__is_float(p.leaf->dtype) ? half : floor(half));
+    if (x == a || x == b) {
+      break;
+    }
+    double difference = look(s) ? seen_at(s, watched, element) : NAN;
+    if (difference == 0) {
+      a = x - 1;
+      b = x + 1;
+      status = visit(s);
+      break;
+    }
+    *(sign_of(difference) == before ? &a : &b) = x;
+    if (isnan(difference)) {
+      return GEMEL_OK;
+    }
+  }
+  status = status == GEMEL_OK ? visit_put(s, &p, a) : status;
+  return status == GEMEL_OK ? visit_put(s, &p, b) : status;
+}
+
+/* The sign of a difference is BEFORE at LOW and another at HIGH: visits what lies about its change.
+ */
+static gemel_status meet(struct target_search *s, size_t watched, size_t element, int before) {
+  size_t from = 0, to = s->total;
+  double met = NAN;
+  while (to - from > 1 && !s->stopped) {
+    size_t middle = from + (to - from) / 2;
+    go_to(s, middle);
+    met = look(s) ? seen_at(s, watched, element) : NAN;
+    if (isnan(met)) {
+      return GEMEL_OK;
+    }
+    *(sign_of(met) == before ? &from : &to) = middle;
+  }
+  go_to(s, to);
+  met = look(s) ? seen_at(s, watched, element) : NAN;
+  gemel_status status = GEMEL_OK;
+  for (size_t k = from > 0 ? from - 1 : 0; k <= to + 1 && status == GEMEL_OK && !s->stopped; k++) {
+    status = visit_at(s, k);
+  }
+  return status == GEMEL_OK && met != 0 && !s->stopped
+             ? halve_element(s, watched, element, to, before)
+             : status;
+}
+
+/* ---- All of them ---- */
+
+static void note_ends(struct target_search *s, int high) {
+  for (size_t k = 0; k < s->n_watched; k++) {
+    for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+      s->ends[(2 * k + (size_t)high) * MOST_ELEMENTS + i] = seen_at(s, k, i);
+    }
+  }
+}
+
+/* The ties of one comparison between two ends: of a few elements whose sign changes. */
+static gemel_status meet_some(struct target_search *s, size_t watched) {
+  const double *low = &s->ends[2 * watched * MOST_ELEMENTS], *high = low + MOST_ELEMENTS;
+  size_t changing[MOST_ELEMENTS], n = 0;
+  gemel_status status = GEMEL_OK;
+  for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+    if (!isnan(low[i]) && !isnan(high[i]) && sign_of(low[i]) != sign_of(high[i])) {
+      changing[n++] = i;
+    }
+  }
+  for (size_t k = 0; k < EACH && k < n && status == GEMEL_OK && !s->stopped; k++) {
+    size_t i = changing[n > 1 ? k * (n - 1) / (n < EACH ? n - 1 : EACH - 1) : 0];
+    if (s->searches++ < MOST_SEARCHES) {
+      status = meet(s, watched, i, sign_of(low[i]));
+    }
+  }
+  return status;
+}
+
+static gemel_status follow(struct target_search *s) {
+  gemel_status status = GEMEL_OK;
+  int known = s->n_watched > 0;
+  for (int high = 0; high < 2 && status == GEMEL_OK && !s->stopped; high++) {
+    status = visit_at(s, high ? s->total : 0);
+    if (known && status == GEMEL_OK && !s->stopped) {
+      known = look(s);
+      note_ends(s, high);
+    }
+  }
+  for (size_t k = 0; k < s->n_watched && known && status == GEMEL_OK && !s->stopped; k++) {
+    status = meet_some(s, k);
+  }
+  return status;
+}
+
+/* All inputs together, then some of them alone, while the others stay where they were last. */
+static gemel_status follow_all(struct target_search *s) {
+  int styles = s->n_watched > 0 ? STYLES : STYLES / 2;
+  size_t alone = s->n_watched > 0 && s->n_leaves > 1 ? s->n_leaves : 0;
+  gemel_status status = GEMEL_OK;
+  for (int style = 0; style < styles; style++) {
+    for (size_t k = 0; k <= alone && k <= ALONE && status == GEMEL_OK && !s->stopped; k++) {
+      s->first = k == 0 ? 0 : alone <= ALONE ? k - 1 : gemel__random_below(s->how->random, alone);
+      s->n_moved = k == 0 ? s->n_leaves : 1;
+      s->backwards = style % 2 != 0;
+      draw_way(s, style);
+      status = s->total > 0 ? follow(s) : GEMEL_OK;
+    }
+  }
+  return status;
+}
+
+static gemel_status begin(struct target_search *s, const gemel__pair *pair) {
+  gemel_tensor ***const all[] = {&s->low, &s->high, &s->at};
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < sizeof all / sizeof *all && status == GEMEL_OK; k++) {
+    status =
+        gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, s->how->random, all[k], s->error);
+  }
+  s->seen = gemel__alloc_zeroed(MOST_WATCHED * sizeof *s->seen);
+  s->ends = gemel__alloc_array(2 * MOST_WATCHED * MOST_ELEMENTS, sizeof *s->ends);
+  return status == GEMEL_OK && (s->seen == NULL || s->ends == NULL)
+             ? gemel__no_memory(s->error, "what is compared")
+             : status;
+}
+
+static void end(struct target_search *s) {
+  gemel_tensor **const all[] = {s->low, s->high, s->at};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    if (all[k] != NULL) {
+      gemel__tensors_release(s->n_leaves, all[k]);
+      gemel__free(all[k], s->n_leaves * sizeof **all);
+    }
+  }
+  gemel__free(s->seen, MOST_WATCHED * sizeof *s->seen);
+  gemel__free(s->ends, 2 * MOST_WATCHED * MOST_ELEMENTS * sizeof *s->ends);
+}
+
+gemel_status gemel__targets_find(const gemel__pair *pair, const gemel__targets *how,
+                                 gemel_error *error) {
+  struct target_search s = {.how = how,
+                     .leaves = pair->a.leaves,
+                     .n_leaves = pair->a.n_leaves,
+                     .pair_cost = gemel__pair_elements(pair),
+                     .left = how->elements,
+                     .error = error};
+  gemel_status status = begin(&s, pair);
+  for (int side = 0; side < 2 && status == GEMEL_OK && !s.stopped; side++) {
+    status = watch(&s, side == 0 ? pair->a.graph : pair->b.graph, error);
+    if (status == GEMEL_OK && (side == 0 || s.n_watched > 0)) {
+      status = follow_all(&s);
+    }
+    if (s.seen != NULL) {
+      gemel__tensors_release(s.n_watched, s.seen);
+    }
+    gemel_function_free(s.function);
+    s.function = NULL;
+    s.searches = s.n_watched = 0;
+  }
+  end(&s);
+  return status == GEMEL_OK && s.starved ? gemel__no_memory(error, "a point") : status;
+}
