@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include <cuda_runtime_api.h>
+#include "instances/instance.h"
+#include "sample/random.h"
 #include "support/step.h"
 
 enum { GPUS = 2, THREADS = 4 };
@@ -132,6 +134,92 @@ static void memory_of(const void *data) {
     close_bench(&b);
   }
   CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
+  nothing_left();
+}
+
+/* ---- Bits ---- */
+
+/* What adds up, long enough to be cut into parts where that pays. */
+static const struct sums {
+  const char *name, *text;
+} sums[] = {
+    {"sum", "(x: f32[150001]) { return r = sum(x) }"},
+    {"sum-of-rows", "(x: f32[3, 40000]) { return r = sum(x, axes = [1]), s = sum(x, axes = [0]) }"},
+    {"sum-of-halves", "(x: f16[70000], y: bf16[2, 36000]) { return r = sum(x), s = sum(y) }"},
+    {"sum-of-doubles", "(x: f64[2, 80000]) { return r = sum(x, axes = [1]) }"},
+    {"sum-of-cluster", "(x: f32[150001]) { return r = sum(x * x + x) }"},
+    {"prod", "(x: f32[70000]) { return r = prod(1:f32 + x * 1e-6:f32) }"},
+    {"max", "(x: f32[70000], y: i32[40000]) { return r = max(x), s = max(y), t = sum(y) }"},
+    {"argmax", "(x: f32[150001]) { return r = argmax(x, axis = 0) }"},
+    {"softmax", "(x: f32[3, 40000]) { return r = softmax(x, axis = 1) }"},
+    {"gradient-of-rows", "(x: f32[40000, 3]) { return r = sum(x * 2, axes = [0]) }"},
+    {"dot",
+     "(x: f32[6, 9000], y: f32[9000, 4], z: f32[80000]) { return r = dot(x, y), s = dot(z, z) }"},
+    {"dot-of-integers", "(x: i32[6, 900], y: i32[900, 4]) { return r = dot(x, y) }"},
+    {"convolution", "(x: f32[9, 4, 20, 20], w: f32[5, 4, 3, 3], v: f64[2, 4, 20, 20],\n"
+                    "  u: f64[5, 4, 3, 3]) { return r = corr(x, w), s = corr(v, u) }"},
+    {"weights", "(x: f32[9, 4, 20, 20], g: f32[9, 5, 18, 18], v: f64[9, 4, 20, 20],\n"
+                "  h: f64[9, 5, 18, 18]) {\n"
+                "  return r = corr_grad_weights(x, g, kernel = [3, 3]),\n"
+                "    s = corr_grad_weights(v, h, kernel = [3, 3]) }"},
+    {"weights-depthwise", "(x: f32[9, 4, 40, 40], g: f32[9, 4, 38, 38]) {\n"
+                          "  return r = corr_grad_weights(x, g, groups = 4, kernel = [3, 3]) }"},
+    {"inputs", "(w: f32[5, 4, 3, 3], g: f32[9, 5, 18, 18], u: f64[5, 4, 3, 3],\n"
+               "  h: f64[9, 5, 18, 18]) { return r = corr_grad_inputs(w, g, image = [20, 20]),\n"
+               "    s = corr_grad_inputs(u, h, image = [20, 20]) }"},
+    {"pool", "(x: f32[2, 3, 90, 90]) { return r = avg_pool(x, size = [80, 80]) }"},
+};
+
+enum { MODELS = 3, MOST_SUMS = 3 };
+static const int models[MODELS] = {1, 4, 132}; /* multiprocessors */
+
+/* What GPU 0 makes of VALUES. */
+static gemel_status call_there(const char *text, gemel_tensor *const *values, gemel_tensor **out) {
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1, .lift = &lift};
+  bench b;
+  gemel__sim_seed(1);
+  gemel_status status = open_bench(&b, 0);
+  gemel_graph *graph = status == GEMEL_OK ? graph_of(b.context, text) : NULL;
+  gemel_function *f = graph != NULL ? gemel_compile(graph, &options, &error) : NULL;
+  status = f != NULL ? gemel_call(f, values, out, &error) : error.status;
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  close_bench(&b);
+  return status;
+}
+
+/* The same inputs give the same bits whatever the GPU's size. */
+static void same_bits(const void *data) {
+  const struct sums *s = data;
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = graph_of(context, s->text);
+  gemel_tensor **values, *out[MODELS][MOST_SUMS] = {{NULL}};
+  size_t results = gemel_graph_output_count(graph);
+  gemel__instance instance;
+  gemel__random random;
+  gemel__random_seed(&random, 1);
+  CT_EQ_INT(gemel__instance_of_graph(&instance, graph, NULL, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__values_draw(&instance, GEMEL__FILL_FULL, &random, &values, &error), GEMEL_OK);
+  for (int m = 0; m < MODELS; m++) {
+    gemel__sim_processors(0, models[m]);
+    ct_context("on %d multiprocessors: %s", models[m], error.text);
+    CT_EQ_INT(call_there(s->text, values, out[m]), GEMEL_OK);
+    for (size_t k = 0; k < results && out[m][k] != NULL && out[0][k] != NULL; k++) {
+      ct_context("result %zu on %d multiprocessors", k, models[m]);
+      CT_EQ_MEM(gemel_tensor_data(out[m][k]), gemel_tensor_data(out[0][k]),
+                (size_t)gemel_tensor_elements(out[0][k]) *
+                    gemel_dtype_size(gemel_tensor_dtype(out[0][k])));
+    }
+  }
+  for (size_t k = 0; k < MODELS * results; k++) {
+    gemel_tensor_unref(out[k / results][k % results]);
+  }
+  gemel__sim_processors(0, 4);
+  gemel__values_free(&instance, values);
+  gemel__instance_clear(&instance);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
   nothing_left();
 }
 
@@ -283,4 +371,7 @@ void ct_register(void) {
   setenv("GEMEL_CACHE", ct_scratch(), 1);
   gemel__sim_devices(GPUS);
   ct_suite("cuda-devices", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(sums); k++) {
+    CT_ADD_TO("cuda-devices", "bits", sums[k].name, same_bits, &sums[k]);
+  }
 }

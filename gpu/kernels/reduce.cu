@@ -9,7 +9,7 @@
 #include "kernels/host.h"
 #include "kernels/scalar.h"
 
-enum { ELEMENTS_A_THREAD = 16 };
+enum { ELEMENTS_A_THREAD = 16, MOST_PARTS = 1024 };
 
 /* ---- Device ---- */
 
@@ -279,17 +279,18 @@ static reduction make_reduction(const gemel_kernel_call *call) {
   return r;
 }
 
-/* As many parts as it takes to fill the GPU, none too short. */
-static void cut(const gemel_cuda *cuda, reduction *r) {
+/* As many parts as it takes to fill a large GPU, none too short; not this GPU, since others are to
+ * give the same bits. */
+static void cut(reduction *r) {
   long long most = r->reduced.elements / (MOST_JOB_THREADS * ELEMENTS_A_THREAD);
-  long long wanted = r->kept.elements == 0 ? 1 : cuda->blocks_at_once / r->kept.elements;
+  long long wanted = r->kept.elements == 0 ? 1 : MOST_PARTS / r->kept.elements;
   wanted = wanted < most ? wanted : most;
   r->parts = wanted > 1 ? wanted : 1;
 }
 
 static gemel_status prepare_reduction(gemel_kernel_call *call) {
   reduction r = make_reduction(call);
-  cut(gemel__cuda_of(call), &r);
+  cut(&r);
   call->scratch_bytes = r.parts > 1 ? (size_t)(r.parts * r.kept.elements) * ACC_BYTES /
                                           (GEMEL__FAULT(gpu_reduce_scratch) ? 4 : 1)
                                     : 0;
@@ -302,7 +303,7 @@ static gemel_status run_reduction(const gemel_kernel_call *call, what w) {
   reduction r = make_reduction(call);
   void *x = call->inputs[0].data, *out = call->outputs[0].data, *parts = call->scratch;
   void *arguments[] = {&r, &out, &parts, &x};
-  cut(cuda, &r);
+  cut(&r);
   gemel_status status = launch_jobs(cuda, kernels[w][dtype](), r.kept.elements * r.parts,
                                     r.reduced.elements / r.parts, arguments, call->error);
   if (status == GEMEL_OK && r.parts > 1) {

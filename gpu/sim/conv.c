@@ -88,7 +88,8 @@ static void add_products(const gemel__sim_convolution *v, float *sums) {
   int64_t index[3 + 2 * GEMEL__SIM_DIMS] = {0}, turned[3 + 2 * GEMEL__SIM_DIMS];
   int64_t x[GEMEL__SIM_DIMS], w[GEMEL__SIM_DIMS], y[GEMEL__SIM_DIMS];
   int rank = 3 + 2 * v->axes;
-  bool backwards = gemel__sim_below(2) != 0;
+  bool backwards = gemel__sim_choice((uint64_t)v->x.dims[2] << 40 ^ (uint64_t)v->x.dims[0] << 20 ^
+                                     (uint64_t)v->y.dims[1]);
   for (int k = 0; k < v->axes; k++) {
     sizes[3 + k] = v->y.dims[2 + k];
     sizes[3 + v->axes + k] = v->w.dims[2 + k];

@@ -32,7 +32,7 @@ typedef enum { GEMEL__SIM_CONV_Y, GEMEL__SIM_CONV_W, GEMEL__SIM_CONV_X } gemel__
 /* y[n, k, p] = sum of x[n, c, p * stride + r * dilation - low] * w[k, c, r] over all channels c of
  * the group of filter k and all kernel elements r; or what follows of x or w from a gradient of y.
  * The result is alpha times that + beta times what was there, which isn't read if beta is 0. Sums
- * are taken in an order that the seed chooses. */
+ * are taken in an order that the seed and the sizes choose. */
 typedef struct {
   gemel__sim_conv_result result;
   int axes;

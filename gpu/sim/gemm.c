@@ -119,7 +119,8 @@ static double combined(const gemel__sim_product *p, double sum, double old) {
 }
 
 void gemel__sim_multiply(const gemel__sim_product *p) {
-  bool backwards = gemel__sim_below(2) != 0;
+  bool backwards =
+      gemel__sim_choice((uint64_t)p->c.rows << 40 ^ (uint64_t)p->c.columns << 20 ^ (uint64_t)p->k);
   for (int batch = 0; batch < p->count; batch++)
     for (int64_t j = 0; j < p->c.columns; j++)
       for (int64_t i = 0; i < p->c.rows; i++) {

@@ -19,7 +19,7 @@ typedef struct {
 } gemel__sim_matrix;
 
 /* C = alpha op(A) op(B) + beta C, COUNT times; C isn't read if beta is 0. Sums are taken in f32, of
- * f64 matrices in f64, in an order that the seed chooses: nobody may rely on one. */
+ * f64 matrices in f64, in an order that the seed and the sizes choose: nobody may rely on one. */
 typedef struct {
   gemel__sim_matrix a, b, c;
   int64_t k;

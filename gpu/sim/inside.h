@@ -57,6 +57,8 @@ cudaError_t gemel__sim_elsewhere(const char *what, int device, int wanted);
 /* random.c */
 uint64_t gemel__sim_random(void);
 uint32_t gemel__sim_below(uint32_t bound);
+/* The same for the same OF until the seed is another one. */
+bool gemel__sim_choice(uint64_t of);
 /* How the streams of this seed are run: 0 soon and evenly, others late and the newest first. */
 int gemel__sim_policy(void);
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include "sim/inside.h"
 
-static uint64_t state;
+static uint64_t state, chosen;
 static int policy = -1;
 
 void gemel__sim_seed(uint64_t seed) {
-  state = (seed + 1) * 0x9E3779B97F4A7C15u;
+  state = chosen = (seed + 1) * 0x9E3779B97F4A7C15u;
   for (int i = 0; i < 8; i++)
     gemel__sim_random();
   policy = (int)(gemel__sim_random() >> 33 & 3);
@@ -29,6 +29,15 @@ uint64_t gemel__sim_random(void) {
 
 uint32_t gemel__sim_below(uint32_t bound) {
   return (uint32_t)((gemel__sim_random() >> 32) * bound >> 32);
+}
+
+bool gemel__sim_choice(uint64_t of) {
+  if (state == 0)
+    gemel__sim_random();
+  uint64_t mixed = chosen ^ of;
+  for (int i = 0; i < 2; i++)
+    mixed = (mixed ^ mixed >> 31) * 0xBF58476D1CE4E5B9u;
+  return mixed >> 63;
 }
 
 int gemel__sim_policy(void) {
