@@ -135,7 +135,8 @@ static gemel_status prepare(gemel__call *call, const gemel__bench *b, const geme
   if (call->function == NULL) {
     return call->error.status;
   }
-  return gemel_call(call->function, call->inputs, call->outputs, &call->error);
+  return gemel_call(call->function, call->n_inputs, call->inputs,
+                    gemel_function_output_count(call->function), call->outputs, &call->error);
 }
 
 int gemel__call_open(gemel__call *call, const gemel__bench *b, gemel_context *context,
@@ -179,7 +180,9 @@ void gemel__call_clear(gemel__call *call) {
 void gemel__call_run(void *state) {
   gemel__call *call = state;
   for (int k = 0; k < call->repeat && call->status == GEMEL_OK; k++) {
-    call->status = gemel_call(call->function, call->inputs, call->outputs, &call->error);
+    call->status =
+        gemel_call(call->function, call->n_inputs, call->inputs,
+                   gemel_function_output_count(call->function), call->outputs, &call->error);
   }
 }
 

@@ -115,10 +115,12 @@ static gemel_tensor *zeros(run_state *r, size_t k) {
 static gemel_status call_twice(run_state *r, gemel_tensor **inputs, gemel_tensor **outputs,
                                double *seconds) {
   double start = gemel__bench_thread_seconds(), between;
-  gemel_status status = gemel_call(r->function, inputs, outputs, &r->error);
+  gemel_status status = gemel_call(r->function, gemel_function_input_count(r->function), inputs,
+                                   gemel_function_output_count(r->function), outputs, &r->error);
   between = gemel__bench_thread_seconds();
   if (status == GEMEL_OK) {
-    status = gemel_call(r->function, inputs, outputs, &r->error);
+    status = gemel_call(r->function, gemel_function_input_count(r->function), inputs,
+                        gemel_function_output_count(r->function), outputs, &r->error);
   }
   *seconds = 2 * between - start - gemel__bench_thread_seconds();
   return status;

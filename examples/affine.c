@@ -28,7 +28,7 @@ static gemel_status call(gemel_function *function, int64_t rows, gemel_error *er
   gemel_tensor *outputs[2] = {NULL, NULL};
   gemel_status status = GEMEL_NO_MEMORY;
   if (inputs[0] != NULL && inputs[1] != NULL && inputs[2] != NULL) {
-    status = gemel_call(function, inputs, outputs, error);
+    status = gemel_call(function, 3, inputs, 2, outputs, error);
   }
   if (status == GEMEL_OK) {
     const float *y = gemel_tensor_data(outputs[0]), *d_m = gemel_tensor_data(outputs[1]);

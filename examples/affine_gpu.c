@@ -70,7 +70,7 @@ static gemel_status run(const machine *m, gemel_function *f, int shared, gemel_s
   gemel_tensor *y = NULL, *last = NULL;
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < m->steps && status == GEMEL_OK; k++) {
-    status = gemel_call(f, m->values + shared, &y, error);
+    status = gemel_call(f, (size_t)(OPERANDS - shared), m->values + shared, 1, &y, error);
   }
   if (status == GEMEL_OK && shared == OPERANDS) {
     gemel_tensor *there = gemel_shared_get(x);
@@ -94,7 +94,7 @@ static gemel_status try_way(const machine *m, const char *name, int shared, geme
   gemel_status status = f != NULL ? GEMEL_OK : error->status;
   gemel_tensor *y = NULL;
   for (int k = 0; k < WARM_UP && status == GEMEL_OK; k++) {
-    status = gemel_call(f, m->values + shared, &y, error);
+    status = gemel_call(f, (size_t)(OPERANDS - shared), m->values + shared, 1, &y, error);
   }
   gemel_cuda_count(m->cuda, &before);
   status = status == GEMEL_OK ? run(m, f, shared, variables[X], error) : status;

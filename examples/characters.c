@@ -173,7 +173,7 @@ static int learn(gemel_function *function, const char *text, size_t count, int s
     draw(text, count, gemel_tensor_data(inputs[0]));
     *(float *)gemel_tensor_data(inputs[1]) =
         (float)(0.002 * sqrt(1 - pow(0.999, k + 1)) / (1 - pow(0.9, k + 1)));
-    if (gemel_call(function, inputs, &loss, error) != GEMEL_OK) {
+    if (gemel_call(function, 2, inputs, 1, &loss, error) != GEMEL_OK) {
       break;
     }
     total += *(const float *)gemel_tensor_data(loss);

@@ -209,7 +209,7 @@ static double epoch(network *n, const digits *d, size_t count, float rate, gemel
     shuffle(count, d->order);
     for (; k < batches; k++) {
       gather(d, d->order + k * BATCH, BATCH, inputs[0], inputs[1]);
-      if (gemel_call(n->train, inputs, &loss, error) != GEMEL_OK) {
+      if (gemel_call(n->train, 3, inputs, 1, &loss, error) != GEMEL_OK) {
         break;
       }
       total += *(const float *)gemel_tensor_data(loss);
@@ -229,7 +229,7 @@ static double accuracy(network *n, const digits *d, const size_t *order, size_t 
   double right = -1;
   if (make_batch((int64_t)count, batch, error) == 0) {
     gather(d, order, count, batch[0], batch[1]);
-    if (gemel_call(n->classify, batch, &classes, error) == GEMEL_OK) {
+    if (gemel_call(n->classify, 2, batch, 1, &classes, error) == GEMEL_OK) {
       const int64_t *class = gemel_tensor_data(classes);
       const unsigned char *label = gemel_tensor_data(batch[1]);
       right = 0;

@@ -124,7 +124,7 @@ static int install(gemel_context *context, const gemel_kernel *kernel) {
                                                  NULL, NULL, &error);
   int before = right_runs;
   if (gemel_register_kernel(context, GEMEL_SPACE_HOST, "softmax", kernel, &error) != GEMEL_OK ||
-      gemel_evaluate(graph, &x, &y, &error) != GEMEL_OK) {
+      gemel_evaluate(graph, 1, &x, 1, &y, &error) != GEMEL_OK) {
     fprintf(stderr, "%s\n", error.text);
   }
   int ran = right_runs == before + 1 && y != NULL && *(double *)gemel_tensor_data(y) == 0.5;

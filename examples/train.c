@@ -50,7 +50,7 @@ static gemel_status train(gemel_function *function, gemel_tensor *const *inputs,
   gemel_tensor *output = NULL;
   gemel_status status = GEMEL_OK;
   for (int step = 0; step < STEPS && status == GEMEL_OK; step++) {
-    status = gemel_call(function, inputs, &output, error);
+    status = gemel_call(function, 2, inputs, 1, &output, error);
     if (status == GEMEL_OK) {
       *loss = *(const float *)gemel_tensor_data(output);
       if (step % 50 == 0) {

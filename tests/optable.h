@@ -210,7 +210,8 @@ static void opt_call(const op_case *c, gemel_graph *graph, gemel_tensor *const *
                            .as_written = 1};
   gemel_tensor *out[OPT_OUTPUTS + OPT_INPUTS] = {NULL};
   gemel_function *function = gemel_compile(graph, &options, error);
-  if (function != NULL && gemel_call(function, in, out, error) == GEMEL_OK) {
+  if (function != NULL && gemel_call(function, gemel_graph_input_count(graph), in,
+                                     gemel_graph_output_count(graph), out, error) == GEMEL_OK) {
     for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
       if (c->status == GEMEL_OK) {
         opt_compare(out[k], wanted[k]);

@@ -125,7 +125,7 @@ static int run_function(const settings *s) {
   slow_runs = fast_runs = released = spoilt = 0;
   CT_CHECK(f != NULL);
   for (int k = 0; k < 2; k++) {
-    CT_EQ_INT(gemel_call(f, &x, &y, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &y, &error), GEMEL_OK);
     CT_CHECK(y != NULL && float_at(y, 0) == 2 && float_at(y, s->size - 1) == 2 * (float)s->size);
   }
   CT_EQ_INT(gemel_function_print(f, keep_text, text, &error), GEMEL_OK);
@@ -367,7 +367,7 @@ static void run_text(const char *text, const gemel_options *options, gemel_tenso
   if (graph != NULL) {
     size_t n = make_inputs(graph, inputs);
     gemel_function *f = gemel_compile(graph, options, &error);
-    CT_EQ_INT(gemel_call(f, inputs, results, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, n, inputs, gemel_graph_output_count(graph), results, &error), GEMEL_OK);
     gemel_function_free(f);
     for (size_t k = 0; k < n; k++) {
       gemel_tensor_unref(inputs[k]);
@@ -478,7 +478,7 @@ typedef struct shared_function {
 static void *call_shared(void *data) {
   shared_function *s = data;
   gemel_tensor *x = vector_of(GEMEL_F32, N, 1), *y = NULL;
-  s->good = gemel_call(s->f, &x, &y, &error) == GEMEL_OK && float_at(y, 1) == 4;
+  s->good = gemel_call(s->f, 1, &x, 1, &y, &error) == GEMEL_OK && float_at(y, 1) == 4;
   gemel_tensor_unref(x);
   gemel_tensor_unref(y);
   return NULL;
@@ -513,7 +513,7 @@ static int call_once(void *data) {
   gemel_tensor *y = NULL;
   unlink(file);
   gemel_function *f = gemel_compile(c->graph, &s.options, &error);
-  gemel_status status = f != NULL ? gemel_call(f, &c->x, &y, &error) : error.status;
+  gemel_status status = f != NULL ? gemel_call(f, 1, &c->x, 1, &y, &error) : error.status;
   gemel_function_free(f);
   gemel_tensor_unref(y);
   return (int)status;

@@ -104,7 +104,8 @@ static void *call_mixture(void *user) {
     int64_t n = 1 + (round * 7 + caller->number) % 13, k = 1 + (round + caller->number) % 11;
     int64_t label = round % 5 == caller->number ? 3 + caller->number : round % 3;
     fill(&a, n, k, label);
-    gemel_status status = gemel_call(caller->f, a.in, a.out, &problem);
+    gemel_status status = gemel_call(caller->f, gemel_function_input_count(caller->f), a.in,
+                                     gemel_function_output_count(caller->f), a.out, &problem);
     if (label < 3) {
       MUST(status == GEMEL_OK);
       if (status == GEMEL_OK) {
@@ -154,10 +155,10 @@ static void *count(void *user) {
   int64_t last = -1;
   for (int round = 0; round < ROUNDS; round++) {
     gemel_tensor *before = NULL, *difference = NULL;
-    MUST(gemel_call(caller->f, &by, &before, NULL) == GEMEL_OK);
+    MUST(gemel_call(caller->f, 1, &by, 1, &before, NULL) == GEMEL_OK);
     MUST(before != NULL && *(int64_t *)gemel_tensor_data(before) > last);
     last = before != NULL ? *(int64_t *)gemel_tensor_data(before) : last;
-    MUST(gemel_call(caller->reader, NULL, &difference, NULL) == GEMEL_OK);
+    MUST(gemel_call(caller->reader, 0, NULL, 1, &difference, NULL) == GEMEL_OK);
     MUST(difference != NULL && ((int64_t *)gemel_tensor_data(difference))[0] == 0 &&
          ((int64_t *)gemel_tensor_data(difference))[1] == 0);
     gemel_tensor_unref(before);

@@ -434,7 +434,7 @@ static void wrong_constant(const void *data) {
   gemel_tensor *result = NULL;
   CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
   gemel_output(sum, "sum");
-  CT_EQ_INT(gemel_evaluate(graph, NULL, &result, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 0, NULL, 1, &result, &error), GEMEL_OK);
   right = gemel_constant(graph, result);
   wrong = number(graph, f->dtype, f->wrong);
   CT_EQ_INT(testify(context, graph, sum, right), GEMEL_OK);

@@ -219,7 +219,9 @@ typedef struct call {
 static int run_graph(call *c, int threads, int plain, gemel_tensor **outputs, int *marked) {
   gemel_function *f = compile(c->graph, threads, plain);
   memset(outputs, 0, MAX_OUTPUTS * sizeof *outputs);
-  int good = f != NULL && CT_EQ_INT(gemel_call(f, c->inputs, outputs, &error), GEMEL_OK);
+  int good = f != NULL && CT_EQ_INT(gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
+                                               gemel_graph_output_count(c->graph), outputs, &error),
+                                    GEMEL_OK);
   if (good && marked != NULL) {
     *marked = marks(f);
   }
@@ -315,7 +317,9 @@ static size_t wrong_now(gemel_function *reader, call *c, gemel_shared *w) {
   call plain = *c;
   size_t bad = 0;
   memcpy(plain.inputs, all, sizeof all);
-  CT_EQ_INT(gemel_call(reader, all, outputs, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(reader, gemel_function_input_count(reader), all,
+                       gemel_function_output_count(reader), outputs, &error),
+            GEMEL_OK);
   run_graph(&plain, 1, 1, wanted, NULL);
   for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
     bad += !same_tensor(outputs[k], wanted[k]);
@@ -343,7 +347,7 @@ static size_t stale_results(void) {
     if (k == 1) {
       CT_EQ_INT(gemel_shared_set(w, other, &error), GEMEL_OK);
     } else if (k > 2) {
-      CT_EQ_INT(gemel_call(writer, NULL, NULL, &error), GEMEL_OK);
+      CT_EQ_INT(gemel_call(writer, 0, NULL, 0, NULL, &error), GEMEL_OK);
     }
   }
   gemel_tensor_unref(other);
@@ -393,7 +397,9 @@ static int compile_and_call(const network *n, call *c) {
     }
   }
   f = c->graph != NULL ? gemel_compile(c->graph, &options, &error) : NULL;
-  gemel_status status = f != NULL ? gemel_call(f, c->inputs, outputs, &error) : GEMEL_NO_MEMORY;
+  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
+                                               gemel_graph_output_count(c->graph), outputs, &error)
+                                  : GEMEL_NO_MEMORY;
   gemel_function_free(f);
   drop(outputs, MAX_OUTPUTS);
   return status;

@@ -499,7 +499,7 @@ static void sizes_at_run_time(const void *data) {
   CT_EQ_STR(gemel_graph_error(graph)->text, "");
   in[0] = gemel_tensor_wrap(GEMEL_F64, GEMEL_LIST(int64_t, 4), NULL, numbers, NULL, NULL, &error);
   in[1] = gemel_tensor_wrap(GEMEL_I64, 0, NULL, NULL, &three, NULL, NULL, &error);
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 2, in, 2, out, &error), GEMEL_OK);
   if (out[0] != NULL) {
     CT_CHECK(*(double *)gemel_tensor_data(out[0]) == 3);
     CT_CHECK(*(double *)gemel_tensor_data(out[1]) == 6);
@@ -585,7 +585,7 @@ static void gradient(const void *data) {
   in[0] = gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, 2, 3), &error);
   in[1] = gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, 4, 5), &error);
   in[2] = gemel_tensor_wrap(GEMEL_F64, 0, NULL, NULL, &number, NULL, NULL, &error);
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 3, in, 1, out, &error), GEMEL_OK);
   CT_CHECK(out[0] != NULL && *(double *)gemel_tensor_data(out[0]) == 6);
   CT_CHECK(gemel_is_null(gemel_add(x, y)));
   CT_CHECK(gemel_is_null(gemel_gradient(gemel_sqr(z), z)));

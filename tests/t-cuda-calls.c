@@ -107,7 +107,7 @@ static gemel_status compile_and_call(void) {
     gemel_graph *graph = graph_of(b.context, "(x: f32[3], y: f32[3]) { return z = x * y - x }");
     gemel_function *f = gemel_compile(graph, &options, &error);
     CT_CHECK(f != NULL);
-    status = gemel_call(f, in, &out, &error);
+    status = gemel_call(f, 2, in, 1, &out, &error);
     CT_CHECK(status == GEMEL_OK || out == NULL);
     CT_CHECK(status != GEMEL_OK || float_at(out, 1) == 2 * 3 - 2);
     gemel_function_free(f);
@@ -230,7 +230,7 @@ static void add_up(worker *w, int k) {
   gemel_status status = GEMEL_BAD_VALUE;
   float wanted = 0;
   for (int tries = 0; status == GEMEL_BAD_VALUE && tries < TRIES; tries++) {
-    status = gemel_call(w->sum, in, &out, &error);
+    status = gemel_call(w->sum, SUM_INPUTS, in, 1, &out, &error);
   }
   for (int i = 0; i < 40; i++) {
     wanted += (float)(w->number + i) * (float)(k + i) - (float)(w->number + i);

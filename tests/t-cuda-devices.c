@@ -45,7 +45,7 @@ static void find_sums(const float *x, const float *w, float *sums) {
 static gemel_status call_image(gemel_function *f, gemel_tensor *const *in) {
   gemel_tensor *out[2] = {NULL};
   float wanted[CHANNELS];
-  gemel_status status = gemel_call(f, in, out, &error);
+  gemel_status status = gemel_call(f, 2, in, 2, out, &error);
   find_sums(gemel_tensor_data(in[0]), gemel_tensor_data(in[1]), wanted);
   if (status == GEMEL_OK && memcmp(gemel_tensor_data(out[0]), wanted, sizeof wanted) != 0) {
     status = GEMEL_INTERNAL;

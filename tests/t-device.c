@@ -90,10 +90,10 @@ static void steady(const void *data) {
   gemel_function *f = compile(graph, 1, 0);
   gemel_tensor *in[2] = {uploaded(100, 1), uploaded(100, 2)}, *out[2] = {NULL, NULL};
   (void)data;
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 2, out, &error), GEMEL_OK);
   CT_CHECK(gemel_tensor_device(out[0]) == &device.record);
   size_t moved_before = device.uploads + device.downloads, before = device.allocations;
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 2, out, &error), GEMEL_OK);
   CT_EQ_UINT(device.uploads + device.downloads, moved_before);
   CT_EQ_UINT(device.allocations, before);
   holds(out[0], 3, (4.0 + 5.0) * (4.0 + 5.0) - 5.0);
@@ -165,7 +165,7 @@ static void constants(const void *data) {
   (void)data;
   size_t before = device.uploads;
   for (int k = 0; k < 3; k++) {
-    CT_EQ_INT(gemel_call(f, &x, &z, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &z, &error), GEMEL_OK);
     CT_EQ_UINT(device.uploads, before + 1);
   }
   holds(z, 2, 21);
@@ -205,7 +205,7 @@ static void views(const void *data) {
     /* there is [[2, 5], [1, 4], [0, 3]], and part of it from row START on */
     static const float wanted[2][4] = {{4, 3, 1, 0}, {5, 4, 2, 1}};
     start = 1 - round;
-    CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 2, in, 3, out, &error), GEMEL_OK);
     CT_EQ_MEM(gemel_tensor_data(out[0]), wanted[round], sizeof wanted[round]);
     CT_CHECK(gemel_tensor_device(out[1]) == &device.record);
     holds(out[1], 1, 5);
@@ -236,7 +236,7 @@ static void states(const void *data) {
   CT_REQUIRE(f != NULL);
   size_t before = device.uploads + device.downloads;
   for (int k = 0; k < 3; k++) {
-    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &out, &error), GEMEL_OK);
   }
   CT_EQ_UINT(device.uploads + device.downloads, before);
   holds(out, 3, 3 + 2 * 4);
@@ -273,7 +273,7 @@ static void gradients(const void *data) {
       gemel_tensor *mine = gemel_tensor_transfer(in, there ? &device.record : gemel_host(), NULL);
       gemel_tensor *both[2] = {NULL, NULL};
       ct_context("%s", bodies[k]);
-      CT_EQ_INT(gemel_call(f, &mine, both, &error), GEMEL_OK);
+      CT_EQ_INT(gemel_call(f, 1, &mine, 2, both, &error), GEMEL_OK);
       out[there] = gemel_tensor_transfer(both[1], gemel_host(), NULL);
       gemel_tensor_unref(mine);
       gemel_tensor_unref(both[0]);
@@ -303,10 +303,10 @@ static void mixed(const void *data) {
   gemel_tensor *here = vector_of(GEMEL_F32, 4, 0), *there = uploaded(4, 0), *out = NULL;
   gemel_value on_host, on_device = gemel_graph_input(graph, 0), sum;
   (void)data;
-  CT_EQ_INT(gemel_call(f, &here, &out, &error), GEMEL_BAD_TYPE);
+  CT_EQ_INT(gemel_call(f, 1, &here, 1, &out, &error), GEMEL_BAD_TYPE);
   says("input x lies on the device guarded", "on host");
   out = here;
-  CT_EQ_INT(gemel_call(f, &there, &out, &error), GEMEL_BAD_TYPE);
+  CT_EQ_INT(gemel_call(f, 1, &there, 1, &out, &error), GEMEL_BAD_TYPE);
   says("output z lies on the device guarded", "on host");
   on_host = gemel_scalar(graph, GEMEL_F32, 1);
   sum = gemel_add(on_device, on_host);
@@ -330,7 +330,7 @@ static void missing_kernel(const void *data) {
   gemel_function *f = compile(graph, 1, 0);
   gemel_tensor *there = uploaded(4, 0), *out = NULL;
   (void)data;
-  CT_EQ_INT(gemel_call(f, &there, &out, &error), GEMEL_UNSUPPORTED);
+  CT_EQ_INT(gemel_call(f, 1, &there, 1, &out, &error), GEMEL_UNSUPPORTED);
   says("argmax(f32[4]@1)", "the device guarded has no kernel");
   CT_CHECK(gemel_compile(nowhere, NULL, &error) == NULL);
   CT_EQ_INT(error.status, GEMEL_UNSUPPORTED);
@@ -391,7 +391,7 @@ static void refused(const void *data) {
     gemel_function *f = compile(graph, 1, 0);
     device.allocations = 0;
     device.refuse = refuse;
-    gemel_status status = gemel_call(f, &x, &out, &error);
+    gemel_status status = gemel_call(f, 1, &x, 1, &out, &error);
     device.refuse = 0;
     if (status == GEMEL_OK) {
       CT_CHECK(refuse > 1);
@@ -400,7 +400,7 @@ static void refused(const void *data) {
     }
     CT_EQ_INT(status, GEMEL_NO_MEMORY);
     CT_CHECK(out == NULL);
-    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &out, &error), GEMEL_OK);
     gemel_tensor_unref(out);
     out = NULL;
     gemel_function_free(f);

@@ -170,9 +170,9 @@ static void round_trip(const void *data) {
   (void)data;
   fill_inputs(in, memory);
   gemel_function *f = gemel_compile(graph, &options, &error);
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 5, in, 4, out, &error), GEMEL_OK);
   gemel_function_free(f);
-  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, 5, in, 4, out, folder, &error), GEMEL_OK);
   gemel_dumped *d = gemel_dump_load(other, folder, &error);
   if (CT_CHECK(d != NULL)) {
     char *printed = gemel_print_string(graph, "g", &error);
@@ -188,7 +188,7 @@ static void round_trip(const void *data) {
     same_strides(in[0], d->inputs[0]);
     same_strides(in[3], d->inputs[3]);
     f = gemel_compile(d->graph, &d->options, &error);
-    CT_EQ_INT(gemel_call(f, d->inputs, again, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, d->n_inputs, d->inputs, 4, again, &error), GEMEL_OK);
     for (int k = 0; k < 4; k++) {
       same_bits(out[k], again[k]);
       same_bits(out[k], d->outputs[k]);
@@ -196,7 +196,7 @@ static void round_trip(const void *data) {
     gemel_function_free(f);
   }
   gemel_dump_free(d);
-  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_IO);
+  CT_EQ_INT(gemel_dump(graph, &options, 5, in, 4, out, folder, &error), GEMEL_IO);
   CT_HAS_STR(error.text, "is there already");
   remove_folder(folder);
   release(in, 5);
@@ -219,7 +219,7 @@ static void bound(const void *data) {
   gemel_shared *shared = gemel_shared_new(value, &error);
   gemel_options options = {.size = sizeof options, .states = &shared, .n_states = 1};
   (void)data;
-  CT_EQ_INT(gemel_dump(graph, &options, in, NULL, folder, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, 2, in, 0, NULL, folder, &error), GEMEL_OK);
   gemel_dumped *d = gemel_dump_load(context, folder, &error);
   if (CT_CHECK(d != NULL)) {
     same_bits(d->inputs[1], value);
@@ -227,8 +227,12 @@ static void bound(const void *data) {
   }
   gemel_dump_free(d);
   remove_folder(folder);
-  CT_EQ_INT(gemel_dump(graph, NULL, in, NULL, folder, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_dump(graph, NULL, 2, in, 0, NULL, folder, &error), GEMEL_BAD_ARGUMENT);
   CT_HAS_STR(error.text, "input w is missing");
+  CT_EQ_INT(gemel_dump(graph, NULL, 1, in, 0, NULL, folder, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a dump takes 2 inputs, and 1 is given: x, w");
+  CT_EQ_INT(gemel_dump(graph, &options, 2, in, 1, in, folder, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a dump takes 2 outputs, and 1 is given: w, y");
   CT_CHECK(access(folder, F_OK) != 0);
   gemel_shared_unref(shared);
   gemel_tensor_unref(value);
@@ -277,7 +281,7 @@ static void is_refused(const void *data) {
   gemel_context *context = context_new();
   gemel_graph *graph = parse(context, "graph f(x: f32[3]) { return y = x * x }");
   gemel_tensor *in = vector_of(GEMEL_F32, 3, 1);
-  CT_EQ_INT(gemel_dump(graph, NULL, &in, &in, folder, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, NULL, 1, &in, 1, &in, folder, &error), GEMEL_OK);
   write_text(folder, c->file, c->text);
   CT_CHECK(gemel_dump_load(context, folder, &error) == NULL);
   CT_HAS_STR(error.text, c->wanted);
@@ -307,7 +311,7 @@ static void lines(const void *data) {
   gemel_output(y, "y");
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     const char *folder = scratch("lines");
-    CT_EQ_INT(gemel_dump(graph, NULL, in, NULL, folder, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_dump(graph, NULL, 2, in, 0, NULL, folder, &error), GEMEL_OK);
     if (cases[k].text != NULL)
       write_text(folder, "lines", cases[k].text);
     gemel_dumped *d = gemel_dump_load(context, folder, &error);
@@ -342,7 +346,9 @@ static int dump_and_load(void *data) {
       .size = sizeof rewrite, .include = "own", .rules = sets, .n_rules = 1};
   gemel_options options = {.size = sizeof options, .threads = 1, .rewrite = &rewrite};
   gemel_dumped *d = NULL;
-  gemel_status status = rules != NULL ? gemel_dump(g, &options, in, NULL, folder, &e) : e.status;
+  gemel_status status =
+      rules != NULL ? gemel_dump(g, &options, gemel_graph_input_count(g), in, 0, NULL, folder, &e)
+                    : e.status;
   if (rules != NULL && status != GEMEL_OK)
     CT_EQ_INT(count_scratch(), before);
   if (rules != NULL && status == GEMEL_OK) {
@@ -409,11 +415,17 @@ static gemel_tensor **values_for(size_t n) {
 
 /* Called again and again with the same tensors, F allocates nothing. */
 static void allocates_nothing(gemel_function *f, gemel_tensor **in, gemel_tensor **out) {
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(
+      gemel_call(f, gemel_function_input_count(f), in, gemel_function_output_count(f), out, &error),
+      GEMEL_OK);
+  CT_EQ_INT(
+      gemel_call(f, gemel_function_input_count(f), in, gemel_function_output_count(f), out, &error),
+      GEMEL_OK);
   long before = atomic_load(&watched.asked);
   for (int k = 0; k < 3; k++)
-    CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, gemel_function_input_count(f), in, gemel_function_output_count(f), out,
+                         &error),
+              GEMEL_OK);
   CT_EQ_INT(atomic_load(&watched.asked), before);
 }
 
@@ -426,7 +438,9 @@ static void calls(const gemel_graph *graph, gemel_tensor **in, gemel_tensor *con
   gemel_function *f = gemel_compile(graph, &options, &error);
   size_t k = 0;
   CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, in + 1, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, gemel_function_input_count(f), in + 1, gemel_function_output_count(f),
+                       out, &error),
+            GEMEL_OK);
   while (gemel_is_null(gemel_graph_updated_state(graph, k)))
     same_bits(out[k], wanted[k]), k++;
   w = gemel_shared_get(shared);
@@ -450,7 +464,7 @@ static void replay(const char *folder, const gemel_graph *graph, gemel_tensor *c
   if (CT_CHECK(d != NULL)) {
     gemel_function *f = gemel_compile(d->graph, &d->options, &error);
     CT_EQ_UINT(gemel_graph_node_count(d->graph), gemel_graph_node_count(graph));
-    CT_EQ_INT(gemel_call(f, d->inputs, again, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, d->n_inputs, d->inputs, d->n_outputs, again, &error), GEMEL_OK);
     for (size_t k = 0; k < n_out; k++) {
       same_bits(wanted[k], again[k]);
       same_bits(wanted[k], d->outputs[k]);
@@ -478,11 +492,13 @@ static void *large_on_thread(void *data) {
   gemel_tensor **in = values_for(n_in), **out = calloc(n_out, sizeof *out);
   gemel_options options = {.size = sizeof options, .threads = 1};
   gemel_function *f = gemel_compile(graph, &options, &error);
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(
+      gemel_call(f, gemel_function_input_count(f), in, gemel_function_output_count(f), out, &error),
+      GEMEL_OK);
   CT_CHECK(gemel_function_kernels(f) > (size_t)l->n / 150); /* no rewrite made it short */
   gemel_function_free(f);
   calls(graph, in, out);
-  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, n_in, in, n_out, out, folder, &error), GEMEL_OK);
   replay(folder, graph, out);
   remove_folder(folder);
   release(in, (int)n_in);

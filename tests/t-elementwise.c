@@ -767,7 +767,8 @@ static void slope(const void *data) {
   CT_EQ_INT(gemel_jvp(1, &y, 1, &x[c->wrt], &one, &slopes[1], &error), GEMEL_OK);
   gemel_output(slopes[0], "reverse");
   gemel_output(slopes[1], "forward");
-  if (CT_EQ_INT(gemel_evaluate(graph, tensors, results, &error), GEMEL_OK)) {
+  if (CT_EQ_INT(gemel_evaluate(graph, (size_t)row->n_inputs, tensors, 2, results, &error),
+                GEMEL_OK)) {
     for (k = 0; k < 2; k++) {
       ct_context("%s in mode %d: got %g", c->op, k, *(double *)gemel_tensor_data(results[k]));
       CT_CHECK(*(double *)gemel_tensor_data(results[k]) == c->want);

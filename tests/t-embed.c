@@ -80,7 +80,9 @@ static void call(const gemel_graph *graph, gemel_function *f, gemel_tensor **in,
   for (int k = 0; k < 4; k++) {
     drop_unsized(graph, out, &unsized);
     before = atomic_load(&watched.asked);
-    CT_EQ_INT(gemel_call(f, in, out, NULL), GEMEL_OK);
+    CT_EQ_INT(
+        gemel_call(f, gemel_function_input_count(f), in, gemel_function_output_count(f), out, NULL),
+        GEMEL_OK);
   }
   c->counted += !unsized;
   c->allocating += !unsized && atomic_load(&watched.asked) != before;

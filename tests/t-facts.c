@@ -218,7 +218,8 @@ static int check_result(gemel_context *context, const char *result, gemel_dtype 
   }
   if (w.count > 0) {
     ct_context("%s in %s", result, gemel_dtype_name(dtype));
-    CT_EQ_INT(gemel_evaluate(w.graph, in, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_evaluate(w.graph, 2, in, gemel_graph_output_count(w.graph), out, &error),
+              GEMEL_OK);
     CT_EQ_STR(error.text, "");
   }
   for (size_t k = 0; k < w.count && out[k] != NULL; k++) {

@@ -464,7 +464,8 @@ static int call_twice(const trial *t, gemel_function *f, const step *steps,
                       gemel_tensor *(*in)[MOST], gemel_tensor *(*out)[MOST]) {
   int ran[2], wrong = 0;
   for (int k = 0; k < 2 && !wrong; k++) {
-    gemel_status status = gemel_call(f, in[steps[k].set], out[steps[k].slot], &error);
+    gemel_status status =
+        gemel_call(f, t->n_in, in[steps[k].set], t->n_out, out[steps[k].slot], &error);
     ran[k] = status == GEMEL_OK;
     wrong = status != t->status[steps[k].set] && find("an error: %s", error.text);
   }

@@ -36,7 +36,8 @@ static int evaluate(gemel_graph *g, const double *numbers, double *results) {
                               (void *)(uintptr_t)numbers, NULL, NULL, NULL);
     numbers += count;
   }
-  good = gemel_evaluate(g, in, out, &error) == GEMEL_OK;
+  good = gemel_evaluate(g, gemel_graph_input_count(g), in, gemel_graph_output_count(g), out,
+                        &error) == GEMEL_OK;
   if (!good) {
     CT_FAIL("%s", error.text);
   }

@@ -161,6 +161,7 @@ static void bad_arguments(const void *data) {
   REFUSED(gemel_input(g, "z", 123456789), GEMEL_BAD_ARGUMENT);
   REFUSED(gemel_add(x, other), GEMEL_BAD_ARGUMENT);
   REFUSED(gemel_add(x, none), GEMEL_BAD_ARGUMENT);
+  REFUSED(gemel_apply(g, "add", GEMEL_LIST(gemel_value, x, x, x), 0, NULL), GEMEL_BAD_ARGUMENT);
   REFUSED(gemel_apply(g, "no_such", 1, &x, 0, NULL), GEMEL_NOT_FOUND);
   REFUSED(gemel_apply(g, NULL, 1, &x, 0, NULL), GEMEL_NOT_FOUND);
   REFUSED(gemel_apply(g, "exp", 0, NULL, 0, NULL), GEMEL_BAD_ARGUMENT);
@@ -250,7 +251,7 @@ static void runtime_sizes(const void *data) {
   CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
   in[0] = gemel_tensor_wrap(GEMEL_I64, 0, NULL, NULL, &four, NULL, NULL, NULL);
   in[1] = gemel_tensor_wrap(GEMEL_F32, 0, NULL, NULL, &half, NULL, NULL, NULL);
-  CT_REQUIRE(gemel_evaluate(g, in, out, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_evaluate(g, 2, in, 1, out, NULL) == GEMEL_OK);
   CT_EQ_INT(gemel_tensor_shape(out[0])[0], 5);
   CT_EQ_INT(((int64_t *)gemel_tensor_data(out[0]))[4], 16);
   gemel_tensor_unref(in[0]);
@@ -399,7 +400,7 @@ static void own_operation_runs(const void *data) {
   CT_REQUIRE(gemel_register_operation(shared(), &op, NULL) == GEMEL_OK);
   gemel_output(gemel_apply(g, "plus_one", 1, &x, 1, &d), "y");
   in = gemel_tensor_wrap(GEMEL_F32, 1, &three, NULL, numbers, NULL, NULL, NULL);
-  CT_REQUIRE(gemel_evaluate(g, &in, out, NULL) == GEMEL_OK);
+  CT_REQUIRE(gemel_evaluate(g, 1, &in, 1, out, NULL) == GEMEL_OK);
   CT_CHECK(((float *)gemel_tensor_data(out[0]))[2] == 4);
   gemel_tensor_unref(in);
   gemel_tensor_unref(out[0]);

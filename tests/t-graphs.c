@@ -100,7 +100,9 @@ static double call(const gemel_graph *graph, int ones, size_t first) {
   for (k = 0; k < n; k++) {
     inputs[k] = draw(context, gemel_value_type(gemel_graph_input(graph, k)), ones);
   }
-  if (!CT_EQ_INT(gemel_evaluate(graph, inputs, outputs, &error), GEMEL_OK)) {
+  if (!CT_EQ_INT(gemel_evaluate(graph, gemel_graph_input_count(graph), inputs,
+                                gemel_graph_output_count(graph), outputs, &error),
+                 GEMEL_OK)) {
     CT_FAIL("%s", error.text);
     m = 0;
   }

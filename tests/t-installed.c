@@ -112,7 +112,7 @@ static gemel_tensor *vector(double a, double b) {
 
 static void check_call(gemel_function *f, double a, double b) {
   gemel_tensor *in[2] = {vector(1, -7), vector(-2, 5)}, *out = NULL;
-  CT_EQ_INT(gemel_call(f, in, &out, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 1, &out, NULL), GEMEL_OK);
   if (out != NULL) {
     CT_CHECK(((double *)gemel_tensor_data(out))[0] == a);
     CT_CHECK(((double *)gemel_tensor_data(out))[1] == b);
@@ -171,7 +171,7 @@ static void constants(const void *data) {
   CT_CHECK(f != NULL);
   CT_EQ_INT(runs, 1);
   CT_EQ_INT(incomplete, 0);
-  CT_EQ_INT(gemel_call(f, NULL, &out, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 0, NULL, 1, &out, NULL), GEMEL_OK);
   CT_EQ_INT(runs, 1);
   CT_CHECK(out != NULL && ((double *)gemel_tensor_data(out))[1] == 5);
   gemel_tensor_unref(a);

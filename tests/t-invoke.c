@@ -58,7 +58,8 @@ static void expect(scene *s, size_t count, const double *wanted) {
   gemel_error error = {0};
   size_t next = 0;
   CT_EQ_STR(gemel_graph_error(s->graph)->text, "");
-  CT_EQ_INT(gemel_evaluate(s->graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(s->graph, 2, in, gemel_graph_output_count(s->graph), out, &error),
+            GEMEL_OK);
   CT_EQ_STR(error.text, "");
   for (size_t k = 0; k < 4 && out[k] != NULL; k++) {
     for (int64_t i = 0; i < gemel_tensor_elements(out[k]) && next < count; i++, next++) {
@@ -253,7 +254,7 @@ static gemel_status run_all(gemel_graph *graph, gemel_error *error) {
   if (x == NULL) {
     return error->status;
   }
-  status = gemel_evaluate(graph, &x, &out, error);
+  status = gemel_evaluate(graph, 1, &x, 1, &out, error);
   if (status == GEMEL_OK) {
     CT_CHECK(((double *)gemel_tensor_data(out))[0] == 6);
     CT_CHECK(((double *)gemel_tensor_data(out))[1] == 8);
@@ -337,7 +338,7 @@ static void derive_and_run(gemel_graph *graph, int deep) {
   gemel_error error = {0};
   int64_t two = 2;
   gemel_tensor *in = gemel_tensor_new(GEMEL_F32, 1, &two, NULL), *out[2] = {NULL, NULL};
-  expect_nesting(deep, gemel_evaluate(graph, &in, out, &error), &error);
+  expect_nesting(deep, gemel_evaluate(graph, 1, &in, 1, out, &error), &error);
   gemel_tensor_unref(out[0]);
   out[0] = NULL;
   expect_nesting(deep, gemel_jvp(1, &y, 1, &x, &x, &t, &error), &error);
@@ -347,7 +348,7 @@ static void derive_and_run(gemel_graph *graph, int deep) {
   if (!deep) {
     ((float *)gemel_tensor_data(in))[0] = 3;
     CT_EQ_INT(gemel_output(d, "d"), GEMEL_OK);
-    CT_EQ_INT(gemel_evaluate(graph, &in, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_evaluate(graph, 1, &in, 2, out, &error), GEMEL_OK);
     CT_CHECK(((float *)gemel_tensor_data(out[1]))[0] == 2 * 3 * 9); /* 2 x times the seed, x² */
   }
   for (int k = 0; k < 2; k++) {
@@ -374,7 +375,7 @@ static void many_bodies(const void *data) {
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "many", NULL, &error);
   CT_EQ_STR(error.text, "");
   gemel_value x = gemel_graph_input(graph, 0), y = gemel_graph_output(graph, 0), d = {0};
-  CT_EQ_INT(gemel_evaluate(graph, &in, &out, &error), GEMEL_UNSUPPORTED);
+  CT_EQ_INT(gemel_evaluate(graph, 1, &in, 1, &out, &error), GEMEL_UNSUPPORTED);
   CT_HAS_STR(error.text, "invoke(f32[]): 536870911 bodies are invoked within one another");
   CT_EQ_INT(gemel_grad(1, &y, &y, 1, &x, &d, &error), GEMEL_UNSUPPORTED);
   gemel_tensor_unref(in);

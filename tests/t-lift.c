@@ -306,7 +306,7 @@ static void once(const void *data) {
   (void)data;
   for (int k = 0; k < 3; k++) {
     size_t before = device.uploads;
-    CT_EQ_INT(gemel_call(f, &x, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 2, out, &error), GEMEL_OK);
     CT_EQ_UINT(device.uploads - before, k == 0 ? 1 + 3 : 1);
     CT_CHECK(float_at(out[0], 4) == 5.0f * 4 + 5 + 0.5f && float_at(out[1], 3) == 1);
   }
@@ -357,11 +357,11 @@ static void states(const void *data) {
                   "  update w = w + x1\n"
                   "  return before = transfer(w * transfer(1:f32, space = 1), space = 0)\n"
                   "}\n");
-  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(there, 1, &x, 1, &out, &error), GEMEL_OK);
   CT_CHECK(element_of(shared) == 6 && float_at(out, 3) == 3);
   size_t up = device.uploads, down = device.downloads;
   for (int k = 0; k < 3; k++) {
-    CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(there, 1, &x, 1, &out, &error), GEMEL_OK);
   }
   CT_EQ_UINT(device.uploads - up, 3);
   CT_EQ_UINT(device.downloads - down, 3);
@@ -369,16 +369,17 @@ static void states(const void *data) {
   CT_CHECK(gemel_tensor_device(value) == &device.record && element_of(shared) == 15);
   gemel_tensor_unref(value);
   for (int k = 0; k < 4; k++) {
-    CT_EQ_INT(gemel_call(k % 2 == 0 ? here : there, &x, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(k % 2 == 0 ? here : there, 1, &x, 1, &out, &error), GEMEL_OK);
     CT_CHECK(float_at(out, 3) == (float)(15 + 3 * k));
   }
   device.allocations = 0;
   device.refuse = 1;
-  CT_EQ_INT(gemel_call(here, &x, &out, &error), GEMEL_OK); /* the host asks for nothing there */
-  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_NO_MEMORY);
+  CT_EQ_INT(gemel_call(here, 1, &x, 1, &out, &error),
+            GEMEL_OK); /* the host asks for nothing there */
+  CT_EQ_INT(gemel_call(there, 1, &x, 1, &out, &error), GEMEL_NO_MEMORY);
   device.refuse = 0;
   CT_CHECK(element_of(shared) == 30);
-  CT_EQ_INT(gemel_call(there, &x, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(there, 1, &x, 1, &out, &error), GEMEL_OK);
   CT_CHECK(element_of(shared) == 33);
   gemel_tensor_unref(out);
   gemel_tensor_unref(x);
@@ -407,7 +408,7 @@ static void compiled(const void *data) {
   gemel_function *f = gemel_compile(graph, &options, &error);
   (void)data;
   CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &x, 1, &out, &error), GEMEL_OK);
   CT_CHECK(float_at(out, 3) == 3 && element_of(shared) == 6);
   gemel_tensor *value = gemel_shared_get(shared);
   CT_CHECK(gemel_tensor_device(value) == &second.record);
@@ -434,7 +435,7 @@ static void *take_turns(void *function) {
   gemel_tensor *x = vector_of(GEMEL_F32, 4, 0), *out = NULL;
   intptr_t failed = 0;
   for (int k = 0; k < TURNS; k++) {
-    failed += gemel_call(function, &x, &out, NULL) != GEMEL_OK;
+    failed += gemel_call(function, 1, &x, 1, &out, NULL) != GEMEL_OK;
   }
   gemel_tensor_unref(x);
   gemel_tensor_unref(out);
@@ -491,8 +492,8 @@ static void dumped(const void *data) {
   char folder[400];
   (void)data;
   snprintf(folder, sizeof folder, "%s/lifted", ct_scratch());
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_dump(graph, &options, in, out, folder, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 3, in, 3, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, 3, in, 3, out, folder, &error), GEMEL_OK);
   gemel_dumped *d = gemel_dump_load(context, folder, &error);
   CT_REQUIRE(d != NULL);
   CT_CHECK(d->options.lift == &d->lift && d->lift.space == 2 && d->lift.states == 1);
@@ -500,7 +501,7 @@ static void dumped(const void *data) {
   CT_EQ_STR(d->lift.inputs, "v");
   CT_EQ_STR(d->lift.outputs, "y");
   gemel_function *g = gemel_compile(d->graph, &d->options, &error);
-  CT_EQ_INT(gemel_call(g, d->inputs, again, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(g, d->n_inputs, d->inputs, 3, again, &error), GEMEL_OK);
   for (int k = 0; k < 3; k++) {
     gemel_tensor *a = gemel_tensor_transfer(out[k], gemel_host(), &error);
     gemel_tensor *b = gemel_tensor_transfer(again[k], gemel_host(), &error);

@@ -185,8 +185,8 @@ static int wrong_states(char *what, size_t bytes) {
   snprintf(what, bytes, "states: %s", error.text);
   wrong += there == NULL;
   for (int k = 0; k < 9 && wrong == 0; k++) {
-    wrong += gemel_call(alone, &x, &out[0], &error) != GEMEL_OK;
-    wrong += gemel_call(k % 3 == 2 ? here : there, &x, &out[1], &error) != GEMEL_OK;
+    wrong += gemel_call(alone, 1, &x, 1, &out[0], &error) != GEMEL_OK;
+    wrong += gemel_call(k % 3 == 2 ? here : there, 1, &x, 1, &out[1], &error) != GEMEL_OK;
     snprintf(what, bytes, "states, call %d: %s", k, error.text);
     wrong = wrong || differ(&out[0], &out[1], 1);
   }

@@ -170,7 +170,7 @@ static gemel_tensor *multiply(gemel_tensor *x, gemel_tensor *y, gemel_tensor *z,
   gemel_output(z != NULL ? gemel_dot_add(v[0], v[1], v[2]) : gemel_dot(v[0], v[1]), "product");
   function = gemel_compile(graph, options, &error);
   CT_CHECK(function != NULL);
-  CT_EQ_INT(gemel_call(function, in, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(function, z != NULL ? 3 : 2, in, 1, &out, &error), GEMEL_OK);
   gemel_function_free(function);
   gemel_graph_unref(graph);
   gemel_context_unref(context);

@@ -592,7 +592,7 @@ static int define_and_run(void *data) {
   (void)data;
   if (printed != NULL) {
     *(double *)gemel_tensor_data(x) = 2;
-    status = gemel_evaluate(graph, &x, &y, &error);
+    status = gemel_evaluate(graph, 1, &x, 1, &y, &error);
   }
   CT_CHECK(status != GEMEL_OK || fabs(*(double *)gemel_tensor_data(y) - 2 / (1 + exp(-2))) < 1e-15);
   gemel_text_free(printed);

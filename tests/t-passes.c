@@ -224,7 +224,9 @@ static gemel_tensor *at_integers(const gemel_graph *graph) {
       ((double *)gemel_tensor_data(in[k]))[j] = (double)((5 * k + 3 * j) % 7) - 3;
     }
   }
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, gemel_graph_input_count(graph), in,
+                           gemel_graph_output_count(graph), out, &error),
+            GEMEL_OK);
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     gemel_tensor_unref(in[k]);
   }
@@ -308,7 +310,9 @@ static gemel_tensor *result_of(const gemel_graph *graph, uint64_t seed) {
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     in[k] = random_tensor(context, gemel_value_type(gemel_graph_input(graph, k)), &seed);
   }
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, gemel_graph_input_count(graph), in,
+                           gemel_graph_output_count(graph), out, &error),
+            GEMEL_OK);
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     gemel_tensor_unref(in[k]);
   }

@@ -199,7 +199,7 @@ static void long_rows(const void *data) {
   gemel_output(y, "y");
   gemel_output(gemel_gradient(gemel_sum(y), x), "d");
   in = gemel_tensor_wrap(GEMEL_F32, GEMEL_LIST(int64_t, 1, 1, N), NULL, given, NULL, NULL, &error);
-  CT_EQ_INT(gemel_evaluate(graph, &in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 1, &in, 2, out, &error), GEMEL_OK);
   memset(d, 0, sizeof d);
   for (int k = 0; k < N && out[0] != NULL; k++) {
     int from = k > 0 ? k - 1 : 0, best = from;

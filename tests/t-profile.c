@@ -27,7 +27,8 @@ static gemel_function *function_of(gemel_context *context, const char *text) {
 /* A call with these inputs; its outputs go. */
 static gemel_status call(gemel_function *f, gemel_tensor *const *inputs, size_t n_outputs) {
   gemel_tensor *outputs[4] = {NULL, NULL, NULL, NULL};
-  gemel_status status = gemel_call(f, inputs, outputs, &error);
+  gemel_status status =
+      gemel_call(f, gemel_function_input_count(f), inputs, n_outputs, outputs, &error);
   for (size_t k = 0; k < n_outputs; k++)
     gemel_tensor_unref(outputs[k]);
   return status;
@@ -451,7 +452,7 @@ static void *call_often(void *data) {
   for (int k = 0; k < each(); k++) {
     gemel_tensor *out[] = {NULL, NULL};
     gemel_error mine;
-    CT_EQ_INT(gemel_call(f, &in, out, &mine), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &in, 2, out, &mine), GEMEL_OK);
     gemel_tensor_unref(out[0]);
     gemel_tensor_unref(out[1]);
   }
@@ -497,7 +498,9 @@ static int profile_in_little_memory(void *data) {
   gemel_function *f = g != NULL ? gemel_compile(g, &options, &e) : NULL;
   gemel_tensor *out[] = {NULL, NULL, NULL};
   gemel_call_profile *p = NULL;
-  gemel_status status = f != NULL ? gemel_call(f, (gemel_tensor **)data, out, &e) : e.status;
+  gemel_status status =
+      f != NULL ? gemel_call(f, gemel_function_input_count(f), (gemel_tensor **)data, 3, out, &e)
+                : e.status;
   if (f != NULL && status == GEMEL_OK) {
     p = gemel_function_profile(f, &e);
     status = p != NULL ? gemel_call_profile_print(p, refuse, NULL, &e) : e.status;
@@ -599,7 +602,7 @@ static void guard_stops(const void *data) {
     else
       ((double *)gemel_tensor_data(x))[k] = t->x[k];
   }
-  gemel_status status = gemel_call(f, &x, &y, &error);
+  gemel_status status = gemel_call(f, 1, &x, 1, &y, &error);
   CT_EQ_INT(status, t->wanted != NULL ? GEMEL_BAD_VALUE : GEMEL_OK);
   CT_CHECK((y != NULL) == (t->wanted == NULL));
   if (t->wanted != NULL)
@@ -620,7 +623,7 @@ static void guard_bits(const void *data) {
   for (unsigned guard = 0; guard < 2; guard++) {
     gemel_options options = {.size = sizeof options, .threads = 1, .guard = guard};
     gemel_function *f = gemel_compile(graph, &options, &error);
-    CT_EQ_INT(gemel_call(f, in, out[guard], &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 2, in, 3, out[guard], &error), GEMEL_OK);
     gemel_function_free(f);
   }
   for (int k = 0; k < 3; k++) {
@@ -659,7 +662,7 @@ static void devices(const void *data) {
                                       "  return r = exp(y + 1)\n"
                                       "}\n");
   gemel_function *f = gemel_compile(graph, &options, &error);
-  CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
   const char *text = listing(f, &memory);
   CT_HAS_STR(text, "%1 = log(%0): f32[3] -> guarded arena + 0  # test:2\n");
   CT_HAS_STR(text, "download of 12 bytes\n       for %2 -> guarded staging + 0");
@@ -671,7 +674,7 @@ static void devices(const void *data) {
   const char *folder = ct_scratch();
   char path[300];
   snprintf(path, sizeof path, "%s/device", folder);
-  CT_EQ_INT(gemel_dump(graph, NULL, &in, NULL, path, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, NULL, 1, &in, 0, NULL, path, &error), GEMEL_OK);
   gemel_dumped *d = gemel_dump_load(context, path, &error);
   if (CT_CHECK(d != NULL))
     CT_CHECK(gemel_tensor_device(d->inputs[0]) == &device.record);

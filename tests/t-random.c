@@ -278,7 +278,7 @@ static drawer open_drawer(const char *expression, int threads) {
 
 static gemel_tensor *draw(const drawer *d, uint64_t seed, uint64_t stream) {
   gemel_tensor *key = key_of(seed, stream), *result = NULL;
-  CT_EQ_INT(gemel_call(d->function, &key, &result, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(d->function, 1, &key, 1, &result, &error), GEMEL_OK);
   gemel_tensor_unref(key);
   return result;
 }
@@ -381,7 +381,7 @@ static void symbols(const void *data) {
     gemel_tensor *in[] = {key_of(9, 9), gemel_tensor_new(GEMEL_F64, 2, shape, &error)};
     gemel_tensor *out[] = {NULL, NULL};
     memset(gemel_tensor_data(in[1]), 0, (size_t)(3 * n) * sizeof(double));
-    CT_EQ_INT(gemel_call(function, in, out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(function, 2, in, 2, out, &error), GEMEL_OK);
     CT_EQ_MEM(gemel_tensor_data(out[0]), gemel_tensor_data(all), (size_t)(3 * n) * sizeof(double));
     CT_EQ_UINT(((uint64_t *)gemel_tensor_data(out[1]))[1], 10);
     for (int k = 0; k < 2; k++) {
@@ -408,7 +408,7 @@ static gemel_tensor *drop(gemel_function *function) {
   for (int64_t k = 0; k < n; k++) {
     ((float *)gemel_tensor_data(x))[k] = 1;
   }
-  CT_EQ_INT(gemel_call(function, &x, &y, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(function, 1, &x, 1, &y, &error), GEMEL_OK);
   gemel_tensor_unref(x);
   return y;
 }
@@ -467,7 +467,7 @@ static void derivatives(const void *data) {
   in[0] = gemel_tensor_new(GEMEL_F32, 1, &n, &error);
   memset(gemel_tensor_data(in[0]), 0, 64 * sizeof(float));
   in[1] = key_of(3, 4);
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 2, in, 2, out, &error), GEMEL_OK);
   u = draw_once("random_uniform(key, shape = [64])", 1, 3, 4);
   for (int64_t k = 0; k < n; k++) {
     float wanted = ((float *)gemel_tensor_data(u))[k] < 0.5f ? 2 : 0;

@@ -666,7 +666,7 @@ static void slopes_of(const slope_case *c, int symbolic) {
     ((double *)gemel_tensor_data(in[1]))[j] = 1;
     memset(out, 0, sizeof out);
     ct_context("%s, direction %d", c->op, j);
-    if (CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK)) {
+    if (CT_EQ_INT(gemel_evaluate(graph, 2, in, 4, out, &error), GEMEL_OK)) {
       for (k = 0; k < 4; k++) {
         CT_CHECK(((double *)gemel_tensor_data(out[0]))[k] == c->first[k]);
         CT_CHECK(((double *)gemel_tensor_data(out[1]))[k] == c->second[j][k]);
@@ -731,7 +731,7 @@ static void ties(const void *data) {
   gemel_output(made[0], "gradient");
   gemel_output(made[1], "forward");
   ct_context("%lld ties of %s", (long long)c->n, gemel_dtype_name(c->dtype));
-  if (CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK)) {
+  if (CT_EQ_INT(gemel_evaluate(graph, 2, in, 2, out, &error), GEMEL_OK)) {
     const uint16_t *parts = gemel_tensor_data(out[0]), *sum = gemel_tensor_data(out[1]);
     CT_CHECK(gemel_tensor_dtype(out[0]) == c->dtype && gemel_tensor_dtype(out[1]) == c->dtype);
     CT_EQ_UINT(parts[0], c->part);
@@ -785,7 +785,7 @@ static void mixed(const void *data) {
   }
   CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &x, &d, &error), GEMEL_OK);
   gemel_output(d, "d");
-  if (CT_EQ_INT(gemel_evaluate(graph, &in, &out, &error), GEMEL_OK)) {
+  if (CT_EQ_INT(gemel_evaluate(graph, 1, &in, 1, &out, &error), GEMEL_OK)) {
     for (k = 0; k < n; k++) {
       CT_CHECK(((const double *)gemel_tensor_data(out))[k] == (k + 1 == n));
     }

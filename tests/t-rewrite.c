@@ -704,7 +704,7 @@ static double tiny_log(const gemel_options *options) {
   double result = -1;
   CT_EQ_STR(error.text, "");
   *(float *)gemel_tensor_data(x) = 1e-8f;
-  if (CT_EQ_INT(gemel_call(f, &x, &y, NULL), GEMEL_OK)) {
+  if (CT_EQ_INT(gemel_call(f, 1, &x, 1, &y, NULL), GEMEL_OK)) {
     result = *(float *)gemel_tensor_data(y);
   }
   gemel_function_free(f);

@@ -268,7 +268,9 @@ static int run_and_compare(random_graph *r, int threads, int plain, int relay,
     if (relay)
       for (k = 0; k < r->n_outputs; k++)
         outputs[k] = relaid(wanted[k], relay == OFFSET ? OFFSET : (layout)pick(LAYOUTS));
-    good = CT_EQ_INT(gemel_call(f, r->inputs, outputs, &error), GEMEL_OK);
+    good = CT_EQ_INT(gemel_call(f, gemel_graph_input_count(r->graph), r->inputs,
+                                gemel_graph_output_count(r->graph), outputs, &error),
+                     GEMEL_OK);
     if (!good)
       CT_FAIL("%s", error.text);
     for (k = 0; good && k < r->n_outputs; k++) {
@@ -480,7 +482,7 @@ static void memory_is_reused(const void *data) {
     gemel_output(y, "y");
     f = compile(g, 1, 0);
     CT_REQUIRE(f != NULL);
-    CT_EQ_INT(gemel_call(f, &x, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &out, &error), GEMEL_OK);
     bytes[deep] = gemel_function_bytes(f);
     CT_EQ_UINT(gemel_function_kernels(f), deep ? 41 : 9); /* each sum with the exp of it */
     gemel_function_free(f);
@@ -513,12 +515,12 @@ static void steady_state(const void *data) {
   x[1] = vector_of(GEMEL_F32, 700, 2);
   odd = gemel_tensor_wrap(GEMEL_F32, 1, &shape, &stride, memory, NULL, NULL, &error);
   for (k = 0; k < 2; k++)
-    CT_EQ_INT(gemel_call(f, &x[k], &y[k], &error), GEMEL_OK);
-  CT_EQ_INT(gemel_call(f, &x[0], &odd, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x[k], 1, &y[k], &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &x[0], 1, &odd, &error), GEMEL_OK);
   before = atomic_load(&watched.asked);
   for (k = 0; k < 10; k++) {
-    CT_EQ_INT(gemel_call(f, &x[k % 2], &y[k % 2], &error), GEMEL_OK);
-    CT_EQ_INT(gemel_call(f, &x[0], &odd, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x[k % 2], 1, &y[k % 2], &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x[0], 1, &odd, &error), GEMEL_OK);
   }
   CT_EQ_INT(atomic_load(&watched.asked), before);
   CT_CHECK(memory[2] == float_at(y[0], 1));
@@ -553,7 +555,7 @@ static void results_never_alias(const void *data) {
   gemel_output(gemel_apply(g, "reverse", 1, &x, 1, &attr), "q");
   f = compile(g, 0, 0);
   CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &in, 6, out, &error), GEMEL_OK);
   for (k = 0; k < 6; k++) {
     CT_CHECK(gemel_tensor_data(out[k]) != gemel_tensor_data(in));
     for (j = 0; j < k; j++)
@@ -623,7 +625,7 @@ static void given_memory(const void *data) {
   out[0] = wrapped(memory + o->y, 4, o->y_step);
   out[1] = wrapped(memory + o->z, 4, o->z_step);
   CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, &in, out, &error), o->status);
+  CT_EQ_INT(gemel_call(f, 1, &in, 2, out, &error), o->status);
   for (k = 0; k < 4 && o->status == GEMEL_OK; k++) {
     float want = before[o->x + (3 - k) * o->x_step] + 1;
     CT_CHECK(memory[o->y + k * o->y_step] == want);
@@ -656,7 +658,7 @@ static void function_outlives_graph(const void *data) {
   gemel_graph_unref(g);
   gemel_context_unref(c);
   in[0] = in[1] = vector_of(GEMEL_F32, 3, 2);
-  CT_EQ_INT(gemel_call(f, in, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 1, &out, &error), GEMEL_OK);
   CT_CHECK(out && float_at(out, 0) == 2 && float_at(out, 2) == 12);
   gemel_tensor_unref(out);
   gemel_tensor_unref(in[0]);
@@ -674,7 +676,7 @@ static void many_signatures(const void *data) {
   for (round = 0; round < 60; round++) {
     int64_t n = round * 7 % 20;
     gemel_tensor *x = vector_of(GEMEL_F32, n, 1), *y = NULL;
-    CT_EQ_INT(gemel_call(f, &x, &y, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &y, &error), GEMEL_OK);
     CT_EQ_INT(gemel_tensor_elements(y), n);
     if (n > 0)
       CT_CHECK(float_at(y, n - 1) == -2 * (float)n);
@@ -752,10 +754,10 @@ static void own_operation(const void *data) {
   gemel_output(gemel_add(y, y), "y");
   f = compile(g, 0, 0);
   CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, &back, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &back, 1, &out, &error), GEMEL_OK);
   CT_CHECK(float_at(out, 0) == 4 && float_at(out, 4) == 20);
   *(float *)gemel_tensor_data(in) = -1;
-  CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_BAD_VALUE);
+  CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_BAD_VALUE);
   CT_HAS_STR(error.text, "twice(f32[5]): below zero");
   CT_HAS_STR(error.text, "t-run.c");
   gemel_tensor_unref(in);
@@ -811,7 +813,7 @@ static gemel_status use_everything(gemel_context *c, gemel_error *e) {
     *(int64_t *)gemel_tensor_data(n) = 4;
     in[0] = n;
     in[1] = x;
-    status = gemel_call(f, in, out, e);
+    status = gemel_call(f, 2, in, 3, out, e);
     CT_CHECK((status == GEMEL_OK) == (out[0] != NULL && out[1] != NULL && out[2] != NULL));
     CT_CHECK((status == GEMEL_OK) == (out[0] != NULL || out[1] != NULL || out[2] != NULL));
   }
@@ -848,7 +850,7 @@ static void *deep_chain(void *data) {
   gemel_function *f = compile(g, 1, 0);
   gemel_tensor *x = vector_of(GEMEL_F32, 3, 1), *y = NULL;
   gemel_graph_unref(g);
-  if (f != NULL && CT_EQ_INT(gemel_call(f, &x, &y, &error), GEMEL_OK)) {
+  if (f != NULL && CT_EQ_INT(gemel_call(f, 1, &x, 1, &y, &error), GEMEL_OK)) {
     /* y -> y + x, y -> -y: after 4 nodes it is back */
     CT_CHECK(float_at(y, 2) == 3);
     CT_CHECK(gemel_function_bytes(f) < 1000);

@@ -267,7 +267,7 @@ static void compare_runs(gemel_graph *g) {
   }
   for (int plain = 0; plain < 2; plain++) {
     gemel_function *f = compile(g, 1, plain);
-    CT_EQ_INT(gemel_call(f, in, out[plain], &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 2, in, gemel_graph_output_count(g), out[plain], &error), GEMEL_OK);
     gemel_function_free(f);
   }
   for (int k = 0; k < 3; k++) {
@@ -331,7 +331,7 @@ static void chain(const void *data) {
   }
   gemel_output(total, "total");
   gemel_function *f = compile(g, 1, 0);
-  CT_EQ_INT(gemel_call(f, in, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 1, &out, &error), GEMEL_OK);
   CT_CHECK(float_at(out, 0) == 3 * (STAGES - 1) * STAGES / 2);
   CT_LE_DOUBLE((double)gemel_function_bytes(f), N * sizeof(float) + 16384);
   gemel_tensor_unref(in[0]);
@@ -356,7 +356,7 @@ static void behind_loops(const void *data) {
   gemel_tensor *out[2] = {NULL, NULL};
   (void)data;
   gemel_function *f = compile(g, 1, 0);
-  CT_EQ_INT(gemel_call(f, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 2, in, 2, out, &error), GEMEL_OK);
   CT_CHECK(float_at(out[0], 0) - float_at(out[0], 8192) == 8192);
   CT_LE_DOUBLE((double)gemel_function_bytes(f), N * sizeof(float) + 16384);
   for (int k = 0; k < 2; k++) {
@@ -387,7 +387,7 @@ static void kept(const void *data) {
   (void)data;
   for (int plain = 0; plain < 2; plain++) {
     gemel_function *f = compile(g, 1, plain);
-    CT_EQ_INT(gemel_call(f, in, out[plain], &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 2, in, gemel_graph_output_count(g), out[plain], &error), GEMEL_OK);
     gemel_function_free(f);
   }
   for (int k = 0; k < 5; k++) {
@@ -450,7 +450,7 @@ static void poison(const void *data) {
   CT_REQUIRE(f != NULL);
   for (int k = 0; k < 2; k++) {
     calls = unwritten = dead = 0;
-    CT_EQ_INT(gemel_call(f, &in, &out, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
     CT_CHECK(float_at(out, 0) == 4);
     CT_EQ_INT(unwritten, 3);
     CT_EQ_INT(dead, 1);

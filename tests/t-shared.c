@@ -165,7 +165,7 @@ static void exchange(const void *data) {
   (void)data;
   for (int k = 1; f != NULL && k <= 5; k++) {
     gemel_tensor *s = NULL;
-    CT_EQ_INT(gemel_call(f, NULL, &s, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 0, NULL, 1, &s, &error), GEMEL_OK);
     CT_CHECK(float_at(s, 0) == (k % 2 ? -4 : 4));
     holds(states[0], k % 2 ? 5 : 1);
     holds(states[1], k % 2 ? 1 : 5);
@@ -192,15 +192,15 @@ static void two_functions(const void *data) {
   n = gemel_shared_new(count, &error);
   gemel_function *f = bound(train, 2, (gemel_shared *[]){w, n}), *g = bound(apply, 1, &w);
   before = gemel_shared_get(w);
-  CT_EQ_INT(gemel_call(f, &x, &loss, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &x, 1, &loss, &error), GEMEL_OK);
   CT_CHECK(float_at(loss, 0) == 192); /* three times 8 * 8 */
-  CT_EQ_INT(gemel_call(g, &x, &y, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(g, 1, &x, 1, &y, &error), GEMEL_OK);
   CT_CHECK(float_at(y, 0) == 32);
-  CT_EQ_INT(gemel_call(f, &x, &loss, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 1, &x, 1, &loss, &error), GEMEL_OK);
   holds(w, 6);
   CT_CHECK(float_at(before, 0) == 0);
   CT_EQ_INT(gemel_shared_set(w, x, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_call(g, &x, &y, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(g, 1, &x, 1, &y, &error), GEMEL_OK);
   CT_CHECK(float_at(y, 0) == 64);
   gemel_tensor_unref(before);
   before = gemel_shared_get(n);
@@ -232,24 +232,64 @@ static void failure(const void *data) {
   gemel_tensor *i = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *y = NULL;
   (void)data;
   *(int64_t *)gemel_tensor_data(i) = 7;
-  CT_EQ_INT(gemel_call(f, (gemel_tensor *[]){x, i}, &y, &error), GEMEL_BAD_VALUE);
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i), 1, &y, &error), GEMEL_BAD_VALUE);
   CT_CHECK(y == NULL);
   holds(w, 1);
   *(int64_t *)gemel_tensor_data(i) = 0;
-  CT_EQ_INT(gemel_call(f, (gemel_tensor *[]){x, i}, &y, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i), 1, &y, &error), GEMEL_OK);
   holds(w, 2);
-  CT_EQ_INT(gemel_call(f, NULL, &y, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_call(f, (gemel_tensor *[]){x, NULL}, &y, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_call(f, 0, NULL, 1, &y, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, NULL), 1, &y, &error), GEMEL_BAD_ARGUMENT);
   CT_CHECK(strstr(error.text, "input i is missing") != NULL);
   holds(w, 2);
   CT_EQ_INT(gemel_shared_set(w, i, &error), GEMEL_OK); /* of another type */
-  CT_EQ_INT(gemel_call(f, (gemel_tensor *[]){x, i}, &y, &error), GEMEL_BAD_TYPE);
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i), 1, &y, &error), GEMEL_BAD_TYPE);
   CT_CHECK(strstr(error.text, "input w should be f32[3] and is i64[]") != NULL);
   gemel_function_free(f);
   gemel_shared_unref(w);
   gemel_tensor_unref(x);
   gemel_tensor_unref(i);
   gemel_tensor_unref(y);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+/* As many tensors as the graph has inputs and outputs, without those that are bound. */
+static void counts(const void *data) {
+  static const char text[] = "graph f(x: f32[3], state w: f32[3], i: i64[]) {"
+                             " update w = w + x return y = x * w, j = i + i }";
+  gemel_context *context = context_new();
+  gemel_graph *graph = parse(context, text);
+  gemel_shared *w = variable(3, 1);
+  gemel_function *f = bound(graph, 1, &w), *loose = bound(graph, 0, NULL);
+  gemel_tensor *x = vector_of(GEMEL_F32, 3, 1), *i = gemel_tensor_new(GEMEL_I64, 0, NULL, &error);
+  gemel_tensor *out[3] = {NULL};
+  (void)data;
+  CT_EQ_UINT(gemel_function_input_count(f), 2);
+  CT_EQ_UINT(gemel_function_output_count(f), 2);
+  CT_EQ_UINT(gemel_function_input_count(loose), 3);
+  CT_EQ_UINT(gemel_function_output_count(loose), 3);
+  CT_EQ_INT(gemel_call(f, 1, &x, 2, out, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a call takes 2 inputs, and 1 is given: x, i");
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i, x), 2, out, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a call takes 2 inputs, and 3 are given: x, i");
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i), 3, out, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a call takes 2 outputs, and 3 are given: y, j");
+  CT_EQ_INT(gemel_evaluate(graph, 1, &x, 3, out, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "a call takes 3 inputs, and 1 is given: x, w, i");
+  CT_EQ_INT(gemel_call(f, 2, NULL, 2, out, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "the inputs of a call are missing");
+  CT_CHECK(out[0] == NULL && out[1] == NULL && out[2] == NULL);
+  holds(w, 1);
+  CT_EQ_INT(gemel_call(f, GEMEL_LIST(gemel_tensor *, x, i), 2, out, &error), GEMEL_OK);
+  holds(w, 2);
+  gemel_function_free(f);
+  gemel_function_free(loose);
+  gemel_shared_unref(w);
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(i);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
@@ -271,7 +311,7 @@ static void binding(const void *data) {
   f = bound(graph, 2, (gemel_shared *[]){b, a}); /* bound again after a refusal */
   CT_CHECK(f != NULL);
   gemel_function_free(f);
-  CT_EQ_INT(gemel_evaluate(graph, in, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 2, in, 2, out, &error), GEMEL_OK);
   CT_CHECK(float_at(out[0], 0) == 2);
   CT_CHECK(float_at(out[1], 0) == 1);
   CT_CHECK(gemel_shared_new(NULL, &error) == NULL && gemel_shared_get(NULL) == NULL);
@@ -297,7 +337,7 @@ static void memory(const void *data) {
   gemel_tensor *held, *value;
   (void)data;
   for (int k = 0; k < 6; k++) {
-    CT_EQ_INT(gemel_call(f, NULL, NULL, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 0, NULL, 0, NULL, &error), GEMEL_OK);
     value = gemel_shared_get(w);
     at[k] = gemel_tensor_data(value);
     gemel_tensor_unref(value);
@@ -305,7 +345,7 @@ static void memory(const void *data) {
   CT_CHECK(at[0] == at[1] && at[1] == at[2] && at[2] == at[3] && at[3] == at[4] && at[4] == at[5]);
   held = gemel_shared_get(w);
   for (int k = 0; k < 3; k++) {
-    CT_EQ_INT(gemel_call(f, NULL, NULL, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 0, NULL, 0, NULL, &error), GEMEL_OK);
     CT_CHECK(float_at(held, 0) == 6);
   }
   holds(w, 9);
@@ -328,7 +368,7 @@ static void symbols(const void *data) {
     CT_EQ_INT(gemel_shared_set(w, value, &error), GEMEL_OK);
     gemel_tensor_unref(value);
     for (int k = 0; k < 3; k++) {
-      CT_EQ_INT(gemel_call(f, NULL, NULL, &error), GEMEL_OK);
+      CT_EQ_INT(gemel_call(f, 0, NULL, 0, NULL, &error), GEMEL_OK);
     }
     value = gemel_shared_get(w);
     CT_EQ_INT(gemel_tensor_shape(value)[0], n);
@@ -356,7 +396,7 @@ static int all_of_it(void *data) {
   gemel_function *f = w != NULL ? gemel_compile(graph, &options, &mine) : NULL;
   gemel_status status = f != NULL ? GEMEL_OK : mine.status;
   for (int k = 0; k < 3 && status == GEMEL_OK; k++) {
-    status = gemel_call(f, NULL, NULL, &mine);
+    status = gemel_call(f, 0, NULL, 0, NULL, &mine);
     if (status == GEMEL_OK) {
       holds(w, (float)(k + 1));
     } else {
@@ -384,6 +424,7 @@ static const ct_test tests[] = {
     CT_TEST("exchange", exchange, NULL),
     CT_TEST("two_functions", two_functions, NULL),
     CT_TEST("failure", failure, NULL),
+    CT_TEST("counts", counts, NULL),
     CT_TEST("binding", binding, NULL),
     CT_TEST("memory", memory, NULL),
     CT_TEST("symbols", symbols, NULL),

@@ -42,7 +42,7 @@ static void run_time_sizes(const void *data) {
     gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
     *(int64_t *)gemel_tensor_data(in) = n;
     ct_context("n %d", (int)n);
-    if (CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_OK)) {
+    if (CT_EQ_INT(gemel_call(f, 1, &in, 2, out, &error), GEMEL_OK)) {
       CT_EQ_INT(gemel_tensor_elements(out[0]), size);
       for (k = 0; k < size; k++) {
         int64_t wanted = k * size + size * (size - 1) / 2;
@@ -61,7 +61,7 @@ static void run_time_sizes(const void *data) {
   { /* a negative size */
     gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
     *(int64_t *)gemel_tensor_data(in) = -7;
-    CT_EQ_INT(gemel_call(f, &in, out, &error), GEMEL_BAD_SHAPE);
+    CT_EQ_INT(gemel_call(f, 1, &in, 2, out, &error), GEMEL_BAD_SHAPE);
     CT_HAS_STR(error.text, "arange");
     CT_HAS_STR(error.text, "t-sizes.c");
     CT_CHECK(out[0] == NULL && out[1] == NULL);
@@ -78,7 +78,7 @@ static gemel_status call_once(gemel_function *f, gemel_tensor *a, gemel_tensor *
                               gemel_tensor **out) {
   gemel_tensor *in[2] = {a, b};
   memset(&error, 0, sizeof error);
-  return gemel_call(f, in, out, &error);
+  return gemel_call(f, 2, in, gemel_function_output_count(f), out, &error);
 }
 
 static void messages(const void *data) {
@@ -208,7 +208,7 @@ static gemel_tensor *run_turned(gemel_context *c, size_t k, int threads, int pla
              (int)s[2], turned_cases[k].text);
   g = gemel_parse(c, text, strlen(text), "turned", NULL, &error);
   f = g != NULL ? compile(g, threads, plain) : NULL;
-  if (f == NULL || gemel_call(f, &x, out, &error) != GEMEL_OK)
+  if (f == NULL || gemel_call(f, 1, &x, gemel_function_output_count(f), out, &error) != GEMEL_OK)
     CT_FAIL("%s", error.text);
   gemel_function_free(f);
   gemel_graph_unref(g);

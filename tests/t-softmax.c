@@ -176,7 +176,7 @@ static void close_enough(const void *data) {
   in[0] = gemel_tensor_wrap(GEMEL_F64, 1, shape, NULL, (void *)logits, NULL, NULL, NULL);
   in[1] = gemel_tensor_wrap(GEMEL_F64, 1, shape, NULL, (void *)direction, NULL, NULL, NULL);
   in[2] = gemel_tensor_wrap(GEMEL_I64, 0, NULL, NULL, &target, NULL, NULL, NULL);
-  CT_EQ_INT(gemel_evaluate(graph, in, &out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(graph, 3, in, 1, &out, &error), GEMEL_OK);
   CT_REQUIRE(out != NULL);
   exact_softmax(s);
   CT_EQ_INT(gemel_tensor_elements(out), r->count);
@@ -262,7 +262,7 @@ static int lane_results(const lane_case *c, int threads, gemel_tensor **out) {
   graph = gemel_parse(context, text, strlen(text), "lanes", NULL, &error);
   f = graph != NULL ? gemel_compile(graph, &options, &error) : NULL;
   if (f != NULL) {
-    gemel_call(f, &x, out, &error);
+    gemel_call(f, 1, &x, 4, out, &error);
   }
   CT_EQ_STR(error.text, "");
   gemel_function_free(f);

@@ -196,7 +196,7 @@ static void whole_life(struct job *job, int round) {
   MUST(text != NULL);
   back = gemel_parse(c, text, strlen(text), "t", NULL, NULL);
   MUST(gemel_graph_check(back, NULL) == GEMEL_OK);
-  MUST(gemel_evaluate(back, &in, out, NULL) == GEMEL_OK);
+  MUST(gemel_evaluate(back, 1, &in, 2, out, NULL) == GEMEL_OK);
   MUST(out[0] != NULL && *(float *)gemel_tensor_data(out[0]) == 0);
   gemel_text_free(text);
   gemel_tensor_unref(in);

@@ -143,8 +143,12 @@ static int holds(const gemel_shared *shared, const gemel_tensor *wanted) {
 static void step(fixture *f) {
   size_t n = gemel_graph_output_count(f->graph), mine = 0;
   gemel_tensor *wanted[MOST_OUTPUTS] = {NULL}, *given[MOST_OUTPUTS] = {NULL};
-  CT_EQ_INT(gemel_evaluate(f->graph, f->inputs, wanted, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_call(f->bound, f->inputs, given, &error), GEMEL_OK);
+  CT_EQ_INT(
+      gemel_evaluate(f->graph, gemel_graph_input_count(f->graph), f->inputs, n, wanted, &error),
+      GEMEL_OK);
+  CT_EQ_INT(
+      gemel_call(f->bound, INPUTS, f->inputs, gemel_function_output_count(f->bound), given, &error),
+      GEMEL_OK);
   for (size_t k = 0; k < n; k++) {
     if (gemel_is_null(gemel_graph_updated_state(f->graph, k))) {
       CT_CHECK(same(given[mine++], wanted[k]));
@@ -185,7 +189,9 @@ static void fails(const void *data) {
   if (reads_index) {
     step(&f);
     f.inputs[1] = far;
-    CT_EQ_INT(gemel_call(f.bound, f.inputs, out, &error), GEMEL_BAD_VALUE);
+    CT_EQ_INT(
+        gemel_call(f.bound, INPUTS, f.inputs, gemel_function_output_count(f.bound), out, &error),
+        GEMEL_BAD_VALUE);
     f.inputs[1] = near;
     for (int k = 0; k < STATES; k++) {
       CT_CHECK(holds(f.states[k], f.inputs[INPUTS + k]));
@@ -223,7 +229,7 @@ static void guarded(const void *data) {
   set_up(&f, &c, GEMEL_GUARD_NAN | GEMEL_GUARD_INF);
   step(&f);
   ((float *)gemel_tensor_data(f.inputs[0]))[2] = 0;
-  CT_CHECK(gemel_call(f.bound, f.inputs, NULL, &error) != GEMEL_OK);
+  CT_CHECK(gemel_call(f.bound, INPUTS, f.inputs, 0, NULL, &error) != GEMEL_OK);
   for (int k = 0; k < STATES; k++) {
     CT_CHECK(holds(f.states[k], f.inputs[INPUTS + k]));
   }
@@ -239,13 +245,14 @@ static void one_tensor(const void *data) {
   gemel_function *g = gemel_compile(f.graph, &options, &error);
   gemel_tensor *wanted[MOST_OUTPUTS] = {NULL}, *given[MOST_OUTPUTS] = {NULL};
   size_t n = gemel_graph_output_count(f.graph);
-  CT_EQ_INT(gemel_evaluate(f.graph, f.inputs, wanted, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_evaluate(f.graph, gemel_graph_input_count(f.graph), f.inputs, n, wanted, &error),
+            GEMEL_OK);
   for (size_t k = 0; k < n; k++) {
     given[k] = gemel_is_null(gemel_graph_updated_state(f.graph, k))
                    ? NULL
                    : f.inputs[INPUTS + (gemel_graph_output_name(f.graph, k)[0] == 'b')];
   }
-  CT_EQ_INT(gemel_call(g, f.inputs, given, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(g, gemel_graph_input_count(f.graph), f.inputs, n, given, &error), GEMEL_OK);
   for (size_t k = 0; k < n; k++) {
     CT_CHECK(same(given[k], wanted[k]));
     if (gemel_is_null(gemel_graph_updated_state(f.graph, k))) {

@@ -45,7 +45,7 @@ static void rests(void) {
   CT_REQUIRE(f != NULL && x != NULL);
   memset(gemel_tensor_data(x), 0, (size_t)shape * sizeof(float));
   for (int k = 0; k < CALLS; k++) {
-    CT_EQ_INT(gemel_call(f, &x, &y, NULL), GEMEL_OK);
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &y, NULL), GEMEL_OK);
     double start = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     nanosleep(&pause, NULL);
     busy += seconds(CLOCK_PROCESS_CPUTIME_ID) - used;

@@ -114,7 +114,7 @@ static int call(const gemel_dumped *d, const gemel__args *args) {
   memset(outputs, 0, (d->n_outputs + 1) * sizeof *outputs);
   gemel_status status = GEMEL_OK;
   for (uint64_t k = 0; k < calls && status == GEMEL_OK; k++) {
-    status = gemel_call(f, d->inputs, outputs, &error);
+    status = gemel_call(f, d->n_inputs, d->inputs, d->n_outputs, outputs, &error);
   }
   int result = status == GEMEL_OK ? gemel__observe_report(args, &d->options, f)
                                   : gemel__complain_error(args->operands[0], &error);

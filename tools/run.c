@@ -256,7 +256,7 @@ static int call(graph_binding *b, const gemel__args *args, const gemel_options *
     return gemel__complain_error(args->operands[0], &error);
   }
   for (uint64_t k = 0; k < b->calls && status == GEMEL_OK; k++) {
-    status = gemel_call(function, b->inputs, b->outputs, &error);
+    status = gemel_call(function, b->n_inputs, b->inputs, b->n_outputs, b->outputs, &error);
   }
   int result = status == GEMEL_OK ? gemel__observe_report(args, settings, function)
                                   : gemel__complain_error(args->operands[0], &error);
@@ -270,8 +270,8 @@ static int compute(graph_binding *b, const gemel__args *args, const gemel_option
   gemel_error error;
   int status = call(b, args, settings);
   if (folder != NULL &&
-      gemel_dump(b->graph, settings, b->inputs, status == GEMEL__GOOD ? b->outputs : NULL, folder,
-                 &error) != GEMEL_OK) {
+      gemel_dump(b->graph, settings, b->n_inputs, b->inputs, b->n_outputs,
+                 status == GEMEL__GOOD ? b->outputs : NULL, folder, &error) != GEMEL_OK) {
     return gemel__complain_error(folder, &error);
   }
   return status;

@@ -38,6 +38,12 @@ gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *fo
   return status;
 }
 
+gemel_status gemel__wrong_count(gemel_error *error, const char *who, const char *what, size_t given,
+                                size_t wanted) {
+  return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s takes %zu %s%s, and %zu %s given", who, wanted,
+                     what, wanted == 1 ? "" : "s", given, given == 1 ? "is" : "are");
+}
+
 gemel_status gemel__null(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is null", what);
 }
@@ -58,6 +64,16 @@ gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, c
 
 gemel_status gemel__no_memory(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_NO_MEMORY, "out of memory for %s", what);
+}
+
+void gemel__error_add(gemel_error *error, const char *format, ...) {
+  if (error != NULL) {
+    size_t used = strlen(error->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text + used, sizeof error->text - used, format, args);
+    va_end(args);
+  }
 }
 
 void gemel__error_prefix(gemel_error *error, const char *format, ...) {

@@ -22,6 +22,11 @@ gemel_status gemel__fail(gemel_error *error, gemel_status status, const char *fo
 gemel_status gemel__fail_va(gemel_error *error, gemel_status status, const char *format,
                             va_list args) GEMEL__PRINTF(3, 0);
 
+/* GEMEL_BAD_ARGUMENT: "WHO takes 2 inputs, and 1 is given", where WHAT is "input"; the caller adds
+ * which are wanted. */
+gemel_status gemel__wrong_count(gemel_error *error, const char *who, const char *what, size_t given,
+                                size_t wanted);
+
 /* GEMEL_BAD_ARGUMENT: "WHAT is null", for what a public function can't do without. */
 gemel_status gemel__null(gemel_error *error, const char *what);
 
@@ -36,6 +41,9 @@ gemel_status gemel__no_memory(gemel_error *error, const char *what);
 
 /* Puts "file:line: " before the message that is already there, if WHERE is known. */
 void gemel__error_place(gemel_error *error, gemel_location where);
+
+/* Puts more behind the message that is already there. */
+void gemel__error_add(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);
 
 /* Puts "PREFIX: " before the message that is already there. */
 void gemel__error_prefix(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);

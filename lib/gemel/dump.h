@@ -28,14 +28,15 @@ extern "C" {
 #endif
 
 /* Writes the call of GRAPH, compiled with OPTIONS (may be NULL), to FOLDER, which must not be there
- * and appears whole or not at all. INPUTS[k] for each input of GRAPH, states too; NULL for a state
- * that OPTIONS binds to a shared variable, whose value is taken. OUTPUTS (may be NULL) for each
- * output of GRAPH, updates too, as a call gave them. Threads that OPTIONS leave open are written as
- * they are now. Errors: GEMEL_BAD_ARGUMENT (an input is missing; OPTIONS are malformed), GEMEL_IO
- * (with the system's reason; FOLDER is there already), GEMEL_NO_MEMORY, what devices say. Time
- * linear in what is written. */
-gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options,
-                        gemel_tensor *const *inputs, gemel_tensor *const *outputs,
+ * and appears whole or not at all. N_INPUTS is the number of GRAPH's inputs, states too, and
+ * INPUTS[k] one for each; NULL for a state that OPTIONS binds to a shared variable, whose value is
+ * taken, as an array that is NULL is for all. N_OUTPUTS and OUTPUTS are the same for the outputs,
+ * updates too, as a call gave them; NULL: not stored. Threads that OPTIONS leave open are written
+ * as they are now. Errors: GEMEL_BAD_ARGUMENT (another number of inputs or outputs, with the names
+ * of those wanted; an input is missing; OPTIONS are malformed), GEMEL_IO (with the system's reason;
+ * FOLDER is there already), GEMEL_NO_MEMORY, what devices say. Time linear in what is written. */
+gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options, size_t n_inputs,
+                        gemel_tensor *const *inputs, size_t n_outputs, gemel_tensor *const *outputs,
                         const char *folder, gemel_error *error);
 
 /* What a folder holds. All belongs to the struct; it may be changed, but for the arrays. */

@@ -75,27 +75,31 @@ typedef struct gemel_options {
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 
-/* Calls FUNCTION: INPUTS[k] for each graph input, any strides; where states are bound to shared
- * variables, for each input that isn't a state, and OUTPUTS[k] for each output that isn't an
- * update. All states are read as they were before the call, and change when all went well. The
- * number of variables and of updates costs time, but no copying. OUTPUTS[k] may come in as NULL (a
- * new tensor is made) or as a tensor of the right dtype and shape (it is filled; its strides may be
- * any). A given tensor may overlap inputs, or be one: it is written when all has been computed.
- * New tensors share memory with nothing. On failure they are released and OUTPUTS is as before,
- * though given tensors that overlap no input may be partly written. Errors: GEMEL_BAD_TYPE,
- * GEMEL_BAD_SHAPE (with both names and sizes), GEMEL_BAD_VALUE (an index out of range, what
- * gemel_options.guard found),
- * GEMEL_BAD_ARGUMENT (two elements of given tensors in one place), GEMEL_UNSUPPORTED
- * (bodies nested deeper than GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. Thread-safe:
- * a function may be called on several threads at once, also while their states are the same; calls
- * that change a state wait for one another. Each call at a time has memory and plans of its own,
- * which are kept for later calls. */
-gemel_status gemel_call(gemel_function *function, gemel_tensor *const *inputs,
-                        gemel_tensor **outputs, gemel_error *error);
+/* Calls FUNCTION: N_INPUTS is the number of graph inputs, and INPUTS[k] one for each, any strides;
+ * so for N_OUTPUTS and OUTPUTS. Where states are bound to shared variables, these are the inputs
+ * that aren't states, and the outputs that aren't updates. All states are read as they were before
+ * the call, and change when all went well. The number of variables and of updates costs time, but
+ * no copying. OUTPUTS[k] may come in as NULL (a new tensor is made) or as a tensor of the right
+ * dtype and shape (it is filled; its strides may be any). A given tensor may overlap inputs, or be
+ * one: it is written when all has been computed. New tensors share memory with nothing. On failure
+ * they are released and OUTPUTS is as before, though given tensors that overlap no input may be
+ * partly written. Errors: GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE (with both names and sizes),
+ * GEMEL_BAD_VALUE (an index out of range, what gemel_options.guard found), GEMEL_BAD_ARGUMENT
+ * (another number of inputs or outputs, with the names of those wanted; two elements of given
+ * tensors in one place), GEMEL_UNSUPPORTED (bodies nested deeper than GEMEL_MAX_NESTING),
+ * GEMEL_NO_MEMORY. Thread-safe: a function may be called on several threads at once, also while
+ * their states are the same; calls that change a state wait for one another. Each call at a time
+ * has memory and plans of its own, which are kept for later calls. */
+gemel_status gemel_call(gemel_function *function, size_t n_inputs, gemel_tensor *const *inputs,
+                        size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
+
+/* How many tensors a call takes and gives. 0 for NULL. */
+size_t gemel_function_input_count(const gemel_function *function);
+size_t gemel_function_output_count(const gemel_function *function);
 
 /* Compiles GRAPH as it is written, calls once and frees. As gemel_compile and gemel_call. */
-gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
-                            gemel_tensor **outputs, gemel_error *error);
+gemel_status gemel_evaluate(const gemel_graph *graph, size_t n_inputs, gemel_tensor *const *inputs,
+                            size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
 
 /* Bytes of intermediate memory that the plan of the call that ended last holds. */
 size_t gemel_function_bytes(const gemel_function *function);

@@ -480,12 +480,6 @@ public:
     if (object_ == nullptr) {
       throw error(e);
     }
-    for (std::size_t k = 0; k < gemel_graph_input_count(g.get()); k++) {
-      n_inputs_ += bound.empty() || !gemel_is_state(gemel_graph_input(g.get(), k));
-    }
-    for (std::size_t k = 0; k < gemel_graph_output_count(g.get()); k++) {
-      n_outputs_ += bound.empty() || gemel_is_null(gemel_graph_updated_state(g.get(), k));
-    }
   }
   std::vector<tensor> operator()(const std::vector<tensor> &inputs) const {
     std::vector<tensor> outputs;
@@ -496,20 +490,16 @@ public:
    * are null or missing. A loop that calls this way allocates no results. */
   void operator()(const std::vector<tensor> &inputs, std::vector<tensor> &outputs) const {
     gemel_error e;
-    std::vector<gemel_tensor *> in, out(n_outputs_);
-    if (inputs.size() != n_inputs_) {
-      fail(GEMEL_BAD_ARGUMENT, std::to_string(inputs.size()) + " inputs are given, and " +
-                                   std::to_string(n_inputs_) + " wanted");
-    }
+    std::vector<gemel_tensor *> in, out(gemel_function_output_count(get()));
     for (const tensor &t : inputs) {
       in.push_back(t.get());
     }
-    outputs.resize(n_outputs_);
-    for (std::size_t k = 0; k < n_outputs_; k++) {
+    outputs.resize(out.size());
+    for (std::size_t k = 0; k < out.size(); k++) {
       out[k] = outputs[k].get();
     }
-    check(gemel_call(object_.get(), in.data(), out.data(), &e), e);
-    for (std::size_t k = 0; k < n_outputs_; k++) {
+    check(gemel_call(get(), in.size(), in.data(), out.size(), out.data(), &e), e);
+    for (std::size_t k = 0; k < out.size(); k++) {
       if (!outputs[k]) {
         outputs[k] = tensor(out[k]);
       }
@@ -526,7 +516,6 @@ private:
     }
   };
   std::unique_ptr<gemel_function, deleter> object_;
-  std::size_t n_inputs_ = 0, n_outputs_ = 0;
 };
 
 /* Calls the graph once, as it is written. */

@@ -101,11 +101,13 @@ typedef struct gemel_dims {
 
 /* In C: GEMEL_INTS(0, -1) is a list of two integers, GEMEL_NO_INTS one that is there and empty.
  * GEMEL_LIST(int64_t, 2, 3) stands for the two arguments of a function that takes a count, or a
- * rank, and an array: gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, 2, 3), &error). What they
- * make lives as long as the block that they stand in. */
+ * rank, and an array: gemel_tensor_new(GEMEL_F32, GEMEL_LIST(int64_t, 2, 3), &error),
+ * gemel_apply(graph, "add", GEMEL_LIST(gemel_value, x, y), 0, NULL), gemel_call(function,
+ * GEMEL_LIST(gemel_tensor *, a, b), 1, &result, &error). What they make is const, and lives as long
+ * as the block that they stand in. */
 #ifndef __cplusplus
 #define GEMEL_LIST(type, ...)                                                                      \
-  (sizeof((const type[]){__VA_ARGS__}) / sizeof(type)), ((const type[]){__VA_ARGS__})
+  (sizeof((type const[]){__VA_ARGS__}) / sizeof(type)), ((type const[]){__VA_ARGS__})
 #define GEMEL_INTS(...)                                                                            \
   ((gemel_ints){sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                          \
                 (const int64_t[]){__VA_ARGS__}})
@@ -268,8 +270,7 @@ gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
 gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where);
-#define gemel_apply(graph, operation, n_inputs, inputs, n_attrs, attrs)                            \
-  gemel_apply_at(graph, operation, n_inputs, inputs, n_attrs, attrs, GEMEL_HERE)
+#define gemel_apply(...) gemel_apply_at(__VA_ARGS__, GEMEL_HERE)
 
 /* ---- Looking ---- */
 

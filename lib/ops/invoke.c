@@ -500,7 +500,7 @@ static gemel_status run_invoke(const gemel_kernel_call *call) {
     describe(&v->tensors[v->n_inputs + k], &call->outputs[k]);
     given[k] = &v->tensors[v->n_inputs + k];
   }
-  return gemel_call(v->function, v->pointers, given, call->error);
+  return gemel_call(v->function, v->n_inputs, v->pointers, v->n_outputs, given, call->error);
 }
 
 static const gemel_kernel invoke_kernels[] = {{"compiled", prepare_invoke, run_invoke},

@@ -42,7 +42,7 @@ static double measure_calls(gemel_function *f, gemel_dtype dtype, int64_t side, 
   double least = 0;
   for (int k = 0; x != NULL && k < ROUNDS; k++) {
     double start = gemel__seconds();
-    if (gemel_call(f, inputs, &y, NULL) != GEMEL_OK) {
+    if (gemel_call(f, 2, inputs, 1, &y, NULL) != GEMEL_OK) {
       break;
     }
     double took = gemel__seconds() - start;

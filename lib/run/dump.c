@@ -324,6 +324,19 @@ static gemel_status complete_inputs(const dump_writer *w, gemel_tensor *const *g
   return GEMEL_OK;
 }
 
+/* An array of the caller's, if there is one: as many as the graph has. */
+static gemel_status check_count(const dump_writer *w, const char *what, size_t given,
+                                const void *array, size_t wanted, const char *const *names) {
+  if (array == NULL || given == wanted) {
+    return GEMEL_OK;
+  }
+  gemel__wrong_count(w->error, "a dump", what, given, wanted);
+  for (size_t k = 0; k < wanted; k++) {
+    gemel__error_add(w->error, "%s%s", k == 0 ? ": " : ", ", names[k]);
+  }
+  return GEMEL_BAD_ARGUMENT;
+}
+
 static gemel_status check_outputs(const dump_writer *w) {
   for (size_t k = 0; w->outputs != NULL && k < w->graph->n_outputs; k++) {
     if (w->outputs[k] == NULL) {
@@ -351,15 +364,20 @@ static gemel_status read_options(dump_writer *w, const gemel_options *given) {
   return status;
 }
 
-gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options,
-                        gemel_tensor *const *inputs, gemel_tensor *const *outputs,
+gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options, size_t n_inputs,
+                        gemel_tensor *const *inputs, size_t n_outputs, gemel_tensor *const *outputs,
                         const char *folder, gemel_error *error) {
   gemel_error local;
   dump_writer w = {.graph = graph, .outputs = outputs, .error = error != NULL ? error : &local};
   if (graph == NULL || folder == NULL) {
     return gemel__null(error, graph == NULL ? "the graph" : "the folder");
   }
-  gemel_status status = read_options(&w, options);
+  gemel_status status =
+      check_count(&w, "input", n_inputs, inputs, graph->n_inputs, graph->input_names);
+  if (status == GEMEL_OK) {
+    status = check_count(&w, "output", n_outputs, outputs, graph->n_outputs, graph->output_names);
+  }
+  status = status == GEMEL_OK ? read_options(&w, options) : status;
   gemel_tensor **values = gemel__alloc_array(graph->n_inputs, sizeof *values);
   if (values == NULL) {
     return gemel__no_memory(error, "a dump");

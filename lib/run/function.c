@@ -222,23 +222,46 @@ void gemel__execution_give(gemel_function *f, gemel__execution *e, int called) {
   pthread_mutex_unlock(&f->lock);
 }
 
-/* The caller's arrays may only be missing where nothing stands in them. */
-static gemel_status check_arrays(const gemel_function *f, gemel_tensor *const *inputs,
-                                 gemel_tensor **outputs, gemel_error *error) {
-  const gemel__run_program *p = &f->program;
-  size_t n_inputs = p->n_inputs - f->n_states, n_outputs = p->n_outputs - f->n_updates;
-  return (inputs == NULL && n_inputs > 0) || (outputs == NULL && n_outputs > 0)
-             ? gemel__fail(error, GEMEL_BAD_ARGUMENT, "the inputs or outputs of a call are missing")
-             : GEMEL_OK;
+size_t gemel_function_input_count(const gemel_function *f) {
+  return f != NULL ? f->program.n_inputs - f->n_states : 0;
 }
 
-gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
-                        gemel_error *error) {
+size_t gemel_function_output_count(const gemel_function *f) {
+  return f != NULL ? f->program.n_outputs - f->n_updates : 0;
+}
+
+/* The caller's inputs, or outputs: GIVEN of them, in ARRAY. A message names those wanted. */
+static gemel_status check_array(const gemel_function *f, int outputs, size_t given,
+                                const void *array, gemel_error *error) {
+  const gemel__run_program *p = &f->program;
+  const gemel__port *ports = outputs ? p->outputs : p->inputs;
+  gemel_shared *const *bound = outputs ? f->updates : f->states;
+  size_t n_ports = outputs ? p->n_outputs : p->n_inputs;
+  size_t wanted = outputs ? gemel_function_output_count(f) : gemel_function_input_count(f);
+  const char *what = outputs ? "output" : "input", *before = ": ";
+  if (given == wanted) {
+    return array != NULL || wanted == 0
+               ? GEMEL_OK
+               : gemel__fail(error, GEMEL_BAD_ARGUMENT, "the %ss of a call are missing", what);
+  }
+  gemel__wrong_count(error, "a call", what, given, wanted);
+  for (size_t k = 0; k < n_ports; k++) {
+    if (bound == NULL || bound[k] == NULL) {
+      gemel__error_add(error, "%s%s", before, ports[k].name);
+      before = ", ";
+    }
+  }
+  return GEMEL_BAD_ARGUMENT;
+}
+
+gemel_status gemel_call(gemel_function *f, size_t n_inputs, gemel_tensor *const *inputs,
+                        size_t n_outputs, gemel_tensor **outputs, gemel_error *error) {
   gemel_status status;
   if (f == NULL) {
     return gemel__null(error, "the function");
   }
-  status = check_arrays(f, inputs, outputs, error);
+  status = check_array(f, 0, n_inputs, inputs, error);
+  status = status == GEMEL_OK ? check_array(f, 1, n_outputs, outputs, error) : status;
   if (status != GEMEL_OK) {
     return status;
   }
@@ -266,8 +289,8 @@ gemel_status gemel_call(gemel_function *f, gemel_tensor *const *inputs, gemel_te
   return status;
 }
 
-gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *inputs,
-                            gemel_tensor **outputs, gemel_error *error) {
+gemel_status gemel_evaluate(const gemel_graph *graph, size_t n_inputs, gemel_tensor *const *inputs,
+                            size_t n_outputs, gemel_tensor **outputs, gemel_error *error) {
   gemel_error local = {GEMEL_OK, 0, 0, ""};
   gemel_options options = {.size = sizeof options, .as_written = 1};
   gemel_function *f = gemel_compile(graph, &options, &local);
@@ -278,7 +301,7 @@ gemel_status gemel_evaluate(const gemel_graph *graph, gemel_tensor *const *input
     }
     return local.status;
   }
-  status = gemel_call(f, inputs, outputs, error);
+  status = gemel_call(f, n_inputs, inputs, n_outputs, outputs, error);
   gemel_function_free(f);
   return status;
 }

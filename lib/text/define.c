@@ -333,7 +333,7 @@ static gemel_status run(const gemel_kernel_call *call) {
   }
   status = out == NULL ? call->error->status : status;
   if (status == GEMEL_OK) {
-    status = gemel_call(function, in, &out, call->error);
+    status = gemel_call(function, call->n_inputs, in, 1, &out, call->error);
   }
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     gemel_tensor_unref(in[k]);

@@ -54,7 +54,9 @@ static inline gemel_status results(const gemel_graph *graph, int plain, gemel_te
                                    gemel_tensor **out) {
   gemel_options options = {.size = sizeof options, .threads = 1, .plain = plain, .as_written = 1};
   gemel_function *f = gemel_compile(graph, &options, &error);
-  gemel_status status = f != NULL ? gemel_call(f, in, out, &error) : error.status;
+  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(graph), in,
+                                               gemel_graph_output_count(graph), out, &error)
+                                  : error.status;
   gemel_function_free(f);
   for (size_t k = 0; k < gemel_graph_output_count(graph) && status == GEMEL_OK; k++) {
     gemel_tensor *here = gemel_tensor_transfer(out[k], gemel_host(), &error);

@@ -98,7 +98,9 @@ static gemel_status call(const gemel_graph *graph, int plain, gemel_tensor *cons
                          gemel_tensor **out) {
   gemel_options options = {.size = sizeof options, .threads = 1, .plain = plain};
   gemel_function *f = gemel_compile(graph, &options, &error);
-  gemel_status status = f != NULL ? gemel_call(f, in, out, &error) : error.status;
+  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(graph), in,
+                                               gemel_graph_output_count(graph), out, &error)
+                                  : error.status;
   gemel_function_free(f);
   return status;
 }

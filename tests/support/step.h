@@ -84,7 +84,7 @@ static gemel_status call_step(step *s, int number, flaw what, gemel_tensor **out
     targets[k] = (k + number) % CLASSES;
   }
   targets[2] = what == TARGET ? CLASSES : targets[2];
-  return gemel_call(s->f, s->in, out, &error);
+  return gemel_call(s->f, INPUTS, s->in, RESULTS, out, &error);
 }
 
 /* ---- What is right ---- */

@@ -84,7 +84,8 @@ static gemel_status call(gemel__candidates *c, gemel__joint *j, gemel_tensor *co
   gemel_tensor **outputs = gemel__alloc_array(n, sizeof *outputs);
   gemel_status status = function == NULL  ? GEMEL_DECLINED
                         : outputs == NULL ? gemel__no_memory(error, "values")
-                                          : gemel_call(function, values, outputs, error);
+                                          : gemel_call(function, gemel_graph_input_count(j->graph),
+                                                       values, n, outputs, error);
   for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
     if (has_digest(j, (uint32_t)k)) {
       digest(outputs[at++], &c->of[k]);

@@ -127,7 +127,7 @@ static gemel_status compare_piece(struct pieces *p, const gemel__survey *s, size
   size_t k, size;
   gemel_dtype dtype;
   gemel__survey_fill(s, from, SHORT, p->values);
-  status = gemel_call(p->instance.compiled, p->values, &p->result, error);
+  status = gemel_call(p->instance.compiled, p->instance.n_leaves, p->values, 1, &p->result, error);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -354,7 +354,8 @@ static gemel_status run(struct node *v, unsigned probe, int *exact) {
     status = problem.status;
   }
   if (status == GEMEL_OK) {
-    status = gemel_call(v->function, v->in, v->out, &problem);
+    status = gemel_call(v->function, n, v->in, gemel_function_output_count(v->function), v->out,
+                        &problem);
   }
   if (status == GEMEL_NO_MEMORY) {
     return gemel__no_memory(call->error, "running an operation");

@@ -158,7 +158,7 @@ static gemel_status save_side(const gemel__whole *whole, const char *folder, con
     status = save_graph(folder, side, graph, error);
   }
   if (status == GEMEL_OK) {
-    status = gemel_evaluate(graph, room, room + n_in, error);
+    status = gemel_evaluate(graph, n_in, room, n_out, room + n_in, error);
   }
   for (k = 0; k < n_out && status == GEMEL_OK; k++) {
     status = save_tensor(folder, side, gemel_graph_output_name(graph, k), room[n_in + k], error);

@@ -522,7 +522,8 @@ static gemel_status call_once(struct session *s, gemel_tensor *const *values,
     status = give_outputs(s, error);
   }
   if (status == GEMEL_OK) {
-    status = gemel_call(s->function, s->inputs, s->outputs, error);
+    status = gemel_call(s->function, gemel_function_input_count(s->function), s->inputs,
+                        gemel_function_output_count(s->function), s->outputs, error);
   }
   if (status == GEMEL_OK) {
     status = check_untouched(s, values, error);
