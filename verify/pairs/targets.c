@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Aiming at thresholds, see targets.h. That all of 64 truths hold, or exactly 40 numbers are above
- * 0, no draw comes upon. But a comparison has a difference, and the shipped code computes it fast at
- * any size. So both operands of each comparison become a result of a graph of its own, and the
+ * 0, no draw comes upon. But a comparison has a difference, and the shipped code computes it fast
+ * at any size. So both operands of each comparison become a result of a graph of its own, and the
  * inputs are led from one end to another: LOW everywhere, HIGH everywhere, and on the way between
  * them the first K elements HIGH and the rest LOW. Where a difference has another sign at the two
  * ends, K is halved to where it changes, and then the one element that made it change. The pair is
@@ -40,9 +40,9 @@ struct target_search {
   gemel_function *function;     /* the differences that are watched */
   size_t n_watched, searches;
   gemel_tensor **low, **high, **at, **seen;
-  double *ends;            /* differences at both ends: MOST_ELEMENTS of each, LOW's then HIGH's */
-  size_t first, n_moved;   /* the leaves between whose ends the way leads */
-  size_t total;            /* elements of these */
+  double *ends;          /* differences at both ends: MOST_ELEMENTS of each, LOW's then HIGH's */
+  size_t first, n_moved; /* the leaves between whose ends the way leads */
+  size_t total;          /* elements of these */
   int backwards, stopped, starved;
   gemel_error *error;
 };
@@ -185,7 +185,8 @@ static gemel_status watch(struct target_search *s, const gemel_graph *graph, gem
     s->cost = gemel__graph_elements(into, 1);
     gemel_error problem = {GEMEL_OK, 0, 0, ""};
     s->function = gemel_compile(into, &options, &problem);
-    status = problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "what is compared") : status;
+    status =
+        problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "what is compared") : status;
   }
   gemel_graph_unref(into);
   s->n_watched = s->function != NULL ? s->n_watched : 0;
@@ -270,8 +271,10 @@ static int affords(struct target_search *s, double cost) {
 /* The differences at the point, into seen. 0: there are none, as where an index is out of range. */
 static int look(struct target_search *s) {
   gemel__tensors_release(s->n_watched, s->seen);
-  gemel_status status =
-      affords(s, s->cost) ? gemel_call(s->function, s->at, s->seen, NULL) : GEMEL_DECLINED;
+  gemel_status status = affords(s, s->cost)
+                            ? gemel_call(s->function, gemel_function_input_count(s->function),
+                                         s->at, s->n_watched, s->seen, NULL)
+                            : GEMEL_DECLINED;
   s->starved |= status == GEMEL_NO_MEMORY;
   s->stopped |= s->starved;
   return status == GEMEL_OK;
@@ -478,8 +481,7 @@ static gemel_status begin(struct target_search *s, const gemel__pair *pair) {
   gemel_tensor ***const all[] = {&s->low, &s->high, &s->at};
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < sizeof all / sizeof *all && status == GEMEL_OK; k++) {
-    status =
-        gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, s->how->random, all[k], s->error);
+    status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, s->how->random, all[k], s->error);
   }
   s->seen = gemel__alloc_zeroed(MOST_WATCHED * sizeof *s->seen);
   s->ends = gemel__alloc_array(2 * MOST_WATCHED * MOST_ELEMENTS, sizeof *s->ends);
@@ -503,11 +505,11 @@ static void end(struct target_search *s) {
 gemel_status gemel__targets_find(const gemel__pair *pair, const gemel__targets *how,
                                  gemel_error *error) {
   struct target_search s = {.how = how,
-                     .leaves = pair->a.leaves,
-                     .n_leaves = pair->a.n_leaves,
-                     .pair_cost = gemel__pair_elements(pair),
-                     .left = how->elements,
-                     .error = error};
+                            .leaves = pair->a.leaves,
+                            .n_leaves = pair->a.n_leaves,
+                            .pair_cost = gemel__pair_elements(pair),
+                            .left = how->elements,
+                            .error = error};
   gemel_status status = begin(&s, pair);
   for (int side = 0; side < 2 && status == GEMEL_OK && !s.stopped; side++) {
     status = watch(&s, side == 0 ? pair->a.graph : pair->b.graph, error);
