@@ -182,7 +182,9 @@ static gemel_status call_there(const char *text, gemel_tensor *const *values, ge
   gemel_status status = open_bench(&b, 0);
   gemel_graph *graph = status == GEMEL_OK ? graph_of(b.context, text) : NULL;
   gemel_function *f = graph != NULL ? gemel_compile(graph, &options, &error) : NULL;
-  status = f != NULL ? gemel_call(f, values, out, &error) : error.status;
+  status = f != NULL ? gemel_call(f, gemel_function_input_count(f), values,
+                                  gemel_function_output_count(f), out, &error)
+                     : error.status;
   gemel_function_free(f);
   gemel_graph_unref(graph);
   close_bench(&b);
