@@ -42,6 +42,19 @@ static void operators(const void *) {
   GIVES(x - 10, -9, -6);
   GIVES(1 / x, 1, 0.25);
   GIVES(2.0f * x * y + 1u, 5, -23);
+  GIVES(x % 3, 1, 1);
+  GIVES(gemel::where(x < y, 1, 0) * x, 1, 0);
+  GIVES(gemel::cast(x < y, GEMEL_F64), 1, 0);
+  GIVES(gemel::cast(x <= 1, GEMEL_F64), 1, 0);
+  GIVES(gemel::cast(2 > y, GEMEL_F64), 0, 1);
+  GIVES(gemel::cast(y >= 2, GEMEL_F64), 1, 0);
+  GIVES(gemel::cast(x == 4, GEMEL_F64), 0, 1);
+  GIVES(gemel::cast(x != 4.0, GEMEL_F64), 1, 0);
+  GIVES(x += y, 3, 1);
+  GIVES((x -= 1) -= y, -2, 6);
+  GIVES(x *= x, 1, 16);
+  GIVES(y /= 2, 1, -1.5);
+  GIVES(y %= 2, 0, 1);
 }
 
 static void functions(const void *) {
@@ -70,6 +83,122 @@ static void functions(const void *) {
   GIVES(gemel::mean_squared_error(x, y), 25);
   GIVES(gemel::softmax(x * 1000), 0, 1);
   GIVES(gemel::checked(gemel_sqr(x), x), 1, 16);
+  GIVES(gemel::stddev(x), 1.5);
+  GIVES(gemel::var(x, {0}, false, 1), 4.5);
+  GIVES(gemel::stddev(x * 2, {0}, true, 1) / gemel::stddev(x, {0}, true, 1), 2);
+  GIVES(gemel::dot(x, y), -10);
+  GIVES(gemel::flatten(gemel::dot(x, y, {}, {})), 2, -3, 8, -12);
+  GIVES(gemel::dot(x, y, {}, {}, {0}, {0}), 2, -12);
+}
+
+static void shapes(const void *) {
+  GIVES(gemel::flatten(gemel::broadcast_to(x, {2, x.shape()[0]})), 1, 4, 1, 4);
+  GIVES(gemel::sum(gemel::expand_dims(x, 0) + gemel::expand_dims(y, 1), {0}), 1, 7);
+  GIVES(gemel::squeeze(gemel::expand_dims(x, 1), 1), 1, 4);
+  GIVES(gemel::flatten(gemel::swapaxes(gemel::stack({x, y}), 0, 1)), 1, 2, 4, -3);
+  GIVES(gemel::reverse(x, {0}), 4, 1);
+  GIVES(gemel::pad(x, {1}, {2}), 0, 1, 4, 0, 0);
+  GIVES(gemel::pad(x, {1}, {0}, 0.5, {1}), 0.5, 1, 0.5, 4);
+  GIVES(gemel::pad(x, {-1}, {1}, gemel::sum(y)), 4, -1);
+  GIVES(gemel::full_like(x, 7) + gemel::ones_like(y) + gemel::zeros_like(x), 8, 8);
+  GIVES(gemel::subtensor(gemel::concatenate({x, y}), {3}, {2}, {-2}), -3, 4);
+  GIVES(gemel::set_subtensor(x, gemel::reshape(8.0 + gemel::sum(y), {1}), {1}), 1, 7);
+  GIVES(gemel::inc_subtensor(x, y, {1}, {-1}), -2, 6);
+  GIVES(gemel::split(gemel::concatenate({x, y}), {x.shape()[0], 2})[1], 2, -3);
+  GIVES(gemel::reshape(x, {x.shape()[0] * 2 / 2 - 1 + 1, 1}) * gemel::reshape(y, {-1, 1}), 2, -12);
+}
+
+/* A 1-dimensional image of one channel, X, and a kernel, Y. */
+static value image(const value &v) {
+  return gemel::reshape(v, {1, 1, -1});
+}
+
+static void windows(const void *) {
+  GIVES(gemel::flatten(gemel::corr(image(x), image(y))), -10);
+  GIVES(gemel::flatten([](const value &a, const value &b) {
+          gemel::corr_options o;
+          o.padding = "full";
+          o.flip = true;
+          o.stride = {2};
+          return gemel::corr(image(a), image(b), o);
+        }(x, y)),
+        2, -12);
+  GIVES(gemel::flatten(gemel::corr(image(x), image(y), {{{}, {}, {1}, {0}}, "", 1})), -3, -10);
+  GIVES(gemel::flatten(gemel::max_pool(image(x), {2})), 4);
+  GIVES(gemel::flatten(gemel::max_pool(image(x), {1}, {{2}, {}, {}, {}})), 1);
+  GIVES(gemel::flatten(gemel::avg_pool(image(y), {2}, {{2}, {}, {1}, {1}}, true)), 1, -1.5);
+  GIVES(gemel::flatten(gemel::avg_pool(image(y), {2}, {{2}, {}, {1}, {1}})), 2, -3);
+}
+
+static void derivatives(const void *) {
+  GIVES(gemel::jvp(x * x * y, x, y), 8, 72); /* 2 x y · y */
+  GIVES(gemel::jvp({x * y, x}, {x, y}, {gemel::ones_like(x), 2 * x})[0], 4, 29);
+  GIVES(gemel::gradients({x * y, x}, {y, y}, {x})[0], 6, 6);
+}
+
+static void drawing(const void *) {
+  gemel::graph g;
+  value key = g.input("key: u64[2]"), x = g.input("x: f32[N, 2]");
+  auto [bits, second] = gemel::random_bits(key, {3});
+  auto [uniform, third] = gemel::random_uniform(second, x.shape());
+  auto [normal, last] = gemel::random_normal(third, {g.symbol("N") + 1, 4}, GEMEL_F16);
+  CT_EQ_STR(bits.type().c_str(), "u32[3]");
+  CT_EQ_STR(uniform.type().c_str(), "f32[N, 2]");
+  CT_EQ_STR(normal.type().c_str(), "f16[N + 1, 4]");
+  g.output(gemel::sum(uniform), "sum");
+  g.output(last, "last");
+  tensor seed(std::vector<uint64_t>{7, 0}), shape(std::vector<float>(10), {5, 2});
+  std::vector<tensor> results = gemel::evaluate(g, {seed, shape});
+  float sum = results[0].item<float>();
+  CT_CHECK(sum > 1 && sum < 9);
+  CT_CHECK((results[1].elements<uint64_t>() == std::vector<uint64_t>{7, 3}));
+}
+
+/* Sizes by symbols and at run time, bodies, operations of a text, rules. */
+static void graphs(const void *) {
+  gemel::context c;
+  c.define("operation twice(x) { return x + x }");
+  gemel::graph g(c), body(c);
+  value b = body.input("b: f64[N]");
+  body.output(b * 3, "y");
+  body.output(-b, "z");
+  value x = g.input("x: f64[N]"), n = g.input("n: i64[]");
+  gemel::assume(x, GEMEL_FACT_FINITE);
+  CT_EQ_UINT(gemel_assumed(x), GEMEL_FACT_FINITE | GEMEL_FACT_NOT_NAN);
+  CT_EQ_STR((g.symbol("N") * 2 - 1).text().c_str(), "2*N - 1");
+  CT_EQ_STR(gemel::dim(3).text().c_str(), "3");
+  g.output(gemel::invoke(body, {x})[1], "z");
+  g.output(g.arange(gemel::size_of(n), GEMEL_F64), "r");
+  g.output(g.size(x.shape()[0]), "size");
+  gemel::rules mine = gemel::rules::parse("rule r in canonicalize: twice(x) => x * 2", c);
+  const gemel_rules *sets[] = {mine.get()};
+  gemel_rewrite_options options = {};
+  options.size = sizeof options;
+  options.rules = sets;
+  options.n_rules = 1;
+  gemel::graph parsed = gemel::graph::parse("graph f(x: f64[2]) { return y = twice(x) }", c);
+  CT_HAS_STR(gemel::rewrite(parsed, &options).text().c_str(), "n0 = 2:f64");
+  std::vector<tensor> results = gemel::evaluate(g, {tensor(numbers{1, 2}), tensor(int64_t(3))});
+  CT_CHECK((results[0].elements<double>() == numbers{-1, -2}));
+  CT_CHECK((results[1].elements<double>() == numbers{0, 1, 2}));
+  CT_EQ_INT(results[2].item<int64_t>(), 2);
+}
+
+static void files(const void *) {
+  std::string folder = ct_scratch(), npy = folder + "/a.npy", npz = folder + "/b.npz";
+  gemel::save_npy(npy, tensor(numbers{1, 2, 3, 4}, {2, 2}));
+  tensor a = gemel::load_npy(npy);
+  CT_CHECK((a.shape() == std::vector<int64_t>{2, 2} && a.elements<double>()[3] == 4));
+  gemel::save_npz(npz, {{"w", a}, {"n", tensor(int64_t(5))}});
+  gemel::tensors all = gemel::load_npz(npz);
+  CT_EQ_UINT(all.size(), 2);
+  CT_CHECK(all.at("w").elements<double>() == a.elements<double>());
+  CT_EQ_INT(all.at("n").item<int64_t>(), 5);
+  tensor half(GEMEL_F16, {2, 3});
+  CT_EQ_INT(half.dtype(), GEMEL_F16);
+  gemel::graph g = gemel::graph::parse("graph f(x: f32[N]) { return y = x + x }");
+  g.save(folder + "/f.gmt", "f");
+  CT_EQ_STR(gemel::graph::load(folder + "/f.gmt").text("f").c_str(), g.text("f").c_str());
 }
 
 /* A number takes the dtype of what it is combined with; f64 where an integer meets 0.5. */
@@ -114,6 +243,18 @@ static void lines(const void *) {
   THROWS(x + y, GEMEL_BAD_SHAPE);
   THROWS(x - y, GEMEL_BAD_SHAPE);
   THROWS(2 * x * y, GEMEL_BAD_SHAPE);
+  THROWS(static_cast<void>(x < y), GEMEL_BAD_SHAPE);
+  THROWS(x += y, GEMEL_BAD_SHAPE);
+  THROWS(x *= i + 1000, GEMEL_BAD_VALUE);
+  THROWS(gemel::pad(x, {1, 1}, {1}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::corr(x, y), GEMEL_BAD_SHAPE);
+  THROWS(gemel::max_pool(x, {2}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::expand_dims(x, 7), GEMEL_BAD_SHAPE);
+  THROWS(gemel::random_uniform(x, {2}), GEMEL_BAD_TYPE);
+  THROWS(gemel::random_uniform(value(), {2}), GEMEL_NULL_VALUE);
+  THROWS(gemel::broadcast_to(x, {3}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::split(x, {5}), GEMEL_BAD_SHAPE);
+  THROWS(gemel::invoke(other, {x}), GEMEL_BAD_ARGUMENT);
   THROWS(-(x / y), GEMEL_BAD_SHAPE);
   THROWS(i + 1000, GEMEL_BAD_VALUE);
   THROWS(1000 + i, GEMEL_BAD_VALUE);
@@ -168,6 +309,18 @@ static void exceptions(const void *) {
   CT_EQ_INT(thrown_by([&] { tensor(numbers{1, 2, 3}, {2, 2}); }), GEMEL_BAD_SHAPE);
   CT_EQ_INT(thrown_by([&] { tensor(numbers{1}, {-1}); }), GEMEL_BAD_SHAPE);
   CT_EQ_INT(thrown_by([&] { gemel::gradients(x, {x}); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { gemel::jvp({x}, {x}, {}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { gemel::jvp(x, x, gemel::cast(x, GEMEL_F64)); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { gemel::gradients({x}, {x, x}, {x}); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { gemel::size_of(x); }), GEMEL_BAD_TYPE);
+  CT_EQ_INT(thrown_by([&] { gemel::assume(x + x, GEMEL_FACT_FINITE); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { g.symbol("2"); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { x.shape()[0] / 0; }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { gemel::load_npy("no/such/file"); }), GEMEL_IO);
+  CT_EQ_INT(thrown_by([&] { gemel::load_npz("no/such/file"); }), GEMEL_IO);
+  CT_EQ_INT(thrown_by([&] { gemel::save_npy("no/such/folder", two); }), GEMEL_IO);
+  CT_EQ_INT(thrown_by([&] { gemel::save_npy("x.npy", tensor()); }), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(thrown_by([&] { gemel::save_npz("no/such/folder", {{"a", two}}); }), GEMEL_IO);
   CT_EQ_INT(thrown_by([&] { gemel::graph::parse("graph"); }), GEMEL_BAD_TEXT);
   CT_EQ_INT(thrown_by([&] { gemel::graph::load("no/such/file"); }), GEMEL_IO);
   CT_EQ_INT(thrown_by([&] { gemel::function(g, {gemel::shared(two)}); }), GEMEL_BAD_ARGUMENT);
@@ -268,6 +421,12 @@ static void memory(const void *) {
 
 static const ct_test tests[] = {CT_TEST("operators", operators, nullptr),
                                 CT_TEST("functions", functions, nullptr),
+                                CT_TEST("shapes", shapes, nullptr),
+                                CT_TEST("windows", windows, nullptr),
+                                CT_TEST("derivatives", derivatives, nullptr),
+                                CT_TEST("drawing", drawing, nullptr),
+                                CT_TEST("graphs", graphs, nullptr),
+                                CT_TEST("files", files, nullptr),
                                 CT_TEST("numbers", numbers_have_dtypes, nullptr),
                                 CT_TEST("lines", lines, nullptr),
                                 CT_TEST("exceptions", exceptions, nullptr),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel from C++17: handles that own, operators, exceptions. Nothing but this header and libgemel.
+ * gemel from C++17: handles that own, operators, exceptions. Needs libgemel alone.
  *
  *   gemel::graph g;
  *   gemel::value x = g.input("x: f32[N, 3]");
@@ -23,179 +23,14 @@
 #ifndef GEMEL_GEMEL_HPP
 #define GEMEL_GEMEL_HPP
 
-#include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
-#include <gemel/gemel.h>
+#include <gemel/tensor.hpp>
 
 namespace gemel {
-
-/* ---- Errors ---- */
-
-class error : public std::runtime_error {
-public:
-  explicit error(const gemel_error &e) : std::runtime_error(e.text), details_(e) {
-  }
-  gemel_status status() const noexcept {
-    return details_.status;
-  }
-  const gemel_error &details() const noexcept {
-    return details_;
-  }
-
-private:
-  gemel_error details_;
-};
-
-[[noreturn]] inline void fail(gemel_status status, const std::string &text) {
-  gemel_error e = {status, 0, 0, {0}};
-  std::strncpy(e.text, text.c_str(), sizeof e.text - 1);
-  throw error(e);
-}
-
-inline void check(gemel_status status, const gemel_error &e) {
-  if (status != GEMEL_OK) {
-    throw error(e);
-  }
-}
-
-/* ---- Handles ---- */
-
-template <class T, T *(*Ref)(T *), void (*Unref)(T *)> class handle {
-public:
-  handle() noexcept = default;
-  handle(const handle &other) noexcept : object_(Ref(other.object_)) {
-  }
-  handle(handle &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {
-  }
-  handle &operator=(handle other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~handle() {
-    Unref(object_);
-  }
-  T *get() const noexcept {
-    return object_;
-  }
-  explicit operator bool() const noexcept {
-    return object_ != nullptr;
-  }
-
-protected:
-  /* Takes over a reference; NULL says that E was filled in. */
-  handle(T *object, const gemel_error &e) : object_(object) {
-    if (object == nullptr) {
-      throw error(e);
-    }
-  }
-  static gemel_error &room() {
-    thread_local gemel_error e;
-    return e;
-  }
-
-private:
-  T *object_ = nullptr;
-};
-
-class context : public handle<gemel_context, gemel_context_ref, gemel_context_unref> {
-public:
-  context() : handle(gemel_context_new(&room()), room()) {
-  }
-};
-
-/* ---- Tensors ---- */
-
-/* The dtype whose elements are stored as T: float, double, bool, or an integer. */
-template <class T> constexpr gemel_dtype dtype_of() {
-  static_assert(std::is_arithmetic<T>::value && sizeof(T) <= 8, "no dtype is stored as this");
-  constexpr int step = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-  if constexpr (std::is_floating_point<T>::value) {
-    return sizeof(T) == 4 ? GEMEL_F32 : GEMEL_F64;
-  } else if constexpr (std::is_same<T, bool>::value) {
-    return GEMEL_BOOL;
-  } else {
-    return static_cast<gemel_dtype>((std::is_signed<T>::value ? GEMEL_I8 : GEMEL_U8) + step);
-  }
-}
-
-class tensor : public handle<gemel_tensor, gemel_tensor_ref, gemel_tensor_unref> {
-public:
-  tensor() = default;
-  /* Takes over the reference that a function of C returned. */
-  explicit tensor(gemel_tensor *object,
-                  const gemel_error &e = {GEMEL_BAD_ARGUMENT, 0, 0, "no tensor"})
-      : handle(object, e) {
-  }
-  /* A copy of ELEMENTS in row-major order, in SHAPE or as one axis. */
-  template <class T>
-  tensor(const std::vector<T> &elements, const std::vector<int64_t> &shape)
-      : handle(
-            gemel_tensor_new(dtype_of<T>(), static_cast<int>(shape.size()), shape.data(), &room()),
-            room()) {
-    if (gemel_tensor_elements(get()) != static_cast<int64_t>(elements.size())) {
-      fail(GEMEL_BAD_SHAPE, std::to_string(elements.size()) +
-                                " elements are given for a tensor of " +
-                                std::to_string(gemel_tensor_elements(get())));
-    }
-    T *to = static_cast<T *>(gemel_tensor_data(get()));
-    for (std::size_t k = 0; k < elements.size(); k++) {
-      to[k] = elements[k];
-    }
-  }
-  template <class T>
-  explicit tensor(const std::vector<T> &elements)
-      : tensor(elements, {static_cast<int64_t>(elements.size())}) {
-  }
-  /* A scalar. */
-  template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
-  explicit tensor(T number) : tensor(std::vector<T>{number}, {}) {
-  }
-
-  gemel_dtype dtype() const {
-    return gemel_tensor_dtype(get());
-  }
-  std::vector<int64_t> shape() const {
-    const int64_t *sizes = gemel_tensor_shape(get());
-    return std::vector<int64_t>(sizes, sizes + gemel_tensor_rank(get()));
-  }
-  /* A copy of the elements in row-major order; T is the dtype's own. */
-  template <class T> std::vector<T> elements() const {
-    gemel_error e;
-    if (!*this || dtype() != dtype_of<T>()) {
-      fail(GEMEL_BAD_TYPE, std::string("elements of ") + gemel_dtype_name(dtype()) + " are not " +
-                               gemel_dtype_name(dtype_of<T>()));
-    }
-    tensor packed(gemel_tensor_transfer(get(), gemel_host(), &e), e); /* row-major, on the host */
-    const T *from = static_cast<const T *>(gemel_tensor_data(packed.get()));
-    return std::vector<T>(from, from + gemel_tensor_elements(packed.get()));
-  }
-  /* The only element. */
-  template <class T> T item() const {
-    std::vector<T> all = elements<T>();
-    if (all.size() != 1) {
-      fail(GEMEL_BAD_SHAPE, "item() of a tensor of " + std::to_string(all.size()) + " elements");
-    }
-    return all[0];
-  }
-};
-
-class shared : public handle<gemel_shared, gemel_shared_ref, gemel_shared_unref> {
-public:
-  explicit shared(const tensor &value) : handle(gemel_shared_new(value.get(), &room()), room()) {
-  }
-  tensor value() const {
-    return tensor(gemel_shared_get(get()));
-  }
-  void set(const tensor &value) {
-    gemel_error e;
-    check(gemel_shared_set(get(), value.get(), &e), e);
-  }
-};
 
 /* ---- Values ---- */
 
@@ -208,6 +43,15 @@ struct value : gemel_value {
     char text[512];
     gemel_type_format(gemel_graph_context(graph), gemel_value_type(*this), text, sizeof text);
     return text;
+  }
+  dims shape() const {
+    gemel_context *c = gemel_graph_context(graph);
+    gemel_type type = gemel_value_type(*this);
+    dims result;
+    for (int k = 0; k < gemel_type_rank(c, type); k++) {
+      result.push_back(dim(c, gemel_type_dims(c, type)[k]));
+    }
+    return result;
   }
 };
 static_assert(sizeof(value) == sizeof(gemel_value), "a vector of values is an array for C");
@@ -247,6 +91,41 @@ inline value checked(gemel_value result, gemel_graph *graph, gemel_location wher
 inline value checked(gemel_value result, const value &of) {
   return checked(result, of.graph);
 }
+
+/* The size that v, an integer scalar, holds at run time. */
+inline dim size_of(const value &v) {
+  gemel_dim id = gemel_dim_of(v);
+  if (id == GEMEL_DIM_NONE) {
+    checked(gemel_value{nullptr, 0, 0}, v.graph);
+  }
+  return dim(gemel_graph_context(v.graph), id);
+}
+
+namespace detail {
+
+/* Sizes as x's graph has them. */
+inline std::vector<gemel_dim> sizes(const dims &list, const operand &x) {
+  return list.in(gemel_graph_context(checked(x.v, x.v.graph, x.where).graph));
+}
+
+/* A list among the options of C: absent if it is empty, or there in any case. */
+inline gemel_ints option(const std::vector<int64_t> &list) {
+  return {list.size(), list.empty() ? nullptr : list.data()};
+}
+inline gemel_ints given(const std::vector<int64_t> &list) {
+  static const int64_t none = 0;
+  return {list.size(), list.empty() ? &none : list.data()};
+}
+
+/* All outputs of the node of FIRST. */
+inline std::vector<value> outputs_of(const value &first, std::size_t count) {
+  std::vector<value> result;
+  for (std::size_t k = 0; k < count; k++) {
+    result.push_back(gemel_value_output(first, static_cast<uint32_t>(k)));
+  }
+  return result;
+}
+} // namespace detail
 
 /* N operands, as values: numbers have become constants like the last value among them. */
 template <std::size_t N> struct operands {
@@ -301,9 +180,8 @@ private:
     return checked(gemel_##name##_at(x.v, nullptr, x.where), x.v.graph, x.where);                  \
   }                                                                                                \
   inline value name(const operand &x, const std::vector<int64_t> &axes, bool keepdims = false) {   \
-    static const int64_t none = 0;                                                                 \
     options o = {};                                                                                \
-    o.axes = {axes.size(), axes.empty() ? &none : axes.data()};                                    \
+    o.axes = detail::given(axes);                                                                  \
     o.keepdims = keepdims;                                                                         \
     return checked(gemel_##name##_at(x.v, &o, x.where), x.v.graph, x.where);                       \
   }
@@ -327,20 +205,51 @@ GEMEL__CPP_2(binary_cross_entropy)
 #undef GEMEL__CPP_ROW
 #undef GEMEL__CPP_REDUCTION
 
-inline value operator+(const operand &x, const operand &y) {
-  return add(x, y);
-}
-inline value operator-(const operand &x, const operand &y) {
-  return sub(x, y);
-}
-inline value operator*(const operand &x, const operand &y) {
-  return mul(x, y);
-}
-inline value operator/(const operand &x, const operand &y) {
-  return div(x, y);
-}
+#define GEMEL__CPP_OPERATOR(op, name)                                                              \
+  inline value operator op(const operand &x, const operand &y) {                                   \
+    return name(x, y);                                                                             \
+  }
+#define GEMEL__CPP_ASSIGNMENT(op, name)                                                            \
+  inline value &operator op(value &x, const operand &y) {                                          \
+    return x = name(operand(x, y.where.file, y.where.line), y);                                    \
+  }
+GEMEL__CPP_OPERATOR(+, add)
+GEMEL__CPP_OPERATOR(-, sub)
+GEMEL__CPP_OPERATOR(*, mul)
+GEMEL__CPP_OPERATOR(/, div)
+GEMEL__CPP_OPERATOR(%, mod)
+/* Truths, element by element. */
+GEMEL__CPP_OPERATOR(<, lt)
+GEMEL__CPP_OPERATOR(<=, le)
+GEMEL__CPP_OPERATOR(>, gt)
+GEMEL__CPP_OPERATOR(>=, ge)
+GEMEL__CPP_OPERATOR(==, eq)
+GEMEL__CPP_OPERATOR(!=, ne)
+/* x becomes another value; what was built of it stays. */
+GEMEL__CPP_ASSIGNMENT(+=, add)
+GEMEL__CPP_ASSIGNMENT(-=, sub)
+GEMEL__CPP_ASSIGNMENT(*=, mul)
+GEMEL__CPP_ASSIGNMENT(/=, div)
+GEMEL__CPP_ASSIGNMENT(%=, mod)
+#undef GEMEL__CPP_OPERATOR
+#undef GEMEL__CPP_ASSIGNMENT
 inline value operator-(const operand &x) {
   return neg(x);
+}
+
+/* DDOF is what the number of elements is reduced by before it divides. */
+inline value var(const operand &x, const std::vector<int64_t> &axes, bool keepdims, int64_t ddof) {
+  gemel_var_options o = {detail::given(axes), keepdims, ddof};
+  return checked(gemel_var_at(x.v, &o, x.where), x.v.graph, x.where);
+}
+/* The standard deviation. */
+inline value stddev(const operand &x) {
+  return checked(gemel_std_at(x.v, nullptr, x.where), x.v.graph, x.where);
+}
+inline value stddev(const operand &x, const std::vector<int64_t> &axes, bool keepdims = false,
+                    int64_t ddof = 0) {
+  gemel_var_options o = {detail::given(axes), keepdims, ddof};
+  return checked(gemel_std_at(x.v, &o, x.where), x.v.graph, x.where);
 }
 
 inline value cast(const operand &x, gemel_dtype dtype) {
@@ -367,8 +276,60 @@ inline std::pair<value, value> dropout(const operand &x, const operand &key, dou
   value left = checked(gemel_dropout_at(x.v, key.v, rate, &next, x.where), x.v.graph, x.where);
   return {left, checked(next, x.v.graph, x.where)};
 }
-inline value reshape(const operand &x, const std::vector<int64_t> &shape) {
-  return checked(gemel_reshape_to_at(x.v, shape.size(), shape.data(), x.where), x.v.graph, x.where);
+/* One size may be -1 where all are numbers. */
+inline value reshape(const operand &x, const dims &shape) {
+  std::vector<int64_t> numbers;
+  for (const dim &d : shape) {
+    if (d.context() == nullptr) {
+      numbers.push_back(d.number());
+    }
+  }
+  if (numbers.size() == shape.size()) {
+    return checked(gemel_reshape_to_at(x.v, numbers.size(), numbers.data(), x.where), x.v.graph,
+                   x.where);
+  }
+  std::vector<gemel_dim> list = detail::sizes(shape, x);
+  return checked(gemel_reshape_at(x.v, list.size(), list.data(), x.where), x.v.graph, x.where);
+}
+inline value broadcast_to(const operand &x, const dims &shape) {
+  std::vector<gemel_dim> list = detail::sizes(shape, x);
+  return checked(gemel_broadcast_to_at(x.v, list.size(), list.data(), x.where), x.v.graph, x.where);
+}
+inline value expand_dims(const operand &x, int64_t axis) {
+  return checked(gemel_expand_dims_at(x.v, axis, x.where), x.v.graph, x.where);
+}
+inline value squeeze(const operand &x, int64_t axis) {
+  return checked(gemel_squeeze_at(x.v, axis, x.where), x.v.graph, x.where);
+}
+inline value swapaxes(const operand &x, int64_t a, int64_t b) {
+  return checked(gemel_swapaxes_at(x.v, a, b, x.where), x.v.graph, x.where);
+}
+inline value reverse(const operand &x, const std::vector<int64_t> &axes) {
+  return checked(gemel_reverse_at(x.v, axes.size(), axes.data(), x.where), x.v.graph, x.where);
+}
+inline value full_like(const operand &x, double number) {
+  return checked(gemel_full_like_at(x.v, number, x.where), x.v.graph, x.where);
+}
+inline value zeros_like(const operand &x) {
+  return full_like(x, 0);
+}
+inline value ones_like(const operand &x) {
+  return full_like(x, 1);
+}
+/* For each axis LOW numbers before and HIGH behind x, and INTERIOR (none, if it is empty) between
+ * its elements; what they are is a number or a scalar. */
+inline value pad(const operand &x, const std::vector<int64_t> &low,
+                 const std::vector<int64_t> &high, const operand &with,
+                 const std::vector<int64_t> &interior = {}) {
+  operands<2> o({x, with});
+  gemel_pad_options options = {detail::option(interior)};
+  return checked(gemel_pad_at(o.v[0], o.v[1], low.size(), low.data(), high.size(), high.data(),
+                              &options, o.where),
+                 o.graph, o.where);
+}
+inline value pad(const operand &x, const std::vector<int64_t> &low,
+                 const std::vector<int64_t> &high) {
+  return pad(x, low, high, operand(0, x.where.file, x.where.line));
 }
 inline value permute(const operand &x, const std::vector<int64_t> &axes) {
   return checked(gemel_permute_at(x.v, axes.size(), axes.data(), x.where), x.v.graph, x.where);
@@ -379,6 +340,35 @@ inline value slice(const operand &x, int64_t axis, int64_t start, int64_t stop =
 }
 inline value index(const operand &x, int64_t axis, int64_t at) {
   return checked(gemel_index_at(x.v, axis, at, x.where), x.v.graph, x.where);
+}
+/* START, SIZE and STEP (1, if it is empty) say elements of each axis. */
+inline value subtensor(const operand &x, const dims &start, const dims &size,
+                       const std::vector<int64_t> &step = {}) {
+  std::vector<gemel_dim> from = detail::sizes(start, x), count = detail::sizes(size, x);
+  gemel_subtensor_options o = {detail::option(step)};
+  return checked(
+      gemel_subtensor_at(x.v, from.size(), from.data(), count.size(), count.data(), &o, x.where),
+      x.v.graph, x.where);
+}
+#define GEMEL__CPP_WRITING(name)                                                                   \
+  inline value name(const operand &x, const operand &y, const dims &start,                         \
+                    const std::vector<int64_t> &step = {}) {                                       \
+    operands<2> o({x, y});                                                                         \
+    std::vector<gemel_dim> from = detail::sizes(start, x);                                         \
+    gemel_##name##_options options = {detail::option(step)};                                       \
+    return checked(gemel_##name##_at(o.v[0], o.v[1], from.size(), from.data(), &options, o.where), \
+                   o.graph, o.where);                                                              \
+  }
+GEMEL__CPP_WRITING(set_subtensor)
+GEMEL__CPP_WRITING(inc_subtensor)
+#undef GEMEL__CPP_WRITING
+
+inline std::vector<value> split(const operand &x, const dims &parts, int64_t axis = 0) {
+  std::vector<gemel_dim> list = detail::sizes(parts, x);
+  gemel_split_options o = {axis};
+  return detail::outputs_of(
+      checked(gemel_split_at(x.v, list.size(), list.data(), &o, x.where), x.v.graph, x.where),
+      list.size());
 }
 inline value concatenate(const std::vector<value> &xs, int64_t axis = 0,
                          const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -391,19 +381,135 @@ inline value stack(const std::vector<value> &xs, int64_t axis = 0,
                  xs.empty() ? nullptr : xs[0].graph);
 }
 
+/* ---- Products, convolutions, windows ---- */
+
+/* Of axes that are contracted, and of batch axes; dot(x, y) is the matrix product. */
+inline value dot(const operand &x, const operand &y) {
+  operands<2> o({x, y});
+  return checked(gemel_dot_at(o.v[0], o.v[1], nullptr, o.where), o.graph, o.where);
+}
+inline value dot(const operand &x, const operand &y, const std::vector<int64_t> &contract_x,
+                 const std::vector<int64_t> &contract_y, const std::vector<int64_t> &batch_x = {},
+                 const std::vector<int64_t> &batch_y = {}) {
+  operands<2> o({x, y});
+  gemel_dot_options options = {detail::given(contract_x), detail::given(contract_y),
+                               detail::given(batch_x), detail::given(batch_y)};
+  return checked(gemel_dot_at(o.v[0], o.v[1], &options, o.where), o.graph, o.where);
+}
+
+/* A number for each spatial axis, or none: strides and dilations of 1, no padding. */
+struct window {
+  std::vector<int64_t> stride, dilation, low, high;
+};
+struct corr_options : window {
+  std::string padding; /* "full", "half", or low and high say it */
+  int64_t groups = 1;
+  bool flip = false, unshared = false;
+};
+namespace detail {
+
+template <class Options> Options windows(const window &w) {
+  Options o = {};
+  o.stride = option(w.stride);
+  o.dilation = option(w.dilation);
+  o.low = option(w.low);
+  o.high = option(w.high);
+  return o;
+}
+
+} // namespace detail
+
+inline value corr(const operand &x, const operand &w, const corr_options &how = {}) {
+  operands<2> o({x, w});
+  gemel_corr_options options = detail::windows<gemel_corr_options>(how);
+  options.padding = how.padding.empty() ? nullptr : how.padding.c_str();
+  options.groups = how.groups;
+  options.flip = how.flip;
+  options.unshared = how.unshared;
+  return checked(gemel_corr_at(o.v[0], o.v[1], &options, o.where), o.graph, o.where);
+}
+inline value max_pool(const operand &x, const std::vector<int64_t> &size, const window &w = {}) {
+  gemel_max_pool_options o = detail::windows<gemel_max_pool_options>(w);
+  return checked(gemel_max_pool_at(x.v, size.size(), size.data(), &o, x.where), x.v.graph, x.where);
+}
+inline value avg_pool(const operand &x, const std::vector<int64_t> &size, const window &w = {},
+                      bool count_padding = false) {
+  gemel_avg_pool_options o = detail::windows<gemel_avg_pool_options>(w);
+  o.count_padding = count_padding;
+  return checked(gemel_avg_pool_at(x.v, size.size(), size.data(), &o, x.where), x.v.graph, x.where);
+}
+
+/* ---- Random numbers ---- */
+
+/* What is drawn, and the next key. */
+#define GEMEL__CPP_RANDOM(name, fallback)                                                          \
+  inline std::pair<value, value> name(const operand &key, const dims &shape,                       \
+                                      gemel_dtype dtype = fallback) {                              \
+    std::vector<gemel_dim> list = detail::sizes(shape, key);                                       \
+    gemel_##name##_options o = {dtype};                                                            \
+    value drawn = checked(gemel_##name##_at(key.v, list.size(), list.data(), &o, key.where),       \
+                          key.v.graph, key.where);                                                 \
+    return {drawn, gemel_value_output(drawn, 1)};                                                  \
+  }
+GEMEL__CPP_RANDOM(random_bits, GEMEL_U32)
+GEMEL__CPP_RANDOM(random_uniform, GEMEL_F32)
+GEMEL__CPP_RANDOM(random_normal, GEMEL_F32)
+#undef GEMEL__CPP_RANDOM
+
+/* ---- Derivatives ---- */
+
 /* The gradients of y, a float scalar, by a value, or by several in one pass. */
 inline value gradient(const operand &y, const operand &x) {
   return checked(gemel_gradient_at(y.v, x.v, y.where), y.v.graph, y.where);
 }
-inline std::vector<value> gradients(const value &y, const std::vector<value> &wrt) {
+/* Of several ys, each with a cotangent of its type; without seeds, of scalars. */
+inline std::vector<value> gradients(const std::vector<value> &ys, const std::vector<value> &seeds,
+                                    const std::vector<value> &wrt) {
   gemel_error e;
   std::vector<value> result(wrt.size());
-  gemel_status status = gemel_grad(1, &y, nullptr, wrt.size(), wrt.data(), result.data(), &e);
+  if (!seeds.empty() && seeds.size() != ys.size()) {
+    fail(GEMEL_BAD_ARGUMENT, std::to_string(seeds.size()) + " seeds are given for " +
+                                 std::to_string(ys.size()) + " values");
+  }
+  gemel_status status = gemel_grad(ys.size(), ys.data(), seeds.empty() ? nullptr : seeds.data(),
+                                   wrt.size(), wrt.data(), result.data(), &e);
   if (status != GEMEL_OK) {
-    gemel_graph_clear_error(y.graph);
+    gemel_graph_clear_error(ys.empty() ? nullptr : ys[0].graph);
     throw error(e);
   }
   return result;
+}
+inline std::vector<value> gradients(const value &y, const std::vector<value> &wrt) {
+  return gradients(std::vector<value>{y}, {}, wrt);
+}
+
+/* Forward mode: the derivatives of ys where each of the xs moves along a tangent of its type. */
+inline std::vector<value> jvp(const std::vector<value> &ys, const std::vector<value> &xs,
+                              const std::vector<value> &tangents) {
+  gemel_error e;
+  std::vector<value> result(ys.size());
+  if (tangents.size() != xs.size()) {
+    fail(GEMEL_BAD_ARGUMENT, std::to_string(tangents.size()) + " tangents are given for " +
+                                 std::to_string(xs.size()) + " values");
+  }
+  gemel_status status =
+      gemel_jvp(ys.size(), ys.data(), xs.size(), xs.data(), tangents.data(), result.data(), &e);
+  if (status != GEMEL_OK) {
+    gemel_graph_clear_error(ys.empty() ? nullptr : ys[0].graph);
+    throw error(e);
+  }
+  return result;
+}
+inline value jvp(const value &y, const value &x, const value &tangent) {
+  return jvp(std::vector<value>{y}, std::vector<value>{x}, std::vector<value>{tangent})[0];
+}
+
+/* What may be assumed of an input's elements: bits GEMEL_FACT_…. */
+inline void assume(const value &input, unsigned facts) {
+  gemel_status status = gemel_assume(input, facts);
+  if (status != GEMEL_OK) {
+    fail(status, std::string("facts can't be assumed: ") + gemel_status_text(status));
+  }
 }
 
 /* ---- Graphs ---- */
@@ -411,6 +517,9 @@ inline std::vector<value> gradients(const value &y, const std::vector<value> &wr
 class graph : public handle<gemel_graph, gemel_graph_ref, gemel_graph_unref> {
 public:
   explicit graph(const context &c = context()) : handle(gemel_graph_new(c.get(), &room()), room()) {
+  }
+  /* Takes over the reference that a function of C returned. */
+  graph(gemel_graph *object, const gemel_error &e) : handle(object, e) {
   }
   static graph parse(const std::string &text, const context &c = context()) {
     gemel_error e;
@@ -434,6 +543,22 @@ public:
     return checked(gemel_full_at(get(), dtype, number, shape.size(), shape.data(), {file, line}),
                    get());
   }
+  /* A symbol of shapes, "N". */
+  dim symbol(const std::string &name) const {
+    gemel_context *c = gemel_graph_context(get());
+    return dim(c, gemel_dim_symbol(c, name.c_str()));
+  }
+  /* A size, as an i64. */
+  value size(const dim &d, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return checked(gemel_size_at(get(), d.in(gemel_graph_context(get())), {file, line}), get());
+  }
+  /* 0, 1, …, n - 1 */
+  value arange(const dim &n, gemel_dtype dtype = GEMEL_I64, const char *file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+    gemel_arange_options o = {dtype};
+    return checked(gemel_arange_at(get(), n.in(gemel_graph_context(get())), &o, {file, line}),
+                   get());
+  }
   void output(const value &v, const std::string &name) {
     settle(gemel_output(v, name.c_str()));
   }
@@ -449,16 +574,33 @@ public:
     }
     return t.get();
   }
+  /* Binary if PATH ends in ".gemel", else text. */
+  void save(const std::string &path, const std::string &name = "graph") const {
+    gemel_error e;
+    check(gemel_save(get(), name.c_str(), path.c_str(), &e), e);
+  }
 
 private:
-  graph(gemel_graph *object, const gemel_error &e) : handle(object, e) {
-  }
   void settle(gemel_status status) {
     if (status != GEMEL_OK) {
       checked(gemel_value{nullptr, 0, 0}, get());
     }
   }
 };
+
+/* The outputs of BODY where its inputs are xs. */
+inline std::vector<value> invoke(const graph &body, const std::vector<value> &xs,
+                                 const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return detail::outputs_of(checked(gemel_invoke_at(xs.size(), xs.data(), body.get(), {file, line}),
+                                    xs.empty() ? nullptr : xs[0].graph),
+                            gemel_graph_output_count(body.get()));
+}
+
+/* The graph as the rules leave it. */
+inline graph rewrite(const graph &g, const gemel_rewrite_options *options = nullptr) {
+  gemel_error e;
+  return graph(gemel_rewrite(g.get(), options, &e), e);
+}
 
 /* ---- Running ---- */
 

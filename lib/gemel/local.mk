@@ -19,6 +19,7 @@ gemelinclude_HEADERS += %reldir%/rewrite.h
 gemelinclude_HEADERS += %reldir%/shared.h
 gemelinclude_HEADERS += %reldir%/status.h
 gemelinclude_HEADERS += %reldir%/tensor.h
+gemelinclude_HEADERS += %reldir%/tensor.hpp
 gemelinclude_HEADERS += %reldir%/text.h
 gemelinclude_HEADERS += %reldir%/version.h
 
