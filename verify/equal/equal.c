@@ -115,7 +115,7 @@ static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, siz
   gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
   /* an index out of range is no instance */
-  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
 /* Sizes too large for domain O, at which results are apart by more than half their digits. */
@@ -399,7 +399,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     same = status == GEMEL_OK;
     if (same) {
       status = gemel__equal_check(&pair.a, values, &trial, 0, &outcome, NULL);
-      same = (status == GEMEL_OK || status == GEMEL_BAD_VALUE) && !outcome.refuted;
+      same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }
     q->starved |= status == GEMEL_NO_MEMORY;

@@ -35,6 +35,12 @@ typedef struct gemel__instance {
   const struct gemel__variant *variants; /* how it is run; NULL: as all are (tiers/tiers.h) */
 } gemel__instance;
 
+/* What a graph says of an index out of range, or of a size that can't be, which only a run tells:
+ * values at which there is nothing to compare. */
+static inline int gemel__is_no_point(gemel_status status) {
+  return status == GEMEL_BAD_VALUE || status == GEMEL_BAD_SHAPE;
+}
+
 /* How values are drawn. */
 typedef enum gemel__fill {
   GEMEL__FILL_INTEGERS, /* small integers in floats; integer dtypes at their extremes */

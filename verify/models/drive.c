@@ -100,11 +100,15 @@ static int64_t integer_of(gemel_dtype dtype, long double x) {
 /* X as the dtype has it: an integer of its range, or a rounded float, inside the leaf's domain. */
 static void store(const struct drive *v, struct coordinate at, long double x) {
   gemel_dtype dtype = dtype_of(v, at);
-  gemel_domain domain = v->s->q->leaves->leaves[at.leaf].domain;
+  const gemel__leaf *leaf = &v->s->q->leaves->leaves[at.leaf];
+  gemel_domain domain = leaf->domain;
   double real;
   int64_t n;
   if (domain == GEMEL_MODERATE) {
     x = fmaxl(-16, fminl(16, x));
+  }
+  if (domain == GEMEL_INDEX) {
+    x = fmaxl((long double)leaf->low, fminl((long double)leaf->high - 1, x));
   }
   if ((domain == GEMEL_NONNEGATIVE && x < 0) || (domain == GEMEL_ABOVE_MINUS_ONE && x <= -1)) {
     x = 0;
@@ -119,7 +123,7 @@ static void store(const struct drive *v, struct coordinate at, long double x) {
     n = integer_of(dtype, x);
     gemel__points_store(dtype, 1, NULL, &n, address(v, at));
   }
-  gemel__leaf_settle(&v->s->q->leaves->leaves[at.leaf], 1, address(v, at));
+  gemel__leaf_settle(leaf, 1, address(v, at));
 }
 
 static long double load(const struct drive *v, struct coordinate at) {
@@ -515,7 +519,7 @@ static void count_numbers(struct drive *v, struct coordinate *numbers) {
   const gemel__instance *in = v->s->q->leaves;
   v->n_numbers = 0;
   for (size_t k = 0; k < in->n_leaves; k++) {
-    for (size_t i = 0; i < in->leaves[k].count && in->leaves[k].domain != GEMEL_INDEX; i++) {
+    for (size_t i = 0; i < in->leaves[k].count; i++) {
       if (numbers != NULL) {
         numbers[v->n_numbers] = (struct coordinate){k, i};
       }

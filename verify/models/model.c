@@ -475,7 +475,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   *witness = 0;
   if (status != GEMEL_OK) {
     /* an index out of range: no point of either function */
-    return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+    return gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   s->answer->points++;
   differs = !point_agrees(s);
@@ -621,7 +621,7 @@ static gemel_status run_trial(gemel__models *s, gemel_tensor **point, gemel_erro
                                                s->q->n_constants, &s->random, point, error);
   for (tries = 0; tries < REDRAWS && result < 0 && status == GEMEL_OK; tries++) {
     status = field_trial(s, point, 0, &result, error);
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+    status = gemel__is_no_point(status) ? GEMEL_OK : status;
     note_keyed(s, report);
     s->exponentials |= report->exponentials > 0;
     if (result < 0 && report->non_squares + report->zero_inverses == 0) {
@@ -691,7 +691,7 @@ static gemel_status choose_field(gemel__models *s, gemel_error *error) {
     gemel__field_free(s->f);
     s->f = next;
     status = probe(s, &gaps, error);
-    if (status != GEMEL_OK && status != GEMEL_BAD_VALUE) {
+    if (status != GEMEL_OK && !gemel__is_no_point(status)) {
       return status;
     }
     if (gaps == 0) {

@@ -748,7 +748,7 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     if (status == GEMEL_OK && k % 4 == 3) {
       status = measure_minus_zeros(m, error);
     }
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+    status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
   return status;
 }

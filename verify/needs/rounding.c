@@ -415,7 +415,7 @@ static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *pa
       }
       gemel__tensors_release(pair->a.n_leaves, values);
     }
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+    status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
   gemel__free(values, pair->a.n_leaves * sizeof *values);
   return status;

@@ -303,7 +303,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
     }
     if (status == GEMEL_OK) {
       pair->symbols = s.n;
-      status = gemel__pair_find_ranges(pair, random, error);
+      status = gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error);
     }
     if (status == GEMEL_OK) {
       return status;

@@ -34,10 +34,12 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
                                  size_t n, const char *const *names, const int64_t *values,
                                  gemel__random *random, gemel_error *error);
 
-/* Where integers of any size are out of range (GEMEL_BAD_VALUE), they are indices: finds for each
- * input of an integer dtype the largest size below which it runs, and has it drawn from there.
+/* Where integers of any size are out of range, they are indices: finds for each input of an integer
+ * dtype a range within which both graphs run, and has it drawn from there. There may be several, of
+ * which WAY, any number, leads to one: 0 … 2^n · n − 1 of n inputs lead to all usual ones.
  * gemel__pair_draw ends with this. GEMEL_NO_MEMORY. */
-gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error);
+gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
+                                     gemel_error *error);
 
 /* Elements of the first outputs of all nodes, where a size that isn't a constant counts as UNKNOWN.
  */

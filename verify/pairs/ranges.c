@@ -1,44 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
  * Integers that are indices. A graph that takes labels, or looks rows up in a table, runs with
- * integers below some size only: out of range is an error and no result. Which size that is can't
- * be read off the input's type, so it is found by running: the sizes of the graph's values are
- * tried from the largest on. What is drawn then reaches both ends of the range. Where no range will
- * do, as for a size that must divide another, single numbers are tried.
+ * integers in some range only: out of range is an error and no result. Which range that is can't be
+ * read off the input's type, so it is found by running. Numbers at which both graphs run are sought
+ * first, then for one input after the other how far its numbers may go down and up from there, up
+ * to one more than any size or literal. What is drawn then reaches both ends. Inputs may depend on
+ * each other, as where a window begins and how long it is: which one goes first is drawn, and so is
+ * now and then where they begin.
  */
 #include <string.h>
 #include "instances/assumed.h"
+#include "instances/rebuild.h"
 #include "pairs/contrast.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "pairs/pair.h"
 
-/* Sizes of the graph's values, different ones, the largest first: an index is below one of them. */
-static size_t sizes_of(const gemel_graph *graph, int64_t *sizes, size_t room) {
+/* Indices go up to this where nothing in the graphs is larger. */
+enum { USUAL = 12, LARGEST = 4100 };
+
+/* Sizes of the graph's values: the largest, and some of them. */
+struct sizes {
+  int64_t of[24];
+  size_t n;
+  int64_t largest;
+};
+
+static void add_size(struct sizes *s, int64_t size) {
+  size_t k = 0;
+  while (k < s->n && s->of[k] != size) {
+    k++;
+  }
+  if (k == s->n && k < sizeof s->of / sizeof *s->of) {
+    s->of[s->n++] = size;
+  }
+  s->largest = size > s->largest ? size : s->largest;
+}
+
+static void add_sizes(const gemel_graph *graph, struct sizes *s) {
   gemel_context *context = gemel_graph_context(graph);
-  size_t n = 0, k, i;
-  for (k = 0; k < gemel_graph_node_count(graph); k++) {
+  for (size_t k = 0; k < gemel_graph_node_count(graph); k++) {
     gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
                           ? gemel__node_type(graph, (uint32_t)k, 0)
                           : GEMEL_TYPE_NONE;
-    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
-    for (j = 0; j < rank; j++) {
+    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0;
+    for (int j = 0; j < rank; j++) {
       int64_t size;
-      if (!gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size) || size < 1) {
-        continue;
+      if (gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size)) {
+        add_size(s, size);
       }
-      for (i = 0; i < n && sizes[i] > size; i++) {
-      }
-      if ((i < n && sizes[i] == size) || i == room) {
-        continue;
-      }
-      n += n < room;
-      memmove(&sizes[i + 1], &sizes[i], (n - i - 1) * sizeof *sizes);
-      sizes[i] = size;
     }
   }
-  return n;
+}
+
+/* Numbers that the graph names bound indices too: a size that is compared with 100 may be that. */
+static void add_literals(const gemel_graph *graph, struct sizes *s) {
+  double literals[sizeof s->of / sizeof *s->of];
+  size_t n = 0;
+  gemel__constants(graph, literals, sizeof literals / sizeof *literals, &n);
+  for (size_t k = 0; k < n; k++) {
+    if (literals[k] > 0 && literals[k] < LARGEST) {
+      add_size(s, (int64_t)literals[k]);
+    }
+  }
 }
 
 static int is_integer_leaf(const gemel__leaf *leaf) {
@@ -46,10 +71,11 @@ static int is_integer_leaf(const gemel__leaf *leaf) {
   return kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
 }
 
-static void set_range(gemel__leaf *leaf, int64_t high) {
+/* From LOW to HIGH, which is one of them. */
+static void set_range(gemel__leaf *leaf, int64_t low, int64_t high) {
   leaf->domain = GEMEL_INDEX;
-  leaf->low = (leaf->facts & GEMEL_FACT_NONZERO) != 0;
-  leaf->high = high > leaf->low ? high : leaf->low + 1;
+  leaf->low = low;
+  leaf->high = high + 1;
 }
 
 /* Puts the greatest number of its dtype somewhere into each input that holds any integers: who runs
@@ -69,23 +95,44 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
   }
 }
 
+/* Sets all of what holds indices to ends of its range, the Kth input to the greatest if bit K mod 3
+ * of WHICH is set. */
+static void fill_ends(const gemel__instance *instance, size_t which, gemel_tensor *const *values) {
+  for (size_t k = 0, index = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    if (leaf->domain != GEMEL_INDEX || !is_integer_leaf(leaf)) {
+      continue;
+    }
+    int64_t end = (which >> index++ % 3 & 1) ? leaf->high - 1 : leaf->low;
+    size_t bytes = gemel_dtype_size(leaf->dtype);
+    for (size_t i = 0; i < leaf->count; i++) {
+      gemel__points_store(leaf->dtype, 1, NULL, &end,
+                          (char *)gemel_tensor_data(values[k]) + i * bytes);
+    }
+    gemel__tensor_settle(leaf, values[k]);
+  }
+}
+
 /* 1 if both graphs run at all of some draws, with the ends of the range among them; −1: memory is
  * out. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
-  enum { DRAWS_A_RANGE = 12 };
+  enum { CORNERS = 8, DRAWS_A_RANGE = 14 };
   int k, good = 1;
   for (k = 0; k < DRAWS_A_RANGE && good > 0; k++) {
     gemel_tensor **values;
     gemel__both both;
     gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
-    if (status == GEMEL_OK) {
-      if (k % 2 != 0) {
-        gemel__plant_ends(&pair->a, random, values);
-        plant_greatest(&pair->a, (size_t)k / 2, values);
-      }
-      status = gemel__both_run(pair, values, random, &both, NULL);
-      gemel__values_free(&pair->a, values);
+    if (status != GEMEL_OK) {
+      return status == GEMEL_NO_MEMORY ? -1 : 0;
     }
+    if (k < CORNERS) {
+      fill_ends(&pair->a, CORNERS - 1 - (size_t)k, values);
+    } else if (k % 2 != 0) {
+      gemel__plant_ends(&pair->a, random, values);
+      plant_greatest(&pair->a, (size_t)k / 2, values);
+    }
+    status = gemel__both_run(pair, values, random, &both, NULL);
+    gemel__values_free(&pair->a, values);
     if (status == GEMEL_OK) {
       gemel__both_clear(&both);
     }
@@ -94,23 +141,73 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
   return good;
 }
 
-/* Every integer leaf gets one number, one of SIZES or a small one, at which both graphs run: a size
- * that divides another, say. 1 if one was found, −1: memory is out. */
-static int find_numbers(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
+/* Every integer leaf gets one number at which both graphs run: 0 or 1 as WHICH has it, 1, 0, one of
+ * the sizes or a small one. 1 if there are such, −1: memory is out. */
+static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *random,
+                        const struct sizes *sizes) {
   enum { TRIES = 64, SMALL = 7 };
   int good = 0;
   for (size_t tries = 0; tries < TRIES && good == 0; tries++) {
     for (size_t k = 0; k < pair->a.n_leaves; k++) {
       gemel__leaf *leaf = &pair->a.leaves[k];
-      size_t which = gemel__random_below(random, n + SMALL);
+      size_t which = gemel__random_below(random, sizes->n + SMALL);
+      int64_t x = which < sizes->n ? sizes->of[which] : (int64_t)(which - sizes->n);
+      if (tries < 3) {
+        x = tries == 0 ? (int64_t)(which_ones >> k % 32 & 1) : (int64_t)(tries == 1);
+      }
       if (is_integer_leaf(leaf)) {
-        set_range(leaf, 1 + (which < n ? sizes[which] : (int64_t)(which - n)));
-        leaf->low = leaf->high - 1;
+        x += x == 0 && (leaf->facts & GEMEL_FACT_NONZERO) != 0;
+        set_range(leaf, x, x);
       }
     }
     good = in_range(pair, random);
   }
   return good;
+}
+
+/* The numbers that LEAF may have at all lie between these two, which are none of them. */
+static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int64_t *above) {
+  unsigned bits = 8 * (unsigned)gemel_dtype_size(leaf->dtype);
+  int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
+  int64_t greatest = bits < 32 ? ((int64_t)1 << (bits - (unsigned)is_signed)) - 1 : INT32_MAX;
+  *above = (most < greatest ? most : greatest) + 1;
+  *below = -*above;
+  if (!is_signed || (leaf->facts & GEMEL_FACT_NONNEGATIVE)) {
+    *below = (leaf->facts & GEMEL_FACT_NONZERO) ? 0 : -1;
+  }
+}
+
+/* How far one leaf's numbers may go towards LIMIT, which they may not reach. */
+static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, int64_t limit) {
+  int up = limit > leaf->low;
+  int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
+  int64_t next = up ? limit - 1 : good - 1; /* mostly the largest there is, and nothing below */
+  int found = 1;
+  while (found >= 0 && next != limit && (up ? next > good : next < good)) {
+    set_range(leaf, up ? low : next, up ? next : high);
+    found = in_range(pair, random);
+    *(found > 0 ? &good : &limit) = next;
+    next = good + (limit - good) / 2;
+  }
+  set_range(leaf, up ? low : good, up ? good : high);
+  return found;
+}
+
+/* The ranges of all integer leaves, one after the other from FIRST on, the rest being where they
+ * are. */
+static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, int64_t most) {
+  size_t n = pair->a.n_leaves, k;
+  int good = 1;
+  for (k = 0; k < n && good >= 0; k++) {
+    gemel__leaf *leaf = &pair->a.leaves[(first + k) % n];
+    if (is_integer_leaf(leaf)) {
+      int64_t below, above;
+      limits_of(leaf, most, &below, &above);
+      good = extend(pair, random, leaf, above);
+      good = good < 0 ? good : extend(pair, random, leaf, below);
+    }
+  }
+  return good < 0 ? good : in_range(pair, random);
 }
 
 static void forget_ranges(gemel__pair *pair) {
@@ -121,42 +218,47 @@ static void forget_ranges(gemel__pair *pair) {
   }
 }
 
-/* The largest of N sizes below which each integer leaf may lie, one leaf after the other, the rest
- * being 0. As in_range. */
-static int find_bounds(gemel__pair *pair, gemel__random *random, size_t n, const int64_t *sizes) {
-  int good = 0;
-  for (size_t k = 0; k < pair->a.n_leaves; k++) {
-    if (is_integer_leaf(&pair->a.leaves[k])) {
-      set_range(&pair->a.leaves[k], 1);
-    }
-  }
+/* Tensors that may hold any integers all the same, beside the indices. */
+static int free_tensors(gemel__pair *pair, gemel__random *random) {
+  int sized = gemel__graph_has_runtime_sizes(pair->a.graph), good = 1;
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
-    good = 0;
-    for (size_t i = 0; is_integer_leaf(&pair->a.leaves[k]) && i < n && good == 0; i++) {
-      set_range(&pair->a.leaves[k], sizes[i]);
+    gemel__leaf *leaf = &pair->a.leaves[k], before = *leaf;
+    if (is_integer_leaf(leaf) && leaf->rank > 0) {
+      leaf->domain = gemel__domain_of_facts(leaf->facts);
       good = in_range(pair, random);
-    }
-    if (is_integer_leaf(&pair->a.leaves[k]) && good == 0) {
-      set_range(&pair->a.leaves[k], 1);
+      good = good < 0 && sized ? 0 : good; /* it was a size after all */
+      *leaf = good > 0 ? *leaf : before;
     }
   }
-  return good < 0 ? good : in_range(pair, random);
+  return good < 0 ? good : 1;
 }
 
-gemel_status gemel__pair_find_ranges(gemel__pair *pair, gemel__random *random, gemel_error *error) {
-  enum { MOST_SIZES = 24 };
-  int64_t sizes[MOST_SIZES];
-  size_t n, k, integers = 0;
-  int good;
+gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
+                                     gemel_error *error) {
+  struct sizes sizes = {{0}, 0, USUAL};
+  size_t k, integers = 0;
+  int good = 0;
   for (k = 0; k < pair->a.n_leaves; k++) {
     integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
   }
-  if (integers == 0 || (good = in_range(pair, random)) > 0) {
+  /* a size that is just any integer would take any memory */
+  if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
+      !gemel__graph_has_runtime_sizes(pair->b.graph)) {
+    good = in_range(pair, random);
+  }
+  if (integers == 0 || good > 0) {
     return GEMEL_OK;
   }
-  n = sizes_of(pair->a.graph, sizes, MOST_SIZES);
-  good = good < 0 ? good : find_bounds(pair, random, n, sizes);
-  good = good != 0 ? good : find_numbers(pair, random, n, sizes);
+  add_sizes(pair->a.graph, &sizes);
+  add_literals(pair->a.graph, &sizes);
+  add_literals(pair->b.graph, &sizes);
+  good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, random, &sizes);
+  if (good > 0) {
+    good = find_bounds(pair, way % pair->a.n_leaves, random, sizes.largest + 1);
+    /* ranges that held by luck alone: numbers, then */
+    good = good == 0 ? find_numbers(pair, 0, random, &sizes) : good;
+    good = good > 0 ? free_tensors(pair, random) : good;
+  }
   if (good == 0) {
     forget_ranges(pair);
   }
@@ -176,6 +278,9 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
     at[0] = gemel__random_below(random, leaf->count);
     at[1] = gemel__random_below(random, leaf->count);
     for (i = 0; i < 2; i++) {
+      if (leaf->count == 1 && gemel__random_below(random, 3) != i) {
+        continue; /* one place: an end, the other, or what was drawn */
+      }
       gemel__points_store(leaf->dtype, 1, NULL, &ends[i],
                           (char *)gemel_tensor_data(values[k]) +
                               at[i] * gemel_dtype_size(leaf->dtype));

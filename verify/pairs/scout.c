@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "instances/assumed.h"
 #include "pairs/targets.h"
 #include "tiers/tiers.h"
 
@@ -30,6 +31,8 @@ enum {
   TRUE_RUNS = 8,      /* draws where all sizes are constants */
   MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
   TARGET_RUNS = 64,   /* choices of sizes at which thresholds are aimed at */
+  MOST_WAYS = 8,      /* to find the ranges of indices that depend on each other */
+  MOST_POINTS = 1000, /* at which such indices have all their numbers */
   MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
 };
 /* Elements of all values: of one run, of all runs, and of all evaluations in domain O. */
@@ -231,9 +234,52 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
   return status;
 }
 
+/* ---- Indices ---- */
+
+static int is_index(const gemel__leaf *leaf) {
+  return leaf->domain == GEMEL_INDEX && gemel_dtype_kind(leaf->dtype) != GEMEL_KIND_FLOAT;
+}
+
+static size_t count_indices(const gemel__instance *instance) {
+  size_t n = 0;
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    n += (size_t)is_index(&instance->leaves[k]);
+  }
+  return n;
+}
+
+/* How many points there are if each scalar index has each of its numbers; 0: none is one. */
+static double count_points(const gemel__instance *instance) {
+  double n = 1;
+  int some = 0;
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    if (is_index(leaf) && leaf->count == 1) {
+      n *= (double)(leaf->high - leaf->low);
+      some = 1;
+    }
+  }
+  return some ? n : 0;
+}
+
+static void store_point(const gemel__instance *instance, size_t point,
+                        gemel_tensor *const *values) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    if (is_index(leaf) && leaf->count == 1) {
+      size_t range = (size_t)(leaf->high - leaf->low);
+      int64_t x = leaf->low + (int64_t)(point % range);
+      point /= range;
+      gemel__points_store(leaf->dtype, 1, NULL, &x, gemel_tensor_data(values[k]));
+      gemel__leaf_settle(leaf, 1, gemel_tensor_data(values[k]));
+    }
+  }
+}
+
 /* ---- Running ---- */
 
-static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fill,
+/* At values that are drawn, with scalar indices at POINT of theirs; SIZE_MAX: at some. */
+static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fill, size_t point,
                              gemel_error *error) {
   gemel_tensor **values = NULL;
   gemel__both both;
@@ -241,7 +287,11 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__plant_ends(&pair->a, s->random, values);
+  if (point == SIZE_MAX) {
+    gemel__plant_ends(&pair->a, s->random, values);
+  } else {
+    store_point(&pair->a, point, values);
+  }
   status = gemel__both_run(pair, values, s->random, &both, error);
   if (status == GEMEL_OK) {
     const gemel__instance leaves = pair->a; /* the pair may be taken */
@@ -254,7 +304,7 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
     return status;
   }
   gemel__values_free(&pair->a, values);
-  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
 static void note_largest(struct scout *s, const gemel__pair *pair) {
@@ -301,6 +351,74 @@ static gemel_status run_targets(struct scout *s, gemel__pair *pair, double eleme
   return status;
 }
 
+/* ---- Ranges of indices ---- */
+
+/* At all numbers of scalar indices, those among them that the others leave no room for too. */
+static gemel_status run_points(struct scout *s, gemel__pair *pair, double most,
+                               gemel_error *error) {
+  double n = count_points(&pair->a);
+  gemel_status status = GEMEL_OK;
+  if (n * gemel__pair_elements(pair) > most || n > MOST_POINTS) {
+    return GEMEL_OK;
+  }
+  for (size_t k = 0; k < (size_t)n && status == GEMEL_OK &&
+                     s->found->found == GEMEL__SCOUT_NOTHING && gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
+    status = run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, k, error);
+  }
+  return status;
+}
+
+/* The least and the greatest numbers of FROM's indices, if they are more than TO's. */
+static void widen(gemel__instance *to, const gemel__instance *from) {
+  for (size_t k = 0; k < to->n_leaves; k++) {
+    gemel__leaf *leaf = &to->leaves[k];
+    const gemel__leaf *other = &from->leaves[k];
+    if (is_index(leaf) && is_index(other)) {
+      leaf->low = other->low < leaf->low ? other->low : leaf->low;
+      leaf->high = other->high > leaf->high ? other->high : leaf->high;
+    }
+  }
+}
+
+/* Ranges of several indices depend on each other: those of some other ways to find them, and then
+ * all points within what they have together. MOST elements. */
+static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws, double most,
+                               gemel_error *error) {
+  size_t n = count_indices(&pair->a), leaves = pair->a.n_leaves;
+  size_t ways = n < 2 ? 0 : draws == TRUE_RUNS ? MOST_WAYS : 2;
+  gemel_status status = GEMEL_OK;
+  gemel__instance before = pair->a;
+  if (n == 0) {
+    return GEMEL_OK;
+  }
+  gemel__leaf *all = gemel__alloc_array(leaves, sizeof *all);
+  if (all == NULL) {
+    return gemel__no_memory(error, "the ranges of indices");
+  }
+  memcpy(all, pair->a.leaves, leaves * sizeof *all);
+  before.leaves = all;
+  for (size_t way = 0; way < ways && status == GEMEL_OK; way++) {
+    status = gemel__pair_find_ranges(pair, way, s->random, error);
+    for (size_t k = 0; k < 4 && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING;
+         k++) {
+      status =
+          run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error);
+    }
+    if (s->found->found == GEMEL__SCOUT_NOTHING) {
+      widen(&before, &pair->a);
+    }
+  }
+  if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING) {
+    memcpy(pair->a.leaves, all, leaves * sizeof *all);
+    status = run_points(s, pair, most, error);
+  }
+  gemel__free(all, leaves * sizeof *all);
+  return status;
+}
+
+/* ---- All of it ---- */
+
 /* DRAWS runs at one choice of sizes, if it isn't too large, and thresholds, for TARGETS elements.
  */
 static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
@@ -320,15 +438,19 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
   }
   s->spent += cost * (double)draws;
   gemel__pair_compile(&pair);
-  status = gemel__pair_find_ranges(&pair, s->random, error);
+  status = gemel__pair_find_ranges(&pair, gemel__random_bits(s->random), s->random, error);
   note_largest(s, &pair);
   for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING &&
               gemel__tick(s->ticker) == GEMEL_OK;
        k++) {
-    status = run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, error);
+    status =
+        run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error);
   }
   if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
     status = run_targets(s, &pair, targets, error);
+  }
+  if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
+    status = run_ranges(s, &pair, draws, targets, error);
   }
   gemel__pair_clear(&pair);
   return status;

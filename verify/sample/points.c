@@ -94,6 +94,12 @@ static double draw_real(const gemel__points *p, gemel__random *random) {
   }
 }
 
+/* An index: now and then an end of its range, of which a draw from thousands comes upon neither. */
+static int64_t draw_index(gemel__random *random, int64_t low, int64_t high) {
+  uint64_t which = gemel__random_below(random, 12);
+  return which == 0 ? low : which == 1 ? high - 1 : gemel__random_between(random, low, high - 1);
+}
+
 /* ---- Reals ---- */
 
 /* Brings X into the domain, keeping its magnitude where that is possible. */
@@ -119,7 +125,7 @@ void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_domain do
   for (size_t i = 0; i < n; i++) {
     double x;
     if (domain == GEMEL_INDEX)
-      x = (double)gemel__random_between(random, low, high - 1);
+      x = (double)draw_index(random, low, high);
     else
       x = bring_inside(draw_real(p, random), domain, random) + 0.0;
     remember(p, x);
@@ -209,7 +215,7 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
                                  int64_t *values) {
   for (size_t i = 0; i < n; i++) {
     if (domain == GEMEL_INDEX) {
-      values[i] = gemel__random_between(random, low, high - 1);
+      values[i] = draw_index(random, low, high);
       continue;
     }
     if (i && gemel__random_chance(random, 1, 8)) {
