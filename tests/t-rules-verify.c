@@ -51,6 +51,7 @@ static const struct row never_rules[] = {
 /* What the records of one rule say. */
 struct seen {
   size_t records, verdicts[GEMEL_VERDICT_COUNT];
+  size_t special; /* results compared in tier special */
   char text[2000], replay[300];
 };
 
@@ -66,6 +67,7 @@ static void note(void *user, const gemel_record *record) {
   struct seen *seen = user;
   seen->records++;
   seen->verdicts[record->verdict]++;
+  seen->special += record->tier == GEMEL_TIER_SPECIAL ? record->elements : 0;
   CT_EQ_STR(record->kind, "rule");
   if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
     snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
@@ -78,7 +80,8 @@ static void note(void *user, const gemel_record *record) {
   }
 }
 
-static struct seen verify(const struct row *row, uint64_t seed, const char *folder) {
+static struct seen verify_by(const struct row *row, uint64_t seed, size_t instances,
+                             const char *folder) {
   struct seen seen;
   char text[1000];
   gemel_verify_options options;
@@ -88,6 +91,7 @@ static struct seen verify(const struct row *row, uint64_t seed, const char *fold
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
   options.seed = seed;
+  options.instances = instances;
   options.sink = note;
   options.user = &seen;
   options.replay_folder = folder;
@@ -104,6 +108,10 @@ static struct seen verify(const struct row *row, uint64_t seed, const char *fold
   return seen;
 }
 
+static struct seen verify(const struct row *row, uint64_t seed, const char *folder) {
+  return verify_by(row, seed, 0, folder);
+}
+
 static uint64_t seeds(void) {
   const char *many = getenv("GEMEL_TEST_SEEDS");
   return getenv("GEMEL_VALGRIND") != NULL ? 1 : many != NULL ? (uint64_t)atoi(many) : 5;
@@ -118,6 +126,46 @@ static void right(const void *data) {
     CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], seen.records);
     CT_CHECK(seen.verdicts[GEMEL_PASSED] > 0);
   }
+}
+
+/* What is declared shows however few instances are asked for. */
+static void few(const void *data) {
+  const struct row *row = data;
+  struct seen seen = verify_by(row, 1, 3, NULL);
+  ct_context("%s: %s", row->name, seen.text);
+  CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], GEMEL_TIER_COUNT);
+}
+
+/* Tier special looks at as many more points as instances are asked for. */
+static void many(const void *data) {
+  static const struct row row = {"negated", "", "abs(-x) => abs(x) where float(x)"};
+  size_t usual = verify_by(&row, 1, 96, NULL).special;
+  size_t more = verify_by(&row, 1, 960, NULL).special;
+  (void)data;
+  ct_context("%d results, and %d", (int)usual, (int)more);
+  CT_CHECK(usual > 0 && more > 5 * usual);
+}
+
+static void overstated(void *user, const gemel_record *record) {
+  ct_context("%s: %s", record->name, record->detail);
+  CT_CHECK(record->verdict == GEMEL_PASSED || record->verdict == GEMEL_NOT_APPLICABLE);
+  ++*(size_t *)user;
+}
+
+static void catalogue_by_few(const void *data) {
+  gemel_verify_options options;
+  gemel_context *context = gemel_context_new(&error);
+  size_t records = 0;
+  (void)data;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.instances = 12;
+  options.tiers = 1u << GEMEL_TIER_SPECIAL;
+  options.sink = overstated;
+  options.user = &records;
+  CT_EQ_INT(gemel_verify_rules(context, NULL, NULL, &options, NULL, &error), GEMEL_OK);
+  CT_CHECK(records > 400);
+  gemel_context_unref(context);
 }
 
 /* What the replay file holds is refuted once more, and by itself. */
@@ -159,11 +207,16 @@ static void never(const void *data) {
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(right_rules); k++) {
     CT_ADD("right", right_rules[k].name, right, &right_rules[k]);
+    CT_ADD("few", right_rules[k].name, few, &right_rules[k]);
   }
   for (size_t k = 0; k < CT_COUNT(wrong_rules); k++) {
     CT_ADD("wrong", wrong_rules[k].name, wrong, &wrong_rules[k]);
   }
   for (size_t k = 0; k < CT_COUNT(never_rules); k++) {
     CT_ADD("never", never_rules[k].name, never, &never_rules[k]);
+  }
+  CT_ADD("instances", "many", many, NULL);
+  if (getenv("GEMEL_VALGRIND") == NULL) {
+    CT_ADD("instances", "catalogue_by_few", catalogue_by_few, NULL);
   }
 }

@@ -49,7 +49,7 @@ gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
   gemel_status status = gemel__take_options(&run->options, sizeof run->options, options,
                                             "gemel_verify_options", error);
   if (run->options.instances == 0) {
-    run->options.instances = 96;
+    run->options.instances = GEMEL__USUAL_INSTANCES;
   }
   if (run->options.tiers == 0) {
     run->options.tiers = (1u << GEMEL_TIER_COUNT) - 1;

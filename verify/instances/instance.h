@@ -112,6 +112,9 @@ void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
  * side of a rule may have a derivative of its own. */
 void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values);
 
+/* Puts moderate numbers, of the sign of an infinity, in the place of NaNs and infinities. */
+void gemel__values_tame(const gemel__instance *instance, gemel_tensor **values);
+
 /* Stores X as one element of a float DTYPE, NaN and infinities too. */
 void gemel__store_real(gemel_dtype dtype, double x, void *data);
 

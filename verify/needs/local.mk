@@ -8,3 +8,4 @@ libgemel_verify_a_SOURCES += %reldir%/cut.h
 libgemel_verify_a_SOURCES += %reldir%/needs.c
 libgemel_verify_a_SOURCES += %reldir%/needs.h
 libgemel_verify_a_SOURCES += %reldir%/rounding.c
+libgemel_verify_a_SOURCES += %reldir%/witness.c

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "instances/meeting.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -48,51 +49,6 @@ struct measure {
 };
 
 /* ---- Witnesses ---- */
-
-void gemel__witness_clear(gemel__witness *witness) {
-  if (witness->values != NULL) {
-    gemel__tensors_release(witness->pair.a.n_leaves, witness->values);
-    gemel__free(witness->values, witness->pair.a.n_leaves * sizeof *witness->values);
-  }
-  gemel__pair_clear(&witness->pair);
-  memset(witness, 0, sizeof *witness);
-}
-
-static gemel_status copy_instance(gemel__instance *to, const gemel__instance *from,
-                                  gemel_error *error) {
-  gemel_status status = gemel__instance_of_graph(to, from->graph, NULL, error);
-  size_t k;
-  for (k = 0; k < from->n_leaves && status == GEMEL_OK; k++) {
-    to->leaves[k] = from->leaves[k];
-  }
-  return status;
-}
-
-static void format_number(const gemel_tensor *tensor, size_t i, char *text, size_t bytes) {
-  snprintf(text, bytes, "%.17g",
-           gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i)));
-}
-
-gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
-                                 gemel_tensor *const *values, const gemel__both *both,
-                                 size_t output, size_t element, gemel_error *error) {
-  size_t n = pair->a.n_leaves, k;
-  gemel_status status = copy_instance(&witness->pair.a, &pair->a, error);
-  status = status == GEMEL_OK ? copy_instance(&witness->pair.b, &pair->b, error) : status;
-  witness->values = status == GEMEL_OK ? gemel__alloc_array(n, sizeof *witness->values) : NULL;
-  if (witness->values == NULL) {
-    gemel__pair_clear(&witness->pair);
-    return gemel__no_memory(error, "a witness");
-  }
-  for (k = 0; k < n; k++) {
-    witness->values[k] = gemel_tensor_ref(values[k]);
-  }
-  witness->output = output;
-  witness->element = element;
-  format_number(both->left[output], element, witness->left, sizeof witness->left);
-  format_number(both->right[output], element, witness->right, sizeof witness->right);
-  return GEMEL_OK;
-}
 
 /* The word WORD shows at this element, unless it is known already. */
 static gemel_status show(struct measure *m, size_t word, gemel_tensor *const *values,
@@ -725,8 +681,63 @@ static gemel_status measure_minus_zeros(struct measure *m, gemel_error *error) {
   return status;
 }
 
-static gemel_status measure_points(struct measure *m, size_t points, gemel_error *error) {
+/* Values for MEETING; from the same RANDOM they are the same. */
+static gemel_status draw_meeting(const struct measure *m, const gemel__meeting *meeting,
+                                 gemel__random random, gemel_tensor ***values, gemel_error *error) {
+  gemel_status status = gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &random, values, error);
+  if (status == GEMEL_OK) {
+    gemel__meeting_arrange(meeting, &m->pair.a, &random, *values);
+  }
+  return status;
+}
+
+/* Zeros and infinities, or NaNs, meet; but on account of a word that is known. */
+static gemel_status measure_meeting(struct measure *m, size_t number, unsigned known,
+                                    gemel_error *error) {
+  gemel_tensor **finite = NULL, **special = NULL;
+  gemel__meeting meeting = gemel__meeting_of(&m->pair.a, number);
+  size_t word = meeting.guest == GEMEL__MEET_NAN ? GEMEL_NEEDS_INDEX_NNAN : GEMEL_NEEDS_INDEX_NINF;
+  gemel__both base, both;
+  if ((m->needs->needs | known) >> word & 1) {
+    return GEMEL_OK;
+  }
+  gemel_status status = draw_meeting(m, &meeting, m->random, &finite, error);
+  status = status ? status : draw_meeting(m, &meeting, m->random, &special, error);
+  if (status == GEMEL_OK) {
+    gemel__values_tame(&m->pair.a, finite);
+  }
+  gemel__random_bits(&m->random);
+  status = status ? status : gemel__both_run(&m->pair, finite, &m->random, &base, error);
+  if (status == GEMEL_OK) {
+    status = measure_finite(m, finite, &base, 1, error);
+    status = status ? status : gemel__both_run(&m->pair, special, &m->random, &both, error);
+    if (status == GEMEL_OK) {
+      status = judge_special(m, word, special, &base, &both, error);
+      gemel__both_clear(&both);
+    }
+    gemel__both_clear(&base);
+  }
+  gemel__values_free(&m->pair.a, finite);
+  gemel__values_free(&m->pair.a, special);
+  return status;
+}
+
+/* Before point K: where there are symbols, every now and then a pair of other sizes. */
+static gemel_status draw_pair(struct measure *m, size_t k, gemel_error *error) {
   enum { POINTS_A_PAIR = 12 };
+  gemel_status status;
+  if (k > 0 && (k % POINTS_A_PAIR != 0 || m->pair.symbols == 0)) {
+    return GEMEL_OK;
+  }
+  gemel__pair_clear(&m->pair);
+  status = gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error);
+  if (status == GEMEL_OK) {
+    gemel__pair_compile(&m->pair);
+  }
+  return status;
+}
+
+static gemel_status measure_points(struct measure *m, size_t points, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   /* where every size drawn so far was 0, there was nothing to compare: more are drawn */
   for (size_t k = 0; status == GEMEL_OK && (k < points || (m->needs->compared == 0 &&
@@ -736,13 +747,9 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     if (gemel__tick(m->ticker) != GEMEL_OK) {
       return GEMEL_DECLINED;
     }
-    if (k == 0 || (k % POINTS_A_PAIR == 0 && m->pair.symbols > 0)) {
-      gemel__pair_clear(&m->pair);
-      status = gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error);
-      if (status != GEMEL_OK) {
-        return status;
-      }
-      gemel__pair_compile(&m->pair);
+    status = draw_pair(m, k, error);
+    if (status != GEMEL_OK) {
+      return status;
     }
     status = draw_and_measure(m, k, error);
     if (status == GEMEL_OK && k % 4 == 3) {
@@ -750,6 +757,25 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     }
     status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
+  return status;
+}
+
+static gemel_status measure_meetings(struct measure *m, const gemel__needs_plan *plan,
+                                     gemel_error *error) {
+  gemel__random other = m->random; /* what follows doesn't depend on how many meetings there are */
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < plan->meetings && !m->finite && status == GEMEL_OK; k++) {
+    if (gemel__tick(m->ticker) != GEMEL_OK) {
+      return GEMEL_DECLINED;
+    }
+    status = draw_pair(m, plan->points + k, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    status = measure_meeting(m, plan->meeting + k, plan->known, error);
+    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  }
+  m->random = other;
   return status;
 }
 
@@ -787,6 +813,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.bound = gemel__bound_new(256);
   status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
                            : measure_points(&m, plan->points, error);
+  status = status ? status : measure_meetings(&m, plan, error);
   if (status == GEMEL_OK) {
     settle_slight(&m);
     status = challenge_rarity(&m, error);

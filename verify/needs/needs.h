@@ -70,6 +70,9 @@ typedef struct gemel__needs_plan {
   int beyond;      /* 1: it is asked what no kind of rounding explains; results that are integers or
                       truths then need no word at finite inputs. Integers are drawn at which digits
                       are lost */
+  size_t meetings; /* of zeros and infinities or NaNs (instances/meeting.h), besides POINTS */
+  size_t meeting;  /* number of the first */
+  unsigned known;  /* words that are given up for certain: nothing meets on their account */
   int folded;      /* 1: constants may be different roundings of one real number */
   gemel__ticker *ticker; /* says when to stop; NULL: nobody does */
 } gemel__needs_plan;

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "report/buffer.h"
 #include "core/graph.h"
+#include "instances/meeting.h"
 #include "needs/cut.h"
 #include "ops/ops.h"
 #include "rules/certificate.h"
@@ -22,6 +23,8 @@
 
 static const unsigned rounding_words =
     GEMEL__NEED(CONTRACT) | GEMEL__NEED(ARCP) | GEMEL__NEED(AFN) | GEMEL__NEED(REASSOC);
+
+static const unsigned special_words = GEMEL__NEED(NNAN) | GEMEL__NEED(NINF);
 
 /* Takes what one instance showed. */
 static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
@@ -91,9 +94,14 @@ static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instan
   return status;
 }
 
+/* COUNT, which is for the usual number of instances, in proportion where there are more. */
+static size_t scaled(const struct gemel__proof *p, size_t count) {
+  return p->wanted > GEMEL__USUAL_INSTANCES ? count * p->wanted / GEMEL__USUAL_INSTANCES : count;
+}
+
 /* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
 static int heard_enough(const struct gemel__proof *p, size_t measured) {
-  return (measured >= FEW && is_refuted(p)) || (measured >= ENOUGH && unseen(p) == 0);
+  return (measured >= FEW && is_refuted(p)) || (measured >= scaled(p, ENOUGH) && unseen(p) == 0);
 }
 
 /* The instances of the other tiers. The kind of rounding, and whether the right side improves, take
@@ -101,7 +109,8 @@ static int heard_enough(const struct gemel__proof *p, size_t measured) {
 static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, measured = 0;
-  for (k = 0; k < p->n && status == GEMEL_OK && measured < MOST && !heard_enough(p, measured);
+  for (k = 0;
+       k < p->n && status == GEMEL_OK && measured < scaled(p, MOST) && !heard_enough(p, measured);
        k++) {
     const struct gemel__example *e = &p->examples[k];
     gemel__random random;
@@ -162,6 +171,62 @@ static int has_float_input(const gemel_graph *graph) {
   return 0;
 }
 
+/* 1 if meetings in DRAWN may show something: it has results, and an input of float dtype with
+ * elements enough that what is special stands beside what isn't. */
+static int may_meet(const gemel__rule_instance *drawn) {
+  enum { ENOUGH_ELEMENTS = 4 };
+  const gemel_graph *left = drawn->left;
+  int64_t most = 0;
+  for (size_t k = 0; k < gemel_graph_input_count(left); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(left, k));
+    const gemel_dim *dims = gemel_type_dims(left->context, type);
+    int64_t n = gemel__is_float(gemel_type_dtype(left->context, type)), size;
+    for (int j = 0; j < gemel_type_rank(left->context, type); j++) {
+      n *= gemel_dim_is_constant(left->context, dims[j], &size) ? size : 1;
+    }
+    most = n > most ? n : most;
+  }
+  return drawn->right != NULL && gemel__rule_has_elements(left) && drawn->special == 0 &&
+         !drawn->wide && most >= ENOUGH_ELEMENTS;
+}
+
+/* Zeros and infinities or NaNs meet, in every way in each of some instances, and with each input in
+ * turn. Where the rule speaks of constants, every other instance has some that are 0. */
+static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error) {
+  enum { MET = 32, DRAWS = 3, ELEMENTS = 24, TRIES = 12 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t met = 0, wanted = scaled(p, MET), measured = 0;
+  int zeros = p->rule != NULL && gemel__rule_asks_constants(p->rule);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 2, &random);
+  for (size_t k = 0; k < DRAWS * wanted && met < wanted && status == GEMEL_OK && !is_refuted(p) &&
+                     (p->needs & special_words) != special_words;
+       k++) {
+    gemel__rule_wish wish = {.max_elements = p->pass != NULL ? INT64_MAX : ELEMENTS,
+                             .fold = 1,
+                             .tries = TRIES,
+                             .plain = 1,
+                             .constants =
+                                 zeros && k % 2 ? GEMEL__CONSTANTS_ZERO : GEMEL__CONSTANTS_SHORT};
+    gemel__needs_plan plan = {.points = 1,
+                              .meetings = GEMEL__MEETING_WAYS,
+                              .meeting = GEMEL__MEETING_WAYS * met,
+                              .known = p->needs & special_words};
+    gemel__rule_instance drawn;
+    if (!draw_dtype(p, &random, &wish.dtype)) {
+      return GEMEL_OK;
+    }
+    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && may_meet(&drawn)) {
+      status = measure_one(p, &drawn, &random, &plan, &measured, error);
+      met++;
+    }
+    gemel__rule_instance_clear(&drawn);
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
+}
+
 /* One more instance, for the class alone; ROUNDING points tell the kind of rounding. */
 static gemel_status measure_another(struct gemel__proof *p, gemel__random *random,
                                     int64_t max_elements, int empty, size_t rounding,
@@ -172,6 +237,9 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   gemel__rule_instance drawn;
   gemel__needs_plan plan = {.points = MORE_POINTS,
                             .rounding = rounding,
+                            .meetings = unseen(p) & special_words ? MORE_POINTS : 0,
+                            .meeting = gemel__random_below(random, 1 << 20),
+                            .known = p->needs & special_words,
                             .improvement = (unseen(p) & GEMEL__NEED(IMPROVES)) != 0,
                             .finite = max_elements >= GEMEL__PROPOSAL_LARGE};
   gemel_status status;
@@ -207,7 +275,7 @@ static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
 
 /* Then instances of all kinds for as long as a declared word wasn't seen. */
 static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
-  enum { SOUGHT = 8 }; /* times the instances of the other tiers */
+  enum { SOUGHT = 8 * GEMEL__USUAL_INSTANCES };
   static const int64_t sizes[] = {24, 96, 6};
   int large = any_reduces(p);
   gemel__random random;
@@ -216,9 +284,8 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   if (large) {
     status = measure_large(p, &random, error);
   }
-  for (size_t k = 0; k < SOUGHT * p->run->options.instances && status == GEMEL_OK &&
-                     unseen(p) != 0 && !is_refuted(p);
-       k++) {
+  for (size_t k = 0;
+       k < scaled(p, SOUGHT) && status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p); k++) {
     unsigned rounding = unseen(p) & rounding_words;
     if (large && rounding != 0 && k % 4 != 3) {
       status = measure_another(p, &random, GEMEL__PROPOSAL_LARGE, 0, LARGE_ROUNDING, error);
@@ -232,6 +299,7 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
 
 static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = measure_examples(p, error);
+  status = status == GEMEL_OK ? measure_meetings(p, error) : status;
   status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
   status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
   p->needs = given_up(p);
@@ -384,6 +452,12 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
   unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
   gemel_status status = measure(p, error);
+  /* what is declared is to be found however few were asked for */
+  if (status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p) &&
+      p->wanted < GEMEL__USUAL_INSTANCES) {
+    status = gemel__proof_collect_usual(p, error);
+    status = status ? status : measure(p, error);
+  }
   unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
   gemel__rule_record(p, &record, GEMEL_TIER_SPECIAL);
   record.seconds = gemel__clock() - started;

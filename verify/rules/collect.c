@@ -14,7 +14,7 @@
 #include "passes/passes.h"
 #include "rules/trial.h"
 
-enum { MOST_INSTANCES = 192, DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
+enum { DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
 
 /* ---- Instances ---- */
 
@@ -155,10 +155,9 @@ static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype,
 }
 
 static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gemel_error *error) {
-  size_t wanted = p->run->options.instances, k;
+  size_t wanted = p->wanted, k;
   gemel_dtype dtype = next_dtype(turn);
   gemel_status status = GEMEL_OK;
-  wanted = wanted < MOST_INSTANCES ? wanted : MOST_INSTANCES;
   for (k = 0; k < 3 * wanted && p->n < wanted && dtype != GEMEL_DTYPE_COUNT && status == GEMEL_OK;
        k++, dtype = next_dtype(turn)) {
     gemel__rule_wish wish = wish_of(p, dtype, k);
@@ -202,8 +201,8 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
     any_real |= p->examples[k].real;
   }
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
-  for (size_t k = 0;
-       k < DRAWS && any_real && p->n_full < WANTED && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
+  for (size_t k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < p->room && !status;
+       k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
                              .empty = 0,
@@ -221,7 +220,7 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0, most = p->n + WANTED;
-  most = most < GEMEL__MOST_EXAMPLES ? most : GEMEL__MOST_EXAMPLES;
+  most = most < p->room ? most : p->room;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
   for (size_t k = 0; k < draws && p->n < most && status == GEMEL_OK; k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
@@ -250,7 +249,7 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
   each = ALL / (dtypes > 0 ? dtypes : 1);
   each = kind != GEMEL__CONSTANTS_WIDE || each < LEAST ? LEAST : each > MOST ? MOST : each;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 8 - (size_t)kind, &random);
-  for (size_t k = 0; k < each * GEMEL_DTYPE_COUNT && p->n < GEMEL__MOST_EXAMPLES && !status; k++) {
+  for (size_t k = 0; k < each * GEMEL_DTYPE_COUNT && p->n < p->room && !status; k++) {
     gemel__rule_wish wish = {.dtype = (gemel_dtype)(k / each),
                              .max_elements = ELEMENTS,
                              .tries = DRAW_TRIES,
@@ -276,4 +275,13 @@ gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
     status = collect_constants(p, kinds[k], &turn, error);
   }
   return status;
+}
+
+gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error) {
+  for (size_t k = 0; k < p->n; k++) {
+    gemel__example_clear(&p->examples[k]);
+  }
+  p->n = p->n_shapes = p->n_symbolic = p->n_full = 0;
+  p->wanted = GEMEL__USUAL_INSTANCES;
+  return gemel__proof_collect(p, error);
 }

@@ -127,6 +127,9 @@ static double wide_number(gemel__random *random) {
 static double real_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                             gemel__random *random) {
   double x;
+  if (kind == GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
+    return gemel__random_sign(random) * 0.0;
+  }
   if (kind == GEMEL__CONSTANTS_NAN && gemel__random_chance(random, 1, 2)) {
     return NAN;
   }
@@ -179,12 +182,15 @@ static int64_t wide_integer(gemel_dtype dtype, gemel__random *random) {
 static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                               gemel_dtype dtype, gemel__random *random) {
   double x = short_number(random);
+  if (kind == GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
+    return 0;
+  }
   if (numbers->count > 0 && gemel__random_chance(random, 1, 3)) {
     double c = numbers->at[gemel__random_below(random, numbers->count)];
     c = fabs(c) < 0x1p62 ? floor(c) : 0;
     return (int64_t)c + gemel__random_between(random, -1, 1);
   }
-  if (kind != GEMEL__CONSTANTS_SHORT && gemel__random_chance(random, 3, 4)) {
+  if (kind > GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
     return wide_integer(dtype, random);
   }
   return (int64_t)(gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED ? fabs(x) : x);
@@ -207,9 +213,8 @@ void gemel__rule_beside(const gemel__rule_numbers *numbers, gemel__constants_kin
                         gemel_dtype dtype, gemel__random *random, void *at) {
   if (gemel__is_float(dtype)) {
     double x = named_number(numbers, random);
-    int fits = kind == GEMEL__CONSTANTS_SHORT  ? is_short(x)
-               : kind == GEMEL__CONSTANTS_WIDE ? isfinite(x)
-                                               : 1;
+    int fits =
+        isfinite(x) ? kind == GEMEL__CONSTANTS_WIDE || is_short(x) : kind > GEMEL__CONSTANTS_WIDE;
     gemel__store_real(dtype, fits ? x : real_constant(numbers, kind, random), at);
   } else {
     int64_t x = (fabs(numbers->at[0]) < 0x1p62 ? (int64_t)floor(numbers->at[0]) : 0) +

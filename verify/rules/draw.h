@@ -15,6 +15,7 @@ typedef enum gemel__constants_kind {
   /* Few digits: a sum or a product of two of them is exact in every float dtype, so that constants
    * that a rule folds are what they are over the reals. */
   GEMEL__CONSTANTS_SHORT,
+  GEMEL__CONSTANTS_ZERO,     /* mostly zeros of both signs */
   GEMEL__CONSTANTS_WIDE,     /* all finite ones: extremes, subnormals, beside the rule's literals */
   GEMEL__CONSTANTS_INFINITE, /* and infinities */
   GEMEL__CONSTANTS_NAN       /* and NaN */

@@ -8,35 +8,51 @@
 #include "core/dtype.h"
 #include "rules/trial.h"
 
-/* The word that the difference at element I of OUTPUT shows under FILL; -1: none. */
+static int differs(const gemel__both *both, size_t output, size_t i) {
+  int is_float = gemel__is_float(gemel_tensor_dtype(both->left[output]));
+  return i < gemel__both_elements(both, output) &&
+         gemel__both_contrast(both, output, i) >= (is_float ? GEMEL__INF_SIGN : GEMEL__FAR);
+}
+
+/* The word that the difference at element I of OUTPUT under FILL shows; -1: none. What the finite
+ * inputs of BASE show as well is for the constant to answer, else for the inputs. */
 static int word_of(const struct gemel__example *e, gemel__fill fill, const gemel__both *both,
-                   size_t output, size_t i) {
+                   const gemel__both *base, size_t output, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
   int is_float = gemel__is_float(dtype);
   double left = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
   double right = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
-  int nan = fill == GEMEL__FILL_NAN || e->drawn.special == GEMEL__CONSTANTS_NAN;
-  if (gemel__both_contrast(both, output, i) < (is_float ? GEMEL__INF_SIGN : GEMEL__FAR)) {
+  int by_input =
+      !differs(base, output, i) && (fill == GEMEL__FILL_NAN || fill == GEMEL__FILL_INFINITE);
+  int nan = by_input ? fill == GEMEL__FILL_NAN : e->drawn.special == GEMEL__CONSTANTS_NAN;
+  if (!differs(both, output, i)) {
     return -1;
   }
   return nan && !(is_float && right != right && left == left) ? GEMEL_NEEDS_INDEX_NNAN
                                                               : GEMEL_NEEDS_INDEX_NINF;
 }
 
+/* Both sides at some values, and at the same without infinities and NaNs. */
+struct special_point {
+  gemel__fill fill;
+  gemel_tensor **values, **finite;
+  gemel__both both, base;
+};
+
 static gemel_status compare(struct gemel__proof *p, const struct gemel__example *e,
-                            gemel__fill fill, gemel_tensor *const *values, const gemel__both *both,
-                            gemel_error *error) {
+                            const struct special_point *at, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < both->n; k++) {
-    size_t n = gemel__both_elements(both, k);
+  for (size_t k = 0; k < at->both.n; k++) {
+    size_t n = gemel__both_elements(&at->both, k);
     p->compared += n;
-    for (size_t i = 0; i < n && status == GEMEL_OK && !gemel__both_identical(both, k); i++) {
-      int word = word_of(e, fill, both, k, i);
+    for (size_t i = 0; i < n && status == GEMEL_OK && !gemel__both_identical(&at->both, k); i++) {
+      int word = word_of(e, at->fill, &at->both, &at->base, k, i);
       if (word >= 0) {
         p->needs |= 1u << word;
       }
       if (word >= 0 && p->witness[word].values == NULL) {
-        status = gemel__witness_take(&p->witness[word], &e->pair, values, both, k, i, error);
+        status =
+            gemel__witness_take(&p->witness[word], &e->pair, at->values, &at->both, k, i, error);
       }
     }
   }
@@ -45,18 +61,20 @@ static gemel_status compare(struct gemel__proof *p, const struct gemel__example 
 
 static gemel_status run_at(struct gemel__proof *p, const struct gemel__example *e, gemel__fill fill,
                            gemel__random *random, gemel_error *error) {
-  gemel_tensor **values;
-  gemel__both both;
-  gemel_status status = gemel__values_draw(&e->pair.a, fill, random, &values, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = gemel__both_run(&e->pair, values, random, &both, error);
+  struct special_point at = {.fill = fill};
+  gemel__random again = *random;
+  gemel_status status = gemel__values_draw(&e->pair.a, fill, random, &at.values, error);
+  status = status ? status : gemel__values_draw(&e->pair.a, fill, &again, &at.finite, error);
   if (status == GEMEL_OK) {
-    status = compare(p, e, fill, values, &both, error);
-    gemel__both_clear(&both);
+    gemel__values_tame(&e->pair.a, at.finite);
+    status = gemel__both_run(&e->pair, at.values, random, &at.both, error);
   }
-  gemel__values_free(&e->pair.a, values);
+  status = status ? status : gemel__both_run(&e->pair, at.finite, random, &at.base, error);
+  status = status ? status : compare(p, e, &at, error);
+  gemel__both_clear(&at.both);
+  gemel__both_clear(&at.base);
+  gemel__values_free(&e->pair.a, at.values);
+  gemel__values_free(&e->pair.a, at.finite);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
 }
 

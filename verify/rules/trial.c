@@ -371,7 +371,7 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
 }
 
 /* The dtypes that a sweep draws in turns, and how that goes. */
-enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = SWEEP_TIMES * GEMEL__MOST_EXAMPLES };
+enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = 2560 };
 struct turns {
   size_t missed[SWEPT], found[SWEPT];
 };
@@ -713,12 +713,13 @@ static void clear_proof(struct gemel__proof *p) {
     gemel__witness_clear(&p->witness[k]);
   }
   gemel__witness_clear(&p->rounding);
-  gemel__free(p->examples, p->examples != NULL ? GEMEL__MOST_EXAMPLES * sizeof *p->examples : 0);
+  gemel__free(p->examples, p->examples != NULL ? p->room * sizeof *p->examples : 0);
   gemel__rule_engine_free(p->engine);
 }
 
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error) {
+  enum { MOST_WANTED = 65536 };
   struct gemel__proof p;
   gemel_status status;
   memset(&p, 0, sizeof p);
@@ -726,11 +727,17 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
   p.rule = rule;
   p.pass = pass;
   p.info = info;
-  p.examples = gemel__alloc_zeroed(GEMEL__MOST_EXAMPLES * sizeof *p.examples);
+  p.wanted = run->options.instances < MOST_WANTED ? run->options.instances : MOST_WANTED;
+  p.room = (p.wanted > GEMEL__USUAL_INSTANCES ? p.wanted : GEMEL__USUAL_INSTANCES) +
+           GEMEL__MORE_EXAMPLES;
+  p.examples = gemel__alloc_zeroed(p.room * sizeof *p.examples);
   p.engine = rule != NULL ? gemel__rule_engine_new(run->context, rule, error) : NULL;
   status = p.examples == NULL || (rule != NULL && p.engine == NULL)
                ? gemel__no_memory(error, "instances")
                : gemel__proof_collect(&p, error);
+  if (status == GEMEL_OK && p.n == 0 && p.wanted < GEMEL__USUAL_INSTANCES) {
+    status = gemel__proof_collect_usual(&p, error);
+  }
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {

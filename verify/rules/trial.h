@@ -29,6 +29,8 @@ struct gemel__proof {
   const gemel_pass *pass;
   const gemel_rule_info *info;
   struct gemel__example *examples;
+  size_t room;   /* for so many */
+  size_t wanted; /* how many are asked for, besides those for special purposes */
   size_t n, n_shapes, n_symbolic;
   size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;
@@ -45,7 +47,7 @@ struct gemel__proof {
   double before, after;
 };
 
-enum { GEMEL__MOST_EXAMPLES = 320 };
+enum { GEMEL__MORE_EXAMPLES = 224 }; /* for special purposes */
 
 /* Makes E of DRAWN, which it takes. Release with gemel__example_clear, after an error too. */
 gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance *drawn,
@@ -59,8 +61,10 @@ gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill f
                                    gemel_error *error);
 size_t gemel__example_rounds(const struct gemel__example *e);
 
-/* Draws the examples of P. */
+/* Draws the examples of P. What needs more than were asked for has them drawn again, as many as
+ * usual. */
 gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error);
+gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error);
 
 /* Fills in what all records of the rule have in common. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);

@@ -61,6 +61,7 @@ static int broadcast(gemel__shape *whole, const gemel__shape *operand) {
   return 1;
 }
 
+/* Beside a scalar mostly something larger. */
 static gemel_status choose_shapes(gemel__draft *d) {
   gemel__shape whole = {.rank = 0};
   int any_known = 0;
@@ -80,7 +81,7 @@ static gemel_status choose_shapes(gemel__draft *d) {
     }
     if (d->n_inputs == 1) {
       gemel__draw_shape(d, in, 0);
-    } else if (any_known && gemel__one_in(d, 4)) {
+    } else if (any_known && gemel__one_in(d, 4) != (whole.rank == 0)) {
       gemel__draw_whole(d, in, &whole);
     } else {
       gemel__draw_part(d, in, &whole);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See meeting.h.
+ */
+#include "instances/meeting.h"
+
+#include <math.h>
+#include "core/dtype.h"
+#include "instances/assumed.h"
+#include "tiers/tiers.h"
+
+gemel__meeting gemel__meeting_of(const gemel__instance *instance, size_t number) {
+  gemel__meeting m;
+  size_t n = instance->n_leaves > 0 ? instance->n_leaves : 1;
+  m.kind = (int)(number % GEMEL__MEETINGS);
+  m.guest = (int)(number / GEMEL__MEETINGS % GEMEL__MEET_GUESTS);
+  m.leaf = number / GEMEL__MEETING_WAYS % n;
+  if (n == 1 && m.kind == GEMEL__MEET_LEAF) {
+    m.kind = GEMEL__MEET_WITHIN;
+  }
+  return m;
+}
+
+static void store(const gemel__leaf *leaf, size_t i, double x, gemel_tensor *tensor) {
+  char *at = (char *)gemel_tensor_data(tensor) + i * gemel_dtype_size(leaf->dtype);
+  int64_t integer = (int64_t)(isfinite(x) ? x : 0);
+  if (gemel__is_float(leaf->dtype)) {
+    gemel__store_real(leaf->dtype, x, at);
+  } else {
+    gemel__points_store(leaf->dtype, 1, NULL, &integer, at);
+  }
+}
+
+enum { LARGEST = 4 }; /* of finite numbers */
+
+/* What is finite. */
+static void prepare(const gemel__meeting *meeting, const gemel__instance *instance,
+                    gemel__random *random, gemel_tensor **values) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    int computed = meeting->kind == GEMEL__MEET_COMPUTED && gemel__is_float(leaf->dtype);
+    int zeros = k == meeting->leaf && meeting->kind != GEMEL__MEET_ALL;
+    for (size_t i = 0; i < leaf->count && leaf->domain != GEMEL_INDEX; i++) {
+      double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
+      if (computed) {
+        store(leaf, i, (double)gemel__random_between(random, -2, 2), values[k]);
+      } else if (zeros &&
+                 (meeting->kind == GEMEL__MEET_LEAF || gemel__random_chance(random, 1, 2))) {
+        store(leaf, i, gemel__random_sign(random) * 0.0, values[k]);
+      } else if (gemel__is_float(leaf->dtype) && fabs(x) > LARGEST) {
+        store(leaf, i, remainder(x, LARGEST), values[k]);
+      }
+    }
+    gemel__tensor_settle(leaf, values[k]);
+  }
+}
+
+/* 1 if leaf K gets what is special. */
+static int is_host(const gemel__meeting *meeting, size_t k) {
+  return meeting->kind == GEMEL__MEET_ALL ||
+         (k == meeting->leaf) == (meeting->kind != GEMEL__MEET_LEAF);
+}
+
+/* What is special. */
+static void bring(const gemel__meeting *meeting, const gemel__instance *instance,
+                  gemel__random *random, gemel_tensor **values) {
+  static const double guests[] = {INFINITY, -INFINITY, INFINITY, NAN};
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    int dense = gemel__random_chance(random, 1, 3);
+    int turn = meeting->kind == GEMEL__MEET_ALL && gemel__random_chance(random, 1, 2);
+    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX || !is_host(meeting, k)) {
+      continue;
+    }
+    for (size_t i = 0; i < leaf->count; i++) {
+      double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
+      double guest = guests[meeting->guest] * (turn ? -1 : 1);
+      guest *= meeting->guest == GEMEL__MEET_BOTH ? gemel__random_sign(random) : 1;
+      guest = gemel__leaf_admits(leaf, guest) ? guest : -guest;
+      if (gemel__leaf_admits(leaf, guest) && (dense || gemel__random_chance(random, 1, 3)) &&
+          (x != 0 || meeting->kind != GEMEL__MEET_WITHIN)) {
+        store(leaf, i, guest, values[k]);
+      }
+    }
+  }
+}
+
+void gemel__meeting_arrange(const gemel__meeting *meeting, const gemel__instance *instance,
+                            gemel__random *random, gemel_tensor **values) {
+  prepare(meeting, instance, random, values);
+  bring(meeting, instance, random, values);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Points at which two graphs differ, kept: see needs.h.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "needs/needs.h"
+#include "tiers/tiers.h"
+
+void gemel__witness_clear(gemel__witness *witness) {
+  if (witness->values != NULL) {
+    gemel__tensors_release(witness->pair.a.n_leaves, witness->values);
+    gemel__free(witness->values, witness->pair.a.n_leaves * sizeof *witness->values);
+  }
+  gemel__pair_clear(&witness->pair);
+  memset(witness, 0, sizeof *witness);
+}
+
+static gemel_status copy_instance(gemel__instance *to, const gemel__instance *from,
+                                  gemel_error *error) {
+  gemel_status status = gemel__instance_of_graph(to, from->graph, NULL, error);
+  size_t k;
+  for (k = 0; k < from->n_leaves && status == GEMEL_OK; k++) {
+    to->leaves[k] = from->leaves[k];
+  }
+  return status;
+}
+
+static void format_number(const gemel_tensor *tensor, size_t i, char *text, size_t bytes) {
+  snprintf(text, bytes, "%.17g",
+           gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i)));
+}
+
+gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
+                                 gemel_tensor *const *values, const gemel__both *both,
+                                 size_t output, size_t element, gemel_error *error) {
+  size_t n = pair->a.n_leaves, k;
+  gemel_status status = copy_instance(&witness->pair.a, &pair->a, error);
+  status = status == GEMEL_OK ? copy_instance(&witness->pair.b, &pair->b, error) : status;
+  witness->values = status == GEMEL_OK ? gemel__alloc_array(n, sizeof *witness->values) : NULL;
+  if (witness->values == NULL) {
+    gemel__pair_clear(&witness->pair);
+    return gemel__no_memory(error, "a witness");
+  }
+  for (k = 0; k < n; k++) {
+    witness->values[k] = gemel_tensor_ref(values[k]);
+  }
+  witness->output = output;
+  witness->element = element;
+  format_number(both->left[output], element, witness->left, sizeof witness->left);
+  format_number(both->right[output], element, witness->right, sizeof witness->right);
+  return GEMEL_OK;
+}
