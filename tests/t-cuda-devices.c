@@ -20,10 +20,20 @@ static const char *const image_text =
     "}\n";
 enum { CHANNELS = 4 };
 
-/* The calling thread's current GPU; -1 if there is none. */
+/* The calling thread's current GPU; -1 if there is none. Asked twice, since a test may have the
+ * call fail. */
 static int current_gpu(void) {
   int gpu = -1;
-  return cudaGetDevice(&gpu) == cudaSuccess ? gpu : -1;
+  if (cudaGetDevice(&gpu) != cudaSuccess) {
+    cudaGetLastError();
+    cudaGetDevice(&gpu);
+  }
+  return gpu;
+}
+
+/* Whether the application finds what it left: its GPU, and no error that isn't its own. */
+static int as_left(int gpu) {
+  return cudaPeekAtLastError() == cudaSuccess && current_gpu() == gpu;
 }
 
 /* Convolutions of X by W, in f64, and the sums: what the sums must be. */
@@ -308,30 +318,33 @@ static void no_gpu(const void *data) {
   nothing_left();
 }
 
-/* What is done on the second GPU while the first is current; -1 unless that stays so. */
-static gemel_status on_the_other(void) {
+/* What is done on GPU NUMBER while the first is current; -1 unless that stays so and results are
+ * right. */
+static gemel_status work_on(int number) {
   bench b;
   step s = {NULL};
-  gemel_status status = open_bench(&b, 1);
-  int stays = current_gpu() == 0;
+  gemel_status status = open_bench(&b, number);
+  int stays = as_left(0);
   if (status == GEMEL_OK) {
     status = open_step(&s, b.graph, 1);
-    stays &= current_gpu() == 0;
+    stays &= as_left(0);
   }
   for (int k = 0; k < CALLS && status == GEMEL_OK; k++) {
     gemel_tensor *out[RESULTS] = {NULL};
     status = call_step(&s, k, RIGHT, out);
-    stays &= current_gpu() == 0;
+    stays &= as_left(0);
+    stays &= status != GEMEL_OK ||
+             memcmp(gemel_tensor_data(out[1]), wanted_part[k], sizeof wanted_part[k]) == 0;
     gemel_tensor_unref(out[0]);
     gemel_tensor_unref(out[1]);
   }
   if (status == GEMEL_OK) {
     status = run_image(&b);
-    stays &= current_gpu() == 0;
+    stays &= as_left(0);
   }
   close_step(&s);
   close_bench(&b);
-  stays &= current_gpu() == 0;
+  stays &= as_left(0);
   return stays ? status : (gemel_status)-1;
 }
 
@@ -339,11 +352,11 @@ static gemel_status on_the_other(void) {
 static void refused(const void *data) {
   long refused = 0;
   (void)data;
-  CT_EQ_INT(on_the_other(), GEMEL_OK);
+  CT_EQ_INT(work_on(1), GEMEL_OK);
   for (int was = 1; was; refused += was) {
     gemel__sim_seed((uint64_t)refused);
     gemel__sim_refuse(refused);
-    gemel_status status = on_the_other();
+    gemel_status status = work_on(1);
     was = gemel__sim_refuse(-1);
     ct_context("call %ld of CUDA is refused: %s", refused, error.text);
     CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
@@ -351,6 +364,60 @@ static void refused(const void *data) {
     nothing_left();
   }
   CT_CHECK(refused > 100);
+}
+
+/* Opening with each call of CUDA failing in turn: none of them is passed over. */
+static void failed_opening(const void *data) {
+  long failed = 0;
+  (void)data;
+  for (int was = 1; was; failed += was) {
+    gemel__sim_fail(failed, cudaErrorNotSupported);
+    gemel_cuda *cuda = gemel_cuda_open(0, &error);
+    was = gemel__sim_fail(-1, cudaSuccess);
+    ct_context("call %ld of CUDA fails", failed);
+    CT_CHECK((cuda == NULL) == was);
+    CT_CHECK(as_left(0));
+    gemel_cuda_close(cuda);
+    nothing_left();
+  }
+  CT_CHECK(failed > 10);
+}
+
+/* All that is done with each call of CUDA failing in turn: it fails, or is done another way, and
+ * what comes after it is right. */
+static void failed_calls(const void *data) {
+  const int number = *(const int *)data;
+  long failed = 0, survived = 0;
+  for (int was = 1; was; failed += was) {
+    gemel__sim_seed((uint64_t)failed);
+    gemel__sim_fail(failed, cudaErrorNotSupported);
+    gemel_status status = work_on(number);
+    was = gemel__sim_fail(-1, cudaSuccess);
+    survived += was && status == GEMEL_OK;
+    ct_context("call %ld of CUDA fails: %s", failed, error.text);
+    CT_CHECK(status == GEMEL_OK || (was && (int)status != -1));
+    CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
+    nothing_left();
+  }
+  printf("  each of %ld calls of CUDA failed, %ld of them with another way out\n", failed,
+         survived);
+  CT_CHECK(failed > 200);
+}
+
+/* The application's own error stays its own, and a GPU that says it has no multiprocessors works.
+ */
+static void odd_state(const void *data) {
+  (void)data;
+  bench b;
+  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
+  CT_EQ_INT(cudaSetDevice(GPUS), cudaErrorInvalidDevice);
+  CT_EQ_INT(run_image(&b), GEMEL_OK);
+  CT_EQ_INT(cudaGetLastError(), cudaErrorInvalidDevice);
+  close_bench(&b);
+  gemel__sim_processors(0, 0);
+  CT_EQ_INT(work_on(0), GEMEL_OK);
+  gemel__sim_processors(0, 4);
+  nothing_left();
 }
 
 static void prepare(const void *data) {
@@ -365,10 +432,17 @@ static const int first = 0, second = 1;
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("prepare", prepare, NULL),           CT_TEST("in-turn/first", in_turn, &first),
-      CT_TEST("in-turn/second", in_turn, &second), CT_TEST("memory", memory_of, NULL),
-      CT_TEST("threads", threads, NULL),           CT_TEST("no-gpu", no_gpu, NULL),
+      CT_TEST("prepare", prepare, NULL),
+      CT_TEST("in-turn/first", in_turn, &first),
+      CT_TEST("in-turn/second", in_turn, &second),
+      CT_TEST("memory", memory_of, NULL),
+      CT_TEST("threads", threads, NULL),
+      CT_TEST("no-gpu", no_gpu, NULL),
       CT_TEST("refused", refused, NULL),
+      CT_TEST("failed/opening", failed_opening, NULL),
+      CT_TEST("failed/calls", failed_calls, &first),
+      CT_TEST("failed/elsewhere", failed_calls, &second),
+      CT_TEST("odd-state", odd_state, NULL),
   };
   setenv("GEMEL_CACHE", ct_scratch(), 1);
   gemel__sim_devices(GPUS);

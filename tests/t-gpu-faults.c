@@ -215,6 +215,7 @@ static const struct {
     HOME(launch_no_tail, "add"),
     HOME(current_kept, "mixed"),
     HOME(current_taken, "mixed"),
+    HOME(error_left, "mixed"),
     HOME(copy_tail, "dimshuffle"),
     HOME(copy_short, "dimshuffle"),
     HOME(copy_word, "wide"),
@@ -570,6 +571,17 @@ static int left_behind(void) {
          0;
 }
 
+/* A call that is refused memory; 1 unless it says so, and CUDA doesn't. */
+static int be_refused(const gemel_cuda *cuda) {
+  const gemel_device *device = gemel_cuda_device(cuda);
+  void *data = NULL;
+  gemel__sim_refuse(0);
+  gemel_status status = device->allocate_staging(device->state, 1, &data, &error);
+  gemel__sim_refuse(-1);
+  return (status != GEMEL_NO_MEMORY && find("memory was there%s", "")) ||
+         (cudaGetLastError() != cudaSuccess && find("the application finds CUDA's error%s", ""));
+}
+
 /* 1 if anything refutes; FOUND says what. */
 static int look(const char *home, uint64_t seed) {
   gemel_context *context = gemel_context_new(&error);
@@ -584,6 +596,7 @@ static int look(const char *home, uint64_t seed) {
   gemel__sim_seed(seed);
   cudaSetDevice(2);
   wrong = s != NULL ? try_graph(context, s, seed) : try_operation(context, home, seed);
+  wrong |= be_refused(cuda);
   gemel_context_unref(context);
   gemel_cuda_close(cuda);
   if (gemel__sim_reports() > 0) {

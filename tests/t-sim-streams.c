@@ -569,6 +569,23 @@ static void refused(const void *data) {
   }
 }
 
+/* The same for calls that fail; those that free something do so all the same. */
+static void failed(const void *data) {
+  gemel__sim_alive before = gemel__sim_living();
+  (void)data;
+  for (int k = 0; k < 7; k++) {
+    cudaGetLastError();
+    gemel__sim_fail(k, cudaErrorNotSupported);
+    cudaError_t error = small_program();
+    bool was = gemel__sim_fail(-1, cudaSuccess);
+    CT_CHECK(was == (k < 6));
+    CT_EQ_INT(error, k < 4 ? cudaErrorNotSupported : cudaSuccess);
+    CT_EQ_INT(cudaGetLastError(), was ? cudaErrorNotSupported : cudaSuccess);
+    gemel__sim_alive after = gemel__sim_living();
+    CT_EQ_MEM(&before, &after, sizeof before);
+  }
+}
+
 /* What a device that is broken answers, until the reports are taken. */
 static void broken(const void *data) {
   float *x;
@@ -660,6 +677,7 @@ static const ct_test tests[] = {
     CT_TEST("pool/ended", pool_ended, NULL),
     CT_TEST("memory", memory, NULL),
     CT_TEST("refused", refused, NULL),
+    CT_TEST("failed", failed, NULL),
     CT_TEST("broken", broken, NULL),
     CT_TEST("parameters", parameters, NULL),
     CT_TEST("host-function", host_function, NULL),

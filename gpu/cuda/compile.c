@@ -47,14 +47,15 @@ static uint64_t hash_of_text(const char *text) {
   return hash_bytes(0xcbf29ce484222325u, text, strlen(text));
 }
 
-/* Of all that the code of a text depends on. */
-static uint64_t hash_of_code(const gemel_cuda *cuda, uint64_t hash) {
+/* *MADE: of all that the code of a text depends on. 0 if that isn't known. */
+static int hash_of_code(const gemel_cuda *cuda, uint64_t hash, uint64_t *made) {
   int version[3] = {0, 0, cuda->architecture};
-  nvrtcVersion(&version[0], &version[1]);
+  int known = nvrtcVersion(&version[0], &version[1]) == NVRTC_SUCCESS;
   for (const gemel__cuda_header *h = gemel__cuda_headers; h->name != NULL; h++) {
     hash = hash_bytes(hash, h->text, strlen(h->text));
   }
-  return hash_bytes(hash, version, sizeof version);
+  *made = hash_bytes(hash, version, sizeof version);
+  return known;
 }
 
 /* ---- On disk ---- */
@@ -132,7 +133,7 @@ static gemel_status refused(nvrtcProgram program, nvrtcResult result, gemel_erro
     log = calloc(bytes + 1, 1);
   }
   if (log != NULL) {
-    nvrtcGetProgramLog(program, log);
+    log[0] = nvrtcGetProgramLog(program, log) == NVRTC_SUCCESS ? log[0] : '\0';
   }
   gemel__cuda_fail(error, status_of(result), "a generated kernel: NVRTC says %s: %.300s",
                    nvrtcGetErrorString(result), log != NULL ? log : "");
@@ -180,7 +181,7 @@ static gemel_status compile_text(const gemel_cuda *cuda, const char *text, machi
     status = result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ? GEMEL_DECLINED
                                                              : refused(program, result, error);
   }
-  nvrtcDestroyProgram(&program);
+  (void)nvrtcDestroyProgram(&program); /* it is made no use of any more */
   return status;
 }
 
@@ -193,7 +194,7 @@ static gemel_status load(gemel__cuda_fused *made, const char *name, const machin
   if (result == cudaSuccess) {
     result = cudaLibraryGetKernel(&made->kernel, made->library, name);
     if (result != cudaSuccess) {
-      cudaLibraryUnload(made->library);
+      gemel__cuda_freed(cudaLibraryUnload(made->library));
       made->library = NULL;
     }
   }
@@ -204,7 +205,8 @@ static gemel_status load(gemel__cuda_fused *made, const char *name, const machin
 static gemel_status make_kernel(const gemel_cuda *cuda, gemel__cuda_fused *made, const char *name,
                                 gemel_error *error) {
   char path[1024];
-  int has_path = find_path(hash_of_code(cuda, made->hash), path, sizeof path);
+  uint64_t hash;
+  int has_path = hash_of_code(cuda, made->hash, &hash) && find_path(hash, path, sizeof path);
   machine_code code = {NULL, 0};
   gemel_status status = GEMEL_INTERNAL;
   if (has_path) {
@@ -228,7 +230,7 @@ static gemel_status make_kernel(const gemel_cuda *cuda, gemel__cuda_fused *made,
 
 static void free_fused(gemel__cuda_fused *fused) {
   if (fused->library != NULL && !GEMEL__FAULT(gpu_text_leak)) {
-    cudaLibraryUnload(fused->library);
+    gemel__cuda_freed(cudaLibraryUnload(fused->library));
   }
   free(fused->text);
   free(fused);

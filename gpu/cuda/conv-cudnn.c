@@ -63,7 +63,11 @@ _Static_assert(sizeof(cudnn_plan) <= GEMEL_KERNEL_STATE_BYTES,
 static gemel_status check(gemel_error *error, cudnnStatus_t result) {
   if (result == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
       result == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
+    gemel__cuda_forget_error();
     return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a convolution by cuDNN");
+  }
+  if (result >= CUDNN_STATUS_INTERNAL_ERROR) { /* those below are cuDNN's opinion, not CUDA's */
+    gemel__cuda_forget_error();
   }
   return result == CUDNN_STATUS_SUCCESS ? GEMEL_OK : GEMEL_DECLINED;
 }
@@ -87,7 +91,7 @@ static gemel_status open_handle(gemel_cuda *cuda, gemel_error *error) {
 
 void gemel__cuda_cudnn_close(gemel_cuda *cuda) {
   if (cuda->cudnn != NULL) {
-    cudnnDestroy(cuda->cudnn);
+    check(NULL, cudnnDestroy(cuda->cudnn));
   }
 }
 
@@ -116,7 +120,7 @@ static void finish(cudnnStatus_t *result, cudnnBackendDescriptor_t d) {
 
 static void destroy(cudnnBackendDescriptor_t d) {
   if (d != NULL) {
-    cudnnBackendDestroyDescriptor(d);
+    check(NULL, cudnnBackendDestroyDescriptor(d));
   }
 }
 
@@ -295,7 +299,7 @@ static int engine_fits(cudnnBackendDescriptor_t config, gemel_dtype dtype, int d
     result = cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                       CUDNN_TYPE_NUMERICAL_NOTE, MOST_NOTES, &count, notes);
   }
-  fits = result == CUDNN_STATUS_SUCCESS;
+  fits = check(NULL, result) == GEMEL_OK;
   for (int64_t k = 0; k < count && fits; k++) {
     fits = note_fits(notes[k], dtype, deterministic);
   }

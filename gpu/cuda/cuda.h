@@ -60,6 +60,14 @@ void gemel__cuda_leave(const gemel_cuda *cuda, int before);
 gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what);
 gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what);
 
+/* For calls that give something back: these say what went wrong before, which is no error of
+ * theirs, and whoever waits for the GPU is told again. */
+void gemel__cuda_freed(cudaError_t result);
+
+/* What failed within CUDA isn't left for the application to find. The three above do this; so does
+ * whoever looks at a library's result itself. */
+void gemel__cuda_forget_error(void);
+
 /* Fills in ERROR as printf does, and returns STATUS. */
 gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

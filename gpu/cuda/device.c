@@ -32,7 +32,7 @@ static void release_staging(void *state, void *data, size_t bytes) {
   int before;
   (void)bytes;
   gemel__cuda_enter(state, &before, NULL);
-  cudaFreeHost(data);
+  gemel__cuda_freed(cudaFreeHost(data));
   gemel__cuda_leave(state, before);
 }
 
@@ -95,8 +95,8 @@ static gemel_status note(void *state, void *data, size_t bytes, gemel_error *err
 }
 
 static int mistakes(void *state, char *text, size_t bytes) {
-  gemel_cuda *cuda = state;
-  cudaStreamSynchronize(cuda->stream);
+  const gemel_cuda *cuda = state;
+  gemel__cuda_freed(cudaStreamSynchronize(cuda->stream)); /* the sim's reports say why */
   if (gemel__sim_reports() > 0 && bytes > 0) {
     snprintf(text, bytes, "%s", gemel__sim_report(0));
   }
@@ -151,15 +151,29 @@ static gemel_status open_problem(gemel_cuda *cuda, gemel_error *error) {
   return gemel__cuda_check(error, result, "memory of the GPU");
 }
 
+/* What the GPU is. One that says it has no multiprocessor has one. */
+static gemel_status read_attributes(gemel_cuda *cuda, gemel_error *error) {
+  int major = 0, minor = 0, processors = 0;
+  cudaError_t result =
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, cuda->ordinal);
+  if (result == cudaSuccess) {
+    result = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, cuda->ordinal);
+  }
+  if (result == cudaSuccess) {
+    result = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, cuda->ordinal);
+  }
+  cuda->architecture = 10 * major + minor;
+  cuda->blocks_at_once = 8 * (processors > 1 ? processors : 1);
+  return gemel__cuda_check(error, result, "what the GPU is");
+}
+
 static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
-  int major = 0, minor = 0, processors = 0, ordinal = cuda->ordinal, before;
+  int before;
   gemel_status status = gemel__cuda_enter(cuda, &before, error);
   if (status == GEMEL_OK) {
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
-    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
-    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, ordinal);
-    cuda->architecture = 10 * major + minor;
-    cuda->blocks_at_once = 8 * processors;
+    status = read_attributes(cuda, error);
+  }
+  if (status == GEMEL_OK) {
     status = gemel__cuda_check(
         error, cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "a stream");
   }
@@ -202,21 +216,24 @@ const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
 
 static void close_device(gemel_cuda *cuda) {
   int before;
-  gemel__cuda_enter(cuda, &before, NULL);
+  if (gemel__cuda_enter(cuda, &before, NULL) != GEMEL_OK) { /* for what an earlier call left, say */
+    gemel__cuda_leave(cuda, before);
+    gemel__cuda_enter(cuda, &before, NULL);
+  }
   if (cuda->stream != NULL) {
-    cudaStreamSynchronize(cuda->stream);
+    gemel__cuda_freed(cudaStreamSynchronize(cuda->stream));
   }
   gemel__cuda_fused_clear(cuda);
   gemel__cuda_pool_clear(cuda);
   gemel__cuda_cudnn_close(cuda);
   if (cuda->blas != NULL) {
-    cublasDestroy(cuda->blas);
+    gemel__cuda_check_blas(NULL, cublasDestroy(cuda->blas), "closing cuBLAS");
   }
-  cudaFree(cuda->blas_workspace);
-  cudaFree(cuda->problem);
-  cudaFreeHost(cuda->problem_seen);
+  gemel__cuda_freed(cudaFree(cuda->blas_workspace));
+  gemel__cuda_freed(cudaFree(cuda->problem));
+  gemel__cuda_freed(cudaFreeHost(cuda->problem_seen));
   if (cuda->stream != NULL) {
-    cudaStreamDestroy(cuda->stream);
+    gemel__cuda_freed(cudaStreamDestroy(cuda->stream));
   }
   gemel__cuda_leave(cuda, before);
 }

@@ -23,23 +23,40 @@ gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const cha
   return status;
 }
 
+/* CUDA keeps the last error of a thread for whoever asks next, who is the application: it shall
+ * find its own there. An error that ends all work stays whatever is done. */
+void gemel__cuda_forget_error(void) {
+  if (!GEMEL__FAULT(gpu_error_left)) {
+    (void)cudaGetLastError();
+  }
+}
+
 gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what) {
   gemel_status status = result == cudaErrorMemoryAllocation ? GEMEL_NO_MEMORY
                         : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
                                 result == cudaErrorInvalidDevice
                             ? GEMEL_UNSUPPORTED
                             : GEMEL_INTERNAL;
-  return result == cudaSuccess ? GEMEL_OK
-                               : gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)", what,
-                                                  cudaGetErrorString(result), (int)result);
+  if (result == cudaSuccess) {
+    return GEMEL_OK;
+  }
+  gemel__cuda_forget_error();
+  return gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)", what, cudaGetErrorString(result),
+                          (int)result);
+}
+
+void gemel__cuda_freed(cudaError_t result) {
+  gemel__cuda_check(NULL, result, "giving back");
 }
 
 gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what) {
-  return result == CUBLAS_STATUS_SUCCESS
-             ? GEMEL_OK
-             : gemel__cuda_fail(
-                   error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_INTERNAL,
-                   "%s: cuBLAS says %s (%d)", what, cublasGetStatusString(result), (int)result);
+  if (result == CUBLAS_STATUS_SUCCESS) {
+    return GEMEL_OK;
+  }
+  gemel__cuda_forget_error();
+  return gemel__cuda_fail(
+      error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_INTERNAL,
+      "%s: cuBLAS says %s (%d)", what, cublasGetStatusString(result), (int)result);
 }
 
 /* ---- The current GPU ---- */

@@ -51,7 +51,7 @@ static void *take(gemel_cuda *cuda, int k) {
 static void give_back(gemel_cuda *cuda, void *data, size_t rounded) {
   int before;
   gemel__cuda_enter(cuda, &before, NULL);
-  cudaFree(data);
+  gemel__cuda_freed(cudaFree(data));
   gemel__cuda_leave(cuda, before);
   __atomic_fetch_sub(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
   __atomic_fetch_sub(&cuda->counts.bytes, rounded, __ATOMIC_RELAXED);
@@ -67,15 +67,13 @@ void gemel__cuda_pool_clear(gemel_cuda *cuda) {
 }
 
 static gemel_status allocate_new(gemel_cuda *cuda, size_t bytes, void **data, gemel_error *error) {
-  cudaError_t result = cudaMalloc(data, bytes);
-  if (result == cudaErrorMemoryAllocation) {
-    cudaGetLastError(); /* or else the next call of CUDA would say it again */
+  gemel_status status = gemel__cuda_check(error, cudaMalloc(data, bytes), "memory of the GPU");
+  if (status == GEMEL_NO_MEMORY) {
     gemel__cuda_pool_clear(cuda);
-    result = cudaMalloc(data, bytes);
+    status = gemel__cuda_check(error, cudaMalloc(data, bytes), "memory of the GPU");
   }
-  if (result != cudaSuccess) {
-    cudaGetLastError();
-    return gemel__cuda_check(error, result, "memory of the GPU");
+  if (status != GEMEL_OK) {
+    return status;
   }
   __atomic_fetch_add(&cuda->counts.allocations, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&cuda->counts.bytes, bytes, __ATOMIC_RELAXED);

@@ -86,33 +86,35 @@ static cudaError_t look_for_problem(gemel_cuda *cuda, int *problem) {
   return result;
 }
 
-gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
-  gemel_cuda *cuda = state;
-  int problem = 0, before;
-  gemel_status status = gemel__cuda_enter(cuda, &before, error);
-  cudaError_t result = cudaSuccess;
-  if (status != GEMEL_OK) {
-    return status;
-  }
+static gemel_status wait(gemel_cuda *cuda, gemel_error *error) {
+  int problem = 0;
+  cudaError_t result;
   if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED) || pending.cuda == cuda) {
     result = look_for_problem(cuda, &problem);
   } else {
     result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
   }
-  gemel__cuda_leave(cuda, before);
   return problem ? gemel__cuda_fail(error, GEMEL_BAD_VALUE,
                                     "a target of cross_entropy is outside its classes")
                  : gemel__cuda_check(error, result, "waiting for the GPU");
+}
+
+gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
+  int before;
+  gemel_status status = gemel__cuda_enter(state, &before, error);
+  status = status == GEMEL_OK ? wait(state, error) : status;
+  gemel__cuda_leave(state, before);
+  return status;
 }
 
 /* ---- Recordings ---- */
 
 static void discard(recording *r) {
   if (r->graph != NULL && !GEMEL__FAULT(gpu_recording_leak)) {
-    cudaGraphExecDestroy(r->graph);
+    gemel__cuda_freed(cudaGraphExecDestroy(r->graph));
   }
   if (r->stream != NULL) {
-    cudaStreamDestroy(r->stream);
+    gemel__cuda_freed(cudaStreamDestroy(r->stream));
   }
   free(r);
 }
@@ -155,13 +157,13 @@ static gemel_status end(recording *r, gemel_error *error) {
     result = cudaGraphInstantiate(&r->graph, graph, 0);
   }
   if (graph != NULL) {
-    cudaGraphDestroy(graph);
+    gemel__cuda_freed(cudaGraphDestroy(graph));
   }
   if (result != cudaSuccess) {
     discard(r);
     return gemel__cuda_check(error, result, "a recording");
   }
-  cudaStreamDestroy(r->stream);
+  gemel__cuda_freed(cudaStreamDestroy(r->stream));
   r->stream = NULL;
   return GEMEL_OK;
 }
@@ -204,7 +206,7 @@ void gemel__cuda_forget(void *state, void *made) {
   gemel_cuda *cuda = state;
   int before;
   gemel__cuda_enter(cuda, &before, NULL);
-  cudaStreamSynchronize(cuda->stream);
+  gemel__cuda_freed(cudaStreamSynchronize(cuda->stream));
   if (GEMEL__FAULT(gpu_recording_twice)) {
     cudaGraphExecDestroy(((recording *)made)->graph);
   }

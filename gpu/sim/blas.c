@@ -59,8 +59,8 @@ static cublasStatus_t status_of(cudaError_t error) {
 }
 
 static cublasStatus_t leave(cublasStatus_t status) {
-  gemel__sim_leave(cudaSuccess);
-  return status;
+  cudaError_t error = gemel__sim_leave(cudaSuccess);
+  return status == CUBLAS_STATUS_SUCCESS ? status_of(error) : status;
 }
 
 static cublasStatus_t refuse(cublasStatus_t status, const char *what, long long got) {
@@ -79,8 +79,8 @@ static bool exists(cublasHandle_t handle) {
 }
 
 /* Locks, and says whether the handle is one, of the current device. */
-static cublasStatus_t enter(cublasHandle_t handle) {
-  cudaError_t error = gemel__sim_enter(false);
+static cublasStatus_t enter(cublasHandle_t handle, gemel__sim_entry kind) {
+  cudaError_t error = gemel__sim_enter(kind);
   if (error != cudaSuccess)
     return status_of(error);
   if (!exists(handle))
@@ -94,7 +94,7 @@ static cublasStatus_t enter(cublasHandle_t handle) {
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
   if (handle == NULL)
     return CUBLAS_STATUS_INVALID_VALUE;
-  cublasStatus_t status = status_of(gemel__sim_enter(true));
+  cublasStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_MAKES));
   cublasHandle_t made = status == CUBLAS_STATUS_SUCCESS ? calloc(1, sizeof *made) : NULL;
   if (status == CUBLAS_STATUS_SUCCESS && made == NULL)
     status = CUBLAS_STATUS_ALLOC_FAILED;
@@ -108,7 +108,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle) {
 }
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_FREES);
   if (status == CUBLAS_STATUS_SUCCESS) {
     cublasHandle_t *link = &handles;
     while (*link != handle)
@@ -130,7 +130,7 @@ cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version) {
 
 /* The workspace that the user gave is for the stream that there was. */
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   if (status == CUBLAS_STATUS_SUCCESS && !gemel__sim_is_here(stream))
     status = refuse(CUBLAS_STATUS_INVALID_VALUE, "not a stream of this device",
                     (long long)(intptr_t)stream);
@@ -142,7 +142,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
 }
 
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   if (status == CUBLAS_STATUS_SUCCESS && bytes > 0 && !gemel__sim_is_device(workspace))
     status =
         refuse(CUBLAS_STATUS_INVALID_VALUE, "the workspace is no device memory", (long long)bytes);
@@ -155,7 +155,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
 }
 
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   if (status == CUBLAS_STATUS_SUCCESS && (unsigned)mode > CUBLAS_POINTER_MODE_DEVICE)
     status = refuse(CUBLAS_STATUS_INVALID_VALUE, "pointer mode", mode);
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -165,7 +165,7 @@ cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t m
 
 /* All modes give the same here: sums are never taken in less than f32. */
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   unsigned kind = (unsigned)mode & 15u, rest = (unsigned)mode & ~15u;
   if (status == CUBLAS_STATUS_SUCCESS &&
       (kind == 1 || kind > CUBLAS_TF32_TENSOR_OP_MATH ||
@@ -337,7 +337,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           const void *beta, void *C, cudaDataType Ctype, int ldc,
                                           long long strideC, int batch, cublasComputeType_t compute,
                                           cublasGemmAlgo_t algorithm) {
-  cublasStatus_t status = enter(handle);
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   product_task t = {.task = {.references = 1, .what = "a product of cuBLAS", .run = run_product},
                     .scale = scale_of(compute)};
   if (status != CUBLAS_STATUS_SUCCESS)

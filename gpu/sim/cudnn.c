@@ -82,8 +82,8 @@ static cudnnStatus_t status_of(cudaError_t error) {
 }
 
 static cudnnStatus_t leave(cudnnStatus_t status) {
-  gemel__sim_leave(cudaSuccess);
-  return status;
+  cudaError_t error = gemel__sim_leave(cudaSuccess);
+  return status == CUDNN_STATUS_SUCCESS ? status_of(error) : status;
 }
 
 static cudnnStatus_t refuse(cudnnStatus_t status, const char *what, long long got) {
@@ -113,7 +113,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
     return CUDNN_STATUS_BAD_PARAM;
   if (wanted != NULL && strcmp(wanted, "no") == 0)
     return CUDNN_STATUS_NOT_INITIALIZED;
-  cudnnStatus_t status = status_of(gemel__sim_enter(true));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_MAKES));
   cudnnHandle_t made = status == CUDNN_STATUS_SUCCESS ? calloc(1, sizeof *made) : NULL;
   if (status == CUDNN_STATUS_SUCCESS && made == NULL)
     status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
@@ -128,7 +128,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   cudnnHandle_t *link = &handles;
-  cudnnStatus_t status = status_of(gemel__sim_enter(false));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_FREES));
   if (status == CUDNN_STATUS_SUCCESS && handle != NULL && !is_handle(handle))
     status = bad("cudnnDestroy: no handle of this device", (long long)(intptr_t)handle);
   if (status == CUDNN_STATUS_SUCCESS && handle != NULL) {
@@ -142,7 +142,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(false));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_ASKS));
   if (status == CUDNN_STATUS_SUCCESS && !is_handle(handle))
     status = bad("cudnnSetStream: no handle of this device", (long long)(intptr_t)handle);
   if (status == CUDNN_STATUS_SUCCESS && !gemel__sim_is_here(stream))
@@ -274,7 +274,7 @@ static bool is_known(cudnnBackendDescriptorType_t kind) {
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t kind,
                                            cudnnBackendDescriptor_t *to) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(true));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_MAKES));
   descriptor *made = NULL;
   if (status == CUDNN_STATUS_SUCCESS && (to == NULL || !is_known(kind)))
     status = refuse(CUDNN_STATUS_NOT_SUPPORTED, "a descriptor of kind", kind);
@@ -315,7 +315,7 @@ static void drop(descriptor *d) {
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t which) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(false));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_FREES));
   descriptor *d = which;
   if (status == CUDNN_STATUS_SUCCESS && which == NULL)
     status = CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -387,7 +387,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t which,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t count,
                                        const void *values) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(false));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_ASKS));
   descriptor *d = which;
   int place;
   if (status != CUDNN_STATUS_SUCCESS)
@@ -672,7 +672,7 @@ static cudnnStatus_t finish(descriptor *d) {
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t which) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(true));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_MAKES));
   descriptor *d = which;
   if (status == CUDNN_STATUS_SUCCESS && which == NULL)
     status = CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -735,7 +735,7 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t which,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t room,
                                        int64_t *count, void *values) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(false));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_ASKS));
   const descriptor *d = which;
   int64_t there = 0;
   size_t row = 0, rows_there = sizeof computed / sizeof *computed;
@@ -861,7 +861,7 @@ static cudnnStatus_t describe(const descriptor *plan, const descriptor *pack, co
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t which,
                                   cudnnBackendDescriptor_t variants) {
-  cudnnStatus_t status = status_of(gemel__sim_enter(true));
+  cudnnStatus_t status = status_of(gemel__sim_enter(GEMEL__SIM_MAKES));
   const descriptor *plan = which, *pack = variants;
   convolution_task t = {
       .task = {.references = 1, .what = "a convolution of cuDNN", .run = run_convolution}};

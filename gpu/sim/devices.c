@@ -44,18 +44,26 @@ cudaError_t gemel__sim_elsewhere(const char *what, int device, int wanted) {
   return cudaErrorInvalidResourceHandle;
 }
 
+/* *TO = VALUE, unless the call fails. */
+static cudaError_t tell(int *to, int value) {
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
+  if (error == cudaSuccess && to == NULL)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *to = value;
+  return gemel__sim_leave(error);
+}
+
 cudaError_t cudaGetDeviceCount(int *count) {
-  *count = device_count();
-  return cudaSuccess;
+  return tell(count, device_count());
 }
 
 cudaError_t cudaGetDevice(int *device) {
-  *device = gemel__sim_device;
-  return cudaSuccess;
+  return tell(device, gemel__sim_device);
 }
 
 cudaError_t cudaSetDevice(int device) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   if (error == cudaSuccess && !exists(device))
     error = cudaErrorInvalidDevice;
   if (error == cudaSuccess)
@@ -97,10 +105,10 @@ static void fill_properties(struct cudaDeviceProp *p, int device) {
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
-  cudaError_t error = gemel__sim_enter(false);
-  if (properties == NULL || !exists(device))
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
+  if (error == cudaSuccess && (properties == NULL || !exists(device)))
     error = properties == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
-  else
+  if (error == cudaSuccess)
     fill_properties(properties, device);
   return gemel__sim_leave(error);
 }

@@ -11,7 +11,7 @@ static cudaEvent_t events;
 /* Streams. */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && (stream == NULL || flags > cudaStreamNonBlocking))
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess) {
@@ -27,7 +27,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   cudaStream_t found = gemel__sim_stream(stream);
   if (found == NULL || gemel__sim_is_legacy(found))
     error = cudaErrorInvalidResourceHandle;
@@ -46,7 +46,7 @@ static cudaError_t not_captured(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess)
     error = not_captured(stream);
   if (error == cudaSuccess)
@@ -55,7 +55,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess)
     error = not_captured(stream);
   if (error == cudaSuccess) {
@@ -85,7 +85,7 @@ static double milliseconds(void) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaEvent_t made = error == cudaSuccess ? calloc(1, sizeof *made) : NULL;
   if (error == cudaSuccess && made == NULL)
     error = cudaErrorMemoryAllocation;
@@ -105,7 +105,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   cudaEvent_t *link = &events;
   while (*link != NULL && *link != event)
     link = &(*link)->next;
@@ -139,7 +139,7 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess)
     error = exists(event) ? record(event, stream) : cudaErrorInvalidResourceHandle;
   return gemel__sim_leave(error);
@@ -157,7 +157,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess && flags != 0)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess)
@@ -166,7 +166,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 static cudaError_t enter_event(cudaEvent_t event) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && !exists(event))
     error = cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess && event->capture != 0)

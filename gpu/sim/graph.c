@@ -194,7 +194,7 @@ cudaError_t gemel__sim_capture_wait(cudaStream_t stream, cudaEvent_t event) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaStream_t origin = gemel__sim_stream(stream);
   struct gemel__sim_capture *capture = NULL, **slot = slot_of(0);
   if (error == cudaSuccess &&
@@ -236,7 +236,7 @@ static cudaError_t finish(struct gemel__sim_capture *capture, cudaGraph_t *graph
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaStream_t origin = gemel__sim_stream(stream);
   if (origin == NULL || origin->capture == NULL)
     error = error != cudaSuccess ? error : cudaErrorInvalidValue;
@@ -250,7 +250,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
   cudaStream_t found = gemel__sim_stream(stream);
   if (found == NULL)
     error = cudaErrorInvalidResourceHandle;
@@ -266,7 +266,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                  unsigned long long flags) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaGraphExec_t made = NULL;
   if (error == cudaSuccess && (graph == NULL || flags != 0))
     error = cudaErrorInvalidValue;
@@ -342,7 +342,7 @@ static cudaError_t replay(cudaGraphExec_t exec, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaStream_t found = gemel__sim_stream(stream);
   if (error == cudaSuccess && (found == NULL || exec == NULL))
     error = cudaErrorInvalidResourceHandle;
@@ -359,7 +359,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   if (exec == NULL)
     error = cudaErrorInvalidValue;
   else {
@@ -371,7 +371,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   if (graph == NULL)
     error = cudaErrorInvalidValue;
   else {

@@ -328,13 +328,22 @@ void gemel__sim_check_update(uintptr_t address);
 void gemel__sim_hooks(void);
 
 /* runtime.c: every function of CUDA begins and ends with these. The first locks, and gives what the
-   call must return at once, if anything: calls that are not fallible, because they free something,
-   do that in any case. The second unlocks and gives what the call returns. What breaks the device
-   during a call that doesn't wait is the error of the next one. */
-cudaError_t gemel__sim_enter(bool fallible);
+   call must return at once, if anything: calls that free something do that in any case, and only
+   those that make something may be refused memory. The second unlocks and gives what the call
+   returns. What breaks the device during a call that doesn't wait is the error of the next one. */
+typedef enum {
+  GEMEL__SIM_FREES,
+  GEMEL__SIM_MAKES,
+  GEMEL__SIM_ASKS,
+  GEMEL__SIM_BEGINS, /* an extent, which may be refused memory, and ends one: no calls of CUDA */
+  GEMEL__SIM_ENDS
+} gemel__sim_entry;
+cudaError_t gemel__sim_enter(gemel__sim_entry kind);
 cudaError_t gemel__sim_leave(cudaError_t error);
+/* The second for what isn't part of the runtime, which doesn't learn of its errors. */
+cudaError_t gemel__sim_leave_apart(void);
 /* As gemel__sim_enter for calls with a stream, which it looks up. */
-cudaError_t gemel__sim_enter_stream(cudaStream_t *stream);
+cudaError_t gemel__sim_enter_stream(cudaStream_t *stream, gemel__sim_entry kind);
 /* Waits for the stream's operation, and the host knows. Gives the error that the device is in. */
 cudaError_t gemel__sim_wait(cudaStream_t stream, uint32_t position);
 

@@ -52,14 +52,14 @@ static cudaError_t launch(const struct gemel__sim_kernel *kernel, dim3 grid, dim
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess)
     error = launch(find(function), grid, block, arguments, shared, stream);
   return gemel__sim_leave(error);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess && function == NULL)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess) {
@@ -71,7 +71,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute,
                                  int value) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   struct gemel__sim_kernel *kernel = find(function);
   if (error == cudaSuccess && kernel == NULL)
     error = cudaErrorInvalidDeviceFunction;

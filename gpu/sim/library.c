@@ -106,7 +106,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                 enum cudaJitOption *jit_options, void **jit_values,
                                 unsigned int jit_count, enum cudaLibraryOption *options,
                                 void **values, unsigned int count) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   cudaLibrary_t made = NULL;
   gemel__sim_image image;
   (void)jit_options, (void)jit_values, (void)options, (void)values;
@@ -134,7 +134,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
 
 /* What is queued may still want the kernels. */
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   cudaLibrary_t *link = &libraries;
   while (*link != NULL && *link != library)
     link = &(*link)->next;
@@ -151,7 +151,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 }
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && library == NULL)
     error = cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess) {

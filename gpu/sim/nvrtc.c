@@ -57,14 +57,6 @@ const char *nvrtcGetErrorString(nvrtcResult result) {
   return "NVRTC_ERROR unknown";
 }
 
-nvrtcResult nvrtcVersion(int *major, int *minor) {
-  if (major == NULL || minor == NULL)
-    return NVRTC_ERROR_INVALID_INPUT;
-  *major = 12;
-  *minor = 8;
-  return NVRTC_SUCCESS;
-}
-
 static bool is_plain(const char *option) {
   return option[strcspn(option, "'\n")] == '\0';
 }
@@ -87,9 +79,27 @@ static const char *home(void) {
 
 /* Texts. */
 
+static nvrtcResult enter(gemel__sim_entry kind) {
+  cudaError_t error = gemel__sim_enter(kind);
+  return error == cudaErrorMemoryAllocation                   ? NVRTC_ERROR_OUT_OF_MEMORY
+         : error != cudaSuccess && error != gemel__sim_broken ? NVRTC_ERROR_INTERNAL_ERROR
+                                                              : NVRTC_SUCCESS;
+}
+
 static nvrtcResult leave(nvrtcResult result) {
-  gemel__sim_leave(cudaSuccess);
-  return result;
+  cudaError_t error = gemel__sim_leave_apart();
+  return result == NVRTC_SUCCESS && error != cudaSuccess ? NVRTC_ERROR_INTERNAL_ERROR : result;
+}
+
+nvrtcResult nvrtcVersion(int *major, int *minor) {
+  if (major == NULL || minor == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
+  nvrtcResult entered = enter(GEMEL__SIM_ASKS);
+  if (entered == NVRTC_SUCCESS) {
+    *major = 12;
+    *minor = 8;
+  }
+  return leave(entered);
 }
 
 static char *joined(const char *first, const char *second) {
@@ -199,8 +209,9 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const 
   if (source == NULL || headers < 0 ||
       (headers > 0 && (header_texts == NULL || header_names == NULL)))
     return NVRTC_ERROR_INVALID_INPUT;
-  if (gemel__sim_enter(true) == cudaErrorMemoryAllocation)
-    return leave(NVRTC_ERROR_OUT_OF_MEMORY);
+  nvrtcResult entered = enter(GEMEL__SIM_MAKES);
+  if (entered != NVRTC_SUCCESS)
+    return leave(entered);
   nvrtcProgram made = calloc(1, sizeof *made);
   if (made == NULL)
     return leave(NVRTC_ERROR_OUT_OF_MEMORY);
@@ -219,7 +230,7 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source, const 
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
   if (program == NULL || *program == NULL)
     return NVRTC_ERROR_INVALID_PROGRAM;
-  gemel__sim_enter(false);
+  gemel__sim_enter(GEMEL__SIM_FREES);
   free_all(*program);
   *program = NULL;
   gemel__sim_here.programs--;
@@ -489,11 +500,12 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *c
     return NVRTC_ERROR_INVALID_PROGRAM;
   if (options < 0 || (options > 0 && texts == NULL))
     return options < 0 ? NVRTC_ERROR_INVALID_INPUT : NVRTC_ERROR_INVALID_OPTION;
-  if (gemel__sim_enter(true) == cudaErrorMemoryAllocation)
-    return leave(NVRTC_ERROR_OUT_OF_MEMORY);
+  nvrtcResult entered = enter(GEMEL__SIM_MAKES);
   gemel__sim_stamp();
   gemel__sim_has_nvrtc();
   leave(NVRTC_SUCCESS);
+  if (entered != NVRTC_SUCCESS)
+    return entered;
   free(program->log);
   program->log = NULL;
   return compile(program, options, texts);
@@ -507,6 +519,9 @@ static nvrtcResult get(nvrtcProgram program, bool portable, size_t *bytes, char 
     return NVRTC_ERROR_INVALID_PROGRAM;
   if (bytes == NULL && to == NULL)
     return NVRTC_ERROR_INVALID_INPUT;
+  nvrtcResult entered = enter(GEMEL__SIM_ASKS);
+  if (entered != NVRTC_SUCCESS)
+    return leave(entered);
   bool there = program->image != NULL && (portable || !program->portable);
   size_t all = there ? sizeof *program->image + (size_t)program->image->bytes : portable;
   if (bytes != NULL)
@@ -518,7 +533,7 @@ static nvrtcResult get(nvrtcProgram program, bool portable, size_t *bytes, char 
     memcpy(to, &head, sizeof head);
   } else if (to != NULL && portable)
     to[0] = '\0';
-  return NVRTC_SUCCESS;
+  return leave(NVRTC_SUCCESS);
 }
 
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) {

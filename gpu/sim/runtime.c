@@ -9,9 +9,11 @@
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static cudaError_t last_error;
-static long refuse_after = -1;
-static bool refused;
+static _Thread_local cudaError_t last_error;
+static long refuse_after = -1, fail_after = -1;
+static bool refused, failed;
+static cudaError_t failure;      /* what the call at fail_after returns */
+static cudaError_t fails_anyway; /* what this one returns, whatever it does */
 
 static void make_lock(void) {
   pthread_mutexattr_t recursive; /* a function that a stream calls may ask for reports */
@@ -21,13 +23,20 @@ static void make_lock(void) {
   pthread_mutexattr_destroy(&recursive);
 }
 
-cudaError_t gemel__sim_enter(bool fallible) {
+cudaError_t gemel__sim_enter(gemel__sim_entry kind) {
   pthread_once(&once, make_lock);
   pthread_mutex_lock(&lock);
   gemel__sim_fault_start();
+  fails_anyway = cudaSuccess;
   if (gemel__sim_memory_start() != cudaSuccess)
     return cudaErrorMemoryAllocation;
-  if (!fallible)
+  if (fail_after >= 0 && kind <= GEMEL__SIM_ASKS && fail_after-- == 0) {
+    failed = true;
+    fails_anyway = failure;
+    if (kind != GEMEL__SIM_FREES)
+      return failure;
+  }
+  if (kind != GEMEL__SIM_MAKES && kind != GEMEL__SIM_BEGINS)
     return cudaSuccess;
   if (refuse_after >= 0 && refuse_after-- == 0) {
     refused = true;
@@ -36,11 +45,19 @@ cudaError_t gemel__sim_enter(bool fallible) {
   return gemel__sim_broken;
 }
 
-cudaError_t gemel__sim_leave(cudaError_t error) {
-  if (error != cudaSuccess && error != cudaErrorNotReady)
-    last_error = error;
+cudaError_t gemel__sim_leave_apart(void) {
+  cudaError_t error = fails_anyway;
+  fails_anyway = cudaSuccess;
   gemel__sim_close();
   pthread_mutex_unlock(&lock);
+  return error;
+}
+
+cudaError_t gemel__sim_leave(cudaError_t error) {
+  error = fails_anyway != cudaSuccess ? fails_anyway : error;
+  if (error != cudaSuccess && error != cudaErrorNotReady)
+    last_error = error;
+  gemel__sim_leave_apart();
   return error;
 }
 
@@ -51,8 +68,16 @@ bool gemel__sim_refuse(long count) {
   return was;
 }
 
-cudaError_t gemel__sim_enter_stream(cudaStream_t *stream) {
-  cudaError_t error = gemel__sim_enter(true);
+bool gemel__sim_fail(long count, int error) {
+  bool was = failed;
+  fail_after = count;
+  failure = (cudaError_t)error;
+  failed = false;
+  return was;
+}
+
+cudaError_t gemel__sim_enter_stream(cudaStream_t *stream, gemel__sim_entry kind) {
+  cudaError_t error = gemel__sim_enter(kind);
   *stream = gemel__sim_stream(*stream);
   if (error != cudaSuccess)
     return error;
@@ -115,7 +140,7 @@ const char *cudaGetErrorString(cudaError_t error) {
 /* The current device. */
 
 cudaError_t cudaDeviceSynchronize(void) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && gemel__sim_unsafe())
     error = cudaErrorStreamCaptureUnsupported;
   if (error == cudaSuccess) {
@@ -129,7 +154,7 @@ cudaError_t cudaDeviceSynchronize(void) {
 /* Memory. */
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && pointer == NULL)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess && gemel__sim_unsafe())
@@ -145,7 +170,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
 
 /* Waits for the device whose memory it is, as CUDA's does. */
 cudaError_t cudaFree(void *pointer) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   if (error == cudaSuccess && pointer != NULL && gemel__sim_unsafe())
     error = cudaErrorStreamCaptureUnsupported;
   if (error == cudaSuccess && pointer != NULL) {
@@ -157,7 +182,7 @@ cudaError_t cudaFree(void *pointer) {
 }
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) {
-  cudaError_t error = gemel__sim_enter(true);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_MAKES);
   if (error == cudaSuccess && (pointer == NULL || flags > 7))
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess && gemel__sim_unsafe())
@@ -174,7 +199,7 @@ cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
 }
 
 cudaError_t cudaFreeHost(void *pointer) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_FREES);
   if (error == cudaSuccess && pointer != NULL) {
     gemel__sim_run_all();
     error = gemel__sim_unpin(pointer);
@@ -184,14 +209,15 @@ cudaError_t cudaFreeHost(void *pointer) {
 }
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
-  cudaError_t error = gemel__sim_enter(false);
-  gemel__sim_memory_left(gemel__sim_device, left, total);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
+  if (error == cudaSuccess)
+    gemel__sim_memory_left(gemel__sim_device, left, total);
   return gemel__sim_leave(error);
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                      const void *pointer) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
   *attributes = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered,
                                                .device = -2, /* cudaInvalidDeviceId */
                                                .hostPointer = (void *)(uintptr_t)pointer};
@@ -242,7 +268,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, cudaStream_t s
 
 static cudaError_t begin_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                               cudaStream_t stream, bool wait) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess && bytes > 0)
     error = check_kind(to, from, kind);
   if (error == cudaSuccess && bytes > 0)
@@ -260,7 +286,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_MAKES);
   if (error == cudaSuccess && bytes > 0) {
     error = gemel__sim_queue(stream, gemel__sim_set_task(to, value, bytes), NULL);
     gemel__sim_drift();
@@ -280,7 +306,7 @@ int gemel__sim_extent_end(void *pointer, cudaStream_t stream);
 size_t gemel__sim_extent_gap(void);
 
 int gemel__sim_extent_begin(void *pointer, size_t bytes, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter_stream(&stream);
+  cudaError_t error = gemel__sim_enter_stream(&stream, GEMEL__SIM_BEGINS);
   if (error == cudaSuccess && bytes == 0)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess)
@@ -289,7 +315,7 @@ int gemel__sim_extent_begin(void *pointer, size_t bytes, cudaStream_t stream) {
 }
 
 int gemel__sim_extent_end(void *pointer, cudaStream_t stream) {
-  cudaError_t error = gemel__sim_enter(false);
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ENDS);
   cudaStream_t found = gemel__sim_stream(stream);
   if (found == NULL)
     error = cudaErrorInvalidResourceHandle;

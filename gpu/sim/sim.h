@@ -97,6 +97,12 @@ void gemel__sim_memory(size_t bytes);
    for was refused. For tests: for (k = 0; ; k++) { refuse(k); run; if (!refuse(-1)) break; } */
 bool gemel__sim_refuse(long count);
 
+/* Has the COUNTth call from here on fail with ERROR, one of CUDA's, once; a negative COUNT: none.
+   Any call but those that ask for the last error. What frees something, or chooses a device, does
+   it all the same; the libraries have codes of their own for it. Returns whether the last one that
+   was asked for has failed. */
+bool gemel__sim_fail(long count, int error);
+
 #ifdef __cplusplus
 }
 #endif
