@@ -392,8 +392,15 @@ static void large_sizes(const void *data) {
       {"x: f64[40]", "sum(x) + 40:f64", "sum(x + 1:f64)", "passed", ""},
       {"x: f64[40, 50]", "reshape(x, shape = [50, 40])",
        "dimshuffle(reshape(x, shape = [50, 40]), order = [0, 1])", "passed", "50 → 3"},
+      /* sizes that are sums or products of others */
       {"x: f64[40, 50]", "reshape(x, shape = [2000])", "reshape(x * 1:f64, shape = [2000])",
-       "passed", ""},
+       "passed", "50 → 2"},
+      {"x: f64[96, 64], y: f64[64, 96]",
+       "join(subtensor(x, start = [0, 0], size = [32, 64]) * 2:f64,"
+       " subtensor(x, start = [32, 0], size = [64, 64]))",
+       "join(subtensor(x + x, start = [0, 0], size = [32, 64]),"
+       " subtensor(x, start = [32, 0], size = [64, 64]))",
+       "passed", "64 → 4, 96 → 6"},
   };
   size_t k;
   (void)data;

@@ -111,6 +111,8 @@ struct heard {
   double seconds; /* likewise, seconds of the clock; 0: never */
   struct timespec began;
   clock_t stopped; /* processor time when it was told to stop */
+  clock_t asked,
+      longest; /* when it was asked last; the longest time between, of this thread alone */
   gemel_pair_result result;
 };
 
@@ -140,6 +142,8 @@ static int tick(void *user, const char *doing) {
   CT_CHECK(pthread_equal(pthread_self(), h->thread));
   CT_CHECK(h->stopped == 0); /* the answer is final */
   CT_CHECK(doing != NULL && doing[0] != '\0');
+  h->longest = clock() - h->asked > h->longest ? clock() - h->asked : h->longest;
+  h->asked = clock();
   h->ticks++;
   if ((h->stop_at != 0 && h->ticks >= h->stop_at) ||
       (h->seconds > 0 && since(&h->began) >= h->seconds)) {
@@ -168,6 +172,7 @@ static void ask(const pair *p, size_t jobs, struct heard *h) {
   context = gemel_context_new(&error);
   a = parse(context, p->a);
   b = parse(context, p->b);
+  h->asked = clock();
   CT_EQ_INT(gemel_verify_pair(a, b, p->name, p->allow, &options, &h->result, &error), GEMEL_OK);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
@@ -227,6 +232,63 @@ static void stopped(const void *data) {
   free(full.text);
 }
 
+/* ---- Work ---- */
+
+/* An unrolled network, whose steps read their rows of x by split, or (REWRITTEN) each by itself
+ * and in another order of sums. WRONG: one step has another function. */
+static char *unrolled(int rewritten, int wrong) {
+  enum { BYTES = 1 << 15, STEPS = 40 };
+  char *text = calloc(1, BYTES);
+  size_t used = (size_t)snprintf(text, BYTES,
+                                 "graph f(x: f32[%d, 3, 5], h0: f32[3, 8], w: f32[5, 8], "
+                                 "u: f32[8, 8], b: f32[8]) {\n",
+                                 STEPS);
+  for (int k = 0; k < STEPS && !rewritten; k++) {
+    used += (size_t)snprintf(text + used, BYTES - used, "%sx%d", k > 0 ? ", " : "", k);
+  }
+  for (int k = 0; k < STEPS && !rewritten; k++) {
+    used += (size_t)snprintf(text + used, BYTES - used, "%s1%s",
+                             k > 0 ? ", " : " = split(x, axis = 0, sizes = [",
+                             k + 1 == STEPS ? "])\n" : "");
+  }
+  for (int k = 0; k < STEPS; k++) {
+    if (rewritten) {
+      used += (size_t)snprintf(text + used, BYTES - used,
+                               "x%d = subtensor(x, start = [%d, 0, 0], size = [1, 3, 5])\n", k, k);
+    }
+    used += (size_t)snprintf(
+        text + used, BYTES - used,
+        rewritten ? "h%d = %s(dot(h%d, u) + (dot(reshape(x%d, shape = [3, 5]), w) + b))\n"
+                  : "h%d = %s(dot(reshape(x%d, shape = [3, 5]), w) + dot(h%d, u) + b)\n",
+        k + 1, wrong && k == STEPS / 2 ? "sigmoid" : "tanh", k, k);
+  }
+  snprintf(text + used, BYTES - used, "return h = h%d\n}\n", STEPS);
+  return text;
+}
+
+/* How much is evaluated is told by how often the caller is asked, a node of a hundredth of a second
+ * or so being asked about by itself: so no busy machine matters. */
+static void large_networks(const void *data) {
+  char *a = unrolled(0, 0), *b = unrolled(1, 0), *c = unrolled(1, 1);
+  const pair equal = {"unrolled", a, b, GEMEL_NEEDS_ALL, GEMEL_PASSED, 1};
+  const pair wrong = {"unrolled-and-wrong", a, c, GEMEL_NEEDS_ALL, GEMEL_REFUTED, 1};
+  struct heard h = {.instances = 96}, w = {.instances = 96};
+  (void)data;
+  ask(&equal, 0, &h);
+  CT_EQ_INT(h.result.verdict, GEMEL_PASSED);
+  CT_LE_DOUBLE((double)h.ticks, 20000);
+  ask(&wrong, 0, &w);
+  CT_EQ_INT(w.result.verdict, GEMEL_REFUTED);
+  CT_LE_DOUBLE((double)w.ticks, 20000);
+  ct_property("ticks", (long long)h.ticks);
+  ct_property("ticks of a wrong one", (long long)w.ticks);
+  free(h.text);
+  free(w.text);
+  free(a);
+  free(b);
+  free(c);
+}
+
 /* A caller that knows nothing of the callback isn't called back. */
 static void older_callers(const void *data) {
   struct heard h = {.stop_at = 1};
@@ -266,22 +328,44 @@ static const pair slow = {
     GEMEL_PASSED,
     0};
 
+/* A product that can't be asked about at smaller sizes, as a constant has them: one evaluation by
+ * references takes seconds. */
+static char *product(const char *expression) {
+  enum { BYTES = 1 << 19, ROWS = 160, COLUMNS = 300 };
+  char *text = calloc(1, BYTES);
+  size_t used =
+      (size_t)snprintf(text, BYTES, "graph f(x: f32[%d, %d]) {\n c = tensor(f32[%d, %d], [",
+                       COLUMNS, ROWS, ROWS, COLUMNS);
+  for (int k = 0; k < ROWS * COLUMNS; k++) {
+    used += (size_t)snprintf(text + used, BYTES - used, "%s0.%d", k > 0 ? ", " : "", 1 + k % 97);
+  }
+  snprintf(text + used, BYTES - used, "])\n return y = %s\n}\n", expression);
+  return text;
+}
+
 /* Little is computed behind the stop, whichever tier it falls into. */
 static void ends_soon(const void *data) {
   static const double seconds[] = {0.05, 0.3, 0.6};
   const size_t jobs = *(const size_t *)data;
   int slower = getenv("GEMEL_VALGRIND") != NULL || getenv("GEMEL_SANITIZED") != NULL ? 40 : 1;
-  for (size_t k = 0; k < CT_COUNT(seconds); k++) {
-    struct heard h = {.seconds = seconds[k] * slower, .instances = 400};
+  char *a = product("exp(dot(x, dot(c, x)))"), *b = product("exp(dot(dot(x, c), x))");
+  const pair large = {"large", a, b, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0};
+  for (size_t k = 0; k < 2 * CT_COUNT(seconds); k++) {
+    struct heard h = {.seconds = seconds[k / 2] * slower, .instances = 400};
     clock_t ended;
-    ask(&slow, jobs, &h);
+    ask(k % 2 == 0 ? &slow : &large, jobs, &h);
     ended = clock();
+    if (jobs == 1) { /* a stop that nobody asks for comes late */
+      CT_LE_DOUBLE((double)h.longest / CLOCKS_PER_SEC, 1.0 * slower);
+    }
     if (CT_CHECK(h.stopped != 0)) {
       CT_LE_DOUBLE((double)(ended - h.stopped) / CLOCKS_PER_SEC, 1.0 * slower);
       CT_EQ_INT(h.result.verdict, GEMEL_NOT_RUN);
     }
     free(h.text);
   }
+  free(a);
+  free(b);
 }
 
 /* ---- Threads ---- */
@@ -374,6 +458,7 @@ void ct_register(void) {
     CT_ADD_TO("stop", "stopped_together", pairs[k].name, stopped_together, &pairs[k]);
   }
   CT_ADD("stop", "older_callers", older_callers, NULL);
+  CT_ADD("stop", "large_networks", large_networks, NULL);
   CT_ADD_TO("stop", "out_of_memory", "alone", out_of_memory, &jobs[0]);
   CT_ADD_TO("stop", "out_of_memory", "together", out_of_memory, &jobs[1]);
   CT_ADD_TO("stop", "ends_soon", "alone", ends_soon, &jobs[0]);

@@ -232,6 +232,7 @@ static void f_div(gemel__domain *d, void *e, const void *a, const void *b) {
     f_set(d, e, b);
     return;
   }
+  f->report.inverses += !y->known.d;
   if (y->state == GEMEL__DEFINED)
     invert(f, &inverse, y);
   inverse.known = gemel__known_div(gemel__known_integer(1), y->known);

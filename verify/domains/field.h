@@ -129,6 +129,7 @@ typedef struct gemel__field_report {
   uint64_t undefined;     /* results that lost their last ring to these */
   uint64_t exponentials;  /* exp and log evaluated: error bounds rest on a conjecture */
   uint64_t roots;         /* sqrt, log and fractional powers */
+  uint64_t inverses;      /* of what isn't a known number */
   unsigned coherent;      /* bit i: ring i's characters agree with all decisions */
   int no_memory;          /* a log table could not be made: results are GAPs for that reason */
   double degree;          /* largest degree of a difference that `equal` looked at */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Candidates for equality, see candidates.h. Every value of the joint graph becomes a result of one
- * function, which is called once; each result is digested to a weighted sum. Sums are compared with
- * a wide tolerance, since what is equal over the reals is rounded differently.
+ * function, which is called at full significands and at small integers, as at some inputs values
+ * are alike that aren't equal: codes beyond a table, say. Its results are digested to a weighted
+ * sum. Sums are compared with a wide tolerance, since what is equal over the reals is rounded
+ * differently.
  */
 #include "equal/candidates.h"
 
@@ -32,23 +34,28 @@ static double weight_of(size_t i) {
   return 1 + ldexp((double)(gemel__mix(i) >> 12), -52);
 }
 
-static void digest(const gemel_tensor *tensor, gemel__digest *d) {
+static void digest(const gemel_tensor *tensor, size_t run, gemel__digest *d) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
-  size_t n = (size_t)gemel_tensor_elements(tensor), i;
-  d->sum = d->scale = 0;
+  size_t n = (size_t)gemel_tensor_elements(tensor), bytes = gemel_dtype_size(dtype), i;
+  const char *plain = gemel__tensor_plain(tensor);
   for (i = 0; i < n; i++) {
-    double x = gemel__decode(dtype, gemel__tensor_element(tensor, i)), w = weight_of(i);
+    const void *at = plain != NULL ? plain + i * bytes : gemel__tensor_element(tensor, i);
+    double x = gemel__decode(dtype, at), w = weight_of(i);
     x = isnan(x) ? 3.7 : isinf(x) ? (x > 0 ? 91.5 : -91.5) : x;
-    d->sum += w * x;
-    d->scale += w * fabs(x);
+    d->sum[run] += w * x;
+    d->scale[run] += w * fabs(x);
   }
 }
 
 int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y) {
-  if (x->scale == 0 || y->scale == 0) {
+  int agree = x->type == y->type;
+  if (x->scale[0] == 0 || y->scale[0] == 0) {
     return -1;
   }
-  return x->type == y->type && fabs(x->sum - y->sum) <= TOLERANCE * fmin(x->scale, y->scale);
+  for (size_t k = 0; k < GEMEL__DIGEST_RUNS; k++) {
+    agree &= fabs(x->sum[k] - y->sum[k]) <= TOLERANCE * fmin(x->scale[k], y->scale[k]);
+  }
+  return agree;
 }
 
 /* ---- Running ---- */
@@ -76,25 +83,40 @@ static gemel_status add_outputs(gemel__joint *j) {
   return GEMEL_OK;
 }
 
-static gemel_status call(gemel__candidates *c, gemel__joint *j, gemel_tensor *const *values,
-                         gemel_error *error) {
-  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
-  gemel_function *function = gemel_compile(j->graph, &options, error);
+static gemel_status call(gemel__candidates *c, const gemel__joint *j, gemel_function *function,
+                         size_t run, gemel_tensor *const *values, gemel_error *error) {
   size_t n = gemel_graph_output_count(j->graph), k, at = 0;
   gemel_tensor **outputs = gemel__alloc_array(n, sizeof *outputs);
-  gemel_status status = function == NULL  ? GEMEL_DECLINED
-                        : outputs == NULL ? gemel__no_memory(error, "values")
-                                          : gemel_call(function, gemel_graph_input_count(j->graph),
-                                                       values, n, outputs, error);
+  gemel_status status = outputs == NULL ? gemel__no_memory(error, "values")
+                                        : gemel_call(function, gemel_graph_input_count(j->graph),
+                                                     values, n, outputs, error);
   for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
     if (has_digest(j, (uint32_t)k)) {
-      digest(outputs[at++], &c->of[k]);
+      digest(outputs[at++], run, &c->of[k]);
     }
   }
   if (outputs != NULL) {
     gemel__tensors_release(n, outputs);
   }
   gemel__free(outputs, n * sizeof *outputs);
+  return status;
+}
+
+/* Digests what the joint graph's values are at inputs of PAIR. */
+static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, const gemel__pair *pair,
+                               gemel__random *random, gemel_error *error) {
+  static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_function *function = gemel_compile(j->graph, &options, error);
+  gemel_status status = function == NULL ? GEMEL_DECLINED : GEMEL_OK;
+  for (size_t k = 0; k < GEMEL__DIGEST_RUNS && status == GEMEL_OK; k++) {
+    gemel_tensor **values = NULL;
+    status = gemel__values_draw(&pair->a, fills[k], random, &values, error);
+    if (status == GEMEL_OK) {
+      status = call(c, j, function, k, values, error);
+    }
+    gemel__values_free(&pair->a, values);
+  }
   gemel_function_free(function);
   return status;
 }
@@ -117,18 +139,13 @@ static gemel_status draw(gemel__pair *pair, const gemel_graph *a, const gemel_gr
 static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph *a,
                         const gemel_graph *b, gemel__random *random, gemel_error *error) {
   gemel__pair pair;
-  gemel_tensor **values = NULL;
   gemel_status status = draw(&pair, a, b, random, error);
-  if (status == GEMEL_OK) {
-    status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, random, &values, error);
-  }
   if (status == GEMEL_OK) {
     status = add_outputs(j);
   }
   if (status == GEMEL_OK) {
-    status = call(c, j, values, error);
+    status = call_often(c, j, &pair, random, error);
   }
-  gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
   return status;
 }
@@ -140,13 +157,13 @@ static int by_sum(const void *x, const void *y) {
   if (a->type != b->type) {
     return a->type < b->type ? -1 : 1;
   }
-  return a->sum < b->sum ? -1 : a->sum > b->sum;
+  return a->sum[0] < b->sum[0] ? -1 : a->sum[0] > b->sum[0];
 }
 
 static void sort(gemel__candidates *c, const gemel__joint *j) {
   for (size_t k = 0; k < j->n_nodes; k++) {
     c->of[k].first = !j->second[k];
-    if (c->of[k].scale > 0 && !j->second[k]) {
+    if (c->of[k].scale[0] > 0 && !j->second[k]) {
       c->sorted[c->n_sorted++] = c->of[k];
     }
   }
@@ -219,7 +236,7 @@ size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t
   const gemel__digest *digest = &c->of[node];
   gemel__digest low = *digest;
   size_t n = 0, k, best = c->n_sorted, first;
-  if (digest->scale == 0) {
+  if (digest->scale[0] == 0) {
     return 0;
   }
   for (k = anchor + 1; k < c->n && k <= anchor + MOST_SEEN && n < room; k++) {
@@ -227,12 +244,12 @@ size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t
       nodes[n++] = (uint32_t)k;
     }
   }
-  low.sum -= TOLERANCE * low.scale;
+  low.sum[0] -= TOLERANCE * low.scale[0];
   first = first_from(c, &low);
   for (k = first; k < c->n_sorted && k < first + MOST_SEEN; k++) {
     if (gemel__digests_agree(&c->sorted[k], digest) == 1 &&
-        (best == c->n_sorted ||
-         fabs(c->sorted[k].sum - digest->sum) < fabs(c->sorted[best].sum - digest->sum))) {
+        (best == c->n_sorted || fabs(c->sorted[k].sum[0] - digest->sum[0]) <
+                                    fabs(c->sorted[best].sum[0] - digest->sum[0]))) {
       best = k;
     }
   }

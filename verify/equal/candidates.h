@@ -9,12 +9,15 @@
 #include "pairs/joint.h"
 #include "sample/random.h"
 
-/* A value in short: a sum of its elements with random weights, and of their magnitudes. */
+enum { GEMEL__DIGEST_RUNS = 2 };
+
+/* A value in short, at the inputs of each run: a sum of its elements with random weights, and of
+ * their magnitudes. */
 typedef struct gemel__digest {
   uint32_t node;
   gemel_type type;
-  double sum, scale; /* SCALE 0: nothing is known of it */
-  int first;         /* the first graph has it */
+  double sum[GEMEL__DIGEST_RUNS], scale[GEMEL__DIGEST_RUNS]; /* SCALE[0] 0: nothing is known */
+  int first;                                                 /* the first graph has it */
 } gemel__digest;
 
 typedef struct gemel__candidates {
@@ -23,7 +26,7 @@ typedef struct gemel__candidates {
   size_t n, n_sorted;
 } gemel__candidates;
 
-/* Runs all of JOINT's values once, at sizes and inputs drawn from RANDOM as for the pair A and B.
+/* Runs all of JOINT's values, at sizes and inputs drawn from RANDOM as for the pair A and B.
  * What can't be run leaves all digests empty. GEMEL_NO_MEMORY. Release with
  * gemel__candidates_clear. */
 gemel_status gemel__candidates_make(gemel__candidates *candidates, gemel__joint *joint,

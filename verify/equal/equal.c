@@ -11,6 +11,7 @@
  * says stop (harness/tick.h), a tier that hasn't ended is not run, unless it has found a
  * refutation. (real.c is tier real, parts.c how the question is divided.)
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -25,8 +26,8 @@
 #include "pairs/scale.h"
 #include "report/whole.h"
 
-/* A pair of so many elements in all values of both graphs has all points that are asked for. */
-#define USUAL_ELEMENTS 3000.0
+/* A pair of so much work (pairs/pair.h) has all points that are asked for. */
+#define USUAL_WORK 3000.0
 
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
   gemel_verdict *worst = &q->result->verdict;
@@ -149,12 +150,10 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
     gemel__ticker_at(q->run->ticker, k, n);
     status = try_shipped(q, t, k, &record, &total, error);
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && t->tier == GEMEL_TIER_FLOAT &&
-      q->scouted.found == GEMEL__SCOUT_APART) {
-    report_apart(q, &record);
-  }
   if (record.verdict == GEMEL_REFUTED) {
     gemel__equal_note(q, record.verdict);
+  } else if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
+    status = GEMEL_OK; /* what an evaluation was ended with is no error */
   }
   if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
     return status;
@@ -361,6 +360,21 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
   return status;
 }
 
+/* The shipped code has told the two apart at sizes that are too large for anything else. */
+static void refute_apart(gemel__equality *q) {
+  static const char why[] = "tier float refuted the pair";
+  gemel_record record;
+  emit_simple(q, GEMEL_TIER_REAL, GEMEL_NOT_RUN, why);
+  emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, why);
+  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_FLOAT);
+  record.how = "bound";
+  record.instances = q->scouted.runs;
+  record.elements = q->scouted.elements;
+  report_apart(q, &record);
+  gemel__equal_note(q, GEMEL_REFUTED);
+  emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_NOT_RUN, why);
+}
+
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   int refuted = 0;
@@ -437,24 +451,45 @@ static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *
   return status;
 }
 
-/* Large sizes become small ones, in all graphs or in none. */
+static void clear_scaled(struct versions *v) {
+  gemel_graph_unref(v->a);
+  gemel_graph_unref(v->b);
+  gemel_graph_unref(v->real_a);
+  gemel_graph_unref(v->real_b);
+  v->a = v->b = v->real_a = v->real_b = NULL;
+}
+
+/* 1: all graphs have the scaled sizes, and agree so. */
+static int scale_by(gemel__equality *q, struct versions *v, const gemel__scaling *scaling) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  int scaled = scaling->n > 0 && (v->a = gemel__graph_scaled(q->a, scaling, &error)) != NULL &&
+               (v->b = gemel__graph_scaled(q->b, scaling, &error)) != NULL &&
+               (v->real_a = gemel__graph_scaled(q->real_a, scaling, &error)) != NULL &&
+               (v->real_b = gemel__graph_scaled(q->real_b, scaling, &error)) != NULL &&
+               gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
+               gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK &&
+               agree(q, v->real_a, v->real_b);
+  q->starved |= error.status == GEMEL_NO_MEMORY;
+  return scaled;
+}
+
+/* Large sizes become small ones, in all graphs or in none: in the first way in which they do. */
 static void scale(gemel__equality *q, struct versions *v) {
   gemel__scaling scaling;
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel__scaling_find(q->a, q->b, &scaling);
-  if (scaling.n > 0 && (v->a = gemel__graph_scaled(q->a, &scaling, &error)) != NULL &&
-      (v->b = gemel__graph_scaled(q->b, &scaling, &error)) != NULL &&
-      (v->real_a = gemel__graph_scaled(q->real_a, &scaling, &error)) != NULL &&
-      (v->real_b = gemel__graph_scaled(q->real_b, &scaling, &error)) != NULL &&
-      gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
-      gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK && agree(q, v->real_a, v->real_b)) {
-    q->a = v->a;
-    q->b = v->b;
-    q->real_a = v->real_a;
-    q->real_b = v->real_b;
-    gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
+  size_t way = 0;
+  while (!gemel__stopped(q->run->ticker) && !q->starved &&
+         gemel__scaling_way(q->a, q->b, way++, &scaling)) {
+    clear_scaled(v);
+    if (scale_by(q, v, &scaling)) {
+      q->a = v->a;
+      q->b = v->b;
+      q->real_a = v->real_a;
+      q->real_b = v->real_b;
+      gemel__scaling_text(&scaling, q->scaled, sizeof q->scaled);
+      return;
+    }
   }
-  q->starved |= error.status == GEMEL_NO_MEMORY;
+  clear_scaled(v);
 }
 
 static gemel_status find_share(gemel__equality *q, gemel_error *error) {
@@ -463,7 +498,8 @@ static gemel_status find_share(gemel__equality *q, gemel_error *error) {
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
   gemel_status status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
   if (status == GEMEL_OK) {
-    q->share = USUAL_ELEMENTS / gemel__pair_elements(&pair);
+    q->share = USUAL_WORK / gemel__pair_work(&pair);
+    q->share = fmin(q->share, 1) * (q->run->effort > 0 ? q->run->effort : 1);
     gemel__pair_clear(&pair);
   }
   return status;
@@ -479,22 +515,30 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
     status = unfold(q, &v, error);
   }
   if (q->scaled[0] == '\0' && q->folded > 0) {
-    gemel_graph_unref(v.a);
-    gemel_graph_unref(v.b);
-    gemel_graph_unref(v.real_a);
-    gemel_graph_unref(v.real_b);
-    v.a = v.b = v.real_a = v.real_b = NULL;
     scale(q, &v);
   }
   status = status == GEMEL_OK && q->starved ? gemel__no_memory(error, "two graphs") : status;
   status = status == GEMEL_OK && !gemel__stopped(q->run->ticker) ? find_share(q, error) : status;
   status = status == GEMEL_OK ? all_tiers(q, error) : status;
   gemel__folded_clear(&v.folded);
-  gemel_graph_unref(v.a);
-  gemel_graph_unref(v.b);
-  gemel_graph_unref(v.real_a);
-  gemel_graph_unref(v.real_b);
+  clear_scaled(&v);
   return status;
+}
+
+/* What the shipped code showed at the true sizes comes first, exact arithmetic after it. */
+static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
+  if (q->run->brief && q->scouted.found != GEMEL__SCOUT_NOTHING) {
+    gemel__equal_note(q, GEMEL_REFUTED);
+    return GEMEL_OK;
+  }
+  if (q->scouted.found == GEMEL__SCOUT_APART && gemel__run_wants(q->run, GEMEL_TIER_FLOAT)) {
+    refute_apart(q);
+    return GEMEL_OK;
+  }
+  if (q->scouted.found == GEMEL__SCOUT_REAL && gemel__run_wants(q->run, GEMEL_TIER_REAL)) {
+    return all_tiers(q, error);
+  }
+  return ask_versions(q, error);
 }
 
 /* Some tier didn't end: neither equal nor told apart by these words alone. */
@@ -523,9 +567,10 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
   result->size = sizeof *result;
   result->verdict = GEMEL_NOT_RUN;
   gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 1, &random);
-  status = gemel__scout(a, b, &random, run->ticker, &q.scouted, error);
+  status = gemel__scout(a, b, run->brief ? GEMEL__SCOUT_ROUGH : GEMEL__SCOUT_ALL, &random,
+                        run->ticker, &q.scouted, error);
   if (status == GEMEL_OK || (status != GEMEL_NO_MEMORY && gemel__stopped(run->ticker))) {
-    status = ask_versions(&q, error);
+    status = ask_scouted(&q, error);
   }
   if (gemel__stopped(run->ticker)) {
     settle_stopped(&q);

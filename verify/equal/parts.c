@@ -13,6 +13,7 @@
  */
 #include "equal/equal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
@@ -22,6 +23,7 @@
 #include "core/intern.h"
 #include "pairs/joint.h"
 #include "pairs/match.h"
+#include "pairs/scout.h"
 #include "needs/needs.h"
 #include "pairs/pair.h"
 #include "report/whole.h"
@@ -31,6 +33,8 @@ enum {
   LARGE_PAIR = 1000, /* nodes: above, a difference is sought from the parts on */
   PART_NODES = 120,  /* at most, of a part */
   FAILURES = 48,     /* parts that didn't pass, after which no more are tried */
+  USUAL_PARTS = 24,  /* of more nodes that differ, a part gets fewer points, */
+  LEAST_EFFORT = 4,  /* but this fraction of them */
   CANDIDATES = 2     /* for one node */
 };
 /* How far a part is opened up, one try after the other. */
@@ -57,6 +61,7 @@ struct parts {
   struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
   struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
   size_t proven, failures;                 /* parts */
+  double effort;                           /* on a part, as gemel__run has it */
   uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
   size_t n_asked, asked_capacity;
   uint32_t *anchors;      /* a node each: see find_anchor */
@@ -158,6 +163,8 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   run.options.sink = keep_record;
   run.options.user = kept;
   run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
+  run.brief = tiers == 0 && !pair->whole;
+  run.effort = run.brief ? p->effort : 0;
   gemel__ticker_part(run.ticker, pair->whole ? 0 : p->n_asked + 1);
   if (!pair->whole) {
     run.whole = NULL;
@@ -285,7 +292,8 @@ static gemel_status sweep(struct parts *p, gemel_error *error) {
   enum { OFTEN = 64 };
   for (size_t k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
     int met = gemel__joint_meet(&p->joint, (uint32_t)k);
-    if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && !gemel__stopped(p->run->ticker)) {
+    if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && p->failures < FAILURES &&
+        !gemel__stopped(p->run->ticker)) {
       met = try_candidates(p, (uint32_t)k, error);
     }
     if (met < 0) {
@@ -533,8 +541,32 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   return status;
 }
 
+/* Nodes that only the second graph has are what parts are asked about. */
+static void share_effort(struct parts *p) {
+  size_t k, n = 0;
+  for (k = 0; k < p->joint.n_nodes; k++) {
+    n += p->joint.second[k] && p->joint.stands_for[k] == k;
+  }
+  p->effort = n > USUAL_PARTS ? fmax((double)USUAL_PARTS / (double)n, 1.0 / LEAST_EFFORT) : 1;
+}
+
+/* No parts need to be asked about where the shipped code shows a difference at once. */
+static gemel_status look_first(struct parts *p, gemel_error *error) {
+  gemel__random random;
+  gemel__scouted scouted;
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 4, &random);
+  gemel_status status =
+      gemel__scout(p->a, p->b, GEMEL__SCOUT_FIRST, &random, p->run->ticker, &scouted, error);
+  if (scouted.found != GEMEL__SCOUT_NOTHING) {
+    p->failures = FAILURES;
+  }
+  gemel__scouted_clear(&scouted);
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* what can't be run, others will say */
+}
+
 static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
+  share_effort(p);
   forget_sweep(p);
   p->anchors = gemel__alloc_array(p->joint.n_nodes, sizeof *p->anchors);
   if (p->anchors == NULL) {
@@ -546,6 +578,9 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
       gemel__tick(p->run->ticker) != GEMEL_OK
           ? GEMEL_OK
           : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  if (status == GEMEL_OK) {
+    status = look_first(p, error);
+  }
   if (status == GEMEL_OK) {
     status = sweep(p, error);
   }
@@ -630,7 +665,9 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     p->name = name != NULL ? name : "pair";
     p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
     p->result = &mine;
+    gemel__ticker_watch(&ticker);
     status = ask_pair(p, error);
+    gemel__ticker_watch(NULL);
   }
   if (status != GEMEL_OK) {
     mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_NOT_RUN};

@@ -102,6 +102,7 @@ static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint6
                          .all_compared = 1,
                          .keep_sites = 1,
                          .solve = 1,
+                         .spare = 1,
                          .seed = seed,
                          .ticker = ticker};
   return gemel__pair_decide(pair, &how, answer, error);
@@ -134,6 +135,13 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   gemel__random_seed(&random, seed);
   snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
   snprintf(right, sizeof right, "%s", answer->expected);
+  if (q->run->brief) {
+    record->verdict = GEMEL_REFUTED;
+    record->how = answer->how;
+    gemel__record_emit(q->run, record);
+    gemel__equal_note(q, GEMEL_REFUTED);
+    return GEMEL_OK;
+  }
   gemel__equal_keep(q, &pair->a, answer->witness);
   if (answer->witness != NULL && gemel_graph_node_count(pair->a.graph) <= MOST_SHRUNK &&
       gemel__tick(q->run->ticker) == GEMEL_OK) {
@@ -352,9 +360,18 @@ static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
   return status;
 }
 
+/* Without symbols all instantiations are alike, and their number is one of points. */
+static size_t round_count(const gemel__equality *q) {
+  const char *name;
+  if (q->share < 0.02 || (q->share < 0.4 && gemel__pair_symbols(q->real_a, &name, 1) == 0)) {
+    return 2;
+  }
+  return MOST_ROUNDS;
+}
+
 static gemel_status ask_rounds(gemel__equality *q, gemel_record *record, gemel__answer *total,
                                int *refuted, gemel_error *error) {
-  size_t n = q->share < 0.02 ? 2 : MOST_ROUNDS, k;
+  size_t n = round_count(q), k;
   atomic_size_t first;
   struct rounds rounds = {q, gemel__alloc_zeroed(n * sizeof *rounds.all), &first};
   gemel_status status;

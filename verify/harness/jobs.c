@@ -122,8 +122,12 @@ static void work_on(const struct queue *q, size_t k) {
   if (!q->alone && mine.ticker != NULL) {
     gemel__ticker_follow(&ticker, mine.ticker);
     mine.ticker = &ticker;
+    gemel__ticker_watch(&ticker);
   }
   gemel_status status = q->job(&mine, q->user, k, &problem);
+  if (mine.ticker == &ticker) {
+    gemel__ticker_watch(NULL);
+  }
   if (r->status == GEMEL_OK && status != GEMEL_OK) {
     r->status = status;
     r->error = problem;

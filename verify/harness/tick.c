@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "harness/run.h"
+#include "reference/reference.h"
 
 void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const char *doing),
                         void *user) {
@@ -74,6 +75,14 @@ gemel_status gemel__tick(gemel__ticker *ticker) {
     }
   }
   return gemel__stopped(ticker) ? GEMEL_DECLINED : GEMEL_OK;
+}
+
+static gemel_status ask(void *user) {
+  return gemel__tick(user);
+}
+
+void gemel__ticker_watch(gemel__ticker *ticker) {
+  gemel__reference_watch(ticker != NULL ? ask : NULL, ticker);
 }
 
 void gemel__stopped_text(const gemel__ticker *ticker, char *text, size_t bytes) {

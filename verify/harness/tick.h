@@ -36,6 +36,9 @@ void gemel__ticker_at(gemel__ticker *ticker, size_t done, size_t all);
 /* Asks. GEMEL_OK: go on. GEMEL_DECLINED: stop; what was begun is no evidence. */
 gemel_status gemel__tick(gemel__ticker *ticker);
 
+/* References that are evaluated on this thread ask, too, from now on; TICKER NULL: no more. */
+void gemel__ticker_watch(gemel__ticker *ticker);
+
 /* 1 once that was the answer. */
 int gemel__stopped(const gemel__ticker *ticker);
 

@@ -23,6 +23,8 @@
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
 /* Points beyond those asked for, while an element wasn't compared. */
 enum { MORE_POINTS = 16 };
+/* Points where the sides are known to be the same polynomials. */
+enum { SPARE_POINTS = 8 };
 /* Rounds over leaves that are all numbers of one sign. */
 enum { SIGNS = 12 };
 
@@ -295,14 +297,17 @@ static gemel__field_leaf leaf_kind(gemel_domain domain) {
 static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
-  gemel_status status = gemel__rtensors_read(in->n_leaves, inputs, s->f, point, error);
+  gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
-    for (size_t i = 0; i < leaf->count && gemel__is_float(leaf->dtype); i++) {
+    gemel_view view = gemel_tensor_view(point[k]);
+    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX) {
+      status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
+      continue;
+    }
+    status = gemel__rtensor_init(&inputs[k], s->f, view.dtype, view.rank, view.shape, error);
+    for (size_t i = 0; status == GEMEL_OK && i < leaf->count; i++) {
       gemel__field_leaf kind = leaf_kind(leaf->domain);
-      if (leaf->domain == GEMEL_INDEX) {
-        break;
-      }
       if (signs && kind == GEMEL__LEAF_ANY) {
         double x = gemel__decode(leaf->dtype, gemel__tensor_element(point[k], i));
         kind = x > 0 ? GEMEL__LEAF_POSITIVE : x < 0 ? GEMEL__LEAF_NEGATIVE : kind;
@@ -524,7 +529,7 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
   gemel_status status = GEMEL_OK;
   int witness = 0;
-  for (size_t k = 0; k < s->q->points && status == GEMEL_OK && !witness; k++) {
+  for (size_t k = 0; k < s->points && status == GEMEL_OK && !witness; k++) {
     point = gemel__models_point_new(s, error);
     status = point == NULL ? GEMEL_NO_MEMORY
                            : gemel__instance_points(
@@ -611,6 +616,7 @@ static void count_trial(gemel__models *s, int result) {
   s->f_accepted += result == 1;
   s->f_rejected += result == 0 && report->keyed == 0;
   s->f_open += result < 0 || (result == 0 && report->keyed > 0);
+  s->f_other += report->proven + report->inverses + report->exponentials + report->roots > 0;
 }
 
 /* One trial, drawn again while the elements have no value. */
@@ -644,6 +650,17 @@ static gemel_status run_trials(gemel__models *s, gemel_error *error) {
     status = run_trial(s, point, error);
   }
   gemel__free(point, n * sizeof *point);
+  return status;
+}
+
+/* Where residues prove that both sides are the same polynomials of the leaves, points can't tell
+ * them apart, nor is there one at which a side is undefined. */
+static gemel_status spare_points(gemel__models *s, gemel_error *error) {
+  gemel_status status = s->q->spare && s->f != NULL ? run_trials(s, error) : GEMEL_OK;
+  if (status == GEMEL_OK && s->answer->trials > 0 && s->f_other == 0 && gemel__models_proven(s) &&
+      s->points > SPARE_POINTS) {
+    s->points = SPARE_POINTS;
+  }
   return status;
 }
 
@@ -727,7 +744,11 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   s->answer = answer;
   gemel__random_seed(&s->random, question->seed);
   s->first_plant = (size_t)(question->seed % 997);
+  s->points = question->points;
   status = start(s, error != NULL ? error : &mine);
+  if (status == GEMEL_OK) {
+    status = spare_points(s, error);
+  }
   if (status == GEMEL_OK) {
     status = run_points(s, error);
   }

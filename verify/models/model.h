@@ -40,6 +40,7 @@ typedef struct gemel__question {
   int all_compared; /* 1: an element that no model compared makes the verdict uninformative */
   int keep_sites;  /* 1: sites that went one way are for the caller to judge, who has more points */
   int solve;       /* 1: a solver is asked what the models leave open */
+  int spare;       /* 1: few points where residues prove the sides the same polynomials */
   unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;
   size_t drives;     /* evaluations spent on driving decisions to where they change */

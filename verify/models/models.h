@@ -23,7 +23,9 @@ typedef struct gemel__models {
   uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
   gemel__compared compared;
   size_t o_compared, o_nonzero; /* results in O that were numbers, those that weren't all 0 */
+  size_t points;                /* to be drawn */
   size_t f_accepted, f_rejected, f_open, f_with_characters, f_keyed;
+  size_t f_other; /* trials with functions, quotients or known signs: no polynomials */
   size_t cell_accepted, cell_rejected, cell_open, cell_keyed;
   size_t gaps;
   const char *keyed_name; /* a function outside the model that a trial of F met; NULL: none */
@@ -66,6 +68,9 @@ int gemel__models_path(const gemel__models *s, const gemel__field_report *report
 /* Trials that it takes: as many as asked for, and for k undecided signs on a path so many that the
  * cell where two sides differ is hit, 2^k ln(1/delta); 0 if that is out of reach. */
 size_t gemel__models_trials(const gemel__models *s);
+
+/* 1 if the trials prove the sides the same, without a sign that was taken from a character. */
+int gemel__models_proven(const gemel__models *s);
 
 /* 1 if nothing is refuted or proved yet, and some result was defined. */
 int gemel__models_open(const gemel__models *s);

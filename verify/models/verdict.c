@@ -82,6 +82,10 @@ static int field_accepts(const gemel__models *s) {
          (wanted > 0 && s->f_accepted >= wanted && gemel__sites_tied(&s->answer->sites));
 }
 
+int gemel__models_proven(const gemel__models *s) {
+  return s->f_with_characters == 0 && field_accepts(s) && !has_integers(s);
+}
+
 int gemel__models_open(const gemel__models *s) {
   return s->answer->witness == NULL && s->answer->verdict != GEMEL_REFUTED &&
          s->cell_rejected == 0 && !(s->f_rejected > 0 && s->f_with_characters == 0) &&

@@ -55,11 +55,10 @@ static int has_convolutions(const gemel_graph *graph) {
   return 0;
 }
 
-gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
-                             gemel__random *random, gemel__both *both, gemel_error *error) {
+static gemel_status run_variant(const gemel__pair *pair, const gemel__variant *variant,
+                                gemel_tensor *const *values, gemel__random *random,
+                                gemel__both *both, gemel_error *error) {
   size_t n = gemel_graph_output_count(pair->a.graph);
-  int plain = has_convolutions(pair->a.graph) || has_convolutions(pair->b.graph);
-  const gemel__variant *variant = &gemel__variants[plain];
   gemel_status status;
   memset(both, 0, sizeof *both);
   both->left = gemel__alloc_array(2 * n, sizeof *both->left);
@@ -78,6 +77,17 @@ gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *value
   return status;
 }
 
+gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
+                             gemel__random *random, gemel__both *both, gemel_error *error) {
+  int plain = has_convolutions(pair->a.graph) || has_convolutions(pair->b.graph);
+  return run_variant(pair, &gemel__variants[plain], values, random, both, error);
+}
+
+gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *values,
+                                  gemel__random *random, gemel__both *both, gemel_error *error) {
+  return run_variant(pair, &gemel__variants[0], values, random, both, error);
+}
+
 void gemel__both_clear(gemel__both *both) {
   if (both->left != NULL) {
     gemel__tensors_release(2 * both->n, both->left);
@@ -92,16 +102,10 @@ size_t gemel__both_elements(const gemel__both *both, size_t output) {
   return n < m ? n : m;
 }
 
-/* The elements of TENSOR if they lie one behind the other; else NULL. */
-static const void *plain_data(const gemel_tensor *tensor) {
-  gemel_view v = gemel_tensor_view(tensor);
-  return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;
-}
-
 int gemel__both_identical(const gemel__both *both, size_t output) {
   const gemel_tensor *left = both->left[output], *right = both->right[output];
   gemel_dtype dtype = gemel_tensor_dtype(left);
-  const void *a = plain_data(left), *b = plain_data(right);
+  const void *a = gemel__tensor_plain(left), *b = gemel__tensor_plain(right);
   int64_t n = gemel_tensor_elements(left);
   return dtype == gemel_tensor_dtype(right) && n == gemel_tensor_elements(right) && a != NULL &&
          b != NULL && memcmp(a, b, (size_t)n * gemel_dtype_size(dtype)) == 0;

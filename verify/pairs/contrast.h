@@ -33,6 +33,9 @@ void gemel__pair_compile(gemel__pair *pair);
 /* Runs the shipped code of both at VALUES. Release with gemel__both_clear. */
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error);
+/* The same in the way that is fastest: convolutions may round differently on either side. */
+gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *values,
+                                  gemel__random *random, gemel__both *both, gemel_error *error);
 void gemel__both_clear(gemel__both *both);
 
 /* A result of both: whether it is the same to the last byte (if not, its elements may still be

@@ -18,3 +18,5 @@ libgemel_verify_a_SOURCES += %reldir%/scout.c
 libgemel_verify_a_SOURCES += %reldir%/scout.h
 libgemel_verify_a_SOURCES += %reldir%/targets.c
 libgemel_verify_a_SOURCES += %reldir%/targets.h
+libgemel_verify_a_SOURCES += %reldir%/widen.c
+libgemel_verify_a_SOURCES += %reldir%/widen.h

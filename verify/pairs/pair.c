@@ -5,6 +5,7 @@
  */
 #include "pairs/pair.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
@@ -12,6 +13,7 @@
 #include "core/cons.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "ops/ops.h"
 
 enum { DRAWS = 40 };
 
@@ -316,28 +318,51 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   return status;
 }
 
+static double elements_of(gemel_context *context, gemel_type type, int64_t unknown) {
+  double count = 1;
+  for (int j = 0; j < gemel_type_rank(context, type); j++) {
+    int64_t size = unknown;
+    gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
+    count *= (double)size;
+  }
+  return count;
+}
+
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
-  gemel_context *context = gemel_graph_context(graph);
-  size_t n = gemel_graph_node_count(graph), k;
   double sum = 0;
-  for (k = 0; k < n; k++) {
-    gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
-                          ? gemel__node_type(graph, (uint32_t)k, 0)
-                          : GEMEL_TYPE_NONE;
-    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0, j;
-    double count = 1;
-    for (j = 0; j < rank; j++) {
-      int64_t size = unknown;
-      gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
-      count *= (double)size;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
+      sum += elements_of(gemel_graph_context(graph), gemel__node_type(graph, k, i), unknown);
     }
-    sum += count;
+  }
+  return sum;
+}
+
+/* Of [m, k] by [k, n] there are m k n products, the root of all three sizes' product; of
+ * convolutions about so many. */
+static double products(const gemel_graph *graph) {
+  gemel_context *context = gemel_graph_context(graph);
+  double sum = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    const struct gemel__row *row = gemel__node_op(graph, k)->row;
+    uint32_t n;
+    const gemel__ref *in = gemel__node_inputs(graph, k, &n);
+    if (row != NULL && n >= 2 &&
+        (row->family == GEMEL__FAMILY_linalg || row->family == GEMEL__FAMILY_conv)) {
+      sum += sqrt(elements_of(context, gemel__node_type(graph, in[0].node, in[0].output), 1) *
+                  elements_of(context, gemel__node_type(graph, in[1].node, in[1].output), 1) *
+                  elements_of(context, gemel__node_type(graph, k, 0), 1));
+    }
   }
   return sum;
 }
 
 double gemel__pair_elements(const gemel__pair *pair) {
   return gemel__graph_elements(pair->a.graph, 1) + gemel__graph_elements(pair->b.graph, 1);
+}
+
+double gemel__pair_work(const gemel__pair *pair) {
+  return gemel__pair_elements(pair) + (products(pair->a.graph) + products(pair->b.graph)) / 4;
 }
 
 void gemel__pair_clear(gemel__pair *pair) {

@@ -41,12 +41,15 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel_error *error);
 
-/* Elements of the first outputs of all nodes, where a size that isn't a constant counts as UNKNOWN.
- */
+/* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
 
-/* Elements of all values of both graphs: what an evaluation costs. */
+/* Elements of all values of both graphs. */
 double gemel__pair_elements(const gemel__pair *pair);
+
+/* What an evaluation by references costs: these elements, and the products of matrix products and
+ * convolutions, about four of which take the time of one element. */
+double gemel__pair_work(const gemel__pair *pair);
 
 /* Puts the smallest and the largest index somewhere into each input that holds indices. */
 void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,

@@ -37,37 +37,115 @@ static void add_large(gemel__scaling *s, int64_t size) {
   s->n++;
 }
 
-void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
-  gemel_context *context = gemel_graph_context(a);
-  unsigned char used[MOST_SMALL] = {0};
-  size_t n = gemel_graph_input_count(a), k;
-  int64_t next = 2;
-  memset(scaling, 0, sizeof *scaling);
-  if (gemel__graph_elements(a, SYMBOL) + gemel__graph_elements(b, SYMBOL) <= FEW_ELEMENTS) {
-    return;
-  }
-  for (k = 0; k < n; k++) {
-    gemel_type type = gemel_value_type(gemel_graph_input(a, k));
-    const gemel_dim *dims = gemel_type_dims(context, type);
-    int rank = gemel_type_rank(context, type), j;
-    for (j = 0; j < rank; j++) {
-      int64_t size;
-      if (!gemel_dim_is_constant(context, dims[j], &size)) {
-        continue;
-      }
-      if (size > LARGE) {
-        add_large(scaling, size);
-      } else {
-        used[size] = 1;
-      }
+/* Adds the large constant sizes of TYPE, but for KEPT; marks small ones in USED. */
+static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gemel__scaling *s,
+                      unsigned char *used) {
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  int rank = gemel_type_rank(context, type), j;
+  for (j = 0; j < rank; j++) {
+    int64_t size;
+    if (!gemel_dim_is_constant(context, dims[j], &size)) {
+      continue;
+    }
+    if (size > LARGE && size != kept) {
+      add_large(s, size);
+    } else if (size < MOST_SMALL) {
+      used[size] = 1;
     }
   }
-  for (k = 0; k < scaling->n; k++, next++) {
+}
+
+static void find_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *s,
+                       unsigned char *used) {
+  memset(s, 0, sizeof *s);
+  s->kept = kept;
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    add_sizes(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)), kept, s,
+              used);
+  }
+}
+
+static void find_small(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
+  unsigned char used[MOST_SMALL] = {0};
+  int64_t next = 2;
+  find_sizes(graph, kept, scaling, used);
+  for (size_t k = 0; k < scaling->n; k++, next++) {
     while (next < MOST_SMALL && used[next]) {
       next++;
     }
     scaling->to[k] = next;
   }
+}
+
+static int is_small(const gemel_graph *a, const gemel_graph *b) {
+  return gemel__graph_elements(a, SYMBOL) + gemel__graph_elements(b, SYMBOL) <= FEW_ELEMENTS;
+}
+
+void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
+  find_small(a, 0, scaling);
+  scaling->n = is_small(a, b) ? 0 : scaling->n;
+}
+
+/* ---- Division ---- */
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* The greatest number that divides all large sizes of GRAPH's values but KEPT, less its smallest
+ * prime: so no size becomes 1, along which a transposition wouldn't show. */
+static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
+  gemel_context *context = gemel_graph_context(graph);
+  int64_t divisor = 0, prime = 2;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && divisor != 1; k++) {
+    for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
+      gemel_type type = gemel__node_type(graph, k, i);
+      const gemel_dim *dims = gemel_type_dims(context, type);
+      for (int j = 0; j < gemel_type_rank(context, type); j++) {
+        int64_t size;
+        if (gemel_dim_is_constant(context, dims[j], &size) && size > LARGE && size != kept) {
+          divisor = common_divisor(size, divisor);
+        }
+      }
+    }
+  }
+  while (prime * prime <= divisor && divisor % prime != 0) {
+    prime++;
+  }
+  return prime * prime <= divisor ? divisor / prime : 1;
+}
+
+static void find_divided(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
+  unsigned char used[MOST_SMALL] = {0};
+  int64_t unit = find_unit(graph, kept);
+  find_sizes(graph, kept, scaling, used);
+  scaling->n = unit > 1 ? scaling->n : 0;
+  scaling->unit = unit > 1 ? unit : 0;
+  for (size_t k = 0; k < scaling->n; k++) {
+    scaling->to[k] = scaling->from[k] / unit;
+  }
+}
+
+int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
+                       gemel__scaling *scaling) {
+  int64_t kept = 0;
+  if (is_small(a, b)) {
+    return 0;
+  }
+  if (way >= 2) { /* one size stays */
+    find_small(a, 0, scaling);
+    if (way / 2 > scaling->n || scaling->n < 2) {
+      return 0;
+    }
+    kept = scaling->from[way / 2 - 1];
+  }
+  (way % 2 == 0 ? find_small : find_divided)(a, kept, scaling);
+  return 1;
 }
 
 void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes) {
@@ -96,6 +174,9 @@ static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
       if (s->map->from[k] == size) {
         return gemel_dim_constant(s->context, s->map->to[k]);
       }
+    }
+    if (s->map->unit > 0 && size > LARGE && size != s->map->kept && size % s->map->unit == 0) {
+      return gemel_dim_constant(s->context, size / s->map->unit);
     }
   }
   return dim;

@@ -5,7 +5,8 @@
  * fast, so it looks ahead: both graphs are run at every number that stands in either of them, one
  * below, one above, and at sums, differences, products and quotients of two. Where the results are
  * further apart than rounding explains, the models' exact arithmetic (domain O) decides at that
- * point, so rounding is never taken for a difference.
+ * point, so rounding is never taken for a difference. Where it is too large for that, both are run
+ * in f64, too, where rounding tells them apart 2^29 times less, and another function no less.
  */
 #include "pairs/scout.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pairs/contrast.h"
+#include "pairs/widen.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -29,20 +31,23 @@ enum {
   LARGEST = 4100,     /* size of a symbol */
   RUNS = 240,         /* choices of sizes */
   TRUE_RUNS = 8,      /* draws where all sizes are constants */
+  FIRST_RUNS = 2,     /* draws otherwise, and choices of sizes of a first look */
   MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
   TARGET_RUNS = 64,   /* choices of sizes at which thresholds are aimed at */
   MOST_WAYS = 8,      /* to find the ranges of indices that depend on each other */
   MOST_POINTS = 1000, /* at which such indices have all their numbers */
   MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
 };
-/* Elements of all values: of one run, of all runs, and of all evaluations in domain O. */
+/* Elements of all values: of one run, and of all runs; and what all evaluations in domain O may
+ * cost (gemel__pair_work), a second or so. */
 #define RUN_ELEMENTS 5e7
 #define ALL_ELEMENTS 4e8
-#define JUDGED_ELEMENTS 2e6
-/* And of aiming at thresholds, where there is one choice of sizes, or many; so many times fewer in
- * domain O. */
+#define JUDGED_WORK 5e5
+/* And of aiming at thresholds, where there is one choice of sizes, or many, or only of a part; so
+ * many times fewer in domain O. */
 #define TARGET_ELEMENTS 1e8
 #define TARGET_ELEMENTS_EACH 2e6
+#define TARGET_ELEMENTS_ROUGH 4e6
 #define TARGET_JUDGED_SHARE 0.1
 
 /* ---- Numbers and sizes ---- */
@@ -137,6 +142,9 @@ static struct gap gap_of(const gemel__both *both, size_t output) {
   size_t n = gemel__both_elements(both, output), i;
   double most = 0, off = 0;
   struct gap gap = {0, 0};
+  if (gemel__both_identical(both, output)) {
+    return gap;
+  }
   for (i = 0; i < n; i++) {
     gemel__contrast contrast = gemel__both_contrast(both, output, i);
     double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
@@ -156,13 +164,14 @@ static struct gap gap_of(const gemel__both *both, size_t output) {
 
 struct scout {
   const gemel_graph *a, *b;
+  gemel__scouting how;
   gemel__random *random;
   gemel__scouted *found;
   gemel__ticker *ticker;
   size_t judged;
-  double spent, judged_elements;
+  double spent, judged_work;
   double aiming; /* not 0: at ties, where rounding may decide, so domain O alone tells the graphs
-                    apart; it may see so many elements */
+                    apart; its work may come to so much */
 };
 
 /* Takes the pair and the values as what was found. */
@@ -184,6 +193,50 @@ static void say(struct scout *s, const gemel__both *both, size_t output, size_t 
            gemel__decode(dtype, gemel__tensor_element(both->right[output], element)));
 }
 
+/* Are the results of OUTPUT, which are APART, as far apart in f64? What can't be told counts as
+ * yes.
+ */
+static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
+                            size_t output, double apart, int *yes, gemel_error *error) {
+  gemel__pair wide;
+  gemel_tensor **wide_values;
+  gemel__both both;
+  gemel_status status = gemel__pair_widen(&wide, pair, values, &wide_values, NULL);
+  *yes = 1;
+  if (status != GEMEL_OK) {
+    return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+  }
+  status = gemel__both_run_fast(&wide, wide_values, s->random, &both, NULL);
+  if (status == GEMEL_OK) {
+    *yes = gap_of(&both, output).apart > fmin(apart, 1) / 16;
+    gemel__both_clear(&both);
+  }
+  gemel__values_free(&wide.a, wide_values);
+  gemel__pair_clear(&wide);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+}
+
+/* Results look different, and exact arithmetic isn't asked. */
+static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
+                               const gemel__both *both, size_t output, const struct gap *gap,
+                               gemel_error *error) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  int half = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits / 2 : 0, yes = 1;
+  gemel_status status = GEMEL_OK;
+  if (gap->apart <= ldexp(1, -half)) {
+    return GEMEL_OK;
+  }
+  if (s->how != GEMEL__SCOUT_ROUGH) {
+    status = confirm(s, pair, *values, output, gap->apart, &yes, error);
+  }
+  if (status == GEMEL_OK && yes) {
+    s->found->found = GEMEL__SCOUT_APART;
+    say(s, both, output, gap->element);
+    take(s, pair, values, output, gap->element);
+  }
+  return status;
+}
+
 /* Results look different: what does exact arithmetic say? */
 static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                           const gemel__both *both, size_t output, const struct gap *gap,
@@ -191,21 +244,16 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   gemel__trial trial = {NULL, s->random, &pair->b};
   gemel__outcome outcome;
   gemel_status status;
-  int half = gemel__is_float(gemel_tensor_dtype(both->left[output]))
-                 ? gemel__dtype_format(gemel_tensor_dtype(both->left[output]))->digits / 2
-                 : 0;
   memset(&outcome, 0, sizeof outcome);
-  if (s->judged_elements + gemel__pair_elements(pair) >
-      (s->aiming > 0 ? s->aiming : JUDGED_ELEMENTS)) {
-    if (gap->apart > ldexp(1, -half) && s->aiming == 0) {
-      s->found->found = GEMEL__SCOUT_APART;
-      say(s, both, output, gap->element);
-      take(s, pair, values, output, gap->element);
-    }
+  if (s->aiming > 0 && s->judged_work + gemel__pair_work(pair) > s->aiming) {
     return GEMEL_OK;
   }
+  if (s->aiming == 0 &&
+      (s->how == GEMEL__SCOUT_ROUGH || s->judged_work + gemel__pair_work(pair) > JUDGED_WORK)) {
+    return take_apart(s, pair, values, both, output, gap, error);
+  }
   s->judged++;
-  s->judged_elements += gemel__pair_elements(pair);
+  s->judged_work += gemel__pair_work(pair);
   status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
     s->found->found = GEMEL__SCOUT_REAL;
@@ -292,7 +340,7 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   } else {
     store_point(&pair->a, point, values);
   }
-  status = gemel__both_run(pair, values, s->random, &both, error);
+  status = gemel__both_run_fast(pair, values, s->random, &both, error);
   if (status == GEMEL_OK) {
     const gemel__instance leaves = pair->a; /* the pair may be taken */
     s->found->runs++;
@@ -342,11 +390,11 @@ static gemel_status run_targets(struct scout *s, gemel__pair *pair, double eleme
   gemel__targets how = {s->random, s->ticker, elements, try_target, &t};
   struct scout before = *s;
   s->judged = 0;
-  s->judged_elements = 0;
+  s->judged_work = 0;
   s->aiming = TARGET_JUDGED_SHARE * elements;
   gemel_status status = gemel__targets_find(pair, &how, error);
   s->judged = before.judged;
-  s->judged_elements = before.judged_elements;
+  s->judged_work = before.judged_work;
   s->aiming = 0;
   return status;
 }
@@ -459,21 +507,23 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
 static gemel_status run_sizes(struct scout *s, size_t n, const char *const *names,
                               gemel_error *error) {
   struct scout_sizes sizes;
-  size_t k, j, refused = 0;
+  size_t runs = s->how == GEMEL__SCOUT_FIRST ? FIRST_RUNS : RUNS, k, j, refused = 0;
   gemel_status status = GEMEL_OK;
   find_sizes(s->a, s->b, &sizes);
-  for (k = 0; k < RUNS && (k < sizes.n || n > 1) && s->found->found == GEMEL__SCOUT_NOTHING &&
+  for (k = 0; k < runs && (k < sizes.n || n > 1) && s->found->found == GEMEL__SCOUT_NOTHING &&
               gemel__tick(s->ticker) == GEMEL_OK;
        k++) {
     int64_t chosen[GEMEL__MOST_SYMBOLS];
-    gemel__ticker_at(s->ticker, k, n > 1 || sizes.n > RUNS ? RUNS : sizes.n);
+    gemel__ticker_at(s->ticker, k, n > 1 || sizes.n > runs ? runs : sizes.n);
     for (j = 0; j < n; j++) {
       /* one symbol after the other takes each size; the rest are small, or any of them */
       int small = j != k % n && gemel__random_chance(s->random, 1, 2);
       size_t at = j == k % n ? k / n % sizes.n : gemel__random_below(s->random, sizes.n);
       chosen[j] = small ? gemel__random_between(s->random, 1, 3) : sizes.of[at];
     }
-    status = run_at(s, n, names, chosen, 2, k < TARGET_RUNS ? TARGET_ELEMENTS_EACH : 0, error);
+    status =
+        run_at(s, n, names, chosen, 2,
+               k < TARGET_RUNS && s->how == GEMEL__SCOUT_ALL ? TARGET_ELEMENTS_EACH : 0, error);
     refused += status != GEMEL_OK;
     if (status == GEMEL_NO_MEMORY) {
       return status;
@@ -482,14 +532,20 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
   return refused == k ? status : GEMEL_OK;
 }
 
-gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
-                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error) {
+gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__scouting how,
+                          gemel__random *random, gemel__ticker *ticker, gemel__scouted *scouted,
+                          gemel_error *error) {
+  static const double targets[] = {[GEMEL__SCOUT_ALL] = TARGET_ELEMENTS,
+                                   [GEMEL__SCOUT_FIRST] = 0,
+                                   [GEMEL__SCOUT_ROUGH] = TARGET_ELEMENTS_ROUGH};
   const char *names[GEMEL__MOST_SYMBOLS];
-  struct scout s = {.a = a, .b = b, .random = random, .found = scouted, .ticker = ticker};
+  struct scout s = {
+      .a = a, .b = b, .how = how, .random = random, .found = scouted, .ticker = ticker};
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  size_t draws = how == GEMEL__SCOUT_ALL ? TRUE_RUNS : FIRST_RUNS;
   memset(scouted, 0, sizeof *scouted);
   gemel__ticker_stage(ticker, "running both");
-  return n == 0 ? run_at(&s, 0, NULL, NULL, TRUE_RUNS, TARGET_ELEMENTS, error)
+  return n == 0 ? run_at(&s, 0, NULL, NULL, draws, targets[how], error)
                 : run_sizes(&s, n, names, error);
 }
 

@@ -13,7 +13,8 @@ typedef struct gemel__scouted {
   enum {
     GEMEL__SCOUT_NOTHING,
     GEMEL__SCOUT_REAL, /* domain O tells the graphs apart there, or integers differ */
-    GEMEL__SCOUT_APART /* too large for domain O: results differ by more than half their digits */
+    GEMEL__SCOUT_APART /* not judged by domain O: results differ by more than half their digits,
+                          and in f64 no less */
   } found;
   gemel__pair pair; /* where; VALUES are of its leaves */
   gemel_tensor **values;
@@ -25,11 +26,19 @@ typedef struct gemel__scouted {
   int64_t largest; /* size of a symbol, or of an axis of an input */
 } gemel__scouted;
 
+/* How far a look goes. */
+typedef enum gemel__scouting {
+  GEMEL__SCOUT_ALL,   /* all sizes that matter; what looks different is judged */
+  GEMEL__SCOUT_FIRST, /* a few of them */
+  GEMEL__SCOUT_ROUGH  /* all, and what is apart by half the digits is taken for different */
+} gemel__scouting;
+
 /* Runs the shipped code of A and B and compares, until TICKER (may be NULL) says stop. Release with
  * gemel__scouted_clear whatever the status. GEMEL_NO_MEMORY, or what keeps every choice of sizes
  * from running. */
-gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
-                          gemel__ticker *ticker, gemel__scouted *scouted, gemel_error *error);
+gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__scouting how,
+                          gemel__random *random, gemel__ticker *ticker, gemel__scouted *scouted,
+                          gemel_error *error);
 void gemel__scouted_clear(gemel__scouted *scouted);
 
 #endif

@@ -240,6 +240,7 @@ static gemel_status fill(gemel__rcall *call, conv *c, size_t room, terms_functio
       d->set_state(d, e, GEMEL__UNDECIDED);
     }
     gemel__index_next(out->rank, out->shape, index);
+    status = gemel__reference_go_on(c->terms);
   }
   gemel__free(c->pointers, c->room * sizeof *c->pointers);
   if (c->products) {

@@ -277,6 +277,30 @@ static gemel_status number_attrs(evaluator *ev, numbers *n) {
   return number_dims(ev, n);
 }
 
+/* ---- Going on ---- */
+
+static _Thread_local struct {
+  gemel_status (*ask)(void *user);
+  void *user;
+  size_t done;
+} watch;
+
+void gemel__reference_watch(gemel_status (*ask)(void *user), void *user) {
+  watch.ask = ask;
+  watch.user = user;
+  watch.done = 0;
+}
+
+gemel_status gemel__reference_go_on(size_t done) {
+  enum { OFTEN = 20000 }; /* some hundredths of a second */
+  watch.done += done;
+  if (watch.ask == NULL || watch.done < OFTEN) {
+    return GEMEL_OK;
+  }
+  watch.done = 0;
+  return watch.ask(watch.user);
+}
+
 /* ---- Nodes ---- */
 
 /* Checks what the reference of the node at hand gave, and moves it into the node's slots. */
@@ -403,6 +427,10 @@ static gemel_status evaluate_nodes(evaluator *ev) {
     gemel_status status = evaluate_node(ev);
     if (status != GEMEL_OK) {
       return name_node(ev, status);
+    }
+    status = gemel__reference_go_on(slot_of(ev, ev->node, 0)->value->count + 1);
+    if (status != GEMEL_OK) {
+      return gemel__fail(ev->error, status, "told to stop");
     }
     for (uint32_t k = 0; k < count; k++) {
       if (ev->last_use[refs[k].node] == ev->node) {

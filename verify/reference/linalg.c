@@ -205,6 +205,7 @@ static gemel_status fill_product(gemel__rcall *call, const product *p) {
   for (size_t i = 0; status == GEMEL_OK && i < out->count; i++) {
     one_element(p, &space, index, gemel__rtensor_at(out, i), out->dtype);
     gemel__index_next(out->rank, out->shape, index);
+    status = gemel__reference_go_on(p->terms);
   }
   gemel__free(space.pointers, (p->terms + 1) * sizeof *space.pointers);
   if (space.products) {

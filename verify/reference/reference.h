@@ -68,6 +68,14 @@ typedef struct gemel__rcall {
 
 typedef gemel_status (*gemel__reference)(gemel__rcall *call);
 
+/* From now on evaluations on this thread ask ASK(USER) many times a second whether to go on; what
+ * isn't GEMEL_OK ends them, with that status. ASK NULL: nobody is asked. */
+void gemel__reference_watch(gemel_status (*ask)(void *user), void *user);
+
+/* Asks, if since the last time so many elements were computed, or terms added up, that it is due;
+ * DONE of them are new. For references whose elements take long. */
+gemel_status gemel__reference_go_on(size_t done);
+
 /* Evaluates GRAPH's outputs on D by references alone: INPUTS in the graph's order; OUTPUTS (an
  * array of as many empty slots as the graph has outputs) is filled in. Values are freed after their
  * last use. EXTRA (may be NULL) is asked first, for an

@@ -116,6 +116,9 @@ gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__le
 /* Element I (in row-major order) of a tensor of any strides: its address. */
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
 
+/* The elements of TENSOR where they lie one behind the other in row-major order; else NULL. */
+const void *gemel__tensor_plain(const gemel_tensor *tensor);
+
 /* 1 if two elements of DTYPE have the same bits, or both are NaN. */
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);
 

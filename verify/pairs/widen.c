@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pairs in f64, see widen.h. The nodes of a graph are applied again to inputs of f64, and type
+ * rules make the rest f64; what comes out narrower even so (constants, and what takes its dtype
+ * from an attribute) is cast where it is used. A cast to a narrower float is left out.
+ */
+#include "pairs/widen.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "tiers/tiers.h"
+
+static int is_narrow(gemel_dtype dtype) {
+  return gemel__is_float(dtype) && dtype != GEMEL_F64;
+}
+
+static gemel_dtype dtype_of(gemel_value value) {
+  return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
+}
+
+static gemel_value widened(gemel_value value) {
+  gemel_attr attr = gemel_attr_dtype("dtype", GEMEL_F64);
+  return value.graph != NULL && is_narrow(dtype_of(value))
+             ? gemel_apply(value.graph, "cast", 1, &value, 1, &attr)
+             : value;
+}
+
+static gemel_value mapped(const gemel_value *map, gemel__ref ref) {
+  gemel_value value = map[ref.node];
+  value.output += ref.output;
+  return widened(value);
+}
+
+static gemel_status add_input(gemel_graph *into, const gemel_graph *from, size_t k,
+                              gemel_value *map) {
+  gemel_context *context = gemel_graph_context(from);
+  gemel_value input = gemel_graph_input(from, k);
+  gemel_type type = gemel_value_type(input);
+  if (is_narrow(dtype_of(input))) {
+    type = gemel_type_new(context, GEMEL_F64, gemel_type_rank(context, type),
+                          gemel_type_dims(context, type), GEMEL_SPACE_HOST);
+  }
+  map[input.node] = gemel__input_like(into, gemel_graph_input_name(from, k), type, input);
+  return gemel_graph_error(into)->status;
+}
+
+static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_t node,
+                             gemel_value *map, gemel_error *error) {
+  const gemel__node *record = gemel__node_at(from, node);
+  gemel__ref self = {node, 0};
+  uint32_t n, k;
+  const gemel__ref *refs = gemel__node_inputs(from, node, &n);
+  gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
+  if (inputs == NULL) {
+    return gemel__no_memory(error, "a graph in f64");
+  }
+  for (k = 0; k < n; k++) {
+    inputs[k] = mapped(map, refs[k]);
+  }
+  if (record->op == GEMEL__OP_cast && is_narrow(dtype_of(gemel__value(from, self))) &&
+      gemel__is_float(dtype_of(inputs[0]))) {
+    map[node] = inputs[0];
+  } else {
+    map[node] = gemel__apply(into, record->op, record->attrs, n, inputs,
+                             gemel_value_where(gemel__value(from, self)));
+  }
+  gemel__free(inputs, n * sizeof *inputs);
+  return gemel_graph_error(into)->status;
+}
+
+static gemel_status fill(gemel_graph *into, const gemel_graph *from, gemel_value *map,
+                         gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < gemel_graph_input_count(from) && status == GEMEL_OK; k++) {
+    status = add_input(into, from, k, map);
+  }
+  for (uint32_t k = 0; k < gemel_graph_node_count(from) && status == GEMEL_OK; k++) {
+    if (gemel__node_at(from, k)->op != GEMEL__OP_input) {
+      status = add_node(into, from, k, map, error);
+    }
+  }
+  for (size_t k = 0; k < gemel_graph_output_count(from) && status == GEMEL_OK; k++) {
+    gemel_value output = gemel_graph_output(from, k);
+    gemel__ref ref = {output.node, output.output};
+    status = gemel_output(mapped(map, ref), gemel_graph_output_name(from, k));
+  }
+  return status;
+}
+
+/* GRAPH in f64, or NULL. */
+static gemel_graph *widen(const gemel_graph *graph, gemel_error *error) {
+  size_t n = gemel_graph_node_count(graph);
+  gemel_value *map = gemel__alloc_array(n, sizeof *map);
+  gemel_graph *into = gemel_graph_new(gemel_graph_context(graph), error);
+  gemel_status status = map == NULL || into == NULL ? gemel__no_memory(error, "a graph in f64")
+                                                    : fill(into, graph, map, error);
+  gemel__free(map, n * sizeof *map);
+  if (status != GEMEL_OK) {
+    if (into != NULL && gemel_graph_error(into)->status != GEMEL_OK) {
+      gemel__fail(error, gemel_graph_error(into)->status, "%s", gemel_graph_error(into)->text);
+    }
+    gemel_graph_unref(into);
+    return NULL;
+  }
+  return into;
+}
+
+static gemel_tensor *wide_tensor(const gemel_tensor *tensor, gemel_error *error) {
+  gemel_view view = gemel_tensor_view(tensor);
+  if (!is_narrow(view.dtype)) {
+    return gemel_tensor_copy(&view, error);
+  }
+  gemel_tensor *wide = gemel_tensor_new(GEMEL_F64, view.rank, view.shape, error);
+  double *to = wide != NULL ? gemel_tensor_data(wide) : NULL;
+  for (int64_t i = 0; to != NULL && i < gemel_tensor_elements(tensor); i++) {
+    to[i] = gemel__decode(view.dtype, gemel__tensor_element(tensor, (size_t)i));
+  }
+  return wide;
+}
+
+static gemel_tensor **wide_tensors(size_t n, gemel_tensor *const *values, gemel_error *error) {
+  gemel_tensor **wide = gemel__alloc_array(n, sizeof *wide);
+  for (size_t k = 0; wide != NULL && k < n; k++) {
+    wide[k] = wide_tensor(values[k], error);
+    if (wide[k] == NULL) {
+      gemel__tensors_release(k, wide);
+      gemel__free(wide, n * sizeof *wide);
+      wide = NULL;
+    }
+  }
+  return wide;
+}
+
+static int has_narrow(const gemel_graph *graph) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
+      gemel__ref ref = {k, i};
+      if (is_narrow(dtype_of(gemel__value(graph, ref)))) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__pair_widen(gemel__pair *wide, const gemel__pair *pair,
+                               gemel_tensor *const *values, gemel_tensor ***wide_values,
+                               gemel_error *error) {
+  gemel_error mine = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *a = NULL, *b = NULL;
+  gemel_status status = GEMEL_OK;
+  memset(wide, 0, sizeof *wide);
+  *wide_values = NULL;
+  error = error != NULL ? error : &mine;
+  if (!has_narrow(pair->a.graph) && !has_narrow(pair->b.graph)) {
+    return gemel__fail(error, GEMEL_DECLINED, "all floats are f64");
+  }
+  a = widen(pair->a.graph, error);
+  b = a != NULL ? widen(pair->b.graph, error) : NULL;
+  status = b == NULL ? error->status : gemel__instance_of_graph(&wide->a, a, NULL, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(&wide->b, b, NULL, error);
+  }
+  if (status == GEMEL_OK) {
+    *wide_values = wide_tensors(pair->a.n_leaves, values, error);
+    status = *wide_values != NULL ? GEMEL_OK : gemel__no_memory(error, "values in f64");
+  }
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  if (status != GEMEL_OK) {
+    gemel__pair_clear(wide);
+  }
+  return status;
+}
