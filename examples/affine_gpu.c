@@ -63,6 +63,13 @@ static gemel_function *compile(const machine *m, const gemel_graph *graph, int s
   return gemel_compile(graph, &options, error);
 }
 
+/* One call, with the operands that aren't shared; y is an output where x is passed. */
+static gemel_status call(const machine *m, gemel_function *f, int shared, gemel_tensor **y,
+                         gemel_error *error) {
+  const size_t inputs = (size_t)(OPERANDS - shared), outputs = shared < OPERANDS ? 1 : 0;
+  return gemel_call(f, inputs, m->values + shared, outputs, y, error);
+}
+
 /* All steps. The last value of x is looked at, if it is on the GPU, so that there is something to
  * wait for. */
 static gemel_status run(const machine *m, gemel_function *f, int shared, gemel_shared *x,
@@ -70,7 +77,7 @@ static gemel_status run(const machine *m, gemel_function *f, int shared, gemel_s
   gemel_tensor *y = NULL, *last = NULL;
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < m->steps && status == GEMEL_OK; k++) {
-    status = gemel_call(f, (size_t)(OPERANDS - shared), m->values + shared, 1, &y, error);
+    status = call(m, f, shared, &y, error);
   }
   if (status == GEMEL_OK && shared == OPERANDS) {
     gemel_tensor *there = gemel_shared_get(x);
@@ -94,7 +101,7 @@ static gemel_status try_way(const machine *m, const char *name, int shared, geme
   gemel_status status = f != NULL ? GEMEL_OK : error->status;
   gemel_tensor *y = NULL;
   for (int k = 0; k < WARM_UP && status == GEMEL_OK; k++) {
-    status = gemel_call(f, (size_t)(OPERANDS - shared), m->values + shared, 1, &y, error);
+    status = call(m, f, shared, &y, error);
   }
   gemel_cuda_count(m->cuda, &before);
   status = status == GEMEL_OK ? run(m, f, shared, variables[X], error) : status;
