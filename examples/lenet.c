@@ -239,7 +239,7 @@ static double accuracy(network *n, const digits *d, const size_t *order, size_t 
   double right = -1;
   if (make_batch((int64_t)count, batch, error) == 0) {
     gather(d, order, count, batch[0], batch[1]);
-    if (gemel_call(n->classify, 2, batch, 1, &classes, error) == GEMEL_OK) {
+    if (gemel_call(n->classify, 1, batch, 1, &classes, error) == GEMEL_OK) {
       const int64_t *class = gemel_tensor_data(classes);
       const unsigned char *label = gemel_tensor_data(batch[1]);
       right = 0;
