@@ -565,7 +565,7 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   }
   record.seconds = gemel__clock() - e.started;
   if (status == GEMEL_OK && !done && plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
-      hopeful(s) && gemel__survey_applies(s->op, s->run->options.instances)) {
+      gemel__survey_applies(s->op, s->run->options.instances)) {
     return survey_and_conclude(s, plan, &record, &e, error);
   }
   if (status == GEMEL_OK && !done) {
