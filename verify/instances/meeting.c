@@ -13,7 +13,7 @@ gemel__meeting gemel__meeting_of(const gemel__instance *instance, size_t number)
   gemel__meeting m;
   size_t n = instance->n_leaves > 0 ? instance->n_leaves : 1;
   m.kind = (int)(number % GEMEL__MEETINGS);
-  m.guest = (int)(number / GEMEL__MEETINGS % GEMEL__MEET_GUESTS);
+  m.special = (int)(number / GEMEL__MEETINGS % GEMEL__MEET_SPECIALS);
   m.leaf = number / GEMEL__MEETING_WAYS % n;
   if (n == 1 && m.kind == GEMEL__MEET_LEAF) {
     m.kind = GEMEL__MEET_WITHIN;
@@ -33,9 +33,9 @@ static void store(const gemel__leaf *leaf, size_t i, double x, gemel_tensor *ten
 
 enum { LARGEST = 4 }; /* of finite numbers */
 
-/* What is finite. */
-static void prepare(const gemel__meeting *meeting, const gemel__instance *instance,
-                    gemel__random *random, gemel_tensor **values) {
+/* The zeros of the meeting, and moderate numbers beside them. */
+static void set_finite(const gemel__meeting *meeting, const gemel__instance *instance,
+                       gemel__random *random, gemel_tensor **values) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     int computed = meeting->kind == GEMEL__MEET_COMPUTED && gemel__is_float(leaf->dtype);
@@ -55,31 +55,31 @@ static void prepare(const gemel__meeting *meeting, const gemel__instance *instan
   }
 }
 
-/* 1 if leaf K gets what is special. */
-static int is_host(const gemel__meeting *meeting, size_t k) {
+/* 1 if leaf K gets infinities or NaNs. */
+static int gets_special(const gemel__meeting *meeting, size_t k) {
   return meeting->kind == GEMEL__MEET_ALL ||
          (k == meeting->leaf) == (meeting->kind != GEMEL__MEET_LEAF);
 }
 
-/* What is special. */
-static void bring(const gemel__meeting *meeting, const gemel__instance *instance,
-                  gemel__random *random, gemel_tensor **values) {
-  static const double guests[] = {INFINITY, -INFINITY, INFINITY, NAN};
+/* The infinities or NaNs of the meeting. */
+static void set_special(const gemel__meeting *meeting, const gemel__instance *instance,
+                        gemel__random *random, gemel_tensor **values) {
+  static const double specials[] = {INFINITY, -INFINITY, INFINITY, NAN};
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     int dense = gemel__random_chance(random, 1, 3);
     int turn = meeting->kind == GEMEL__MEET_ALL && gemel__random_chance(random, 1, 2);
-    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX || !is_host(meeting, k)) {
+    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX || !gets_special(meeting, k)) {
       continue;
     }
     for (size_t i = 0; i < leaf->count; i++) {
       double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
-      double guest = guests[meeting->guest] * (turn ? -1 : 1);
-      guest *= meeting->guest == GEMEL__MEET_BOTH ? gemel__random_sign(random) : 1;
-      guest = gemel__leaf_admits(leaf, guest) ? guest : -guest;
-      if (gemel__leaf_admits(leaf, guest) && (dense || gemel__random_chance(random, 1, 3)) &&
+      double special = specials[meeting->special] * (turn ? -1 : 1);
+      special *= meeting->special == GEMEL__MEET_BOTH ? gemel__random_sign(random) : 1;
+      special = gemel__leaf_admits(leaf, special) ? special : -special;
+      if (gemel__leaf_admits(leaf, special) && (dense || gemel__random_chance(random, 1, 3)) &&
           (x != 0 || meeting->kind != GEMEL__MEET_WITHIN)) {
-        store(leaf, i, guest, values[k]);
+        store(leaf, i, special, values[k]);
       }
     }
   }
@@ -87,6 +87,6 @@ static void bring(const gemel__meeting *meeting, const gemel__instance *instance
 
 void gemel__meeting_arrange(const gemel__meeting *meeting, const gemel__instance *instance,
                             gemel__random *random, gemel_tensor **values) {
-  prepare(meeting, instance, random, values);
-  bring(meeting, instance, random, values);
+  set_finite(meeting, instance, random, values);
+  set_special(meeting, instance, random, values);
 }

@@ -12,10 +12,11 @@
 
 typedef struct gemel__meeting {
   enum {
-    GEMEL__MEET_LEAF,     /* an input is 0 throughout, the others get what is special */
-    GEMEL__MEET_WITHIN,   /* an input has both */
-    GEMEL__MEET_COMPUTED, /* small integers, so that differences are 0; one input gets it */
-    GEMEL__MEET_ALL,      /* all inputs get it */
+    GEMEL__MEET_LEAF,     /* an input is 0 throughout, the others get infinities or NaNs */
+    GEMEL__MEET_WITHIN,   /* an input has zeros and infinities or NaNs */
+    GEMEL__MEET_COMPUTED, /* small integers, whose differences may be 0; one input gets infinities
+                             or NaNs */
+    GEMEL__MEET_ALL,      /* all inputs get infinities or NaNs */
     GEMEL__MEETINGS
   } kind;
   enum {
@@ -23,12 +24,12 @@ typedef struct gemel__meeting {
     GEMEL__MEET_MINUS,
     GEMEL__MEET_BOTH, /* infinities of both signs */
     GEMEL__MEET_NAN,
-    GEMEL__MEET_GUESTS
-  } guest;
+    GEMEL__MEET_SPECIALS
+  } special;
   size_t leaf;
 } gemel__meeting;
 
-enum { GEMEL__MEETING_WAYS = GEMEL__MEETINGS * GEMEL__MEET_GUESTS };
+enum { GEMEL__MEETING_WAYS = GEMEL__MEETINGS * GEMEL__MEET_SPECIALS };
 
 gemel__meeting gemel__meeting_of(const gemel__instance *instance, size_t number);
 

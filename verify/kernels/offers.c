@@ -40,8 +40,7 @@ void gemel__kernel_reason(gemel__kernel_offers *o, const char *reason) {
 
 /* ---- In words ---- */
 
-/* Over all ranks, or (DTYPE < 0) over all dtypes of which something was TAKEN or, if nothing was,
- * that were offered. */
+/* How many instances of DTYPE and RANK, where −1 stands for all, were taken (TAKEN) or offered. */
 static size_t total(const gemel__kernel_offers *o, int taken, int dtype, int rank) {
   size_t n = 0;
   for (int d = 0; d < GEMEL_DTYPE_COUNT; d++) {

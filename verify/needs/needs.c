@@ -696,7 +696,8 @@ static gemel_status measure_meeting(struct measure *m, size_t number, unsigned k
                                     gemel_error *error) {
   gemel_tensor **finite = NULL, **special = NULL;
   gemel__meeting meeting = gemel__meeting_of(&m->pair.a, number);
-  size_t word = meeting.guest == GEMEL__MEET_NAN ? GEMEL_NEEDS_INDEX_NNAN : GEMEL_NEEDS_INDEX_NINF;
+  size_t word =
+      meeting.special == GEMEL__MEET_NAN ? GEMEL_NEEDS_INDEX_NNAN : GEMEL_NEEDS_INDEX_NINF;
   gemel__both base, both;
   if ((m->needs->needs | known) >> word & 1) {
     return GEMEL_OK;
