@@ -318,7 +318,7 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   return status;
 }
 
-static double elements_of(gemel_context *context, gemel_type type, int64_t unknown) {
+double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown) {
   double count = 1;
   for (int j = 0; j < gemel_type_rank(context, type); j++) {
     int64_t size = unknown;
@@ -332,7 +332,8 @@ double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
   double sum = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
-      sum += elements_of(gemel_graph_context(graph), gemel__node_type(graph, k, i), unknown);
+      sum +=
+          gemel__type_elements(gemel_graph_context(graph), gemel__node_type(graph, k, i), unknown);
     }
   }
   return sum;
@@ -349,9 +350,10 @@ static double products(const gemel_graph *graph) {
     const gemel__ref *in = gemel__node_inputs(graph, k, &n);
     if (row != NULL && n >= 2 &&
         (row->family == GEMEL__FAMILY_linalg || row->family == GEMEL__FAMILY_conv)) {
-      sum += sqrt(elements_of(context, gemel__node_type(graph, in[0].node, in[0].output), 1) *
-                  elements_of(context, gemel__node_type(graph, in[1].node, in[1].output), 1) *
-                  elements_of(context, gemel__node_type(graph, k, 0), 1));
+      sum +=
+          sqrt(gemel__type_elements(context, gemel__node_type(graph, in[0].node, in[0].output), 1) *
+               gemel__type_elements(context, gemel__node_type(graph, in[1].node, in[1].output), 1) *
+               gemel__type_elements(context, gemel__node_type(graph, k, 0), 1));
     }
   }
   return sum;

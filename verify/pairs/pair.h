@@ -41,6 +41,9 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel_error *error);
 
+/* Elements of a tensor of TYPE, where a size that isn't a constant counts as UNKNOWN. */
+double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown);
+
 /* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
 
@@ -50,6 +53,10 @@ double gemel__pair_elements(const gemel__pair *pair);
 /* What an evaluation by references costs: these elements, and the products of matrix products and
  * convolutions, about four of which take the time of one element. */
 double gemel__pair_work(const gemel__pair *pair);
+
+/* The greatest number that an input of DTYPE, bool or an integer, is given where indices and
+ * thresholds are sought: its own greatest, or that of i32. */
+int64_t gemel__greatest_sought(gemel_dtype dtype);
 
 /* Puts the smallest and the largest index somewhere into each input that holds indices. */
 void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,

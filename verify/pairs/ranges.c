@@ -165,11 +165,16 @@ static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *ran
   return good;
 }
 
+int64_t gemel__greatest_sought(gemel_dtype dtype) {
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  unsigned bits = kind == GEMEL_KIND_BOOL ? 1 : 8 * (unsigned)gemel_dtype_size(dtype);
+  return bits < 32 ? ((int64_t)1 << (bits - (kind == GEMEL_KIND_SIGNED))) - 1 : INT32_MAX;
+}
+
 /* The numbers that LEAF may have at all lie between these two, which are none of them. */
 static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int64_t *above) {
-  unsigned bits = 8 * (unsigned)gemel_dtype_size(leaf->dtype);
   int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
-  int64_t greatest = bits < 32 ? ((int64_t)1 << (bits - (unsigned)is_signed)) - 1 : INT32_MAX;
+  int64_t greatest = gemel__greatest_sought(leaf->dtype);
   *above = (most < greatest ? most : greatest) + 1;
   *below = -*above;
   if (!is_signed || (leaf->facts & GEMEL_FACT_NONNEGATIVE)) {

@@ -68,18 +68,6 @@ static uint32_t compared(const gemel_graph *graph, uint32_t node, gemel__ref *op
   return n;
 }
 
-static double elements_of(const gemel_graph *graph, uint32_t node) {
-  gemel_type type = gemel__node_type(graph, node, 0);
-  const gemel_dim *dims = gemel_type_dims(graph->context, type);
-  double count = 1;
-  for (int k = 0; k < gemel_type_rank(graph->context, type); k++) {
-    int64_t size = 1;
-    gemel_dim_is_constant(graph->context, dims[k], &size);
-    count *= (double)size;
-  }
-  return count;
-}
-
 /* Comparisons that depend on an input, those of the fewest elements first. */
 static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, size_t *n,
                                   gemel_error *error) {
@@ -100,7 +88,7 @@ static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, siz
     if (!depends[node] || compared(graph, node, operands) == 0) {
       continue;
     }
-    double size = elements_of(graph, node);
+    double size = gemel__type_elements(graph->context, gemel__node_type(graph, node, 0), 1);
     size_t at = *n;
     while (at > 0 && sizes[at - 1] > size) {
       at--;
@@ -208,12 +196,11 @@ static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random,
     gemel__points_store(leaf->dtype, 1, &most, NULL, high);
     return;
   }
-  int bits = kind == GEMEL_KIND_BOOL ? 1 : 8 * (int)gemel_dtype_size(leaf->dtype);
   int is_signed = kind == GEMEL_KIND_SIGNED;
-  int64_t greatest = bits < 32 ? ((int64_t)1 << (bits - is_signed)) - 1 : INT32_MAX;
+  int64_t greatest = gemel__greatest_sought(leaf->dtype);
   int64_t most = wholes[style] < greatest && style + 1 < STYLES ? wholes[style] : greatest;
   int64_t least = is_signed && style > 0 ? -most : 0;
-  if (bits >= 32 && style + 1 == STYLES) {
+  if (greatest == INT32_MAX && style + 1 == STYLES) {
     most = wholes[style];
     least = is_signed ? -most : 0;
   }

@@ -14,6 +14,7 @@
 #include "instances/meeting.h"
 #include "needs/cut.h"
 #include "ops/ops.h"
+#include "pairs/pair.h"
 #include "rules/certificate.h"
 #include "rules/report.h"
 #include "rules/trial.h"
@@ -176,15 +177,11 @@ static int has_float_input(const gemel_graph *graph) {
 static int may_meet(const gemel__rule_instance *drawn) {
   enum { ENOUGH_ELEMENTS = 4 };
   const gemel_graph *left = drawn->left;
-  int64_t most = 0;
+  double most = 0;
   for (size_t k = 0; k < gemel_graph_input_count(left); k++) {
     gemel_type type = gemel_value_type(gemel_graph_input(left, k));
-    const gemel_dim *dims = gemel_type_dims(left->context, type);
-    int64_t n = gemel__is_float(gemel_type_dtype(left->context, type)), size;
-    for (int j = 0; j < gemel_type_rank(left->context, type); j++) {
-      n *= gemel_dim_is_constant(left->context, dims[j], &size) ? size : 1;
-    }
-    most = n > most ? n : most;
+    double n = gemel__type_elements(left->context, type, 1);
+    most = n > most && gemel__is_float(gemel_type_dtype(left->context, type)) ? n : most;
   }
   return drawn->right != NULL && gemel__rule_has_elements(left) && drawn->special == 0 &&
          !drawn->wide && most >= ENOUGH_ELEMENTS;
