@@ -322,7 +322,7 @@ static void no_gpu(const void *data) {
  * right. */
 static gemel_status work_on(int number) {
   bench b;
-  step s = {NULL};
+  step s = {.f = NULL};
   gemel_status status = open_bench(&b, number);
   int stays = as_left(0);
   if (status == GEMEL_OK) {

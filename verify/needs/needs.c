@@ -8,8 +8,9 @@
  *   then some infinite   where the finite numbers gave no such difference: ninf
  *   then some NaN        the left side's NaN is lost: nnan; the right side has one more: ninf
  *
- * Under infinities and NaN, a difference by less than half the digits (or of a zero's sign) counts
- * only if the finite numbers never show such a one: else it is that one.
+ * Under infinities and NaN, a difference by less than half the digits (or of a zero's sign, or one
+ * that vanishes in f64) counts only if the finite numbers never show such a one: else it is that
+ * one.
  *
  * Whether the right side improves is asked of domain B: the exact result, and the bound that holds
  * for the right side.
@@ -27,6 +28,7 @@
 #include "core/error.h"
 #include "needs/beyond.h"
 #include "domains/bound.h"
+#include "pairs/widen.h"
 
 enum { CHALLENGES = 40 }; /* enough to find the one case in thousands in which luck turns */
 
@@ -241,6 +243,29 @@ static gemel_status keep_slight(struct measure *m, size_t word, gemel__contrast 
   return gemel__witness_take(&m->slight[word], &m->pair, values, both, output, i, error);
 }
 
+/* *VANISHES: computed in f64, the two are alike at this element, to half the digits of f64. Where
+ * numbers of a narrow type cancel, as in the logarithm of what is nearly 1, their roundings are FAR
+ * apart. */
+static gemel_status look_in_f64(const struct measure *m, gemel_tensor *const *values, size_t output,
+                                size_t i, int *vanishes, gemel_error *error) {
+  gemel__pair wide;
+  gemel_tensor **wide_values;
+  gemel__both both;
+  gemel__random random = m->random;
+  gemel_status status = gemel__pair_widen(&wide, &m->pair, values, &wide_values, NULL);
+  *vanishes = 0;
+  if (status == GEMEL_OK) {
+    status = gemel__both_run(&wide, wide_values, &random, &both, NULL);
+    if (status == GEMEL_OK) {
+      *vanishes = gemel__both_contrast(&both, output, i) <= GEMEL__ROUNDING;
+      gemel__both_clear(&both);
+    }
+    gemel__values_free(&wide.a, wide_values);
+    gemel__pair_clear(&wide);
+  }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+}
+
 static gemel_status judge_special(struct measure *m, size_t word, gemel_tensor *const *values,
                                   const gemel__both *base, const gemel__both *both,
                                   gemel_error *error) {
@@ -262,9 +287,14 @@ static gemel_status judge_special(struct measure *m, size_t word, gemel_tensor *
       if (c == GEMEL__SAME || before >= GEMEL__FAR) {
         continue;
       }
-      if (c <= GEMEL__ROUNDING) {
+      int slight = c <= GEMEL__ROUNDING;
+      if (c == GEMEL__FAR && gemel__is_float(gemel_tensor_dtype(both->left[k])) &&
+          m->needs->witness[word].values == NULL) {
+        status = look_in_f64(m, values, k, i, &slight, error);
+      }
+      if (status == GEMEL_OK && slight) {
         status = keep_slight(m, word, c, values, both, k, i, error);
-      } else {
+      } else if (status == GEMEL_OK) {
         status = show(m, more ? (size_t)GEMEL_NEEDS_INDEX_NINF : word, values, both, k, i, error);
       }
     }
