@@ -305,6 +305,72 @@ static void threads(const void *data) {
   nothing_left();
 }
 
+/* ---- Compilers ---- */
+
+/* A GPU that NVRTC knows, one that is newer, one that is older than all. */
+static const struct compiler {
+  const char *name;
+  int architectures[3], count;
+  int fused; /* whether clusters are kernels */
+} compilers[] = {
+    {"same", {75, 80, 90}, 3, 1},  {"newer-gpu", {75}, 1, 1},      {"between", {75, 86, 90}, 3, 1},
+    {"older-gpu", {86, 90}, 2, 0}, {"no-architecture", {0}, 0, 0},
+};
+
+/* Calls a cluster of five operations, which is compiled for it, and says how many KERNELS ran. */
+static gemel_status call_cluster(int *kernels) {
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1, .lift = &lift};
+  gemel_tensor *in = vector_of(GEMEL_F32, 3, 1), *out = NULL;
+  gemel_graph *graph = NULL;
+  gemel_function *f = NULL;
+  bench b;
+  setenv("GEMEL_CACHE", "/proc/no-such-folder", 1);
+  gemel_status status = open_bench(&b, 0);
+  if (status == GEMEL_OK) {
+    graph = graph_of(b.context, "(x: f32[3]) { return z = ((x * x - 1) * 2 + x) * (x - 2) }");
+    f = gemel_compile(graph, &options, &error);
+    gemel__sim_count_from_here();
+    status = f != NULL ? gemel_call(f, 1, &in, 1, &out, &error) : error.status;
+    *kernels = (int)gemel__sim_counted().kernels;
+  }
+  CT_CHECK(status != GEMEL_OK || float_at(out, 2) == (2 * 8 + 3) * 1);
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  close_bench(&b);
+  setenv("GEMEL_CACHE", ct_scratch(), 1);
+  return status;
+}
+
+static void compile_for(const void *data) {
+  const struct compiler *c = data;
+  int kernels = 0;
+  gemel__sim_architectures(c->count, c->architectures);
+  CT_EQ_INT(call_cluster(&kernels), GEMEL_OK);
+  ct_context("%d kernels: %s", kernels, error.text);
+  CT_CHECK((kernels == 1) == c->fused);
+  gemel__sim_architectures(0, NULL);
+  nothing_left();
+}
+
+/* A driver that can't load what was compiled: that call of CUDA, whichever it is, is survived. */
+static void old_driver(const void *data) {
+  long failed = 0, survived = 0;
+  (void)data;
+  for (int was = 1; was && survived < 2; failed += was) {
+    gemel__sim_fail(failed, cudaErrorUnsupportedPtxVersion);
+    int kernels = 0;
+    gemel_status status = call_cluster(&kernels);
+    was = gemel__sim_fail(-1, cudaSuccess);
+    survived += was && status == GEMEL_OK && kernels > 1;
+    ct_context("call %ld of CUDA fails", failed);
+    nothing_left();
+  }
+  CT_EQ_INT(survived, 2); /* of loading the library, and finding the kernel in it */
+}
+
 /* ---- Calls that fail ---- */
 
 /* A GPU that isn't there, and one whose memory is out. */
@@ -383,12 +449,12 @@ static void failed_opening(const void *data) {
   CT_CHECK(failed > 10);
 }
 
-/* All that is done with each call of CUDA failing in turn: it fails, or is done another way, and
- * what comes after it is right. */
+/* All that is done with each call of CUDA failing in turn, one in three elsewhere: it fails, or is
+ * done another way, and what comes after it is right. */
 static void failed_calls(const void *data) {
-  const int number = *(const int *)data;
+  const int number = *(const int *)data, every = number == 0 ? 1 : 3;
   long failed = 0, survived = 0;
-  for (int was = 1; was; failed += was) {
+  for (int was = 1; was; failed += was ? every : 0) {
     gemel__sim_seed((uint64_t)failed);
     gemel__sim_fail(failed, cudaErrorNotSupported);
     gemel_status status = work_on(number);
@@ -399,8 +465,7 @@ static void failed_calls(const void *data) {
     CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
     nothing_left();
   }
-  printf("  each of %ld calls of CUDA failed, %ld of them with another way out\n", failed,
-         survived);
+  printf("  of %ld calls of CUDA that failed, %ld had another way out\n", failed, survived);
   CT_CHECK(failed > 200);
 }
 
@@ -443,10 +508,14 @@ void ct_register(void) {
       CT_TEST("failed/calls", failed_calls, &first),
       CT_TEST("failed/elsewhere", failed_calls, &second),
       CT_TEST("odd-state", odd_state, NULL),
+      CT_TEST("compiler/old-driver", old_driver, NULL),
   };
   setenv("GEMEL_CACHE", ct_scratch(), 1);
   gemel__sim_devices(GPUS);
   ct_suite("cuda-devices", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(compilers); k++) {
+    CT_ADD_TO("cuda-devices", "compiler", compilers[k].name, compile_for, &compilers[k]);
+  }
   for (size_t k = 0; k < CT_COUNT(sums); k++) {
     CT_ADD_TO("cuda-devices", "bits", sums[k].name, same_bits, &sums[k]);
   }

@@ -141,18 +141,39 @@ static gemel_status refused(nvrtcProgram program, nvrtcResult result, gemel_erro
   return status_of(result);
 }
 
-static nvrtcResult run_compiler(const gemel_cuda *cuda, nvrtcProgram program, machine_code *code) {
-  char architecture[40];
-  const char *options[] = {architecture, "-std=c++17", "-fmad=false"};
+/* *FOUND: the newest architecture that NVRTC knows and that isn't newer than WANTED; 0: there is
+ * none. */
+static nvrtcResult find_architecture(int wanted, int *found) {
+  int count = 0, *known = NULL;
+  nvrtcResult result = nvrtcGetNumSupportedArchs(&count);
+  *found = 0;
+  if (result == NVRTC_SUCCESS && count > 0) {
+    known = calloc((size_t)count, sizeof *known);
+    result = known != NULL ? nvrtcGetSupportedArchs(known) : NVRTC_ERROR_OUT_OF_MEMORY;
+  }
+  for (int k = 0; k < count && result == NVRTC_SUCCESS; k++) {
+    *found = known[k] <= wanted && known[k] > *found ? known[k] : *found;
+  }
+  free(known);
+  return result;
+}
+
+/* Machine code for the GPU if NATIVE; else PTX of an older architecture, which the driver compiles
+ * once more: machine code runs on what it was made for. */
+static nvrtcResult run_compiler(nvrtcProgram program, int architecture, int native,
+                                machine_code *code) {
+  char option[40];
+  const char *options[] = {option, "-std=c++17", "-fmad=false"};
   nvrtcResult result;
-  snprintf(architecture, sizeof architecture, "-arch=sm_%d", cuda->architecture);
+  snprintf(option, sizeof option, "-arch=%s_%d", native ? "sm" : "compute", architecture);
   result = nvrtcCompileProgram(program, 3, options);
   if (result == NVRTC_SUCCESS) {
-    result = nvrtcGetCUBINSize(program, &code->bytes);
+    result = (native ? nvrtcGetCUBINSize : nvrtcGetPTXSize)(program, &code->bytes);
   }
   if (result == NVRTC_SUCCESS) {
     code->data = malloc(code->bytes);
-    result = code->data == NULL ? NVRTC_ERROR_OUT_OF_MEMORY : nvrtcGetCUBIN(program, code->data);
+    result = code->data == NULL ? NVRTC_ERROR_OUT_OF_MEMORY
+                                : (native ? nvrtcGetCUBIN : nvrtcGetPTX)(program, code->data);
   }
   return result;
 }
@@ -163,18 +184,23 @@ static gemel_status compile_text(const gemel_cuda *cuda, const char *text, machi
                                  gemel_error *error) {
   const char *names[MOST_HEADERS], *texts[MOST_HEADERS];
   nvrtcProgram program;
-  nvrtcResult result;
-  int n = 0;
+  int n = 0, architecture;
   gemel_status status = GEMEL_OK;
+  nvrtcResult result = find_architecture(cuda->architecture, &architecture);
+  if (result == NVRTC_SUCCESS && architecture == 0) {
+    return GEMEL_DECLINED;
+  }
   for (; n < MOST_HEADERS && gemel__cuda_headers[n].name != NULL; n++) {
     names[n] = gemel__cuda_headers[n].name;
     texts[n] = gemel__cuda_headers[n].text;
   }
-  result = nvrtcCreateProgram(&program, text, "cluster.cu", n, texts, names);
+  if (result == NVRTC_SUCCESS) {
+    result = nvrtcCreateProgram(&program, text, "cluster.cu", n, texts, names);
+  }
   if (result != NVRTC_SUCCESS) {
     return gemel__cuda_fail(error, status_of(result), "NVRTC says %s", nvrtcGetErrorString(result));
   }
-  result = run_compiler(cuda, program, code);
+  result = run_compiler(program, architecture, architecture == cuda->architecture, code);
   if (result != NVRTC_SUCCESS) {
     free(code->data);
     code->data = NULL;
@@ -187,6 +213,13 @@ static gemel_status compile_text(const gemel_cuda *cuda, const char *text, machi
 
 /* ---- Loading ---- */
 
+/* Whether the code may be right, but this GPU and its driver have no use for it: the driver is
+ * older than NVRTC, or doesn't compile. */
+static int is_of_no_use(cudaError_t result) {
+  return result == cudaErrorNoKernelImageForDevice || result == cudaErrorUnsupportedPtxVersion ||
+         result == cudaErrorJitCompilerNotFound || result == cudaErrorJitCompilationDisabled;
+}
+
 static gemel_status load(gemel__cuda_fused *made, const char *name, const machine_code *code,
                          gemel_error *error) {
   cudaError_t result =
@@ -198,7 +231,8 @@ static gemel_status load(gemel__cuda_fused *made, const char *name, const machin
       made->library = NULL;
     }
   }
-  return gemel__cuda_check(error, result, "a generated kernel");
+  gemel_status status = gemel__cuda_check(error, result, "a generated kernel");
+  return is_of_no_use(result) ? GEMEL_DECLINED : status;
 }
 
 /* The code from disk or from the compiler; what is on disk and can't be loaded is made anew. */

@@ -244,8 +244,35 @@ static const char *value_of(const char *option, const char *name) {
   return strncmp(option, name, length) == 0 ? option + length : NULL;
 }
 
+static const int all_architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+static const int *architectures = all_architectures;
+static int architecture_count = sizeof all_architectures / sizeof *all_architectures;
+
+void gemel__sim_architectures(int count, const int *list) {
+  int all = sizeof all_architectures / sizeof *all_architectures;
+  architectures = list != NULL ? list : all_architectures;
+  architecture_count = list != NULL ? count : all;
+}
+
+nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+  if (count == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
+  nvrtcResult entered = enter(GEMEL__SIM_ASKS);
+  if (entered == NVRTC_SUCCESS)
+    *count = architecture_count;
+  return leave(entered);
+}
+
+nvrtcResult nvrtcGetSupportedArchs(int *list) {
+  if (list == NULL)
+    return NVRTC_ERROR_INVALID_INPUT;
+  nvrtcResult entered = enter(GEMEL__SIM_ASKS);
+  for (int i = 0; i < architecture_count && entered == NVRTC_SUCCESS; i++)
+    list[i] = architectures[i];
+  return leave(entered);
+}
+
 static bool read_architecture(nvrtcProgram program, const char *option) {
-  static const int known[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
   const char *value = value_of(option, "--gpu-architecture=");
   if (value == NULL)
     value = value_of(option, "-arch=");
@@ -254,8 +281,8 @@ static bool read_architecture(nvrtcProgram program, const char *option) {
   program->portable = value_of(value, "compute_") != NULL;
   const char *digits = value_of(value, program->portable ? "compute_" : "sm_");
   program->architecture = digits != NULL ? atoi(digits) : 0;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (known[i] == program->architecture)
+  for (int i = 0; i < architecture_count; i++)
+    if (architectures[i] == program->architecture)
       return true;
   return false;
 }

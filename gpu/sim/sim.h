@@ -89,6 +89,10 @@ void gemel__sim_devices(int count);
 /* How many multiprocessors DEVICE says that it has, 4 at first. */
 void gemel__sim_processors(int device, int count);
 
+/* The architectures that NVRTC compiles for, 80 for compute capability 8.0; at first, and with
+   NULL, those of CUDA 13. The sim's devices are of 80. LIST isn't copied. */
+void gemel__sim_architectures(int count, const int *list);
+
 /* How many bytes cudaMalloc has to give on each device, 1 GiB at first. */
 void gemel__sim_memory(size_t bytes);
 

@@ -31,6 +31,10 @@ extern "C" {
   X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                            \
   X(cudaErrorNoKernelImageForDevice, 209,                                                          \
     "no kernel image is available for execution on the device")                                    \
+  X(cudaErrorJitCompilerNotFound, 221, "PTX JIT compiler library not found")                       \
+  X(cudaErrorUnsupportedPtxVersion, 222,                                                           \
+    "the provided PTX was compiled with an unsupported toolchain.")                                \
+  X(cudaErrorJitCompilationDisabled, 223, "PTX JIT compilation was disabled")                      \
   X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                \
   X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                        \
   X(cudaErrorNotReady, 600, "device not ready")                                                    \
