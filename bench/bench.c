@@ -14,7 +14,8 @@ static const gemel__option options[] = {
      "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
      "to "
      "stderr"},
-    {"case", 'c', "GLOB", "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
+    {"case", 'c', "GLOB[,GLOB]...",
+     "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
     {"nodes", 'n', "N",
      "nodes of a big graph (default 10000000, of optimizer 1000000; a small one has N / 1000)"},
     {"size", 's', "N",

@@ -2,10 +2,10 @@
  *
  * Measurements as a table for people and as lines of JSON; see bench.h.
  */
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 #include "bench.h"
+#include "core/words.h"
 
 static int meets(double value, const gemel__bench_target *target) {
   return target->sense == GEMEL__BENCH_AT_MOST ? value <= target->value : value >= target->value;
@@ -78,7 +78,7 @@ void gemel__bench_report(gemel__bench *b, const char *what, const char *metric, 
 }
 
 int gemel__bench_wanted(const gemel__bench *b, const char *what) {
-  return b->only == NULL || fnmatch(b->only, what, 0) == 0;
+  return gemel__list_names(b->only, what);
 }
 
 void gemel__bench_head(gemel__bench *b) {

@@ -110,6 +110,24 @@ gives run/out 0 '' run make.gmt --out data
 gives run/out-again 0 '' run make.gmt --out data
 x=data/x.npy w=data/w.npy
 
+# ---- run --out: a file of one output, one of all, a folder ----
+
+gives run/out-file 0 'i: i64' run make.gmt --out x=one.npy --out w=two.npy
+same run/out-file-x one.npy "$x"
+same run/out-file-w two.npy "$w"
+gives run/out-file-and-folder 0 '' run make.gmt --out x=three.npy -o rest
+same run/out-file-x-too three.npy "$x"
+[ ! -e rest/x.npy ] && [ -f rest/w.npy ] && good run/out-rest || wrong run/out-rest "x is in rest, or w isn't"
+gives run/out-npz 0 '' run make.gmt --out all.npz
+refuses run/out-no-such "no output called 'z'" run make.gmt --out z=z.npy
+refuses run/out-twice "output x is given twice" run make.gmt --out x=a.npy --out x=b.npy
+refuses run/out-same "two outputs go to a.npy" run make.gmt --out x=a.npy --out w=a.npy
+refuses run/out-two-folders "both a and b" run make.gmt --out a --out b
+refuses run/out-one-file "of which output?" run make.gmt --out a.npy
+refuses run/out-nowhere 'no/where.npy' run make.gmt --out x=no/where.npy
+refuses run/out-is-folder 'is a folder' run make.gmt --out x=folder
+refuses run/out-empty '' run make.gmt --out x=
+
 # ---- Help and version ----
 
 gives version 0 '^gemel [0-9]' --version
@@ -510,6 +528,13 @@ if [ "$harness" != 0 ]; then
   gives verify/over-flags 0 '(seed 8, ' verify --ops add --seed 8
   unset GEMEL_FLAGS
   gives verify/random 0 '(seed [0-9]' verify --ops add --seed random --instances 40 --tier integer
+  gives verify/list 0 '^gemel verify: 4 operations, .* 0 refuted' verify --ops 'exp,[es]q*' --tier integer --instances 6
+  refuses verify/list-typo "no operation matches 'lgo'" verify --ops exp,lgo
+  refuses verify/list-empty 'no operation is named' verify --ops ,
+  gives verify/rules-list 0 '^gemel verify: 0 operations, 2 rules, ' verify --rules sqr_exp,log_exp --tier real --instances 4
+  refuses verify/rules-list-typo "matches 'lgo'" verify --rules sqr_exp,lgo
+  refuses mutate/list-typo "no scalar operation matches 'lgo'" mutate --ops exp,lgo
+  refuses mutate/rules-list-typo "matches 'lgo'" mutate --rules sqr_exp,lgo
   refuses verify/none 'nothing*' verify --ops 'nothing*' --json new.json
   refuses verify/tiers "'unreal'" verify --tier real,unreal
   refuses verify/negative "'-5'" verify --instances -5

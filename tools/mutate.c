@@ -9,10 +9,10 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
-    {"rules", 'R', "GLOB|FILE",
+    {"rules", 'R', "GLOB[,GLOB]...|FILE",
      "only gemel's own rules whose name, family, phase or tag matches, or the rules in the file "
      "(default: all of gemel's own)"},
-    {"ops", 'o', "GLOB",
+    {"ops", 'o', "GLOB[,GLOB]...",
      "scalar operations instead whose name matches: their derivatives and kernels"},
     {"instances", 'n', "N",
      "random instances of each mutant and tier (default 24; a rule's that pass: 96)"},

@@ -4,7 +4,6 @@
  * inputs is checked before anything is computed, and everything is computed before anything is
  * written.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,9 @@
 static const gemel__option options[] = {
     {"in", 'i', "NAME=F.npy",
      "the input called NAME; or F.npz, whose entries are named as inputs; may be repeated"},
-    {"out", 'o', "DIR",
-     "write each output to DIR/NAME.npy (DIR is made if it isn't there) instead of printing it"},
+    {"out", 'o', "NAME=F.npy",
+     "write the output called NAME to F.npy instead of printing it; or F.npz: all of them, under "
+     "their names; or DIR: each to DIR/NAME.npy (DIR is made if it isn't there); may be repeated"},
     {"state", 's', "F.npz",
      "the graph's states: read from F if it is there, and written back, with what the updates make "
      "of them, when all has been computed; updates are then no outputs"},
@@ -41,6 +41,8 @@ typedef struct graph_binding {
   size_t n_inputs, n_outputs;
   gemel_tensor **inputs; /* NULL: not given yet */
   gemel_tensor **outputs;
+  char **files;    /* where each output is written; NULL: nowhere */
+  const char *npz; /* where those are written that have no file of their own; NULL: nowhere */
   uint64_t calls;
   const char *state; /* the states' file; NULL: states are inputs as all others */
 } graph_binding;
@@ -202,48 +204,145 @@ static int write_states(const graph_binding *b) {
 
 /* ---- Outputs ---- */
 
-/* What can be known to go wrong with --out DIR before anything is computed. */
-static int check_folder(const graph_binding *b, const char *folder) {
-  struct stat about;
-  for (size_t k = 0; k < b->n_outputs; k++) {
-    gemel_type type = gemel_value_type(gemel_graph_output(b->graph, k));
-    if (gemel_type_dtype(b->context, type) == GEMEL_BF16) {
-      return gemel__complain("output %s is bf16, which NPY has no name for: cast it in the graph",
-                             gemel_graph_output_name(b->graph, k));
+/* Where the text of --out begins with "NAME=", that sign. */
+static const char *name_end(const char *text) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  size_t length = strspn(text, letters);
+  return length > 0 && text[length] == '=' ? text + length : NULL;
+}
+
+/* --out NAME=F.npy */
+static int name_file(graph_binding *b, const char *text, const char *equals) {
+  size_t length = (size_t)(equals - text), k = 0;
+  for (; k < b->n_outputs; k++) {
+    const char *name = gemel_graph_output_name(b->graph, k);
+    if (strlen(name) == length && memcmp(name, text, length) == 0 && !is_kept(b, k)) {
+      break;
     }
   }
-  if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-    return gemel__complain("%s: %s", folder, strerror(errno));
+  if (k == b->n_outputs) {
+    return gemel__complain("--out: the graph has no output called '%.*s'", (int)length, text);
   }
-  if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode)) {
-    return gemel__complain("%s: is no folder", folder);
+  if (b->files[k] != NULL) {
+    return gemel__complain("--out: output %.*s is given twice", (int)length, text);
   }
+  for (size_t other = 0; other < b->n_outputs; other++) {
+    if (b->files[other] != NULL && strcmp(b->files[other], equals + 1) == 0) {
+      return gemel__complain("--out: two outputs go to %s", equals + 1);
+    }
+  }
+  b->files[k] = gemel__need_text("%s", equals + 1);
   return GEMEL__GOOD;
 }
 
-static int write_outputs(const graph_binding *b, const char *folder) {
-  int status = GEMEL__GOOD;
-  for (size_t k = 0; k < b->n_outputs && status == GEMEL__GOOD; k++) {
-    if (is_kept(b, k)) {
+/* The outputs that have no file yet go to FOLDER. */
+static void name_files_in(graph_binding *b, const char *folder) {
+  for (size_t k = 0; k < b->n_outputs; k++) {
+    if (b->files[k] == NULL && !is_kept(b, k)) {
+      b->files[k] = gemel__need_text("%s/%s.npy", folder, gemel_graph_output_name(b->graph, k));
+    }
+  }
+}
+
+static int is_folder(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* All --out: first the names, then what takes the rest. */
+static int read_outs(graph_binding *b, const gemel__args *args) {
+  const char *rest = NULL;
+  for (int j = 0; j < args->n_given; j++) {
+    const char *text = args->given[j].value;
+    if (strcmp(args->given[j].option->name, "out") != 0) {
       continue;
     }
-    gemel_view view = gemel_tensor_view(b->outputs[k]);
-    gemel_error error;
-    char *path = gemel__need_text("%s/%s.npy", folder, gemel_graph_output_name(b->graph, k));
-    if (gemel_npy_save(path, &view, &error) != GEMEL_OK) {
-      status = gemel__complain_error(path, &error);
+    const char *equals = name_end(text);
+    if (equals == NULL && rest != NULL) {
+      return gemel__complain("--out: both %s and %s are to take all outputs", rest, text);
     }
-    free(path);
+    if (equals != NULL && name_file(b, text, equals) != GEMEL__GOOD) {
+      return GEMEL__BAD;
+    }
+    rest = equals == NULL ? text : rest;
   }
+  if (rest == NULL) {
+    return GEMEL__GOOD;
+  }
+  if (gemel__ends_in(rest, ".npz") && !is_folder(rest)) {
+    b->npz = rest;
+    return GEMEL__GOOD;
+  }
+  if (gemel__ends_in(rest, ".npy") && !is_folder(rest)) {
+    return gemel__complain("--out: '%s' is one file, of which output? NAME=%s", rest, rest);
+  }
+  name_files_in(b, rest);
+  return gemel__folder_make(rest);
+}
+
+static int is_written(const graph_binding *b, size_t k) {
+  return b->files[k] != NULL || (b->npz != NULL && !is_kept(b, k));
+}
+
+/* A file can be written to PATH, as far as that can be known. */
+static int check_file(const char *path) {
+  struct stat about;
+  gemel__output output;
+  if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+    return GEMEL__GOOD; /* a pipe or a device */
+  }
+  return gemel__output_open(&output, path) == GEMEL__GOOD ? gemel__output_close(&output, 0)
+                                                          : GEMEL__BAD;
+}
+
+/* What can be known to go wrong with files before anything is computed. */
+static int check_files(const graph_binding *b) {
+  for (size_t k = 0; k < b->n_outputs; k++) {
+    gemel_type type = gemel_value_type(gemel_graph_output(b->graph, k));
+    if (is_written(b, k) && gemel_type_dtype(b->context, type) == GEMEL_BF16) {
+      return gemel__complain("output %s is bf16, which NPY has no name for: cast it in the graph",
+                             gemel_graph_output_name(b->graph, k));
+    }
+    if (b->files[k] != NULL && check_file(b->files[k]) != GEMEL__GOOD) {
+      return GEMEL__BAD;
+    }
+  }
+  return b->npz == NULL ? GEMEL__GOOD : check_file(b->npz);
+}
+
+static int write_npz(const graph_binding *b) {
+  const char **names = gemel__need(NULL, (b->n_outputs + 1) * sizeof *names);
+  gemel_tensor **values = gemel__need(NULL, (b->n_outputs + 1) * sizeof *values);
+  gemel_error error;
+  size_t n = 0;
+  for (size_t k = 0; k < b->n_outputs; k++) {
+    if (b->files[k] == NULL && !is_kept(b, k)) {
+      names[n] = gemel_graph_output_name(b->graph, k);
+      values[n++] = b->outputs[k];
+    }
+  }
+  int status = gemel_npz_save(b->npz, names, values, n, &error) == GEMEL_OK
+                   ? GEMEL__GOOD
+                   : gemel__complain_error(b->npz, &error);
+  free(names);
+  free(values);
   return status;
 }
 
-static void print_outputs(const graph_binding *b) {
+/* Writes the outputs that have a file, and prints the others. */
+static int write_outputs(const graph_binding *b) {
+  gemel_error error;
   for (size_t k = 0; k < b->n_outputs; k++) {
-    if (!is_kept(b, k)) {
+    if (b->files[k] != NULL) {
+      gemel_view view = gemel_tensor_view(b->outputs[k]);
+      if (gemel_npy_save(b->files[k], &view, &error) != GEMEL_OK) {
+        return gemel__complain_error(b->files[k], &error);
+      }
+    } else if (!is_kept(b, k) && b->npz == NULL) {
       gemel__print_named(gemel_graph_output_name(b->graph, k), b->outputs[k]);
     }
   }
+  return b->npz != NULL ? write_npz(b) : GEMEL__GOOD;
 }
 
 /* ---- The command ---- */
@@ -278,14 +377,16 @@ static int compute(graph_binding *b, const gemel__args *args, const gemel_option
 }
 
 static int run_graph(graph_binding *b, const gemel__args *args, const gemel_options *settings) {
-  const char *folder = gemel__arg(args, "out");
   const char *dump = gemel__arg(args, "dump");
   if (dump != NULL && access(dump, F_OK) == 0) {
     return gemel__complain("%s: is there already", dump);
   }
   int status = read_inputs(b, args);
-  if (status == GEMEL__GOOD && folder != NULL) {
-    status = check_folder(b, folder);
+  if (status == GEMEL__GOOD) {
+    status = read_outs(b, args);
+  }
+  if (status == GEMEL__GOOD) {
+    status = check_files(b);
   }
   if (status == GEMEL__GOOD) {
     status = compute(b, args, settings);
@@ -293,12 +394,7 @@ static int run_graph(graph_binding *b, const gemel__args *args, const gemel_opti
   if (status == GEMEL__GOOD && b->state != NULL) {
     status = write_states(b);
   }
-  if (status == GEMEL__GOOD && folder != NULL) {
-    status = write_outputs(b, folder);
-  } else if (status == GEMEL__GOOD) {
-    print_outputs(b);
-  }
-  return status;
+  return status == GEMEL__GOOD ? write_outputs(b) : status;
 }
 
 static gemel_tensor **need_tensors(size_t count) {
@@ -324,12 +420,19 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   b.n_outputs = gemel_graph_output_count(graph);
   b.inputs = need_tensors(b.n_inputs);
   b.outputs = need_tensors(b.n_outputs);
+  b.files = gemel__need(NULL, (b.n_outputs + 1) * sizeof *b.files);
+  memset(b.files, 0, (b.n_outputs + 1) * sizeof *b.files);
+  b.npz = NULL;
   int status = gemel__arg_number(args, "calls", 1, 1000000000, &b.calls);
   if (status == GEMEL__GOOD) {
     status = run_graph(&b, args, settings);
   }
   release_tensors(b.inputs, b.n_inputs);
   release_tensors(b.outputs, b.n_outputs);
+  for (size_t k = 0; k < b.n_outputs; k++) {
+    free(b.files[k]);
+  }
+  free(b.files);
   return status;
 }
 

@@ -6,10 +6,10 @@
 #include "records.h"
 
 static const gemel__option options[] = {
-    {"ops", 'o', "GLOB|FILE",
-     "only operations whose name matches, as '*softmax*' (default: all), or those that the file "
-     "defines"},
-    {"rules", 'R', "GLOB|FILE",
+    {"ops", 'o', "GLOB[,GLOB]...|FILE",
+     "only operations whose name matches, as '*softmax*' or exp,log (default: all), or those that "
+     "the file defines"},
+    {"rules", 'R', "GLOB[,GLOB]...|FILE",
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
     {"tier", 't', "T[,T]...",

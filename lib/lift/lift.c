@@ -4,33 +4,25 @@
  * lie comes first; then each node gets a place (place.c, cheapest.c), and the graph is made
  * (build.c). Each step is a walk over the ids, so none needs a stack.
  */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/fault.h"
+#include "core/words.h"
 #include "lift/lift.h"
 
 /* ---- Lists of names ---- */
-
-/* The next word of a list; its length is 0 at the end. */
-static const char *next_word(const char *at, size_t *length) {
-  at += strspn(at, ",: ");
-  *length = strcspn(at, ",: ");
-  return at;
-}
 
 /* Sets THERE[k] for each of N NAMES that a word of LIST, of WHAT, stands for. GEMEL_NOT_FOUND. */
 static gemel_status choose(const char *list, const char *what, const char *const *names, size_t n,
                            unsigned char *there, gemel_error *error) {
   size_t length;
   list = list != NULL ? list : "";
-  for (list = next_word(list, &length); length > 0; list = next_word(list + length, &length)) {
-    char word[128];
+  for (list = gemel__next_word(list, &length); length > 0;
+       list = gemel__next_word(list + length, &length)) {
     int found = 0;
-    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), list);
     for (size_t k = 0; k < n; k++) {
-      int fits = fnmatch(word, names[k], 0) == 0;
+      int fits = gemel__word_names(list, length, names[k]);
       there[k] |= (unsigned char)fits;
       found |= fits;
     }

@@ -8,9 +8,9 @@
  */
 #include "rewrite/choice.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/words.h"
 #include "passes/passes.h"
 #include "rules/rule-names.h"
 
@@ -26,37 +26,25 @@ struct choosing {
 
 /* ---- Choosing ---- */
 
-/* 1 if the word of LENGTH characters at WORD names the rule: itself, its family, phase or a tag. */
-static int names_rule(const char *word, size_t length, const gemel_rule_info *info) {
-  char pattern[128];
-  if (length >= sizeof pattern) {
-    return 0;
-  }
-  memcpy(pattern, word, length);
-  pattern[length] = '\0';
-  if (fnmatch(pattern, info->name, 0) == 0 || fnmatch(pattern, info->family, 0) == 0 ||
-      fnmatch(pattern, gemel_phase_name(info->phase), 0) == 0) {
+int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info) {
+  if (gemel__word_names(word, length, info->name) ||
+      gemel__word_names(word, length, info->family) ||
+      gemel__word_names(word, length, gemel_phase_name(info->phase))) {
     return 1;
   }
   for (size_t k = 0; k < info->n_tags; k++) {
-    if (fnmatch(pattern, info->tags[k], 0) == 0) {
+    if (gemel__word_names(word, length, info->tags[k])) {
       return 1;
     }
   }
   return 0;
 }
 
-/* The next word of a list; its length is 0 at the end. */
-static const char *next_word(const char *at, size_t *length) {
-  at += strspn(at, ",: ");
-  *length = strcspn(at, ",: ");
-  return at;
-}
-
-static int in_list(const char *list, const gemel_rule_info *info) {
+int gemel__list_names_rule(const char *list, const gemel_rule_info *info) {
   size_t length;
-  for (list = next_word(list, &length); length > 0; list = next_word(list + length, &length)) {
-    if (names_rule(list, length, info)) {
+  for (list = gemel__next_word(list, &length); length > 0;
+       list = gemel__next_word(list + length, &length)) {
+    if (gemel__word_names_rule(list, length, info)) {
       return 1;
     }
   }
@@ -80,10 +68,10 @@ static int chosen(const gemel_rewrite_options *o, const gemel_rule_info *info) {
       (info->phase == GEMEL_PHASE_SPECIALIZE || has_tag(info, "slow"))) {
     return 0;
   }
-  if (o->include != NULL && o->include[0] != '\0' && !in_list(o->include, info)) {
+  if (o->include != NULL && o->include[0] != '\0' && !gemel__list_names_rule(o->include, info)) {
     return 0;
   }
-  return o->exclude == NULL || !in_list(o->exclude, info);
+  return o->exclude == NULL || !gemel__list_names_rule(o->exclude, info);
 }
 
 /* ---- Sets of rules ---- */
@@ -128,13 +116,14 @@ static int names_any(const struct choosing *c, const char *word, size_t length) 
   const gemel_pass *pass;
   for (size_t k = 0; (pass = gemel_pass_at(c->context, k)) != NULL; k++) {
     gemel_rule_info info = gemel__pass_info(pass);
-    if (names_rule(word, length, &info)) {
+    if (gemel__word_names_rule(word, length, &info)) {
       return 1;
     }
   }
   for (size_t s = 0; s < n_sets(c); s++) {
     for (size_t k = 0; k < gemel_rules_count(set_at(c, s)); k++) {
-      if (names_rule(word, length, gemel_rule_describe(gemel_rules_at(set_at(c, s), k)))) {
+      if (gemel__word_names_rule(word, length,
+                                 gemel_rule_describe(gemel_rules_at(set_at(c, s), k)))) {
         return 1;
       }
     }
@@ -148,7 +137,8 @@ static gemel_status check_list(const struct choosing *c, const char *list, const
   if (list == NULL) {
     return GEMEL_OK;
   }
-  for (list = next_word(list, &length); length > 0; list = next_word(list + length, &length)) {
+  for (list = gemel__next_word(list, &length); length > 0;
+       list = gemel__next_word(list + length, &length)) {
     int known = length == 4 && memcmp(list, "slow", 4) == 0;
     for (int k = 0; k < GEMEL_PHASE_COUNT && !known; k++) {
       const char *phase = gemel_phase_name((gemel_phase)k);

@@ -7,6 +7,11 @@
 
 #include "rewrite/dispatch.h"
 
+/* 1 if the word, or one of LIST (core/words.h), stands for the rule's name, family, phase or a tag.
+ */
+int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info);
+int gemel__list_names_rule(const char *list, const gemel_rule_info *info);
+
 /* The last phase that there is in MODE. All rules that are chosen take part in it, so that what it
  * leaves alone is left alone for good. */
 gemel_phase gemel__last_phase(gemel_mode mode);

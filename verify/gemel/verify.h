@@ -93,9 +93,9 @@ typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
 typedef struct gemel_verify_options {
   size_t size;
   uint64_t seed;
-  size_t instances;          /* for each operation and tier; 0: 96 */
-  unsigned tiers;            /* bit 1 << tier; 0: all */
-  const char *ops;           /* glob over operations' names; NULL: all */
+  size_t instances; /* for each operation and tier; 0: 96 */
+  unsigned tiers;   /* bit 1 << tier; 0: all */
+  const char *ops;  /* operations' names, * and ? as in a shell, commas between them; NULL: all */
   const char *replay_folder; /* where counterexamples are written; NULL: nowhere */
   gemel_record_sink sink;    /* called for each record, on the calling thread */
   void *user;
@@ -207,14 +207,13 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
                                gemel_pair_result *result, gemel_error *error);
 
 /* Verifies the rules of RULES (NULL: gemel's own, and all passes of CONTEXT) whose name, family,
- * phase or tag matches GLOB (NULL: all). Instances are made from each rule itself and rewritten by
- * the engine, or by a pass's generator and rewritten by the pass; one record a tier goes to the
- * sink, with kind "rule" or "pass". A rule is refuted if its sides aren't the same function,
- * if their types differ, and if they give up more than `needs` says. It is overstated if it
- * declares a word, `improves` among them, that nothing shows, and uninformative if no instance was
- * found.
- * GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
- * different contexts. */
+ * phase or tag matches a word of GLOB, which has commas between them (NULL: all). Instances are
+ * made from each rule itself and rewritten by the engine, or by a pass's generator and rewritten by
+ * the pass; one record a tier goes to the sink, with kind "rule" or "pass". A rule is refuted if
+ * its sides aren't the same function, if their types differ, and if they give up more than `needs`
+ * says. It is overstated if it declares a word, `improves` among them, that nothing shows, and
+ * uninformative if no instance was found. GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY.
+ * SUMMARY may be NULL. Thread-safe for different contexts. */
 gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error);

@@ -16,7 +16,9 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/words.h"
 #include "mutate/mutate.h"
+#include "rewrite/choice.h"
 #include "rules/draw.h"
 #include "harness/run.h"
 
@@ -423,6 +425,16 @@ void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *s
   }
 }
 
+static int names_any(const void *user, const char *word, size_t length) {
+  const gemel_rules *rules = user;
+  for (size_t k = 0; k < gemel_rules_count(rules); k++) {
+    if (gemel__word_names_rule(word, length, gemel_rule_describe(gemel_rules_at(rules, k)))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_mutate_options *options, gemel_mutate_summary *summary,
                                 gemel_error *error) {
@@ -430,7 +442,6 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
   struct rule_hunt h;
   gemel_rules *builtin = NULL;
   gemel_status status = GEMEL_OK;
-  size_t found = 0;
   error = error != NULL ? error : &local;
   if (context == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
@@ -442,18 +453,16 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;
   }
+  if (status == GEMEL_OK) {
+    status = gemel_rules_count(rules) == 0
+                 ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
+                 : gemel__list_check(glob, "rule, tag, family or phase", names_any, rules, error);
+  }
   for (size_t k = 0; status == GEMEL_OK && k < gemel_rules_count(rules); k++) {
     h.rule = gemel_rules_at(rules, k);
     if (gemel__rule_named(gemel_rule_describe(h.rule), glob)) {
-      found++;
       status = mutate_rule(&h, error);
     }
-  }
-  if (status == GEMEL_OK && found == 0) {
-    status =
-        gemel_rules_count(rules) == 0
-            ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
-            : gemel__fail(error, GEMEL_NOT_FOUND, "no rule, tag, family or phase matches %s", glob);
   }
   gemel_rules_unref(builtin);
   gemel__mutate_finish(&h.summary, summary);

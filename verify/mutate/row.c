@@ -6,13 +6,13 @@
  * of the operation's row in a context of its own, where the harness meets it under the operation's
  * name and holds it against the operation's reference.
  */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "core/context.h"
 #include "core/error.h"
 #include "core/registry.h"
+#include "core/words.h"
 #include "mutate/mutate.h"
 #include "ops/ops.h"
 #include "text/expr.h"
@@ -239,6 +239,16 @@ static gemel_status mutate_kernel(struct row_hunt *h, const gemel__scalar_row *r
   return status;
 }
 
+static int names_any(const void *user, const char *word, size_t length) {
+  (void)user;
+  for (int r = 0; r < GEMEL__SCALAR_COUNT; r++) {
+    if (gemel__word_names(word, length, gemel__scalar_rows[r].name)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_options *options,
                                      gemel_mutate_summary *summary, gemel_error *error) {
   gemel_error local;
@@ -248,9 +258,12 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
   gemel_status status = gemel__mutate_options(&h.options, options, summary, error);
   gemel_context *context = status == GEMEL_OK ? gemel_context_new(error) : NULL;
   status = status || context != NULL ? status : GEMEL_NO_MEMORY;
+  if (status == GEMEL_OK) {
+    status = gemel__list_check(glob, "scalar operation", names_any, NULL, error);
+  }
   for (int r = 0; r < GEMEL__SCALAR_COUNT && status == GEMEL_OK; r++) {
     const gemel__scalar_row *row = &gemel__scalar_rows[r];
-    if (glob != NULL && fnmatch(glob, row->name, 0) != 0) {
+    if (!gemel__list_names(glob, row->name)) {
       continue;
     }
     h.summary.subjects++;
@@ -262,10 +275,6 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
     }
   }
   gemel_context_unref(context);
-  if (status == GEMEL_OK && h.summary.subjects == 0) {
-    status = gemel__fail(error, GEMEL_NOT_FOUND, "no scalar operation matches %s",
-                         glob != NULL ? glob : "");
-  }
   gemel__mutate_finish(&h.summary, summary);
   return status;
 }

@@ -4,13 +4,13 @@
  * a loop over random instances; the first one that is refuted ends it, is made small and reported.
  * The derivative's own tier gradient is the second order.
  */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/words.h"
 #include "ops/ops.h"
 #include "harness/jobs.h"
 #include "kernels/kernel.h"
@@ -744,10 +744,6 @@ static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
 
 /* ---- Entry points ---- */
 
-static int glob_matches(const char *glob, const char *name) {
-  return glob == NULL || fnmatch(glob, name, 0) == 0;
-}
-
 static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
@@ -824,13 +820,23 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   return status;
 }
 
-/* Operations that match the options' pattern; freed with gemel__free. NULL when memory is out. */
+static int names_any(const void *user, const char *word, size_t length) {
+  gemel_context *context = (gemel_context *)user;
+  for (size_t k = 0; k < gemel_operation_count(context); k++) {
+    if (gemel__word_names(word, length, gemel_operation_at(context, k)->name)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Operations that match the options' list; freed with gemel__free. NULL when memory is out. */
 static const gemel_operation **match_operations(const gemel__run *run, size_t total, size_t *n) {
   const gemel_operation **ops = gemel__alloc_array(total, sizeof *ops);
   *n = 0;
   for (size_t k = 0; k < total && ops != NULL; k++) {
     const gemel_operation *op = gemel_operation_at(run->context, k);
-    if (glob_matches(run->options.ops, op->name)) {
+    if (gemel__list_names(run->options.ops, op->name)) {
       ops[(*n)++] = op;
     }
   }
@@ -856,9 +862,8 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
   }
   const gemel_operation **ops = match_operations(&run, total, &n);
   status = ops == NULL ? gemel__no_memory(error, "operations")
-           : n > 0     ? gemel__run_jobs(&run, n, operation_job, ops, error)
-                       : gemel__fail(error, GEMEL_NOT_FOUND, "no operation matches %s",
-                                 run.options.ops != NULL ? run.options.ops : "*");
+                       : gemel__list_check(run.options.ops, "operation", names_any, context, error);
+  status = status == GEMEL_OK ? gemel__run_jobs(&run, n, operation_job, ops, error) : status;
   gemel__free(ops, total * sizeof *ops);
   gemel__run_finish(&run, summary);
   return status;

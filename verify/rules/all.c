@@ -3,24 +3,16 @@
  * Which rules and passes `gemel verify --rules` is about, and that each is verified, several at a
  * time; how one is verified is in trial.c.
  */
-#include <fnmatch.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/words.h"
 #include "harness/jobs.h"
 #include "passes/passes.h"
+#include "rewrite/choice.h"
 #include "rules/trial.h"
 
-int gemel__rule_named(const gemel_rule_info *info, const char *glob) {
-  if (glob == NULL || fnmatch(glob, info->name, 0) == 0 || fnmatch(glob, info->family, 0) == 0 ||
-      fnmatch(glob, gemel_phase_name(info->phase), 0) == 0) {
-    return 1;
-  }
-  for (size_t k = 0; k < info->n_tags; k++) {
-    if (fnmatch(glob, info->tags[k], 0) == 0) {
-      return 1;
-    }
-  }
-  return 0;
+int gemel__rule_named(const gemel_rule_info *info, const char *list) {
+  return list == NULL || gemel__list_names_rule(list, info);
 }
 
 /* What is verified: a rule, or a pass. */
@@ -50,17 +42,33 @@ static size_t match(gemel_context *context, const gemel_rules *set, size_t n_pas
   return n;
 }
 
+/* All of them: what a word of the list must match one of. */
+typedef struct rule_subjects {
+  const rule_subject *first;
+  size_t n;
+} rule_subjects;
+
+static int names_any(const void *user, const char *word, size_t length) {
+  const rule_subjects *all = user;
+  for (size_t k = 0; k < all->n; k++) {
+    if (gemel__word_names_rule(word, length, &all->first[k].info)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
                                     const char *glob, gemel_error *error) {
   size_t most = gemel_rules_count(set) + n_passes;
   rule_subject *subjects = gemel__alloc_array(most, sizeof *subjects);
   size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
+  rule_subjects all = {subjects, n};
   gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
-                        : n > 0          ? gemel__run_jobs(run, n, subject_job, subjects, error)
-                        : most == 0
-                            ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
-                            : gemel__fail(error, GEMEL_NOT_FOUND,
-                                          "no rule, pass, tag, family or phase matches %s", glob);
+                        : most == 0      ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
+                                    : gemel__list_check(glob, "rule, pass, tag, family or phase",
+                                                        names_any, &all, error);
+  status = status == GEMEL_OK ? gemel__run_jobs(run, n, subject_job, subjects, error) : status;
   gemel__free(subjects, most * sizeof *subjects);
   return status;
 }

@@ -99,8 +99,8 @@ int gemel__rule_has_elements(const gemel_graph *graph);
 /* Fills in what follows from the left side. GEMEL_OK or GEMEL_NO_MEMORY. */
 gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance);
 
-/* 1 if GLOB (NULL: anything) matches the rule's name, family, phase or a tag. */
-int gemel__rule_named(const gemel_rule_info *info, const char *glob);
+/* 1 if a word of LIST (NULL: anything) matches the rule's name, family, phase or a tag. */
+int gemel__rule_named(const gemel_rule_info *info, const char *list);
 
 /* GRAPH rewritten by the engine's rule alone, without what nothing uses then. NULL with an ERROR
  * that isn't GEMEL_OK, or with nothing in it if the rule doesn't apply. */
