@@ -216,6 +216,7 @@ printf '%s\n' "$(wc -l <p.json)" 5 | same run/profile-files "$scratch/out" -
 printf 'graph g(x: f32[N, 3]) {\n  y = x - 5\n  return z = sum(log(y))\n}\n' >nan.gmt
 gives run/nan 0 '^nan$' run nan.gmt -i "x=$x"
 refuses run/guard 'nan.gmt:3: log(f32[N, 3]): %' run nan.gmt -i "x=$x" --guard nan
+refuses run/out-new-folder 'nan.gmt:3' run nan.gmt -i "x=$x" --guard nan --out new
 grep -q 'has a NaN at \[0, 0\], and its operands (f32\[4, 3\]) have none' "$scratch/err" &&
   good run/guard-element || wrong run/guard-element "the element is not named"
 refuses run/guard-other 'has an infinity at [1, 2]' run nan.gmt -i "x=$x" --guard inf
@@ -548,6 +549,7 @@ if [ "$harness" != 0 ]; then
   refuses verify/bad-seed "'soon'" verify --seed soon
   refuses verify/json-folder 'folder' verify --ops add --json folder
   refuses verify/json-nowhere 'No such file' verify --ops add --json nothing/one.json
+  refuses verify/replay-dir-new 'No such file' verify --ops add --replay-dir new --json nothing/one.json
   refuses verify/replay-dir 'no folder' verify --ops add --replay-dir f.gmt
   refuses verify/replay-nothing 'No such file' verify --replay nothing
   refuses verify/replay-graph 'f.gmt' verify --replay f.gmt
@@ -605,6 +607,7 @@ if [ "$harness" != 0 ]; then
   [ -s "$scratch/err" ] && wrong opt/uncertified "counts without certifying" || good opt/uncertified
   gives fuzz/file 0 '^gemel fuzz: 1 graphs' fuzz f.gmt
   refuses fuzz/folder 'No such file' fuzz --graphs 60 --rules around.rules --replay-dir nowhere/found
+  refuses fuzz/new-folder 'no.rules' fuzz --graphs 1 --rules no.rules --replay-dir new
   refuses fuzz/no-folder 'f.gmt: is no folder' fuzz --graphs 60 --replay-dir f.gmt
   refuses fuzz/zero "'0'" fuzz --graphs 0
   refuses fuzz/device "no device 'tpu'" fuzz --graphs 1 --device tpu

@@ -83,15 +83,26 @@ gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **
 
 /* ---- Writing ---- */
 
+/* The folder that the command has made; a command makes one at most. */
+static const char *made;
+
 int gemel__folder_make(const char *path) {
   struct stat about;
-  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+  if (mkdir(path, 0777) == 0) {
+    made = path;
+  } else if (errno != EEXIST) {
     return gemel__complain("%s: %s", path, strerror(errno));
   }
   if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
     return gemel__complain("%s: is no folder", path);
   }
   return GEMEL__GOOD;
+}
+
+void gemel__folder_unmake(void) {
+  if (made != NULL) {
+    rmdir(made); /* which fails, and may, if something is in it */
+  }
 }
 
 /* What an interrupted command has to take back; one file is written at a time. */

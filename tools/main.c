@@ -61,6 +61,9 @@ static int run_command(const gemel__command *command, int argc, char **argv) {
   if (status == GEMEL__GOOD) {
     status = command->run(&args);
   }
+  if (status == GEMEL__BAD) {
+    gemel__folder_unmake();
+  }
   gemel__args_clear(&args);
   return status < 0 ? GEMEL__GOOD : status;
 }

@@ -235,8 +235,12 @@ gemel_context *gemel__context_need(void);
 /* 1 if PATH can be read as a regular file (or the like); else says what it is. */
 int gemel__readable(const char *path);
 
-/* Makes the folder PATH if it isn't there. GEMEL__BAD (said). */
+/* Makes the folder PATH, which lives as long as the command, if it isn't there. GEMEL__BAD (said).
+ */
 int gemel__folder_make(const char *path);
+
+/* Removes the folder that gemel__folder_make has made, if it is empty. */
+void gemel__folder_unmake(void);
 
 /* A file being written. What goes to a regular file is written aside and renamed at the end. */
 typedef struct gemel__output {
