@@ -175,5 +175,42 @@ graph b(x: f32[2, 3]) {{
 }}
 """)
 
+# Batch normalisation behind a correlation: of images and of what a relu made of it, with padding,
+# stride and groups, and in front of one without padding.
+for name, attrs, groups in (("corr", "", 1), ("corr-padded", ", low = [1, 1], high = [1, 1]", 1),
+                            ("corr-strided", ", stride = [2, 2]", 1),
+                            ("corr-groups", ", groups = 2", 2), ("corr-flipped", ", flip = 1", 1)):
+    w, b, mean = draw(f32, 4, 2 // groups, 2, 2), draw(f32, 4, 1, 1), draw(f32, 4, 1, 1)
+    var, gamma, beta = positive(f32, 4, 1, 1), positive(f32, 4, 1, 1), draw(f32, 4, 1, 1)
+    k = gamma.astype(f64) / np.sqrt(var.astype(f64) + f64(f32(1e-3)))
+    case(name, "x: f32[1, 2, 3, 3]",
+         "z = corr(x, {w}" + attrs + ") + {b}\n"
+         "  return y = relu((z - {m}) / sqrt({v} + 1e-3) * {g} + {t})",
+         "return y = relu(corr(x, {W}" + attrs + ") + {B})",
+         {"w": w, "b": b, "m": mean, "v": var, "g": gamma, "t": beta},
+         {"W": (w * k[:, :, :, None]).astype(f32), "B": ((b - mean) * k + beta).astype(f32)})
+w, mean, dev, b = draw(f32, 3, 2, 2, 2), draw(f32, 2, 1, 1), positive(f32, 2, 1, 1), draw(f32, 3, 1, 1)
+v = w.astype(f64) / dev.astype(f64)[None]
+case("images-normalised", "x: f32[1, 2, 3, 3]", "return y = corr((x - {m}) / {d}, {w}) + {b}",
+     "return y = corr(x, {v}) + {c}", {"w": w, "m": mean, "d": dev, "b": b},
+     {"v": v.astype(f32),
+      "c": (b - (v * mean.astype(f64)[None]).sum(axis=(1, 2, 3))[:, None, None]).astype(f32)})
+
+# A scale of images behind the correlation's gradient by them, and weights before it.
+w, s = draw(f32, 3, 2, 2, 2), positive(f32, 2, 1, 1)
+case("corr-transposed", "y: f32[1, 3, 2, 2]",
+     "return x = corr_grad_inputs({w}, y, image = [3, 3]) * {s}",
+     "return x = corr_grad_inputs({v}, y, image = [3, 3])", {"w": w, "s": s}, {"v": w * s[None]})
+
+# Through what else is linear: means of windows, order of elements, parts, choices.
+w, s = draw(f32, 3, 2, 1, 1), positive(f32, 3, 1, 1)
+for name, wrap in (("average-of-windows", "avg_pool({0}, size = [2, 2])"),
+                   ("reversed", "reverse({0}, axes = [2])"),
+                   ("chosen", "where(c, {0}, 0)")):
+    case(name, "x: f32[1, 2, 2, 2]" + (", c: bool[2]" if name == "chosen" else ""),
+         "return y = " + wrap.replace("{0}", "corr(x, {w})") + " * {s}",
+         "return y = " + wrap.replace("{0}", "corr(x, {v})"), {"w": w, "s": s},
+         {"v": w * s[:, :, :, None]})
+
 print("# Constants that were folded; made by folded.py.\n# SPDX-License-Identifier: MIT")
 print("".join(cases), end="")

@@ -7,6 +7,7 @@
 
 #include "core/graph.h"
 #include "equal/offers.h"
+#include "reference/twin.h"
 
 enum { GEMEL__SHIFTS = 6 };
 
@@ -55,8 +56,9 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value fa
 /* The constant X with as many axes as RANK, new ones in front. */
 gemel_value gemel__offer_aligned(gemel_value x, int rank);
 
-/* What NODE of BY, which isn't constant, is linear in, for operations that move elements, add them
- * up along axes, or multiply matrices: fills FORM in, or leaves it empty. */
-void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__form *form);
+/* What NODE of BY, which isn't constant, is linear in, for operations that aren't elementwise:
+ * fills FORM in, or leaves it empty. */
+void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__linearity linearity,
+                        gemel__form *form);
 
 #endif

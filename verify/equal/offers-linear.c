@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forms (offers-form.h) of what moves elements, adds them up along axes, or multiplies matrices:
+ * Forms (offers-form.h) of what moves elements, adds them up along axes, multiplies matrices or
+ * correlates images, as the operations' records say (reference/twin.h):
  * which axis of the result an axis of an operand becomes says how coefficients, factors and shifts
  * lie in it. What would need more than that is left out, and then isn't offered.
  */
@@ -17,7 +18,8 @@ struct linear {
   const gemel_attr *attrs;
   const gemel__ref *inputs;
   uint32_t count;
-  const struct gemel__type *from, *to; /* of operand 0 and of the result */
+  gemel__ref x;                        /* the operand at hand, the first of them */
+  const struct gemel__type *from, *to; /* of X and of the result */
 };
 
 enum { MOST_WORK = 1 << 22 }; /* multiplications of one product of constants */
@@ -67,11 +69,11 @@ static gemel_value map_constant(gemel_value t, const int *map, int rank) {
   return gemel__offer_shuffle(t, rank, order);
 }
 
-/* All of operand 0's form, its axes becoming those of MAP; without shifts if one varies along an
+/* All of X's form, its axes becoming those of MAP; without shifts if one varies along an
  * axis that has no place there. */
 static void map_form(struct linear *l, const int *map) {
-  const gemel__form from = l->c->forms[l->inputs[0].node];
-  map_coefficients(l, l->inputs[0], map);
+  const gemel__form from = l->c->forms[l->x.node];
+  map_coefficients(l, l->x, map);
   l->form->scale = map_constant(from.scale, map, l->to->rank);
   l->form->shared = from.shared;
   for (size_t k = 0; k < from.n_shifts; k++) {
@@ -121,6 +123,25 @@ static void form_part(struct linear *l) {
 static void form_pad(struct linear *l) {
   form_part(l);
   l->form->n_shifts = 0;
+}
+
+/* Coefficients of the COUNT operands from FIRST on, which are broadcast. */
+static void coefficients_of(struct linear *l, uint32_t first, uint32_t count) {
+  for (uint32_t k = first; k < first + count; k++) {
+    int map[GEMEL_MAX_RANK];
+    for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+      map[a] = a + l->to->rank - type_of(l->c, l->inputs[k])->rank;
+    }
+    map_coefficients(l, l->inputs[k], map);
+  }
+}
+
+static void form_choice(struct linear *l) {
+  coefficients_of(l, 1, 2);
+}
+
+static void form_write(struct linear *l) {
+  coefficients_of(l, 0, 2);
 }
 
 /* Shifts of a value some of whose axes, FIRST to FROM->rank − LAST, become others: they are written
@@ -406,50 +427,174 @@ static void form_dot(struct linear *l) {
     map_coefficients(l, l->inputs[1], o[1].map);
     l->form->shared = 1;
   }
+  if (l->count > 2 && !gemel_is_null(l->c->copies[l->inputs[2].node])) {
+    add_shift(l, l->c->copies[l->inputs[2].node]);
+  } else if (l->count > 2) {
+    l->form->n_shifts = 0;
+    l->form->scale = null_value;
+    coefficients_of(l, 2, 1);
+  }
+}
+
+/* ---- Correlations ---- */
+
+/* Places of an attribute list of the correlations, in the order of their rows. */
+enum { CORR_LOW = 2, CORR_HIGH, CORR_PADDING, CORR_GROUPS, CORR_FLIP, CORR_UNSHARED };
+/* Axes of images and cotangents, and of weights. */
+enum { BATCH, CHANNELS };
+enum { FILTERS, FILTER_CHANNELS };
+
+static int has_padding(const gemel_attr *attrs) {
+  int padded = attrs[CORR_PADDING].kind == GEMEL_ATTR_STRING &&
+               strcmp(attrs[CORR_PADDING].u.text, "valid") != 0;
+  for (int k = CORR_LOW; k <= CORR_HIGH; k++) {
+    for (size_t j = 0; attrs[k].kind != GEMEL_ATTR_NONE && j < attrs[k].count; j++) {
+      padded |= attrs[k].u.ints[j] != 0;
+    }
+  }
+  return padded;
+}
+
+/* Shift T, which doesn't vary along spatial axes, goes through the correlation with the constant W:
+ * what one window gives, where none reaches beyond the image. */
+static gemel_value shift_correlated(struct linear *l, gemel_value t, gemel_value w) {
+  int64_t shape[GEMEL_MAX_RANK], weights[GEMEL_MAX_RANK];
+  int n = gemel__offer_shape(t, shape), groups = (int)l->attrs[CORR_GROUPS].u.i;
+  gemel_attr attrs[] = {gemel_attr_int("groups", groups),
+                        gemel_attr_int("flip", l->attrs[CORR_FLIP].u.i)};
+  gemel_value operands[2];
+  gemel__offer_shape(w, weights);
+  if (shape[BATCH] != 1 || has_padding(l->attrs)) {
+    return null_value;
+  }
+  for (int a = CHANNELS + 1; a < n; a++) {
+    if (shape[a] != 1) {
+      return null_value;
+    }
+    shape[a] = weights[a];
+  }
+  shape[CHANNELS] = weights[FILTER_CHANNELS] * groups;
+  operands[0] = gemel__offer_broadcast(t, n, shape);
+  operands[1] = w;
+  return gemel__offer_make(t.graph, "corr", 2, operands, 2, attrs);
+}
+
+/* Operand X, images or cotangents, isn't constant; the weights W are. Axis IN of these belongs to
+ * X's channels, OUT to the result's; if there are groups, none is known to. */
+static void form_filtered(struct linear *l, gemel__ref x, gemel_value w, int in, int out) {
+  const gemel__form from = l->c->forms[x.node];
+  gemel__coefficient own = {w, {0}};
+  int map[GEMEL_MAX_RANK], whole = l->attrs[CORR_GROUPS].u.i == 1;
+  memset(own.axes, -1, sizeof own.axes);
+  own.axes[in] = (signed char)(whole ? CHANNELS : -1);
+  gemel_value scaled = gemel__coefficient_times(&own, from.scale, 0);
+  memset(own.axes, -1, sizeof own.axes);
+  own.axes[out] = (signed char)(whole || out == FILTERS ? CHANNELS : -1);
+  gemel__form_add(l->c, l->form, w, own.axes);
+  gemel__offer(l->c, scaled);
+  gemel__form_add(l->c, l->form, scaled, own.axes);
+  for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+    map[a] = a == BATCH ? BATCH : -1;
+  }
+  map_coefficients(l, x, map);
+  l->form->scale = map_constant(from.scale, map, l->to->rank);
+  for (size_t k = 0; k < from.n_shifts && out == FILTERS; k++) {
+    gemel_value t = shift_correlated(l, from.shifts[k], w);
+    if (gemel_is_null(t)) {
+      l->form->n_shifts = 0;
+      return;
+    }
+    add_shift(l, t);
+  }
+}
+
+/* Coefficients of both operands, none of which is constant; PLACES[k][a] is where axis a of operand
+ * k goes, for the first two. */
+static void form_both(struct linear *l, const int places[2][2]) {
+  for (int k = 0; k < 2; k++) {
+    int map[GEMEL_MAX_RANK];
+    for (int a = 0; a < GEMEL_MAX_RANK; a++) {
+      map[a] = a < 2 ? places[k][a] : -1;
+    }
+    map_coefficients(l, l->inputs[k], map);
+  }
+  l->form->shared = 1;
+}
+
+static void form_correlation(struct linear *l) {
+  static const int places[2][2] = {{BATCH, -1}, {CHANNELS, -1}};
+  gemel_value w = l->c->copies[l->inputs[1].node];
+  if (l->attrs[CORR_UNSHARED].u.i != 0) {
+    return;
+  }
+  if (gemel_is_null(w)) {
+    form_both(l, places);
+  } else {
+    form_filtered(l, l->inputs[0], w, FILTER_CHANNELS, FILTERS);
+  }
+}
+
+static void form_correlated(struct linear *l) {
+  static const int places[2][2] = {{-1, -1}, {BATCH, -1}};
+  gemel_value w = l->c->copies[l->inputs[0].node];
+  if (l->attrs[CORR_UNSHARED].u.i != 0) {
+    return;
+  }
+  if (gemel_is_null(w)) {
+    form_both(l, places);
+  } else {
+    form_filtered(l, l->inputs[1], w, FILTERS, FILTER_CHANNELS);
+  }
+}
+
+static void form_correlations(struct linear *l) {
+  static const int places[2][2] = {{-1, -1}, {-1, FILTERS}};
+  if (l->attrs[CORR_UNSHARED].u.i == 0) {
+    form_both(l, places);
+  }
 }
 
 /* ---- All ---- */
 
 typedef void form_filler(struct linear *l);
 
-static form_filler *filler_of(uint32_t op) {
-  switch (op) {
-  case GEMEL__OP_dimshuffle:
-    return form_dimshuffle;
-  case GEMEL__OP_broadcast_to:
-    return form_broadcast;
-  case GEMEL__OP_reshape:
-    return form_reshape;
-  case GEMEL__OP_subtensor:
-    return form_part;
-  case GEMEL__OP_pad:
-    return form_pad;
-  case GEMEL__OP_join:
-    return form_join;
-  case GEMEL__OP_sum:
-    return form_sum;
-  case GEMEL__OP_dot:
-    return form_dot;
-  default:
-    return NULL;
-  }
-}
+static form_filler *const fillers[] = {
+    [GEMEL__LINEAR_CHOICE] = form_choice,
+    [GEMEL__LINEAR_SHUFFLE] = form_dimshuffle,
+    [GEMEL__LINEAR_BROADCAST] = form_broadcast,
+    [GEMEL__LINEAR_FILL] = form_broadcast,
+    [GEMEL__LINEAR_RESHAPE] = form_reshape,
+    [GEMEL__LINEAR_PART] = form_part,
+    [GEMEL__LINEAR_SECOND] = form_part,
+    [GEMEL__LINEAR_PAD] = form_pad,
+    [GEMEL__LINEAR_WRITE] = form_write,
+    [GEMEL__LINEAR_JOIN] = form_join,
+    [GEMEL__LINEAR_REDUCTION] = form_sum,
+    [GEMEL__LINEAR_CONTRACTION] = form_dot,
+    [GEMEL__LINEAR_CORRELATION] = form_correlation,
+    [GEMEL__LINEAR_CORRELATED] = form_correlated,
+    [GEMEL__LINEAR_CORRELATIONS] = form_correlations,
+};
 
-void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__form *form) {
+void gemel__form_linear(gemel__collecting *c, uint32_t node, gemel__linearity linearity,
+                        gemel__form *form) {
   const gemel__op *op = gemel__node_op(c->by, node);
-  gemel_type types[2];
+  enum { OPERANDS = 3 };
+  gemel_type types[OPERANDS];
   struct linear l = {.c = c, .form = form};
   uint32_t attrs = c->by->nodes[node].attrs;
-  form_filler *fill = filler_of(op->id);
+  form_filler *fill = fillers[linearity];
   if (fill == NULL) {
     return;
   }
   l.inputs = gemel__node_inputs(c->by, node, &l.count);
-  l.from = type_of(c, l.inputs[0]);
+  l.x = l.inputs[linearity == GEMEL__LINEAR_SECOND || linearity == GEMEL__LINEAR_FILL];
+  l.from = type_of(c, l.x);
   l.to = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
-  types[0] = gemel__node_type(c->by, l.inputs[0].node, l.inputs[0].output);
-  types[1] = l.count > 1 ? gemel__node_type(c->by, l.inputs[1].node, l.inputs[1].output) : types[0];
-  if (l.count <= 2 &&
+  for (uint32_t k = 0; k < l.count && k < OPERANDS; k++) {
+    types[k] = gemel__node_type(c->by, l.inputs[k].node, l.inputs[k].output);
+  }
+  if (l.count <= OPERANDS &&
       gemel__normal_attrs(c->by->context, op, attrs, l.count, types, &attrs, NULL) != GEMEL_OK) {
     return;
   }

@@ -424,31 +424,32 @@ static void form_node(gemel__collecting *c, uint32_t node) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(c->by, node, &count);
   form->first = c->n_pool;
-  if (!gemel__has_output(c->by, node, 0) || gemel__has_output(c->by, node, 1) || count == 0) {
+  if (!gemel__has_output(c->by, node, 0) || count == 0) {
     return;
   }
   const struct gemel__type *type = gemel__type_at(c->by->context, gemel__node_type(c->by, node, 0));
   if (!gemel__is_float((gemel_dtype)type->dtype)) {
     return;
   }
-  switch (gemel__node_at(c->by, node)->op) {
-  case GEMEL__OP_add:
+  gemel__linearity linearity = gemel__twin_of(gemel__node_op(c->by, node)->id)->linear;
+  switch (linearity) {
+  case GEMEL__LINEAR_SUM:
     form_sum(c, form, inputs, 1, type->rank);
     break;
-  case GEMEL__OP_sub:
+  case GEMEL__LINEAR_DIFFERENCE:
     form_sum(c, form, inputs, -1, type->rank);
     break;
-  case GEMEL__OP_neg:
+  case GEMEL__LINEAR_NEGATIVE:
     take(c, form, inputs[0], -1, type->rank);
     break;
-  case GEMEL__OP_mul:
+  case GEMEL__LINEAR_PRODUCT:
     form_product(c, form, inputs, 0, type->rank);
     break;
-  case GEMEL__OP_div:
+  case GEMEL__LINEAR_QUOTIENT:
     form_product(c, form, inputs, 1, type->rank);
     break;
   default:
-    gemel__form_linear(c, node, form);
+    gemel__form_linear(c, node, linearity, form);
     offer_shifts(c, form);
   }
 }

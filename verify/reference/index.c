@@ -73,7 +73,8 @@ static gemel_status reference_subtensor(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_subtensor = {.reference = reference_subtensor,
                                            .propose = gemel__propose_subtensor,
-                                           .arithmetic = GEMEL__EXACT};
+                                           .arithmetic = GEMEL__EXACT,
+                                           .linear = GEMEL__LINEAR_PART};
 
 /* The output is a copy of x; R is the region of y's shape. */
 static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
@@ -108,7 +109,8 @@ static gemel_status reference_set_subtensor(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_set_subtensor = {.reference = reference_set_subtensor,
                                                .propose = gemel__propose_write,
-                                               .arithmetic = GEMEL__EXACT};
+                                               .arithmetic = GEMEL__EXACT,
+                                               .linear = GEMEL__LINEAR_WRITE};
 
 static gemel_status reference_inc_subtensor(gemel__rcall *call) {
   const gemel__rtensor *y = call->inputs[1];
@@ -133,4 +135,5 @@ static gemel_status reference_inc_subtensor(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_inc_subtensor = {.reference = reference_inc_subtensor,
                                                .propose = gemel__propose_write,
-                                               .arithmetic = GEMEL__SUMS};
+                                               .arithmetic = GEMEL__SUMS,
+                                               .linear = GEMEL__LINEAR_WRITE};

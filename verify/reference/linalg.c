@@ -247,7 +247,9 @@ static gemel_status reference_dot_add(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_dot = {.reference = reference_dot,
                                      .propose = gemel__propose_dot,
-                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};
+                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
+                                     .linear = GEMEL__LINEAR_CONTRACTION};
 const gemel__twin gemel__twin_dot_add = {.reference = reference_dot_add,
                                          .propose = gemel__propose_dot_add,
-                                         .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};
+                                         .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
+                                         .linear = GEMEL__LINEAR_CONTRACTION};

@@ -418,13 +418,17 @@ const gemel__twin gemel__twin_max_pool = {.reference = reference_max_pool,
                                           .arithmetic = GEMEL__EXACT};
 const gemel__twin gemel__twin_max_pool_grad = {.reference = reference_max_pool_grad,
                                                .propose = gemel__propose_max_pool_grad,
-                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
+                                               .linear = GEMEL__LINEAR_SECOND};
 const gemel__twin gemel__twin_max_pool_pick = {.reference = reference_max_pool_pick,
                                                .propose = gemel__propose_max_pool_pick,
-                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
+                                               .linear = GEMEL__LINEAR_SECOND};
 const gemel__twin gemel__twin_avg_pool = {.reference = reference_avg_pool,
                                           .propose = gemel__propose_avg_pool,
-                                          .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+                                          .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
+                                          .linear = GEMEL__LINEAR_PART};
 const gemel__twin gemel__twin_avg_pool_grad = {.reference = reference_avg_pool_grad,
                                                .propose = gemel__propose_avg_pool_grad,
-                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS};
+                                               .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
+                                               .linear = GEMEL__LINEAR_PAD};

@@ -85,8 +85,10 @@ static gemel_status reference_sum(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_sum = {
-    .reference = reference_sum, .propose = gemel__propose_reduction, .arithmetic = GEMEL__SUMS};
+const gemel__twin gemel__twin_sum = {.reference = reference_sum,
+                                     .propose = gemel__propose_reduction,
+                                     .arithmetic = GEMEL__SUMS,
+                                     .linear = GEMEL__LINEAR_REDUCTION};
 
 static gemel_status reference_prod(gemel__rcall *call) {
   reduction r;

@@ -645,7 +645,7 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
 #undef SCALAR
 
 #define LIST(...) __VA_ARGS__
-#define TWIN(name, arity, kind, program, integers, ieee, inverse)                                  \
+#define TWIN(name, arity, kind, linearity, program, integers, ieee, inverse)                       \
   static gemel_status reference_##name(gemel__rcall *call) {                                       \
     static const unsigned char first[] = {LIST program, END}, second[] = {LIST integers, END},     \
                                third[] = {LIST ieee, END};                                         \
@@ -655,6 +655,7 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
   const gemel__twin gemel__twin_##name = {.reference = reference_##name,                           \
                                           .propose = gemel__propose_elementwise,                   \
                                           .invert = inverse,                                       \
-                                          .arithmetic = GEMEL__##kind};
+                                          .arithmetic = GEMEL__##kind,                             \
+                                          .linear = GEMEL__##linearity};
 #include "reference/scalar.def"
 #undef TWIN

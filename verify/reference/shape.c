@@ -65,7 +65,8 @@ static gemel_status reference_dimshuffle(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_dimshuffle = {.reference = reference_dimshuffle,
                                             .propose = gemel__propose_dimshuffle,
-                                            .arithmetic = GEMEL__EXACT};
+                                            .arithmetic = GEMEL__EXACT,
+                                            .linear = GEMEL__LINEAR_SHUFFLE};
 
 /* ---- reshape(x, shape): element i of the result is element i of x, in row-major order ---- */
 
@@ -86,8 +87,10 @@ static gemel_status reference_reshape(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_reshape = {
-    .reference = reference_reshape, .propose = gemel__propose_reshape, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_reshape = {.reference = reference_reshape,
+                                         .propose = gemel__propose_reshape,
+                                         .arithmetic = GEMEL__EXACT,
+                                         .linear = GEMEL__LINEAR_RESHAPE};
 
 /* ---- broadcast_to(x, shape), fill(like, value): NumPy's rule, one way ---- */
 
@@ -121,15 +124,18 @@ static gemel_status reference_broadcast_to(gemel__rcall *call) {
 
 const gemel__twin gemel__twin_broadcast_to = {.reference = reference_broadcast_to,
                                               .propose = gemel__propose_broadcast_to,
-                                              .arithmetic = GEMEL__EXACT};
+                                              .arithmetic = GEMEL__EXACT,
+                                              .linear = GEMEL__LINEAR_BROADCAST};
 
 static gemel_status reference_fill(gemel__rcall *call) {
   const gemel__rtensor *like = call->inputs[0];
   return spread(call, call->inputs[1], like->rank, like->shape);
 }
 
-const gemel__twin gemel__twin_fill = {
-    .reference = reference_fill, .propose = gemel__propose_fill, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_fill = {.reference = reference_fill,
+                                      .propose = gemel__propose_fill,
+                                      .arithmetic = GEMEL__EXACT,
+                                      .linear = GEMEL__LINEAR_FILL};
 
 /* ---- reverse(x, axes): along them, index i is n - 1 - i of x ---- */
 
@@ -152,8 +158,10 @@ static gemel_status reference_reverse(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_reverse = {
-    .reference = reference_reverse, .propose = gemel__propose_reverse, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_reverse = {.reference = reference_reverse,
+                                         .propose = gemel__propose_reverse,
+                                         .arithmetic = GEMEL__EXACT,
+                                         .linear = GEMEL__LINEAR_PART};
 
 /* ---- pad(x, value, low, high, interior): along axis k, low[k] of value, then x's elements with
  * interior[k] of value between neighbours, then high[k]; negative numbers cut off ---- */
@@ -220,8 +228,10 @@ static gemel_status reference_pad(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_pad = {
-    .reference = reference_pad, .propose = gemel__propose_pad, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_pad = {.reference = reference_pad,
+                                     .propose = gemel__propose_pad,
+                                     .arithmetic = GEMEL__EXACT,
+                                     .linear = GEMEL__LINEAR_PAD};
 
 /* ---- join(xs..., axis): one after the other along an axis ---- */
 
@@ -273,8 +283,10 @@ static gemel_status reference_join(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_join = {
-    .reference = reference_join, .propose = gemel__propose_join, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_join = {.reference = reference_join,
+                                      .propose = gemel__propose_join,
+                                      .arithmetic = GEMEL__EXACT,
+                                      .linear = GEMEL__LINEAR_JOIN};
 
 /* ---- split(x, sizes, axis): parts of these sizes along an axis ---- */
 
@@ -317,5 +329,7 @@ static gemel_status reference_split(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_split = {
-    .reference = reference_split, .propose = gemel__propose_split, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_split = {.reference = reference_split,
+                                       .propose = gemel__propose_split,
+                                       .arithmetic = GEMEL__EXACT,
+                                       .linear = GEMEL__LINEAR_PART};
