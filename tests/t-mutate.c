@@ -285,7 +285,7 @@ static const struct outcome outcomes[] = {
     {"killed-needs", "rule r in canonicalize: -(-x) => x", "needs: with nsz", GEMEL_FATE_KILLED},
     {"killed-condition", "rule r in canonicalize: x + 0 => x where integer(x)",
      "where: drops integer(x)", GEMEL_FATE_KILLED},
-    {"stillborn", "rule r in canonicalize: join(x, ..ys, axis = a) => join(x, ..ys, axis = a) + 0",
+    {"stillborn", "rule r in canonicalize: -(-join(x, ..ys, axis = a)) => join(x, ..ys, axis = a)",
      "left: join(x, ..ys, axis = a) without ..ys", GEMEL_FATE_STILLBORN},
     /* the condition forbids what would be right: the mutant is another true rule */
     {"equivalent", "rule r in canonicalize: -(-x) => x where rank(x) < 2",
@@ -295,12 +295,14 @@ static const struct outcome outcomes[] = {
      "right: of maximum(x, x) only x", GEMEL_FATE_EQUIVALENT},
     {"killed-literal", "rule r in canonicalize: x < 7 => x <= 6 where integer(x)",
      "right: 6 becomes 7", GEMEL_FATE_KILLED},
-    {"killed-literal-down", "rule r in canonicalize: x >= 2.5 => not (x < 2.5) where integer(x)",
+    {"killed-literal-down",
+     "rule r in canonicalize needs nnan: x >= 2.5 => not (x < 2.5) where float(x)",
      "right: 2.5 becomes 1.5", GEMEL_FATE_KILLED},
     {"killed-next", "rule r in canonicalize: x >= 2.5 => 2.5 <= x where dtype(x) == f32",
      "right: 2.5 becomes 2.5000002384185791", GEMEL_FATE_KILLED},
     {"killed-bound",
-     "rule r in canonicalize: sum(x, axes = [0, 1]) => sum(x) where rank(x) == 2, float(x)",
+     "rule r in canonicalize needs nsz: sum(-x, axes = [0, 1]) => -sum(x) where rank(x) == 2, "
+     "float(x)",
      "where: rank(x) == 2 has >= instead", GEMEL_FATE_KILLED},
     {"killed-arm", "rule r in canonicalize: x < 3 or x >= 3 => 1 where integer(x)",
      "left: of (x < 3) or (x >= 3) only x < 3", GEMEL_FATE_KILLED},
@@ -326,7 +328,8 @@ static void hear(void *user, const gemel_mutant *mutant) {
   struct heard *h = user;
   char line[4000];
   CT_EQ_STR(mutant->name, "r");
-  CT_CHECK((mutant->tier[0] != '\0') == (mutant->fate == GEMEL_FATE_KILLED));
+  CT_CHECK((mutant->tier[0] != '\0') ==
+           (mutant->fate == GEMEL_FATE_KILLED || mutant->fate == GEMEL_FATE_REFUTED));
   if (strcmp(mutant->mutation, h->mutation) == 0) {
     h->fate = mutant->fate;
     h->count++;
@@ -359,6 +362,26 @@ static void comes_out(const void *data) {
   CT_CHECK(summary.score ==
            (double)summary.fates[GEMEL_FATE_KILLED] /
                (double)(summary.fates[GEMEL_FATE_KILLED] + summary.fates[GEMEL_FATE_SURVIVED]));
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* A rule that isn't passed itself is said to be refuted, once, and has no mutants. */
+static void wrong_itself(const void *data) {
+  gemel_context *context = gemel_context_new(&error);
+  gemel_rules *rules = rules_of(context, "rule r in canonicalize: maximum(x, x + y) => x");
+  struct heard heard = {"none: the rule itself", GEMEL_FATE_COUNT, 0, 0, ""};
+  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
+  gemel_mutate_summary summary = {.size = sizeof summary};
+  (void)data;
+  CT_REQUIRE(rules != NULL);
+  CT_EQ_INT(gemel_mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_UINT(heard.count, 1);
+  CT_EQ_STR(gemel_fate_name(heard.fate), "refuted");
+  for (int k = 0; k < GEMEL_FATE_COUNT; k++) {
+    CT_EQ_UINT(summary.fates[k], k == GEMEL_FATE_REFUTED);
+  }
+  CT_EQ_UINT(summary.subjects, 0);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
 }
@@ -478,6 +501,7 @@ static void chooses(const void *data) {
 
 static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL),
                                 CT_TEST("emptiness", emptiness, NULL),
+                                CT_TEST("wrong_itself", wrong_itself, NULL),
                                 CT_TEST("refuses", refuses, NULL)};
 
 void ct_register(void) {

@@ -62,8 +62,9 @@ static void sink(void *user, const gemel_mutant *mutant) {
     r->rows[r->n_rows++].name = gemel__need_text("%s", mutant->name);
   }
   r->rows[r->n_rows - 1].fates[mutant->fate]++;
-  r->n_mutants++;
-  if (mutant->fate == GEMEL_FATE_SURVIVED || mutant->fate == GEMEL_FATE_ALIKE) {
+  r->n_mutants += mutant->fate != GEMEL_FATE_REFUTED;
+  if (mutant->fate == GEMEL_FATE_SURVIVED || mutant->fate == GEMEL_FATE_ALIKE ||
+      mutant->fate == GEMEL_FATE_REFUTED) {
     keep(r, mutant);
   }
   if (r->json) {
@@ -96,7 +97,7 @@ static void print_rows(const report *r) {
   for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
     fprintf(r->table, "%s%10s", bar, gemel_fate_name((gemel_fate)fate));
   }
-  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
+  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
   for (size_t k = 0; k < r->n_rows; k++) {
     fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
     for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
@@ -118,8 +119,13 @@ static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed,
       fprintf(r->table, " (%zu of them match nothing)", s->barren);
     }
   }
-  fprintf(r->table, ": score %.2f %%, strict %.2f %% (seed %llu, %.1f s)\n", 100 * s->score,
-          100 * s->strict, (unsigned long long)seed, seconds);
+  if (s->fates[GEMEL_FATE_KILLED] + s->fates[GEMEL_FATE_ALIKE] + s->fates[GEMEL_FATE_SURVIVED] >
+      0) {
+    fprintf(r->table, ": score %.2f %%, strict %.2f %%", 100 * s->score, 100 * s->strict);
+  } else {
+    fputs(": no score", r->table);
+  }
+  fprintf(r->table, " (seed %llu, %.1f s)\n", (unsigned long long)seed, seconds);
 }
 
 /* ---- Running ---- */
@@ -159,9 +165,10 @@ static int hunt(report *r, const char *rules, const char *ops,
     return gemel__complain_error(NULL, &error);
   }
   print(r, &summary, settings->seed, gemel__now() - started);
-  return closed != GEMEL__GOOD                    ? closed
-         : summary.fates[GEMEL_FATE_SURVIVED] > 0 ? GEMEL__REFUTED
-                                                  : GEMEL__GOOD;
+  return closed != GEMEL__GOOD ? closed
+         : summary.fates[GEMEL_FATE_SURVIVED] + summary.fates[GEMEL_FATE_REFUTED] > 0
+             ? GEMEL__REFUTED
+             : GEMEL__GOOD;
 }
 
 static int run(const gemel__args *args) {

@@ -33,7 +33,8 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
           T element = a[(i0 + r) * p->a_row + q * p->a_col];
           ACC x = GET(element);
           for (int64_t j = 0; j < width; j++) {
-            sum[r][j] = MAC(sum[r][j], x, b_row[j]);
+            sum[r][j] =
+                GEMEL__FAULT(dot_skips_zeros) && x == 0 ? sum[r][j] : MAC(sum[r][j], x, b_row[j]);
           }
         }
       }

@@ -59,6 +59,20 @@ static void sub_unwritten(size_t n, void *out, const void *const *in) {
   }
 }
 
+static void relu_copies_zeros(size_t n, void *out, const void *const *in) {
+  for (size_t k = 0; k < n; k++) {
+    float x = ((const float *)in[0])[k];
+    ((float *)out)[k] = x < 0 ? 0 : x;
+  }
+}
+
+static void sign_by_comparing(size_t n, void *out, const void *const *in) {
+  for (size_t k = 0; k < n; k++) {
+    double x = ((const double *)in[0])[k];
+    ((double *)out)[k] = x != x ? x : (double)((x > 0) - (x < 0));
+  }
+}
+
 static gemel__scalar_kernel plant(const gemel__scalar_row *row, gemel_dtype operand,
                                   gemel_dtype result, gemel__scalar_kernel kernel) {
 #define PLANT(fault, op, from, to, wrong)                                                          \
@@ -67,6 +81,8 @@ static gemel__scalar_kernel plant(const gemel__scalar_row *row, gemel_dtype oper
     return wrong;                                                                                  \
   }
   PLANT(neg_zero, neg, GEMEL_F32, GEMEL_F32, neg_by_subtraction)
+  PLANT(relu_zero_sign, relu, GEMEL_F32, GEMEL_F32, relu_copies_zeros)
+  PLANT(sign_zero, sign, GEMEL_F64, GEMEL_F64, sign_by_comparing)
   PLANT(mul_scale, mul, GEMEL_F64, GEMEL_F64, mul_slightly_off)
   PLANT(add_saturates, add, GEMEL_I32, GEMEL_I32, add_saturating)
   PLANT(cast_rounds, cast, GEMEL_F32, GEMEL_I32, cast_to_nearest)

@@ -25,7 +25,7 @@ GEMEL__FUNCTION WORD F(bits)(T value) {
  * the compare that compilers make of it, "equal or unordered", Valgrind 3.19 forgets "unordered".)
  */
 GEMEL__FUNCTION T F(max)(T x, T y) {
-  T same = F(from_bits)(F(bits)(x) & F(bits)(y));
+  T same = GEMEL__FAULT(maximum_zero_order) ? x : F(from_bits)(F(bits)(x) & F(bits)(y));
   T lost = GEMEL__FAULT(maximum_loses_nan) ? (x == x ? x : y) : x + y;
   return x > y ? x : y > x ? y : isunordered(x, y) ? lost : same;
 }

@@ -190,7 +190,7 @@ typedef struct loops {
 #define LARGER_FLOAT(F, I, bits)                                                                   \
   static inline F larger_of_##bits(F a, F b) {                                                     \
     F most = ((b > a) | (b != b)) ? b : a;                                                         \
-    I most_bits, b_bits, keep = -(I)(a != b);                                                      \
+    I most_bits, b_bits, keep = -(I)((a != b) | GEMEL__FAULT(pool_zero_order));                    \
     memcpy(&most_bits, &most, sizeof most);                                                        \
     memcpy(&b_bits, &b, sizeof b);                                                                 \
     most_bits &= b_bits | keep;                                                                    \

@@ -227,7 +227,8 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   X(EQUIVALENT, "equivalent", "no mistake, as exact evaluation shows where it differs")            \
   X(NARROWER, "narrower", "no mistake: it rewrites less than its rule, and the same way")          \
   X(ALIKE, "alike", "it does on every instance what its rule does")                                \
-  X(SURVIVED, "survived", "the harness passes it")
+  X(SURVIVED, "survived", "the harness passes it")                                                 \
+  X(REFUTED, "refuted", "no mutant: the harness doesn't pass the rule itself")
 
 typedef enum gemel_fate {
 #define GEMEL_FATE_ENUM(E, name, meaning) GEMEL_FATE_##E,
@@ -272,7 +273,7 @@ typedef struct gemel_mutate_summary {
   size_t subjects; /* rules or operations of which there are mutants */
   size_t fates[GEMEL_FATE_COUNT];
   size_t barren; /* of the killed ones: rules of which no instance was found */
-  double score;  /* killed ÷ (killed + survived); 1 if there are none */
+  double score;  /* killed ÷ (killed + survived); 1 if there are none, as of refuted rules */
   double strict; /* killed ÷ (killed + alike + survived); 1 if there are none */
 } gemel_mutate_summary;
 
@@ -280,9 +281,10 @@ typedef struct gemel_mutate_summary {
  * gemel_verify_rules, and verifies each. One that passes is compared with its rule where the two
  * do different things: it is equivalent if exact evaluation shows its sides to be the same
  * function there, narrower if it only leaves alone what the rule rewrites, alike if no instance of
- * either tells the two apart, and has survived otherwise. The same seed gives the same mutants and
- * fates. GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for
- * different contexts. */
+ * either tells the two apart, and has survived otherwise. A rule that isn't passed itself has no
+ * mutants: its own text goes to the sink, with the fate refuted. The same seed gives the same
+ * mutants and fates. GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. SUMMARY may be NULL.
+ * Thread-safe for different contexts. */
 gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_mutate_options *options, gemel_mutate_summary *summary,
                                 gemel_error *error);

@@ -49,6 +49,8 @@ typedef enum gemel__fill {
   GEMEL__FILL_ZEROS,    /* of these, only finite numbers */
   GEMEL__FILL_INFINITE, /* no NaN */
   GEMEL__FILL_NAN,      /* no infinities */
+  GEMEL__FILL_SIGNS,    /* zeros of both signs, beside numbers of one sign */
+  GEMEL__FILL_MEETING,  /* zeros and infinities or NaNs that meet (meeting.h) */
   GEMEL__FILL_POWERS,   /* powers of two */
   GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
 } gemel__fill;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "instances/meeting.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -98,15 +99,27 @@ static double special_number(gemel__random *random, gemel_dtype dtype, const str
   }
 }
 
+/* Zeros, so many that they are the largest or the smallest of what they are compared with, and
+ * numbers on SIDE of them. Mostly -0 if PLUS is 0. */
+static double signed_zero(gemel__random *random, double side, int plus) {
+  if (gemel__random_chance(random, 1, 3)) {
+    return side * (double)gemel__random_between(random, 1, 3);
+  }
+  return gemel__random_chance(random, 1, plus ? 2 : 12) ? 0.0 : -0.0;
+}
+
 static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                        int elementwise, double *values) {
   struct mix mix = draw_mix(fill, elementwise, random);
-  double tie = small_integer(random, leaf->domain);
+  double tie = small_integer(random, leaf->domain), side = gemel__random_sign(random);
+  int plus = gemel__random_chance(random, 1, 2);
   size_t k;
   for (k = 0; k < leaf->count; k++) {
     if (leaf->domain == GEMEL_INDEX) {
       values[k] = (double)gemel__random_between(random, leaf->low, leaf->high - 1);
-    } else if (fill == GEMEL__FILL_FULL) {
+    } else if (fill == GEMEL__FILL_SIGNS) {
+      values[k] = signed_zero(random, side, plus);
+    } else if (fill == GEMEL__FILL_FULL || fill == GEMEL__FILL_MEETING) {
       values[k] = full_number(random, leaf->domain);
     } else if (fill == GEMEL__FILL_POWERS) {
       values[k] = into_domain(leaf->domain, ldexp(gemel__random_sign(random),
@@ -198,6 +211,10 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
                                            gemel_tensor_data(values[k]), error);
   }
   gemel__points_clear(&points);
+  if (status == GEMEL_OK && fill == GEMEL__FILL_MEETING) {
+    gemel__meeting meeting = gemel__meeting_of(instance, gemel__random_bits(random) >> 16);
+    gemel__meeting_arrange(&meeting, instance, random, values);
+  }
   if (status != GEMEL_OK) {
     gemel__tensors_release(instance->n_leaves, values);
   }

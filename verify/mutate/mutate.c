@@ -369,12 +369,52 @@ int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
   return at % one_in == gemel__random_below(&random, one_in);
 }
 
-static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
+static void tell(struct rule_hunt *h, const char *mutation, const char *text,
+                 const struct judgement *j, double started) {
+  h->summary.fates[j->fate]++;
+  if (h->options.sink != NULL) {
+    gemel_mutant mutant = {sizeof mutant,
+                           "rule",
+                           gemel_rule_describe(h->rule)->name,
+                           mutation,
+                           text,
+                           j->fate,
+                           j->tier,
+                           j->detail,
+                           h->options.seed,
+                           gemel__clock() - started};
+    h->options.sink(h->options.user, &mutant);
+  }
+}
+
+/* Of a rule that is wrong itself most mutants are refuted for what is wrong with it. *SOUND: it is
+ * passed. */
+static gemel_status judge_rule(struct rule_hunt *h, int *sound, gemel_error *error) {
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
+  double started = gemel__clock();
+  struct judgement j = {.fate = GEMEL_FATE_SURVIVED, .tier = ""};
+  gemel_rules *set =
+      gemel_rules_parse(h->context, info->text, strlen(info->text), info->file, error);
+  gemel_status status = set != NULL ? verify_with(h, set, 0, &j, error) : error->status;
+  *sound = j.fate != GEMEL_FATE_KILLED;
+  if (status == GEMEL_OK && !*sound) {
+    j.fate = GEMEL_FATE_REFUTED;
+    tell(h, "none: the rule itself", info->text, &j, started);
+  }
+  gemel_rules_unref(set);
+  return status;
+}
+
+static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
   gemel__mutants mutants;
   struct judgement j;
+  int sound;
   memset(&mutants, 0, sizeof mutants);
-  gemel_status status = gemel__mutants_of_rule(h->rule, h->options.seed, &mutants, error);
+  gemel_status status = judge_rule(h, &sound, error);
+  if (status != GEMEL_OK || !sound) {
+    return status;
+  }
+  status = gemel__mutants_of_rule(h->rule, h->options.seed, &mutants, error);
   h->summary.subjects += mutants.count > 0;
   for (size_t k = 0; k < mutants.count && status == GEMEL_OK; k++) {
     double started = gemel__clock();
@@ -385,14 +425,8 @@ static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
     if (status != GEMEL_OK) {
       break;
     }
-    h->summary.fates[j.fate]++;
     h->summary.barren += (size_t)j.barren;
-    if (h->options.sink != NULL) {
-      gemel_mutant mutant = {
-          sizeof mutant, "rule", info->name, mutants.list[k].mutation, mutants.list[k].text,
-          j.fate,        j.tier, j.detail,   h->options.seed,          gemel__clock() - started};
-      h->options.sink(h->options.user, &mutant);
-    }
+    tell(h, mutants.list[k].mutation, mutants.list[k].text, &j, started);
   }
   gemel__mutants_clear(&mutants);
   return status;

@@ -276,8 +276,7 @@ static gemel_status refuse(struct subject *s, gemel_record *record, gemel_status
   return GEMEL_OK;
 }
 
-/* The program's reference and its type rule give different dtypes or shapes: one of them is wrong.
- */
+/* The program's reference and its type rule give different dtypes or shapes: one is wrong. */
 static gemel_status disagree(struct subject *s, gemel_record *record,
                              const gemel__instance *instance, int *done, const gemel_error *error) {
   *done = 1;
@@ -288,9 +287,15 @@ static gemel_status disagree(struct subject *s, gemel_record *record,
   return GEMEL_OK;
 }
 
-/* A program's own operation has no tier in which each of its values is held to a number, ties and
- * round numbers among them, if its results aren't exact: tier float draws those too. */
+/* In tier special each dtype has the fills in turn. A program's own operation has no tier in which
+ * each of its values is held to a number, ties and round numbers among them, if its results aren't
+ * exact: tier float draws those too. */
 static gemel__fill fill_for(const struct subject *s, const struct tier_plan *plan, size_t k) {
+  static const gemel__fill special[] = {GEMEL__FILL_SPECIAL, GEMEL__FILL_MEETING,
+                                        GEMEL__FILL_SPECIAL, GEMEL__FILL_SIGNS};
+  if (plan->tier == GEMEL_TIER_SPECIAL) {
+    return special[k / plan->n_dtypes % (sizeof special / sizeof *special)];
+  }
   if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
     return plan->fill;
   }

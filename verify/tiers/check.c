@@ -27,6 +27,7 @@
 #include "domains/ordered.h"
 #include "domains/special.h"
 #include "kernels/kernel.h"
+#include "reference/twin.h"
 #include "ops/ops.h"
 #include "tiers/tiers.h"
 #include "tiers/ulps.h"
@@ -45,7 +46,8 @@ struct judge {
   unsigned char *agree; /* of each output of the graph: which variants must give the same bits */
   int agrees;           /* some must */
   gemel_tensor **first; /* results of the first variant, for that */
-  int exact_copies;     /* tier special: the operation moves elements and computes nothing */
+  int exact; /* tier special: the operation rounds nothing, so each result is one of its operands'
+              */
   gemel_tensor *const *values;
   int exhausted; /* memory ran out in the middle of a judgement */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
@@ -551,7 +553,7 @@ static int element_special(struct judge *j, size_t output, size_t i, const void 
   if (r->dtype == GEMEL_I64 || r->dtype == GEMEL_U64) {
     return same_integer(j, e, r->dtype, computed);
   }
-  if (j->exact_copies || !gemel__is_float(r->dtype)) {
+  if (j->exact || !gemel__is_float(r->dtype)) {
     return gemel__special_agrees(d, e, r->dtype, x, 0.5);
   }
   if (j->instance->ulp < 0) {
@@ -572,8 +574,8 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   gemel__special *s = gemel__special_new();
   gemel__ordered *o = gemel__ordered_new(128);
   struct judge j = {.instance = instance, .element = element_special};
-  const struct gemel__row *row =
-      gemel__node_op(instance->graph, gemel_graph_output(instance->graph, 0).node)->row;
+  uint32_t node = gemel_graph_output(instance->graph, 0).node;
+  const struct gemel__row *row = gemel__node_op(instance->graph, node)->row;
   gemel_status status;
   if (s == NULL || o == NULL) {
     gemel__special_free(s);
@@ -582,7 +584,8 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   }
   j.bound_domain = row == NULL ? &o->domain : NULL;
   s->unrounded = instance->ulp >= 0; /* one scalar operation: its rounding is the last one */
-  j.exact_copies = row != NULL && row->family == GEMEL__FAMILY_shape;
+  j.exact = row != NULL &&
+            gemel__twin_of(gemel__node_at(instance->graph, node)->op)->arithmetic == GEMEL__EXACT;
   j.domain = &s->domain;
   status = judge_instance(&j, values, trial, outcome, error);
   gemel__special_free(s);
