@@ -202,7 +202,8 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record
     gemel__record_emit(q->run, record);
     return;
   }
-  snprintf(place, sizeof place, "%s: output %s, element %zu", word,
+  snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
+           witness->pair.plain ? ", by plain kernels" : "",
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
   gemel__equal_keep(q, &witness->pair.a, witness->values);
   gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
@@ -210,11 +211,13 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record
 }
 
 static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel_record *record) {
-  char words[100], detail[400];
+  char words[100], detail[500];
+  int plain = gemel__runs_plain(q->a) || gemel__runs_plain(q->b);
   gemel__needs_text(q->result->needs, words, sizeof words);
   record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-  snprintf(detail, sizeof detail, "%s%s%s%s%s",
+  snprintf(detail, sizeof detail, "%s%s%s%s%s%s",
            q->result->needs != 0 ? "told apart by " : "bitwise", words,
+           plain ? ", with the plain algorithm of convolutions" : "",
            needs->improves ? "; the second graph improves on the first" : "",
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
   record->detail = detail;
@@ -250,6 +253,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
                             .improvement = 1,
                             .beyond = 1,
                             .folded = q->folded > 0,
+                            .plain = 1,
                             .ticker = q->run->ticker};
   double started = gemel__clock();
   gemel__ticker_stage(q->run->ticker, "tier special");

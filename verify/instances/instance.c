@@ -59,6 +59,7 @@ static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
 
 void gemel__instance_clear(gemel__instance *instance) {
   gemel_function_free(instance->compiled);
+  gemel_function_free(instance->compiled_plain);
   gemel_graph_unref(instance->graph);
   gemel__free(instance->leaves, instance->n_leaves * sizeof *instance->leaves);
   memset(instance, 0, sizeof *instance);

@@ -30,6 +30,7 @@ typedef struct gemel__instance {
   int elementwise;          /* each result element depends on one element of each operand */
   double ulp;               /* a scalar operation's claim; −1: none, the bound is propagated */
   gemel_function *compiled; /* NULL, or GRAPH made ready to be run often; see tiers/tiers.h */
+  gemel_function *compiled_plain; /* the same, by plain kernels */
   size_t calls; /* 0: one, of which states are inputs as all others. Else GRAPH is called so often,
                    and what a call makes of the states the next one reads */
   const struct gemel__variant *variants; /* how it is run; NULL: as all are (tiers/tiers.h) */

@@ -19,7 +19,6 @@
 
 #include <gemel/verify.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
 #include "instances/meeting.h"
@@ -45,7 +44,7 @@ struct measure {
   size_t better, worse, challenges;
   int improvement; /* 1: it is asked */
   int finite;      /* 1: nothing but finite numbers */
-  int beyond, folded;
+  int beyond, folded, plain;
   gemel__ticker *ticker;
   gemel__temper temper; /* of the point at hand */
 };
@@ -753,6 +752,13 @@ static gemel_status measure_meeting(struct measure *m, size_t number, unsigned k
   return status;
 }
 
+/* Makes the pair ready for all ways in which it is run. */
+static void compile_ways(struct measure *m) {
+  gemel__pair_compile(&m->pair);
+  m->pair.plain = m->plain;
+  gemel__pair_compile(&m->pair);
+}
+
 /* Before point K: where there are symbols, every now and then a pair of other sizes. */
 static gemel_status draw_pair(struct measure *m, size_t k, gemel_error *error) {
   enum { POINTS_A_PAIR = 12 };
@@ -763,7 +769,7 @@ static gemel_status draw_pair(struct measure *m, size_t k, gemel_error *error) {
   gemel__pair_clear(&m->pair);
   status = gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error);
   if (status == GEMEL_OK) {
-    gemel__pair_compile(&m->pair);
+    compile_ways(m);
   }
   return status;
 }
@@ -782,6 +788,7 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     if (status != GEMEL_OK) {
       return status;
     }
+    m->pair.plain = m->plain && k % 2 != 0;
     status = draw_and_measure(m, k, error);
     if (status == GEMEL_OK && k % 4 == 3) {
       status = measure_minus_zeros(m, error);
@@ -803,8 +810,9 @@ static gemel_status measure_meetings(struct measure *m, const gemel__needs_plan 
     if (status != GEMEL_OK) {
       return status;
     }
+    m->pair.plain = m->plain && k % 2 != 0;
     status = measure_meeting(m, plan->meeting + k, plan->known, error);
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+    status = gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   m->random = other;
   return status;
@@ -839,6 +847,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.finite = plan->finite;
   m.beyond = plan->beyond;
   m.folded = plan->folded;
+  m.plain = plan->plain;
   m.ticker = plan->ticker;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
@@ -863,30 +872,4 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
     gemel__witness_clear(&m.slight[k]);
   }
   return status;
-}
-
-void gemel__needs_clear(gemel__needs *needs) {
-  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
-    gemel__witness_clear(&needs->witness[k]);
-  }
-  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
-    gemel__witness_clear(&needs->beyond_witness[k]);
-  }
-  gemel__witness_clear(&needs->improvement);
-  memset(needs, 0, sizeof *needs);
-}
-
-void gemel__needs_text(unsigned needs, char *text, size_t bytes) {
-  static const char *const names[] = {
-#define NEED_NAME(E, name, meaning) #name,
-      GEMEL_NEEDS_TABLE(NEED_NAME) GEMEL_PAIR_TABLE(NEED_NAME)
-#undef NEED_NAME
-  };
-  size_t k, used = 0;
-  text[0] = '\0';
-  for (k = 0; k < sizeof names / sizeof *names && used < bytes; k++) {
-    if (needs >> k & 1) {
-      used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", names[k]);
-    }
-  }
 }

@@ -74,6 +74,7 @@ typedef struct gemel__needs_plan {
   size_t meeting;  /* number of the first */
   unsigned known;  /* words that are given up for certain: nothing meets on their account */
   int folded;      /* 1: constants may be different roundings of one real number */
+  int plain;       /* 1: every other point is run by plain kernels, which add up in another order */
   gemel__ticker *ticker; /* says when to stop; NULL: nobody does */
 } gemel__needs_plan;
 

@@ -323,6 +323,7 @@ struct rounding_inquiry {
   gemel__random *random;
   gemel__ticker *ticker;
   gemel__bound *bound;
+  int plain; /* every other point is run by plain kernels */
   gemel__roundings found;
   gemel__witness witness[SETS];
 };
@@ -399,13 +400,15 @@ static gemel_status note_point(struct rounding_inquiry *q, const gemel__pair *pa
   return status;
 }
 
-static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *pair,
+static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *whole,
                                struct watched *sides, size_t points, gemel_error *error) {
+  gemel__pair turn = *whole, *const pair = &turn; /* its graphs are WHOLE's */
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
   size_t k;
   for (k = 0; k < points && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
     unsigned kept = ALL;
+    pair->plain = q->plain && k % 2 != 0;
     status = gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error);
     if (status == GEMEL_OK) {
       fill_point(pair, q->random, values);
@@ -626,6 +629,7 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
   }
   q->random = random;
   q->ticker = plan->ticker;
+  q->plain = plan->plain;
   gemel__ticker_stage(q->ticker, "tier special, kinds of rounding");
   for (k = 0; k < pairs && status == GEMEL_OK; k++) {
     gemel__pair pair;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Points at which two graphs differ, kept: see needs.h.
+ * What measuring two graphs finds: words, and points at which they differ. See needs.h.
  */
+#include <gemel/verify.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -48,9 +49,36 @@ gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pai
   for (k = 0; k < n; k++) {
     witness->values[k] = gemel_tensor_ref(values[k]);
   }
+  witness->pair.plain = pair->plain;
   witness->output = output;
   witness->element = element;
   format_number(both->left[output], element, witness->left, sizeof witness->left);
   format_number(both->right[output], element, witness->right, sizeof witness->right);
   return GEMEL_OK;
+}
+
+void gemel__needs_clear(gemel__needs *needs) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    gemel__witness_clear(&needs->witness[k]);
+  }
+  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
+    gemel__witness_clear(&needs->beyond_witness[k]);
+  }
+  gemel__witness_clear(&needs->improvement);
+  memset(needs, 0, sizeof *needs);
+}
+
+void gemel__needs_text(unsigned needs, char *text, size_t bytes) {
+  static const char *const names[] = {
+#define NEED_NAME(E, name, meaning) #name,
+      GEMEL_NEEDS_TABLE(NEED_NAME) GEMEL_PAIR_TABLE(NEED_NAME)
+#undef NEED_NAME
+  };
+  size_t k, used = 0;
+  text[0] = '\0';
+  for (k = 0; k < sizeof names / sizeof *names && used < bytes; k++) {
+    if (needs >> k & 1) {
+      used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", names[k]);
+    }
+  }
 }

@@ -37,15 +37,10 @@ gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void 
              : GEMEL__FAR;
 }
 
-void gemel__pair_compile(gemel__pair *pair) {
-  gemel__instance_compile(&pair->a);
-  gemel__instance_compile(&pair->b);
-}
-
-/* 1 if GRAPH has convolutions. Which algorithm computes one goes by its shape, or by what was
- * timed, and each adds up in an order of its own: what a rewrite of it does to rounding is told by
- * one algorithm for both sides, the plain one. */
-static int has_convolutions(const gemel_graph *graph) {
+/* Which algorithm computes a convolution goes by its shape, or by what was timed, and each adds up
+ * in an order of its own: what a rewrite of it does to rounding is told by one algorithm for both
+ * sides, the plain one. */
+int gemel__runs_plain(const gemel_graph *graph) {
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     const struct gemel__row *row = gemel__node_op(graph, k)->row;
     if (row != NULL && row->family == GEMEL__FAMILY_conv) {
@@ -53,6 +48,17 @@ static int has_convolutions(const gemel_graph *graph) {
     }
   }
   return 0;
+}
+
+static int is_plain(const gemel__pair *pair) {
+  return pair->plain || gemel__runs_plain(pair->a.graph) || gemel__runs_plain(pair->b.graph);
+}
+
+void gemel__pair_compile(gemel__pair *pair) {
+  for (int plain = pair->plain != 0; plain <= is_plain(pair); plain++) {
+    gemel__instance_compile(&pair->a, plain);
+    gemel__instance_compile(&pair->b, plain);
+  }
 }
 
 static gemel_status run_variant(const gemel__pair *pair, const gemel__variant *variant,
@@ -79,8 +85,7 @@ static gemel_status run_variant(const gemel__pair *pair, const gemel__variant *v
 
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error) {
-  int plain = has_convolutions(pair->a.graph) || has_convolutions(pair->b.graph);
-  return run_variant(pair, &gemel__variants[plain], values, random, both, error);
+  return run_variant(pair, &gemel__variants[is_plain(pair)], values, random, both, error);
 }
 
 gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *values,
@@ -117,21 +122,19 @@ gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, siz
                             gemel__tensor_element(both->right[output], i));
 }
 
-gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
-                                   const gemel__trial *trial, gemel__outcome *outcome,
-                                   gemel_error *error) {
-  gemel__pair pair = {*instance, *trial->other, 0};
+/* The worst difference of one way to run PAIR, if it is worse than *WORST, into OUTCOME. */
+static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *const *values,
+                                     gemel__random *random, gemel__contrast *worst,
+                                     gemel__outcome *outcome, gemel_error *error) {
   gemel__both both;
-  size_t k, i;
-  gemel__contrast worst = GEMEL__SAME;
-  gemel_status status = gemel__both_run(&pair, values, trial->random, &both, error);
-  for (k = 0; status == GEMEL_OK && k < both.n; k++) {
+  gemel_status status = gemel__both_run(pair, values, random, &both, error);
+  for (size_t k = 0; status == GEMEL_OK && k < both.n; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both.left[k]);
-    for (i = 0; i < gemel__both_elements(&both, k); i++) {
+    for (size_t i = 0; i < gemel__both_elements(&both, k); i++) {
       gemel__contrast c = gemel__both_contrast(&both, k, i);
       outcome->compared++;
-      if (c > worst) {
-        worst = c;
+      if (c > *worst) {
+        *worst = c;
         outcome->refuted = 1;
         outcome->output = k;
         outcome->element = i;
@@ -146,4 +149,23 @@ gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor
     gemel__both_clear(&both);
   }
   return status;
+}
+
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error) {
+  gemel__pair pair = {.a = *instance, .b = *trial->other};
+  gemel__contrast worst = GEMEL__SAME;
+  return contrast_one_way(&pair, values, trial->random, &worst, outcome, error);
+}
+
+gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
+                                        gemel_tensor *const *values, const gemel__trial *trial,
+                                        gemel__outcome *outcome, gemel_error *error) {
+  gemel__pair pair = {.a = *instance, .b = *trial->other, .plain = 1};
+  gemel__contrast worst = GEMEL__SAME;
+  gemel_status status = gemel__check_contrast(instance, values, trial, outcome, error);
+  return status == GEMEL_OK && !outcome->refuted
+             ? contrast_one_way(&pair, values, trial->random, &worst, outcome, error)
+             : status;
 }

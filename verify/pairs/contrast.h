@@ -27,10 +27,14 @@ typedef struct gemel__both {
   gemel_tensor **left, **right;
 } gemel__both;
 
-/* Makes a pair that gemel__both_run will meet often ready for it. */
+/* Makes a pair that gemel__both_run will meet often ready for it, as its PLAIN says. */
 void gemel__pair_compile(gemel__pair *pair);
 
-/* Runs the shipped code of both at VALUES. Release with gemel__both_clear. */
+/* 1 if pairs with GRAPH are run by plain kernels whatever PLAIN says: it has convolutions. */
+int gemel__runs_plain(const gemel_graph *graph);
+
+/* Runs the shipped code of both at VALUES, fused or, if PLAIN of the pair says so, by plain
+ * kernels. Release with gemel__both_clear. */
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error);
 /* The same in the way that is fastest: convolutions may round differently on either side. */

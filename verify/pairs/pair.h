@@ -14,6 +14,7 @@ enum { GEMEL__MOST_SYMBOLS = 32 };
 typedef struct gemel__pair {
   gemel__instance a, b;
   size_t symbols; /* that were given sizes; 0: another draw is the same pair again */
+  int plain;      /* run by plain kernels */
 } gemel__pair;
 
 /* Checks that the graphs have the same inputs and outputs by name and type. GEMEL_BAD_TYPE with

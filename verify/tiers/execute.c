@@ -16,7 +16,8 @@
 #include "device/device.h"
 #include "tiers/tiers.h"
 
-/* A fixed number of threads, so that a run doesn't depend on the machine. */
+/* A fixed number of threads, so that a run doesn't depend on the machine. The first two can be made
+ * ready once for many runs. */
 const gemel__variant gemel__variants[] = {
     {.name = "fused", .threads = 3, .poison = 1},
     {.name = "plain", .threads = 1, .plain = 1},
@@ -314,11 +315,19 @@ static gemel_function *compile(const struct session *s, gemel_error *error) {
   return gemel_compile(s->instance->graph, &options, error);
 }
 
-void gemel__instance_compile(gemel__instance *instance) {
-  struct session s = {.instance = instance, .variant = &gemel__variants[0]};
-  if (instance->compiled == NULL && instance->calls == 0) {
-    instance->compiled = compile(&s, NULL);
+void gemel__instance_compile(gemel__instance *instance, int plain) {
+  struct session s = {.instance = instance, .variant = &gemel__variants[plain != 0]};
+  gemel_function **function = plain ? &instance->compiled_plain : &instance->compiled;
+  if (*function == NULL && instance->calls == 0) {
+    *function = compile(&s, NULL);
   }
+}
+
+/* What was made ready for VARIANT, or NULL. */
+static gemel_function *ready(const gemel__instance *instance, const gemel__variant *variant) {
+  return variant == &gemel__variants[0]   ? instance->compiled
+         : variant == &gemel__variants[1] ? instance->compiled_plain
+                                          : NULL;
 }
 
 static gemel_status make_states(struct session *s, gemel_tensor *const *values,
@@ -354,8 +363,9 @@ static gemel_status open_session(struct session *s, gemel_tensor *const *values,
   s->guarded = s->outputs + s->n_out;
   status = make_states(s, values, error);
   if (status == GEMEL_OK) {
-    s->borrowed = s->variant == &gemel__variants[0] && s->instance->compiled != NULL;
-    s->function = s->borrowed ? s->instance->compiled : compile(s, &problem);
+    s->function = ready(s->instance, s->variant);
+    s->borrowed = s->function != NULL;
+    s->function = s->borrowed ? s->function : compile(s, &problem);
   }
   if (status == GEMEL_OK && s->function == NULL && error != NULL) {
     *error = problem;

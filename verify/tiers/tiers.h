@@ -65,10 +65,13 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
                                gemel_error *error);
 
 /* For a pair: does the shipped code's result for the instance differ in any bit from that for
- * TRIAL->other? (pairs/contrast.c) */
+ * TRIAL->other? The second runs plain kernels where fused ones agree. (pairs/contrast.c) */
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error);
+gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
+                                        gemel_tensor *const *values, const gemel__trial *trial,
+                                        gemel__outcome *outcome, gemel_error *error);
 
 /* ---- Running (execute.c) ---- */
 
@@ -99,9 +102,9 @@ int gemel__has_device(gemel_context *context);
 int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *variant,
                         gemel__random *random);
 
-/* Makes an instance that will be run at many values ready for the first variant, once for all of
- * them. No error: what can't be compiled says so when it is run. */
-void gemel__instance_compile(gemel__instance *instance);
+/* Makes an instance that will be run at many values ready for the first variant or, PLAIN, for the
+ * plain one, once for all of them. No error: what can't be compiled says so when it is run. */
+void gemel__instance_compile(gemel__instance *instance, int plain);
 
 /* Runs the instance's graph at VALUES, as often as it says; OUTPUTS gets new tensors
  * (gemel__instance_results). Writing outside a result, or to an input, is reported as
