@@ -238,6 +238,41 @@ static uint64_t seeds(void) {
   return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
 }
 
+/* ---- Mutants ---- */
+
+struct told {
+  size_t count;
+  gemel_fate fate;
+  char kind[20];
+};
+
+static void hear(void *user, const gemel_mutant *mutant) {
+  struct told *t = user;
+  t->count++;
+  t->fate = mutant->fate;
+  snprintf(t->kind, sizeof t->kind, "%s", mutant->kind);
+}
+
+/* An operation that isn't passed itself, for its kernel or its derivative, has no mutants. */
+static void has_no_mutants(const void *data) {
+  static const int ids[] = {GEMEL__FAULT_tanh_grad_scale, GEMEL__FAULT_neg_zero};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(ids); k++) {
+    struct told told = {0};
+    gemel_mutate_options options = {sizeof options, 1, 8, hear, &told, 1};
+    gemel_mutate_summary summary = {.size = sizeof summary};
+    gemel__fault_active = ids[k];
+    CT_EQ_INT(gemel_mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
+    gemel__fault_active = GEMEL__FAULT_NONE;
+    ct_context("%s", gemel__fault_name(ids[k]));
+    CT_EQ_UINT(told.count, 1);
+    CT_EQ_STR(gemel_fate_name(told.fate), "refuted");
+    CT_EQ_STR(told.kind, "operation");
+    CT_EQ_UINT(summary.fates[GEMEL_FATE_REFUTED], 1);
+    CT_EQ_UINT(summary.subjects, 0);
+  }
+}
+
 /* ---- Replaying ---- */
 
 static char files[GEMEL_TIER_COUNT][300];
@@ -370,6 +405,7 @@ static void summary(const void *data) {
 }
 
 static const ct_test first_tests[] = {CT_TEST("none", none_is_good, NULL),
+                                      CT_TEST("has_no_mutants", has_no_mutants, NULL),
                                       CT_TEST("replays", replays, NULL)};
 static const ct_test last_tests[] = {CT_TEST("summary", summary, NULL),
                                      CT_TEST("without_hints", without_hints, NULL)};

@@ -228,7 +228,7 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   X(NARROWER, "narrower", "no mistake: it rewrites less than its rule, and the same way")          \
   X(ALIKE, "alike", "it does on every instance what its rule does")                                \
   X(SURVIVED, "survived", "the harness passes it")                                                 \
-  X(REFUTED, "refuted", "no mutant: the harness doesn't pass the rule itself")
+  X(REFUTED, "refuted", "no mutant: the harness doesn't pass what it would be of")
 
 typedef enum gemel_fate {
 #define GEMEL_FATE_ENUM(E, name, meaning) GEMEL_FATE_##E,
@@ -243,7 +243,8 @@ const char *gemel_fate_name(gemel_fate fate);
 /* A mutant and its fate. Strings are borrowed for the duration of the call that hands it over. */
 typedef struct gemel_mutant {
   size_t size;
-  const char *kind;     /* of what it was made: "rule", "derivative", "kernel" */
+  const char
+      *kind; /* of what it was made: "rule", "derivative", "kernel"; "operation" refuted itself */
   const char *name;     /* of the rule or operation */
   const char *mutation; /* what was changed, as "where: drops float(x)" */
   const char *text;     /* the mutant as a whole */
@@ -273,7 +274,8 @@ typedef struct gemel_mutate_summary {
   size_t subjects; /* rules or operations of which there are mutants */
   size_t fates[GEMEL_FATE_COUNT];
   size_t barren; /* of the killed ones: rules of which no instance was found */
-  double score;  /* killed ÷ (killed + survived); 1 if there are none, as of refuted rules */
+  double
+      score; /* killed ÷ (killed + survived); 1 if there are none, as of what is refuted itself */
   double strict; /* killed ÷ (killed + alike + survived); 1 if there are none */
 } gemel_mutate_summary;
 
@@ -291,8 +293,9 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
 
 /* The same of the scalar operations whose names match GLOB (NULL: all): their derivative texts with
  * one thing changed, judged in tier gradient ("derivative"), and their kernels replaced by those of
- * operations of the same types ("kernel"), judged in tiers integer, float and special. Each mutant
- * lives in a context of its own. GEMEL_NOT_FOUND, GEMEL_NO_MEMORY. */
+ * operations of the same types ("kernel"), judged in tiers integer, float and special. An operation
+ * that isn't passed in these tiers has none, and is refuted. Each mutant lives in a context of its
+ * own. GEMEL_NOT_FOUND, GEMEL_NO_MEMORY. */
 gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_options *options,
                                      gemel_mutate_summary *summary, gemel_error *error);
 

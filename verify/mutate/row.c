@@ -8,11 +8,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "core/context.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "core/words.h"
+#include "harness/run.h"
 #include "mutate/mutate.h"
 #include "ops/ops.h"
 #include "text/expr.h"
@@ -24,21 +24,18 @@ struct row_hunt {
   size_t seen; /* mutants, judged or not */
 };
 
+/* What was changed: the derivative by an input (0, 1 ...), or the kernel, or nothing. */
+enum { OF_KERNEL = -1, OF_NOTHING = -2 };
+
 /* One mutant, and what is found of it. */
 struct row_mutant {
   const gemel__scalar_row *row; /* as it is */
   gemel__scalar_row changed;
-  int input; /* whose derivative; -1: the kernel */
+  int input; /* what was changed */
   gemel_fate fate;
   const char *tier;
   char detail[400];
 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- The harness's verdict ---- */
 
@@ -63,8 +60,9 @@ static gemel_status verify_row(const struct row_hunt *h, gemel_context *context,
   options.instances = h->options.instances;
   options.ops = m->row->name;
   options.tiers =
-      m->input >= 0 ? 1u << GEMEL_TIER_GRADIENT
-                    : 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL;
+      (m->input != OF_KERNEL ? 1u << GEMEL_TIER_GRADIENT : 0) |
+      (m->input < 0 ? 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL
+                    : 0);
   options.sink = note;
   options.user = m;
   op->record.data = &m->changed;
@@ -153,21 +151,13 @@ static gemel_status find_fate(struct row_hunt *h, struct row_mutant *m, const ch
   return status;
 }
 
-static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *mutation,
-                          const char *text, gemel_error *error) {
-  double started = now();
-  gemel_status status;
-  if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
-    return GEMEL_OK;
-  }
-  status = find_fate(h, m, text, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+static void tell(struct row_hunt *h, const struct row_mutant *m, const char *mutation,
+                 const char *text, double started) {
+  static const char *const kinds[] = {"operation", "kernel", "derivative"};
   h->summary.fates[m->fate]++;
   if (h->options.sink != NULL) {
     gemel_mutant mutant = {sizeof mutant,
-                           m->input >= 0 ? "derivative" : "kernel",
+                           kinds[(m->input < 0 ? m->input : 0) - OF_NOTHING],
                            m->row->name,
                            mutation,
                            text,
@@ -175,10 +165,36 @@ static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *
                            m->tier,
                            m->detail,
                            h->options.seed,
-                           now() - started};
+                           gemel__clock() - started};
     h->options.sink(h->options.user, &mutant);
   }
-  return GEMEL_OK;
+}
+
+static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *mutation,
+                          const char *text, gemel_error *error) {
+  double started = gemel__clock();
+  if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+    return GEMEL_OK;
+  }
+  gemel_status status = find_fate(h, m, text, error);
+  if (status == GEMEL_OK) {
+    tell(h, m, mutation, text, started);
+  }
+  return status;
+}
+
+/* Of an operation that is wrong itself each mutant is killed for that. *SOUND: it is passed. */
+static gemel_status judge_row(struct row_hunt *h, const gemel__scalar_row *row, int *sound,
+                              gemel_error *error) {
+  double started = gemel__clock();
+  struct row_mutant m = {row, *row, OF_NOTHING, GEMEL_FATE_SURVIVED, "", ""};
+  gemel_status status = find_fate(h, &m, row->c_text, error);
+  *sound = m.fate != GEMEL_FATE_KILLED;
+  if (status == GEMEL_OK && !*sound) {
+    m.fate = GEMEL_FATE_REFUTED;
+    tell(h, &m, "none: the operation itself", row->c_text, started);
+  }
+  return status;
 }
 
 /* The derivative text of input K as the right side of a rule. */
@@ -231,10 +247,27 @@ static gemel_status mutate_kernel(struct row_hunt *h, const gemel__scalar_row *r
       m.row = row;
       m.changed = *row;
       m.changed.index = k;
-      m.input = -1;
+      m.input = OF_KERNEL;
       snprintf(mutation, sizeof mutation, "kernel: computes %s", other->name);
       status = judge(h, &m, mutation, other->c_text, error);
     }
+  }
+  return status;
+}
+
+static gemel_status mutate_row(struct row_hunt *h, gemel_context *context,
+                               const gemel__scalar_row *row, gemel_error *error) {
+  int sound;
+  gemel_status status = judge_row(h, row, &sound, error);
+  if (status != GEMEL_OK || !sound) {
+    return status;
+  }
+  h->summary.subjects++;
+  status = mutate_kernel(h, row, error);
+  for (int k = 0; k < row->n_inputs && status == GEMEL_OK; k++) {
+    status = row->grads[k][0] != '\0' && row->code != GEMEL__TYPE_CAST
+                 ? mutate_derivative(h, context, row, k, error)
+                 : GEMEL_OK;
   }
   return status;
 }
@@ -263,15 +296,8 @@ gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_option
   }
   for (int r = 0; r < GEMEL__SCALAR_COUNT && status == GEMEL_OK; r++) {
     const gemel__scalar_row *row = &gemel__scalar_rows[r];
-    if (!gemel__list_names(glob, row->name)) {
-      continue;
-    }
-    h.summary.subjects++;
-    status = mutate_kernel(&h, row, error);
-    for (int k = 0; k < row->n_inputs && status == GEMEL_OK; k++) {
-      status = row->grads[k][0] != '\0' && row->code != GEMEL__TYPE_CAST
-                   ? mutate_derivative(&h, context, row, k, error)
-                   : GEMEL_OK;
+    if (gemel__list_names(glob, row->name)) {
+      status = mutate_row(&h, context, row, error);
     }
   }
   gemel_context_unref(context);
