@@ -50,6 +50,19 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
                                   gemel__random *random, gemel_record *record, gemel__evidence *e,
                                   int *done, gemel_error *error);
 
+/* Reports TIER with VERDICT for REASON, without instances. */
+void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
+                           const char *reason);
+
+/* The library refuses to build the graph of an instance, which is a fault of its own; unless memory
+ * is out. *DONE: it was reported. */
+gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, gemel_status status,
+                                   int *done, const gemel_error *error);
+
+/* How many instances are wanted: an operation with a dtype among its attributes is as many
+ * operations. */
+size_t gemel__subject_instances(const struct subject *s);
+
 /* Where OUTCOME found the difference, in words. */
 void gemel__subject_place(const struct subject *s, const gemel__outcome *outcome, char *place,
                           size_t bytes);
@@ -62,5 +75,12 @@ void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one);
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel_record *record, gemel__evidence *e, int *done,
                                    gemel_error *error);
+
+/* Tier gradient (gradient.c). */
+gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error);
+
+/* All tiers of an operation without a reference. Only its derivatives can be judged: against its
+ * own kernel. */
+gemel_status gemel__verify_unknown(struct subject *s, gemel_error *error);
 
 #endif

@@ -19,20 +19,16 @@
 #include "operations/subject.h"
 #include "operations/survey.h"
 #include "reference/twin.h"
-#include "tiers/taylor.h"
 #include "tiers/ulps.h"
 #include "text/expr.h"
 
 /* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
- * blocks have several rounds and a rest; of a few, so that threads share the work; where dual
- * numbers are evaluated. */
+ * blocks have several rounds and a rest; of a few, so that threads share the work. */
 enum {
   SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
   LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
-  HUGE_ELEMENTS = 90000,
-  DUAL_ELEMENTS = 6
+  HUGE_ELEMENTS = 90000
 };
-enum { MORE_INSTANCES = 400 };  /* at most, while a branch of a derivative was never taken */
 enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
 enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
 /* How many instances a kernel is offered that takes none, in the first tier and in another. */
@@ -84,8 +80,8 @@ static gemel_status redraw(void *user, int64_t max_elements, gemel__random *rand
 
 /* ---- Reporting ---- */
 
-static void emit_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
-                        const char *reason) {
+void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
+                           const char *reason) {
   gemel_record record;
   gemel__record_init(&record, s->run, s->kind, s->name, tier);
   record.verdict = verdict;
@@ -94,7 +90,7 @@ static void emit_reason(struct subject *s, gemel_tier tier, gemel_verdict verdic
 }
 
 static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
-  emit_reason(s, tier, GEMEL_NOT_APPLICABLE, reason);
+  gemel__subject_reason(s, tier, GEMEL_NOT_APPLICABLE, reason);
 }
 
 /* ---- Tiers integer, float, special ---- */
@@ -258,10 +254,8 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
   return GEMEL_OK;
 }
 
-/* The library refuses to build the graph of an instance, which is a fault of its own; unless memory
- * is out. *DONE: it was reported. */
-static gemel_status refuse(struct subject *s, gemel_record *record, gemel_status status, int *done,
-                           const gemel_error *error) {
+gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, gemel_status status,
+                                   int *done, const gemel_error *error) {
   if (status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE) {
     return GEMEL_OK;
   }
@@ -379,7 +373,7 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = draw_numbered(s, plan, k, attempt, huge, &random, &instance, &problem);
   if (status != GEMEL_OK) {
-    status = refuse(s, record, status, done, &problem);
+    status = gemel__subject_refuse(s, record, status, done, &problem);
     if (status != GEMEL_OK && error != NULL) {
       *error = problem;
     }
@@ -448,8 +442,7 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* An operation with a dtype among its attributes is as many operations. */
-static size_t instances_of(const struct subject *s) {
+size_t gemel__subject_instances(const struct subject *s) {
   const gemel_attr_spec *spec;
   size_t n = s->run->options.instances;
   for (spec = s->op->attrs; spec != NULL && spec->name != NULL; spec++) {
@@ -549,7 +542,7 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   gemel_record record;
   gemel__evidence e;
   gemel_status status = GEMEL_OK;
-  size_t k, n = instances_of(s);
+  size_t k, n = gemel__subject_instances(s);
   size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL
                     ? s->run->options.instances / HUGE_SHARE
                     : 0;
@@ -579,174 +572,6 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   return status;
 }
 
-/* ---- Tiers real and gradient ---- */
-
-/* As refuse; that nothing is differentiable is the caller's to hear. */
-static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
-                                    int *done, const gemel_error *error) {
-  return status == GEMEL_NOT_DIFFERENTIABLE ? status : refuse(s, record, status, done, error);
-}
-
-static gemel_status keep_error(gemel_status status, const gemel_error *problem,
-                               gemel_error *error) {
-  if (status != GEMEL_OK && error != NULL) {
-    *error = *problem;
-  }
-  return status;
-}
-
-static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
-                                 gemel__answer *total, size_t *instances, int *done,
-                                 gemel_error *error) {
-  gemel__random random;
-  gemel__instance instance;
-  gemel__answer answer;
-  gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  uint64_t seed;
-  gemel_status status;
-  gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
-  s->embedded = 0;
-  status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
-  if (status != GEMEL_OK) {
-    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
-  }
-  seed = gemel__random_bits(&random);
-  status = (s->own ? gemel__decide_gradient_rounded : gemel__decide_gradient)(
-      &instance, seed, s->derivative ? 3 : 5, 2, &answer, &problem);
-  if (status != GEMEL_OK) {
-    gemel__instance_clear(&instance);
-    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
-  }
-  if (answer.verdict == GEMEL_REFUTED) {
-    *done = 1;
-    record->instances = *instances + 1;
-    gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
-  } else if (gemel__answer_merge(total, &answer, (*instances)++) != 0) {
-    status = gemel__no_memory(error, "decisions");
-  }
-  gemel__answer_clear(&answer);
-  gemel__instance_clear(&instance);
-  return status;
-}
-
-static gemel_status verify_gradient(struct subject *s, gemel_error *error) {
-  gemel_record record;
-  gemel__answer total;
-  double started = gemel__clock();
-  size_t k, instances = 0, wanted = instances_of(s) / 2 + 1;
-  gemel_status status = GEMEL_OK;
-  int done = 0;
-  memset(&total, 0, sizeof total);
-  total.how = "";
-  gemel__sites_init(&total.sites);
-  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
-  for (k = 0; status == GEMEL_OK && !done &&
-              (k < wanted || (k < wanted + MORE_INSTANCES && gemel__answer_one_way(&total)));
-       k++) {
-    status = try_gradient(s, k, &record, &total, &instances, &done, error);
-    record.seconds = gemel__clock() - started;
-  }
-  if (status == GEMEL_NOT_DIFFERENTIABLE && !done && instances == 0) {
-    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable");
-    status = GEMEL_OK;
-  } else if (status == GEMEL_OK && !done && instances == 0) {
-    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of a float dtype to differentiate");
-  } else if (status == GEMEL_OK && !done) {
-    record.instances = instances;
-    gemel__answer_settle(&total);
-    gemel__record_answer(s->run, &record, &total, NULL, NULL, 0);
-  }
-  gemel__answer_clear(&total);
-  return status;
-}
-
-/* ---- Without a reference ---- */
-
-static void conclude_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t) {
-  char detail[160];
-  record->elements = t->points;
-  record->how = "Taylor";
-  record->verdict = t->moves > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
-  if (t->moves == 0) {
-    snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
-  } else if (isinf(t->least)) {
-    snprintf(detail, sizeof detail, "no remainder above rounding along %zu lines", t->points);
-  } else {
-    snprintf(detail, sizeof detail,
-             "least order of Taylor's remainder along %zu lines: %.2f (2 if right, 1 if not)",
-             t->points, t->least);
-  }
-  record->detail = detail;
-  gemel__record_emit(s->run, record);
-}
-
-static void refute_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t,
-                          const gemel__instance *instance) {
-  char got[60];
-  snprintf(got, sizeof got, "order %.2f", t->least);
-  record->how = "Taylor";
-  record->elements = t->points;
-  record->detail = "what Taylor's theorem leaves isn't of order 2";
-  gemel__record_refuted(s->run, record, instance, NULL, NULL, t->place, "order 2", got,
-                        record->seed);
-}
-
-/* Tier gradient of an operation that can only be run: the order of what Taylor's theorem leaves. */
-static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
-  gemel__taylor t = {0, 0, INFINITY, 0, ""};
-  gemel_record record;
-  double started = gemel__clock();
-  size_t k, wanted = instances_of(s) / 2 + 1;
-  gemel_status status = GEMEL_OK;
-  int done = 0;
-  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
-  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
-    gemel__random random;
-    gemel__instance instance;
-    gemel_error problem = {GEMEL_OK, 0, 0, ""};
-    gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
-    s->embedded = 0;
-    status = draw(s, GEMEL_F64, DUAL_ELEMENTS, &random, &instance, &problem);
-    if (status == GEMEL_OK) {
-      status = gemel__taylor_check(&instance, &random, &t, &problem);
-      record.seconds = gemel__clock() - started;
-      record.instances = k + 1;
-      if (status == GEMEL_OK && t.refuted) {
-        done = 1;
-        refute_taylor(s, &record, &t, &instance);
-      }
-      gemel__instance_clear(&instance);
-    }
-    if (status != GEMEL_OK) {
-      status = keep_error(refuse(s, &record, status, &done, &problem), &problem, error);
-    }
-  }
-  if (status == GEMEL_OK && !done && t.points == 0) {
-    not_applicable(s, GEMEL_TIER_GRADIENT, "nothing of dtype f64 to differentiate");
-  } else if (status == GEMEL_OK && !done) {
-    conclude_taylor(s, &record, &t);
-  }
-  return status;
-}
-
-/* Only the derivatives can be judged: against the operation's own kernel. */
-static gemel_status verify_unknown(struct subject *s, gemel_error *error) {
-  for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
-    if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
-      emit_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN,
-                  "it has no reference: gemel_verify_reference gives it one");
-    }
-  }
-  if (!gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
-    return GEMEL_OK;
-  }
-  if (s->op->grad == NULL || s->op->jvp == NULL) {
-    not_applicable(s, GEMEL_TIER_GRADIENT, "not differentiable in both modes");
-    return GEMEL_OK;
-  }
-  return verify_taylor(s, error);
-}
-
 /* ---- Entry points ---- */
 
 static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
@@ -757,7 +582,8 @@ static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
         not_applicable(s, plans[k].tier,
                        "made of operations whose special values are verified one by one");
       } else if (s->kernel != NULL && s->kernel->hung) {
-        emit_reason(s, plans[k].tier, GEMEL_NOT_RUN, "a call of the kernel didn't come to its end");
+        gemel__subject_reason(s, plans[k].tier, GEMEL_NOT_RUN,
+                              "a call of the kernel didn't come to its end");
       } else {
         status = verify_tier(s, &plans[k], error);
       }
@@ -779,7 +605,7 @@ static gemel_status verify_subject(struct subject *s, gemel_error *error) {
     status = verify_shipped(s, error);
   }
   if (status == GEMEL_OK && gemel__run_wants(s->run, GEMEL_TIER_GRADIENT)) {
-    status = verify_gradient(s, error);
+    status = gemel__verify_gradient(s, error);
   }
   return status;
 }
@@ -788,7 +614,7 @@ static gemel_status verify_subject(struct subject *s, gemel_error *error) {
 static void emit_all(struct subject *s, gemel_verdict verdict, const char *reason) {
   for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier)) {
-      emit_reason(s, (gemel_tier)tier, verdict, reason);
+      gemel__subject_reason(s, (gemel_tier)tier, verdict, reason);
     }
   }
 }
@@ -814,7 +640,7 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   s.own = gemel__own_reference_exists(run->context, op);
   judge = s.own || gemel__twin_of(gemel__op_find(run->context, op->name))->reference != NULL
               ? verify_subject
-              : verify_unknown;
+              : gemel__verify_unknown;
   status = judge(&s, error);
   if (status == GEMEL_OK && op->grad != NULL) {
     s.kind = "gradient";
