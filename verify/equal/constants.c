@@ -6,7 +6,8 @@
  * from it: in the offer's shape, in another one, with its axes in another order, repeated, as a
  * part of it, or as several of them side by side. It is then replaced by the expression that the
  * offer is, and stands for that real number; whether the graphs are equal then is for the models to
- * say.
+ * say. One constant may be a rounding of several real numbers (0.70710677 is 1 ÷ 1.4142135 rounded,
+ * and 0.5 × 1.4142135 exactly), so up to MOST_WAYS of them are tried, the nearest first.
  *
  * A ball is taken twice as wide as it is, since the same operations in another order may round
  * twice as far. An offer that no rounding takes part in has balls without extent, so nothing but
@@ -14,6 +15,7 @@
  */
 #include "equal/constants.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +29,21 @@
 #include "equal/offers.h"
 #include "instances/rebuild.h"
 
-enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256 };
+enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256, MOST_WAYS = 4, MOST_CHOICES = 24 };
 static const double widened = 2;
+
+/* What a constant may be: VALUE, of its shape, from which it is at most DISTANCE bounds away, OFF
+ * all told. */
+struct match {
+  double distance, off;
+  gemel_value value;
+};
+
+/* The nearest N of those, which are different numbers. */
+struct matches {
+  struct match of[MOST_WAYS];
+  size_t n;
+};
 
 struct constant_search {
   const gemel_graph *graph, *by;
@@ -38,10 +53,15 @@ struct constant_search {
   gemel__bound *bound;
   gemel__rtensor *values; /* by offer */
   double *largest;        /* by offer: of its elements; negative: not known yet */
-  int64_t sizes[MOST_SIZES];
-  size_t n_sizes;     /* of the constants that are sought */
-  gemel__edit *edits; /* by node of GRAPH */
-  gemel_value *found; /* by new leaf: the offer */
+  int *digits;            /* by offer: of the narrowest dtype in which it was computed */
+  struct {
+    gemel_dtype dtype;
+    int64_t elements;
+  } sizes[MOST_SIZES];
+  size_t n_sizes;        /* of the constants that are sought */
+  gemel__edit *edits;    /* by node of GRAPH */
+  struct matches *found; /* by new leaf */
+  gemel_value *now;      /* by new leaf: the one of FOUND that is tried */
   char (*names)[32];
   const char **labels;
   gemel_type *types;
@@ -78,13 +98,16 @@ static uint32_t largest_attrs(const gemel_graph *graph) {
   return most;
 }
 
-static void note_size(struct constant_search *s, int64_t size) {
+static void note_size(struct constant_search *s, const gemel_tensor *tensor) {
+  gemel_dtype dtype = gemel_tensor_dtype(tensor);
+  int64_t size = gemel_tensor_elements(tensor);
   size_t k = 0;
-  while (k < s->n_sizes && s->sizes[k] != size) {
+  while (k < s->n_sizes && (s->sizes[k].elements != size || s->sizes[k].dtype != dtype)) {
     k++;
   }
   if (k == s->n_sizes && k < MOST_SIZES) {
-    s->sizes[s->n_sizes++] = size;
+    s->sizes[k].dtype = dtype;
+    s->sizes[s->n_sizes++].elements = size;
   }
 }
 
@@ -104,7 +127,7 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
     if (is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs] &&
         is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
-      note_size(s, gemel_tensor_elements(tensor_of(s->graph, k)));
+      note_size(s, tensor_of(s->graph, k));
     }
   }
   gemel__free(known, n);
@@ -112,19 +135,47 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
 }
 
 /* A constant may be an offer, a part of one, or have it as a part. */
-static int is_wanted(void *user, int64_t elements) {
+static int is_wanted(void *user, gemel_dtype dtype, int64_t elements) {
   const struct constant_search *s = user;
   for (size_t k = 0; k < s->n_sizes && elements > 0; k++) {
-    int64_t size = s->sizes[k];
-    if (size >= elements || (size > 0 && elements % size == 0)) {
+    int64_t size = s->sizes[k].elements;
+    if (s->sizes[k].dtype == dtype && (size >= elements || (size > 0 && elements % size == 0))) {
       return 1;
     }
   }
   return 0;
 }
 
+/* By offer, the digits of the narrowest dtype among what was computed on the way. */
+static gemel_status find_digits(struct constant_search *s, gemel_error *error) {
+  const gemel_graph *graph = s->offers.graph;
+  int *by_node = gemel__alloc_array(graph->n_nodes + 1, sizeof *by_node);
+  if (by_node == NULL) {
+    return gemel__no_memory(error, "constants");
+  }
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    gemel_value self = gemel__value(graph, (gemel__ref){k, 0});
+    by_node[k] = INT_MAX;
+    if (!is_constant(graph, k) && is_float(graph, self)) {
+      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(self));
+      by_node[k] = gemel__dtype_format(dtype)->digits;
+    }
+    for (uint32_t j = 0; j < count; j++) {
+      int other = by_node[inputs[j].node];
+      by_node[k] = other < by_node[k] ? other : by_node[k];
+    }
+  }
+  for (size_t k = 0; k < s->offers.n; k++) {
+    s->digits[k] = by_node[s->offers.all[k].node];
+  }
+  gemel__free(by_node, (graph->n_nodes + 1) * sizeof *by_node);
+  return GEMEL_OK;
+}
+
 static gemel_status evaluate(struct constant_search *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
+  gemel_status status = find_digits(s, error);
   for (size_t k = 0; k < s->offers.n && status == GEMEL_OK; k++) {
     char name[32];
     snprintf(name, sizeof name, "offer%u", (unsigned)k);
@@ -157,36 +208,39 @@ static double largest_of(struct constant_search *s, size_t k) {
   return s->largest[k];
 }
 
-/* How far the constant's element X is from what offer K has at I, in bounds: above WIDENED it isn't
+static const struct match nowhere = {INFINITY, INFINITY, {NULL, 0, 0}};
+
+/* How far the constant's element X is from what offer K has at I: above WIDENED bounds it isn't
  * that. A ball that is wide among the offer's elements would explain anything. */
-static double distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype, double x) {
+static struct match distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype,
+                             double x) {
   gemel__domain *d = &s->bound->domain;
   const void *e = gemel__rtensor_at(&s->values[k], i);
+  int digits = gemel__dtype_format(dtype)->digits;
   if (d->state(d, e) != GEMEL__DEFINED) {
-    return INFINITY;
+    return nowhere;
   }
-  double ratio = gemel__bound_ratio(d, e, dtype, x);
-  if (!(ratio <= widened)) {
-    return INFINITY;
+  double ratio = gemel__bound_ratio(d, e, dtype, x), radius = gemel__bound_radius(d, e);
+  digits = s->digits[k] < digits ? s->digits[k] : digits;
+  if (!(ratio <= widened) || !(radius <= ldexp(largest_of(s, k), 6 - digits))) {
+    return nowhere;
   }
-  return gemel__bound_radius(d, e) <=
-                 ldexp(largest_of(s, k), 6 - gemel__dtype_format(dtype)->digits)
-             ? ratio
-             : INFINITY;
+  return (struct match){ratio, ratio * radius, {NULL, 0, 0}};
 }
 
-/* The largest distance within a block; INFINITY as soon as one is too large. */
-static double compare(struct constant_search *s, const gemel_tensor *tensor, size_t k,
-                      const struct constant_block *b) {
+/* The largest distance within a block, and what it is off all told; NOWHERE as soon as one is too
+ * large. */
+static struct match compare(struct constant_search *s, const gemel_tensor *tensor, size_t k,
+                            const struct constant_block *b) {
   const int64_t *has = gemel_tensor_shape(tensor);
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   int64_t index[GEMEL_MAX_RANK] = {0}, count = 1, n;
-  double worst = 0;
+  struct match all = {0, 0, {NULL, 0, 0}}, here;
   int a;
   for (a = 0; a < b->rank; a++) {
     count *= b->shape[a];
   }
-  for (n = 0; n < count && worst <= widened; n++) {
+  for (n = 0; n < count && all.distance <= widened; n++) {
     int64_t at = 0, in_offer = b->offset;
     double x;
     for (a = 0; a < b->rank; a++) {
@@ -194,21 +248,43 @@ static double compare(struct constant_search *s, const gemel_tensor *tensor, siz
       in_offer += index[a] * b->strides[a];
     }
     x = gemel__decode(dtype, gemel__tensor_element(tensor, (size_t)at));
-    worst = fmax(worst, distance(s, k, (size_t)in_offer, dtype, x));
+    here = distance(s, k, (size_t)in_offer, dtype, x);
+    all.distance = fmax(all.distance, here.distance);
+    all.off += here.off;
     for (a = b->rank; a-- > 0 && ++index[a] == b->shape[a];) {
       index[a] = 0;
     }
   }
-  return worst;
+  return all;
 }
 
 /* ---- Ways to be an offer ---- */
 
-/* A constant that may be an offer, with what it then is. */
-struct match {
-  double distance;
-  gemel_value value; /* of the constant's shape */
-};
+/* Where M belongs among ALL: behind what is as near, and MOST_WAYS if it is a number that is there
+ * already, or too far. */
+static size_t place_of(const struct matches *all, const struct match *m) {
+  size_t place = 0;
+  if (!(m->distance <= widened)) {
+    return MOST_WAYS;
+  }
+  for (size_t k = 0; k < all->n; k++) {
+    if (fabs(all->of[k].off - m->off) <= 1e-6 * m->off) {
+      return MOST_WAYS;
+    }
+    place += all->of[k].distance <= m->distance;
+  }
+  return place;
+}
+
+static void add_match(struct matches *all, size_t place, const struct match *m, gemel_value value) {
+  if (gemel_is_null(value)) {
+    return;
+  }
+  all->n += all->n < MOST_WAYS;
+  memmove(&all->of[place + 1], &all->of[place], (all->n - 1 - place) * sizeof *all->of);
+  all->of[place] = *m;
+  all->of[place].value = value;
+}
 
 static void strides_of(const gemel__rtensor *r, int64_t *strides) {
   int64_t step = 1;
@@ -218,27 +294,20 @@ static void strides_of(const gemel__rtensor *r, int64_t *strides) {
   }
 }
 
-static void better(struct match *best, double distance, gemel_value value) {
-  if (distance <= widened && distance < best->distance && !gemel_is_null(value)) {
-    best->distance = distance;
-    best->value = value;
-  }
-}
-
 /* The same elements in the same order. */
 static void match_flat(struct constant_search *s, const gemel_tensor *tensor, size_t k,
-                       struct match *best) {
+                       struct matches *all) {
   struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int64_t step = 1;
-  double d;
   for (int a = b.rank; a-- > 0;) {
     b.shape[a] = gemel_tensor_shape(tensor)[a];
     b.strides[a] = step;
     step *= b.shape[a];
   }
-  d = compare(s, tensor, k, &b);
-  if (d < best->distance) {
-    better(best, d, gemel__offer_reshape(s->offers.all[k], b.rank, b.shape));
+  struct match m = compare(s, tensor, k, &b);
+  size_t place = place_of(all, &m);
+  if (place < MOST_WAYS) {
+    add_match(all, place, &m, gemel__offer_reshape(s->offers.all[k], b.rank, b.shape));
   }
 }
 
@@ -267,7 +336,7 @@ static int next_order(int64_t *order, int n) {
 
 /* The same axes (but for those of size 1) in another order. */
 static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor, size_t k,
-                           struct match *best) {
+                           struct matches *all) {
   const gemel__rtensor *r = &s->values[k];
   int64_t axes[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
   int64_t full[GEMEL_MAX_RANK];
@@ -286,29 +355,27 @@ static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor
   strides_of(r, strides);
   while (n == m && n >= 2 && n <= 4 && next_order(order, n)) {
     int fits = 1;
-    double d;
     for (int j = 0; j < n; j++) {
       fits &= r->shape[axes[order[j]]] == b.shape[place[j]];
       full[j] = axes[order[j]];
       b.strides[place[j]] = strides[axes[order[j]]];
     }
-    d = fits ? compare(s, tensor, k, &b) : INFINITY;
-    if (d < best->distance) {
-      better(
-          best, d,
-          gemel__offer_reshape(gemel__offer_shuffle(s->offers.all[k], n, full), b.rank, b.shape));
+    struct match here = fits ? compare(s, tensor, k, &b) : nowhere;
+    size_t at = place_of(all, &here);
+    if (at < MOST_WAYS) {
+      gemel_value shuffled = gemel__offer_shuffle(s->offers.all[k], n, full);
+      add_match(all, at, &here, gemel__offer_reshape(shuffled, b.rank, b.shape));
     }
   }
 }
 
 /* The offer broadcast to the constant's shape. */
 static void match_repeated(struct constant_search *s, const gemel_tensor *tensor, size_t k,
-                           struct match *best) {
+                           struct matches *all) {
   const gemel__rtensor *r = &s->values[k];
   struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int64_t strides[GEMEL_MAX_RANK];
   int lead = b.rank - r->rank;
-  double d;
   strides_of(r, strides);
   for (int a = 0; a < b.rank; a++) {
     b.shape[a] = gemel_tensor_shape(tensor)[a];
@@ -317,9 +384,10 @@ static void match_repeated(struct constant_search *s, const gemel_tensor *tensor
     }
     b.strides[a] = a < lead || r->shape[a - lead] == 1 ? 0 : strides[a - lead];
   }
-  d = lead >= 0 ? compare(s, tensor, k, &b) : INFINITY;
-  if (d < best->distance) {
-    better(best, d, gemel__offer_broadcast(s->offers.all[k], b.rank, b.shape));
+  struct match m = lead >= 0 ? compare(s, tensor, k, &b) : nowhere;
+  size_t place = place_of(all, &m);
+  if (place < MOST_WAYS) {
+    add_match(all, place, &m, gemel__offer_broadcast(s->offers.all[k], b.rank, b.shape));
   }
 }
 
@@ -355,7 +423,7 @@ static gemel_value part_of(gemel_value x, int rank, int axis, int64_t start, con
 
 /* A part of the offer, cut out along one axis. */
 static void match_part(struct constant_search *s, const gemel_tensor *tensor, size_t k,
-                       struct match *best) {
+                       struct matches *all) {
   const gemel__rtensor *r = &s->values[k];
   int axis = odd_axis(r, tensor);
   struct constant_block b = {.rank = r->rank};
@@ -365,22 +433,21 @@ static void match_part(struct constant_search *s, const gemel_tensor *tensor, si
   strides_of(r, b.strides);
   memcpy(b.shape, gemel_tensor_shape(tensor), (size_t)r->rank * sizeof *b.shape);
   for (int64_t at = 0; at + b.shape[axis] <= r->shape[axis]; at++) {
-    double d;
     b.offset = at * b.strides[axis];
-    d = compare(s, tensor, k, &b);
-    if (d < best->distance) {
-      better(best, d, part_of(s->offers.all[k], r->rank, axis, at, b.shape));
+    struct match m = compare(s, tensor, k, &b);
+    size_t place = place_of(all, &m);
+    if (place < MOST_WAYS) {
+      add_match(all, place, &m, part_of(s->offers.all[k], r->rank, axis, at, b.shape));
     }
   }
 }
 
 /* The offer that is TENSOR's block from START along AXIS; −1 if there is none. */
 static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, int axis,
-                        int64_t start, double *worst) {
+                        int64_t start, struct match *m) {
   for (size_t k = 0; k < s->offers.n; k++) {
     const gemel__rtensor *r = &s->values[k];
     struct constant_block b = {.rank = r->rank};
-    double d;
     if (r->dtype != gemel_tensor_dtype(tensor) || odd_axis(r, tensor) != axis ||
         r->shape[axis] == 0 || start + r->shape[axis] > gemel_tensor_shape(tensor)[axis]) {
       continue;
@@ -388,9 +455,10 @@ static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, i
     strides_of(r, b.strides);
     memcpy(b.shape, r->shape, (size_t)r->rank * sizeof *b.shape);
     b.start[axis] = start;
-    d = compare(s, tensor, k, &b);
-    if (d <= widened) {
-      *worst = fmax(*worst, d);
+    struct match part = compare(s, tensor, k, &b);
+    if (part.distance <= widened) {
+      m->distance = fmax(m->distance, part.distance);
+      m->off += part.off;
       return (int64_t)k;
     }
   }
@@ -399,50 +467,49 @@ static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, i
 
 /* Offers side by side along one axis. */
 static void match_joined(struct constant_search *s, const gemel_tensor *tensor,
-                         struct match *best) {
+                         struct matches *all) {
   for (int axis = 0; axis < gemel_tensor_rank(tensor); axis++) {
     gemel_value parts[MOST_PARTS];
     int64_t start = 0, size = gemel_tensor_shape(tensor)[axis];
-    double worst = 0;
-    size_t n = 0;
+    struct match m = {0, 0, {NULL, 0, 0}};
+    size_t n = 0, place;
     while (start < size && n < MOST_PARTS) {
-      int64_t k = block_at(s, tensor, axis, start, &worst);
+      int64_t k = block_at(s, tensor, axis, start, &m);
       if (k < 0) {
         break;
       }
       parts[n++] = s->offers.all[k];
       start += s->values[k].shape[axis];
     }
-    if (start == size && n > 0 && worst < best->distance) {
+    place = start == size && n > 0 ? place_of(all, &m) : MOST_WAYS;
+    if (place < MOST_WAYS) {
       gemel_attr attr = gemel_attr_int("axis", axis);
-      better(best, worst, gemel__offer_make(s->offers.graph, "join", n, parts, 1, &attr));
+      add_match(all, place, &m, gemel__offer_make(s->offers.graph, "join", n, parts, 1, &attr));
     }
   }
 }
 
-static struct match find_match(struct constant_search *s, const gemel_tensor *tensor) {
-  struct match best = {INFINITY, {NULL, 0, 0}};
+static void find_matches(struct constant_search *s, const gemel_tensor *tensor,
+                         struct matches *all) {
   int64_t size = gemel_tensor_elements(tensor);
-  for (size_t k = 0;
-       k < s->offers.n && size > 0 && best.distance > 0 && gemel__tick(s->ticker) == GEMEL_OK;
-       k++) {
+  all->n = 0;
+  for (size_t k = 0; k < s->offers.n && size > 0 && gemel__tick(s->ticker) == GEMEL_OK; k++) {
     const gemel__rtensor *r = &s->values[k];
     if (r->dtype != gemel_tensor_dtype(tensor)) {
       continue;
     }
     if ((int64_t)r->count == size) {
-      match_flat(s, tensor, k, &best);
-      match_shuffled(s, tensor, k, &best);
+      match_flat(s, tensor, k, all);
+      match_shuffled(s, tensor, k, all);
     } else if ((int64_t)r->count < size) {
-      match_repeated(s, tensor, k, &best);
+      match_repeated(s, tensor, k, all);
     } else {
-      match_part(s, tensor, k, &best);
+      match_part(s, tensor, k, all);
     }
   }
-  if (best.distance > widened) {
-    match_joined(s, tensor, &best);
+  if (all->n == 0) {
+    match_joined(s, tensor, all);
   }
-  return best;
 }
 
 static void find_all(struct constant_search *s) {
@@ -450,11 +517,10 @@ static void find_all(struct constant_search *s) {
     int sought = s->edits[k].leaf == 1 && s->edits[k].kind == GEMEL__EDIT_KEEP;
     s->edits[k].leaf = 0;
     if (sought && s->n_found < MOST_FOUND) {
-      struct match match = find_match(s, tensor_of(s->graph, k));
-      if (!gemel_is_null(match.value)) {
+      find_matches(s, tensor_of(s->graph, k), &s->found[s->n_found]);
+      if (s->found[s->n_found].n > 0) {
         s->edits[k].kind = GEMEL__EDIT_LEAF;
-        s->edits[k].leaf = s->n_found;
-        s->found[s->n_found++] = match.value;
+        s->edits[k].leaf = s->n_found++;
       }
     }
   }
@@ -473,7 +539,7 @@ static gemel_graph *with_leaves(struct constant_search *s, gemel_error *error) {
   for (size_t k = 0; k < s->n_found; k++) {
     snprintf(s->names[k], sizeof s->names[k], "unrounded%u", (unsigned)k);
     s->labels[k] = s->names[k];
-    s->types[k] = gemel_value_type(s->found[k]);
+    s->types[k] = gemel_value_type(s->now[k]);
   }
   if (outputs != NULL && names != NULL) {
     for (size_t k = 0; k < n; k++) {
@@ -490,14 +556,14 @@ static gemel_graph *with_leaves(struct constant_search *s, gemel_error *error) {
   return result;
 }
 
-/* The offers that were found, as a graph without inputs. */
+/* The offers that are tried, as a graph without inputs. */
 static gemel_graph *expressions(struct constant_search *s, gemel_error *error) {
   gemel__ref *outputs = gemel__alloc_array(s->n_found, sizeof *outputs);
   gemel__rebuild rebuild = {s->offers.graph, NULL,    NULL,     0, NULL, NULL,
                             s->n_found,      outputs, s->labels};
   gemel_graph *result = NULL;
   for (size_t k = 0; k < s->n_found && outputs != NULL; k++) {
-    outputs[k] = (gemel__ref){s->found[k].node, s->found[k].output};
+    outputs[k] = (gemel__ref){s->now[k].node, s->now[k].output};
   }
   if (outputs != NULL) {
     result = gemel__rebuild_graph(&rebuild, error);
@@ -547,12 +613,13 @@ static gemel_graph *copy(struct constant_search *s, gemel_error *error) {
 static gemel_status open_search(struct constant_search *s, gemel_error *error) {
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
   s->bound = gemel__bound_new(128);
-  s->found = gemel__alloc_array(MOST_FOUND, sizeof *s->found);
+  s->found = gemel__alloc_array(MOST_FOUND + 1, sizeof *s->found);
+  s->now = gemel__alloc_array(MOST_FOUND, sizeof *s->now);
   s->names = gemel__alloc_array(MOST_FOUND, sizeof *s->names);
   s->labels = gemel__alloc_array(MOST_FOUND, sizeof *s->labels);
   s->types = gemel__alloc_array(MOST_FOUND, sizeof *s->types);
-  return s->edits != NULL && s->bound != NULL && s->found != NULL && s->names != NULL &&
-                 s->labels != NULL && s->types != NULL
+  return s->edits != NULL && s->bound != NULL && s->found != NULL && s->now != NULL &&
+                 s->names != NULL && s->labels != NULL && s->types != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "constants");
 }
@@ -560,7 +627,10 @@ static gemel_status open_search(struct constant_search *s, gemel_error *error) {
 static gemel_status open_values(struct constant_search *s, gemel_error *error) {
   s->values = gemel__alloc_zeroed((s->offers.n + 1) * sizeof *s->values);
   s->largest = gemel__alloc_array(s->offers.n + 1, sizeof *s->largest);
-  return s->values != NULL && s->largest != NULL ? GEMEL_OK : gemel__no_memory(error, "constants");
+  s->digits = gemel__alloc_array(s->offers.n + 1, sizeof *s->digits);
+  return s->values != NULL && s->largest != NULL && s->digits != NULL
+             ? GEMEL_OK
+             : gemel__no_memory(error, "constants");
 }
 
 static void close_search(struct constant_search *s) {
@@ -569,8 +639,10 @@ static void close_search(struct constant_search *s) {
   }
   gemel__free(s->values, (s->offers.n + 1) * sizeof *s->values);
   gemel__free(s->largest, (s->offers.n + 1) * sizeof *s->largest);
+  gemel__free(s->digits, (s->offers.n + 1) * sizeof *s->digits);
   gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
-  gemel__free(s->found, MOST_FOUND * sizeof *s->found);
+  gemel__free(s->found, (MOST_FOUND + 1) * sizeof *s->found);
+  gemel__free(s->now, MOST_FOUND * sizeof *s->now);
   gemel__free(s->names, MOST_FOUND * sizeof *s->names);
   gemel__free(s->labels, MOST_FOUND * sizeof *s->labels);
   gemel__free(s->types, MOST_FOUND * sizeof *s->types);
@@ -578,35 +650,35 @@ static void close_search(struct constant_search *s) {
   gemel__offers_clear(&s->offers);
 }
 
-/* A copy of GRAPH in which constants that are folded from BY's are what they stand for; NULL if
- * there are none. Those that SPARED has are left alone. *COUNT: how many. */
-static gemel_graph *unfold(const gemel_graph *graph, const gemel_graph *by,
-                           const gemel_graph *spared, gemel__ticker *ticker, size_t *count,
-                           gemel_status *outcome, gemel_error *error) {
-  struct constant_search s;
-  gemel_graph *result = NULL;
-  memset(&s, 0, sizeof s);
-  s.graph = graph;
-  s.by = by;
-  s.spared = spared;
-  s.ticker = ticker;
-  gemel_status status = open_search(&s, error);
-  status = status ? status : mark_sought(&s, error);
-  if (status == GEMEL_OK && s.n_sizes > 0) {
-    status = gemel__offers_collect(&s.offers, by, is_wanted, &s, error);
-    status = status ? status : open_values(&s, error);
-    status = status ? status : evaluate(&s, error);
+/* Finds what the constants of S's graph are folded from. Those that SPARED has are left alone. */
+static gemel_status search(struct constant_search *s, gemel_error *error) {
+  gemel_status status = open_search(s, error);
+  status = status ? status : mark_sought(s, error);
+  if (status == GEMEL_OK && s->n_sizes > 0) {
+    status = gemel__offers_collect(&s->offers, s->by, is_wanted, s, error);
+    status = status ? status : open_values(s, error);
+    status = status ? status : evaluate(s, error);
     if (status == GEMEL_OK) {
-      find_all(&s);
-    }
-    if (s.n_found > 0) {
-      result = copy(&s, error);
+      find_all(s);
     }
   }
-  *count = s.n_found;
-  *outcome = status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* else: nothing is known of them */
-  close_search(&s);
-  return result;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* else: nothing is known of them */
+}
+
+/* Each constant has the first of its matches, but for those that CHOICE says: all together if there
+ * aren't more than MOST_CHOICES, else one constant at a time has another. 0 after the last. */
+static int choose(struct constant_search *s, size_t choice) {
+  size_t all = 1, left = choice;
+  for (size_t k = 0; k < s->n_found; k++) {
+    all = all > MOST_CHOICES ? all : all * s->found[k].n;
+  }
+  for (size_t k = 0; k < s->n_found; k++) {
+    const struct matches *m = &s->found[k];
+    size_t which = all <= MOST_CHOICES ? left % m->n : left < m->n ? left : 0;
+    s->now[k] = m->of[which].value;
+    left = all <= MOST_CHOICES ? left / m->n : left < m->n ? 0 : left - (m->n - 1);
+  }
+  return left == 0 && choice < MOST_CHOICES && s->n_found > 0;
 }
 
 /* ---- A pair ---- */
@@ -617,54 +689,63 @@ void gemel__folded_clear(gemel__folded *folded) {
   memset(folded, 0, sizeof *folded);
 }
 
-/* Folded constants of one side alone. */
-static gemel_status fold_one(const gemel_graph *a, const gemel_graph *b, int first,
-                             gemel__ticker *ticker, gemel__folded *folded, gemel_error *error) {
-  gemel_status status;
-  memset(folded, 0, sizeof *folded);
-  if (first) {
-    folded->a = unfold(a, b, NULL, ticker, &folded->count, &status, error);
-  } else {
-    folded->b = unfold(b, a, NULL, ticker, &folded->count, &status, error);
-  }
-  return status;
+struct folding {
+  const gemel_graph *a, *b;
+  gemel__agree agree;
+  void *user;
+  gemel__ticker *ticker;
+  gemel__folded *folded;
+};
+
+static int agrees(const struct folding *f) {
+  const gemel__folded *folded = f->folded;
+  return f->agree(f->user, folded->a != NULL ? folded->a : f->a,
+                  folded->b != NULL ? folded->b : f->b);
 }
 
-/* Then of the other side, too, but for the constants from which those of this one were folded. */
-static gemel_status fold_other(const gemel_graph *a, const gemel_graph *b, gemel__ticker *ticker,
-                               gemel__folded *folded, gemel_error *error) {
-  gemel_status status;
-  size_t count = 0;
-  if (folded->a != NULL) {
-    folded->b = unfold(b, a, folded->a, ticker, &count, &status, error);
-  } else {
-    folded->a = unfold(a, b, folded->b, ticker, &count, &status, error);
+/* Folded constants of one side, and if BOTH then of the other, too, but for those from which this
+ * one's were folded. *DONE: the graphs agree so. */
+static gemel_status fold_side(struct folding *f, int first, int both, int *done,
+                              gemel_error *error) {
+  gemel_graph **mine = first ? &f->folded->a : &f->folded->b;
+  struct constant_search s;
+  size_t before = f->folded->count;
+  memset(&s, 0, sizeof s);
+  s.graph = first ? f->a : f->b;
+  s.by = first ? f->b : f->a;
+  s.spared = first ? f->folded->b : f->folded->a;
+  s.ticker = f->ticker;
+  gemel_status status = search(&s, error);
+  for (size_t choice = 0; status == GEMEL_OK && !*done && choose(&s, choice) &&
+                          (choice == 0 || !both) && gemel__tick(f->ticker) == GEMEL_OK;
+       choice++) {
+    *mine = copy(&s, error);
+    f->folded->count = before + s.n_found;
+    if (*mine != NULL && both) {
+      status = fold_side(f, !first, 0, done, error);
+    } else if (*mine != NULL) {
+      *done = agrees(f);
+    }
+    if (!*done) {
+      gemel_graph_unref(*mine);
+      *mine = NULL;
+      f->folded->count = before;
+    }
   }
-  folded->count += count;
+  close_search(&s);
   return status;
-}
-
-static int agrees(const gemel__folded *folded, const gemel_graph *a, const gemel_graph *b,
-                  gemel__agree agree, void *user) {
-  return agree(user, folded->a != NULL ? folded->a : a, folded->b != NULL ? folded->b : b);
 }
 
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
                                    void *user, gemel__ticker *ticker, gemel__folded *folded,
                                    gemel_error *error) {
+  struct folding f = {a, b, agree, user, ticker, folded};
   gemel_status status = GEMEL_OK;
+  int done = 0;
+  memset(folded, 0, sizeof *folded);
   for (int both = 0; both < 2; both++) {
-    for (int first = 0; first < 2 && status == GEMEL_OK && gemel__tick(ticker) == GEMEL_OK;
-         first++) {
-      status = fold_one(a, b, first, ticker, folded, error);
-      if (status == GEMEL_OK && both && (folded->a != NULL || folded->b != NULL)) {
-        status = fold_other(a, b, ticker, folded, error);
-      }
-      if (status == GEMEL_OK && (folded->a != NULL || folded->b != NULL) &&
-          agrees(folded, a, b, agree, user)) {
-        return GEMEL_OK;
-      }
-      gemel__folded_clear(folded);
+    for (int first = 0; first < 2 && !done && status == GEMEL_OK; first++) {
+      status = fold_side(&f, first, both, &done, error);
     }
   }
   return status;

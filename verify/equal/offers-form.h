@@ -32,7 +32,7 @@ typedef struct gemel__form {
 typedef struct gemel__collecting {
   gemel__offers *offers;
   const gemel_graph *by;
-  int (*wanted)(void *user, int64_t elements);
+  int (*wanted)(void *user, gemel_dtype dtype, int64_t elements);
   void *user;
   gemel_value *copies; /* of BY's nodes that are constants all through; null: it isn't one */
   gemel__form *forms;  /* of the others */
@@ -42,7 +42,7 @@ typedef struct gemel__collecting {
   int failed;       /* memory is out */
 } gemel__collecting;
 
-/* Adds X to the offers, if it is wanted and can be afforded. */
+/* Adds X to the offers, in the dtypes in which it is wanted and can be afforded. */
 void gemel__offer(gemel__collecting *c, gemel_value x);
 
 /* Adds a coefficient to FORM, which is the one at hand. AXES: one an axis of VALUE. */

@@ -15,29 +15,71 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "tiers/tiers.h"
 #include "equal/offers-form.h"
 
-enum { MOST_SCALARS = 16, MOST_OFFERS = 1 << 16, MOST_COEFFICIENTS = 64, MOST_POOL = 1 << 19 };
+enum {
+  MOST_SCALARS = 16,
+  MOST_OFFERS = 1 << 16,
+  MOST_COEFFICIENTS = 64,
+  MOST_POOL = 1 << 19,
+  MOST_OPERANDS = 16
+};
 static const int64_t most_elements = 1 << 21; /* of all offers together: some seconds */
 
 static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Expressions ---- */
 
-gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
-                              const gemel_value *operands, size_t n_attrs,
-                              const gemel_attr *attrs) {
-  gemel_value made;
-  for (size_t k = 0; k < n; k++) {
-    if (gemel_is_null(operands[k])) {
-      return null_value;
-    }
-  }
-  made = gemel_apply(graph, name, n, operands, n_attrs, attrs);
+static gemel_dtype dtype_of(gemel_value x) {
+  return gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x));
+}
+
+static int is_float(gemel_value x) {
+  return gemel__is_float(dtype_of(x));
+}
+
+static gemel_value apply(gemel_graph *graph, const char *name, size_t n,
+                         const gemel_value *operands, size_t n_attrs, const gemel_attr *attrs) {
+  gemel_value made = gemel_apply(graph, name, n, operands, n_attrs, attrs);
   if (gemel_is_null(made) && gemel_graph_error(graph)->status != GEMEL_NO_MEMORY) {
     gemel_graph_clear_error(graph);
   }
   return made;
+}
+
+gemel_value gemel__offer_cast(gemel_value x, gemel_dtype dtype) {
+  gemel_attr attr = gemel_attr_dtype("dtype", dtype);
+  return gemel_is_null(x) || dtype_of(x) == dtype ? x : apply(x.graph, "cast", 1, &x, 1, &attr);
+}
+
+/* A dtype that has all numbers of two float dtypes. */
+static gemel_dtype wider(gemel_dtype a, gemel_dtype b) {
+  size_t m = gemel_dtype_size(a), n = gemel_dtype_size(b);
+  return m == n && a != b ? GEMEL_F32 : m > n ? a : b;
+}
+
+gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
+                              const gemel_value *operands, size_t n_attrs,
+                              const gemel_attr *attrs) {
+  gemel_value alike[MOST_OPERANDS];
+  gemel_dtype widest = GEMEL_DTYPE_COUNT;
+  for (size_t k = 0; k < n; k++) {
+    if (n > MOST_OPERANDS || gemel_is_null(operands[k])) {
+      return null_value;
+    }
+    if (is_float(operands[k])) {
+      widest = widest == GEMEL_DTYPE_COUNT ? dtype_of(operands[k])
+                                           : wider(widest, dtype_of(operands[k]));
+    }
+  }
+  for (size_t k = 0; k < n; k++) {
+    alike[k] = is_float(operands[k]) ? gemel__offer_cast(operands[k], widest) : operands[k];
+    if (gemel_is_null(alike[k])) {
+      return null_value;
+    }
+  }
+  return apply(graph, name, n, alike, n_attrs, attrs);
 }
 
 int gemel__offer_shape(gemel_value x, int64_t *shape) {
@@ -96,11 +138,6 @@ gemel_value gemel__offer_aligned(gemel_value x, int rank) {
 
 static gemel_value apply2(const char *name, gemel_value x, gemel_value y) {
   gemel_value operands[2] = {x, y};
-  if (gemel_is_null(x) || gemel_is_null(y) ||
-      gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x)) !=
-          gemel_type_dtype(gemel_graph_context(y.graph), gemel_value_type(y))) {
-    return null_value;
-  }
   return gemel__offer_make(x.graph, name, 2, operands, 0, NULL);
 }
 
@@ -109,11 +146,6 @@ static gemel_value apply1(const char *name, gemel_value x) {
 }
 
 /* ---- Offers ---- */
-
-static int is_float(gemel_value x) {
-  gemel_context *context = gemel_graph_context(x.graph);
-  return gemel__is_float(gemel_type_dtype(context, gemel_value_type(x)));
-}
 
 static int64_t elements_of(gemel_value x) {
   int64_t shape[GEMEL_MAX_RANK], elements = 1;
@@ -130,15 +162,20 @@ void gemel__offer(gemel__collecting *c, gemel_value x) {
     return;
   }
   int64_t elements = elements_of(x);
-  if (!c->wanted(c->user, elements) || c->elements + elements > most_elements) {
-    return;
+  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    gemel_value own;
+    if (!c->wanted(c->user, (gemel_dtype)dtype, elements) ||
+        c->elements + elements > most_elements ||
+        gemel_is_null(own = gemel__offer_cast(x, (gemel_dtype)dtype))) {
+      continue;
+    }
+    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
+      c->failed = 1;
+      return;
+    }
+    c->elements += elements;
+    o->all[o->n++] = own;
   }
-  if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
-    c->failed = 1;
-    return;
-  }
-  c->elements += elements;
-  o->all[o->n++] = x;
 }
 
 /* ---- Parts that depend on no input ---- */
@@ -215,6 +252,7 @@ static void copy_node(gemel__collecting *c, uint32_t node) {
 
 /* ---- Scalars: one operation more ---- */
 
+/* Neither is 1, as what is multiplied or divided by 1 would count as rounded once more. */
 static void offer_pair(gemel__collecting *c, gemel_value x, gemel_value y) {
   gemel__offer(c, apply2("add", x, y));
   gemel__offer(c, apply2("mul", x, y));
@@ -224,22 +262,38 @@ static void offer_pair(gemel__collecting *c, gemel_value x, gemel_value y) {
   gemel__offer(c, apply2("div", y, x));
 }
 
+static void offer_with_one(gemel__collecting *c, gemel_value x) {
+  gemel_value one = gemel_scalar(c->offers->graph, dtype_of(x), 1);
+  gemel__offer(c, apply1("neg", x));
+  gemel__offer(c, apply2("add", x, one));
+  gemel__offer(c, apply2("sub", x, one));
+  gemel__offer(c, apply2("sub", one, x));
+  gemel__offer(c, apply2("div", one, x));
+}
+
+static int is_one(gemel_value x) {
+  const gemel_graph *graph = x.graph;
+  if (gemel__node_at(graph, x.node)->op != GEMEL__OP_constant) {
+    return 0;
+  }
+  const gemel_tensor *tensor =
+      gemel__attrs_at(graph->context, graph->nodes[x.node].attrs)->values[0].u.tensor;
+  return gemel__decode(dtype_of(x), gemel__tensor_element(tensor, 0)) == 1;
+}
+
 static void offer_scalars(gemel__collecting *c) {
-  gemel_value scalars[2 * MOST_SCALARS];
+  gemel_value scalars[MOST_SCALARS];
   gemel_context *context = c->offers->graph->context;
   size_t n = 0;
   for (size_t k = 0; k < c->by->n_nodes && n < MOST_SCALARS; k++) {
     gemel_value x = c->copies[k];
-    if (!gemel_is_null(x) && is_float(x) && gemel_type_rank(context, gemel_value_type(x)) == 0) {
+    if (!gemel_is_null(x) && is_float(x) && gemel_type_rank(context, gemel_value_type(x)) == 0 &&
+        !is_one(x)) {
       scalars[n++] = x;
     }
   }
-  for (size_t k = 0, parts = n; k < parts; k++) { /* 1, for inverses */
-    gemel__offer(c, apply1("neg", scalars[k]));
-    scalars[n++] =
-        gemel_scalar(c->offers->graph, gemel_type_dtype(context, gemel_value_type(scalars[k])), 1);
-  }
   for (size_t k = 0; k < n; k++) {
+    offer_with_one(c, scalars[k]);
     for (size_t j = 0; j <= k; j++) {
       offer_pair(c, scalars[k], scalars[j]);
     }
@@ -469,8 +523,8 @@ static void collect(gemel__collecting *c) {
 }
 
 gemel_status gemel__offers_collect(gemel__offers *offers, const gemel_graph *by,
-                                   int (*wanted)(void *user, int64_t elements), void *user,
-                                   gemel_error *error) {
+                                   int (*wanted)(void *user, gemel_dtype dtype, int64_t elements),
+                                   void *user, gemel_error *error) {
   gemel__collecting c;
   gemel_status status = GEMEL_OK;
   memset(&c, 0, sizeof c);

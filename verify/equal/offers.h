@@ -16,16 +16,20 @@ typedef struct gemel__offers {
   size_t n, capacity;
 } gemel__offers;
 
-/* Collects the offers of BY. Those whose number of elements WANTED refuses are left out. Time is
+/* Collects the offers of BY, each in those dtypes in which WANTED wants so many elements. Time is
  * linear in the graph. GEMEL_NO_MEMORY. Release with gemel__offers_clear, also after an error. */
 gemel_status gemel__offers_collect(gemel__offers *offers, const gemel_graph *by,
-                                   int (*wanted)(void *user, int64_t elements), void *user,
-                                   gemel_error *error);
+                                   int (*wanted)(void *user, gemel_dtype dtype, int64_t elements),
+                                   void *user, gemel_error *error);
 void gemel__offers_clear(gemel__offers *offers);
 
-/* An operation applied within the offers' graph; null if an operand is, or if it can't be. */
+/* An operation applied within the offers' graph, to floats in the widest of their dtypes; null if
+ * an operand is, or if it can't be. */
 gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
                               const gemel_value *operands, size_t n_attrs, const gemel_attr *attrs);
+
+/* X in DTYPE; X itself where that is nothing to do. */
+gemel_value gemel__offer_cast(gemel_value x, gemel_dtype dtype);
 
 /* X, of constant sizes: its rank, with SHAPE filled in. X broadcast to a shape, reshaped, with its
  * axes as dimshuffle puts them; X itself where that is nothing to do. */

@@ -5,12 +5,15 @@
  * fast, so it looks ahead: both graphs are run at every number that stands in either of them, one
  * below, one above, and at sums, differences, products and quotients of two. Where the results are
  * further apart than rounding explains, the models' exact arithmetic (domain O) decides at that
- * point, so rounding is never taken for a difference. Where it is too large for that, both are run
- * in f64, too, where rounding tells them apart 2^29 times less, and another function no less.
+ * point, so rounding is never taken for a difference: not that of results, nor that of a constant
+ * which one graph folded, which O sees but far smaller than it came out. Where it is too large for
+ * that, both are run in f64, too, where rounding tells them apart 2^29 times less, and another
+ * function no less.
  */
 #include "pairs/scout.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "domains/ordered.h"
 #include "instances/assumed.h"
 #include "pairs/targets.h"
 #include "tiers/tiers.h"
@@ -168,11 +172,31 @@ struct scout {
   gemel__random *random;
   gemel__scouted *found;
   gemel__ticker *ticker;
+  int digits; /* of the narrowest float that either graph computes */
   size_t judged;
   double spent, judged_work;
   double aiming; /* not 0: at ties, where rounding may decide, so domain O alone tells the graphs
                     apart; its work may come to so much */
 };
+
+/* Digits of a result of DTYPE that rounding may leave: not more than there are in what it is
+ * computed from. */
+static int digits_of(const struct scout *s, gemel_dtype dtype) {
+  int digits = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits : 0;
+  return s->digits < digits ? s->digits : digits;
+}
+
+static void note_digits(struct scout *s, const gemel_graph *graph) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    uint32_t op = gemel__node_at(graph, k)->op;
+    int rounds = op != GEMEL__OP_input && op != GEMEL__OP_constant;
+    for (uint32_t i = 0; rounds && gemel__has_output(graph, k, i); i++) {
+      gemel_value value = gemel__value(graph, (gemel__ref){k, i});
+      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(value));
+      s->digits = gemel__is_float(dtype) ? digits_of(s, dtype) : s->digits;
+    }
+  }
+}
 
 /* Takes the pair and the values as what was found. */
 static void take(struct scout *s, gemel__pair *pair, gemel_tensor ***values, size_t output,
@@ -220,8 +244,7 @@ static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tens
 static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                                const gemel__both *both, size_t output, const struct gap *gap,
                                gemel_error *error) {
-  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  int half = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits / 2 : 0, yes = 1;
+  int half = digits_of(s, gemel_tensor_dtype(both->left[output])) / 2, yes = 1;
   gemel_status status = GEMEL_OK;
   if (gap->apart <= ldexp(1, -half)) {
     return GEMEL_OK;
@@ -237,13 +260,45 @@ static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor 
   return status;
 }
 
-/* Results look different: what does exact arithmetic say? */
+/* How far results of OUTPUT are apart in domain O, as a share of the largest; infinite where one
+ * has no value. */
+static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *values, size_t output,
+                              double *apart, gemel_error *error) {
+  size_t n = gemel_graph_output_count(pair->a.graph);
+  gemel__ordered *o = gemel__ordered_new(128);
+  gemel__rtensor *room = gemel__alloc_zeroed(2 * n * sizeof *room);
+  double most = 0, off = 0;
+  gemel_status status = o == NULL || room == NULL ? gemel__no_memory(error, "a comparison") : 0;
+  for (int side = 0; side < 2 && status == GEMEL_OK; side++) {
+    const gemel__instance *instance = side == 0 ? &pair->a : &pair->b;
+    status =
+        gemel__instance_reference(instance, &o->domain, values, room + (size_t)side * n, error);
+  }
+  for (size_t i = 0; status == GEMEL_OK && i < room[output].count; i++) {
+    double x[2], y[2];
+    gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[output], i), &x[0], &x[1]);
+    gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[n + output], i), &y[0], &y[1]);
+    most = fmax(most, fmin(fabs(x[0]), fabs(x[1])));
+    off = fmax(off, fmax(fabs(x[1] - y[0]), fabs(y[1] - x[0])));
+  }
+  *apart = off > 0 ? off / most : 0;
+  if (room != NULL) {
+    gemel__rtensors_clear(2 * n, room);
+  }
+  gemel__free(room, 2 * n * sizeof *room);
+  gemel__ordered_free(o);
+  return status;
+}
+
+/* Results look different: what does exact arithmetic say? That they are apart by a sixteenth of
+ * what was seen, or more: else rounding was seen. At ties, any difference is one. */
 static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                           const gemel__both *both, size_t output, const struct gap *gap,
                           gemel_error *error) {
   gemel__trial trial = {NULL, s->random, &pair->b};
   gemel__outcome outcome;
   gemel_status status;
+  double apart = INFINITY;
   memset(&outcome, 0, sizeof outcome);
   if (s->aiming > 0 && s->judged_work + gemel__pair_work(pair) > s->aiming) {
     return GEMEL_OK;
@@ -255,7 +310,10 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   s->judged++;
   s->judged_work += gemel__pair_work(pair);
   status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
-  if (status == GEMEL_OK && outcome.refuted) {
+  if (status == GEMEL_OK && outcome.refuted && s->aiming == 0 && isfinite(gap->apart)) {
+    status = exact_gap(pair, *values, output, &apart, error);
+  }
+  if (status == GEMEL_OK && outcome.refuted && apart >= fmin(gap->apart, 1) / 16) {
     s->found->found = GEMEL__SCOUT_REAL;
     snprintf(s->found->left, sizeof s->found->left, "%s", outcome.expected);
     snprintf(s->found->right, sizeof s->found->right, "%s", outcome.got);
@@ -271,7 +329,7 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
   size_t k;
   for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
-    int digits = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits : 0;
+    int digits = digits_of(s, dtype);
     struct gap gap = gap_of(both, k);
     double allowed = ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
     s->found->elements += gemel__both_elements(both, k);
@@ -541,6 +599,9 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__sco
   const char *names[GEMEL__MOST_SYMBOLS];
   struct scout s = {
       .a = a, .b = b, .how = how, .random = random, .found = scouted, .ticker = ticker};
+  s.digits = INT_MAX;
+  note_digits(&s, a);
+  note_digits(&s, b);
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   size_t draws = how == GEMEL__SCOUT_ALL ? TRUE_RUNS : FIRST_RUNS;
   memset(scouted, 0, sizeof *scouted);
