@@ -273,6 +273,40 @@ static void has_no_mutants(const void *data) {
   }
 }
 
+/* ---- Rules ---- */
+
+/* A rule's sides whose derivatives differ by more than their conventions at kinks are told apart on
+ * every seed. */
+static void part_derivatives(const void *data) {
+  static const struct {
+    int id;
+    const char *rule;
+  } cases[] = {
+      {GEMEL__FAULT_relu_grad_mask,
+       "rule r in canonicalize: maximum(x, 3.0) => relu(x - 3.0) + 3.0 where float(x)"},
+      {GEMEL__FAULT_sub_grad_sign,
+       "rule r in canonicalize: maximum(x - y, 1.0) => maximum(x + -y, 1.0) where float(x)"}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_rules *rules =
+        gemel_rules_parse(context, cases[k].rule, strlen(cases[k].rule), "t.rules", NULL);
+    CT_REQUIRE(rules != NULL);
+    for (uint64_t seed = 1; seed <= seeds(); seed++) {
+      gemel_verify_options options = {.size = sizeof options, .seed = seed};
+      gemel_verify_summary summary = {.size = sizeof summary};
+      options.tiers = 1u << GEMEL_TIER_GRADIENT;
+      gemel__fault_active = cases[k].id;
+      CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, &summary, NULL), GEMEL_OK);
+      gemel__fault_active = GEMEL__FAULT_NONE;
+      ct_context("%s, seed %llu", gemel__fault_name(cases[k].id), (unsigned long long)seed);
+      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+    }
+    gemel_rules_unref(rules);
+    gemel_context_unref(context);
+  }
+}
+
 /* ---- Replaying ---- */
 
 static char files[GEMEL_TIER_COUNT][300];
@@ -404,9 +438,9 @@ static void summary(const void *data) {
   CT_EQ_UINT(refuted, tried);
 }
 
-static const ct_test first_tests[] = {CT_TEST("none", none_is_good, NULL),
-                                      CT_TEST("has_no_mutants", has_no_mutants, NULL),
-                                      CT_TEST("replays", replays, NULL)};
+static const ct_test first_tests[] = {
+    CT_TEST("none", none_is_good, NULL), CT_TEST("has_no_mutants", has_no_mutants, NULL),
+    CT_TEST("part_derivatives", part_derivatives, NULL), CT_TEST("replays", replays, NULL)};
 static const ct_test last_tests[] = {CT_TEST("summary", summary, NULL),
                                      CT_TEST("without_hints", without_hints, NULL)};
 

@@ -346,7 +346,7 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
   if (r.other != NULL) { /* a pair: bits are compared, or the derivatives of both sides */
     checks[GEMEL_TIER_SPECIAL] = gemel__check_contrast_ways;
     checks[GEMEL_TIER_INTEGER] = gemel__check_contrast_ways;
-    checks[GEMEL_TIER_GRADIENT] = gemel__check_pair;
+    checks[GEMEL_TIER_GRADIENT] = gemel__check_derivatives;
   }
   if (status == GEMEL_OK && strcmp(r.kind, "kernel") == 0) {
     status =

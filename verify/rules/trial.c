@@ -213,8 +213,8 @@ static const struct refutation_search by_model = {gemel__check_pair, GEMEL__FILL
                                                   "result"};
 static const struct refutation_search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0,
                                                  "result"};
-static const struct refutation_search by_derivative = {gemel__check_pair, GEMEL__FILL_FULL, 1,
-                                                       "derivative"};
+static const struct refutation_search by_derivative = {gemel__check_derivatives, GEMEL__FILL_FULL,
+                                                       1, "derivative"};
 
 static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
                                   gemel__answer *answer, uint64_t seed, gemel_error *error) {
@@ -629,7 +629,7 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
       status ? status : gemel__values_draw(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
   if (status == GEMEL_OK) {
     gemel__values_part(&gradient.a, pair->a.n_leaves, values);
-    status = gemel__check_pair(&gradient.a, values, &trial, &outcome, error);
+    status = gemel__check_derivatives(&gradient.a, values, &trial, &outcome, error);
     record->elements += gradient.a.n_leaves;
   }
   if (status == GEMEL_OK && outcome.refuted) {

@@ -17,6 +17,7 @@
 #include "domains/bound.h"
 #include "domains/dual.h"
 #include "domains/ordered.h"
+#include "instances/assumed.h"
 #include "reference/twin.h"
 #include "models/model.h"
 #include "tiers/tiers.h"
@@ -320,6 +321,58 @@ void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor 
       count++;
     }
   }
+}
+
+/* X, moved by a part of itself that a tie with another number or with a constant doesn't survive,
+ * and so little that it mostly meets no kink on its way. */
+static double beside(gemel_dtype dtype, double x, gemel__random *random) {
+  int few = dtype == GEMEL_F16 || dtype == GEMEL_BF16; /* digits */
+  double step =
+      gemel__random_sign(random) * ldexp(gemel__random_uniform(random, 0.25, 1), few ? -4 : -10);
+  return x == 0 ? step : x * (1 + step);
+}
+
+/* Another point, beside VALUES; released by the caller, on failure too. */
+static gemel_status move_beside(const gemel__instance *instance, gemel_tensor *const *values,
+                                gemel__random *random, gemel_tensor **moved, gemel_error *error) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    gemel_view view = gemel_tensor_view(values[k]);
+    moved[k] = gemel_tensor_copy(&view, error);
+    if (moved[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    for (size_t i = 0; gemel__is_float(leaf->dtype) && i < leaf->count; i++) {
+      void *at = (void *)(uintptr_t)gemel__tensor_element(moved[k], i);
+      gemel__store_real(leaf->dtype, beside(leaf->dtype, gemel__decode(leaf->dtype, at), random),
+                        at);
+      gemel__leaf_settle(leaf, 1, at);
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_tensor *const *values,
+                                      const gemel__trial *trial, gemel__outcome *outcome,
+                                      gemel_error *error) {
+  enum { BESIDE = 3 };
+  gemel__random random;
+  gemel_tensor **moved = gemel__alloc_array(instance->n_leaves, sizeof *moved);
+  gemel_status status = moved == NULL ? gemel__no_memory(error, "a point")
+                                      : gemel__check_pair(instance, values, trial, outcome, error);
+  gemel__random_seed(&random, 1);
+  for (int k = 0; k < BESIDE && status == GEMEL_OK && outcome->refuted; k++) {
+    gemel__outcome there;
+    memset(&there, 0, sizeof there);
+    memset(moved, 0, instance->n_leaves * sizeof *moved);
+    status = move_beside(instance, values, &random, moved, error);
+    status = status ? status : gemel__check_pair(instance, moved, trial, &there, error);
+    outcome->refuted =
+        there.refuted && there.output == outcome->output && there.element == outcome->element;
+    gemel__tensors_release(instance->n_leaves, moved);
+  }
+  gemel__free(moved, instance->n_leaves * sizeof *moved);
+  return status;
 }
 
 /* ---- Constants that are rounded ----

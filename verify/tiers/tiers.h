@@ -64,6 +64,12 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
                                const gemel__trial *trial, gemel__outcome *outcome,
                                gemel_error *error);
 
+/* The same of the derivatives of a pair: they may differ on a kink, where an input ties with
+ * another or with a constant, so a difference has to show at points beside, too. (gradient.c) */
+gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_tensor *const *values,
+                                      const gemel__trial *trial, gemel__outcome *outcome,
+                                      gemel_error *error);
+
 /* For a pair: does the shipped code's result for the instance differ in any bit from that for
  * TRIAL->other? The second runs plain kernels where fused ones agree. (pairs/contrast.c) */
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
