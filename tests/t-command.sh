@@ -234,6 +234,10 @@ gives run/replay-plain 0 '^y: f32.4, 3. is the same, bit for bit$' run bug/ --pl
 grep -q '^calls  *1$' "$scratch/err" && good run/replay-profile || wrong run/replay-profile "no profile"
 cp -r bug bug2 && sed 's/sum(/max(/' bug/graph.gmt >bug2/graph.gmt
 gives run/replay-differs 1 '^loss: f32 differs in 1 of 1 elements; the first is number 0: 1022 was stored, 484 is computed$' run bug2
+printf 'graph whole() {\n  return y = 9223372036854775805:u64\n}\n' >whole.gmt
+gives run/dump-whole 0 '^9223372036854775805$' run whole.gmt --dump whole
+sed -i s/805:/804:/ whole/graph.gmt
+gives run/replay-whole 1 ': 9223372036854775805 was stored, 9223372036854775804 is computed$' run whole
 refuses run/dump-there 'bug: is there already' run f.gmt -i "x=$x" -i "w=$w" --dump bug
 refuses run/dump-nowhere 'none/bug' run f.gmt -i "x=$x" -i "w=$w" --dump none/bug --out folder
 run "$gemel" run nan.gmt -i "x=$x" --guard nan --dump stopped

@@ -83,14 +83,16 @@ static void take(void *user, const gemel_record *record) {
   }
 }
 
-static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
-                 gemel_pair_result *result) {
+/* TIERS: those to run, as in the options. */
+static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
+                       unsigned tiers, gemel_pair_result *result) {
   heard h = {GEMEL_PASSED, "", "", "", 0};
   gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   options.size = sizeof options;
   options.seed = seed;
   options.instances = 40;
+  options.tiers = tiers;
   options.sink = take;
   options.user = &h;
   if (gemel_verify_pair(a, b, "pair", allow, &options, result, &error) != GEMEL_OK) {
@@ -98,6 +100,11 @@ static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
     result->verdict = GEMEL_NOT_RUN;
   }
   return h;
+}
+
+static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
+                 gemel_pair_result *result) {
+  return ask_tiers(a, b, allow, seed, 0, result);
 }
 
 /* ---- The pairs ---- */
@@ -505,6 +512,27 @@ static void rounded_decisions(const void *data) {
   }
 }
 
+/* A difference in the last of 19 digits shows in every tier that prints numbers. */
+static void whole_numbers(const void *data) {
+  static const char *const dtypes[] = {"u64", "i64"};
+  static const gemel_tier tiers[] = {GEMEL_TIER_REAL, GEMEL_TIER_SPECIAL};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(dtypes) * CT_COUNT(tiers); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    const char *dtype = dtypes[k / CT_COUNT(tiers)];
+    gemel_graph *a = of_input(context, dtype, "maximum(9223372036854775805, x) - 0 * x");
+    gemel_graph *b = of_input(context, dtype, "maximum(9223372036854775804, x) - 0 * x");
+    gemel_pair_result result = {0};
+    heard h = ask_tiers(a, b, GEMEL_NEEDS_ALL, 1, 1u << tiers[k % CT_COUNT(tiers)], &result);
+    ct_context("%s, tier %s\n%s", dtype, gemel_tier_name(tiers[k % CT_COUNT(tiers)]),
+               h.counterexample);
+    CT_HAS_STR(h.counterexample, "first 9223372036854775805, second 9223372036854775804\n");
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
 /* Ten thousand inputs are matched by name in a moment. */
 static void many_inputs(const void *data) {
   enum { N = 10000 };
@@ -548,6 +576,7 @@ static const ct_test ieee_tests[] = {CT_TEST("large_sizes", large_sizes, NULL),
                                      CT_TEST("rounded_constants", rounded_constants, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),
                                      CT_TEST("known_signs", known_signs, NULL),
+                                     CT_TEST("whole_numbers", whole_numbers, NULL),
                                      CT_TEST("zeros", zeros_say_nothing, NULL)};
 
 /* ---- Registration ---- */

@@ -49,10 +49,10 @@ static int same_shape(const gemel_tensor *a, const gemel_tensor *b) {
          memcmp(gemel_tensor_shape(a), gemel_tensor_shape(b), (size_t)rank * sizeof(int64_t)) == 0;
 }
 
-static double element(const gemel_tensor *t, int64_t k) {
+static void format_element(const gemel_tensor *t, int64_t k, char *text, size_t bytes) {
   gemel_dtype dtype = gemel_tensor_dtype(t);
-  return gemel__dtype_load(dtype,
-                           (char *)gemel_tensor_data(t) + (size_t)k * gemel_dtype_size(dtype));
+  gemel__format_exactly(dtype, (char *)gemel_tensor_data(t) + (size_t)k * gemel_dtype_size(dtype),
+                        text, bytes);
 }
 
 /* Prints whether COMPUTED has the bits of STORED; both lie in row-major order. */
@@ -70,10 +70,13 @@ static int compare(const char *name, const gemel_tensor *stored, const gemel_ten
     printf("%s: %s is the same, bit for bit\n", name, is);
     return GEMEL__GOOD;
   }
-  printf("%s: %s differs in %lld of %lld elements; the first is number %lld: %.17g was stored, "
-         "%.17g is computed\n",
+  char before[40], now[40];
+  format_element(stored, first, before, sizeof before);
+  format_element(computed, first, now, sizeof now);
+  printf("%s: %s differs in %lld of %lld elements; the first is number %lld: %s was stored, "
+         "%s is computed\n",
          name, is, (long long)count, (long long)gemel_tensor_elements(stored), (long long)first,
-         element(stored, first), element(computed, first));
+         before, now);
   return GEMEL__REFUTED;
 }
 

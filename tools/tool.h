@@ -269,6 +269,9 @@ int gemel__graph_write(const gemel_graph *graph, const char *name, const char *p
 /* Prints a tensor's values as NumPy does: brackets, columns, the middle left out of long ones. */
 void gemel__print_values(FILE *file, const gemel_tensor *tensor);
 
+/* One element in decimal: all digits of an integer, 17 of a float. */
+void gemel__format_exactly(gemel_dtype dtype, const char *data, char *text, size_t bytes);
+
 /* "f32[2, 3]" */
 void gemel__format_tensor_type(const gemel_tensor *tensor, char *text, size_t bytes);
 

@@ -46,6 +46,16 @@ static void format_float(gemel_dtype dtype, double value, char *text) {
   }
 }
 
+void gemel__format_exactly(gemel_dtype dtype, const char *data, char *text, size_t bytes) {
+  if (dtype == GEMEL_I64) {
+    snprintf(text, bytes, "%lld", (long long)*(const int64_t *)(const void *)data);
+  } else if (dtype == GEMEL_U64) {
+    snprintf(text, bytes, "%llu", (unsigned long long)*(const uint64_t *)(const void *)data);
+  } else {
+    snprintf(text, bytes, "%.17g", gemel__dtype_load(dtype, data));
+  }
+}
+
 static void format_element(gemel_dtype dtype, const char *data, char *text) {
   switch (gemel_dtype_kind(dtype)) {
   case GEMEL_KIND_BOOL:
@@ -55,13 +65,7 @@ static void format_element(gemel_dtype dtype, const char *data, char *text) {
     format_float(dtype, gemel__dtype_load(dtype, data), text);
     break;
   default:
-    if (dtype == GEMEL_I64) {
-      snprintf(text, ELEMENT, "%lld", (long long)*(const int64_t *)(const void *)data);
-    } else if (dtype == GEMEL_U64) {
-      snprintf(text, ELEMENT, "%llu", (unsigned long long)*(const uint64_t *)(const void *)data);
-    } else {
-      snprintf(text, ELEMENT, "%.0f", gemel__dtype_load(dtype, data));
-    }
+    gemel__format_exactly(dtype, data, text, ELEMENT);
   }
 }
 

@@ -808,15 +808,24 @@ static int bound_equal(gemel__domain *d, const void *a, const void *b) {
   return x->same && y->same && arb_is_exact(x->exact) && arb_is_exact(y->exact) ? 1 : -1;
 }
 
+/* Integers with all of their digits, which doubles don't have. */
 static void format_element(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
   const gemel__bounded *x = e;
-  if (x->state != GEMEL__DEFINED)
+  fmpz_t n;
+  fmpz_init(n);
+  if (x->state != GEMEL__DEFINED) {
     snprintf(text, bytes, "%s", states[x->state]);
-  else if (x->infinite)
+  } else if (x->infinite) {
     snprintf(text, bytes, "%s", x->infinite > 0 ? "inf" : "-inf");
-  else
+  } else if (exact_integer(x, n)) {
+    char *digits = fmpz_get_str(NULL, 10, n);
+    snprintf(text, bytes, "%s", digits);
+    flint_free(digits);
+  } else {
     snprintf(text, bytes, "%.17g ± %.3g", gemel__bound_value(d, e), gemel__bound_radius(d, e));
+  }
+  fmpz_clear(n);
 }
 
 /* ---- The domain ---- */

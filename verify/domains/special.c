@@ -446,6 +446,11 @@ int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype) 
   return negative ? -(int)mark : (int)mark;
 }
 
+/* A 64-bit integer that may have more than 17 digits. */
+static int is_long_whole(mpfr_srcptr x) {
+  return mpfr_integer_p(x) && !mpfr_zero_p(x) && mpfr_get_exp(x) <= 65;
+}
+
 static void format_element(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
   const special_element *a = e;
@@ -454,7 +459,7 @@ static void format_element(gemel__domain *d, const void *e, char *text, size_t b
   else if (mpfr_nan_p(a->x))
     snprintf(text, bytes, "nan");
   else
-    mpfr_snprintf(text, bytes, "%.17Rg", a->x);
+    mpfr_snprintf(text, bytes, is_long_whole(a->x) ? "%.0Rf" : "%.17Rg", a->x);
   (void)d;
 }
 

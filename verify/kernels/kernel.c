@@ -208,16 +208,15 @@ static void hold_together(const struct kernel_job *job, gemel__outcome *outcome)
       first[group] = v;
     } else if (!gemel__kernel_case_same(job->c, row_of(job, f), row_of(job, v), &output,
                                         &element)) {
+      char as[100];
       dtype = job->c->out[output].dtype;
       at = job->c->out_at[output] + element * gemel_dtype_size(dtype);
       outcome->refuted = 1;
       outcome->output = output;
       outcome->element = element;
       outcome->variant = variants[v].name;
-      snprintf(outcome->expected, sizeof outcome->expected, "%.17g in every bit, as in \"%s\"",
-               gemel__decode(dtype, row_of(job, f) + at), variants[f].name);
-      snprintf(outcome->got, sizeof outcome->got, "%.17g",
-               gemel__decode(dtype, row_of(job, v) + at));
+      snprintf(as, sizeof as, " in every bit, as in \"%s\"", variants[f].name);
+      gemel__outcome_numbers(outcome, dtype, row_of(job, f) + at, as, row_of(job, v) + at);
       gemel__kernel_describe(job->c, &variants[v], job->seed, outcome->manner,
                              sizeof outcome->manner);
       return;

@@ -416,9 +416,7 @@ static void refute(const struct series *s, const struct trouble *t, const gemel_
   } else if (!gemel__kernel_case_same(c, first, got, &outcome->output, &outcome->element)) {
     gemel_dtype dtype = c->out[outcome->output].dtype;
     size_t at = c->out_at[outcome->output] + outcome->element * gemel_dtype_size(dtype);
-    snprintf(outcome->expected, sizeof outcome->expected, "%.17g, as in the first call",
-             gemel__decode(dtype, first + at));
-    snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, got + at));
+    gemel__outcome_numbers(outcome, dtype, first + at, ", as in the first call", got + at);
   }
   used = t->call > 0 ? (size_t)snprintf(outcome->manner, sizeof outcome->manner,
                                         "call %llu on one state; ", (unsigned long long)t->call)

@@ -30,11 +30,6 @@ static gemel_status copy_instance(gemel__instance *to, const gemel__instance *fr
   return status;
 }
 
-static void format_number(const gemel_tensor *tensor, size_t i, char *text, size_t bytes) {
-  snprintf(text, bytes, "%.17g",
-           gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i)));
-}
-
 gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
                                  gemel_tensor *const *values, const gemel__both *both,
                                  size_t output, size_t element, gemel_error *error) {
@@ -52,8 +47,7 @@ gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pai
   witness->pair.plain = pair->plain;
   witness->output = output;
   witness->element = element;
-  format_number(both->left[output], element, witness->left, sizeof witness->left);
-  format_number(both->right[output], element, witness->right, sizeof witness->right);
+  gemel__both_format(both, output, element, witness->left, witness->right, sizeof witness->left);
   return GEMEL_OK;
 }
 

@@ -141,9 +141,7 @@ static gemel_status compare_piece(struct pieces *p, const gemel__survey *s, size
       outcome->output = 0;
       outcome->element = from - first + k;
       outcome->variant = "fused, a few elements at a time";
-      snprintf(outcome->expected, sizeof outcome->expected, "%.17g as in a long row",
-               gemel__decode(dtype, b));
-      snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, a));
+      gemel__outcome_numbers(outcome, dtype, b, " as in a long row", a);
       return GEMEL_OK;
     }
   }

@@ -122,6 +122,13 @@ gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, siz
                             gemel__tensor_element(both->right[output], i));
 }
 
+void gemel__both_format(const gemel__both *both, size_t output, size_t i, char *left, char *right,
+                        size_t bytes) {
+  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
+  gemel__element_format(dtype, gemel__tensor_element(both->left[output], i), left, bytes);
+  gemel__element_format(dtype, gemel__tensor_element(both->right[output], i), right, bytes);
+}
+
 /* The worst difference of one way to run PAIR, if it is worse than *WORST, into OUTCOME. */
 static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *const *values,
                                      gemel__random *random, gemel__contrast *worst,
@@ -129,7 +136,6 @@ static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *cons
   gemel__both both;
   gemel_status status = gemel__both_run(pair, values, random, &both, error);
   for (size_t k = 0; status == GEMEL_OK && k < both.n; k++) {
-    gemel_dtype dtype = gemel_tensor_dtype(both.left[k]);
     for (size_t i = 0; i < gemel__both_elements(&both, k); i++) {
       gemel__contrast c = gemel__both_contrast(&both, k, i);
       outcome->compared++;
@@ -138,10 +144,7 @@ static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *cons
         outcome->refuted = 1;
         outcome->output = k;
         outcome->element = i;
-        snprintf(outcome->expected, sizeof outcome->expected, "%.17g",
-                 gemel__decode(dtype, gemel__tensor_element(both.left[k], i)));
-        snprintf(outcome->got, sizeof outcome->got, "%.17g",
-                 gemel__decode(dtype, gemel__tensor_element(both.right[k], i)));
+        gemel__both_format(&both, k, i, outcome->expected, outcome->got, sizeof outcome->got);
       }
     }
   }

@@ -48,4 +48,8 @@ int gemel__both_identical(const gemel__both *both, size_t output);
 size_t gemel__both_elements(const gemel__both *both, size_t output);
 gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i);
 
+/* Element I of either side in decimal. */
+void gemel__both_format(const gemel__both *both, size_t output, size_t i, char *left, char *right,
+                        size_t bytes);
+
 #endif

@@ -210,11 +210,7 @@ static void take(struct scout *s, gemel__pair *pair, gemel_tensor ***values, siz
 }
 
 static void say(struct scout *s, const gemel__both *both, size_t output, size_t element) {
-  gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
-  snprintf(s->found->left, sizeof s->found->left, "%.17g",
-           gemel__decode(dtype, gemel__tensor_element(both->left[output], element)));
-  snprintf(s->found->right, sizeof s->found->right, "%.17g",
-           gemel__decode(dtype, gemel__tensor_element(both->right[output], element)));
+  gemel__both_format(both, output, element, s->found->left, s->found->right, sizeof s->found->left);
 }
 
 /* Are the results of OUTPUT, which are APART, as far apart in f64? What can't be told counts as

@@ -39,6 +39,9 @@ void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index);
  * 64-bit integers are rounded. */
 double gemel__decode(gemel_dtype dtype, const void *data);
 
+/* The same in decimal: all digits of an integer, 17 of a float. */
+void gemel__element_format(gemel_dtype dtype, const void *data, char *text, size_t bytes);
+
 /* Converts concrete numbers to elements: from a view of any strides, exactly. */
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
                                       gemel_error *error);

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/error.h"
@@ -110,6 +111,18 @@ double gemel__decode(gemel_dtype dtype, const void *data) {
 #undef DECODE_CASE
   default:
     return NAN;
+  }
+}
+
+void gemel__element_format(gemel_dtype dtype, const void *data, char *text, size_t bytes) {
+  uint64_t whole;
+  memcpy(&whole, data, gemel_dtype_size(dtype) == sizeof whole ? sizeof whole : 0);
+  if (dtype == GEMEL_I64) {
+    snprintf(text, bytes, "%" PRId64, (int64_t)whole);
+  } else if (dtype == GEMEL_U64) {
+    snprintf(text, bytes, "%" PRIu64, whole);
+  } else {
+    snprintf(text, bytes, "%.17g", gemel__decode(dtype, data));
   }
 }
 

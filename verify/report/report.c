@@ -114,16 +114,10 @@ size_t gemel_mutant_json(const gemel_mutant *m, char *text, size_t bytes) {
 /* ---- Counterexamples ---- */
 
 static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, int exactly) {
-  int64_t i;
-  uint64_t u;
-  if (dtype == GEMEL_I64) {
-    memcpy(&i, data, sizeof i);
-    gemel__buffer_format(b, " %lld", (long long)i);
-  } else if (dtype == GEMEL_U64) {
-    memcpy(&u, data, sizeof u);
-    gemel__buffer_format(b, " %llu", (unsigned long long)u);
-  } else if (!gemel__is_float(dtype)) {
-    gemel__buffer_format(b, " %.0f", gemel__decode(dtype, data));
+  char text[32];
+  if (!gemel__is_float(dtype)) {
+    gemel__element_format(dtype, data, text, sizeof text);
+    gemel__buffer_format(b, " %s", text);
   } else if (exactly) {
     gemel__buffer_format(b, " %a", gemel__decode(dtype, data));
   } else {

@@ -85,18 +85,12 @@ static void take_back(struct text *t, size_t used) {
 /* ---- Parts of an instance ---- */
 
 static void put_number(struct text *t, gemel_dtype dtype, const void *data) {
-  int64_t i;
-  uint64_t u;
-  if (dtype == GEMEL_I64) {
-    memcpy(&i, data, sizeof i);
-    putf(t, "%lld ", (long long)i);
-  } else if (dtype == GEMEL_U64) {
-    memcpy(&u, data, sizeof u);
-    putf(t, "%llu ", (unsigned long long)u);
-  } else if (gemel__is_float(dtype)) {
+  char text[32];
+  if (gemel__is_float(dtype)) {
     putf(t, "%a ", gemel__decode(dtype, data));
   } else {
-    putf(t, "%.0f ", gemel__decode(dtype, data));
+    gemel__element_format(dtype, data, text, sizeof text);
+    putf(t, "%s ", text);
   }
 }
 

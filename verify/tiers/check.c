@@ -63,6 +63,15 @@ size_t gemel__outcome_place(const gemel__outcome *o, char *text, size_t bytes) {
   return used + (size_t)snprintf(text + used, bytes - used, ", element %zu", o->element);
 }
 
+void gemel__outcome_numbers(gemel__outcome *outcome, gemel_dtype dtype, const void *expected,
+                            const char *as, const void *got) {
+  size_t used;
+  gemel__element_format(dtype, expected, outcome->expected, sizeof outcome->expected);
+  used = strlen(outcome->expected);
+  snprintf(outcome->expected + used, sizeof outcome->expected - used, "%s", as);
+  gemel__element_format(dtype, got, outcome->got, sizeof outcome->got);
+}
+
 /* Element I of result OUTPUT is wrong. */
 static void blame(const struct judge *j, size_t output, size_t i, const char *variant,
                   gemel__outcome *outcome) {
@@ -80,13 +89,7 @@ static void describe(struct judge *j, size_t output, size_t i, const char *varia
   blame(j, output, i, variant, outcome);
   j->domain->format(j->domain, gemel__rtensor_at(r, i), outcome->expected,
                     sizeof outcome->expected);
-  if (r->dtype == GEMEL_I64) {
-    int64_t x;
-    memcpy(&x, computed, sizeof x);
-    snprintf(outcome->got, sizeof outcome->got, "%lld", (long long)x);
-  } else {
-    snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(r->dtype, computed));
-  }
+  gemel__element_format(r->dtype, computed, outcome->got, sizeof outcome->got);
 }
 
 static void judge_tensor(struct judge *j, size_t output, const gemel_tensor *tensor,
@@ -225,10 +228,10 @@ static void hold_together(const struct judge *j, size_t output, const gemel_tens
   for (i = 0; i < n; i++) {
     const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
     if (!gemel__same_bits(dtype, a, b)) {
+      char as[100];
       blame(j, output, i, variant, outcome);
-      snprintf(outcome->expected, sizeof outcome->expected, "%.17g as %s", gemel__decode(dtype, a),
-               gemel__variants[0].name);
-      snprintf(outcome->got, sizeof outcome->got, "%.17g", gemel__decode(dtype, b));
+      snprintf(as, sizeof as, " as %s", gemel__variants[0].name);
+      gemel__outcome_numbers(outcome, dtype, a, as, b);
       return;
     }
   }

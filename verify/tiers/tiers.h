@@ -29,6 +29,10 @@ typedef struct gemel__outcome {
 /* "output 0, element 1", and of which call if there were several: as snprintf. */
 size_t gemel__outcome_place(const gemel__outcome *outcome, char *text, size_t bytes);
 
+/* Of DTYPE, EXPECTED, followed by AS, and GOT. */
+void gemel__outcome_numbers(gemel__outcome *outcome, gemel_dtype dtype, const void *expected,
+                            const char *as, const void *got);
+
 struct gemel__kernel_trial;
 
 /* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
