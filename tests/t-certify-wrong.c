@@ -195,6 +195,14 @@ static gemel_graph *certified(gemel_context *context, const certify_case *c, uin
   return result;
 }
 
+/* The report names inputs, if there are any, and what both sides give there. */
+static void names_inputs(const gemel_context *context) {
+  char *report = gemel_certify_report(context, &error);
+  CT_CHECK(report != NULL && (strstr(report, "\n# input ") != NULL || strstr(report, "before()")));
+  CT_HAS_STR(report, "\n# element ");
+  gemel_text_free(report);
+}
+
 static void is_stopped(const void *data) {
   for (int seed = 1; seed <= seeds(); seed++) {
     gemel_context *context = gemel_context_new(NULL);
@@ -206,6 +214,7 @@ static void is_stopped(const void *data) {
       ct_property("open", (long long)counts.open);
     }
     CT_HAS_STR(error.text, "rule a_case doesn't hold");
+    names_inputs(context);
     gemel_graph_unref(result);
     gemel_context_unref(context);
   }
@@ -309,6 +318,9 @@ static void pass_once(const pass_case *c, uint64_t seed) {
   result = graph != NULL ? gemel_rewrite(graph, &options, &error) : NULL;
   CT_CHECK((result == NULL) == c->wrong);
   CT_HAS_STR(error.text, c->wrong ? "pass a_pass doesn't hold" : "");
+  if (c->wrong) {
+    names_inputs(context);
+  }
   gemel_graph_unref(result);
   gemel_graph_unref(graph);
   gemel_context_unref(context);

@@ -184,6 +184,21 @@ static gemel_certify_counts close_desk(desk *d) {
   return counts;
 }
 
+/* The report has both sides whole, which the message has no room for, and where they differ. */
+static void is_reported(const desk *d) {
+  char *report = gemel_certify_report(d->context, &error);
+  const char *after = report != NULL ? strstr(report, "graph after(") : NULL;
+  CT_REQUIRE(after != NULL);
+  CT_CHECK(strncmp(report, "test:1", 6) == 0);
+  CT_CHECK(strstr(report, "graph before(") < after && strstr(after, "\n}\n# ") != NULL);
+  CT_CHECK(strstr(report, "\n...") == NULL);
+  CT_HAS_STR(after, "# input ");
+  CT_HAS_STR(after, "# element ");
+  CT_HAS_STR(after, ": before ");
+  CT_HAS_STR(after, ", after ");
+  gemel_text_free(report);
+}
+
 static void stop_once(const wrong_rule *w, uint64_t seed) {
   desk d;
   if (open_desk(&d, w->rule, w->graph, seed)) {
@@ -196,6 +211,7 @@ static void stop_once(const wrong_rule *w, uint64_t seed) {
       CT_HAS_STR(error.text, "test:1");
       CT_HAS_STR(error.text, "graph before");
       CT_HAS_STR(error.text, "graph after");
+      is_reported(&d);
     }
     gemel_graph_unref(certified);
   }
@@ -440,6 +456,10 @@ static void wrong_constant(const void *data) {
   CT_EQ_INT(testify(context, graph, sum, right), GEMEL_OK);
   CT_EQ_INT(testify(context, graph, sum, wrong), GEMEL_INTERNAL);
   CT_HAS_STR(error.text, "constant folding doesn't hold");
+  char *report = gemel_certify_report(context, &error);
+  CT_HAS_STR(report, "constant folding doesn't hold");
+  CT_HAS_STR(report, "graph after(");
+  gemel_text_free(report);
   gemel_tensor_unref(result);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
@@ -457,6 +477,8 @@ static void needs_the_harness(const void *data) {
   CT_HAS_STR(error.text, "libgemel-verify");
   gemel_certify_counted(context, &counts);
   CT_EQ_UINT(counts.applications, 0);
+  CT_CHECK(gemel_certify_report(context, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_NOT_FOUND);
   CT_EQ_INT(gemel_certify_enable(NULL, 1, &error), GEMEL_BAD_ARGUMENT);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
@@ -512,8 +534,38 @@ static int certify_all(void *data) {
   return result != NULL ? GEMEL_OK : problem.status;
 }
 
+/* A wrong rule, and the report on it. */
+static int refute_all(void *data) {
+  static const char rules_text[] = "rule wrong in canonicalize:\n    neg(neg(x)) => neg(x)\n";
+  static const char text[] = "graph g(x: f32[]) { return r = neg(neg(x)) }";
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&problem);
+  gemel_rules *rules = NULL;
+  gemel_graph *graph = NULL;
+  char *report = NULL;
+  (void)data;
+  if (context != NULL && gemel_certify_enable(context, 1, &problem) == GEMEL_OK) {
+    rules = gemel_rules_parse(context, rules_text, strlen(rules_text), "r", &problem);
+  }
+  if (rules != NULL) {
+    graph = gemel_parse(context, text, strlen(text), "g", NULL, &problem);
+  }
+  if (graph != NULL) {
+    gemel_graph_unref(rewrite(graph, rules, 1, &problem));
+  }
+  if (problem.status == GEMEL_INTERNAL) {
+    report = gemel_certify_report(context, &problem);
+  }
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+  gemel_text_free(report);
+  return report != NULL ? GEMEL_OK : problem.status;
+}
+
 static void survives_refusals(const void *data) {
   (void)data;
+  CT_CHECK(ct_oom(refute_all, NULL) > 50);
   CT_CHECK(ct_oom(certify_all, NULL) > 50);
 }
 

@@ -583,11 +583,11 @@ if [ "$harness" != 0 ]; then
   # mutants of a right rule, of which all are killed but one that is no mistake, and of a blind one
   printf 'rule r in canonicalize:\n    -(-x) => x\n    where integer(x)\n' >right.rules
   printf 'rule r in canonicalize:\n    -(-x) => x\n    where rank(x) < 60\n' >blind.rules
-  gives mutate 0 '^gemel mutate: 1 rules, .* 0 alike, 0 survived: score 100.00 %, strict 100.00 % (seed 1, ' mutate --rules right.rules --instances 8 --json mutants.json
+  gives mutate 0 '^gemel mutate: 1 rules, .* 0 alike, 0 survived, 0 refuted: score 100.00 %, strict 100.00 % (seed 1, ' mutate --rules right.rules --instances 8 --json mutants.json
   grep -q '^{"kind": "mutant", "of": "rule", "rule": "r", "mutation": "where: drops integer(x)", .*"verdict": "equivalent"' mutants.json && good mutate/json || wrong mutate/json "the idle condition is not equivalent"
   gives mutate/blind 0 '^alike: r, where: drops rank(x) < 60' mutate --rules blind.rules --instances 8
   gives mutate/markdown 0 '^|---|' mutate --rules blind.rules --instances 8 --markdown
-  gives mutate/ops 0 '^gemel mutate: 1 operations, .* 0 survived: score 100.00 %, strict 100.00 % (seed 1, ' mutate --ops sqr --instances 8
+  gives mutate/ops 0 '^gemel mutate: 1 operations, .* 0 survived, 0 refuted: score 100.00 %, strict 100.00 % (seed 1, ' mutate --ops sqr --instances 8
   gives mutate/one-in 0 '^gemel mutate: 1 operations, [0-9] mutants, ' mutate --ops sqr --instances 8 --one-in 2
   refuses mutate/no-op 'nothing*' mutate --ops 'nothing*'
   refuses mutate/none 'nothing*' mutate --rules 'nothing*' --json new.json
@@ -609,6 +609,26 @@ if [ "$harness" != 0 ]; then
   grep -q '^certified: [1-9][0-9]* applications, [1-9][0-9]* different questions, 1 of them open (1 agree in samples)$' "$scratch/err" && good opt/certified || wrong opt/certified "no counts"
   run "$gemel" opt certify.gmt
   [ -s "$scratch/err" ] && wrong opt/uncertified "counts without certifying" || good opt/uncertified
+  # a rewrite that is refuted: status 1, the whole region, inputs at which both sides differ
+  printf 'rule wrong in canonicalize:\n  exp(tanh(x)) * y + z * y + w * y => exp(tanh(x)) * y + z * y - w * y\n' >certify.rules
+  printf 'graph c(x: f32[3], y: f32[3], z: f32[3], w: f32[3]) { return r = exp(tanh(x)) * y + z * y + w * y }\n' >certify.gmt
+  for command in opt run; do
+    before=$(files)
+    if [ $command = opt ]; then
+      run "$gemel" opt --certify --include wrong --rules certify.rules certify.gmt --out opt.gmt
+    else
+      run "$gemel" run --certify --include wrong --rules certify.rules certify.gmt --out new -i "x=$w" -i "y=$w" -i "z=$w" -i "w=$w"
+    fi
+    if [ "$status" != 1 ] || [ -s "$scratch/out" ] || [ "$(files)" != "$before" ]; then
+      wrong $command/refuted "exit status $status, not 1; or there is something on stdout; or files have changed"
+    elif grep -q '^gemel: certify.gmt:1: rule wrong doesn.t hold here' "$scratch/err" && ! grep -q '^\.\.\.' "$scratch/err" &&
+      [ "$(grep -c '^}$' "$scratch/err")" = 2 ] && [ "$(grep -c '^# input [wxyz]: f32.3. = ' "$scratch/err")" = 4 ] &&
+      grep -q '^# element [0-2]: before .*, after ' "$scratch/err"; then
+      good $command/refuted
+    else
+      wrong $command/refuted "the report isn't whole"
+    fi
+  done
   gives fuzz/file 0 '^gemel fuzz: 1 graphs' fuzz f.gmt
   refuses fuzz/folder 'No such file' fuzz --graphs 60 --rules around.rules --replay-dir nowhere/found
   refuses fuzz/new-folder 'no.rules' fuzz --graphs 1 --rules no.rules --replay-dir new

@@ -61,7 +61,7 @@ static int run_command(const gemel__command *command, int argc, char **argv) {
   if (status == GEMEL__GOOD) {
     status = command->run(&args);
   }
-  if (status == GEMEL__BAD) {
+  if (status != GEMEL__GOOD) {
     gemel__folder_unmake();
   }
   gemel__args_clear(&args);

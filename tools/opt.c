@@ -79,7 +79,7 @@ static int write_result(gemel_graph *graph, const gemel__args *args, const char 
   gemel_graph *result = rewrite(graph, o, lift, &error);
   int status;
   if (result == NULL) {
-    return gemel__complain_error(args->operands[0], &error);
+    return gemel__complain_rewrite(gemel_graph_context(graph), args->operands[0], &error);
   }
   status = gemel__graph_write(result, name, out != NULL ? out : "-");
   if (status == GEMEL__GOOD && gemel__arg_set(args, "profile")) {
@@ -137,7 +137,9 @@ const gemel__command gemel__command_opt = {
     "opt",
     "FILE",
     "Rewrite a graph by rules into an equal one that is cheaper or more accurate.",
-    "LIST is names with commas between them, * and ? as in a shell.",
+    "LIST is names with commas between them, * and ? as in a shell.\n"
+    "Exit status 1 if --certify refutes a rewrite: which one, both sides and inputs at which they "
+    "differ go to stderr; 2 for usage and for what can't be read or written.",
     options,
     1,
     1,

@@ -111,7 +111,7 @@ static int call(const gemel_dumped *d, const gemel__args *args) {
   }
   gemel_function *f = gemel_compile(d->graph, &d->options, &error);
   if (f == NULL) {
-    return gemel__complain_error(args->operands[0], &error);
+    return gemel__complain_rewrite(gemel_graph_context(d->graph), args->operands[0], &error);
   }
   gemel_tensor **outputs = gemel__need(NULL, (d->n_outputs + 1) * sizeof *outputs);
   memset(outputs, 0, (d->n_outputs + 1) * sizeof *outputs);

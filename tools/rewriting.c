@@ -122,6 +122,22 @@ void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *con
 #endif
 }
 
+int gemel__complain_rewrite(const gemel_context *context, const char *what,
+                            const gemel_error *error) {
+#ifdef HAVE_VERIFY
+  char *report = error->status == GEMEL_INTERNAL ? gemel_certify_report(context, NULL) : NULL;
+  if (report != NULL) {
+    size_t length = strlen(report);
+    gemel__complain("%.*s", (int)(length - 1), report); /* without its last newline */
+    gemel_text_free(report);
+    return GEMEL__REFUTED;
+  }
+#else
+  (void)context;
+#endif
+  return gemel__complain_error(what, error);
+}
+
 void gemel__rewriting_clear(gemel__rewriting *r) {
   for (size_t k = 0; k < r->options.n_rules; k++) {
     gemel_rules_unref(r->rules[k]);

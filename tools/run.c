@@ -352,7 +352,7 @@ static int call(graph_binding *b, const gemel__args *args, const gemel_options *
   gemel_function *function = gemel_compile(b->graph, settings, &error);
   gemel_status status = GEMEL_OK;
   if (function == NULL) {
-    return gemel__complain_error(args->operands[0], &error);
+    return gemel__complain_rewrite(b->context, args->operands[0], &error);
   }
   for (uint64_t k = 0; k < b->calls && status == GEMEL_OK; k++) {
     status = gemel_call(function, b->n_inputs, b->inputs, b->n_outputs, b->outputs, &error);
@@ -500,7 +500,7 @@ const gemel__command gemel__command_run = {
     "Dtypes, ranks and sizes are checked first. Sizes that are symbols take their values from the "
     "inputs. NPY has no name for bf16: cast to or from it in the graph. A folder DIR that --dump "
     "wrote is run again, and compared bit for bit with the results in it: exit status 1 if they "
-    "differ.",
+    "differ; and if --certify refutes a rewrite, as gemel opt does.",
     options,
     1,
     1,

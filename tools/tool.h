@@ -139,6 +139,11 @@ int gemel__rewriting_read(gemel__rewriting *r, gemel_context *context, const gem
 /* Lets rewriting in CONTEXT be certified, which takes the harness. GEMEL__BAD (said). */
 int gemel__certify_enable(gemel_context *context);
 
+/* Says what rewriting, or compiling, failed with: GEMEL__REFUTED if it is certified and a rewrite
+ * doesn't hold, else GEMEL__BAD. WHAT is as for gemel__complain_error. */
+int gemel__complain_rewrite(const gemel_context *context, const char *what,
+                            const gemel_error *error);
+
 /* If rewriting was certified: how much was asked, a line on stderr. */
 void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *context);
 void gemel__rewriting_clear(gemel__rewriting *r);

@@ -41,7 +41,8 @@ typedef enum gemel_status {
 /* An error: STATUS, then LINE and COLUMN (both from 1; 0 where there is none) of the text that was
  * parsed, and a message. It is one line without a newline at its end; where text can't be parsed,
  * three: the place and what is wrong, the line of the text, and a caret below its column; where a
- * rewrite doesn't hold, up to eleven: the region before and after. A message that is too long ends
+ * rewrite doesn't hold, up to eleven: the region before and after (more says
+ * gemel_certify_report). A message that is too long ends
  * early. Initialise with {0} or leave uninitialised: it is only written on failure. */
 typedef struct gemel_error {
   gemel_status status;

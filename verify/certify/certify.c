@@ -22,6 +22,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "report/buffer.h"
+#include <gemel/text.h>
 #include <gemel/verify.h>
 
 enum { NEWER = 1, HOLDS, NEEDS_FACTS };
@@ -33,6 +35,7 @@ typedef struct certify_session {
   gemel__region region;
   size_t visited; /* nodes, for passes */
   gemel_certify_counts counts;
+  char *report; /* what didn't hold; NULL: all did so far */
 } certify_session;
 
 typedef struct certifier {
@@ -41,44 +44,62 @@ typedef struct certifier {
   certify_session *idle; /* with its tables, for the next rewrite; NULL: none */
   uint64_t seed;
   gemel_certify_counts total;
+  char *report; /* of the last rewrite that was refuted */
 } certifier;
 
 /* ---- What doesn't hold ---- */
 
-enum { MOST_LINES = 5 };
-
-/* Appends the lines of GRAPH, at most MOST_LINES of them. */
-static size_t append_graph(char *text, size_t bytes, size_t used, const gemel_graph *graph,
-                           const char *name) {
-  char *printed = gemel_print_string(graph, name, NULL), *line = printed;
-  for (int k = 0; line != NULL && *line != '\0' && used + 2 < bytes; k++) {
-    size_t length = strcspn(line, "\n");
-    int last = k + 1 == MOST_LINES && line[length] != '\0' && line[length + 1] != '\0';
-    int n =
-        snprintf(text + used, bytes - used, "\n%.*s", last ? 3 : (int)length, last ? "..." : line);
-    used += n > 0 ? (size_t)n : 0;
-    if (last) {
-      break;
+/* Appends the lines of TEXT, a graph, to ERROR's text, in which there is little room. */
+static void append_lines(gemel_error *error, const char *text) {
+  enum { MOST_LINES = 5 };
+  const char *line = text;
+  for (int k = 0; *line != '\0'; k++) {
+    int length = (int)strcspn(line, "\n");
+    if (k + 1 == MOST_LINES && line[length] != '\0' && line[length + 1] != '\0') {
+      gemel__error_add(error, "\n...");
+      return;
     }
+    gemel__error_add(error, "\n%.*s", length, line);
     line += length + (line[length] == '\n');
   }
-  gemel_text_free(printed);
-  return used < bytes ? used : bytes - 1;
 }
 
-/* What BEFORE, a value of the graph that is rewritten, was replaced by as NAME says. */
-static gemel_status refuse(gemel_value before, const char *name, const gemel_graph *left,
-                           const gemel_graph *right, gemel_error *error) {
-  gemel_location where = gemel_value_where(before);
-  size_t used;
-  gemel__fail(error, GEMEL_INTERNAL,
-              "%s:%d: %s doesn't hold here; nothing was compiled:", where.file, where.line, name);
-  used = strlen(error->text);
-  used = append_graph(error->text, sizeof error->text, used, left, "before");
-  if (right != NULL) {
-    append_graph(error->text, sizeof error->text, used, right, "after");
+/* Texts one behind the other, a new one. NULL: memory is out. */
+static char *join(size_t n, const char *const *texts) {
+  gemel__buffer b = {NULL, 0, 0, 0};
+  for (int round = 0; round < 2; round++) {
+    for (size_t k = 0; k < n; k++) {
+      gemel__buffer_text(&b, texts[k]);
+    }
+    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
+      return NULL;
+    }
   }
-  return GEMEL_INTERNAL;
+  return gemel__buffer_finish(&b);
+}
+
+/* What BEFORE, a value of the graph that is rewritten, was replaced by as NAME says; DIFFERENCE
+ * shows that the sides differ. */
+static gemel_status refuse(certify_session *s, gemel_value before, const char *name,
+                           const gemel_graph *const sides[2], const char *difference,
+                           gemel_error *error) {
+  char *left = gemel_print_string(sides[0], "before", NULL);
+  char *right = gemel_print_string(sides[1], "after", NULL);
+  gemel_error head; /* ERROR may be null */
+  gemel__fail(&head, GEMEL_INTERNAL, "%s doesn't hold here; nothing was compiled:", name);
+  gemel__error_place(&head, gemel_value_where(before));
+  gemel_text_free(s->report);
+  s->report = NULL;
+  if (left != NULL && right != NULL) {
+    const char *const parts[] = {head.text, "\n", left, right, difference};
+    s->report = join(sizeof parts / sizeof *parts, parts);
+    append_lines(&head, left);
+    append_lines(&head, right);
+  }
+  gemel_text_free(left);
+  gemel_text_free(right);
+  return s->report != NULL ? gemel__fail(error, GEMEL_INTERNAL, "%s", head.text)
+                           : gemel__no_memory(error, "what doesn't hold");
 }
 
 /* ---- Rules ---- */
@@ -103,15 +124,17 @@ static gemel_status judge(certify_session *s, int facts, const gemel_graph *side
                           gemel__likeness *likeness, gemel_error *error) {
   const gemel__comparison c = {
       {sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
+  char *shown = NULL;
   gemel_status status = gemel__compare_fast(&s->pool, &c, likeness, error);
   if (status == GEMEL_OK && facts && *likeness != GEMEL__ALIKE) {
-    status = gemel__compare_surely(&s->pool, &c, likeness, error);
+    status = gemel__compare_surely(&s->pool, &c, likeness, &shown, error);
   }
   if (status == GEMEL_OK && facts && *likeness == GEMEL__UNLIKE) {
     char text[200];
     snprintf(text, sizeof text, "%s %.150s", by->kind, by->name);
-    status = refuse(before, text, sides[0], sides[1], error);
+    status = refuse(s, before, text, sides, shown != NULL ? shown : "", error);
   }
+  gemel_text_free(shown);
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
@@ -200,8 +223,9 @@ static gemel_status check_fold(certify_session *s, const gemel__application *a,
   if (status == GEMEL_OK && !held) {
     gemel_graph *left = gemel__certify_alone(graph, a->before.node, error);
     gemel_graph *right = left != NULL ? gemel__certify_alone(graph, a->after.node, error) : NULL;
+    const gemel_graph *sides[2] = {left, right};
     status = right != NULL
-                 ? refuse(gemel__value(graph, a->before), "constant folding", left, right, error)
+                 ? refuse(s, gemel__value(graph, a->before), "constant folding", sides, "", error)
                  : GEMEL_NO_MEMORY;
     gemel_graph_unref(left);
     gemel_graph_unref(right);
@@ -278,6 +302,7 @@ static void free_session(certify_session *s) {
     gemel__pool_clear(&s->pool);
     gemel__memo_clear(&s->memo);
     gemel__region_clear(&s->region);
+    gemel_text_free(s->report);
     gemel__free(s, sizeof *s);
   }
 }
@@ -309,6 +334,11 @@ static void end(gemel__certifier *hook, void *user) {
   c->total.open += s->counts.open;
   c->total.sampled += s->counts.sampled;
   memset(&s->counts, 0, sizeof s->counts);
+  if (s->report != NULL) {
+    gemel_text_free(c->report);
+    c->report = s->report;
+    s->report = NULL;
+  }
   if (c->idle == NULL) {
     c->idle = s;
     s = NULL;
@@ -320,6 +350,7 @@ static void end(gemel__certifier *hook, void *user) {
 static void release(gemel__certifier *hook) {
   certifier *c = (certifier *)hook;
   free_session(c->idle);
+  gemel_text_free(c->report);
   pthread_mutex_destroy(&c->lock);
   gemel__free(c, sizeof *c);
 }
@@ -352,6 +383,26 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
     release(&c->hook); /* another thread was first */
   }
   return GEMEL_OK;
+}
+
+char *gemel_certify_report(const gemel_context *context, gemel_error *error) {
+  gemel__certifier *hook =
+      context != NULL ? __atomic_load_n(&context->certifier, __ATOMIC_ACQUIRE) : NULL;
+  certifier *c = (certifier *)hook;
+  char *report = NULL;
+  int found = 0;
+  if (c != NULL) {
+    pthread_mutex_lock(&c->lock);
+    found = c->report != NULL;
+    report = found ? join(1, (const char *const[]){c->report}) : NULL;
+    pthread_mutex_unlock(&c->lock);
+  }
+  if (!found) {
+    gemel__fail(error, GEMEL_NOT_FOUND, "no rewrite was refuted");
+  } else if (report == NULL) {
+    gemel__no_memory(error, "what doesn't hold");
+  }
+  return report;
 }
 
 void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *counts) {

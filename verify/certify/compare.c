@@ -34,10 +34,11 @@ typedef struct scene {
   const gemel__comparison *c;
   gemel__literals literals;
   gemel_graph *small[2];
-  int cut;      /* SMALL is smaller */
-  int decides;  /* a decision was taken at some residues */
-  int thorough; /* points are searched for */
-  int nth;      /* which size of symbols it is, from 0, of those at which there are results */
+  int cut;                  /* SMALL is smaller */
+  int decides;              /* a decision was taken at some residues */
+  int thorough;             /* points are searched for */
+  gemel__difference *shown; /* where a difference is shown; NULL: nowhere */
+  int nth; /* which size of symbols it is, from 0, of those at which there are results */
 } scene;
 
 /* How a pair at concrete sizes is compared. */
@@ -51,13 +52,15 @@ static gemel_status by_residues(scene *s, gemel__pair *pair, gemel__likeness *li
 
 static gemel_status by_points(scene *s, gemel__pair *pair, gemel__likeness *likeness,
                               gemel_error *error) {
-  const gemel__survey_options options = {&s->literals, s->thorough && s->nth == 0, s->c->infinite};
+  const gemel__survey_options options = {&s->literals, s->thorough && s->nth == 0, s->c->infinite,
+                                         s->shown};
   return gemel__survey(pair, &options, &s->pool->random, likeness, error);
 }
 
 static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__likeness *likeness,
                             gemel_error *error) {
-  return gemel__survey_bits(pair, &s->literals, &s->pool->random, likeness, error);
+  const gemel__survey_options options = {&s->literals, 0, 0, s->shown};
+  return gemel__survey_bits(pair, &options, &s->pool->random, likeness, error);
 }
 
 /* Integers and truths among the leaves are a few of many: no residues decide what they steer. */
@@ -86,6 +89,9 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
     *likeness = answer.verdict == GEMEL_REFUTED ? GEMEL__UNLIKE
                 : proven                        ? GEMEL__ALIKE
                                                 : GEMEL__SAMPLED;
+    if (*likeness == GEMEL__UNLIKE) {
+      status = gemel__difference_show(s->shown, pair, answer.witness, answer.detail, error);
+    }
     gemel__answer_clear(&answer);
   }
   return status;
@@ -208,6 +214,9 @@ static gemel_status at_sizes(scene *s, const gemel_graph *const graphs[2], compa
   size_t around = symbolic && s->literals.positions ? gemel__sizes_draws(&s->literals) : 0, k = 0;
   gemel_status status = GEMEL_OK;
   *likeness = GEMEL__ALIKE;
+  if (s->shown != NULL) {
+    s->shown->graphs = graphs[0] != s->c->sides[0];
+  }
   for (; k < DRAWS + around && !is_difference(*likeness) && status != GEMEL_NO_MEMORY; k++) {
     for (int tries = 0; tries < 4; tries++) {
       gemel__likeness one = GEMEL__ALIKE;
@@ -242,6 +251,12 @@ static int is_affordable(const scene *s, double most) {
          gemel__sizes_elements(s->c->sides[1]) <= most;
 }
 
+static void forget_unless(const scene *s, gemel__likeness likeness) {
+  if (likeness != GEMEL__UNLIKE) {
+    gemel__difference_forget(s->shown);
+  }
+}
+
 /* A difference at small sizes has to be one at the true ones. Points are asked if they are few,
  * else residues; what neither shows is left open. */
 static gemel_status confirm(scene *s, gemel__likeness *likeness, gemel_error *error) {
@@ -254,6 +269,7 @@ static gemel_status confirm(scene *s, gemel__likeness *likeness, gemel_error *er
     status = at_sizes(s, s->c->sides, by_residues, &there, NULL, error);
   }
   *likeness = there == GEMEL__UNLIKE || there == GEMEL__DOUBTFUL ? GEMEL__UNLIKE : GEMEL__UNSEEN;
+  forget_unless(s, *likeness);
   return status;
 }
 
@@ -272,6 +288,7 @@ static gemel_status at_small_sizes(scene *s, compare_pair *compare, gemel__liken
 /* ---- Entry ---- */
 
 static void begin(scene *s, gemel__pool *pool, const gemel__comparison *c) {
+  s->shown = NULL;
   s->pool = pool;
   s->c = c;
   s->decides = 0;
@@ -345,6 +362,7 @@ static gemel_status look_at_bits(scene *s, gemel__likeness *likeness, gemel_erro
                  ? at_sizes(s, s->c->sides, by_bits, &there, NULL, error)
                  : GEMEL_OK;
     bits = there == GEMEL__UNLIKE ? there : GEMEL__UNSEEN;
+    forget_unless(s, bits);
   }
   *likeness = weaker(*likeness, bits);
   return status;
@@ -363,10 +381,12 @@ static gemel_status ask_models(scene *s, gemel__likeness *likeness, gemel_error 
 }
 
 gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
-                                   gemel__likeness *likeness, gemel_error *error) {
+                                   gemel__likeness *likeness, char **shown, gemel_error *error) {
   scene s;
   gemel_status status;
   begin(&s, pool, comparison);
+  gemel__difference difference = {&pool->random, 0, NULL};
+  s.shown = &difference;
   s.decides = 1;
   status = ask_models(&s, likeness, error);
   if (status == GEMEL_OK && *likeness != GEMEL__UNLIKE) {
@@ -379,5 +399,6 @@ gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *c
     status = look_at_bits(&s, likeness, error);
   }
   end(&s);
+  *shown = difference.text;
   return status;
 }

@@ -42,8 +42,9 @@ gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *com
                                  gemel__likeness *likeness, gemel_error *error);
 
 /* Where that (*LIKENESS) decided nothing: exactly, at points and sizes that the graphs themselves
- * suggest, the true ones among them; and by both models. UNLIKE is then certain. */
+ * suggest, the true ones among them; and by both models. UNLIKE is then certain, and *SHOWN is a
+ * text, freed with gemel_text_free: inputs at which both differ, and what they give; else NULL. */
 gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
-                                   gemel__likeness *likeness, gemel_error *error);
+                                   gemel__likeness *likeness, char **shown, gemel_error *error);
 
 #endif

@@ -38,6 +38,7 @@ typedef struct survey {
   int infinite; /* 1: infinite inputs, too */
   long left;    /* evaluations in searches */
   int unlike;   /* a difference was found */
+  gemel__difference *shown;
   gemel_error *error;
 } survey;
 
@@ -67,6 +68,11 @@ static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
          memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
+/* The point is one where both sides differ. */
+static gemel_status show(const survey *s) {
+  return s->unlike ? gemel__difference_show(s->shown, s->pair, s->point, "", s->error) : GEMEL_OK;
+}
+
 static void compare(survey *s) {
   gemel__domain *d = &s->o->domain;
   const gemel__rtensor *a = &s->room[0], *b = &s->room[1];
@@ -93,6 +99,7 @@ static gemel_status look(survey *s, uint64_t *decisions) {
   *decisions = 1;
   if (status == GEMEL_OK) {
     compare(s);
+    status = show(s);
     for (size_t k = 0; k < s->tape.count; k++) {
       *decisions = (*decisions ^ (uint64_t)s->tape.entries[k]) * 0x9e3779b97f4a7c15u;
       *decisions ^= *decisions >> 29;
@@ -391,6 +398,7 @@ gemel_status gemel__survey(const gemel__pair *pair, const gemel__survey_options 
               .random = random,
               .thorough = options->thorough,
               .infinite = options->infinite,
+              .shown = options->shown,
               .error = error};
   gemel_status status = with_room(&s, survey_points);
   *likeness = s.unlike                              ? GEMEL__UNLIKE
@@ -455,20 +463,25 @@ static gemel_status run_bits(survey *s) {
     }
     if (status == GEMEL_OK) {
       status = gemel__both_run(s->pair, s->point, s->random, &both, s->error);
+      if (status == GEMEL_OK) {
+        contrast(s, &both);
+        gemel__both_clear(&both);
+        status = show(s);
+      }
       gemel__tensors_release(s->pair->a.n_leaves, s->point);
-    }
-    if (status == GEMEL_OK) {
-      contrast(s, &both);
-      gemel__both_clear(&both);
     }
   }
   return status;
 }
 
-gemel_status gemel__survey_bits(gemel__pair *pair, const gemel__literals *literals,
+gemel_status gemel__survey_bits(gemel__pair *pair, const gemel__survey_options *options,
                                 gemel__random *random, gemel__likeness *likeness,
                                 gemel_error *error) {
-  survey s = {.pair = pair, .literals = literals, .random = random, .error = error};
+  survey s = {.pair = pair,
+              .literals = options->literals,
+              .random = random,
+              .shown = options->shown,
+              .error = error};
   gemel_status status;
   gemel__pair_compile(pair);
   status = with_room(&s, run_bits);

@@ -7,12 +7,14 @@
 #define GEMEL__CERTIFY_SURVEY_H
 
 #include "certify/compare.h"
+#include "certify/difference.h"
 #include "certify/sizes.h"
 
 typedef struct gemel__survey_options {
   const gemel__literals *literals;
-  int thorough; /* 1: what changes decisions is searched for */
-  int infinite; /* 1: some inputs are infinite at some points */
+  int thorough;             /* 1: what changes decisions is searched for */
+  int infinite;             /* 1: some inputs are infinite at some points */
+  gemel__difference *shown; /* where a difference is shown; NULL: nowhere */
 } gemel__survey_options;
 
 /* PAIR, with the domains of its leaves, in domain O. *LIKENESS: ALIKE wherever it was looked,
@@ -27,8 +29,8 @@ gemel_status gemel__survey(const gemel__pair *pair, const gemel__survey_options 
 int gemel__bits_matter(const gemel_graph *graph);
 
 /* The shipped code of both sides at finite points, bit for bit but for the sign of zeros: ALIKE,
- * UNLIKE, or UNSEEN where it can't be run. */
-gemel_status gemel__survey_bits(gemel__pair *pair, const gemel__literals *literals,
+ * UNLIKE, or UNSEEN where it can't be run. It is neither thorough nor infinite. */
+gemel_status gemel__survey_bits(gemel__pair *pair, const gemel__survey_options *options,
                                 gemel__random *random, gemel__likeness *likeness,
                                 gemel_error *error);
 

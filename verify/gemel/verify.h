@@ -393,6 +393,12 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
  * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_error *error);
 
+/* The report on the last rewrite in CONTEXT that was refuted, whole where the error's text has an
+ * end: its message, the region before and after, and inputs at which these differ, with what both
+ * give there. A new string, to be freed with gemel_text_free; NULL on failure: GEMEL_NOT_FOUND (no
+ * rewrite was refuted), GEMEL_NO_MEMORY. Thread-safe. */
+char *gemel_certify_report(const gemel_context *context, gemel_error *error);
+
 /* What has been checked in CONTEXT so far. SIZE is the caller's. */
 typedef struct gemel_certify_counts {
   size_t size;

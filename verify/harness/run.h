@@ -8,6 +8,7 @@
 
 #include "models/model.h"
 #include "harness/tick.h"
+#include "report/buffer.h"
 #include "tiers/tiers.h"
 
 typedef struct gemel__run {
@@ -82,6 +83,10 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
 char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
                             gemel_tensor *const *values, const char *place, const char *expected,
                             const char *got);
+
+/* Of these the inputs alone, a line each. */
+void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
+                         gemel_tensor *const *values);
 
 /* Writes a replay file into the run's folder (if it has one) and returns its path (freed with
  * gemel_text_free), or NULL. OTHER is the second graph of a pair, or NULL. */

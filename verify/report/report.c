@@ -150,20 +150,27 @@ static size_t shown_inputs(const gemel__instance *instance) {
   return n < instance->n_leaves ? n : instance->n_leaves;
 }
 
+void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
+                         gemel_tensor *const *values) {
+  enum { MOST = 16 };
+  for (size_t k = 0; k < shown_inputs(instance); k++) {
+    format_input(b, instance, k, values[k], MOST, 0);
+  }
+}
+
 char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
                             gemel_tensor *const *values, const char *place, const char *expected,
                             const char *got) {
   gemel__buffer b = {NULL, 0, 0, 0};
   int round;
   for (round = 0; round < 2; round++) {
-    size_t k;
     if (instance != NULL && instance->graph != NULL) {
       append_graph(&b, instance->graph, other != NULL ? "first" : "counterexample");
       if (other != NULL) {
         append_graph(&b, other, "second");
       }
-      for (k = 0; k < shown_inputs(instance) && values != NULL; k++) {
-        format_input(&b, instance, k, values[k], 16, 0);
+      if (values != NULL) {
+        gemel__print_inputs(&b, instance, values);
       }
     }
     if (expected == NULL) {
