@@ -14,6 +14,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "core/graph.h"
+#include "equal/constants.h"
 #include "support/graph-text.h"
 
 static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
@@ -483,6 +484,44 @@ static void rounded_constants(const void *data) {
   }
 }
 
+static int agree_at_last(void *user, const gemel_graph *a, const gemel_graph *b) {
+  (void)a;
+  (void)b;
+  return ++*(int *)user == 2;
+}
+
+/* 0.70710677 is near 1 ÷ 1.4142135 and 0.5 × 1.4142135: the second that is tried is taken. */
+static int fold_constants(void *data) {
+  static const char *const texts[] = {
+      "graph a(x: f32[2]) {\n  return r = 0.5 * tanh(x / 1.4142135)\n}\n",
+      "graph b(x: f32[2]) {\n  return r = 0.5 * tanh(x * 0.70710677)\n}\n"};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graphs[2] = {NULL, NULL};
+  gemel__folded folded = {NULL, NULL, 0};
+  int asked = 0;
+  (void)data;
+  for (int k = 0; k < 2 && error.status == GEMEL_OK; k++) {
+    graphs[k] = gemel_parse(context, texts[k], strlen(texts[k]), "test", NULL, &error);
+  }
+  gemel_status status = error.status;
+  if (status == GEMEL_OK) {
+    status =
+        gemel__constants_fold(graphs[0], graphs[1], agree_at_last, &asked, NULL, &folded, NULL);
+    CT_CHECK(status != GEMEL_OK || (asked == 2 && folded.count == 1));
+  }
+  gemel__folded_clear(&folded);
+  gemel_graph_unref(graphs[0]);
+  gemel_graph_unref(graphs[1]);
+  gemel_context_unref(context);
+  return (int)status;
+}
+
+static void constants_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(fold_constants, NULL) > 0);
+}
+
 /* Integers that hang on how floats were rounded aren't exact: right code isn't refuted for them. */
 static void rounded_decisions(const void *data) {
   static const char *const all[] = {
@@ -574,6 +613,7 @@ static const ct_test ieee_tests[] = {CT_TEST("large_sizes", large_sizes, NULL),
                                      CT_TEST("parting", parting_is_named, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),
                                      CT_TEST("rounded_constants", rounded_constants, NULL),
+                                     CT_TEST("constants_memory", constants_memory, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),
                                      CT_TEST("known_signs", known_signs, NULL),
                                      CT_TEST("whole_numbers", whole_numbers, NULL),

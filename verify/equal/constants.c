@@ -591,6 +591,9 @@ static gemel_status join(struct constant_search *s, gemel_graph *into, const gem
   for (size_t k = 0; k < n_out && status == GEMEL_OK; k++) {
     status = gemel_output(outputs[k], gemel_graph_output_name(s->graph, k));
   }
+  if (gemel_graph_error(into)->status == GEMEL_NO_MEMORY) {
+    status = gemel__no_memory(error, "constants");
+  }
   gemel__free(room, (n_in + s->n_found + n_out) * sizeof *room);
   return status;
 }
@@ -660,6 +663,7 @@ static gemel_status search(struct constant_search *s, gemel_error *error) {
     status = status ? status : evaluate(s, error);
     if (status == GEMEL_OK) {
       find_all(s);
+      status = gemel_graph_error(s->offers.graph)->status;
     }
   }
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* else: nothing is known of them */
@@ -719,7 +723,9 @@ static gemel_status fold_side(struct folding *f, int first, int both, int *done,
   for (size_t choice = 0; status == GEMEL_OK && !*done && choose(&s, choice) &&
                           (choice == 0 || !both) && gemel__tick(f->ticker) == GEMEL_OK;
        choice++) {
-    *mine = copy(&s, error);
+    gemel_error refused = {GEMEL_OK, 0, 0, ""};
+    *mine = copy(&s, &refused);
+    status = refused.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "constants") : GEMEL_OK;
     f->folded->count = before + s.n_found;
     if (*mine != NULL && both) {
       status = fold_side(f, !first, 0, done, error);

@@ -391,6 +391,9 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
   static const signed char axes[GEMEL_MAX_RANK] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                    8, 9, 10, 11, 12, 13, 14, 15};
   factor = gemel__offer_aligned(factor, rank);
+  if (gemel_is_null(factor)) {
+    return;
+  }
   take_coefficients(c, form, x, rank);
   if (from.shared && elements_of(factor) == 1) {
     root = apply1("sqrt", factor);
