@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
 test_packages="clang clang-format libgtest-dev libomp-dev mandoc patch pmccabe"
 extra_packages="lcov valgrind xz-utils"
+cross_packages="g++-aarch64-linux-gnu g++-i686-linux-gnu googletest musl-tools qemu-user"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
@@ -37,8 +38,8 @@ need() {
 
 jobs=$(nproc 2>/dev/null || echo 1)
 
-# build FOLDER [CONFIGURE-OPTION...]: configure there once, then make; quiet unless it goes wrong.
-build() {
+# configured FOLDER [CONFIGURE-OPTION...]: configure there once; quiet unless it goes wrong.
+configured() {
   local folder=$1
   shift
   [ -e configure ] || autoreconf -fi >autoreconf.log 2>&1 || { cat autoreconf.log >&2; exit 2; }
@@ -50,5 +51,17 @@ build() {
       exit 2
     }
   fi
-  make -C "$folder" -j"$jobs" >"$folder/make.log" 2>&1 || { tail -40 "$folder/make.log" >&2; exit 2; }
+}
+
+# made FOLDER [TARGET...]: make; quiet unless it goes wrong.
+made() {
+  local folder=$1
+  shift
+  make -C "$folder" -j"$jobs" "$@" >"$folder/make.log" 2>&1 || { tail -40 "$folder/make.log" >&2; exit 2; }
+}
+
+# build FOLDER [CONFIGURE-OPTION...]: both.
+build() {
+  configured "$@"
+  made "$1"
 }

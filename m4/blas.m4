@@ -1,7 +1,8 @@
 # A CBLAS, found by pkg-config: the fastest known first. Optional; without one the project's own
-# matrix product is used. SPDX-License-Identifier: MIT
+# matrix product is used. For another system only by a pkg-config that knows its libraries.
+# SPDX-License-Identifier: MIT
 
-# GEMEL_TRY_BLAS(MODULE): take MODULE if pkg-config knows it and a CBLAS call links with it.
+# GEMEL_TRY_BLAS(MODULE): take MODULE if pkg-config knows it and a program that calls it runs.
 AC_DEFUN([GEMEL_TRY_BLAS], [
   AC_MSG_CHECKING([for a CBLAS in $1])
   gemel_blas_found=no
@@ -12,10 +13,10 @@ AC_DEFUN([GEMEL_TRY_BLAS], [
     LIBS="$gemel_blas_libs $LIBS" CPPFLAGS="$gemel_blas_cflags $CPPFLAGS"
     for gemel_header in cblas.h mkl_cblas.h blis/cblas.h; do
       AS_IF([test "$gemel_blas_found" = no], [
-        AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <$gemel_header>]],
+        GEMEL_RUNS([AC_LANG_PROGRAM([[#include <$gemel_header>]],
             [[float x = 0;
               cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1, &x, 1, &x, 1, 0, &x, 1);]])],
-          [gemel_blas_found=yes gemel_blas_header=$gemel_header])])
+          [gemel_blas_found=yes gemel_blas_header=$gemel_header], [])])
     done
     LIBS=$gemel_save_libs CPPFLAGS=$gemel_save_cppflags])
   AC_MSG_RESULT([$gemel_blas_found])])
@@ -26,6 +27,9 @@ AC_DEFUN([GEMEL_BLAS], [
       [CBLAS to use, as pkg-config calls it; `no' for none @<:@the first of openblas, blis, cblas,
        mkl-dynamic-lp64-seq, blas-netlib, blas that links@:>@])],
     [], [with_blas=auto])
+  # The libraries that pkg-config knows are those of the system it runs on, unless it is told otherwise.
+  AS_IF([test "$gemel_foreign:$with_blas:$PKG_CONFIG_LIBDIR$PKG_CONFIG_SYSROOT_DIR" = yes:auto:],
+    [AS_CASE([$PKG_CONFIG], [*/$host_alias-*], [], [with_blas=no])])
   AS_CASE([$with_blas],
     [no], [gemel_blas_list=],
     [auto|yes], [gemel_blas_list="openblas blis cblas mkl-dynamic-lp64-seq blas-netlib blas"],

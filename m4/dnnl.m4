@@ -8,7 +8,11 @@ AC_DEFUN([GEMEL_DNNL], [
   gemel_have_dnnl=no
   AS_IF([test "x$with_dnnl" != xno], [
     gemel_save_libs=$LIBS
-    AC_CHECK_HEADER([dnnl.h], [AC_CHECK_LIB([dnnl], [dnnl_sgemm], [gemel_have_dnnl=yes])])
+    AC_MSG_CHECKING([for oneDNN])
+    LIBS="-ldnnl $LIBS"
+    GEMEL_RUNS([AC_LANG_PROGRAM([[#include <dnnl.h>]], [[return dnnl_version() == NULL;]])],
+      [gemel_have_dnnl=yes], [])
+    AC_MSG_RESULT([$gemel_have_dnnl])
     LIBS=$gemel_save_libs
     AS_IF([test "$gemel_have_dnnl" = no && test "x$with_dnnl" != xauto],
       [AC_MSG_ERROR([oneDNN was asked for and not found: install the Debian package libdnnl-dev.])])])

@@ -6,7 +6,8 @@
 AC_DEFUN([GEMEL_GPU], [
   AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR],
-      [where CUDA's toolkit is @<:@/usr/local/cuda, /usr@:>@; --without-cuda: nowhere])],
+      [where CUDA's toolkit is @<:@/usr/local/cuda, /usr, and nowhere for another system than this@:>@;
+       --without-cuda: nowhere])],
     [], [with_cuda=maybe])
 
   # Kernels for the sim. Clang and gcc know the same flags.
@@ -28,18 +29,22 @@ AC_DEFUN([GEMEL_GPU], [
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
 #include <link.h>
 #include <utility>
+static_assert(sizeof(void *) >= 8, "device memory and what is known of it need addresses");
 template <auto value> struct holder { static constexpr auto held = value; };
 static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
     [gemel_have_gpu_sim=yes])
   CXXFLAGS=$gemel_save_cxxflags
   AC_LANG_POP([C++])
   AS_CASE([$enable_sanitizers], [*thread*], [gemel_have_gpu_sim=no]) # it defines the same functions
+  AS_IF([test "$gemel_cv_both_compilers" = no], [gemel_have_gpu_sim=no])
   AC_MSG_RESULT([$gemel_have_gpu_sim])
   GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS -Wall -Wextra"
   AS_IF([test "x$enable_werror" = xyes], [GPU_SIM_CXXFLAGS="$GPU_SIM_CXXFLAGS -Werror"])
 
   # The toolkit.
   gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=
+  AS_IF([test "$with_cuda:$gemel_foreign" = maybe:yes || test "$with_cuda:$gemel_cv_both_compilers" = maybe:no],
+    [with_cuda=no])
   AS_CASE([$with_cuda], [no], [gemel_places=], [yes|maybe], [gemel_places="/usr/local/cuda /usr"],
     [gemel_places=$with_cuda])
   for gemel_place in $gemel_places; do
@@ -48,9 +53,9 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
       [CUDA_CPPFLAGS="-isystem $gemel_place/include" gemel_have_cuda="headers in $gemel_place/include"
        CUDA_HOME=$gemel_place
        CUDA_LIBS="-lcublas -lnvrtc -lcudart"
-       for gemel_folder in lib64 lib lib/x86_64-linux-gnu; do
+       for gemel_folder in lib64 lib lib/$host_cpu-linux-gnu; do
          AS_IF([test -e "$gemel_place/$gemel_folder/libcudart.so"],
-           [CUDA_LIBS="-L$gemel_place/$gemel_folder $CUDA_LIBS"; break])
+           [CUDA_LIBS="-L$gemel_place/$gemel_folder $CUDA_LIBS" gemel_links=maybe; break])
        done
        AS_IF([test -x "$gemel_place/bin/nvcc"],
          [NVCC=$gemel_place/bin/nvcc gemel_have_cuda="$gemel_have_cuda, nvcc"])])
@@ -64,12 +69,18 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
 #endif]])], [],
     [AC_MSG_NOTICE([the CUDA toolkit in $CUDA_HOME is older than 12.8 and left out])
      gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=])])
+  gemel_save_libs=$LIBS
+  LIBS="$CUDA_LIBS $LIBS"
+  AS_IF([test "$gemel_have_cuda" != no && test "$gemel_links" = maybe],
+    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <cuda_runtime_api.h>]], [[int n; return cudaRuntimeGetVersion(&n);]])], [],
+      [AC_MSG_NOTICE([the libraries in $CUDA_HOME don't link with what $CC compiles: the CUDA toolkit is left out])
+       gemel_have_cuda=no CUDA_CPPFLAGS= CUDA_LIBS= NVCC=])])
+  LIBS=$gemel_save_libs
   CPPFLAGS=$gemel_save_cppflags
   # cuDNN, for convolutions, in the toolkit or where the compiler looks.
   AC_ARG_WITH([cudnn],
     [AS_HELP_STRING([--without-cudnn], [convolutions on GPUs by cuBLAS alone])], [], [with_cudnn=maybe])
   gemel_have_cudnn=no CUDNN_CPPFLAGS=
-  gemel_save_libs=$LIBS
   CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
   LIBS="$CUDA_LIBS -lcudnn $LIBS"
   AS_IF([test "$gemel_have_cuda" != no && test "x$with_cudnn" != xno],
@@ -85,7 +96,7 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AS_IF([test "x$with_cudnn" = xyes && test "$gemel_have_cudnn" = no],
     [AC_MSG_ERROR([--with-cudnn: cuDNN 9 or later is not beside the CUDA toolkit])])
   AS_IF([test "$gemel_have_cuda" = no && test "x$with_cuda" != xmaybe && test "x$with_cuda" != xno],
-    [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h of CUDA 12.8 or later are not in $gemel_places])])
+    [AC_MSG_ERROR([--with-cuda: cuda_runtime_api.h, cublas_v2.h and nvrtc.h of CUDA 12.8 or later, with libraries for $host_cpu, are not in $gemel_places])])
   AS_IF([test "$gemel_have_cuda" = no],
     [AC_MSG_NOTICE([no CUDA toolkit: the GPU's code is built for the sim alone, and tested there])])
 

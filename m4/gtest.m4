@@ -10,9 +10,10 @@ AC_DEFUN([GEMEL_GTEST], [
   GTEST_LIBS=`$PKG_CONFIG --libs gtest 2>/dev/null || echo -lgtest -lpthread`
   LIBS="$GTEST_LIBS $LIBS" CPPFLAGS="$GTEST_CFLAGS $CPPFLAGS"
   AC_MSG_CHECKING([for GoogleTest])
-  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <gtest/gtest.h>]],
+  AS_IF([test "$gemel_cv_both_compilers" = yes],
+    [GEMEL_RUNS([AC_LANG_PROGRAM([[#include <gtest/gtest.h>]],
       [[testing::InitGoogleTest(); return RUN_ALL_TESTS();]])],
-    [gemel_have_gtest=yes], [GTEST_CFLAGS= GTEST_LIBS=])
+    [gemel_have_gtest=yes], [GTEST_CFLAGS= GTEST_LIBS=])])
   AC_MSG_RESULT([$gemel_have_gtest])
   LIBS=$gemel_save_libs CPPFLAGS=$gemel_save_cppflags
   AC_LANG_POP([C++])

@@ -16,7 +16,11 @@ AC_DEFUN([GEMEL_VERIFY], [
        MPFR, FLINT, Arb and Z3])],
     [], [enable_verify=yes])
   gemel_have_verify=no
+  AC_CHECK_TYPES([__int128])
+  AM_CONDITIONAL([INT128], [test "$ac_cv_type___int128" = yes])
   AS_IF([test "x$enable_verify" != xno], [
+    AS_IF([test "$ac_cv_type___int128" != yes],
+      [AC_MSG_ERROR([the harness needs integers of 128 bits, which compilers have for 64-bit processors: build without it by --disable-verify.])])
     GEMEL_NEED([gmp.h], [gmp], [__gmpz_init], [libgmp-dev])
     GEMEL_NEED([mpfr.h], [mpfr], [mpfr_init2], [libmpfr-dev], [-lgmp])
     GEMEL_NEED([flint/flint.h], [flint], [flint_malloc], [libflint-dev], [-lmpfr -lgmp])
@@ -24,7 +28,20 @@ AC_DEFUN([GEMEL_VERIFY], [
     GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
     GEMEL_NEED([z3.h], [z3], [Z3_mk_context], [libz3-dev])
     VERIFY_LIBS="-lz3 -l$gemel_arb -lflint -lmpfr -lgmp"
-    gemel_have_verify=yes
+    gemel_save_libs=$LIBS LIBS="$VERIFY_LIBS $LIBS"
+    AC_MSG_CHECKING([whether programs with the harness's libraries run])
+    GEMEL_RUNS([AC_LANG_PROGRAM([[
+#include <arb.h>
+#include <z3.h>
+#include <mpfr.h>]], [[
+arb_t x;
+arb_init(x);
+mpfr_get_version();
+return Z3_get_full_version() == NULL;]])], [gemel_have_verify=yes], [])
+    AC_MSG_RESULT([$gemel_have_verify])
+    LIBS=$gemel_save_libs
+    AS_IF([test "$gemel_have_verify" = no],
+      [AC_MSG_ERROR([GMP, MPFR, FLINT, Arb and Z3 were found, but a program with them doesn't run (config.log): build without the harness by --disable-verify.])])
     AC_DEFINE([HAVE_VERIFY], [1], [The harness is built.])])
   AM_CONDITIONAL([VERIFY], [test "$gemel_have_verify" = yes])
   AC_SUBST([VERIFY_LIBS])])

@@ -33,8 +33,10 @@ gemel_SOURCES += %reldir%/table.c
 gemel_SOURCES += %reldir%/verify.c
 endif
 
-# gemel-recheck shares nothing with the rest.
+# gemel-recheck shares nothing with the rest. Its integers have 128 bits.
+if INT128
 bin_PROGRAMS += gemel-recheck
+endif
 gemel_recheck_LDADD =
 gemel_recheck_SOURCES = %reldir%/recheck/elementwise.c
 gemel_recheck_SOURCES += %reldir%/recheck/json.c

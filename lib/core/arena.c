@@ -22,7 +22,7 @@ static const size_t block_bytes = 16384;
 #endif
 
 static struct gemel__arena_block *new_block(gemel__arena *arena, size_t bytes) {
-  if (bytes > (size_t)1 << 60) {
+  if (bytes > SIZE_MAX / 2) {
     return NULL;
   }
   struct gemel__arena_block *block = gemel__alloc(HEADER + bytes);
@@ -39,7 +39,7 @@ static struct gemel__arena_block *new_block(gemel__arena *arena, size_t bytes) {
 void *gemel__arena_alloc(gemel__arena *arena, size_t bytes) {
   struct gemel__arena_block *block = arena->last;
 #ifndef GEMEL_DEBUG
-  if (bytes > (size_t)1 << 60) {
+  if (bytes > SIZE_MAX / 2) {
     return NULL;
   }
   bytes = (bytes + 15) / 16 * 16;

@@ -2,8 +2,8 @@
  *
  * Tensors: counted blocks of elements. A tensor that owns its elements is one allocation; one that
  * wraps the program's memory holds only the description. Sizes are checked for overflow here, once:
- * a shape that a tensor has never exceeds 2^62 bytes, empty axes taken as 1, so that code behind
- * this point can multiply sizes and strides without care.
+ * a shape that a tensor has never exceeds GEMEL__MAX_BYTES, empty axes taken as 1, so that code
+ * behind this point can multiply sizes and strides without care.
  */
 #include "core/tensor.h"
 
@@ -66,8 +66,8 @@ static gemel_status check_rank(gemel_dtype dtype, int rank, const int64_t *shape
 
 static gemel_status too_big(int rank, const int64_t *shape, gemel_error *error) {
   char text[400];
-  return gemel__fail(error, GEMEL_BAD_SHAPE, "a tensor of shape %s is larger than 2^62 bytes",
-                     gemel__format_shape(rank, shape, text, sizeof text));
+  return gemel__fail(error, GEMEL_BAD_SHAPE, "a tensor of shape %s is larger than 2^%d bytes",
+                     gemel__format_shape(rank, shape, text, sizeof text), GEMEL__MAX_BYTES_LOG2);
 }
 
 gemel_status gemel__row_major(gemel_dtype dtype, int rank, const int64_t *shape, int64_t *strides,
@@ -218,8 +218,8 @@ static gemel_status check_strides(gemel_dtype dtype, int rank, const int64_t *sh
                          (long long)strides[k], k, (long long)size, gemel_dtype_name(dtype));
     }
     if (stride < 0 || (steps > 0 && stride > (GEMEL__MAX_BYTES - extent) / steps)) {
-      return gemel__fail(error, GEMEL_BAD_SHAPE, "stride %lld of axis %d reaches beyond 2^62 bytes",
-                         (long long)strides[k], k);
+      return gemel__fail(error, GEMEL_BAD_SHAPE, "stride %lld of axis %d reaches beyond 2^%d bytes",
+                         (long long)strides[k], k, GEMEL__MAX_BYTES_LOG2);
     }
     extent += stride * steps;
   }

@@ -12,7 +12,16 @@
 #include <gemel/tensor.h>
 
 #define GEMEL__DATA_ALIGNMENT 64
-#define GEMEL__MAX_BYTES ((int64_t)1 << 62)
+/* What a tensor, or memory for several, has at most: 2^62 bytes, or 2^30 where addresses have 32
+ * bits, so that sums of a few fit size_t. */
+enum { GEMEL__MAX_BYTES_LOG2 = 8 * sizeof(size_t) - 2 };
+#define GEMEL__MAX_BYTES ((int64_t)1 << GEMEL__MAX_BYTES_LOG2)
+
+/* BYTES, a product of what tensors have, to be asked for; if that is too much, what is always
+ * refused. */
+static inline size_t gemel__bytes(int64_t bytes) {
+  return bytes <= GEMEL__MAX_BYTES ? (size_t)bytes : SIZE_MAX / 2 + 1;
+}
 
 struct gemel_tensor {
   long references; /* counted atomically */

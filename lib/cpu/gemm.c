@@ -103,7 +103,7 @@ static void set_threads(thread_counts from, thread_counts to) {
 #endif
 }
 
-static int64_t row_of(const gemel__gemm *p) {
+static inline int64_t row_of(const gemel__gemm *p) {
   return p->c_row > 0 ? p->c_row : p->n;
 }
 
@@ -269,7 +269,7 @@ static void compute(const gemel__gemm *p, const matrix *a, const matrix *b, void
 #ifdef HAVE_CBLAS
   cblas_product(p, a, b, c);
 #endif
-  (void)which;
+  (void)which, (void)c;
 }
 
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c) {

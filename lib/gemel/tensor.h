@@ -29,7 +29,8 @@ typedef struct gemel_view {
 
 /* Creates a tensor of zeros in row-major order, with one reference owned by the caller; the data is
  * aligned to 64 bytes. NULL on failure: GEMEL_BAD_SHAPE (rank outside 0..GEMEL_MAX_RANK, a negative
- * size, more than 2^62 bytes), GEMEL_NO_MEMORY. Thread-safe. */
+ * size, more than 2^62 bytes, or 2^30 where addresses have 32 bits), GEMEL_NO_MEMORY. Thread-safe.
+ */
 gemel_tensor *gemel_tensor_new(gemel_dtype dtype, int rank, const int64_t *shape,
                                gemel_error *error);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/fault.h"
+#include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "cpu/walk.h"
@@ -71,8 +72,8 @@ static int lies_well(const gemel_view *view, int first, int64_t rows, int64_t co
   return stride != 0 && row % item == 0 && gemel__gemm_takes(rows, columns, row / item, stride);
 }
 
-static size_t rounded(int64_t bytes) {
-  return ((size_t)bytes + 63) / 64 * 64;
+static int64_t rounded(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
 }
 
 /* What the shapes decide, and the scratch memory that it takes. */
@@ -99,8 +100,8 @@ static void shape_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemm_
                         : c->g.filters * c->g.groups * c->rows * c->item;
   int64_t result =
       lies_well(c->y, 2, c->g.filters, c->places) ? 0 : c->g.filters * c->places * c->item;
-  size_t weights_at = rounded(columns), result_at = weights_at + rounded(weights);
-  *scratch = result_at + rounded(result);
+  int64_t weights_at = rounded(columns), result_at = weights_at + rounded(weights);
+  *scratch = gemel__bytes(result_at + rounded(result));
   c->columns = columns > 0 ? call->scratch : NULL;
   c->weights = weights > 0 ? (char *)call->scratch + weights_at : NULL;
   c->result = result > 0 ? (char *)call->scratch + result_at : NULL;

@@ -16,6 +16,7 @@
 #include <immintrin.h>
 #endif
 #include "core/fault.h"
+#include "core/tensor.h"
 #include "cpu/turn.h"
 #include "ops/pool.h"
 
@@ -452,7 +453,7 @@ gemel_status gemel__pool_lanes_prepare(gemel_kernel_call *call, gemel__pool_kind
   if (scratch_of(&p) > SCRATCH_MOST) {
     return GEMEL_DECLINED;
   }
-  call->scratch_bytes = (size_t)(scratch_of(&p) * call->threads);
+  call->scratch_bytes = gemel__bytes(scratch_of(&p) * call->threads);
   return GEMEL_OK;
 }
 

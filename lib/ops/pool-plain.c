@@ -16,6 +16,7 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/fault.h"
+#include "core/tensor.h"
 #include "ops/pool.h"
 #include "ops/rule.h"
 
@@ -453,9 +454,9 @@ static void (*const chunk_runs[GEMEL__POOL_KINDS])(pool_chunk *c) = {
     [GEMEL__POOL_AVG] = run_avg,
     [GEMEL__POOL_AVG_GRAD] = run_avg_grad};
 
-static size_t image_bytes(const gemel__pooling *g, gemel_dtype dtype) {
-  size_t bytes = loops_of[dtype].number_bytes;
-  return gives(g->kind) ? bytes * (size_t)(g->image[0] * g->image[1] * g->image[2]) : 0;
+static int64_t image_bytes(const gemel__pooling *g, gemel_dtype dtype) {
+  int64_t bytes = (int64_t)loops_of[dtype].number_bytes;
+  return gives(g->kind) ? bytes * (g->image[0] * g->image[1] * g->image[2]) : 0;
 }
 
 static void put_image(const pool_chunk *c) {
@@ -494,14 +495,14 @@ static void run_image(const pooling *p, int64_t index, char *sums, size_t bytes)
 
 static gemel_status prepare(gemel_kernel_call *call, gemel__pool_kind kind) {
   gemel__pooling g = gemel__pool_of(call, kind);
-  call->scratch_bytes = image_bytes(&g, call->outputs[0].dtype) * (size_t)call->threads;
+  call->scratch_bytes = gemel__bytes(image_bytes(&g, call->outputs[0].dtype) * call->threads);
   return GEMEL_OK;
 }
 
 static gemel_status run(const gemel_kernel_call *call, gemel__pool_kind kind) {
   gemel_dtype dtype = call->outputs[0].dtype;
   pooling p = {.g = gemel__pool_of(call, kind), .loops = loops_of[dtype]};
-  size_t bytes = image_bytes(&p.g, dtype);
+  size_t bytes = (size_t)image_bytes(&p.g, dtype);
   int two = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_MAX_PICK;
   int threads = gemel__pool_work(&p.g) > WORTH_THREADS ? call->threads : 1;
   p.image = operand_of(&call->inputs[0]);

@@ -105,11 +105,11 @@ typedef struct line_reader {
 } line_reader;
 
 /* Digits at *TEXT, which goes on behind them; -1: there are none, or too many. */
-static long read_number(char **text) {
+static long long read_number(char **text) {
   char *at = *text;
   errno = 0;
-  long value = *at >= '0' && *at <= '9' ? strtol(at, text, 10) : -1;
-  return errno == 0 && value <= (long)UINT32_MAX ? value : -1;
+  long long value = *at >= '0' && *at <= '9' ? strtoll(at, text, 10) : -1;
+  return errno == 0 && value <= UINT32_MAX ? value : -1;
 }
 
 static gemel_status read_row(line_reader *r, char *text) {
@@ -117,7 +117,7 @@ static gemel_status read_row(line_reader *r, char *text) {
     r->file = r->sets ? gemel__graph_file(r->graph, text + 5) : 0;
     return r->file >= 0 ? GEMEL_OK : gemel__no_memory(r->error, "a dumped call");
   }
-  long line = read_number(&text), run = 1;
+  long long line = read_number(&text), run = 1;
   if (line >= 0 && strncmp(text, " x ", 3) == 0) {
     text += 3;
     run = read_number(&text);

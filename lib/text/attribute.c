@@ -158,8 +158,11 @@ static size_t slot_bytes(int kind) {
     return sizeof(gemel_dim);
   case GEMEL_ATTR_DTYPE:
     return sizeof(gemel_dtype);
-  default:
+  case GEMEL_ATTR_INT:
+  case GEMEL_ATTR_FLOAT:
     return sizeof(attr_slot);
+  default:
+    return sizeof(void *);
   }
 }
 

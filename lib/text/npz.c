@@ -208,7 +208,7 @@ static gemel_status read_entry(const archive *a, uint64_t *at, archive_entry *e)
 
 /* The entry's bytes; NULL if its local header doesn't fit, or its checksum. */
 static const char *entry_bytes(archive *a, const archive_entry *e) {
-  const char *p = a->bytes + e->offset;
+  const char *p = a->bytes + (e->offset <= a->directory ? e->offset : 0);
   if (e->offset > a->directory || a->directory - e->offset < LOCAL_BYTES ||
       get(p, 4) != LOCAL_HEADER || get(p + 26, 2) != e->name_length) {
     bad(a, "malformed entry of the archive");
