@@ -216,6 +216,26 @@ static void cut_off(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A later version may have more dtypes. */
+static void strange_dtype(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = parse(context, "graph g(x: bf16[8]) { return y = x + x }");
+  gemel_error error;
+  (void)data;
+  CT_REQUIRE(graph != NULL);
+  gemel__text_memory bytes = serialize(graph);
+  char *at = (char *)memmem(bytes.bytes, bytes.count, "bf16", 4);
+  CT_REQUIRE(at != NULL);
+  memcpy(at, "bf17", 4);
+  sign(&bytes);
+  CT_EQ_INT(read_copy(context, bytes.bytes, bytes.count, &error), GEMEL_BAD_FILE);
+  CT_HAS_STR(error.text, "'bf17'");
+  CT_HAS_STR(error.text, " bf16 f32 f64");
+  release(&bytes);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* A bool is 0 or 1, in memory and so in a file. */
 static void strange_bool(const void *data) {
   static const char values[8] = {1, 0, 1, 1, 0, 1, 0, 1};
@@ -464,6 +484,7 @@ static const ct_test tests[] = {
     CT_TEST("cut_off", cut_off, NULL),
     CT_TEST("flipped", flipped, NULL),
     CT_TEST("strange_bool", strange_bool, NULL),
+    CT_TEST("strange_dtype", strange_dtype, NULL),
     CT_TEST("enemy", enemy, NULL),
     CT_TEST("versions", versions, NULL),
     CT_TEST("dangling", dangling, NULL),

@@ -278,7 +278,7 @@ static void strange_attributes(const void *data) {
   a[0] = gemel_attr_ints("axes", 3, NULL);
   REFUSED("reverse", 1, "null");
   a[0] = gemel_attr_dtype("dtype", (gemel_dtype)99);
-  REFUSED("cast", 1, "dtype");
+  REFUSED("cast", 1, "attribute dtype holds 99, which is no dtype");
   a[0] = gemel_attr_dims("shape", 2, dims);
   REFUSED("broadcast_to", 1, "no dim");
   a[0] = gemel_attr_dims("shape", 2, NULL);

@@ -237,6 +237,30 @@ static void header_variants(const void *data) {
   }
 }
 
+/* What NumPy has and gemel hasn't is named. */
+static void other_dtypes(const void *data) {
+  static const struct {
+    const char *description, *named;
+  } all[] = {{"'<c8'", "dtype <c8 "},
+             {"'>f4'", "dtype >f4 "},
+             {"'|O'", "dtype |O "},
+             {"'<M8[25s/generic]'", "dtype <M8[25s/generic] "},
+             {"[('a', '<f4'), ('b', '<i4')]", "dtype of several fields "}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(all); k++) {
+    char bytes[400] = "\x93NUMPY\x01";
+    int n = snprintf(bytes + 10, sizeof bytes - 10,
+                     "{'descr': %s, 'fortran_order': False, 'shape': (), }\n", all[k].description);
+    gemel_error error = {0};
+    bytes[8] = (char)n;
+    ct_context("%s", all[k].description);
+    CT_CHECK(gemel__npy_parse(bytes, 10 + (size_t)n + 8, "header", &error) == NULL);
+    CT_EQ_INT(error.status, GEMEL_BAD_FILE);
+    CT_HAS_STR(error.text, all[k].named);
+    CT_HAS_STR(error.text, "|i1 <i2 <i4");
+  }
+}
+
 /* Every proper beginning of a file is refused, and so is one byte more. */
 static void cut_off(const void *data) {
   (void)data;
@@ -452,6 +476,7 @@ static const ct_test tests[] = {
     CT_TEST("refuses", refuses, NULL),
     CT_TEST("refuses_to_write", refuses_to_write, NULL),
     CT_TEST("headers", header_variants, NULL),
+    CT_TEST("other_dtypes", other_dtypes, NULL),
     CT_TEST("cut_off", cut_off, NULL),
     CT_TEST("damaged", damaged, NULL),
     CT_TEST("npz/reads", npz_reads, NULL),

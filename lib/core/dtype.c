@@ -31,6 +31,11 @@ static int is_dtype(gemel_dtype dtype) {
   return (unsigned)dtype < GEMEL_DTYPE_COUNT;
 }
 
+const char gemel__dtype_names[] = "the dtypes are"
+#define NAME(E, name, bytes, kind, ctype) " " #name
+    GEMEL_DTYPE_TABLE(NAME);
+#undef NAME
+
 const char *gemel_dtype_name(gemel_dtype dtype) {
   return is_dtype(dtype) ? infos[dtype].name : "?";
 }

@@ -105,6 +105,9 @@ static inline uint16_t gemel__f64_to_bf16(double value) {
 void gemel__half_to_f32(gemel_dtype dtype, size_t count, float *out, const uint16_t *in);
 void gemel__half_from_f32(gemel_dtype dtype, size_t count, uint16_t *out, const float *in);
 
+/* "the dtypes are bool i8 …", for messages. */
+extern const char gemel__dtype_names[];
+
 /* The element at DATA as a double (64-bit integers are rounded). */
 double gemel__dtype_load(gemel_dtype dtype, const void *data);
 

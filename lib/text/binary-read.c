@@ -5,8 +5,10 @@
  * same checks of types and attributes as what a program builds: a damaged file gives an error,
  * never a damaged graph. The checksum is verified first.
  */
+#include <stdio.h>
 #include "core/alloc.h"
 #include "core/cons.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "text/binary.h"
@@ -170,11 +172,16 @@ static int get_text(cursor *c, const deserializer *d, uint32_t index, char *buff
 }
 
 static int get_dtype(cursor *c, const deserializer *d, gemel_dtype *dtype) {
-  char name[32];
+  char name[32], text[160];
   if (get_text(c, d, get_u32(c), name, sizeof name)) {
     return -1;
   }
-  return gemel_dtype_by_name(name, dtype) ? (fail(c, "unknown dtype"), -1) : 0;
+  if (gemel_dtype_by_name(name, dtype)) {
+    snprintf(text, sizeof text, "there is no dtype '%s'; %s", name, gemel__dtype_names);
+    fail(c, text);
+    return -1;
+  }
+  return 0;
 }
 
 /* ---- Tables ---- */

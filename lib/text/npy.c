@@ -23,6 +23,7 @@ static const char *const descriptions[GEMEL_DTYPE_COUNT] = {
     [GEMEL_U64] = "<u8",  [GEMEL_F16] = "<f2", [GEMEL_F32] = "<f4", [GEMEL_F64] = "<f8"};
 
 typedef struct header {
+  char description[40]; /* as the file has it */
   gemel_dtype dtype;
   int fortran_order;
   int rank;
@@ -97,8 +98,12 @@ static int read_shape(npy_reader *r, header *h) {
 }
 
 static int read_description(npy_reader *r, header *h) {
-  char word[16];
-  if (read_quoted(r, word, sizeof word)) {
+  char *word = h->description;
+  if (accept(r, "[")) {
+    snprintf(word, sizeof h->description, "of several fields");
+    return -2;
+  }
+  if (read_quoted(r, word, sizeof h->description)) {
     return -1;
   }
   for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
@@ -158,6 +163,19 @@ static gemel_status bad(gemel_error *error, const char *what, const char *why) {
   return gemel__fail(error, GEMEL_BAD_FILE, "%s: %s", what, why);
 }
 
+static gemel_status bad_dtype(gemel_error *error, const char *what, const header *h) {
+  char names[8 * GEMEL_DTYPE_COUNT];
+  size_t used = 0;
+  for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
+    if (descriptions[k] != NULL) {
+      used += (size_t)snprintf(names + used, sizeof names - used, " %s", descriptions[k]);
+    }
+  }
+  return gemel__fail(error, GEMEL_BAD_FILE,
+                     "%s: NumPy's dtype %s is not supported; those that are:%s", what,
+                     h->description, names);
+}
+
 /* Finds and reads the header; *DATA is what follows it. */
 static gemel_status parse_head(const char *bytes, size_t length, const char *what, header *h,
                                const char **data, gemel_error *error) {
@@ -183,7 +201,7 @@ static gemel_status parse_head(const char *bytes, size_t length, const char *wha
   npy_reader r = {bytes + prefix, bytes + prefix + n};
   int result = n > 0 && r.end[-1] == '\n' ? read_header(&r, h) : -1;
   if (result) {
-    return bad(error, what, result == -2 ? "the dtype is not supported" : "malformed header");
+    return result == -2 ? bad_dtype(error, what, h) : bad(error, what, "malformed header");
   }
   *data = bytes + prefix + n;
   return GEMEL_OK;

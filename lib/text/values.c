@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "text/values.h"
 
 /* ---- What attributes point at ---- */
@@ -270,8 +271,8 @@ gemel_status gemel__dtype_read(gemel__lex *lex, gemel_dtype *dtype, gemel_error 
   char name[16], found[64];
   if (lex->kind != GEMEL__TOKEN_NAME || gemel__lex_copy(lex, name, sizeof name) ||
       gemel_dtype_by_name(name, dtype)) {
-    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a dtype, found %s",
-                           gemel__lex_describe(lex, found));
+    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a dtype, found %s; %s",
+                           gemel__lex_describe(lex, found), gemel__dtype_names);
   }
   gemel__lex_next(lex);
   return GEMEL_OK;
