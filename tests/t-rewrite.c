@@ -622,6 +622,34 @@ static void profile(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A program's rule is tried before one of gemel's, though that asks for more and its name comes
+ * first. */
+static void own_rules_come_first(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_rules *rules =
+      rules_of(context, R("zz") "sum(c * x, axes = a) => c * sum(x, axes = a) where scalar(c)");
+  gemel_graph *graph =
+      graph_of(context, "(x: f32[3], c: f32[]) { r = sum(c * x, axes = [0]) return r }");
+  gemel_profile *p = gemel_profile_new();
+  gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .profile = p};
+  gemel_error error = {0};
+  int fired = 0;
+  (void)data;
+  options.rules = (const gemel_rules *const *)&rules;
+  gemel_graph_unref(gemel_rewrite(graph, &options, &error));
+  CT_EQ_STR(error.text, "");
+  for (size_t k = 0; k < gemel_profile_count(p); k++) {
+    const gemel_profile_row *row = gemel_profile_at(p, k);
+    fired += row->name != NULL && strcmp(row->name, "zz") == 0 && row->applied == 1;
+    CT_CHECK(row->name == NULL || strcmp(row->name, "sum_of_scaled") != 0 || row->applied == 0);
+  }
+  CT_EQ_INT(fired, 1);
+  gemel_profile_free(p);
+  gemel_graph_unref(graph);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
 /* ---- What is left ---- */
 
 /* Nodes that nothing uses any more are left out of the graph where it stands; what was built there
@@ -796,6 +824,7 @@ static const ct_test tests[] = {
     CT_TEST("sets", sets, NULL),
     CT_TEST("builtin", builtin, NULL),
     CT_TEST("profile", profile, NULL),
+    CT_TEST("own_rules_come_first", own_rules_come_first, NULL),
     CT_TEST("circles", circles, NULL),
     CT_TEST("types", types_differ, NULL),
     CT_TEST("deep", deep, NULL),

@@ -202,7 +202,7 @@ typedef struct gemel_rewrite_options {
   int has_allow;  /* 0: GEMEL_FASTMATH_DEFAULT */
   const char *include;
   const char *exclude;
-  const gemel_rules *const *rules; /* N_RULES sets, beside gemel's own */
+  const gemel_rules *const *rules; /* N_RULES sets, beside gemel's own, before which they come */
   size_t n_rules;
   int without_builtin;    /* gemel's own rules and passes are not used */
   int certify;            /* 1: check every application: needs gemel_certify_enable */

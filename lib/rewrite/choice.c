@@ -178,7 +178,7 @@ static gemel_status select_rules(const struct choosing *c, gemel_phase phase,
       const gemel_rule *rule = gemel_rules_at(set_at(c, s), k);
       int in_time = last ? rule->info.phase <= phase : rule->info.phase == phase;
       if (in_time && chosen(c->options, &rule->info)) {
-        status = gemel__selection_add(selection, rule, c->error);
+        status = gemel__selection_add(selection, rule, set_at(c, s) == c->builtin, c->error);
       }
     }
   }

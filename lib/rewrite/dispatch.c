@@ -35,9 +35,9 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   return s->is_root != NULL && s->table != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
 }
 
-/* How much a left side asks for. */
-static uint32_t specificity(const struct gemel_rule *rule) {
-  uint32_t n = 0;
+/* How much a left side asks for; less for gemel's own rules than for any other. */
+static uint32_t weigh(const struct gemel_rule *rule, int builtin) {
+  uint32_t n = builtin ? 0 : 1 << 20;
   for (uint32_t k = 0; k < rule->left.count; k++) {
     n += rule->left.nodes[k].kind == GEMEL__PATTERN_APPLY ||
          rule->left.nodes[k].kind == GEMEL__PATTERN_LITERAL;
@@ -49,9 +49,9 @@ static uint32_t root_of(const struct gemel_rule *rule) {
   return rule->left.nodes[rule->left.count - 1].op;
 }
 
-gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
+gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule, int builtin,
                                   gemel_error *error) {
-  uint32_t orders = gemel__rule_orders(rule), weight = specificity(rule);
+  uint32_t orders = gemel__rule_orders(rule), weight = weigh(rule, builtin);
   if (gemel__grow(&s->candidates, &s->candidate_capacity, s->n_candidates + orders,
                   sizeof *s->candidates) ||
       gemel__grow(&s->rules, &s->rule_capacity, s->n_rules + 1, sizeof *s->rules)) {

@@ -18,7 +18,7 @@ typedef struct gemel__candidate {
   const struct gemel_rule *rule;
   uint32_t order;
   uint32_t row;    /* of the tallies */
-  uint32_t weight; /* how much the left side asks for */
+  uint32_t weight; /* whether it is a program's, then how much the left side asks for */
 } gemel__candidate;
 
 typedef struct gemel__selection {
@@ -26,7 +26,7 @@ typedef struct gemel__selection {
   const struct gemel_rule **rules; /* by row */
   gemel__tally *tallies;           /* by row */
   size_t n_rules, rule_capacity;
-  gemel__candidate *candidates; /* most specific first, then by name */
+  gemel__candidate *candidates; /* a program's first, most specific first, then by name */
   size_t n_candidates, candidate_capacity;
   unsigned char *is_root; /* by operation: a rule has it as the root of its left side */
   size_t n_ops;
@@ -40,8 +40,9 @@ typedef struct gemel__selection {
 gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
                                     gemel_error *error);
 
-/* Adds a rule (borrowed). GEMEL_NO_MEMORY. */
-gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule,
+/* Adds a rule (borrowed); BUILTIN: it is gemel's own, and comes behind those of programs, which
+ * would else never get their turn where it fits as well. GEMEL_NO_MEMORY. */
+gemel_status gemel__selection_add(gemel__selection *s, const struct gemel_rule *rule, int builtin,
                                   gemel_error *error);
 
 /* Orders what was added; then candidates may be asked for, and nothing be added. */

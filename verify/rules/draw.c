@@ -36,7 +36,7 @@ gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_r
   }
   engine->rule = rule;
   if (gemel__selection_start(&engine->only, context, error) != GEMEL_OK ||
-      gemel__selection_add(&engine->only, rule, error) != GEMEL_OK ||
+      gemel__selection_add(&engine->only, rule, 0, error) != GEMEL_OK ||
       gemel__selection_finish(&engine->only, error) != GEMEL_OK ||
       gemel__selection_start(&engine->none, context, error) != GEMEL_OK ||
       gemel__selection_finish(&engine->none, error) != GEMEL_OK) {
