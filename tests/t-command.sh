@@ -550,6 +550,16 @@ if [ "$harness" != 0 ]; then
     sed 's/"seconds": [^,]*,//' jobs.$jobs >jobs.$jobs.timeless
   done
   same verify/jobs jobs.1.timeless jobs.3.timeless
+  # nothing is begun after the time is up, and all of it is in the table
+  for jobs in 1 2; do
+    gives verify/seconds/$jobs 1 '^not run: .* to .*, [0-9]* verdicts: the run was stopped before it was tried$' verify --ops '[es]*' --seconds 0.001 --instances 6 --jobs $jobs
+    [ "$(grep -c '^[es][a-z_]*  *not run *not run *not run *not run *not run$' "$scratch/out")" -gt 3 ] && good verify/seconds-table/$jobs || wrong verify/seconds-table/$jobs "the table lacks them"
+    gives verify/seconds-rules/$jobs 1 ' 0 operations, [1-9][0-9]* rules, .* not run, 0 refuted' verify --rules canonicalize --seconds 0.001 --instances 6 --jobs $jobs
+  done
+  gives verify/seconds-enough 0 ' 0 not run, 0 refuted' verify --ops exp --seconds 500.5 --instances 6
+  for bad in 0 -1 soon; do
+    refuses "verify/seconds '$bad'" "'$bad'" verify --ops exp --seconds "$bad"
+  done
   refuses verify/bad-seed "'soon'" verify --seed soon
   refuses verify/json-folder 'folder' verify --ops add --json folder
   refuses verify/json-nowhere 'No such file' verify --ops add --json nothing/one.json

@@ -89,6 +89,63 @@ static struct heard verify_operations(size_t jobs, gemel_verify_summary *summary
   return h;
 }
 
+/* ---- Stopped ---- */
+
+/* Of a run that is stopped, what was begun is reported as in a complete one, up to a subject's end,
+ * and all that comes after isn't run. */
+struct stopping {
+  struct heard heard; /* first */
+  int asked, goes_on; /* how often it goes on */
+  size_t not_run;
+};
+
+static void take_stopped(void *user, const gemel_record *record) {
+  struct stopping *s = user;
+  int untried = strcmp(record->detail, "the run was stopped before it was tried") == 0;
+  CT_CHECK(untried || s->not_run == 0);
+  CT_CHECK(!untried || record->verdict == GEMEL_NOT_RUN);
+  s->not_run += (size_t)untried;
+  if (untried) {
+    s->heard.records++;
+  } else {
+    take(&s->heard, record);
+  }
+}
+
+static int go_on(void *user, const char *doing) {
+  struct stopping *s = user;
+  CT_CHECK(pthread_equal(pthread_self(), s->heard.thread));
+  CT_CHECK(doing != NULL && doing[0] != '\0');
+  return s->asked++ >= s->goes_on;
+}
+
+static void stops(const void *data) {
+  static const size_t jobs[] = {1, 3};
+  struct heard whole = verify_operations(1, NULL);
+  (void)data;
+  for (size_t k = 0; k < 2 * CT_COUNT(jobs); k++) {
+    struct stopping s = {.goes_on = k % 2 == 0 ? 0 : 3};
+    gemel_verify_options options = options_for(&s.heard, jobs[k / 2]);
+    gemel_context *context = gemel_context_new(NULL);
+    options.ops = "[adel]*";
+    options.instances = 4;
+    options.sink = take_stopped;
+    options.tick = go_on;
+    options.user = &s;
+    ct_context("%zu jobs, %d times on", jobs[k / 2], s.goes_on);
+    CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
+    CT_EQ_UINT(s.heard.records, whole.records);
+    CT_CHECK(s.not_run > 0);
+    CT_CHECK(jobs[k / 2] > 1 || (s.not_run == whole.records) == (s.goes_on == 0));
+    CT_CHECK(strncmp(whole.text, s.heard.text, s.heard.used) == 0);
+    gemel_context_unref(context);
+    free(s.heard.text);
+  }
+  free(whole.text);
+}
+
+/* ---- Reports ---- */
+
 typedef struct heard (*verifier)(size_t jobs, gemel_verify_summary *summary);
 static const verifier rules_verifier = verify_rules, operations_verifier = verify_operations;
 
@@ -142,6 +199,7 @@ static void out_of_memory(const void *data) {
 static const ct_test tests[] = {
     CT_TEST("same_report/operations", same_report, &operations_verifier),
     CT_TEST("same_report/rules", same_report, &rules_verifier),
+    CT_TEST("stops", stops, NULL),
     CT_TEST("out_of_memory", out_of_memory, NULL),
 };
 

@@ -163,12 +163,30 @@ static int said_already(const gemel__records *records, size_t k) {
   return 0;
 }
 
+/* The last of those from K on that weren't run for the same reason. */
+static size_t last_not_run(const gemel__records *records, size_t k) {
+  const gemel_record *r = &records->rows[k];
+  while (r->verdict == GEMEL_NOT_RUN && k + 1 < records->count &&
+         records->rows[k + 1].verdict == GEMEL_NOT_RUN &&
+         strcmp(records->rows[k + 1].detail, r->detail) == 0) {
+    k++;
+  }
+  return k;
+}
+
 void gemel__records_print_failures(const gemel__records *records, gemel_verdict from) {
   FILE *file = records->table;
   for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
     if (gemel_verdict_severity(r->verdict) < gemel_verdict_severity(from) ||
         said_already(records, k)) {
+      continue;
+    }
+    size_t last = last_not_run(records, k);
+    if (!same_subject(r, &records->rows[last])) {
+      fprintf(file, "\nnot run: %s to %s, %zu verdicts: %s\n", r->name, records->rows[last].name,
+              last - k + 1, r->detail);
+      k = last;
       continue;
     }
     fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,

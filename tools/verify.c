@@ -17,6 +17,9 @@ static const gemel__option options[] = {
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
      "use); what is printed doesn't depend on it"},
+    {"seconds", 'S', "S",
+     "begin no more operations or rules after so many seconds, decimals allowed: they are not run "
+     "(default: no limit)"},
     {"certificates", 'c', "F",
      "write a certificate of each rule that passes to F, for gemel-recheck"},
     {"html", 'H', "F", "write a report with the evidence and plots to F"},
@@ -149,9 +152,11 @@ static int run(const gemel__args *args) {
   const reports files = {gemel__arg(args, "certificates"), gemel__arg(args, "html")};
   unsigned bits = 0;
   size_t jobs = 1;
+  double seconds = 0;
   if ((tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
       (replay != NULL && !gemel__readable(replay)) ||
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
+      gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
       gemel__records_probe(files.certificates) != GEMEL__GOOD ||
       gemel__records_probe(files.html) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
@@ -159,6 +164,8 @@ static int run(const gemel__args *args) {
   }
   settings.tiers = bits;
   settings.jobs = jobs;
+  settings.tick = seconds > 0 ? gemel__records_tick : NULL;
+  records.seconds = seconds;
   settings.certificates = files.certificates != NULL;
   settings.witnesses = files.html != NULL;
   records.rules = gemel__arg(args, "rules");

@@ -116,7 +116,8 @@ typedef struct gemel_verify_options {
   int (*tick)(void *user, const char *doing); /* gemel_verify_pair: called many times a second, on
                         the calling thread alone, with USER and with what is being done, as "tier
                         real, 2 of 5" (borrowed for the call). Other than 0: stop. NULL: nobody is
-                        asked */
+                        asked. Of operations and rules: those that are being verified come to their
+                        end, the others are not run */
 } gemel_verify_options;
 
 /* Counts of a run. */

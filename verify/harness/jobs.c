@@ -154,7 +154,7 @@ static void *worker(void *user) {
 /* Until the result is there, asks whether to go on. The queue's lock is held. */
 static void await(struct queue *q, const struct result *r) {
   enum { NAP = 20000000 }; /* nanoseconds */
-  gemel__ticker *ticker = q->run->ticker;
+  gemel__ticker *ticker = q->run->ticker != NULL ? q->run->ticker : q->run->between;
   while (!r->done && (ticker == NULL || ticker->tick == NULL || gemel__stopped(ticker))) {
     pthread_cond_wait(&q->changed, &q->lock);
   }
@@ -175,6 +175,7 @@ static void await(struct queue *q, const struct result *r) {
 static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
   struct result *r = &q->results[k];
   gemel__ticker_at(q->run->ticker, k, q->n);
+  gemel__ticker_at(q->run->between, k, q->n);
   pthread_mutex_lock(&q->lock);
   await(q, r);
   pthread_mutex_unlock(&q->lock);
@@ -252,7 +253,33 @@ gemel_status gemel__run_jobs(gemel__run *run, size_t n, gemel__job job, const vo
   }
   for (k = 0; k < n && status == GEMEL_OK; k++) {
     gemel__ticker_at(run->ticker, k, n);
+    gemel__ticker_at(run->between, k, n);
+    gemel__tick(run->between);
     status = job(run, user, k, error);
   }
+  return status;
+}
+
+/* ---- Subjects that may be left out ---- */
+
+struct subjects {
+  gemel__job job, untried;
+  const void *user;
+};
+
+static gemel_status try_subject(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const struct subjects *s = user;
+  return (gemel__stopped(run->between) ? s->untried : s->job)(run, s->user, k, error);
+}
+
+gemel_status gemel__run_subjects(gemel__run *run, size_t n, gemel__job job, gemel__job untried,
+                                 const void *user, gemel_error *error) {
+  const struct subjects subjects = {job, untried, user};
+  gemel__ticker ticker;
+  gemel__ticker_init(&ticker, run->options.tick, run->options.user);
+  gemel__ticker_stage(&ticker, "verifying");
+  run->between = &ticker;
+  gemel_status status = gemel__run_jobs(run, n, try_subject, &subjects, error);
+  run->between = NULL;
   return status;
 }

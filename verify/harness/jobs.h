@@ -18,4 +18,11 @@ typedef gemel_status (*gemel__job)(gemel__run *run, const void *user, size_t k, 
 gemel_status gemel__run_jobs(gemel__run *run, size_t n, gemel__job job, const void *user,
                              gemel_error *error);
 
+/* The same of operations or rules: RUN->options.tick is asked between them, and for those that
+ * nobody has begun when it says stop UNTRIED is called, with GEMEL__UNTRIED to say. */
+gemel_status gemel__run_subjects(gemel__run *run, size_t n, gemel__job job, gemel__job untried,
+                                 const void *user, gemel_error *error);
+
+#define GEMEL__UNTRIED "the run was stopped before it was tried"
+
 #endif

@@ -18,6 +18,7 @@ typedef struct gemel__run {
   struct gemel__whole *whole; /* of a pair: where a point at which it differs is kept; NULL: nowhere
                                */
   gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
+  gemel__ticker *between;     /* of operations and rules: the same, asked between them */
   int brief;     /* of a pair: only whether it passes matters, a difference needn't be shown */
   double effort; /* of a pair: the share of the usual points that it gets; 0: all */
 } gemel__run;

@@ -619,16 +619,26 @@ static void emit_all(struct subject *s, gemel_verdict verdict, const char *reaso
   }
 }
 
+static void begin_subject(struct subject *s, gemel__run *run, const gemel_operation *op) {
+  memset(s, 0, sizeof *s);
+  s->run = run;
+  s->op = op;
+  s->kind = "operation";
+  snprintf(s->name, sizeof s->name, "%s", op->name);
+}
+
+static void begin_derivative(struct subject *s) {
+  s->kind = "gradient";
+  s->derivative = 1;
+  snprintf(s->name, sizeof s->name, "%.140s.grad", s->op->name);
+}
+
 static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
                                      gemel_error *error) {
   struct subject s;
   gemel_status (*judge)(struct subject *, gemel_error *);
   gemel_status status;
-  memset(&s, 0, sizeof s);
-  s.run = run;
-  s.op = op;
-  s.kind = "operation";
-  snprintf(s.name, sizeof s.name, "%s", op->name);
+  begin_subject(&s, run, op);
   if (op->flags & GEMEL_OP_SOURCE) {
     emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
     return GEMEL_OK;
@@ -643,9 +653,7 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
               : gemel__verify_unknown;
   status = judge(&s, error);
   if (status == GEMEL_OK && op->grad != NULL) {
-    s.kind = "gradient";
-    s.derivative = 1;
-    snprintf(s.name, sizeof s.name, "%.140s.grad", op->name);
+    begin_derivative(&s);
     status = judge(&s, error);
   }
   return status;
@@ -683,6 +691,19 @@ static gemel_status operation_job(gemel__run *run, const void *user, size_t k, g
   return status;
 }
 
+static gemel_status operation_untried(gemel__run *run, const void *user, size_t k,
+                                      gemel_error *error) {
+  struct subject s;
+  (void)error;
+  begin_subject(&s, run, ((const gemel_operation *const *)user)[k]);
+  emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
+  if (s.op->grad != NULL) {
+    begin_derivative(&s);
+    emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
@@ -694,7 +715,9 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
   const gemel_operation **ops = match_operations(&run, total, &n);
   status = ops == NULL ? gemel__no_memory(error, "operations")
                        : gemel__list_check(run.options.ops, "operation", names_any, context, error);
-  status = status == GEMEL_OK ? gemel__run_jobs(&run, n, operation_job, ops, error) : status;
+  status = status == GEMEL_OK
+               ? gemel__run_subjects(&run, n, operation_job, operation_untried, ops, error)
+               : status;
   gemel__free(ops, total * sizeof *ops);
   gemel__run_finish(&run, summary);
   return status;

@@ -27,6 +27,14 @@ static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gem
   return gemel__rule_verify(run, s->rule, s->pass, &s->info, error);
 }
 
+static gemel_status subject_untried(gemel__run *run, const void *user, size_t k,
+                                    gemel_error *error) {
+  const rule_subject *s = (const rule_subject *)user + k;
+  (void)error;
+  gemel__rule_untried(run, s->pass, &s->info);
+  return GEMEL_OK;
+}
+
 /* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
 static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
                     const char *glob, rule_subject *subjects) {
@@ -68,7 +76,9 @@ static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, siz
                         : most == 0      ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
                                     : gemel__list_check(glob, "rule, pass, tag, family or phase",
                                                         names_any, &all, error);
-  status = status == GEMEL_OK ? gemel__run_jobs(run, n, subject_job, subjects, error) : status;
+  status = status == GEMEL_OK
+               ? gemel__run_subjects(run, n, subject_job, subject_untried, subjects, error)
+               : status;
   gemel__free(subjects, most * sizeof *subjects);
   return status;
 }

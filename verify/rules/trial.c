@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "passes/passes.h"
+#include "harness/jobs.h"
 #include "rules/report.h"
 #include "rules/trial.h"
 
@@ -715,6 +716,11 @@ static void clear_proof(struct gemel__proof *p) {
   gemel__witness_clear(&p->rounding);
   gemel__free(p->examples, p->examples != NULL ? p->room * sizeof *p->examples : 0);
   gemel__rule_engine_free(p->engine);
+}
+
+void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_rule_info *info) {
+  struct gemel__proof p = {.run = run, .pass = pass, .info = info};
+  emit_from(&p, 0, GEMEL_NOT_RUN, GEMEL__UNTRIED);
 }
 
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,

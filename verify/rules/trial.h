@@ -75,6 +75,9 @@ gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_w
                                gemel__random *random, gemel__rule_instance *instance,
                                gemel__rule_draws *draws, gemel_error *error);
 
+/* Says that a rule, or PASS, was not tried. */
+void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_rule_info *info);
+
 /* Verifies RULE, or, if it is NULL, PASS, that INFO describes. */
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error);
