@@ -63,6 +63,7 @@ verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-kernels
+verify_tests += %reldir%/t-kernels-subtle
 verify_tests += %reldir%/t-hostile
 verify_tests += %reldir%/t-infinity
 verify_tests += %reldir%/t-model

@@ -99,7 +99,7 @@ static int embeds(void *data) {
     int stateful = seed > 3;
     gemel__random random;
     gemel__random_seed(&random, seed);
-    status = gemel__instance_draw_ranked(&base, context, op, GEMEL_F32, 20, 0, &random, &error);
+    status = gemel__instance_draw(&base, context, op, GEMEL_F32, 20, &random, &error);
     if (status == GEMEL_OK) {
       status = gemel__instance_embed(&embedded, &base, stateful, &random, &error);
     }

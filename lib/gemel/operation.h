@@ -207,6 +207,11 @@ typedef struct gemel_sample {
   size_t storage_used; /* in 8-byte units */
   const void *data;
   int rank; /* wanted; 0: any */
+  /* LENGTH, if it isn't 0, is a size that the harness wants, with the other axes short: of axis
+   * AXIS, counted modulo those for which the operation leaves a choice, or (-1) of all of them. A
+   * sampler may ignore it. */
+  int64_t length;
+  int axis;
 } gemel_sample;
 
 /* ---- Normal forms ---- */

@@ -29,6 +29,7 @@ static int64_t step(gemel_sample *sample, int64_t most) {
 static void draw_axis(gemel_sample *sample, drawn *d, int k, int64_t most) {
   int64_t span;
   d->image[k] = gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
+  d->image[k] = gemel__sample_wants(sample, 0, 3) ? sample->length : d->image[k];
   d->kernel[k] = d->pointwise ? 1 : gemel__sample_int(sample, 1, most < 4 ? most : 4);
   d->stride[k] = d->pointwise ? gemel__sample_int(sample, 1, 3) : step(sample, 3);
   d->dilation[k] = step(sample, 3);
@@ -95,7 +96,9 @@ static void draw(gemel_sample *sample, drawn *d) {
   int large = sample->max_elements > LARGE && !gemel__sample_chance(sample, 4);
   int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
   int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
-  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
+  d->axes = sample->length > 0 ? 1
+            : rank > 0         ? rank - 2
+                               : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
   most = d->axes == 3 && most > 5 ? 5 : most;
   d->unshared = gemel__sample_chance(sample, large ? 8 : 4);
   d->pointwise = large && gemel__sample_chance(sample, 6);
@@ -104,6 +107,12 @@ static void draw(gemel_sample *sample, drawn *d) {
     draw_axis(sample, d, k, most);
   }
   draw_counts(sample, d, large);
+  if (sample->length > 0) {
+    d->groups = d->batch = 1;
+    d->channels = gemel__sample_wants(sample, 1, 3) ? sample->length : 2;
+    d->filters = gemel__sample_wants(sample, 2, 3) ? sample->length : 2;
+    return;
+  }
   limit(sample, d);
 }
 

@@ -366,11 +366,18 @@ static void sample_long_sides(gemel_sample *sample, int64_t *sides) {
   sides[grown] = sample->max_elements / longest;
 }
 
+/* The side that the harness wants long, or all. */
+static void sample_wanted_sides(gemel_sample *sample, int64_t *sides) {
+  for (int i = 0; i < 3; i++) {
+    sides[i] = gemel__sample_wants(sample, i, 3) ? sample->length : gemel__sample_int(sample, 1, 5);
+  }
+}
+
 static gemel_status sample_matmul(gemel_sample *sample) {
   int64_t batch[GEMEL_MAX_RANK], x[GEMEL_MAX_RANK], y[GEMEL_MAX_RANK], sides[3];
   int big = gemel__sample_chance(sample, 3);
   int n_batch = gemel__sample_chance(sample, 3) ? (int)gemel__sample_int(sample, 1, 2) : 0;
-  n_batch = sample->rank > 2 ? sample->rank - 2 : n_batch;
+  n_batch = sample->length > 0 ? 0 : sample->rank > 2 ? sample->rank - 2 : n_batch;
   int x_rank, y_rank;
   int64_t limit = sample->max_elements;
   gemel__sample_shape(sample, n_batch, batch);
@@ -379,6 +386,9 @@ static gemel_status sample_matmul(gemel_sample *sample) {
   }
   if (sample->max_elements > LONG_ELEMENTS && n_batch == 0) {
     sample_long_sides(sample, sides);
+  }
+  if (sample->length > 0) {
+    sample_wanted_sides(sample, sides);
   }
   int64_t m = sides[0], k = sides[1], n = sides[2];
   for (int i = 0; i < n_batch; i++) {
@@ -448,7 +458,8 @@ static gemel_status sample_general(gemel_sample *sample) {
 }
 
 static gemel_status sample_dot(gemel_sample *sample) {
-  return sample->rank > 4 || sample->max_elements > LONG_ELEMENTS || gemel__sample_chance(sample, 2)
+  return sample->length > 0 || sample->rank > 4 || sample->max_elements > LONG_ELEMENTS ||
+                 gemel__sample_chance(sample, 2)
              ? sample_matmul(sample)
              : sample_general(sample);
 }

@@ -29,6 +29,7 @@ static void draw_axis(gemel_sample *sample, drawn_pool *d, int k, int64_t most) 
   int64_t stride = step(sample, 3), reach = (size - 1) * dilation, room;
   int64_t low = draw_padding(sample, reach), high = draw_padding(sample, reach);
   int64_t image = gemel__sample_int(sample, 1, most);
+  image = gemel__sample_wants(sample, 0, 3) ? sample->length : image;
   if (low + high > 0 && image < dilation) {
     image = dilation;
   }
@@ -62,12 +63,19 @@ static int64_t draw_count(gemel_sample *sample, int64_t most) {
 static void draw(gemel_sample *sample, drawn_pool *d) {
   int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
   int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
-  d->axes = rank > 0 ? rank - 2 : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
+  d->axes = sample->length > 0 ? 1
+            : rank > 0         ? rank - 2
+                               : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
   for (int k = 0; k < d->axes; k++) {
     draw_axis(sample, d, k, !large ? 6 : d->axes == 3 ? 9 : 24);
   }
   d->batch = draw_count(sample, 3);
   d->channels = draw_count(sample, large ? 8 : 3);
+  if (sample->length > 0) {
+    d->channels = gemel__sample_wants(sample, 1, 3) ? sample->length : 1;
+    d->batch = gemel__sample_wants(sample, 2, 3) ? sample->length : 1;
+    return;
+  }
   while (elements_of(d) > sample->max_elements && d->batch * d->channels > 1) {
     d->batch -= d->batch > 1;
     d->channels -= d->channels > 1;

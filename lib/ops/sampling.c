@@ -20,10 +20,30 @@ int gemel__sample_chance(gemel_sample *sample, int n) {
   return gemel__sample_int(sample, 0, n - 1) == 0;
 }
 
+int gemel__sample_wants(const gemel_sample *sample, int axis, int axes) {
+  return sample->length > 0 && (sample->axis < 0 || sample->axis % axes == axis);
+}
+
 enum { LARGE = 1024, USUAL_RANK = 4 };
+
+/* The size that is wanted, where it is; the other axes so short that there is room. */
+static void sample_length(gemel_sample *sample, int64_t limit, int rank, int64_t *shape) {
+  int wanted = sample->axis < 0 ? 0 : sample->axis % rank;
+  int64_t left = limit;
+  for (int k = 0; k < rank; k++) {
+    int axis = (wanted + rank - k) % rank; /* the wanted one first, then those before it */
+    int64_t size = k == 0 || sample->axis < 0 ? sample->length : shape[axis];
+    shape[axis] = size <= left ? size : 1;
+    left /= shape[axis] > 0 ? shape[axis] : 1;
+  }
+}
 
 void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape) {
   int64_t elements = 1, room;
+  if (sample->length > 0 && sample->length <= limit && rank > 0) {
+    sample_length(sample, limit, rank, shape);
+    return;
+  }
   for (int axis = 0; axis < rank; axis++) {
     elements *= shape[axis];
   }

@@ -14,6 +14,9 @@ int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high);
 /* A rank in LOW..HIGH, or the one that the harness wants. */
 int gemel__sample_rank(gemel_sample *sample, int low, int high);
 
+/* 1 if axis AXIS of the AXES that there is a choice of shall have the wanted length. */
+int gemel__sample_wants(const gemel_sample *sample, int axis, int axes);
+
 /* 1 in one of N cases. */
 int gemel__sample_chance(gemel_sample *sample, int n);
 
@@ -22,7 +25,7 @@ int gemel__sample_chance(gemel_sample *sample, int n);
 void gemel__sample_shape(gemel_sample *sample, int rank, int64_t *shape);
 
 /* Of instances with a high limit on elements three of four are made large: one axis takes most of
- * the room.
+ * the room. An axis has the length that the harness wants, if it wants one.
  */
 void gemel__sample_grow(gemel_sample *sample, int64_t limit, int rank, int64_t *shape);
 

@@ -359,6 +359,11 @@ static gemel_status draw(gemel_sample *call, size_t n) {
     shape[axis] = shape[axis] == 0 && call->random(call->state) % 4 != 0 ? 1 : shape[axis];
     left = shape[axis] > 0 ? left / shape[axis] : left;
   }
+  if (rank > 0 && call->length > 0 && call->length <= call->max_elements) {
+    for (axis = 0; axis < rank; axis++) {
+      shape[axis] = axis == (call->axis < 0 ? 0 : call->axis % rank) ? call->length : 1;
+    }
+  }
   call->n_inputs = n;
   for (size_t k = 0; k < n; k++) {
     int lower = k > 0 && rank > 0 && call->random(call->state) % 4 == 0;

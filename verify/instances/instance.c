@@ -113,14 +113,14 @@ static gemel_status build_sample(gemel_graph *graph, const char *name, const gem
 gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *context,
                                   const gemel_operation *record, gemel_dtype dtype,
                                   int64_t max_elements, gemel__random *random, gemel_error *error) {
-  return gemel__instance_draw_ranked(instance, context, record, dtype, max_elements, 0, random,
-                                     error);
+  return gemel__instance_draw_ranked(instance, context, record, dtype, max_elements,
+                                     (gemel__wanted){0, 0, 0}, random, error);
 }
 
 gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
                                          const gemel_operation *record, gemel_dtype dtype,
-                                         int64_t max_elements, int rank, gemel__random *random,
-                                         gemel_error *error) {
+                                         int64_t max_elements, gemel__wanted wanted,
+                                         gemel__random *random, gemel_error *error) {
   gemel_sample sample;
   const gemel__scalar_row *row = gemel__scalar_row_of(record);
   gemel_status status;
@@ -133,7 +133,9 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   sample.state = random;
   sample.dtype = dtype;
   sample.max_elements = max_elements;
-  sample.rank = rank;
+  sample.rank = wanted.rank;
+  sample.length = wanted.length;
+  sample.axis = wanted.axis;
   sample.data = record->data;
   if (record->sample == NULL) {
     return GEMEL_DECLINED;

@@ -61,11 +61,18 @@ gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *cont
                                   const gemel_operation *record, gemel_dtype dtype,
                                   int64_t max_elements, gemel__random *random, gemel_error *error);
 
-/* The same with a first operand of RANK, if the operation leaves that open. */
+/* What is wanted of the first operand, as in gemel_sample; all 0: nothing. */
+typedef struct gemel__wanted {
+  int rank;
+  int64_t length;
+  int axis;
+} gemel__wanted;
+
+/* The same with a first operand as WANTED, if the operation leaves that open. */
 gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
                                          const gemel_operation *record, gemel_dtype dtype,
-                                         int64_t max_elements, int rank, gemel__random *random,
-                                         gemel_error *error);
+                                         int64_t max_elements, gemel__wanted wanted,
+                                         gemel__random *random, gemel_error *error);
 
 /* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
  * be NULL: what is assumed of the inputs) has one entry an input. */

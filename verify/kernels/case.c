@@ -153,13 +153,70 @@ static int repeats(const gemel__kernel_case *c, size_t k, int axis) {
 
 /* The order of axes, from the one with the smallest stride. */
 static void order_axes(int rank, gemel__lie lie, gemel__random *random, size_t *order) {
+  int by_columns = lie == GEMEL__LIE_PERMUTED || lie == GEMEL__LIE_COLUMNS;
   if (lie == GEMEL__LIE_SCATTERED) {
     gemel__random_permutation(random, (size_t)rank, order);
     return;
   }
   for (int i = 0; i < rank; i++) {
-    order[i] = (size_t)(lie == GEMEL__LIE_PERMUTED ? i : rank - 1 - i);
+    order[i] = (size_t)(by_columns ? i : rank - 1 - i);
   }
+}
+
+void gemel__kernel_result_strides(const gemel__leaf *leaf, int channels_last, int64_t *strides) {
+  int64_t step = (int64_t)gemel_dtype_size(leaf->dtype);
+  int apart = channels_last && leaf->rank > 2;
+  if (apart) {
+    strides[1] = step;
+    step *= leaf->shape[1] > 0 ? leaf->shape[1] : 1;
+  }
+  for (int k = leaf->rank; k-- > 0;) {
+    if (!apart || k != 1) {
+      strides[k] = step;
+      step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
+    }
+  }
+}
+
+size_t gemel__kernel_in_place(const gemel__kernel_case *c) {
+  size_t k = c->record->overwrites > 0 ? (size_t)c->record->overwrites : 0;
+  const gemel__leaf *in = &c->in[k > 0 ? k - 1 : 0], *out = &c->out[0];
+  int alike = c->record->view == NULL && k > 0 && k <= c->n_in && in->dtype == out->dtype &&
+              in->rank == out->rank && in->count > 0;
+  for (int axis = 0; alike && axis < in->rank; axis++) {
+    alike = in->shape[axis] == out->shape[axis];
+  }
+  return alike ? k : 0;
+}
+
+/* Elements between one index of an axis, the I-th from the smallest stride on, and the next beyond
+ * those that are needed. */
+static size_t gap(gemel__lie lie, int i, gemel__random *random) {
+  if (lie == GEMEL__LIE_SCATTERED) {
+    return (size_t)gemel__random_below(random, 3);
+  }
+  return (lie == GEMEL__LIE_ROWS || lie == GEMEL__LIE_COLUMNS) && i == 1
+             ? 1 + (size_t)gemel__random_below(random, 7)
+             : 0;
+}
+
+/* The layouts that aren't made axis by axis. */
+static int whole_strides(const gemel__kernel_case *c, size_t k, gemel__lie lie, int64_t *strides) {
+  gemel__sharing sharing;
+  if (lie == GEMEL__LIE_CHANNELS) {
+    gemel__kernel_result_strides(&c->in[k], 1, strides);
+    return 1;
+  }
+  if (lie != GEMEL__LIE_SHARED || !gemel__kernel_sharing(c, &sharing) || sharing.with != k ||
+      !sharing.by_columns) {
+    return 0;
+  }
+  int64_t step = (int64_t)gemel_dtype_size(c->in[k].dtype);
+  for (int axis = 0; axis < c->in[k].rank; axis++) {
+    strides[axis] = step;
+    step *= c->in[k].shape[axis];
+  }
+  return 1;
 }
 
 size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie lie, uint64_t seed,
@@ -168,12 +225,15 @@ size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie l
   size_t size = gemel_dtype_size(leaf->dtype), span = size, order[GEMEL_MAX_RANK];
   gemel__random random;
   int i;
+  *offset = 0;
+  if (whole_strides(c, k, lie, strides)) {
+    return leaf->count * size;
+  }
   gemel__random_split(&random, seed, k);
   order_axes(leaf->rank, lie, &random, order);
-  *offset = 0;
   for (i = 0; i < leaf->rank; i++) {
     size_t axis = order[i], length = (size_t)leaf->shape[axis];
-    size_t step = span + (lie == GEMEL__LIE_SCATTERED ? size * gemel__random_below(&random, 3) : 0);
+    size_t step = span + size * gap(lie, i, &random);
     int backwards = lie == GEMEL__LIE_BACKWARDS ||
                     (lie == GEMEL__LIE_SCATTERED && gemel__random_chance(&random, 1, 3));
     strides[axis] = backwards ? -(int64_t)step : (int64_t)step;
@@ -187,11 +247,30 @@ size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie l
   return leaf->count > 0 ? span : 0;
 }
 
+/* 1 if some input has channels that may come last, and the operation has a say in that. */
+static int has_channels(const gemel__kernel_case *c) {
+  int has = 0;
+  for (size_t k = 0; k < c->n_in; k++) {
+    const gemel__leaf *leaf = &c->in[k];
+    has |= leaf->rank > 2 && leaf->shape[1] > 1 && leaf->count > (size_t)leaf->shape[1];
+  }
+  return has && c->record->channels_last != NULL;
+}
+
 int gemel__kernel_lie_differs(const gemel__kernel_case *c, gemel__lie lie) {
+  gemel__sharing sharing;
+  if (lie == GEMEL__LIE_CHANNELS) {
+    return has_channels(c);
+  }
+  if (lie == GEMEL__LIE_SHARED || lie == GEMEL__LIE_IN_PLACE) {
+    return lie == GEMEL__LIE_SHARED ? gemel__kernel_sharing(c, &sharing)
+                                    : gemel__kernel_in_place(c) > 0;
+  }
   for (size_t k = 0; k < c->n_in; k++) {
     for (int i = 0; i < c->in[k].rank; i++) {
       if (c->in[k].shape[i] > 1 && (lie != GEMEL__LIE_REPEATED || repeats(c, k, i)) &&
-          (lie != GEMEL__LIE_PERMUTED || c->in[k].rank > 1)) {
+          (c->in[k].rank > 1 ||
+           (lie != GEMEL__LIE_PERMUTED && lie != GEMEL__LIE_ROWS && lie != GEMEL__LIE_COLUMNS))) {
         return 1;
       }
     }

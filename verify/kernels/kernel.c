@@ -22,23 +22,28 @@ enum { SLOW_SECONDS = 3 };
 
 /* Garbage is NaN in every float dtype, or an ordinary number. */
 const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS] = {
-    {"dense", DENSE, AT_END, 1, 1, 0xff, 1},
-    {"other garbage", DENSE, AT_END, 1, 1, 0x41, 1},
-    {"2 threads", DENSE, AT_END, 2, 1, 0xff, 1},
-    {"3 threads", DENSE, AT_END, 3, 1, 0x41, 1},
-    {"8 threads", DENSE, AT_END, 8, 1, 0xff, 1},
-    {"any order", DENSE, AT_START, 1, 0, 0x41, 0},
-    {"2 threads, any order", DENSE, AT_START, 2, 0, 0xff, 0},
-    {"3 threads, any order", DENSE, GEMEL__AT_ODD, 3, 0, 0x41, 0},
-    {"8 threads, any order", DENSE, AT_END, 8, 0, 0xff, 0},
-    {"odd alignment", DENSE, GEMEL__AT_ODD, 1, 1, 0xff, 0},
-    {"scattered", GEMEL__LIE_SCATTERED, AT_END, 1, 1, 0xff, 2},
-    {"scattered, 3 threads", GEMEL__LIE_SCATTERED, AT_END, 3, 1, 0x41, 2},
-    {"scattered, 8 threads", GEMEL__LIE_SCATTERED, AT_START, 8, 0, 0xff, 0},
-    {"backwards", GEMEL__LIE_BACKWARDS, AT_START, 1, 0, 0xff, 0},
-    {"backwards, 2 threads", GEMEL__LIE_BACKWARDS, AT_END, 2, 0, 0x41, 0},
-    {"permuted", GEMEL__LIE_PERMUTED, AT_END, 2, 0, 0xff, 0},
-    {"repeated", GEMEL__LIE_REPEATED, AT_END, 1, 0, 0xff, 0}};
+    {"dense", DENSE, AT_END, 1, 1, 0xff, 1, 0},
+    {"other garbage", DENSE, AT_END, 1, 1, 0x41, 1, 0},
+    {"2 threads", DENSE, AT_END, 2, 1, 0xff, 1, 0},
+    {"3 threads", DENSE, AT_END, 3, 1, 0x41, 1, 0},
+    {"8 threads", DENSE, AT_END, 8, 1, 0xff, 1, 0},
+    {"any order", DENSE, AT_START, 1, 0, 0x41, 0, 0},
+    {"2 threads, any order", DENSE, AT_START, 2, 0, 0xff, 0, 0},
+    {"3 threads, any order", DENSE, GEMEL__AT_ODD, 3, 0, 0x41, 0, 0},
+    {"8 threads, any order", DENSE, AT_END, 8, 0, 0xff, 0, 0},
+    {"odd alignment", DENSE, GEMEL__AT_ODD, 1, 1, 0xff, 0, 0},
+    {"scattered", GEMEL__LIE_SCATTERED, AT_END, 1, 1, 0xff, 2, 0},
+    {"scattered, 3 threads", GEMEL__LIE_SCATTERED, AT_END, 3, 1, 0x41, 2, 0},
+    {"scattered, 8 threads", GEMEL__LIE_SCATTERED, AT_START, 8, 0, 0xff, 0, 0},
+    {"backwards", GEMEL__LIE_BACKWARDS, AT_START, 1, 0, 0xff, 0, 0},
+    {"backwards, 2 threads", GEMEL__LIE_BACKWARDS, AT_END, 2, 0, 0x41, 0, 0},
+    {"permuted", GEMEL__LIE_PERMUTED, AT_END, 2, 0, 0xff, 0, 0},
+    {"repeated", GEMEL__LIE_REPEATED, AT_END, 1, 0, 0xff, 0, 0},
+    {"rows apart", GEMEL__LIE_ROWS, AT_END, 1, 0, 0xff, 0, 0},
+    {"columns apart", GEMEL__LIE_COLUMNS, AT_END, 2, 0, 0x41, 0, 0},
+    {"channels last", GEMEL__LIE_CHANNELS, AT_END, 2, 0, 0xff, 0, 0},
+    {"shared memory", GEMEL__LIE_SHARED, AT_END, 2, 0, 0x41, 0, 0},
+    {"in place of an operand", GEMEL__LIE_IN_PLACE, AT_END, 2, 0, 0xff, 0, 0}};
 
 /* ---- In the process of the kernel ---- */
 
@@ -100,7 +105,7 @@ static void call_once(const struct kernel_job *job, int v, gemel__kernel_prepare
     t->status = GEMEL_INTERNAL;
     snprintf(t->text, sizeof t->text, "it wrote to memory beside %s", spoilt->name);
   } else {
-    gemel__kernel_memory_results(job->c, &m, row_of(job, v));
+    gemel__kernel_memory_results(p, &m, row_of(job, v));
   }
   gemel__kernel_memory_free(&m);
 }
@@ -179,7 +184,7 @@ static void refute_call(const gemel__kernel_case *c, int v, uint64_t seed, const
 /* Which variants are to be tried: all, or the one that refuted and the first of its group. */
 static unsigned wanted_variants(const gemel__kernel_trial *trial) {
   int v = trial->only, k;
-  unsigned wanted = (1u << GEMEL__KERNEL_VARIANTS) - 1;
+  unsigned wanted = trial->few > 0 ? 1u << trial->few | 1u : (1u << GEMEL__KERNEL_VARIANTS) - 1;
   if (v >= 0) {
     wanted = 1u << v;
     for (k = 0; k < v && gemel__kernel_variants[v].group > 0; k++) {

@@ -5,6 +5,7 @@
  * threads), and what it does is looked at by the process that started it.
  *
  *   case.c     an operation with its types, attributes and values, ready to be called
+ *   share.c    operands that lie in one piece of memory
  *   memory.c   operands, results and scratch memory between guard pages, in any layout
  *   process.c  a function in a process of its own, with limits
  *   kernel.c   one instance in all variants
@@ -57,7 +58,12 @@ typedef enum gemel__lie {
   GEMEL__LIE_SCATTERED, /* axes in random order, gaps, some axes backwards */
   GEMEL__LIE_BACKWARDS, /* row-major, all strides negative */
   GEMEL__LIE_PERMUTED,  /* column-major */
-  GEMEL__LIE_REPEATED   /* stride 0 along axes along which nothing changes */
+  GEMEL__LIE_REPEATED,  /* stride 0 along axes along which nothing changes */
+  GEMEL__LIE_ROWS,      /* row-major with gaps between rows, as a part of a matrix */
+  GEMEL__LIE_COLUMNS,   /* column-major with gaps between columns */
+  GEMEL__LIE_CHANNELS,  /* images with their channels last, and results as the operation asks */
+  GEMEL__LIE_SHARED,    /* row-major; two operands in one piece of memory, where values allow it */
+  GEMEL__LIE_IN_PLACE /* row-major; a result in the memory of the operand that may be overwritten */
 } gemel__lie;
 
 typedef enum gemel__at {
@@ -75,9 +81,10 @@ typedef struct gemel__kernel_variant {
   int threads, deterministic;
   unsigned char garbage; /* what results and scratch memory hold before the call */
   int group;             /* 0: none */
+  unsigned versions;     /* bit 1 << input: it has a version */
 } gemel__kernel_variant;
 
-#define GEMEL__KERNEL_VARIANTS 17
+#define GEMEL__KERNEL_VARIANTS 22
 extern const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS];
 
 /* Strides in bytes of input K of C in a layout; SEED chooses among those that are random. Returns
@@ -87,6 +94,21 @@ size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie l
 
 /* 1 if LIE is another layout than the dense one for some input of C. */
 int gemel__kernel_lie_differs(const gemel__kernel_case *c, gemel__lie lie);
+
+/* How input WITH lies in the memory of input OF: by columns, or SHIFT elements behind it. */
+typedef struct gemel__sharing {
+  size_t of, with, shift;
+  int by_columns;
+} gemel__sharing;
+
+/* 1 if the values of C allow it: the first such pair (share.c). */
+int gemel__kernel_sharing(const gemel__kernel_case *c, gemel__sharing *sharing);
+
+/* 1 + the input in whose memory output 0 may be made, by its operation and its type; 0: none. */
+size_t gemel__kernel_in_place(const gemel__kernel_case *c);
+
+/* Strides with axis 1 the smallest, the others row-major around it; or row-major. */
+void gemel__kernel_result_strides(const gemel__leaf *leaf, int channels_last, int64_t *strides);
 
 /* "3 threads; x0: f32[3, 4], strides 16 4, …": how variant V calls the kernel. */
 void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_variant *v,
@@ -108,7 +130,9 @@ typedef struct gemel__kernel_memory {
   gemel__block in[GEMEL_SAMPLE_MAX_INPUTS];
   gemel__block out[GEMEL_SAMPLE_MAX_INPUTS];
   gemel__block scratch;
-  size_t first[GEMEL_SAMPLE_MAX_INPUTS]; /* where element 0 stands in an input's block */
+  char *
+      at[GEMEL_SAMPLE_MAX_INPUTS]; /* element 0 of each input, which may have no block of its own */
+  size_t in_place;                 /* 1 + the input whose block is that of output 0; 0: none */
 } gemel__kernel_memory;
 
 /* A kernel that has been prepared: its state, and the views, shapes, strides and attributes that it
@@ -120,6 +144,7 @@ typedef struct gemel__kernel_prepared {
   gemel_kernel_call call;
   gemel_error error;
   gemel__block state, seen;
+  uint64_t version[GEMEL_SAMPLE_MAX_INPUTS]; /* of each input, at the next call */
 } gemel__kernel_prepared;
 
 /* Asks the kernel to prepare itself; the data pointers are NULL. What it says is returned, in
@@ -135,6 +160,10 @@ int gemel__kernel_memory_new(gemel__kernel_memory *m, gemel__kernel_prepared *p,
                              const void *const *values);
 void gemel__kernel_memory_free(gemel__kernel_memory *m);
 
+/* Puts other VALUES in the place of those in M. */
+void gemel__kernel_memory_fill(gemel__kernel_memory *m, const gemel__kernel_prepared *p,
+                               const void *const *values);
+
 /* Calls the kernel on M, with GARBAGE in results and scratch memory. */
 gemel_status gemel__kernel_call(gemel__kernel_prepared *p, gemel__kernel_memory *m,
                                 unsigned char garbage);
@@ -144,7 +173,7 @@ const gemel__block *gemel__kernel_memory_spoilt(const gemel__kernel_prepared *p,
                                                 const gemel__kernel_memory *m);
 
 /* Copies the results in M into ROW. */
-void gemel__kernel_memory_results(const gemel__kernel_case *c, const gemel__kernel_memory *m,
+void gemel__kernel_memory_results(const gemel__kernel_prepared *p, const gemel__kernel_memory *m,
                                   char *row);
 
 /* What a signal at ADDRESS means for P and M (either may be NULL). 0 if neither has it. */
@@ -222,6 +251,7 @@ typedef struct gemel__kernel_trial {
   int narrowing;               /* a counterexample is being made small */
   gemel__kernel_offers offers; /* in the tier at hand */
   size_t patience;             /* instances that it may still decline before it takes one */
+  unsigned few;                /* not 0: that variant and the first alone are tried */
   int fruitless;               /* the tier before this one had none that it takes */
   int only;                    /* while a counterexample is made small: the variant; else −1 */
   gemel_tensor *const *given;  /* not NULL: results to be judged, in place of the kernel's */
@@ -264,6 +294,10 @@ void gemel__kernel_widen(gemel__kernel_trial *trial);
 void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
                           gemel_tensor *const *values);
 
+/* The same for two inputs, so that they may lie in one piece of memory (share.c). */
+void gemel__kernel_share(const gemel__instance *instance, gemel__random *random,
+                         gemel_tensor *const *values);
+
 /* ---- Offers (offers.c) ---- */
 
 /* Notes that an instance was offered, and taken or not; and a reason for declining, which may be
@@ -288,11 +322,12 @@ gemel_status gemel__kernel_probe(gemel__kernel_trial *trial, const gemel__kernel
 /* ---- Many calls (series.c) ---- */
 
 #define GEMEL__SERIES_CASES 4
+#define GEMEL__SERIES_SETS 3
 
-/* An instance with two sets of values. */
+/* An instance with sets of values. The last one is the first with one element changed. */
 typedef struct gemel__series_case {
   gemel__instance instance;
-  gemel_tensor **values[2];
+  gemel_tensor **values[GEMEL__SERIES_SETS];
 } gemel__series_case;
 
 /* Calls the kernel of TRIAL thousands of times on states for N CASES (at most

@@ -8,3 +8,4 @@ libgemel_verify_a_SOURCES += %reldir%/memory.c
 libgemel_verify_a_SOURCES += %reldir%/offers.c
 libgemel_verify_a_SOURCES += %reldir%/process.c
 libgemel_verify_a_SOURCES += %reldir%/series.c
+libgemel_verify_a_SOURCES += %reldir%/share.c

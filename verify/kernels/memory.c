@@ -85,14 +85,14 @@ static void block_soil(gemel__block *b, unsigned char garbage) {
 
 /* ---- Layouts ---- */
 
-/* Copies the row-major elements FROM to DATA, where they have STRIDES. */
-static void copy_out(const gemel__leaf *leaf, const char *from, char *data,
-                     const int64_t *strides) {
+/* Copies elements between ROWS, where they stand row-major, and DATA, where they have STRIDES: into
+ * DATA, or (OUT) out of it. */
+static void copy(const gemel__leaf *leaf, char *rows, char *data, const int64_t *strides, int out) {
   int64_t index[GEMEL_MAX_RANK] = {0}, at = 0;
   size_t size = gemel_dtype_size(leaf->dtype), n;
   int k;
   for (n = 0; n < leaf->count; n++) {
-    memcpy(data + at, from + n * size, size);
+    memcpy(out ? rows + n * size : data + at, out ? data + at : rows + n * size, size);
     for (k = leaf->rank; k-- > 0;) {
       at += strides[k];
       if (++index[k] < leaf->shape[k]) {
@@ -112,6 +112,8 @@ struct seen {
   int64_t shapes[2 * GEMEL_SAMPLE_MAX_INPUTS][GEMEL_MAX_RANK];
   int64_t strides[2 * GEMEL_SAMPLE_MAX_INPUTS][GEMEL_MAX_RANK];
   gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS * 2];
+  uint64_t version[GEMEL_SAMPLE_MAX_INPUTS];
+  const uint64_t *versions[GEMEL_SAMPLE_MAX_INPUTS];
 };
 
 static struct seen *seen_of(const gemel__kernel_prepared *p) {
@@ -127,14 +129,6 @@ static void show_view(struct seen *s, gemel_view *view, size_t slot, const gemel
   view->data = NULL;
 }
 
-static void dense_strides(const gemel__leaf *leaf, int64_t *strides) {
-  int64_t step = (int64_t)gemel_dtype_size(leaf->dtype);
-  for (int k = leaf->rank; k-- > 0;) {
-    strides[k] = step;
-    step *= leaf->shape[k] > 0 ? leaf->shape[k] : 1;
-  }
-}
-
 static void show(gemel__kernel_prepared *p) {
   const gemel__kernel_case *c = p->c;
   struct seen *s = seen_of(p);
@@ -145,10 +139,31 @@ static void show(gemel__kernel_prepared *p) {
   }
   for (k = 0; k < c->n_out; k++) {
     show_view(s, &s->out[k], GEMEL_SAMPLE_MAX_INPUTS + k, &c->out[k]);
-    dense_strides(&c->out[k], s->strides[GEMEL_SAMPLE_MAX_INPUTS + k]);
+    gemel__kernel_result_strides(&c->out[k], 0, s->strides[GEMEL_SAMPLE_MAX_INPUTS + k]);
   }
   memcpy(s->attrs, c->attrs, c->n_attrs * sizeof *c->attrs);
-  block_protect(&p->seen, 0);
+}
+
+/* Lays the results out with channels last, if the operation asks for it. */
+static void follow_channels(gemel__kernel_prepared *p, const gemel_kernel_call *call) {
+  const gemel__kernel_case *c = p->c;
+  if (p->v->lie != GEMEL__LIE_CHANNELS || c->record->channels_last == NULL ||
+      !c->record->channels_last(call)) {
+    return;
+  }
+  for (size_t k = 0; k < c->n_out; k++) {
+    gemel__kernel_result_strides(&c->out[k], 1, seen_of(p)->strides[GEMEL_SAMPLE_MAX_INPUTS + k]);
+  }
+}
+
+/* As in a function, every input may have a version, or some, or none. */
+static void show_versions(gemel__kernel_prepared *p, gemel_kernel_call *call) {
+  struct seen *s = seen_of(p);
+  for (size_t k = 0; k < p->c->n_in; k++) {
+    s->version[k] = p->version[k] = 1;
+    s->versions[k] = p->v->versions >> k & 1 ? &s->version[k] : NULL;
+    call->versions = s->versions[k] != NULL ? s->versions : call->versions;
+  }
 }
 
 static void fill_call(gemel__kernel_prepared *p, gemel_kernel_call *call) {
@@ -161,6 +176,9 @@ static void fill_call(gemel__kernel_prepared *p, gemel_kernel_call *call) {
   call->threads = p->v->threads;
   call->deterministic = p->v->deterministic;
   call->state = p->state.data;
+  follow_channels(p, call);
+  show_versions(p, call);
+  block_protect(&p->seen, 0);
 }
 
 int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c,
@@ -197,38 +215,78 @@ void gemel__kernel_release(gemel__kernel_prepared *p) {
 
 /* ---- Calling ---- */
 
+static void put_values(const gemel__kernel_prepared *p, size_t k, const void *values, char *to) {
+  const gemel__leaf *leaf = &p->c->in[k];
+  int64_t strides[GEMEL_MAX_RANK];
+  size_t offset;
+  if (p->v->lie == GEMEL__LIE_DENSE) {
+    memcpy(to, values, leaf->count * gemel_dtype_size(leaf->dtype));
+  } else {
+    gemel__kernel_strides(p->c, k, p->v->lie, p->seed, strides, &offset);
+    copy(leaf, (char *)(uintptr_t)values, to, strides, 0);
+  }
+}
+
+/* SHARING may be NULL. An input in the memory of another one has no block. */
 static int new_input(gemel__kernel_memory *m, const gemel__kernel_prepared *p, size_t k,
-                     const void *values) {
+                     const gemel__sharing *sharing) {
   const gemel__leaf *leaf = &p->c->in[k];
   int64_t strides[GEMEL_MAX_RANK];
   char name[12];
-  size_t span = gemel__kernel_strides(p->c, k, p->v->lie, p->seed, strides, &m->first[k]);
+  size_t offset, size = gemel_dtype_size(leaf->dtype);
+  size_t span = gemel__kernel_strides(p->c, k, p->v->lie, p->seed, strides, &offset);
+  if (sharing != NULL && sharing->with == k) {
+    m->at[k] = m->at[sharing->of] + sharing->shift * size;
+    return 0;
+  }
+  if (sharing != NULL && sharing->of == k) {
+    size_t behind = (sharing->shift + p->c->in[sharing->with].count) * size;
+    span = behind > span ? behind : span;
+  }
   snprintf(name, sizeof name, "x%zu", k % 100);
-  if (block_new(&m->in[k], name, span, gemel_dtype_size(leaf->dtype), p->v->at, p->v->garbage) !=
-      0) {
+  if (block_new(&m->in[k], name, span, size, p->v->at, p->v->garbage) != 0) {
     return -1;
   }
   m->in[k].is_input = 1;
-  if (p->v->lie == GEMEL__LIE_DENSE) {
-    memcpy(m->in[k].data, values, span);
-  } else {
-    copy_out(leaf, values, m->in[k].data + m->first[k], strides);
-  }
-  block_protect(&m->in[k], 0);
+  m->at[k] = m->in[k].data + offset;
   return 0;
+}
+
+static int new_inputs(gemel__kernel_memory *m, const gemel__kernel_prepared *p) {
+  gemel__sharing sharing;
+  int shared = p->v->lie == GEMEL__LIE_SHARED && gemel__kernel_sharing(p->c, &sharing), failed = 0;
+  for (size_t k = 0; k < p->c->n_in && !failed; k++) {
+    failed = new_input(m, p, k, shared ? &sharing : NULL) != 0;
+  }
+  return failed;
+}
+
+void gemel__kernel_memory_fill(gemel__kernel_memory *m, const gemel__kernel_prepared *p,
+                               const void *const *values) {
+  for (size_t k = 0; k < p->c->n_in; k++) {
+    block_protect(&m->in[k], 1);
+  }
+  for (size_t k = 0; k < p->c->n_in; k++) {
+    put_values(p, k, values[k], m->at[k]);
+  }
+  for (size_t k = 0; k < p->c->n_in; k++) {
+    if (m->in_place != k + 1) {
+      block_protect(&m->in[k], 0);
+    }
+  }
 }
 
 int gemel__kernel_memory_new(gemel__kernel_memory *m, gemel__kernel_prepared *p,
                              const void *const *values) {
   const gemel__kernel_case *c = p->c;
   char name[12];
-  size_t k;
-  int failed = 0;
   memset(m, 0, sizeof *m);
-  for (k = 0; k < c->n_in && !failed; k++) {
-    failed = new_input(m, p, k, values[k]) != 0;
+  m->in_place = p->v->lie == GEMEL__LIE_IN_PLACE ? gemel__kernel_in_place(c) : 0;
+  int failed = new_inputs(m, p);
+  if (!failed) {
+    gemel__kernel_memory_fill(m, p, values);
   }
-  for (k = 0; k < c->n_out && !failed; k++) {
+  for (size_t k = m->in_place > 0; k < c->n_out && !failed; k++) {
     size_t size = gemel_dtype_size(c->out[k].dtype);
     snprintf(name, sizeof name, "y%zu", k % 100);
     failed = block_new(&m->out[k], name, c->out[k].count * size, size, p->v->at, 0) != 0;
@@ -248,6 +306,10 @@ void gemel__kernel_memory_free(gemel__kernel_memory *m) {
   block_free(&m->scratch);
 }
 
+static char *result_of(const gemel__kernel_memory *m, size_t k) {
+  return m->in_place > 0 && k == 0 ? m->at[m->in_place - 1] : m->out[k].data;
+}
+
 gemel_status gemel__kernel_call(gemel__kernel_prepared *p, gemel__kernel_memory *m,
                                 unsigned char garbage) {
   gemel_kernel_call call = p->call;
@@ -255,10 +317,11 @@ gemel_status gemel__kernel_call(gemel__kernel_prepared *p, gemel__kernel_memory 
   size_t k;
   block_protect(&p->seen, 1);
   for (k = 0; k < p->c->n_in; k++) {
-    s->in[k].data = m->in[k].data + m->first[k];
+    s->in[k].data = m->at[k];
+    s->version[k] = p->version[k];
   }
   for (k = 0; k < p->c->n_out; k++) {
-    s->out[k].data = m->out[k].data;
+    s->out[k].data = result_of(m, k);
     block_soil(&m->out[k], garbage);
   }
   block_protect(&p->seen, 0);
@@ -277,17 +340,25 @@ const gemel__block *gemel__kernel_memory_spoilt(const gemel__kernel_prepared *p,
       return &m->out[k];
     }
   }
+  if (m->in_place > 0 && block_spoilt(&m->in[m->in_place - 1])) {
+    return &m->in[m->in_place - 1];
+  }
   if (block_spoilt(&m->scratch)) {
     return &m->scratch;
   }
   return block_spoilt(&p->state) ? &p->state : NULL;
 }
 
-void gemel__kernel_memory_results(const gemel__kernel_case *c, const gemel__kernel_memory *m,
+void gemel__kernel_memory_results(const gemel__kernel_prepared *p, const gemel__kernel_memory *m,
                                   char *row) {
-  size_t k;
-  for (k = 0; k < c->n_out; k++) {
-    memcpy(row + c->out_at[k], m->out[k].data, m->out[k].bytes);
+  for (size_t k = 0; k < p->c->n_out; k++) {
+    const gemel__leaf *leaf = &p->c->out[k];
+    char *to = row + p->c->out_at[k], *from = result_of(m, k);
+    if (p->v->lie == GEMEL__LIE_CHANNELS) {
+      copy(leaf, to, from, seen_of(p)->strides[GEMEL_SAMPLE_MAX_INPUTS + k], 1);
+    } else {
+      memcpy(to, from, leaf->count * gemel_dtype_size(leaf->dtype));
+    }
   }
 }
 

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a program's own kernel is tried on beside the instances that every operation gets: many
- * calls, empty operands, and operands of more elements than 16 bits count.
+ * calls, empty operands, axes of every length, and operands of more elements than 16 bits count.
  */
 #include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
 #include "operations/subject.h"
 
-enum such { ORDINARY, EMPTY, LARGE };
+/* Square matrices always share memory: that tells x y from x x^T. */
+void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
+                           gemel__random *random, gemel_tensor *const *values) {
+  int square = s->kernel != NULL && s->wanted.axis < 0;
+  if (s->kernel == NULL && !gemel__has_device(s->run->context)) {
+    return;
+  }
+  if (!square && gemel__random_chance(random, 1, 4)) {
+    gemel__kernel_repeat(instance, random, values);
+  } else if (s->kernel != NULL && (square || gemel__random_chance(random, 1, 3))) {
+    gemel__kernel_share(instance, random, values);
+  }
+}
+
+enum such { ORDINARY, EMPTY, NOTHING, LARGE };
 
 /* Fewest and most elements of the operands. */
 static void extent(const gemel__instance *instance, size_t *least, size_t *most) {
@@ -19,9 +35,18 @@ static void extent(const gemel__instance *instance, size_t *least, size_t *most)
   }
 }
 
+/* Of nothing there is a result. */
+static int has_result(const gemel__instance *instance) {
+  gemel__leaf leaf;
+  return gemel__leaf_of_output(instance->graph, 0, &leaf) == GEMEL_OK && leaf.count > 0;
+}
+
 static int is_such(const gemel__instance *instance, enum such such) {
   size_t least, most;
   extent(instance, &least, &most);
+  if (such == NOTHING) {
+    return least == 0 && has_result(instance);
+  }
   return such == EMPTY ? least == 0 : least > 0 && (such == ORDINARY || most > 65536);
 }
 
@@ -31,7 +56,6 @@ static gemel_status draw_such(struct subject *s, enum such such, int64_t max, ge
   enum { DRAWS = 60 };
   gemel_status status = GEMEL_DECLINED;
   int k;
-  s->rank = 0;
   for (k = 0; k < DRAWS && status == GEMEL_DECLINED; k++) {
     status = gemel__subject_draw(s, &s->taken, 1, 0, max, random, instance, error);
     if (status == GEMEL_OK && !is_such(instance, such)) {
@@ -42,22 +66,80 @@ static gemel_status draw_such(struct subject *s, enum such such, int64_t max, ge
   return status;
 }
 
+/* The first set of values once more, with one element of one input as it is in the second. */
+static gemel_status change_one(gemel__series_case *one, gemel__fill fill, gemel__random *random,
+                               gemel_error *error) {
+  const gemel__instance *instance = &one->instance;
+  gemel_status status = gemel__values_draw(instance, fill, random, &one->values[2], error);
+  size_t n = instance->n_leaves;
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    memcpy(gemel_tensor_data(one->values[2][k]), gemel_tensor_data(one->values[0][k]),
+           instance->leaves[k].count * gemel_dtype_size(instance->leaves[k].dtype));
+  }
+  if (status == GEMEL_OK && n > 0) {
+    size_t k = n - 1 - (size_t)gemel__random_below(random, n > 1 ? 2 : 1);
+    size_t size = gemel_dtype_size(instance->leaves[k].dtype);
+    size_t at = size * (size_t)gemel__random_below(random, instance->leaves[k].count);
+    memcpy((char *)gemel_tensor_data(one->values[2][k]) + at,
+           (const char *)gemel_tensor_data(one->values[1][k]) + at, size);
+  }
+  return status;
+}
+
+/* An instance that is SUCH and that the kernel takes, if that isn't seldom so; else one that it may
+ * not. */
+static gemel_status draw_taken(struct subject *s, enum such such, int64_t max,
+                               gemel__random *random, gemel__instance *instance,
+                               gemel_error *error) {
+  enum { AT_ONCE = 8 };
+  gemel__kernel_case *cases = gemel__alloc_array(AT_ONCE, sizeof *cases);
+  gemel__instance drawn[AT_ONCE];
+  gemel_status status = cases != NULL ? GEMEL_OK : gemel__no_memory(error, "instances");
+  size_t n = 0, first = 0;
+  while (n < AT_ONCE && status == GEMEL_OK) {
+    status = draw_such(s, such, max, random, &drawn[n], error);
+    if (status == GEMEL_OK) {
+      status = gemel__kernel_case_init(&cases[n], &drawn[n], s->kernel->kernel, NULL);
+      if (status == GEMEL_OK) {
+        n++;
+      } else {
+        gemel__instance_clear(&drawn[n]);
+      }
+    }
+  }
+  status = n > 0 && status == GEMEL_DECLINED ? GEMEL_OK : status;
+  if (status == GEMEL_OK) {
+    status = gemel__kernel_probe(s->kernel, cases, n, 0, &first, error);
+  }
+  first = first < n ? first : 0;
+  for (size_t k = 0; k < n; k++) {
+    if (k == first && status == GEMEL_OK) {
+      *instance = drawn[k];
+    } else {
+      gemel__instance_clear(&drawn[k]);
+    }
+  }
+  gemel__free(cases, AT_ONCE * sizeof *cases);
+  return status;
+}
+
 static gemel_status draw_case(struct subject *s, const struct tier_plan *plan, size_t k,
                               gemel__random *random, gemel__series_case *one, gemel_error *error) {
   gemel_status status;
   int set;
   memset(one, 0, sizeof *one);
-  status = draw_such(s, ORDINARY, k < 2 ? GEMEL__SMALL_ELEMENTS : GEMEL__LARGE_ELEMENTS, random,
-                     &one->instance, error);
+  status = draw_taken(s, ORDINARY, k < 2 ? GEMEL__SMALL_ELEMENTS : GEMEL__LARGE_ELEMENTS, random,
+                      &one->instance, error);
   for (set = 0; set < 2 && status == GEMEL_OK; set++) {
     status = gemel__values_draw(&one->instance, plan->fill, random, &one->values[set], error);
   }
-  return status;
+  return status == GEMEL_OK ? change_one(one, plan->fill, random, error) : status;
 }
 
 static void clear_case(gemel__series_case *one) {
-  gemel__values_free(&one->instance, one->values[0]);
-  gemel__values_free(&one->instance, one->values[1]);
+  for (int set = 0; set < GEMEL__SERIES_SETS; set++) {
+    gemel__values_free(&one->instance, one->values[set]);
+  }
   gemel__instance_clear(&one->instance);
 }
 
@@ -113,8 +195,8 @@ static gemel_status try_such(struct subject *s, const struct tier_plan *plan, si
     gemel__instance instance;
     gemel__run_random(s->run, s->name, plan->tier, APART + ((size_t)such * 16 + k) * DRAWS + j,
                       &random);
-    status =
-        draw_such(s, such, such == LARGE ? MOST : GEMEL__SMALL_ELEMENTS, &random, &instance, error);
+    status = draw_taken(s, such, such == LARGE ? MOST : GEMEL__SMALL_ELEMENTS, &random, &instance,
+                        error);
     if (status == GEMEL_OK) {
       status =
           gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, error);
@@ -124,25 +206,112 @@ static gemel_status try_such(struct subject *s, const struct tier_plan *plan, si
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
+/* ---- All lengths ---- */
+
+/* The lengths of a vector: one of every rest by 64, those about the powers of two, where vectors
+ * and blocks end, and all short ones. Of a matrix' last and first axis, or the other sides of a
+ * product, one of every rest by 32, and the powers. And short matrices that are square. */
+enum { SHORT = 33, RESTS = 64, LESS_RESTS = 32, LEAST_POWER = 6, POWERS = 3 * 6, SQUARES = 14 };
+enum { VECTORS = POWERS + RESTS + SHORT, SIDES = POWERS + LESS_RESTS };
+enum { WANTED = SQUARES + VECTORS + 2 * SIDES };
+
+static int64_t length_of(size_t k, int64_t rests, gemel__random *random) {
+  if (k < POWERS) {
+    return ((int64_t)1 << (LEAST_POWER + k / 3)) + (int64_t)(k % 3) - 1;
+  }
+  int64_t rest = (int64_t)k - POWERS;
+  return rest < rests ? rest + rests * gemel__random_between(random, 1, 6) : rest - rests + 1;
+}
+
+/* The K-th of WANTED. */
+static gemel__wanted wanted_of(size_t k, gemel__random *random) {
+  static const int64_t squares[SQUARES] = {2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 32, 33};
+  if (k < SQUARES) {
+    return (gemel__wanted){2, squares[k], -1};
+  }
+  k -= SQUARES;
+  if (k < VECTORS) {
+    return (gemel__wanted){1, length_of(k, RESTS, random), 0};
+  }
+  k -= VECTORS;
+  return (gemel__wanted){2, length_of(k % SIDES, LESS_RESTS, random), 1 + (int)(k / SIDES)};
+}
+
+/* An instance with the K-th of WANTED: dense, and in one other variant; or in all, if it is square.
+ * If the kernel declines it, one of several that it takes. */
+static gemel_status try_length(struct subject *s, const struct tier_plan *plan, size_t k,
+                               gemel_record *record, gemel__evidence *e, int *done,
+                               gemel_error *error) {
+  enum { APART = 700000, DRAWS = 2 };
+  gemel_status status = GEMEL_DECLINED;
+  for (size_t j = 0; j < DRAWS && status == GEMEL_DECLINED; j++) {
+    gemel__random random;
+    gemel__instance instance;
+    gemel__run_random(s->run, s->name, plan->tier, APART + k * DRAWS + j, &random);
+    s->wanted = wanted_of(k, &random);
+    int64_t length = s->wanted.length;
+    int square = s->wanted.axis < 0;
+    int64_t most = square ? length * length : 5 * length + 40;
+    s->kernel->few =
+        square ? 0 : 1 + (unsigned)gemel__random_below(&random, GEMEL__KERNEL_VARIANTS - 1);
+    status = j == 0 ? draw_such(s, ORDINARY, most, &random, &instance, error)
+                    : draw_taken(s, ORDINARY, most, &random, &instance, error);
+    if (status == GEMEL_OK) {
+      status =
+          gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, error);
+      gemel__instance_clear(&instance);
+    }
+  }
+  memset(&s->wanted, 0, sizeof s->wanted);
+  s->kernel->few = 0;
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* A short run tries a part of them. */
+static gemel_status try_lengths(struct subject *s, const struct tier_plan *plan,
+                                gemel_record *record, gemel__evidence *e, int *done,
+                                gemel_error *error) {
+  enum { USUAL = 24 };
+  gemel_status status = GEMEL_OK;
+  size_t n = s->run->options.instances, step = n < USUAL ? USUAL / (n > 0 ? n : 1) : 1;
+  for (size_t k = s->op->max_inputs == 1 ? SQUARES : 0;
+       k < WANTED && status == GEMEL_OK && s->took && !*done; k += step) {
+    status = try_length(s, plan, k, record, e, done, error);
+  }
+  return status;
+}
+
+/* Lengths are tried in one tier, where results are exact if they ever are. */
+static int tries_lengths(const struct subject *s, const struct tier_plan *plan) {
+  int exact = gemel__run_wants(s->run, GEMEL_TIER_INTEGER) && !gemel__subject_inexact(s);
+  return s->took && plan->tier == (exact ? GEMEL_TIER_INTEGER : GEMEL_TIER_FLOAT);
+}
+
 /* Of dtypes that the kernel has taken. */
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel_record *record, gemel__evidence *e, int *done,
                                    gemel_error *error) {
   enum { SERIES = 12, EMPTY_ONES = 3, LARGE_ONES = 2 };
-  gemel_status status = GEMEL_DECLINED;
+  gemel_status status = GEMEL_OK;
   size_t k;
-  for (k = 0; k < SERIES && s->took && status == GEMEL_DECLINED; k++) {
-    status = try_series(s, plan, k, record, e, done, error);
+  memset(&s->wanted, 0, sizeof s->wanted);
+  for (k = 0; k < 2 * EMPTY_ONES && s->took && status == GEMEL_OK && !*done; k++) {
+    status = try_such(s, plan, k, k % 2 == 0 ? EMPTY : NOTHING, record, e, done, error);
   }
-  status = status == GEMEL_DECLINED ? GEMEL_OK : status;
-  for (k = 0; k < EMPTY_ONES && s->took && status == GEMEL_OK && !*done; k++) {
-    status = try_such(s, plan, k, EMPTY, record, e, done, error);
+  if (status == GEMEL_OK && tries_lengths(s, plan)) {
+    status = try_lengths(s, plan, record, e, done, error);
   }
-  if (plan->tier == GEMEL_TIER_SPECIAL) {
-    return status; /* special values have been seen in all places of small operands */
-  }
-  for (k = 0; k < LARGE_ONES && s->took && status == GEMEL_OK && !*done; k++) {
+  /* special values have been seen in all places of small operands */
+  for (k = 0; k < LARGE_ONES && plan->tier != GEMEL_TIER_SPECIAL && s->took && status == GEMEL_OK &&
+              !*done;
+       k++) {
     status = try_such(s, plan, k, LARGE, record, e, done, error);
   }
-  return status;
+  /* at last, since what a single call shows can be made smaller */
+  int judged = *done || status != GEMEL_OK;
+  for (k = 0; k < SERIES && s->took && !judged; k++) {
+    status = try_series(s, plan, k, record, e, done, error);
+    judged = status != GEMEL_DECLINED;
+  }
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }

@@ -21,7 +21,7 @@ struct subject {
   int derivative;              /* 0: the operation, 1: the graph of its gradient */
   gemel__kernel_trial *kernel; /* NULL: the library's code */
   gemel_dtype dtype;           /* of the instance at hand */
-  int rank;                    /* that instances shall have; 0: any */
+  gemel__wanted wanted;        /* of instances */
   gemel_dtype taken;           /* of an instance that the kernel took last */
   int took;                    /* it took one in this tier */
   int embedded;                /* the instance at hand stands inside a graph */
@@ -62,6 +62,14 @@ gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, geme
 /* How many instances are wanted: an operation with a dtype among its attributes is as many
  * operations. */
 size_t gemel__subject_instances(const struct subject *s);
+
+/* Has values, now and then, allow an operand to have stride 0, or two of a kernel's to share
+ * memory. */
+void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
+                           gemel__random *random, gemel_tensor *const *values);
+
+/* 1 if the row says that no result is exact, on integers either. */
+int gemel__subject_inexact(const struct subject *s);
 
 /* Where OUTCOME found the difference, in words. */
 void gemel__subject_place(const struct subject *s, const gemel__outcome *outcome, char *place,

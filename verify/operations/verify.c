@@ -45,7 +45,7 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
                          gemel__random *random, gemel__instance *instance, gemel_error *error) {
   gemel__instance base;
   gemel_status status = gemel__instance_draw_ranked(&base, s->run->context, s->op, dtype,
-                                                    max_elements, s->rank, random, error);
+                                                    max_elements, s->wanted, random, error);
   if (status != GEMEL_OK || (!s->derivative && !s->embedded)) {
     *instance = base;
     return status;
@@ -73,7 +73,7 @@ static gemel_status redraw(void *user, int64_t max_elements, gemel__random *rand
                            gemel__instance *instance, gemel_error *error) {
   struct subject *s = user;
   struct subject simpler = *s;
-  simpler.rank = 0;
+  memset(&simpler.wanted, 0, sizeof simpler.wanted);
   simpler.embedded = s->embedded && gemel__random_chance(random, 1, 2);
   return draw(&simpler, s->dtype, max_elements, random, instance, error);
 }
@@ -117,8 +117,7 @@ void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
   total->worst = worst;
 }
 
-/* 1 if the row says that no result is exact, on integers either. */
-static int never_exact(const struct subject *s) {
+int gemel__subject_inexact(const struct subject *s) {
   const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
   return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
 }
@@ -180,7 +179,7 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     record->how = "";
     record->detail = reason_without_instances(plan, s);
   } else if (plan->tier == GEMEL_TIER_INTEGER &&
-             (never_exact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
+             (gemel__subject_inexact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
     record->verdict = GEMEL_NOT_APPLICABLE;
     record->how = "";
     record->detail = "its results are not exact on integers";
@@ -232,11 +231,13 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
                                    gemel_error *error) {
   char place[800];
   gemel__outcome *o = &e->outcome;
-  gemel_status status;
+  gemel_status status = GEMEL_OK;
   if (s->kernel != NULL) {
     gemel__kernel_narrow(s->kernel, o);
   }
-  status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
+  if (status == GEMEL_OK) {
+    status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
+  }
   if (status != GEMEL_OK) {
     return status;
   }
@@ -306,9 +307,8 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   gemel_tensor **values;
   gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
-  if (status == GEMEL_OK && (s->kernel != NULL || gemel__has_device(s->run->context)) &&
-      gemel__random_chance(random, 1, 4)) {
-    gemel__kernel_repeat(instance, random, values);
+  if (status == GEMEL_OK) {
+    gemel__subject_relate(s, instance, random, values);
   }
   if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {
     status = GEMEL_DECLINED;
@@ -355,7 +355,7 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
   s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
                 gemel__random_chance(random, 1, 2);
   s->stateful = s->embedded && gemel__random_chance(random, 1, 2);
-  s->rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
+  s->wanted.rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
   /* high ranks come in every dtype */
   first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
   return attempt > 0 && s->took
