@@ -593,7 +593,54 @@ static void is_refuted(const void *data) {
   }
 }
 
+/* ---- Small counterexamples ---- */
+
+/* The only axis longer than 3 of what refutes it, or the only length that is. */
+typedef struct smallest {
+  const char *operation;
+  fault fault;
+  gemel_kernel kernel;
+  long length;
+} smallest;
+
+static const smallest lengths[] = {
+    {"mul", REST_63_OF_64, {"mine", prepare_mul, run_mul}, 63},
+    {"mul", REST_63_BEYOND, {"mine", prepare_mul, run_mul}, 511},
+    {"mul", TAIL_7_OF_8, {"mine", prepare_mul, run_mul}, 15},
+    {"sum", TAIL_31_OF_32, {"mine", prepare_sum, run_sum}, 95},
+    {"sum", BEYOND_1024, {"mine", prepare_sum, run_sum}, 1025},
+    {"dot", BORDER_257, {"mine", prepare_dot, run_dot}, 257},
+    {"dot", ROWS_256, {"mine", prepare_dot, run_dot}, 257},
+    {"dot", COLUMNS_REST, {"mine", prepare_dot, run_dot}, 19},
+    {"dot", SQUARE_LARGE, {"mine", prepare_dot, run_dot}, 16},
+};
+
+static void shrinks(const void *data) {
+  (void)data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  for (size_t k = 0; k < CT_COUNT(lengths); k++) {
+    const smallest *l = &lengths[k];
+    const candidate c = {"small", l->operation, l->fault, I, l->kernel, ""};
+    verdicts v = judge(&c, 1);
+    const char *at = strstr(v.text, "counterexample("), *end = at != NULL ? strchr(at, ')') : NULL;
+    int found = 0;
+    for (at = at != NULL ? strchr(at, '[') : NULL; end != NULL && at != NULL && at < end;) {
+      char *next;
+      long length = strtol(at + 1, &next, 10);
+      CT_CHECK(length <= 3 || length == l->length);
+      found |= length == l->length;
+      at = *next == ',' ? next : strchr(next, '[');
+    }
+    CT_CHECK(found);
+  }
+}
+
+static const ct_test small[] = {CT_TEST("small counterexamples", shrinks, NULL)};
+
 void ct_register(void) {
+  ct_suite("kernels-subtle", small, CT_COUNT(small));
   for (size_t k = 0; k < CT_COUNT(right); k++) {
     CT_ADD_TO("kernels-subtle", "right", right[k].name, passes, &right[k]);
   }

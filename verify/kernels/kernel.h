@@ -10,6 +10,7 @@
  *   process.c  a function in a process of its own, with limits
  *   kernel.c   one instance in all variants
  *   offers.c   what it was offered, and what it declined
+ *   shrink.c   shorter axes for what refutes it
  *   series.c   many calls on a few states, on two threads too, and leaks
  *
  * Which instances that is done with: operations/verify.c and operations/kernel-extent.c.
@@ -297,6 +298,12 @@ void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random
 /* The same for two inputs, so that they may lie in one piece of memory (share.c). */
 void gemel__kernel_share(const gemel__instance *instance, gemel__random *random,
                          gemel_tensor *const *values);
+
+/* Makes the axes of INSTANCE, which CHECK refutes, as short as it is still refuted (shrink.c).
+ * INSTANCE and VALUES are replaced; OUTCOME is that of the result. Narrows the trial. */
+gemel_status gemel__kernel_shrink(gemel__instance *instance, gemel_tensor ***values,
+                                  gemel__check check, const gemel__trial *trial,
+                                  gemel__outcome *outcome, gemel_error *error);
 
 /* ---- Offers (offers.c) ---- */
 

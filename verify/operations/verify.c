@@ -231,10 +231,8 @@ static gemel_status report_refuted(struct subject *s, const struct tier_plan *pl
                                    gemel_error *error) {
   char place[800];
   gemel__outcome *o = &e->outcome;
-  gemel_status status = GEMEL_OK;
-  if (s->kernel != NULL) {
-    gemel__kernel_narrow(s->kernel, o);
-  }
+  gemel_status status =
+      s->kernel == NULL ? GEMEL_OK : gemel__kernel_shrink(instance, values, check, trial, o, error);
   if (status == GEMEL_OK) {
     status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
   }
