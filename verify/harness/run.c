@@ -48,6 +48,9 @@ gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
   run->context = context;
   gemel_status status = gemel__take_options(&run->options, sizeof run->options, options,
                                             "gemel_verify_options", error);
+  if (status == GEMEL_OK && context == NULL) {
+    status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
+  }
   if (run->options.instances == 0) {
     run->options.instances = GEMEL__USUAL_INSTANCES;
   }
