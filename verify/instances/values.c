@@ -111,8 +111,9 @@ static double signed_zero(gemel__random *random, double side, int plus) {
 static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                        int elementwise, double *values) {
   struct mix mix = draw_mix(fill, elementwise, random);
-  double tie = small_integer(random, leaf->domain), side = gemel__random_sign(random);
-  int plus = gemel__random_chance(random, 1, 2);
+  double tie = small_integer(random, leaf->domain);
+  double side = fill == GEMEL__FILL_SIGNS ? gemel__random_sign(random) : 0;
+  int plus = fill == GEMEL__FILL_SIGNS && gemel__random_chance(random, 1, 2);
   size_t k;
   for (k = 0; k < leaf->count; k++) {
     if (leaf->domain == GEMEL_INDEX) {
