@@ -218,6 +218,7 @@ EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
 EXTRA_DIST += %reldir%/dtypes.h
 EXTRA_DIST += %reldir%/graphs.h
+EXTRA_DIST += %reldir%/judged.h
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/null-calls.awk
 EXTRA_DIST += %reldir%/optable.h
