@@ -59,6 +59,7 @@ verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
+verify_tests += %reldir%/t-outputs
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs

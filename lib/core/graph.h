@@ -133,6 +133,18 @@ static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uin
                                                   : output == 0;
 }
 
+/* What is known of each value stands in an array of gemel__value_count, at the value's number: its
+ * node's id, if that has one output, else one behind all ids, and the id's own place is for what is
+ * known of the node. */
+static inline size_t gemel__value_count(const gemel_graph *graph) {
+  return graph->n_nodes + graph->n_types;
+}
+
+static inline size_t gemel__value_number(const gemel_graph *graph, gemel__ref ref) {
+  uint32_t type = graph->node_types[ref.node];
+  return type & GEMEL__SEVERAL ? graph->n_nodes + (type & ~GEMEL__SEVERAL) + ref.output : ref.node;
+}
+
 /* 1 if VALUE is a value of its graph. */
 static inline int gemel__is_value(gemel_value value) {
   return value.graph != NULL && gemel__has_output(value.graph, value.node, value.output);

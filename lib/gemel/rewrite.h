@@ -116,11 +116,13 @@ const gemel_rule_info *gemel_rule_describe(const gemel_rule *rule);
 typedef struct gemel_edit gemel_edit;
 
 /* The graph as it was; it doesn't change. Its nodes are the values {graph, id, 0} for the ids below
- * gemel_graph_node_count, inputs before what uses them. NULL for NULL. */
+ * gemel_graph_node_count, inputs before what uses them; where a node has several outputs, they are
+ * {graph, id, 0}, {graph, id, 1}, …. NULL for NULL. */
 const gemel_graph *gemel_edit_graph(const gemel_edit *edit);
 
-/* How often the node of OLD is used by nodes that an output needs, and as an output; 0 for other
- * graphs' values, and if there is no memory to count, which ends the pass with an error. */
+/* How often OLD is used by nodes that an output needs, and as an output; other outputs of its node
+ * don't count. 0 for other graphs' values, and if there is no memory to count, which ends the pass
+ * with an error. */
 size_t gemel_edit_uses(gemel_edit *edit, gemel_value old);
 
 /* What OLD, a value of the graph as it was, is in the new graph: what it was replaced by, or a
@@ -128,13 +130,16 @@ size_t gemel_edit_uses(gemel_edit *edit, gemel_value old);
  * GEMEL_BAD_ARGUMENT (another graph's value). */
 gemel_value gemel_edit_value(gemel_edit *edit, gemel_value old);
 
-/* Puts BY, a value of the new graph, in the place of OLD, of a node with one output, before
- * anything that uses OLD is copied: so best in the order of ids. What BY is built from is asked for
- * with gemel_edit_value since the last replacement, and anew if it was asked for before that: the
- * replacement must be right whatever these values are, as certified compilation checks. Errors,
- * which end the pass also if it goes on: GEMEL_BAD_ARGUMENT (OLD is copied or replaced already, or
- * one of several outputs; another graph's value), GEMEL_INTERNAL (another type; certified: it isn't
- * right), and the new graph's error if BY is null. */
+/* Puts BY, a value of the new graph, in the place of OLD, before anything that uses OLD is copied:
+ * so best in the order of ids. Of a node with several outputs, one may be replaced, or some, or
+ * all: a node of which no output is used any more is left out, and one output may be replaced by
+ * what is made of another. What BY is built from is asked for with gemel_edit_value since the last
+ * replacement, and anew if it was asked for before that: the replacement must be right whatever
+ * these values are, as certified compilation checks; but where they are outputs of a node of which
+ * OLD or BY needs another output, whatever that node's operands are. Errors, which end the pass
+ * also if it goes on: GEMEL_BAD_ARGUMENT (OLD was asked for, copied or replaced already; another
+ * graph's value), GEMEL_INTERNAL (another type; certified: it isn't right), and the new graph's
+ * error if BY is null. */
 gemel_status gemel_edit_replace(gemel_edit *edit, gemel_value old, gemel_value by);
 
 /* A rewrite that rules can't say, in C. REWRITE looks at a graph and replaces values by equal ones

@@ -13,6 +13,7 @@
  */
 #include "passes/edit.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
@@ -37,7 +38,8 @@ struct gemel_edit {
   gemel__rewrite_bodies *bodies; /* NULL: there are none */
   gemel_error *error;
   gemel__uses uses; /* of FROM, once they were asked for */
-  gemel__ref *map;  /* by old node: NOWHERE, or what its outputs became (one output: that value) */
+  gemel__ref *map;  /* by the number of an old value: what it became, or NOWHERE; by the id of a
+                       node of several outputs: its copy, or NOWHERE */
   visit *stack;
   size_t depth, stack_capacity;
   gemel_value *operands;
@@ -72,15 +74,28 @@ const uint32_t *gemel__edit_uses(gemel_edit *e) {
 size_t gemel_edit_uses(gemel_edit *e, gemel_value old) {
   const uint32_t *uses =
       e != NULL && old.graph == e->from && gemel__is_value(old) ? gemel__edit_uses(e) : NULL;
-  return uses != NULL ? uses[old.node] : 0;
+  return uses != NULL ? uses[gemel__value_number(e->from, (gemel__ref){old.node, old.output})] : 0;
 }
 
 /* ---- Copying ---- */
 
-static gemel__ref mapped(const gemel_edit *e, gemel__ref old) {
-  gemel__ref to = e->map[old.node];
-  to.output = e->from->nodes[old.node].n_outputs == 1 ? to.output : old.output;
-  return to;
+static gemel__ref *place_of(const gemel_edit *e, gemel__ref old) {
+  return &e->map[gemel__value_number(e->from, old)];
+}
+
+/* 1 if OLD is replaced, or its node copied. */
+static int is_there(const gemel_edit *e, gemel__ref old) {
+  return place_of(e, old)->node != NOWHERE || e->map[old.node].node != NOWHERE;
+}
+
+/* What OLD, which is there, became. From now on something is made of it, so it can't be replaced
+ * any more; other outputs of its node can. */
+static gemel__ref take(gemel_edit *e, gemel__ref old) {
+  gemel__ref *to = place_of(e, old);
+  if (to->node == NOWHERE) {
+    *to = (gemel__ref){e->map[old.node].node, old.output};
+  }
+  return *to;
 }
 
 static int copy_inputs(gemel_edit *e) {
@@ -95,7 +110,7 @@ static int copy_inputs(gemel_edit *e) {
 }
 
 gemel_graph *gemel__edit_target(gemel_edit *e) {
-  size_t n = e->from->n_nodes;
+  size_t n = gemel__value_count(e->from);
   if (e->to != NULL || e->error->status != GEMEL_OK) {
     return e->error->status == GEMEL_OK ? e->to : NULL;
   }
@@ -123,7 +138,7 @@ static gemel_status copy_node(gemel_edit *e, uint32_t node) {
     return no_memory(e);
   }
   for (uint32_t k = 0; k < count; k++) {
-    e->operands[k] = gemel__value(e->to, mapped(e, in[k]));
+    e->operands[k] = gemel__value(e->to, take(e, in[k]));
   }
   if (e->bodies != NULL && gemel__attrs_at(e->from->context, attrs)->nesting > 0) {
     gemel_status status = gemel__bodies_rewrite(e->bodies, e->from->context,
@@ -170,7 +185,7 @@ static gemel_status copy_cone(gemel_edit *e, uint32_t node) {
     }
     top->opened = 1;
     for (uint32_t j = count; j-- > 0;) { /* the first lies on top */
-      if (e->map[in[j].node].node == NOWHERE && push(e, in[j].node) != 0) {
+      if (!is_there(e, in[j]) && push(e, in[j].node) != 0) {
         return no_memory(e);
       }
     }
@@ -186,8 +201,7 @@ const gemel_graph *gemel_edit_graph(const gemel_edit *e) {
 
 gemel_value gemel__edit_value(gemel_edit *e, gemel__ref old) {
   const gemel_value none = {NULL, 0, 0};
-  if (gemel__edit_target(e) == NULL ||
-      (e->map[old.node].node == NOWHERE && copy_cone(e, old.node) != GEMEL_OK)) {
+  if (gemel__edit_target(e) == NULL || (!is_there(e, old) && copy_cone(e, old.node) != GEMEL_OK)) {
     return none;
   }
   if (gemel__grow(&e->leaves, &e->leaf_capacity, e->n_leaves + 1, sizeof *e->leaves) != 0 ||
@@ -196,9 +210,9 @@ gemel_value gemel__edit_value(gemel_edit *e, gemel__ref old) {
     return none;
   }
   e->leaves[e->n_leaves] = old;
-  e->images[e->n_leaves++] = mapped(e, old);
+  e->images[e->n_leaves++] = take(e, old);
   e->mark = e->to->n_nodes > e->mark ? e->to->n_nodes : e->mark;
-  return gemel__value(e->to, mapped(e, old));
+  return gemel__value(e->to, take(e, old));
 }
 
 gemel_value gemel_edit_value(gemel_edit *e, gemel_value old) {
@@ -222,6 +236,15 @@ static int same_type(const gemel_edit *e, gemel__ref old, gemel_value by) {
                     gemel_type_rank(context, a) == gemel_type_rank(context, b));
 }
 
+static gemel_status refuse(const gemel_edit *e, gemel__ref old, const char *why) {
+  char output[32] = "";
+  if (e->from->nodes[old.node].n_outputs != 1) {
+    snprintf(output, sizeof output, "output %u of ", (unsigned)old.output);
+  }
+  return gemel__fail(e->error, GEMEL_BAD_ARGUMENT, "replaces %snode %u%s", output,
+                     (unsigned)old.node, why);
+}
+
 static gemel_status refuse_type(const gemel_edit *e, gemel__ref old, gemel_value by) {
   char a[100], b[100];
   gemel_type_format(e->from->context, gemel__node_type(e->from, old.node, old.output), a, sizeof a);
@@ -235,25 +258,21 @@ gemel_status gemel__edit_replace(gemel_edit *e, gemel__ref old, gemel_value by) 
     return e->error->status ? e->error->status
                             : gemel__fail(e->error, GEMEL_BAD_ARGUMENT, "replaces by nothing");
   }
-  if (by.graph != e->to || e->from->nodes[old.node].n_outputs != 1 ||
-      e->map[old.node].node != NOWHERE) {
-    return gemel__fail(e->error, GEMEL_BAD_ARGUMENT,
-                       by.graph != e->to ? "replaces node %u by a value of another graph"
-                       : e->map[old.node].node != NOWHERE
-                           ? "replaces node %u, which is copied or replaced already"
-                           : "replaces node %u, which has not just one output",
-                       (unsigned)old.node);
+  if (by.graph != e->to || place_of(e, old)->node != NOWHERE) {
+    return refuse(e, old,
+                  by.graph != e->to ? " by a value of another graph"
+                                    : ", which is copied or replaced already");
   }
   if (!same_type(e, old, by)) {
     return refuse_type(e, old, by);
   }
-  e->map[old.node] = (gemel__ref){by.node, by.output};
+  *place_of(e, old) = (gemel__ref){by.node, by.output};
   e->run->created += e->to->n_nodes - e->mark;
   e->mark = e->to->n_nodes;
   e->replaced++;
   if (e->run->witness != NULL) {
-    gemel__change change = {e->pass,          e->from,   e->to,     old,
-                            e->map[old.node], e->leaves, e->images, e->n_leaves};
+    gemel__change change = {e->pass,   e->from,   e->to,       old,   *place_of(e, old),
+                            e->leaves, e->images, e->n_leaves, e->map};
     gemel_status status = e->run->witness(e->run->user, &change, e->error);
     if (status != GEMEL_OK) {
       return status;
@@ -275,17 +294,16 @@ gemel_status gemel_edit_replace(gemel_edit *e, gemel_value old, gemel_value by) 
 
 /* ---- Running ---- */
 
-/* Marks in NEEDED what is still to be copied. */
+/* Marks in NEEDED the nodes that are still to be copied. */
 static void find_needed(const gemel_edit *e, unsigned char *needed) {
   for (size_t k = 0; k < e->from->n_outputs; k++) {
-    needed[e->from->outputs[k].node] = 1;
+    needed[e->from->outputs[k].node] |= !is_there(e, e->from->outputs[k]);
   }
   for (size_t k = e->from->n_nodes; k-- > 0;) {
     uint32_t count;
     const gemel__ref *in = gemel__node_inputs(e->from, (uint32_t)k, &count);
-    needed[k] = needed[k] && e->map[k].node == NOWHERE;
     for (uint32_t j = 0; needed[k] && j < count; j++) {
-      needed[in[j].node] = 1;
+      needed[in[j].node] |= !is_there(e, in[j]);
     }
   }
 }
@@ -304,7 +322,7 @@ static gemel_status copy_rest(gemel_edit *e) {
   }
   gemel__free(needed, n);
   for (size_t k = 0; k < e->from->n_outputs && status == GEMEL_OK; k++) {
-    gemel_output(gemel__value(e->to, mapped(e, e->from->outputs[k])), e->from->output_names[k]);
+    gemel_output(gemel__value(e->to, take(e, e->from->outputs[k])), e->from->output_names[k]);
   }
   return status ? status : error_of(e);
 }
@@ -324,7 +342,7 @@ static gemel_graph *edit_graph(const gemel_pass *pass, const gemel_graph *from,
                                gemel__rewrite_bodies *bodies, gemel__pass_run *run,
                                gemel_error *error) {
   gemel_edit e = {.pass = pass, .from = from, .run = run, .error = error};
-  size_t n = from->n_nodes;
+  size_t n = gemel__value_count(from);
   gemel_error said = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   error->status = GEMEL_OK;

@@ -20,6 +20,8 @@ typedef struct gemel__change {
   gemel__ref before, after;
   const gemel__ref *leaves, *images;
   size_t n_leaves;
+  const gemel__ref *map; /* by gemel__value_number of FROM: what a value became; by the id of a node
+                            of several outputs: its copy; node UINT32_MAX: nothing so far */
 } gemel__change;
 
 /* What watches each replacement: for certified compilation. Not GEMEL_OK: stop. */
@@ -39,8 +41,8 @@ typedef struct gemel__pass_run {
 gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, gemel__pass_run *run,
                                gemel_error *error);
 
-/* How often each node is used by nodes that an output needs, and as an output; NULL: memory is
- * out. */
+/* How often each node and value is used by nodes that an output needs, and as an output, as
+ * gemel__uses has it; NULL: memory is out. */
 const uint32_t *gemel__edit_uses(gemel_edit *edit);
 
 /* gemel_edit_value and gemel_edit_replace by what stands for values inside. */

@@ -47,22 +47,16 @@ static const double SPARE = 0.25; /* how much larger the new graph gets without 
 /* A pass over the old graph. */
 struct engine_walk {
   const gemel_graph *from;
-  size_t n;        /* its nodes */
-  gemel__ref *map; /* by old node; several outputs: output is SEVERAL, node the first in MULTI */
-  gemel__ref *multi;
-  unsigned char *wanted; /* 1: something reads this output; as MULTI */
-  size_t n_multi, multi_capacity, wanted_capacity;
+  size_t n;         /* its nodes */
+  gemel__ref *map;  /* by the number of an old value */
   gemel__uses uses; /* of the old graph */
   gemel__ref *refs; /* what the inputs of the node at hand became */
   size_t ref_capacity;
   gemel__engine e;
 };
 
-#define SEVERAL UINT32_MAX
-
 static gemel__ref mapped(const struct engine_walk *w, gemel__ref old) {
-  gemel__ref to = w->map[old.node];
-  return to.output == SEVERAL ? w->multi[to.node + old.output] : to;
+  return w->map[gemel__value_number(w->from, old)];
 }
 
 /* ---- Nodes ---- */
@@ -70,16 +64,15 @@ static gemel__ref mapped(const struct engine_walk *w, gemel__ref old) {
 /* A node of several outputs: each that is read is settled by itself. */
 static gemel_status settle_several(struct engine_walk *w, uint32_t old, gemel__ref value,
                                    gemel_location where) {
-  uint32_t n = gemel__node_at(w->e.to, value.node)->n_outputs;
-  size_t first = w->map[old].node;
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < w->from->nodes[old].n_outputs; k++) {
+    size_t number = gemel__value_number(w->from, (gemel__ref){old, k});
     gemel__ref one = {value.node, k};
     gemel_status status =
-        w->wanted[first + k] ? gemel__engine_resolve(&w->e, &one, where) : GEMEL_OK;
+        w->uses.of[number] > 0 ? gemel__engine_resolve(&w->e, &one, where) : GEMEL_OK;
     if (status != GEMEL_OK) {
       return status;
     }
-    w->multi[first + k] = one;
+    w->map[number] = one;
   }
   return GEMEL_OK;
 }
@@ -136,7 +129,7 @@ static gemel_status remake(struct engine_walk *w, uint32_t old) {
   if (status != GEMEL_OK) {
     return status;
   }
-  if (gemel__node_at(w->e.to, value.node)->n_outputs != 1) {
+  if (node->n_outputs != 1) {
     w->e.uses[value.node] += w->uses.of[old];
     return settle_several(w, old, value, where);
   }
@@ -177,56 +170,12 @@ static gemel_status copy_outputs(struct engine_walk *w) {
   return GEMEL_OK;
 }
 
-/* Places for the outputs of node OLD, of which there are several. */
-static gemel_status lay_out(struct engine_walk *w, uint32_t old, uint32_t n) {
-  size_t first = w->n_multi;
-  if (gemel__grow(&w->multi, &w->multi_capacity, first + n, sizeof *w->multi) ||
-      gemel__grow(&w->wanted, &w->wanted_capacity, first + n, 1)) {
-    return gemel__engine_no_memory(&w->e);
-  }
-  memset(w->wanted + first, 0, n);
-  w->map[old].node = (uint32_t)first;
-  w->map[old].output = SEVERAL;
-  w->n_multi += n;
-  return GEMEL_OK;
-}
-
-static void want(struct engine_walk *w, gemel__ref old) {
-  gemel__ref to = w->map[old.node];
-  if (to.output == SEVERAL) {
-    w->wanted[to.node + old.output] = 1;
-  }
-}
-
-/* Notes which of several outputs are used. */
-static gemel_status find_wanted(struct engine_walk *w) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < w->n && status == GEMEL_OK; k++) {
-    uint32_t count, n_outputs = w->from->nodes[k].n_outputs;
-    const gemel__ref *inputs = gemel__node_inputs(w->from, (uint32_t)k, &count);
-    if (w->uses.of[k] == 0) {
-      continue;
-    }
-    status = n_outputs != 1 ? lay_out(w, (uint32_t)k, n_outputs) : GEMEL_OK;
-    for (uint32_t j = 0; j < count; j++) {
-      want(w, inputs[j]);
-    }
-  }
-  for (size_t k = 0; k < w->from->n_outputs; k++) {
-    want(w, w->from->outputs[k]);
-  }
-  return status;
-}
-
 static gemel_status run(struct engine_walk *w) {
   uint64_t live = w->uses.used;
   double share = (double)w->uses.live / (double)(w->n + 1);
-  gemel_status status = find_wanted(w);
-  if (status == GEMEL_OK &&
-      gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) != GEMEL_OK) {
-    status = gemel__engine_no_memory(&w->e);
-  }
-  status = status ? status : copy_inputs(w);
+  gemel_status status = gemel__copy_reserve(w->e.to, w->from, share * (1 + SPARE)) == GEMEL_OK
+                            ? copy_inputs(w)
+                            : gemel__engine_no_memory(&w->e);
   w->e.stall = w->uses.widest + STALL; /* an operation may be taken apart by its operands */
   w->e.fuel = live * FUEL + SLACK;
   w->e.growth = w->e.options->tight ? 0 : live * GROWTH + SLACK;
@@ -239,10 +188,8 @@ static gemel_status run(struct engine_walk *w) {
 }
 
 static void release(struct engine_walk *w) {
-  gemel__free(w->map, w->n * sizeof *w->map);
+  gemel__free(w->map, gemel__value_count(w->from) * sizeof *w->map);
   gemel__uses_clear(&w->uses);
-  gemel__free(w->multi, w->multi_capacity * sizeof *w->multi);
-  gemel__free(w->wanted, w->wanted_capacity);
   gemel__free(w->refs, w->ref_capacity * sizeof *w->refs);
   gemel__engine_release(&w->e);
 }
@@ -253,7 +200,7 @@ static gemel_status walk_through(struct engine_walk *w, gemel__pass_options *opt
   e->selection = options->selection;
   e->to = gemel_graph_new(w->from->context, e->error);
   e->scene = (gemel__scene){e->to, NULL, &e->arena, NULL, e->error};
-  w->map = gemel__alloc_array(w->n, sizeof *w->map);
+  w->map = gemel__alloc_array(gemel__value_count(w->from), sizeof *w->map);
   gemel_status status = e->to == NULL    ? e->error->status
                         : w->map == NULL ? gemel__engine_no_memory(e)
                                          : gemel__uses_find(&w->uses, w->from, e->error);

@@ -7,6 +7,13 @@
 
 #include "core/alloc.h"
 
+/* Counts a use of VALUE, and of its node. */
+static void use(gemel__uses *uses, const gemel_graph *graph, gemel__ref value) {
+  size_t number = gemel__value_number(graph, value);
+  uses->of[value.node]++;
+  uses->of[number] += number != value.node;
+}
+
 /* Counts node K, which is used. */
 static void note(gemel__uses *uses, const gemel_graph *graph, uint32_t k) {
   uint32_t count;
@@ -14,18 +21,18 @@ static void note(gemel__uses *uses, const gemel_graph *graph, uint32_t k) {
   uses->used++;
   uses->widest = count > uses->widest ? count : uses->widest;
   for (uint32_t j = 0; j < count; j++) {
-    uses->of[in[j].node]++;
+    use(uses, graph, in[j]);
   }
 }
 
 gemel_status gemel__uses_find(gemel__uses *uses, const gemel_graph *graph, gemel_error *error) {
-  *uses = (gemel__uses){.of = gemel__alloc_array(graph->n_nodes, sizeof *uses->of),
-                        .n = graph->n_nodes};
+  size_t n = gemel__value_count(graph);
+  *uses = (gemel__uses){.of = gemel__alloc_array(n, sizeof *uses->of), .n = n};
   if (uses->of == NULL) {
     return gemel__no_memory(error, "rewriting");
   }
   for (size_t k = 0; k < graph->n_outputs; k++) {
-    uses->of[graph->outputs[k].node]++;
+    use(uses, graph, graph->outputs[k]);
   }
   for (size_t k = graph->n_nodes; k-- > 0;) {
     if (uses->of[k] > 0) {

@@ -4,6 +4,10 @@
  * were asked for, or to inputs of the graph. What these have become tells which are the same: two
  * old values that an earlier replacement has made one are one input, and that they are equal has
  * been checked then.
+ *
+ * Where a pass asks for one output of a node and the walk comes to that node for another, the
+ * replacement may rest on what there is between the two. Then the node is opened: its outputs are
+ * no inputs, its operands are, and both sides are read anew.
  */
 #include "certify/change.h"
 
@@ -71,18 +75,24 @@ static gemel_value get(const made_table *t, gemel__ref at) {
   return t->capacity > 0 && slot_of(t, at)->at.node != 0 ? slot_of(t, at)->made : none;
 }
 
+enum { MOST_OPENED = 64 };
+
 /* What both sides share. */
 typedef struct change_sides {
   gemel__change_region *region;
   const gemel__change *change;
   made_table numbers; /* of inputs, by what they are in the new graph */
   size_t most;
+  uint32_t opened[MOST_OPENED]; /* nodes of the old graph */
+  size_t n_opened;
+  int again; /* one more was opened */
 } change_sides;
 
 /* One side being copied. */
 typedef struct change_walk {
   change_sides *sides;
   const gemel_graph *graph;
+  const gemel__ref *asked; /* values of GRAPH, n_leaves of them */
   gemel_graph *into;
   made_table made;
   uint32_t *stack;
@@ -122,12 +132,43 @@ static int push_needed(change_walk *w, uint32_t node) {
   return any;
 }
 
+static int is_opened(const change_sides *s, uint32_t node) {
+  size_t k = 0;
+  while (k < s->n_opened && s->opened[k] != node) {
+    k++;
+  }
+  return k < s->n_opened;
+}
+
+/* Opens what was asked for and is, in the graph that W walks through, another output of NODE: 1 if
+ * there is any. */
+static int open_asked(change_walk *w, uint32_t node) {
+  change_sides *s = w->sides;
+  int any = 0;
+  s->region->visited += s->change->n_leaves;
+  for (size_t k = 0; k < s->change->n_leaves; k++) {
+    uint32_t old = s->change->leaves[k].node;
+    if (w->asked[k].node == node && !is_opened(s, old)) {
+      any = 1;
+      s->again = s->n_opened < MOST_OPENED;
+      if (s->again) {
+        s->opened[s->n_opened++] = old;
+      }
+    }
+  }
+  return any;
+}
+
 static gemel_status copy_node(change_walk *w, uint32_t node) {
   const gemel__node *record = gemel__node_at(w->graph, node);
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
-  gemel_value *operands = gemel__alloc_array(count + 1, sizeof *operands), made;
+  gemel_value *operands, made;
   uint64_t *key = &w->sides->region->key;
+  if (record->n_outputs != 1 && open_asked(w, node)) {
+    return GEMEL_DECLINED;
+  }
+  operands = gemel__alloc_array(count + 1, sizeof *operands);
   if (operands == NULL) {
     return GEMEL_NO_MEMORY;
   }
@@ -160,8 +201,10 @@ static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *nu
     return GEMEL_NO_MEMORY;
   }
   snprintf(name, sizeof name, "_%zu", r->n);
-  gemel_input(r->left, name, type);
-  gemel_input(r->right, name, type);
+  if (gemel_is_null(gemel_input(r->left, name, type)) ||
+      gemel_is_null(gemel_input(r->right, name, type))) {
+    return GEMEL_NO_MEMORY;
+  }
   r->any[r->n] = GEMEL_ANY;
   r->domains[r->n] = gemel__region_domain(to, image);
   r->facts_key = gemel__mix(r->facts_key ^ (uint64_t)r->domains[r->n]);
@@ -219,7 +262,33 @@ static gemel_status walk_from(change_walk *w, gemel__ref root) {
 
 static gemel_status finish(change_walk *w, gemel__ref root) {
   gemel_status status = gemel_is_null(made_of(w, root)) ? walk_from(w, root) : GEMEL_OK;
-  return status ? status : gemel_output(made_of(w, root), "y");
+  uint64_t *key = &w->sides->region->key;
+  gemel_value y = made_of(w, root);
+  *key = gemel__mix(*key ^ ((uint64_t)y.node << 8 | y.output));
+  return status ? status : gemel_output(y, "y");
+}
+
+/* AT, a value of the old graph, has become IMAGE, and is an input of both sides. */
+static gemel_status add_leaf(change_walk *left, change_walk *right, gemel__ref at,
+                             gemel__ref image) {
+  gemel_status status = is_opened(left->sides, at.node) ? GEMEL_OK : add_input(left, at, image);
+  return status || is_opened(left->sides, at.node) ? status : add_input(right, image, image);
+}
+
+/* The operands of NODE, which is opened, are inputs, if what NODE became is its copy: else what it
+ * became may rest on other values. */
+static gemel_status add_operands(change_walk *left, change_walk *right, uint32_t node) {
+  const gemel__change *c = left->sides->change;
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(c->from, node, &count);
+  int copied = c->from->nodes[node].n_outputs != 1 && c->map[node].node != UINT32_MAX;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < count && copied && status == GEMEL_OK; k++) {
+    if (c->from->nodes[in[k].node].op != GEMEL__OP_constant) {
+      status = add_leaf(left, right, in[k], c->map[gemel__value_number(c->from, in[k])]);
+    }
+  }
+  return status;
 }
 
 /* Both sides, down to what was asked for. */
@@ -227,8 +296,10 @@ static gemel_status read_sides(change_walk *left, change_walk *right) {
   const gemel__change *c = left->sides->change;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK; k++) {
-    status = add_input(left, c->leaves[k], c->images[k]);
-    status = status ? status : add_input(right, c->images[k], c->images[k]);
+    status = add_leaf(left, right, c->leaves[k], c->images[k]);
+  }
+  for (size_t k = 0; k < left->sides->n_opened && status == GEMEL_OK; k++) {
+    status = add_operands(left, right, left->sides->opened[k]);
   }
   status = status ? status : finish(left, c->before);
   return status ? status : finish(right, c->after);
@@ -239,22 +310,38 @@ static void clear_walk(change_walk *w) {
   gemel__free(w->stack, w->stack_capacity * sizeof *w->stack);
 }
 
-gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, size_t most,
-                                gemel_error *error) {
-  change_sides s = {r, change, {NULL, 0, 0}, most};
-  change_walk left = {.sides = &s, .graph = change->from},
-              right = {.sides = &s, .graph = change->to};
+/* Reads both sides with what is opened so far. */
+static gemel_status read_once(change_sides *s, gemel_error *error) {
+  const gemel__change *c = s->change;
+  gemel__change_region *r = s->region;
+  change_walk left = {.sides = s, .graph = c->from, .asked = c->leaves},
+              right = {.sides = s, .graph = c->to, .asked = c->images};
   gemel_status status = GEMEL_NO_MEMORY;
-  memset(r, 0, sizeof *r);
-  left.into = r->left = gemel_graph_new(change->from->context, error);
-  right.into = r->right = left.into != NULL ? gemel_graph_new(change->to->context, error) : NULL;
+  left.into = r->left = gemel_graph_new(c->from->context, error);
+  right.into = r->right = left.into != NULL ? gemel_graph_new(c->to->context, error) : NULL;
   if (right.into != NULL) {
     status = read_sides(&left, &right);
   }
   r->facts_key = gemel__mix(r->facts_key ^ r->key);
   clear_walk(&left);
   clear_walk(&right);
-  gemel__free(s.numbers.entries, s.numbers.capacity * sizeof *s.numbers.entries);
+  gemel__free(s->numbers.entries, s->numbers.capacity * sizeof *s->numbers.entries);
+  s->numbers = (made_table){NULL, 0, 0};
+  return status;
+}
+
+gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, size_t most,
+                                gemel_error *error) {
+  change_sides s = {.region = r, .change = change, .most = most, .again = 1};
+  gemel_status status = GEMEL_DECLINED;
+  memset(r, 0, sizeof *r);
+  while (status == GEMEL_DECLINED && s.again) {
+    size_t visited = r->visited;
+    gemel__change_clear(r);
+    r->visited = visited;
+    s.again = 0;
+    status = read_once(&s, error);
+  }
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "certifying") : status;
 }
 
