@@ -74,6 +74,7 @@ verify_tests += %reldir%/t-installed
 verify_tests += %reldir%/t-own
 verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor
+verify_tests += %reldir%/t-derivatives
 verify_tests += %reldir%/t-threads
 verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered

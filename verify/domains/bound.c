@@ -677,7 +677,7 @@ static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
   gemel__bounded *x = e;
   gemel_kind kind = gemel_dtype_kind(dtype);
   if (kind == GEMEL_KIND_FLOAT)
-    self(d)->dtype = dtype;
+    self(d)->dtype = dtype = self(d)->in_f64 ? GEMEL_F64 : dtype;
   if (x->state != GEMEL__DEFINED || (x->infinite && kind == GEMEL_KIND_FLOAT))
     return;
   if (kind == GEMEL_KIND_FLOAT) {
@@ -831,7 +831,7 @@ static void format_element(gemel__domain *d, const void *e, char *text, size_t b
 /* ---- The domain ---- */
 
 static void bound_work_in(gemel__domain *d, gemel_dtype dtype) {
-  self(d)->dtype = dtype;
+  self(d)->dtype = self(d)->in_f64 && gemel__is_float(dtype) ? GEMEL_F64 : dtype;
 }
 
 static void bound_bounds(gemel__domain *d, const void *e, double *low, double *high) {

@@ -51,6 +51,7 @@ typedef struct gemel__bound {
   long precision;       /* bits of both balls' midpoints */
   gemel_dtype dtype;    /* of the operation being evaluated: f32 in a new domain */
   size_t undecided;     /* comparisons that the rounding error leaves open, since last set to 0 */
+  int in_f64;           /* floats of all dtypes are computed in f64 */
 } gemel__bound;
 
 /* A new domain of PRECISION bits (brought into 128 … 2048); NULL when memory is out. Free it with

@@ -174,8 +174,26 @@ static int is_float(gemel_value value) {
   return gemel__is_float(gemel_type_dtype(context, gemel_value_type(value)));
 }
 
+size_t gemel__instance_partials(const gemel__instance *instance, gemel__partial *parts) {
+  size_t n = 0, n_in = 0, j;
+  for (j = 0; j < instance->n_leaves && n < GEMEL__MOST_PARTIALS / 2; j++) {
+    if (gemel__is_float(instance->leaves[j].dtype)) {
+      parts[n++] = (gemel__partial){j + 1, 0};
+    }
+  }
+  n_in = n = n > 1 ? n : 0;
+  for (j = 0; j < gemel_graph_output_count(instance->graph) && n < GEMEL__MOST_PARTIALS; j++) {
+    if (is_float(gemel_graph_output(instance->graph, j))) {
+      parts[n++] = (gemel__partial){0, j + 1};
+    }
+  }
+  return n > n_in + 1 ? n : n_in;
+}
+
 struct gradient {
   gemel_graph *graph;
+  gemel__partial part;
+  int underived;
   size_t n_in, n_out, n_wrt, n_seeds;
   gemel_value *in;    /* the instance's inputs in the new graph */
   gemel_value *out;   /* its outputs of float dtype there */
@@ -192,7 +210,7 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
     gemel_value input = gemel_graph_input(instance->graph, k);
     g->in[k] = gemel__input_like(g->graph, gemel_graph_input_name(instance->graph, k),
                                  gemel_value_type(input), input);
-    if (!gemel_is_null(g->in[k]) && is_float(g->in[k])) {
+    if (!gemel_is_null(g->in[k]) && is_float(g->in[k]) && gemel__partial_takes_input(g->part, k)) {
       g->wrt[g->n_wrt++] = g->in[k];
     }
   }
@@ -201,7 +219,7 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
     status = gemel__graph_inline(g->graph, instance->graph, g->in, g->out, error);
   }
   for (k = 0; k < g->n_out && status == GEMEL_OK; k++) {
-    if (is_float(g->out[k])) {
+    if (is_float(g->out[k]) && gemel__partial_takes_output(g->part, k)) {
       /* a cotangent is an input, whose size can't be one that a node produces */
       if (gemel__type_at(gemel_graph_context(g->graph), gemel_value_type(g->out[k]))->has_runtime) {
         return GEMEL_DECLINED;
@@ -237,7 +255,9 @@ static gemel_status derive(struct gradient *g, gemel_error *error) {
     g->seeds[k] = add_seed(g, k);
   }
   gemel_status status = graph_error(g->graph, error);
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && g->underived) {
+    memcpy(g->result, g->wrt, g->n_wrt * sizeof *g->wrt);
+  } else if (status == GEMEL_OK) {
     status = gemel_grad(g->n_out, g->out, g->seeds, g->n_wrt, g->wrt, g->result, error);
   }
   for (size_t k = 0; k < g->n_wrt && status == GEMEL_OK; k++) {
@@ -249,11 +269,19 @@ static gemel_status derive(struct gradient *g, gemel_error *error) {
 
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
                                       gemel_error *error) {
+  return gemel__instance_gradient_part(gradient, instance, (gemel__partial){0, 0}, 0, error);
+}
+
+gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
+                                           const gemel__instance *instance, gemel__partial part,
+                                           int underived, gemel_error *error) {
   struct gradient g;
   size_t k, n;
   gemel_status status;
   gemel_value *room;
   memset(&g, 0, sizeof g);
+  g.part = part;
+  g.underived = underived;
   memset(gradient, 0, sizeof *gradient);
   g.n_in = instance->n_leaves;
   g.n_out = gemel_graph_output_count(instance->graph);

@@ -90,6 +90,33 @@ gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__in
 gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
                                      gemel_error *error);
 
+/* Part of a derivative: by one of the inputs, of one of the outputs; both are counted from 1, and 0
+ * stands for all. A rule is told which of them are asked for, and may be wrong for some only. */
+typedef struct gemel__partial {
+  size_t input, output;
+} gemel__partial;
+
+/* 1 if PART asks for input K, for output K. */
+static inline int gemel__partial_takes_input(gemel__partial part, size_t k) {
+  return part.input == 0 || part.input == k + 1;
+}
+static inline int gemel__partial_takes_output(gemel__partial part, size_t k) {
+  return part.output == 0 || part.output == k + 1;
+}
+
+/* The parts of one input or output, if there are several; PARTS has room for GEMEL__MOST_PARTIALS.
+ * Returns how many they are. */
+enum { GEMEL__MOST_PARTIALS = 2 * GEMEL_SAMPLE_MAX_INPUTS };
+size_t gemel__instance_partials(const gemel__instance *instance, gemel__partial *parts);
+
+/* As the two above, of PART. With UNDERIVED the rule isn't asked, and inputs stand for their
+ * cotangents: so the graph has the inputs of a reverse derivative that doesn't exist. */
+gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
+                                           const gemel__instance *instance, gemel__partial part,
+                                           int underived, gemel_error *error);
+gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel__instance *instance,
+                                          gemel__partial part, gemel_error *error);
+
 /* The instance inside a larger graph: what the executor makes of it is then more than one kernel.
  * STATEFUL: some of its inputs are states, and there are more, which its results update. */
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,

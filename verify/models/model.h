@@ -98,9 +98,12 @@ void gemel__constants(const gemel_graph *graph, double *constants, size_t room, 
 gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
                                     size_t trials, gemel__answer *answer, gemel_error *error);
 
-/* The same of a program's own operation, whose derivative may have constants that are rounded. */
-gemel_status gemel__decide_gradient_rounded(const gemel__instance *instance, uint64_t seed,
-                                            size_t points, size_t trials, gemel__answer *answer,
-                                            gemel_error *error);
+/* The same of PART of the derivative. ROUNDED: it is that of a program's own operation, and may
+ * have constants that are rounded. Where one of the two rules doesn't exist, the other alone is
+ * judged.
+ */
+gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel__partial part,
+                                         uint64_t seed, size_t points, size_t trials, int rounded,
+                                         gemel__answer *answer, gemel_error *error);
 
 #endif

@@ -50,8 +50,9 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
     *instance = base;
     return status;
   }
-  status = s->derivative ? gemel__instance_gradient(instance, &base, error)
-                         : gemel__instance_embed(instance, &base, s->stateful, random, error);
+  status = s->derivative && s->op->grad == NULL ? gemel__instance_forward(instance, &base, error)
+           : s->derivative                      ? gemel__instance_gradient(instance, &base, error)
+                           : gemel__instance_embed(instance, &base, s->stateful, random, error);
   gemel__instance_clear(&base);
   return status;
 }
@@ -650,7 +651,7 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
               ? verify_subject
               : gemel__verify_unknown;
   status = judge(&s, error);
-  if (status == GEMEL_OK && op->grad != NULL) {
+  if (status == GEMEL_OK && (op->grad != NULL || op->jvp != NULL)) {
     begin_derivative(&s);
     status = judge(&s, error);
   }
@@ -695,7 +696,7 @@ static gemel_status operation_untried(gemel__run *run, const void *user, size_t 
   (void)error;
   begin_subject(&s, run, ((const gemel_operation *const *)user)[k]);
   emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
-  if (s.op->grad != NULL) {
+  if (s.op->grad != NULL || s.op->jvp != NULL) {
     begin_derivative(&s);
     emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
   }

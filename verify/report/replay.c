@@ -290,7 +290,13 @@ static gemel_status replay_check(gemel__run *run, struct replay *r, gemel_record
 static gemel_status replay_gradient(gemel__run *run, struct replay *r, gemel_record *record,
                                     gemel_error *error) {
   gemel__answer answer;
+  gemel__partial parts[GEMEL__MOST_PARTIALS];
+  size_t n = gemel__instance_partials(&r->instance, parts), k;
   gemel_status status = gemel__decide_gradient(&r->instance, r->seed, 5, 2, &answer, error);
+  for (k = 0; k < n && status == GEMEL_OK && answer.verdict != GEMEL_REFUTED; k++) {
+    gemel__answer_clear(&answer);
+    status = gemel__decide_gradient_part(&r->instance, parts[k], r->seed, 3, 1, 0, &answer, error);
+  }
   if (status == GEMEL_OK) {
     record->instances = 1;
     gemel__record_answer(run, record, &answer, &r->instance, NULL, r->seed);

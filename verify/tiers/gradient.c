@@ -5,6 +5,7 @@
  * is the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t,
  * by rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides
  * are evaluated by references on the models, so equality is exact and nothing is tolerated.
+ * An operation may have one of the two rules only, and is judged by that.
  */
 #include <math.h>
 #include <stdint.h>
@@ -26,13 +27,20 @@
  * dtype), t (a tangent for each input of float dtype), in this order. */
 struct derivative {
   const gemel__instance *instance;
+  gemel__partial part;     /* only these have a cotangent or a tangent */
   gemel__instance reverse; /* inputs x, u; outputs a cotangent for each float input */
-  gemel_graph *forward;    /* inputs x, t; outputs a tangent for each float output */
+  gemel_graph *forward;    /* inputs x, t; outputs a tangent for each float output. Or NULL */
+  int one_way;             /* there is no reverse rule: nothing but the inputs of REVERSE counts */
   gemel__instance leaves;  /* no graph: the leaves of both sides */
   size_t n_x, n_u, n_t;
   size_t n_out;                   /* outputs of the instance, of any dtype */
   gemel__reference_lookup lookup; /* of the built graphs' references; NULL: the usual ones */
 };
+
+/* 1 if input K has a tangent. */
+static int moves(const struct derivative *v, size_t k) {
+  return gemel__is_float(v->instance->leaves[k].dtype) && gemel__partial_takes_input(v->part, k);
+}
 
 /* ---- The forward graph ---- */
 
@@ -43,11 +51,27 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
   return gemel_graph_error(graph)->status;
 }
 
+/* "tangent_K", or in a derivative's derivative "tangent2_K" and so on. */
+static void name_tangent(const gemel_graph *g, size_t k, char *label, size_t bytes) {
+  int taken = 1;
+  unsigned char order = 1;
+  snprintf(label, bytes, "tangent_%zu", k);
+  while (taken) {
+    taken = 0;
+    for (size_t j = 0; j < gemel_graph_input_count(g); j++) {
+      taken |= strcmp(gemel_graph_input_name(g, j), label) == 0;
+    }
+    if (taken) {
+      snprintf(label, bytes, "tangent%u_%zu", (unsigned)++order, k);
+    }
+  }
+}
+
 static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_value *y,
                                   gemel_value *wrt, gemel_value *t, gemel_value *result,
                                   gemel_error *error) {
   gemel_graph *g = v->forward;
-  char label[32];
+  char label[40];
   size_t k, n_wrt = 0, n_y = 0;
   gemel_status status;
   for (k = 0; k < v->n_x; k++) {
@@ -56,8 +80,8 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
                              gemel_value_type(input), input);
   }
   for (k = 0; k < v->n_x; k++) {
-    if (gemel__is_float(v->instance->leaves[k].dtype)) {
-      snprintf(label, sizeof label, "tangent_%zu", k);
+    if (moves(v, k)) {
+      name_tangent(g, k, label, sizeof label);
       wrt[n_wrt] = x[k];
       t[n_wrt++] = gemel_input(g, label, gemel_value_type(x[k]));
     }
@@ -67,7 +91,8 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
     status = gemel__graph_inline(g, v->instance->graph, x, y, error);
   }
   for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
-    if (gemel__is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
+    if (gemel__partial_takes_output(v->part, k) &&
+        gemel__is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
       y[n_y++] = y[k];
     }
   }
@@ -97,9 +122,15 @@ static gemel_status make_forward(struct derivative *v, gemel_error *error) {
 
 gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
                                      gemel_error *error) {
+  return gemel__instance_forward_part(forward, instance, (gemel__partial){0, 0}, error);
+}
+
+gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel__instance *instance,
+                                          gemel__partial part, gemel_error *error) {
   struct derivative v;
   gemel_status status;
   memset(&v, 0, sizeof v);
+  v.part = part;
   memset(forward, 0, sizeof *forward);
   v.instance = instance;
   v.n_x = instance->n_leaves;
@@ -134,7 +165,7 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
     l->leaves[k].domain = GEMEL_NONZERO;
   }
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
-    if (gemel__is_float(v->instance->leaves[k].dtype)) {
+    if (moves(v, k)) {
       l->leaves[at] = v->instance->leaves[k];
       l->leaves[at].facts = 0; /* of the number, not of a direction */
       l->leaves[at++].domain = GEMEL_NONZERO;
@@ -147,6 +178,11 @@ static void clear_derivative(struct derivative *v) {
   gemel__instance_clear(&v->reverse);
   gemel__instance_clear(&v->leaves);
   gemel_graph_unref(v->forward);
+}
+
+/* How many results are compared: the inner product, and what the forward rule gives. */
+static size_t n_compared(const struct derivative *v) {
+  return 1 + (v->forward != NULL ? v->n_u : 0);
 }
 
 /* ---- Left: what the library built ---- */
@@ -191,16 +227,19 @@ static gemel_status evaluate_built(const gemel__model_side *side, gemel__domain 
     /* x then t, without the u between them; the elements stay the caller's */
     memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
     memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
-    status =
-        gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, v->lookup, NULL, error);
+    status = v->one_way ? GEMEL_OK
+                        : gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, v->lookup,
+                                                 NULL, error);
   } else {
     gemel__no_memory(error, "a derivative");
   }
-  if (status == GEMEL_OK) {
-    status = inner_products(d, v->n_t, cotangents, inputs + v->n_x + v->n_u, &outputs[0], error);
-  }
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && v->forward != NULL) {
     status = gemel__reference_graph(v->forward, d, borrowed, outputs + 1, v->lookup, NULL, error);
+  }
+  if (status == GEMEL_OK && v->one_way) {
+    status = inner_products(d, v->n_u, outputs + 1, inputs + v->n_x, &outputs[0], error);
+  } else if (status == GEMEL_OK) {
+    status = inner_products(d, v->n_t, cotangents, inputs + v->n_x + v->n_u, &outputs[0], error);
   }
   for (k = 0; k < v->n_t && cotangents != NULL; k++) {
     gemel__rtensor_clear(&cotangents[k]);
@@ -243,11 +282,12 @@ static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
 
 static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dual,
                                   const gemel__rtensor *inputs, gemel__rtensor *x,
-                                  gemel__rtensor *y, gemel__rtensor *outputs, gemel_error *error) {
+                                  gemel__rtensor *y, gemel__rtensor *tangents,
+                                  gemel__rtensor *product, gemel_error *error) {
   size_t k, t = v->n_x + v->n_u, n = 0;
   gemel_status status = GEMEL_OK;
   for (k = 0; k < v->n_x && status == GEMEL_OK; k++) {
-    int f = gemel__is_float(v->instance->leaves[k].dtype);
+    int f = moves(v, k);
     status = dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error);
     t += (size_t)f;
   }
@@ -255,13 +295,12 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
     status = gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error);
   }
   for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
-    if (gemel__is_float(y[k].dtype)) {
-      status = take_tangents(dual, &y[k], &outputs[1 + n++], error);
+    if (gemel__is_float(y[k].dtype) && gemel__partial_takes_output(v->part, k)) {
+      status = take_tangents(dual, &y[k], &tangents[n++], error);
     }
   }
   if (status == GEMEL_OK) {
-    status =
-        inner_products(gemel__dual_base(dual), n, outputs + 1, inputs + v->n_x, &outputs[0], error);
+    status = inner_products(gemel__dual_base(dual), n, tangents, inputs + v->n_x, product, error);
   }
   return status;
 }
@@ -270,14 +309,16 @@ static gemel_status evaluate_right(const gemel__model_side *side, gemel__domain 
                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                    gemel_error *error) {
   const struct derivative *v = side->data;
-  size_t n = v->n_x + v->n_out;
+  size_t n = v->n_x + v->n_out + v->n_u;
   gemel__domain *dual = gemel__dual_new(d);
   gemel__rtensor *room = gemel__alloc_array(n, sizeof *room);
   gemel_status status;
   if (dual == NULL || room == NULL) {
     status = gemel__no_memory(error, "dual numbers");
   } else {
-    status = evaluate_dual(v, dual, inputs, room, room + v->n_x, outputs, error);
+    /* without a forward rule the tangents are compared in their inner product alone */
+    gemel__rtensor *tangents = v->forward != NULL ? outputs + 1 : room + v->n_x + v->n_out;
+    status = evaluate_dual(v, dual, inputs, room, room + v->n_x, tangents, &outputs[0], error);
   }
   if (room != NULL) {
     gemel__rtensors_clear(n, room);
@@ -379,23 +420,33 @@ gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_ten
  *
  * A program writes its derivative down with constants as doubles have them, 0.3989… for 1/√(2π),
  * and so it isn't the derivative of its reference over the reals. What can be asked is whether it
- * is once each constant (numbers of an f32 apart) may be off by a unit in the last place: domain B
- * evaluates what was built, in f64, and the dual numbers' result, by domain O, has to lie within
- * that bound, everywhere. */
+ * is once each constant (numbers of half its dtype's digits apart) may be off by a unit in the last
+ * place: domain B evaluates what was built, in f64, and the dual numbers' result, by domain O, has
+ * to lie within that bound, everywhere. */
 
 enum { ROUNDED_POINTS = 12 };
-/* A bound says something if it is this much smaller than the value. */
-#define TIGHT 0x1p-30
+/* A bound says something if this share of the digits is right: 30 of the 53 of f64. */
+#define TIGHT (30.0 / 53)
+
+/* 1 if X has no more than half the digits of DTYPE, as numbers have that are meant to be exact. */
+static int is_short(double x, gemel_dtype dtype) {
+  int exponent;
+  double digits = ldexp(frexp(x, &exponent), gemel__dtype_format(dtype)->digits / 2);
+  return digits == floor(digits);
+}
 
 static gemel_status rounded_constant(gemel__rcall *call) {
   gemel__domain *d = call->domain;
+  gemel__bound *b = (gemel__bound *)d;
   gemel_status status = gemel__twin_constant.reference(call);
   for (size_t i = 0;
        status == GEMEL_OK && gemel__is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
        i++) {
     double x = gemel__bound_value(d, gemel__rtensor_at(&call->outputs[0], i));
-    if ((double)(float)x != x) {
-      d->round(d, gemel__rtensor_at(&call->outputs[0], i), GEMEL_F64, 1);
+    if (!is_short(x, call->outputs[0].dtype)) {
+      b->in_f64 = 0;
+      d->round(d, gemel__rtensor_at(&call->outputs[0], i), call->outputs[0].dtype, 1);
+      b->in_f64 = 1;
     }
   }
   return status;
@@ -406,10 +457,22 @@ static gemel__reference rounded_lookup(void *user, uint32_t op) {
   return op == GEMEL__OP_constant ? rounded_constant : NULL;
 }
 
-/* Does the right result lie within the built one's bound? Counts what can be compared; MUST: what
- * can't be is not within. */
+/* How much smaller than a value its bound has to be in the dtype of fewest digits. */
+static double tight_share(const struct derivative *v) {
+  int digits = gemel__dtype_format(GEMEL_F64)->digits;
+  for (size_t k = 0; k < v->leaves.n_leaves; k++) {
+    int of_leaf = gemel__dtype_format(v->leaves.leaves[k].dtype)->digits;
+    if (gemel__is_float(v->leaves.leaves[k].dtype) && of_leaf < digits) {
+      digits = of_leaf;
+    }
+  }
+  return exp2(-floor(TIGHT * digits));
+}
+
+/* Does the right result lie within the built one's bound? Counts what can be compared, and what of
+ * it by a bound below SHARE of the value; MUST: what can't be is not within. */
 static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, const void *right,
-                        int must, size_t *compared, size_t *tight) {
+                        int must, double share, size_t *compared, size_t *tight) {
   double value, radius, low, high;
   if (o->state(o, right) != GEMEL__DEFINED || b->state(b, built) > GEMEL__UNDEFINED) {
     return !must;
@@ -421,7 +484,7 @@ static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, c
   radius = gemel__bound_radius(b, built) + ldexp(fabs(value), -52);
   gemel__ordered_bounds(o, right, &low, &high);
   (*compared)++;
-  *tight += radius <= TIGHT * fabs(value);
+  *tight += radius <= share * fabs(value);
   return low <= value + radius && high >= value - radius;
 }
 
@@ -429,16 +492,18 @@ static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, c
 static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
                       const gemel__answer *witness, size_t *compared, size_t *tight,
                       gemel_status *status, gemel_error *error) {
-  size_t n_in = v->leaves.n_leaves, n_out = 1 + v->n_u, k, i;
+  size_t n_in = v->leaves.n_leaves, n_out = n_compared(v), k, i;
   gemel__bound *b = gemel__bound_new(256);
   gemel__ordered *o = gemel__ordered_new(512);
   gemel__rtensor *room = gemel__alloc_array(2 * (n_in + n_out), sizeof *room);
   gemel__rtensor *built = room + 2 * n_in, *right = built + n_out;
   gemel__model_side side = {NULL, v};
+  double share = tight_share(v);
   int within = 1;
   *status =
       b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative") : GEMEL_OK;
   if (*status == GEMEL_OK) {
+    b->in_f64 = 1;
     *status = gemel__rtensors_read(n_in, room, &b->domain, values, error);
   }
   if (*status == GEMEL_OK) {
@@ -452,9 +517,9 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
   }
   for (k = 0; k < n_out && *status == GEMEL_OK; k++) {
     for (i = 0; i < built[k].count && i < right[k].count; i++) {
-      within &= within_bound(
-          &b->domain, gemel__rtensor_at(&built[k], i), &o->domain, gemel__rtensor_at(&right[k], i),
-          witness != NULL && witness->output == k && witness->element == i, compared, tight);
+      int must = witness != NULL && witness->output == k && witness->element == i;
+      within &= within_bound(&b->domain, gemel__rtensor_at(&built[k], i), &o->domain,
+                             gemel__rtensor_at(&right[k], i), must, share, compared, tight);
     }
   }
   if (room != NULL) {
@@ -503,8 +568,37 @@ static gemel_status forgive_rounding(struct derivative *v, const gemel__question
 
 /* ---- The question ---- */
 
-static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_t points,
-                           size_t trials, int rounded, gemel__answer *answer, gemel_error *error) {
+/* The graphs of V: both, or that of the one rule that there is. */
+static gemel_status make_graphs(struct derivative *v, gemel_error *error) {
+  gemel_status status = gemel__instance_gradient_part(&v->reverse, v->instance, v->part, 0, error);
+  v->one_way = status == GEMEL_NOT_DIFFERENTIABLE;
+  if (v->one_way) {
+    status = gemel__instance_gradient_part(&v->reverse, v->instance, v->part, 1, error);
+  }
+  status = status ? status : make_leaves(v, error);
+  status = status ? status : make_forward(v, error);
+  if (status == GEMEL_NOT_DIFFERENTIABLE && !v->one_way) {
+    gemel_graph_unref(v->forward);
+    v->forward = NULL;
+    return GEMEL_OK;
+  }
+  return status;
+}
+
+/* What was asked for and refuted, if it wasn't the whole derivative. */
+static void say_part(gemel__partial part, gemel__answer *answer) {
+  char said[sizeof answer->detail];
+  if (answer->verdict == GEMEL_REFUTED && part.input + part.output > 0) {
+    memcpy(said, answer->detail, sizeof said);
+    snprintf(answer->detail, sizeof answer->detail, "%s %zu alone: %.150s",
+             part.input > 0 ? "by input" : "of output",
+             (part.input > 0 ? part.input : part.output) - 1, said);
+  }
+}
+
+gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel__partial part,
+                                         uint64_t seed, size_t points, size_t trials, int rounded,
+                                         gemel__answer *answer, gemel_error *error) {
   struct derivative v;
   gemel__model_side left = {evaluate_built, &v}, right = {evaluate_right, &v};
   gemel__question q;
@@ -515,19 +609,13 @@ static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_
   memset(answer, 0, sizeof *answer);
   answer->how = "";
   v.instance = instance;
-  status = gemel__instance_gradient(&v.reverse, instance, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = make_leaves(&v, error);
-  if (status == GEMEL_OK) {
-    status = make_forward(&v, error);
-  }
+  v.part = part;
+  status = make_graphs(&v, error);
   if (status == GEMEL_OK) {
     q.leaves = &v.leaves;
     q.left = &left;
     q.right = &right;
-    q.n_outputs = 1 + v.n_u;
+    q.n_outputs = n_compared(&v);
     q.zeros_count = 1;
     q.compare_domain = GEMEL__LEFT_DEFINED;
     q.keep_sites = 1;
@@ -544,7 +632,7 @@ static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_
      */
   }
   if (status == GEMEL_OK) {
-    answer->detail[sizeof answer->detail - 1] = '\0';
+    say_part(part, answer);
   }
   clear_derivative(&v);
   return status;
@@ -552,11 +640,6 @@ static gemel_status decide(const gemel__instance *instance, uint64_t seed, size_
 
 gemel_status gemel__decide_gradient(const gemel__instance *instance, uint64_t seed, size_t points,
                                     size_t trials, gemel__answer *answer, gemel_error *error) {
-  return decide(instance, seed, points, trials, 0, answer, error);
-}
-
-gemel_status gemel__decide_gradient_rounded(const gemel__instance *instance, uint64_t seed,
-                                            size_t points, size_t trials, gemel__answer *answer,
-                                            gemel_error *error) {
-  return decide(instance, seed, points, trials, 1, answer, error);
+  return gemel__decide_gradient_part(instance, (gemel__partial){0, 0}, seed, points, trials, 0,
+                                     answer, error);
 }

@@ -27,6 +27,7 @@ enum { FIRST = 6, LAST = 24, FINEST = 25, PROBES = 8 };
 
 struct taylor_line {
   const gemel__instance *instance;
+  gemel__partial part;
   gemel_tensor **x, **moved; /* a value for each leaf: at h = 0, and where phi was asked last */
   gemel_tensor **u;          /* a cotangent for each output of float dtype */
   gemel_tensor **t;          /* a tangent for each leaf, null where it has none */
@@ -75,7 +76,7 @@ static gemel_status phi(struct taylor_line *l, double h, long double *result) {
   *result = 0;
   l->size = 0;
   for (k = 0; k < n && status == GEMEL_OK; k++) {
-    if (gemel__is_float(gemel_tensor_dtype(l->y[k]))) {
+    if (gemel__is_float(gemel_tensor_dtype(l->y[k])) && gemel__partial_takes_output(l->part, k)) {
       *result += dot(l->y[k], l->u[at++], &l->size);
     }
   }
@@ -185,7 +186,7 @@ static gemel_status draw_directions(struct taylor_line *l) {
     const gemel__leaf *leaf = &l->instance->leaves[k];
     double *x = gemel_tensor_data(l->x[k]), *t;
     l->moved[k] = gemel_tensor_ref(l->x[k]);
-    if (leaf->dtype != GEMEL_F64) {
+    if (leaf->dtype != GEMEL_F64 || !gemel__partial_takes_input(l->part, k)) {
       continue;
     }
     gemel_tensor_unref(l->moved[k]);
@@ -220,13 +221,16 @@ static gemel_status one_point(struct taylor_line *l, const gemel__instance *reve
   double order;
   int moves = 0, k;
   gemel_status status = rounding(l, &noise);
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && reverse != NULL) {
     status = slope_reverse(l, reverse, values, &slopes[0]);
   }
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && forward != NULL) {
     status = slope_forward(l, forward, &slopes[1]);
   }
   for (k = 0; k < 2 && status == GEMEL_OK && isfinite(noise); k++) {
+    if ((k == 0 ? reverse : forward) == NULL) {
+      continue;
+    }
     status = measure(l, slopes[k], noise, &order, &moves);
     if (status == GEMEL_OK) {
       note(result, isfinite(slopes[k]) ? order : 0, moves);
@@ -240,39 +244,47 @@ static gemel_status one_point(struct taylor_line *l, const gemel__instance *reve
   return status;
 }
 
-gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__random *random,
-                                 gemel__taylor *result, gemel_error *error) {
-  gemel__instance reverse, forward;
-  size_t n = instance->n_leaves, n_out = gemel_graph_output_count(instance->graph);
+/* Judges REVERSE and FORWARD, of which one may be NULL; INPUTS has the reverse graph's inputs. */
+static gemel_status check_lines(struct taylor_line *l, const gemel__instance *inputs,
+                                const gemel__instance *reverse, const gemel__instance *forward,
+                                gemel__taylor *result) {
+  size_t n = l->instance->n_leaves, n_out = gemel_graph_output_count(l->instance->graph);
+  size_t total = 2 * n + n_out + inputs->n_leaves;
+  gemel_tensor **room = gemel__alloc_array(total, sizeof *room);
+  if (room == NULL) {
+    return gemel__no_memory(l->error, "a line");
+  }
+  l->moved = room;
+  l->t = room + n;
+  l->y = room + 2 * n;
+  l->x = l->y + n_out;
+  l->u = l->x + n; /* the reverse graph's inputs are x, then u */
+  gemel_status status = gemel__instance_values(inputs, GEMEL__FILL_FULL, l->random, l->x, l->error);
+  status = status ? status : draw_directions(l);
+  status = status ? status : one_point(l, reverse, forward, l->x, result);
+  gemel__tensors_release(total, room);
+  gemel__free(room, total * sizeof *room);
+  return status;
+}
+
+gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__partial part,
+                                 gemel__random *random, gemel__taylor *result, gemel_error *error) {
+  gemel__instance reverse, forward = {0};
   struct taylor_line l = {.instance = instance, .random = random, .error = error};
-  gemel_tensor **room;
-  gemel_status status = gemel__instance_gradient(&reverse, instance, error);
+  gemel_status status, backward;
+  l.part = part;
+  backward = status = gemel__instance_gradient_part(&reverse, instance, part, 0, error);
+  if (backward == GEMEL_NOT_DIFFERENTIABLE) {
+    status = gemel__instance_gradient_part(&reverse, instance, part, 1, error);
+  }
   if (status != GEMEL_OK) {
     return status;
   }
-  status = gemel__instance_forward(&forward, instance, error);
-  room = gemel__alloc_array(2 * n + n_out + reverse.n_leaves, sizeof *room);
-  if (status == GEMEL_OK && room == NULL) {
-    status = gemel__no_memory(error, "a line");
+  status = gemel__instance_forward_part(&forward, instance, part, error);
+  if (status == GEMEL_OK || (status == GEMEL_NOT_DIFFERENTIABLE && backward == GEMEL_OK)) {
+    status = check_lines(&l, &reverse, backward == GEMEL_OK ? &reverse : NULL,
+                         status == GEMEL_OK ? &forward : NULL, result);
   }
-  if (status == GEMEL_OK) {
-    l.moved = room;
-    l.t = room + n;
-    l.y = room + 2 * n;
-    l.x = l.y + n_out;
-    l.u = l.x + n; /* the reverse graph's inputs are x, then u */
-    status = gemel__instance_values(&reverse, GEMEL__FILL_FULL, random, l.x, error);
-  }
-  if (status == GEMEL_OK) {
-    status = draw_directions(&l);
-  }
-  if (status == GEMEL_OK) {
-    status = one_point(&l, &reverse, &forward, l.x, result);
-  }
-  if (room != NULL) {
-    gemel__tensors_release(2 * n + n_out + reverse.n_leaves, room);
-  }
-  gemel__free(room, (2 * n + n_out + reverse.n_leaves) * sizeof *room);
   gemel__instance_clear(&reverse);
   gemel__instance_clear(&forward);
   return status;

@@ -15,9 +15,10 @@ typedef struct gemel__taylor {
   char place[48];
 } gemel__taylor;
 
-/* Adds one random line through a random point of INSTANCE (in f64) to RESULT. GEMEL_DECLINED,
+/* Adds one random line through a random point of INSTANCE (in f64) to RESULT, by both rules
+ * of the derivative or the one that there is, and of PART. GEMEL_DECLINED,
  * GEMEL_NOT_DIFFERENTIABLE: there is no derivative. */
-gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__random *random,
-                                 gemel__taylor *result, gemel_error *error);
+gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__partial part,
+                                 gemel__random *random, gemel__taylor *result, gemel_error *error);
 
 #endif
