@@ -388,6 +388,11 @@ static void one_pair(const void *data) {
   gemel_context_unref(context);
 }
 
+static gemel_status decline(gemel_sample *call) {
+  (void)call;
+  return GEMEL_DECLINED;
+}
+
 /* ---- Operations that a text defines ---- */
 
 #define SWISH_TEXT "operation swish(x) {\n  return x * sigmoid(x)\n}\n"
@@ -580,6 +585,44 @@ static void defined_wrongly(const void *data) {
   gemel_context_unref(context);
 }
 
+/* What takes no operands at all is verified nowhere, and says so in every tier. */
+static void without_instance(const void *data) {
+  static const char *const texts[] = {"operation own(x) { return reshape(x, shape = [70, 3]) }",
+                                      NULL};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(texts); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    struct heard h;
+    if (texts[k] != NULL) {
+      CT_EQ_INT(define(context, texts[k], &error), GEMEL_OK);
+    } else {
+      gemel_operation op = {.size = sizeof op, .name = "own", .version = 1};
+      op.min_inputs = op.max_inputs = 1;
+      op.infer = infer_first;
+      op.sample = decline;
+      op.kernels = kernels;
+      CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
+      CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = x * x\n}\n", &error),
+                GEMEL_OK);
+    }
+    h = verify_in(context, 1, &error);
+    CT_EQ_UINT(h.good, 0);
+    CT_EQ_UINT(h.refuted, 0);
+    CT_HAS_STR(h.text, "no instance");
+    if (texts[k] == NULL) {
+      gemel_kernel kernel = {.name = "plain", .run = run_own};
+      gemel_verify_options options = {.size = sizeof options, .instances = 4, .sink = take};
+      struct heard of_kernel = {0, 0, 0, 0, ""};
+      options.user = &of_kernel;
+      CT_EQ_INT(gemel_verify_kernel(context, "own", &kernel, &options, NULL, &error), GEMEL_OK);
+      CT_EQ_UINT(of_kernel.good, 0);
+      CT_EQ_UINT(of_kernel.records, 3);
+    }
+    gemel_context_unref(context);
+  }
+}
+
 static int define_and_run(void *data) {
   const char *text = SWISH_TEXT "graph f(x: f64[]) {\n  return r = swish(x)\n}\n";
   gemel_error error = {GEMEL_OK, 0, 0, ""};
@@ -616,6 +659,7 @@ static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
                                 CT_TEST("defined/reference", defined_reference, NULL),
                                 CT_TEST("defined/wrongly", defined_wrongly, NULL),
                                 CT_TEST("defined/memory", defined_memory, NULL),
+                                CT_TEST("without_instance", without_instance, NULL),
                                 CT_TEST("deciding", deciding, NULL),
                                 CT_TEST("deciding/rules", deciding_rules, NULL),
                                 CT_TEST("memory", memory, NULL)};

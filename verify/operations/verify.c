@@ -632,11 +632,44 @@ static void begin_derivative(struct subject *s) {
   snprintf(s->name, sizeof s->name, "%.140s.grad", s->op->name);
 }
 
+#define NO_INSTANCE "no instance: its sampler gives none that its type rule takes"
+
+/* 1 if the sampler gives an instance that the type rule takes, in any dtype. Drawn by random
+ * streams that no tier uses. */
+static gemel_status find_instance(struct subject *s, int *found, gemel_error *error) {
+  enum { APART = 1 << 30 };
+  size_t n = gemel__subject_instances(s), k;
+  *found = 0;
+  for (k = 0; k < n && !*found; k++) {
+    gemel__random random;
+    gemel__instance instance;
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    gemel__run_random(s->run, s->name, GEMEL_TIER_INTEGER, APART + k, &random);
+    gemel_status status = gemel__subject_draw(s, all_dtypes, sizeof all_dtypes / sizeof *all_dtypes,
+                                              k, SMALL_ELEMENTS, &random, &instance, &problem);
+    if (status == GEMEL_NO_MEMORY) {
+      return gemel__no_memory(error, "an instance");
+    }
+    *found = status != GEMEL_DECLINED; /* what fails is for the tiers to report */
+    if (status == GEMEL_OK) {
+      gemel__instance_clear(&instance);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status untried_without_instance(struct subject *s, gemel_error *error) {
+  (void)error;
+  emit_all(s, GEMEL_NOT_RUN, NO_INSTANCE);
+  return GEMEL_OK;
+}
+
 static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
                                      gemel_error *error) {
   struct subject s;
   gemel_status (*judge)(struct subject *, gemel_error *);
   gemel_status status;
+  int found;
   begin_subject(&s, run, op);
   if (op->flags & GEMEL_OP_SOURCE) {
     emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
@@ -646,10 +679,15 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
     emit_all(&s, GEMEL_NOT_RUN, "it has no sampler");
     return GEMEL_OK;
   }
+  status = find_instance(&s, &found, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   s.own = gemel__own_reference_exists(run->context, op);
   judge = s.own || gemel__twin_of(gemel__op_find(run->context, op->name))->reference != NULL
               ? verify_subject
               : gemel__verify_unknown;
+  judge = found ? judge : untried_without_instance;
   status = judge(&s, error);
   if (status == GEMEL_OK && (op->grad != NULL || op->jvp != NULL)) {
     begin_derivative(&s);
@@ -727,6 +765,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
   struct subject s;
+  int found;
   gemel_status status = gemel__run_init(&run, context, options, error);
   if (status != GEMEL_OK) {
     return status;
@@ -747,7 +786,13 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   }
   s.own = gemel__own_reference_exists(context, s.op);
   snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");
-  status = verify_shipped(&s, error);
+  status = find_instance(&s, &found, error);
+  for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK && !found; k++) {
+    if (gemel__run_wants(&run, plans[k].tier)) {
+      gemel__subject_reason(&s, plans[k].tier, GEMEL_NOT_RUN, NO_INSTANCE);
+    }
+  }
+  status = status == GEMEL_OK && found ? verify_shipped(&s, error) : status;
   gemel__run_finish(&run, summary);
   return status;
 }
