@@ -45,6 +45,7 @@ library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-random
 library_tests += %reldir%/t-reduce
 library_tests += %reldir%/t-scale
+library_tests += %reldir%/t-unread
 library_tests += %reldir%/t-waits
 
 verify_tests =

@@ -30,8 +30,10 @@ enum {
   GEMEL_OP_COMMUTATIVE = 1 << 1, /* two operands may be swapped */
   GEMEL_OP_VIEW = 1 << 2,        /* output 0 may share input 0's memory: see view */
   GEMEL_OP_SOURCE = 1 << 3,      /* no inputs; input and constant are such */
-  GEMEL_OP_INEXACT = 1 << 4      /* no result is exact, on small integers either: it is made of exp,
+  GEMEL_OP_INEXACT = 1 << 4,     /* no result is exact, on small integers either: it is made of exp,
                                     say; the harness then looks for no exact ones */
+  GEMEL_OP_SPARES_UNREAD = 1 << 5 /* kernels leave out results that nobody reads, which then have no
+                                     memory: see UNREAD of gemel_kernel_call */
 };
 
 /* ---- Type rule ---- */
@@ -136,6 +138,12 @@ typedef struct gemel_kernel_call {
   /* 1: kernels are chosen by timing (gemel_options.autotune), so PREPARE declines what RUN can't
    * do, and not what another kernel is thought to do faster. */
   int timed;
+  /* Where the operation's record has the flag GEMEL_OP_SPARES_UNREAD and nobody reads some of the
+   * outputs: of each, 1 if it has no memory, so that its DATA is NULL and RUN must not write it,
+   * whatever its shape. NULL: all have memory. It is known to PREPARE. At least one output has
+   * memory, and kernels on devices and those that a program registers for such an operation get it
+   * too. */
+  const unsigned char *unread;
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256
@@ -156,11 +164,12 @@ typedef struct gemel_kernel {
  * (`gemel verify` then judges it in all ways that don't ask for plain kernels). An elementwise
  * operation with such a kernel is a call of its own, never part of a fused loop. Its call gets what
  * gemel_kernel_call promises; where the operation's record says `overwrites`, or channels_last, the
- * kernel takes such views too. KERNEL's functions must stay valid as long as the context does.
- * With gemel_options.autotune the fastest kernel is taken, whosever it is. Errors:
- * GEMEL_BAD_ARGUMENT (a null argument; no name, or one that a kernel of the operation has there; no
- * `run`; an operation that isn't computed: input, constant), GEMEL_NOT_FOUND (no such operation; no
- * device in that space), GEMEL_NO_MEMORY. Thread-safe. */
+ * kernel takes such views too, or (GEMEL_OP_SPARES_UNREAD) outputs without memory. KERNEL's
+ * functions must stay valid as long as the context does. With gemel_options.autotune the fastest
+ * kernel is taken, whosever it is. Errors: GEMEL_BAD_ARGUMENT (a null argument; no name, or one
+ * that a kernel of the operation has there; no `run`; an operation that isn't computed: input,
+ * constant), GEMEL_NOT_FOUND (no such operation; no device in that space), GEMEL_NO_MEMORY.
+ * Thread-safe. */
 gemel_status gemel_register_kernel(gemel_context *context, int space, const char *operation,
                                    const gemel_kernel *kernel, gemel_error *error);
 

@@ -20,6 +20,7 @@
 #define GEMEL__FLAG_VIEW GEMEL_OP_VIEW
 #define GEMEL__FLAG_SOURCE GEMEL_OP_SOURCE
 #define GEMEL__FLAG_INEXACT GEMEL_OP_INEXACT
+#define GEMEL__FLAG_SPARES_UNREAD GEMEL_OP_SPARES_UNREAD
 
 const struct gemel__row gemel__rows[GEMEL__OP_COUNT] = {
 #define OP(name, inputs, attrs, flags, family, law, summary)                                       \

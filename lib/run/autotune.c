@@ -119,6 +119,7 @@ static void make_key(tuner_key *key, const gemel__tuner *tuner, const gemel_kern
   add(key, " ->");
   for (size_t k = 0; k < call->n_outputs; k++) {
     add_view(key, &call->outputs[k]);
+    add(key, "%s", call->unread != NULL && call->unread[k] ? " unread" : "");
   }
   add(key, "; %d threads; gemel %s; %s", call->threads, gemel_version(), tuner->cpu);
   for (size_t k = 0; k < key->used; k++) { /* strings may hold anything */
@@ -335,7 +336,10 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
   }
   for (size_t k = 0; k < t->n && status == GEMEL_OK; k++) {
     t->views[k] = k < call->n_inputs ? call->inputs[k] : call->outputs[k - call->n_inputs];
-    status = gemel__view_elements(&t->views[k]) == 0 ? GEMEL_DECLINED : place(t, k);
+    int unread = k >= call->n_inputs && call->unread != NULL && call->unread[k - call->n_inputs];
+    status = unread                                    ? GEMEL_OK
+             : gemel__view_elements(&t->views[k]) == 0 ? GEMEL_DECLINED
+                                                       : place(t, k);
   }
   t->call = *call;
   t->call.inputs = t->views;

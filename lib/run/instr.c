@@ -122,6 +122,9 @@ static void kernel_cost(const gemel_kernel_call *call, double *flops, double *by
     *bytes += view_elements(&call->inputs[k]) * (double)gemel_dtype_size(call->inputs[k].dtype);
   }
   for (size_t k = 0; k < call->n_outputs; k++) {
+    if (call->unread != NULL && call->unread[k]) {
+      continue;
+    }
     double elements = view_elements(&call->outputs[k]);
     *flops += call->n_steps == 0 ? elements : 0;
     *bytes += elements * (double)gemel_dtype_size(call->outputs[k].dtype);

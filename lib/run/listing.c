@@ -178,7 +178,11 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
         gemel__is_channels_last(gemel_dtype_size(v->dtype), v->rank, v->shape, v->strides)
             ? " channels last"
             : "");
-    say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
+    if (inv->call.unread != NULL && inv->call.unread[k]) {
+      say(l, ", which nobody reads and has no memory");
+    } else {
+      say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
+    }
     end_line(l, instr->node);
   }
 }

@@ -182,6 +182,26 @@ static gemel_status set_versions(gemel__planner *planner, const uint32_t *in,
   return GEMEL_OK;
 }
 
+/* Notes in CALL which of NODE's outputs have no memory: those that nobody reads, if the operation's
+ * kernels can do without. */
+static gemel_status set_unread(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
+  const gemel__run_program *p = &planner->f->program;
+  const uint32_t *uses = p->uses + p->nodes[node].value;
+  uint32_t n = p->nodes[node].n_outputs, some = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    some |= uses[k] == 0;
+  }
+  if (!some || !(call->operation->flags & GEMEL_OP_SPARES_UNREAD)) {
+    return GEMEL_OK;
+  }
+  unsigned char *unread = gemel__arena_alloc(&planner->segment->meta, n);
+  for (uint32_t k = 0; k < n && unread != NULL; k++) {
+    unread[k] = uses[k] == 0;
+  }
+  call->unread = unread;
+  return unread != NULL ? GEMEL_OK : out_of_memory(planner);
+}
+
 /* Views of the operands: arrays in the segment's memory, data pointers to be fixed. */
 static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
   const gemel__run_program *p = &planner->f->program;
@@ -210,7 +230,8 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->deterministic = planner->f->deterministic;
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
-  return set_versions(planner, in, call);
+  gemel_status status = set_unread(planner, node, call);
+  return status ? status : set_versions(planner, in, call);
 }
 
 static gemel_status fix_views(gemel__planner *planner, uint32_t node,
@@ -390,13 +411,26 @@ static gemel__run_buffer *share_output(const gemel__planner *planner, uint32_t v
              : NULL;
 }
 
-static gemel_status place_outputs(gemel__planner *planner, uint32_t node) {
+/* A place without memory: a pointer to it will be NULL. */
+static gemel_status place_nowhere(gemel__planner *planner, uint8_t device,
+                                  gemel__plan_place *place) {
+  place->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, device, 0, NULL, 0);
+  return place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
+}
+
+/* UNREAD is that of NODE's call. */
+static gemel_status place_outputs(gemel__planner *planner, uint32_t node,
+                                  const unsigned char *unread) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t k;
   gemel_status status = GEMEL_OK;
   for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
     uint32_t value = p->nodes[node].value + k;
     gemel__plan_place *place = &planner->places[value];
+    if (unread != NULL && unread[k]) {
+      status = place_nowhere(planner, gemel__value_device(p, value), place);
+      continue;
+    }
     place->buffer = k == 0                               ? take_over(planner, node, &status)
                     : GEMEL__FAULT(unread_output_shares) ? share_output(planner, value)
                                                          : NULL;
@@ -485,7 +519,7 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
            : GEMEL__FAULT(operands_freed_first) ? release_operands(planner, node)
                                                 : GEMEL_OK;
   if (status == GEMEL_OK) {
-    status = place_outputs(planner, node);
+    status = place_outputs(planner, node, made->call.unread);
   }
   if (status == GEMEL_OK && GEMEL__FAULT(scratch_over_operand) && released_first) {
     status = release_operands(planner, node);

@@ -44,7 +44,7 @@ static unsigned look(const gemel_view *view, unsigned wanted, unsigned stop, int
       return 0;
     }
   }
-  if (gemel_dtype_kind(view->dtype) != GEMEL_KIND_FLOAT) {
+  if (gemel_dtype_kind(view->dtype) != GEMEL_KIND_FLOAT || view->data == NULL) {
     return 0;
   }
   do {

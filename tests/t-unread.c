@@ -1,0 +1,245 @@
+/*
+ * Results that nobody reads: of an operation whose record says that its kernels spare them they
+ * have no memory, whatever watches the function; of any other they have. The operation here makes
+ * three results of one operand: x + 1, x * 2, and NaNs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "ct.h"
+#include "support/graph-text.h"
+
+enum { N = 4096, PARTS = 3 };
+
+static unsigned prepared, ran; /* bits of results without memory, as the kernel found them */
+
+static gemel_status infer(gemel_infer *call) {
+  call->n_outputs = PARTS;
+  for (int k = 0; k < PARTS; k++) {
+    call->outputs[k] = call->inputs[0];
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status prepare(gemel_kernel_call *call) {
+  prepared = 0;
+  for (int k = 0; k < PARTS && call->unread != NULL; k++) {
+    prepared |= (unsigned)call->unread[k] << k;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status run(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  ran = 0;
+  for (int k = 0; k < PARTS; k++) {
+    char *out = call->outputs[k].data;
+    CT_CHECK((out == NULL) == (call->unread != NULL && call->unread[k]));
+    ran |= (unsigned)(out == NULL) << k;
+    for (int64_t i = 0; i < x->shape[0] && out != NULL; i++) {
+      float from = *(const float *)((const char *)x->data + i * x->strides[0]);
+      *(float *)(out + i * call->outputs[k].strides[0]) = k == 0   ? from + 1
+                                                          : k == 1 ? from * 2
+                                                                   : NAN;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status register_parts(gemel_context *context, unsigned flags, gemel_error *error) {
+  static const gemel_kernel kernels[] = {
+      {"first", prepare, run}, {"plain", prepare, run}, {NULL, NULL, NULL}};
+  gemel_operation op = {.size = sizeof op,
+                        .name = "parts",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .version = 1,
+                        .flags = flags,
+                        .infer = infer,
+                        .kernels = kernels};
+  return gemel_register_operation(context, &op, error);
+}
+
+static gemel_context *context_with(unsigned flags) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  CT_EQ_INT(register_parts(context, flags, &error), GEMEL_OK);
+  return context;
+}
+
+/* What is read of the three, and which bits of them are left; the result at x = 3. */
+typedef struct reading {
+  const char *name, *reads;
+  unsigned left;
+  float result;
+} reading;
+
+static const reading readings[] = {
+    {"first", "-a", 6, -4},          {"second", "-b", 5, -6},
+    {"two", "a - b", 4, -2},         {"all", "a - b * 0:f32 + where(c < a, c, a)", 0, 8},
+    {"result", "b", 5, 6},           {"into_view", "reverse(b, axes = [0])", 5, 6},
+    {"as_input", "-(b + x)", 5, -9},
+};
+
+typedef struct way {
+  const char *name;
+  gemel_options options;
+} way;
+
+static const way ways[] = {
+    {"plainly", {.plain = 1}},
+    {"poisoned", {.poison = 1}},
+    {"guarded", {.guard = GEMEL_GUARD_NAN, .poison = 1}},
+    {"profiled", {.profile = GEMEL_PROFILE_TIMES}},
+    {"tuned", {.autotune = 1}},
+    {"as_is", {0}},
+};
+
+static int write_to(void *state, const void *bytes, size_t count) {
+  return fwrite(bytes, 1, count, state) == count ? 0 : -1;
+}
+
+static char *listing_of(const gemel_function *f) {
+  gemel_error error = {0};
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  CT_EQ_INT(gemel_function_print(f, write_to, file, &error), GEMEL_OK);
+  fclose(file);
+  return text;
+}
+
+/* Calls the function of GRAPH compiled by OPTIONS; how many bytes it has then. */
+static size_t call(const gemel_graph *graph, const gemel_options *options, float result,
+                   char **listing) {
+  static float data[N];
+  gemel_error error = {0};
+  gemel_function *f = gemel_compile(graph, options, &error);
+  gemel_tensor *out = NULL, *x;
+  size_t bytes = 0;
+  for (int k = 0; k < N; k++) {
+    data[k] = 3;
+  }
+  x = gemel_tensor_wrap(GEMEL_F32, 1, (int64_t[]){N}, NULL, data, NULL, NULL, &error);
+  for (int again = 0; again < 2 && f != NULL; again++) {
+    CT_EQ_INT(gemel_call(f, 1, &x, 1, &out, &error), GEMEL_OK);
+    CT_EQ_STR(error.text, "");
+    CT_CHECK(out != NULL && ((const float *)gemel_tensor_data(out))[N - 1] == result);
+    bytes = gemel_function_bytes(f);
+  }
+  *listing = f != NULL ? listing_of(f) : NULL;
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  return bytes;
+}
+
+static size_t count(const char *text, const char *part) {
+  size_t n = 0;
+  for (; text != NULL && (text = strstr(text, part)) != NULL; text++) {
+    n++;
+  }
+  return n;
+}
+
+/* How many bytes the reading R takes in the way W, of an operation with FLAGS. */
+static size_t read_so(const reading *r, const way *w, unsigned flags) {
+  gemel_context *context = context_with(flags);
+  gemel_options options = w->options;
+  char text[200], file[200], *listing;
+  unsigned left = flags != 0 ? r->left : 0;
+  snprintf(text, sizeof text, "(x: f32[N]) { a, b, c = parts(x) return r = %s }", r->reads);
+  gemel_graph *graph = graph_of(context, text);
+  snprintf(file, sizeof file, "%s/tuned", ct_scratch());
+  options.size = sizeof options;
+  options.as_written = 1;
+  options.threads = 1;
+  options.autotune_file = file;
+  ct_context("%s, %s, flags %u", r->name, w->name, flags);
+  size_t bytes = call(graph, &options, r->result, &listing);
+  CT_EQ_UINT(prepared, left);
+  CT_EQ_UINT(ran, left);
+  CT_EQ_UINT(count(listing, "which nobody reads and has no memory"),
+             (unsigned)__builtin_popcount(left));
+  free(listing);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return bytes;
+}
+
+static void reads(const void *data) {
+  const reading *r = data;
+  for (size_t k = 0; k < CT_COUNT(ways); k++) {
+    /* a guarded function of which all is computed has NaNs that nobody reads */
+    int guarded = ways[k].options.guard != 0;
+    size_t spared = guarded && r->left < 4 ? 0 : read_so(r, &ways[k], GEMEL_OP_SPARES_UNREAD);
+    size_t all = guarded ? 0 : read_so(r, &ways[k], 0);
+    if (!guarded) {
+      CT_EQ_UINT(all - spared, N * sizeof(float) * (unsigned)__builtin_popcount(r->left));
+    }
+  }
+}
+
+/* What is guarded against is found in results that somebody reads. */
+static void guards(const void *data) {
+  gemel_context *context = context_with(GEMEL_OP_SPARES_UNREAD);
+  gemel_graph *graph = graph_of(context, "(x: f32[N]) { a, b, c = parts(x) return r = a, s = c }");
+  gemel_options options = {.size = sizeof options, .as_written = 1, .guard = GEMEL_GUARD_NAN};
+  gemel_error error = {0};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  gemel_tensor *x = gemel_tensor_new(GEMEL_F32, 1, (int64_t[]){2}, &error);
+  gemel_tensor *out[2] = {NULL, NULL};
+  (void)data;
+  memset(gemel_tensor_data(x), 0, 2 * sizeof(float));
+  CT_EQ_INT(gemel_call(f, 1, &x, 2, out, &error), GEMEL_BAD_VALUE);
+  CT_HAS_STR(error.text, "%3, f32[2], has a NaN at [0]");
+  gemel_tensor_unref(x);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+static int in_little_memory(void *data) {
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = NULL;
+  (void)data;
+  if (context != NULL && register_parts(context, GEMEL_OP_SPARES_UNREAD, &error) == GEMEL_OK) {
+    static const char text[] = "graph g(x: f32[2]) { a, b, c = parts(x) return r = -b }";
+    graph = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  }
+  gemel_tensor *x = graph != NULL ? gemel_tensor_new(GEMEL_F32, 1, (int64_t[]){2}, &error) : NULL;
+  gemel_tensor *out = NULL;
+  if (x != NULL) {
+    memset(gemel_tensor_data(x), 0, 2 * sizeof(float));
+    gemel_evaluate(graph, 1, &x, 1, &out, &error);
+  }
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(x);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return error.status;
+}
+
+static void memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(in_little_memory, NULL) > 50);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("guards", guards, NULL),
+    CT_TEST("memory", memory, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("unread", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(readings); k++) {
+    CT_ADD_TO("unread", "reads", readings[k].name, reads, &readings[k]);
+  }
+}
