@@ -11,7 +11,6 @@
  * known only then; so one plan serves for both.
  */
 #include "core/fault.h"
-#include "ops/ids.h"
 #include "run/planner.h"
 
 const gemel__run_buffer *gemel__state_buffer(const gemel__planner *planner, uint32_t output,
@@ -40,26 +39,24 @@ void gemel__update_placed(gemel__planner *planner, uint32_t output,
   }
 }
 
-/* 1 if INSTR may fail when it is run. What is gemel's own checks everything when it is planned, but
- * for sizes that are known only then, and bodies, which are called as functions are. */
-static int may_fail(const gemel__planner *planner, const gemel__instr *instr) {
+/* 1 if the kernel that INSTR calls is a program's, or runs bodies, which are called as functions
+ * are: it may fail anywhere. */
+static int runs_others(const gemel__planner *planner, const gemel__instr *instr) {
   const gemel__run_program *p = &planner->f->program;
-  const gemel__op *op;
-  if (instr->kind == &gemel__instr_dynamic) {
-    return 1;
-  }
-  if (instr->kind != &gemel__instr_kernel) {
-    return 0;
-  }
-  op = p->ops[p->nodes[instr->node].op].op;
-  return op->row == NULL || op->id == GEMEL__OP_invoke;
+  const gemel__pnode *node = &p->nodes[instr->node];
+  return p->ops[node->op].op->row == NULL || gemel__attrs_at(p->context, node->attrs)->nesting > 0;
+}
+
+/* 1 if INSTR may fail when it is run. What is gemel's own checks everything when it is planned, but
+ * for sizes that are known only then. */
+static int may_fail(const gemel__planner *planner, const gemel__instr *instr) {
+  return instr->kind == &gemel__instr_dynamic ||
+         (instr->kind == &gemel__instr_kernel && runs_others(planner, instr));
 }
 
 /* 1 if INSTR, should it fail, does so before it writes: gemel's own kernels look at sizes first. */
 static int fails_first(const gemel__planner *planner, const gemel__instr *instr) {
-  const gemel__run_program *p = &planner->f->program;
-  const gemel__op *op = p->ops[p->nodes[instr->node].op].op;
-  return instr->kind == &gemel__instr_dynamic && op->row != NULL && op->id != GEMEL__OP_invoke;
+  return instr->kind == &gemel__instr_dynamic && !runs_others(planner, instr);
 }
 
 void gemel__updates_settle(gemel__planner *planner) {

@@ -95,7 +95,7 @@ typedef struct world {
   int n_rings;
   uint64_t prime[RINGS], generator[RINGS];
   uint32_t *logs[RINGS]; /* 1 + the logarithm of each square of a small ring; NULL: none */
-  const char *uncovered; /* the operation that isn't covered, or whose result is unknown */
+  const char *uncovered; /* what isn't covered, or the operation whose result is unknown */
   char problem[200];     /* what is wrong with the certificate itself; "" */
 } world;
 

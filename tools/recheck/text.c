@@ -397,7 +397,7 @@ int graph_evaluate(world *w, const char *text, const given *inputs, size_t n, te
   r.names = pool_take(w->pool, MOST_NAMES, sizeof *r.names);
   r.values = pool_take(w->pool, MOST_NAMES, sizeof *r.values);
   if (strstr(text, "\ngraph ") != NULL) { /* a body comes before the graph that applies it */
-    w->uncovered = "invoke";
+    w->uncovered = "a body";
     return 0;
   }
   int status = read_head(&r, inputs, n);
