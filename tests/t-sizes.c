@@ -246,12 +246,124 @@ static void turned(const void *data) {
   gemel_context_unref(c);
 }
 
+/* ---- Many sizes, many operands ---- */
+
+enum { PARTS = 300 };
+
+/* A split into parts of n, n + 1, … elements: as many sizes known at run time as there are parts.
+ */
+static void many_sizes(const void *data) {
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_dim sizes[PARTS], length = gemel_dim_symbol(c, "L");
+  gemel_value n = gemel_input(g, "n", gemel_type_new(c, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST));
+  gemel_value x = gemel_input(g, "x", gemel_type_new(c, GEMEL_I32, 1, &length, GEMEL_SPACE_HOST));
+  int64_t all = 0;
+  (void)data;
+  for (int k = 0; k < PARTS; k++) {
+    sizes[k] = gemel_dim_of(gemel_add(n, gemel_scalar(g, GEMEL_I64, k % 5)));
+    sizes[k] = k % 2 == 0 ? gemel_dim_of(gemel_mul(gemel_scalar(g, GEMEL_I64, k), n)) : sizes[k];
+    all += k % 2 == 0 ? 2 * k : 2 + k % 5;
+  }
+  gemel_attr attr = {.name = "sizes", .kind = GEMEL_ATTR_LIST | GEMEL_ATTR_DIM, .count = PARTS};
+  attr.u.dims = sizes;
+  gemel_value parts = gemel_apply(g, "split", 1, &x, 1, &attr);
+  CT_EQ_INT(gemel_output(gemel_sum(gemel_value_output(parts, PARTS - 1)), "y"), GEMEL_OK);
+  CT_EQ_STR(gemel_graph_error(g)->text, "");
+  /* x, PARTS / 2 products, and sums of n and 0 to 4 */
+  CT_EQ_UINT(gemel_value_input_count(parts), 1 + PARTS / 2 + 5);
+  gemel_function *f = compile(g, 1, 0);
+  gemel_tensor *in[2] = {gemel_tensor_new(GEMEL_I64, 0, NULL, &error),
+                         gemel_tensor_new(GEMEL_I32, 1, &all, &error)};
+  gemel_tensor *out = NULL;
+  *(int64_t *)gemel_tensor_data(in[0]) = 2;
+  for (int64_t k = 0; k < all; k++) {
+    ((int32_t *)gemel_tensor_data(in[1]))[k] = all - k <= 6;
+  }
+  CT_EQ_INT(gemel_call(f, 2, in, 1, &out, &error), GEMEL_OK);
+  CT_CHECK(out != NULL && *(int64_t *)gemel_tensor_data(out) == 2 + (PARTS - 1) % 5);
+  gemel_tensor_unref(out);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+static gemel_status infer_first(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_count(const gemel_kernel_call *call) {
+  *(int64_t *)call->outputs[0].data = (int64_t)call->n_inputs * 1000 + call->attrs[0].u.i;
+  return GEMEL_OK;
+}
+
+/* A size known at run time comes behind however many operands there are, and is none of its own if
+ * it is one of them. */
+static void many_operands(const void *data) {
+  static const gemel_kernel kernels[] = {{"plain", NULL, run_count}, {NULL, NULL, NULL}};
+  static const gemel_attr_spec schema[] = {{"n", GEMEL_ATTR_DIM, NULL}, {NULL, 0, NULL}};
+  gemel_context *c = context_new();
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_operation op = {.size = sizeof op,
+                        .name = "count",
+                        .max_inputs = -1,
+                        .version = 1,
+                        .attrs = schema,
+                        .infer = infer_first,
+                        .kernels = kernels};
+  gemel_type scalar = gemel_type_new(c, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST);
+  gemel_value n = gemel_input(g, "n", scalar), xs[PARTS];
+  gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error), *out[2] = {NULL, NULL};
+  (void)data;
+  CT_EQ_INT(gemel_register_operation(c, &op, &error), GEMEL_OK);
+  gemel_attr attr = gemel_attr_dim("n", gemel_dim_of(n));
+  for (int k = 0; k < PARTS; k++) {
+    xs[k] = gemel_scalar(g, GEMEL_I64, k);
+  }
+  gemel_output(gemel_apply(g, "count", PARTS, xs, 1, &attr), "beside");
+  xs[PARTS / 2] = n;
+  gemel_output(gemel_apply(g, "count", PARTS, xs, 1, &attr), "among");
+  CT_EQ_STR(gemel_graph_error(g)->text, "");
+  *(int64_t *)gemel_tensor_data(in) = 7;
+  CT_EQ_INT(gemel_evaluate(g, 1, &in, 2, out, &error), GEMEL_OK);
+  CT_CHECK(out[0] != NULL && *(int64_t *)gemel_tensor_data(out[0]) == (PARTS + 1) * 1000 + 7);
+  CT_CHECK(out[1] != NULL && *(int64_t *)gemel_tensor_data(out[1]) == PARTS * 1000 + 7);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(out[1]);
+  gemel_tensor_unref(in);
+  gemel_graph_unref(g);
+  gemel_context_unref(c);
+}
+
+static int split_in_little_memory(void *data) {
+  gemel_error problem = {0};
+  gemel_context *c = gemel_context_new(&problem);
+  static const char text[] = "graph g(x: i32[L], n: i64, m: i64) { "
+                             "a, b = split(x, sizes = [n, m * m]) return y = a, z = b }";
+  (void)data;
+  if (c != NULL) {
+    gemel_graph_unref(gemel_parse(c, text, strlen(text), "test", NULL, &problem));
+  }
+  gemel_context_unref(c);
+  return problem.status;
+}
+
+static void memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(split_in_little_memory, NULL) > 20);
+}
+
 static const int no = 0, yes = 1;
 
 static const ct_test tests[] = {
     CT_TEST("run_time", run_time_sizes, &no), CT_TEST("run_time/plain", run_time_sizes, &yes),
     CT_TEST("messages", messages, NULL),      CT_TEST("input_dims", input_dims, NULL),
-    CT_TEST("turned", turned, NULL),
+    CT_TEST("turned", turned, NULL),          CT_TEST("many_sizes", many_sizes, NULL),
+    CT_TEST("memory", memory, NULL),          CT_TEST("many_operands", many_operands, NULL),
 };
 
 void ct_register(void) {

@@ -9,11 +9,11 @@
 #include "core/sizes.h"
 
 #include <string.h>
+#include "core/alloc.h"
 #include "core/error.h"
+#include "core/intern.h"
 #include "ops/ids.h"
 #include "ops/ops.h"
-
-enum { MAX_SIZED_INPUTS = 64, MAX_SIZED_DIMS = 256, MAX_ATTRS = 32 };
 
 gemel_dim gemel_dim_of(gemel_value value) {
   if (!gemel__is_value(value)) {
@@ -36,11 +36,30 @@ gemel_dim gemel_dim_of(gemel_value value) {
   return dim;
 }
 
+/* A node's inputs, to which sizes are appended. */
 struct size_inputs {
   gemel_graph *graph;
-  size_t n_inputs;
-  gemel_value inputs[MAX_SIZED_INPUTS];
+  gemel_value *inputs;
+  size_t n_inputs, capacity;
+  int no_memory;
+  gemel__map numbers; /* of each input, by its node and output: 1 + the first that is this value */
 };
+
+static uint64_t key_of(uint32_t node, uint32_t output) {
+  return (uint64_t)node << 32 | output;
+}
+
+/* Appends VALUE; -1 when memory is out. */
+static int add_input(struct size_inputs *s, gemel_value value) {
+  uint64_t key = key_of(value.node, value.output);
+  if (gemel__grow(&s->inputs, &s->capacity, s->n_inputs + 1, sizeof *s->inputs) != 0) {
+    return -1;
+  }
+  s->inputs[s->n_inputs++] = value;
+  return gemel__map_find(&s->numbers, key) != 0
+             ? 0
+             : gemel__map_put(&s->numbers, key, (uint32_t)s->n_inputs);
+}
 
 /* INPUT(k) for the value that the atom names, appended to the inputs when it is new. Atoms that are
  * INPUT already keep their meaning: they count from the front. */
@@ -49,20 +68,16 @@ static gemel_dim take_atom(void *user, const gemel__atom *atom, gemel_dim self) 
   if (atom->kind != GEMEL__ATOM_VALUE) {
     return self;
   }
-  size_t k;
-  for (k = 0; k < s->n_inputs; k++) {
-    if (s->inputs[k].node == atom->a && s->inputs[k].output == atom->b) {
-      return gemel__dim_input(s->graph->context, (uint32_t)k);
-    }
-  }
-  if (s->n_inputs == MAX_SIZED_INPUTS || atom->a >= s->graph->n_nodes) {
+  uint64_t key = key_of(atom->a, atom->b);
+  if (atom->a >= s->graph->n_nodes) {
     return GEMEL_DIM_NONE;
   }
-  s->inputs[k].graph = s->graph;
-  s->inputs[k].node = atom->a;
-  s->inputs[k].output = atom->b;
-  s->n_inputs++;
-  return gemel__dim_input(s->graph->context, (uint32_t)k);
+  if (gemel__map_find(&s->numbers, key) == 0 &&
+      add_input(s, (gemel_value){s->graph, atom->a, atom->b}) != 0) {
+    s->no_memory = 1;
+    return GEMEL_DIM_NONE;
+  }
+  return gemel__dim_input(s->graph->context, gemel__map_find(&s->numbers, key) - 1);
 }
 
 static const gemel_dim *attr_dims(const gemel_attr *a, size_t *count) {
@@ -91,13 +106,13 @@ int gemel__runtime_sizes(size_t n_attrs, const gemel_attr *attrs, gemel_context 
   return 0;
 }
 
-/* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none or there are
- * too many, or -2 when memory is out. */
-static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room, size_t n_room) {
+/* Rewrites the dims of one attribute into ROOM; how many it used, -1 if one is none, or -2 when
+ * memory is out. */
+static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room) {
   size_t count, j;
   const gemel_dim *dims = attr_dims(a, &count);
   unsigned failures = gemel__dim_memory_failures(s->graph->context);
-  if (count > n_room || (count > 0 && dims == NULL)) {
+  if (count > 0 && dims == NULL) {
     return -1;
   }
   for (j = 0; j < count; j++) {
@@ -106,7 +121,7 @@ static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room, siz
     }
     room[j] = gemel__dim_substitute(s->graph->context, dims[j], take_atom, s);
     if (room[j] == GEMEL_DIM_NONE) {
-      return gemel__dim_memory_failures(s->graph->context) == failures ? -1 : -2;
+      return gemel__dim_memory_failures(s->graph->context) == failures && !s->no_memory ? -1 : -2;
     }
   }
   if (count > 0) {
@@ -119,45 +134,62 @@ static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room, siz
   return (long)count;
 }
 
+/* Dims in all ATTRS. */
+static size_t count_dims(size_t n_attrs, const gemel_attr *attrs) {
+  size_t all = 0, count;
+  for (size_t k = 0; k < n_attrs; k++) {
+    attr_dims(&attrs[k], &count);
+    all += count;
+  }
+  return all;
+}
+
+/* Applies OP to the inputs in S and ATTRS, which are rewritten into TAKEN, their dims into ROOM. */
+static gemel_value apply_taken(struct size_inputs *s, uint32_t op, size_t n_attrs,
+                               const gemel_attr *attrs, gemel_attr *taken, gemel_dim *room,
+                               gemel_location where) {
+  const gemel__op *record = gemel__op_at(s->graph->context, op);
+  uint32_t id;
+  gemel_error error;
+  for (size_t k = 0; k < n_attrs; k++) {
+    taken[k] = attrs[k];
+    long n = take_attr(s, &taken[k], room);
+    if (n == -2) {
+      return gemel__graph_fail_at(s->graph, where, GEMEL_NO_MEMORY, "out of memory for a size");
+    }
+    if (n < 0) {
+      return gemel__graph_fail_at(s->graph, where, GEMEL_BAD_ARGUMENT,
+                                  "%s: attribute %s: no size of this graph", record->record.name,
+                                  attrs[k].name ? attrs[k].name : "(null)");
+    }
+    room += n;
+  }
+  if (gemel__attrs_intern(s->graph->context, record, n_attrs, taken, &id, &error) != GEMEL_OK) {
+    gemel__error_place(&error, where);
+    return gemel__graph_take_error(s->graph, &error);
+  }
+  return gemel__apply(s->graph, op, id, s->n_inputs, s->inputs, where);
+}
+
 gemel_value gemel__apply_sized(gemel_graph *graph, uint32_t op, size_t n_inputs,
                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                                gemel_location where) {
-  struct size_inputs s;
-  gemel_attr taken[MAX_ATTRS];
-  gemel_dim room[MAX_SIZED_DIMS];
-  size_t used = 0, k;
-  uint32_t id;
-  gemel_error error;
-  const gemel__op *record = gemel__op_at(graph->context, op);
-  if (n_inputs > MAX_SIZED_INPUTS / 2 || n_attrs > MAX_ATTRS) {
-    return gemel__graph_fail_at(graph, where, GEMEL_UNSUPPORTED,
-                                "%s with a size known at run time takes at most %d inputs",
-                                record->record.name, MAX_SIZED_INPUTS / 2);
+  struct size_inputs s = {.graph = graph};
+  size_t n_dims = count_dims(n_attrs, attrs);
+  gemel_attr *taken = gemel__alloc_array(n_attrs, sizeof *taken);
+  gemel_dim *room = gemel__alloc_array(n_dims, sizeof *room);
+  int failed = taken == NULL || room == NULL;
+  for (size_t k = 0; k < n_inputs && !failed; k++) {
+    failed = add_input(&s, inputs[k]) != 0;
   }
-  s.graph = graph;
-  s.n_inputs = n_inputs;
-  if (n_inputs > 0) {
-    memcpy(s.inputs, inputs, n_inputs * sizeof *inputs);
-  }
-  for (k = 0; k < n_attrs; k++) {
-    long n;
-    taken[k] = attrs[k];
-    n = take_attr(&s, &taken[k], room + used, MAX_SIZED_DIMS - used);
-    if (n == -2) {
-      return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a size");
-    }
-    if (n < 0) {
-      return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
-                                  "%s: attribute %s: no size of this graph, or too many",
-                                  record->record.name, attrs[k].name ? attrs[k].name : "(null)");
-    }
-    used += (size_t)n;
-  }
-  if (gemel__attrs_intern(graph->context, record, n_attrs, taken, &id, &error) != GEMEL_OK) {
-    gemel__error_place(&error, where);
-    return gemel__graph_take_error(graph, &error);
-  }
-  return gemel__apply(graph, op, id, s.n_inputs, s.inputs, where);
+  gemel_value made =
+      failed ? gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a size")
+             : apply_taken(&s, op, n_attrs, attrs, taken, room, where);
+  gemel__free(taken, n_attrs * sizeof *taken);
+  gemel__free(room, n_dims * sizeof *room);
+  gemel__free(s.inputs, s.capacity * sizeof *s.inputs);
+  gemel__map_clear(&s.numbers);
+  return made;
 }
 
 /* ---- During inference ---- */
