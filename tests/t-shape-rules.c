@@ -88,6 +88,18 @@ static const rewritten cases[] = {
      "size = [2]) return a, b }",
      "(x: f32[5], y: f32[2], z: f32[2]) { a = subtensor(z, start = [1], size = [1], step = [1]) "
      "b = subtensor(x, start = [3], size = [2], step = [1]) return a, b }"},
+    /* a window into zeros that is added, wherever it starts, but not where x is broadcast */
+    {"(x: f32[5], y: f32[2], i: i64) { z = broadcast_to(0:f32, shape = [5]) "
+     "r = x + inc_subtensor(z, y, start = [i]) return r }",
+     "(x: f32[5], y: f32[2], i: i64) { r = inc_subtensor(x, y, start = [i], step = [1]) return r "
+     "}"},
+    {"(x: f32[5], y: f32[2]) { z = broadcast_to(0:f32, shape = [5]) "
+     "r = set_subtensor(z, y, start = [4], step = [-2]) + x return r }",
+     "(x: f32[5], y: f32[2]) { r = inc_subtensor(x, y, start = [4], step = [-2]) return r }"},
+    {"(x: f32, y: f32[2], i: i64) { z = broadcast_to(0:f32, shape = [5]) "
+     "r = x + set_subtensor(z, y, start = [i], step = [1]) return r }",
+     "(x: f32, y: f32[2], i: i64) { z = broadcast_to(0:f32, shape = [5]) "
+     "r = x + set_subtensor(z, y, start = [i], step = [1]) return r }"},
     /* a function that is used otherwise too isn't computed twice */
     {"(x: f32[N, 4]) { h = tanh(x) r = subtensor(h, start = [0, 1], size = [N, 2]) return r, h }",
      "(x: f32[N, 4]) { h = tanh(x) r = subtensor(h, start = [0, 1], size = [N, 2], step = [1, 1]) "
