@@ -388,6 +388,84 @@ static void one_pair(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Where a formula decides ---- */
+
+/* x² beyond 100, else x: kernels and derivatives that decide elsewhere. */
+static gemel_value step_formula(gemel_value x, gemel_value y) {
+  (void)y;
+  return gemel_where(gemel_gt(x, number(x, 100)), gemel_mul(x, x), x);
+}
+static gemel_status step_function(gemel_reference_call *call) {
+  gemel_reference_shape x = gemel_reference_input(call, 0);
+  gemel_element *e = gemel_element_new(call), *c = gemel_element_new(call);
+  gemel_status status = gemel_reference_output(call, 0, x.dtype, x.rank, x.sizes);
+  gemel_element_number(call, c, 100);
+  for (size_t i = 0; i < x.count && status == GEMEL_OK; i++) {
+    gemel_element_sub(call, e, gemel_reference_at(call, 0, i), c);
+    int sign = gemel_element_sign(call, e);
+    gemel_element_set(call, e, gemel_reference_at(call, 0, i));
+    if (sign > 0) {
+      gemel_element_mul(call, e, e, e);
+    }
+    gemel_reference_store(call, 0, i, e);
+  }
+  return status;
+}
+static gemel_value slope_beyond(gemel_value x, double c) {
+  return gemel_where(gemel_gt(x, number(x, c)), times(x, 2), number(x, 1));
+}
+static gemel_value step_slope(gemel_value x, gemel_value y) {
+  (void)y;
+  return slope_beyond(x, 100);
+}
+static gemel_value no_step_slope(gemel_value x, gemel_value y) {
+  (void)y;
+  return gemel_add(gemel_mul(x, number(x, 0)), number(x, 1));
+}
+static double step(double x, double y) {
+  (void)y;
+  return x > 100 ? x * x : x;
+}
+static double step_at(double x, double y) {
+  (void)y;
+  return x >= 100 ? x * x : x;
+}
+static double step_beside(double x, double y) {
+  (void)y;
+  return x > 100.0625 ? x * x : x;
+}
+static double step_101(double x, double y) {
+  (void)y;
+  return x > 101 ? x * x : x;
+}
+
+static const struct step_case {
+  const char *name;
+  own own;
+  int right;
+} step_cases[] = {
+    {"right", {"own", 1, step, NULL, {step_slope}, NULL, step_formula, NULL, GEMEL_ANY}, 1},
+    {"right/function", {"own", 1, step, NULL, {NULL}, NULL, NULL, step_function, GEMEL_ANY}, 1},
+    {"at", {"own", 1, step_at, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
+    {"beside", {"own", 1, step_beside, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
+    {"101", {"own", 1, step_101, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
+    {"at/function", {"own", 1, step_at, NULL, {NULL}, NULL, NULL, step_function, GEMEL_ANY}, 0},
+    {"slope", {"own", 1, step, NULL, {no_step_slope}, NULL, step_formula, NULL, GEMEL_ANY}, 0}};
+
+static void threshold(const void *data) {
+  const struct step_case *c = data;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    CT_EQ_INT(register_as(context, &c->own, "own", &error), GEMEL_OK);
+    CT_EQ_INT(give_reference(context, &c->own, "own", &error), GEMEL_OK);
+    struct heard h = verify_in(context, seed, &error);
+    CT_EQ_INT(h.refuted == 0, c->right);
+    CT_EQ_INT(h.good == h.records, c->right);
+    gemel_context_unref(context);
+  }
+}
+
 static gemel_status decline(gemel_sample *call) {
   (void)call;
   return GEMEL_DECLINED;
@@ -671,6 +749,9 @@ void ct_register(void) {
     char name[20];
     snprintf(name, sizeof name, "%zu", k + 1);
     CT_ADD_TO("own", "pair", name, one_pair, &pairs[k]);
+  }
+  for (k = 0; k < CT_COUNT(step_cases); k++) {
+    CT_ADD_TO("own", "threshold", step_cases[k].name, threshold, &step_cases[k]);
   }
   for (k = 0; k < CT_COUNT(deciding_cases); k++) {
     CT_ADD_TO("own", "deciding/pair", deciding_cases[k].a, deciding_pair, &deciding_cases[k]);

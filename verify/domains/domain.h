@@ -49,10 +49,12 @@ typedef enum gemel__real_function {
 } gemel__real_function;
 
 /* Who wants to know which node of which graph is evaluated next: whatever decisions are recorded
- * from then on are that node's. NODE is called ahead of each. */
+ * from then on are that node's. NODE is called ahead of each. NUMBER (may be NULL) hears each
+ * number that a function over elements brings in. */
 typedef struct gemel__observer gemel__observer;
 struct gemel__observer {
   void (*node)(gemel__observer *observer, const void *graph, uint32_t node);
+  void (*number)(gemel__observer *observer, double x);
 };
 
 struct gemel__domain {

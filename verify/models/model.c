@@ -821,12 +821,17 @@ static void add_constant(gemel_value value, double *constants, size_t room, size
   }
 }
 
+void gemel__constants_of(const gemel_graph *graph, uint32_t node, double *constants, size_t room,
+                         size_t *n) {
+  gemel__ref self = {node, 0};
+  if (gemel__node_at(graph, node)->op == GEMEL__OP_constant) {
+    add_constant(gemel__value(graph, self), constants, room, n);
+  }
+}
+
 void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n) {
   size_t count = gemel_graph_node_count(graph), k;
   for (k = 0; k < count; k++) {
-    gemel__ref self = {(uint32_t)k, 0};
-    if (gemel__node_at(graph, (uint32_t)k)->op == GEMEL__OP_constant) {
-      add_constant(gemel__value(graph, self), constants, room, n);
-    }
+    gemel__constants_of(graph, (uint32_t)k, constants, room, n);
   }
 }

@@ -89,7 +89,10 @@ gemel_status gemel__side_graph(const gemel__model_side *side, gemel__domain *d,
                                const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                gemel_error *error);
 
-/* Appends the numbers in GRAPH's constants to CONSTANTS, at most until *N is ROOM. */
+/* Appends the numbers in GRAPH's constants to CONSTANTS, at most until *N is ROOM; and those of
+ * NODE, if it is one. */
+void gemel__constants_of(const gemel_graph *graph, uint32_t node, double *constants, size_t room,
+                         size_t *n);
 void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n);
 
 /* Is the derivative of INSTANCE, as the library builds it in reverse and forward mode, the one that

@@ -27,6 +27,7 @@ struct subject {
   int embedded;                /* the instance at hand stands inside a graph */
   int stateful;                /* which has states, too */
   gemel__fill fill;            /* how its values are drawn */
+  int decides;                 /* also beside the numbers that its reference names */
   int own;                     /* the operation is the program's, and has a reference from it */
 };
 

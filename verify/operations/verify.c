@@ -297,6 +297,20 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
                                                           : GEMEL__FILL_POINTS;
 }
 
+/* Half of VALUES become numbers beside those that the reference names. RANDOM goes on as if they
+ * hadn't. */
+static gemel_status move_beside(const gemel__instance *instance, const struct tier_plan *plan,
+                                const gemel__random *random, gemel_tensor *const *values,
+                                gemel_error *error) {
+  enum { MOST = 16 };
+  double constants[MOST];
+  gemel__random aside = *random;
+  size_t n = 0;
+  gemel_status status = gemel__instance_constants(instance, constants, MOST, &n, error);
+  gemel__values_beside(instance, constants, n, plan->tier == GEMEL_TIER_INTEGER, &aside, values);
+  return status;
+}
+
 gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
                                   gemel__check check, gemel__instance *instance,
                                   gemel__random *random, gemel_record *record, gemel__evidence *e,
@@ -306,6 +320,9 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   gemel_tensor **values;
   gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK && s->decides) {
+    status = move_beside(instance, plan, random, values, error);
+  }
   if (status == GEMEL_OK) {
     gemel__subject_relate(s, instance, random, values);
   }
@@ -348,6 +365,7 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
   size_t first;
   gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, random);
   s->fill = fill_for(s, plan, k);
+  s->decides = s->own && plan->tier != GEMEL_TIER_SPECIAL && k % 3 == 2;
   most = huge                                 ? HUGE_ELEMENTS
          : gemel__random_chance(random, 1, 3) ? LARGE_ELEMENTS
                                               : SMALL_ELEMENTS;

@@ -180,14 +180,23 @@ void gemel_element_set(gemel_reference_call *call, gemel_element *e, const gemel
   }
 }
 
+static void say_number(const gemel_reference_call *call, double x) {
+  gemel__observer *observer = call->inner->domain->observer;
+  if (observer != NULL && observer->number != NULL) {
+    observer->number(observer, x);
+  }
+}
+
 void gemel_element_number(gemel_reference_call *call, gemel_element *e, double x) {
   if (ready(call, e, e, e)) {
+    say_number(call, x);
     call->inner->domain->from_double(call->inner->domain, e, x);
   }
 }
 
 void gemel_element_integer(gemel_reference_call *call, gemel_element *e, int64_t x) {
   if (ready(call, e, e, e)) {
+    say_number(call, (double)x);
     call->inner->domain->from_integer(call->inner->domain, e, x);
   }
 }

@@ -623,8 +623,10 @@ gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel_
     q.trials = trials;
     q.seed = seed;
     gemel__constants(v.reverse.graph, constants, 16, &q.n_constants);
+    status = rounded ? gemel__instance_constants(instance, constants, 16, &q.n_constants, error)
+                     : GEMEL_OK;
     q.constants = constants;
-    status = gemel__decide(&q, answer, error);
+    status = status ? status : gemel__decide(&q, answer, error);
     if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_REFUTED) {
       status = forgive_rounding(&v, &q, answer, error);
     }

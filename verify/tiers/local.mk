@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/check.c
+libgemel_verify_a_SOURCES += %reldir%/constants.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.c

@@ -83,6 +83,19 @@ gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
                                         gemel_tensor *const *values, const gemel__trial *trial,
                                         gemel__outcome *outcome, gemel_error *error);
 
+/* ---- Numbers that a reference names (constants.c) ---- */
+
+/* Appends to CONSTANTS, which has room for ROOM and *N already, the numbers (but 0) in the
+ * references of the program's own operations in INSTANCE, and in its graph. No error but memory: a
+ * reference that fails names what it has come to. */
+gemel_status gemel__instance_constants(const gemel__instance *instance, double *constants,
+                                       size_t room, size_t *n, gemel_error *error);
+
+/* Half of VALUES become one of N constants, or one more or less; if they needn't be INTEGRAL also
+ * what is nearer. */
+void gemel__values_beside(const gemel__instance *instance, const double *constants, size_t n,
+                          int integral, gemel__random *random, gemel_tensor *const *values);
+
 /* ---- Running (execute.c) ---- */
 
 /* How the library is run. */
