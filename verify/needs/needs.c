@@ -26,6 +26,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "needs/beyond.h"
+#include "needs/midpoints.h"
 #include "domains/bound.h"
 #include "pairs/widen.h"
 
@@ -687,14 +688,16 @@ static gemel_status draw_and_measure(struct measure *m, size_t k, gemel_error *e
 }
 
 /* A point at which −0 meets −0: most numbers of all inputs are −0, which is rare at other points
- * where there are several inputs. */
-static gemel_status measure_minus_zeros(struct measure *m, gemel_error *error) {
+ * where there are several inputs. Or one of MIDPOINTS, which show what is rounded twice. */
+static gemel_status measure_planted(struct measure *m, int midpoints, gemel_error *error) {
   gemel_tensor **values;
   gemel__both base;
   gemel_status status =
       gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
   for (size_t j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
-    if (gemel__is_float(m->pair.a.leaves[j].dtype)) {
+    if (gemel__is_float(m->pair.a.leaves[j].dtype) && midpoints) {
+      gemel__midpoints_fill(values[j], &m->random);
+    } else if (gemel__is_float(m->pair.a.leaves[j].dtype)) {
       gemel__style_fill(values[j], GEMEL__STYLE_MINUS, &m->random);
     }
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
@@ -791,7 +794,12 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     m->pair.plain = m->plain && k % 2 != 0;
     status = draw_and_measure(m, k, error);
     if (status == GEMEL_OK && k % 4 == 3) {
-      status = measure_minus_zeros(m, error);
+      status = measure_planted(m, 0, error);
+    }
+    if (status == GEMEL_OK && k % 2 == 0 && gemel__is_narrowing(&m->pair)) {
+      gemel__random other = m->random; /* what follows doesn't depend on it */
+      status = measure_planted(m, 1, error);
+      m->random = other;
     }
     status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }

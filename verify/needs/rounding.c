@@ -31,6 +31,7 @@
 #include "needs/cut.h"
 #include "domains/bound.h"
 #include "domains/special.h"
+#include "needs/midpoints.h"
 #include "needs/needs.h"
 
 /* ---- Numbers ---- */
@@ -337,14 +338,20 @@ static gemel__style draw_style(gemel__random *random) {
   return styles[gemel__random_below(random, sizeof styles / sizeof *styles)];
 }
 
-/* A float tensor gets numbers of a style: half of the points have the same for all. */
-static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_tensor **values) {
+/* A float tensor gets numbers of a style: half of the points have the same for all; or MIDPOINTS.
+ */
+static void fill_point(const gemel__pair *pair, int midpoints, gemel__random *random,
+                       gemel_tensor **values) {
   int same = gemel__random_chance(random, 1, 2);
   gemel__style all = draw_style(random);
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
     gemel__style own = draw_style(random);
     if (gemel__is_float(pair->a.leaves[k].dtype)) {
-      gemel__style_fill(values[k], same ? all : own, random);
+      if (midpoints) {
+        gemel__midpoints_fill(values[k], random);
+      } else {
+        gemel__style_fill(values[k], same ? all : own, random);
+      }
       gemel__tensor_settle(&pair->a.leaves[k], values[k]);
     }
   }
@@ -406,12 +413,13 @@ static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *wh
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
   size_t k;
-  for (k = 0; k < points && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
+  size_t more = gemel__is_narrowing(pair) ? points / 2 : 0;
+  for (k = 0; k < points + more && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
     unsigned kept = ALL;
     pair->plain = q->plain && k % 2 != 0;
     status = gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error);
     if (status == GEMEL_OK) {
-      fill_point(pair, q->random, values);
+      fill_point(pair, k >= points, q->random, values);
       status = promises_at(q, sides, values, &kept, error);
       if (status == GEMEL_OK) {
         status = note_point(q, pair, values, kept, error);
